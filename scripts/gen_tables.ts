@@ -11,9 +11,9 @@ const PLACES: Readonly<Record<ProtectedScope, string>> = {
 };
 
 function protectedPaths(): string {
-  const groups = Map.groupBy(PROTECTED_PATHS, ({ scope, kind }) => `${PROTECTED_KINDS[kind]}\n${scope}`);
+  const groups = Map.groupBy(PROTECTED_PATHS, ({ scope, kind }) => `${kind}\n${scope}`);
   const rows = [...groups.values()].map((group) => [
-    group[0] ? PROTECTED_KINDS[group[0].kind] : "",
+    group[0] ? PROTECTED_KINDS[group[0].kind].text : "",
     group[0] ? PLACES[group[0].scope] : "",
     group.map(({ pattern }) => `\`${pattern}\``).join(" "),
   ]);

@@ -35,7 +35,7 @@ export const sandboxCommands: CommandGroup = {
         const workspace = buildWorkspace(paths, loaded.config);
         await withJail({ paths, loaded, workspace }, (jail) => {
           const rejected = jail.data.rejected.map(({ backend, reason }) => `${backend}: ${reason}`);
-          const lines = [jail.describe(paths.cwd), ...rejected];
+          const lines = [jail.describe(paths.cwd).text, ...rejected];
           this.process.stdout.write(forReader(lines.map((line) => `${line}\n`).join("")));
         });
       },

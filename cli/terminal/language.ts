@@ -52,22 +52,15 @@ export async function inLanguage(error: unknown, locale: Locale): Promise<unknow
   });
 }
 
-export type RunTexts = Texts["run"] & Texts["reasons"];
-
-async function runTexts(locale: Locale): Promise<RunTexts> {
-  const [run, reasons] = await Promise.all([loadTexts("run", locale), loadTexts("reasons", locale)]);
-  return { ...run, ...reasons };
-}
-
 /** The language of a run, which is known for sure only once the configuration is loaded. */
 export class Speech {
   readonly #context: CliContext;
   /** False where machines read: they get English, whatever the user speaks. */
   readonly #localized: boolean;
   locale: Locale;
-  run: RunTexts;
+  run: Texts["run"];
 
-  private constructor(context: CliContext, localized: boolean, locale: Locale, run: RunTexts) {
+  private constructor(context: CliContext, localized: boolean, locale: Locale, run: Texts["run"]) {
     this.#context = context;
     this.#localized = localized;
     this.locale = locale;
@@ -77,13 +70,13 @@ export class Speech {
   static async of(context: CliContext, flags: { readonly outputFormat: string }): Promise<Speech> {
     const localized = flags.outputFormat === "text";
     const locale = localized ? languageOf(context).locale : "en";
-    return new Speech(context, localized, locale, await runTexts(locale));
+    return new Speech(context, localized, locale, await loadTexts("run", locale));
   }
 
   async configure(loaded: LoadedConfig): Promise<string | undefined> {
     if (!this.#localized) return undefined;
     const { locale } = languageOf(this.#context, loaded);
-    if (locale !== this.locale) [this.locale, this.run] = [locale, await runTexts(locale)];
+    if (locale !== this.locale) [this.locale, this.run] = [locale, await loadTexts("run", locale)];
     return await languageNotice(this.#context, loaded);
   }
 }

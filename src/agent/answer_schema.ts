@@ -89,7 +89,7 @@ function parsed(answer: string): StructuredAnswer | { readonly reason: string } 
   }
 }
 
-/** Errors that say something of their own: neither of a container of others nor in consequence of them. */
+/** Errors that are neither those of a container of others nor their consequences. */
 function significant(errors: readonly OutputUnit[]): readonly OutputUnit[] {
   const isBelow = (location: string, error: OutputUnit) =>
     error.instanceLocation === location || error.instanceLocation.startsWith(`${location}/`);

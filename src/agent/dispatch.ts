@@ -2,11 +2,15 @@ import {
   argumentsLine,
   errorMessage,
   isAbort,
+  message,
   type NewEventOf,
   NO_USAGE,
   type PreparedCall,
   subjectOf,
+  type Text,
+  textOf,
   type ToolCall,
+  writtenFields,
 } from "../core/mod.ts";
 import type { Decision, HookWord } from "../permission/mod.ts";
 import { failure, type ToolResult } from "../tool/mod.ts";
@@ -38,7 +42,6 @@ const MAX_PARALLEL = 8;
 
 type ToolEnd = NewEventOf<"tool.end">;
 
-/** The effect of a batch of calls on the turn. */
 interface BatchOutcome {
   /** A refusal that ends the run (`--on-ask fail`). */
   blocked?: string;
@@ -150,7 +153,8 @@ async function runEntry(batch: Batch, [call, prepared]: Entry): Promise<ToolEnd>
     outcome,
     content: result.content,
     ...(result.images ? { images: [...result.images] } : {}),
-    summary: result.summary,
+    summary: textOf(result.summary),
+    ...writtenFields(result.summary),
     durationMs: durationMs(),
     ...(result.changes ? { changes: [...result.changes] } : {}),
     ...(result.truncated ? { truncated: result.truncated } : {}),
@@ -161,8 +165,10 @@ async function runEntry(batch: Batch, [call, prepared]: Entry): Promise<ToolEnd>
   });
   if (typeof prepared === "string") return end("error", failure(prepared));
   if (batch.outcome.blocked || batch.outcome.ended) {
-    const ended = batch.outcome.blocked ? "run" : "turn";
-    return end("skipped", failure(`Not executed: an earlier call of this message ended the ${ended}`));
+    const why = batch.outcome.blocked
+      ? message`Not executed: an earlier call of this message ended the run`
+      : message`Not executed: an earlier call of this message ended the turn`;
+    return end("skipped", failure(why));
   }
   if (signal.aborted) {
     return end("aborted", failure(NOT_BEGUN));
@@ -177,14 +183,13 @@ async function runEntry(batch: Batch, [call, prepared]: Entry): Promise<ToolEnd>
   }
 }
 
-const NOT_BEGUN = "Not executed: the turn was stopped before this call began";
-const STOPPED = "The call was stopped before it finished; it may have had partial effects";
+const NOT_BEGUN = message`Not executed: the turn was stopped before this call began`;
+const STOPPED = message`The call was stopped before it finished; it may have had partial effects`;
 
 type End = (outcome: ToolEnd["outcome"], result: ToolResult) => ToolEnd;
 
 interface Judging {
   readonly end: End;
-  /** Called when the call begins to execute. */
   readonly begin: () => void;
   readonly word?: HookWord;
 }
@@ -209,14 +214,14 @@ async function judged(batch: Batch, [call, prepared]: Entry, judging: Judging): 
   return await gated(batch, [other, await deps.toolbox.prepare(other, signal)], withWord);
 }
 
-function refused(reason: string): ToolResult {
-  return { content: `blocked: ${reason}`, isError: true, summary: reason };
+function refused(reason: Text): ToolResult {
+  return { content: `blocked: ${textOf(reason)}`, isError: true, summary: reason };
 }
 
 /** The result of a call that a person was prompted for and did not allow. */
-function denied({ source }: Decision, reason: string): ToolResult {
-  const content = `denied, not executed: ${reason}`;
-  return { content, isError: true, summary: content, ...(source === "hook" ? {} : { denied: true }) };
+function denied({ source }: Decision, reason: Text): ToolResult {
+  const summary = message`denied, not executed: ${reason}`;
+  return { content: summary.text, isError: true, summary, ...(source === "hook" ? {} : { denied: true }) };
 }
 
 function withNotes(result: ToolResult, notes: readonly string[]): ToolResult {
@@ -234,8 +239,8 @@ async function gated(
   const decision = await deps.gate.check(prepared, signal, word);
   if (decision.failure) return end("error", { ...decision.failure, isError: true });
   if (decision.decision === "deny") {
-    const reason = (decision.reason ?? "refused by the permission policy").replace(/^blocked: /, "");
-    if (decision.stop) batch.outcome.blocked = reason;
+    const reason = decision.reason ?? message`refused by the permission policy`;
+    if (decision.stop) batch.outcome.blocked = textOf(reason);
     return end("blocked", decision.asked ? denied(decision, reason) : refused(reason));
   }
   const changed = deps.amended?.(call.id);
@@ -258,7 +263,6 @@ async function gated(
   return end(result.isError ? "error" : "ok", heard);
 }
 
-/** The result with what hooks say of it. */
 async function withSaid(batch: Batch, prepared: PreparedCall, result: ToolResult): Promise<ToolResult> {
   const said = await batch.deps.afterCall?.(prepared, result, batch.signal);
   if (said?.stop !== undefined) batch.outcome.blocked = said.stop;
@@ -272,27 +276,33 @@ const MAX_TITLE = 300;
  * Lines for people: what a call is about (its command, path or pattern, else its arguments as they were
  * sent), and what it does.
  */
-function callSummary(call: ToolCall, prepared: PreparedCall | string): { summary: string; title: string } {
+function callSummary(
+  call: ToolCall,
+  prepared: PreparedCall | string,
+): { readonly summary: string; readonly title: string; readonly said?: ToolEnd["said"] } {
   if (typeof prepared === "string") {
     return {
       summary: shortened(call.arguments),
       title: shortened(`${call.name} ${argumentsLine(call.arguments)}`, MAX_TITLE),
     };
   }
+  const whole = textOf(prepared.title);
+  const title = shortened(whole, MAX_TITLE);
   return {
     summary: shortened(subjectOf(prepared) || call.arguments),
-    title: shortened(prepared.title, MAX_TITLE),
+    title,
+    // A shortened title is English.
+    ...(title === whole ? writtenFields(prepared.title) : {}),
   };
 }
 
 function shortened(text: string, max = MAX_LENGTH): string {
-  // Blanks take room as well: a little more than is kept is enough to look at.
+  // Blanks count as well: a little more than is kept is enough to look at.
   const begin = text.trimStart();
   const line = begin.slice(0, 16 * max).replace(/\s+/g, " ").trim();
   return line.length > max || begin.length > 16 * max ? `${line.slice(0, max - 1)}…` : line;
 }
 
-/** The tool that runs command lines. */
 const SHELL_TOOL = "bash";
 
 /**

@@ -36,7 +36,6 @@ import {
   type TurnOutcome,
 } from "./ports.ts";
 
-/** The tool that ends a submit-enabled run. */
 export const SUBMIT_TOOL: Tool = {
   name: "submit",
   description: "Hand in the final answer and end the task.",
@@ -50,7 +49,6 @@ export const SUBMIT_TOOL: Tool = {
   execute: () => Promise.resolve({ content: "Answer received", summary: "answer handed in" }),
 };
 
-/** Sent when the model stops without having submitted. */
 const CONTINUE_TEXT = "Continue with the task. When it is finished, call the submit tool with your answer.";
 
 /** The answer handed in by the first call of a message, if that is what it does. */
@@ -176,12 +174,11 @@ async function steps(deps: AgentDeps, progress: Progress, signal: AbortSignal): 
   }
 }
 
-/** Adds what others have spent for the turn. */
 function takeSpent({ takeSpent }: AgentDeps, progress: Progress): void {
   for (const spent of takeSpent?.() ?? []) progress.spending = mergeSpending(progress.spending, spent);
 }
 
-/** Mends what made a request fail, by a shorter conversation or by another model. */
+/** Recovers from a failed request with a shorter conversation or another model. */
 async function recovers(deps: AgentDeps, { error, shown }: Reply, signal: AbortSignal): Promise<boolean> {
   if (!error || signal.aborted) return false;
   if (error.kind === "context_length" && await deps.onContextOverflow?.(signal)) return true;
@@ -198,7 +195,7 @@ class Review {
     this.#deps = deps;
   }
 
-  /** Tells whether the model was asked, once in a turn, about a call in its answer that was not executed. */
+  /** Asks the model, once in a turn, about an unexecuted call in its answer. Returns whether it did. */
   async asksAboutCall(answer: string): Promise<boolean> {
     const content = await unexecutedCall(this.#deps, answer);
     if (content === undefined || this.#asked) return false;
@@ -294,7 +291,7 @@ async function unexecutedCall(deps: AgentDeps, answer: string): Promise<string |
   if (provider.model.toolMode === "pseudo") {
     const [call] = fencedCalls(answer, tools);
     return call &&
-      `The call of ${call.name} stands in a code fence, so it was not executed. If you meant it, ` +
+      `The call of ${call.name} is in a code fence, so it was not executed. If you meant it, ` +
         "write it again as plain lines without a fence; else repeat your answer without it.";
   }
   const [call] = readTextCalls(answer, tools);
@@ -463,7 +460,7 @@ function remoteCallNotice(call: Extract<Chunk, { type: "remote_call" }>): NewEve
   const args = oneLine(argumentsLine(call.arguments), SHOWN.args);
   const output = oneLine(call.output, SHOWN.output) || message`(nothing)`;
   const { failed } = call;
-  const what = tool === "" ? message`could not be asked for its tools` : `${tool}(${args})`;
+  const what = tool === "" ? message`could not list its tools` : `${tool}(${args})`;
   return {
     type: "notice",
     level: failed ? "warning" : "info",

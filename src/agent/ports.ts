@@ -23,7 +23,6 @@ type TurnEnd = NewEventOf<"turn.end">;
 
 export type TurnReason = TurnEnd["reason"];
 
-/** The reason a turn ended. */
 export interface Stop {
   readonly reason: TurnReason;
   readonly limit?: NonNullable<TurnEnd["limit"]>;
@@ -93,7 +92,6 @@ export interface Conversation {
   readonly prefix: Prefix;
   /** Exactly what is sent. The same array object from step to step; only a declared reset replaces it. */
   readonly messages: readonly Message[];
-  /** Number of the turn that a new `turn.start` opens. */
   readonly nextTurn: number;
   /** Appends to the log, then shows. A promise means a reader is behind: await it. */
   record(event: NewEvent): void | Promise<void>;
@@ -103,7 +101,6 @@ export interface Conversation {
   sync(): void | Promise<void>;
 }
 
-/** Finds and runs tools. */
 export interface Toolbox {
   /** A string says, for the model, why the call cannot run. Never rejects. */
   prepare(call: ToolCall, signal: AbortSignal): PreparedCall | string | Promise<PreparedCall | string>;
@@ -126,7 +123,6 @@ export interface Checkpointer {
   end(): Promise<void>;
 }
 
-/** The form that the answer of a turn must have. */
 export interface AnswerForm {
   /** Informs the model of it; goes before the user's text. */
   readonly request: string;
@@ -193,7 +189,7 @@ export interface AgentDeps {
   readonly turnPrompt?: (turn: number, model: ModelInfo) => string | undefined;
   /** Texts the user sent while the turn was running, to be added before the next request. */
   readonly takeSteering?: () => readonly string[];
-  /** Makes room after the server refused the conversation as too long; false when nothing is left to drop. */
+  /** Shortens a conversation that the server refused as too long; false when nothing is left to drop. */
   readonly onContextOverflow?: (signal: AbortSignal) => Promise<boolean>;
   /** Lets another model answer in place of one that failed before it said anything; false: there is none. */
   readonly onFailure?: (error: ProviderError, failed: Provider) => Promise<boolean>;

@@ -22,79 +22,12 @@ import {
 import type { Provider } from "../provider/mod.ts";
 import { type SessionState, titleOf } from "../session/mod.ts";
 
-/** The activity of a session. */
 export type TurnState = EventBodies["turn.state"]["to"];
 
 const RESTING = ["idle", "done", "failed", "stopped"] as const;
-const WORKING = ["preparing", "generating", "running_tools", "compacting", "verifying"] as const;
-const WAITING = ["awaiting_approval", "awaiting_answer"] as const;
 
 /** Follows the events of a session and knows what it is doing. Nothing else decides about that. */
 export class TurnStates {
-  /**
-   * The states that can follow each one. A turn begins with `preparing` and ends with `done`, `failed`
-   * or `stopped`, from wherever it is: by an error, a limit, a time limit or an interrupt. Whatever
-   * works may have to wait for a person, and continues where it was.
-   */
-  static readonly transitions: Readonly<Record<TurnState, readonly TurnState[]>> = {
-    idle: ["preparing", "compacting", ...WAITING],
-    preparing: [
-      "generating",
-      "running_tools",
-      "compacting",
-      "verifying",
-      ...WAITING,
-      "done",
-      "failed",
-      "stopped",
-    ],
-    generating: [
-      "preparing",
-      "running_tools",
-      "compacting",
-      "verifying",
-      ...WAITING,
-      "done",
-      "failed",
-      "stopped",
-    ],
-    running_tools: [
-      "preparing",
-      "generating",
-      "compacting",
-      "verifying",
-      ...WAITING,
-      "done",
-      "failed",
-      "stopped",
-    ],
-    compacting: [
-      "preparing",
-      "generating",
-      "running_tools",
-      "verifying",
-      "idle",
-      ...WAITING,
-      "done",
-      "failed",
-      "stopped",
-    ],
-    verifying: [
-      "preparing",
-      "generating",
-      "running_tools",
-      "compacting",
-      ...WAITING,
-      "done",
-      "failed",
-      "stopped",
-    ],
-    awaiting_approval: ["awaiting_answer", ...WORKING, ...RESTING],
-    awaiting_answer: ["awaiting_approval", ...WORKING, ...RESTING],
-    done: ["preparing", "compacting", "idle", ...WAITING],
-    failed: ["preparing", "compacting", "idle", ...WAITING],
-    stopped: ["preparing", "compacting", "idle", ...WAITING],
-  };
   #shown: TurnState = "idle";
   /** The activity, apart from waiting for a person. */
   #work: TurnState = "idle";
@@ -106,7 +39,6 @@ export class TurnStates {
     return this.#shown;
   }
 
-  /** Takes an event; returns the change that follows from it. */
   take(event: Event): EventBodies["turn.state"] | undefined {
     this.#apply(event);
     return this.#change();
@@ -257,7 +189,6 @@ export interface EventStore {
   append(event: NewEvent): Event;
   /** Notices of the store itself that are not recorded yet. */
   takeNotices?(): readonly NewEvent[];
-  /** Flushes to the disk itself. */
   sync(): void | Promise<void>;
   close(): void;
 }
@@ -414,14 +345,12 @@ export async function changeTools(recorder: Recorder, tools: readonly ToolSchema
   if (reset) await recordPrefix(recorder, { ...reset, ...head });
 }
 
-/** The reason the prefix of a conversation changes here. */
 interface Reset {
   readonly reason: string;
   /** For people: "a → b" of models, "+x −y" of tools. */
   readonly detail?: string;
 }
 
-/** Declares another head of the conversation. */
 export async function recordPrefix(
   recorder: Recorder,
   { tools, provider, toolMode = "official", ...prefix }: Reset & Omit<WantedPrefix, "context">,
@@ -494,7 +423,7 @@ export async function appendIfChanged(recorder: Recorder, text: string): Promise
 
 /** The parts of an agent without those that the controller adds itself. */
 export interface ControlledDeps extends Omit<AgentDeps, "conversation" | "takeSteering"> {
-  /** Makes room at the user's wish; absent where nothing can. */
+  /** Compacts the conversation on request; absent where nothing can. */
   readonly compact?: (hint: string | undefined, signal: AbortSignal) => Promise<CompactionReport>;
 }
 

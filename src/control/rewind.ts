@@ -22,13 +22,11 @@ export interface RewindDeps {
   readonly checkpoints: () => Promise<Checkpoints>;
 }
 
-/** The outcome of a rewind for files. */
 export interface FileReport extends Pick<RestoreReport, "restored" | "failed"> {
   /** See {@linkcode Checkpoints.uncovered}. */
   readonly uncovered: readonly string[];
 }
 
-/** The files a rewind would restore. */
 export interface RewindPreview {
   readonly files: readonly FileRestore[];
   /** See {@linkcode Checkpoints.uncovered}. */

@@ -7,9 +7,7 @@ import type { Recorder } from "./recorder.ts";
 
 export interface TurnCheckpointOptions {
   readonly recorder: Recorder;
-  /** The session's own directory. */
   readonly dir: string;
-  /** Working directory. */
   readonly root: string;
   /** Absolute paths never looked at. */
   readonly skip?: (path: string) => boolean;
@@ -17,10 +15,9 @@ export interface TurnCheckpointOptions {
   readonly resolve: (path: string) => Promise<string>;
 }
 
-/** A model that is silent for so long after a command leaves time to look for what the command changed. */
+/** Silence of the model after a command that leaves time to look for its changes. */
 const DETECT_AFTER_MS = 40;
 
-/** Paths that a notice names. */
 const NAMED_PATHS = 5;
 
 /**

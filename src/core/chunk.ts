@@ -35,7 +35,7 @@ export interface ProviderError {
  *
  * Adjacent text (or reasoning) deltas that arrive in one network read are joined into one chunk. Tool calls
  * arrive complete. `retry` announces a wait before the request is sent again; when `discarded` is true, what
- * was streamed so far does not count. `notice` is something for the user. A stream ends with exactly one
+ * was streamed before it does not count. `notice` is something for the user. A stream ends with exactly one
  * `done` or `error`.
  */
 export type Chunk =
@@ -47,7 +47,7 @@ export type Chunk =
     /** A tool of an MCP server was called by the model's server, not by us. */
     readonly type: "remote_call";
     readonly server: string;
-    /** Its raw name; empty where the server could not even be asked for its tools. */
+    /** Its raw name; empty where the server could not list its tools. */
     readonly tool: string;
     /** JSON text. */
     readonly arguments: string;

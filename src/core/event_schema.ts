@@ -73,7 +73,7 @@ const confinement = z.object({
   readOnly: z.optional(z.boolean()),
   /** Directories that can be written, the project as an empty text. */
   roots: z.optional(z.array(z.string())),
-  /** Commands have a `/tmp` of their own. */
+  /** Commands have a private `/tmp`. */
   privateTmp: z.optional(z.boolean()),
   network: z.optional(z.enum(["none", "filtered", "open"])),
   /** Why the network cannot be confined though it should be. */
@@ -308,6 +308,8 @@ export const EVENT_KINDS = {
     summary: z.string(),
     /** One line that says what the call does, in place of its name and summary. */
     title: z.optional(z.string()),
+    /** The title for other languages. */
+    said,
   }),
   /** Output of a running call. Live only. */
   "tool.delta": z.object({ callId: z.string(), text: z.string() }),
@@ -321,6 +323,8 @@ export const EVENT_KINDS = {
     images: z.optional(z.array(image)),
     /** One line for people. */
     summary: z.string(),
+    /** The summary for other languages. */
+    said,
     durationMs: z.number(),
     changes: z.optional(z.array(fileChange)),
     truncated: z.optional(truncation),
@@ -331,7 +335,7 @@ export const EVENT_KINDS = {
     /** A person was asked, and did not allow the call: it was not executed. */
     denied: z.optional(z.literal(true)),
   }),
-  /** Somebody is asked whether a call may run. */
+  /** A call requires approval. */
   "approval.request": z.object({
     callId: z.string(),
     tool: z.string(),
@@ -393,7 +397,7 @@ export const EVENT_KINDS = {
   }),
   /** The files of the workspace can be restored to how they were here. */
   "checkpoint": z.object({ turn: z.number(), files: z.number(), id: z.string() }),
-  /** Older messages are replaced to make room; one of the places where the request's prefix changes. */
+  /** Older messages are replaced by a shorter text, which changes the prefix of requests. */
   "compaction": z.object({
     reason: z.string(),
     /**

@@ -1,4 +1,5 @@
 import type { ToolCall } from "./message.ts";
+import type { Text } from "./texts.ts";
 
 /** Families of tools that one permission rule can name together. */
 export type ToolFamily = "Bash" | "Read" | "Edit" | "Mcp" | "Task";
@@ -23,7 +24,7 @@ export interface PreparedCall {
   /** By the tool's own argument names, checked against its schema. */
   readonly args: Record<string, unknown>;
   /** One line for people that says what the call does. */
-  readonly title: string;
+  readonly title: Text;
   readonly family?: ToolFamily;
   /** It is known to change nothing. */
   readonly readOnly: boolean;
@@ -44,14 +45,14 @@ export interface PreparedCall {
   readonly writes?: readonly string[];
   readonly command?: CommandLine;
   /**
-   * The texts that rules by the tool's name are compared with besides its paths and its command, such as a
-   * search pattern.
+   * The texts that rules by the tool's name are compared with in addition to its paths and its command, such
+   * as a search pattern.
    */
   readonly subjects: readonly string[];
   /**
    * The reason every such call needs approval, whatever was allowed before; continues "it would".
    */
-  readonly alwaysAsk?: string;
+  readonly alwaysAsk?: Text;
   /** It starts another agent, whose calls are judged one by one. */
   readonly delegates?: true;
   /**

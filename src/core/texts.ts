@@ -15,7 +15,7 @@ export type Text = string | LocalizedMessage;
 /** A value of a message; each language joins lists in its own way. */
 export type MessageValue = Text | number | readonly (Text | number)[];
 
-/** What went wrong, and what to do about it. */
+/** A problem, and the next step for the user. */
 export interface MessageTexts {
   readonly message: Text;
   readonly remedy?: Text;

@@ -108,7 +108,7 @@ export function costOf(usage: Usage, price: Price | undefined): Cost | undefined
   return { amount: Math.round(sum * 1e6) / 1e12, currency: price.currency };
 }
 
-/** Returns the prices of a request with so much input: those of the highest tier that it is above. */
+/** Returns the prices of a request by its input: those of the highest tier that it is above. */
 function ratesFor(inputTokens: number, { tiers = [], ...base }: Price): Rates {
   return tiers.reduce<Rates & { readonly above?: number }>(
     (best, tier) => inputTokens > tier.above && tier.above >= (best.above ?? 0) ? tier : best,

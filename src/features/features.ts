@@ -16,7 +16,6 @@ import type { Toolbox } from "../agent/mod.ts";
 import type { ToolResult } from "../tool/mod.ts";
 import type { RunLsp } from "./lsp/run_lsp.ts";
 
-/** A feature that is attached to runs which use it. */
 interface Extension {
   /** Reports whether this run has any use for it; cheap. */
   readonly wanted: (run: RunContext) => boolean;
@@ -112,7 +111,6 @@ const FEATURES: RunFeatures = {
 /** Builds a run with the features that its options and its configuration use. */
 export const assemble = assembleWith(FEATURES);
 
-/** Loads the MCP servers of a run. */
 const loadPlugins = lazy(() => Promise.all([import("./mcp/run_servers.ts"), loadMcp()]));
 
 /** Without a jail no language server is started, unless the user gave the run full access. */

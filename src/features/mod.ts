@@ -10,17 +10,13 @@ export type { HookRow } from "./hooks/hook_list.ts";
 /** The mark that ends several turns without a person. Loaded for runs that have them. */
 export const loadDoneMark = lazy(() => import("./steps/steps.ts"));
 
-/** Hooks outside of a run. */
 export const loadHookList = lazy(() => import("./hooks/hook_list.ts"));
 
-/** The agents of a directory, for commands that show them. */
 export const loadAgentList = lazy(() => import("./agents/agent_list.ts"));
 
 /** The commands that test changes, for the list of what needs trust. */
 export const loadVerifyList = lazy(() => import("./verify/verify_commands.ts"));
 
-/** The language servers that are installed. */
 export const loadLanguageServers = lazy(() => import("./lsp/run_lsp.ts"));
 
-/** MCP servers outside of a run. */
 export const loadServerWork = lazy(() => import("./mcp/known_servers.ts"));

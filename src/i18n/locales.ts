@@ -1,15 +1,5 @@
 /** The list of catalogues and of areas, each loaded when its texts are needed. */
-import {
-  type AlwaysOnProtection,
-  type AskReason,
-  type Confinement,
-  type Deed,
-  type EventOf,
-  type HitLocation,
-  message,
-  textOf,
-  type WrittenMessage,
-} from "../core/mod.ts";
+import { message, textOf } from "../core/mod.ts";
 import type { Translate, Translator } from "./translate.ts";
 
 const AREAS = {
@@ -32,37 +22,9 @@ const AREAS = {
   turn_view: () => import("./en/turn_view.ts"),
 };
 
-type Areas = {
-  readonly [A in keyof typeof AREAS]: ReturnType<Awaited<ReturnType<(typeof AREAS)[A]>>["texts"]>;
-};
-
 /** The texts of each area in one language. */
-export type Texts = Areas & { readonly reasons: typeof ENGLISH_REASONS };
-
-/** A destructive command: what it does, and to what. */
-interface FoundDestructive {
-  readonly deed: Deed;
-  readonly location?: HitLocation;
-  readonly targets: readonly { readonly path: string; readonly files?: number; readonly more?: true }[];
-}
-
-/**
- * Findings about calls. Logs and models get them in English from whoever finds them, which is passed through
- * here; other languages say them again from their codes.
- */
-const ENGLISH_REASONS = {
-  /** Why a call requires approval. */
-  asked: (_why: AskReason | undefined, english: string) => english,
-  /** Why it was refused. */
-  refused: (_decision: Pick<EventOf<"approval.decision">, "source" | "rule">, english: string) => english,
-  /** The title and the result of a call of the program's own tools. */
-  callTitle: (english: string) => english,
-  callResult: (english: string) => english,
-  destructive: (_found: FoundDestructive, english: string) => english,
-  confinement: (_facts: Confinement | undefined, english: string) => english,
-  /** Failures and notices. */
-  said: (_said: readonly WrittenMessage[] | undefined, english: string) => english,
-  standing: (_layer: AlwaysOnProtection, english: string) => english,
+export type Texts = {
+  readonly [A in keyof typeof AREAS]: ReturnType<Awaited<ReturnType<(typeof AREAS)[A]>>["texts"]>;
 };
 
 const ENGLISH: Translator = {
@@ -82,13 +44,8 @@ export async function loadTranslator(locale: Locale): Promise<Translator> {
 
 /** Loads the texts of one area in one language, and nothing else. */
 export async function loadTexts<A extends keyof Texts>(area: A, locale: Locale): Promise<Texts[A]> {
-  if (area === "reasons") {
-    if (locale === "en") return ENGLISH_REASONS as Texts[A];
-    const reasons: Texts["reasons"] = (await import("./zh_cn/reasons.ts")).texts;
-    return reasons as Texts[A];
-  }
   const [{ texts }, translator] = await Promise.all([
-    AREAS[area as keyof typeof AREAS](),
+    AREAS[area](),
     loadTranslator(locale),
   ]);
   const make: (t: Translate) => unknown = texts;

@@ -1,4 +1,4 @@
-import { ReasonixError } from "../core/mod.ts";
+import { message, ReasonixError } from "../core/mod.ts";
 import {
   type Arguments,
   errorResult,
@@ -87,7 +87,7 @@ async function run(
     if (!names) throw new ReasonixError(`${name} has no language server here`, { remedy: "use grep" });
     const content = await ask(await names(), args, context.signal);
     const lines = content.split("\n").length;
-    return { content, summary: lines === 1 ? content.slice(0, 200) : `${lines} lines` };
+    return { content, summary: lines === 1 ? content.slice(0, 200) : message`${lines} lines` };
   } catch (error) {
     context.signal.throwIfAborted();
     if (error instanceof ReasonixError) return errorResult(error);

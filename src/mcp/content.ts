@@ -4,7 +4,7 @@ import type {
   GetPromptResult,
   ReadResourceResult,
 } from "@modelcontextprotocol/client";
-import type { ImagePart } from "../core/mod.ts";
+import { type ImagePart, listOf, message, type Text } from "../core/mod.ts";
 import { MAX_IMAGE_FILE_BYTES } from "../path/reference_text.ts";
 import { DEFAULT_CAPS, keepEnds, spillPath, type ToolContext, type ToolResult } from "../tool/mod.ts";
 import { canonicalJson, isRecord, parseJson, safeText } from "../util/json.ts";
@@ -184,8 +184,8 @@ export async function contentResult(
   };
 }
 
-function summaryOf(text: string, images: number): string {
+function summaryOf(text: string, images: number): Text {
   const lines = text === "" ? 0 : text.trimEnd().split("\n").length;
-  const shown = lines === 1 ? "1 line" : `${lines} lines`;
-  return images === 0 ? shown : `${shown}, ${images === 1 ? "1 image" : `${images} images`}`;
+  const shown = lines === 1 ? message`1 line` : message`${lines} lines`;
+  return images === 0 ? shown : listOf([shown, images === 1 ? message`1 image` : message`${images} images`]);
 }

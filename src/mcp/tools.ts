@@ -1,4 +1,4 @@
-import { argumentsLine, errorMessage, isAbort, ReasonixError } from "../core/mod.ts";
+import { argumentsLine, errorMessage, isAbort, message, ReasonixError } from "../core/mod.ts";
 import { contentResult, resultContent, toolResult } from "./content.ts";
 import type { Listing, McpResourceInfo, McpToolInfo } from "./listing.ts";
 import type { McpServer } from "./server.ts";
@@ -169,11 +169,13 @@ function searchTool(tools: readonly Tool[]): Tool {
     title: ({ query }) => `search MCP tools for ${query}`,
     async execute({ query, limit }) {
       const found = await search(tools, String(query), Number(limit ?? MAX_FOUND));
-      if (found.length === 0) return { content: "No tool matches; try other words.", summary: "0 tools" };
+      if (found.length === 0) {
+        return { content: "No tool matches; try other words.", summary: message`0 tools` };
+      }
       const texts = found.map(({ name, description, schema }) =>
         `${name}\n${description}\narguments: ${JSON.stringify(schema)}`
       );
-      const summary = found.length === 1 ? "1 tool" : `${found.length} tools`;
+      const summary = found.length === 1 ? message`1 tool` : message`${found.length} tools`;
       return { content: fitting(texts), summary };
     },
   };

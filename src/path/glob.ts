@@ -19,10 +19,10 @@ export type GlobDialect = "ignore" | "rule" | "search";
 export interface GlobForm {
   readonly glob: string;
   readonly tail?: "within" | "below";
-  /** What {@linkcode compileRanked} returns for it; 0 if absent. */
+  /** The result of {@linkcode compileRanked} for it; 0 if absent. */
   readonly rank?: number;
   /** It matches directories alone. */
-  readonly foldersOnly?: boolean;
+  readonly directoriesOnly?: boolean;
 }
 
 export interface GlobOptions {
@@ -44,7 +44,7 @@ export function compileGlobs(globs: readonly (string | GlobForm)[], options: Glo
     if (plain.match(text)) return true;
     if (wild.length === 0) return false;
     automaton ??= Automaton.of(wild, options);
-    return automaton.match(text).folder >= 0;
+    return automaton.match(text).directory >= 0;
   };
 }
 
@@ -100,12 +100,12 @@ function matchesAt({ text: glob, tail }: PlainGlob, text: string, start: number)
 export function compileRanked(
   globs: readonly GlobForm[],
   options: GlobOptions,
-): (text: string, isFolder: boolean) => number {
+): (text: string, isDirectory: boolean) => number {
   const automaton = Automaton.of(globs, options);
-  return (text, isFolder) => automaton.match(text)[isFolder ? "folder" : "file"];
+  return (text, isDirectory) => automaton.match(text)[isDirectory ? "directory" : "file"];
 }
 
-/** The most alternatives that {@linkcode expandBraces} spells out when nothing else is asked for. */
+/** The most alternatives that {@linkcode expandBraces} spells out by default. */
 const MAX_ALTERNATIVES = 256;
 /** The most groups that are spelled out, whatever they enclose. */
 const MAX_GROUPS = 64;
@@ -249,7 +249,7 @@ function readClass(glob: string, at: number): CharClass | undefined {
 
 const SLASH = 47;
 
-/** What a state of the automaton takes: nothing (it leads to others), one character, or a whole part. */
+/** Kinds of states by what they take: nothing (it leads to others), one character, or a whole part. */
 const [FORK, END, CHAR, ANY, NO_SLASH, CLASS, NOT] = [0, 1, 2, 3, 4, 5, 6];
 
 /** Positions in a glob: at its beginning, at that of a part, with one or two stars since, anywhere else. */
@@ -260,18 +260,15 @@ const IN_PARENTHESIS = 8;
 /** A set of states that a text can have led to. */
 interface StateSet {
   readonly id: number;
-  readonly states: Float64Array;
+  readonly states: readonly number[];
   /** The highest rank of the globs that match here, for files and for directories; -1: none. */
   readonly file: number;
-  readonly folder: number;
+  readonly directory: number;
   /** By the next character. */
   readonly next: (StateSet | undefined)[];
 }
 
-const NOWHERE: StateSet = { id: -1, states: new Float64Array(), file: -1, folder: -1, next: [] };
-
-/** One character for each byte, as a key. */
-const BYTES = new TextDecoder("latin1");
+const NOWHERE: StateSet = { id: -1, states: [], file: -1, directory: -1, next: [] };
 
 /** States and characters that the sets may hold in all before they are forgotten. */
 const MAX_KEPT = 1 << 20;
@@ -292,7 +289,8 @@ class Automaton {
   /** Of each state the number of the last set that it was added to. */
   readonly #marks: number[] = [];
   #mark = 0;
-  readonly #sets = new Map<string, StateSet>();
+  /** By a sum of their states. */
+  readonly #sets = new Map<number, readonly StateSet[]>();
   #byId: StateSet[] = [];
   #kept = 0;
 
@@ -306,8 +304,8 @@ class Automaton {
     return automaton;
   }
 
-  add({ glob, tail, rank = 0, foldersOnly = false }: GlobForm): void {
-    const end = this.state(END, rank * 2 + (foldersOnly ? 1 : 0));
+  add({ glob, tail, rank = 0, directoriesOnly = false }: GlobForm): void {
+    const end = this.state(END, rank * 2 + (directoriesOnly ? 1 : 0));
     const below = tail === undefined ? end : this.state(CHAR, SLASH);
     if (tail === "within") this.connect(below, this.loop(ANY, end));
     if (tail === "below") this.connect(below, this.state(ANY, 0, this.loop(ANY, end)));
@@ -318,7 +316,7 @@ class Automaton {
   }
 
   state(kind: number, value: number, next = -1, other = -1): number {
-    this.#values.push(kind === CHAR ? this.#folded(value) : value);
+    this.#values.push(kind === CHAR ? this.#uppercase(value) : value);
     this.#marks.push(0);
     this.#next.push(next);
     this.#other.push(other);
@@ -374,7 +372,7 @@ class Automaton {
 
   /** The set before any character. */
   first(): StateSet {
-    return this.#byId[0] ?? this.#collect(this.#starts);
+    return this.#byId[0] ?? this.#collect([...this.#starts]);
   }
 
   set(id: number): StateSet {
@@ -385,30 +383,30 @@ class Automaton {
   follow(set: StateSet, code: number): StateSet {
     const known = set.next[code];
     if (known) return known;
-    const folded = this.#folded(code);
+    const uppercase = this.#uppercase(code);
     const entered: number[] = [];
-    const progress: number[] = [];
+    const progress = new Set<number>();
     for (const state of set.states) {
       if (state >= PROGRESS) {
         if (code !== SLASH) this.#continue(state, code, progress, entered);
-      } else if (this.#takes(state, code, folded)) entered.push(this.#next[state] ?? -1);
+      } else if (this.#takes(state, code, uppercase)) entered.push(this.#next[state] ?? -1);
     }
     return set.next[code] = this.#collect(entered, progress);
   }
 
   /** One more character of a part that must not match. */
-  #continue(at: number, code: number, progress: number[], entered: number[]): void {
+  #continue(at: number, code: number, progress: Set<number>, entered: number[]): void {
     const state = at % PROGRESS;
     const part = this.#parts[this.#values[state] ?? 0];
     const after = part?.follow(part.set(Math.floor(at / PROGRESS) - 1), code) ?? NOWHERE;
-    progress.push(state + (after.id + 1) * PROGRESS);
-    if (after.folder < 0) entered.push(this.#next[state] ?? -1);
+    progress.add(state + (after.id + 1) * PROGRESS);
+    if (after.directory < 0) entered.push(this.#next[state] ?? -1);
   }
 
-  #takes(state: number, code: number, folded: number): boolean {
+  #takes(state: number, code: number, uppercase: number): boolean {
     switch (this.#kinds[state]) {
       case CHAR:
-        return folded === this.#values[state];
+        return uppercase === this.#values[state];
       case CLASS:
         return this.#inClass(this.#values[state] ?? 0, code);
       case ANY:
@@ -427,18 +425,17 @@ class Automaton {
     );
   }
 
-  #folded(code: number): number {
+  #uppercase(code: number): number {
     if (!this.#options.ignoreCase) return code;
     const upper = String.fromCharCode(code).toUpperCase();
     return upper.length === 1 ? upper.charCodeAt(0) : code;
   }
 
   /** The set of these states and all that they lead to without a character. */
-  #collect(entered: readonly number[], progress: readonly number[] = []): StateSet {
-    const found = [...new Set(progress)];
+  #collect(open: number[], progress: Set<number> = new Set()): StateSet {
+    const found: number[] = [];
     const mark = ++this.#mark;
-    let [file, folder] = [-1, -1];
-    const open = [...entered];
+    let [file, directory] = [-1, -1];
     for (let state = open.pop(); state !== undefined; state = open.pop()) {
       if (state < 0 || this.#marks[state] === mark) continue;
       this.#marks[state] = mark;
@@ -449,28 +446,39 @@ class Automaton {
           break;
         case END:
           if (value % 2 === 0) file = Math.max(file, value >> 1);
-          folder = Math.max(folder, value >> 1);
+          directory = Math.max(directory, value >> 1);
           break;
         case NOT: {
           const inner = this.#parts[value]?.first() ?? NOWHERE;
-          found.push(state + (inner.id + 1) * PROGRESS);
-          if (inner.folder < 0) open.push(this.#next[state] ?? -1);
+          progress.add(state + (inner.id + 1) * PROGRESS);
+          if (inner.directory < 0) open.push(this.#next[state] ?? -1);
           break;
         }
         default:
           found.push(state);
       }
     }
-    const states = Float64Array.from(found).sort();
-    const key = `${file} ${folder} ${BYTES.decode(states)}`;
-    const known = this.#sets.get(key);
+    found.push(...progress);
+    const isFound = (state: number) => state < PROGRESS ? this.#marks[state] === mark : progress.has(state);
+    const hash = found.reduce((sum, state) => (sum + mixed(state)) | 0, 0);
+    const alike = this.#sets.get(hash) ?? [];
+    const known = alike.find((set) =>
+      set.file === file && set.directory === directory && set.states.length === found.length &&
+      set.states.every(isFound)
+    );
     if (known) return known;
-    const made = { id: this.#byId.length, states, file, folder, next: [] };
-    this.#sets.set(key, made);
+    const made = { id: this.#byId.length, states: found, file, directory, next: [] };
+    this.#sets.set(hash, [...alike, made]);
     this.#byId.push(made);
-    this.#kept += states.length + 128;
+    this.#kept += found.length + 128;
     return made;
   }
+}
+
+/** A number for a state by which sums of several are unlikely to be the same. */
+function mixed(state: number): number {
+  const spread = Math.imul(state + 1, 0x9e3779b1);
+  return Math.imul(spread ^ (spread >>> 15), 0x85ebca6b);
 }
 
 /** Turns one glob into states: one for each position in it and each way to have come there. */

@@ -4,9 +4,12 @@ import { readEnv } from "./read_env.ts";
 
 /** Rules with the directory they count from. */
 interface RuleSet {
-  readonly folder: string;
+  readonly directory: string;
   readonly rules: IgnoreRules;
 }
+
+/** The rules of each kind of file, those of the deepest directory first. */
+type RuleSets = Readonly<Record<"dot" | "git" | "exclude" | "global" | "own", readonly RuleSet[]>>;
 
 /** Names whose presence in a directory changes what is ignored below it. */
 const TELLING = new Set([".ignore", ".gitignore", ".git", ".reasonixignore"]);
@@ -17,49 +20,37 @@ export function isTelling(name: string): boolean {
 }
 
 /**
- * What is ignored in one directory and below, until a deeper directory adds rules.
+ * The files that are ignored in one directory and below, until a deeper directory adds rules.
  *
  * Order of precedence, as in ripgrep: `.ignore`, then `.gitignore` up to the repository, then
  * `.git/info/exclude`, then the user's global file; in each the deepest directory wins. `.reasonixignore` can
  * only hide more. `.gitignore` counts whether or not the directory is in a repository.
  */
 export class IgnoreScope {
-  readonly #dot: readonly RuleSet[];
-  readonly #git: readonly RuleSet[];
-  readonly #exclude: readonly RuleSet[];
-  readonly #global: readonly RuleSet[];
-  readonly #own: readonly RuleSet[];
+  readonly #sets: RuleSets;
   readonly #ordered: readonly RuleSet[];
 
-  private constructor(
-    sets: { dot: readonly RuleSet[]; git: readonly RuleSet[]; exclude: readonly RuleSet[] },
-    global: readonly RuleSet[],
-    own: readonly RuleSet[],
-  ) {
-    this.#dot = sets.dot;
-    this.#git = sets.git;
-    this.#exclude = sets.exclude;
-    this.#global = global;
-    this.#own = own;
-    this.#ordered = [...sets.dot, ...sets.git, ...sets.exclude, ...global];
+  private constructor(sets: RuleSets) {
+    this.#sets = sets;
+    this.#ordered = [...sets.dot, ...sets.git, ...sets.exclude, ...sets.global];
   }
 
   /**
-   * The scope that applies in `folder` through the directories above it; rules of `folder` itself come by
-   * {@linkcode enter}.
+   * The scope that applies in `directory` through the directories above it; rules of `directory` itself
+   * come by {@linkcode enter}.
    */
-  static above(folder: string, cwd: string, names: ReadonlySet<string> = TELLING): IgnoreScope {
+  static above(directory: string, cwd: string, names: ReadonlySet<string> = TELLING): IgnoreScope {
     const excludes = names === TELLING ? globalExcludes() : undefined;
-    const global = excludes ? [{ folder: cwd, rules: excludes }] : [];
-    let scope = new IgnoreScope({ dot: [], git: [], exclude: [] }, global, []);
-    const parts = folder.split("/");
+    const global = excludes ? [{ directory: cwd, rules: excludes }] : [];
+    let scope = new IgnoreScope({ dot: [], git: [], exclude: [], global, own: [] });
+    const parts = directory.split("/");
     for (let depth = 1; depth < parts.length; depth++) {
       scope = scope.enter(parts.slice(0, depth).join("/") || "/", names);
     }
     return scope;
   }
 
-  /** The scope inside `folder`, given the telling names among its entries. */
+  /** The scope inside `directory`, given those of its entries that add rules. */
   enter(directory: string, names: ReadonlySet<string>): IgnoreScope {
     if (names.size === 0) return this;
     const read = (name: string): RuleSet[] =>
@@ -67,59 +58,58 @@ export class IgnoreScope {
     const repository = names.has(".git") ? repositoryExcludes(directory) : undefined;
     const [dot, git, own] = [read(".ignore"), read(".gitignore"), read(".reasonixignore")];
     if (!repository && dot.length + git.length + own.length === 0) return this;
-    return new IgnoreScope(
-      {
-        dot: [...dot, ...this.#dot],
-        git: repository ? git : [...git, ...this.#git],
-        exclude: repository ?? this.#exclude,
-      },
-      this.#global,
-      [...own, ...this.#own],
-    );
+    const sets = this.#sets;
+    return new IgnoreScope({
+      dot: [...dot, ...sets.dot],
+      git: repository ? git : [...git, ...sets.git],
+      exclude: repository ?? sets.exclude,
+      global: sets.global,
+      own: [...own, ...sets.own],
+    });
   }
 
   /** Reports whether `path` (absolute, ending with `name`) is to be skipped. */
-  ignores(path: string, name: string, isFolder: boolean): boolean {
-    return verdict(this.#ordered, path, name, isFolder) || this.hides(path, name, isFolder);
+  ignores(path: string, name: string, isDirectory: boolean): boolean {
+    return isIgnored(this.#ordered, path, name, isDirectory) || this.hides(path, name, isDirectory);
   }
 
   /** Reports whether `.reasonixignore` alone skips it. */
-  hides(path: string, name: string, isFolder: boolean): boolean {
-    return this.#own.length > 0 && verdict(this.#own, path, name, isFolder);
+  hides(path: string, name: string, isDirectory: boolean): boolean {
+    return isIgnored(this.#sets.own, path, name, isDirectory);
   }
 }
 
-function verdict(sets: readonly RuleSet[], path: string, name: string, isFolder: boolean): boolean {
+function isIgnored(sets: readonly RuleSet[], path: string, name: string, isDirectory: boolean): boolean {
   for (const set of sets) {
-    const start = set.folder.endsWith("/") ? set.folder.length : set.folder.length + 1;
-    const answer = set.rules.match(path.slice(start), name, isFolder);
+    const start = set.directory.endsWith("/") ? set.directory.length : set.directory.length + 1;
+    const answer = set.rules.match(path.slice(start), name, isDirectory);
     if (answer !== undefined) return answer === "ignore";
   }
   return false;
 }
 
-function ruleSet(folder: string, file: string): RuleSet[] {
+function ruleSet(directory: string, file: string): RuleSet[] {
   const text = readSmallText(file);
   if (text === undefined) return [];
   const rules = new IgnoreRules(text.replace(/^\ufeff/, ""));
-  return rules.empty ? [] : [{ folder, rules }];
+  return rules.empty ? [] : [{ directory, rules }];
 }
 
-/** `info/exclude` of the repository whose top is `folder`; undefined when there is no repository here. */
-function repositoryExcludes(folder: string): RuleSet[] | undefined {
-  const dotGit = `${folder}/.git`;
+/** `info/exclude` of the repository whose top is `directory`; undefined when there is no repository here. */
+function repositoryExcludes(directory: string): RuleSet[] | undefined {
+  const dotGit = `${directory}/.git`;
   try {
-    if (Deno.statSync(dotGit).isDirectory) return ruleSet(folder, `${dotGit}/info/exclude`);
+    if (Deno.statSync(dotGit).isDirectory) return ruleSet(directory, `${dotGit}/info/exclude`);
   } catch {
     return undefined;
   }
   // A worktree: `.git` is a file that names its own directory, which names the common one.
   const own = /^gitdir:(.*)$/m.exec(readSmallText(dotGit) ?? "")?.[1]?.trim() || undefined;
   if (own === undefined) return [];
-  const gitFolder = own.startsWith("/") ? own : `${folder}/${own}`;
-  const common = readSmallText(`${gitFolder}/commondir`)?.trim();
+  const gitDirectory = own.startsWith("/") ? own : `${directory}/${own}`;
+  const common = readSmallText(`${gitDirectory}/commondir`)?.trim();
   if (common === undefined) return [];
-  return ruleSet(folder, `${common.startsWith("/") ? common : `${gitFolder}/${common}`}/info/exclude`);
+  return ruleSet(directory, `${common.startsWith("/") ? common : `${gitDirectory}/${common}`}/info/exclude`);
 }
 
 /** Longer lines of an ignore file are left out: no path is as long. */
@@ -133,7 +123,7 @@ export type IgnoreDecision = "ignore" | "keep" | undefined;
 interface Rule {
   readonly glob: string;
   readonly keep: boolean;
-  readonly foldersOnly: boolean;
+  readonly directoriesOnly: boolean;
   /**
    * Tested against the last name when the line has no inner slash, else against the path from the file's
    * directory.
@@ -164,8 +154,8 @@ export class IgnoreRules {
   }
 
   /** `path` counts from the directory of the ignore file and ends with `name`. */
-  match(path: string, name: string, isFolder: boolean): IgnoreDecision {
-    const last = Math.max(this.#byName?.(name, isFolder) ?? -1, this.#byPath?.(path, isFolder) ?? -1);
+  match(path: string, name: string, isDirectory: boolean): IgnoreDecision {
+    const last = Math.max(this.#byName?.(name, isDirectory) ?? -1, this.#byPath?.(path, isDirectory) ?? -1);
     const rule = this.#rules[last];
     return rule && (rule.keep ? "keep" : "ignore");
   }
@@ -177,20 +167,20 @@ type RankTest = ReturnType<typeof compileRanked>;
 function rankTest(rules: readonly Rule[], byName: boolean): RankTest | undefined {
   const ranked = rules.map((rule, rank) => ({ ...rule, rank })).filter((rule) => rule.byName === byName);
   if (ranked.length === 0) return undefined;
-  const plain = { file: new Map<string, number>(), folder: new Map<string, number>() };
+  const plain = { file: new Map<string, number>(), directory: new Map<string, number>() };
   const wild: typeof ranked = [];
-  let room = MAX_WILD;
+  let left = MAX_WILD;
   for (const rule of ranked) {
     if (!/[*?[\]\\{}]/.test(rule.glob)) {
-      plain.folder.set(rule.glob, rule.rank);
-      if (!rule.foldersOnly) plain.file.set(rule.glob, rule.rank);
-    } else if ((room -= rule.glob.length) >= 0) wild.push(rule);
+      plain.directory.set(rule.glob, rule.rank);
+      if (!rule.directoriesOnly) plain.file.set(rule.glob, rule.rank);
+    } else if ((left -= rule.glob.length) >= 0) wild.push(rule);
   }
   const wildRank = wild.length === 0 ? undefined : compileRanked(wild, { dialect: "ignore" });
-  return (text, isFolder) =>
+  return (text, isDirectory) =>
     Math.max(
-      plain[isFolder ? "folder" : "file"].get(text) ?? -1,
-      wildRank?.(text, isFolder) ?? -1,
+      plain[isDirectory ? "directory" : "file"].get(text) ?? -1,
+      wildRank?.(text, isDirectory) ?? -1,
     );
 }
 
@@ -201,13 +191,13 @@ function parseLine(line: string): Rule[] {
   if (text === "") return [];
   const keep = text.startsWith("!");
   if (keep) text = text.slice(1);
-  const foldersOnly = text.endsWith("/");
-  if (foldersOnly) text = text.slice(0, -1);
+  const directoriesOnly = text.endsWith("/");
+  if (directoriesOnly) text = text.slice(0, -1);
   const anchored = text.startsWith("/");
   if (anchored) text = text.slice(1);
   if (text === "") return [];
   const byName = !anchored && !text.includes("/");
-  return [{ glob: text, keep, foldersOnly, byName }];
+  return [{ glob: text, keep, directoriesOnly, byName }];
 }
 
 /** A line without the blanks at its end; the first of them may be escaped, and counts then. */

@@ -141,16 +141,9 @@ export function foldPath(path: string): string {
   return names.toLowerCase().toUpperCase().toLowerCase().normalize("NFC");
 }
 
-interface ContainsOptions {
-  /** Compares names without their case and composition. */
-  readonly fold?: boolean;
-}
-
 /** Reports whether `path` is `directory` itself or is in it. */
-export function contains(directory: string, path: string, { fold = false }: ContainsOptions = {}): boolean {
-  const [outer, inner] = fold
-    ? [foldPath(slashed(directory)), foldPath(slashed(path))]
-    : [slashed(directory), slashed(path)];
+export function contains(directory: string, path: string): boolean {
+  const [outer, inner] = [slashed(directory), slashed(path)];
   if (!inner.startsWith(outer)) return false;
   return inner.length === outer.length || outer.endsWith("/") || inner.charAt(outer.length) === "/";
 }
@@ -161,7 +154,7 @@ export function contains(directory: string, path: string, { fold = false }: Cont
  */
 export function containsOnDisk(directory: string, path: string): boolean {
   if (contains(directory, path)) return true;
-  if (!contains(directory, path, { fold: true })) return false;
+  if (!contains(foldPath(slashed(directory)), foldPath(slashed(path)))) return false;
   const depth = slashed(directory).split("/").length;
   return sameFile(slashed(path).split("/").slice(0, depth).join("/"), directory);
 }

@@ -3,7 +3,7 @@
  * gate asks before a tool or a command writes one, the jail mounts those that exist read-only, and
  * docs/security.md shows the table.
  */
-import type { ProtectedKind } from "../core/mod.ts";
+import { message } from "../core/mod.ts";
 import { contains, foldPath, relativeTo } from "./lexical.ts";
 import { compileGlobs, expandBraces, type GlobForm, type GlobTest } from "./glob.ts";
 
@@ -22,17 +22,19 @@ export interface ProtectedPath {
   readonly kind: ProtectedKind;
 }
 
-/** Each continues "this would change …". */
-export const PROTECTED_KINDS: Readonly<Record<ProtectedKind, string>> = {
-  git: "Git's own hooks and settings",
-  opened: "what programs run or obey when this project is next opened",
-  project: "files that this project has the agent run",
-  start: "a start file of the user's shell or tools",
-  agents: "what the user has agents run",
-  programs: "programs and plugins of the user",
-  own: "settings of this program",
-  holder: "a directory of files that programs run or obey",
+/** Kinds of protected files, as they continue "would change …". */
+export const PROTECTED_KINDS = {
+  git: message`Git's own hooks and settings`,
+  opened: message`what programs run or obey when this project is next opened`,
+  project: message`files that this project has the agent run`,
+  start: message`a start file of the user's shell or tools`,
+  agents: message`what the user has agents run`,
+  programs: message`programs and plugins of the user`,
+  own: message`settings of this program`,
+  holder: message`a directory of files that programs run or obey`,
 };
+
+export type ProtectedKind = keyof typeof PROTECTED_KINDS;
 
 /** Order matters only for which reason is given. */
 export const PROTECTED_PATHS: readonly ProtectedPath[] = [
@@ -98,18 +100,6 @@ export interface ProtectedContext {
   readonly protectedFiles?: readonly string[] | undefined;
 }
 
-interface CompiledRow extends ProtectedPath {
-  /** The pattern without braces and `/**`. */
-  readonly forms: readonly string[];
-  readonly path: GlobTest;
-}
-
-let compiled: readonly CompiledRow[] | undefined;
-
-function table(): readonly CompiledRow[] {
-  return compiled ??= PROTECTED_PATHS.map(compile);
-}
-
 /** The rows of one scope in one test: nearly every path matches none of them. */
 interface CompiledScope {
   readonly path: GlobTest;
@@ -135,15 +125,6 @@ function scopes(): Readonly<Record<ProtectedScope, CompiledScope>> {
 /** Reports whether any pattern fits a path, as the patterns of each scope see it. */
 function fits(what: keyof CompiledScope, seen: ReturnType<typeof relativeNames>): boolean {
   return SCOPES.some((scope) => seen[scope].some((relative) => scopes()[scope][what](relative)));
-}
-
-function compile(row: ProtectedPath): CompiledRow {
-  const forms = formsOf(row);
-  return {
-    ...row,
-    forms: forms.map((form) => form.replace(/\/\*\*$/, "")),
-    path: wholeOf(row.scope, forms.map(named)),
-  };
 }
 
 /** The pattern of a row without braces. */
@@ -173,7 +154,9 @@ export function protectedPath(names: Iterable<string>, context: ProtectedContext
     if (context.protectedFiles?.includes(name)) return "own";
     const seen = relativeNames(name, context);
     if (!fits("path", seen)) continue;
-    const row = table().find(({ scope, path }) => seen[scope].some((relative) => path(relative)));
+    const row = PROTECTED_PATHS.find((row) =>
+      seen[row.scope].some(wholeOf(row.scope, formsOf(row).map(named)))
+    );
     if (row) return row.kind;
   }
   return undefined;
@@ -199,15 +182,13 @@ function relativeNames(
   path: string,
   { home, roots, realPath }: ProtectedContext,
 ): Readonly<Record<ProtectedScope, readonly string[]>> {
-  const folded = foldPath(path);
+  const plain = foldPath(path);
   const below = (directory: string) =>
-    [...new Set([directory, realPath(directory)])].flatMap((base) =>
-      relativeTo(folded, foldPath(base)) ?? []
-    );
+    [...new Set([directory, realPath(directory)])].flatMap((base) => relativeTo(plain, foldPath(base)) ?? []);
   const inHome = below(home);
   const inProject = roots.some((root) => !isSystemDirectory(root, home) && below(root).length > 0);
   return {
-    anywhere: [folded],
+    anywhere: [plain],
     root: [...inHome, ...roots.flatMap(below)],
     home: inHome,
     programs: inProject ? [] : inHome,
@@ -225,9 +206,8 @@ export function isSystemDirectory(directory: string, home: string | undefined): 
 
 /** The patterns of these scopes, except those of Git, without braces and `/**`. */
 export function protectedForms(scopes: readonly ProtectedScope[]): string[] {
-  return table().filter((row) => row.kind !== "git" && scopes.includes(row.scope)).flatMap(({ forms }) =>
-    forms
-  );
+  return PROTECTED_PATHS.filter((row) => row.kind !== "git" && scopes.includes(row.scope)).flatMap(formsOf)
+    .map((form) => form.replace(/\/\*\*$/, ""));
 }
 
 /**

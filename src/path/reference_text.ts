@@ -16,7 +16,7 @@ export function imageType(path: string): string | undefined {
 
 /** Punctuation of Chinese and Japanese, which is used without a blank. */
 const CJK_MARKS = "，。；：！？、）】」』》（【「『《";
-/** What a reference can begin behind; `@path` in the middle of a word is none. */
+/** Characters that may precede a reference; `@path` in the middle of a word is none. */
 const BEFORE = `[\\s("'\`[{,;:${CJK_MARKS}\\u3040-\\u30ff\\u3400-\\u9fff\\uac00-\\ud7af]`;
 /** A path without quotes holds no blank, and nothing that ends it. */
 const PLAIN = `[^\\s"'\`,;)\\]}${CJK_MARKS}]`;
@@ -53,7 +53,7 @@ export function serverAndUri(name: string): { readonly server: string; readonly 
   return server === undefined || uri === undefined ? undefined : { server, uri };
 }
 
-/** What of `server:uri` can be written without quotes; `whole`: nothing follows. */
+/** A reference to `server:uri`, quoted where needed; `whole`: nothing follows. */
 export function resourceReference(name: string, whole: boolean): string | undefined {
   if (/["\n]/.test(name)) return undefined;
   const isPlain = new RegExp(`^${PLAIN}+$`).test(name) && !(whole && /[.!?:]$/.test(name));

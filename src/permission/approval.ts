@@ -1,15 +1,7 @@
-import type { ApprovalAnswer, AskReason, PreparedCall } from "../core/mod.ts";
+import { type ApprovalAnswer, clausesOf, message, type PreparedCall, textOf } from "../core/mod.ts";
 import { escapeGlob } from "../path/glob.ts";
 import { absolutePath } from "../path/lexical.ts";
-import {
-  isFault,
-  isProblem,
-  parseRule,
-  type PathContext,
-  readRule,
-  type Rule,
-  type Ruling,
-} from "../rule/mod.ts";
+import { isFault, isProblem, parseRule, type PathContext, readRule, type Rule } from "../rule/mod.ts";
 import type { CommandReport } from "./command/judge.ts";
 import type { Evaluation } from "./evaluate.ts";
 import { type QuestionKind, quoteForMessage } from "./resolve.ts";
@@ -31,7 +23,7 @@ export type Suggested = Pick<
 >;
 
 interface QuestionOptions {
-  /** Where no one can be asked, what only a person may allow is refused. */
+  /** In a non-interactive run, what only a person may allow is refused. */
   readonly interactive: boolean;
   /** Rules that an answer could save. */
   readonly suggested: Suggested;
@@ -39,7 +31,6 @@ interface QuestionOptions {
   readonly savesTrust: boolean;
   /** Plan mode asks. */
   readonly inPlan: boolean;
-  /** What a hook says of the call. */
   readonly hook?: HookWord | undefined;
 }
 
@@ -67,16 +58,16 @@ function hookQuestion(
 function destructiveQuestion(evaluation: Evaluation, interactive: boolean): Decision | ApprovalRequest {
   const { call: { call, tool }, subject, report } = evaluation;
   const destructive = report?.destructive ?? [];
-  const reason = destructive.map((finding) => finding.reason).join("; ");
+  const reason = clausesOf(destructive.map((finding) => finding.reason));
   if (interactive) {
     return { callId: call.id, tool, subject, reason, scopes: ["once"], destructive, personOnly: true };
   }
   return {
     decision: "deny",
     source: "floor",
-    reason: `blocked: the destructive-command check refuses ${
+    reason: message`the destructive-command check refuses ${
       quoteForMessage(subject)
-    } because nobody can confirm it: ${reason}`,
+    } because no user can confirm it: ${reason}`,
   };
 }
 
@@ -90,18 +81,18 @@ function trustQuestion(
 ): Decision | ApprovalRequest {
   if (!interactive) {
     const reason =
-      `blocked: plan mode does not trust ${tool} to be read-only, and this run is non-interactive; ` +
-      `list it in trusted_read_only_tools to let it run`;
+      message`plan mode does not trust ${tool} to be read-only, and this run is non-interactive; list it in trusted_read_only_tools to let it run`;
     return { decision: "deny", source: "trust", reason };
   }
   const inProject = !inPlan && projectRule !== undefined;
-  const need = inPlan ? "plan mode needs your word for it" : "with your word for it, it runs unasked";
   return {
     callId: call.id,
     tool,
     subject: tool,
-    reason: `${tool} says of itself that it only reads; ${need}`,
-    why: { code: "trust", tool, inPlan },
+    reason: inPlan
+      ? message`${tool} says of itself that it only reads; plan mode needs your word for it`
+      : message`${tool} says of itself that it only reads; with your word for it, it runs unasked`,
+    readOnlyClaim: true,
     scopes: [
       "once",
       "session",
@@ -129,34 +120,13 @@ function plainQuestion(evaluation: Evaluation, suggested: QuestionOptions["sugge
     callId: call.id,
     tool,
     subject,
-    reason: ruling.by === "protected" ? `would change ${ruling.reason}` : ruling.reason,
-    why: whyAsked(ruling),
+    reason: ruling.by === "protected" ? message`would change ${ruling.reason}` : ruling.reason,
+    ...(ruling.by === "fallback" ? { unruled: true } : {}),
     scopes: once ? ["once"] : wide,
     ...(ruling.by === "protected" ? { personOnly: true } : {}),
     ...(once ? {} : suggested),
     ...(once || sessionRule === undefined ? {} : { sessionRule }),
   };
-}
-
-/** The reason for those who say it in another language. */
-function whyAsked({ by, rule, reason, finding, kind }: Ruling): AskReason {
-  const text = rule === undefined ? "" : `${rule.list} ${rule.text}`;
-  switch (by) {
-    case "rule":
-      return { code: "rule", rule: text, origin: rule?.source.origin };
-    case "unsure":
-      return { code: "mayBeRuled", rule: text, detail: finding?.detail ?? reason };
-    case "protected":
-      return { code: "protected", what: kind ?? "holder" };
-    case "alwaysAsk":
-      return { code: "alwaysAsk", detail: reason };
-    case "fallback":
-      return finding?.code === "redirects"
-        ? { code: "redirects" }
-        : finding
-        ? { code: finding.code, detail: finding.detail }
-        : { code: "noRule" };
-  }
 }
 
 /**
@@ -169,8 +139,8 @@ export function sessionRuleOf({ call: { tool, family, server }, ruling }: Evalua
 }
 
 /**
- * The arguments of a call besides its command or its paths, one a line, such as the directory of the command
- * where that is not `cwd`.
+ * The arguments of a call other than its command or its paths, one a line, such as the directory of the
+ * command where that is not `cwd`.
  */
 export function restOf({ call, directory }: Evaluation, cwd: string): string {
   const { args, command, reads, writes = [] } = call;
@@ -196,7 +166,13 @@ export async function askPerson(
 ): Promise<Decision> {
   if (!deps.approver) throw new Error("Cannot ask without an approver");
   const { callId, tool, subject, reason, rule } = request;
-  const event: DecisionEvent = { type: "approval.request", callId, tool, subject, reason };
+  const event: DecisionEvent = {
+    type: "approval.request",
+    callId,
+    tool,
+    subject,
+    reason: textOf(reason),
+  };
   await deps.record(rule === undefined ? event : { ...event, rule });
   const answer = await answerOf(deps.approver, request, signal);
   if (answer?.allow) await granted(answer);
@@ -213,7 +189,8 @@ function openedNetwork(
   { network: opened }: ApprovalAnswer,
 ): Pick<Decision, "reason"> {
   if (!network || opened === undefined) return {};
-  return { reason: `with network (${opened}): ${network.hosts.join(", ") || "any host"}` };
+  const hosts = network.hosts.length > 0 ? network.hosts : message`any host`;
+  return { reason: message`with network (${opened}): ${hosts}` };
 }
 
 /** The answer; undefined when the turn was stopped before there was one. */
@@ -236,23 +213,30 @@ function refusal(answer: ApprovalAnswer | undefined, subject: string, signal: Ab
   if (!answer) {
     const stop: unknown = signal.reason;
     const byUser = !(stop instanceof Error && "reason" in stop && stop.reason !== "interrupted");
-    const why = byUser ? "the user stopped at the question about" : "the turn ended at the question about";
-    return { decision: "deny", source: byUser ? "user" : "headless", reason: `${why} ${what}`, asked: true };
+    const reason = byUser
+      ? message`the user stopped at the question about ${what}`
+      : message`the turn ended at the question about ${what}`;
+    return { decision: "deny", source: byUser ? "user" : "headless", reason, asked: true };
   }
   const source = answer.by ?? "user";
-  const note = answer.note ? `: ${answer.note}` : "";
+  const refused = source === "hook" ? message`a hook declined ${what}` : message`the user declined ${what}`;
   return {
     decision: "deny",
     source,
-    reason: `${source === "hook" ? "a hook" : "the user"} declined ${what}${note}`,
+    reason: answer.note ? message`${refused}: ${answer.note}` : refused,
     asked: true,
     ...(answer.stop ? { stop: true } : {}),
   };
 }
 
 export function recordDecision(deps: ApprovalDeps, callId: string, decision: Decision): void | Promise<void> {
-  const { stop: _stop, asked: _asked, ...fields } = decision;
-  return deps.record({ type: "approval.decision", callId, ...fields });
+  const { stop: _stop, asked: _asked, reason, ...fields } = decision;
+  return deps.record({
+    type: "approval.decision",
+    callId,
+    ...fields,
+    ...(reason === undefined ? {} : { reason: textOf(reason) }),
+  });
 }
 
 /** A question beyond the call itself, such as running it without the jail. Only a person answers it. */
@@ -273,7 +257,7 @@ export async function confirmOnce(
       granted,
     );
   }
-  const reason = `blocked: ${
+  const reason = message`${
     quoteForMessage(request.subject)
   } ${request.reason}, and this run is non-interactive`;
   const decision: Decision = { decision: "deny", source, reason };
@@ -281,7 +265,7 @@ export async function confirmOnce(
   return decision;
 }
 
-/** What a rule is proposed for. */
+/** The call that a rule is proposed for. */
 interface ProposedCall {
   readonly call: PreparedCall;
   readonly subject: string;

@@ -1,10 +1,11 @@
-import { type PreparedCall, subjectOf } from "../core/mod.ts";
+import { message, type PreparedCall, subjectOf } from "../core/mod.ts";
 import { absolutePath, contains, normalize } from "../path/lexical.ts";
 import { PROTECTED_KINDS, protectedHolder, protectedPath } from "../path/protected.ts";
 import { RealPathCache } from "../path/real_path.ts";
 import {
   createPathMatcher,
   judgeCall,
+  NO_RULE,
   type PathContext,
   type PathMatcher,
   type RuledCall,
@@ -35,14 +36,14 @@ export function exactKey({ call, subject, directory = "" }: Evaluation): string 
 const READER: Ruling = {
   outcome: "allow",
   by: "fallback",
-  reason: "a read-only tool that no rule concerns",
+  reason: message`a read-only tool that no rule concerns`,
 };
 const DELEGATE: Ruling = {
   outcome: "allow",
   by: "fallback",
-  reason: "another agent works on it, whose own calls are judged one by one",
+  reason: message`another agent works on it, whose own calls are judged one by one`,
 };
-const WRITER: Ruling = { outcome: "ask", by: "fallback", reason: "no rule applies (default)" };
+const WRITER: Ruling = { outcome: "ask", by: "fallback", reason: NO_RULE };
 
 const SOME_EDIT: PreparedCall = {
   call: { id: "", name: "write_file", arguments: "" },
@@ -189,7 +190,7 @@ export class Evaluator {
       const names = Object.values(this.#paths.forms(path));
       const what = protectedPath(names, this.#pathContext) ?? protectedHolder(names, this.#pathContext);
       if (what) {
-        return { ...ruled, outcome: "ask", by: "protected", reason: PROTECTED_KINDS[what], kind: what };
+        return { ...ruled, outcome: "ask", by: "protected", reason: PROTECTED_KINDS[what] };
       }
     }
     return undefined;
@@ -228,7 +229,7 @@ function ruledCall({ call, tool, family, server }: PreparedCall): RuledCall {
 
 function alwaysAsked({ alwaysAsk }: PreparedCall, ruled: Ruling | undefined): Ruling | undefined {
   if (alwaysAsk === undefined) return undefined;
-  return { ...ruled, outcome: "ask", by: "alwaysAsk", reason: `it would ${alwaysAsk}` };
+  return { ...ruled, outcome: "ask", by: "alwaysAsk", reason: message`it would ${alwaysAsk}` };
 }
 
 /**

@@ -1,4 +1,11 @@
-import { type ApprovalAnswer, errorMessage, message, type PreparedCall, textFields } from "../core/mod.ts";
+import {
+  type ApprovalAnswer,
+  errorMessage,
+  message,
+  type PreparedCall,
+  textFields,
+  textOf,
+} from "../core/mod.ts";
 import {
   askPerson,
   confirmOnce,
@@ -32,7 +39,7 @@ import type {
 const STRICT: readonly PermissionMode[] = ["plan", "read-only", "workspace-write"];
 const UNQUOTED: Failure = {
   content: "error: The call would fail as things are; read the file and send a call that fits it",
-  summary: "The call would fail as things are",
+  summary: message`The call would fail as things are`,
 };
 const PLAIN_READ: Decision = { decision: "allow", source: "mode" };
 
@@ -240,8 +247,8 @@ class SessionGate implements PermissionGate {
   }
 
   /**
-   * What a call would do. A directory that it may not write to is opened where a person says so. A failure is
-   * not quoted where a rule asks: it could show what the file holds.
+   * The changes that a call would make. A directory that it may not write to is opened where a person says
+   * so. A failure is not quoted where a rule asks: it could show what the file holds.
    */
   async #preview(call: PreparedCall, signal: AbortSignal, ruled = false): Promise<CallPreview | Decision> {
     const { preview, sandbox, approver } = this.#options;
@@ -252,7 +259,7 @@ class SessionGate implements PermissionGate {
       const question = {
         subject: directory,
         directory,
-        reason: "is outside the directories that may be written to",
+        reason: message`is outside the directories that may be written to`,
         source: "confinement",
       } as const;
       const decision = await this.confirm(call, question, signal);
@@ -307,7 +314,7 @@ class SessionGate implements PermissionGate {
     await this.#openNetwork(request, answer);
     if (answer.scope === "once" || !request.scopes.includes(answer.scope)) return;
     const { call: { tool } } = evaluation;
-    if (request.why?.code === "trust" && answer.scope !== "project") {
+    if (request.readOnlyClaim && answer.scope !== "project") {
       this.grants.trusted.add(tool);
       if (answer.scope === "always") await this.#options.saveTrust?.(tool);
       return;
@@ -358,7 +365,7 @@ class SessionGate implements PermissionGate {
       return {
         decision: "deny",
         source: "confinement",
-        reason: "the sandbox is enforced and stays as it is",
+        reason: message`the sandbox is enforced and stays as it is`,
       };
     }
     const asked = { callId: call.call.id, tool: call.tool, ...question, ...this.#offered(network) };
@@ -425,11 +432,11 @@ function explained(
     ...("scopes" in outcome
       ? { decision: "ask", source: asker }
       : { decision: outcome.decision, source: outcome.source }),
-    reason: outcome.reason ?? ruling.reason,
+    reason: textOf(outcome.reason ?? ruling.reason),
     ...(rule === undefined ? {} : { rule: `${rule.list} ${rule.text}` }),
     ...(rule?.source.origin === undefined ? {} : { origin: rule.source.origin }),
     segments,
     ...(unparsable === undefined ? {} : { unparsable }),
-    destructive,
+    destructive: destructive.map((finding) => ({ ...finding, reason: textOf(finding.reason) })),
   };
 }

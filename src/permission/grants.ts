@@ -10,8 +10,8 @@ interface GrantChange {
 const SESSION = "granted for this session";
 
 /**
- * What a person granted while a session runs, for its gate and for those of the agents that work for it: each
- * takes over what changed before it judges a call.
+ * The grants of a person while a session runs, for its gate and for those of the agents that work for it:
+ * each takes over what changed before it judges a call.
  */
 export class SessionGrants {
   /** Calls that were granted for the session as they are. */

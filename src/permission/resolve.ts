@@ -1,4 +1,4 @@
-import type { PreparedCall } from "../core/mod.ts";
+import { message, type PreparedCall, type Text, textOf } from "../core/mod.ts";
 import type { Ruling } from "../rule/mod.ts";
 import { type Evaluation, exactKey } from "./evaluate.ts";
 import type { ApprovalMode, Decision, GateOptions, HookWord, PermissionMode } from "./types.ts";
@@ -40,7 +40,7 @@ export function resolveDecision(evaluation: Evaluation, context: DecisionContext
   if (permissionMode === "plan" && claims) return "trust";
   if (keepsFiles(permissionMode) && reads && ruling.by === "fallback") decision = ALLOWED_BY_MODE;
   if (decision === "ask" && context.granted.has(exactKey(evaluation))) {
-    decision = { decision: "allow", source: "user", reason: "approved for this session" };
+    decision = { decision: "allow", source: "user", reason: message`approved for this session` };
   }
   if (report && report.destructive.length > 0) return "destructive";
   if (decision !== "ask" && decision.decision === "allow" && context.hook?.word === "ask") {
@@ -67,7 +67,7 @@ function isRuledReader({ call, ruling: { by, outcome, rule } }: Evaluation): boo
 
 const ALLOWED_BY_MODE: Decision = { decision: "allow", source: "mode" };
 
-/** What an ask rule would do. */
+/** The effect of a hook that asks is that of an ask rule. */
 function askedByHook(subject: string, context: DecisionContext): Decision | "ask" {
   if (approvesAll(context)) return ALLOWED_BY_MODE;
   return context.interactive ? "ask" : nonInteractive(subject, context, { rule: "of a hook" });
@@ -97,33 +97,35 @@ function modeRefusal(
   const what = quoteForMessage(subject);
   if (permissionMode === "plan" && !(call.command ? reads : call.planSafe || isClaim(call))) {
     const reason =
-      `blocked: plan mode refuses ${what}; only tools and commands known to read run before the plan is approved`;
+      message`plan mode refuses ${what}; only tools and commands known to read run before the plan is approved`;
     return { decision: "deny", source: "plan", reason };
   }
   if (permissionMode === "read-only" && !reads) {
-    const reason =
-      `blocked: permission mode read-only refuses ${what}; only tools and commands known to read may run` +
-      believable(call);
+    const reason = believable(
+      call,
+      message`permission mode read-only refuses ${what}; only tools and commands known to read may run`,
+    );
     return { decision: "deny", source: "mode", reason };
   }
   if (filesStay === true && goesToServer(call) && !reads) {
-    const reason =
-      `blocked: [tools] writes keeps files as they are and refuses ${what}; of MCP servers only ` +
-      `what is known to read may run${believable(call)}`;
+    const reason = believable(
+      call,
+      message`[tools] writes keeps files as they are and refuses ${what}; of MCP servers only what is known to read may run`,
+    );
     return { decision: "deny", source: "mode", reason };
   }
   const stays = filesStay === true || keepsFiles(permissionMode);
   if (!stays || unconfined === undefined || !call.command || report?.listedReaders) return undefined;
   const reason =
-    `blocked: ${what} is not one of the commands that may run where files must not change, and ${unconfined}`;
+    message`${what} is not one of the commands that may run where files must not change, and ${unconfined}`;
   return { decision: "deny", source: "mode", reason };
 }
 
-/** Continues a refusal: how the user can vouch for a tool that claims to read. */
-function believable(call: PreparedCall): string {
+/** Adds to a refusal how the user can vouch for a tool that claims to read. */
+function believable(call: PreparedCall, refusal: Text): Text {
   return isClaim(call)
-    ? "; its server declares that it only reads, which trusted_read_only_tools or an allow rule can confirm"
-    : "";
+    ? message`${refusal}; its server declares that it only reads, which trusted_read_only_tools or an allow rule can confirm`
+    : refusal;
 }
 
 /** Reports whether approvals are given without asking, as far as no denial is at stake. */
@@ -148,7 +150,7 @@ function resolveRuling(ruling: Ruling, subject: string, context: DecisionContext
       return context.interactive ? "ask" : {
         decision: "deny",
         source: "headless",
-        reason: `blocked: ${
+        reason: message`${
           quoteForMessage(subject)
         } would change ${ruling.reason}, and this run is non-interactive; leave it to the user`,
       };
@@ -161,13 +163,13 @@ function resolveRuling(ruling: Ruling, subject: string, context: DecisionContext
 }
 
 function ruleDenial(ruling: Ruling, subject: string): Decision {
-  const text = ruling.rule ? `deny ${ruling.rule.text}` : ruling.reason;
+  const text = ruling.rule ? `deny ${ruling.rule.text}` : textOf(ruling.reason);
   const origin = ruling.rule?.source.origin === undefined ? "" : ` (${ruling.rule.source.origin})`;
   return {
     decision: "deny",
     source: "rule",
     rule: text,
-    reason: `blocked: permission rule ${text}${origin} forbids ${
+    reason: message`permission rule ${text + origin} forbids ${
       quoteForMessage(subject)
     }; do not try the same in another form`,
   };
@@ -178,7 +180,7 @@ function fallback(subject: string, context: DecisionContext): Decision | "ask" {
     return {
       decision: "deny",
       source: "mode",
-      reason: `blocked: [permissions] mode = "deny" refuses ${
+      reason: message`[permissions] mode = "deny" refuses ${
         quoteForMessage(subject)
       }; only what an allow rule names may run`,
     };
@@ -204,15 +206,14 @@ function unsure(ruling: Ruling, subject: string, context: DecisionContext): Deci
     decision: "deny",
     source: "rule",
     ...rule,
-    reason: `blocked: ${
+    reason: message`${
       quoteForMessage(subject)
     }: ${ruling.reason}, and this run is non-interactive; write the command out plainly`,
   };
 }
 
 /**
- * Returns what a person is asked about each time stays refused unless a rule names the tool or `--on-ask` was
- * given.
+ * A call that requires approval each time stays refused unless a rule names the tool or `--on-ask` was given.
  */
 function nonInteractiveAlways(ruling: Ruling, subject: string, context: DecisionContext): Decision {
   const { rule } = ruling;
@@ -223,20 +224,21 @@ function nonInteractiveAlways(ruling: Ruling, subject: string, context: Decision
   return {
     decision: "deny",
     source: "headless",
-    reason:
-      `blocked: ${quoteForMessage(subject)} requires approval each time and this run is non-interactive; ` +
-      "an allow rule for the tool or --on-ask allow permits it",
+    reason: message`${
+      quoteForMessage(subject)
+    } requires approval each time and this run is non-interactive; an allow rule for the tool or --on-ask allow permits it`,
   };
 }
 
 function nonInteractive(subject: string, context: DecisionContext, rule: { rule?: string }): Decision {
   const { onAsk = "allow" } = context;
   if (onAsk === "allow") return { decision: "allow", source: "headless", ...rule };
-  const why = `blocked: ${quoteForMessage(subject)} needs an approval (${
-    rule.rule === undefined ? "no rule allows it" : `rule ${rule.rule}`
-  }) and this run is non-interactive (--on-ask ${onAsk})`;
+  const need = rule.rule === undefined ? message`no rule allows it` : message`rule ${rule.rule}`;
+  const why = message`${
+    quoteForMessage(subject)
+  } needs an approval (${need}) and this run is non-interactive (--on-ask ${onAsk})`;
   const base = { decision: "deny", source: "headless", ...rule } as const;
   return onAsk === "fail"
     ? { ...base, reason: why, stop: true }
-    : { ...base, reason: `${why}; find another way` };
+    : { ...base, reason: message`${why}; find another way` };
 }

@@ -1,18 +1,9 @@
-import type {
-  ApprovalAnswer,
-  AskReason,
-  Deed,
-  EventOf,
-  HitLocation,
-  MessageTexts,
-  NewEventOf,
-  PreparedCall,
-} from "../core/mod.ts";
+import type { ApprovalAnswer, EventOf, MessageTexts, NewEventOf, PreparedCall, Text } from "../core/mod.ts";
 import type { PolicySource, RuleProblem, RuleText } from "../rule/mod.ts";
 import type { SessionGrants } from "./grants.ts";
 
 /**
- * How far approvals are given without a person: as the policy says, writers by default, or everything not
+ * The approvals that are given without a person: as the policy says, writers by default, or everything not
  * denied.
  */
 export type ApprovalMode = "ask" | "auto" | "yolo";
@@ -31,11 +22,7 @@ export interface DestructiveTarget {
 /** The reason why a command is destructive. */
 export interface DestructiveFinding {
   readonly command: string;
-  readonly deed: Deed;
-  /** What the first target is; absent where nothing is hit. */
-  readonly location?: HitLocation;
-  /** Both in English. */
-  readonly reason: string;
+  readonly reason: Text;
   readonly targets: readonly DestructiveTarget[];
 }
 
@@ -60,7 +47,7 @@ export interface SandboxAccess {
   openDirectory(directory: string): Promise<void>;
 }
 
-/** Why a rule of the user's own words is not taken for a call. */
+/** The reason why a rule that the user wrote is not taken for a call. */
 export type RuleRefusal =
   | { readonly code: "unreadable"; readonly texts: MessageTexts }
   /** The call would not be allowed by it. */
@@ -89,9 +76,12 @@ export interface ApprovalRequest {
   readonly network?: NetworkNeed;
   /** The hosts may be opened for the project from now on. */
   readonly savesHosts?: true;
-  /** The reason why it is asked, one line of English, and the same as a code where it has one. */
-  readonly reason: string;
-  readonly why?: AskReason;
+  /** The reason why it is asked, in one line. */
+  readonly reason: Text;
+  /** No rule and no protection concerns the call. */
+  readonly unruled?: true;
+  /** The question is whether the user believes the tool's claim to only read. */
+  readonly readOnlyClaim?: true;
   /**
    * The scope that an answer may cover; destructive commands and trust questions offer less than all three.
    */
@@ -161,7 +151,7 @@ export interface LineDescription {
   readonly effects: readonly string[];
 }
 
-/** Everything `reasonix permissions check` prints. */
+/** The output of `reasonix permissions check`, in English. */
 export interface Explanation {
   readonly tool: string;
   readonly subject: string;
@@ -177,7 +167,7 @@ export interface Explanation {
   readonly unparsable?: string;
   /** The result of each pass over a command line. */
   readonly passes?: LineDescription;
-  readonly destructive: readonly DestructiveFinding[];
+  readonly destructive: readonly (Omit<DestructiveFinding, "reason"> & { readonly reason: string })[];
   /** The rule that "always" would save, where that is proven to work. */
   readonly always?: string;
   readonly alwaysPrefix?: string;
@@ -270,7 +260,7 @@ export interface GateOptions {
 export interface Confirmation {
   readonly subject: string;
   /** Continues the subject: `wants to run without the jail`. */
-  readonly reason: string;
+  readonly reason: Text;
   readonly source: DecisionSource;
   /** A directory that may be written to after a yes, with `escape` after a yes for the session. */
   readonly directory?: string;
@@ -289,7 +279,7 @@ export interface PermissionGate extends Gate {
    * destructive-command check stay).
    */
   approvedPlan: boolean;
-  /** What was granted for the session. */
+  /** Everything that was granted for the session. */
   readonly grants: SessionGrants;
   /** Allow rules that hold until the session ends. */
   readonly sessionRules: readonly string[];
@@ -325,15 +315,15 @@ export type DecisionSource =
 /** A call that cannot succeed: what the model reads, and one line for people. */
 export interface Failure {
   readonly content: string;
-  readonly summary: string;
+  readonly summary: Text;
 }
 
-/** The outcome for one call. `reason` is what the model (and the user) is told about a refusal. */
+/** The outcome for one call. The model and the user get the reason of a refusal. */
 export interface Decision {
   readonly decision: "allow" | "deny";
   readonly source: DecisionSource;
   readonly rule?: string;
-  readonly reason?: string;
+  readonly reason?: Text;
   /** The call would fail, so there was no prompt and it does not run. */
   readonly failure?: Failure;
   /** A person was asked, and did not allow it. */
@@ -345,7 +335,8 @@ export interface Decision {
 }
 
 /**
- * What a hook says about a call. `allow` answers only what no rule speaks of; `ask` counts like an ask rule.
+ * The word of a hook about a call. `allow` answers only what no rule speaks of; `ask` counts like an ask
+ * rule.
  */
 export interface HookWord {
   readonly word: "allow" | "ask";

@@ -7,6 +7,7 @@ import { modelInfo } from "./model/model_info.ts";
 import type { Provider } from "./provider.ts";
 import type { RemoteServers } from "./remote/remote_server.ts";
 import { connect } from "./wire/endpoint.ts";
+import { defined } from "../util/json.ts";
 import type { Fetch } from "../util/network/fetch.ts";
 
 export interface CreateOptions {
@@ -26,21 +27,20 @@ export interface CreateOptions {
   readonly kinds?: Readonly<Record<string, () => Promise<ProviderKind>>>;
   /** Gets the raw body of each reply as it grows. Replies do not stream then, where the wire allows that. */
   readonly onReply?: (body: string) => void;
-  readonly record?: Omit<RecordOptions, "values" | "clock">;
+  readonly record?: Omit<RecordOptions, "values">;
 }
 
 /** Builds the provider for one model of a configured entry. Rejects with a ReasonixError of exit "config". */
 export async function createProvider(options: CreateOptions): Promise<Provider> {
   const [kind, resolved] = await Promise.all([loadKind(options), resolve(options)]);
-  const { images } = kind;
-  const seen = images ? { ...resolved, model: { ...resolved.model, images } } : resolved;
+  const { images = resolved.model.images } = kind;
+  const seen = { ...resolved, model: defined({ ...resolved.model, images }) };
   const kindOptions = options.onReply ? capturing(seen, kind, options.onReply) : seen;
   const plain = await kind.create(kindOptions);
   const provider = kind.hasCalls ? plain : await inToolMode(plain, kindOptions.entry);
   if (options.record === undefined) return provider;
-  const { values, deps } = kindOptions;
   const { recordProvider } = await import("./cassette/record.ts");
-  return await recordProvider(provider, { ...options.record, values, clock: deps.clock });
+  return await recordProvider(provider, { ...options.record, values: kindOptions.values });
 }
 
 /** Reports the raw body of each reply as it grows, and turns off streaming where the wire allows that. */
@@ -62,8 +62,7 @@ function capturing(
         controller.enqueue(chunk);
       },
     });
-    const { status, statusText, headers } = response;
-    return new Response(response.body.pipeThrough(passing), { status, statusText, headers });
+    return new Response(response.body.pipeThrough(passing), response);
   };
   // Servers refuse options of a stream that is none.
   const compat = { ...entry.compat, stream_usage: false };
@@ -92,21 +91,19 @@ async function resolve(options: CreateOptions): Promise<KindOptions> {
   const deps = { ...systemDeps, ...options.deps };
   const given = { fetch: deps.fetch, apiKey: options.apiKey, now: () => deps.clock.now() };
   const [{ fetch, apiKey }, model] = await Promise.all([connect(entry, given), modelInfo(options)]);
-  const level = model.effort?.level;
   const settled = withModelSettings(entry, options.model);
-  // Calls as text do not go through the model's server.
-  const remote = (settled.tool_mode ?? "official") === "official" ? options.remote : undefined;
-  return {
+  return defined({
     entry: settled,
     model,
     version,
     values: options.values ?? {},
     deps: { ...deps, fetch },
-    kind: (name) => loadKind({ ...options, entry: { ...entry, kind: name } }),
-    ...(apiKey === undefined ? {} : { apiKey }),
-    ...(level === undefined ? {} : { effort: level }),
-    ...(remote === undefined ? {} : { remote }),
-  };
+    kind: (name: string) => loadKind({ ...options, entry: { ...entry, kind: name } }),
+    apiKey,
+    effort: model.effort?.level,
+    // Calls as text do not go through the model's server.
+    remote: (settled.tool_mode ?? "official") === "official" ? options.remote : undefined,
+  });
 }
 
 async function loadKind({ entry, kinds }: Pick<CreateOptions, "entry" | "kinds">): Promise<ProviderKind> {

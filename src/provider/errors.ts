@@ -11,6 +11,7 @@ import {
 } from "../core/mod.ts";
 import { readEnv } from "../path/read_env.ts";
 import { networkFailure, proxyHint, RedirectError } from "../util/network/fetch.ts";
+import { defined, isRecord, parseJson } from "../util/json.ts";
 import { createRedactor } from "../util/redact.ts";
 
 /** The failure of one attempt at a request. Stays inside the package: outside, failures are chunks. */
@@ -35,7 +36,6 @@ export function errorOf(failure: ProviderFailure): ReasonixError {
   return new ReasonixError(messageOf(failure.error), { exit: "provider", cause: failure });
 }
 
-/** An error with a text for people. */
 export function providerError(
   kind: ProviderErrorKind,
   text: Text,
@@ -155,19 +155,16 @@ const RETRYABLE: ReadonlySet<ProviderErrorKind> = new Set([
 ]);
 
 export function reportedFailure(reported: Reported, endpoint: Endpoint): ProviderFailure {
+  const { status, retryAfterMs, requestId } = reported;
   const kind = reported.kind ?? kindOf(reported);
-  const { requestId } = reported;
-  const reply = quote(readable(reported.text), endpoint);
   const request = requestId === undefined ? "" : `(request ${quote(requestId, endpoint)})`;
-  const details = `${reply} ${request}`.trim();
-  const answer = answerWith(kind, reported.status, nameOf(endpoint));
+  const details = `${quote(readable(reported.text), endpoint)} ${request}`.trim();
+  const answer = answerWith(kind, status, nameOf(endpoint));
   const byText = reported.kind === undefined ? remedyOfText(reported, endpoint) : reported.remedy;
-  const remedy = byText ?? remedyFor(kind, endpoint, reported.status);
+  const remedy = byText ?? remedyFor(kind, endpoint, status);
   const what = details === "" ? answer : message`${answer}: ${details}`;
-  const error = providerError(kind, remedy ? clausesOf([what, remedy]) : what, {
-    ...(reported.status === undefined ? {} : { status: reported.status }),
-    ...(reported.retryAfterMs === undefined ? {} : { retryAfterMs: reported.retryAfterMs }),
-  });
+  const facts = defined({ status, retryAfterMs });
+  const error = providerError(kind, remedy ? clausesOf([what, remedy]) : what, facts);
   return new ProviderFailure(error, RETRYABLE.has(kind) && reported.shouldRetry !== false);
 }
 
@@ -208,23 +205,26 @@ function kindOf({ status, text }: Reported): ProviderErrorKind {
   }
   if ((code === 400 || code === 403 || code === 0) && CONTENT_FILTER.test(text)) return "content_filter";
   if (NO_CREDIT.test(text) && (code === 0 || (code >= 400 && code < 500))) return "auth";
-  if (code === 401 || code === 402 || code === 403) return "auth";
-  if (MUST_ALTERNATE.test(text)) return "bad_request";
-  if (code === 404) return "not_found";
-  if (code === 413) return "context_length";
-  if (code === 429) return "rate_limit";
-  if (code === 408 || code === 425 || code === 409 || code >= 500) return "server";
-  if (code >= 400) return "bad_request";
-  return kindOfWords(text);
-}
-
-function kindOfWords(text: string): ProviderErrorKind {
+  if (MUST_ALTERNATE.test(text) && STATUS_KINDS[code] !== "auth") return "bad_request";
+  const kind = STATUS_KINDS[code] ?? (code >= 500 ? "server" : code >= 400 ? "bad_request" : undefined);
+  if (kind !== undefined) return kind;
   if (RATE.test(text)) return "rate_limit";
   if (AUTH.test(text)) return "auth";
   if (NOT_FOUND.test(text)) return "not_found";
-  if (BAD_REQUEST.test(text) && !OVERLOADED.test(text)) return "bad_request";
-  return "server";
+  return BAD_REQUEST.test(text) && !OVERLOADED.test(text) ? "bad_request" : "server";
 }
+
+const STATUS_KINDS: Readonly<Record<number, ProviderErrorKind>> = {
+  401: "auth",
+  402: "auth",
+  403: "auth",
+  404: "not_found",
+  408: "server",
+  409: "server",
+  413: "context_length",
+  425: "server",
+  429: "rate_limit",
+};
 
 function proxyRemedy({ proxy, host }: Endpoint): LocalizedMessage | undefined {
   if (proxy === undefined) return undefined;
@@ -270,12 +270,7 @@ function keyRemedy({ keyName, keyCommand, keyed }: Endpoint): LocalizedMessage {
 /** The sentence inside an error body: its message when it is JSON, its text when it is HTML. */
 function readable(text: string): string {
   const trimmed = text.trim();
-  if (trimmed.startsWith("<")) return htmlText(trimmed);
-  try {
-    return errorText(JSON.parse(trimmed)) ?? trimmed;
-  } catch {
-    return trimmed;
-  }
+  return trimmed.startsWith("<") ? htmlText(trimmed) : errorText(parseJson(trimmed)) ?? trimmed;
 }
 
 /** Title and text of an HTML page, without markup; a title that the text repeats is left out. */
@@ -290,15 +285,13 @@ export function htmlText(html: string): string {
 function errorText(value: unknown): string | undefined {
   if (typeof value === "string") return value;
   if (Array.isArray(value)) return errorText(value[0]);
-  if (typeof value !== "object" || value === null) return undefined;
-  const record = value as Record<string, unknown>;
-  const message = errorText(record.error) ?? errorText(record.message) ?? errorText(record.detail) ??
-    errorText(record.msg);
-  const raw = (record.metadata as { raw?: unknown } | undefined)?.raw;
+  if (!isRecord(value)) return undefined;
+  const { error, message: text, detail, msg, metadata } = value;
+  const message = errorText(error) ?? errorText(text) ?? errorText(detail) ?? errorText(msg);
+  const raw = isRecord(metadata) ? metadata.raw : undefined;
   return typeof raw === "string" && message ? `${message} (${raw})` : message;
 }
 
-/** The HTTP status in an error object, when one of its codes is a number. */
 export function statusIn(error: Readonly<Record<string, unknown>>): number | undefined {
   for (const code of [error.status, error.code, error.status_code, error.http_status]) {
     const number = typeof code === "string" && /^\d{3}$/.test(code) ? Number(code) : code;
@@ -361,10 +354,8 @@ function refusedHere(
 /** Reports whether NO_PROXY names the host: then the server itself may have refused. */
 function bypassesProxy(host: string): boolean {
   const name = host.replace(/:\d+$/, "");
-  const listed = (readEnv("NO_PROXY") ?? readEnv("no_proxy") ?? "").split(/[\s,]+/);
-  return listed.some((entry) =>
-    entry === "*" || (entry !== "" && name.endsWith(entry.replace(/^\*?\./, "")))
-  );
+  const listed = (readEnv("NO_PROXY") ?? readEnv("no_proxy") ?? "").split(/[\s,]+/).filter(Boolean);
+  return listed.some((entry) => entry === "*" || name.endsWith(entry.replace(/^\*?\./, "")));
 }
 
 export function requestFailure(thrown: unknown, endpoint: Endpoint): ProviderFailure {

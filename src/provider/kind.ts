@@ -1,6 +1,6 @@
 import type { ProviderEntry } from "../config/mod.ts";
 import { type Fetch, programFetch } from "../util/network/fetch.ts";
-import { after } from "../util/timer.ts";
+import { after, unlessAborted } from "../util/timer.ts";
 import type { ImageLimits } from "../util/image/fit_image.ts";
 import type { ModelInfo, Provider } from "./provider.ts";
 import type { RemoteServers } from "./remote/remote_server.ts";
@@ -60,19 +60,12 @@ export interface ProviderKind {
   models?(options: KindOptions, signal?: AbortSignal): Promise<readonly string[]>;
 }
 
-export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal?.aborted) return resolve();
-    const end = () => {
-      cancel();
-      signal?.removeEventListener("abort", end);
-      resolve();
-    };
-    // Unlike the limit of a pending read, nothing else keeps the process alive while it waits.
-    const timer = setTimeout(end, ms);
-    const cancel = () => clearTimeout(timer);
-    signal?.addEventListener("abort", end);
-  });
+export async function sleep(ms: number, signal?: AbortSignal): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  // Unlike the limit of a pending read, nothing else keeps the process alive while it waits.
+  const timer = setTimeout(resolve, ms);
+  await unlessAborted(promise, signal).catch(() => {});
+  clearTimeout(timer);
 }
 
 export const systemDeps: ProviderDeps = {

@@ -1,4 +1,5 @@
 import type { Chunk, FinishReason, Message, Prefix, Price, Usage } from "../core/mod.ts";
+import { defined } from "../util/json.ts";
 import type { ImageLimits } from "../util/image/fit_image.ts";
 import type { RemoteMode } from "./remote/remote_server.ts";
 
@@ -22,7 +23,6 @@ export interface ResolvedEffort {
 
 /** One concrete model at one vendor endpoint. */
 export interface ModelInfo {
-  /** Name of the configured provider instance, such as "deepseek". */
   readonly provider: string;
   /** Identifier sent on the wire. */
   readonly id: string;
@@ -81,7 +81,7 @@ export interface Provider {
   readonly remoteMode?: RemoteMode | undefined;
   stream(request: ModelRequest, signal: AbortSignal): AsyncIterable<Chunk>;
   /** Runs `stream` without the network, to load and compile its code before the first request. */
-  rehearse?(request: ModelRequest, signal: AbortSignal): AsyncIterable<Chunk>;
+  warmUp?(request: ModelRequest, signal: AbortSignal): AsyncIterable<Chunk>;
   /** The context window of a server that the program manages. Rejects when there is no server. */
   askWindow?(): Promise<number | undefined>;
   /** The prefix of a conversation as it is sent, where that differs. */
@@ -92,26 +92,14 @@ export interface Provider {
 
 type Optional = { [K in keyof Provider]-?: undefined extends Provider[K] ? K : never }[keyof Provider];
 
-const OPTIONAL = {
-  remoteMode: 0,
-  rehearse: 0,
-  askWindow: 0,
-  sentPrefix: 0,
-  count: 0,
-} satisfies Record<
-  Optional,
-  number
->;
+const OPTIONAL = ["remoteMode", "warmUp", "askWindow", "sentPrefix", "count"] as const satisfies Optional[];
 
 /** The optional members that a provider has, bound to it: it may be an object of a class. */
 export function optionalMembers(provider: Provider): Partial<Pick<Provider, Optional>> {
-  const members: Record<string, unknown> = {};
-  for (const name of Object.keys(OPTIONAL) as Optional[]) {
+  return defined(Object.fromEntries(OPTIONAL.map((name) => {
     const member = provider[name];
-    if (typeof member === "function") members[name] = member.bind(provider);
-    else if (member !== undefined) members[name] = member;
-  }
-  return members;
+    return [name, typeof member === "function" ? member.bind(provider) : member];
+  })));
 }
 
 /** A provider with these members, and all others of the inner one. */

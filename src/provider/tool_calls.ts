@@ -15,7 +15,7 @@ interface Slot {
   parts: string[];
 }
 
-/** The collected calls of one reply. `nameless` counts calls that never got a name. */
+/** `nameless` counts calls that never got a name. */
 export interface CollectedCalls {
   readonly calls: readonly ToolCall[];
   readonly nameless: number;
@@ -91,7 +91,7 @@ function startsNextCall(slot: Slot, name: string, args: unknown): boolean {
   return name !== slot.name || (args !== undefined && args !== null && args !== "");
 }
 
-/** Appends a piece of a name, unless the server repeats the name or what came so far plus more. */
+/** Appends a piece of a name, unless the server repeats the name or the name up to here plus more. */
 function joinName(slot: Slot, piece: string): string {
   if (piece.startsWith(slot.name)) return piece;
   return slot.parts.length > 0 ? slot.name : slot.name + piece;

@@ -36,7 +36,7 @@ import {
   withModelSettings,
 } from "../config/mod.ts";
 import { errorMessage, formatLocation, ReasonixError } from "../core/mod.ts";
-import { loadTexts, type Locale, type Texts } from "../i18n/mod.ts";
+import { loadTranslator, type Locale, type Texts } from "../i18n/mod.ts";
 import { isFile } from "../path/probe.ts";
 import {
   checkProvider,
@@ -279,14 +279,13 @@ async function sandboxPart(
 ): Promise<Report["sandbox"]> {
   try {
     const workspace = buildWorkspace(paths, loaded.config);
-    const reasons = await loadTexts("reasons", locale);
+    const translator = await loadTranslator(locale);
     return await withJail({ paths, loaded, workspace }, (jail) => {
       const { rejected } = jail.data;
-      const standing = (full: boolean) =>
-        alwaysOnProtections(full).map(({ id, text }) => reasons.standing(id, text));
+      const standing = (full: boolean) => alwaysOnProtections(full).map((text) => translator.text(text));
       if (!jail.confined && rejected.some(isMissing)) problems.push(texts.noBubblewrap);
       return {
-        summary: reasons.confinement(jail.confinement(paths.cwd), jail.describe(paths.cwd)),
+        summary: translator.text(jail.describe(paths.cwd)),
         rejected,
         ...(jail.confined ? {} : { standing: standing(false) }),
         fullAccess: standing(true),

@@ -76,7 +76,7 @@ const ODDITIES: readonly Oddity[] = [
 ];
 
 /**
- * Returns what to tell about a path rule that can be read, but protects or allows nothing, or something else
+ * Returns a warning about a path rule that can be read, but protects or allows nothing, or something else
  * than it seems to.
  */
 export function lintRule({ name, target, inner }: RuleParts): RuleFault | undefined {

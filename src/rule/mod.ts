@@ -8,8 +8,8 @@ export type { PathContext, PathForms, PathGlob, PathMatcher, RuleList } from "./
 export {
   coveringRule,
   deniedSubjects,
-  type Finding,
   judgeCall,
+  NO_RULE,
   ruled,
   type RuledCall,
   RuleSet,

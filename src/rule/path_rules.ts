@@ -11,7 +11,7 @@ import { exists } from "../path/probe.ts";
 import { ANY, firstMark, isKnown, type Match, matchPattern, ONE } from "./pattern.ts";
 export type RuleList = "allow" | "ask" | "deny";
 
-/** Where paths are counted from. */
+/** The directories that paths are counted from. */
 export interface PathContext {
   readonly cwd: string;
   readonly home: string;
@@ -58,7 +58,7 @@ interface CompiledGlob {
  */
 export function createPathMatcher(context: PathContext): PathMatcher {
   const { cwd, home, roots, realPath } = context;
-  const fold = (text: string) => context.ignoreCase ? foldPath(text) : text.normalize("NFC");
+  const unify = (text: string) => context.ignoreCase ? foldPath(text) : text.normalize("NFC");
   const workspace = [...new Set([cwd, roots[0] ?? cwd].map((path) => realPath(path)))];
   const everywhere = [...new Set([cwd, ...roots, ...workspace, ...roots.map((root) => realPath(root))])];
   const cache = new Map<string, CompiledGlob>();
@@ -66,9 +66,9 @@ export function createPathMatcher(context: PathContext): PathMatcher {
   const compile = (glob: string, refuses: boolean): CompiledGlob => {
     const globs = absoluteGlobs(glob, { bases: refuses ? everywhere : workspace, home, realPath }, refuses);
     return {
-      named: namedBy(globs, fold),
-      holders: holdersOf(globs, fold),
-      marked: globs.flatMap((each) => markedForms(each, fold)),
+      named: namedBy(globs, unify),
+      holders: holdersOf(globs, unify),
+      marked: globs.flatMap((each) => markedForms(each, unify)),
     };
   };
   const compiled = (glob: string, list: RuleList) => {
@@ -83,7 +83,7 @@ export function createPathMatcher(context: PathContext): PathMatcher {
     match(glob, list, forms) {
       const { named, marked } = compiled(glob, list);
       const texts = list === "allow" ? [forms.real] : [...new Set<string>(Object.values(forms))];
-      const matches = texts.map(fold).flatMap((text): Match[] => {
+      const matches = texts.map(unify).flatMap((text): Match[] => {
         if (isKnown(text)) return named(text) ? ["yes"] : [];
         return marked.map(({ pattern, exact }) => {
           const match = matchPattern(pattern, text);
@@ -94,7 +94,7 @@ export function createPathMatcher(context: PathContext): PathMatcher {
     },
     holds(glob, path, isDirectory) {
       const { plain, possible } = compiled(glob, "deny").holders;
-      const names = Object.values(path).filter(isKnown).map(fold);
+      const names = Object.values(path).filter(isKnown).map(unify);
       return names.some((name) => plain(name)) ||
         (names.some((name) => possible(name)) && isDirectory());
     },
@@ -117,17 +117,17 @@ function pathForms(path: string, realPath: (path: string) => string): PathForms 
   const cut = path.lastIndexOf("/", mark);
   const rest = path.slice(cut);
   if (cut < 0 || /\/\.\.(\/|$)/.test(rest)) return { lexical: ANY, real: ANY };
-  const folder = path.slice(0, cut) || "/";
+  const directory = path.slice(0, cut) || "/";
   const tidy = (base: string) =>
     `${base === "/" ? "" : base}${rest.replace(/\/+/g, "/").replace(/(.)\/$/, "$1")}`;
-  return { lexical: tidy(normalize(folder)), real: tidy(realPath(folder)) };
+  return { lexical: tidy(normalize(directory)), real: tidy(realPath(directory)) };
 }
 
 /** The most names that the braces of one rule may expand to, and their length in all. */
 const MAX_SPELLED = 1024;
 const MAX_SPELLED_LENGTH = 32 * 1024;
 
-/** What the globs of path rules count from. */
+/** The directories that the globs of path rules count from. */
 interface GlobContext {
   /** Absolute directories for relative globs. */
   readonly bases: readonly string[];
@@ -240,10 +240,10 @@ export function literalPath({ glob }: PathGlob): string | undefined {
   return literalHead(glob) === glob ? unescapeGlob(glob) : undefined;
 }
 
-/** A test of whole paths that are named by one of the globs; `fold` is applied to both. */
-export function namedBy(globs: readonly PathGlob[], fold: (text: string) => string): GlobTest {
+/** A test of whole paths that are named by one of the globs; `unify` is applied to both. */
+export function namedBy(globs: readonly PathGlob[], unify: (text: string) => string): GlobTest {
   const forms = globs.map(({ glob, contentOnly }) => ({
-    glob: fold(glob === "/" ? "" : glob),
+    glob: unify(glob === "/" ? "" : glob),
     tail: contentOnly ? "below" as const : "within" as const,
   }));
   return compileGlobs(forms, { dialect: "rule" });
@@ -256,15 +256,15 @@ export function namedBy(globs: readonly PathGlob[], fold: (text: string) => stri
  */
 function holdersOf(
   globs: readonly PathGlob[],
-  fold: (text: string) => string,
+  unify: (text: string) => string,
 ): { readonly plain: GlobTest; readonly possible: GlobTest } {
   const likely = globs.filter((each) => !each.unlikely);
   const heads = likely.map(({ glob }) => literalHead(glob)).map((head) =>
-    unescapeGlob(fold(head.slice(0, head.lastIndexOf("/") + 1)))
+    unescapeGlob(unify(head.slice(0, head.lastIndexOf("/") + 1)))
   );
   const open = likely.flatMap(({ glob, floating }) => {
     const everywhere = floating ? glob.slice(0, glob.indexOf("/**/") + 3) : undefined;
-    return [...wildDirectories(glob).filter((directory) => directory !== everywhere), glob].map(fold);
+    return [...wildDirectories(glob).filter((directory) => directory !== everywhere), glob].map(unify);
   });
   return {
     plain: (path) => heads.some((head) => path === "/" ? head !== "" : head.startsWith(`${path}/`)),
@@ -302,13 +302,13 @@ const NAME_WEIGHT = 64;
  */
 function markedForms(
   { glob, contentOnly, unlikely }: PathGlob,
-  fold: (text: string) => string,
+  unify: (text: string) => string,
 ): { readonly pattern: string; readonly exact: boolean }[] {
   if (unlikely) return [];
   const forms = glob.includes("/**/") ? [glob, glob.replace("/**/", "/")] : [glob];
   const exact = !/(?<!\\)\[/.test(glob);
   return forms.flatMap((form) => {
-    const pattern = fold(form === "/" ? "" : form).replace(
+    const pattern = unify(form === "/" ? "" : form).replace(
       /\\(.)|\*+|\?|\[!?\]?[^\]]*\]/gs,
       (mark, plain?: string) => plain ?? (mark.startsWith("*") ? ANY : ONE),
     );

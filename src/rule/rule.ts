@@ -212,7 +212,7 @@ export function readRule(written: string): RuleParts | RuleFault {
   if (inner !== "") return isHeld(target, inner) ? { name, target, inner } : tooWide(text, name);
   return {
     ...withRemedy(
-      message`Cannot read permission rule ${quote(text)}: nothing stands in its parentheses`,
+      message`Cannot read permission rule ${quote(text)}: its parentheses are empty`,
       message`write ${name} alone for every call`,
     ),
   };
@@ -252,7 +252,7 @@ function tooWide(text: string, name: string): RuleFault {
     ...withRemedy(
       message`Cannot hold permission rule ${
         quote(text)
-      }: it is too long, or its braces stand for too many names`,
+      }: it is too long, or its braces expand to too many names`,
       message`write several rules for ${name}, or a wildcard in place of braces`,
     ),
     isTooWide: true,

@@ -1,4 +1,4 @@
-import type { PreparedCall, ProtectedKind, ToolFamily } from "../core/mod.ts";
+import { message, type PreparedCall, type Text, type ToolFamily } from "../core/mod.ts";
 import { isDirectory } from "../path/probe.ts";
 import type { PathForms, PathMatcher, RuleList } from "./path_rules.ts";
 import { type Match, matchPattern, toPattern } from "./pattern.ts";
@@ -25,7 +25,7 @@ export type RuledCall = Pick<PreparedCall, "tool" | "family" | "server"> & {
 };
 
 /**
- * What the policy says, before anybody is asked.
+ * The decision of the policy, before a prompt.
  *
  * `unsure` means that a denied command could hide in what cannot be judged; `fallback` that no rule matched.
  */
@@ -33,18 +33,11 @@ export interface Ruling {
   readonly outcome: "allow" | "ask" | "deny";
   readonly by: "rule" | "fallback" | "unsure" | "protected" | "alwaysAsk";
   readonly rule?: Rule;
-  readonly reason: string;
-  /** The finding behind it, where it is one about the call and the reason says more. */
-  readonly finding?: Finding;
-  /** What would be changed, where that is protected. */
-  readonly kind?: ProtectedKind;
+  readonly reason: Text;
 }
 
-/** What makes that no rule applies: output into a file, a part that cannot be judged, no part that can. */
-export interface Finding {
-  readonly code: "redirects" | "unclear" | "unreadable";
-  readonly detail: string;
-}
+/** The reason of a call that no rule concerns. */
+export const NO_RULE = message`no rule applies (default)`;
 
 const NO_RULES: readonly RuleText[] = [];
 
@@ -156,11 +149,11 @@ export function judgeCall(rules: ToolRules, call: PreparedCall, paths: PathMatch
   return allowance(rules.allow, files, paths);
 }
 
-/** What one call is about, with its paths resolved. */
+/** The files and subjects of a call, with its paths resolved. */
 interface CallFiles {
   readonly reads: readonly PathForms[];
   readonly writes: readonly PathForms[];
-  /** What an allow rule must cover: what is written where something is, else what is read. */
+  /** The files that an allow rule must cover: those that are written, or else those that are read. */
   readonly decisive: readonly PathForms[];
   /** As the model wrote them. */
   readonly texts: readonly string[];
@@ -181,16 +174,23 @@ function filesOf({ reads, writes = [], subjects, family }: PreparedCall, paths: 
 }
 
 export function ruled(outcome: Ruling["outcome"], rule: Rule): Ruling {
-  return { outcome, by: "rule", rule, reason: `Matched permission rule: ${outcome} ${rule.text}` };
+  return {
+    outcome,
+    by: "rule",
+    rule,
+    reason: message`Matched permission rule: ${`${outcome} ${rule.text}`}`,
+  };
 }
 
-export function unsure(rule: Rule, what = "what this call acts on cannot be known beforehand"): Ruling {
+export function unsure(
+  rule: Rule,
+  what: Text = message`what this call acts on cannot be known beforehand`,
+): Ruling {
   return {
     outcome: "ask",
     by: "unsure",
     rule,
-    reason: `${what}, and ${rule.list} ${rule.text} could concern it`,
-    finding: { code: "unclear", detail: what },
+    reason: message`${what}, and ${`${rule.list} ${rule.text}`} could concern it`,
   };
 }
 

@@ -45,7 +45,6 @@ export function adaptedTools({ agents, skillSet }: Pick<PromptInputs, "agents" |
   return { task: withAgents, skill: (tool) => ({ ...tool, redirect: (args) => skillCall(args, names) }) };
 }
 
-/** The task that a call of such a skill is. */
 function skillCall({ name, arguments: given }: Arguments, agents: ReadonlySet<string>) {
   if (typeof name !== "string" || !agents.has(name)) return undefined;
   const prompt = typeof given === "string" && given.trim() !== "" ? given : "Do what your instructions say.";

@@ -33,7 +33,6 @@ import type { TurnExtensions } from "./turn.ts";
 
 interface TurnRunDeps extends RunContext {
   readonly controller: Controller;
-  /** Takes what changed since the last turn. */
   readonly beforeTurn: () => Promise<void>;
   readonly window: number | undefined;
   /** The intake of content from MCP servers. */
@@ -44,7 +43,6 @@ interface TurnRunDeps extends RunContext {
 class TurnRunner {
   readonly #deps: TurnRunDeps;
   readonly #warnings: Warning[];
-  /** Facts that the user saved, for the next turn. */
   readonly #facts: string[] = [];
 
   constructor(deps: TurnRunDeps) {
@@ -117,7 +115,6 @@ class TurnRunner {
   }
 }
 
-/** Returns the outcome of a turn; throws where there is none. */
 function ended(outcome: TurnOutcome | undefined): TurnOutcome {
   if (!outcome) throw new TypeError("Cannot run a turn: the controller returned no outcome");
   return outcome;
@@ -138,7 +135,6 @@ function throwIfStopped(signal: AbortSignal | undefined): void {
   throw new ReasonixError("Stopped before the turn began", { exit });
 }
 
-/** Sums up a turn and the turns that follow it automatically. */
 class TurnTotal {
   readonly #currency: string | undefined;
   #spending: Spending = NO_SPENDING;
@@ -179,10 +175,8 @@ class TurnTotal {
   }
 }
 
-/** The parts of a run, connected. */
 interface AssemblyDeps extends RunContext, Features {
   readonly controller: Controller;
-  /** Takes what changed since the last turn. */
   readonly beforeTurn: () => Promise<void>;
   /** Resolves when nothing that was started ahead is running any more. */
   readonly warmedUp: () => Promise<unknown>;
@@ -190,7 +184,6 @@ interface AssemblyDeps extends RunContext, Features {
   readonly turn: ControlledDeps;
 }
 
-/** The facts that a front end shows of a session that begins. */
 export interface SessionStart {
   readonly session: string;
   readonly cwd: string;
@@ -217,12 +210,10 @@ export class Assembly implements AsyncDisposable {
   readonly provider: Provider;
   readonly loaded: LoadedConfig;
   readonly inputs: AssemblyDeps["inputs"];
-  /** Reasoning effort that the model is asked for; absent: the vendor's own. */
+  /** Requested reasoning effort; absent: the vendor's default. */
   readonly effort: string | undefined;
   readonly redact: AssemblyDeps["redact"];
-  /** The plans of the session. */
   readonly plans: AssemblyDeps["plans"];
-  /** Its goal. */
   readonly goals: AssemblyDeps["goals"];
   readonly #deps: AssemblyDeps;
   readonly #running = new Set<Promise<unknown>>();
@@ -259,12 +250,10 @@ export class Assembly implements AsyncDisposable {
     return await this.stoppable(request.signal, async () => (await this.#deps.agents()).internal(request));
   }
 
-  /** The directory that the run works in. */
   get cwd(): string {
     return this.#deps.paths.cwd;
   }
 
-  /** The MCP servers of the run; undefined where none is configured. */
   get servers(): NonNullable<AssemblyDeps["plugins"]>["servers"] | undefined {
     return this.#deps.plugins?.servers;
   }
@@ -286,7 +275,7 @@ export class Assembly implements AsyncDisposable {
   }
 
   /**
-   * Writes the first events of this process, once: the head of a session, or what a crash left open, and the
+   * Writes the first events of this process, once: the start of a session, or what a crash left open, and the
    * prefix.
    */
   open(): Promise<SessionStart> {
@@ -357,7 +346,6 @@ export class Assembly implements AsyncDisposable {
     return await rewind(this.rewindable, turnTarget(this.controller.recorder.state, turn, scope));
   }
 
-  /** The session as what previews and rewinds work on. */
   get rewindable(): RewindDeps {
     const { recorder, checkpointer } = this.#deps;
     return { recorder, checkpoints: () => checkpointer.open() };
@@ -418,7 +406,6 @@ async function agentNames(inputs: AssemblyDeps["inputs"]): Promise<readonly stri
   return (await knownAgents(inputs)).map(({ name }) => name);
 }
 
-/** Builds a run from its options. */
 export type Assemble = (options: AssemblyOptions) => Promise<Assembly>;
 
 /** The features that runs may have. */

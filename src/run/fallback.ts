@@ -35,7 +35,6 @@ const STAYS_MS = 5 * 60_000;
 
 export interface FallbackOptions {
   readonly loaded: LoadedConfig;
-  /** The model of the run. */
   readonly first: Provider;
   /** The models that answer in its place, in order. */
   readonly chain: readonly ModelChoice[];
@@ -58,7 +57,6 @@ export class Fallback {
   readonly provider: Provider;
   readonly #options: FallbackOptions;
   #current: Provider;
-  /** Index of the next model of the chain. */
   #next = 0;
   /** When the first model is asked again; absent: it answers now. */
   #back: number | undefined;
@@ -136,7 +134,6 @@ export class Fallback {
     return undefined;
   }
 
-  /** Returns why a model cannot answer here. */
   #problem({ model }: Provider, error: ProviderError, { recorder }: FallbackDeps): string | undefined {
     const { contextWindow: window = 0, price } = model;
     const { contextWindow: refused = 0, price: own } = this.#current.model;

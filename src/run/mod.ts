@@ -64,5 +64,4 @@ export { runWorker } from "./tools/worker.ts";
 /** Agents by their names, and the tools that name them. */
 export const loadKnownAgents = lazy(() => import("./agents.ts"));
 
-/** Permission rules as people read them. */
 export const loadRuleRows = lazy(() => import("./access/rule_rows.ts"));

@@ -92,7 +92,6 @@ async function configuredModel(
   return { provider, choice };
 }
 
-/** The options of a configured model in this run. */
 function createOptions(
   { paths, loaded, effort, onReply }: AssemblyOptions,
   { entry, model }: ModelChoice,

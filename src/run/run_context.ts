@@ -46,9 +46,7 @@ interface RunBase {
   readonly paths: RunPaths;
   readonly loaded: LoadedConfig;
   readonly model: RunModel;
-  /** The session's model. */
   readonly provider: Provider;
-  /** Servers that the provider speaks to. */
   readonly remote: RemotePlugins | undefined;
   readonly scope: RunScope;
   readonly workspace: Workspace;
@@ -64,7 +62,6 @@ interface RunBase {
   readonly asker: Asker | undefined;
 }
 
-/** Opens the base of a run. */
 export async function openRunBase(options: AssemblyOptions, features: BaseFeatures): Promise<RunBase> {
   const { paths, loaded } = options;
   const remote = await features.remotePlugins(loaded);
@@ -107,7 +104,6 @@ async function adaptedTools({ agents, skillSet }: PromptInputs): Promise<Adapted
   return (await import("./agents.ts")).adaptedTools({ agents, skillSet });
 }
 
-/** Records when a person is asked and has answered. */
 function recordingAsker(asker: Asker, recorder: Recorder): Asker {
   return {
     async ask(questions, signal) {
@@ -122,7 +118,6 @@ function recordingAsker(asker: Asker, recorder: Recorder): Asker {
   };
 }
 
-/** Returns the notices for the user before the first turn. */
 export function runWarnings({ paths, loaded, scope, session, registry, inputs }: RunBase): Warning[] {
   return [
     ...loaded.warnings.map((warning) => textFields(problemText(warning))),
@@ -144,7 +139,6 @@ export function runWarnings({ paths, loaded, scope, session, registry, inputs }:
   ];
 }
 
-/** Warns when a resumed session belongs to another directory. */
 function elsewhere(began: string | undefined, cwd: string): Warning[] {
   if (!began || began === cwd) return [];
   return [{
@@ -156,7 +150,6 @@ function elsewhere(began: string | undefined, cwd: string): Warning[] {
 
 interface ToolHostSources {
   readonly workspace: Workspace;
-  /** Directory for full outputs. */
   readonly outputDir: string;
   readonly guard: ProcessGuard | undefined;
   readonly notify: (text: string) => void;
@@ -230,9 +223,7 @@ class RunToolHost implements CallHost {
 }
 
 interface ToolDeps extends RunBase {
-  /** The gate can ask a person. */
   readonly attended: boolean;
-  /** The model sees images. */
   readonly vision: boolean;
   /** Texts come in blocks of lines without a final line feed. */
   readonly textInLines: boolean;
@@ -243,9 +234,7 @@ interface RunTools {
   readonly toolbox: (ports: Pick<ToolServices, "plans" | "goals" | "agents">) => Toolbox;
   /** Sees to it that no process outlives the run. */
   readonly guard: ProcessGuard | undefined;
-  /** The session's list of things to do. */
   readonly todos: TodoStore;
-  /** Runs calls where they may run. */
   readonly host: CallHost;
   /** Reports where the last command left off. */
   readonly shellDirectory: () => string | undefined;
@@ -261,13 +250,11 @@ interface RunTools {
   readonly sandbox: SandboxAccess;
   /** Runs a command line of the user outside of the conversation. */
   readonly runCommand: UserCommandRunner;
-  /** Ends what runs in the background. */
   close(): Promise<void>;
   /** Resolves when helper processes have ended, some time after `close`. */
   ended(): Promise<void>;
 }
 
-/** Loads what runs command lines of the user. */
 export const loadUserCommand = lazy(() => import("./tools/user_command.ts"));
 
 /** The tools of a run with what they work in: jail, services, and the files seen so far. */
@@ -367,7 +354,6 @@ async function previewOf(
   return { failure: { content, summary }, ...(outside === undefined ? {} : { outside }) };
 }
 
-/** Services of the tools whose changes are events of the session. */
 function buildServices(
   { session, recorder, inputs, asker, options: { parent } }: ToolDeps,
 ): SessionServices {
@@ -397,7 +383,6 @@ function toolSettings(
 }
 
 interface ImageSources {
-  /** Looks at the images of a message. */
   readonly admit: AdmitImages;
   /** The model reads images, or `vision_model` describes them. */
   readonly vision: boolean;

@@ -33,7 +33,6 @@ export interface TurnExtension extends Pick<AgentDeps, "reviewAnswer" | "beforeC
   readonly onEvent?: EventSource;
   /** The user interrupts, perhaps between two turns. */
   readonly interrupted?: (reason: StopReason) => void;
-  /** Takes part in compactions. */
   readonly compaction?: CompactionHooks;
   /** The run is about to close. */
   readonly close?: () => Promise<void>;

@@ -30,7 +30,7 @@ import type {
 /** Operating system and processor, as the prompt names them. */
 export const PLATFORM = `${Deno.build.os} ${Deno.build.arch}`;
 
-/** The place where a run works. All paths are absolute and real. */
+/** Working directory, home and environment of a run. All paths are absolute and real. */
 export interface RunPaths {
   readonly cwd: string;
   /** Reasonix home. */
@@ -143,7 +143,6 @@ export interface GoalClock {
   wait(ms: number, signal: AbortSignal): Promise<void>;
 }
 
-/** The hooks of a run, read before it is built. */
 export interface PreparedHooks {
   /** They run for an agent that works on a part of the task. */
   readonly forAgent: boolean;
@@ -253,7 +252,6 @@ export interface DelegatedTask {
   readonly tools: readonly Tool[];
   /** Directory of the session. */
   readonly directory: string;
-  /** File of the session to resume. */
   readonly file?: string;
 }
 
@@ -271,7 +269,6 @@ export interface RunAgents extends AgentPort {
   own(task: DelegatedTask, signal: AbortSignal): Promise<AgentReport | string>;
 }
 
-/** A request for a goal. */
 export interface GoalRequest {
   readonly objective: string;
   /** Commands that must exit with 0 once it is reached. */
@@ -283,7 +280,6 @@ export interface GoalRequest {
 /** A goal as its latest event says it. */
 export type GoalRecord = Omit<NewEventOf<"goal.change">, "type">;
 
-/** The goal of a session. */
 export interface GoalController extends GoalPort {
   /** The open goal; undefined where there is none. */
   readonly open: GoalRecord | undefined;
@@ -300,7 +296,6 @@ export interface GoalController extends GoalPort {
   upgrade(input: TurnInput): Promise<TurnInput>;
 }
 
-/** The plans of a session. */
 export interface PlanController extends PlanPort {
   /** The latest plan of the session. */
   readonly latest: SessionState["plan"];

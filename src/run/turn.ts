@@ -336,7 +336,9 @@ function attachmentReader(gate: Gate, workspace: Workspace): (path: string) => P
     const real = await workspace.read(path);
     const decision = await gate.check(readOf(path), new AbortController().signal);
     if (decision.decision === "allow") return real;
-    throw new ReasonixError(decision.reason ?? "refused by the permission policy");
+    throw new ReasonixError(
+      decision.reason ? message`blocked: ${decision.reason}` : message`refused by the permission policy`,
+    );
   };
 }
 

@@ -11,7 +11,12 @@ export type { MadeFiles } from "./files/denied_files.ts";
 export { processFlags, type ProcessScope } from "./files/workspace.ts";
 export type { FilterProxy, ProxyOptions } from "./network/filter_proxy.ts";
 export type { Jail, JailOptions } from "./jail/jail.ts";
-export { alwaysOnProtections, describeConfinement, noConfinement } from "./jail/confinement.ts";
+export {
+  alwaysOnProtections,
+  type Confinement,
+  describeConfinement,
+  noConfinement,
+} from "./jail/confinement.ts";
 export { type ExpectedSandbox, expectedSandbox } from "./jail/expected_sandbox.ts";
 
 /**

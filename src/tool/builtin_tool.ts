@@ -1,4 +1,4 @@
-import { isAbort, type JsonSchema, ReasonixError } from "../core/mod.ts";
+import { isAbort, type JsonSchema, ReasonixError, textOf } from "../core/mod.ts";
 import { osReason } from "./file/os_reason.ts";
 import { errorResult, failure, type Tool, type ToolContext, type ToolResult } from "./tool.ts";
 import { lazy } from "../util/lazy.ts";
@@ -58,9 +58,10 @@ const MAX_SUMMARY_CHARS = 500;
 
 async function bounded(result: ToolResult): Promise<ToolResult> {
   const { content, summary } = result;
-  const short = summary.length <= MAX_SUMMARY_CHARS
+  const line = textOf(summary);
+  const short = line.length <= MAX_SUMMARY_CHARS
     ? result
-    : { ...result, summary: `${summary.slice(0, MAX_SUMMARY_CHARS).toWellFormed()}…` };
+    : { ...result, summary: `${line.slice(0, MAX_SUMMARY_CHARS).toWellFormed()}…` };
   if (content.length * 3 <= MAX_RESULT_BYTES) return short;
   const { keepEnds } = await import("./truncation.ts");
   const cut = keepEnds(content, { maxBytes: MAX_RESULT_BYTES });

@@ -223,7 +223,7 @@ function hasMark(path: string): boolean {
 
 function unreadable({ name, arguments: text }: ToolCall, { message }: SyntaxError): string {
   return /^\s*[%<]/.test(text)
-    ? `Not executed: the model wrote a call of ${name} that cannot be read; it is told how to write one`
+    ? `Not executed: the model wrote a call of ${name} that cannot be read; the next message shows the form`
     : `Arguments of ${name} are not valid JSON: ${message}; send the call again`;
 }
 

@@ -1,5 +1,5 @@
 import type { EventBodies } from "../core/event_schema.ts";
-import type { Cost } from "../core/mod.ts";
+import { type Cost, message, type Text } from "../core/mod.ts";
 import type { FreeSpace } from "./shell/disk_watch.ts";
 import { type JobChange, type Jobs, JobTable } from "./shell/jobs/job_table.ts";
 import { GuardProcess, type ProcessGuard } from "./shell/process.ts";
@@ -108,7 +108,7 @@ export interface GoalPort {
 
 export interface ActivatedSkill {
   readonly content: string;
-  readonly summary: string;
+  readonly summary: Text;
 }
 
 export interface SkillPort {
@@ -216,7 +216,7 @@ export interface NamePort {
 export interface PlanReply {
   /** Exactly what the model reads. */
   readonly content: string;
-  readonly summary: string;
+  readonly summary: Text;
   readonly isError?: true;
   /** Ends the turn; `answer` replaces the model's last message. */
   readonly endsTurn?: { readonly answer?: string };
@@ -237,8 +237,9 @@ export function checklist(items: readonly TodoItem[]): string {
   return items.map(checklistLine).join("\n");
 }
 
-export function progressOf(items: readonly TodoItem[]): string {
-  return `${items.filter((item) => item.status === "completed").length}/${items.length} done`;
+export function progressOf(items: readonly TodoItem[]): Text {
+  const done = items.filter((item) => item.status === "completed").length;
+  return message`${`${done}/${items.length}`} done`;
 }
 
 export interface ServiceOptions {

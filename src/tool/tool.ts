@@ -1,11 +1,13 @@
 import type { EventBodies } from "../core/event_schema.ts";
-import type {
-  CommandLine,
-  ImagePart,
-  JsonSchema,
-  PreparedCall,
-  ReasonixError,
-  ToolFamily,
+import {
+  type CommandLine,
+  type ImagePart,
+  type JsonSchema,
+  type PreparedCall,
+  type ReasonixError,
+  type Text,
+  textOf,
+  type ToolFamily,
 } from "../core/mod.ts";
 import type { ToolServices } from "./services.ts";
 import type { SpawnPlan } from "./shell/process.ts";
@@ -101,7 +103,7 @@ export interface ToolResult {
   readonly isError?: boolean;
   readonly images?: readonly ImagePart[];
   /** One line for people, such as "42 lines" or "+3 −1". */
-  readonly summary: string;
+  readonly summary: Text;
   readonly changes?: readonly FileChange[];
   readonly truncated?: Truncation;
   readonly exitCode?: number;
@@ -142,8 +144,11 @@ export interface Tool {
   readonly translate?: (args: Arguments) => Arguments;
   /** The failure of a call that cannot begin; changes nothing. Absent: calls are run dry. */
   readonly check?: (args: Arguments, context: ToolContext) => Promise<ToolResult | undefined>;
-  /** One line for people: `edit src/a.ts`. Pure; absent: the name and subject. */
-  readonly title?: (args: Arguments) => string;
+  /**
+   * One line for people that says what a call does: `edit src/a.ts`. Pure; absent: the name and what it is
+   * about.
+   */
+  readonly title?: (args: Arguments) => Text;
   /**
    * Its work consists of calls of another agent, each with its own decision; neighboring calls run together.
    */
@@ -178,7 +183,7 @@ export interface Tool {
    * is refused, unless an allow rule names the tool or `--on-ask allow` is set. Returns what the call would
    * do. Pure.
    */
-  readonly alwaysAsk?: (args: Arguments) => string;
+  readonly alwaysAsk?: (args: Arguments) => Text;
   execute(args: Record<string, unknown>, context: ToolContext): Promise<ToolResult>;
 }
 
@@ -203,12 +208,17 @@ export function texts(...values: readonly unknown[]): string[] {
   return values.filter((value) => typeof value === "string");
 }
 
-export function failure(message: string, remedy?: string): ToolResult {
-  return { content: `error: ${message}${remedy ? `; ${remedy}` : ""}`, isError: true, summary: message };
+/** Failure as the model reads it. */
+export function failure(message: Text, remedy?: Text): ToolResult {
+  return {
+    content: `error: ${textOf(message)}${remedy ? `; ${textOf(remedy)}` : ""}`,
+    isError: true,
+    summary: message,
+  };
 }
 
 export function errorResult(error: ReasonixError): ToolResult {
-  const result = failure(error.message, error.remedy);
+  const result = failure(error.texts.message, error.texts.remedy);
   return error.exit === "blocked" ? { ...result, refused: true } : result;
 }
 

@@ -44,7 +44,7 @@ export function keepEnds(text: string, caps: Caps, options: CutOptions = {}): Cu
   return marked(head, tail, { cut: "middle", reason: reasonFor(text, caps) }, { text, options });
 }
 
-/** Shortens one line to about `maxBytes`, saying how long it was. */
+/** Shortens one line to about `maxBytes` and notes its whole length. */
 export function cutLine(line: string, maxBytes: number): string {
   if (line.length * 3 <= maxBytes) return line;
   const total = byteLength(line);
@@ -146,8 +146,9 @@ function tailStart(text: string, caps: Caps): number {
     if (at >= start) return at + 1;
   }
   const lineStart = text.indexOf("\n", start) + 1;
-  const room = text.length - start;
-  return start > 0 && lineStart > 0 && text.length - lineStart > room / 2 ? lineStart : start;
+  return start > 0 && lineStart > 0 && text.length - lineStart > (text.length - start) / 2
+    ? lineStart
+    : start;
 }
 
 /** The index up to which the text takes at most `maxBytes` in UTF-8, never inside a surrogate pair. */

@@ -33,7 +33,7 @@ export async function saveFile(path: string, text: string, options: AtomicWriteO
     const reason = errorMessage(error).split("\n", 1)[0]?.replace(/ \(os error \d+\).*$/, "");
     throw new ReasonixError(message`Cannot save ${path}: ${reason ?? ""}`, {
       exit: "config",
-      remedy: message`make room there or make it writable, and try again; the file is unchanged`,
+      remedy: message`free space there or make it writable, and try again; the file is unchanged`,
       cause: error,
     });
   }

@@ -5,7 +5,7 @@ const ASCII = /^[\x20-\x7e]*$/;
 const SEQUENCES = /\x1b(?:\[[\x20-\x3f]*[\x40-\x7e]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|.?)/g;
 
 /**
- * A character outside of the blocks of which every one is a cell or two by itself and joins with no other:
+ * A character outside of the blocks whose characters take a cell or two and join with no other:
  * Latin, Greek, Cyrillic, punctuation, arrows, boxes, CJK, Hangul syllables, emoji without what changes them.
  * Asked for the exception, since `^[…]*$` runs out of stack in a line of millions.
  */

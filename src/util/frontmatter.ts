@@ -87,7 +87,7 @@ class Reader {
     return more;
   }
 
-  #block(folded: boolean): string {
+  #block(joinsLines: boolean): string {
     const lines: string[] = [];
     for (; this.#at < this.#lines.length; this.#at++) {
       const line = this.#lines[this.#at] ?? "";
@@ -98,7 +98,7 @@ class Reader {
     const indent = Math.min(...indents, Infinity);
     const texts = lines.map((line) => line.slice(Math.min(indent, line.length)).trimEnd());
     const text = texts.join("\n").trimEnd();
-    return folded ? text.replace(/([^\n])\n(?=[^\n\s])/g, "$1 ").replace(/\n\n/g, "\n") : text;
+    return joinsLines ? text.replace(/([^\n])\n(?=[^\n\s])/g, "$1 ").replace(/\n\n/g, "\n") : text;
   }
 
   /** A key without a value on its line: a list, a map, or a text follows. */

@@ -1,5 +1,5 @@
 import type { EventBodies } from "../core/event_schema.ts";
-import type { Confinement, EventOf, WrittenMessage } from "../core/mod.ts";
+import type { EventOf, WrittenMessage } from "../core/mod.ts";
 import { oneLine, terminalSafe } from "../util/terminal_text.ts";
 import { diffLines, type DiffMarks } from "./diff.ts";
 import type { Palette } from "./palette.ts";
@@ -25,35 +25,13 @@ export function outputTail(
   return { lines: kept, before: all.length - kept.length };
 }
 
-type Decision = EventOf<"approval.decision">;
-
-/** Translates refusals of calls for the user; the result for the model is in English. */
-export class Refusals {
-  readonly #decisions = new Map<string, Decision>();
-
-  note(decision: Decision): void {
-    if (decision.decision === "deny") this.#decisions.set(decision.callId, decision);
-  }
-
-  /** The end of a call with the translated refusal, if it was refused. */
-  translated(
-    end: EventOf<"tool.end">,
-    refused: (decision: Decision, english: string) => string,
-  ): EventOf<"tool.end"> {
-    const decision = this.#decisions.get(end.callId);
-    this.#decisions.delete(end.callId);
-    return decision && end.outcome === "blocked" ? { ...end, summary: refused(decision, end.summary) } : end;
-  }
+/** Gives a text of an event in the language of the user. */
+interface WrittenTexts {
+  readonly written: (said: readonly WrittenMessage[] | undefined, english: string) => string;
 }
 
-/** Translations of findings and notices. */
-interface Reasons {
-  readonly confinement: (facts: Confinement | undefined, english: string) => string;
-  readonly said: (said: readonly WrittenMessage[] | undefined, english: string) => string;
-}
-
-export function noticeText({ text, said, confinement }: EventOf<"notice">, texts: Reasons): string {
-  return texts.confinement(confinement, texts.said(said, text));
+export function noticeText({ text, said }: EventOf<"notice">, texts: WrittenTexts): string {
+  return texts.written(said, text);
 }
 
 interface PlanWords {
@@ -79,10 +57,8 @@ export function planText({ state, file, note = "", by }: EventOf<"plan.change">,
   }
 }
 
-interface CallTexts {
+interface CallTexts extends WrittenTexts {
   readonly seconds: (seconds: string) => string;
-  readonly callTitle: (english: string) => string;
-  readonly callResult: (english: string) => string;
   readonly skipped: (summary: string) => string;
   readonly blocked: (summary: string) => string;
   readonly notExecuted: string;
@@ -109,7 +85,7 @@ export interface CallView {
   readonly marks?: DiffMarks | undefined;
 }
 
-type Started = Pick<EventOf<"tool.start">, "call" | "summary" | "title">;
+type Started = Pick<EventOf<"tool.start">, "call" | "summary" | "title" | "said">;
 
 /** Maximum length of a reason, long enough for its remedy. */
 const WHOLE = 1000;
@@ -118,8 +94,8 @@ const TAIL_LINES = 4;
 const FAILED_TAIL_LINES = 20;
 const SLOW_MS = 1000;
 
-export function callTitle({ call, summary, title }: Started, texts: Pick<CallTexts, "callTitle">): string {
-  return oneLine(title === undefined ? `${call.name} ${summary}` : texts.callTitle(title), WHOLE);
+export function callTitle({ call, summary, title, said }: Started, texts: WrittenTexts): string {
+  return oneLine(title === undefined ? `${call.name} ${summary}` : texts.written(said, title), WHOLE);
 }
 
 /** A finished call: one line with its result, then what it changed or the end of what it printed. */
@@ -132,7 +108,7 @@ function headline(title: string, end: EventOf<"tool.end">, view: CallView): stri
   const texts = view.texts();
   const { dim, bad, good } = palette;
   const time = end.durationMs >= SLOW_MS ? ` · ${texts.seconds((end.durationMs / 1000).toFixed(1))}` : "";
-  const summary = oneLine(texts.callResult(end.summary), end.outcome === "ok" ? undefined : WHOLE);
+  const summary = oneLine(texts.written(end.said, end.summary), end.outcome === "ok" ? undefined : WHOLE);
   switch (end.outcome) {
     case "ok": {
       const result = [...(summary === "" ? [] : [summary]), ...(time === "" ? [] : [time.slice(3)])];

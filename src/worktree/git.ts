@@ -37,7 +37,7 @@ export class Git {
     const program = findGit(cwd);
     if (program !== undefined) return new Git(program);
     throw new ReasonixError("Cannot find git, which work trees are made with", {
-      remedy: "install git, or work without work trees of your own",
+      remedy: "install git, or work without separate work trees",
     });
   }
 

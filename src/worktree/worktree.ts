@@ -93,7 +93,7 @@ export async function createWorktree(options: WorktreeOptions, signal?: AbortSig
   const git = Git.find(cwd);
   const repository = await openRepository(git, cwd, signal);
   if (contains(repository.top, home)) {
-    throw new ReasonixError(`Cannot make a work tree of ${repository.top}: the Reasonix home lies in it`, {
+    throw new ReasonixError(`Cannot make a work tree of ${repository.top}: it contains the Reasonix home`, {
       remedy: "set REASONIX_HOME to a directory outside of the repository",
     });
   }
@@ -132,7 +132,7 @@ async function claim(
   } catch (error) {
     throw new ReasonixError(
       `Cannot make a work tree in ${worktreesDir(home)}: ${errorMessage(error)}`,
-      { remedy: "make the Reasonix home writable and make room there", cause: error },
+      { remedy: "make the Reasonix home writable and free space there", cause: error },
     );
   }
 }

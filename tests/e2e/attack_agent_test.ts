@@ -1,4 +1,4 @@
-import { scene } from "../conformance/sandbox/scene.ts";
+import { makeFixture } from "../conformance/sandbox/fixture.ts";
 import { startModelServer } from "../support/model_server.ts";
 import { makeWorld, mockConfig } from "../support/program.ts";
 import { assert, assertEquals } from "../support/assert.ts";
@@ -57,7 +57,7 @@ Deno.test({
   ...jailed("background jobs go with a program that is killed"),
   fn: async () => {
     const seconds = mark();
-    await using s = await scene();
+    await using s = await makeFixture();
     await using world = await makeWorld();
     const asked = Promise.withResolvers<void>();
     await using server = startModelServer([

@@ -2,7 +2,7 @@
  * What a hostile repository brings. Nothing of it may start, reach out, widen a boundary or show a secret
  * before it is trusted.
  */
-import { KEY, type Scene, SECRET } from "../conformance/sandbox/scene.ts";
+import { type Fixture, KEY, SECRET } from "../conformance/sandbox/fixture.ts";
 import { type Attempt, bash, exists, textOf } from "../conformance/sandbox/attacks.ts";
 import { type Run } from "./attack_lab.ts";
 
@@ -260,7 +260,7 @@ const READ: readonly Clone[] = [
 export const CLONES: readonly Clone[] = [...DOORS, ...READ];
 
 /** Puts what the repository brings into the workspace. */
-export async function plant(s: Scene, clone: Clone): Promise<void> {
+export async function plant(s: Fixture, clone: Clone): Promise<void> {
   await Deno.writeTextFile(
     `${s.userHome}/.ssh/id_test`,
     `---\nname: ${PRIVATE}\ndescription: ${PRIVATE}\n---\n${PRIVATE}\n`,
@@ -326,7 +326,7 @@ export const THROUGH_THE_DOOR: readonly Attempt[] = [
  * What of the scene shows that the repository got something; `jailed` commands may start its programs inside
  * the jail.
  */
-export async function gotSomething(s: Scene, run: Run, jailed: boolean): Promise<string[]> {
+export async function gotSomething(s: Fixture, run: Run, jailed: boolean): Promise<string[]> {
   const found: string[] = [];
   for (const { name } of Deno.readDirSync(s.g.ws)) {
     if (!jailed && name.startsWith("started-")) found.push(name);

@@ -2,7 +2,7 @@
  * What a Read rule denies, and what is forbidden inside the workspace: in the program, with everything else
  * allowed.
  */
-import type { Scene } from "../conformance/sandbox/scene.ts";
+import type { Fixture } from "../conformance/sandbox/fixture.ts";
 import type { ScriptedCall } from "../support/model_server.ts";
 import { assert, assertEquals } from "../support/assert.ts";
 import { jailed } from "../unit/sandbox/jail/jail_support.ts";
@@ -11,7 +11,7 @@ import { JAILED, play, through } from "./attack_lab.ts";
 
 const SECRET = "a-key-of-the-workspace";
 
-async function furnish(s: Scene): Promise<void> {
+async function furnish(s: Fixture): Promise<void> {
   for (const [folder, name] of [["deny", ".key"], ["fold/in", "secret.txt"]]) {
     await Deno.mkdir(`${s.g.ws}/${folder}`, { recursive: true });
     await Deno.writeTextFile(`${s.g.ws}/${folder}/${name}`, SECRET);

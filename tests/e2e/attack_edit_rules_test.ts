@@ -2,7 +2,7 @@
  * What Edit rules deny, and protected files that are not there yet: commands of the program with everything
  * else allowed.
  */
-import type { Scene } from "../conformance/sandbox/scene.ts";
+import type { Fixture } from "../conformance/sandbox/fixture.ts";
 import type { ScriptedCall } from "../support/model_server.ts";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../support/assert.ts";
 import { jailed } from "../unit/sandbox/jail/jail_support.ts";
@@ -20,7 +20,7 @@ const FILES = [
   "src2/gen/c.ts",
 ];
 
-async function furnish(s: Scene): Promise<void> {
+async function furnish(s: Fixture): Promise<void> {
   for (const name of FILES) {
     const path = `${s.g.ws}/${name}`;
     await Deno.mkdir(path.slice(0, path.lastIndexOf("/")), { recursive: true });
@@ -30,7 +30,7 @@ async function furnish(s: Scene): Promise<void> {
   await Deno.writeTextFile(`${s.g.ws}/prep/docs/a.md`, "of the attacker");
 }
 
-async function changed({ g }: Scene): Promise<boolean> {
+async function changed({ g }: Fixture): Promise<boolean> {
   const texts = await Promise.all(FILES.map((name) => textOf(`${g.ws}/${name}`)));
   const names = [...Deno.readDirSync(`${g.ws}/sub/docs`)].map((entry) => entry.name).sort();
   return texts.some((text) => text !== KEPT) || names.join() !== "a.md,deep";
@@ -75,7 +75,7 @@ const ATTEMPTS = [
 Deno.test({
   ...jailed("no command changes what an Edit rule denies, by whatever way"),
   fn: async () => {
-    const config = (s: Scene) => `[permissions]\ndeny = ${JSON.stringify(RULES)}\n${JAILED(s)}`;
+    const config = (s: Fixture) => `[permissions]\ndeny = ${JSON.stringify(RULES)}\n${JAILED(s)}`;
     const run = await play(ATTEMPTS, { config });
     assertEquals(run.played.length, ATTEMPTS.length, run.done.stderr);
     assertEquals(through([run]), []);
@@ -87,9 +87,9 @@ Deno.test({
     "a rule that denies to edit every file leaves the workspace read-only for commands, and other files stay writable",
   ),
   fn: async () => {
-    const config = (rule: string) => (s: Scene) => `[permissions]\ndeny = ["${rule}"]\n${JAILED(s)}`;
+    const config = (rule: string) => (s: Fixture) => `[permissions]\ndeny = ["${rule}"]\n${JAILED(s)}`;
     const write = { name: "write", calls: [bash("echo x > fresh.txt; cat fresh.txt")] };
-    const made = (s: Scene) => textOf(`${s.g.ws}/fresh.txt`).then((text) => text === "x\n");
+    const made = (s: Fixture) => textOf(`${s.g.ws}/fresh.txt`).then((text) => text === "x\n");
     const all = await play([{ ...write, succeeded: made }], { config: config("Edit(**)") });
     assertEquals(all.played.map((one) => one.through), [false]);
     const some = await play([{ ...write, succeeded: made }], { config: config("Edit(docs/**)") });
@@ -117,9 +117,9 @@ Deno.test({
       { name: "job_output", args: { job_id: "job-1", wait_seconds: 10 } },
       bash("python3 build.py"),
     ];
-    const config = (s: Scene) => `[permissions]\ndeny = ["Edit(kept/docs/**)"]\n${JAILED(s)}`;
+    const config = (s: Fixture) => `[permissions]\ndeny = ["Edit(kept/docs/**)"]\n${JAILED(s)}`;
     const script = 'import os\nos.makedirs("kept/" + "docs")\n';
-    const prepare = (s: Scene) => Deno.writeTextFile(`${s.g.ws}/build.py`, script);
+    const prepare = (s: Fixture) => Deno.writeTextFile(`${s.g.ws}/build.py`, script);
     const run = await play([{ name: "makes", calls, prepare, succeeded: () => true }], { config });
     const [first = "", second = "", , fourth = "", fifth = ""] = run.played[0]?.told ?? [];
     const kinds = first.split("\n").find((text) => text.includes("other programs run or obey")) ?? "";

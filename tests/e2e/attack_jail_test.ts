@@ -1,5 +1,5 @@
 import { type Attempt, PROGRAM_ATTACKS, SHELL_ATTACKS } from "../conformance/sandbox/attacks.ts";
-import { KEY, SECRET } from "../conformance/sandbox/scene.ts";
+import { KEY, SECRET } from "../conformance/sandbox/fixture.ts";
 import { jailed } from "../unit/sandbox/jail/jail_support.ts";
 import { assert, assertEquals } from "../support/assert.ts";
 import { playAll, type Run, through } from "./attack_lab.ts";

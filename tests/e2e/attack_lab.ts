@@ -3,7 +3,7 @@
  * behind.
  */
 import type { Attempt } from "../conformance/sandbox/attacks.ts";
-import { type Scene, scene } from "../conformance/sandbox/scene.ts";
+import { type Fixture, makeFixture } from "../conformance/sandbox/fixture.ts";
 import { startModelServer, type Turn } from "../support/model_server.ts";
 import { type Finished, finished, makeWorld, mockConfig } from "../support/program.ts";
 
@@ -16,13 +16,13 @@ export interface Played {
 
 export interface PlayOptions {
   /** Added to the user's configuration, before its tables. */
-  readonly config?: (s: Scene) => string;
+  readonly config?: (s: Fixture) => string;
   readonly args?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
   /** Furnishes the scene before the program starts. */
-  readonly prepare?: (s: Scene) => Promise<unknown> | void;
+  readonly prepare?: (s: Fixture) => Promise<unknown> | void;
   /** Looks at everything once the program is gone. */
-  readonly after?: (s: Scene, run: Run) => Promise<void> | void;
+  readonly after?: (s: Fixture, run: Run) => Promise<void> | void;
 }
 
 export interface Run {
@@ -35,13 +35,13 @@ export interface Run {
 }
 
 /** The jail is on, everything else is allowed: only the lower layers stand. */
-export const JAILED = (s: Scene): string => `[sandbox]\nbash = "enforce"\nforbid_read = ["${s.vault}"]\n`;
-export const UNJAILED = (s: Scene): string => `[sandbox]\nbash = "off"\nforbid_read = ["${s.vault}"]\n`;
+export const JAILED = (s: Fixture): string => `[sandbox]\nbash = "enforce"\nforbid_read = ["${s.vault}"]\n`;
+export const UNJAILED = (s: Fixture): string => `[sandbox]\nbash = "off"\nforbid_read = ["${s.vault}"]\n`;
 export const ALL_ALLOWED = ["--permission-mode", "danger-full-access", "--allowed-tools", "Bash,Edit,Read"];
 
 /** One run of the program in a fresh scene. Attempts leave the workspace as they found it. */
 export async function play(attempts: readonly Attempt[], options: PlayOptions = {}): Promise<Run> {
-  await using s = await scene();
+  await using s = await makeFixture();
   await using world = await makeWorld();
   const agent = Promise.withResolvers<number>();
   const director = new Director(attempts, s, agent.promise);
@@ -99,14 +99,14 @@ interface Message {
 class Director {
   readonly played: Played[] = [];
   readonly #attempts: readonly Attempt[];
-  readonly #s: Scene;
+  readonly #s: Fixture;
   readonly #agent: Promise<number>;
   readonly #base: ReadonlySet<string>;
   #at = 0;
   #told: string[] = [];
   #started = false;
 
-  constructor(attempts: readonly Attempt[], s: Scene, agent: Promise<number>) {
+  constructor(attempts: readonly Attempt[], s: Fixture, agent: Promise<number>) {
     this.#attempts = attempts;
     this.#s = s;
     this.#agent = agent;
@@ -152,7 +152,7 @@ function codeOf(told: string): number {
 }
 
 /** Puts the scene in order after an attempt. */
-async function tidy(s: Scene, base: ReadonlySet<string>): Promise<void> {
+async function tidy(s: Fixture, base: ReadonlySet<string>): Promise<void> {
   await removeOthers(s.g.ws, (name) => base.has(name) && name !== "src");
   await Deno.mkdir(`${s.g.ws}/src`);
   await Deno.writeTextFile(`${s.g.ws}/src/a.ts`, "inside");

@@ -1,4 +1,4 @@
-import type { Scene } from "../conformance/sandbox/scene.ts";
+import type { Fixture } from "../conformance/sandbox/fixture.ts";
 import { SHELL_ATTACKS } from "../conformance/sandbox/attacks.ts";
 import { assertEquals } from "../support/assert.ts";
 import { FILE_ATTACKS } from "../conformance/sandbox/attacks.ts";
@@ -15,7 +15,7 @@ const LINES: readonly Attempt[] = [
 ];
 
 /** What a careful user would forbid. */
-const DENY_LIST = (s: Scene): string => {
+const DENY_LIST = (s: Fixture): string => {
   const commands =
     "kill pkill mount umount nsenter chroot unshare mknod insmod dmesg date ps ln curl getent strace";
   const rules = [
@@ -31,9 +31,9 @@ const DENY_LIST = (s: Scene): string => {
 };
 
 /** A shell that runs nothing: what the layers above it let pass does no harm. */
-const deafShell = (s: Scene): Promise<void> =>
+const deafShell = (s: Fixture): Promise<void> =>
   Deno.writeTextFile(`${s.g.base}/bash`, "#!/bin/sh\necho RAN\n", { mode: 0o755 });
-const settings = (s: Scene): string => `${UNJAILED(s)}[tools.shell]\npath = "${s.g.base}/bash"\n`;
+const settings = (s: Fixture): string => `${UNJAILED(s)}[tools.shell]\npath = "${s.g.base}/bash"\n`;
 
 /**
  * Names of the attempts of which a call was refused by the gate, in words that begin so; the others were
@@ -68,7 +68,7 @@ Deno.test({
   name: "a deny list alone stops all but what the table says",
   ignore,
   fn: async () => {
-    const config = (s: Scene) => settings(s) + DENY_LIST(s);
+    const config = (s: Fixture) => settings(s) + DENY_LIST(s);
     const policy = await stopped(LINES, { args: ALL_ALLOWED, config, prepare: deafShell });
     assertEquals(names(LINES, (name) => !policy.has(name)), [...POLICY_LETS_PASS].sort());
   },
@@ -78,7 +78,7 @@ Deno.test({
   name: "a deny list stops the file tools but where the table says so",
   ignore,
   fn: async () => {
-    const config = (s: Scene) => UNJAILED(s) + DENY_LIST(s);
+    const config = (s: Fixture) => UNJAILED(s) + DENY_LIST(s);
     const policy = await stopped(FILE_ATTACKS, { args: ALL_ALLOWED, config });
     assertEquals(names(FILE_ATTACKS, (name) => !policy.has(name)), [...POLICY_PASSES_FILES].sort());
   },

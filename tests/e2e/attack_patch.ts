@@ -2,7 +2,7 @@
  * Patches that try to reach a file without seeming to name it: every way of writing a name, by every kind of
  * change.
  */
-import type { Scene } from "../conformance/sandbox/scene.ts";
+import type { Fixture } from "../conformance/sandbox/fixture.ts";
 import type { ScriptedCall } from "../support/model_server.ts";
 import { type Attempt, textOf } from "../conformance/sandbox/attacks.ts";
 
@@ -194,7 +194,7 @@ export function editAttempts(directory: string): Attempt[] {
     return {
       name: `${index} ${form.name}`,
       calls: [call(form.patch(files), index)],
-      async prepare({ g }: Scene) {
+      async prepare({ g }: Fixture) {
         await Deno.mkdir(`${g.ws}/${folder}`, { recursive: true });
         await Deno.mkdir(`${g.ws}/ok`, { recursive: true });
         await Deno.symlink(g.ws, `${g.ws}/link`).catch(() => {});
@@ -202,7 +202,7 @@ export function editAttempts(directory: string): Attempt[] {
           await Deno.writeTextFile(`${g.ws}/${path}`, text as string);
         }
       },
-      async succeeded({ g }: Scene) {
+      async succeeded({ g }: Fixture) {
         const names = [...Deno.readDirSync(`${g.ws}/${folder}`)].map((entry) => entry.name).sort().join();
         const old = `${g.ws}/${files.old}`;
         return names !== "empty.md,old.md" || await textOf(old) !== "one\n" ||

@@ -2,7 +2,7 @@
  * What a command finds around the workspace: sockets of the user's programs, caches, inherited descriptors,
  * directories of PATH.
  */
-import type { Scene } from "../conformance/sandbox/scene.ts";
+import type { Fixture } from "../conformance/sandbox/fixture.ts";
 import { assertEquals } from "../support/assert.ts";
 import { jailed } from "../unit/sandbox/jail/jail_support.ts";
 import { type Attempt, bash, exists, textOf } from "../conformance/sandbox/attacks.ts";
@@ -19,7 +19,7 @@ const PLACES = [
 ];
 const SOCKETS = [".ssh/control", ".gnupg/S.scdaemon"];
 
-async function furnish(s: Scene): Promise<void> {
+async function furnish(s: Fixture): Promise<void> {
   for (const name of PLACES) {
     const path = `${s.userHome}/${name}`;
     await Deno.mkdir(path.slice(0, path.lastIndexOf("/")), { recursive: true });
@@ -53,7 +53,7 @@ const ATTEMPTS: readonly Attempt[] = [
   ...SOCKETS.map(connects),
 ];
 
-async function attempt(config: (s: Scene) => string): Promise<string[]> {
+async function attempt(config: (s: Fixture) => string): Promise<string[]> {
   try {
     const run = await play(ATTEMPTS, {
       config,

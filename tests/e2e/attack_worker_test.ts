@@ -2,7 +2,7 @@
  * The process that changes files, as the program really starts it: what could its code do, were it turned
  * against the user?
  */
-import { scene } from "../conformance/sandbox/scene.ts";
+import { makeFixture } from "../conformance/sandbox/fixture.ts";
 import { startModelServer } from "../support/model_server.ts";
 import { finished, makeWorld, mockConfig } from "../support/program.ts";
 import { assert, assertEquals, assertMatch } from "../support/assert.ts";
@@ -26,7 +26,7 @@ Deno.test({
   name: "the tool process of the real program reads, writes, runs, reaches and imports only what it must",
   ignore: Deno.build.os !== "linux",
   fn: async () => {
-    await using s = await scene();
+    await using s = await makeFixture();
     await using world = await makeWorld();
     const agent = Promise.withResolvers<number>();
     let words: string[] = [];

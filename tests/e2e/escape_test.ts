@@ -1,12 +1,12 @@
 /** One run without the jail: offered to a person where the jail stopped a command, in the assembled agent. */
 import { createAgent } from "../../mod.ts";
-import type { ApprovalAnswer, Event } from "../../src/core/mod.ts";
+import { type ApprovalAnswer, type Event, textOf } from "../../src/core/mod.ts";
 import type { ApprovalRequest } from "../../src/permission/mod.ts";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../support/assert.ts";
 import { bash } from "../conformance/sandbox/attacks.ts";
 import { startModelServer } from "../support/model_server.ts";
 import { jailed } from "../unit/sandbox/jail/jail_support.ts";
-import { type Ground, ground } from "../unit/sandbox/support.ts";
+import { type SandboxDirs, sandboxDirs } from "../unit/sandbox/support.ts";
 
 interface Told {
   /** What the model was reported of its command. */
@@ -23,7 +23,10 @@ interface Scenario {
   readonly permissionMode?: "read-only" | "plan";
 }
 
-async function runWith(g: Ground, { command, answer, config = {}, permissionMode }: Scenario): Promise<Told> {
+async function runWith(
+  g: SandboxDirs,
+  { command, answer, config = {}, permissionMode }: Scenario,
+): Promise<Told> {
   await using server = startModelServer([{ calls: [bash(command)] }, { text: "done" }]);
   const asked: ApprovalRequest[] = [];
   const events: Event[] = [];
@@ -52,13 +55,13 @@ const COUNT = "echo run >> runs; cat runs";
 Deno.test({
   ...jailed("a command that the jail stopped runs once without it when the user allows that, and only once"),
   fn: async () => {
-    await using g = await ground();
+    await using g = await sandboxDirs();
     const command = `${COUNT}; touch ${g.outside}/made && echo out`;
     const { result, asked, events } = await runWith(g, { command, answer: { allow: true } });
     assertEquals(asked.length, 1);
     assertEquals([asked[0]?.subject, asked[0]?.scopes], [command, ["once", "session"]]);
     assertMatch(
-      asked[0]?.reason ?? "",
+      textOf(asked[0]?.reason ?? ""),
       /seems to have been stopped by the sandbox \(".*Read-only file system"\)/,
     );
     assertEquals(
@@ -75,7 +78,7 @@ Deno.test({
 Deno.test({
   ...jailed("a declined or unasked escape leaves the failure as it is"),
   fn: async () => {
-    await using g = await ground();
+    await using g = await sandboxDirs();
     const command = `${COUNT}; touch ${g.outside}/made`;
     const declined = await runWith(g, { command, answer: { allow: false, note: "not today" } });
     assertStringIncludes(declined.result, "Read-only file system");
@@ -92,7 +95,7 @@ Deno.test({
 Deno.test({
   ...jailed("no escape is offered where files must stay, where the jail is enforced, and for other failures"),
   fn: async () => {
-    await using g = await ground();
+    await using g = await sandboxDirs();
     const command = `cat ${g.ws}/missing; touch ${g.outside}/made`;
     const answer = { allow: true };
     const scenarios: Scenario[] = [
@@ -104,7 +107,7 @@ Deno.test({
     for (const scenario of scenarios) {
       const { asked } = await runWith(g, scenario);
       assertEquals(
-        asked.filter((request) => request.reason.includes("sandbox")),
+        asked.filter((request) => textOf(request.reason).includes("sandbox")),
         [],
         JSON.stringify(scenario),
       );
@@ -118,7 +121,7 @@ Deno.test({
     "a command that wrote outside the roots runs again with its directory open until the session ends",
   ),
   fn: async () => {
-    await using g = await ground();
+    await using g = await sandboxDirs();
     const command = `${COUNT}; touch ${g.outside}/made && echo out`;
     for (const bash of ["on", "enforce"]) {
       const { result, asked } = await runWith(g, {
@@ -141,7 +144,7 @@ Deno.test({
 Deno.test({
   ...jailed("an enforced sandbox offers a directory or a network, and never a run without the jail"),
   fn: async () => {
-    await using g = await ground();
+    await using g = await sandboxDirs();
     const config = { sandbox: { bash: "enforce" } };
     const answer = { allow: true };
     const written = await runWith(g, { command: `touch ${g.outside}/made`, answer, config });
@@ -159,7 +162,7 @@ Deno.test({
 Deno.test({
   ...jailed("a network is offered for the host that the command line or its output names, not for any host"),
   fn: async () => {
-    await using g = await ground();
+    await using g = await sandboxDirs();
     const fetch = "python3 -c 'import sys,urllib.request as r; r.urlopen(sys.argv[1])'";
     const lines = [
       `${fetch} http://named.invalid/x 2>&1`,

@@ -87,5 +87,5 @@ Deno.test("a research goal keeps what the model notes and ends with a report; a 
   await Deno.remove(`${world.dir}/.reasonix`, { recursive: true });
   await Deno.symlink(world.home, `${world.dir}/.reasonix`);
   const linked = await world.run(["run", "--research", "again", "--output-format", "json"]);
-  assert(linked.code !== 0 && linked.stdout.includes("no directory of its own"), linked.stdout);
+  assert(linked.code !== 0 && linked.stdout.includes("not a real directory"), linked.stdout);
 });

@@ -6,7 +6,7 @@ import { assert, assertEquals, assertMatch, assertStringIncludes } from "../supp
 import { bash } from "../conformance/sandbox/attacks.ts";
 import { startModelServer } from "../support/model_server.ts";
 import { jailed } from "../unit/sandbox/jail/jail_support.ts";
-import { type Ground, ground } from "../unit/sandbox/support.ts";
+import { type SandboxDirs, sandboxDirs } from "../unit/sandbox/support.ts";
 
 interface Played {
   /** Results of the commands, as the model gets them. */
@@ -28,7 +28,7 @@ interface Scenario {
 
 /** Runs commands, one a message. */
 async function play(
-  g: Ground,
+  g: SandboxDirs,
   { commands, answer, allow = [], sandbox = {}, permissionMode }: Scenario,
 ): Promise<Played> {
   const turns = commands.map((command) => ({ calls: [bash(command)] }));
@@ -69,7 +69,7 @@ Deno.test({
     "a network that was opened once reaches the named hosts in one command, and no other host or command",
   ),
   fn: async () => {
-    await using g = await ground();
+    await using g = await sandboxDirs();
     await Deno.writeTextFile(`${g.ws}/url`, "http://c.invalid/");
     const line = `${
       get("a.invalid")
@@ -97,7 +97,7 @@ Deno.test({
 Deno.test({
   ...jailed("a project that sends a program to another host gets no further than the host of the question"),
   fn: async () => {
-    await using g = await ground();
+    await using g = await sandboxDirs();
     await Deno.writeTextFile(
       `${g.ws}/fetch.sh`,
       "curl -sS http://evil.invalid/ 2>&1; curl -sS http://a.invalid/ 2>&1; false\n",
@@ -125,7 +125,7 @@ Deno.test({
     "what is opened for the session lasts until its end, for its hosts alone",
   ),
   fn: async () => {
-    await using g = await ground();
+    await using g = await sandboxDirs();
     const answer: Answers = ({ network, escape }) => ({
       allow: escape === undefined,
       ...(network?.hosts.includes("a.invalid") ? { network: "session" } : {}),
@@ -148,7 +148,7 @@ Deno.test({
     "after a failure that looks like the sandbox's network a network is offered before no sandbox at all",
   ),
   fn: async () => {
-    await using g = await ground();
+    await using g = await sandboxDirs();
     const line = `echo run >> runs; ${get("a.invalid")}; touch ${g.outside}/made 2>/dev/null; false`;
     const once: Answers = ({ escape }) => ({ allow: true, ...(escape ? { network: "once" } : {}) });
     const { asked, results } = await play(g, { commands: [line], answer: once, allow: ["Bash"] });
@@ -164,7 +164,7 @@ Deno.test({
 Deno.test({
   ...jailed("headless runs print the lines of the configuration that open the host"),
   fn: async () => {
-    await using g = await ground();
+    await using g = await sandboxDirs();
     const { asked, events } = await play(g, { commands: [get("a.invalid")], allow: ["Bash"] });
     const notice = events.flatMap((event) =>
       event.type === "notice" && event.code === "sandbox.denied" ? [event.text] : []
@@ -177,7 +177,7 @@ Deno.test({
 Deno.test({
   ...jailed("no network is offered where there is one, where the host is open, and where files must stay"),
   fn: async () => {
-    await using g = await ground();
+    await using g = await sandboxDirs();
     const answer: Answers = () => ({ allow: true });
     const command = get("a.invalid");
     const scenarios: Scenario[] = [
@@ -197,7 +197,7 @@ Deno.test({
 Deno.test({
   ...jailed("package-registries represents the hosts of all package managers that the program knows"),
   fn: async () => {
-    await using g = await ground();
+    await using g = await sandboxDirs();
     const hosts = ["static.crates.io", "jsr.io", "proxy.golang.org", "rubygems.org"];
     const { asked, results } = await play(g, {
       commands: [

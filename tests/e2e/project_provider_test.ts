@@ -158,7 +158,7 @@ Deno.test("a project cannot lift the user's limit of costs by a separate price",
       assertEquals(it.mine.requests[0]?.json.max_tokens, 500);
       assertMatch(stderr, /cannot loosen providers\[0\].*price/);
       const line = name === "mine"
-        ? "mine stands in place of yours"
+        ? "mine replaces yours"
         : "theirs uses the key and address of yours named mine";
       assertStringIncludes(stderr, line);
     }

@@ -231,13 +231,13 @@ const ROWS: readonly Row[] = [
   ],
   ["read_file(file_path, offset?, limit?)", hasTool("read_file(file_path, offset?, limit?)")],
   ["read_file has 1-indexed pagination", async () => {
-    assertMatch(resultOf(await pages(), "a"), /^ *2→two\n\[lines 2–2 of 3; go on with offset 3\]$/);
+    assertMatch(resultOf(await pages(), "a"), /^ *2→two\n\[lines 2–2 of 3; continue with offset 3\]$/);
   }],
   ["list_dir(dir_path, offset?, limit?, depth?)", hasTool("list_dir(dir_path, offset?, limit?, depth?)")],
   ["list_dir has 1-indexed pagination and a bounded depth", async () => {
     assertEquals(
       resultOf(await pages(), "b"),
-      "./\n  a.txt\n[entries 2-2 of 3; go on with offset 3]",
+      "./\n  a.txt\n[entries 2-2 of 3; continue with offset 3]",
     );
     assertStringIncludes(resultOf(await pages(), "i"), "depth must be at most 10, got 99");
   }],

@@ -2,7 +2,7 @@
  * Where files must stay as they are: whatever a command was taken for, in the program, with the jail and
  * without.
  */
-import type { Scene } from "../conformance/sandbox/scene.ts";
+import type { Fixture } from "../conformance/sandbox/fixture.ts";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../support/assert.ts";
 import { startModelServer } from "../support/model_server.ts";
 import { makeWorld, mockConfig } from "../support/program.ts";
@@ -75,7 +75,7 @@ let before = "";
 const ATTEMPTS: readonly Attempt[] = WRITERS.map((line) => ({
   name: line,
   calls: [bash(line)],
-  prepare: (s: Scene) => {
+  prepare: (s: Fixture) => {
     for (const [name, text] of Object.entries(FILES)) {
       const path = `${s.g.ws}/${name}`;
       Deno.mkdirSync(path.slice(0, path.lastIndexOf("/")), { recursive: true });

@@ -1,4 +1,4 @@
-/** An agent in a git work tree of its own: its changes come back as a patch, and nothing is left behind. */
+/** An agent in a separate git work tree: its changes come back as a patch, and nothing is left behind. */
 import { agentOf, type AgentScripts, startAgentServer } from "../support/agents_stage.ts";
 import { assert, assertEquals } from "../support/assert.ts";
 import { finished, makeWorld, mockConfig, type World } from "../support/program.ts";
@@ -60,7 +60,7 @@ Deno.test("the changes of an agent in a separate work tree are applied, and it i
   assertEquals(code, 0, stderr);
   const { content } = resultOf(stdout);
   assert(
-    /^edited\nIts changes, made in a work tree of its own, are applied: a\.txt, new\.txt\n/.test(content),
+    /^edited\nIts changes, made in a separate work tree, are applied: a\.txt, new\.txt\n/.test(content),
     content,
   );
   assertEquals(await world.read("a.txt"), "one\nTWO\nthree\n");

@@ -128,7 +128,8 @@ export function badTestNames(project: Project): Offence[] {
 }
 
 function testName(node: ts.Node, file: SourceFile): string | undefined {
-  if (!ts.isCallExpression(node) || node.expression.getText(file.tree) !== "Deno.test") return undefined;
+  if (!ts.isCallExpression(node)) return undefined;
+  if (!["Deno.test", "sandboxTest"].includes(node.expression.getText(file.tree))) return undefined;
   const first = node.arguments[0];
   if (first === undefined) return undefined;
   if (ts.isObjectLiteralExpression(first)) {

@@ -105,7 +105,7 @@ function sortOut(chunks: readonly Chunk[]): Outcome {
   };
 }
 
-/** What a client makes of one scripted stream; nothing is retried. */
+/** The outcome of one scripted stream; nothing is retried. */
 export async function outcomeOf(
   stream: readonly Part[],
   entry: Record<string, unknown> = {},

@@ -1,5 +1,5 @@
 /**
- * A scripted model server that speaks a wire, chat completions unless told otherwise, over loopback TCP.
+ * A scripted model server that speaks a wire, chat completions by default, over loopback TCP.
  *
  * Every request is recorded and checked: each assistant tool call has exactly one result in order, and the
  * message array is a byte-prefix extension of the request before. Violations are thrown when the server is
@@ -23,7 +23,7 @@ export interface Turn extends ScriptedAnswer {
   readonly body?: string | Uint8Array | Readonly<Record<string, unknown>>;
   /** The streamed body, piece by piece, in place of an answer. */
   readonly stream?: Iterable<Part>;
-  /** Answers with one JSON completion although a stream was asked for. */
+  /** Answers with one JSON completion although the request wants a stream. */
   readonly json?: boolean;
   /** Breaks the connection after this many bytes of the body. */
   readonly cutAfter?: number;

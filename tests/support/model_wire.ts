@@ -20,7 +20,7 @@ export interface ScriptedUsage {
   readonly reasoning?: number;
 }
 
-/** What a model says in one well-formed turn. */
+/** The content of one well-formed turn of a model. */
 export interface ScriptedAnswer {
   readonly reasoning?: string | readonly string[];
   readonly text?: string | readonly string[];

@@ -44,7 +44,7 @@ const HELLO: readonly Message[] = [{ role: "user", content: "Hello" }];
 const WIDE = 'héllo 世界 👩‍👩‍👧 \u{1F98A} tab\t quote" back\\slash\nline';
 
 /**
- * The promises of every provider kind to the agent. A kind of your own takes part by giving each case a
+ * The promises of every provider kind to the agent. A new kind takes part by giving each case a
  * provider whose server answers with the turns; its retries must not wait (see `deps.clock` of
  * {@linkcode CreateOptions}).
  */

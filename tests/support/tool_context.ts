@@ -83,3 +83,16 @@ async function realOrFuture(path: string): Promise<string> {
     }
   }
 }
+
+/** Writes files with the directories that they need. */
+export async function writeFiles(
+  directory: string,
+  files: Record<string, string | Uint8Array>,
+): Promise<void> {
+  for (const [name, content] of Object.entries(files)) {
+    const path = `${directory}/${name}`;
+    await Deno.mkdir(path.replace(/\/[^/]*$/, ""), { recursive: true });
+    if (typeof content === "string") await Deno.writeTextFile(path, content);
+    else await Deno.writeFile(path, content);
+  }
+}

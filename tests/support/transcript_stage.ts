@@ -43,14 +43,13 @@ export async function transcriptStage(options: TranscriptStageOptions = {}): Pro
   const { columns = 80, rows = 24, locale = "en" } = options;
   const terminal = new VirtualTerminal({ columns, rows });
   const clock = { now: 0 };
-  const [run, turnView, reasons] = await Promise.all([
+  const [run, turnView] = await Promise.all([
     loadTexts("run", locale),
     loadTexts("turn_view", locale),
-    loadTexts("reasons", locale),
   ]);
   const transcript: Transcript = new Transcript({
     palette: palette(options.colors ?? false),
-    texts: () => ({ ...run, ...turnView, ...reasons }),
+    texts: () => ({ ...run, ...turnView }),
     print: (lines) => screen.print(lines),
     changed: () => screen.draw(),
     columns: () => terminal.columns,

@@ -16,7 +16,15 @@ import {
   type ServerRow,
   userConfigFile,
 } from "../../../src/config/mod.ts";
-import { EXIT, formatLocation, isAbort, ReasonixError, textOf, usageError } from "../../../src/core/mod.ts";
+import {
+  EXIT,
+  formatLocation,
+  isAbort,
+  message,
+  ReasonixError,
+  textOf,
+  usageError,
+} from "../../../src/core/mod.ts";
 import { LineSplitter } from "../../../src/util/lines.ts";
 import {
   loadSignIn,
@@ -389,8 +397,8 @@ async function requireAllowed(
   const { decision, reason, rule, origin } = await explainCall(call, { paths, loaded });
   if (decision !== "deny") return;
   const place = origin === undefined ? "" : ` (${origin})`;
-  const why = rule === undefined ? reason.replace(/^blocked: /, "") : `the rule ${rule}${place} forbids it`;
-  throw new ReasonixError(`Cannot call ${name}: ${why}`, {
+  const why = rule === undefined ? reason : message`the rule ${rule + place} forbids it`;
+  throw new ReasonixError(message`Cannot call ${name}: ${why}`, {
     exit: "blocked",
     remedy: "change the rule, or call another tool",
   });

@@ -5,7 +5,7 @@ import { commandsOf } from "../markdown/markdown_commands.ts";
 import { loadDoctor, loadLists, type Row, rowsText } from "../../reports/mod.ts";
 import { previewRewind, turnTarget } from "../../control/mod.ts";
 import { errorMessage, ReasonixError, usageError } from "../../core/mod.ts";
-import { loadTexts, type Texts } from "../../i18n/mod.ts";
+import { loadTexts, loadTranslator, type Texts } from "../../i18n/mod.ts";
 import { isAbsolute } from "../../path/lexical.ts";
 import type { ModelInfo } from "../../provider/mod.ts";
 import type { FileRestore } from "../../session/mod.ts";
@@ -332,10 +332,10 @@ async function serverStates(host: CommandHost): Promise<string | undefined> {
 
 export const sandboxCommand: CommandBody = {
   async run(host) {
-    const texts = await loadTexts("reasons", host.locale);
+    const translator = await loadTranslator(host.locale);
     const { paths, loaded, workspace } = await host.session();
     const lines = await withJail({ paths, loaded, workspace }, (jail) => [
-      texts.confinement(jail.confinement(paths.cwd), jail.describe(paths.cwd)),
+      translator.text(jail.describe(paths.cwd)),
       "",
       ...jail.data.rejected.map(({ backend, reason }) => `- ${backend}: ${reason}`),
     ]);

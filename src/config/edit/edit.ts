@@ -1,14 +1,7 @@
 import { checkValue, type Finding } from "../load/check.ts";
 import { checkLayer, parseToml, readText } from "../load/layer.ts";
 import { ConfigError, type ConfigProblem, formatKey, type KeyPath } from "../problem.ts";
-import {
-  isTable,
-  type JsonSchema,
-  locate,
-  parseKeyPath,
-  schemaAt,
-  type TomlTable,
-} from "../schema/json_schema.ts";
+import { isTable, locate, parseKeyPath, schemaAt, type TomlTable } from "../schema/json_schema.ts";
 import { ReasonixError } from "../../core/mod.ts";
 import { saveFile } from "../../util/atomic_write.ts";
 import { canonicalJson } from "../../util/json.ts";
@@ -97,15 +90,11 @@ export function parseConfigValue(key: string, text: string): unknown {
 }
 
 function checkNewValue(path: KeyPath, value: unknown): void {
-  const schema: JsonSchema = schemaAt(path);
+  const schema = schemaAt(path);
   const findings: Finding[] = [];
   if (value !== undefined) checkValue(value, schema, path, findings);
   const errors = findings.filter((finding) => finding.level === "error");
-  if (errors.length > 0) {
-    throw new ConfigError(
-      errors.map(({ path: _path, at: _at, ...problem }) => problem),
-    );
-  }
+  if (errors.length > 0) throw new ConfigError(errors.map(({ path: _, at: __, ...problem }) => problem));
 }
 
 function parentOf(table: TomlTable, path: KeyPath, create: boolean): TomlTable | unknown[] | undefined {

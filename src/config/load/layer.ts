@@ -13,6 +13,7 @@ import {
   type LocalizedMessage,
   message,
   type SourceLocation,
+  type Text,
   withRemedy,
 } from "../../core/mod.ts";
 
@@ -114,21 +115,18 @@ function quoteLine(text: string, line: number): string {
   return name ? JSON.stringify(name) : "";
 }
 
-function syntaxRemedy(reason: string): LocalizedMessage {
-  if (reason.includes("redefine")) {
-    return message`merge the two places into one, or use [[…]] for a list of tables`;
-  }
-  if (reason.includes("illegal character in key")) {
-    return message`put the key in quotes, or close the bracket before it`;
-  }
-  if (reason.includes("invalid value")) {
-    return message`write texts in quotes ("…"), and true, false or numbers without`;
-  }
-  if (reason.includes("unfinished")) return message`close the quote or bracket that begins here`;
-  if (reason.includes("control character")) {
-    return message`close the quote on its line, or write """ around several lines`;
-  }
-  return message`correct this line; https://toml.io shows the syntax`;
+/** Remedies by words of the parser. */
+const SYNTAX_REMEDIES: readonly (readonly [words: string, remedy: LocalizedMessage])[] = [
+  ["redefine", message`merge the two places into one, or use [[…]] for a list of tables`],
+  ["illegal character in key", message`put the key in quotes, or close the bracket before it`],
+  ["invalid value", message`write texts in quotes ("…"), and true, false or numbers without`],
+  ["unfinished", message`close the quote or bracket that begins here`],
+  ["control character", message`close the quote on its line, or write """ around several lines`],
+  ["", message`correct this line; https://toml.io shows the syntax`],
+];
+
+function syntaxRemedy(reason: string): Text {
+  return SYNTAX_REMEDIES.find(([words]) => reason.includes(words))?.[1] ?? "";
 }
 
 /**
@@ -165,7 +163,10 @@ const MAX_BYTES = 1 << 20;
 /** Reads a file of the user; undefined when it is missing, or unreadable, which adds a problem. */
 export function readText(file: string, problems: ConfigProblem[]): string | undefined {
   try {
-    return checkText(file, Deno.readTextFileSync(file), problems);
+    const text = Deno.readTextFileSync(file);
+    if (text.length > MAX_BYTES) return reject(file, tooLarge(text.length), problems);
+    // The fast read replaces broken bytes; only then is the slow look worth it.
+    return text.includes("\uFFFD") && !isUtf8(file) ? reject(file, "it is not UTF-8", problems) : text;
   } catch (error) {
     return unread(file, error, problems);
   }
@@ -174,33 +175,25 @@ export function readText(file: string, problems: ConfigProblem[]): string | unde
 /** Reads a file of a project, which may be a link to an endless device. */
 export function readProjectText(file: string, problems: ConfigProblem[]): string | undefined {
   try {
-    const info = Deno.statSync(file);
-    if (info.isFile && info.size <= MAX_BYTES) return readText(file, problems);
-    return reject(file, info.isDirectory ? "it is a directory" : describe(info), problems);
+    const { isFile, isDirectory, size } = Deno.statSync(file);
+    if (isFile && size <= MAX_BYTES) return readText(file, problems);
+    const reason = isDirectory ? IS_DIRECTORY : isFile ? tooLarge(size) : "it is not a regular file";
+    return reject(file, reason, problems);
   } catch (error) {
     return unread(file, error, problems);
   }
 }
 
-function describe(info: Deno.FileInfo): string {
-  return info.isFile ? tooLarge(info.size) : "it is not a regular file";
-}
+const IS_DIRECTORY = "it is a directory";
 
 function tooLarge(size: number): string {
   return `its size of ${size} is above the limit of 1 MiB`;
 }
 
-function checkText(file: string, text: string, problems: ConfigProblem[]): string | undefined {
-  if (text.length > MAX_BYTES) return reject(file, tooLarge(text.length), problems);
-  // The fast read replaces broken bytes; only then is the slow look worth it.
-  if (text.includes("\uFFFD") && !isUtf8(file)) return reject(file, "it is not UTF-8", problems);
-  return text;
-}
-
 function unread(file: string, error: unknown, problems: ConfigProblem[]): undefined {
   if (error instanceof Deno.errors.NotFound) return undefined;
   const isDirectory = error instanceof Deno.errors.IsADirectory;
-  return reject(file, isDirectory ? "it is a directory" : errorMessage(error), problems);
+  return reject(file, isDirectory ? IS_DIRECTORY : errorMessage(error), problems);
 }
 
 function isUtf8(file: string): boolean {

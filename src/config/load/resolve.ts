@@ -42,7 +42,11 @@ export function providersOf(layer: Pick<Layer, "table">): TomlTable[] {
   return entriesOf(layer, "providers");
 }
 
-function entriesOf({ table }: Pick<Layer, "table">, list: "providers" | "hooks"): TomlTable[] {
+export function pluginsOf(layer: Pick<Layer, "table">): TomlTable[] {
+  return entriesOf(layer, "plugins");
+}
+
+function entriesOf({ table }: Pick<Layer, "table">, list: "providers" | "plugins" | "hooks"): TomlTable[] {
   const entries = table[list];
   return Array.isArray(entries) ? entries.filter(isTable) : [];
 }
@@ -271,11 +275,6 @@ export interface LeftOutServer {
   readonly message: string;
   readonly remedy: string;
   readonly place: SourceLocation;
-}
-
-export function pluginsOf(layer: Pick<Layer, "table">): TomlTable[] {
-  const entries = layer.table.plugins;
-  return Array.isArray(entries) ? entries.filter(isTable) : [];
 }
 
 const VARIABLE = /\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}/g;

@@ -96,7 +96,7 @@ function ambiguous(wanted: string, names: readonly string[]): ReasonixError {
   const references = names.map((name) => `"${name}/${wanted}"`);
   return new ReasonixError(message`Model "${wanted}" is offered by ${names}`, {
     exit: "config",
-    remedy: message`write ${references}`,
+    remedy: message`write one of ${references}`,
   });
 }
 

@@ -1,4 +1,4 @@
-import { errorMessage, type Message } from "../../core/mod.ts";
+import { errorMessage, type Message, message } from "../../core/mod.ts";
 import type { ActivatedSkill, SkillPort } from "../../tool/mod.ts";
 import type { TrustItem } from "../../trust/mod.ts";
 import { parseFrontmatter } from "../../util/frontmatter.ts";
@@ -54,7 +54,7 @@ export class Skills implements SkillPort {
     if (this.#options.messages?.().some((message) => message.content === content)) {
       return {
         content: `Skill ${name} is already loaded: follow the instructions above`,
-        summary: "already loaded",
+        summary: message`already loaded`,
       };
     }
     return { content, summary: name };

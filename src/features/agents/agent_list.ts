@@ -4,7 +4,6 @@ import { findAgentFiles, findSkillSet, loadKnownAgents, type RunPaths } from "..
 import { type TrustItem, TrustStore } from "../../trust/mod.ts";
 import { agentModel } from "./agent_run.ts";
 
-/** An agent as commands show it. */
 export interface AgentRow extends AgentDefinition {
   /** False: it comes with the project and waits for the user's trust. */
   readonly usable: boolean;
@@ -14,7 +13,6 @@ export interface AgentRow extends AgentDefinition {
   readonly fellBack?: string;
 }
 
-/** All agents of a directory, and what is wrong with their files. */
 export interface AgentList {
   readonly agents: readonly AgentRow[];
   readonly warnings: readonly AgentWarning[];
@@ -40,7 +38,6 @@ export async function agentList(paths: RunPaths, loaded: LoadedConfig): Promise<
   };
 }
 
-/** Returns the trust items of the project's agents. */
 export async function agentTrustItems(paths: RunPaths): Promise<TrustItem[]> {
   const { agentTrustItem } = await loadAgents();
   const { untrusted } = await findAgentFiles(paths, () => Promise.resolve(false));

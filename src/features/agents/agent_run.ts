@@ -7,6 +7,7 @@ import {
   type EventOf,
   type EventSink,
   isAbort,
+  message,
   type NewEventOf,
   type PreparedCall,
   ReasonixError,
@@ -117,7 +118,7 @@ export class Slots {
   }
 }
 
-/** Room of an answer's last words in the event of its end. */
+/** Characters of an answer in the event of its end. */
 const MAX_SUMMARY = 400;
 const MAX_PROGRESS = 160;
 
@@ -126,18 +127,14 @@ export interface AgentRunDeps {
   readonly agent: string;
   readonly task: AgentTask;
   readonly child: Assembly;
-  /** Attachments of the task. */
   readonly input?: Pick<TurnInput, "references" | "images">;
-  /** Receives everything that happens in its session. */
   readonly sink?: EventSink;
   readonly record: (
     event: NewEventOf<"subagent.start" | "subagent.progress" | "subagent.end" | "question">,
   ) => void;
   /** Waits until one more agent may work; what it returns lets the next one. */
   readonly slot: (signal: AbortSignal) => Promise<() => void>;
-  /** Told of money as it is spent. */
   readonly spend: (amount: number) => void;
-  /** Nothing is left to spend. */
   readonly overspent: () => boolean;
   /** Notes for the model in addition to the answer. */
   readonly notes: readonly string[];
@@ -163,7 +160,6 @@ export class AgentRun {
   #seen = false;
   #endNotes: readonly string[] = [];
 
-  /** Begins to work. */
   constructor(deps: AgentRunDeps) {
     this.#deps = deps;
     this.id = deps.id;
@@ -173,7 +169,6 @@ export class AgentRun {
     this.ended = this.#run();
   }
 
-  /** Spending since the beginning. */
   get spending(): Spending {
     const { usage, costs, unpriced } = this.#deps.child.controller.recorder.state;
     const before = this.#before;
@@ -200,7 +195,6 @@ export class AgentRun {
     return this.#outcome;
   }
 
-  /** The caller knows the outcome. */
   get isSeen(): boolean {
     return this.#seen;
   }
@@ -211,7 +205,6 @@ export class AgentRun {
     return this.report;
   }
 
-  /** The fields that identify its events. */
   get #names() {
     const { id, agent, task: { callId, background } } = this.#deps;
     return { id, agent, ...(callId === undefined ? {} : { callId }), ...(background ? { background } : {}) };
@@ -351,26 +344,21 @@ function problemOf(error: unknown): string {
   return errorMessage(error);
 }
 
-/** One task, with the agent that works on it. */
 export interface ChildTask {
   readonly id: string;
   readonly agent: AgentDefinition;
   readonly readOnly: boolean;
   /** Replaces the text that an agent works for another one. */
   readonly system?: string;
-  /** No one is asked anything. */
   readonly nonInteractive?: boolean;
   /** Its model, whatever is configured for agents. */
   readonly model?: string;
-  /** Tools in addition to those of the run. */
   readonly tools?: readonly Tool[];
   /** Directory of its session; default: that of the run's agents. */
   readonly directory?: string;
   /** Talks to the model in place of the configured provider. */
   readonly provider?: Provider;
-  /** File of the session to resume. */
   readonly file?: string;
-  /** Works in a separate git work tree. */
   readonly isolated?: boolean;
   /** Works somewhere else than the run. */
   readonly paths?: RunPaths;
@@ -447,7 +435,6 @@ function bounds(mode: AssemblyOptions["permissionMode"]): Pick<AssemblyOptions, 
   return mode === undefined || mode === "plan" ? {} : { permissionMode: mode };
 }
 
-/** Directory of the sessions of a run's agents. */
 export function agentsDirectory({ session }: Pick<RunContext, "session">): string {
   return `${session.paths.dir}/agents`;
 }
@@ -465,12 +452,10 @@ function modelOf(
 }
 
 interface Offered {
-  /** Names of built-in tools. */
   readonly builtin: readonly string[];
   readonly own: readonly Tool[];
 }
 
-/** The tools of the run as far as the agent may have them. */
 function offeredTools({ registry, options }: RunContext, task: ChildTask, depth: number): Offered {
   const { agent, readOnly } = task;
   const deep = depth >= options.loaded.config.agents.max_depth;
@@ -539,15 +524,13 @@ function childConfig(
   };
 }
 
-/** The part of the system prompt about the role of an agent. */
 function addendum({ agent, readOnly, paths }: ChildTask): string {
   const lines = [
     `You are the agent "${agent.name}". Another agent gave you the task and reads nothing but your last message: ` +
-    "work on the task by yourself to its end, then answer with what was asked for, complete and without " +
-    "greetings.",
+    "complete the task without help, then answer with the requested result, complete and without greetings.",
     ...(readOnly ? ["You change nothing: only tools and commands that read run."] : []),
     ...(paths
-      ? ["You work in a copy of the repository: your changes are brought back when you are done."]
+      ? ["You work in a copy of the repository: your changes are merged back when you are done."]
       : []),
     ...(agent.prompt === "" ? [] : [agent.prompt]),
   ];
@@ -560,11 +543,10 @@ function readingOnly(gate: Gate): Gate {
     check: (call: PreparedCall, signal) =>
       call.readOnly
         ? gate.check(call, signal)
-        : { decision: "deny", source: "mode", reason: "blocked: this agent only reads" },
+        : { decision: "deny", source: "mode", reason: message`this agent only reads` },
   };
 }
 
-/** A run for an agent that can begin. */
 type OpenedChild = Pick<AgentRunDeps, "child" | "notes" | "input" | "end">;
 
 /** Puts together the run in which an agent works on a task; a string says, for the model, why not. */

@@ -1,5 +1,5 @@
 import type { AgentDefinition } from "../../context/mod.ts";
-import { errorMessage, type PreparedCall, ReasonixError } from "../../core/mod.ts";
+import { errorMessage, type PreparedCall, ReasonixError, textOf } from "../../core/mod.ts";
 import { createWorktree, type Worktree, type WorktreePatch } from "../../worktree/mod.ts";
 import type { RunContext, RunPaths } from "../../run/mod.ts";
 
@@ -50,10 +50,10 @@ async function applyChanges(
   { name, id, signal }: Bringing,
 ): Promise<readonly string[]> {
   const patch = await worktree.diff();
-  if (patch.bytes === 0) return ["It worked in a work tree of its own and changed nothing."];
+  if (patch.bytes === 0) return ["It worked in a separate work tree and changed nothing."];
   const files = patch.files.join(", ");
   const why = await refusal(run, worktree, patch, { name, id, signal });
-  if (why === undefined) return [`Its changes, made in a work tree of its own, are applied: ${files}`];
+  if (why === undefined) return [`Its changes, made in a separate work tree, are applied: ${files}`];
   const kept = `${run.session.paths.dir}/outputs/${id}.patch`;
   await Deno.mkdir(kept.slice(0, kept.lastIndexOf("/")), { recursive: true, mode: 0o700 });
   await Deno.copyFile(patch.file, kept);
@@ -71,7 +71,7 @@ async function refusal(
   const problem = await worktree.problemOf(patch);
   if (problem !== undefined) return `they do not fit the files as they are now (${problem})`;
   const { decision, reason } = await gate.check(await editOf(worktree, patch, { name, id }), signal);
-  if (decision === "deny") return (reason ?? "refused").replace(/^blocked: /, "");
+  if (decision === "deny") return textOf(reason ?? "refused");
   try {
     await worktree.applyToParent(patch);
   } catch (error) {
@@ -80,7 +80,6 @@ async function refusal(
   }
 }
 
-/** The patch as the edit that it is. */
 async function editOf(
   { record: { top } }: Worktree,
   { file, files }: WorktreePatch,

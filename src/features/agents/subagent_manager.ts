@@ -31,7 +31,6 @@ export class SubagentManager implements RunAgents {
   readonly #slots: Slots;
   readonly #questions = new Slots(1);
   readonly #tasks = new Map<string, AgentRun>();
-  /** Those that have not ended. */
   readonly #working = new Set<AgentRun>();
   /** Cost of the runs that have not ended. */
   #spending = 0;
@@ -112,7 +111,7 @@ export class SubagentManager implements RunAgents {
   #unknown(id: string): string {
     const known = [...this.#tasks.keys()];
     const there = known.length > 0 ? `; there are ${known.join(", ")}` : "";
-    return `There is no task "${id}" in this run${there}; task with resume goes on with an earlier one`;
+    return `There is no task "${id}" in this run${there}; task with resume continues an earlier one`;
   }
 
   /** Begins to work on a task; a string says why not. */
@@ -233,10 +232,9 @@ async function ended(run: AgentRun, signal: AbortSignal): Promise<void> {
   signal.throwIfAborted();
 }
 
-/** The message to the model about a background task that ended. */
 function updateText({ id, agent, state, problem }: AgentReport): string {
   const how = state === "ok" ? "is done" : `did not finish: ${problem ?? state}`;
-  return `<task id="${id}">\nThe agent ${agent} ${how}. task_output tells what it answered.\n</task>`;
+  return `<task id="${id}">\nThe agent ${agent} ${how}. task_output returns its answer.\n</task>`;
 }
 
 /** Waits for the end, at most this many milliseconds. */

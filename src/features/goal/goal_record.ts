@@ -39,15 +39,14 @@ const VARYING = /\b(?:[0-9a-f]{8,}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\
 const MAX_OUTPUT = 20_000;
 
 /**
- * Tells what is new of what calls do, as long as a goal is worked towards: a change of a file or an output of
- * a command that were there before are none, so going back and forth is no progress.
+ * Tracks new effects of calls while a goal is active. A change of a file or an output of a command that was
+ * there before is none, so going back and forth is no progress.
  */
 export class EffectTracker {
   readonly #seen = new Set<string>();
   readonly #calls = new Map<string, { readonly reads: boolean; readonly args: string }>();
   #effect: "effect" | "read" | "none" = "none";
 
-  /** Takes an event of the session. */
   event(event: Event): void {
     if (event.type === "tool.start") {
       this.#calls.set(event.call.id, { reads: event.readOnly, args: event.call.arguments });
@@ -60,7 +59,6 @@ export class EffectTracker {
     this.#note("read", text);
   }
 
-  /** Returns what has been done since the last time. */
   take(): "effect" | "read" | "none" {
     const effect = this.#effect;
     this.#effect = "none";
@@ -321,7 +319,7 @@ export function goalBlock({ record, limits, research, stated }: GoalContext): st
     "Only the tool update_goal ends the goal; words in an answer do not. Call it before you end a turn, with",
     'status "complete" once the whole objective is reached and you have made sure of it, "blocked" when only',
     'the user can help (say exactly what is missing), else "progress" with what is done and what is next.',
-    "Do as much as you can in each turn. Do not ask the user whether to go on.",
+    "Do as much as you can in each turn. Do not ask the user whether to continue.",
     `Turn ${turn}${limits.turns > 0 ? ` of at most ${limits.turns}` : ""}.`,
     ...(research ? researchLines(research) : []),
   ];
@@ -339,14 +337,13 @@ function researchLines({ directory, entries }: ResearchStatus): string[] {
   ];
 }
 
-/** The text of an automatic turn. */
 export function continueText(next: Continuation): string {
   switch (next.why) {
     case "progress":
       return "Go on with the goal.";
     case "silent":
       return "The goal is still active: your answer did not end it. Go on with it. When it is reached or you " +
-        "cannot go on, say so with update_goal.";
+        "cannot continue, say so with update_goal.";
     case "idle":
       return "The last turn had no new effect: no file changed and no command showed anything new. Do " +
         "something else towards the goal, or report what blocks it with update_goal.";
@@ -355,13 +352,12 @@ export function continueText(next: Continuation): string {
         "way. If really nothing else can be done, report the same blocked state again in the same words.";
     case "checks":
       return [
-        "The goal is not reached: not every check passes. Mend the cause, not the check, then report again.",
+        "The goal is not reached: not every check passes. Fix the cause, not the check, then report again.",
         ...next.failed.map(failedCheck),
       ].join("\n");
   }
 }
 
-/** The text of the first turn after a goal was resumed. */
 export const RESUME_TEXT =
   "Go on with the goal where it was left. What was interrupted may have taken effect: " +
   "look before you repeat it.";

@@ -5,6 +5,7 @@ import type { ResearchStatus } from "./goal_record.ts";
 import { errorMessage, ReasonixError } from "../../core/mod.ts";
 import type { GoalClock, GoalRequest, Modes } from "../../run/mod.ts";
 import type { ResearchEntryKind } from "../../tool/mod.ts";
+import { parseJson } from "../../util/json.ts";
 
 /** Work that is done by trying, measuring and trying again. */
 const SIGNALS = [
@@ -24,7 +25,7 @@ export function looksLikeResearch(objective: string): boolean {
   return kinds >= 2 || (kinds === 1 && objective.length >= 200) || demandsResearch(objective);
 }
 
-/** A word for the protocol itself, which is asked for and not talked about. */
+/** Reports whether a prompt requests the protocol by its name, and does not just mention it. */
 function namesProtocol(text: string): boolean {
   const word = "(?:auto-?research|自动研究)";
   const asked = new RegExp(
@@ -78,7 +79,6 @@ const KINDS = Object.keys(FILES) as ResearchEntryKind[];
 const MAX_ENTRY = 8000;
 const MAX_SLUG = 40;
 
-/** One entry, a line of its file. */
 interface ResearchEntry {
   readonly n: number;
   readonly time: string;
@@ -86,123 +86,135 @@ interface ResearchEntry {
   readonly text: string;
 }
 
-interface ResearchRecordDeps {
-  readonly cwd: string;
-  /** Relative to it, as the goal's record has it. */
-  readonly directory: string;
+interface GoalResearchDeps {
+  readonly recorder: Recorder;
+  readonly modes: Pick<Modes, "permission">;
   readonly redact: (text: string) => string;
+  readonly paths: { readonly cwd: string };
+  readonly loaded: { readonly config: Config };
+  readonly clock: GoalClock;
 }
 
 /**
- * The record of a research goal: files that only grow, written by the program alone. The model cannot write
- * below `.reasonix`, so what it once noted stays as it was.
+ * The research record of a goal, where it has one: files that only grow, written by the program alone. The
+ * model cannot write below `.reasonix`, so what it once noted stays as it was.
  */
-class ResearchRecord {
-  readonly #deps: ResearchRecordDeps;
+export class GoalResearch {
+  readonly #deps: GoalResearchDeps;
+  readonly #cwd: string;
 
-  constructor(deps: ResearchRecordDeps) {
+  constructor(deps: GoalResearchDeps) {
     this.#deps = deps;
+    this.#cwd = deps.paths.cwd;
   }
 
-  /** Begins a record for an objective; the name of its directory is free then. Throws a ReasonixError. */
-  static async begin(
-    cwd: string,
-    { objective, checks = [] }: Pick<GoalRecord, "objective" | "checks">,
-    { redact, now }: { readonly redact: (text: string) => string; readonly now: Date },
-  ): Promise<ResearchRecord> {
-    try {
-      await requireRealDirectories(cwd);
-      await Deno.mkdir(`${cwd}/${HOME}`, { recursive: true });
-      const directory = await makeDirectory(cwd, `${HOME}/${timeName(now)}-${slugOf(objective)}`);
-      const record = new ResearchRecord({ cwd, directory, redact });
+  /**
+   * Begins a record where the request or the objective wants one; returns its directory, relative to the
+   * working directory. Throws a ReasonixError.
+   */
+  async begin(
+    { strategy = "auto" }: GoalRequest,
+    { objective, checks }: { readonly objective: string; readonly checks: readonly string[] },
+  ): Promise<string | undefined> {
+    const { loaded: { config }, modes, redact, clock } = this.#deps;
+    const canWrite = modes.permission !== "read-only" && config.tools.writes === "allow";
+    if (strategy === "research" && !canWrite) {
+      throw new ReasonixError("Cannot keep a research record: this session changes no files", {
+        exit: "usage",
+        remedy: "leave out --research, or let it write",
+      });
+    }
+    const isWanted = strategy === "research" ||
+      (strategy === "auto" && config.goal.autoresearch && canWrite && looksLikeResearch(objective));
+    if (!isWanted) return undefined;
+    return await attempt("begin a research record", async () => {
+      await requireRealDirectories(this.#cwd);
+      await Deno.mkdir(`${this.#cwd}/${HOME}`, { recursive: true });
+      const name = `${timeName(new Date(clock.date()))}-${slugOf(objective)}`;
+      const directory = await makeDirectory(this.#cwd, `${HOME}/${name}`);
       const checked = checks.length === 0 ? [] : ["", "Checks:", ...checks.map((check) => `- \`${check}\``)];
       const text = redact([`# Goal`, "", objective, ...checked, ""].join("\n"));
-      await Deno.writeTextFile(`${cwd}/${directory}/goal.md`, text, { createNew: true });
-      return record;
-    } catch (error) {
-      throw cannot("begin a research record", error);
+      await Deno.writeTextFile(`${this.#cwd}/${directory}/goal.md`, text, { createNew: true });
+      return directory;
+    });
+  }
+
+  /** Adds an entry. Throws a ReasonixError where the goal has no record, or it cannot be written. */
+  async add({ research, turns }: GoalRecord, kind: ResearchEntryKind, note: string): Promise<void> {
+    if (research === undefined) {
+      throw new ReasonixError("Cannot keep an entry: this goal has no research record; leave `entry` out");
     }
-  }
-
-  /** Relative to the working directory. */
-  get directory(): string {
-    return this.#deps.directory;
-  }
-
-  /** Adds an entry; throws a ReasonixError when it cannot be written. */
-  async add(kind: ResearchEntryKind, text: string, turn: number): Promise<void> {
-    if (text.length > MAX_ENTRY) {
+    if (note.length > MAX_ENTRY) {
       throw new ReasonixError(
-        `Cannot keep an entry of ${text.length} characters; write at most ${MAX_ENTRY}, and details to a file`,
+        `Cannot keep an entry of ${note.length} characters; write at most ${MAX_ENTRY}, and details to a file`,
       );
     }
-    try {
-      await requireRealDirectories(this.#deps.cwd, this.directory);
-      const n = (await this.#entries(kind)).length + 1;
-      const entry: ResearchEntry = {
-        n,
-        time: new Date().toISOString(),
-        turn,
-        text: this.#deps.redact(text),
-      };
-      const path = await this.#regular(FILES[kind]);
+    await attempt("add to the research record", async () => {
+      await requireRealDirectories(this.#cwd, research);
+      const n = (await this.#entries(research, kind)).length + 1;
+      const text = this.#deps.redact(note);
+      const entry: ResearchEntry = { n, time: new Date().toISOString(), turn: turns + 1, text };
+      const path = await this.#regular(`${research}/${FILES[kind]}`);
       await Deno.writeTextFile(path, `${JSON.stringify(entry)}\n`, { append: true });
+    });
+  }
+
+  async status({ research }: GoalRecord): Promise<ResearchStatus | undefined> {
+    if (research === undefined) return undefined;
+    const counts = await Promise.all(
+      KINDS.map(async (kind) => [kind, (await this.#entries(research, kind)).length]),
+    );
+    return { directory: research, entries: Object.fromEntries(counts) };
+  }
+
+  /** Writes the report and returns its path, relative to the working directory; a failure is a notice. */
+  async report(goal: GoalRecord, answer: string): Promise<string | undefined> {
+    const { research } = goal;
+    if (research === undefined) return undefined;
+    try {
+      const text = await this.#reportText(research, goal, answer);
+      return await attempt("write the research report", async () => {
+        await requireRealDirectories(this.#cwd, research);
+        await Deno.writeTextFile(await this.#regular(`${research}/report.md`), this.#deps.redact(text));
+        return `${research}/report.md`;
+      });
     } catch (error) {
-      throw cannot("add to the research record", error);
+      const text = errorMessage(error);
+      await this.#deps.recorder.record({ type: "notice", level: "warning", code: "goal", text });
+      return undefined;
     }
   }
 
-  async status(): Promise<ResearchStatus> {
-    const counts = await Promise.all(KINDS.map(async (kind) => [kind, (await this.#entries(kind)).length]));
-    return { directory: this.directory, entries: Object.fromEntries(counts) };
-  }
-
-  /** Writes the report and returns its path, relative to the working directory. */
-  async report(record: GoalRecord, answer: string): Promise<string> {
-    const lines = [`# ${oneLine(record.objective)}`, "", `Outcome: ${outcomeText(record)}.`, ""];
-    if (record.note) lines.push(record.note, "");
-    if (record.results?.length) {
-      lines.push("## Checks", "");
-      for (const { command, passed } of record.results) {
-        lines.push(`- ${passed ? "passed" : "failed"}: \`${command}\``);
-      }
-      lines.push("");
+  async #reportText(directory: string, goal: GoalRecord, answer: string): Promise<string> {
+    const lines = [`# ${oneLine(goal.objective)}`, "", `Outcome: ${outcomeText(goal)}.`, ""];
+    if (goal.note) lines.push(goal.note, "");
+    if (goal.results?.length) {
+      const results = goal.results.map(({ command, passed }) =>
+        `- ${passed ? "passed" : "failed"}: \`${command}\``
+      );
+      lines.push("## Checks", "", ...results, "");
     }
     for (const [kind, title] of SECTIONS) {
-      const entries = await this.#entries(kind);
+      const entries = await this.#entries(directory, kind);
       lines.push(`## ${title}`, "");
       lines.push(...(entries.length === 0 ? ["None was recorded."] : entries.map(entryText)), "");
     }
     if (answer.trim() !== "") lines.push("## Last answer", "", answer.trim(), "");
-    try {
-      await requireRealDirectories(this.#deps.cwd, this.directory);
-      const path = await this.#regular("report.md");
-      await Deno.writeTextFile(path, this.#deps.redact(lines.join("\n")));
-      return `${this.directory}/report.md`;
-    } catch (error) {
-      throw cannot("write the research report", error);
-    }
+    return lines.join("\n");
   }
 
   /** Lines that are damaged are left out: the record is only read for counts and the report. */
-  async #entries(kind: ResearchEntryKind): Promise<ResearchEntry[]> {
-    const { cwd } = this.#deps;
-    const text = await Deno.readTextFile(`${cwd}/${this.directory}/${FILES[kind]}`).catch(() => "");
-    return text.split("\n").flatMap((line) => {
-      try {
-        const entry = JSON.parse(line) as ResearchEntry;
-        return typeof entry.text === "string" ? [entry] : [];
-      } catch {
-        return [];
-      }
-    });
+  async #entries(directory: string, kind: ResearchEntryKind): Promise<ResearchEntry[]> {
+    const text = await Deno.readTextFile(`${this.#cwd}/${directory}/${FILES[kind]}`).catch(() => "");
+    return text.split("\n").map((line) => parseJson(line) as ResearchEntry | undefined)
+      .filter((entry): entry is ResearchEntry => typeof entry?.text === "string");
   }
 
-  /** The path of a file that is there as a file, or not at all: nothing is written through a link. */
-  async #regular(name: string): Promise<string> {
-    const path = `${this.#deps.cwd}/${this.directory}/${name}`;
+  /** Returns the path of a regular file, or of none: nothing is written through a link. */
+  async #regular(file: string): Promise<string> {
+    const path = `${this.#cwd}/${file}`;
     const info = await Deno.lstat(path).catch(() => undefined);
-    if (info && !info.isFile) throw new ReasonixError(`${this.directory}/${name} is no regular file`);
+    if (info && !info.isFile) throw new ReasonixError(`${file} is no regular file`);
     return path;
   }
 }
@@ -234,7 +246,7 @@ async function requireRealDirectories(cwd: string, directory = HOME): Promise<vo
     const path = names.slice(0, i).join("/");
     const info = await Deno.lstat(`${cwd}/${path}`).catch(() => undefined);
     if (info && !info.isDirectory) {
-      throw new ReasonixError(`${path} is no directory of its own`, { remedy: "remove the link or file" });
+      throw new ReasonixError(`${path} is not a real directory`, { remedy: "remove the link or file" });
     }
   }
 }
@@ -264,76 +276,11 @@ function slugOf(objective: string): string {
   return slug === "" ? "goal" : slug;
 }
 
-function cannot(what: string, error: unknown): ReasonixError {
-  const remedy = error instanceof ReasonixError ? error.remedy : undefined;
-  return new ReasonixError(`Cannot ${what}: ${errorMessage(error)}`, remedy === undefined ? {} : { remedy });
-}
-
-interface GoalResearchDeps {
-  readonly recorder: Recorder;
-  readonly modes: Pick<Modes, "permission">;
-  readonly redact: (text: string) => string;
-  readonly paths: { readonly cwd: string };
-  readonly loaded: { readonly config: Config };
-  readonly clock: GoalClock;
-}
-
-/** The research record of a goal, where it has one. */
-export class GoalResearch {
-  readonly #deps: GoalResearchDeps;
-
-  constructor(deps: GoalResearchDeps) {
-    this.#deps = deps;
-  }
-
-  /** Begins a record where the request or the objective wants one; returns its directory. */
-  async begin(
-    { strategy = "auto" }: GoalRequest,
-    goal: { readonly objective: string; readonly checks: readonly string[] },
-  ): Promise<string | undefined> {
-    const { loaded: { config }, modes, paths: { cwd }, redact, clock } = this.#deps;
-    const canWrite = modes.permission !== "read-only" && config.tools.writes === "allow";
-    if (strategy === "research" && !canWrite) {
-      throw new ReasonixError("Cannot keep a research record: this session changes no files", {
-        exit: "usage",
-        remedy: "leave out --research, or let it write",
-      });
-    }
-    const isWanted = strategy === "research" ||
-      (strategy === "auto" && config.goal.autoresearch && canWrite && looksLikeResearch(goal.objective));
-    if (!isWanted) return undefined;
-    const { objective, checks } = goal;
-    const now = new Date(clock.date());
-    return (await ResearchRecord.begin(cwd, { objective, checks: [...checks] }, { redact, now })).directory;
-  }
-
-  /** Adds an entry. Throws a ReasonixError where the goal has no record, or it cannot be written. */
-  async add({ research, turns }: GoalRecord, kind: ResearchEntryKind, note: string): Promise<true> {
-    const record = this.#recordIn(research);
-    if (!record) {
-      throw new ReasonixError("Cannot keep an entry: this goal has no research record; leave `entry` out");
-    }
-    await record.add(kind, note, turns + 1);
-    return true;
-  }
-
-  async status({ research }: GoalRecord): Promise<ResearchStatus | undefined> {
-    return await this.#recordIn(research)?.status();
-  }
-
-  /** Writes the report and returns its path; a failure is a notice. */
-  async report(goal: GoalRecord, answer: string): Promise<string | undefined> {
-    try {
-      return await this.#recordIn(goal.research)?.report(goal, answer);
-    } catch (error) {
-      const text = errorMessage(error);
-      await this.#deps.recorder.record({ type: "notice", level: "warning", code: "goal", text });
-      return undefined;
-    }
-  }
-
-  #recordIn(directory: string | undefined): ResearchRecord | undefined {
-    const { paths: { cwd }, redact } = this.#deps;
-    return directory === undefined ? undefined : new ResearchRecord({ cwd, directory, redact });
+async function attempt<T>(what: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    const remedy = error instanceof ReasonixError ? error.remedy : undefined;
+    throw new ReasonixError(`Cannot ${what}: ${errorMessage(error)}`, remedy === undefined ? {} : { remedy });
   }
 }

@@ -48,12 +48,10 @@ class GoalChecks {
     this.#deps = deps;
   }
 
-  /** A turn begins. */
   forget(): void {
     this.#unverified.clear();
   }
 
-  /** Takes what the verification of the turn says. */
   verified({ command, outcome, text = "" }: EventOf<"verification">): void {
     if (this.#own) return;
     if (outcome === "failed" || outcome === "timeout") this.#unverified.set(command, text);
@@ -148,7 +146,6 @@ function goalLimits({ goal, agent }: Config): GoalLimits {
   };
 }
 
-/** The part of the limits that is left for the next turn. */
 function remaining({ durationMs, cost }: GoalLimits, { leg }: GoalRecord): Limits {
   return {
     ...(durationMs > 0 ? { timeMs: Math.max(1, durationMs - leg.durationMs) } : {}),
@@ -197,7 +194,6 @@ export class SessionGoal implements GoalController {
     });
   }
 
-  /** The current goal; undefined where there is none to resume. */
   get open(): GoalRecord | undefined {
     const goal = openGoal(this.#deps.recorder.state);
     return goal && recordOf(goal);
@@ -236,7 +232,6 @@ export class SessionGoal implements GoalController {
     return { text: objective };
   }
 
-  /** The input of the turn that resumes the goal. Throws a ReasonixError (usage) where there is none. */
   resume(): Promise<TurnInput> {
     if (!this.open) {
       throw new ReasonixError("Cannot resume: the session has no open goal", {
@@ -247,7 +242,6 @@ export class SessionGoal implements GoalController {
     return Promise.resolve({ text: RESUME_TEXT, origin: "continue", literal: true });
   }
 
-  /** Drops the goal; the turn that runs is the last one. Returns false where there is none. */
   async clear(): Promise<boolean> {
     const { open } = this;
     if (!open) return false;
@@ -255,7 +249,6 @@ export class SessionGoal implements GoalController {
     return true;
   }
 
-  /** Makes a goal of a prompt that explicitly asks for long research. */
   async upgrade(input: TurnInput): Promise<TurnInput> {
     const { modes, registry, loaded } = this.#deps;
     const isFree = modes.collaboration === "normal" && modes.permission !== "read-only" && !this.open;
@@ -274,7 +267,10 @@ export class SessionGoal implements GoalController {
     if (note === "") {
       throw new ReasonixError("Cannot report without a note; say what is done, or what blocks");
     }
-    if (report.entry && await this.#research.add(open, report.entry, note)) this.#effects?.added(note);
+    if (report.entry) {
+      await this.#research.add(open, report.entry, note);
+      this.#effects?.added(note);
+    }
     this.#report = { ...report, note };
     const kept = report.entry ? `Kept as ${report.entry}. ` : "";
     if (report.status === "progress") return `${kept}Noted. Go on.`;

@@ -1,4 +1,5 @@
-import { formatLocation, type PreparedCall, type SourceLocation } from "../../core/mod.ts";
+import type { ConfiguredHook } from "../../config/mod.ts";
+import { formatLocation, type PreparedCall } from "../../core/mod.ts";
 import { absolutePath, normalize } from "../../path/lexical.ts";
 import { exists, isFile } from "../../path/probe.ts";
 import { CLAUDE_TOOLS, toolsNamed } from "../../tool/mod.ts";
@@ -61,11 +62,6 @@ const ELSEWHERE: ReadonlySet<string> = new Set([
 
 export function isHookEvent(name: string): name is HookEvent {
   return Object.hasOwn(HOOK_EVENTS, name);
-}
-
-/** Reports whether other agents have an event of that name. */
-function isUnknownEvent(name: string): boolean {
-  return ELSEWHERE.has(name);
 }
 
 export function factsOf(event: HookEvent): EventFacts {
@@ -209,38 +205,23 @@ function absolute(path: string, cwd: string): string {
   return normalize(absolutePath(path, { cwd, home: undefined }));
 }
 
-/** A hook as the configuration has it. */
-export interface HookSource {
-  readonly event: string;
-  readonly matcher: string;
-  readonly command: string;
-  readonly timeout_seconds: number;
-  readonly failure: "open" | "closed";
-  readonly source: string;
-  readonly place?: SourceLocation;
-  /** Why it must not run, where its source knows. */
-  readonly fault?: Pick<HookProblem, "message" | "remedy">;
-}
-
-/** A hook that can run. */
-export interface Hook<S extends HookSource = HookSource> {
+export interface Hook {
   readonly event: HookEvent;
   readonly matches: Matcher;
-  readonly source: S;
+  readonly source: ConfiguredHook;
 }
 
-/** Something about a hook that keeps it from ever running. */
 interface HookProblem {
-  readonly source: HookSource;
+  readonly source: ConfiguredHook;
   readonly message: string;
   readonly remedy: string;
 }
 
 /** Reads the hooks; those that name no event or have no readable matcher are problems. */
-export function readHooks<S extends HookSource>(
-  sources: readonly S[],
-): { readonly hooks: readonly Hook<S>[]; readonly problems: readonly HookProblem[] } {
-  const hooks: Hook<S>[] = [];
+export function readHooks(
+  sources: readonly ConfiguredHook[],
+): { readonly hooks: readonly Hook[]; readonly problems: readonly HookProblem[] } {
+  const hooks: Hook[] = [];
   const problems: HookProblem[] = [];
   for (const source of sources) {
     const { event, matcher, fault } = source;
@@ -263,7 +244,7 @@ export function readHooks<S extends HookSource>(
 }
 
 function unknownEvent(event: string): Pick<HookProblem, "message" | "remedy"> {
-  if (isUnknownEvent(event)) {
+  if (ELSEWHERE.has(event)) {
     return {
       message: `The event ${event} never comes here`,
       remedy: "see reasonix docs hooks for those that do",
@@ -275,7 +256,7 @@ function unknownEvent(event: string): Pick<HookProblem, "message" | "remedy"> {
 }
 
 /** The location and the command of a hook: `reasonix.toml:3:1: ./check.sh`. */
-export function hookTitle({ command, place }: Pick<HookSource, "command" | "place">): string {
+export function hookTitle({ command, place }: Pick<ConfiguredHook, "command" | "place">): string {
   const line = command.replace(/\s+/g, " ").trim();
   const shown = line.length > 80 ? `${line.slice(0, 79)}…` : line;
   return place ? `${formatLocation(place)}: ${shown}` : shown;
@@ -289,7 +270,6 @@ export function formatHookProblem({ source, message, remedy }: HookProblem): str
 
 interface Sample {
   readonly input: Record<string, unknown>;
-  /** The values that matchers are compared with. */
   readonly names: readonly string[];
 }
 
@@ -372,7 +352,7 @@ interface Around {
 }
 
 /** Reports the location of each hook whose program is not installed. */
-export function missingCommands(hooks: readonly HookSource[], around: Around): string[] {
+export function missingCommands(hooks: readonly ConfiguredHook[], around: Around): string[] {
   return hooks.flatMap(({ command, event, place }) => {
     const missing = missingCommand(command, around);
     if (missing === undefined) return [];

@@ -8,6 +8,7 @@ import {
   type PreparedCall,
   ReasonixError,
   textFields,
+  textOf,
 } from "../../core/mod.ts";
 import type { ApprovalRequest, Approver } from "../../permission/mod.ts";
 import type {
@@ -31,6 +32,7 @@ import {
   readHooks,
 } from "./hook.ts";
 import {
+  type Firing,
   hookNote,
   type HookOutcome,
   HookPrograms,
@@ -39,7 +41,6 @@ import {
   trustedContents,
 } from "./hook_runs.ts";
 
-/** The agent that works on a part of the task, where it is one. */
 interface HookedAgent {
   readonly id: string;
   readonly type: string;
@@ -53,14 +54,6 @@ interface HookSources {
   readonly contents?: TrustedContents;
 }
 
-/** Something that happens, as its hooks see it. */
-interface Occasion {
-  readonly input?: Readonly<Record<string, unknown>>;
-  readonly names?: readonly string[];
-  readonly signal?: AbortSignal;
-  readonly callId?: string;
-}
-
 /** Permission modes by the names that hooks know. */
 const MODES = {
   plan: "plan",
@@ -72,35 +65,35 @@ const MODES = {
 const APPROVALS = { ask: undefined, auto: "acceptEdits", yolo: "bypassPermissions" } as const;
 
 /** The hooks of one run, from its assembling on. They run once it is there. */
-class RunHooks {
-  readonly configured: readonly ConfiguredHook[];
+class RunHooks implements PreparedHooks {
   readonly problems: ReturnType<typeof readHooks>["problems"];
   readonly agent: HookedAgent | undefined;
   /** Calls that are being judged or run, by their id. */
   readonly calls = new Map<string, PreparedCall>();
   /** Arguments that a hook allowed a call with; an empty text once they were taken. */
   readonly #amended = new Map<string, string>();
-  readonly #ready: ReturnType<typeof readHooks<ConfiguredHook>>["hooks"];
-  #begun: { readonly run: RunContext; readonly hooks: Hooks<ConfiguredHook> } | undefined;
+  readonly #ready: ReturnType<typeof readHooks>["hooks"];
+  #begun: { readonly run: RunContext; readonly hooks: Hooks } | undefined;
 
   readonly #sources: HookSources;
 
   constructor(sources: HookSources, agent?: HookedAgent) {
     const { configured, paths } = sources;
     this.#sources = { ...sources, contents: sources.contents ?? trustedContents(configured, paths) };
-    this.configured = configured;
     this.agent = agent;
     const { hooks, problems } = readHooks(configured);
     this.#ready = hooks;
     this.problems = problems;
   }
 
-  /** The hooks of another agent's run. */
-  forAgent(agent: HookedAgent): RunHooks {
+  get forAgent(): boolean {
+    return this.agent !== undefined;
+  }
+
+  ofAgent(agent: HookedAgent): RunHooks {
     return new RunHooks(this.#sources, agent);
   }
 
-  /** The run they belong to. */
   get run(): RunContext {
     if (!this.#begun) throw new TypeError("Cannot run hooks: there is no run yet");
     return this.#begun.run;
@@ -123,7 +116,6 @@ class RunHooks {
     this.#begun = { run, hooks: new Hooks({ hooks: this.#ready, launch: programs.launch, record }) };
   }
 
-  /** Those that can run. */
   get ready(): readonly ConfiguredHook[] {
     return this.#ready.map(({ source }) => source);
   }
@@ -132,8 +124,7 @@ class RunHooks {
     return this.#ready.some((hook) => hook.event === event);
   }
 
-  /** Runs the hooks of an event; undefined when none is meant. */
-  async fire(event: HookEvent, occasion: Occasion = {}): Promise<HookOutcome | undefined> {
+  async fire(event: HookEvent, occasion: Partial<Firing> = {}): Promise<HookOutcome | undefined> {
     if (!this.#begun || !this.wants(event)) return undefined;
     const { input = {}, names, signal = new AbortController().signal, callId } = occasion;
     return await this.#begun.hooks.fire(event, {
@@ -144,7 +135,6 @@ class RunHooks {
     });
   }
 
-  /** Runs the hooks that notify the user. */
   async notify(kind: string, message: string, signal?: AbortSignal): Promise<void> {
     await this.fire("Notification", {
       names: [kind],
@@ -215,10 +205,9 @@ const IDLE_MS = 60_000;
 class HookExtension implements TurnExtension {
   readonly compaction: CompactionHooks;
   readonly #hooks: RunHooks;
-  /** A person can see that the agent waits. */
   readonly #attended: boolean;
   #starting: Promise<HookOutcome | undefined> | undefined;
-  /** What the hooks of the start said has reached the model. */
+  /** The texts of the start hooks have reached the model. */
   #hasStarted = false;
   /** Ends that hooks did not let pass since the last prompt. */
   #kept = 0;
@@ -271,7 +260,6 @@ class HookExtension implements TurnExtension {
     return notes.length === 0 ? input : { ...input, references: [...input.references ?? [], ...notes] };
   };
 
-  /** Returns what hooks add to a prompt. */
   async #submit(prompt: string, signal: AbortSignal): Promise<string[]> {
     const outcome = await this.#hooks.fire("UserPromptSubmit", { signal, input: { prompt } });
     const why = refusalOf(outcome);
@@ -462,24 +450,11 @@ function compactionHooks(hooks: RunHooks): CompactionHooks {
   };
 }
 
-class OpenHooks implements PreparedHooks {
-  readonly hooks: RunHooks;
-
-  constructor(hooks: RunHooks) {
-    this.hooks = hooks;
-  }
-
-  get forAgent(): boolean {
-    return this.hooks.agent !== undefined;
-  }
-}
-
-/** Lets the hooks of a run take part in it. */
 export function attach(run: RunContext): void {
-  const { hooks: open, approver } = run.options;
-  if (!(open instanceof OpenHooks)) return;
-  open.hooks.begin(run);
-  run.extensions.add(new HookExtension(open.hooks, approver !== undefined));
+  const { hooks, approver } = run.options;
+  if (!(hooks instanceof RunHooks)) return;
+  hooks.begin(run);
+  run.extensions.add(new HookExtension(hooks, approver !== undefined));
 }
 
 /**
@@ -489,8 +464,8 @@ export function attach(run: RunContext): void {
 export async function withHooks(options: AssemblyOptions): Promise<AssemblyOptions> {
   const { approver, asker, amended, loaded, paths, parent, sessionId } = options;
   // Another agent's run is made of the options of the run it belongs to.
-  const hooks = options.hooks instanceof OpenHooks && parent
-    ? options.hooks.hooks.forAgent({ id: sessionId ?? "", type: parent.link.agent ?? "" })
+  const hooks = options.hooks instanceof RunHooks && parent
+    ? options.hooks.ofAgent({ id: sessionId ?? "", type: parent.link.agent ?? "" })
     : new RunHooks({ configured: (await loadHookConfig()).configuredHooks(loaded, paths), paths });
   const broken = hooks.problems.find(({ source }) => source.failure === "closed");
   if (broken) {
@@ -502,15 +477,12 @@ export async function withHooks(options: AssemblyOptions): Promise<AssemblyOptio
   }
   return {
     ...options,
-    hooks: new OpenHooks(hooks),
+    hooks,
     ...(approver ? { approver: approverWithHooks(approver, hooks) } : {}),
     ...(asker && !hooks.agent ? { asker: askerWithHooks(asker, hooks) } : {}),
     amended: (callId) => hooks.takeAmended(callId) ?? amended?.(callId),
   };
 }
-
-/** Why a person is asked where no rule speaks of the call; what is asked about otherwise is the person's. */
-const OPEN: ReadonlySet<string> = new Set(["noRule", "redirects", "unclear", "unreadable", "trust"]);
 
 /** Asks hooks before the person, and notifies them of the prompt. */
 function approverWithHooks(approver: Approver, hooks: RunHooks): Approver {
@@ -561,7 +533,7 @@ async function answerOfHooks(
     names,
     callId: request.callId,
     signal,
-    input: { ...input, message: request.reason },
+    input: { ...input, message: textOf(request.reason) },
   });
   if (outcome?.decision === "deny") {
     const { reason: note = "", stop } = outcome;
@@ -574,6 +546,7 @@ async function answerOfHooks(
 }
 
 /** A hook never answers what a rule, a destructive command or a protected file asks about. */
-function mayAnswer({ why, personOnly, destructive, escape }: ApprovalRequest): boolean {
-  return why !== undefined && OPEN.has(why.code) && !personOnly && !destructive && !escape;
+function mayAnswer(request: ApprovalRequest): boolean {
+  const { unruled, readOnlyClaim, personOnly, destructive, escape } = request;
+  return (unruled || readOnlyClaim) === true && !personOnly && !destructive && !escape;
 }

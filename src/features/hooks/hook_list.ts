@@ -111,9 +111,9 @@ export async function tryHooks(
       guard: undefined,
       openJail: () => Promise.resolve(jail),
     });
-    const record = (told: NewEventOf<"hook"> | NewEventOf<"notice">) => {
-      if (told.type === "hook") runs.push(told);
-      else notices.push(told.text);
+    const record = (recorded: NewEventOf<"hook"> | NewEventOf<"notice">) => {
+      if (recorded.type === "hook") runs.push(recorded);
+      else notices.push(recorded.text);
     };
     const outcome = await new Hooks({ hooks, launch: programs.launch, record }).fire(event, {
       input,

@@ -11,7 +11,7 @@ import { isRecord, parseJson } from "../../util/json.ts";
 import { lazy } from "../../util/lazy.ts";
 import { feed, shellCommand } from "../../util/process.ts";
 import { after } from "../../util/timer.ts";
-import { factsOf, type Hook, type HookEvent, type HookSource, hookTitle } from "./hook.ts";
+import { factsOf, type Hook, type HookEvent, hookTitle } from "./hook.ts";
 
 export type HookRun =
   | { readonly kind: "exit"; readonly code: number; readonly signal?: string | undefined } & Printed
@@ -23,7 +23,6 @@ export type HookRun =
 interface Printed {
   readonly stdout: string;
   readonly stderr: string;
-  /** The output was cut. */
   readonly overflow?: boolean | undefined;
 }
 
@@ -31,7 +30,6 @@ interface Printed {
 const DECISIONS = ["deny", "defer", "ask", "allow"] as const;
 type HookDecision = typeof DECISIONS[number];
 
-/** The effect of one run of a hook. */
 interface HookEffect {
   readonly outcome: "ok" | "blocked" | "failed" | "timeout" | "aborted";
   /** Of a refusal of anything else than a call: `deny`. */
@@ -207,25 +205,23 @@ function lowered(text: string): string {
 }
 
 /** Starts the program of a hook and waits for its end. Contract: never rejects. */
-export type HookLauncher<S extends HookSource> = (
-  source: S,
+export type HookLauncher = (
+  source: ConfiguredHook,
   input: string,
   signal: AbortSignal,
 ) => Promise<HookRun>;
 
-interface HooksOptions<S extends HookSource> {
-  readonly hooks: readonly Hook<S>[];
-  readonly launch: HookLauncher<S>;
+interface HooksOptions {
+  readonly hooks: readonly Hook[];
+  readonly launch: HookLauncher;
   readonly record: (event: NewEventOf<"hook"> | NewEventOf<"notice">) => void | Promise<void>;
   /** Milliseconds, monotonic. */
   readonly now?: () => number;
 }
 
-/** The input of an event in addition to what all have. */
-type HookInput = Readonly<Record<string, unknown>>;
-
-interface Firing {
-  readonly input: HookInput;
+/** An occurrence of an event, as its hooks see it. */
+export interface Firing {
+  readonly input: Readonly<Record<string, unknown>>;
   /** The values that matchers are compared with; absent: every hook runs. */
   readonly names?: readonly string[] | undefined;
   readonly signal: AbortSignal;
@@ -246,25 +242,20 @@ export interface HookOutcome {
   readonly guide?: string;
 }
 
-interface Ran {
-  readonly title: string;
+interface FinishedHook {
+  readonly source: ConfiguredHook;
   readonly effect: HookEffect;
+  readonly durationMs: number;
 }
 
 /** The hooks of a run. Those of one event run at the same time; their answers count in their order. */
-export class Hooks<S extends HookSource> {
-  readonly #options: HooksOptions<S>;
-  readonly #events: ReadonlySet<HookEvent>;
+export class Hooks {
+  readonly #options: HooksOptions;
   /** Problems that the user was notified of. */
   readonly #reported = new Set<string>();
 
-  constructor(options: HooksOptions<S>) {
+  constructor(options: HooksOptions) {
     this.#options = options;
-    this.#events = new Set(options.hooks.map(({ event }) => event));
-  }
-
-  wants(event: HookEvent): boolean {
-    return this.#events.has(event);
   }
 
   /** Runs the hooks of an event; undefined when none is meant. */
@@ -280,18 +271,14 @@ export class Hooks<S extends HookSource> {
       const run = await this.#options.launch(source, `${input}\n`, firing.signal);
       return { source, effect: withFailure(event, source, run), durationMs: Math.round(now() - started) };
     }));
-    const ran: Ran[] = [];
-    for (const { source, effect, durationMs } of runs) {
-      await this.#report(event, source, { effect, durationMs, callId: firing.callId });
-      ran.push({ title: hookTitle(source), effect });
-    }
-    return await this.#combine(ran);
+    for (const run of runs) await this.#report(event, run, firing.callId);
+    return await this.#combine(runs);
   }
 
   async #report(
     event: HookEvent,
-    source: S,
-    { effect, durationMs, callId }: { effect: HookEffect; durationMs: number; callId: string | undefined },
+    { source, effect, durationMs }: FinishedHook,
+    callId: string | undefined,
   ): Promise<void> {
     const { record } = this.#options;
     const { outcome, decision, reason, stop, message: report, problem } = effect;
@@ -315,10 +302,9 @@ export class Hooks<S extends HookSource> {
     const key = JSON.stringify([title, event, problem]);
     if (this.#reported.has(key)) return;
     this.#reported.add(key);
-    const refuses = decision === "deny";
     await this.#notice(
       "warning",
-      refuses
+      decision === "deny"
         ? message`The ${event} hook ${title} failed: ${problem}; so it refuses`
         : message`The ${event} hook ${title} failed: ${problem}; it had no effect`,
     );
@@ -328,17 +314,19 @@ export class Hooks<S extends HookSource> {
     await this.#options.record({ type: "notice", level, code: "hook", ...textFields(text) });
   }
 
-  async #combine(ran: readonly Ran[]): Promise<HookOutcome> {
-    const effects = ran.map(({ effect }) => effect);
+  async #combine(runs: readonly FinishedHook[]): Promise<HookOutcome> {
+    const effects = runs.map(({ effect }) => effect);
     const decision = DECISIONS.find((each) => effects.some((effect) => effect.decision === each));
     const reasons = effects.filter((effect) => effect.decision === decision).map(({ reason = "" }) => reason);
-    const changed = ran.filter(({ effect }) => effect.updatedInput !== undefined);
+    const changed = runs.filter(({ effect }) => effect.updatedInput !== undefined);
     const last = changed.at(-1);
     if (last && changed.length > 1) {
-      const others = changed.slice(0, -1).map(({ title }) => title);
+      const others = changed.slice(0, -1).map(({ source }) => hookTitle(source));
       await this.#notice(
         "warning",
-        message`${changed.length} hooks changed the arguments of one call: those of ${last.title} are used, not those of ${others}`,
+        message`${changed.length} hooks changed the arguments of one call: those of ${
+          hookTitle(last.source)
+        } are used, not those of ${others}`,
       );
     }
     const stop = effects.map((effect) => effect.stop).filter((each) => each !== undefined);
@@ -354,7 +342,7 @@ export class Hooks<S extends HookSource> {
 }
 
 /** A hook that must not fail refuses when it does. */
-function withFailure(event: HookEvent, source: HookSource, run: HookRun): HookEffect {
+function withFailure(event: HookEvent, source: ConfiguredHook, run: HookRun): HookEffect {
   const effect = readRun(event, run);
   if (source.failure === "open" || effect.problem === undefined) return effect;
   return { ...effect, decision: "deny", reason: `a hook that must not fail has failed: ${effect.problem}` };
@@ -364,7 +352,6 @@ function unique(texts: readonly string[]): string[] {
   return [...new Set(texts)];
 }
 
-/** A text of a hook for the model. */
 export function hookNote(event: HookEvent, text: string): string {
   return `<hook event="${event}">\n${text}\n</hook>`;
 }
@@ -373,7 +360,6 @@ interface HookProcessOptions {
   readonly cwd: string;
   /** Ends its group when the program is gone. */
   readonly guard: ProcessGuard | undefined;
-  /** Standard input. */
   readonly input: string;
   /** 0: no limit. */
   readonly seconds: number;
@@ -442,11 +428,11 @@ class BoundedText {
   #bytes = 0;
 
   add(chunk: Uint8Array<ArrayBuffer>): void {
-    const room = MAX_OUTPUT - this.#bytes;
-    if (chunk.length > room) this.overflow = true;
-    if (room <= 0) return;
-    this.#bytes += Math.min(room, chunk.length);
-    this.#parts.push(this.#decoder.decode(chunk.subarray(0, room), { stream: true }));
+    const left = MAX_OUTPUT - this.#bytes;
+    if (chunk.length > left) this.overflow = true;
+    if (left <= 0) return;
+    this.#bytes += Math.min(left, chunk.length);
+    this.#parts.push(this.#decoder.decode(chunk.subarray(0, left), { stream: true }));
   }
 
   get text(): string {
@@ -487,7 +473,7 @@ export class HookPrograms {
     this.#sources = sources;
   }
 
-  readonly launch: HookLauncher<ConfiguredHook> = async (hook, input, signal) => {
+  readonly launch: HookLauncher = async (hook, input, signal) => {
     const { paths: { cwd }, guard } = this.#sources;
     let plan: SpawnPlan;
     try {

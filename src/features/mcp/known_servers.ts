@@ -1,11 +1,11 @@
 import { listServers, type LoadedConfig, type PluginEntry, type ServerRow } from "../../config/mod.ts";
 import { ReasonixError } from "../../core/mod.ts";
-import type { McpServers, ServerChange, ServerStatus } from "../../mcp/mod.ts";
+import type { McpQuestions, McpServers, ServerChange, ServerStatus } from "../../mcp/mod.ts";
 import { openServices } from "../../tool/mod.ts";
 import type { RunPaths } from "../../run/mod.ts";
 import { openServers, workspaceRoot } from "./run_servers.ts";
 
-export interface ServerWork {
+interface ServerWork {
   readonly paths: RunPaths;
   readonly loaded: LoadedConfig;
   /** The servers; absent: all of the configuration. */
@@ -21,19 +21,17 @@ export async function withServers<T>(
   work: (servers: McpServers) => Promise<T>,
 ): Promise<T> {
   await using services = openServices();
-  const servers = await openServers({
-    paths,
-    loaded: { ...loaded, config: { ...loaded.config, plugins: [...plugins] } },
-    guard: services.shell?.guard,
-    // What is asked is not answered; that it could be keeps the lists as they are in a run.
-    questions: {
-      roots: () => [workspaceRoot(paths.cwd)],
-      elicit: () => Promise.resolve({ action: "cancel" }),
-      ...(loaded.config.tools.mcp_sampling_tokens > 0
-        ? { sample: () => Promise.reject(new ReasonixError("No user is available to allow it")) }
-        : {}),
-    },
-  }, onChange);
+  const config = { ...loaded.config, plugins: [...plugins] };
+  // Questions are dismissed; that they could be answered keeps the lists as they are in a run.
+  const questions: McpQuestions = {
+    roots: () => [workspaceRoot(paths.cwd)],
+    elicit: () => Promise.resolve({ action: "cancel" }),
+    ...(config.tools.mcp_sampling_tokens > 0
+      ? { sample: () => Promise.reject(new ReasonixError("No user is available to allow it")) }
+      : {}),
+  };
+  const deps = { paths, loaded: { ...loaded, config }, guard: services.shell?.guard };
+  const servers = await openServers(deps, questions, onChange);
   try {
     return await work(servers);
   } finally {
@@ -43,15 +41,12 @@ export async function withServers<T>(
   }
 }
 
-/** A server of the files, and what is known of it where it counts. */
+/** A server of the files, with its status where it is used. */
 export interface KnownServer extends ServerRow {
   readonly status?: ServerStatus;
 }
 
-/**
- * Lists all servers that the files describe with what is remembered of them; started for that only with
- * `start`, all at once.
- */
+/** Lists all servers that the files describe with their records; `start` starts them all at once. */
 export async function knownServers(
   paths: RunPaths,
   loaded: LoadedConfig,

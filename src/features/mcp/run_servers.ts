@@ -8,7 +8,7 @@ import {
 } from "../../config/mod.ts";
 import { appendIfChanged, changeTools } from "../../control/mod.ts";
 import { errorMessage, message, type NewEvent, textFields } from "../../core/mod.ts";
-import { detectLocale, loadTexts } from "../../i18n/mod.ts";
+import { detectLocale, loadTexts, type Texts } from "../../i18n/mod.ts";
 import {
   type AttachedContent,
   type ContentIntake,
@@ -29,29 +29,20 @@ import { openInBrowser } from "../../util/network/browser.ts";
 import { after, atMost } from "../../util/timer.ts";
 import {
   configuredRules,
-  type PluginDeps as RunPluginDeps,
+  type PluginDeps,
   type RunPlugins as RunPluginsPort,
   secretsOf,
 } from "../../run/mod.ts";
 
-/** Answers to what servers ask in a run. */
-interface RunQuestions extends McpQuestions {
-  /** Says that a tool is believed for this session only: why, or what could be written. */
-  readonly notSaved: (tool: string, server: string, why: string) => Promise<string>;
-}
-
-interface PluginDeps extends RunPluginDeps {
-  readonly questions: RunQuestions;
-}
+type QuestionTexts = Texts["mcp_questions"];
 
 /** Time after which a front end that does not wait has drawn itself. */
 const SOON_MS = 250;
 
-/** The MCP servers of the configuration, not started. Whoever opens them closes them. */
+/** Opens the MCP servers of the configuration, not started; the caller closes them. */
 export async function openServers(
-  { paths, loaded, guard, questions }: Pick<PluginDeps, "paths" | "loaded" | "guard"> & {
-    readonly questions: McpQuestions;
-  },
+  { paths, loaded, guard }: Pick<PluginDeps, "paths" | "loaded" | "guard">,
+  questions: McpQuestions,
   onChange: (change: ServerChange) => void,
 ): Promise<McpServers> {
   const { config } = loaded;
@@ -104,10 +95,11 @@ export function workspaceRoot(cwd: string): McpRoot {
   return { name: cwd.slice(cwd.lastIndexOf("/") + 1), uri };
 }
 
-/** The plugins of a run: when they start, and when what they offer reaches the model. */
+/** Decides when the MCP servers of a run start, and when changed lists reach the model. */
 export class RunPlugins implements RunPluginsPort {
   readonly servers: McpServers;
   readonly #deps: PluginDeps;
+  readonly #texts: () => Promise<QuestionTexts>;
   /** Changes that came before there was a session to record them in. */
   #early: NewEvent[] | undefined = [];
   /** The offered tools changed: apply between steps, or with the next turn. */
@@ -116,51 +108,51 @@ export class RunPlugins implements RunPluginsPort {
   /** The first request has gone out. */
   #isUnderWay = false;
 
-  private constructor(deps: PluginDeps, servers: McpServers) {
+  private constructor(deps: PluginDeps, servers: McpServers, texts: () => Promise<QuestionTexts>) {
     this.#deps = deps;
     this.servers = servers;
+    this.#texts = texts;
   }
 
-  /** Names of tools that only read, as the user said in this session. */
   get trustedReadOnly(): Set<string> {
     return this.servers.trusted;
   }
 
-  /** Writes into the user's configuration that a tool is believed to be read-only, or says why not. */
+  /** Writes into the user's configuration that a tool is trusted to be read-only, or reports why not. */
   readonly saveTrust = async (tool: string): Promise<void> => {
-    const { paths, loaded, recorder, questions: { notSaved } } = this.#deps;
+    const { paths, loaded, recorder } = this.#deps;
     const offer = this.servers.offers().find(({ name }) => name === tool);
     if (!offer) return;
     const { server, info: { name } } = offer;
     const { setTrustedTools } = await loadServerEdits();
     const file = userConfigFile(paths);
-    const isOwn = describesServer(loaded, file, server);
-    let why: string | undefined;
+    let why = `trusted_read_only_tools = [${JSON.stringify(name)}]`;
     try {
-      if (isOwn && await setTrustedTools(file, server, { tools: [name], trusted: true })) return;
+      if (
+        describesServer(loaded, file, server) &&
+        await setTrustedTools(file, server, { tools: [name], trusted: true })
+      ) return;
     } catch (error) {
       why = errorMessage(error);
     }
-    const text = await notSaved(tool, server, why ?? `trusted_read_only_tools = [${JSON.stringify(name)}]`);
+    const text = (await this.#texts()).trustNotSaved(tool, server, why);
     await recorder.record({ type: "notice", level: "warning", code: "mcp", text });
   };
 
   /** Offers what is known of the configured servers. Nothing is started. */
-  static async open(run: RunPluginDeps): Promise<RunPlugins> {
-    const deps = { ...run, questions: serverQuestions(run) };
-    const plugins: RunPlugins = new RunPlugins(
-      deps,
-      await openServers(deps, (change) => plugins.#changed(change)),
-    );
+  static async open(deps: PluginDeps): Promise<RunPlugins> {
+    const { env } = deps.paths;
+    const { language } = deps.loaded.config;
+    const texts = lazy(() => loadTexts("mcp_questions", detectLocale({ env, language }).locale));
+    const onChange = (change: ServerChange) => plugins.#changed(change);
+    const servers = await openServers(deps, serverQuestions(deps, texts), onChange);
+    const plugins: RunPlugins = new RunPlugins(deps, servers, texts);
     deps.registry.setPluginTools(plugins.servers.tools());
-    if (run.options.waitForPlugins === false) after(SOON_MS, () => plugins.warm());
+    if (deps.options.waitForPlugins === false) after(SOON_MS, () => plugins.warm());
     return plugins;
   }
 
-  /**
-   * Before the first request of a session: servers without a recorded listing are started and awaited, as
-   * long as the configuration says.
-   */
+  /** Before the first request of a session: starts servers without a record, and waits for them a while. */
   async settle(): Promise<void> {
     const { recorder, registry, loaded: { config }, options: { waitForPlugins = true } } = this.#deps;
     const early = this.#early ?? [];
@@ -191,7 +183,6 @@ export class RunPlugins implements RunPluginsPort {
     await recorder.record({ type: "notice", level: "warning", code: "mcp", ...textFields(text) });
   }
 
-  /** Starts all that are configured, while the model is thinking. */
   warm(): void {
     this.#warmed = true;
     void this.servers.start();
@@ -206,12 +197,10 @@ export class RunPlugins implements RunPluginsPort {
     await this.#deps.remote?.judge();
   }
 
-  /** Before a turn: so do lists that changed. */
   async beforeTurn(): Promise<void> {
     if (this.#late !== undefined) await this.#apply();
   }
 
-  /** Reads what the user names as `@server:uri`; undefined for other words with a colon. */
   resourceReader(
     handler: ContentIntake,
   ): (server: string, uri: string) => Promise<AttachedContent> | undefined {
@@ -247,23 +236,27 @@ export class RunPlugins implements RunPluginsPort {
   }
 }
 
-/** Answers questions of servers: the directory of the run, the person, and the session's model. */
-function serverQuestions({ paths, loaded, recorder, provider, asker }: RunPluginDeps): RunQuestions {
-  const { language, tools: { mcp_sampling_tokens: budget } } = loaded.config;
-  const context = {
-    asker,
-    texts: lazy(() => loadTexts("mcp_questions", detectLocale({ env: paths.env, language }).locale)),
-    notify: (text: string, level: "info" | "warning" = "warning") =>
-      void recorder.record({ type: "notice", level, code: "mcp", text }),
-    open: (address: URL) => openInBrowser(address, [paths.cwd]),
-  };
+/** Answers questions of servers: the directory of the run, the user, and the session's model. */
+function serverQuestions(
+  { paths, loaded, recorder, provider, asker }: PluginDeps,
+  texts: () => Promise<QuestionTexts>,
+): McpQuestions {
+  const { mcp_sampling_tokens: budget } = loaded.config.tools;
   const answers = lazy(async () => {
     const { elicitation, sampling } = await loadQuestions();
-    const record = (event: NewEvent) => recorder.record(event);
-    return { elicit: elicitation(context), sample: sampling({ ...context, provider, budget, record }) };
+    const context = {
+      asker,
+      texts,
+      notify: (text: string, level: "info" | "warning" = "warning") =>
+        void recorder.record({ type: "notice", level, code: "mcp", text }),
+      open: (address: URL) => openInBrowser(address, [paths.cwd]),
+      provider,
+      budget,
+      record: (event: NewEvent) => recorder.record(event),
+    };
+    return { elicit: elicitation(context), sample: sampling(context) };
   });
   return {
-    notSaved: async (...facts) => (await context.texts()).trustNotSaved(...facts),
     roots: () => [workspaceRoot(paths.cwd)],
     elicit: async (...question) => await (await answers()).elicit(...question),
     ...(budget > 0 ? { sample: async (...question) => await (await answers()).sample(...question) } : {}),

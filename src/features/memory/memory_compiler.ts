@@ -2,7 +2,6 @@ import { appendIfChanged, type Recorder } from "../../control/mod.ts";
 import { saveFile } from "../../util/atomic_write.ts";
 import { isRecord, parseJson } from "../../util/json.ts";
 
-/** A command of a turn and its exit code. */
 export interface CommandOutcome {
   readonly command: string;
   readonly exitCode: number;
@@ -12,7 +11,6 @@ export interface CommandOutcome {
 interface Failure {
   readonly command: string;
   readonly exitCode: number;
-  /** Number of turns in which it failed. */
   readonly turns: number;
   /** Milliseconds since the epoch. */
   readonly last: number;

@@ -168,7 +168,7 @@ const MAX_ASKED = 400;
 const MAX_ANSWERED = 1500;
 
 const TO_CARRY_OUT =
-  "This plan for the task below is by a model that could only read. Carry it out; where what you find speaks " +
+  "This plan for the task below is by a model that could only read. Execute it; where what you find speaks " +
   "against it, do what is right and say so.";
 const TO_PROPOSE =
   "This draft of a plan for the task below is by another model. Check it, correct it where it is wrong, and " +
@@ -202,7 +202,7 @@ const SUBMIT_PLAN: Tool = {
   schema: {
     type: "object",
     properties: {
-      objective: { type: "string", description: "What is true when the plan is carried out" },
+      objective: { type: "string", description: "What is true when the plan is done" },
       steps: { type: "array", items: { type: "string" }, description: "What to do where, in order" },
     },
     required: ["objective", "steps"],
@@ -210,7 +210,7 @@ const SUBMIT_PLAN: Tool = {
   },
   readOnly: true,
   synonyms: { goal: "objective", plan: "steps" },
-  title: () => "hand in the plan",
+  title: () => message`hand in the plan`,
   translate: ({ steps, ...rest }) => ({
     ...rest,
     ...(steps === undefined ? {} : { steps: stepTexts(steps) }),
@@ -225,7 +225,7 @@ const SUBMIT_PLAN: Tool = {
     const answer = [`Objective: ${String(objective).trim()}`, "", ...list].join("\n");
     return Promise.resolve({
       content: "The plan was handed in.",
-      summary: texts.length === 1 ? "1 step" : `${texts.length} steps`,
+      summary: texts.length === 1 ? message`1 step` : message`${texts.length} steps`,
       endsTurn: { answer },
     });
   },

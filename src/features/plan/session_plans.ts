@@ -21,7 +21,7 @@ import type {
 import type { SessionState, TodoItem } from "../../session/mod.ts";
 import { checklist, type PlanReply, type TodoStore } from "../../tool/mod.ts";
 
-/** Steps that a list of things to do has room for. */
+/** Most steps of a todo list. */
 const MAX_STEPS = 50;
 const MAX_LENGTH = 300;
 
@@ -78,15 +78,12 @@ const BROAD =
 const WIDE =
   /\b(?:entire|whole|all|every|across|throughout|end[- ]to[- ]end|codebase|project|repository|modules|services|packages|subsystem|architecture|database|schema|api)\b|整个|所有|全部|各个|跨|全项目|代码库|模块|服务|架构|数据库|接口/i;
 
-/** Building something that has parts. */
 const BUILD =
   /\b(?:implement|build|design|introduce|integrate|develop|create|add)\b|实现|构建|设计|引入|集成|开发|新增|增加/i;
 
-/** One thing after another. */
 const JOINED =
   /\b(?:then|after that|afterwards|finally|as well as|and also)\b|然后|接着|之后|最后|同时|并且|以及|还要/gi;
 
-/** Items of a list. */
 const ITEM = /^[^\S\n\r\u2028\u2029]*(?:[-*+•]|\d{1,2}\s*[.)、．]|[（(]\d{1,2}[)）])\s*\S/gmu;
 
 /**
@@ -111,7 +108,6 @@ export function isComplexTask(text: string): boolean {
 const WORK =
   /\b(?:fix|change|update|remove|delete|rename|move|extract|support|handle|make|write|test|optimi[sz]e|improve|debug|investigate|clean|upgrade|replace|configure|extend|simplify|document)\b|修复|修改|更新|删除|重命名|优化|改进|支持|编写|添加|调试|升级|替换|清理|扩展|简化/i;
 
-/** Somebody asks for a plan. */
 const PLAN_WISH =
   /\bplan (?:first|it|this|how|the)\b|\b(?:make|write|draw up|work out|propose|begin with|start with) (?:a|the) plan\b|先(?:做|写|想|制定)?(?:一?个)?(?:计划|规划|方案)|制定.{0,4}(?:计划|方案)/i;
 
@@ -178,17 +174,14 @@ export class SessionPlans implements PlanController {
     return this.#deps.options.planReviewer;
   }
 
-  /** The latest plan of the session. */
   get latest(): SessionState["plan"] {
     return this.#deps.recorder.state.plan;
   }
 
-  /** The plan that waits for the user's word. */
   get pending(): PlanProposal | undefined {
     return this.#deps.modes.planWaits ? this.latest : undefined;
   }
 
-  /** Somebody is there to be asked. */
   get attended(): boolean {
     return this.#reviewer !== undefined;
   }
@@ -198,7 +191,7 @@ export class SessionPlans implements PlanController {
     const reviewer = this.#reviewer;
     const text = plan.trim();
     if (modes.collaboration !== "plan") {
-      return refusal("Cannot propose a plan: plan mode is off; go on with the work itself");
+      return refusal("Cannot propose a plan: plan mode is off; continue with the work itself");
     }
     if (text === "") return refusal("Cannot propose a plan: it is empty; write its steps as Markdown");
     if (text.length > MAX_PLAN) {
@@ -209,8 +202,8 @@ export class SessionPlans implements PlanController {
     const proposal = await this.#present(text);
     if (!reviewer) {
       return {
-        content: "The plan is kept; nobody is here to approve it now, so this turn is over.",
-        summary: "proposed",
+        content: "The plan is kept; no user is available to approve it now, so this turn is over.",
+        summary: message`proposed`,
         endsTurn: { answer: text },
       };
     }
@@ -218,13 +211,12 @@ export class SessionPlans implements PlanController {
     signal.throwIfAborted();
     if (!answer) {
       const content = "The user has not decided yet. Plan mode stays on; wait for what they say.";
-      return { content, summary: "left open", endsTurn: { answer: "" } };
+      return { content, summary: message`left open`, endsTurn: { answer: "" } };
     }
     const content = await this.decide(answer);
-    return { content, summary: answer.approve ? "approved" : "to be changed" };
+    return { content, summary: answer.approve ? message`approved` : message`to be changed` };
   }
 
-  /** Puts the plan that waits before the user again; what follows from the answer is the input of a turn. */
   async ask(signal: AbortSignal): Promise<TurnInput | undefined> {
     const { pending } = this;
     const answer = pending && await this.#reviewer?.review(pending, signal);
@@ -243,12 +235,10 @@ export class SessionPlans implements PlanController {
       : { text: answer.note, origin: "user", literal: true };
   }
 
-  /** Keeps a text as the plan that waits. */
   async present(plan: string): Promise<void> {
     await this.#present(plan.trim());
   }
 
-  /** Drops the plan that waits. */
   async reject(): Promise<void> {
     if (this.pending) await this.#record({ state: "rejected" });
   }
@@ -270,7 +260,7 @@ export class SessionPlans implements PlanController {
       return refusal(`Cannot complete step ${step}: no plan is approved; propose one in plan mode first`);
     }
     const steps = planSteps(latest.plan);
-    if (steps.length === 0) return refusal("The plan has no list of steps; go on without marking them");
+    if (steps.length === 0) return refusal("The plan has no list of steps; continue without marking them");
     const content = steps[step - 1];
     if (content === undefined) {
       return refusal(`Cannot complete step ${step}: the plan has the steps 1 to ${steps.length}`);
@@ -284,7 +274,7 @@ export class SessionPlans implements PlanController {
       modes.approvedPlan = false;
       await this.#record({ state: "finished" });
     }
-    return { content: checklist(todos.get()), summary: `${done.length}/${steps.length} done` };
+    return { content: checklist(todos.get()), summary: message`${`${done.length}/${steps.length}`} done` };
   }
 
   async #approve({ plan, note, window, acceptEdits, by }: PlanApproval): Promise<string> {
@@ -339,14 +329,14 @@ export class SessionPlans implements PlanController {
       }
     } catch (error) {
       const why = errorMessage(error);
-      const text = `The plan cannot be written to ${directory}: ${why}; the session has it all the same`;
-      const said = [["planUnsaved", directory, why]] as const;
-      await recorder.record({ type: "notice", level: "warning", code: "plan", text, said });
+      const text =
+        message`The plan cannot be written to ${directory}: ${why}; the session has it all the same`;
+      await recorder.record({ type: "notice", level: "warning", code: "plan", ...textFields(text) });
       return undefined;
     }
   }
 
-  /** Ends what an approval has opened with the turn that carried it out. */
+  /** Ends an approval with the turn that executed its plan. */
   #follow(event: Event): NewEvent | undefined {
     if (event.type === "turn.start") this.#proposed = false;
     if (event.type !== "turn.end" || !this.#underWay) return undefined;
@@ -404,7 +394,7 @@ interface Approved {
 
 function approvedText({ changed, note, steps }: Approved): string {
   return [
-    "The user approved the plan. Plan mode is off: carry it out now.",
+    "The user approved the plan. Plan mode is off: execute it now.",
     ...(changed === undefined ? [] : [`They changed it; this is what counts:\n\n${changed}\n`]),
     ...(note ? [`They add: ${note}`] : []),
     ...(steps.length > 0

@@ -1,6 +1,5 @@
 import type { Stop } from "../../agent/mod.ts";
 import type { Config } from "../../config/mod.ts";
-import type { Recorder } from "../../control/mod.ts";
 import {
   clausesOf,
   detailFields,
@@ -12,18 +11,14 @@ import {
   textOf,
 } from "../../core/mod.ts";
 import { isFile } from "../../path/probe.ts";
-import type { Gate } from "../../permission/mod.ts";
 import {
   loadUserCommand,
-  type Modes,
   type RunContext,
   type UserCommandResult,
-  type UserCommandRunner,
   type Verification,
 } from "../../run/mod.ts";
 import {
   filesFor,
-  type SkippedCommand,
   type VerifyCommand,
   verifyCommands,
   type VerifyResult,
@@ -31,7 +26,6 @@ import {
 } from "./verify_commands.ts";
 
 interface RelatedInput {
-  /** Its arguments as they are. */
   readonly rest: string;
   /** Changed files that ask for the command and are there, from the working directory. */
   readonly files: readonly string[];
@@ -105,7 +99,6 @@ function withFiles(start: string, { rest }: RelatedInput, files: readonly string
 
 interface TestNames {
   readonly isTest: RegExp;
-  /** Names of the tests of a module. */
   readonly names: (stem: string, ending: string) => readonly string[];
 }
 
@@ -174,35 +167,28 @@ function goPackages(start: string, files: readonly string[], rest: string): stri
   return `${start}${rest} ${[...directories].sort().join(" ")}`;
 }
 
-/** Limit of changed files in the message to the model. */
 const NAMED = 20;
+/** A shell says so of a program that it does not find. */
+const NOT_FOUND = 127;
+/** Characters of the end of an output that are recorded. */
+const TAIL = 6000;
+/** Changed files that one event names. */
+const MOST_FILES = 50;
 
 /** Tests the changes of a turn, and reports failures to the model. */
 export class Verifier implements Verification {
+  readonly #run: RunContext;
   readonly #workflow: Config["workflow"];
-  readonly #recorder: Recorder;
-  readonly #cwd: string;
-  readonly #modes: RunContext["modes"];
-  readonly #changed: () => Promise<readonly string[]>;
   readonly #trust: VerifyTrust;
-  readonly #runner: VerifyRunner;
   #round = 0;
 
-  constructor(
-    { options, loaded, paths, modes, recorder, checkpointer, extensions, gate, tools: { runCommand } }:
-      RunContext,
-  ) {
+  constructor(run: RunContext) {
+    const { options: { asker, trustProject, ignoreUntrusted }, loaded, paths } = run;
     const { workflow, language } = loaded.config;
-    const { asker, trustProject, ignoreUntrusted } = options;
+    this.#run = run;
     this.#workflow = workflow;
-    this.#recorder = recorder;
-    this.#cwd = paths.cwd;
-    this.#modes = modes;
-    this.#changed = () => checkpointer.changed();
     this.#trust = new VerifyTrust({ paths, language, asker, trustProject, ignoreUntrusted });
-    const timeoutMs = workflow.test_timeout_ms;
-    this.#runner = new VerifyRunner({ recorder, gate, modes, cwd: paths.cwd, timeoutMs, runCommand });
-    extensions.add({
+    run.extensions.add({
       onEvent: ({ type }) => {
         if (type === "turn.start") this.#round = 0;
         return undefined;
@@ -218,13 +204,13 @@ export class Verifier implements Verification {
   /** Returns the message to the model, or how the turn ends; undefined: the answer is accepted. */
   async review(signal: AbortSignal): Promise<string | Stop | undefined> {
     try {
-      const commands = await verifyCommands(this.#workflow, this.#cwd);
+      const commands = await verifyCommands(this.#workflow, this.#run.paths.cwd);
       if (commands.length === 0) return undefined;
-      const changed = await this.#changed();
+      const changed = await this.#run.checkpointer.changed();
       const asked = commands.filter((command) => filesFor(command, changed).length > 0);
       if (asked.length === 0) return undefined;
       this.#round += 1;
-      return await this.#judge(await this.#run(asked, { changed, narrow: true }, signal), changed);
+      return await this.#judge(await this.#runAll(asked, { changed, narrow: true }, signal), changed);
     } catch (error) {
       // The loop says how a turn ends that was stopped.
       if (signal.aborted) return undefined;
@@ -236,7 +222,7 @@ export class Verifier implements Verification {
    * Runs every command there is, as the user asks for it. Throws a ReasonixError (usage) where there is none.
    */
   async byHand(signal: AbortSignal): Promise<readonly VerifyResult[]> {
-    const commands = await verifyCommands(this.#workflow, this.#cwd);
+    const commands = await verifyCommands(this.#workflow, this.#run.paths.cwd);
     if (commands.length === 0) {
       throw new ReasonixError(
         message`There is nothing to verify with: no command is configured or was found`,
@@ -247,19 +233,60 @@ export class Verifier implements Verification {
       );
     }
     this.#round += 1;
-    return await this.#run(commands, { changed: [], narrow: false }, signal);
+    return await this.#runAll(commands, { changed: [], narrow: false }, signal);
   }
 
-  async #run(
+  /** Runs commands in order and records the result of each. Rejects only when the signal aborts. */
+  async #runAll(
     commands: readonly VerifyCommand[],
     { changed, narrow }: { readonly changed: readonly string[]; readonly narrow: boolean },
     signal: AbortSignal,
   ): Promise<readonly VerifyResult[]> {
     const { trusted, skipped } = await this.#trust.sort(commands, changed, signal);
-    const round = { round: this.#round, changed, narrow };
     const results: VerifyResult[] = [];
-    for (const each of skipped) results.push(await this.#runner.skip(each, round));
-    return [...results, ...await this.#runner.run(trusted, round, signal)];
+    for (const { command, why } of skipped) {
+      const result = skippedResult(command.line, why);
+      await this.#record(result, filesFor(command, changed));
+      results.push(result);
+    }
+    const done = new Set<string>();
+    for (const command of trusted) {
+      const files = filesFor(command, changed);
+      const related = narrow ? relatedCommand(command, files, this.#run.paths.cwd) : undefined;
+      for (const line of related === undefined ? [command.line] : [related, command.line]) {
+        signal.throwIfAborted();
+        if (done.has(line)) continue;
+        done.add(line);
+        await this.#run.recorder.record({ type: "verification.start", round: this.#round, command: line });
+        const result = await this.#result(line, signal);
+        await this.#record(result, files);
+        results.push(result);
+        // The whole would only say it again.
+        if (result.outcome !== "passed") break;
+      }
+    }
+    return results;
+  }
+
+  async #result(line: string, signal: AbortSignal): Promise<VerifyResult> {
+    const { refusalOf } = await loadUserCommand();
+    const refusal = await refusalOf(line, this.#run, signal);
+    if (refusal !== undefined) return skippedResult(line, message`\`${line}\` may not run: ${refusal}`);
+    const timeoutSeconds = this.#workflow.test_timeout_ms / 1000;
+    return resultOf(line, await this.#run.tools.runCommand({ line, timeoutSeconds }, signal));
+  }
+
+  async #record({ line, outcome, exitCode, text, durationMs }: VerifyResult, files: readonly string[]) {
+    await this.#run.recorder.record({
+      type: "verification",
+      round: this.#round,
+      command: line,
+      outcome,
+      ...(exitCode === undefined ? {} : { exitCode }),
+      ...(text === "" ? {} : { text }),
+      files: files.slice(0, MOST_FILES),
+      durationMs,
+    });
   }
 
   async #judge(results: readonly VerifyResult[], changed: readonly string[]) {
@@ -292,14 +319,13 @@ export class Verifier implements Verification {
     }
     const text = message`Not verified: \`${first.line}\` still fails (${how})`;
     // A goal continues with the failure in its next turn.
-    if (this.#modes.collaboration === "goal") {
+    if (this.#run.modes.collaboration === "goal") {
       await this.#notify("warning", text);
       return undefined;
     }
     return { reason: "failed", ...detailFields(text) };
   }
 
-  /** The message to the model. */
   #report(failed: readonly VerifyResult[], changed: readonly string[]): string {
     const more = changed.length > NAMED ? ` and ${changed.length - NAMED} more` : "";
     const deps = failed.map((result) =>
@@ -309,14 +335,14 @@ export class Verifier implements Verification {
       "<verification>",
       `These commands test the files of this turn (${changed.slice(0, NAMED).join(", ")}${more}) and failed:`,
       ...deps,
-      "Mend what your changes broke, then answer again; the commands will run once more. Do not weaken " +
+      "Fix what your changes broke, then answer again; the commands will run again. Do not weaken " +
       "tests or commands to get them passed. If a failure has another cause, say so in your answer.",
       "</verification>",
     ].join("\n\n");
   }
 
   async #notify(level: NewEventOf<"notice">["level"], text: LocalizedMessage): Promise<void> {
-    await this.#recorder.record({ type: "notice", level, code: "verification", ...textFields(text) });
+    await this.#run.recorder.record({ type: "notice", level, code: "verification", ...textFields(text) });
   }
 }
 
@@ -326,106 +352,8 @@ function howEnded({ outcome, exitCode }: VerifyResult, timeoutMs: number): Local
     : message`exit code ${exitCode ?? "unknown"}`;
 }
 
-interface VerifyRoundDeps {
-  readonly recorder: Pick<Recorder, "record">;
-  readonly gate: Gate;
-  readonly modes: Modes;
-  readonly cwd: string;
-  /** Milliseconds; 0: no limit. */
-  readonly timeoutMs: number;
-  readonly runCommand: UserCommandRunner;
-}
-
-/** One run of the commands that the changed files ask for. */
-interface VerifyRound {
-  readonly round: number;
-  readonly changed: readonly string[];
-  /** Tests that the changes affect run before all tests. */
-  readonly narrow: boolean;
-}
-
-/** A shell says so of a program that it does not find. */
-const NOT_FOUND = 127;
-/** Characters of the end of an output that are recorded. */
-const TAIL = 6000;
-/** Changed files that one event names. */
-const MOST_FILES = 50;
-
-/** Runs commands one after the other and records what became of each. Rejects only when the signal aborts. */
-class VerifyRunner {
-  readonly #deps: VerifyRoundDeps;
-
-  constructor(deps: VerifyRoundDeps) {
-    this.#deps = deps;
-  }
-
-  async run(
-    commands: readonly VerifyCommand[],
-    round: VerifyRound,
-    signal: AbortSignal,
-  ): Promise<readonly VerifyResult[]> {
-    const results: VerifyResult[] = [];
-    const done = new Set<string>();
-    for (const command of commands) {
-      const files = filesFor(command, round.changed);
-      const related = round.narrow ? relatedCommand(command, files, this.#deps.cwd) : undefined;
-      for (const line of related === undefined ? [command.line] : [related, command.line]) {
-        signal.throwIfAborted();
-        if (done.has(line)) continue;
-        done.add(line);
-        const result = await this.#one(line, { ...round, changed: files }, signal);
-        results.push(result);
-        // The whole would only say it again.
-        if (result.outcome !== "passed") break;
-      }
-    }
-    return results;
-  }
-
-  /** Records a command that is not run. */
-  async skip({ command, why }: SkippedCommand, round: VerifyRound): Promise<VerifyResult> {
-    const files = filesFor(command, round.changed);
-    const result: VerifyResult = {
-      line: command.line,
-      outcome: "skipped",
-      text: why.text,
-      why,
-      durationMs: 0,
-    };
-    await this.#record(result, { ...round, changed: files });
-    return result;
-  }
-
-  async #one(line: string, round: VerifyRound, signal: AbortSignal): Promise<VerifyResult> {
-    await this.#deps.recorder.record({ type: "verification.start", round: round.round, command: line });
-    const result = await this.#result(line, signal);
-    await this.#record(result, round);
-    return result;
-  }
-
-  async #result(line: string, signal: AbortSignal): Promise<VerifyResult> {
-    const { runCommand, timeoutMs } = this.#deps;
-    const { refusalOf } = await loadUserCommand();
-    const refusal = await refusalOf(line, this.#deps, signal);
-    if (refusal !== undefined) {
-      const why = message`\`${line}\` may not run: ${refusal}`;
-      return { line, outcome: "skipped", text: why.text, why, durationMs: 0 };
-    }
-    return resultOf(line, await runCommand({ line, timeoutSeconds: timeoutMs / 1000 }, signal));
-  }
-
-  async #record({ line, outcome, exitCode, text, durationMs }: VerifyResult, round: VerifyRound) {
-    await this.#deps.recorder.record({
-      type: "verification",
-      round: round.round,
-      command: line,
-      outcome,
-      ...(exitCode === undefined ? {} : { exitCode }),
-      ...(text === "" ? {} : { text }),
-      files: round.changed.slice(0, MOST_FILES),
-      durationMs,
-    });
-  }
+function skippedResult(line: string, why: LocalizedMessage): VerifyResult {
+  return { line, outcome: "skipped", text: why.text, why, durationMs: 0 };
 }
 
 function resultOf(line: string, { outcome, exitCode, text, durationMs }: UserCommandResult): VerifyResult {
@@ -434,12 +362,11 @@ function resultOf(line: string, { outcome, exitCode, text, durationMs }: UserCom
     const why = exitCode === NOT_FOUND
       ? message`\`${line}\` found no program of that name: ${tail}`
       : message`\`${line}\` could not run: ${tail}`;
-    return { line, outcome: "skipped", text: why.text, why, durationMs };
+    return { ...skippedResult(line, why), durationMs };
   }
   return { line, outcome, ...(exitCode === undefined ? {} : { exitCode }), text: tail, durationMs };
 }
 
-/** The last whole lines. */
 function tailOf(text: string): string {
   if (text.length <= TAIL) return text.trim();
   const tail = text.slice(-TAIL);

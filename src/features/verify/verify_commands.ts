@@ -8,7 +8,6 @@ import type { Asker } from "../../tool/mod.ts";
 import { type TrustItem, TrustStore } from "../../trust/mod.ts";
 import { isRecord } from "../../util/json.ts";
 
-/** A command line that tests what a turn changed. */
 export interface VerifyCommand {
   readonly line: string;
   readonly kind: "lint" | "test";
@@ -18,7 +17,6 @@ export interface VerifyCommand {
   readonly defined?: Definition;
 }
 
-/** A definition of a command in a file of the project. */
 interface Definition {
   /** From the working directory. */
   readonly file: string;
@@ -200,7 +198,6 @@ function makeCommands(cwd: string): VerifyCommand[] {
   );
 }
 
-/** A command that is not run, and why. */
 export interface SkippedCommand {
   readonly command: VerifyCommand;
   readonly why: LocalizedMessage;

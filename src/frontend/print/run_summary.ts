@@ -72,12 +72,12 @@ type Failed = Pick<RunResult, "exit" | "detail" | "said" | "remedy">;
 /** The error and its remedy, below each other after the word for it. */
 export function failureText(
   { exit, detail = exit, said, remedy }: Failed,
-  texts: Texts["run"] & Pick<Texts["reasons"], "said">,
+  texts: Texts["run"],
   { palette, layout }: Pick<CallView, "palette" | "layout">,
 ): string {
   const word = texts.error;
   const indent = " ".repeat(columnsOf(word));
-  const parts = [texts.said(said, detail), ...remedy ? [remedy] : []].map(terminalSafe);
+  const parts = [texts.written(said, detail), ...remedy ? [remedy] : []].map(terminalSafe);
   const lines = layout
     ? parts.flatMap((part) => wrapText(part, Math.max(20, layout.columns() - indent.length), layout.width))
     : parts;

@@ -3,19 +3,16 @@ import { type Event, type EventOf } from "../../core/mod.ts";
 import type { Texts } from "../../i18n/mod.ts";
 import { oneLine, terminalSafe } from "../../util/terminal_text.ts";
 import type { Printer, RunResult, RunStart } from "../result.ts";
-import { callLines, callTitle, type CallView, noticeText, planText, Refusals } from "../../view/mod.ts";
+import { callLines, callTitle, type CallView, noticeText, planText } from "../../view/mod.ts";
 import { type AnswerOptions, AnswerOutput } from "./answer.ts";
 import { ChangedFiles, failureText, tokenLine } from "./run_summary.ts";
 import { agentLine, agentUpdate, ServerUpdates } from "../server_updates.ts";
 import { SilenceNotifier } from "./silence_notifier.ts";
 import { type StreamOptions, TwoStreams, WHOLE } from "./two_streams.ts";
 
-/** The words about a run, and about what was found of its calls. */
-type RunTexts = Texts["run"] & Texts["reasons"];
-
 export interface TextOptions extends AnswerOptions, StreamOptions {
   /** The words of the user's language, as far as it is known by now. */
-  readonly texts: () => RunTexts;
+  readonly texts: () => Texts["run"];
   readonly showThinking: boolean;
   readonly verbose: boolean;
 }
@@ -29,7 +26,6 @@ export class TextPrinter implements Printer {
   readonly #waiting: SilenceNotifier | undefined;
   readonly #running = new Map<string, { readonly title: string; readonly since: number }>();
   readonly #waits = new PersonWaits();
-  readonly #refusals = new Refusals();
   readonly #servers = new ServerUpdates();
   readonly #changed = new ChangedFiles();
   #model = "";
@@ -112,8 +108,6 @@ export class TextPrinter implements Printer {
           agentLine(event, this.#texts),
           this.#running.get(event.callId ?? "")?.since,
         );
-      case "approval.decision":
-        return this.#refusals.note(event);
       case "plan.change":
         return this.#plan(event);
       case "turn.end":
@@ -224,7 +218,7 @@ export class TextPrinter implements Printer {
     this.#retryReason = event.reason;
     const { attempt, maxAttempts } = event;
     const next = this.#texts.attempt(attempt, maxAttempts, (event.waitMs / 1000).toFixed(1));
-    const why = this.#texts.said(event.said, event.reason);
+    const why = this.#texts.written(event.said, event.reason);
     await this.#streams.remark("warning", known ? next : this.#texts.because(next, why));
     this.#streams.live?.show(this.#texts.waitingToTry(attempt, maxAttempts));
   }
@@ -233,8 +227,7 @@ export class TextPrinter implements Printer {
     this.#changed.add(event.changes);
     const { title = event.name } = this.#running.get(event.callId) ?? {};
     this.#running.delete(event.callId);
-    const end = this.#refusals.translated(event, this.#texts.refused);
-    await this.#streams.line(callLines(title, end, this.#view).join("\n"));
+    await this.#streams.line(callLines(title, event, this.#view).join("\n"));
     this.#showRunning();
   }
 
@@ -247,7 +240,7 @@ export class TextPrinter implements Printer {
     this.#streams.live?.show(more > 0 ? this.#texts.andMore(title, more) : title, began);
   }
 
-  get #texts(): RunTexts {
+  get #texts(): Texts["run"] {
     return this.#options.texts();
   }
 

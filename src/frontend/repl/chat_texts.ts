@@ -9,7 +9,7 @@ import {
 } from "../../i18n/mod.ts";
 
 /** Texts of the transcript: those of every run, and those of the chat. */
-export type TranscriptTexts = Texts["run"] & Texts["turn_view"] & Texts["reasons"];
+export type TranscriptTexts = Texts["run"] & Texts["turn_view"];
 
 /** Formats a duration: "4 s", "2 min 5 s". */
 export function timeText(ms: number, texts: TranscriptTexts): string {
@@ -82,13 +82,12 @@ export class ChatTexts {
 }
 
 async function loadAreas(locale: Locale): Promise<Areas> {
-  const [chat, composer, run, turns, reasons, translator] = await Promise.all([
+  const [chat, composer, run, turns, translator] = await Promise.all([
     loadTexts("chat", locale),
     loadTexts("composer", locale),
     loadTexts("run", locale),
     loadTexts("turn_view", locale),
-    loadTexts("reasons", locale),
     loadTranslator(locale),
   ]);
-  return { chat, composer, transcript: { ...run, ...turns, ...reasons }, translator };
+  return { chat, composer, transcript: { ...run, ...turns }, translator };
 }

@@ -23,12 +23,11 @@ export async function approvalLines(
   { locale, columns }: { readonly locale: Locale; readonly columns: number },
 ): Promise<ApprovalLines> {
   const { approvalInLines } = await import("./overlay/questions.ts");
-  const [texts, reasons, translator] = await Promise.all([
+  const [texts, translator] = await Promise.all([
     loadTexts("overlay", locale),
-    loadTexts("reasons", locale),
     loadTranslator(locale),
   ]);
-  const style = { palette: palette(false), texts, reasons, translator, changed() {} };
+  const style = { palette: palette(false), texts, translator, changed() {} };
   return await approvalInLines(request, style, columns);
 }
 

@@ -1,5 +1,5 @@
-import type { AssemblyOptions } from "../../run/mod.ts";
-import type { ToolCall } from "../../core/mod.ts";
+import { textOf, type ToolCall } from "../../core/mod.ts";
+import { type AssemblyOptions } from "../../run/mod.ts";
 import { argumentsOf } from "../result.ts";
 import type { ControlChannel } from "./channel.ts";
 import { canonicalJson, isRecord } from "../../util/json.ts";
@@ -96,7 +96,7 @@ export class RemoteApprover implements Approver, PlanReviewer {
       input,
       permission_suggestions: [],
       description: agent === undefined ? subject : `${agent}: ${subject}`,
-      decision_reason: reason,
+      decision_reason: textOf(reason),
     }, signal);
     signal.throwIfAborted();
     const given = isRecord(answer.response) ? answer.response : {};

@@ -1,4 +1,4 @@
-import type { Text } from "../../core/mod.ts";
+import { type Text, type WrittenMessage, writtenText } from "../../core/mod.ts";
 import type { Translate } from "../translate.ts";
 
 /** What `reasonix run` says on standard error while it works, and at its end. */
@@ -12,6 +12,8 @@ export const texts = (t: Translate) => ({
   andMore: (title: string, count: number) => t`${title} (and ${count} more)`,
 
   attempt: (number: number, most: number, seconds: string) => t`attempt ${number} of ${most} in ${seconds} s`,
+  /** A text as events keep it. */
+  written: (said: readonly WrittenMessage[] | undefined, english: string) => t`${writtenText(said, english)}`,
   because: (what: string, reason: string) => t`${what}: ${reason}`,
   waitingToTry: (number: number, most: number) => t`waiting to try again (${number} of ${most})`,
   brokeOff: t`the reply broke off; what was shown of it does not count`,

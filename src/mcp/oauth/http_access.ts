@@ -171,26 +171,26 @@ export function httpAccess(spec: McpServerSpec, options: AccessOptions): HttpAcc
   if (spec.type !== "http") return { headers: NO_HEADERS };
   for (const [name, value] of Object.entries(spec.headers)) learnHeader(name, value);
   if (spec.headers_helper !== "") return helperAccess(spec, options.spawn);
-  return hasOwnAuthorization(spec.headers) ? { headers: NO_HEADERS } : new SignedInAccess(spec, options);
+  return hasOwnAuthorization(spec.headers) ? { headers: NO_HEADERS } : signedInAccess(spec, options);
 }
 
 /** Authenticates with headers of a program, which runs again when the server refuses them. */
 function helperAccess(spec: McpServerSpec, spawn: SpawnContext): HttpAccess {
   let known: Promise<HeaderValues> | undefined;
-  let asking = false;
+  let isAsking = false;
   const ask = () => {
-    asking = true;
+    isAsking = true;
     return known = printedHeaders(spec, spawn).catch((error) => {
       known = undefined;
       throw error;
-    }).finally(() => asking = false);
+    }).finally(() => isAsking = false);
   };
   return {
     headers: () => known ?? ask(),
     auth: {
       token: () => Promise.resolve(undefined),
       // Requests that are refused together need one new answer.
-      onUnauthorized: async () => void await (asking ? known : ask()),
+      onUnauthorized: async () => void await (isAsking ? known : ask()),
     },
   };
 }
@@ -216,34 +216,31 @@ async function printedHeaders(spec: McpServerSpec, context: SpawnContext): Promi
     limitMs: HELPER_MS,
     end: () => process.end(0),
   });
-  if (late) throw helperFailure(message`headers_helper did not end within ${HELPER_MS / 1000} s`);
+  const failure = (what: LocalizedMessage) =>
+    obstacle(what, message`it has to print a JSON object such as {"Authorization": "Bearer …"}`);
+  if (late) throw failure(message`headers_helper did not end within ${HELPER_MS / 1000} s`);
   if (code !== 0) {
     const last = oneLine(errors.trim().split("\n").at(-1) ?? "").slice(0, 200);
     const how = message`headers_helper ended with exit code ${code}`;
-    throw helperFailure(last === "" ? how : message`${how}: ${last}`);
+    throw failure(last === "" ? how : message`${how}: ${last}`);
   }
-  if (output === "") throw helperFailure(message`headers_helper printed nothing`);
+  if (output === "") throw failure(message`headers_helper printed nothing`);
   const data = parseJson(output);
-  if (!isRecord(data)) throw helperFailure(message`headers_helper did not print a JSON object of headers`);
+  if (!isRecord(data)) throw failure(message`headers_helper did not print a JSON object of headers`);
   const headers = new Headers();
   for (const [name, value] of Object.entries(data)) {
     if (typeof value !== "string") {
-      throw helperFailure(message`headers_helper printed a value of the header "${name}" that is not a text`);
+      throw failure(message`headers_helper printed a value of the header "${name}" that is not a text`);
     }
     try {
       headers.set(name, value);
     } catch {
-      throw helperFailure(
-        message`headers_helper printed a header that cannot be sent, "${oneLine(name).slice(0, 60)}"`,
-      );
+      const shown = oneLine(name).slice(0, 60);
+      throw failure(message`headers_helper printed a header that cannot be sent, "${shown}"`);
     }
     learnHeader(name, value);
   }
   return Object.fromEntries(headers);
-}
-
-function helperFailure(what: LocalizedMessage): ReasonixError {
-  return obstacle(what, message`it has to print a JSON object such as {"Authorization": "Bearer …"}`);
 }
 
 const SECRET_NAME = /auth|api[-_]?key|token|secret|cookie|password|credential/i;
@@ -262,83 +259,69 @@ const GONE: ReadonlySet<string> = new Set(["invalid_grant", "invalid_client", "u
 type UnauthorizedContext = Parameters<NonNullable<AuthProvider["onUnauthorized"]>>[0];
 
 /** Authenticates with the tokens of `reasonix mcp login`; they are renewed, never requested. */
-class SignedInAccess implements HttpAccess {
-  readonly headers = NO_HEADERS;
-  readonly auth: AuthProvider = {
-    token: async () => (await this.#latest())?.tokens?.access_token,
-    onUnauthorized: (context) => this.#refused(context),
-  };
-  readonly #spec: McpServerSpec;
-  readonly #options: AccessOptions;
-  readonly #store: SignInStore;
-  #signIn: SignIn | undefined | null = null;
-
-  constructor(spec: McpServerSpec, options: AccessOptions) {
-    this.#spec = spec;
-    this.#options = options;
-    this.#store = new SignInStore(options.home);
-  }
-
-  wanted = async (scope: string): Promise<void> => {
-    const signIn = this.#signIn;
-    // The next sign-in asks for it; that it cannot be kept is no reason to fail in another way.
-    if (signIn) await this.#store.save({ ...signIn, wanted: scope }).catch(() => {});
-  };
-
-  async #latest(): Promise<SignIn | undefined> {
-    if (this.#signIn === null) this.#signIn = (await this.#store.of(keyOf(this.#spec)))[0];
-    return this.#signIn;
-  }
-
+function signedInAccess(spec: McpServerSpec, { home, secret }: AccessOptions): HttpAccess {
+  const store = new SignInStore(home);
+  const key = keyOf(spec);
+  let signIn: SignIn | undefined | null = null;
+  const latest = async () => signIn === null ? signIn = (await store.of(key))[0] : signIn;
   /** Renews the tokens, unless another request or process has just done so. */
-  async #refused(context: UnauthorizedContext): Promise<void> {
-    const used = (await this.#latest())?.tokens?.access_token;
+  const onUnauthorized = async (context: UnauthorizedContext) => {
+    const used = (await latest())?.tokens?.access_token;
     const { UnauthorizedError } = await loadSdk();
     if (used === undefined) {
-      this.#signIn = null;
-      if ((await this.#latest())?.tokens === undefined) throw new UnauthorizedError();
+      signIn = null;
+      if ((await latest())?.tokens === undefined) throw new UnauthorizedError();
       return;
     }
-    await this.#store.alone(keyOf(this.#spec), async () => {
-      this.#signIn = null;
-      const signIn = await this.#latest();
-      const { access_token, refresh_token } = signIn?.tokens ?? {};
+    await store.alone(key, async () => {
+      signIn = null;
+      const known = await latest();
+      const { access_token, refresh_token } = known?.tokens ?? {};
       if (access_token !== undefined && access_token !== used) return;
-      if (signIn === undefined || refresh_token === undefined) throw new UnauthorizedError();
-      this.#signIn = await this.#renewed(signIn, refresh_token, context);
+      if (!known || refresh_token === undefined) throw new UnauthorizedError();
+      const client = configuredClient(spec, secret) ?? known.client;
+      if (!client) throw new UnauthorizedError();
+      const tokens = await renewedTokens(known, context, { client, refreshToken: refresh_token });
+      signIn = await store.save({ ...known, tokens });
+      if (!tokens) throw new UnauthorizedError();
     });
-  }
+  };
+  return {
+    headers: NO_HEADERS,
+    auth: { token: async () => (await latest())?.tokens?.access_token, onUnauthorized },
+    async wanted(scope) {
+      // The next sign-in asks for it; that it cannot be kept is no reason to fail in another way.
+      if (signIn) await store.save({ ...signIn, wanted: scope }).catch(() => {});
+    },
+  };
+}
 
-  async #renewed(signIn: SignIn, refreshToken: string, context: UnauthorizedContext): Promise<SignIn> {
-    const { OAuthError, refreshAuthorization, UnauthorizedError } = await loadSdk();
-    const signal = AbortSignal.timeout(REFRESH_MS);
-    const fetchFn: typeof context.fetchFn = (url, init) => context.fetchFn(url, { ...init, signal });
-    try {
-      const { url, issuer, metadata } = await findAuthorizationServer(
-        context.serverUrl,
-        signIn.metadata,
+/** Returns the next tokens of a sign-in; undefined: it is over. */
+async function renewedTokens(
+  signIn: SignIn,
+  { serverUrl, fetchFn: send }: UnauthorizedContext,
+  { client, refreshToken }: { readonly client: ClientIdentity; readonly refreshToken: string },
+): Promise<Tokens | undefined> {
+  const { OAuthError, refreshAuthorization, UnauthorizedError } = await loadSdk();
+  const signal = AbortSignal.timeout(REFRESH_MS);
+  const fetchFn: typeof send = (url, init) => send(url, { ...init, signal });
+  try {
+    const { url, issuer, metadata } = await findAuthorizationServer(serverUrl, signIn.metadata, fetchFn);
+    // The tokens of one authorization server are not shown to another one.
+    if (issuer !== signIn.issuer) throw new UnauthorizedError();
+    const { refresh_token = refreshToken, scope = signIn.tokens?.scope, ...tokens } =
+      await refreshAuthorization(url, {
+        ...(metadata ? { metadata } : {}),
+        ...(signIn.resource === undefined ? {} : { resource: signIn.resource }),
+        clientInformation: client,
+        refreshToken,
         fetchFn,
-      );
-      const client = configuredClient(this.#spec, this.#options.secret) ?? signIn.client;
-      // The tokens of one authorization server are not shown to another one.
-      if (issuer !== signIn.issuer || client === undefined) throw new UnauthorizedError();
-      const { refresh_token = refreshToken, scope = signIn.tokens?.scope, ...tokens } =
-        await refreshAuthorization(url, {
-          ...(metadata ? { metadata } : {}),
-          ...(signIn.resource === undefined ? {} : { resource: signIn.resource }),
-          clientInformation: client,
-          refreshToken,
-          fetchFn,
-        });
-      return await this.#store.save({ ...signIn, tokens: keptTokens({ ...tokens, refresh_token, scope }) });
-    } catch (error) {
-      if (error instanceof UnauthorizedError || error instanceof ReasonixError) throw error;
-      if (error instanceof OAuthError && GONE.has(error.code)) {
-        this.#signIn = await this.#store.save({ ...signIn, tokens: undefined });
-        throw new UnauthorizedError();
-      }
-      throw obstacle(message`its sign-in cannot be renewed: ${errorMessage(error)}`, undefined, error);
-    }
+      });
+    return keptTokens({ ...tokens, refresh_token, scope });
+  } catch (error) {
+    if (error instanceof UnauthorizedError || error instanceof ReasonixError) throw error;
+    if (error instanceof OAuthError && GONE.has(error.code)) return undefined;
+    throw obstacle(message`its sign-in cannot be renewed: ${errorMessage(error)}`, undefined, error);
   }
 }
 

@@ -1,9 +1,16 @@
-import type { Deed, HitLocation, KnownLocation } from "../../core/mod.ts";
+import { message, type Text, textOf } from "../../core/mod.ts";
 import { absolutePath, baseName, contains, normalize } from "../../path/lexical.ts";
 import { exists, isFile } from "../../path/probe.ts";
-import { deedText, locationText } from "./deeds.ts";
 import { MKTEMP_NAME } from "./expand.ts";
 import { concerns } from "./match_rule.ts";
+import {
+  describeAction,
+  type DestructiveAction,
+  type KnownLocation,
+  locationText,
+  SHELL_DECIDES,
+  TOO_MANY_NAMES,
+} from "./reasons.ts";
 import { type Destruction, type Effects, isDiscardDevice, type Line, program } from "./types.ts";
 import type { CommandEnvironment, DestructiveFinding, DestructiveTarget } from "../types.ts";
 import {
@@ -95,10 +102,10 @@ export function findDestructive(
 }
 
 /** A finding, with what is hit, if anything is. */
-export function finding(command: string, deed: Deed, hit?: Hit): DestructiveFinding {
-  if (!hit) return { command, deed, reason: deedText(deed), targets: [] };
-  const { location, target } = hit;
-  return { command, deed, location, reason: `${deedText(deed)} ${described(hit)}`, targets: [target] };
+export function finding(command: string, action: DestructiveAction, hit?: Hit): DestructiveFinding {
+  return hit
+    ? { command, reason: describeAction(action, described(hit)), targets: [hit.target] }
+    : { command, reason: describeAction(action), targets: [] };
 }
 
 type FindMention = (text: string) => string | undefined;
@@ -135,32 +142,32 @@ function inspectCommand(
 ): DestructiveFinding[] {
   const findings: DestructiveFinding[] = [];
   const { command: { text }, cwds } = effects;
-  const note = (deed: Deed, hit?: Hit) => findings.push(finding(text, deed, hit));
-  for (const { path } of effects.writes) if (DEVICE.test(path)) note(["overwritesDevice", "it", path]);
-  for (const { deed, paths, among, elsewhere } of effects.destructive) {
+  const note = (action: DestructiveAction, hit?: Hit) => findings.push(finding(text, action, hit));
+  for (const { path } of effects.writes) if (DEVICE.test(path)) note(["redirectsToDevice", path]);
+  for (const { action, paths, among, elsewhere } of effects.destructive) {
     if (elsewhere && !context.network) continue;
-    if (!paths) note(deed);
+    if (!paths) note(action);
     const hits = (paths ?? []).flatMap((path) => findTargets(path, cwds));
-    for (const hit of hits) if (counts(hit, among)) note(deed, hit);
+    for (const hit of hits) if (counts(hit, among)) note(action, hit);
   }
   const named = context.dangerous.find((rule) => concerns(rule, effects) !== "no");
   if (named) note(["configured", named.text]);
   if (context.strict && findings.length === 0) {
     const words = effects.dynamic === undefined ? [program(effects)] : effects.runs.map(({ argv }) => argv);
     const names = words.map(([word = ""]) => isKnown(word) ? baseName(word) : "rm");
-    const deed = [...names, ""].map((name) => strictFinding(name, effects, context.pathContext)).find((
-      each,
-    ) => each);
-    if (deed !== undefined) note(deed);
+    const action = [...names, ""].map((name) => strictFinding(name, effects, context.pathContext))
+      .find((each) => each !== undefined);
+    if (action !== undefined) note(action);
   }
   return findings;
 }
 
-function described({ location, target: { path, files, more } }: Hit): string {
-  const count = files === undefined
-    ? ""
-    : `, ${more ? "at least " : ""}${files} file${files === 1 ? "" : "s"}`;
-  return `${path} (${locationText(location)}${count})`;
+function described({ location, target: { path, files, more } }: Hit): Text {
+  if (files === undefined) return message`${path} (${location})`;
+  if (more) return message`${path} (${location}, at least ${files} files)`;
+  return files === 1
+    ? message`${path} (${location}, 1 file)`
+    : message`${path} (${location}, ${files} files)`;
 }
 
 /** Devices with contents; the ones that keep nothing are left out. */
@@ -170,7 +177,7 @@ const DEVICE =
 function unique(findings: readonly DestructiveFinding[]): DestructiveFinding[] {
   const seen = new Set<string>();
   return findings.filter((finding) => {
-    const key = `${finding.reason}\0${finding.targets.map((target) => target.path).join("\0")}`;
+    const key = `${textOf(finding.reason)}\0${finding.targets.map((target) => target.path).join("\0")}`;
     return seen.has(key) ? false : seen.add(key);
   });
 }
@@ -182,7 +189,7 @@ function strictFinding(
   name: string,
   { writes, cwds: directories }: Effects,
   pathContext: PathContext,
-): Deed | undefined {
+): DestructiveAction | undefined {
   if (COMMANDS.test(name)) return ["strictProgram", name];
   const target = writes.find((use) => use.redirect && !use.append && !isDiscardDevice(use.path));
   if (!target) return undefined;
@@ -193,15 +200,17 @@ function strictFinding(
 }
 
 /**
- * How many files are counted, and how many names a glob may become, before it is only said that there are
- * more.
+ * The most files that are counted, and the most names that a glob may become; beyond them there are "at
+ * least" as many.
  */
 const MAX_COUNT = 5000;
 const MAX_NAMES = 200;
 
-/** What a destructive command would hit. */
+/** A target of a destructive command. */
 interface Hit {
-  readonly location: HitLocation;
+  readonly location: Text;
+  /** The directory that is hit itself; absent for its contents and for what is not known. */
+  readonly at?: KnownLocation;
   readonly target: DestructiveTarget;
 }
 
@@ -233,15 +242,15 @@ function hitFinder(pathContext: PathContext, privateDirectories: readonly string
 }
 
 /** Hits that count: only root, home and workspace (`vital`), or all but the workspace's root. */
-function counts({ location }: Hit, among: Destruction["among"]): boolean {
-  if (among === "vital") return location !== "outside" && location !== "unknown";
-  return among === undefined || location !== "workspace";
+function counts({ at, location }: Hit, among: Destruction["among"]): boolean {
+  if (among === "vital") return at !== "outside" && location !== SHELL_DECIDES;
+  return among === undefined || at !== "workspace";
 }
 
 type LocateTarget = (path: string) => KnownLocation | undefined;
 
 function unknownHit(path: string): Hit {
-  return { location: "unknown", target: { path: readable(path) } };
+  return { location: SHELL_DECIDES, target: { path: readable(path) } };
 }
 
 /** Marks as a person would write them. */
@@ -254,7 +263,9 @@ function findHits(path: string, pathContext: PathContext, judge: LocateTarget): 
   if (mark < 0) {
     const real = removed(path, pathContext);
     const location = judge(real);
-    return location === undefined ? [] : [{ location, target: count(real) }];
+    return location === undefined
+      ? []
+      : [{ at: location, location: locationText(location), target: count(real) }];
   }
   if (path.includes(`/${MKTEMP_NAME}`)) {
     return path.slice(path.indexOf(`/${MKTEMP_NAME}`)).includes("..") ? [unknownHit(path)] : [];
@@ -281,11 +292,11 @@ function globHits(path: string, pathContext: PathContext, judge: LocateTarget): 
   if (real !== undefined && location === undefined && !path.endsWith("/")) return [];
   const everything = [...last].every((char) => char === STAR || char === ".");
   if (real !== undefined && location !== undefined && everything) {
-    return [{ location: `everything:${location}`, target: count(real) }];
+    return [{ location: locationText(location, true), target: count(real) }];
   }
   const names = expandGlob(path);
   if (names.length > MAX_NAMES) {
-    return [{ location: "manyNames", target: { path: readable(path) } }];
+    return [{ location: TOO_MANY_NAMES, target: { path: readable(path) } }];
   }
   return names.flatMap((name) => findHits(name, pathContext, judge));
 }

@@ -36,217 +36,248 @@ const MAX_RUN_TEXT = 512 * 1024;
 
 type Gathered<T> = { -readonly [K in keyof T]: T[K] extends readonly (infer U)[] ? U[] : T[K] };
 
-/** Effects while they are gathered. */
-interface Draft extends Gathered<Omit<Effects, "cwds">> {
-  readonly environment: Environment;
-  /** A wrapper changes the directory. */
-  moved: boolean;
-}
-
 /**
- * Says what running a command means: the third pass. What it hands on is in `nested`, for the caller to
+ * Reads what running a command means: the third pass. What it hands on is in `nested`, for the caller to
  * follow.
  */
-function effects(command: SimpleCommand, environment: Environment): Effects {
-  const { argv, assigns } = command;
-  const draft: Draft = {
-    command,
-    environment,
-    runs: [],
-    via: [...command.via ?? []],
-    reads: [...command.reads],
-    writes: [...command.writes],
-    nested: [],
-    scripts: [],
-    destructive: [],
-    network: false,
-    wrapper: false,
-    noOp: false,
-    moved: false,
-    readOnly: false,
-  };
-  if (argv.length === 0) {
-    draft.risk = riskyAssignment(assigns.map(({ name }) => name), environment.env);
-    draft.noOp = draft.reads.length + draft.writes.length === 0 && draft.risk === undefined;
-    draft.readOnly = draft.noOp || draft.reads.length + draft.writes.length > 0;
-  } else {
-    draft.risk = riskyPrefix(assigns);
-    readWords(draft);
-    for (const { name, value } of assigns) if (namesProgram(name)) addProgram(value, draft);
+class CommandReader {
+  readonly #environment: Environment;
+  readonly #found: Gathered<Omit<Effects, "cwds">>;
+  /** A wrapper changes the directory. */
+  #moved = false;
+
+  constructor(command: SimpleCommand, environment: Environment) {
+    this.#environment = environment;
+    this.#found = {
+      command,
+      runs: [],
+      via: [...command.via ?? []],
+      reads: [...command.reads],
+      writes: [...command.writes],
+      nested: [],
+      scripts: [],
+      destructive: [],
+      network: false,
+      wrapper: false,
+      noOp: false,
+      readOnly: false,
+    };
   }
-  return finish(draft);
-}
 
-function finish(draft: Draft): Effects {
-  let length = 0;
-  for (const { argv } of draft.runs) for (const word of argv) length += word.length + 1;
-  if (length > MAX_RUN_TEXT) throw new Unparsable("its words could be too many commands");
-  const { environment: _, moved, ...rest } = draft;
-  const changes = draft.writes.some(({ path }) => !isDiscardDevice(path));
-  const unsure = draft.dynamic ?? draft.risk ?? draft.guarded;
-  return {
-    ...rest,
-    cwds: moved ? undefined : draft.command.cwds,
-    readOnly: !changes && unsure === undefined && (draft.noOp || draft.wrapper || draft.readOnly),
-  };
-}
+  read(): Effects {
+    const found = this.#found;
+    const { argv, assigns, cwds } = found.command;
+    if (argv.length === 0) {
+      const usesFiles = found.reads.length + found.writes.length > 0;
+      found.risk = riskyAssignment(assigns.map(({ name }) => name), this.#environment.env);
+      found.noOp = !usesFiles && found.risk === undefined;
+      found.readOnly = found.noOp || usesFiles;
+    } else {
+      found.risk = riskyPrefix(assigns);
+      this.#readWords(argv);
+      this.#addPrograms(assigns);
+    }
+    let length = 0;
+    for (const { argv } of found.runs) for (const word of argv) length += word.length + 1;
+    if (length > MAX_RUN_TEXT) throw new Unparsable("its words could be too many commands");
+    const isSafe = (found.dynamic ?? found.risk ?? found.guarded) === undefined &&
+      found.writes.every(({ path }) => isDiscardDevice(path));
+    return {
+      ...found,
+      cwds: this.#moved ? undefined : cwds,
+      readOnly: isSafe && (found.noOp || found.wrapper || found.readOnly),
+    };
+  }
 
-/** Adds a value that others may start as a program: refusals for it count. */
-function addProgram(value: string, draft: Draft): void {
-  const argv = value.split(/\s+/).filter((word) => word !== "");
-  if (argv.length > 0) draft.runs.push({ argv, at: 0, refusals: true });
-}
+  /** Values of variables that others may start as a program: refusals for it count. */
+  #addPrograms(assigns: readonly VariableAssignment[]): void {
+    for (const { name, value } of assigns) {
+      const argv = namesProgram(name) ? value.split(/\s+/).filter((word) => word !== "") : [];
+      if (argv.length > 0) this.#found.runs.push({ argv, at: 0, refusals: true });
+    }
+  }
 
-/** Reads the words down to the program that runs in the end. */
-function readWords(draft: Draft): void {
-  let { argv } = draft.command;
-  for (let at = 0;;) {
-    if (draft.runs.push({ argv, at }) > MAX_RUNS) throw new Unparsable("it has too many wrappers");
+  /** Reads the words down to the program that runs in the end. */
+  #readWords(words: readonly string[]): void {
+    const found = this.#found;
+    let argv = words;
+    for (let at = 0;;) {
+      if (found.runs.push({ argv, at }) > MAX_RUNS) throw new Unparsable("it has too many wrappers");
+      const word = argv[0] ?? "";
+      if (!isKnown(word)) {
+        found.dynamic = "only the shell will know which command this is";
+        if (word === ANY) found.unseen = true;
+        return this.#addDestruction({ argv: ["rm", ...argv.slice(1)], at }, programNamed("rm"));
+      }
+      // Behind a wrapper a name is a program's again.
+      if (at === 0 && found.command.functions.has(word)) {
+        found.noOp = true;
+        return;
+      }
+      const name = this.#nameOf(word);
+      if (name !== baseName(word)) found.runs.push({ argv: [name, ...argv.slice(1)], at, refusals: true });
+      const row = programNamed(name);
+      const inner = this.#unwrap(argv, name, row);
+      if (inner === undefined) return this.#readProgram({ argv, at }, row);
+      if (typeof inner === "string") {
+        found.dynamic = inner;
+        if (argv.length > MAX_RUNS) throw new Unparsable(`${inner}, and its words are too many`);
+        // The command is one of the endings, so a refusal can still name it.
+        for (let i = 1; i < argv.length; i++) this.#addEnding({ argv: argv.slice(i), at: at + i });
+        return;
+      }
+      if (inner === argv.length) return;
+      found.network ||= row?.network === true;
+      at += inner;
+      argv = argv.slice(inner);
+    }
+  }
+
+  #addEnding(run: Invocation): void {
+    this.#found.runs.push({ ...run, refusals: true });
+    this.#addDestruction(run, programNamed(this.#nameOf(run.argv[0] ?? "")));
+  }
+
+  #nameOf(word: string): string {
+    return this.#environment.ignoreCase ? baseName(word).toLowerCase() : baseName(word);
+  }
+
+  /**
+   * Looks through a wrapper. Returns where the command behind it begins, the number of words if there is
+   * none, the reason if that is not known, undefined if it is no wrapper.
+   */
+  #unwrap(argv: readonly string[], name: string, row: Program | undefined): number | string | undefined {
+    const found = this.#found;
+    const unknown = `${name} is used in a way that is not known here`;
+    const two = programNamed(`${name} ${argv[1] ?? ""}`);
+    const wrapper = row?.wraps === undefined ? two : row;
+    if (wrapper?.wraps === undefined) {
+      const behind = argv[1]?.startsWith("-") === true &&
+        argv.slice(2).some((word) => programNamed(`${name} ${word}`)?.wraps !== undefined);
+      if (behind || two?.runs) return unknown;
+      const prints = argv.length === 2 && row?.prints?.split(" ").includes(argv[1] ?? "");
+      return row?.runs && argv.length > 1 && !prints ? `${name} runs what its arguments say` : undefined;
+    }
+    const { wraps, skip = 0, bare } = wrapper;
+    let at = wrapper === row ? 1 : 2;
+    let parsed = getopt(argv.slice(at), wraps, true);
+    at += parsed.end;
+    if (wrapper.dash && argv[at] === "-") {
+      parsed = getopt(argv.slice(++at), wraps, true);
+      at += parsed.end;
+    }
+    if (parsed.unknown !== undefined) return unknown;
+    if (parsed.options.some((each) => wrapper.queries?.includes(each.name))) {
+      found.readOnly = true;
+      return argv.length;
+    }
+    const assigns: VariableAssignment[] = [];
+    for (; wrapper.assigns && argv[at]?.includes("="); at++) {
+      const [variable = "", value = ""] = (argv[at] ?? "").split(/=(.*)/s, 2);
+      if (!isKnown(variable)) return unknown;
+      assigns.push({ name: variable, value });
+    }
+    const outputs = wrapper.writes?.split(" ") ?? [];
+    const writes = parsed.options.flatMap((each) => outputs.includes(each.name) ? [each.value ?? ""] : []);
+    if (outputs.includes("operand")) writes.push(...argv.slice(at, at + 1));
+    at += skip;
+    if (skip > 0) {
+      if (argv[at] === "--") at++;
+      else if (/^-/.test(argv[at] ?? "")) return unknown;
+    }
+    if (at >= argv.length) {
+      found.readOnly = bare === "prints";
+      return bare === "shell" ? unknown : argv.length;
+    }
+    found.via.push(name);
+    found.guarded ??= wrapper.guarded;
+    found.writes.push(...writes.map((path) => ({ path: isKnown(path) ? path : ANY })));
+    if (argv.slice(1, at).some((each) => /^-[A-Za-z]*[CD]|^--chdir/.test(each))) this.#moved = true;
+    found.risk ??= riskyPrefix(assigns);
+    for (const { name, value } of assigns) if (setsCode(name, value)) found.dynamic = codeReason(name);
+    this.#addPrograms(assigns);
+    return at;
+  }
+
+  #callOf({ argv, at }: Invocation): Call {
+    const { input, supply } = this.#found.command;
+    return {
+      argv,
+      at,
+      name: this.#nameOf(argv[0] ?? ""),
+      args: argv.slice(1),
+      input,
+      supply,
+      sessionScript: (path) => this.#sessionScript(path),
+      named: programNamed,
+    };
+  }
+
+  #sessionScript(path: string): string | undefined {
+    const { sessionScript } = this.#environment;
+    if (!sessionScript || !isKnown(path)) return undefined;
+    const cwds = path.startsWith("/") ? [""] : this.#moved ? [] : this.#found.command.cwds ?? [];
+    const [content, ...others] = cwds.map((cwd) => sessionScript(cwd === "" ? path : `${cwd}/${path}`));
+    return others.length === 0 ? content : undefined;
+  }
+
+  #readProgram(run: Invocation, row: Program | undefined): void {
+    const found = this.#found;
+    const { argv, at } = run;
     const word = argv[0] ?? "";
-    if (!isKnown(word)) {
-      draft.dynamic = "only the shell will know which command this is";
-      if (word === ANY) draft.unseen = true;
-      addDestruction(draft, { argv: ["rm", ...argv.slice(1)], at }, programNamed("rm"));
-      return;
+    if (word.includes("/")) {
+      found.scripts.push(word);
+      const real = this.#realName(word);
+      if (real !== undefined) found.runs.push({ argv: [real, ...argv.slice(1)], at, refusals: true });
+      const content = row ? undefined : this.#sessionScript(word);
+      if (content !== undefined) this.#apply(scriptCode(content, (path) => this.#sessionScript(path)));
     }
-    // Behind a wrapper a name is a program's again.
-    if (at === 0 && draft.command.functions.has(word)) {
-      draft.noOp = true;
-      return;
+    if (!row) return;
+    const call = this.#callOf(run);
+    const files = fileUses(call, row);
+    found.reads.push(...files.reads);
+    found.writes.push(...files.writes);
+    for (const i of mentioned(argv, row)) {
+      found.runs.push({ argv: argv.slice(i), at: at + i, refusals: true });
     }
-    const name = nameOf(word, draft);
-    if (name !== baseName(word)) draft.runs.push({ argv: [name, ...argv.slice(1)], at, refusals: true });
-    const row = programNamed(name);
-    const inner = unwrap(argv, name, row);
-    if (!inner) return readProgram({ argv, at, name }, row, draft);
-    if (inner.kind === "none") {
-      draft.readOnly = inner.prints;
-      return;
-    }
-    if (inner.kind === "dynamic") {
-      draft.dynamic = inner.reason;
-      if (argv.length > MAX_RUNS) throw new Unparsable(`${inner.reason}, and its words are too many`);
-      // The command is one of the endings, so a refusal can still name it.
-      for (let i = 1; i < argv.length; i++) addEnding({ argv: argv.slice(i), at: at + i }, draft);
-      return;
-    }
-    passWrapper(name, inner, argv, draft);
-    draft.network ||= row?.network === true;
-    at += inner.at;
-    argv = argv.slice(inner.at);
-    if (argv.length === 0) return;
+    const read = optionCode(call, row) ?? row.read?.(call) ?? {};
+    const atHome = !/\//.test(word.replace(/^\/(?:usr\/)?bin\//, ""));
+    const { network } = row;
+    found.readOnly = atHome && (read.readOnly ?? onlyReads(call, row));
+    found.network ||= network === true ||
+      (network !== undefined && call.args.some((each) => network.test(each)));
+    this.#apply(read);
+    this.#addDestruction(run, row);
   }
-}
 
-function addEnding(run: Invocation, draft: Draft): void {
-  draft.runs.push({ ...run, refusals: true });
-  addDestruction(draft, run, programNamed(nameOf(run.argv[0] ?? "", draft)));
-}
-
-function nameOf(word: string, { environment }: Draft): string {
-  return environment.ignoreCase ? baseName(word).toLowerCase() : baseName(word);
-}
-
-function passWrapper(
-  name: string,
-  inner: Extract<Unwrapped, { kind: "inner" }>,
-  argv: readonly string[],
-  draft: Draft,
-): void {
-  draft.via.push(name);
-  draft.guarded ??= inner.guarded;
-  draft.writes.push(...inner.writes.map((path) => ({ path })));
-  if (argv.slice(1, inner.at).some((each) => /^-[A-Za-z]*[CD]|^--chdir/.test(each))) draft.moved = true;
-  draft.risk ??= riskyPrefix(inner.assigns);
-  for (const { name, value } of inner.assigns) {
-    if (setsCode(name, value)) draft.dynamic = codeReason(name);
-    if (namesProgram(name)) addProgram(value, draft);
+  #apply(read: Found): void {
+    const found = this.#found;
+    found.dynamic ??= read.dynamic;
+    found.unseen ??= read.unseen;
+    found.code ??= read.code;
+    found.wrapper ||= read.wrapper === true;
+    found.network ||= read.network === true;
+    found.runs.push(...read.runs ?? []);
+    found.reads.push(...read.reads ?? []);
+    found.writes.push(...read.writes ?? []);
+    found.nested.push(...read.nested ?? []);
+    found.scripts.push(...read.scripts ?? []);
   }
-}
 
-interface Running {
-  readonly argv: readonly string[];
-  readonly at: number;
-  readonly name: string;
-}
-
-function callOf({ argv, at }: Pick<Running, "argv" | "at">, draft: Draft): Call {
-  const { input, supply } = draft.command;
-  return {
-    argv,
-    at,
-    name: nameOf(argv[0] ?? "", draft),
-    args: argv.slice(1),
-    input,
-    supply,
-    sessionScript: (path) => sessionScript(path, draft),
-    named: programNamed,
-  };
-}
-
-function sessionScript(path: string, { command, environment, moved }: Draft): string | undefined {
-  if (!environment.sessionScript || !isKnown(path)) return undefined;
-  const cwds = path.startsWith("/") ? [""] : moved ? [] : command.cwds ?? [];
-  const [content, ...others] = cwds.map((cwd) =>
-    environment.sessionScript?.(cwd === "" ? path : `${cwd}/${path}`)
-  );
-  return others.length === 0 ? content : undefined;
-}
-
-function readProgram(running: Running, row: Program | undefined, draft: Draft): void {
-  const { argv, at } = running;
-  const word = argv[0] ?? "";
-  if (word.includes("/")) {
-    draft.scripts.push(word);
-    const real = realName(word, draft);
-    if (real !== undefined) draft.runs.push({ argv: [real, ...argv.slice(1)], at, refusals: true });
-    const content = row ? undefined : sessionScript(word, draft);
-    if (content !== undefined) {
-      apply(scriptCode(content, (path) => sessionScript(path, draft)), draft);
-    }
+  #addDestruction(run: Invocation, row: Program | undefined): void {
+    if (!row) return;
+    const call = this.#callOf(run);
+    this.#found.destructive.push(...row.destroys?.(call) ?? [], ...remoteDeletion(call, row));
   }
-  if (!row) return;
-  const call = callOf(running, draft);
-  const files = fileUses(call, row);
-  draft.reads.push(...files.reads);
-  draft.writes.push(...files.writes);
-  for (const i of mentioned(argv, row)) {
-    draft.runs.push({ argv: argv.slice(i), at: at + i, refusals: true });
+
+  /** Returns the name a path really leads to, when it is another one. */
+  #realName(word: string): string | undefined {
+    const cwd = this.#found.command.cwds?.[0];
+    if (!word.startsWith("/") && cwd === undefined) return undefined;
+    const path = word.startsWith("/") ? word : `${cwd}/${word}`;
+    const real = baseName(this.#environment.realPath(path) ?? word);
+    return real === baseName(word) ? undefined : real;
   }
-  const found = optionCode(call, row) ?? row.read?.(call);
-  const atHome = !/\//.test(word.replace(/^\/(?:usr\/)?bin\//, ""));
-  draft.readOnly = atHome && (found?.readOnly ?? onlyReads(call, row));
-  draft.network ||= row.network === true ||
-    (row.network !== undefined && call.args.some((each) => row.network !== true && row.network?.test(each)));
-  if (found) apply(found, draft);
-  addDestruction(draft, running, row);
-}
-
-function apply(found: Found, draft: Draft): void {
-  draft.dynamic ??= found.dynamic;
-  draft.unseen ??= found.unseen;
-  draft.code ??= found.code;
-  draft.wrapper ||= found.wrapper === true;
-  draft.network ||= found.network === true;
-  draft.runs.push(...found.runs ?? []);
-  draft.reads.push(...found.reads ?? []);
-  draft.writes.push(...found.writes ?? []);
-  draft.nested.push(...found.nested ?? []);
-  draft.scripts.push(...found.scripts ?? []);
-}
-
-function addDestruction(draft: Draft, run: Invocation, row: Program | undefined): void {
-  const call = callOf(run, draft);
-  if (row?.destroys) draft.destructive.push(...row.destroys(call));
-  if (row) draft.destructive.push(...remoteDeletion(call, row));
-}
-
-/** Returns the name a path really leads to, when it is another one. */
-function realName(word: string, { command, environment }: Draft): string | undefined {
-  const cwd = command.cwds?.[0];
-  if (!word.startsWith("/") && cwd === undefined) return undefined;
-  const real = baseName(environment.realPath(word.startsWith("/") ? word : `${cwd}/${word}`) ?? word);
-  return real === baseName(word) ? undefined : real;
 }
 
 function mentioned(argv: readonly string[], { mentions }: Program): number[] {
@@ -282,75 +313,6 @@ function onlyReads({ args }: Call, row: Program): boolean {
   return parsed.unknown === undefined && count <= most &&
     (needs === undefined || parsed.options.some(({ name }) => needs.test(name))) &&
     (allowed === undefined || parsed.operands.every((each) => isKnown(each) && allowed.test(each)));
-}
-
-/** What a wrapper's words say about the command it runs. */
-type Unwrapped =
-  | {
-    readonly kind: "inner";
-    readonly at: number;
-    readonly assigns: readonly VariableAssignment[];
-    readonly writes: readonly string[];
-    readonly guarded?: string | undefined;
-  }
-  /** It runs nothing. */
-  | { readonly kind: "none"; readonly prints: boolean }
-  | { readonly kind: "dynamic"; readonly reason: string };
-
-/** Looks through one wrapper. Undefined when the words are no wrapper's. */
-function unwrap(
-  argv: readonly string[],
-  name: string,
-  row: Program | undefined,
-): Unwrapped | undefined {
-  const two = programNamed(`${name} ${argv[1] ?? ""}`);
-  const wrapper = row?.wraps === undefined ? two : row;
-  const unknown: Unwrapped = { kind: "dynamic", reason: `${name} is used in a way that is not known here` };
-  if (wrapper?.wraps === undefined) {
-    const behind = argv[1]?.startsWith("-") === true &&
-      argv.slice(2).some((word) => programNamed(`${name} ${word}`)?.wraps !== undefined);
-    if (behind || two?.runs) return unknown;
-    return row?.runs && argv.length > 1 &&
-        !(argv.length === 2 && row.prints?.split(" ").includes(argv[1] ?? ""))
-      ? { kind: "dynamic", reason: `${name} runs what its arguments say` }
-      : undefined;
-  }
-  const { wraps: spec, skip = 0, writes: named = "", bare, guarded } = wrapper;
-  const start = wrapper === row ? 1 : 2;
-  let parsed = getopt(argv.slice(start), spec, true);
-  let at = start + parsed.end;
-  if (wrapper.dash && argv[at] === "-") {
-    parsed = getopt(argv.slice(at + 1), spec, true);
-    at += 1 + parsed.end;
-  }
-  if (parsed.unknown !== undefined) return unknown;
-  if (parsed.options.some((each) => wrapper.queries?.includes(each.name))) {
-    return { kind: "none", prints: true };
-  }
-  const assigns: VariableAssignment[] = [];
-  for (; wrapper.assigns && argv[at]?.includes("="); at++) {
-    const [variable = "", value = ""] = (argv[at] ?? "").split(/=(.*)/s, 2);
-    if (!isKnown(variable)) return unknown;
-    assigns.push({ name: variable, value });
-  }
-  const outputs = named.split(" ");
-  const writes = parsed.options.flatMap((each) => outputs.includes(each.name) ? [each.value ?? ""] : []);
-  if (outputs.includes("operand")) writes.push(...argv.slice(at, at + 1));
-  at += skip;
-  if (skip > 0) {
-    if (argv[at] === "--") at++;
-    else if (/^-/.test(argv[at] ?? "")) return unknown;
-  }
-  if (at >= argv.length) {
-    return bare === "shell" ? unknown : { kind: "none", prints: bare === "prints" };
-  }
-  return {
-    kind: "inner",
-    at,
-    assigns,
-    writes: writes.map((path) => isKnown(path) ? path : ANY),
-    guarded,
-  };
 }
 
 interface FileUses {
@@ -435,7 +397,7 @@ function remoteDeletion({ name, args, input }: Call, row: Program): Destruction[
   const found = deletingWord(args, row) ?? deletingOption(args, row) ??
     (row.text ? [args.join(" "), inputText(input) ?? ""].map((text) => row.text?.exec(text)?.[0]) : [])
       .find((text) => text !== undefined);
-  return found === undefined ? [] : [{ deed: ["deletesRemote", name, found.trim()], elsewhere: true }];
+  return found === undefined ? [] : [{ action: ["deletesRemote", name, found.trim()], elsewhere: true }];
 }
 
 /** A subcommand among the first plain words, whether or not the options in front of it take a word each. */
@@ -511,7 +473,7 @@ class LineReader {
   ): void {
     if (this.found.length > MAX_COMMANDS) throw new Unparsable("it has too many commands");
     if (depth > MAX_NESTED_CODE * 4) throw new Unparsable("it is nested too deeply");
-    const result = effects(command, this.#environment);
+    const result = new CommandReader(command, this.#environment).read();
     this.found.push(result);
     const { via, cwds } = result;
     for (const nested of result.nested) {

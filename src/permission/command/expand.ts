@@ -19,7 +19,7 @@ import {
 } from "./types.ts";
 import { ANY, isKnown, ONE, STAR } from "../../rule/mod.ts";
 
-/** What a script finds when it starts: the session's shell, or a command that hands it on. */
+/** The state in which a script starts: the session's shell, or a command that hands it on. */
 export interface Start {
   readonly cwds: readonly string[] | undefined;
   readonly input: Input;
@@ -309,7 +309,7 @@ class Expander {
 /** The position of the second pass in a script. `cwds` changes during the pass. */
 interface Scope {
   cwds: readonly string[] | undefined;
-  /** Where the `cd` that was just expanded leads if it succeeds. */
+  /** The destination of the `cd` that was just expanded, if it succeeds. */
   arrived?: readonly string[] | undefined;
   readonly input: Input;
   /** This runs exactly once, in order. */
@@ -426,7 +426,7 @@ const MAX_FIELDS = 256;
 /** Characters that a word may become before it counts as unknown: `a=$a$a` doubles a value. */
 const MAX_EXPANDED = 64 * 1024;
 
-/** How the name of what `mktemp` makes ends; no one else can have meant that file or directory. */
+/** The end of the name that `mktemp` makes, which no other word can have meant. */
 export const MKTEMP_NAME = `tmp.${ONE.repeat(10)}`;
 
 /**

@@ -1,13 +1,14 @@
 import { forEachChild, type SyntaxNode } from "unbash";
+import { message, type Text, textOf } from "../../core/mod.ts";
 import { baseName } from "../../path/lexical.ts";
 import { isDirectory, readSmallText } from "../../path/probe.ts";
 import { PROTECTED_KINDS, protectedHolder, protectedPath } from "../../path/protected.ts";
-import { deedText } from "./deeds.ts";
 import { type DestructiveContext, findDestructive, finding, mentioned } from "./destructive.ts";
 import { readLine } from "./effects.ts";
 import { allows, concerns, matchText } from "./match_rule.ts";
 import { parseScript, Unparsable } from "./parse.ts";
 import { contactedHosts, programNamed } from "./programs.ts";
+import { describeAction } from "./reasons.ts";
 import { listed, wordPattern } from "./program.ts";
 import { type Effects, type FileUse, isDiscardDevice, type Line, program } from "./types.ts";
 import type {
@@ -21,10 +22,10 @@ import type {
 import {
   ANY,
   coveringRule,
-  type Finding,
   isKnown,
   isProblem,
   type Match,
+  NO_RULE,
   ONE,
   parseRule,
   type PathContext,
@@ -40,7 +41,7 @@ import {
   unsure,
 } from "../../rule/mod.ts";
 
-/** What a command line is judged against. */
+/** The rules and directories that a command line is judged by. */
 export interface JudgeContext {
   readonly ruleSet: RuleSet;
   /** Rules about the tool that runs the line. */
@@ -212,12 +213,12 @@ function wholeRule(command: string, rules: ToolRules): Rule | undefined {
 function explainSegment(effects: Effects, found: Ruling | undefined): SegmentExplanation {
   const { command: { text }, via, wrapper } = effects;
   const rule = found?.rule;
-  const neutral = wrapper ? "judged by the commands it runs" : "it only reads";
+  const neutral = wrapper ? message`judged by the commands it runs` : ONLY_READS;
   return {
     text,
     via,
     outcome: !found ? "allow" : found.by === "fallback" ? "fallback" : found.outcome,
-    reason: found?.reason ?? neutral,
+    reason: textOf(found?.reason ?? neutral),
     ...(rule === undefined ? {} : { rule: `${rule.list} ${rule.text}` }),
     ...(rule?.source.origin === undefined ? {} : { origin: rule.source.origin }),
   };
@@ -247,14 +248,14 @@ function combine(
   if (line.dynamic === undefined && found.every((each) => each.outcome === "allow")) {
     const [granted] = found;
     if (granted) return granted;
-    if (readOnly) return { outcome: "allow", by: "fallback", reason: "it only reads" };
+    if (readOnly) return { outcome: "allow", by: "fallback", reason: ONLY_READS };
   }
-  if (line.dynamic !== undefined) return unjudged({ code: "unclear", detail: line.dynamic });
+  if (line.dynamic !== undefined) return unjudged(unclear(line.dynamic));
   return pick((each) => each.by === "fallback") ?? unjudged();
 }
 
 /** Returns what could be any command takes the strictest of what any command could get. */
-function hidden(reason: string, rules: ToolRules): Ruling | undefined {
+function hidden(reason: Text, rules: ToolRules): Ruling | undefined {
   const rule = rules.deny[0] ?? rules.ask[0];
   return rule ? unsure(rule, reason) : undefined;
 }
@@ -285,7 +286,7 @@ function unreadable(
   why: string,
   { rules, dangerous }: { readonly rules: ToolRules; readonly dangerous: readonly Rule[] },
 ): CommandReport {
-  const reason = `this line cannot be parsed: ${why}`;
+  const reason = message`this line cannot be parsed: ${why}`;
   // Such a line may have millions of pieces: they are made when a rule asks for them.
   let made: string[] | undefined;
   const pieces = () =>
@@ -297,7 +298,7 @@ function unreadable(
   );
   const covered = rules.allow.find((rule) => !rule.spec) ?? wholeRule(command, rules);
   const ruling: Ruling = named?.list === "deny" ? ruled("deny", named) : hidden(reason, rules) ??
-    (covered ? ruled("allow", covered) : { ...unjudged({ code: "unreadable", detail: why }), reason });
+    (covered ? ruled("allow", covered) : unjudged(reason));
   const risky = /\b(?:rm|mkfs\S*|dd|shutdown|reboot|shred|wipefs)\b/.exec(command)?.[0] ??
     (dangerous.length > 0 ? mentioned(command, dangerous) : undefined);
   const destructive = risky === undefined ? [] : [finding(command, ["unreadable", risky])];
@@ -324,17 +325,22 @@ interface CommandContext {
 function evaluateCommand(effects: Effects, rules: ToolRules, context: CommandContext): Ruling | undefined {
   const ruling = refusal(effects, rules, context) ?? allowance(effects, rules, context);
   if (ruling || effects.readOnly) return ruling;
-  const unclear = effects.dynamic ?? effects.risk ?? effects.guarded;
-  if (unclear !== undefined) return unjudged({ code: "unclear", detail: unclear });
+  const why = effects.dynamic ?? effects.risk ?? effects.guarded;
+  if (why !== undefined) return unjudged(unclear(why));
   const writes = redirectedWrites(effects).length > 0;
-  return unjudged(writes ? { code: "redirects", detail: "it writes to a file by redirection" } : undefined);
+  return unjudged(writes ? message`it writes to a file by redirection` : NO_RULE);
 }
 
-/** No rule applies; what of the call makes that so, if anything does. */
-function unjudged(finding?: Finding): Ruling {
-  const reason = finding?.detail ?? "no rule applies (default)";
-  return { outcome: "ask", by: "fallback", reason, ...(finding ? { finding } : {}) };
+/** No rule applies, for a reason that the call itself may give. */
+function unjudged(reason: Text = NO_RULE): Ruling {
+  return { outcome: "ask", by: "fallback", reason };
 }
+
+function unclear(why: string): Text {
+  return message`it cannot be judged before it runs: ${why}`;
+}
+
+const ONLY_READS = message`it only reads`;
 
 function redirectedWrites({ writes }: Effects): FileUse[] {
   return writes.filter((use) => use.redirect && !isDiscardDevice(use.path));
@@ -378,7 +384,7 @@ function refusal(effects: Effects, rules: ToolRules, context: CommandContext): R
   if (denied) {
     return denied.match === "yes"
       ? ruled("deny", denied.rule)
-      : unsure(denied.rule, "only the shell will know all of its words");
+      : unsure(denied.rule, message`only the shell will know all of its words`);
   }
   const deny = rules.deny[0];
   if (dynamic !== undefined && deny) return unsure(deny, dynamic);
@@ -387,7 +393,7 @@ function refusal(effects: Effects, rules: ToolRules, context: CommandContext): R
     const names = Object.values(forms);
     const what = protectedPath(names, pathContext) ??
       (makesEmpty ? undefined : protectedHolder(names, pathContext));
-    if (what) return { outcome: "ask", by: "protected", reason: PROTECTED_KINDS[what], kind: what };
+    if (what) return { outcome: "ask", by: "protected", reason: PROTECTED_KINDS[what] };
   }
   const asked = find("ask");
   if (asked) return ruled("ask", asked.rule);
@@ -513,8 +519,8 @@ function effectsText(effects: Effects): string {
     ...(reads.length > 0 ? [`reads ${paths(reads)}`] : []),
     ...(writes.length > 0 ? [`writes ${paths(writes)}`] : []),
     ...(network ? ["uses the network"] : []),
-    ...destructive.map(({ deed, paths }) =>
-      `may destroy: ${deedText(deed)} ${paths?.map(brief).join(", ") ?? ""}`.trim()
+    ...destructive.map(({ action, paths }) =>
+      `may destroy: ${textOf(describeAction(action, paths?.map(brief).join(", ")))}`.trim()
     ),
     ...[dynamic, guarded, risk].flatMap((reason) => reason === undefined ? [] : [reason]),
     ...(readOnly ? ["only reads"] : []),

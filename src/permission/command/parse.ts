@@ -33,7 +33,7 @@ export class Unparsable extends Error {
 export interface Script {
   readonly source: string;
   readonly tree: ParsedScript;
-  /** How often each variable is written, by whatever means. */
+  /** The number of times that each variable is written, by whatever means. */
   readonly writes: ReadonlyMap<string, number>;
   /** Functions may be taken back. */
   readonly forgets: boolean;
@@ -41,7 +41,7 @@ export interface Script {
   readonly moves: boolean;
   /** Word splitting is not the usual one. */
   readonly splitsOddly: boolean;
-  /** Why the script as a whole could run anything, if so. */
+  /** The reason why the script as a whole could run anything, if so. */
   readonly dynamic?: string | undefined;
 }
 

@@ -66,7 +66,7 @@ export interface Program extends Grammar {
   readonly queries?: string;
   /** Options of a wrapper whose value is a file it writes; `operand` when the first operand is one. */
   readonly writes?: string;
-  /** Why a rule for the command of a wrapper does not cover the wrapper. */
+  /** The reason why a rule for the command of a wrapper does not cover the wrapper. */
   readonly guarded?: string;
   /** Without a command a wrapper only `prints`, or it runs a `shell`. */
   readonly bare?: string;
@@ -112,7 +112,7 @@ export interface Grammar {
 
 export type Grammars = Readonly<Record<string, Grammar>>;
 
-/** What a program's own grammar says. */
+/** The effects that a grammar finds in the words of a program. */
 export type Found =
   & Partial<
     Pick<Effects, "reads" | "writes" | "network" | "readOnly" | "dynamic" | "unseen" | "code" | "wrapper">

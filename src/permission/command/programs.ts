@@ -1,4 +1,4 @@
-import type { DeedCode } from "../../core/mod.ts";
+import type { ActionCode } from "./reasons.ts";
 import { baseName } from "../../path/lexical.ts";
 import { readSmallText } from "../../path/probe.ts";
 import { isKnown } from "../../rule/mod.ts";
@@ -41,14 +41,14 @@ function toProgram([names, ...fields]: (typeof ROWS)[number]): Program {
 
 type Fields = Partial<Program> & {
   readonly grammar?: string;
-  readonly deed?: string;
+  readonly action?: string;
   readonly when?: RegExp;
   readonly unless?: RegExp;
 };
 
 /** The grammar that a row names, or the one that its fields describe. */
 function grammarOf(
-  { names, grammar, interprets, code, input, deed, when, unless }: Fields,
+  { names, grammar, interprets, code, input, action, when, unless }: Fields,
 ): Partial<Program> {
   if (grammar !== undefined) {
     const named = GRAMMARS[grammar];
@@ -58,16 +58,16 @@ function grammarOf(
   if (code && interprets !== undefined) {
     return interpreter({ code, input, shown: interprets === "shown" });
   }
-  return deed === undefined ? {} : { destroys: destructionBy(deed, when, unless) };
+  return action === undefined ? {} : { destroys: destructionBy(action, when, unless) };
 }
 
-/** What a program destroys with a word that matches `when`, and none that matches `unless`. */
-function destructionBy(deed: string, when: RegExp | undefined, unless: RegExp | undefined) {
-  const [code = "", ...details] = deed.split(" ");
+/** The destruction by a program with a word that matches `when`, and none that matches `unless`. */
+function destructionBy(action: string, when: RegExp | undefined, unless: RegExp | undefined) {
+  const [code = "", ...details] = action.split(" ");
   return ({ name, args }: Call): Destruction[] => {
     const happens = (!when || args.some((arg) => when.test(arg))) && !args.some((arg) => unless?.test(arg));
     const what = details.includes("first") ? `${name} ${args[0]}` : name;
-    return happens ? [{ deed: [code as DeedCode, ...(details.length > 0 ? [what] : [])] }] : [];
+    return happens ? [{ action: [code as ActionCode, ...(details.length > 0 ? [what] : [])] }] : [];
   };
 }
 

@@ -1,4 +1,4 @@
-import type { Deed } from "../../core/mod.ts";
+import type { DestructiveAction } from "./reasons.ts";
 import { ANY } from "../../rule/mod.ts";
 /**
  * The results that the three passes over a command line hand on: parse → expand → effects; see
@@ -33,7 +33,7 @@ export interface FileUse {
   readonly moved?: true;
   /** Opened by the shell for a redirection, so the command itself does not say so. */
   readonly redirect?: true;
-  /** What is there is kept. */
+  /** The content that is there is kept. */
   readonly append?: true;
 }
 
@@ -100,8 +100,7 @@ export type Nested =
 
 /** Paths that a program's table says would be destroyed, not yet judged by their location. */
 export interface Destruction {
-  /** Says what happens; continued by a path when there are `paths`. */
-  readonly deed: Deed;
+  readonly action: DestructiveAction;
   /** Requires approval only for some locations; absent: always. */
   readonly paths?: readonly string[];
   /** Which hits count: only root, home and workspace (`vital`), or all but the workspace's root. */

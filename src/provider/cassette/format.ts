@@ -1,27 +1,24 @@
 import { type Chunk, errorMessage, type Message, ReasonixError, type ToolSchema } from "../../core/mod.ts";
-import { mapTexts } from "../../util/json.ts";
+import { defined, isRecord, mapTexts, parseJson } from "../../util/json.ts";
 
 /** Version of the cassette format; docs/cassette.md describes it. */
 export const CASSETTE_VERSION = 1;
 
-/** The parts that a replay does not compare. */
-export type Looseness = "system" | "tools" | "messages";
-
-/** A text that varies between runs and is compared by its replacement. */
-export interface IgnoreRule {
+interface IgnoreRule {
   /** Regular expression, applied with the flags g, m and u. */
   readonly match: string;
   readonly replace?: string;
 }
 
-/** First line of a cassette. */
 export interface CassetteHeader {
   readonly cassette: typeof CASSETTE_VERSION;
   readonly provider?: string;
   readonly model?: string;
   /** Names of values that are `{{name}}` in the texts. */
   readonly values?: readonly string[];
-  readonly loose?: readonly Looseness[];
+  /** The parts that a replay does not compare. */
+  readonly loose?: readonly ("system" | "tools" | "messages")[];
+  /** Texts that vary between runs and are compared by their replacements. */
   readonly ignore?: readonly IgnoreRule[];
 }
 
@@ -78,36 +75,24 @@ export async function readCassette(file: string): Promise<Cassette> {
       cause: error,
     });
   }
-  const lines = text.split("\n");
-  const parsed = lines.flatMap((line, at) =>
-    line.trim() === "" ? [] : [{ value: parseLine(line), at: at + 1 }]
+  const parsed = text.split("\n").flatMap((line, at) =>
+    line.trim() === "" ? [] : [{ value: parseJson(line), at: at + 1 }]
   );
   const header = parsed.shift()?.value;
   if (!isHeader(header)) throw broken(file, 1, `the first line must be {"cassette":${CASSETTE_VERSION}, …}`);
   const exchanges = parsed.map(({ value, at }) => {
-    if (!isExchange(value)) {
-      throw broken(file, at, "an exchange must be a JSON object with a list named reply");
-    }
-    return value;
+    if (isExchange(value)) return value;
+    throw broken(file, at, "an exchange must be a JSON object with a list named reply");
   });
   return { file, header, exchanges };
 }
 
-function parseLine(line: string): unknown {
-  try {
-    return JSON.parse(line);
-  } catch {
-    return undefined;
-  }
-}
-
 function isHeader(value: unknown): value is CassetteHeader {
-  return typeof value === "object" && value !== null && "cassette" in value &&
-    value.cassette === CASSETTE_VERSION;
+  return isRecord(value) && value.cassette === CASSETTE_VERSION;
 }
 
 function isExchange(value: unknown): value is Exchange {
-  return typeof value === "object" && value !== null && "reply" in value && Array.isArray(value.reply);
+  return isRecord(value) && Array.isArray(value.reply);
 }
 
 function broken(file: string, line: number, what: string): ReasonixError {
@@ -141,48 +126,41 @@ export class Template {
     return out;
   }
 
-  show(text: string): string {
+  show(text: string, write = (value: string) => value): string {
     let out = text;
-    for (const [name, value] of this.#values) out = out.replaceAll(`{{${name}}}`, () => value);
+    for (const [name, value] of this.#values) out = out.replaceAll(`{{${name}}}`, () => write(value));
     return out;
   }
 
   hideChunk(chunk: Chunk): RecordedChunk {
-    if ("text" in chunk) return { ...chunk, text: this.hide(chunk.text) };
-    if (chunk.type === "part") return withTexts(chunk, (text) => this.hide(text));
-    if (chunk.type !== "tool_call") return chunk;
-    return { ...chunk, call: { ...chunk.call, arguments: this.hide(chunk.call.arguments) } };
+    return withTexts(chunk, (text) => this.hide(text));
   }
 
   /** The chunk as it would have come in this run. */
-  showChunk(recorded: RecordedChunk): Chunk {
-    const { delay: _delay, ...chunk } = recorded;
-    if ("text" in chunk) return { ...chunk, text: this.show(chunk.text) };
-    if (chunk.type === "part") return withTexts(chunk, (text) => this.show(text));
-    if (chunk.type !== "tool_call") return chunk;
-    let args = chunk.call.arguments;
-    for (const [name, value] of this.#values) args = args.replaceAll(`{{${name}}}`, () => escapeJson(value));
-    return { ...chunk, call: { ...chunk.call, arguments: args } };
+  showChunk({ delay: _, ...chunk }: RecordedChunk): Chunk {
+    return withTexts(chunk, (text) => this.show(text), (text) => this.show(text, escapeJson));
   }
 
   message(message: Message): RecordedMessage {
+    const { role } = message;
     const content = this.hide(message.content);
-    if (message.role === "assistant") {
-      const calls = message.calls?.map((call) => ({ name: call.name, arguments: this.hide(call.arguments) }));
-      return { role: message.role, content, ...(calls?.length ? { calls } : {}) };
+    if (role !== "assistant") {
+      const images = message.images?.length || undefined;
+      return defined({ role, name: role === "tool" ? message.name : undefined, content, images });
     }
-    const images = message.images?.length ? { images: message.images.length } : {};
-    return message.role === "tool"
-      ? { role: message.role, name: message.name, content, ...images }
-      : { role: message.role, content, ...images };
+    const calls = message.calls?.map((call) => ({ name: call.name, arguments: this.hide(call.arguments) }));
+    return { role, content, ...(calls?.length ? { calls } : {}) };
   }
 }
 
-type PartChunk = Extract<Chunk, { readonly type: "part" }>;
-
-/** A part with every text in its data changed: parts hold the texts of the reply. */
-function withTexts({ type, part }: PartChunk, change: (text: string) => string): PartChunk {
-  return { type, part: { ...part, data: mapTexts(part.data, change) } };
+/** A chunk with its texts changed, those in the data of a part included; arguments are JSON. */
+function withTexts(chunk: Chunk, change: (text: string) => string, changeJson = change): Chunk {
+  if ("text" in chunk) return { ...chunk, text: change(chunk.text) };
+  if (chunk.type === "part") {
+    return { ...chunk, part: { ...chunk.part, data: mapTexts(chunk.part.data, change) } };
+  }
+  if (chunk.type !== "tool_call") return chunk;
+  return { ...chunk, call: { ...chunk.call, arguments: changeJson(chunk.call.arguments) } };
 }
 
 function escapeJson(value: string): string {
@@ -201,7 +179,7 @@ const ALWAYS_IGNORED: readonly (readonly [RegExp, string])[] = [
 ];
 
 /** Makes the function that reduces a text to what two runs of the same work have in common. */
-export function normaliser(rules: readonly IgnoreRule[] = []): (text: string) => string {
+export function normalizer(rules: readonly IgnoreRule[] = []): (text: string) => string {
   const own = rules.map((rule) => [new RegExp(rule.match, "gmu"), rule.replace ?? ""] as const);
   return (text) => {
     let out = text;

@@ -1,12 +1,10 @@
 import { type Chunk, errorMessage, type Message, type Prefix, ReasonixError } from "../../core/mod.ts";
-import type { Clock } from "../kind.ts";
 import { type ModelRequest, type Provider, wrapProvider } from "../provider.ts";
+import { ConversationStates } from "../wire/request_buffer.ts";
 import {
   CASSETTE_VERSION,
   type CassetteHeader,
   type Exchange,
-  type IgnoreRule,
-  type Looseness,
   type RecordedChunk,
   type RecordedRequest,
   Template,
@@ -17,17 +15,10 @@ export interface RecordOptions {
   /** Cassette to write; an existing file is replaced. */
   readonly file: string;
   readonly values?: Readonly<Record<string, string>>;
-  readonly loose?: readonly Looseness[];
-  readonly ignore?: readonly IgnoreRule[];
-  /** Keeps the time between chunks when given. */
-  readonly clock?: Clock;
-  readonly delays?: boolean;
 }
 
 interface Progress {
   readonly conversation: number;
-  count: number;
-  last: Message | undefined;
   prefix: Prefix | undefined;
 }
 
@@ -42,7 +33,7 @@ export async function recordProvider(provider: Provider, options: RecordOptions)
 class Recorder {
   readonly #options: RecordOptions;
   readonly #template: Template;
-  readonly #progress = new WeakMap<readonly Message[], Progress>();
+  readonly #progress = new ConversationStates<Progress>();
   #conversations = 0;
 
   constructor(options: RecordOptions) {
@@ -51,14 +42,12 @@ class Recorder {
   }
 
   async start(provider: Provider): Promise<void> {
-    const { file, values = {}, loose, ignore } = this.#options;
+    const { file, values = {} } = this.#options;
     const header: CassetteHeader = {
       cassette: CASSETTE_VERSION,
       provider: provider.name,
       model: provider.model.id,
       values: Object.keys(values),
-      ...(loose ? { loose } : {}),
-      ...(ignore ? { ignore } : {}),
     };
     try {
       await Deno.writeTextFile(file, `${JSON.stringify(header)}\n`);
@@ -80,13 +69,10 @@ class Recorder {
       return this.#write({ conversation, request: recorded, reply, ...(ended ? {} : { hang: true }) });
     };
     try {
-      let before = this.#now();
       for await (const chunk of provider.stream(request, signal)) {
-        const now = this.#now();
         const stopped = chunk.type === "error" && chunk.error.kind === "aborted";
         ended = !stopped && (chunk.type === "error" || chunk.type === "done");
-        if (!stopped) reply.push(delayed(this.#template.hideChunk(chunk), now - before));
-        before = now;
+        if (!stopped) reply.push(this.#template.hideChunk(chunk));
         const problem = ended || stopped ? await write() : undefined;
         yield problem ?? chunk;
       }
@@ -95,30 +81,19 @@ class Recorder {
     }
   }
 
-  #now(): number {
-    return this.#options.delays ? this.#options.clock?.now() ?? Date.now() : 0;
-  }
-
   /** The part of the request that its conversation did not have before. */
   #request({ messages, prefix }: ModelRequest): { conversation: number; recorded: RecordedRequest } {
-    let progress = this.#progress.get(messages);
-    if (progress === undefined) {
-      progress = { conversation: this.#conversations++, count: 0, last: undefined, prefix: undefined };
-      this.#progress.set(messages, progress);
-    }
-    const continues = progress.count <= messages.length && messages[progress.count - 1] === progress.last;
-    const from = continues ? progress.count : 0;
+    const known = this.#progress.get(messages);
+    const begin = () => known ?? { conversation: this.#conversations++, prefix: undefined };
+    const { state, added } = this.#progress.read(messages, begin);
+    const isNewPrefix = state.prefix !== prefix;
+    state.prefix = prefix;
     const recorded: RecordedRequest = {
-      from,
-      ...(progress.prefix === prefix
-        ? {}
-        : { system: this.#template.hide(prefix.system), tools: toolPrints(prefix.tools) }),
-      messages: messages.slice(from).map((message) => this.#template.message(message)),
+      from: messages.length - added.length,
+      ...(isNewPrefix ? { system: this.#template.hide(prefix.system), tools: toolPrints(prefix.tools) } : {}),
+      messages: added.map((message: Message) => this.#template.message(message)),
     };
-    progress.count = messages.length;
-    progress.last = messages.at(-1);
-    progress.prefix = prefix;
-    return { conversation: progress.conversation, recorded };
+    return { conversation: state.conversation, recorded };
   }
 
   async #write(exchange: Exchange): Promise<Chunk | undefined> {
@@ -130,8 +105,4 @@ class Recorder {
       return { type: "error", error: { kind: "protocol", message } };
     }
   }
-}
-
-function delayed(chunk: RecordedChunk, ms: number): RecordedChunk {
-  return ms >= 1 ? { ...chunk, delay: Math.round(ms) } : chunk;
 }

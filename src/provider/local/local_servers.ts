@@ -7,7 +7,7 @@ import {
 } from "../../config/mod.ts";
 import { connect } from "../wire/endpoint.ts";
 import { boundedText } from "../wire/bounded_text.ts";
-import { isRecord, parseJson } from "../../util/json.ts";
+import { defined, isRecord, parseJson } from "../../util/json.ts";
 import { type Fetch, programFetch } from "../../util/network/fetch.ts";
 
 export interface LocalServer extends LocalVendor {
@@ -15,12 +15,11 @@ export interface LocalServer extends LocalVendor {
   readonly models: readonly ServedModel[];
 }
 
-/** Limit of looking for servers on this machine. */
 const LIMIT_MS = 300;
 const LONGEST_LOCAL_PAGE = 2 * 1024 * 1024;
 /** Lists of vendors with many models have a few megabytes. */
 const LONGEST_PAGE = 16 * 1024 * 1024;
-/** Models that are asked for one by one where the list does not describe them. */
+/** Models that are requested one by one where the list does not describe them. */
 const MOST_SHOWN = 12;
 
 /**
@@ -39,13 +38,13 @@ export async function findLocalServers(
 /** The `[[providers]]` entry for a server that was found, with its first model; undefined without one. */
 export function proposedEntry({ name, baseUrl, models }: LocalServer): ProviderTable | undefined {
   const [model] = models;
-  return model && {
+  return model && defined({
     name,
     base_url: baseUrl,
     model: model.id,
-    ...(model.window === undefined ? {} : { context_window: model.window }),
-    ...(model.vision ? { vision: true } : {}),
-  };
+    context_window: model.window,
+    vision: model.vision || undefined,
+  });
 }
 
 async function look(server: LocalVendor, signal: AbortSignal): Promise<LocalServer | undefined> {
@@ -64,22 +63,16 @@ async function look(server: LocalVendor, signal: AbortSignal): Promise<LocalServ
   const models = readModelList(listed.body);
   // One that wants a key is there all the same.
   if (models === undefined) return listed.status === 401 ? { ...server, baseUrl, models: [] } : undefined;
-  const full = await Promise.all(models.map(async ({ id, ...facts }, index) => ({
-    id,
-    ...withoutGaps(facts),
-    ...withoutGaps(await described(id, index)),
-  })));
+  // A page without a fact does not take it back from another page.
+  const full = await Promise.all(
+    models.map(async (model, at) => ({ ...defined(model), ...defined(await described(model.id, at)) })),
+  );
   return { ...server, baseUrl, models: full.filter(({ chat }) => chat !== false) };
 }
 
 type ModelDetails = Omit<ServedModel, "id">;
 
-/** A page without a fact does not take it back from another page. */
-function withoutGaps(facts: ModelDetails): ModelDetails {
-  return Object.fromEntries(Object.entries(facts).filter(([, value]) => value !== undefined));
-}
-
-/** Returns more facts of a model of the list than the list has. */
+/** Returns more facts of a model than the list has. */
 type Describe = (model: string, index: number) => ModelDetails | Promise<ModelDetails>;
 
 /** Pages of single servers, in addition to the list that all have. */
@@ -98,17 +91,13 @@ const DESCRIBERS: Readonly<Record<string, (ask: Ask) => Promise<Describe>>> = {
   },
   async lmstudio(ask) {
     const rows = readModelList((await ask("/api/v0/models")).body) ?? [];
-    return (model) => {
-      const { id: _, ...facts } = rows.find(({ id }) => id === model) ?? { id: model };
-      return facts;
-    };
+    return (model) => rows.find(({ id }) => id === model) ?? {};
   },
 };
 
 interface Page {
   /** 0: no answer in time. */
   readonly status: number;
-  /** Parsed JSON of a success; undefined for anything else. */
   readonly body: unknown;
 }
 
@@ -126,15 +115,10 @@ async function askPage(
   },
 ): Promise<Page> {
   try {
-    const response = await fetch(url, {
-      headers: {
-        ...headers,
-        accept: "application/json",
-        ...(body === undefined ? {} : { "content-type": "application/json" }),
-      },
-      signal,
-      ...(body === undefined ? {} : { method: "POST", body: JSON.stringify(body) }),
-    });
+    const post = body === undefined ? {} : { method: "POST", body: JSON.stringify(body) };
+    const type = body === undefined ? {} : { "content-type": "application/json" };
+    const all = { ...headers, accept: "application/json", ...type };
+    const response = await fetch(url, { headers: all, signal, ...post });
     const text = await boundedText(response, longest);
     return { status: response.status, body: response.ok && text !== undefined ? parseJson(text) : undefined };
   } catch {
@@ -181,10 +165,7 @@ export async function discoverWindow(options: WindowOptions): Promise<WindowFoun
   try {
     const base = new URL(entry.base_url);
     const { fetch, apiKey } = await connect(entry, options);
-    const headers = {
-      ...entry.headers,
-      ...(apiKey !== undefined ? { authorization: `Bearer ${apiKey}` } : {}),
-    };
+    const headers = { ...entry.headers, ...(apiKey ? { authorization: `Bearer ${apiKey}` } : {}) };
     const ask = async (url: string, body?: unknown) => {
       const limit = AbortSignal.any([AbortSignal.timeout(timeoutMs), ...(signal ? [signal] : [])]);
       return (await askPage(fetch, url, { signal: limit, body, headers, longest: LONGEST_PAGE })).body;
@@ -207,11 +188,9 @@ export async function discoverWindow(options: WindowOptions): Promise<WindowFoun
 /** This machine, or a private network. */
 function isNear(url: string): boolean {
   const host = URL.parse(url)?.hostname ?? "";
-  if (host === "") return false;
-  if (host === "[::1]" || !/[.:]/.test(host) || /\.(?:local|lan|internal|home\.arpa)$/.test(host)) {
-    return true;
-  }
-  return /^(?:127|10)\.|^192\.168\.|^172\.(?:1[6-9]|2\d|3[01])\.|^\[f[cd]/.test(host);
+  return host !== "" &&
+    (!/[.:]/.test(host) || /\.(?:local|lan|internal|home\.arpa)$/.test(host) ||
+      /^(?:127|10)\.|^192\.168\.|^172\.(?:1[6-9]|2\d|3[01])\.|^\[(?:f[cd]|::1\]$)/.test(host));
 }
 
 type Json = Readonly<Record<string, unknown>>;
@@ -226,7 +205,6 @@ const LIST_FIELDS = [
   "max_input_tokens",
 ];
 
-/** A model as a server describes it. */
 export interface ServedModel {
   readonly id: string;
   /** Tokens. */
@@ -245,14 +223,14 @@ export function readModelList(body: unknown): readonly ServedModel[] | undefined
     const id = [row.id, row.name, row.model].find((each) => typeof each === "string" && each !== "");
     if (typeof id !== "string") return [];
     const { type } = row;
-    const abilities = words(row.capabilities);
-    return [{
+    const abilities = listIn(row.capabilities);
+    return [defined({
       id,
       window: windowOf(row),
-      ...(type === "vlm" ? { vision: true } : type === "llm" ? { vision: false } : {}),
-      ...(type === "embeddings" || type === "embedding" ? { chat: false } : {}),
-      ...(abilities ? { tools: abilities.includes("tool_use") || abilities.includes("tools") } : {}),
-    }];
+      vision: type === "vlm" ? true : type === "llm" ? false : undefined,
+      chat: type === "embeddings" || type === "embedding" ? false : undefined,
+      tools: abilities && (abilities.includes("tool_use") || abilities.includes("tools")),
+    })];
   });
 }
 
@@ -272,38 +250,33 @@ export function readProps(body: unknown): ModelDetails {
   const { supports_tools: tools } = record(props.chat_template_caps);
   return {
     window: positive(record(props.default_generation_settings).n_ctx) ?? positive(props.n_ctx),
-    ...(typeof vision === "boolean" ? { vision } : {}),
-    ...(typeof tools === "boolean" ? { tools } : {}),
+    vision: typeof vision === "boolean" ? vision : undefined,
+    tools: typeof tools === "boolean" ? tools : undefined,
   };
 }
 
 /** Ollama's `/api/ps`: the window that a model was loaded with; undefined when it is not loaded. */
-export function readLoadedWindow(body: unknown, model: string): number | undefined {
-  const running = record(body).models;
-  if (!Array.isArray(running)) return undefined;
+function readLoadedWindow(body: unknown, model: string): number | undefined {
+  const running = listIn(record(body).models) ?? [];
   const mine = running.map(record).find((row) => [row.name, row.model].includes(model));
   return positive(mine?.context_length);
 }
 
 /** Ollama's `/api/show`: the window that is set for a model or that it was made for, and what it can do. */
-export function readShown(body: unknown): ModelDetails {
+function readShown(body: unknown): ModelDetails {
   const shown = record(body);
   const set = /^num_ctx\s+(\d+)/m.exec(typeof shown.parameters === "string" ? shown.parameters : "");
   const length = Object.entries(record(shown.model_info)).find(([key]) => key.endsWith(".context_length"));
-  const abilities = words(shown.capabilities);
+  const abilities = listIn(shown.capabilities);
   return {
     window: set ? positive(Number(set[1])) : positive(length?.[1]),
-    ...(abilities
-      ? {
-        vision: abilities.includes("vision"),
-        tools: abilities.includes("tools"),
-        chat: abilities.includes("completion") || abilities.length === 0,
-      }
-      : {}),
+    vision: abilities?.includes("vision"),
+    tools: abilities?.includes("tools"),
+    chat: abilities && (abilities.includes("completion") || abilities.length === 0),
   };
 }
 
-function words(value: unknown): readonly unknown[] | undefined {
+function listIn(value: unknown): readonly unknown[] | undefined {
   return Array.isArray(value) ? value : undefined;
 }
 

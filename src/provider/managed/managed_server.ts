@@ -2,7 +2,8 @@ import { errorMessage, type LocalizedMessage, message, type ProviderErrorKind } 
 import { baseName } from "../../path/lexical.ts";
 import { providerError, ProviderFailure } from "../errors.ts";
 import { sleep } from "../kind.ts";
-import { endGroup, endOrphan, holdPipe, makePipe, startSupervisor } from "./server_process.ts";
+import { readProps } from "../local/local_servers.ts";
+import { endGroup, endOrphan, makePipe, openPipe, startSupervisor } from "./server_process.ts";
 import {
   boundLog,
   exitCode,
@@ -16,7 +17,7 @@ import {
   type ServerLease,
 } from "./server_files.ts";
 import type { ServerPlan } from "./server_plan.ts";
-import { isRecord, parseJson } from "../../util/json.ts";
+import { defined, parseJson } from "../../util/json.ts";
 import { boundedText } from "../wire/bounded_text.ts";
 import { FileLock } from "../../util/lock.ts";
 import type { Fetch } from "../../util/network/fetch.ts";
@@ -68,8 +69,8 @@ export class ManagedServer {
   }
 
   /**
-   * Joins the server, or starts it, and waits until it takes requests. Rejects with a ProviderFailure. It
-   * continues when no request waits any more: the next one will need it.
+   * Attaches to the server, or starts it, and waits until it takes requests. Rejects with a ProviderFailure.
+   * It continues when no request waits any more: the next one will need it.
    */
   async ready(fetch: Fetch): Promise<ReadyServer> {
     boundLog(this.#plan.log);
@@ -85,47 +86,48 @@ export class ManagedServer {
     if (isRunning(lease) && await askHealth(server) !== "silent") return undefined;
     // The connection breaks a moment before the process is gone.
     for (let wait = FIRST_POLL_MS; wait < LONGEST_POLL_MS && isRunning(lease); wait *= 2) await sleep(wait);
-    return isRunning(lease) ? undefined : endedFailure(this.#plan, lease, exitCode(lease));
+    return isRunning(lease) ? undefined : endedFailure(this.#plan, lease);
   }
 
   async #start(fetch: Fetch): Promise<ReadyServer> {
-    const plan = this.#plan;
     const lost = new Set<number>();
     this.#release();
-    for (;;) {
-      const held = this.#held = await this.#join(lost);
-      const address = { origin: originOf(plan.host, held.lease.port), key: held.key, fetch };
-      try {
-        const outcome = await this.#load(held, address);
-        if (outcome === "port taken" && lost.size < MOST_LOST_PORTS) {
-          lost.add(held.lease.port);
-          await this.#end(held);
-          continue;
+    try {
+      for (;;) {
+        const held = this.#held = await this.#attach(lost);
+        const address = { origin: originOf(this.#plan.host, held.lease.port), key: held.key, fetch };
+        if (await this.#load(held, address) === "ready" || lost.size === MOST_LOST_PORTS) {
+          const window = await askWindow(address);
+          return this.#ready = defined({ ...address, lease: held.lease, window });
         }
-        const window = await askWindow(address);
-        return this.#ready = { ...address, lease: held.lease, ...(window === undefined ? {} : { window }) };
-      } catch (error) {
-        this.#release();
-        throw error;
+        lost.add(held.lease.port);
+        await this.#end(held);
       }
+    } catch (error) {
+      this.#release();
+      throw error;
     }
   }
 
   async #load({ lease }: Held, address: ServerAddress): Promise<"ready" | "port taken"> {
-    const { startupMs } = this.#plan;
+    const plan = this.#plan;
+    const { startupMs } = plan;
     const began = performance.now();
     for (let wait = FIRST_POLL_MS;; wait = Math.min(wait * 1.5, LONGEST_POLL_MS)) {
       if (!isRunning(lease)) {
         if (saysPortTaken(lease.log, lease.logStart)) return "port taken";
-        throw endedFailure(this.#plan, lease, exitCode(lease));
+        throw endedFailure(this.#plan, lease);
       }
       const isOurs = await askHealth(address) === "ready" ? await knowsKey(address) : undefined;
       if (isOurs !== undefined) return isOurs ? "ready" : "port taken";
       if (startupMs > 0 && performance.now() - began > startupMs) {
         const limit = `startup_timeout_seconds = ${startupMs / 1000}`;
-        const { binary, modelName } = this.#plan;
-        const how = message`${binary} did not load ${modelName} within ${limit}`;
-        throw failed("timeout", this.#plan, how, lease);
+        throw failed(
+          "timeout",
+          plan,
+          message`${plan.binary} did not load ${plan.modelName} within ${limit}`,
+          lease,
+        );
       }
       boundLog(lease.log);
       await sleep(wait);
@@ -133,13 +135,13 @@ export class ManagedServer {
   }
 
   /** Attaches to the running server, or starts one. */
-  async #join(lost: ReadonlySet<number>): Promise<Held> {
+  async #attach(lost: ReadonlySet<number>): Promise<Held> {
     const { files } = this.#plan;
     await files.prepare();
     using _lock = await FileLock.acquire(files.lock);
     const found = files.lease();
     if (found && isSameRunning(found) && !lost.has(found.port)) {
-      const pipe = holdPipe(found.pipe);
+      const pipe = openPipe(found.pipe);
       const key = files.readKey();
       if (pipe && key !== "") {
         learnSecret(key);
@@ -150,13 +152,13 @@ export class ManagedServer {
       pipe?.close();
       await gone(found);
     }
-    if (found) endOrphan(found.keeper.pid, files.key);
+    if (found) endOrphan(found.supervisor.pid, files.key);
     await files.clear();
     return await this.#startNew(lost);
   }
 
   async #startNew(lost: ReadonlySet<number>): Promise<Held> {
-    const { files, host, binary, args, log, provider, model } = this.#plan;
+    const { files, binary, args, log, provider, model } = this.#plan;
     const port = freePort(this.#plan, lost);
     const key = await files.writeKey();
     learnSecret(key);
@@ -164,27 +166,37 @@ export class ManagedServer {
     let pipe: Deno.FsFile | undefined;
     try {
       await makePipe(path);
-      pipe = holdPipe(path);
+      pipe = openPipe(path);
       if (!pipe) throw new Error(`${path} is no pipe`);
       boundLog(log);
       const logStart = logSize(log);
       const command = [binary, ...args, "--port", String(port), "--api-key-file", files.key];
       const pid = startSupervisor({ command, pipe: path, log });
-      const keeper = { pid, start: processStart(pid) ?? "" };
+      const supervisor = { pid, start: processStart(pid) ?? "" };
       const since = new Date().toISOString();
-      const lease = { keeper, port, pipe: path, log, logStart, since, provider, model, users: [ownName()] };
+      const lease = {
+        supervisor,
+        port,
+        pipe: path,
+        log,
+        logStart,
+        since,
+        provider,
+        model,
+        users: [ownName()],
+      };
       await files.write(lease);
       return { lease, pipe, key };
     } catch (error) {
       pipe?.close();
-      throw notStartedFailure(this.#plan, `${host}:${port}`, error);
+      throw notStartedFailure(this.#plan, port, error);
     }
   }
 
   /** Ends a server that cannot be used, and waits until it is gone. */
   async #end(held: Held): Promise<void> {
     this.#release();
-    endGroup(held.lease.keeper.pid);
+    endGroup(held.lease.supervisor.pid);
     await gone(held.lease);
   }
 
@@ -222,7 +234,7 @@ function isFree(plan: ServerPlan, port: number): boolean {
     return true;
   } catch (error) {
     if (error instanceof Deno.errors.AddrInUse || error instanceof Deno.errors.PermissionDenied) return false;
-    throw notStartedFailure(plan, `${plan.host}:${port}`, error);
+    throw notStartedFailure(plan, port, error);
   }
 }
 
@@ -275,10 +287,7 @@ function isRefusal(status: number): boolean {
 
 /** Tokens that one conversation can have there; undefined when it does not say. */
 export async function askWindow(address: ServerAddress): Promise<number | undefined> {
-  const props = parseJson((await get(address, "/props"))?.text ?? "");
-  const settings = isRecord(props) ? props.default_generation_settings : undefined;
-  const window = isRecord(settings) ? settings.n_ctx : undefined;
-  return typeof window === "number" && Number.isInteger(window) && window > 0 ? window : undefined;
+  return readProps(parseJson((await get(address, "/props"))?.text ?? "")).window;
 }
 
 async function get(
@@ -296,12 +305,9 @@ async function get(
   }
 }
 
-function endedFailure(
-  plan: ServerPlan,
-  lease: ServerLease,
-  code: number | undefined,
-): ProviderFailure {
+function endedFailure(plan: ServerPlan, lease: ServerLease): ProviderFailure {
   const { binary } = plan;
+  const code = exitCode(lease);
   const how = code === undefined
     ? message`${binary} was killed`
     : code === 137
@@ -312,12 +318,10 @@ function endedFailure(
   return failed("server", plan, how, lease);
 }
 
-function notStartedFailure(plan: ServerPlan, address: string, error: unknown): ProviderFailure {
-  return failed(
-    "connection",
-    plan,
-    message`${plan.binary} could not be started for ${address}: ${errorMessage(error)}`,
-  );
+function notStartedFailure(plan: ServerPlan, port: number, error: unknown): ProviderFailure {
+  const reason = errorMessage(error);
+  const how = message`${plan.binary} could not be started for ${`${plan.host}:${port}`}: ${reason}`;
+  return failed("connection", plan, how);
 }
 
 function failed(
@@ -326,9 +330,8 @@ function failed(
   how: LocalizedMessage,
   lease?: ServerLease,
 ): ProviderFailure {
-  const lines = lease === undefined ? "" : lastLines(lease.log, lease.logStart);
-  const log = lease === undefined ? "" : lease.log;
+  const lines = lease ? lastLines(lease.log, lease.logStart) : "";
   const what = message`Provider "${provider}": ${lines === "" ? how : message`${how}: ${lines}`}`;
-  const text = log === "" ? what : message`${what}; its log is ${log}`;
+  const text = lease?.log ? message`${what}; its log is ${lease.log}` : what;
   return new ProviderFailure(providerError(kind, text), false);
 }

@@ -13,10 +13,9 @@ export interface ProcessName {
   readonly start: string;
 }
 
-/** The facts of a server that its users share. */
 export interface ServerLease {
   /** The supervisor process, whose process group the server is in. */
-  readonly keeper: ProcessName;
+  readonly supervisor: ProcessName;
   readonly port: number;
   readonly pipe: string;
   readonly log: string;
@@ -81,7 +80,6 @@ export class ServerFiles {
     await writeFileAtomic(this.#lease, text, { setMode: 0o600 });
   }
 
-  /** Writes a new key, one that no argument list shows. */
   async writeKey(): Promise<string> {
     const bytes = crypto.getRandomValues(new Uint8Array(24));
     const key = `rx-${bytes.toHex()}`;
@@ -94,7 +92,6 @@ export class ServerFiles {
     return readOwnText(this.key)?.trim() ?? "";
   }
 
-  /** Removes the pipes of earlier servers. */
   async clear(): Promise<void> {
     for (const { name } of sortedEntries(this.directory)) {
       if (name.startsWith("pipe-")) await Deno.remove(join(this.directory, name)).catch(() => {});
@@ -103,13 +100,13 @@ export class ServerFiles {
 }
 
 /** Reports whether the server of a lease that this process holds runs; it may be loading still. */
-export function isRunning({ keeper, pipe }: ServerLease): boolean {
-  return !exists(`${pipe}.exit`) && groupRuns(keeper.pid);
+export function isRunning({ supervisor, pipe }: ServerLease): boolean {
+  return !exists(`${pipe}.exit`) && groupRuns(supervisor.pid);
 }
 
 /** The same for a lease from a file, whose process number may belong to another program now. */
 export function isSameRunning(lease: ServerLease): boolean {
-  return isRunning(lease) && processStart(lease.keeper.pid) === lease.keeper.start;
+  return isRunning(lease) && processStart(lease.supervisor.pid) === lease.supervisor.start;
 }
 
 /** Exit code of a server that has ended on its own. */
@@ -141,8 +138,8 @@ function readOwnText(path: string): string | undefined {
 
 function isLease(value: unknown): value is ServerLease {
   if (!isRecord(value)) return false;
-  const { keeper, port, pipe, log, logStart, since, provider, model, users } = value;
-  return isName(keeper) && [port, logStart].every(Number.isInteger) &&
+  const { supervisor, port, pipe, log, logStart, since, provider, model, users } = value;
+  return isName(supervisor) && [port, logStart].every(Number.isInteger) &&
     [pipe, log, since, provider, model].every((text) => typeof text === "string") &&
     Array.isArray(users) && users.every(isName);
 }
@@ -154,7 +151,7 @@ function isName(value: unknown): value is ProcessName {
 function unusable(directory: string, why: Text): ReasonixError {
   return new ReasonixError(message`Cannot keep a server in ${directory}: ${why}`, {
     exit: "config",
-    remedy: message`move it away, or set REASONIX_HOME to a directory of your own`,
+    remedy: message`move it away, or set REASONIX_HOME to a directory that belongs to you`,
   });
 }
 
@@ -176,15 +173,10 @@ export function logSize(path: string): number {
 /** Truncates a large log. Its writers append, so they continue at the new end. */
 export function boundLog(path: string): void {
   if (logSize(path) <= LARGEST) return;
+  const end = endOf(path, KEPT);
   try {
-    const end = endOf(path, KEPT);
-    const file = Deno.openSync(path, { write: true, append: true });
-    try {
-      file.truncateSync(0);
-      file.writeSync(new TextEncoder().encode(end.slice(end.indexOf("\n") + 1)));
-    } finally {
-      file.close();
-    }
+    Deno.truncateSync(path);
+    Deno.writeTextFileSync(path, end.slice(end.indexOf("\n") + 1), { append: true, create: false });
   } catch { /* it stays as it is */ }
 }
 
@@ -194,7 +186,6 @@ export function lastLines(path: string, start: number): string {
   return lines.slice(-LAST_LINES).join(" | ");
 }
 
-/** Reports whether the log says that the port was taken. */
 export function saysPortTaken(path: string, start: number): boolean {
   return /couldn't bind|could ?n[o']t bind|failed to bind|address already in use/i.test(
     textSince(path, start),
@@ -209,21 +200,11 @@ function textSince(path: string, start: number): string {
 
 function endOf(path: string, bytes: number): string {
   try {
-    const file = Deno.openSync(path);
-    try {
-      const { size } = file.statSync();
-      file.seekSync(Math.max(0, size - bytes), Deno.SeekMode.Start);
-      const buffer = new Uint8Array(Math.min(size, bytes));
-      let length = 0;
-      while (length < buffer.length) {
-        const read = file.readSync(buffer.subarray(length));
-        if (read === null) break;
-        length += read;
-      }
-      return new TextDecoder().decode(buffer.subarray(0, length));
-    } finally {
-      file.close();
-    }
+    using file = Deno.openSync(path);
+    const { size } = file.statSync();
+    file.seekSync(Math.max(0, size - bytes), Deno.SeekMode.Start);
+    const buffer = new Uint8Array(Math.min(size, bytes));
+    return new TextDecoder().decode(buffer.subarray(0, file.readSync(buffer) ?? 0));
   } catch {
     return "";
   }

@@ -46,49 +46,44 @@ const OWN_FLAGS: Readonly<Record<string, string>> = {
 
 /** Validates the settings of an entry; equal settings get the same directory. Throws a ReasonixError. */
 export async function serverPlan({ entry, model, values }: PlanOptions): Promise<ServerPlan> {
-  const { server } = entry;
+  const { server, name: provider } = entry;
   if (Deno.build.os === "windows") {
-    throw wrong(
-      entry,
-      "kind",
-      "is not supported on Windows",
-      'start llama-server yourself and use kind = "openai"',
-    );
+    const remedy = 'start llama-server yourself and use kind = "openai"';
+    throw noStart(provider, "kind", "kind is not supported on Windows", remedy);
   }
   if (server === undefined || server.model_path === "") {
-    throw wrong(entry, "server", "names no model_path", "add the model file to its table [providers.server]");
+    const remedy = "add the model file to its table [providers.server]";
+    throw noStart(provider, "server", "server names no model_path", remedy);
   }
+  const { model_path, draft_model_path, extra_flags, port_range, log_path } = server;
   const binary = programOf(entry, server.binary);
-  const models = [server.model_path, server.draft_model_path].filter((path) => path !== "");
-  const [path = ""] = models;
-  checkModelFile(entry.name, "server.model_path", path);
-  if (models[1] !== undefined) checkModelFile(entry.name, "server.draft_model_path", models[1]);
-  checkFlags(entry, server.extra_flags);
-  if (server.check_memory && !server.extra_flags.some(isGpuFlag)) checkMemory(entry.name, models);
-  const ports = portsOf(entry, server.port_range);
-  const args = argumentsOf(entry, model.id);
+  const models = [model_path, draft_model_path].filter((path) => path !== "");
+  checkModelFile(provider, "server.model_path", model_path);
+  if (draft_model_path !== "") checkModelFile(provider, "server.draft_model_path", draft_model_path);
+  checkFlags(entry, extra_flags);
+  if (server.check_memory && !extra_flags.some(isGpuFlag)) checkMemory(provider, models);
+  const ports = portsOf(entry, port_range);
+  const args = argumentsOf(entry, server, model.id);
   const home = values.home ?? reasonixHome(readEnv, Deno.cwd());
-  const identity = JSON.stringify([binary, args, ports, server.log_path]);
+  const identity = JSON.stringify([binary, args, ports, log_path]);
   const files = new ServerFiles(join(serversDirectory(home), await shortHash(identity)));
   return {
-    provider: entry.name,
+    provider,
     model: model.id,
     binary,
     args,
     host: server.host,
     ports,
     startupMs: server.startup_timeout_seconds * 1000,
-    log: server.log_path === "" ? files.log : server.log_path,
+    log: log_path === "" ? files.log : log_path,
     files,
-    modelName: baseName(path),
-    modelBytes: models.reduce((sum, one) => sum + modelBytes(one), 0),
+    modelName: baseName(model_path),
+    modelBytes: bytesOf(models),
   };
 }
 
-function argumentsOf(entry: Entry, model: string): string[] {
-  const { model_path = "", draft_model_path = "", host = "", extra_flags = [], cache_prompt } =
-    entry.server ??
-      {};
+function argumentsOf(entry: Entry, server: NonNullable<Entry["server"]>, model: string): string[] {
+  const { model_path, draft_model_path, host, extra_flags, cache_prompt } = server;
   const says = (...names: string[]) => extra_flags.some((flag) => names.includes(nameOfFlag(flag)));
   const window = entry.context_window ?? 0;
   return [
@@ -171,45 +166,36 @@ const GB = 1e9;
 const PART = /-(\d{5})-of-(\d{5})\.gguf$/;
 
 /** Throws a ReasonixError of exit "config" for a file that is missing or no model. */
-export function checkModelFile(provider: string, setting: string, path: string): void {
-  const problem = problemOf(path);
-  if (problem === undefined) return;
-  throw noStart(provider, setting, message`${path} ${problem.what}`, problem.remedy);
-}
-
-interface Problem {
-  readonly what: LocalizedMessage;
-  readonly remedy: LocalizedMessage;
-}
-
-function problemOf(path: string): Problem | undefined {
-  let file: Deno.FsFile;
-  try {
-    if (!Deno.statSync(path).isFile) {
-      return { what: message`is not a file`, remedy: message`name the model file itself` };
-    }
-    file = Deno.openSync(path);
-  } catch (error) {
-    const missing = error instanceof Deno.errors.NotFound;
-    return missing
-      ? { what: message`does not exist`, remedy: message`download the model, or correct the path` }
-      : { what: message`cannot be read`, remedy: message`make it readable for you` };
-  }
-  using opened = file;
-  const bytes = new Uint8Array(MAGIC.length);
-  const read = opened.readSync(bytes) ?? 0;
-  const start = new TextDecoder("latin1").decode(bytes.subarray(0, read));
+function checkModelFile(provider: string, setting: string, path: string): void {
+  const fail = (problem: LocalizedMessage, remedy: LocalizedMessage) =>
+    noStart(provider, setting, message`${path} ${problem}`, remedy);
+  const start = startOf(path, fail);
   if (start !== MAGIC) {
     const what = start.startsWith("ver")
       ? message`is a Git LFS pointer, not the model`
       : message`is not a model file: it begins with ${JSON.stringify(start)} instead of "GGUF"`;
-    return { what, remedy: message`download the model as a GGUF file, or convert it` };
+    throw fail(what, message`download the model as a GGUF file, or convert it`);
   }
   const missing = partsOf(path).find((part) => sizeOf(part) === undefined);
-  return missing === undefined ? undefined : {
-    what: message`is one of several parts, and ${baseName(missing)} is missing`,
-    remedy: message`download that part, too`,
-  };
+  if (missing === undefined) return;
+  const what = message`is one of several parts, and ${baseName(missing)} is missing`;
+  throw fail(what, message`download that part, too`);
+}
+
+type Fail = (problem: LocalizedMessage, remedy: LocalizedMessage) => ReasonixError;
+
+function startOf(path: string, fail: Fail): string {
+  try {
+    if (!Deno.statSync(path).isFile) throw fail(message`is not a file`, message`name the model file itself`);
+    using file = Deno.openSync(path);
+    const bytes = new Uint8Array(MAGIC.length);
+    return new TextDecoder("latin1").decode(bytes.subarray(0, file.readSync(bytes) ?? 0));
+  } catch (error) {
+    if (error instanceof ReasonixError) throw error;
+    throw error instanceof Deno.errors.NotFound
+      ? fail(message`does not exist`, message`download the model, or correct the path`)
+      : fail(message`cannot be read`, message`make it readable for you`);
+  }
 }
 
 function partsOf(path: string): string[] {
@@ -230,13 +216,13 @@ function sizeOf(path: string): number | undefined {
   }
 }
 
-export function modelBytes(path: string): number {
-  return partsOf(path).reduce((sum, part) => sum + (sizeOf(part) ?? 0), 0);
+function bytesOf(paths: readonly string[]): number {
+  return paths.flatMap(partsOf).reduce((sum, part) => sum + (sizeOf(part) ?? 0), 0);
 }
 
 /** Throws a ReasonixError of exit "config" for models that are larger than the available memory. */
 export function checkMemory(provider: string, paths: readonly string[], available = availableMemory()): void {
-  const bytes = paths.reduce((sum, path) => sum + modelBytes(path), 0);
+  const bytes = bytesOf(paths);
   if (available === undefined || bytes <= available) return;
   const [needed, free] = [modelSize(bytes), modelSize(available)];
   const what = message`${baseName(paths[0] ?? "")} needs ${needed}, and ${free} of memory are available`;
@@ -245,7 +231,6 @@ export function checkMemory(provider: string, paths: readonly string[], availabl
   throw noStart(provider, "server.model_path", what, remedy);
 }
 
-/** A size as model pages show it. */
 export function modelSize(bytes: number): string {
   if (bytes < GB) return `${Math.ceil(bytes / 1e6)} MB`;
   return `${(bytes / GB).toFixed(bytes < 10 * GB ? 1 : 0)} GB`;
@@ -302,7 +287,7 @@ export async function serverState(
   });
   const lease = files.lease();
   if (!lease || !isSameRunning(lease)) return { log };
-  const { keeper, port, since, users } = lease;
+  const { supervisor, port, since, users } = lease;
   const pids = [...new Set(running(users).map(({ pid }) => pid))];
-  return { log, running: { pid: keeper.pid, port, since, users: pids } };
+  return { log, running: { pid: supervisor.pid, port, since, users: pids } };
 }

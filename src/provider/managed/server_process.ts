@@ -57,7 +57,7 @@ export async function makePipe(path: string): Promise<void> {
 }
 
 /** Holds the server of a pipe until it is closed or this process ends; undefined without a pipe. */
-export function holdPipe(path: string): Deno.FsFile | undefined {
+export function openPipe(path: string): Deno.FsFile | undefined {
   try {
     if (!Deno.lstatSync(path).isFifo) return undefined;
     return Deno.openSync(path, { read: true, write: true });

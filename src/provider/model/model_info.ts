@@ -1,7 +1,7 @@
 import { EFFORT_LEVELS, type ProviderEntry, vendorAt, VENDORS, withModelSettings } from "../../config/mod.ts";
 import { message, type Price, type Rates, ReasonixError } from "../../core/mod.ts";
 import type { ModelInfo, ReasoningFacts, ResolvedEffort } from "../provider.ts";
-import { isRecord } from "../../util/json.ts";
+import { defined, isRecord } from "../../util/json.ts";
 
 export interface ModelInfoOptions {
   readonly entry: ProviderEntry;
@@ -20,21 +20,21 @@ export async function modelInfo(
   const facts = isDeclared(entry, wanted) ? undefined : await factsOf(entry, model, home);
   const known = entry.price ? declaredPrice(entry.price) : facts?.price;
   const price = known && priceOf(known, entry.cache_ttl, entry.price ? entry.price.date : facts?.date);
-  const reasoning = reasoningOf(entry, facts);
-  const window = entry.context_window ?? facts?.window;
-  const outputLimit = entry.max_output_tokens ?? facts?.output;
-  return {
+  const reasoning = entry.efforts === undefined
+    ? facts?.reasoning
+    : { ...facts?.reasoning, thinks: entry.efforts.length > 0, levels: entry.efforts };
+  return defined({
     provider: entry.name,
     id: model,
     vision: entry.vision ?? facts?.vision ?? false,
     effort: resolveEffort(wanted, reasoning),
-    ...(entry.tool_mode === undefined ? {} : { toolMode: entry.tool_mode }),
-    ...(window === undefined ? {} : { contextWindow: window }),
-    ...(entry.max_output_tokens === undefined ? {} : { maxOutputTokens: entry.max_output_tokens }),
-    ...(outputLimit === undefined ? {} : { outputLimit }),
-    ...(price === undefined ? {} : { price }),
-    ...(reasoning === undefined ? {} : { reasoning }),
-  };
+    toolMode: entry.tool_mode,
+    contextWindow: entry.context_window ?? facts?.window,
+    maxOutputTokens: entry.max_output_tokens,
+    outputLimit: entry.max_output_tokens ?? facts?.output,
+    price,
+    reasoning,
+  });
 }
 
 /** Reports whether the settings make the tables unnecessary. */
@@ -42,14 +42,6 @@ function isDeclared(entry: ProviderEntry, effort: string | undefined): boolean {
   const { context_window, max_output_tokens, price, vision, efforts } = entry;
   const thinks = effort === undefined || effort === "" || efforts !== undefined;
   return thinks && [context_window, max_output_tokens, price, vision].every((value) => value !== undefined);
-}
-
-function reasoningOf(
-  { efforts }: Pick<ProviderEntry, "efforts">,
-  facts: FoundFacts | undefined,
-): ReasoningFacts | undefined {
-  if (efforts === undefined) return facts?.reasoning;
-  return { ...facts?.reasoning, thinks: efforts.length > 0, levels: efforts };
 }
 
 type FactsOwner = Pick<ProviderEntry, "name" | "base_url" | "facts">;
@@ -60,9 +52,8 @@ export interface FoundFacts extends ModelFacts {
 }
 
 /**
- * Returns what the tables say of a model: those that the user fetched (below `home`), else those that come
- * with the program. Undefined: nothing. Rejects with a
- * ReasonixError of exit "config" when the entry names a table that is not there.
+ * Returns the facts of a model from the tables that the user fetched (below `home`), else from those of the
+ * program. Rejects with a ReasonixError of exit "config" when the entry names a table that does not exist.
  */
 export async function factsOf(
   entry: FactsOwner,
@@ -85,7 +76,7 @@ async function tableOf(entry: FactsOwner, home: string | undefined): Promise<Fac
     ? FACT_TABLES[vendor]
     : undefined;
   const fetched = home === undefined ? undefined : readFetched(`${home}/${FETCHED}`, vendor, entry.base_url);
-  const table = fetched ?? await builtIn?.();
+  const table = fetched ?? (await builtIn?.())?.default;
   if (table === undefined && entry.facts !== "") throw noTable(entry);
   return table;
 }
@@ -139,7 +130,7 @@ export interface ModelFacts {
   readonly price?: FactPrice;
 }
 
-export interface FactsTable {
+interface FactsTable {
   /** `YYYY-MM-DD`. */
   readonly date: string;
   readonly source: string;
@@ -149,19 +140,21 @@ export interface FactsTable {
 /** Name of the file below the Reasonix home that holds the tables which the user fetched. */
 export const FETCHED = "models.jsonl";
 
+type LoadTable = () => Promise<{ readonly default: FactsTable }>;
+
 /** The models of each vendor that is known by name, a file each; loaded when one of its models is used. */
-export const FACT_TABLES: Readonly<Record<string, () => Promise<FactsTable>>> = {
-  anthropic: async () => (await import("./tables/anthropic.json", { with: { type: "json" } })).default,
-  dashscope: async () => (await import("./tables/dashscope.json", { with: { type: "json" } })).default,
-  deepseek: async () => (await import("./tables/deepseek.json", { with: { type: "json" } })).default,
-  google: async () => (await import("./tables/google.json", { with: { type: "json" } })).default,
-  groq: async () => (await import("./tables/groq.json", { with: { type: "json" } })).default,
-  mistral: async () => (await import("./tables/mistral.json", { with: { type: "json" } })).default,
-  moonshot: async () => (await import("./tables/moonshot.json", { with: { type: "json" } })).default,
-  openai: async () => (await import("./tables/openai.json", { with: { type: "json" } })).default,
-  openrouter: async () => (await import("./tables/openrouter.json", { with: { type: "json" } })).default,
-  xai: async () => (await import("./tables/xai.json", { with: { type: "json" } })).default,
-  zhipu: async () => (await import("./tables/zhipu.json", { with: { type: "json" } })).default,
+export const FACT_TABLES: Readonly<Record<string, LoadTable>> = {
+  anthropic: () => import("./tables/anthropic.json", { with: { type: "json" } }),
+  dashscope: () => import("./tables/dashscope.json", { with: { type: "json" } }),
+  deepseek: () => import("./tables/deepseek.json", { with: { type: "json" } }),
+  google: () => import("./tables/google.json", { with: { type: "json" } }),
+  groq: () => import("./tables/groq.json", { with: { type: "json" } }),
+  mistral: () => import("./tables/mistral.json", { with: { type: "json" } }),
+  moonshot: () => import("./tables/moonshot.json", { with: { type: "json" } }),
+  openai: () => import("./tables/openai.json", { with: { type: "json" } }),
+  openrouter: () => import("./tables/openrouter.json", { with: { type: "json" } }),
+  xai: () => import("./tables/xai.json", { with: { type: "json" } }),
+  zhipu: () => import("./tables/zhipu.json", { with: { type: "json" } }),
 };
 
 /** The first line of the file of fetched tables; it has the byte offset of each provider's line. */
@@ -191,20 +184,20 @@ function readFetched(file: string, vendor: string | undefined, url: string): Fac
 
 type Declared = NonNullable<ProviderEntry["price"]>;
 
-type DeclaredRates =
-  | Pick<Declared, "input" | "output" | "cached_input" | "cache_write">
-  | Omit<NonNullable<Declared["tiers"]>[number], "above">;
-
 /** A price of the configuration, as tables have it. */
-function declaredPrice({ cache_hit, tiers, currency, ...rest }: Declared): FactPrice {
+function declaredPrice({ cache_hit, tiers, currency, ...rates }: Declared): FactPrice {
   return {
-    ...declaredRates({ ...rest, cached_input: rest.cached_input ?? cache_hit }),
+    ...declaredRates({ ...rates, cached_input: rates.cached_input ?? cache_hit }),
     currency,
-    tiers: tiers?.map(({ above, ...rates }) => ({ above, ...declaredRates(rates) })),
+    tiers: tiers?.map(({ above, ...each }) => ({ above, ...declaredRates(each) })),
   };
 }
 
-function declaredRates({ input, output, cached_input, cache_write }: DeclaredRates): FactRates {
+function declaredRates(
+  { input, output, cached_input, cache_write }:
+    | Omit<Declared, "tiers">
+    | Omit<NonNullable<Declared["tiers"]>[number], "above">,
+): FactRates {
   return { input, output, cachedInput: cached_input, cacheWrite: cache_write };
 }
 
@@ -214,25 +207,19 @@ function priceOf(
   ttl: ProviderEntry["cache_ttl"],
   date: string | undefined,
 ): Price {
-  return {
-    ...ratesOf(rates, ttl),
+  const settled = ({ input, output, cachedInput, cacheWrite, cacheWrite1h }: FactRates): Rates =>
+    defined({
+      input,
+      cachedInput: cachedInput ?? input,
+      output,
+      cacheWrite: ttl === "1h" ? cacheWrite1h ?? cacheWrite : cacheWrite,
+    });
+  return defined({
+    ...settled(rates),
     currency,
-    ...(date === undefined ? {} : { date }),
-    ...(tiers ? { tiers: tiers.map(({ above, ...each }) => ({ above, ...ratesOf(each, ttl) })) } : {}),
-  };
-}
-
-function ratesOf(
-  { input, output, cachedInput, cacheWrite, cacheWrite1h }: FactRates,
-  ttl: ProviderEntry["cache_ttl"],
-): Rates {
-  const written = ttl === "1h" ? cacheWrite1h ?? cacheWrite : cacheWrite;
-  return {
-    input,
-    cachedInput: cachedInput ?? input,
-    output,
-    ...(written === undefined ? {} : { cacheWrite: written }),
-  };
+    date,
+    tiers: tiers?.map(({ above, ...each }) => ({ above, ...settled(each) })),
+  });
 }
 
 /**
@@ -250,7 +237,7 @@ export function resolveEffort(wanted: string | undefined, facts: ReasoningFacts 
   return level === undefined ? { fellFrom: wanted } : { level, fellFrom: wanted };
 }
 
-/** Every level that a model can be asked for, least first; empty where there is no way to ask. */
+/** Every level that a model takes, least first; empty where a request cannot set one. */
 export function effortsOf({ thinks, levels = [], budget, toggle }: ReasoningFacts): readonly string[] {
   if (!thinks) return [];
   const off = toggle || budget?.min === 0 ? ["none"] : [];
@@ -261,13 +248,13 @@ export function effortsOf({ thinks, levels = [], budget, toggle }: ReasoningFact
 }
 
 function nearest(wanted: string, levels: readonly string[]): string | undefined {
-  const at = rank(wanted);
-  const known = levels.filter((level) => rank(level) >= 0);
-  const lower = known.filter((level) => rank(level) < at && (level !== "none" || wanted === "minimal"));
+  const at = levelRank(wanted);
+  const known = levels.filter((level) => levelRank(level) >= 0);
+  const lower = known.filter((level) => levelRank(level) < at && (level !== "none" || wanted === "minimal"));
   return lower.at(-1) ?? known.find((level) => level !== "none");
 }
 
-function rank(level: string): number {
+export function levelRank(level: string): number {
   return EFFORT_LEVELS.findIndex((known) => known === level);
 }
 

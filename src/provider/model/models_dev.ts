@@ -1,28 +1,21 @@
-import { EFFORT_LEVELS } from "../../config/mod.ts";
 import { ReasonixError } from "../../core/mod.ts";
 import { saveFile } from "../../util/atomic_write.ts";
-import { isRecord } from "../../util/json.ts";
+import { defined, isRecord, parseJson } from "../../util/json.ts";
 import {
   type FactPrice,
   type FactRates,
   FETCHED,
   type FetchedHeader,
+  levelRank,
   type ModelFacts,
 } from "./model_info.ts";
 import type { ReasoningFacts } from "../provider.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** The models of one provider of a list, and the host of its address. */
 interface ListedProvider {
   readonly host?: string;
   readonly models: Readonly<Record<string, ModelFacts>>;
-}
-
-interface ModelList {
-  /** By the program's names of vendors, else those of the list. */
-  readonly providers: ReadonlyMap<string, ListedProvider>;
-  readonly skipped: number;
 }
 
 /** Vendors with another name at models.dev. */
@@ -69,8 +62,9 @@ export async function keepModelList(
 }
 
 /** Reads a list in the format of `https://models.dev/api.json`: providers by name, each with its models. */
-function readModelList(text: string, source: string): ModelList {
-  const list = parse(text, source);
+function readModelList(text: string, source: string) {
+  const list = parseJson(text);
+  if (!isRecord(list)) throw noList(source, "it is not a JSON object");
   const providers = new Map<string, ListedProvider>();
   let skipped = 0;
   for (const [name, provider] of Object.entries(list)) {
@@ -90,17 +84,6 @@ function readModelList(text: string, source: string): ModelList {
   return { providers, skipped };
 }
 
-function parse(text: string, source: string): Json {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch (error) {
-    throw noList(source, `it is not JSON (${error instanceof Error ? error.message : error})`);
-  }
-  if (isRecord(value)) return value;
-  throw noList(source, "it is not a JSON object");
-}
-
 function noList(source: string, reason: string): ReasonixError {
   return new ReasonixError(`Cannot use ${source} as a list of models: ${reason}`, {
     exit: "usage",
@@ -117,14 +100,14 @@ function readModel(model: Json, provider: string): ModelFacts | undefined {
   const kinds = isRecord(model.modalities) ? model.modalities.input : undefined;
   const reasoning = readReasoning(model);
   if (window === undefined && limit === undefined && price === undefined) return undefined;
-  return {
-    ...(window === undefined ? {} : { window }),
-    ...(limit === undefined ? {} : { output: limit }),
-    ...(Array.isArray(kinds) ? { vision: kinds.includes("image") } : {}),
-    ...(typeof model.tool_call === "boolean" ? { tools: model.tool_call } : {}),
-    ...(reasoning ? { reasoning } : {}),
-    ...(price ? { price } : {}),
-  };
+  return defined({
+    window,
+    output: limit,
+    vision: Array.isArray(kinds) ? kinds.includes("image") : undefined,
+    tools: typeof model.tool_call === "boolean" ? model.tool_call : undefined,
+    reasoning,
+    price,
+  });
 }
 
 /** A limit of 0 tokens means an unknown one. */
@@ -154,14 +137,14 @@ function readRates(cost: Json, provider: string): FactRates | undefined {
   const read = money(cost.cache_read);
   const written = money(cost.cache_write) || undefined;
   if (input === undefined || output === undefined) return undefined;
-  return {
+  return defined({
     input,
     output,
-    ...(read === undefined ? {} : { cachedInput: read }),
-    ...(written === undefined ? {} : { cacheWrite: written }),
+    cachedInput: read,
+    cacheWrite: written,
     // The list has the price of five minutes only; an hour costs twice the input at this vendor.
-    ...(written !== undefined && provider === "anthropic" ? { cacheWrite1h: input * 2 } : {}),
-  };
+    cacheWrite1h: written !== undefined && provider === "anthropic" ? input * 2 : undefined,
+  });
 }
 
 function money(value: unknown): number | undefined {
@@ -177,21 +160,10 @@ function readReasoning({ reasoning, reasoning_options }: Json): ReasoningFacts |
   const levels = options.find(({ type }) => type === "effort")?.values;
   const budget = options.find(({ type }) => type === "budget_tokens");
   const named = Array.isArray(levels) ? levels.filter((level) => typeof level === "string") : [];
-  return {
+  return defined({
     thinks: true,
-    ...(options.some(({ type }) => type === "toggle") ? { toggle: true } : {}),
-    ...(named.length > 0 ? { levels: named.sort((a, b) => rank(a) - rank(b)) } : {}),
-    ...(budget ? { budget: bounds(budget) } : {}),
-  };
-}
-
-function rank(level: string): number {
-  return EFFORT_LEVELS.findIndex((known) => known === level);
-}
-
-function bounds({ min, max }: Json): NonNullable<ReasoningFacts["budget"]> {
-  return {
-    ...(money(min) === undefined ? {} : { min: Number(min) }),
-    ...(money(max) === undefined ? {} : { max: Number(max) }),
-  };
+    toggle: options.some(({ type }) => type === "toggle") || undefined,
+    levels: named.length > 0 ? named.sort((a, b) => levelRank(a) - levelRank(b)) : undefined,
+    budget: budget && defined({ min: money(budget.min), max: money(budget.max) }),
+  });
 }

@@ -33,7 +33,7 @@ type KeyOwner = Pick<ProviderEntry, "name" | "base_url" | "api_key_command" | "a
 export function withCommandKey(entry: KeyOwner, { fetch, now = Date.now }: Connection): Connection {
   const keys = keysOf(entry);
   const send: Fetch = async (input, init) => {
-    // A rehearsal goes nowhere and needs no key.
+    // A warm-up goes nowhere and needs no key.
     if (String(input).startsWith("data:")) return await fetch(input, init);
     const signal = init?.signal ?? undefined;
     for (let renewed = false;; renewed = true) {
@@ -50,10 +50,8 @@ export function withCommandKey(entry: KeyOwner, { fetch, now = Date.now }: Conne
 }
 
 function filled(init: RequestInit | undefined, key: string): RequestInit {
-  const headers = [...new Headers(init?.headers)].map(([name, value]): [string, string] => [
-    name,
-    withKey(value, key),
-  ]);
+  const headers = new Headers(init?.headers);
+  for (const [name, value] of [...headers]) headers.set(name, withKey(value, key));
   return { ...init, headers };
 }
 
@@ -82,6 +80,13 @@ function keysOf(entry: KeyOwner): CommandKeys {
   return keys;
 }
 
+/** One run of the command for all requests that wait for it; it ends with the last of them. */
+interface SharedRun {
+  readonly stop: AbortController;
+  readonly key: Promise<string>;
+  waiting: number;
+}
+
 /** The key that a command prints, kept in memory only. */
 class CommandKeys {
   readonly #owner: KeyOwner;
@@ -96,10 +101,19 @@ class CommandKeys {
   /** The current key. Throws a ProviderFailure when the command prints none. */
   async current(now: () => number, signal: AbortSignal | undefined): Promise<string> {
     if (this.#key && now() < this.#key.until) return this.#key.value;
-    const value = await (this.#run ??= this.#begin()).wait(signal);
-    const seconds = this.#owner.api_key_ttl_seconds;
-    this.#key = { value, until: seconds > 0 ? now() + seconds * 1000 : Infinity };
-    return value;
+    const run = this.#run ??= this.#begin();
+    run.waiting++;
+    try {
+      const value = await unlessAborted(run.key, signal);
+      const seconds = this.#owner.api_key_ttl_seconds;
+      this.#key = { value, until: seconds > 0 ? now() + seconds * 1000 : Infinity };
+      return value;
+    } finally {
+      if (--run.waiting === 0) {
+        run.stop.abort();
+        if (this.#run === run) this.#run = undefined;
+      }
+    }
   }
 
   /** Runs the command again after a refusal, once in a row; reports whether the key changed. */
@@ -111,42 +125,15 @@ class CommandKeys {
     return again && await this.current(now, signal) !== refused;
   }
 
-  #begin(): SharedRun {
-    const run: SharedRun = new SharedRun(this.#owner, () => {
-      if (this.#run === run) this.#run = undefined;
-    });
-    return run;
-  }
-
   accepted(): void {
     this.#isRenewed = false;
   }
-}
 
-/** One run of the command for all requests that wait for it; it ends with the last of them. */
-class SharedRun {
-  readonly #stop = new AbortController();
-  readonly #result: Promise<string>;
-  readonly #over: () => void;
-  #waiting = 0;
-
-  /** `over` is called when no further request may share the run. */
-  constructor(owner: KeyOwner, over: () => void) {
-    this.#over = over;
-    this.#result = printedKey(owner, this.#stop.signal).finally(over);
-    this.#result.catch(() => {});
-  }
-
-  async wait(signal: AbortSignal | undefined): Promise<string> {
-    this.#waiting++;
-    try {
-      return await unlessAborted(this.#result, signal);
-    } finally {
-      if (--this.#waiting === 0) {
-        this.#stop.abort();
-        this.#over();
-      }
-    }
+  #begin(): SharedRun {
+    const stop = new AbortController();
+    const key = printedKey(this.#owner, stop.signal);
+    key.catch(() => {});
+    return { stop, key, waiting: 0 };
   }
 }
 

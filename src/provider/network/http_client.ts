@@ -120,16 +120,19 @@ function badProxy(entry: Network): ReasonixError {
 }
 
 async function authorities(entry: Network): Promise<Pick<ClientOptions, "caCerts">> {
-  if (!entry.ca_file) return {};
-  const text = await readPem(entry, "ca_file");
-  if (CERTIFICATE.test(text)) return { caCerts: [text] };
-  throw unusable(entry, "ca_file", message`it contains no certificate`, pemRemedy());
+  return entry.ca_file ? { caCerts: [await readCertificate(entry, "ca_file")] } : {};
 }
 
 const CERTIFICATE = /-----BEGIN (?:TRUSTED )?CERTIFICATE-----/;
 const PRIVATE_KEY = /-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY-----/;
 const ENCRYPTED = /-----BEGIN ENCRYPTED PRIVATE KEY-----|^Proc-Type: 4,ENCRYPTED/m;
-const pemRemedy = () => message`name a file in PEM format, which has a line -----BEGIN CERTIFICATE-----`;
+
+async function readCertificate(entry: Network, setting: "ca_file" | "client_cert_file"): Promise<string> {
+  const text = await readPem(entry, setting);
+  if (CERTIFICATE.test(text)) return text;
+  const remedy = message`name a file in PEM format, which has a line -----BEGIN CERTIFICATE-----`;
+  throw unusable(entry, setting, message`it contains no certificate`, remedy);
+}
 
 async function ownCertificate(entry: Network): Promise<Pick<ClientOptions, "cert" | "key">> {
   const { client_cert_file: certFile, client_key_file: keyFile } = entry;
@@ -140,10 +143,7 @@ async function ownCertificate(entry: Network): Promise<Pick<ClientOptions, "cert
       : ["client_cert_file", "client_key_file"] as const;
     throw unusable(entry, there, message`${missing} is missing`, message`set ${missing} too`);
   }
-  const cert = await readPem(entry, "client_cert_file");
-  if (!CERTIFICATE.test(cert)) {
-    throw unusable(entry, "client_cert_file", message`it contains no certificate`, pemRemedy());
-  }
+  const cert = await readCertificate(entry, "client_cert_file");
   const key = await readPem(entry, "client_key_file");
   if (ENCRYPTED.test(key)) {
     const remedy = message`write it without one: openssl pkey -in … -out …, readable only by you`;

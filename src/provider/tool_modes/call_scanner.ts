@@ -77,7 +77,7 @@ export class CallScanner {
   /** The line is a citation or code: a mark in it is text. */
   #isLiteral = false;
   #fence = "";
-  /** Text that was not returned yet, and blanks that belong to it once more text follows. */
+  /** Text that was not returned yet, and blanks that belong to it if text follows. */
   #text = "";
   #space = "";
   #hasProse = false;
@@ -91,7 +91,6 @@ export class CallScanner {
     this.#options = options;
   }
 
-  /** Returns text before the first mark that was not returned yet. */
   push(piece: string): string {
     this.#raw += piece;
     this.#held += piece;
@@ -376,7 +375,7 @@ function readOwnLine(held: string, alone: boolean): CallRead | undefined {
   return alone && /^[{[]/.test(held) ? readJson(held, /^\s*/) : undefined;
 }
 
-/** Reads a JSON object or list behind a head. If the head names the tool, the JSON is only its arguments. */
+/** Reads a JSON object or list behind a mark. If the mark names the tool, the JSON is only its arguments. */
 function readJson(
   held: string,
   head: RegExp,
@@ -421,7 +420,7 @@ function jsonCall(item: Readonly<Record<string, unknown>>): TextCall | undefined
   return whole === undefined ? undefined : { name, arguments: whole };
 }
 
-/** Reads arguments as texts between tags. The group of the head names the tool. */
+/** Reads arguments as texts between tags. The group of `head` names the tool. */
 function readTags(held: string, head: RegExp, tail: RegExp, outer?: string): CallRead | undefined {
   const bad = head.exec(held.slice(0, LONGEST_GAP))?.[1];
   if (bad === undefined) return undefined;

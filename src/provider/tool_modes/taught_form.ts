@@ -50,7 +50,7 @@ export function writeResult(number: number, name: string, content: string): stri
   return `%%RESULT%% ${number} name=${JSON.stringify(name)}\n${escapeMarkers(content)}\n%%END%%`;
 }
 
-/** An example of a call of the tool: its first text in the head, further ones in blocks. */
+/** An example of a call of the tool: its first text on the first line, further ones in blocks. */
 export function exampleCall({ name, parameters }: ToolSchema): string {
   const [first, ...more] = requiredNames(parameters);
   const properties = isRecord(parameters.properties) ? parameters.properties : {};

@@ -44,26 +44,26 @@ export function withTextTools(provider: Provider, mode: TextToolMode): Provider 
     prefixes.set(prefix, sent);
     return sent;
   };
-  const history = new TextHistory(provider.model);
+  const messagesAsText = textHistory(provider.model);
   const sentRequest = (request: ModelRequest): ModelRequest => {
     if (mode === "official with text") return request;
     const { prefix, messages, maxOutputTokens } = request;
     return {
       prefix: sentPrefix(prefix),
-      messages: history.messages(messages, prefix),
+      messages: messagesAsText(messages, prefix),
       ...(maxOutputTokens === undefined ? {} : { maxOutputTokens }),
     };
   };
   const wrap = (stream: Provider["stream"]): Provider["stream"] => (request, signal) => {
     const replies = stream(sentRequest(request), signal);
     const reads = mode !== "none" && request.toolChoice !== "none" && request.prefix.tools.length > 0;
-    if (reads) return new TextReply(provider.model, request, isTaught).chunks(replies);
+    if (reads) return readCalls(replies, { model: provider.model, request, isTaught });
     return mode === "official with text" ? replies : withoutCalls(replies);
   };
-  const { rehearse, count } = provider;
+  const { warmUp, count } = provider;
   return wrapProvider(provider, {
     stream: wrap((request, signal) => provider.stream(request, signal)),
-    ...(rehearse ? { rehearse: wrap((request, signal) => rehearse.call(provider, request, signal)) } : {}),
+    ...(warmUp ? { warmUp: wrap((request, signal) => warmUp.call(provider, request, signal)) } : {}),
     ...(count ? { count: (request, signal) => count.call(provider, sentRequest(request), signal) } : {}),
     ...(mode === "official with text" ? {} : { sentPrefix }),
   });
@@ -79,78 +79,58 @@ async function* withoutCalls(chunks: AsyncIterable<Chunk>): AsyncGenerator<Chunk
 
 type Model = Pick<ModelInfo, "provider" | "id">;
 
-class TextReply {
-  readonly #model: Model;
-  readonly #request: ModelRequest;
-  readonly #taught: boolean;
-  #scanner: CallScanner;
-  #text = "";
-  #calls: ToolCall[] = [];
-  #parts: ProviderPart[] = [];
+interface ReplyOptions {
+  readonly model: Model;
+  readonly request: ModelRequest;
+  readonly isTaught: boolean;
+}
 
-  constructor(model: Model, request: ModelRequest, taught: boolean) {
-    this.#model = model;
-    this.#request = request;
-    this.#taught = taught;
-    this.#scanner = this.#newScanner();
+/** A reply with the calls that its text has. Calls that the server recognized count alone. */
+async function* readCalls(
+  chunks: AsyncIterable<Chunk>,
+  { model, request: { prefix, messages }, isTaught }: ReplyOptions,
+): AsyncGenerator<Chunk, void> {
+  const tools = new Map(prefix.tools.map((tool) => [tool.name, tool]));
+  const begin = () => ({ scanner: new CallScanner({ tools, taught: isTaught }), text: "" });
+  let reply = begin();
+  let serverCalls: ToolCall[] = [];
+  let parts: ProviderPart[] = [];
+  function* say(text: string): Generator<Chunk, void> {
+    reply.text += text;
+    if (text !== "") yield { type: "text", text };
   }
-
-  async *chunks(chunks: AsyncIterable<Chunk>): AsyncGenerator<Chunk, void> {
-    for await (const chunk of chunks) {
-      if (chunk.type === "text") yield* this.#say(this.#scanner.push(chunk.text));
-      else if (chunk.type === "tool_call") this.#calls.push(chunk.call);
-      else if (chunk.type === "part") this.#parts.push(chunk.part);
-      else if (chunk.type === "done") yield* this.#end(chunk.reason);
-      else {
-        if (chunk.type === "error") yield* this.#say(this.#scanner.rest());
-        if (chunk.type === "retry") {
-          [this.#scanner, this.#text, this.#calls, this.#parts] = [this.#newScanner(), "", [], []];
-        }
-        yield chunk;
-      }
-    }
-  }
-
-  #newScanner(): CallScanner {
-    const tools = new Map(this.#request.prefix.tools.map((tool) => [tool.name, tool]));
-    return new CallScanner({ tools, taught: this.#taught });
-  }
-
-  /** Ends the reply. Calls that the server recognized count alone: a text that repeats them is text. */
-  *#end(finish: FinishReason): Generator<Chunk, void> {
-    const hasOwn = this.#calls.length > 0;
-    const { text, calls, raw, shortened } = this.#scanner.end(hasOwn ? "content_filter" : finish);
-    yield* this.#say(text);
-    const all = hasOwn ? this.#calls : withIds(calls, this.#request.messages);
+  function* end(finish: FinishReason): Generator<Chunk, void> {
+    const hasOwn = serverCalls.length > 0;
+    const { text, calls, raw, shortened } = reply.scanner.end(hasOwn ? "content_filter" : finish);
+    yield* say(text);
+    const all = hasOwn ? serverCalls : withIds(calls, messages);
     for (const call of all) yield { type: "tool_call", call };
     // Parts of the wire belong to the text as it came, which is not the text that goes back.
-    if (!shortened && !(hasOwn && this.#taught)) {
-      for (const part of this.#parts) yield { type: "part", part };
-    }
-    if (this.#taught && calls.length > 0) {
-      const data = { text: raw, of: digestOfReply(this.#text, all) };
-      yield {
-        type: "part",
-        part: { kind: TEXT_CALLS, provider: this.#model.provider, model: this.#model.id, data },
-      };
+    if (!shortened && !(hasOwn && isTaught)) { for (const part of parts) yield { type: "part", part }; }
+    if (isTaught && calls.length > 0) {
+      const data = { text: raw, of: digestOfReply(reply.text, all) };
+      yield { type: "part", part: { kind: TEXT_CALLS, provider: model.provider, model: model.id, data } };
     }
     const called = all.length > 0 && (finish === "stop" || finish === "unknown");
     yield { type: "done", reason: called ? "tool_calls" : finish };
   }
-
-  *#say(text: string): Generator<Chunk, void> {
-    this.#text += text;
-    if (text !== "") yield { type: "text", text };
+  for await (const chunk of chunks) {
+    if (chunk.type === "text") yield* say(reply.scanner.push(chunk.text));
+    else if (chunk.type === "tool_call") serverCalls.push(chunk.call);
+    else if (chunk.type === "part") parts.push(chunk.part);
+    else if (chunk.type === "done") yield* end(chunk.reason);
+    else {
+      if (chunk.type === "error") yield* say(reply.scanner.rest());
+      if (chunk.type === "retry") [reply, serverCalls, parts] = [begin(), [], []];
+      yield chunk;
+    }
   }
 }
 
 /** The calls with ids that no other call of the conversation has. */
 function withIds(calls: readonly TextCall[], messages: readonly Message[]): readonly ToolCall[] {
-  const taken = new Set(
-    messages.flatMap((message) => message.role === "assistant" ? message.calls ?? [] : []).map(({ id }) =>
-      id
-    ),
-  );
+  const earlier = messages.flatMap((message) => message.role === "assistant" ? message.calls ?? [] : []);
+  const taken = new Set(earlier.map(({ id }) => id));
   let number = 0;
   return calls.map((call) => {
     let id = `call_${messages.length}_${number++}`;
@@ -171,18 +151,14 @@ interface Written {
  * Contract: what was written of a conversation stays, byte for byte; the same messages give the same text,
  * also after a resume.
  */
-class TextHistory {
-  readonly #model: Model;
-  readonly #written = new ConversationStates<Written>();
-
-  constructor(model: Model) {
-    this.#model = model;
-  }
-
-  /** The conversation as text: the same array for the same conversation, only ever appended to. */
-  messages(messages: readonly Message[], prefix: Prefix): readonly Message[] {
+function textHistory(
+  model: Model,
+): (messages: readonly Message[], prefix: Prefix) => readonly Message[] {
+  const written = new ConversationStates<Written>();
+  // The same array for the same conversation, only ever appended to.
+  return (messages, prefix) => {
     const begin = () => ({ messages: [], calls: new Map() });
-    const { state, added } = this.#written.read(messages, begin, prefix);
+    const { state, added } = written.read(messages, begin, prefix);
     const results: ToolMessage[] = [];
     const flush = () => {
       if (results.length > 0) state.messages.push(resultMessage(results, state.calls, prefix.tools));
@@ -196,7 +172,7 @@ class TextHistory {
       flush();
       if (message.role === "assistant") {
         state.calls = new Map((message.calls ?? []).map((call) => [call.id, call]));
-        state.messages.push(this.#reply(message));
+        state.messages.push(replyAsText(message, model));
       } else {
         const content = escapeMarkers(message.content);
         state.messages.push(content === message.content ? message : { ...message, content });
@@ -204,21 +180,21 @@ class TextHistory {
     }
     flush();
     return state.messages;
-  }
+  };
+}
 
-  /** A reply as the model wrote it, or with its calls in the canonical form where that is not known. */
-  #reply(whole: AssistantMessage): AssistantMessage {
-    const { calls = [], parts = [], ...message } = whole;
-    const [part] = partsFor(whole, TEXT_CALLS, this.#model);
-    const others = parts.filter(({ kind }) => kind !== TEXT_CALLS);
-    const otherParts = others.length > 0 ? { parts: others } : {};
-    if (calls.length === 0) return { ...message, ...otherParts };
-    const content = part && restored(part.data, message.content, calls);
-    // Other parts belong to the text as it was.
-    if (content !== undefined) return { ...message, content, ...otherParts };
-    const texts = [message.content.trimEnd(), ...calls.map(writeCall)].filter((text) => text !== "");
-    return { ...message, content: texts.join("\n\n") };
-  }
+/** A reply as the model wrote it, or with its calls in the canonical form where that is not known. */
+function replyAsText(whole: AssistantMessage, model: Model): AssistantMessage {
+  const { calls = [], parts = [], ...message } = whole;
+  const [part] = partsFor(whole, TEXT_CALLS, model);
+  const others = parts.filter(({ kind }) => kind !== TEXT_CALLS);
+  const otherParts = others.length > 0 ? { parts: others } : {};
+  if (calls.length === 0) return { ...message, ...otherParts };
+  const content = part && restored(part.data, message.content, calls);
+  // Other parts belong to the text as it was.
+  if (content !== undefined) return { ...message, content, ...otherParts };
+  const texts = [message.content.trimEnd(), ...calls.map(writeCall)].filter((text) => text !== "");
+  return { ...message, content: texts.join("\n\n") };
 }
 
 /**

@@ -73,14 +73,24 @@ export async function* streamReply(
   });
   const { endpoint, reply } = attempt;
   let phase: "connecting" | "reading" | "complete" = "connecting";
-  const stopChecking = checkConnectionLater(attempt, deps, (failure) => {
-    if (phase === "connecting") controller.abort(failure);
+  const stopChecking = deps.clock.after(LOOK_AFTER_MS, async () => {
+    const { connectionSilence } = await import("./silent_host.ts");
+    const failure = await connectionSilence(attempt.url, endpoint, deps.clock);
+    if (failure && phase === "connecting") controller.abort(failure);
   });
   signal.addEventListener("abort", stop);
   try {
     signal.throwIfAborted();
     watch.start({ name: "first_byte_timeout_seconds", ms: attempt.firstByteMs });
-    const response = await send(attempt, deps, controller.signal);
+    const { url, headers } = attempt;
+    const init = {
+      method: "POST",
+      headers,
+      body: await requestBody(attempt.body),
+      signal: controller.signal,
+    };
+    const response = await deps.fetch(url, init);
+    if (!response.ok) throw await statusFailure(response, attempt, deps);
     phase = "reading";
     stopChecking();
     const read = byteReader(response.body);
@@ -94,13 +104,13 @@ export async function* streamReply(
       if (bytes === undefined) break;
       if (first) watch.start({ name: "idle_timeout_seconds", ms: attempt.idleMs });
       else if (over === "no") watch.touch();
-      yield* feed(reply, decoded(decoder, bytes));
+      yield* feed(reply, decoder, bytes);
       if (over !== reply.over) {
         over = reply.over;
         if (over !== "no") watch.start({ name: over, ms: GRACE_MS[over] });
       }
     }
-    yield* feed(reply, [decoder.decode()]);
+    yield* feed(reply, decoder);
     phase = "complete";
     watch.stop();
     yield* await reply.end();
@@ -116,43 +126,15 @@ export async function* streamReply(
   }
 }
 
-/** Returns the response once its head has come. Throws ProviderFailure when its status is no success. */
-async function send(attempt: Attempt, deps: ProviderDeps, signal: AbortSignal): Promise<Response> {
-  const { url, headers, body } = attempt;
-  const init = { method: "POST", headers, body: await requestBody(body), signal };
-  const response = await deps.fetch(url, init);
-  if (!response.ok) throw await statusFailure(response, attempt, deps);
-  return response;
-}
-
-/** Checks the connection after a while, unless it is cancelled; reports why it cannot be made. */
-function checkConnectionLater(
-  { url, endpoint }: Attempt,
-  { clock }: ProviderDeps,
-  report: (failure: ProviderFailure) => void,
-): () => void {
-  return clock.after(LOOK_AFTER_MS, async () => {
-    const { connectionSilence } = await import("./silent_host.ts");
-    const failure = await connectionSilence(url, endpoint, clock);
-    if (failure) report(failure);
-  });
-}
-
-/** Yields what is ready to be shown, also when the text ends in a reported error. */
-function* feed(reply: ReplyReader, texts: Iterable<string>): Generator<Chunk, void> {
-  let failure: unknown;
+/** Yields what is ready to be shown, also when the text ends in a reported error. Without bytes it ends. */
+function* feed(reply: ReplyReader, decoder: TextDecoder, bytes?: Uint8Array): Generator<Chunk, void> {
   try {
-    for (const text of texts) reply.feed(text);
-  } catch (error) {
-    failure = error;
-  }
-  yield* reply.take();
-  if (failure !== undefined) throw failure;
-}
-
-function* decoded(decoder: TextDecoder, bytes: Uint8Array): Generator<string, void> {
-  for (let at = 0; at < bytes.length; at += DECODE_SIZE) {
-    yield decoder.decode(bytes.subarray(at, at + DECODE_SIZE), { stream: true });
+    for (let at = 0; bytes && at < bytes.length; at += DECODE_SIZE) {
+      reply.feed(decoder.decode(bytes.subarray(at, at + DECODE_SIZE), { stream: true }));
+    }
+    if (!bytes) reply.feed(decoder.decode());
+  } finally {
+    yield* reply.take();
   }
 }
 
@@ -220,7 +202,7 @@ class IdleTimeout {
   readonly #onExpire: (limit: Limit) => void;
   #limit: Limit | undefined;
   #deadline = 0;
-  #cancel: (() => void) | undefined;
+  #cancel = () => {};
 
   constructor(clock: Clock, onExpire: (limit: Limit) => void) {
     this.#clock = clock;
@@ -233,26 +215,22 @@ class IdleTimeout {
     if (limit.ms <= 0) return;
     this.#limit = limit;
     this.touch();
-    this.#arm(limit.ms);
+    this.#arm(limit);
   }
 
-  /** Restarts the limit. */
   touch(): void {
     if (this.#limit !== undefined) this.#deadline = this.#clock.now() + this.#limit.ms;
   }
 
   stop(): void {
-    this.#cancel?.();
-    this.#cancel = undefined;
+    this.#cancel();
     this.#limit = undefined;
   }
 
-  #arm(ms: number): void {
-    this.#cancel = this.#clock.after(ms, () => {
-      const limit = this.#limit;
-      if (limit === undefined) return;
+  #arm(limit: Limit, left = limit.ms): void {
+    this.#cancel = this.#clock.after(left, () => {
       const left = this.#deadline - this.#clock.now();
-      if (left > 0) return this.#arm(left);
+      if (left > 0) return this.#arm(limit, left);
       this.stop();
       this.#onExpire(limit);
     });

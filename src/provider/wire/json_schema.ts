@@ -4,7 +4,7 @@
  * all the same.
  */
 import type { JsonSchema } from "../../core/mod.ts";
-import { isRecord } from "../../util/json.ts";
+import { defined, isRecord } from "../../util/json.ts";
 
 type Schema = Record<string, unknown>;
 
@@ -12,28 +12,24 @@ function words(text: string): readonly string[] {
   return text.split(" ");
 }
 
-/** Keywords whose value is a map from names to schemas, a list of schemas, or a schema. */
-const MAPS = words("properties patternProperties $defs definitions dependentSchemas");
-const LISTS = words("allOf anyOf oneOf prefixItems");
-const SINGLES = words(
-  "items additionalProperties unevaluatedProperties unevaluatedItems propertyNames contains not if then else",
-);
+/** Keywords whose value is a map from names to schemas. */
+const MAPS = new Set(words("properties patternProperties $defs definitions dependentSchemas"));
+/** Keywords whose value is a schema or a list of schemas. */
+const INNER = new Set(words(
+  "allOf anyOf oneOf prefixItems items additionalProperties unevaluatedProperties unevaluatedItems " +
+    "propertyNames contains not if then else",
+));
 const LONGEST_NOTE = 200;
 
 /** A copy of a schema, rewritten from the inside out; boolean schemas stay. */
 function rewriteSchema(schema: unknown, rewrite: (schema: Schema) => unknown): unknown {
+  if (Array.isArray(schema)) return schema.map((one) => rewriteSchema(one, rewrite));
   if (!isRecord(schema)) return schema;
-  const own: Schema = { ...schema };
-  for (const key of MAPS) {
-    const map = own[key];
-    if (isRecord(map)) own[key] = mapValues(map, (inner) => rewriteSchema(inner, rewrite));
-  }
-  for (const key of [...LISTS, "items"]) {
-    const list = own[key];
-    if (Array.isArray(list)) own[key] = list.map((inner) => rewriteSchema(inner, rewrite));
-  }
-  for (const key of SINGLES) if (isRecord(own[key])) own[key] = rewriteSchema(own[key], rewrite);
-  return rewrite(own);
+  const inner = (value: unknown) => rewriteSchema(value, rewrite);
+  return rewrite(mapValues(schema, (value, key) => {
+    if (MAPS.has(key) && isRecord(value)) return mapValues(value, inner);
+    return INNER.has(key) ? inner(value) : value;
+  }));
 }
 
 function mapValues<T>(
@@ -86,7 +82,7 @@ class NoStrictForm extends Error {}
 
 /**
  * The schema as strict function calling takes it: every object closed, every key required, keys that were
- * optional may be null, refused keywords said in the description. Undefined when it allows what no strict
+ * optional may be null, refused keywords noted in the description. Undefined when it allows what no strict
  * schema can (keys of any name, any value at all, references to elsewhere).
  *
  * Source: the guide to structured outputs of OpenAI, "Supported schemas".
@@ -119,7 +115,12 @@ function strictNote(keywords: readonly (readonly [string, unknown])[]): string {
 }
 
 function strictOne(given: Schema, root: JsonSchema): Schema {
-  if (typeof given.$ref === "string") return reference(given, given.$ref, root);
+  if (typeof given.$ref === "string") {
+    if (!isRecord(schemaAt(root, given.$ref))) throw new NoStrictForm();
+    // It has no other keywords: its target has them.
+    const { $ref, $defs, definitions } = given;
+    return defined({ $ref, $defs, definitions });
+  }
   const schema = oneAlternative(mergedStrictly(given));
   const notes: [string, unknown][] = [];
   const own: Schema = {};
@@ -139,13 +140,6 @@ function isRefused(key: string, value: unknown): boolean {
   if (key === "format") return !STRICT_FORMATS.has(String(value));
   // Patterns that look around are refused.
   return key === "pattern" && /\(\?/.test(String(value));
-}
-
-/** A reference has no other keywords: its target has them. */
-function reference(given: Schema, to: string, root: JsonSchema): Schema {
-  if (!isRecord(schemaAt(root, to))) throw new NoStrictForm();
-  const definitions = Object.entries(given).filter(([key]) => key === "$defs" || key === "definitions");
-  return { $ref: to, ...Object.fromEntries(definitions) };
 }
 
 /** `allOf` of objects is one object; of one schema, that schema. */
@@ -172,7 +166,6 @@ function mergedStrictly(schema: Schema): Schema {
   return all;
 }
 
-/** Strict schemas know `anyOf` only. */
 function oneAlternative(schema: Schema): Schema {
   const { oneOf, ...own } = schema;
   if (!Array.isArray(oneOf)) return schema;
@@ -307,7 +300,7 @@ const MOST_REFERENCES = 200;
 /**
  * The schema of a function's arguments in the keywords that servers with a subset of JSON Schema read.
  * References inside of it are replaced by what they lead to, `allOf` is laid together, and what has no
- * keyword is said in the description; arguments are checked against the tool's own schema anyhow.
+ * keyword is noted in the description; arguments are checked against the schema of the tool all the same.
  */
 export function subsetSchema(schema: JsonSchema): JsonSchema {
   const { $defs: _, definitions: __, ...own } = schema;

@@ -89,13 +89,8 @@ export function otherVendorSources(
   model: Pick<ModelInfo, "provider" | "id">,
 ): readonly string[] {
   const parts = messages.flatMap((message) => message.role === "assistant" ? message.parts ?? [] : []);
-  return [
-    ...new Set(
-      parts.filter((part) => part.kind !== TEXT_CALLS && !isFrom(part, model)).map((part) =>
-        `${part.provider}/${part.model}`
-      ),
-    ),
-  ];
+  const others = parts.filter((part) => part.kind !== TEXT_CALLS && !isFrom(part, model));
+  return [...new Set(others.map((part) => `${part.provider}/${part.model}`))];
 }
 
 /** Kinds of parts with which no thought goes back. */

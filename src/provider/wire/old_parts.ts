@@ -10,7 +10,6 @@ import { type Fields, isFieldsList } from "./message_parts.ts";
 
 type ReplyMessage = Pick<AssistantMessage, "content" | "reasoning" | "calls">;
 
-/** The blocks of an anthropic message; undefined where the parts have the current form. */
 export function oldAnthropicParts(
   { content, reasoning = "", calls = [] }: ReplyMessage,
   data: readonly unknown[],

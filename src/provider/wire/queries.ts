@@ -9,9 +9,9 @@ import {
 } from "../errors.ts";
 import type { KindOptions, ProviderDeps } from "../kind.ts";
 import { endpointOf, requestHeaders } from "./endpoint.ts";
+import type { Fields } from "./message_parts.ts";
 import { isRecord, parseJson } from "../../util/json.ts";
 
-/** Longest waits. */
 const LIST_MS = 15_000;
 const COUNT_MS = 30_000;
 const MOST_PAGES = 50;
@@ -25,15 +25,12 @@ interface Query {
   readonly reported?: (reported: Reported) => Reported;
 }
 
-interface ModelQuery {
+interface ModelQuery extends Pick<Query, "headers" | "reported"> {
   readonly url: string;
-  /** Headers of the wire. */
-  readonly headers: Readonly<Record<string, string>>;
   /** The paging of a list: the size of a page, and the parameter of the next one. */
   readonly pages?: { readonly size: readonly [name: string, value: string]; readonly next: string };
   /** The identifier of a model of the list; undefined for one that is of no use here. */
-  readonly name?: (model: Readonly<Record<string, unknown>>) => string | undefined;
-  readonly reported?: (reported: Reported) => Reported;
+  readonly name?: (model: Fields) => string | undefined;
 }
 
 /** Identifiers of the models the endpoint offers, in its order. Rejects with a ReasonixError. */
@@ -50,28 +47,19 @@ export async function listModels(
     if (pages) url.searchParams.set(...pages.size);
     const names: string[] = [];
     for (let page = 0; page < MOST_PAGES; page++) {
-      const { models, last } = readPage(await ask({ ...server, url }, { signal: limit }), endpoint);
-      names.push(...models.map(name).filter(isString));
-      if (pages === undefined || last === undefined) break;
-      url.searchParams.set(pages.next, last);
+      const body = await ask({ ...server, url }, { signal: limit });
+      const fields = isRecord(body) ? body : { data: body };
+      const list = fields.data ?? fields.models;
+      if (!Array.isArray(list)) {
+        throw protocolFailure(message`did not answer with a list of models; check base_url`, endpoint);
+      }
+      names.push(...list.filter(isRecord).map(name).filter(isString));
+      const next = fields.has_more === true ? fields.last_id : fields.nextPageToken;
+      if (pages === undefined || !isString(next) || next === "") break;
+      url.searchParams.set(pages.next, next);
     }
     return names;
   });
-}
-
-/** Models of one page of a list; `last` is where the next page begins, if there is one. */
-function readPage(body: unknown, endpoint: Endpoint) {
-  const fields = isRecord(body) ? body : { data: body };
-  const { data, models, has_more: more, last_id: lastId, nextPageToken: token } = fields;
-  const last = more === true ? lastId : token;
-  const list = data ?? models;
-  if (!Array.isArray(list)) {
-    throw protocolFailure(message`did not answer with a list of models; check base_url`, endpoint);
-  }
-  return {
-    models: list.filter(isRecord),
-    last: isString(last) && last !== "" ? last : undefined,
-  };
 }
 
 /** Fields of a request that its count depends on; Anthropic's server refuses others. */
@@ -107,7 +95,7 @@ async function orError<T>(endpoint: Endpoint, run: () => Promise<T>): Promise<T>
   }
 }
 
-function nameOf({ id, name }: Readonly<Record<string, unknown>>): string | undefined {
+function nameOf({ id, name }: Fields): string | undefined {
   const known = id ?? name;
   return isString(known) ? known : undefined;
 }

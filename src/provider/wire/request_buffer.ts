@@ -12,7 +12,7 @@ export interface MessageWriter {
   readonly first: readonly string[];
   /** Returns the entries of a message, as JSON texts; called once for each message, in order. */
   write(message: Message): readonly string[];
-  /** Returns entries that have to follow the messages so far before the request can be sent. */
+  /** Returns entries that have to follow the written messages before the request can be sent. */
   flush(): readonly string[];
   /** The end of the body of this request; `started`: the list has an entry. */
   end(request: ModelRequest, started: boolean): string;
@@ -21,7 +21,6 @@ export interface MessageWriter {
 interface Conversation {
   readonly writer: MessageWriter;
   buffer: Uint8Array<ArrayBuffer>;
-  /** Bytes of the buffer that are written. */
   length: number;
   /** True once the list has an entry, so that the next one needs a comma. */
   started: boolean;
@@ -35,11 +34,16 @@ interface Conversation {
  */
 export class RequestBuffer {
   readonly #begin: (request: ModelRequest) => MessageWriter;
-  readonly #conversations = new ConversationStates<Conversation>();
+  #conversations = new ConversationStates<Conversation>();
 
   /** `begin` makes the writer of a conversation, again after its prefix was reset. */
   constructor(begin: (request: ModelRequest) => MessageWriter) {
     this.#begin = begin;
+  }
+
+  /** Makes all writers again, because what they write has changed. */
+  reset(): void {
+    this.#conversations = new ConversationStates();
   }
 
   /** The body, valid until the next call for the same conversation. */

@@ -2,7 +2,6 @@ import { message } from "../../core/mod.ts";
 import { type Endpoint, nameOf, providerError, ProviderFailure } from "../errors.ts";
 import type { Clock } from "../kind.ts";
 
-/** Longest time to make a working connection. */
 const LIMIT_MS = 10_000;
 
 /**
@@ -19,8 +18,10 @@ export async function connectionSilence(
   const { protocol, hostname, port } = new URL(url);
   const secure = protocol === "https:";
   const address = { hostname: hostname.replace(/^\[|\]$/g, ""), port: Number(port || (secure ? 443 : 80)) };
-  const tcp = await settled(Deno.connect(address), clock);
+  const connecting = Deno.connect(address);
+  const tcp = await settled(connecting, clock);
   if (tcp === "failed") return undefined;
+  if (tcp === "silent") connecting.then(closeQuietly, () => {});
   const problem = tcp === "silent"
     ? message`${nameOf(endpoint)} accepts no connection; check the network and base_url`
     : secure && await isMute(tcp, address.hostname, clock)
@@ -35,33 +36,17 @@ export async function connectionSilence(
 
 /** Reports whether the other side does not answer the TLS handshake. */
 async function isMute(tcp: Deno.TcpConn, hostname: string, clock: Clock): Promise<boolean> {
-  const tls = await Deno.startTls(tcp, { hostname });
-  const made = await settled(tls.handshake(), clock);
-  closeQuietly(tls);
-  return made === "silent";
+  using tls = await Deno.startTls(tcp, { hostname });
+  return await settled(tls.handshake(), clock) === "silent";
 }
 
 /** The result of the work, "failed" when it has none, "silent" when it takes too long. */
-function settled<T>(work: Promise<T>, clock: Clock): Promise<T | "failed" | "silent"> {
-  return new Promise((resolve) => {
-    let late = false;
-    const cancel = clock.after(LIMIT_MS, () => {
-      late = true;
-      resolve("silent");
-    });
-    work.then((value) => {
-      cancel();
-      if (late && isConnection(value)) closeQuietly(value);
-      resolve(value);
-    }, () => {
-      cancel();
-      resolve("failed");
-    });
-  });
-}
-
-function isConnection(value: unknown): value is Deno.Conn {
-  return typeof value === "object" && value !== null && "close" in value;
+async function settled<T>(work: Promise<T>, clock: Clock): Promise<T | "failed" | "silent"> {
+  const { promise: late, resolve } = Promise.withResolvers<"silent">();
+  const cancel = clock.after(LIMIT_MS, () => resolve("silent"));
+  const result = await Promise.race([work.catch(() => "failed" as const), late]);
+  cancel();
+  return result;
 }
 
 function closeQuietly(connection: Deno.Conn): void {

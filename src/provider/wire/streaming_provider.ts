@@ -4,7 +4,10 @@ import {
   type LocalizedMessage,
   message,
   type ProviderError,
+  type Text,
+  textOf,
 } from "../../core/mod.ts";
+import { defined } from "../../util/json.ts";
 import {
   abortedError,
   type Endpoint,
@@ -17,7 +20,6 @@ import type { KindOptions, ProviderDeps } from "../kind.ts";
 import type { ModelRequest, Provider } from "../provider.ts";
 import { type ReplyReader, streamReply } from "./http_stream.ts";
 
-/** The wire of a kind that streams over HTTP. */
 export interface Wire {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -34,53 +36,14 @@ export interface Wire {
   adapt?(failure: ProviderFailure, request: ModelRequest): Adaptation | undefined;
 }
 
-/** Another way to send a request that was refused. */
+/** A stream of events as an address, for warm-ups: the runtime makes its HTTP client for it, too. */
+export function eventsUrl(events: string): string {
+  return `data:text/event-stream,${encodeURIComponent(events)}`;
+}
+
 export interface Adaptation {
   /** A field that the user asked for and that is left out from now on. */
   readonly without?: string;
-}
-
-/** A provider over HTTP: a wire with time limits and retries. */
-export function streamingProvider({ entry, model, deps }: KindOptions, wire: Wire): Provider {
-  const policy = { maxAttempts: entry.max_attempts, maxWaitMs: entry.max_wait_seconds * 1000 };
-  const { headers, endpoint } = wire;
-  const limits = {
-    firstByteMs: entry.first_byte_timeout_seconds * 1000,
-    idleMs: entry.idle_timeout_seconds * 1000,
-  };
-  const streamTo =
-    (url: string) => (request: ModelRequest, signal: AbortSignal): AsyncGenerator<Chunk, void> => {
-      const attempt = () => {
-        const body = wire.body(request);
-        const reply = wire.reply(request);
-        const { reported } = wire;
-        return streamReply({ url, headers, body, endpoint, reply, reported, ...limits }, deps, signal);
-      };
-      const adapt = (failure: ProviderFailure) => wire.adapt?.(failure, request);
-      return withRetry(() => adapting(attempt, adapt, policy.maxAttempts), policy, deps, signal);
-    };
-  return { name: entry.name, model, stream: streamTo(wire.url), rehearse: streamTo(wire.nowhere) };
-}
-
-/** Repeats an attempt as long as its wire finds another way to send it. */
-async function* adapting(
-  attempt: () => AsyncIterable<Chunk>,
-  adapt: (failure: ProviderFailure) => Adaptation | undefined,
-  maxAttempts: number,
-): AsyncGenerator<Chunk, void> {
-  for (;;) {
-    try {
-      return yield* attempt();
-    } catch (error) {
-      const change = error instanceof ProviderFailure ? adapt(error) : undefined;
-      if (change === undefined || !(error instanceof ProviderFailure)) throw error;
-      const { without } = change;
-      if (without === undefined) continue;
-      const localized = message`${messageOf(error.error)}; from now on the request omits ${without}`;
-      const reason = localized.text;
-      yield { type: "retry", attempt: 2, maxAttempts, waitMs: 0, reason, localized, discarded: false };
-    }
-  }
 }
 
 const FIRST_WAIT_MS = 1000;
@@ -93,26 +56,50 @@ interface RetryPolicy {
   readonly maxWaitMs: number;
 }
 
+/** A provider over HTTP: a wire with time limits and retries. */
+export function streamingProvider({ entry, model, deps }: KindOptions, wire: Wire): Provider {
+  const policy = { maxAttempts: entry.max_attempts, maxWaitMs: entry.max_wait_seconds * 1000 };
+  const { headers, endpoint, reported } = wire;
+  const limits = {
+    firstByteMs: entry.first_byte_timeout_seconds * 1000,
+    idleMs: entry.idle_timeout_seconds * 1000,
+  };
+  const streamTo = (url: string): Provider["stream"] => (request, signal) => {
+    const attempt = () => {
+      const body = wire.body(request);
+      const reply = wire.reply(request);
+      return streamReply({ url, headers, body, endpoint, reply, reported, ...limits }, deps, signal);
+    };
+    const adapt = (failure: ProviderFailure) => wire.adapt?.(failure, request);
+    return withRetry({ attempt, adapt }, policy, deps, signal);
+  };
+  return { name: entry.name, model, stream: streamTo(wire.url), warmUp: streamTo(wire.nowhere) };
+}
+
 /**
- * Runs attempts until one succeeds, cannot be repeated, or the bounds are reached.
+ * Runs attempts until one succeeds, cannot be repeated, or the bounds are reached. An attempt that its wire
+ * can send in another way is sent again at once and not counted.
  *
  * Contract: `attempt` throws only ProviderFailure for what the server did; whatever it throws ends as an
  * error chunk. Tool calls come at the very end of an attempt, so nothing has been acted upon when one breaks
  * off: it is repeated even after text was shown, and the retry chunk says that the text does not count.
  */
 async function* withRetry(
-  attempt: () => AsyncIterable<Chunk>,
+  { attempt, adapt }: {
+    readonly attempt: () => AsyncIterable<Chunk>;
+    readonly adapt: (failure: ProviderFailure) => Adaptation | undefined;
+  },
   policy: RetryPolicy,
   deps: ProviderDeps,
   signal: AbortSignal,
 ): AsyncGenerator<Chunk, void> {
   let waited = 0;
-  for (let number = 1;; number++) {
-    let shown = false;
+  for (let number = 1;;) {
+    let discarded = false;
     let failure: ProviderFailure;
     try {
       for await (const chunk of attempt()) {
-        shown ||= chunk.type === "text" || chunk.type === "reasoning";
+        discarded ||= chunk.type === "text" || chunk.type === "reasoning";
         yield chunk;
       }
       return;
@@ -120,23 +107,47 @@ async function* withRetry(
       if (signal.aborted) return yield { type: "error", error: abortedError() };
       failure = asFailure(error);
     }
+    const text = messageOf(failure.error);
+    const change = adapt(failure);
+    if (change) {
+      const { without } = change;
+      if (without === undefined) continue;
+      const reason = message`${text}; from now on the request omits ${without}`;
+      yield retryChunk(2, policy.maxAttempts, { waitMs: 0, reason, discarded });
+      continue;
+    }
     const waitMs = failure.error.retryAfterMs ?? backoff(number, deps.random());
     const maxAttempts = Math.min(policy.maxAttempts, failure.maxAttempts);
     const end = reasonToStop(failure, number, waited + waitMs, { ...policy, maxAttempts });
     if (end !== undefined) return yield { type: "error", error: withNote(failure.error, end) };
-    yield {
-      type: "retry",
-      attempt: number + 1,
-      maxAttempts,
-      waitMs,
-      reason: failure.error.message,
-      ...(failure.error.localized ? { localized: failure.error.localized } : {}),
-      discarded: shown,
-    };
+    number++;
+    yield retryChunk(number, maxAttempts, { waitMs, reason: text, discarded });
     await deps.clock.sleep(waitMs, signal);
     if (signal.aborted) return yield { type: "error", error: abortedError() };
     waited += waitMs;
   }
+}
+
+/** The notice of a further attempt; `discarded`: the text of the last one does not count. */
+export function retryChunk(
+  attempt: number,
+  maxAttempts: number,
+  { waitMs, reason, discarded }: {
+    readonly waitMs: number;
+    readonly reason: Text;
+    readonly discarded: boolean;
+  },
+): Chunk {
+  const localized = typeof reason === "string" ? undefined : reason;
+  return defined({
+    type: "retry" as const,
+    attempt,
+    maxAttempts,
+    waitMs,
+    reason: textOf(reason),
+    localized,
+    discarded,
+  });
 }
 
 function asFailure(error: unknown): ProviderFailure {

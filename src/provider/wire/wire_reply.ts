@@ -20,7 +20,6 @@ export interface ReplyContext {
   readonly callIds: ReadonlySet<string>;
   /** Beginning of ids for calls that come without one. */
   readonly callIdPrefix: string;
-  /** Called with the name when a call begins. */
   readonly onCall?: ((tool: string) => void) | undefined;
 }
 
@@ -34,7 +33,7 @@ export abstract class WireReply implements ReplyReader {
   protected usage: Usage | undefined;
   /** The server's reason for the end; undefined before it. */
   protected finish: FinishReason | undefined;
-  /** True once the server has said that nothing follows. */
+  /** True after the event that ends a reply. */
   protected stopped = false;
   /** True where the counts come with the reason or before it. */
   protected readonly countsFirst: boolean = false;
@@ -162,7 +161,7 @@ export abstract class WireReply implements ReplyReader {
       throw protocolFailure(message`sent a broken event`, endpoint);
     }
     if (this.finish !== undefined || this.over === "done") return;
-    if (empty) throw protocolFailure(message`ended its reply before saying anything`, endpoint);
+    if (empty) throw protocolFailure(message`ended its reply before any content`, endpoint);
     if (this.breaksOff()) throw protocolFailure(message`broke off inside a tool call`, endpoint);
   }
 
@@ -184,7 +183,6 @@ export class EventReader {
   /** Numbers of events that could be read, and that could not. */
   good = 0;
   broken = 0;
-  /** True when one of the broken events was about a tool call. */
   brokenCall = false;
   /** True once the server has sent `[DONE]`. */
   done = false;
@@ -250,7 +248,6 @@ export type Channel = "text" | "reasoning";
 
 /** Joins the pieces of a reply's text into chunks that can be shown, whole characters only. */
 class SpokenText {
-  /** True until there was any text. */
   isSilent = true;
   #channel: Channel = "text";
   #pending = "";
@@ -292,7 +289,7 @@ class SpokenText {
   }
 }
 
-/** Takes over the counts of a usage object: servers count all of a reply so far, and leave some out later. */
+/** Takes over the counts of a usage object. Each counts the reply up to it; later ones may omit some. */
 export function addCounts(counts: Record<string, number>, usage: unknown): void {
   for (const [name, value] of Object.entries(record(usage))) {
     const number = count(value);

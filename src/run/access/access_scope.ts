@@ -7,7 +7,7 @@ import {
   type LoadedConfig,
   type LoadOptions,
 } from "../../config/mod.ts";
-import { formatLocation, message, type NewEventOf, ReasonixError } from "../../core/mod.ts";
+import { formatLocation, message, type NewEventOf, ReasonixError, textFields } from "../../core/mod.ts";
 import { contains } from "../../path/lexical.ts";
 import { exists, readSmallText } from "../../path/probe.ts";
 import { processEnvironment } from "../../path/read_env.ts";
@@ -80,7 +80,6 @@ export async function loadTrustedConfig(
 /** Items that a run can do without: they are named, and left out. */
 const WAITING: ReadonlySet<TrustItem["kind"]> = new Set(["widening", "hook"]);
 
-/** A notice for the user. */
 export type Warning = Omit<NewEventOf<"notice">, "type" | "level" | "code">;
 
 /** The reach of the commands and file tools of a run. */
@@ -91,7 +90,6 @@ export interface AccessScope {
   readonly workspace: Workspace;
   /** Commands run without a jail, and file tools write outside the workspace too. */
   readonly full: boolean;
-  /** A notice for the user about it. */
   readonly notice?: Warning;
 }
 
@@ -115,13 +113,15 @@ function accessOf(
     }
     : {
       full: false,
-      notice: { text: `Commands and file tools stay confined in spite of ${MODE}, because of ${stays}` },
+      notice: textFields(
+        message`Commands and file tools stay confined in spite of ${MODE}, because of ${stays}`,
+      ),
     };
 }
 
 function unconfined(why: string, full = false): Warning {
   const confinement = noConfinement(why, full);
-  return { text: describeConfinement(confinement), confinement };
+  return { ...textFields(describeConfinement(confinement)), confinement };
 }
 
 /** `further` are directories that file tools may write to in addition to those of the configuration. */
@@ -174,7 +174,6 @@ export function containerOf({ backend, image, container }: Config["sandbox"]): C
   return backend === "auto" ? undefined : { program: backend, image, kept: container === "kept" };
 }
 
-/** The reach of a run that is about to begin. */
 export interface RunScope extends AccessScope {
   readonly expected: ExpectedSandbox;
   /** Notices before the first request, such as about repository content without effect. */
@@ -249,7 +248,7 @@ function providersNotice({ projectProviders }: LoadedConfig): string | undefined
   const paired = projectProviders.filter(({ userEntry }) => userEntry !== undefined);
   const used = paired.map(({ name, userEntry }) =>
     name === userEntry
-      ? `${name} stands in place of yours`
+      ? `${name} replaces yours`
       : `${name} uses the key and address of yours named ${userEntry}`
   );
   if (used.length === 0) return undefined;

@@ -52,7 +52,6 @@ type ModalGate =
 /** Collaboration turn by turn, on a plan first, or on a goal until it is reached. */
 export type CollaborationMode = "normal" | "plan" | "goal";
 
-/** The message to the model about each mode. */
 const MODE_TEXTS: Readonly<Record<PermissionMode, string>> = {
   "read-only":
     "Read-only mode is on: only tools and commands that read may run until the user leaves this mode.",
@@ -115,7 +114,6 @@ export class Modes {
     return this.#approval;
   }
 
-  /** The coarse boundary. */
   get permission(): PermissionMode {
     return this.#gate.permissionMode ?? "workspace-write";
   }
@@ -279,7 +277,7 @@ export class Modes {
     if (this.#gate.approvalMode !== undefined) return;
     throw new ReasonixError("Cannot switch modes: calls are not judged by the permission rules here", {
       exit: "usage",
-      remedy: "leave out the gate of your own to use them",
+      remedy: "leave out your own gate to use them",
     });
   }
 }
@@ -293,7 +291,6 @@ interface GateSources extends Pick<GateOptions, "onAsk" | "record"> {
   readonly permissionMode?: PermissionMode | undefined;
 }
 
-/** Returns what a gate takes from the configuration. */
 export function gateOptions(sources: GateSources): GateOptions {
   const { paths, loaded, scope, openJail, onAsk, permissionMode, record } = sources;
   const { permissions, safety } = loaded.config;
@@ -331,7 +328,6 @@ export function gateOptions(sources: GateSources): GateOptions {
   };
 }
 
-/** Returns the permission rules of the configuration. */
 export function configuredRules(loaded: LoadedConfig, list: RuleList): RuleText[] {
   return loaded.config.permissions[list].map((text, index) => ruleText(loaded, list, { text, index }));
 }
@@ -394,7 +390,6 @@ interface GateDeps extends Required<Pick<GateOptions, "temporaryRules">> {
   readonly plugins: Required<Pick<GateOptions, "trustedReadOnly" | "saveTrust">> | undefined;
 }
 
-/** The permission gate of a run. */
 export function buildGate(
   { options, scope, recorder, tools, plugins, temporaryRules }: GateDeps,
 ): PermissionGate {

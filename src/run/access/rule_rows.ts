@@ -3,7 +3,6 @@ import { formatLocation } from "../../core/mod.ts";
 import type { RuleList } from "../../rule/mod.ts";
 import { terminalSafe } from "../../util/terminal_text.ts";
 
-/** A permission rule as commands show it. */
 export interface RuleRow {
   /** The list of the rule; directories and hosts of a project need trust as well. */
   readonly list: RuleList | "write" | "host";

@@ -8,6 +8,7 @@ import {
   subjectOf,
   type Text,
   textFields,
+  textOf,
 } from "../../core/mod.ts";
 import { escapeGlob } from "../../path/glob.ts";
 import { readSmallText } from "../../path/probe.ts";
@@ -22,6 +23,7 @@ import {
 } from "../../permission/mod.ts";
 import {
   type CommandOutcome,
+  type Confinement,
   createJail,
   describeConfinement,
   type ExpectedSandbox,
@@ -57,13 +59,11 @@ export interface SandboxSessionDeps {
     text: Text,
     more?: Partial<Pick<NewEventOf<"notice">, "level" | "confinement">>,
   ) => void;
-  /** The gate can ask a person. */
   readonly attended?: boolean;
   /** The jail is described in each session, and not only where the project has another one than before. */
   readonly describes?: boolean;
 }
 
-/** Names that one notice lists. */
 const MAX_NAMES = 20;
 
 type Hint = "file" | "network" | "readOnly" | "mode" | "setup";
@@ -88,7 +88,6 @@ function hintText(hint: Hint, hosts: readonly string[]): LocalizedMessage {
 /** The gate as far as the jail asks it: for the mode, a person's answer, and the network it opened. */
 type JailGate = Partial<Pick<PermissionGate, "permissionMode" | "confirm" | "takeNetwork" | "grants">>;
 
-/** A proxy that lets commands reach some hosts. */
 interface NetworkFilter extends AsyncDisposable {
   readonly network: "filtered";
   readonly proxy: FilterProxy["address"];
@@ -107,12 +106,10 @@ export class SandboxSession {
   readonly #sources: SandboxSessionDeps;
   readonly #explained = new Set<Hint>();
   #jail: Promise<Jail> | undefined;
-  /** Writable roots of that jail. */
   #roots = 0;
   /** The jail with the hosts of the session, and the same in which files stay as they are. */
   #online: { readonly of: Jail; readonly hosts: string; readonly jail: Jail } | undefined;
   #readOnly: { readonly of: Jail; readonly jail: Jail } | undefined;
-  /** Names of variables that commands do not get. */
   #heldBack: readonly string[] = [];
   #notified: Promise<void> | undefined;
   #remembered: Promise<void> | undefined;
@@ -133,12 +130,10 @@ export class SandboxSession {
     this.#gate = gate;
   };
 
-  /** The current mode keeps files as they are. */
   get #filesStay(): boolean {
     return keepsFiles(this.#gate.permissionMode ?? this.#sources.permissionMode ?? "workspace-write");
   }
 
-  /** Hosts that are open until the session ends. */
   get #openHosts(): readonly string[] {
     return [...this.#gate.grants?.hosts ?? []];
   }
@@ -204,7 +199,7 @@ export class SandboxSession {
     };
     const ask: PermissionGate["confirm"] = async (...question) =>
       await gate.confirm?.(...question) ??
-        { decision: "deny", source: "headless", reason: "this run asks nobody" };
+        { decision: "deny", source: "headless", reason: "this run has no prompts" };
     return {
       ...common,
       escape: (command, signal) =>
@@ -265,19 +260,18 @@ export class SandboxSession {
     return { network: "open", refused: [], [Symbol.asyncDispose]: () => Promise.resolve() };
   }
 
-  /** Starts a proxy for the configured hosts and more. */
   async #startFilter(more: readonly string[]): Promise<NetworkFilter> {
     const hosts = [...await expanded(this.#sources.loaded.config.sandbox.network_hosts), ...more];
     // The mounts of a kept container stay, so the socket is in a directory that it shows.
     const dir = this.#keeps ? this.#tmp : undefined;
-    const folder = await Deno.makeTempDir({
+    const directory = await Deno.makeTempDir({
       ...(dir === undefined ? {} : { dir }),
       prefix: "reasonix-proxy-",
     });
     const refused: string[] = [];
     const proxy = await startFilterProxy({
       hosts,
-      listen: Deno.build.os === "linux" ? { socket: `${folder}/proxy.sock` } : { port: 0 },
+      listen: Deno.build.os === "linux" ? { socket: `${directory}/proxy.sock` } : { port: 0 },
       onRefused: ({ host, port }, reason) => {
         refused.push(port === 443 || port === 80 ? host : `${host}:${port}`);
         this.#sources.notify?.(message`Refused a connection to ${`${host}:${port}`}: ${reason}`);
@@ -286,7 +280,7 @@ export class SandboxSession {
     let closing: Promise<void> | undefined;
     const close = async () => {
       await proxy[Symbol.asyncDispose]();
-      await Deno.remove(folder, { recursive: true }).catch(() => {});
+      await Deno.remove(directory, { recursive: true }).catch(() => {});
     };
     const filter: NetworkFilter = {
       network: "filtered",
@@ -320,7 +314,7 @@ export class SandboxSession {
         ? message`A command made files that an Edit rule denies: ${names}; look at them before you trust them`
         : message`A command made files that other programs run or obey: ${names}; look at them before you trust them`;
       this.#sources.notify?.(text, { level: "warning" });
-      return `this command ${what}: ${names}; the user was told`;
+      return `this command ${what}: ${names}; the user was notified`;
     });
   }
 
@@ -402,7 +396,12 @@ export class SandboxSession {
   }
 
   /** Describes what commands can and cannot do at the moment. */
-  async confinement(): Promise<Required<Pick<Warning, "text" | "confinement">>> {
+  async confinement(): Promise<Warning> {
+    const { text, confinement } = await this.#confinement();
+    return { ...textFields(text), confinement };
+  }
+
+  async #confinement(): Promise<{ readonly text: LocalizedMessage; readonly confinement: Confinement }> {
     const { paths: { cwd } } = this.#sources;
     const jail = await this.open();
     const confinement = (this.#filesStay ? jail.readOnly() : jail).confinement(cwd);
@@ -416,14 +415,14 @@ export class SandboxSession {
   async #notifyConfinement(jail: Jail): Promise<void> {
     const { notify, unconfined, expectedJail, describes, paths } = this.#sources;
     if (!notify || (!jail.confined && (unconfined || expectedJail))) return;
-    const { text: line, confinement } = await this.confinement();
-    const folder = projectDir(cacheDirectory(paths), paths.cwd);
-    const file = `${folder}/jail`;
-    if (jail.confined && !describes && readSmallText(file) === line) return;
-    notify(line, { confinement });
-    // What cannot be remembered is said again. The command does not wait for it.
-    this.#remembered = Deno.mkdir(folder, { recursive: true, mode: 0o700 })
-      .then(() => Deno.writeTextFile(file, line, { mode: 0o600 })).catch(() => {});
+    const { text, confinement } = await this.#confinement();
+    const directory = projectDir(cacheDirectory(paths), paths.cwd);
+    const file = `${directory}/jail`;
+    if (jail.confined && !describes && readSmallText(file) === text.text) return;
+    notify(text, { confinement });
+    // A failed write only repeats the notice. The command does not wait for it.
+    this.#remembered = Deno.mkdir(directory, { recursive: true, mode: 0o700 })
+      .then(() => Deno.writeTextFile(file, text.text, { mode: 0o600 })).catch(() => {});
   }
 
   /** The container of the project stays, and its mounts with it. */
@@ -484,7 +483,6 @@ async function expanded(entries: readonly string[]): Promise<readonly string[]> 
   return [...entries.filter((entry) => entry !== REGISTRIES), ...await packageRegistries()];
 }
 
-/** Lines of the configuration that let commands reach hosts. */
 function networkLines(hosts: readonly string[]): string {
   const setting = hosts.length === 0 ? "network = true" : `network_hosts = ${JSON.stringify(hosts)}`;
   return `[sandbox]\n${setting}`;
@@ -495,7 +493,6 @@ function listed(paths: readonly string[]): string {
   return `${paths.slice(0, MAX_NAMES).join(", ")}${more}`;
 }
 
-/** Opens the jail for one piece of work. */
 export async function withJail<T>(
   sources: SandboxSessionDeps,
   work: (jail: Jail) => T | Promise<T>,
@@ -545,14 +542,17 @@ async function offerEscape(
   const directory = kind === "file" ? writtenDirectory(evidence, cwd, couldOpen) : undefined;
   if (enforced && kind === "file" && directory === undefined) return undefined;
   const choices = [
-    ...(kind === "network" ? ["with a network"] : []),
-    ...(directory === undefined ? [] : [`with ${directory} writable for this session`]),
-    ...(enforced ? [] : ["not confined at all"]),
+    ...(kind === "network" ? [message`with a network`] : []),
+    ...(directory === undefined ? [] : [message`with ${directory} writable for this session`]),
+    ...(enforced ? [] : [message`not confined at all`]),
   ];
   const question: Confirmation = {
     subject: subjectOf(call),
-    reason: `seems to have been stopped by the sandbox (${JSON.stringify(evidence)}) and would run once ` +
-      `more from its beginning, ${choices.join(" or ")}`,
+    reason: message`seems to have been stopped by the sandbox (${
+      JSON.stringify(evidence)
+    }) and would run again from its beginning, ${
+      choices.reduce((first, second) => message`${first} or ${second}`)
+    }`,
     source: "confinement",
     ...(directory === undefined ? {} : { directory }),
     escape: {
@@ -563,7 +563,7 @@ async function offerEscape(
   };
   const { decision, reason } = await ask(call, question, signal);
   if (decision !== "allow") {
-    return (reason ?? "the user declined to run it without the sandbox").replace(/^blocked: /, "");
+    return textOf(reason ?? "the user declined to run it without the sandbox");
   }
   const again = await withGranted(argv, cwd, directory);
   if (again) {

@@ -166,8 +166,8 @@ class ContextWindow {
 }
 
 /**
- * Returns what a server on this machine says its context window is; undefined when the configuration says it,
- * or no one.
+ * Returns the context window of a server on this machine; undefined when the configuration declares it, or
+ * the server does not report one.
  */
 async function askServerWindow(
   loaded: LoadedConfig,
@@ -259,7 +259,6 @@ async function exactCount(
   );
 }
 
-/** The report for people. */
 export function contextText(report: ContextReport, texts: Texts["report_commands"]["contextReport"]): string {
   const share = report.percent === undefined
     ? texts.windowUnknown

@@ -27,7 +27,6 @@ import { lazy } from "../../util/lazy.ts";
 import { PLATFORM, type RunPaths } from "../run_options.ts";
 import { toolList } from "../tools/toolbox.ts";
 
-/** A text of the user for the models of a level. */
 interface ModelPrompt {
   /** The table that has it, such as `agent` or `providers.deepseek`. */
   readonly from: string;
@@ -36,7 +35,6 @@ interface ModelPrompt {
 
 /** The model that prompts are looked up for. */
 interface PromptedModel {
-  /** Name of the provider's entry. */
   readonly provider: string;
   readonly id: string;
 }
@@ -57,7 +55,7 @@ export function turnPrompts(config: Config, model: PromptedModel): readonly Mode
   return inOrder(model, [config.agent.turn_prompt, entry?.turn_prompt, own?.turn_prompt]);
 }
 
-/** An entry as it counts for a model has the model's texts in place of its own, so the file's is asked. */
+/** Looks an entry up in the file: as it counts for a model, it has the texts of that model. */
 function levelsOf({ providers }: Config, { provider, id }: PromptedModel) {
   const entry = providers.find(({ name }) => name === provider);
   return {
@@ -87,17 +85,13 @@ function inOrder(
 export interface PromptInputs {
   readonly instructions: Instructions;
   readonly skillSet: SkillSet;
-  /** Other agents that files describe. */
   readonly agents: AgentFiles;
   /** Absent when there are no skills. */
   readonly skills?: Skills;
-  /** Section of the system prompt that names the skills. */
   readonly catalogue?: string;
-  /** The system prompt of the run's own model. */
   readonly system: string;
   /** Texts of the user for that model, which are part of it. */
   readonly supplements: readonly ModelPrompt[];
-  /** The system prompt that another model would have. */
   readonly systemOf: (model: SystemModel) => string;
   /** Messages with facts for the model, before the first one of the user. */
   readonly opening: () => readonly string[];
@@ -124,14 +118,12 @@ interface PromptInputSources {
   readonly redact?: (text: string) => string;
   /** The user trusts all repository content in this run. */
   readonly trustProject?: boolean;
-  /** Text added to the system prompt. */
   readonly appended?: string | undefined;
   readonly onSkill?: (activation: SkillActivation) => void;
   /** The model of the run. Without tools, the prompt mentions nothing that needs one. */
   readonly model: SystemModel;
   /** Turns that the run has for a task; default: 1. */
   readonly steps?: number | undefined;
-  /** Tools of the program that embeds the agent. */
   readonly ownTools?: readonly Tool[] | undefined;
 }
 
@@ -269,7 +261,6 @@ interface PromptPrefixInputs {
   readonly catalogue: string | undefined;
   readonly memory: string | undefined;
   readonly tools: readonly string[];
-  /** Section about several turns without a person. */
   readonly nonInteractive: string | undefined;
 }
 

@@ -8,7 +8,7 @@ import {
   TurnCheckpoints,
   type WantedPrefix,
 } from "../../control/mod.ts";
-import { message, type NewEvent, ReasonixError } from "../../core/mod.ts";
+import { message, type NewEvent, ReasonixError, textFields } from "../../core/mod.ts";
 import { isDirectory } from "../../path/probe.ts";
 import { worktreeIdOf } from "../../path/project_dir.ts";
 import { realPath } from "../../path/real_path.ts";
@@ -178,8 +178,8 @@ export function createCheckpointer(
 }
 
 /** Reports whether one of the directories holds the other; what is not absolute counts from the workspace. */
-function meets(area: string, folder: string): boolean {
-  const [a, b] = [area, folder].map((path) =>
+function meets(area: string, directory: string): boolean {
+  const [a, b] = [area, directory].map((path) =>
     `${path.replaceAll("\\", "/").replace(/\/+$/, "")}/`.toLowerCase()
   );
   return !/^([a-z]:)?\//.test(a ?? "") || a?.startsWith(b ?? "") === true || b?.startsWith(a ?? "") === true;
@@ -190,9 +190,8 @@ export async function recordOtherVendorParts(recorder: Recorder, { model }: Prov
   const sources = otherVendorSources(recorder.messages, model).join(", ");
   if (sources === "") return;
   const own = `${model.provider}/${model.id}`;
-  const text = `Signed reasoning of ${sources} is left out of requests: ${own} cannot take it`;
-  const said = [["foreignParts", sources, own]] as const;
-  await recorder.record({ type: "notice", level: "info", code: "model", text, said });
+  const text = message`Signed reasoning of ${sources} is left out of requests: ${own} cannot take it`;
+  await recorder.record({ type: "notice", level: "info", code: "model", ...textFields(text) });
 }
 
 interface RewindableSession {
@@ -259,7 +258,7 @@ export function opener(deps: OpenerDeps): () => Promise<void> {
 }
 
 /**
- * Records the first events of this process: the head of a new session, or what a crash left open in an old
+ * Records the first events of this process: the start of a new session, or what a crash left open in an old
  * one, and the prefix.
  */
 export async function recordOpening(recorder: Recorder, deps: OpeningDeps): Promise<void> {

@@ -17,14 +17,14 @@ export interface WarmUpDeps {
  */
 export async function warmUpTurn({ turn, opening, redact, sink }: WarmUpDeps): Promise<void> {
   const { provider } = turn;
-  if (!provider.rehearse) return;
+  if (!provider.warmUp) return;
   const recorder = new Recorder(new MemoryStore(redact));
   recorder.subscribe(sink);
   const { head } = opening.session;
   const session = { state: recorder.state, ...(head ? { head } : {}) };
   // Plugins are not waited for: what is theirs is not known before they are asked.
   await recordOpening(recorder, { ...opening, session, plugins: undefined });
-  const stream = provider.rehearse.bind(provider);
+  const stream = provider.warmUp.bind(provider);
   const controller = new Controller(recorder, { ...turn, provider: { ...provider, stream } });
   await controller.submit({ type: "turn", input: { text: "." } });
 }

@@ -1,4 +1,4 @@
-import { isAbort, type PreparedCall } from "../../core/mod.ts";
+import { isAbort, type PreparedCall, textOf } from "../../core/mod.ts";
 import { BUILTINS, type BuiltinTool, preparedCall } from "../../tool/mod.ts";
 import type { Gate } from "../../permission/mod.ts";
 import type { Modes } from "../access/gate.ts";
@@ -58,7 +58,8 @@ export async function refusalOf(
   modes.userCommand = true;
   try {
     const decision = await gate.check(userCommandCall(command), signal);
-    return decision.decision === "allow" ? undefined : decision.reason ?? "refused by the permission rules";
+    if (decision.decision === "allow") return undefined;
+    return `blocked: ${textOf(decision.reason ?? "refused by the permission rules")}`;
   } finally {
     modes.userCommand = false;
   }
@@ -87,7 +88,7 @@ export async function runUserCommand(
     });
     const { content, exitCode, isError, summary } = result;
     return {
-      outcome: summary === "timed out" ? "timeout" : isError ? "failed" : "passed",
+      outcome: textOf(summary) === "timed out" ? "timeout" : isError ? "failed" : "passed",
       ...(exitCode === undefined ? {} : { exitCode }),
       text: content,
       durationMs: Math.round(performance.now() - started),

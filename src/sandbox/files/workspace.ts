@@ -52,7 +52,7 @@ interface Areas {
 export class Workspace {
   readonly options: WorkspaceOptions;
   readonly #base: PathBase;
-  readonly #fold: (path: string) => string;
+  readonly #normalized: (path: string) => string;
   readonly #contains: (directory: string, path: string) => boolean;
   /**
    * Resolved once, before any tool ran: a root that turns into a symlink later does not move the boundary.
@@ -68,7 +68,7 @@ export class Workspace {
     this.#tmp = options.privateTmp;
     const insensitive = options.caseInsensitive ?? IGNORES_CASE;
     this.#base = { cwd: options.cwd, home: options.userHome };
-    this.#fold = insensitive ? foldPath : (path) => path;
+    this.#normalized = insensitive ? foldPath : (path) => path;
     this.#contains = insensitive ? containsOnDisk : contains;
     const secrets = HOME_SECRETS.map((name) => `${options.home}/${name}`);
     const forbidden = [...(options.forbidRead ?? []), ...secrets].map((path) => this.#absolute(path));
@@ -79,7 +79,7 @@ export class Workspace {
     };
     // Walkers hand in paths as they were reached, so the unresolved spelling of an entry must match too.
     const spellings = forbidden.map((path) => normalize(path));
-    this.#hidden = [...new Set([...this.#areas.forbidden, ...spellings].map(this.#fold))];
+    this.#hidden = [...new Set([...this.#areas.forbidden, ...spellings].map(this.#normalized))];
     this.#denied = this.#deniedTest();
   }
 
@@ -159,7 +159,7 @@ export class Workspace {
 
   /** A path may not be read at all, whatever the rules say. */
   forbids(absolutePath: string): boolean {
-    const path = this.#fold(absolutePath);
+    const path = this.#normalized(absolutePath);
     return this.#hidden.some((area) => contains(area, path));
   }
 
@@ -224,7 +224,7 @@ export class Workspace {
     }
     if (this.forbids(real)) throw forbidden(path, real, "write");
     if (this.#tmp !== undefined && contains(this.#tmp, real)) return;
-    if (contains(this.#fold(home), this.#fold(real))) {
+    if (contains(this.#normalized(home), this.#normalized(real))) {
       if (this.#inOwnWorktree(real)) return;
       throw refusal(`Cannot write ${shown(path, real)}: it belongs to the state of Reasonix`, {
         remedy: "leave that directory alone; the user changes settings with reasonix config set",

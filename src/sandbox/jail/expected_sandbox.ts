@@ -17,7 +17,7 @@ export interface ExpectedSandboxOptions {
   readonly network: NetworkMode;
   /** The container that commands run in instead of the system's jail. Without it, nothing runs. */
   readonly container?: ContainerSettings;
-  /** Where probe results are kept between runs; absent = probed each time. */
+  /** Directory that keeps probe results between runs; absent = probed each time. */
   readonly cacheDir?: string;
 }
 

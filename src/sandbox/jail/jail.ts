@@ -1,4 +1,4 @@
-import type { Confinement } from "../../core/mod.ts";
+import type { LocalizedMessage } from "../../core/mod.ts";
 import type {
   Backend,
   ContainerSettings,
@@ -13,7 +13,7 @@ import { childEnvironment, type EnvironmentOptions } from "./environment.ts";
 import { currentPlan, type FixedPlan, fixPlan, lookingPlan } from "./plan.ts";
 import { DeniedFiles, type MadeFiles, MadeFilesWatch } from "../files/denied_files.ts";
 import { meansEveryFile } from "../files/workspace.ts";
-import { describeConfinement, jailConfinement, noConfinement } from "./confinement.ts";
+import { type Confinement, describeConfinement, jailConfinement, noConfinement } from "./confinement.ts";
 import {
   type ExpectedSandboxOptions,
   forgetProbe,
@@ -149,7 +149,8 @@ export class Jail {
     };
   }
 
-  describe(project?: string): string {
+  /** The same in one line. */
+  describe(project?: string): LocalizedMessage {
     return describeConfinement(this.confinement(project));
   }
 

@@ -48,7 +48,7 @@ export interface FixedPlan {
   /** Programs and caches of programs; read-only although in a writable directory. */
   readonly programs: readonly MountPath[];
   readonly replaced: readonly Replacement[];
-  /** What commands need of the temporary directories that they do not see. */
+  /** Needs of commands in the temporary directories that they do not see. */
   readonly needed: readonly MountPath[];
   /** Files that lead git elsewhere and were there at the start, so they are the user's. */
   readonly redirects: readonly string[];

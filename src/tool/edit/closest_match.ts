@@ -212,6 +212,6 @@ export function omissionIn(fresh: readonly string[], old: readonly string[]): st
 export function omissionProblem(line: string, name: string): string {
   return `${name} has the placeholder ${
     JSON.stringify(line.slice(0, 120))
-  }, which would replace the code it stands for; ` +
+  }, which would replace the code it represents; ` +
     "write out every line, or edit only the lines that change";
 }

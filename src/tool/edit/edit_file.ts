@@ -1,6 +1,6 @@
 import { failure, type ToolContext, type ToolResult } from "../tool.ts";
 import { commitText, writesDenied } from "../file/commit.ts";
-import { loadText, requireSeen, resolveWrite, statRegularOrNothing, type Target } from "../file/text_file.ts";
+import { loadText, requireSeen, resolveWrite, statRegularOrNothing } from "../file/text_file.ts";
 import { applyEdit, type Edit } from "./match_strategies.ts";
 
 function editOf(args: Record<string, unknown>): Edit {
@@ -20,33 +20,15 @@ async function editWith(
   const denied = writesDenied(context);
   if (denied) return denied;
   const target = await resolveWrite(context, path);
-  if (edits[0]?.oldString === "" && !await statRegularOrNothing(target)) {
-    return await createWith(context, target, edits);
-  }
-  const before = await loadText(context, target);
-  requireSeen(context, before);
-  const outcome = applyAll(before.text, edits);
+  // An empty `old_string` for a file that does not exist yet means its whole content.
+  const isNew = edits[0]?.oldString === "" && !await statRegularOrNothing(target);
+  const before = isNew ? undefined : await loadText(context, target);
+  if (before) requireSeen(context, before);
+  const outcome = applyAll(before?.text ?? "", edits);
   if ("problem" in outcome) return failure(`${target.shown}: ${outcome.problem}`);
-  return await commitText(context, { ...before, target, before, after: outcome.text, note: outcome.note });
-}
-
-/** An empty `old_string` for a file that does not exist yet means its whole content. */
-async function createWith(
-  context: ToolContext,
-  target: Target,
-  edits: readonly Edit[],
-): Promise<ToolResult> {
-  const outcome = applyAll("", edits);
-  if ("problem" in outcome) return failure(`${target.shown}: ${outcome.problem}`);
-  const after = outcome.text;
-  return await commitText(context, {
-    target,
-    before: undefined,
-    after,
-    encoding: "utf-8",
-    bom: false,
-    note: undefined,
-  });
+  const { encoding = "utf-8", bom = false } = before ?? {};
+  const note = before && outcome.note;
+  return await commitText(context, { target, before, after: outcome.text, encoding, bom, note });
 }
 
 function applyAll(

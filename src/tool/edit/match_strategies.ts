@@ -179,7 +179,7 @@ function exactly({ text, style }: Source, edit: Edit): Found | Refusal | undefin
   const old = splitLines(edit.oldString, style);
   // Within a line there is no line end to adapt.
   const plain = !edit.newString.includes("\n") && style.dominant !== "\r";
-  return eachPlace(text, edit, places, ({ end }, newString) => {
+  return eachSpan(text, edit, places, ({ end }, newString) => {
     if (plain) return newString;
     const fresh = splitLines(newString, eolStyle(newString));
     return rebuildLines({ raw: old, old, fresh, fallback: localEol(text, end, style), adapt: asIs });
@@ -196,7 +196,7 @@ function ignoringLineEnds({ text, style }: Source, edit: Edit): Found | Refusal 
     end: position(at + wanted.length),
   }));
   const old = splitLines(wanted, LF);
-  const found = eachPlace(text, edit, places, ({ start, end }, newString) => {
+  const found = eachSpan(text, edit, places, ({ start, end }, newString) => {
     const raw = splitLines(text.slice(start, end), style);
     const fresh = splitLines(unified(newString), LF);
     return rebuildLines({ raw, old, fresh, fallback: localEol(text, end, style), adapt: asIs });
@@ -271,7 +271,7 @@ function normalizing(normalization: Normalization): Strategy {
       start: source.offset(span.first) + span.start,
       end: source.offset(span.last) + span.end,
     }));
-    const found = eachPlace(source.text, edit, places, ({ span }, newString) => {
+    const found = eachSpan(source.text, edit, places, ({ span }, newString) => {
       const changed = { ...parts, fresh: splitLines(unified(newString), LF) };
       return editOf(source, changed, span, adaptToSpan(source, changed, span, normalization)).text;
     });
@@ -377,13 +377,13 @@ interface Refusal {
   readonly problem: string;
 }
 
-interface Place {
+interface Span {
   readonly start: number;
   readonly end: number;
 }
 
 /** The edits of places that may begin within a line; undefined without a place. */
-function eachPlace<P extends Place>(
+function eachSpan<P extends Span>(
   text: string,
   edit: Edit,
   places: readonly P[],

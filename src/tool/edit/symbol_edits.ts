@@ -1,4 +1,4 @@
-import type { JsonSchema } from "../../core/mod.ts";
+import { type JsonSchema, message } from "../../core/mod.ts";
 import { defineBuiltin } from "../builtin_tool.ts";
 import { FILE_WRITERS } from "../file_writers.ts";
 import { type Arguments, failure, texts, type Tool } from "../tool.ts";
@@ -57,7 +57,7 @@ export const RENAME_TOOL = symbolEdit({
   description: "Rename a symbol in every file of the project that uses it.",
   properties: { ...PLACE, new_name: { type: "string" } },
   required: ["path", "line", "symbol", "new_name"],
-  title: ({ symbol, new_name }) => `rename ${symbol} to ${new_name}`,
+  title: ({ symbol, new_name }) => message`rename ${String(symbol)} to ${String(new_name)}`,
   remedy: "use grep and edit_file",
 });
 
@@ -70,7 +70,7 @@ export const DELETE_SYMBOL = symbolEdit({
     line: { ...PLACE.line, description: "where the file has several of that name" },
   },
   required: ["path", "symbol"],
-  title: ({ symbol, path }) => `delete ${symbol} in ${path}`,
+  title: ({ symbol, path }) => message`delete ${String(symbol)} in ${String(path)}`,
   remedy: "use edit_file",
 });
 

@@ -1,4 +1,4 @@
-import { ReasonixError } from "../../core/mod.ts";
+import { message, ReasonixError } from "../../core/mod.ts";
 import { type AtomicWriteOptions, writeFileAtomic } from "../../util/atomic_write.ts";
 import { lineFigures } from "../../view/mod.ts";
 import { unifiedDiff } from "../text/diff.ts";
@@ -125,7 +125,7 @@ function unchanged(target: Target, note: string | undefined): ToolResult {
   const line = `unchanged ${target.shown}: the file already has this content`;
   return {
     content: note ? `${line}; ${note}` : line,
-    summary: "unchanged",
+    summary: message`unchanged`,
     changes: [{ path: target.path, change: "unchanged", added: 0, removed: 0 }],
   };
 }
@@ -135,7 +135,7 @@ export function dryRun(changes: readonly FileChange[], shown: string): ToolResul
   const diffs = changes.map((change) => change.diff ?? "").join("");
   return {
     content: `dry run, nothing was written; would change ${shown} (${lineFigures(total)})\n${diffs}`,
-    summary: `dry run ${lineFigures(total)}`,
+    summary: message`dry run ${lineFigures(total)}`,
     changes: changes.map((change) => ({ ...change, written: false })),
   };
 }

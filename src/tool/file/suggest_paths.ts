@@ -7,7 +7,7 @@ interface MissingPath {
   readonly shown: string;
 }
 
-export type Surroundings = Pick<ToolContext, "cwd" | "paths" | "signal">;
+export type PathEnvironment = Pick<ToolContext, "cwd" | "paths" | "signal">;
 
 const MAX_NAMES = 5000;
 const MAX_PATHS = 3;
@@ -15,12 +15,12 @@ const MAX_PATHS = 3;
 const SEARCH_MS = 300;
 
 /** Existing paths that a missing one may mean: similar names next to it, else the same name elsewhere. */
-export async function suggestPaths(target: MissingPath, context?: Surroundings): Promise<string[]> {
+export async function suggestPaths(target: MissingPath, context?: PathEnvironment): Promise<string[]> {
   const near = neighbours(target, context);
   return near.length > 0 || !context ? near : await sameName(target, context);
 }
 
-function neighbours(target: MissingPath, context?: Surroundings): string[] {
+function neighbours(target: MissingPath, context?: PathEnvironment): string[] {
   const parts = target.path.split("/");
   for (let count = parts.length - 1; count > 0; count--) {
     const directory = parts.slice(0, count).join("/") || "/";
@@ -42,7 +42,7 @@ function neighbours(target: MissingPath, context?: Surroundings): string[] {
 }
 
 /** Models get the directory wrong more often than the name. */
-async function sameName(target: MissingPath, { cwd, paths, signal }: Surroundings): Promise<string[]> {
+async function sameName(target: MissingPath, { cwd, paths, signal }: PathEnvironment): Promise<string[]> {
   const name = target.path.slice(target.path.lastIndexOf("/") + 1).toLowerCase();
   const root = await Deno.realPath(cwd).catch(() => undefined);
   if (root === undefined || name === "") return [];

@@ -1,6 +1,6 @@
-import { ReasonixError } from "../../core/mod.ts";
+import { message, ReasonixError } from "../../core/mod.ts";
 import { osReason } from "./os_reason.ts";
-import type { Surroundings } from "./suggest_paths.ts";
+import type { PathEnvironment } from "./suggest_paths.ts";
 import { decodeAs, type Decoded, decodeText, encodeText, type Encoding } from "../text/encoding.ts";
 import type { FileVersion, ToolContext } from "../tool.ts";
 import { joinBytes } from "../../util/bytes.ts";
@@ -54,7 +54,7 @@ function shownPath(context: ToolContext, real: string): string {
  * refused before it is opened, since opening alone can hang. With `context`, the error about a missing one
  * names files of that name elsewhere.
  */
-export async function statRegular(target: Target, context?: Surroundings): Promise<ExistingFile> {
+export async function statRegular(target: Target, context?: PathEnvironment): Promise<ExistingFile> {
   let info: Deno.FileInfo;
   try {
     // A call into the kernel takes microseconds, the way to a thread and back a hundred times that.
@@ -91,11 +91,11 @@ export function kindOf(info: Deno.FileInfo): string {
   return "special file";
 }
 
-async function missing(target: Target, context?: Surroundings): Promise<ReasonixError> {
+async function missing(target: Target, context?: PathEnvironment): Promise<ReasonixError> {
   const { suggestPaths } = await import("./suggest_paths.ts");
   const near = await suggestPaths(target, context);
   const remedy = near.length > 0 ? `near names: ${near.join(", ")}` : "use glob or ls to find it";
-  return new ReasonixError(`${target.shown} does not exist`, { remedy });
+  return new ReasonixError(message`${target.shown} does not exist`, { remedy });
 }
 
 const MAX_EDIT_BYTES = 50 * 1024 * 1024;
@@ -179,7 +179,7 @@ const LEGACY: ReadonlySet<string> = new Set<Encoding>(["gb18030", "windows-1252"
 /** The "read before edit" rule: refuses a file the model has not seen, or not in its present state. */
 export function requireSeen(context: ToolContext, file: TextFile): void {
   if (!context.seen.get(file.path)) {
-    throw new ReasonixError(`${file.shown} has not been read in this session`, {
+    throw new ReasonixError(message`${file.shown} has not been read in this session`, {
       remedy: "read_file it first",
     });
   }

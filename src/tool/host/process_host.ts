@@ -257,7 +257,7 @@ function unfinished({ name }: Tool, notStarted?: string): ToolResult {
     )
     : failure(
       `${name} could not run, its worker process did not start (${notStarted})`,
-      "nothing was changed; tell the user",
+      "nothing was changed; inform the user",
     );
 }
 

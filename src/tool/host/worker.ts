@@ -92,7 +92,7 @@ function asLine(message: unknown): Bytes {
  * The input and output of a worker process, set by its entry module: libraries do not use standard streams.
  */
 export interface LinePort {
-  /** A piece is read before the next one is asked for, so that all may be the same memory. */
+  /** Pieces may share memory: each is read before the next one is requested. */
   readonly input: AsyncIterable<Bytes>;
   /** Writes at once, as much as fits; returns the number of bytes written. */
   readonly write: (bytes: Bytes) => number;

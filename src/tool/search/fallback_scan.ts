@@ -18,11 +18,11 @@ const BUFFER = new Uint8Array(256 * 1024);
 export class ScanJob {
   total = 0;
   next = 0;
-  /** Files with lines so long that searching them may take long. */
+  /** Files whose long lines may make the search slow. */
   readonly left: string[] = [];
   readonly files: readonly string[];
   readonly #request: SearchRequest;
-  readonly #pattern: FallbackPattern;
+  readonly #pattern: Pattern;
   readonly #leaveLong: boolean;
 
   constructor(files: readonly string[], request: SearchRequest, options: { readonly leaveLong: boolean }) {
@@ -55,29 +55,35 @@ export class ScanJob {
     return out;
   }
 
-  #scanFile(path: string): TextMatches | "long" {
-    const lines: FoundLine[] = [];
-    let [count, firstLine, previous] = [0, 0, ""];
+  #scanFile(path: string): FileMatches | "long" {
+    const { mode, maxLines } = this.#request;
+    const found: FoundLine[] = [];
+    let count = 0;
+    let firstLine = 1;
+    let text = "";
     try {
       for (const bytes of readParts(path, this.#request)) {
-        firstLine += newlinesIn(previous, 0, previous.length);
-        const wide = wideEncoding(bytes);
-        const text = (wide ? new TextDecoder(wide) : UTF8).decode(bytes);
-        previous = text;
-        if (!text.includes(this.#pattern.required)) continue;
-        const isAscii = text.length === bytes.length && !text.includes("\r") && !text.includes("\ufffd");
-        if (this.#leaveLong && isLong(text, this.#pattern)) return "long";
-        const found = scanText(text, isAscii ? this.#pattern.ascii : this.#pattern.unicode, this.#request);
-        for (const hit of found.lines) lines.push({ ...hit, number: hit.number + firstLine });
-        count += found.count;
-        if (count > this.#request.maxLines || (count > 0 && this.#request.mode === "files")) break;
+        for (let at = text.indexOf("\n"); at >= 0; at = text.indexOf("\n", at + 1)) firstLine++;
+        text = (wideEncoding(bytes) ?? UTF8).decode(bytes);
+        if (this.#pattern.mayMatch(text)) {
+          const lines = text.split("\n");
+          if (lines.at(-1) === "") lines.pop();
+          if (this.#leaveLong && mayTakeLong(text, lines, this.#pattern)) return "long";
+          const columns = this.#request.multiline
+            ? columnsAcross(text, this.#pattern)
+            : columnsOf(lines, this.#pattern, mode === "files" ? 1 : maxLines + 1 - count);
+          count += columns.size;
+          if (mode === "content") {
+            for (const line of linesAround(lines, columns, { ...this.#request, firstLine })) found.push(line);
+          }
+          if (count > maxLines || (count > 0 && mode === "files")) break;
+        }
       }
     } catch (error) {
       const { NotFound, PermissionDenied, NotCapable } = Deno.errors;
-      if ([NotFound, PermissionDenied, NotCapable].some((kind) => error instanceof kind)) return NO_MATCHES;
-      throw error;
+      if (![NotFound, PermissionDenied, NotCapable].some((kind) => error instanceof kind)) throw error;
     }
-    return { count, lines };
+    return { count: mode === "files" ? Math.min(count, 1) : count, lines: found };
   }
 }
 
@@ -111,9 +117,9 @@ function* readParts(path: string, request: SearchRequest): Generator<Uint8Array>
   }
 }
 
-function wideEncoding(bytes: Uint8Array): string | undefined {
-  if (bytes[0] === 0xff && bytes[1] === 0xfe) return "utf-16le";
-  return bytes[0] === 0xfe && bytes[1] === 0xff ? "utf-16be" : undefined;
+function wideEncoding(bytes: Uint8Array): TextDecoder | undefined {
+  if (bytes[0] === 0xff && bytes[1] === 0xfe) return new TextDecoder("utf-16le");
+  return bytes[0] === 0xfe && bytes[1] === 0xff ? new TextDecoder("utf-16be") : undefined;
 }
 
 /** The end of the pieces before the one with a NUL byte. */
@@ -129,104 +135,72 @@ function endOfText(bytes: Uint8Array, request: SearchRequest): number {
   return start;
 }
 
-function isLong(text: string, { repetitions, choices }: FallbackPattern): boolean {
+function mayTakeLong(text: string, lines: readonly string[], { repetitions, choices }: Pattern): boolean {
   const most = MAX_STEPS * Math.max(1, repetitions) ** 2 / 2 ** choices;
   const steps = (longest: number) => text.length * longest ** repetitions;
   if (repetitions === Infinity || steps(1) > most) return true;
-  if (steps(text.length) <= most) return false;
-  let longest = 0;
-  for (let start = 0; start < text.length;) {
-    const end = lineEnd(text, start);
-    longest = Math.max(longest, end - start);
-    start = end + 1;
-  }
-  return steps(longest) > most;
+  return steps(text.length) > most &&
+    steps(lines.reduce((most, { length }) => Math.max(most, length), 0)) > most;
 }
 
-interface TextMatches {
+interface FileMatches {
   readonly count: number;
   readonly lines: readonly FoundLine[];
 }
 
-const NO_MATCHES: TextMatches = { count: 0, lines: [] };
+/** The index of each line that matches, with the column of its first match. */
+type Columns = ReadonlyMap<number, number>;
 
-/** Lines `first` to `last` (0-based) that one or more matches touch. */
-interface Hit {
-  readonly first: number;
-  last: number;
-  readonly start: number;
-  end: number;
-  readonly column: number;
-}
-
-function scanText(text: string, expression: RegExp, request: SearchRequest): TextMatches {
-  const hits = collectHits(text, expression, request);
-  if (hits.length === 0) return NO_MATCHES;
-  const count = hits.reduce((sum, hit) => sum + hit.last - hit.first + 1, 0);
-  return { count, lines: request.mode === "content" ? linesAround(text, hits, request) : [] };
-}
-
-function collectHits(text: string, expression: RegExp, request: SearchRequest): Hit[] {
-  const hits: Hit[] = [];
-  let [line, counted] = [0, 0];
-  for (let from = 0; from <= text.length;) {
-    expression.lastIndex = from;
-    const match = expression.exec(text);
-    // Behind the last line end there is no line any more.
-    if (!match || (match.index === text.length && (text === "" || text.endsWith("\n")))) break;
-    const [begin, length] = [match.index, match[0].length];
-    line += newlinesIn(text, counted, begin);
-    counted = begin;
-    const start = text.lastIndexOf("\n", begin - 1) + 1;
-    const inside = length > 0 ? newlinesIn(text, begin, begin + length - 1) : 0;
-    const end = lineEnd(text, length > 0 ? begin + length - 1 : begin);
-    const column = begin - (begin === 0 ? 0 : start);
-    const last = hits.at(-1);
-    if (last && line <= last.last) {
-      [last.last, last.end] = [line + inside, end];
-    } else hits.push({ first: line, last: line + inside, start: begin === 0 ? 0 : start, end, column });
-    if (request.mode === "files" || hits.length > request.maxLines) break;
-    from = request.multiline ? begin + Math.max(length, 1) : end + 1;
+function columnsOf(lines: readonly string[], { expression, required }: Pattern, most: number): Columns {
+  const columns = new Map<number, number>();
+  for (let at = 0; at < lines.length && columns.size < most; at++) {
+    const line = lines[at] ?? "";
+    if (!line.includes(required)) continue;
+    expression.lastIndex = 0;
+    const match = expression.exec(line);
+    if (match) columns.set(at, match.index);
   }
-  return hits;
+  return columns;
 }
 
-function lineEnd(text: string, from: number): number {
-  const end = text.indexOf("\n", from);
-  return end < 0 ? text.length : end;
-}
-
-function newlinesIn(text: string, from: number, to: number): number {
-  let count = 0;
-  for (let at = text.indexOf("\n", from); at >= 0 && at < to; at = text.indexOf("\n", at + 1)) count++;
-  return count;
-}
-
-function linesAround(text: string, hits: readonly Hit[], request: SearchRequest): FoundLine[] {
-  const out: FoundLine[] = [];
-  let shown = 0;
-  for (const [index, hit] of hits.entries()) {
-    const first = Math.max(shown, hit.first - request.before);
-    let start = hit.start;
-    const ahead: FoundLine[] = [];
-    for (let line = hit.first - 1; line >= first; line--) {
-      const end = start - 1;
-      start = end === 0 ? 0 : text.lastIndexOf("\n", end - 1) + 1;
-      ahead.push({ number: line + 1, text: text.slice(start, end) });
+/** Matches across lines; their later lines have column 0. */
+function columnsAcross(text: string, { expression }: Pattern): Columns {
+  const columns = new Map<number, number>();
+  let line = 0;
+  let lineStart = 0;
+  const advance = (to: number) => {
+    for (let end = text.indexOf("\n", lineStart); end >= 0 && end < to; end = text.indexOf("\n", lineStart)) {
+      line++;
+      lineStart = end + 1;
     }
-    out.push(...ahead.reverse());
-    for (const [offset, line] of text.slice(hit.start, hit.end).split("\n").entries()) {
-      out.push({ number: hit.first + offset + 1, text: line, column: offset === 0 ? hit.column : 0 });
-    }
-    shown = hit.last + 1;
-    const stop = Math.min(hit.last + 1 + request.after, hits[index + 1]?.first ?? Infinity);
-    for (let at = hit.end + 1; shown < stop && at < text.length; shown++) {
-      const end = lineEnd(text, at);
-      out.push({ number: shown + 1, text: text.slice(at, end) });
-      at = end + 1;
-    }
+  };
+  for (const { index, 0: { length } } of text.matchAll(expression)) {
+    // After the last line end there is no line any more.
+    if (index === text.length && (text === "" || text.endsWith("\n"))) break;
+    advance(index);
+    if (!columns.has(line)) columns.set(line, index - lineStart);
+    const first = line;
+    advance(index + length - 1);
+    for (let at = first + 1; at <= line; at++) if (!columns.has(at)) columns.set(at, 0);
   }
-  return out;
+  return columns;
+}
+
+function* linesAround(
+  lines: readonly string[],
+  columns: Columns,
+  { before, after, firstLine }: SearchRequest & { readonly firstLine: number },
+): Generator<FoundLine> {
+  let next = 0;
+  for (const at of columns.keys()) {
+    const end = Math.min(lines.length, at + after + 1);
+    for (let index = Math.max(next, at - before); index < end; index++) {
+      const column = columns.get(index);
+      const text = lines[index] ?? "";
+      yield { number: index + firstLine, text, ...(column === undefined ? {} : { column }) };
+    }
+    next = Math.max(next, end);
+  }
 }
 
 export interface SearchTask {
@@ -253,31 +227,34 @@ export async function runSearchProcess(port: LinePort): Promise<void> {
   }
 }
 
-/** A pattern in ripgrep's syntax as JavaScript expressions. */
-export interface FallbackPattern {
-  /** For text that is plain ASCII without `\r`, and for any other text. */
-  readonly ascii: RegExp;
-  readonly unicode: RegExp;
+/** A pattern of ripgrep as a JavaScript expression. */
+interface Pattern {
+  readonly expression: RegExp;
+  /** A quick look at a whole text. */
+  readonly mayMatch: (text: string) => boolean;
+  /** Part of every match. */
   readonly required: string;
   /** A bound of the steps of a search: `length × longest line ^ repetitions × 2 ^ choices`. */
   readonly repetitions: number;
   readonly choices: number;
 }
 
-/** Sets of characters, as the inside of a class of a `v` expression. */
-interface CharSets {
-  readonly digit: string;
-  readonly word: string;
-  readonly space: string;
-  /** Members that no set may contain: the line end when lines are matched, and the mark of broken bytes. */
-  readonly never: string;
-}
+const WORD = "\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}\\p{Join_Control}";
+const WORD_EDGE = `(?:(?<=[${WORD}])(?![${WORD}])|(?<![${WORD}])(?=[${WORD}]))`;
 
-const ASCII = { digit: "0-9", word: "0-9A-Za-z_", space: "\\t-\\r\\x20" };
-const UNICODE = {
-  digit: "\\p{Nd}",
-  word: "\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}\\p{Join_Control}",
-  space: "\\p{White_Space}",
+/** Escapes with another form or meaning in JavaScript. */
+const ESCAPES: Readonly<Record<string, string>> = {
+  a: "\\x07",
+  A: "^",
+  b: WORD_EDGE,
+  B: `(?!${WORD_EDGE})`,
+  d: "\\p{Nd}",
+  D: "\\P{Nd}",
+  s: "\\p{White_Space}",
+  S: "\\P{White_Space}",
+  w: `[${WORD}]`,
+  W: `[^${WORD}]`,
+  z: "$",
 };
 
 const POSIX: Readonly<Record<string, string>> = {
@@ -297,51 +274,75 @@ const POSIX: Readonly<Record<string, string>> = {
   xdigit: "0-9A-Fa-f",
 };
 
-const ESCAPE =
-  /\\(?:[pP](?:\{[^}]*\}|[^])|[xuU]\{[^}]*\}|x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8}|k<[^>]*>|[1-9]\d*|[^]|$)/uy;
-const SETS = new RegExp(
-  `(?!\\\\[1-9k])${ESCAPE.source}|\\[\\^?\\]?(?:\\\\[^]|\\[[^\\]]*\\]|[^\\]\\\\])*\\]`,
-  "gu",
-);
+/** An escape, a POSIX class, a bracket or operator of classes, a beginning of a group, or a character. */
+const TOKEN =
+  /\\(?:[pP](?:\{[^}]*\}|[^])|[xuU]\{[^}]*\}|x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8}|b\{[^}]*\}|k<[^>]*>|[1-9]\d*|[^]|$)|\[:\^?[a-z]+:\]|\[\^?[\]-]?|-?\]|&&|--|~~|\(\?(?:P?<(?![=!])|[a-zA-Z-]+[:)])|[^]/gu;
 
-function compilePattern({ pattern, ignoreCase, multiline }: SearchRequest): FallbackPattern {
-  const flags = `gv${ignoreCase ? "i" : ""}`;
-  const end = multiline ? "" : "\\n";
-  const ascii = new Translator(pattern, { ...ASCII, never: end }).source;
-  const unicode = new Translator(pattern, { ...UNICODE, never: `${end}\\uFFFD` }).source;
-  const expressions = { ascii: new RegExp(ascii, flags), unicode: new RegExp(unicode, flags) };
-  return { ...expressions, ...matchCost(pattern), required: ignoreCase ? "" : requiredText(pattern) };
-}
-
-function withoutSets(pattern: string): string {
-  return pattern.replace(SETS, "\0");
-}
-
-/** The longest plain text before the first group, unless the pattern has alternatives. */
-function requiredText(pattern: string): string {
-  const plain = withoutSets(pattern);
-  if (/[|[\]]/.test(plain)) return "";
-  const head = plain.replace(/\([^]*/, "").replace(/[^](?:[*+?]|\{[^}]*\})/gu, "\0");
-  return head.split(/[\0.^$]/).sort((a, b) => b.length - a.length)[0] ?? "";
-}
-
-/** Repetitions of a group, look-around and back-references have no bound. */
-function matchCost(pattern: string): { readonly repetitions: number; readonly choices: number } {
-  const plain = withoutSets(pattern);
-  const unbounded = /\\|\)[*+{]|[*+}?][*+{]|\(\?<?[=!]/.test(plain);
-  return {
-    repetitions: unbounded ? Infinity : plain.match(/[*+{]/g)?.length ?? 0,
-    choices: plain.match(/[?|]/g)?.length ?? 0,
-  };
+/** Throws a `SyntaxError` for a pattern that has no JavaScript form. */
+function compilePattern({ pattern, ignoreCase, multiline }: SearchRequest): Pattern {
+  const head = /^\(\?[ismu]+\)/.exec(pattern)?.[0] ?? "";
+  const flags = `gsv${multiline ? "m" : ""}${ignoreCase || head.includes("i") ? "i" : ""}`;
+  const plain: string[] = [];
+  let depth = 0;
+  const source = pattern.slice(head.length).replace(TOKEN, (token) => {
+    const inClass = depth > 0;
+    if (!inClass) plain.push(/^(?:\\(?![1-9k])|\[)/.test(token) ? "\0" : token);
+    if (token.startsWith("[") && !(inClass && token.startsWith("[:"))) depth++;
+    else if (inClass && /^-?\]$/.test(token)) depth--;
+    return translated(token, inClass);
+  });
+  const expression = new RegExp(source, flags);
+  const text = plain.join("");
+  const cost = matchCost(text);
+  const required = flags.includes("i") ? "" : requiredText(text);
+  const whole = new RegExp(source, flags.replace(/[gm]/g, "") + "m");
+  // Only without repetitions is it certain that this is quick.
+  const mayMatch = required === "" && cost.repetitions === 0
+    ? (text: string) => whole.test(text)
+    : (text: string) => text.includes(required);
+  return { expression, mayMatch, required, ...cost };
 }
 
 function needsRipgrep(what: string): never {
   throw new SyntaxError(`Only ripgrep knows ${what}`);
 }
 
-/** A literal character, safe inside and outside a class of a `v` expression. */
-function literal(char: string): string {
-  return /^[A-Za-z0-9_]$/.test(char) ? char : `\\u{${(char.codePointAt(0) ?? 0).toString(16)}}`;
+/** A token of ripgrep's syntax in that of `v` expressions; `inClass`: within brackets. */
+function translated(token: string, inClass: boolean): string {
+  if (token.startsWith("[:") && inClass) {
+    const members = POSIX[token.replace(/[^a-z]/g, "")] ?? needsRipgrep(token);
+    return token.startsWith("[:^") ? `[^${members}]` : members;
+  }
+  if (token === "~~" && inClass) return needsRipgrep("~~ in [ ]");
+  // Both sides of an operator have to be classes.
+  if (/^(?:&&|--)$/.test(token) && inClass) return `]${token}[`;
+  if (token.startsWith("[")) {
+    return token.replace(/(\[\^?)([\]-]?)/, (_, open, first) => `${open}[${first && `\\${first}`}`);
+  }
+  if (/^-?\]$/.test(token)) return inClass ? `${token.replace("-", "\\-")}]` : token.replace("]", "\\]");
+  // The mark of bytes that are not UTF-8 is no character.
+  if (token === "." && !inClass) return "[^\\uFFFD]";
+  if (token.startsWith("(?P<")) return "(?<";
+  const group = /^\(\?([a-zA-Z-]+)([:)])$/.exec(token);
+  if (group && !inClass) {
+    const [, letters = "", end] = group;
+    if (end === ")" || !/^(?:[ismu]+|[ismu]*-i)$/.test(letters)) return needsRipgrep(token);
+    return `(?${letters.replace(/[smu]/g, "")}:`;
+  }
+  if (token.startsWith("\\")) return escaped(token, inClass);
+  return inClass && /^[(){}\/|]$/.test(token) ? `\\${token}` : token;
+}
+
+function escaped(token: string, inClass: boolean): string {
+  const name = token.charAt(1);
+  if (/^[xuU]$/.test(name) && token.length > 2) return `\\u{${token.slice(2).replace(/[{}]/g, "")}}`;
+  if (/^[pP]$/.test(name)) return property(token);
+  if (Object.hasOwn(ESCAPES, name) && token.length === 2) {
+    return inClass && /[bBAz]/.test(name) ? needsRipgrep("\\ in [ ]") : ESCAPES[name] ?? token;
+  }
+  if (/^[tnrfvk1-9]$/.test(name)) return token;
+  if (name === "" || /[A-Za-z0-9<>]/.test(name)) return needsRipgrep(token);
+  return `\\u{${(name.codePointAt(0) ?? 0).toString(16)}}`;
 }
 
 /** A property of characters under one of the names that ripgrep accepts. */
@@ -357,129 +358,18 @@ function property(token: string): string {
   return found ?? needsRipgrep(token);
 }
 
-class Translator {
-  readonly source: string;
-  #at = 0;
-  readonly #pattern: string;
-  readonly #sets: CharSets;
+/** The longest plain text before the first group, unless there are alternatives; NUL represents a set. */
+function requiredText(plain: string): string {
+  if (/[|[\]]/.test(plain)) return "";
+  const head = plain.replace(/\([^]*/, "").replace(/[^](?:[*+?]|\{[^}]*\})/gu, "\0");
+  return head.split(/[\0.^$]/).sort((a, b) => b.length - a.length)[0] ?? "";
+}
 
-  constructor(pattern: string, sets: CharSets) {
-    this.#pattern = pattern;
-    this.#sets = sets;
-    const flags = this.#take(/\(\?([ismu]+)\)/y);
-    const parts: string[] = [];
-    while (this.#at < pattern.length) parts.push(this.#part());
-    this.source = flags.includes("i") ? `(?i:${parts.join("")})` : parts.join("");
-  }
-
-  get #isAscii(): boolean {
-    return this.#sets.word === ASCII.word;
-  }
-
-  /** Moves past the text that matches here; returns "" where nothing does. */
-  #take(expression: RegExp): string {
-    expression.lastIndex = this.#at;
-    const found = expression.exec(this.#pattern)?.[0] ?? "";
-    this.#at += found.length;
-    return found;
-  }
-
-  #set(members: string): string {
-    const { never } = this.#sets;
-    return never === "" ? `[${members}]` : `[[${members}]--[${never}]]`;
-  }
-
-  #part(): string {
-    if (this.#pattern[this.#at] === "[") return this.#set(this.#classMembers());
-    if (this.#pattern[this.#at] === "\\") return this.#escape();
-    const group = this.#take(/\((?:\?(?:P?<(?![=!])[^>]*>|<?[=!]|[a-zA-Z-]*[:)]?))?/y);
-    if (group !== "") return this.#group(group);
-    const char = this.#take(/[^]/uy);
-    if (char === ".") return this.#set("\\0-\\u{10FFFF}");
-    if (char === "^") return this.#isAscii ? "(?m:^)" : "(?<=\\n|^)";
-    if (char === "$") return this.#isAscii ? "(?m:$)" : "(?=\\n|$)";
-    if (char === "{") return `{${this.#take(/\d+(?:,\d*)?\}/y)}`;
-    return /[)|*+?]/.test(char) ? char : literal(char);
-  }
-
-  #group(head: string): string {
-    const flags = /^\(\?([a-zA-Z-]+)([:)])$/.exec(head);
-    if (!flags) return head.replace("(?P<", "(?<");
-    const [, letters = "", end] = flags;
-    if (end === ")" || !/^(?:[ismu]+|[ismu]*-i)$/.test(letters)) return needsRipgrep(head);
-    return `(?${letters.replace(/[smu]/g, "")}:`;
-  }
-
-  #escape(): string {
-    const token = this.#take(ESCAPE);
-    const { digit, word, space } = this.#sets;
-    const wordEdge = `(?:(?<=[${word}])(?![${word}])|(?<![${word}])(?=[${word}]))`;
-    const name = token.charAt(1);
-    switch (name) {
-      case "d":
-        return `[${digit}]`;
-      case "w":
-        return `[${word}]`;
-      case "s":
-        return this.#set(space);
-      case "D":
-        return this.#set(`[^${digit}]`);
-      case "W":
-        return this.#set(`[^${word}]`);
-      case "S":
-        return this.#set(`[^${space}]`);
-      case "p":
-      case "P":
-        return this.#set(property(token));
-      case "b":
-        return this.#isAscii ? "\\b" : wordEdge;
-      case "B":
-        return this.#isAscii ? "\\B" : `(?!${wordEdge})`;
-      case "A":
-        return "^";
-      case "z":
-        return "$";
-      case "a":
-        return "\\x07";
-      case "x":
-      case "u":
-      case "U":
-        return token.length === 2 ? needsRipgrep(token) : `\\u{${token.slice(2).replace(/[{}]/g, "")}}`;
-    }
-    if (/^[tnrfvk1-9]$/.test(name)) return token;
-    return name === "" || /[A-Za-z0-9<>]/.test(name) ? needsRipgrep(token) : literal(token.slice(1));
-  }
-
-  #classMembers(): string {
-    const negated = this.#take(/\[\^?/y) === "[^" ? "^" : "";
-    let left = "";
-    let items = this.#take(/[\]-]/y).replace(/./, literal);
-    while (this.#take(/\]/y) === "") {
-      if (this.#at >= this.#pattern.length) throw new SyntaxError("Unterminated character class");
-      const operator = this.#take(/&&|--|~~/y);
-      if (operator === "~~") return needsRipgrep("~~ in [ ]");
-      if (operator !== "") {
-        left += `[${items}]${operator}`;
-        items = "";
-      } else items += this.#classItem();
-    }
-    return left === "" && negated === "" ? items : `${negated === "" ? "" : "^"}${left}[${items}]`;
-  }
-
-  #classItem(): string {
-    const posix = this.#take(/\[:\^?[a-z]+:\]/y);
-    if (posix !== "") {
-      const members = POSIX[posix.replace(/[^a-z]/g, "")] ?? needsRipgrep(posix);
-      return posix.includes("^") ? `[^${members}]` : members;
-    }
-    if (this.#pattern[this.#at] === "[") return `[${this.#classMembers()}]`;
-    const from = this.#classChar();
-    return this.#take(/-(?![\]-])/y) === "" ? from : `${from}-${this.#classChar()}`;
-  }
-
-  #classChar(): string {
-    if (this.#pattern[this.#at] !== "\\") return literal(this.#take(/[^]/uy));
-    if (/\\[bBAzk1-9]/y.test(this.#pattern.slice(this.#at, this.#at + 2))) return needsRipgrep("\\ in [ ]");
-    return this.#escape();
-  }
+/** Repetitions of a group, look-around and back-references have no bound. */
+function matchCost(plain: string): Pick<Pattern, "repetitions" | "choices"> {
+  const unbounded = /\\|\)[*+{]|[*+}?][*+{]|\(\?<?[=!]/.test(plain);
+  return {
+    repetitions: unbounded ? Infinity : plain.match(/[*+{]/g)?.length ?? 0,
+    choices: plain.match(/[?|]/g)?.length ?? 0,
+  };
 }

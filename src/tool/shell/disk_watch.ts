@@ -16,13 +16,13 @@ const MB = 1024 * 1024;
 /** Most commands are over by then, and the first look loads a module. */
 const FIRST_LOOK_MS = 1000;
 
-/** The closer to the floor, the sooner the next look: no disk accepts more than this in between. */
+/** The less is left, the sooner the next look: no disk accepts more than this in between. */
 const FASTEST_WRITER = 4 * 1024 * MB / 1000;
 const SHORTEST_MS = 50;
 const LONGEST_MS = 1000;
 
 /**
- * Looks at the free space while a command runs and reports once when it falls below the floor. A volume that
+ * Looks at the free space while a command runs and reports once when it falls below the limit. A volume that
  * was below it at the first look may lose half of what it had left: a nearly full disk is no reason to stop
  * everything.
  */
@@ -75,7 +75,7 @@ export class DiskWatch implements Disposable {
     this[Symbol.dispose]();
     this.#onLow(
       `only ${Math.floor(free / MB)} MB were left on the disk of ${directory} ([tools] min_free_disk_mb is ` +
-        `${this.#limits.floorMb}); free space before going on`,
+        `${this.#limits.floorMb}); free space before you continue`,
     );
   }
 }

@@ -123,7 +123,7 @@ export class OutputStore {
       Deno.mkdirSync(this.#path.replace(/[\\/][^\\/]*$/, ""), { recursive: true, mode: 0o700 });
       this.#file = new CappedFile(this.#path, this.#maxFile);
     } catch {
-      // No room or no right to write: the result still has both ends.
+      // No space or no right to write: the result still has both ends.
       this.#fileFailed = true;
     }
     for (const chunk of this.#head) this.#write(chunk);

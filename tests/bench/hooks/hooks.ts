@@ -33,6 +33,7 @@ async function fireTime(count: number): Promise<number> {
     timeout_seconds: 60,
     failure: "open",
     source: "user",
+    paths: [],
   } as const;
   const sources = Array.from({ length: count }, (_, n) => {
     const seconds = n === count - 1 ? SLOWEST : OTHERS;

@@ -171,7 +171,7 @@ Deno.test("what the user and a hook ask to keep is part of the request for the s
   assertEquals((await fixture.agent.run("Go on")).reason, "done");
 });
 
-Deno.test("a compaction keeps the todo list and the own words of a message that was too long to stay", async () => {
+Deno.test("a compaction keeps the todo list and the user text of a message that was too long to stay", async () => {
   await using fixture = await contextFixture({
     window: 12_000,
     reply: worker,

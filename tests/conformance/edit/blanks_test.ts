@@ -36,7 +36,7 @@ const BLANKS: readonly string[] = [
   "\u3000",
 ];
 
-/** What becomes of a line of the file. */
+/** The change of a line of the file. */
 type Change = "keep" | "word" | "sign" | "delete" | "insert";
 
 interface SceneLine {
@@ -45,7 +45,7 @@ interface SceneLine {
   readonly tail: string;
 }
 
-/** How the model writes a part of the file down. */
+/** The form in which the model quotes a part of the file. */
 interface Quoting {
   /** The texts end within a line: the blanks at its end stay behind what comes in its place. */
   readonly isOpen: boolean;
@@ -55,7 +55,7 @@ interface Quoting {
   readonly whole: (text: string) => string;
 }
 
-interface Scene {
+interface Example {
   readonly lines: readonly SceneLine[];
   readonly from: number;
   readonly changes: readonly Change[];
@@ -129,7 +129,7 @@ const quotings: fc.Arbitrary<Quoting> = fc.record({
   ),
 });
 
-const SCENES: fc.Arbitrary<Scene> = leads.chain((lead) =>
+const EXAMPLES: fc.Arbitrary<Example> = leads.chain((lead) =>
   fc.record({
     lines: fc.array(
       fc.record({ lead, body, tail: fc.oneof(fc.constant(""), fc.constant(""), mixed) }),
@@ -159,7 +159,7 @@ interface Quoted {
 }
 
 /** The lines of the change as the model writes them. */
-function quoted({ lines, from, changes, quoting }: Scene): Quoted[] {
+function quoted({ lines, from, changes, quoting }: Example): Quoted[] {
   const { lead, body, tail } = quoting;
   return changes.flatMap((change, index): Quoted[] => {
     const line = lines[from + index];
@@ -187,7 +187,7 @@ interface Expected {
   readonly open: "nothing" | "lead and tail" | "tail" | "spelling";
 }
 
-function expectedLines({ lines, from, changes, quoting }: Scene): Expected[] {
+function expectedLines({ lines, from, changes, quoting }: Example): Expected[] {
   return lines.flatMap((line, index): Expected[] => {
     const { lead, body, tail } = line;
     const change = changes[index - from] ?? "keep";
@@ -215,7 +215,7 @@ function isNextToDeleted(changes: readonly Change[], index: number): boolean {
 const LEAD = /^[\t\p{Zs}]+/u;
 const TAIL = /[\t\p{Zs}]+$/u;
 
-function assertOnlyTheChange(after: string, scene: Scene): void {
+function assertOnlyTheChange(after: string, scene: Example): void {
   const expected = expectedLines(scene);
   const lines = after.split(scene.eol);
   const isLastDeleted = scene.changes[scene.lines.length - 1 - scene.from] === "delete";
@@ -235,7 +235,7 @@ function assertOnlyTheChange(after: string, scene: Scene): void {
   );
 }
 
-type Apply = (text: string, scene: Scene) => string | undefined;
+type Apply = (text: string, scene: Example) => string | undefined;
 
 function sides(lines: readonly Quoted[]): { oldString: string; newString: string } {
   const side = (other: "+" | "-") =>
@@ -243,7 +243,7 @@ function sides(lines: readonly Quoted[]): { oldString: string; newString: string
   return { oldString: side("+"), newString: side("-") };
 }
 
-function afterEdit(text: string, scene: Scene, lines: readonly Quoted[]): string | undefined {
+function afterEdit(text: string, scene: Example, lines: readonly Quoted[]): string | undefined {
   const { oldString, newString } = sides(lines);
   const { isOpen } = scene.quoting;
   const whole = (text: string) => isOpen ? text.replace(/\n$/, "") : scene.quoting.whole(text);
@@ -308,7 +308,7 @@ for (const [name, apply] of Object.entries(TOOLS)) {
     let landed = 0;
     let tried = 0;
     fc.assert(
-      fc.property(SCENES, (scene) => {
+      fc.property(EXAMPLES, (scene) => {
         const { oldString, newString } = sides(quoted(scene));
         if (oldString === newString) return;
         const text = scene.lines.map(({ lead, body, tail }) => lead + body + tail).join(scene.eol) +

@@ -26,7 +26,7 @@ export const MISTAKES: readonly Mistake[] = [
   {
     name: "blanks at line ends left out",
     outcome: "accepted",
-    reason: "nobody sees them, and lines that stay keep theirs",
+    reason: "they are invisible, and lines that stay keep theirs",
     apply: both((text) => text.replace(/[ \t]+$/gm, "")),
   },
   {
@@ -116,7 +116,7 @@ export const MISTAKES: readonly Mistake[] = [
   {
     name: "a placeholder for lines that stay",
     outcome: "refused",
-    reason: "it would delete the lines it stands for",
+    reason: "it would delete the lines it represents",
     apply: ({ old, fresh }) => ({ old, fresh: `${fresh.split("\n")[0]}\n// ... rest of the code\n` }),
   },
   {

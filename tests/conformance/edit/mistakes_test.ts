@@ -7,7 +7,7 @@ import { type Mistake, MISTAKES, type Pair } from "./mistakes.ts";
 import { SEED } from "../../support/seed.ts";
 
 /** A file of unique lines, and a change of some of them that a model could ask for. */
-interface Scene {
+interface Example {
   readonly lines: readonly string[];
   readonly from: number;
   readonly count: number;
@@ -27,7 +27,7 @@ const LINE = fc.record({
   ),
 });
 
-const SCENES: fc.Arbitrary<Scene> = fc.record({
+const EXAMPLES: fc.Arbitrary<Example> = fc.record({
   lines: fc.array(LINE, { minLength: 6, maxLength: 20 }).map((lines) =>
     lines.map(({ indent, text }, index) => " ".repeat(indent) + text.replace("NUMBER", String(1000 + index)))
   ),
@@ -38,7 +38,7 @@ const SCENES: fc.Arbitrary<Scene> = fc.record({
 });
 
 /** The lines the model means to replace, and by what. */
-function intended({ lines, from, count, change }: Scene): { old: string[]; fresh: string[] } {
+function intended({ lines, from, count, change }: Example): { old: string[]; fresh: string[] } {
   const old = lines.slice(from, from + count);
   const last = old.at(-1) ?? "";
   const indent = /^ */.exec(last)?.[0] ?? "";
@@ -52,7 +52,7 @@ function joined(lines: readonly string[], eol = "\n"): string {
 }
 
 /** The file before and after the intended change. */
-function files(scene: Scene): { before: string; after: string } {
+function files(scene: Example): { before: string; after: string } {
   const { lines, from, count, crlf } = scene;
   const eol = crlf ? "\r\n" : "\n";
   const { fresh } = intended(scene);
@@ -62,7 +62,7 @@ function files(scene: Scene): { before: string; after: string } {
   };
 }
 
-function spoiled(scene: Scene, mistakes: readonly Mistake[]): Pair | undefined {
+function spoiled(scene: Example, mistakes: readonly Mistake[]): Pair | undefined {
   const { old, fresh } = intended(scene);
   let pair: Pair | undefined = { old: joined(old), fresh: joined(fresh) };
   for (const mistake of mistakes) pair = pair && mistake.apply(pair);
@@ -74,7 +74,7 @@ for (const mistake of MISTAKES) {
     let tried = 0;
     let refused = 0;
     fc.assert(
-      fc.property(SCENES, (scene) => {
+      fc.property(EXAMPLES, (scene) => {
         const pair = spoiled(scene, [mistake]);
         if (!pair || pair.old.trim() === "") return;
         const { before, after } = files(scene);
@@ -109,7 +109,7 @@ function someOf(mistakes: readonly Mistake[], least: number, most: number): fc.A
 Deno.test("an edit with any three mistakes lands as intended or leaves the file alone", () => {
   const outcomes = { exact: 0, refused: 0 };
   fc.assert(
-    fc.property(SCENES, someOf(accepted, 2, 3), (scene, mistakes) => {
+    fc.property(EXAMPLES, someOf(accepted, 2, 3), (scene, mistakes) => {
       const pair = spoiled(scene, mistakes);
       if (!pair || pair.old.trim() === "") return;
       const { before, after } = files(scene);
@@ -132,7 +132,7 @@ Deno.test("an edit with any three mistakes lands as intended or leaves the file 
 Deno.test("a patch with any mistake in its context lands as intended or leaves the file alone", () => {
   const outcomes = { exact: 0, refused: 0 };
   fc.assert(
-    fc.property(SCENES, someOf(accepted.filter((one) => !one.oneSide), 1, 2), (scene, mistakes) => {
+    fc.property(EXAMPLES, someOf(accepted.filter((one) => !one.oneSide), 1, 2), (scene, mistakes) => {
       const { lines, from, count } = scene;
       const { old, fresh } = intended(scene);
       const kept = old.slice(0, -1);

@@ -4,7 +4,7 @@ import { EDIT_FILE } from "../../../src/tool/builtin/edit_file/tool.ts";
 import { READ_FILE } from "../../../src/tool/builtin/read_file/tool.ts";
 import { type EditCase, editCases, largeCases } from "./edit_cases.ts";
 
-/** What went wrong with a case, or undefined. */
+/** The problem of a case, or undefined. */
 async function problemOf(dir: string, one: EditCase): Promise<string | undefined> {
   const path = `${dir}/file.txt`;
   await Deno.writeFile(path, one.bytes);

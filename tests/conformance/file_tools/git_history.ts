@@ -81,9 +81,9 @@ class History {
   }
 
   #newName(): string {
-    const folder = this.#random.pick(["", "src/", "a/b/", "with space/", "ünï/"]);
+    const directory = this.#random.pick(["", "src/", "a/b/", "with space/", "ünï/"]);
     const stem = this.#random.pick(["file", "two words", "-dash", 'quo"te', "tab", "日本"]);
-    return `${folder}${stem}${this.#names++}.txt`;
+    return `${directory}${stem}${this.#names++}.txt`;
   }
 
   #line(): string {
@@ -110,7 +110,7 @@ class History {
  * files only.
  */
 export async function makeHistory(
-  folder: string,
+  directory: string,
   count: number,
   seed: number,
   options: readonly string[] = ["-M"],
@@ -118,9 +118,9 @@ export async function makeHistory(
   const history = new History(new Random(seed));
   const trees: Tree[] = [];
   for (let index = 0; index < count; index++) trees.push(history.step());
-  await git(folder, ["init", "-q", "-b", "main"]);
-  await git(folder, ["fast-import", "--quiet"], importStream(trees));
-  const log = await git(folder, ["log", "-p", "--reverse", "--root", "--format=%x00", ...options]);
+  await git(directory, ["init", "-q", "-b", "main"]);
+  await git(directory, ["fast-import", "--quiet"], importStream(trees));
+  const log = await git(directory, ["log", "-p", "--reverse", "--root", "--format=%x00", ...options]);
   const patches = log.split("\0").slice(1);
   if (patches.length !== trees.length) {
     throw new Error(`git shows ${patches.length} commits instead of ${trees.length}`);
@@ -144,10 +144,10 @@ function importStream(trees: readonly Tree[]): string {
   return commits.join("");
 }
 
-async function git(folder: string, args: readonly string[], input = ""): Promise<string> {
+async function git(directory: string, args: readonly string[], input = ""): Promise<string> {
   const child = new Deno.Command("git", {
     args: ["-c", "core.autocrlf=false", ...args],
-    cwd: folder,
+    cwd: directory,
     env: { GIT_CONFIG_GLOBAL: "/dev/null", GIT_CONFIG_SYSTEM: "/dev/null" },
     stdin: "piped",
     stdout: "piped",

@@ -5,20 +5,23 @@ import { type Commit, makeHistory, type Tree } from "./git_history.ts";
 
 /** All files below a directory, as the history describes them. */
 async function readTree(
-  folder: string,
+  directory: string,
   prefix = "",
 ): Promise<Map<string, { text: string; executable: boolean }>> {
   const found = new Map<string, { text: string; executable: boolean }>();
-  for await (const entry of Deno.readDir(`${folder}/${prefix}`)) {
+  for await (const entry of Deno.readDir(`${directory}/${prefix}`)) {
     const path = prefix + entry.name;
     if (entry.isDirectory) {
-      for (const [name, file] of await readTree(folder, `${path}/`)) found.set(name, file);
+      for (const [name, file] of await readTree(directory, `${path}/`)) found.set(name, file);
       continue;
     }
     const text = new TextDecoder("utf-8", { ignoreBOM: true }).decode(
-      await Deno.readFile(`${folder}/${path}`),
+      await Deno.readFile(`${directory}/${path}`),
     );
-    found.set(path, { text, executable: (((await Deno.stat(`${folder}/${path}`)).mode ?? 0) & 0o100) !== 0 });
+    found.set(path, {
+      text,
+      executable: (((await Deno.stat(`${directory}/${path}`)).mode ?? 0) & 0o100) !== 0,
+    });
   }
   return found;
 }
@@ -32,28 +35,28 @@ function difference(actual: Tree, expected: Tree): string | undefined {
   return undefined;
 }
 
-async function writeTree(folder: string, tree: Tree): Promise<void> {
-  for await (const entry of Deno.readDir(folder)) {
-    await Deno.remove(`${folder}/${entry.name}`, { recursive: true });
+async function writeTree(directory: string, tree: Tree): Promise<void> {
+  for await (const entry of Deno.readDir(directory)) {
+    await Deno.remove(`${directory}/${entry.name}`, { recursive: true });
   }
   for (const [path, file] of tree) {
-    await Deno.mkdir(`${folder}/${path}`.replace(/\/[^/]*$/, ""), { recursive: true });
-    await Deno.writeTextFile(`${folder}/${path}`, file.text, { mode: file.executable ? 0o755 : 0o644 });
+    await Deno.mkdir(`${directory}/${path}`.replace(/\/[^/]*$/, ""), { recursive: true });
+    await Deno.writeTextFile(`${directory}/${path}`, file.text, { mode: file.executable ? 0o755 : 0o644 });
   }
 }
 
 /** Applies every commit to a directory that follows the history, and reports those that went wrong. */
-async function replay(folder: string, commits: readonly Commit[]): Promise<string[]> {
+async function replay(directory: string, commits: readonly Commit[]): Promise<string[]> {
   const problems: string[] = [];
   let before: Tree = new Map();
   for (const [index, commit] of commits.entries()) {
     if (commit.patch.trim() !== "") {
-      const result = await APPLY_PATCH.execute({ patch: commit.patch }, makeToolContext(folder));
+      const result = await APPLY_PATCH.execute({ patch: commit.patch }, makeToolContext(directory));
       const expected = result.isError ? before : commit.tree;
-      const wrong = difference(await readTree(folder), expected);
+      const wrong = difference(await readTree(directory), expected);
       if (wrong) problems.push(`commit ${index}: ${wrong}`);
       if (result.isError) problems.push(`commit ${index}: ${result.content}`);
-      if (wrong || result.isError) await writeTree(folder, commit.tree);
+      if (wrong || result.isError) await writeTree(directory, commit.tree);
     }
     before = commit.tree;
   }

@@ -8,7 +8,7 @@ import { encodeText, type Encoding } from "../../../src/tool/text/encoding.ts";
 import { reversePatch } from "./reverse_patch.ts";
 import { SEED } from "../../support/seed.ts";
 
-interface Scene {
+interface Example {
   readonly lines: readonly string[];
   readonly eols: readonly string[];
   readonly open: boolean;
@@ -35,7 +35,7 @@ const WORD = fc.constantFrom(
 );
 const LINE = fc.array(WORD, { maxLength: 4 }).map((words) => words.join(""));
 
-const SCENE: fc.Arbitrary<Scene> = fc.record({
+const EXAMPLE: fc.Arbitrary<Example> = fc.record({
   lines: fc.array(LINE, { minLength: 1, maxLength: 30 }),
   eols: fc.array(fc.constantFrom("\n", "\n", "\r\n"), { minLength: 1, maxLength: 3 }),
   open: fc.boolean(),
@@ -51,7 +51,7 @@ const SCENE: fc.Arbitrary<Scene> = fc.record({
   put: fc.oneof(LINE, fc.array(LINE, { maxLength: 5 }).map((lines) => lines.join("\n"))),
 });
 
-function textOf(scene: Scene): string {
+function textOf(scene: Example): string {
   const count = scene.lines.length;
   return scene.lines.map((line, index) => {
     const eol = scene.eols[index % scene.eols.length] ?? "\n";
@@ -64,7 +64,7 @@ Deno.test("apply_patch undoes any edit by the reversed diff of its result, byte 
   const path = `${dir.path}/f.txt`;
   let edits = 0;
   await fc.assert(
-    fc.asyncProperty(SCENE, async (scene) => {
+    fc.asyncProperty(EXAMPLE, async (scene) => {
       const text = textOf(scene);
       const bytes = encodeText(text, scene.format[0], scene.format[1]);
       if (typeof bytes === "string") return;

@@ -18,8 +18,8 @@ async function stopped(
 ): Promise<EverydayLine[]> {
   const cwd = await Deno.realPath(await Deno.makeTempDir());
   try {
-    for (const folder of ["src", "docs", "web", "api", "build", "home/.cache/pip", "home/project-old"]) {
-      await Deno.mkdir(`${cwd}/ws/${folder}`.replace("/ws/home", "/home"), { recursive: true });
+    for (const directory of ["src", "docs", "web", "api", "build", "home/.cache/pip", "home/project-old"]) {
+      await Deno.mkdir(`${cwd}/ws/${directory}`.replace("/ws/home", "/home"), { recursive: true });
     }
     const env = () => ({ HOME: `${cwd}/home`, PATH: "/usr/bin:/bin" });
     const { gate } = scene(`${cwd}/ws`, { deny }, { home: `${cwd}/home`, env, ...overrides });

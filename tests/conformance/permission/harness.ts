@@ -1,11 +1,12 @@
-import { bash, type Scene, scene } from "../../unit/permission/scene.ts";
+import type { PermissionGate } from "../../../src/permission/mod.ts";
+import { bash, scene } from "../../unit/permission/scene.ts";
 
 /** A directory in which a real shell runs one line with a fake `zap` that notes when it is started. */
 export interface Harness {
   /** A gate that allows everything but `zap`, in yolo, without a user. */
-  readonly gate: Scene["gate"];
+  readonly gate: PermissionGate;
   allows(line: string): Promise<boolean>;
-  /** Whether the line started `zap`. */
+  /** Reports whether the line started `zap`. */
   runs(line: string): Promise<boolean>;
 }
 

@@ -16,7 +16,7 @@ const NEEDED =
   "cmake dash dpkg ed ex gcc git less make mawk node perl python3 python3.11 rbash ruby scp script sftp ssh vim"
     .split(" ");
 
-async function inFolder(work: (root: string) => Promise<void>): Promise<void> {
+async function inDirectory(work: (root: string) => Promise<void>): Promise<void> {
   const root = await Deno.realPath(await Deno.makeTempDir());
   try {
     await work(root);
@@ -31,7 +31,7 @@ Deno.test({
   name: "the gate refuses every line that is known to run a denied command",
   ...posix,
   fn: () =>
-    inFolder(async (root) => {
+    inDirectory(async (root) => {
       const { allows } = await harness(root, 0);
       const allowed: string[] = [];
       for (const line of LIVE) if (await allows(line)) allowed.push(line);
@@ -45,7 +45,7 @@ Deno.test({
   name: "the gate lets every line pass in which a denied command is only a word",
   ...posix,
   fn: () =>
-    inFolder(async (root) => {
+    inDirectory(async (root) => {
       const { allows } = await harness(root, 0);
       const refused: string[] = [];
       for (const line of TEXT) if (!await allows(line)) refused.push(line);
@@ -56,7 +56,7 @@ Deno.test({
 Deno.test({
   ...jailed("every refused line really runs the command, so that refusing it is no accident"),
   fn: () =>
-    inFolder(async (root) => {
+    inDirectory(async (root) => {
       const [seed, tree] = [`${root}/seed`, `${root}/tree`];
       await Deno.mkdir(`${seed}/bin`, { recursive: true });
       const zap = `#!/bin/sh\necho ran > ${tree}/started\n`;
@@ -85,7 +85,7 @@ for (const line of LIVE) {
   Deno.test({ name: `${name} [skipped: ${missing} is not installed]`, ignore: true, fn: () => {} });
 }
 
-/** The program for want of which a line cannot run on this machine. */
+/** The program that a line needs and this machine lacks. */
 function missingFor(line: string): string | undefined {
   return NEEDED.find((name) =>
     new RegExp(`(?<![\\w.])${name}(?![\\w.])`).test(line) && !isThere(`/usr/bin/${name}`)

@@ -40,8 +40,7 @@ for ((at = 0; at < \${#lines[@]}; at += $3)); do
 done 3>&1`;
 
 /**
- * What a directory holds, by names, kinds, sizes and times; `.git` itself changes with every lock that git
- * takes.
+ * The names, kinds, sizes and times of files in a directory; `.git` itself changes with every lock of git.
  */
 export function snapshot(directory: string): Promise<string> {
   const format = "%p %y %m %s %T@ %C@ %l\\n";
@@ -104,7 +103,7 @@ async function record(root: string, lines: readonly string[], group: number): Pr
     tree,
     tree,
   ];
-  const told = await output(
+  const report = await output(
     "bwrap",
     [
       ...jail,
@@ -127,8 +126,8 @@ async function record(root: string, lines: readonly string[], group: number): Pr
     "/",
   );
   await Deno.remove(root, { recursive: true });
-  const changed = [...told.matchAll(/^changed (\d+)$/gm)].map(([, index]) => Number(index));
-  return { changed, succeeded: new Set(told.match(/^ok \d+$/gm)).size };
+  const changed = [...report.matchAll(/^changed (\d+)$/gm)].map(([, index]) => Number(index));
+  return { changed, succeeded: new Set(report.match(/^ok \d+$/gm)).size };
 }
 
 /** The lines that change something when they are run alone on a fresh tree, out of groups that did. */

@@ -201,9 +201,9 @@ const BUILTINS = new Set(
 
 /** A line about a program that is not here would prove nothing. */
 function isHere(name: string): boolean {
-  return BUILTINS.has(name) || ["/usr/bin", "/bin"].some((folder) => {
+  return BUILTINS.has(name) || ["/usr/bin", "/bin"].some((directory) => {
     try {
-      return Deno.statSync(`${folder}/${name}`).isFile;
+      return Deno.statSync(`${directory}/${name}`).isFile;
     } catch {
       return false;
     }

@@ -26,7 +26,7 @@ async function readingLines(tree: string, count: number): Promise<string[]> {
   return [...found];
 }
 
-async function inFolder<T>(work: (root: string) => Promise<T>): Promise<T> {
+async function inDirectory<T>(work: (root: string) => Promise<T>): Promise<T> {
   const root = await Deno.realPath(await Deno.makeTempDir());
   try {
     return await work(root);
@@ -38,7 +38,7 @@ async function inFolder<T>(work: (root: string) => Promise<T>): Promise<T> {
 Deno.test({
   ...jailed(`none of ${COUNT} lines that are classified as reading changes anything (seed ${SEED})`),
   fn: () =>
-    inFolder(async (root) => {
+    inDirectory(async (root) => {
       const lines = await readingLines(`${root}/tree`, COUNT);
       const share = (worker: number) => lines.filter((_, i) => i % WORKERS === worker);
       const runs = await Promise.all(
@@ -53,7 +53,7 @@ Deno.test({
 Deno.test({
   ...jailed("the recording jail names each line that changes the tree, and no other"),
   fn: () =>
-    inFolder(async (root) => {
+    inDirectory(async (root) => {
       const writers = [
         "touch a.txt",
         "echo x > out",

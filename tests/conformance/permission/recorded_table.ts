@@ -1,4 +1,4 @@
-/** What the lines of the table find around them when they are run, and which of them show nothing. */
+/** The tree in which the lines of the table are run, and the lines that show nothing there. */
 import type { RULE_SETS } from "./command_table.ts";
 
 type SetName = keyof typeof RULE_SETS;
@@ -23,7 +23,7 @@ git checkout -q -b work; for each in D E F; do git commit -q --allow-empty -m "$
 echo two > h; git commit -qam B; git checkout -q work; git bisect start work A >/dev/null 2>&1
 find . -exec touch -h -d 2001-01-01 {} +; git update-index --refresh >/dev/null; touch -d 2001-01-02 .git/index`;
 
-/** What is different in the tree of a set: something to commit, and what a comparison with git shows. */
+/** The differences in the tree of a set: something to commit, and what a comparison with git shows. */
 export const CHANGES: Readonly<Record<SetName, string>> = {
   refuse: "",
   permit: "",
@@ -44,7 +44,7 @@ export type Excuse = string | { readonly needs: string };
 export const UNSEEN: Readonly<Record<SetName, Readonly<Record<string, Excuse>>>> = {
   refuse: {
     "echo x || rm -rf t": "the first command succeeds",
-    "select i in a; do rm -rf t; done": "nobody chooses",
+    "select i in a; do rm -rf t; done": "no user chooses",
     "function f { rm -rf t; }": "the function is not called",
     "sudo rm -rf t": NO_RIGHTS,
     "sudo -u root -n rm -rf t": NO_RIGHTS,
@@ -52,7 +52,7 @@ export const UNSEEN: Readonly<Record<SetName, Readonly<Record<string, Excuse>>>>
     "sudo env nice timeout 5 rm -rf t": NO_RIGHTS,
     "sudo sh -c 'rm -rf t'": NO_RIGHTS,
     "doas rm -rf t": NO_RIGHTS,
-    "busybox rm -rf t": "it would delete by itself, starting nothing",
+    "busybox rm -rf t": "it would delete without starting another program",
     "strace -f rm -rf t": { needs: "strace" },
     "fd -x rm -rf": { needs: "fd" },
   },

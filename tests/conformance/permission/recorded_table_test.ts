@@ -17,7 +17,7 @@ const isPush = ([name, ...args]: readonly string[]) =>
   name === "git" &&
   args.find((arg, i) => !arg.startsWith("-") && !/^-[cC]$/.test(args[i - 1] ?? "")) === "push";
 
-/** Whether what a line did is what the rules of a set refuse; written without any look at the gate. */
+/** Reports whether a line did what the rules of a set refuse; written without any look at the gate. */
 const REFUSED: Readonly<Record<SetName, (did: Recording) => boolean>> = {
   refuse: ({ started }) =>
     started.map(words).some(([name, ...args]) =>
@@ -51,8 +51,8 @@ async function onStage(set: SetName, work: (stage: Stage) => Promise<void>): Pro
     const { success, stderr } = await build.output();
     assert(success, new TextDecoder().decode(stderr));
     const env = { PATH: "/tmp/bin:/usr/bin:/bin", HOME: `${tree}/home`, LC_ALL: "C" };
-    const ground = { seed, tree, start: "ws", noted: NOTED, imitated: IMITATED, env };
-    const jail = await RecordingJail.create(ground, `${root}/jail`);
+    const world = { seed, tree, start: "ws", noted: NOTED, imitated: IMITATED, env };
+    const jail = await RecordingJail.create(world, `${root}/jail`);
     const recorded = await recordAll(jail, TABLE[set].map(([line]) => line));
     await work({ cwd: `${tree}/ws`, env, recorded });
   } finally {
@@ -60,7 +60,7 @@ async function onStage(set: SetName, work: (stage: Stage) => Promise<void>): Pro
   }
 }
 
-const told = (line: string, did: Recording | undefined) =>
+const shown = (line: string, did: Recording | undefined) =>
   `${JSON.stringify(line)} started [${did?.started.slice(0, 3).join("; ")}], changed [${
     did?.changed.join(" ")
   }]`;
@@ -77,13 +77,13 @@ function surprises(set: SetName, { recorded }: Stage): string[] {
     const did = recorded.get(line);
     const refused = did !== undefined && REFUSED[set](did);
     if (expected === "guard") return [];
-    if (expected !== "deny") return refused ? [`not refused: ${told(line, did)}`] : [];
+    if (expected !== "deny") return refused ? [`not refused: ${shown(line, did)}`] : [];
     const excused = reasonOf(UNSEEN[set][line]) !== undefined;
-    return refused || excused ? [] : [`refused for nothing: ${told(line, did)}`];
+    return refused || excused ? [] : [`refused for nothing: ${shown(line, did)}`];
   });
 }
 
-/** Where no one can be asked, a guarded line is refused as a denied one is. */
+/** In a non-interactive run, a guarded line is refused as a denied one is. */
 const STRICTNESS: Readonly<Record<Expected, number>> = { allow: 0, ask: 1, guard: 2, deny: 2 };
 
 /** Rows that are judged more mildly than one of the commands which they started, written plainly. */
@@ -120,7 +120,7 @@ function unforeseen({ cwd, env, recorded }: Stage): string[] {
       ? did.changed.filter((path) => !/^ws\/\.git(\/|$)/.test(path))
       : [];
     return starts.length + changes.length > 0
-      ? [told(line, { ...did, started: starts, changed: changes })]
+      ? [shown(line, { ...did, started: starts, changed: changes })]
       : [];
   });
 }
@@ -152,7 +152,7 @@ for (const set of SETS) {
           const did = stage.recorded.get(line);
           const name = reason === undefined ? "shows what it is refused for" : `shows nothing: ${reason}`;
           await t.step(`${JSON.stringify(line)} ${name}`, () => {
-            assert(did !== undefined && REFUSED[set](did) === (reason === undefined), told(line, did));
+            assert(did !== undefined && REFUSED[set](did) === (reason === undefined), shown(line, did));
           });
         }
       }),

@@ -1,7 +1,7 @@
 /** Runs command lines, each in a jail with a separate tree, and reports what each of them did. */
 
-/** Where the tree is in the jail, the same for every line. */
-export interface Ground {
+/** The path of the tree in the jail, the same for every line. */
+export interface World {
   /** The tree as every line finds it. The files in it are seen as `tree` in the jail. */
   readonly seed: string;
   /** The directory in which the jail shows a fresh copy of it; outside it stays empty but for directories. */
@@ -15,7 +15,7 @@ export interface Ground {
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** What one line did. Paths count from the tree. */
+/** The actions of one line. Paths count from the tree. */
 export interface Recording {
   /** Starts of noted programs, each as a plain command line, in order. */
   readonly started: readonly string[];
@@ -23,7 +23,7 @@ export interface Recording {
   readonly changed: readonly string[];
   /** Files whose content was read. */
   readonly read: readonly string[];
-  /** What it printed, up to 100,000 bytes. */
+  /** Its output, up to 100,000 bytes. */
   readonly output: string;
   /** It had to be stopped. */
   readonly stopped: boolean;
@@ -64,36 +64,36 @@ for ((i = 0; i < 100; i++)); do
 done
 look; printf '\\1'; cat /tmp/started; printf '\\1'; head -c 100000 /tmp/output; printf '\\1%s' "$code"`;
 
-/** A jail for lines over one ground. */
+/** A jail for lines over one world. */
 export class RecordingJail {
-  readonly #ground: Ground;
+  readonly #world: World;
   readonly #mounts: readonly string[];
 
-  private constructor(ground: Ground, mounts: readonly string[]) {
-    this.#ground = ground;
+  private constructor(world: World, mounts: readonly string[]) {
+    this.#world = world;
     this.#mounts = mounts;
   }
 
-  /** Makes the jail of a ground; `folder` is where it keeps its parts. */
-  static async create(ground: Ground, folder: string): Promise<RecordingJail> {
-    const { noted = [], imitated = [] } = ground;
-    await Deno.mkdir(`${folder}/bin`, { recursive: true });
-    await Deno.mkdir(ground.tree, { recursive: true });
+  /** Makes the jail of a world; `directory` is where it keeps its parts. */
+  static async create(world: World, directory: string): Promise<RecordingJail> {
+    const { noted = [], imitated = [] } = world;
+    await Deno.mkdir(`${directory}/bin`, { recursive: true });
+    await Deno.mkdir(world.tree, { recursive: true });
     const mounts: string[] = [];
     for (const name of noted) {
-      await Deno.writeTextFile(`${folder}/bin/${name}`, recorder(name), { mode: 0o755 });
+      await Deno.writeTextFile(`${directory}/bin/${name}`, recorder(name), { mode: 0o755 });
       const [first, ...more] = imitated.includes(name) ? [] : await placesOf(name);
       if (first === undefined) continue;
       mounts.push("--ro-bind", first, `/tmp/real/${name}`);
       // The same for who names it by its path.
-      for (const place of [first, ...more]) mounts.push("--ro-bind", `${folder}/bin/${name}`, place);
+      for (const place of [first, ...more]) mounts.push("--ro-bind", `${directory}/bin/${name}`, place);
     }
-    mounts.push("--ro-bind", `${folder}/bin`, "/tmp/bin", "--ro-bind", ground.seed, "/tmp/seed");
-    return new RecordingJail(ground, mounts);
+    mounts.push("--ro-bind", `${directory}/bin`, "/tmp/bin", "--ro-bind", world.seed, "/tmp/seed");
+    return new RecordingJail(world, mounts);
   }
 
   async record(line: string): Promise<Recording> {
-    const { tree, start = "", env } = this.#ground;
+    const { tree, start = "", env } = this.#world;
     const walls = ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp"];
     const child = new Deno.Command("bwrap", {
       args: [
@@ -123,7 +123,7 @@ export class RecordingJail {
   }
 }
 
-/** Where a program is; git starts itself from a separate directory. */
+/** The path of a program; git starts itself from a separate directory. */
 async function placesOf(name: string): Promise<string[]> {
   const places = ["/usr/bin", "/usr/lib/git-core", "/usr/libexec/git-core"].map((place) =>
     `${place}/${name}`

@@ -3,7 +3,7 @@
  */
 import type { Random } from "../../support/seed.ts";
 
-/** The files of the ground, by path; a text after `->` is the target of a link. */
+/** The files of the workspace, by path; a text after `->` is the target of a link. */
 export const TREE: Readonly<Record<string, string>> = {
   "ok.md": "one\ntoken-ok\n",
   "sp ace é.md": "one\ntoken-space\n",
@@ -133,7 +133,7 @@ function directive(r: Random): string[] {
   ]);
 }
 
-/** How many sections a patch was made of; only with one is every named file sure to change. */
+/** The number of sections of a patch; only with one is every named file sure to change. */
 export interface MadePatch {
   readonly text: string;
   readonly plain: boolean;

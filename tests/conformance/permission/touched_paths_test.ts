@@ -1,4 +1,4 @@
-/** What the gate judges of a call is what the tool touches, as seen on the disk. */
+/** The paths of a call that the gate judges are those that the tool touches on the disk. */
 import { FactStore } from "../../../src/memory/store.ts";
 import { createGate, type PermissionGate } from "../../../src/permission/mod.ts";
 import type { PreparedCall } from "../../../src/core/mod.ts";
@@ -25,7 +25,7 @@ const SEARCHES = ["ls", "glob", "grep"];
 const signal = new AbortController().signal;
 
 /** A tree that is put in order after each call that changed it. */
-class Ground {
+class Disk {
   readonly ws: string;
   readonly #base: string;
   readonly #before: ReadonlyMap<string, string>;
@@ -49,9 +49,9 @@ class Ground {
     }
   }
 
-  #look(folder: string, found = new Map<string, string>()): Map<string, string> {
-    for (const entry of Deno.readDirSync(folder)) {
-      const path = `${folder}/${entry.name}`;
+  #look(directory: string, found = new Map<string, string>()): Map<string, string> {
+    for (const entry of Deno.readDirSync(directory)) {
+      const path = `${directory}/${entry.name}`;
       if (entry.isDirectory) {
         found.set(path, "directory");
         this.#look(path, found);
@@ -61,7 +61,7 @@ class Ground {
     return found;
   }
 
-  /** What differs from the beginning; then everything is as it was. */
+  /** Returns the differences from the beginning, and restores the files. */
   takeChanges(): string[] {
     const now = this.#look(this.#base);
     const changed = [...new Set([...this.#before.keys(), ...now.keys()])]
@@ -102,7 +102,7 @@ function guard(ws: string, home: string, file: string): Guarded {
   };
 }
 
-/** A policy that notes the real path of everything that is asked for. */
+/** A policy that notes the real path of every path in question. */
 function watched(paths: Workspace, seen: Set<string>): WorkspacePolicy {
   const note = (path: string) => {
     seen.add(path);
@@ -117,7 +117,8 @@ function watched(paths: Workspace, seen: Set<string>): WorkspacePolicy {
   };
 }
 
-const below = (path: string, folder: string): boolean => path === folder || path.startsWith(`${folder}/`);
+const below = (path: string, directory: string): boolean =>
+  path === directory || path.startsWith(`${directory}/`);
 const meets = (path: string, judged: readonly string[]): boolean =>
   judged.some((one) => below(path, one) || below(one, path));
 
@@ -150,7 +151,7 @@ interface Observed {
 }
 
 class Bench {
-  readonly #ground: Ground;
+  readonly #disk: Disk;
   readonly #home: string;
   readonly #open: Workspace;
   readonly #guarded: readonly Guarded[];
@@ -158,9 +159,9 @@ class Bench {
   readonly #services;
 
   constructor(base: string) {
-    this.#ground = new Ground(`${base}/ground`);
-    this.#home = `${base}/ground/home`;
-    const { ws } = this.#ground;
+    this.#disk = new Disk(`${base}/disk`);
+    this.#home = `${base}/disk/home`;
+    const { ws } = this.#disk;
     this.#open = createWorkspace({ cwd: ws, roots: [ws], home: `${this.#home}/r`, userHome: this.#home });
     this.#guarded = [...Object.keys(TREE), "docs/fresh.md"].map((file) => guard(ws, this.#home, file));
     const ignoreCase = false;
@@ -170,7 +171,7 @@ class Bench {
   }
 
   fill(args: Record<string, unknown>): string {
-    return JSON.stringify(args).replaceAll("{ws}", this.#ground.ws);
+    return JSON.stringify(args).replaceAll("{ws}", this.#disk.ws);
   }
 
   /** Makes a call, whatever the gates say of it; undefined when it cannot be made. */
@@ -184,9 +185,9 @@ class Bench {
     const judged = this.judged([...call.reads, ...call.writes ?? []]);
     // Searches begin at a directory; what is in it and may not be read is left out on the way.
     const paths = watched(SEARCHES.includes(call.tool) ? guarded.hiding : this.#open, asked);
-    const context = makeToolContext(this.#ground.ws, { paths, services: this.#services, seen: ALL_READ });
+    const context = makeToolContext(this.#disk.ws, { paths, services: this.#services, seen: ALL_READ });
     const result = call.command ? undefined : await registry.get(call.tool)?.execute(call.args, context);
-    const changes = this.#ground.takeChanges();
+    const changes = this.#disk.takeChanges();
     for (const path of [...changes, ...asked]) {
       assert(meets(path, judged), `${path} is touched, judged are ${judged.join(", ")}`);
     }
@@ -206,7 +207,7 @@ const isLink = (path: string): boolean =>
   TREE[path.slice(path.indexOf("/ws/") + 4)]?.startsWith("-> ") ?? false;
 const nfc = (path: string): string => path.normalize("NFC");
 
-/** What must hold of every call; `single` when each path it names is sure to change once it succeeds. */
+/** Checks what must hold of every call; `single` when each path it names surely changes once it succeeds. */
 function verify(bench: Bench, seen: Observed, single: boolean): void {
   const { call, result, changes, guarded, allowed } = seen;
   const { file } = guarded;

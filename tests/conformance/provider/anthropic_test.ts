@@ -3,18 +3,14 @@
  * a stop by the user, and a process that dies. The server refuses what its vendor refuses, signs thoughts
  * over all that came before them, and keeps a prompt cache.
  */
+import type { Usage } from "../../../src/core/mod.ts";
 import { assert, assertEquals } from "../../support/assert.ts";
 import { soakSize } from "../../support/seed.ts";
-import { type RecordedRequest, startModelServer, type Turn } from "../../support/model_server.ts";
-import { finished, makeWorld, mockConfig } from "../../support/program.ts";
+import type { Turn } from "../../support/model_server.ts";
+import { runWireSession } from "../../support/wire_session.ts";
 import { type AnthropicWire, anthropicWire, type BlockAnswer } from "../../support/wires/anthropic.ts";
 
-/** A PNG of one pixel. */
-const PIXEL = Uint8Array.fromBase64(
-  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
-);
-
-/** What the model does in a step; every one of them has another shape. */
+/** The answer of the model in a step; every one of them has another shape. */
 function answer(step: number): BlockAnswer {
   const thought = (text: string) => ({ type: "thinking", thinking: `${text} ${step} 任务🦊` });
   const call = (name: string, input: unknown, n = 0) => ({
@@ -60,13 +56,6 @@ function answer(step: number): BlockAnswer {
   }
 }
 
-interface Session {
-  readonly wire: AnthropicWire;
-  readonly requests: readonly RecordedRequest[];
-  /** Usage of all replies in the session's log. */
-  readonly logged: { input: number; read: number; written: number; output: number };
-}
-
 interface Plan {
   readonly steps: number;
   /** Lines of the provider entry. */
@@ -74,74 +63,27 @@ interface Plan {
   answer(step: number): BlockAnswer;
 }
 
-/** Runs the session; the server's rules are checked at every request. */
-async function session(wire: AnthropicWire, { steps, entry, answer }: Plan): Promise<Session> {
-  let step = 0;
-  const at = (share: number) => Math.round(share * steps);
-  let tell: () => void = () => {};
-  const hang = () => new Promise<never>(() => {});
-  const happen: Record<number, (request: RecordedRequest) => Turn> = {
-    [at(0.15)]: () => ({
-      status: 429,
-      body: { type: "error", error: { type: "rate_limit_error" } },
-      headers: { "retry-after": "0" },
-    }),
-    [at(0.25)]: () => ({ ...answer(step), cutAfter: 700 }),
-    [at(0.4)]: () => (tell(), { before: hang() }),
-    [at(0.7)]: () => ({ stream: [`event: ping\ndata: {"type":"ping"}\n\n`, telling(), hang()] }),
-  };
-  const telling = () => new Promise((resolve) => resolve(tell()));
-  await using server = startModelServer([], {
-    wire,
-    fallback: (request) => {
-      const special = happen[server.requests.length];
-      if (special) return special(request);
-      return step < steps ? answer(step++) as Turn : { text: "done" };
-    },
-  });
-  const config = mockConfig(server.url, '[sandbox]\nbash = "off"', `vision = true\n${entry}`)
-    .replace('"openai"', '"anthropic"').replace('"mock-1"', '"claude-sonnet-4-5"');
-  await using world = await makeWorld(config);
-  await Deno.writeFile(`${world.dir}/pixel.png`, PIXEL);
-  const run = (...words: string[]) =>
-    world.spawn(["run", "--permission-mode", "danger-full-access", ...words]);
-  const stopped = async (signal: Deno.Signal, ...words: string[]) => {
-    const asked = new Promise<void>((resolve) => tell = resolve);
-    const child = await run(...words);
-    const ended = finished(child);
-    const early = await Promise.race([asked, ended]);
-    assert(!early, `ended by itself: ${early?.stderr}`);
-    child.kill(signal);
-    await ended;
-  };
-  await stopped("SIGKILL", "go");
-  await stopped("SIGINT", "-c", "go on");
-  const { stdout, stderr, code } = await finished(await run("-c", "finish it"));
-  assertEquals([stdout, code], ["done\n", 0], stderr);
-  const [found] = JSON.parse((await world.run(["session", "list", "--json"])).stdout);
-  return { wire, requests: server.requests, logged: await loggedUsage(found.path) };
-}
-
-async function loggedUsage(path: string): Promise<Session["logged"]> {
-  const logged = { input: 0, read: 0, written: 0, output: 0 };
-  for (const line of (await Deno.readTextFile(path)).trimEnd().split("\n")) {
-    const { type, usage } = JSON.parse(line);
-    if (type !== "message.end" || !usage) continue;
-    const written = usage.cacheWriteTokens ?? 0;
-    logged.input += usage.inputTokens - usage.cachedTokens - written;
-    logged.read += usage.cachedTokens;
-    logged.written += written;
-    logged.output += usage.outputTokens;
-  }
-  return logged;
-}
-
 function totalOf({ fresh, read, written }: AnthropicWire["inputs"][number]): number {
   return fresh + read + written;
 }
 
-/** Checks what the server saw: a valid request each time, the one before read from the cache, true totals. */
-function checkSession({ wire, requests, logged }: Session, { steps }: Plan): void {
+/** Runs a session: a valid request each time, the one before read from the cache, true totals. */
+async function checkSession(wire: AnthropicWire, { steps, entry, answer }: Plan): Promise<void> {
+  const at = (share: number) => Math.round(share * steps);
+  const { requests, logged } = await runWireSession({
+    wire,
+    entry: `model = "claude-sonnet-4-5"\n${entry}`,
+    steps,
+    answer: (step) => answer(step) as Turn,
+    at: { busy: at(0.15), cut: at(0.25), killed: at(0.4), stopped: at(0.7) },
+    busy: {
+      status: 429,
+      body: { type: "error", error: { type: "rate_limit_error" } },
+      headers: { "retry-after": "0" },
+    },
+    cutAfter: 700,
+    begun: () => [`event: ping\ndata: {"type":"ping"}\n\n`],
+  });
   assert(requests.length > steps, `${requests.length} requests`);
   const last = requests.at(-1)?.body ?? "";
   const thoughts = last.match(/"type":"thinking"/g)?.length ?? 0;
@@ -153,14 +95,22 @@ function checkSession({ wire, requests, logged }: Session, { steps }: Plan): voi
   const read = inputs.reduce((sum, input) => sum + input.read, 0);
   assert(read / could >= 0.99, `${read} of ${could} tokens read from the cache`);
   assertEquals(inputs.filter(({ fresh }) => fresh > 0), []);
-  assertEquals(logged, wire.counted);
+  const sum = (count: (usage: Usage) => number) => logged.reduce((total, usage) => total + count(usage), 0);
+  const written = sum(({ cacheWriteTokens = 0 }) => cacheWriteTokens);
+  const cached = sum(({ cachedTokens }) => cachedTokens);
+  assertEquals({
+    input: sum(({ inputTokens }) => inputTokens) - cached - written,
+    read: cached,
+    written,
+    output: sum(({ outputTokens }) => outputTokens),
+  }, wire.counted);
 }
 
 const STEPS = soakSize(200, 60);
 
 Deno.test(`a session of ${STEPS} steps is valid at every request of the Messages API, and read from its cache`, async () => {
   const plan = { steps: STEPS, entry: "", answer };
-  checkSession(await session(anthropicWire({ counts: true, bound: true }), plan), plan);
+  await checkSession(anthropicWire({ counts: true, bound: true }), plan);
 });
 
 Deno.test("a session with a budget for thoughts is valid at every request, and read from the cache", async () => {
@@ -174,5 +124,5 @@ Deno.test("a session with a budget for thoughts is valid at every request, and r
       return { ...rest, blocks: [first, ...blocks] };
     },
   };
-  checkSession(await session(anthropicWire({ counts: true, thinking: "budget" }), plan), plan);
+  await checkSession(anthropicWire({ counts: true, thinking: "budget" }), plan);
 });

@@ -12,7 +12,7 @@ const THOUGHT = "The parser drops the last line when the file has no newline. ".
 const TOOL = { name: "look", description: "Looks", parameters: { type: "object", properties: {} } };
 const PREFIX = { system: "Be brief. ".repeat(50), tools: [TOOL] };
 
-/** What each wire sends back: a thought as it stands, or nothing that the model reads. */
+/** Parts that each wire sends back: a thought as it stands, or nothing that the model reads. */
 const SENT: Readonly<Record<string, boolean>> = {
   anthropic: true,
   responses: true,

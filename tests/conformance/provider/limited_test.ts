@@ -1,6 +1,6 @@
 /**
  * Replies that stop too early on every wire: in a thought, in a text, in a call, or with nothing but a
- * thought. None of them is asked for without end, and the conversation that follows is a valid one: the
+ * thought. None of them is requested without end, and the conversation that follows is a valid one: the
  * servers check it by the rules of their vendors.
  */
 import { createAgent } from "../../../mod.ts";

@@ -64,9 +64,9 @@ class Stage implements AsyncDisposable {
     }
   }
 
-  #keepers(): number[] {
+  #supervisors(): number[] {
     try {
-      return [JSON.parse(Deno.readTextFileSync(`${this.directory}/server.json`)).keeper.pid];
+      return [JSON.parse(Deno.readTextFileSync(`${this.directory}/server.json`)).supervisor.pid];
     } catch {
       return [];
     }
@@ -74,7 +74,7 @@ class Stage implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     for (const agent of this.#agents) await agent.kill();
-    const groups = this.#keepers();
+    const groups = this.#supervisors();
     const pids = [...groups, ...this.fake.starts().map(({ pid }) => pid)];
     for (const target of [...groups.map((pid) => -pid), ...pids]) {
       try {
@@ -263,7 +263,7 @@ unix(
   },
 );
 
-unix("what is loading is told, and the window is asked for", async () => {
+unix("notices report the loading, and the window comes from the server", async () => {
   await using stage = await Stage.open({ loadMs: 900, window: 12_288 });
   const provider = await stage.provider();
   const { chunks } = await collect(provider);
@@ -301,7 +301,10 @@ for (
   const [what, spoil] of [
     ["broken", (file: string) => Deno.writeTextFileSync(file, "{")],
     ["empty", (file: string) => Deno.writeTextFileSync(file, "")],
-    ["of another form", (file: string) => Deno.writeTextFileSync(file, '{"keeper":{"pid":1,"start":"1"}}')],
+    [
+      "of another form",
+      (file: string) => Deno.writeTextFileSync(file, '{"supervisor":{"pid":1,"start":"1"}}'),
+    ],
     ["a directory", (file: string) => Deno.mkdirSync(file)],
     ["a link", (file: string) => Deno.symlinkSync("/etc/passwd", file)],
   ] as const
@@ -319,7 +322,7 @@ for (
   });
 }
 
-unix("a lease whose process number belongs to another program now ends nobody", async () => {
+unix("a lease whose process number belongs to another program now ends nothing", async () => {
   await using stage = await Stage.open();
   const before = stage.agent();
   await before.reply();
@@ -327,19 +330,19 @@ unix("a lease whose process number belongs to another program now ends nobody", 
   const other = new Deno.Command("sleep", { args: ["60"], detached: true }).spawn();
   const file = `${stage.directory}/server.json`;
   const lease = JSON.parse(Deno.readTextFileSync(file));
-  Deno.writeTextFileSync(file, JSON.stringify({ ...lease, keeper: { pid: other.pid, start: "1" } }));
+  Deno.writeTextFileSync(file, JSON.stringify({ ...lease, supervisor: { pid: other.pid, start: "1" } }));
   assertMatch(await stage.agent().reply(), /^Hello/);
   assert(processStart(other.pid) !== undefined);
   other.kill("SIGKILL");
   await other.status;
 });
 
-unix("a server whose keeper was killed is ended by the next start", async () => {
+unix("a server whose supervisor was killed is ended by the next start", async () => {
   await using stage = await Stage.open();
   const before = stage.agent();
   await before.reply();
-  const { keeper } = JSON.parse(Deno.readTextFileSync(`${stage.directory}/server.json`));
-  Deno.kill(keeper.pid, "SIGKILL");
+  const { supervisor } = JSON.parse(Deno.readTextFileSync(`${stage.directory}/server.json`));
+  Deno.kill(supervisor.pid, "SIGKILL");
   await before.kill();
   const [old] = stage.fake.starts();
   assertMatch(await stage.agent().reply(), /^Hello/);

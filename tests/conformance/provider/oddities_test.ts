@@ -1,7 +1,7 @@
 /**
- * What servers and the networks before them do to a reply, as a table that runs on every wire: the bytes of a
- * good answer are changed in a way that was met in the field, and the outcome has to be the one the table
- * names. What only one wire can do is tested with its kind.
+ * Faults that servers and the networks before them put into a reply, as a table that runs on every wire: the
+ * bytes of a good answer are changed in a way that was met in the field, and the outcome has to be the one
+ * the table names. Faults of a single wire are tested with its kind.
  */
 import { assert, assertEquals } from "../../support/assert.ts";
 import { collect, InstantClock, openClient, type Outcome } from "../../support/model_client.ts";
@@ -99,7 +99,7 @@ const ROWS: readonly Row[] = [
     "same",
   ],
   ["lacks its last event", (events) => events.slice(0, -1), "partial"],
-  ["goes on after its end", (events) => [...events, "data: [DONE]\n\n", ": bye\n\n"], "same"],
+  ["continues after its end", (events) => [...events, "data: [DONE]\n\n", ": bye\n\n"], "same"],
   ["ends with blanks", (events) => [...events, "\n\n  \n"], "same"],
   [
     "says the event before last twice",
@@ -133,7 +133,7 @@ function inMiddle(events: Events, odd: string): string[] {
   return [...events.slice(0, middle(events)), odd, ...events.slice(middle(events))];
 }
 
-/** What one request makes of a turn; nothing is retried. */
+/** The outcome of one request for a turn; nothing is retried. */
 async function outcomeOf(wire: ScriptedWire, turn: Turn, entry = {}): Promise<Outcome> {
   await using server = startModelServer([turn], { wire, check: { prefix: false, pairing: false } });
   const client = await openClient(server, {

@@ -172,7 +172,7 @@ function leavesOf(value: unknown, path = ""): [string, unknown][] {
   return Object.entries(value).flatMap(([name, inner]) => leavesOf(inner, path ? `${path}.${name}` : name));
 }
 
-/** What of a request differs from the user's own and is neither a model's name nor harmless sampling. */
+/** Parts of a request that differ from the user's, but for the name of a model and harmless sampling. */
 function departures(sent: Sent, usual: Sent): unknown[] {
   const own = new Map(leavesOf(usual.body));
   const now = new Map(leavesOf(sent.body));

@@ -1,5 +1,5 @@
 /**
- * What every provider kind promises, run on each kind of the list. A kind with a wire joins with its line in
+ * The promises of every provider kind, run on each kind of the list. A kind with a wire has a line in
  * tests/support/wires/wires.ts, another one with an entry in `HARNESSES`.
  */
 import { assert } from "../../support/assert.ts";

@@ -4,22 +4,11 @@
  * the vendor's prompt cache.
  */
 import { assert, assertEquals } from "../../support/assert.ts";
-import {
-  type Part,
-  type RecordedRequest,
-  type ScriptedAnswer,
-  startModelServer,
-} from "../../support/model_server.ts";
-import type { ScriptedTurn } from "../../support/model_server.ts";
-import { finished, makeWorld, type World } from "../../support/program.ts";
+import type { RecordedRequest, ScriptedAnswer } from "../../support/model_server.ts";
+import { runWireSession } from "../../support/wire_session.ts";
 import { type CountedReply, ResponsesWire } from "../../support/wires/responses.ts";
 
 const STEPS = 200;
-/** A PNG of one pixel. */
-const PIXEL = Uint8Array.fromBase64(
-  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
-);
-const never = new Promise<never>(() => {});
 
 /** Requests that do not go as usual, by their number. */
 const BUSY = 30;
@@ -28,7 +17,7 @@ const KILLED = 80;
 const LOST = 110;
 const STOPPED = 140;
 
-/** What the model does in a step; no two steps are alike, and each kind of step has another shape. */
+/** The answer of the model in a step; no two steps are alike, and each kind of step has another shape. */
 function answer(step: number): ScriptedAnswer {
   const note = { name: "todo_write", args: { todos: [{ content: `step ${step}`, status: "pending" }] } };
   const look = (at: number) => ({ name: "read_file", args: { path: `f${at}.txt` } });
@@ -55,95 +44,39 @@ function answer(step: number): ScriptedAnswer {
 
 interface Session {
   readonly requests: readonly RecordedRequest[];
-  /** What the server counted for the replies that came through. */
+  /** Counts of the server for the replies that came through. */
   readonly counted: readonly CountedReply[];
   /** Usage of all replies in the session's log. */
   readonly logged: readonly CountedReply[];
 }
 
-/** Reports the test that the request came by which it stops the program. */
-class Signal {
-  arrived = Promise.withResolvers<void>();
-
-  async next(): Promise<void> {
-    await this.arrived.promise;
-    this.arrived = Promise.withResolvers<void>();
-  }
-}
-
-/** The replies of the server, by the number of the request. */
-function script(wire: ResponsesWire, requestsSoFar: () => number, signal: Signal): ScriptedTurn {
-  let step = 0;
-  return (request) => {
-    switch (requestsSoFar()) {
-      case BUSY:
-        return {
-          status: 429,
-          headers: { "retry-after": "0" },
-          body: { error: { message: "Rate limit reached", code: "rate_limit_exceeded" } },
-        };
-      case CUT:
-        return { ...answer(step), cutAfter: 1500 };
-      case KILLED:
-        signal.arrived.resolve();
-        return { before: never };
-      case STOPPED: {
-        const begun = [...wire.parts({ text: "I was about to" }, 0, request)].slice(0, 5);
-        return { stream: stuckAfter(begun, signal) };
-      }
-    }
-    return step < STEPS ? answer(step++) : { text: "done" };
-  };
-}
-
-/** Sends what has begun, then reports the test and goes no further. */
-function* stuckAfter(begun: readonly Part[], signal: Signal): Generator<Part> {
-  yield* begun;
-  signal.arrived.resolve();
-  yield never;
-}
-
 /** Runs the session to its end; the server's rules are checked at every request. */
 async function session(wire: ResponsesWire, settings: string): Promise<Session> {
-  const signal = new Signal();
-  await using server = startModelServer([], {
+  const { requests, logged } = await runWireSession({
     wire,
-    fallback: (request) => turns(request),
+    entry: `model = "mock-1"\n${settings}`,
+    steps: STEPS,
+    answer,
+    at: { busy: BUSY, cut: CUT, killed: KILLED, stopped: STOPPED },
+    busy: {
+      status: 429,
+      headers: { "retry-after": "0" },
+      body: { error: { message: "Rate limit reached", code: "rate_limit_exceeded" } },
+    },
+    cutAfter: 1500,
+    begun: (request) => [...wire.parts({ text: "I was about to" }, 0, request)].slice(0, 5),
   });
-  const turns = script(wire, () => server.requests.length, signal) as (request: RecordedRequest) => object;
-  const config = `default_model = "mock"\n[sandbox]\nbash = "off"\n[[providers]]\nname = "mock"\n` +
-    `kind = "responses"\nbase_url = "${server.url}"\nmodel = "mock-1"\nvision = true\n${settings}\n`;
-  await using world = await makeWorld(config);
-  await Deno.writeFile(`${world.dir}/pixel.png`, PIXEL);
-  const run = (...words: string[]) =>
-    world.spawn(["run", "--permission-mode", "danger-full-access", ...words]);
-  for (const [how, ...words] of [["SIGKILL", "go"], ["SIGINT", "-c", "go on"]] as const) {
-    const child = await run(...words);
-    const ended = finished(child);
-    await Promise.race([signal.next(), ended.then(({ stderr }) => assert(false, stderr))]);
-    child.kill(how);
-    await ended;
-  }
-  const { stdout, stderr, code } = await finished(await run("-c", "finish it"));
-  assertEquals([stdout, code], ["done\n", 0], stderr);
+  const whole = wire.replies.filter(({ request }) => ![CUT, STOPPED].includes(request));
   return {
-    requests: server.requests,
-    counted: wire.replies.filter(({ request }) => ![CUT, STOPPED].includes(request)).map(({ tokens }) =>
-      tokens
-    ),
-    logged: await loggedUsage(world),
+    requests,
+    counted: whole.map(({ tokens }) => tokens),
+    logged: logged.map(({ inputTokens, cachedTokens, outputTokens, reasoningTokens }) => ({
+      input: inputTokens,
+      cached: cachedTokens,
+      output: outputTokens,
+      reasoning: reasoningTokens,
+    })),
   };
-}
-
-async function loggedUsage(world: World): Promise<CountedReply[]> {
-  const [{ path }] = JSON.parse((await world.run(["session", "list", "--json"])).stdout);
-  const lines = (await Deno.readTextFile(path)).trimEnd().split("\n").map((line) => JSON.parse(line));
-  return lines.filter(({ type, usage }) => type === "message.end" && usage).map(({ usage }) => ({
-    input: usage.inputTokens,
-    cached: usage.cachedTokens,
-    output: usage.outputTokens,
-    reasoning: usage.reasoningTokens,
-  }));
 }
 
 function countOf(body: string, type: string): number {

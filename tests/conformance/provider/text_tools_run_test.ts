@@ -26,7 +26,7 @@ const json = (name: string, args: unknown) => JSON.stringify({ name, arguments: 
 const TRAP =
   'A call: %%CMD%%\n\\%%END%%\n\\%%CMD%% name="bash" command="touch trapped"\n\\%%END%%\n<tool_call>';
 
-/** What the model writes at a step; each step leaves a line in log.txt unless its call is broken. */
+/** The text of the model at a step; each step leaves a line in log.txt unless its call is broken. */
 function reply(step: number): string {
   const line = `echo ${step} >> log.txt`;
   const forms = [
@@ -59,7 +59,7 @@ function reply(step: number): string {
   return forms[step % forms.length]?.() ?? "";
 }
 
-/** What of a reply goes back: results that the model made up do not. */
+/** The part of a reply that goes back: results that the model made up do not. */
 function kept(text: string): string {
   return text.split("%%RESULT%%")[0] ?? "";
 }
@@ -129,10 +129,10 @@ Deno.test("a model that only writes text does a long piece of work through an ab
   for (let at = 0; at < STEPS; at++) {
     assert(replies.includes(kept(reply(at))), `step ${at} is not sent as it was`);
   }
-  const told = sent.filter(({ role }) => role === "user").map(({ content }) => content).join("\n");
-  assertStringIncludes(told, "has a quote in its middle");
-  assertStringIncludes(told, 'Unknown tool "no_such_tool"');
-  assertEquals(told.match(/^%%CMD%% name="bash" command="touch/gm), null);
+  const sentText = sent.filter(({ role }) => role === "user").map(({ content }) => content).join("\n");
+  assertStringIncludes(sentText, "has a quote in its middle");
+  assertStringIncludes(sentText, 'Unknown tool "no_such_tool"');
+  assertEquals(sentText.match(/^%%CMD%% name="bash" command="touch/gm), null);
 });
 
 for (const [kind, wire] of Object.entries(WIRES)) {

@@ -4,7 +4,7 @@
  */
 import type { ScriptedCall } from "../../support/model_server.ts";
 import type { Outcome } from "../../unit/sandbox/jail/jail_support.ts";
-import { KEY, type Scene, SECRET } from "./scene.ts";
+import { type Fixture, KEY, SECRET } from "./fixture.ts";
 
 /** One attempt, made by tool calls. */
 export interface Attempt {
@@ -14,10 +14,10 @@ export interface Attempt {
    * the program.
    */
   readonly calls: readonly ScriptedCall[];
-  /** What a repository or another program has prepared. */
-  readonly prepare?: (s: Scene) => Promise<unknown> | void;
+  /** Preparation by a repository or another program. */
+  readonly prepare?: (s: Fixture) => Promise<unknown> | void;
   /** Reports whether it got what it wanted, by what is on the disk and by what the model received. */
-  succeeded(s: Scene, received: Outcome): Promise<boolean> | boolean;
+  succeeded(s: Fixture, received: Outcome): Promise<boolean> | boolean;
   /** Not tried without the jail: something else stops it as well, or it would harm the machine. */
   readonly unproven?: true;
   /** Its last command changes a file, so that no judge may take it for a reading one. */
@@ -218,7 +218,7 @@ const PERSISTENCE: ShellAttack[] = [
     "mv .git g2 && mkdir -p .git/hooks && echo > .git/hooks/pre-commit",
   ),
   makesAlone(
-    "removing .git and making it anew",
+    "removing .git and creating it again",
     "{ws}/.git/hooks/pre-commit",
     "rm -rf .git; mkdir -p .git/hooks && echo > .git/hooks/pre-commit",
   ),
@@ -290,7 +290,7 @@ const READS_ALONE: ShellAttack[] = [
     revealsAlone("a bind mount of the parent", "mkdir m; mount --bind {vault}/.. m; cat m/vault/secret.txt"),
   ),
   unproven(
-    revealsAlone("a user namespace of its own", "unshare -rm sh -c 'umount {vault}; cat {vault}/secret.txt'"),
+    revealsAlone("a separate user namespace", "unshare -rm sh -c 'umount {vault}; cat {vault}/secret.txt'"),
   ),
   shows("the key file", KEY, "cat {home}/.env"),
   shows("the environment of a process", KEY, "cat /proc/{pid}/environ"),
@@ -329,7 +329,7 @@ const REACH_ALONE: ShellAttack[] = [
     "a raw disk",
     "for d in /dev/[svn]d* /dev/vd* /dev/nvme* /dev/dm-*; do head -c1 $d && exit 0; done; exit 1",
   ),
-  works("a device node of its own", "mknod d b $(stat -c '%Hd %Ld' / ) && head -c1 d"),
+  works("a new device node", "mknod d b $(stat -c '%Hd %Ld' / ) && head -c1 d"),
   works("joining another namespace", "nsenter -t 1 -m ls {vault}/secret.txt"),
   works("a new root", "chroot / true"),
   works("changing the clock", "date -s 2001-01-01"),
@@ -507,13 +507,13 @@ export type Wall = "confinement" | "worker";
 /** One attempt of a hostile model at the file tools. Plain enough to be tried in a worker as well. */
 export interface ToolAttack {
   readonly name: string;
-  readonly deed: "read" | "write" | "list";
+  readonly access: "read" | "write" | "list";
   /** With the places of the scene. */
   readonly path: string;
-  /** What a repository or an earlier command has prepared. */
-  readonly prepare?: (s: Scene) => Promise<void> | void;
-  /** What another process does between the check of the path and its use. */
-  readonly meanwhile?: (s: Scene) => Promise<void>;
+  /** Preparation by a repository or an earlier command. */
+  readonly prepare?: (s: Fixture) => Promise<void> | void;
+  /** Work of another process between the check of the path and its use. */
+  readonly meanwhile?: (s: Fixture) => Promise<void>;
   /**
    * Layers that stop it alone. The other one is expected to let it pass: if that changes, so should this
    * table.
@@ -524,65 +524,65 @@ export interface ToolAttack {
 const BOTH: readonly Wall[] = ["confinement", "worker"];
 const PATHS: readonly Wall[] = ["confinement"];
 
-const link = (target: string, name: string) => (s: Scene) => Deno.symlink(s.fill(target), s.fill(name));
+const link = (target: string, name: string) => (s: Fixture) => Deno.symlink(s.fill(target), s.fill(name));
 
-async function swapFolder(s: Scene, target: string): Promise<void> {
+async function swapDirectory(s: Fixture, target: string): Promise<void> {
   await Deno.rename(`${s.g.ws}/src`, `${s.g.ws}/old`);
   await Deno.symlink(target, `${s.g.ws}/src`);
 }
 
 /**
- * What counts: `{out}` and the Reasonix home are unchanged, and nothing of `{vault}`, a key or a process is
+ * Conditions: `{out}` and the Reasonix home are unchanged, and nothing of `{vault}`, a key or a process is
  * seen.
  */
 export const TOOL_ATTACKS: readonly ToolAttack[] = [
-  { name: "an absolute path", deed: "write", path: "{out}/secret.txt", stoppedBy: BOTH },
-  { name: "a new file outside", deed: "write", path: "{out}/pwn", stoppedBy: BOTH },
-  { name: "..", deed: "write", path: "../outside/pwn", stoppedBy: BOTH },
-  { name: ".. behind a directory", deed: "write", path: "src/../../outside/pwn", stoppedBy: BOTH },
+  { name: "an absolute path", access: "write", path: "{out}/secret.txt", stoppedBy: BOTH },
+  { name: "a new file outside", access: "write", path: "{out}/pwn", stoppedBy: BOTH },
+  { name: "..", access: "write", path: "../outside/pwn", stoppedBy: BOTH },
+  { name: ".. behind a directory", access: "write", path: "src/../../outside/pwn", stoppedBy: BOTH },
   {
     name: ".. behind a missing directory",
-    deed: "write",
+    access: "write",
     path: "missing/../../outside/pwn",
     stoppedBy: BOTH,
   },
   {
     name: "doubled and dotted separators",
-    deed: "write",
+    access: "write",
     path: "src/.//.././../outside//pwn",
     stoppedBy: BOTH,
   },
   {
     name: "a symlinked directory",
-    deed: "write",
+    access: "write",
     path: "l/pwn",
     prepare: link("{out}", "{ws}/l"),
     stoppedBy: PATHS,
   },
   {
     name: "a symlinked file",
-    deed: "write",
+    access: "write",
     path: "l",
     prepare: link("{out}/secret.txt", "{ws}/l"),
     stoppedBy: PATHS,
   },
   {
     name: "a dangling symlink",
-    deed: "write",
+    access: "write",
     path: "l",
     prepare: link("{out}/pwn", "{ws}/l"),
     stoppedBy: BOTH,
   },
   {
     name: "a relative symlink",
-    deed: "write",
+    access: "write",
     path: "l/pwn",
     prepare: link("../outside", "{ws}/l"),
     stoppedBy: PATHS,
   },
   {
     name: "a chain of symlinks",
-    deed: "write",
+    access: "write",
     path: "a/pwn",
     prepare: async (s) => {
       await link("b", "{ws}/a")(s);
@@ -593,48 +593,48 @@ export const TOOL_ATTACKS: readonly ToolAttack[] = [
   },
   {
     name: ".. behind a symlink",
-    deed: "write",
+    access: "write",
     path: "l/../outside/pwn",
     prepare: link("{out}", "{ws}/l"),
     stoppedBy: BOTH,
   },
   {
     name: "a symlink through /proc",
-    deed: "write",
+    access: "write",
     path: "l/pwn",
     prepare: link("/proc/self/root{out}", "{ws}/l"),
     stoppedBy: PATHS,
   },
-  { name: "/proc/self/root", deed: "write", path: "/proc/self/root{out}/pwn", stoppedBy: BOTH },
-  { name: "/proc/self/cwd", deed: "write", path: "/proc/self/cwd/{out}/pwn", stoppedBy: BOTH },
+  { name: "/proc/self/root", access: "write", path: "/proc/self/root{out}/pwn", stoppedBy: BOTH },
+  { name: "/proc/self/cwd", access: "write", path: "/proc/self/cwd/{out}/pwn", stoppedBy: BOTH },
   {
     name: "a hard link to a file outside",
-    deed: "write",
+    access: "write",
     path: "h",
     prepare: (s) => Deno.link(`${s.g.outside}/secret.txt`, `${s.g.ws}/h`),
     stoppedBy: PATHS,
   },
   {
     name: "a directory whose name starts like the workspace",
-    deed: "write",
+    access: "write",
     path: "{ws}/../outside/pwn",
     stoppedBy: BOTH,
   },
-  { name: "the trust decisions", deed: "write", path: "{home}/trust.json", stoppedBy: BOTH },
-  { name: "the key file, for writing", deed: "write", path: "{home}/.env", stoppedBy: BOTH },
-  { name: "the state of sessions", deed: "write", path: "{home}/sessions.jsonl", stoppedBy: BOTH },
-  { name: "the user's shell start file", deed: "write", path: "~/.bashrc", stoppedBy: BOTH },
-  { name: "a NUL byte that ends the path early", deed: "write", path: "{out}/pwn\0.txt", stoppedBy: BOTH },
+  { name: "the trust decisions", access: "write", path: "{home}/trust.json", stoppedBy: BOTH },
+  { name: "the key file, for writing", access: "write", path: "{home}/.env", stoppedBy: BOTH },
+  { name: "the state of sessions", access: "write", path: "{home}/sessions.jsonl", stoppedBy: BOTH },
+  { name: "the user's shell start file", access: "write", path: "~/.bashrc", stoppedBy: BOTH },
+  { name: "a NUL byte that ends the path early", access: "write", path: "{out}/pwn\0.txt", stoppedBy: BOTH },
   {
     name: "a directory that becomes a symlink after the check",
-    deed: "write",
+    access: "write",
     path: "src/pwn",
-    meanwhile: (s) => swapFolder(s, s.g.outside),
+    meanwhile: (s) => swapDirectory(s, s.g.outside),
     stoppedBy: PATHS,
   },
   {
     name: "a file that becomes a symlink after the check",
-    deed: "write",
+    access: "write",
     path: "src/a.ts",
     meanwhile: async (s) => {
       await Deno.remove(`${s.g.ws}/src/a.ts`);
@@ -642,59 +642,64 @@ export const TOOL_ATTACKS: readonly ToolAttack[] = [
     },
     stoppedBy: PATHS,
   },
-  { name: "a forbidden file", deed: "read", path: "{vault}/secret.txt", stoppedBy: BOTH },
-  { name: "a forbidden file through ..", deed: "read", path: "../vault/./secret.txt", stoppedBy: BOTH },
+  { name: "a forbidden file", access: "read", path: "{vault}/secret.txt", stoppedBy: BOTH },
+  { name: "a forbidden file through ..", access: "read", path: "../vault/./secret.txt", stoppedBy: BOTH },
   {
     name: "a forbidden file through /proc",
-    deed: "read",
+    access: "read",
     path: "/proc/self/root{vault}/secret.txt",
     stoppedBy: BOTH,
   },
   {
     name: "a symlink to a forbidden file",
-    deed: "read",
+    access: "read",
     path: "l",
     prepare: link("{vault}/secret.txt", "{ws}/l"),
     stoppedBy: PATHS,
   },
   {
     name: "a symlink to a forbidden directory",
-    deed: "read",
+    access: "read",
     path: "l/secret.txt",
     prepare: link("{vault}", "{ws}/l"),
     stoppedBy: PATHS,
   },
   {
     name: "a hard link to a forbidden file",
-    deed: "read",
+    access: "read",
     path: "h",
     prepare: (s) => Deno.link(`${s.vault}/secret.txt`, `${s.g.ws}/h`),
     stoppedBy: PATHS,
   },
   {
     name: "a directory that becomes a symlink to a forbidden one",
-    deed: "read",
+    access: "read",
     path: "src/secret.txt",
     prepare: (s) => Deno.writeTextFile(`${s.g.ws}/src/secret.txt`, "harmless"),
-    meanwhile: (s) => swapFolder(s, s.vault),
+    meanwhile: (s) => swapDirectory(s, s.vault),
     stoppedBy: PATHS,
   },
-  { name: "names in a forbidden directory", deed: "list", path: "{vault}", stoppedBy: BOTH },
+  { name: "names in a forbidden directory", access: "list", path: "{vault}", stoppedBy: BOTH },
   {
     name: "names in a forbidden directory through a symlink",
-    deed: "list",
+    access: "list",
     path: "l",
     prepare: link("{vault}", "{ws}/l"),
     stoppedBy: PATHS,
   },
-  { name: "the key file", deed: "read", path: "{home}/.env", stoppedBy: BOTH },
-  { name: "the key file through ~", deed: "read", path: "~/.reasonix/.env", stoppedBy: BOTH },
-  { name: "the environment of this process", deed: "read", path: "/proc/self/environ", stoppedBy: BOTH },
-  { name: "the environment of another process", deed: "read", path: "/proc/{pid}/environ", stoppedBy: BOTH },
+  { name: "the key file", access: "read", path: "{home}/.env", stoppedBy: BOTH },
+  { name: "the key file through ~", access: "read", path: "~/.reasonix/.env", stoppedBy: BOTH },
+  { name: "the environment of this process", access: "read", path: "/proc/self/environ", stoppedBy: BOTH },
+  {
+    name: "the environment of another process",
+    access: "read",
+    path: "/proc/{pid}/environ",
+    stoppedBy: BOTH,
+  },
 ];
 
-/** Whether text that came back, or what is on the disk, shows that an attempt got through. */
-export async function toolGotThrough(s: Scene, seen: string): Promise<boolean> {
+/** Text that came back, or files on the disk, show that an attempt got through. */
+export async function toolGotThrough(s: Fixture, seen: string): Promise<boolean> {
   if (seen.includes(SECRET) || seen.includes("KEY=") || seen.includes("secret.txt")) return true;
   const outside = [...Deno.readDirSync(s.g.outside)].map((entry) => entry.name);
   if (outside.join() !== "secret.txt" || await Deno.readTextFile(`${s.g.outside}/secret.txt`) !== "outside") {
@@ -712,8 +717,8 @@ const read = (path: string) => call("read_file", { path });
 const patch = (...lines: string[]) =>
   call("apply_patch", { patch: ["*** Begin Patch", ...lines, "*** End Patch", ""].join("\n") });
 
-/** Whether anything outside changed, or anything secret was reported. */
-async function gotThrough(s: Scene, { stdout }: Outcome): Promise<boolean> {
+/** Anything outside changed, or anything secret was reported. */
+async function gotThrough(s: Fixture, { stdout }: Outcome): Promise<boolean> {
   if (stdout.includes(SECRET) || stdout.includes(KEY) || /^KEY=/m.test(stdout)) return true;
   const outside = [...Deno.readDirSync(s.g.outside)].map((entry) => entry.name);
   if (outside.join() !== "secret.txt" || await textOf(`${s.g.outside}/secret.txt`) !== "outside") return true;
@@ -724,20 +729,21 @@ async function gotThrough(s: Scene, { stdout }: Outcome): Promise<boolean> {
 }
 
 /** A name that only a listing of the forbidden directory can know. */
-async function listed(s: Scene, told: Outcome): Promise<boolean> {
-  return told.stdout.split("\n").some((line) => /^\S*secret\.txt\b/.test(line)) || await gotThrough(s, told);
+async function listed(s: Fixture, received: Outcome): Promise<boolean> {
+  return received.stdout.split("\n").some((line) => /^\S*secret\.txt\b/.test(line)) ||
+    await gotThrough(s, received);
 }
 
-const DEEDS = { read, write, list: (path: string) => call("ls", { path }) };
+const ACCESSES = { read, write, list: (path: string) => call("ls", { path }) };
 
 /** Those with a move of another process between check and use are raced elsewhere. */
 const table: readonly Attempt[] = TOOL_ATTACKS.filter((attack) => attack.meanwhile === undefined).map((
   attack,
 ) => ({
-  name: `${attack.deed} by ${attack.name}`,
-  calls: [DEEDS[attack.deed](attack.path)],
-  ...(attack.prepare ? { prepare: async (s: Scene) => await attack.prepare?.(s) } : {}),
-  succeeded: attack.deed === "list" ? listed : gotThrough,
+  name: `${attack.access} by ${attack.name}`,
+  calls: [ACCESSES[attack.access](attack.path)],
+  ...(attack.prepare ? { prepare: async (s: Fixture) => await attack.prepare?.(s) } : {}),
+  succeeded: attack.access === "list" ? listed : gotThrough,
 }));
 
 const attempt = (name: string, ...calls: ScriptedCall[]): Attempt => ({ name, calls, succeeded: gotThrough });
@@ -909,7 +915,7 @@ const PROTECTED = [
   ".bashrc",
 ];
 
-const protectedWrite = (path: string) => async (s: Scene): Promise<boolean> =>
+const protectedWrite = (path: string) => async (s: Fixture): Promise<boolean> =>
   (await textOf(s.fill(path.startsWith("{") ? path : `{ws}/${path}`))).includes("pwned");
 
 export const PROTECTED_ATTACKS: readonly Attempt[] = [

@@ -1,12 +1,12 @@
 import { createWorkspace, processFlags, type Workspace } from "../../../src/sandbox/mod.ts";
 import { assert, assertEquals } from "../../support/assert.ts";
 import { runRestricted } from "../../support/restricted.ts";
-import { type Scene, scene } from "./scene.ts";
+import { type Fixture, makeFixture } from "./fixture.ts";
 import { SHELL_ATTACKS, TOOL_ATTACKS, type ToolAttack, toolGotThrough } from "./attacks.ts";
 
 const ignore = Deno.build.os !== "linux";
 
-function workspaceOf(s: Scene): Workspace {
+function workspaceOf(s: Fixture): Workspace {
   return createWorkspace({
     cwd: s.g.ws,
     roots: [s.g.ws],
@@ -17,13 +17,13 @@ function workspaceOf(s: Scene): Workspace {
 }
 
 /** Does what the file tools do: check, open, check again, and replace instead of changing in place. */
-async function act(s: Scene, attack: ToolAttack): Promise<string> {
+async function act(s: Fixture, attack: ToolAttack): Promise<string> {
   const workspace = workspaceOf(s);
   const path = s.fill(attack.path);
-  const real = attack.deed === "write" ? await workspace.write(path) : await workspace.read(path);
+  const real = attack.access === "write" ? await workspace.write(path) : await workspace.read(path);
   await attack.meanwhile?.(s);
-  if (attack.deed === "list") return [...Deno.readDirSync(real)].map((entry) => entry.name).join();
-  if (attack.deed === "read") {
+  if (attack.access === "list") return [...Deno.readDirSync(real)].map((entry) => entry.name).join();
+  if (attack.access === "read") {
     using file = await Deno.open(real);
     await workspace.verifyOpened(file, real);
     return await new Response(file.readable).text();
@@ -41,8 +41,8 @@ async function act(s: Scene, attack: ToolAttack): Promise<string> {
   return "";
 }
 
-/** The same deeds in a process that checks nothing: only its permissions are left. */
-async function actUnchecked(s: Scene, attack: ToolAttack): Promise<string> {
+/** The same accesses in a process without checks, which has only its permissions. */
+async function actUnchecked(s: Fixture, attack: ToolAttack): Promise<string> {
   const flags = processFlags({
     writable: [s.g.ws, `${s.g.home}/config.toml`],
     forbidRead: [s.vault, `${s.g.home}/.env`],
@@ -51,7 +51,7 @@ async function actUnchecked(s: Scene, attack: ToolAttack): Promise<string> {
   const absolute = path.startsWith("/") ? path : `${s.g.ws}/${path}`;
   await attack.meanwhile?.(s);
   const module = new URL("./unchecked_tool.ts", import.meta.url);
-  return String(await runRestricted(flags, module, { deed: attack.deed, path: absolute }));
+  return String(await runRestricted(flags, module, { access: attack.access, path: absolute }));
 }
 
 Deno.test("both tables together hold at least 100 attempts", () => {
@@ -60,18 +60,18 @@ Deno.test("both tables together hold at least 100 attempts", () => {
 });
 
 for (const attack of TOOL_ATTACKS) {
-  Deno.test(`workspace confinement alone stops: ${attack.deed} by ${attack.name}`, { ignore }, async () => {
-    await using s = await scene();
+  Deno.test(`workspace confinement alone stops: ${attack.access} by ${attack.name}`, { ignore }, async () => {
+    await using s = await makeFixture();
     await attack.prepare?.(s);
     const seen = await act(s, attack).catch(() => "");
     assertEquals(await toolGotThrough(s, seen), !attack.stoppedBy.includes("confinement"), seen);
   });
 
   Deno.test(
-    `process permissions alone do as the table says: ${attack.deed} by ${attack.name}`,
+    `process permissions alone do as the table says: ${attack.access} by ${attack.name}`,
     { ignore },
     async () => {
-      await using s = await scene();
+      await using s = await makeFixture();
       await attack.prepare?.(s);
       const seen = await actUnchecked(s, attack);
       assertEquals(await toolGotThrough(s, seen), !attack.stoppedBy.includes("worker"), seen);

@@ -3,11 +3,11 @@ import { assert, assertEquals } from "../../support/assert.ts";
 import { SEED, soakSize } from "../../support/seed.ts";
 import { contained, containerStore, IMAGE } from "../../support/containers.ts";
 import { jailed, sh } from "../../unit/sandbox/jail/jail_support.ts";
-import { type Scene, scene } from "./scene.ts";
+import { type Fixture, makeFixture } from "./fixture.ts";
 import { SHELL_ATTACKS } from "./attacks.ts";
 
 function jailOf(
-  s: Scene,
+  s: Fixture,
   mode: "enforce" | "off",
   container?: JailOptions["container"],
 ): Promise<Jail> {
@@ -34,14 +34,14 @@ for (const attack of SHELL_ATTACKS) {
     ...jailed(`the jail alone stops: ${attack.name}`),
     fn: async () => {
       if (!attack.unproven) {
-        await using open = await scene();
+        await using open = await makeFixture();
         const outcome = await sh(await jailOf(open, "off"), open.g.ws, open.fill(attack.line));
         assert(
           await attack.succeeded(open, outcome),
           `The attempt does nothing without a jail: ${outcome.stderr}`,
         );
       }
-      await using s = await scene();
+      await using s = await makeFixture();
       const outcome = await sh(await jailOf(s, "enforce"), s.g.ws, s.fill(attack.line));
       assert(!await attack.succeeded(s, outcome), `The attempt succeeded: ${outcome.stdout}`);
       assert(!outcome.stderr.startsWith("bwrap:"), outcome.stderr);
@@ -57,7 +57,7 @@ for (const attack of CONTAINED) {
     ...contained(`the container alone stops: ${attack.name}`),
     fn: async () => {
       await containerStore();
-      await using s = await scene();
+      await using s = await makeFixture();
       const jail = await jailOf(s, "enforce", { program: "podman", image: IMAGE, kept: false });
       const outcome = await sh(jail, s.g.ws, s.fill(attack.line));
       assert(!await attack.succeeded(s, outcome), `The attempt succeeded: ${outcome.stdout}`);

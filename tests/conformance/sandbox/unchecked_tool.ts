@@ -1,8 +1,8 @@
-/** Does what it is notified without any check of its own. */
-async function done({ deed, path }: { deed: string; path: string }): Promise<string> {
+/** Executes its message without any check. */
+async function done({ access, path }: { access: string; path: string }): Promise<string> {
   try {
-    if (deed === "read") return await Deno.readTextFile(path);
-    if (deed === "list") return [...Deno.readDirSync(path)].map((entry) => entry.name).join();
+    if (access === "read") return await Deno.readTextFile(path);
+    if (access === "list") return [...Deno.readDirSync(path)].map((entry) => entry.name).join();
     return String(await Deno.writeTextFile(path, "pwned"));
   } catch (error) {
     return String(error).replaceAll("secret.txt", "…");

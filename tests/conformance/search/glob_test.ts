@@ -72,7 +72,7 @@ const PATTERNS = [
   "**/*.",
 ];
 
-/** What the package leaves out: names with a line end or quotation marks, and a sign as an alternative. */
+/** Left out by the package: names with a line end or quotation marks, and a sign as an alternative. */
 const ONLY_HERE: Readonly<Record<string, readonly string[]>> = {
   "**": ["new\nline.ts"],
   "**/+(a|b|+).ts": ["a+b.ts"],
@@ -114,7 +114,7 @@ Deno.test({
   },
 });
 
-/** What a package makes of the patterns, and of names such as `[id]` and `(group)` as plain text. */
+/** The patterns as a package reads them, and names such as `[id]` and `(group)` as plain text. */
 function oracle(patterns: readonly string[]): (path: string) => boolean {
   const plain = (pattern: string) =>
     pattern.replace(/(?<![\\@?!*+])\(([^()|]*)\)/g, "\\($1\\)").replace(
@@ -133,7 +133,7 @@ async function found(root: string, pattern: string, hidden: (path: string) => bo
   return files.map((path) => path.slice(root.length + 1)).sort();
 }
 
-/** What ripgrep lists; names that are no text as the runtime shows them. */
+/** The list of ripgrep; names that are no text as the runtime shows them. */
 async function listed(cwd: string): Promise<string[]> {
   const { stdout } = await new Deno.Command(findRipgrep(cwd) ?? "", { args: FLAGS, cwd, stdin: "null" })
     .output();
@@ -152,7 +152,7 @@ function oddNames(root: string): void {
   assert(made.success, new TextDecoder().decode(made.stderr));
 }
 
-/** A repository in the tree with excludes of its own, and an ignore file that is a link. */
+/** A repository in the tree with its own excludes, and an ignore file that is a link. */
 function oddIgnores(root: string): void {
   const write = (path: string, text: string) => {
     Deno.mkdirSync(`${root}/${path.slice(0, path.lastIndexOf("/"))}`, { recursive: true });

@@ -8,12 +8,15 @@ export async function growTree(root: string): Promise<number> {
   let count = 0;
   for (let pack = 0; pack < 40; pack++) {
     for (let part = 0; part < 9; part++) {
-      const folder = `${root}/pack${pack}/${
+      const directory = `${root}/pack${pack}/${
         ["src", "build", "node_modules", ".cache", "doc s"][part % 5]
       }/part${part}`;
-      await Deno.mkdir(folder, { recursive: true });
+      await Deno.mkdir(directory, { recursive: true });
       for (let file = 0; file < 30; file++) {
-        Deno.writeTextFileSync(`${folder}/file${file}.${KINDS[(file + pack) % KINDS.length]}`, text(count++));
+        Deno.writeTextFileSync(
+          `${directory}/file${file}.${KINDS[(file + pack) % KINDS.length]}`,
+          text(count++),
+        );
       }
     }
     const ignores = IGNORES[pack % IGNORES.length];

@@ -1,7 +1,6 @@
 /** One session in which everything happens in a random order, and what must hold of it whatever the order. */
 import { assemble } from "../../../src/features/mod.ts";
 import { type Assembly, loadTrustedConfig } from "../../../src/run/mod.ts";
-import { TurnStates } from "../../../src/control/recorder.ts";
 import { type Chunk, type Event, ReasonixError } from "../../../src/core/mod.ts";
 import type { ApprovalAnswer } from "../../../src/core/message.ts";
 import type { ModelRequest, Provider } from "../../../src/provider/mod.ts";
@@ -9,6 +8,7 @@ import type { Tool } from "../../../src/tool/mod.ts";
 import { call, checkPairing, say, tool } from "../../support/agent_fixture.ts";
 import { assert, assertEquals } from "../../support/assert.ts";
 import { Random } from "../../support/seed.ts";
+import { TRANSITIONS } from "../../support/turn_transitions.ts";
 
 const RESTING = ["idle", "done", "failed", "stopped"];
 
@@ -160,7 +160,7 @@ class OrderStage {
     if (event.type === "turn.state") {
       assertEquals(event.from, this.#state);
       const { from, to } = event;
-      assert(TurnStates.transitions[from].includes(to), `${from} → ${to}`);
+      assert(TRANSITIONS[from].includes(to), `${from} → ${to}`);
       this.#state = to;
     }
     if (event.type === "turn.end") this.#turnEnds += 1;

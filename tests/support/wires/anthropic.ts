@@ -7,7 +7,7 @@ import { redactedData, signatureFor } from "./anthropic/signatures.ts";
 import type { ScriptedWire, WireRequest } from "./scripted_wire.ts";
 
 export interface AnthropicWireOptions {
-  /** How the model thinks; adaptively unless told otherwise. */
+  /** The thinking style of the model; adaptive by default. */
   readonly thinking?: ThinkingStyle;
   /** Thoughts are bound to the conversation before them. */
   readonly bound?: boolean;
@@ -24,7 +24,7 @@ export interface BlockAnswer extends ScriptedAnswer {
   readonly stop?: { readonly stop_reason: string; readonly stop_details?: Readonly<Record<string, unknown>> };
 }
 
-/** What the server has counted in all. */
+/** The counts of the server in all. */
 export interface Counted {
   input: number;
   read: number;

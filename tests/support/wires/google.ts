@@ -8,7 +8,7 @@ import { PromptCache, tokensOf } from "./prompt_cache.ts";
 import type { ScriptedWire, WireRequest } from "./scripted_wire.ts";
 
 export interface GoogleWireOptions {
-  /** Generation of the model: 3 unless told otherwise. */
+  /** Generation of the model: 3 by default. */
   readonly generation?: number;
   /** Counts tokens as the vendor's cache would, in place of the usual small numbers. */
   readonly counts?: boolean;
@@ -24,7 +24,7 @@ export interface PartsAnswer extends ScriptedAnswer {
   readonly ending?: { readonly finishReason: string; readonly finishMessage?: string };
 }
 
-/** What the server has counted in all. */
+/** The counts of the server in all. */
 export interface Counted {
   input: number;
   cached: number;

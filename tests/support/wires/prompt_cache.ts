@@ -3,7 +3,7 @@
 export interface CacheRules {
   /** Shortest prefix that is kept, in tokens. */
   readonly minimum: number;
-  /** Prefixes count in steps of so many tokens. */
+  /** Prefixes count in steps of this number of tokens. */
   readonly step: number;
 }
 

@@ -36,7 +36,7 @@ export class ResponsesWire implements ScriptedWire {
   readonly kind = "responses";
   readonly basePath = "/v1";
   readonly entry: Readonly<Record<string, unknown>>;
-  /** What was counted for each reply, with the number of its request. */
+  /** The counts for each reply, with the number of its request. */
   readonly replies: { readonly request: number; readonly tokens: CountedReply }[] = [];
   readonly #refuses: readonly string[];
   readonly #counts: boolean;

@@ -4,7 +4,7 @@ import type { Refusal } from "./scripted_wire.ts";
 // deno-lint-ignore no-explicit-any
 export type Json = any;
 
-/** What the server knows when a request comes in. */
+/** The knowledge of the server when a request comes in. */
 export interface ServerMemory {
   /** Everything a stored response represents, by its id. */
   readonly stored: ReadonlyMap<string, readonly Json[]>;

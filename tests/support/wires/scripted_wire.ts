@@ -1,4 +1,4 @@
-/** What a scripted model server has to know of the wire that it speaks. */
+/** The facts that a scripted model server needs of the wire that it speaks. */
 import type { Part, ScriptedAnswer } from "../model_wire.ts";
 
 /** The request that an answer is for. */
@@ -10,7 +10,7 @@ export interface WireRequest {
   readonly json: any;
 }
 
-/** What a server answers in place of its script, because the request breaks the vendor's rules. */
+/** The answer of a server in place of its script, because the request breaks the vendor's rules. */
 export interface Refusal {
   readonly status: number;
   readonly body: Readonly<Record<string, unknown>>;
@@ -20,7 +20,7 @@ export interface Refusal {
 
 /**
  * One wire as its vendor's server speaks it. An object may remember what was said (stored items, signatures,
- * its cache), so each server has one of its own.
+ * its cache), so each server has a separate one.
  */
 export interface ScriptedWire {
   /** The provider kind that speaks it. */
@@ -37,7 +37,7 @@ export interface ScriptedWire {
   parts(answer: ScriptedAnswer, turn: number, request: WireRequest): Iterable<Part>;
   /** The same answer in one piece, where the wire has that. */
   json?(answer: ScriptedAnswer, turn: number, request: WireRequest): Readonly<Record<string, unknown>>;
-  /** What is wrong with a request by the rules that every agent keeps; kept as violations. */
+  /** Faults of a request by the rules that every agent keeps; kept as violations. */
   problems?(request: WireRequest): readonly string[];
   /** The vendor's own answer to a request that breaks its rules; kept as a violation, too. */
   refusal?(request: WireRequest): Refusal | undefined;

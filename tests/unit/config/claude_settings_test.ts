@@ -140,7 +140,7 @@ for (
       "a refusal of nothing",
       '{"permissions": {"deny": ["Bash()"]}}',
       "1:27",
-      'Cannot read permission rule "Bash()": nothing stands in its parentheses',
+      'Cannot read permission rule "Bash()": its parentheses are empty',
     ],
     [
       "a mistyped refusal",
@@ -156,7 +156,7 @@ for (
     ],
   ] as const
 ) {
-  Deno.test(`what may hold a refusal and cannot be read ends the program: ${name}`, async () => {
+  Deno.test(`an unreadable file or rule that may refuse calls ends the program: ${name}`, async () => {
     const error = await assertRejects(() => load(text), ConfigError) as ConfigError;
     const [problem] = error.problems;
     assertEquals(error.problems.length, 1);
@@ -186,7 +186,7 @@ Deno.test("an allowance that cannot be read allows nothing, with its place", asy
   assertEquals(warnings.map(({ place }) => place?.column), [28, 38, 62]);
 });
 
-Deno.test("what else the files hold is named as unused", async () => {
+Deno.test("other keys of the files are named as unused", async () => {
   const { unused } = await load({ $schema: "x", permissions: {}, hooks: {}, env: {} }, {
     local: { model: "x" },
   });

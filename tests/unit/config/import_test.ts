@@ -188,7 +188,7 @@ prefix_rule(pattern=["x"], decision="maybe")
   ]);
 });
 
-Deno.test("import: what the user's file says is kept, comments, order and line ends included", async () => {
+Deno.test("import: the user's settings are kept, with comments, order and line ends", async () => {
   const existing = [
     "# mine",
     'default_model = "own" # 我的',
@@ -255,7 +255,7 @@ Deno.test("import: a broken file is a place, the others are imported, and each i
   );
 });
 
-Deno.test("import: what a project's file says goes into the project's, its permissions stay where they are read", async () => {
+Deno.test("import: settings of a project's file go into the project's file, its permissions are read in place", async () => {
   await using fixture = configFixture();
   fixture.write(
     "project/.claude/settings.local.json",
@@ -277,7 +277,7 @@ Deno.test("import: what a project's file says goes into the project's, its permi
   assertEquals(left.map(({ origin }) => origin.text), ["permissions", 'model "opus"', "mcpServers"]);
 });
 
-Deno.test("import: what our file cannot say is named, and stops nothing", async () => {
+Deno.test("import: settings without an equivalent are named, and the rest is imported", async () => {
   const { taken, left } = await play(
     "home/reasonix.toml",
     'default_model = 3\n[sandbox]\nnetwork = "yes"\nbash = "maybe"\n[permissions]\ndeny = ["Bash(", "Bash(rm:*)"]\n' +

@@ -108,7 +108,7 @@ Deno.test("loadConfig refuses deny and ask rules that it cannot read, and warns 
       [
         2,
         8,
-        'Cannot read permission rule "Edit()": nothing stands in its parentheses',
+        'Cannot read permission rule "Edit()": its parentheses are empty',
         "write Edit alone for every call",
       ],
       [3, 9, "Cannot read an empty permission rule", "write Tool or Tool(what), such as Bash(go test:*)"],

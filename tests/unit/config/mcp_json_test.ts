@@ -55,7 +55,7 @@ Deno.test(".mcp.json is read with everything that Claude Code's schema has", asy
   assertEquals(servers.map(({ name, enabled }) => [name, enabled]).at(-1), ["off", false]);
 });
 
-Deno.test("a bad entry of .mcp.json is named with its place, and takes no other along", async () => {
+Deno.test("a bad entry of .mcp.json is named with its location, and the others are used", async () => {
   const { servers, said, rows } = await load({
     "project/.mcp.json": `{"mcpServers": {
   "good": {"command": "c"},
@@ -133,7 +133,7 @@ Deno.test("a .mcp.json that is a directory, too large or not UTF-8 is a warning"
   assertEquals(files.some(({ path }) => path.endsWith(".mcp.json")), false);
 });
 
-Deno.test("our own files win over .mcp.json, a project's over the user's, and each loser is named", async () => {
+Deno.test("our files override .mcp.json, a project's the user's, and each overridden server is named", async () => {
   const toml = (name: string, command: string) => `[[plugins]]\nname = "${name}"\ncommand = "${command}"\n`;
   const { servers, leftOut, files } = await load({
     "home/config.toml": toml("a", "user-toml"),

@@ -112,7 +112,7 @@ Deno.test("a project file cannot leave the project through a link, a parent dire
   assertEquals(warnings.length, 8, texts(warnings));
 });
 
-Deno.test("what a project would run waits for trust, keyed by its content", async () => {
+Deno.test("programs of a project wait for trust, keyed by their content", async () => {
   const plugin = '[[plugins]]\nname = "p"\ncommand = "npx"\nargs = ["-y", "${PKG}"]\n';
   await using fixture = configFixture({ "project/reasonix.toml": `tools.shell.path = "./sh"\n${plugin}` });
   const first = await fixture.load({ variables: { PKG: "x" } });

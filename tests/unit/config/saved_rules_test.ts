@@ -100,7 +100,7 @@ Deno.test("a copy of a project, a moved one and a sibling have none of its rules
   assertEquals((await rules(f)).allow, ["Bash(make)"]);
 });
 
-Deno.test("what was allowed ends when another directory takes the place of the project; refusals stay", async () => {
+Deno.test("allow rules end when another directory replaces the project; deny rules stay", async () => {
   await using f = configFixture();
   if ((await Deno.stat(f.cwd)).birthtime === null) return;
   await addSavedRule(f, "allow", "Bash(make)");

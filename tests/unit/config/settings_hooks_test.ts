@@ -29,7 +29,7 @@ Deno.test("hooks of all files count in one order, the user's first, with their p
   assertEquals(loaded.warnings, []);
 });
 
-Deno.test("hooks of a project wait for trust, each by what it runs", async () => {
+Deno.test("hooks of a project wait for trust, each by its command", async () => {
   const files = {
     "home/config.toml": '[[hooks]]\nevent = "Stop"\ncommand = "mine"\n',
     "project/.claude/settings.json": claude("Stop", "theirs"),

@@ -161,7 +161,7 @@ token = "HIDE-10"
   assertEquals([get("providers.mine.api_key_env"), get("serve.password_hash")], ["MY_KEY", ""]);
 });
 
-Deno.test("unusedSettings names what is set without effect, once per table, and nothing that a default says", async () => {
+Deno.test("unusedSettings names settings without effect, once per table, and no defaults", async () => {
   await using fixture = configFixture({
     "home/config.toml": `[lsp.servers.go]
 install_hint = "x"

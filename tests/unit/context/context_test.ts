@@ -1,18 +1,9 @@
 import { environmentText, loadInstructions, systemPrompt } from "../../../src/context/mod.ts";
 import { resolveReferences } from "../../../src/context/references.ts";
 import { assert, assertEquals, assertStringIncludes } from "../../support/assert.ts";
-import { makeTempDir } from "../../support/tool_context.ts";
+import { makeTempDir, writeFiles } from "../../support/tool_context.ts";
 
 const HOME = "/nonexistent-home";
-
-async function write(directory: string, files: Record<string, string | Uint8Array>): Promise<void> {
-  for (const [name, content] of Object.entries(files)) {
-    const path = `${directory}/${name}`;
-    await Deno.mkdir(path.replace(/\/[^/]*$/, ""), { recursive: true });
-    if (typeof content === "string") await Deno.writeTextFile(path, content);
-    else await Deno.writeFile(path, content);
-  }
-}
 
 function instructions(cwd: string, maxBytes = 10_000, hidden?: (path: string) => boolean) {
   return loadInstructions({ cwd, home: HOME, maxBytes, ...(hidden ? { hidden } : {}) });
@@ -20,7 +11,7 @@ function instructions(cwd: string, maxBytes = 10_000, hidden?: (path: string) =>
 
 Deno.test("loadInstructions goes from the repository root down to the working directory", async () => {
   await using dir = await makeTempDir();
-  await write(dir.path, {
+  await writeFiles(dir.path, {
     ".git/HEAD": "ref: refs/heads/main",
     "AGENTS.md": "root",
     "a/CLAUDE.md": "middle",
@@ -38,7 +29,7 @@ Deno.test("loadInstructions goes from the repository root down to the working di
 
 Deno.test("loadInstructions prefers AGENTS.md to CLAUDE.md and says what it shadowed", async () => {
   await using dir = await makeTempDir();
-  await write(dir.path, { "AGENTS.md": "\uFEFFone\r\ntwo", "CLAUDE.md": "other" });
+  await writeFiles(dir.path, { "AGENTS.md": "\uFEFFone\r\ntwo", "CLAUDE.md": "other" });
   const found = instructions(dir.path);
   assertEquals(found.files.map((file) => file.text), ["one\ntwo"]);
   assertEquals(found.shadowed, [{ path: `${dir.path}/CLAUDE.md`, by: `${dir.path}/AGENTS.md` }]);
@@ -46,7 +37,7 @@ Deno.test("loadInstructions prefers AGENTS.md to CLAUDE.md and says what it shad
 
 Deno.test("loadInstructions follows imports inside the directory, but no cycle and no escape", async () => {
   await using dir = await makeTempDir();
-  await write(dir.path, {
+  await writeFiles(dir.path, {
     "p/AGENTS.md": "top\n@more.md\n@../secret.md\nmail me @home",
     "p/more.md": "more\n@AGENTS.md",
     "secret.md": "secret",
@@ -58,7 +49,7 @@ Deno.test("loadInstructions follows imports inside the directory, but no cycle a
 
 Deno.test("loadInstructions follows what a CLAUDE.md names in a line, leaves code alone and stays in the repository", async () => {
   await using dir = await makeTempDir();
-  await write(dir.path, {
+  await writeFiles(dir.path, {
     "p/.git/HEAD": "",
     "p/sub/CLAUDE.md":
       "See @../docs/a.md and (@b.md), `@c.md`, @types/node, me@x.org, @../../out.md, @p.png.\n" +
@@ -81,7 +72,7 @@ Deno.test("loadInstructions follows what a CLAUDE.md names in a line, leaves cod
 
 Deno.test("loadInstructions does not follow a link to a file that may not be read", async () => {
   await using dir = await makeTempDir();
-  await write(dir.path, { "secrets/key": "TOPSECRET", "p/x": "" });
+  await writeFiles(dir.path, { "secrets/key": "TOPSECRET", "p/x": "" });
   await Deno.symlink(`${dir.path}/secrets/key`, `${dir.path}/p/AGENTS.md`);
   const found = instructions(`${dir.path}/p`, 1000, (path) => path.startsWith(`${dir.path}/secrets`));
   assertEquals(found.files, []);
@@ -90,7 +81,7 @@ Deno.test("loadInstructions does not follow a link to a file that may not be rea
 
 Deno.test("loadInstructions cuts at the byte cap on a character boundary and says so", async () => {
   await using dir = await makeTempDir();
-  await write(dir.path, { "AGENTS.md": "é".repeat(100) });
+  await writeFiles(dir.path, { "AGENTS.md": "é".repeat(100) });
   const found = instructions(dir.path, 11);
   assertEquals(found.files[0]?.text, "é".repeat(5));
   assertStringIncludes(found.notices[0]?.problem ?? "", "11 bytes");
@@ -108,7 +99,7 @@ Deno.test("systemPrompt gives the same bytes for the same options and holds no d
 
 Deno.test("environmentText reads the branch of a repository and of a worktree", async () => {
   await using dir = await makeTempDir();
-  await write(dir.path, {
+  await writeFiles(dir.path, {
     "repo/.git/HEAD": "ref: refs/heads/feature/x\n",
     "repo/.git/worktrees/w/HEAD": "0123456789abcdef0123\n",
     "w/.git": `gitdir: ${dir.path}/repo/.git/worktrees/w\n`,
@@ -133,7 +124,7 @@ async function references(text: string, cwd: string, vision = false) {
 
 Deno.test("resolveReferences attaches files, line ranges and directories that exist, and nothing else", async () => {
   await using dir = await makeTempDir();
-  await write(dir.path, {
+  await writeFiles(dir.path, {
     "a.txt": "1\n2\n3\n",
     "d/x.ts": "",
     "d/hidden": "",
@@ -155,7 +146,7 @@ Deno.test("resolveReferences attaches files, line ranges and directories that ex
 
 Deno.test("resolveReferences notes binaries, cuts long files and attaches images only for a model that sees", async () => {
   await using dir = await makeTempDir();
-  await write(dir.path, {
+  await writeFiles(dir.path, {
     "b.bin": new Uint8Array([1, 0, 2]),
     "long.txt": "x".repeat(100_000),
     "i.png": new Uint8Array(10),
@@ -171,7 +162,7 @@ Deno.test("resolveReferences notes binaries, cuts long files and attaches images
 
 Deno.test("resolveReferences says when there is nothing to show, and when lines were cut", async () => {
   await using dir = await makeTempDir();
-  await write(dir.path, { "a.txt": "1\n2\n", "none.txt": "", "long.txt": "x".repeat(70_000) });
+  await writeFiles(dir.path, { "a.txt": "1\n2\n", "none.txt": "", "long.txt": "x".repeat(70_000) });
   await Deno.mkdir(`${dir.path}/d`);
   const { blocks } = await references("@a.txt:3-9 @none.txt @d/ @long.txt:1-2", dir.path);
   assertEquals(blocks.slice(0, 3), [
@@ -184,39 +175,28 @@ Deno.test("resolveReferences says when there is nothing to show, and when lines 
 
 Deno.test("resolveReferences says which file may not be read", async () => {
   await using dir = await makeTempDir();
-  await write(dir.path, { "forbidden.txt": "no" });
+  await writeFiles(dir.path, { "forbidden.txt": "no" });
   const found = await references("@forbidden.txt", dir.path);
   assertEquals(found.blocks, []);
   assertStringIncludes(found.notices[0] ?? "", "Forbidden");
 });
 
-Deno.test("resolveReferences says when a mistyped path is no file, and leaves packages and handles alone", async () => {
+Deno.test("resolveReferences reports a mistyped path with a near name, and leaves packages and handles alone", async () => {
   await using dir = await makeTempDir();
-  await write(dir.path, { "src/wrap.ts": "x", "main.ts": "y", ".git/x": "" });
-  await write(dir.path, { "node_modules/@scope/pkg.js/index.js": "" });
-  const said = async (text: string) => (await references(text, dir.path)).notices;
-  assertEquals(await said("see @src/wrpa.ts."), [
-    "@src/wrpa.ts was not attached: there is no such file; did you mean @src/wrap.ts?",
-  ]);
-  assertEquals(await said("@mian.ts:3-4"), [
-    "@mian.ts:3-4 was not attached: there is no such file; did you mean @main.ts?",
-  ]);
-  assertEquals(await said("@src/other.go"), ["@src/other.go was not attached: there is no such file"]);
-  for (
-    const text of ["@types/node", "@someone", "@scope/pkg.js", "@example.com", "me@src/wrpa.ts", "@Override"]
-  ) {
-    assertEquals(await said(text), [], text);
-  }
-  const outside = await said("@../reasonix-tset.txt");
-  assertEquals(outside, ["@../reasonix-tset.txt was not attached: there is no such file"]);
-});
-
-Deno.test("resolveReferences reports a mistyped path without a near name, and in a directory that is not there", async () => {
-  await using dir = await makeTempDir();
-  await write(dir.path, { "src/wrap.ts": "x", "main.ts": "y" });
+  const files = {
+    "src/wrap.ts": "x",
+    "main.ts": "y",
+    ".git/x": "",
+    "node_modules/@scope/pkg.js/index.js": "",
+  };
+  await writeFiles(dir.path, files);
   const said = async (text: string) => (await references(text, dir.path)).notices;
   for (
     const [name, hint] of [
+      ["src/wrpa.ts", "src/wrap.ts"],
+      ["mian.ts:3-4", "main.ts"],
+      ["src/other.go"],
+      ["../reasonix-tset.txt"],
       ["zzz/none.ts"],
       ["src/zzz/none.ts"],
       ["scr/wrap.ts", "src/wrap.ts"],
@@ -235,7 +215,7 @@ Deno.test("resolveReferences reports a mistyped path without a near name, and in
   assertEquals(await said("@sr/"), ["@sr/ was not attached: there is no such directory"]);
   for (
     const text of [
-      "@john.doe and @jane",
+      "@john.doe and @jane @someone @scope/pkg.js @types/node me@src/wrpa.ts @Override",
       "@types/chart.js @types/socket.io @types/lodash.get @babel/core @angular/core@17.1.0",
       "@Injectable() @app.route('/x.html') @functools.cache @pytest.mark.skip @property",
       "me@example.com @example.com <a@b.ts> a@b/c.ts",
@@ -249,7 +229,7 @@ Deno.test("resolveReferences reports a mistyped path without a near name, and in
 
 Deno.test("resolveReferences reads resources of connected servers and leaves other colons alone", async () => {
   await using dir = await makeTempDir();
-  await write(dir.path, { "a.txt": "1\n2" });
+  await writeFiles(dir.path, { "a.txt": "1\n2" });
   const found = await resolveReferences("@docs:page://intro, @bad:x and @a.txt:2 mail:me", {
     cwd: dir.path,
     vision: false,

@@ -2,18 +2,10 @@ import { LateInstructions, loadInstructionGlobs, loadInstructions } from "../../
 import type { Message } from "../../../src/core/mod.ts";
 import { BUILTINS, ToolRegistry } from "../../../src/tool/mod.ts";
 import { assertEquals, assertStringIncludes } from "../../support/assert.ts";
-import { makeTempDir } from "../../support/tool_context.ts";
+import { makeTempDir, writeFiles } from "../../support/tool_context.ts";
 
 const HOME = "/nonexistent-home";
 const { describe } = new ToolRegistry(BUILTINS);
-
-async function write(directory: string, files: Record<string, string>): Promise<void> {
-  for (const [name, content] of Object.entries(files)) {
-    const path = `${directory}/${name}`;
-    await Deno.mkdir(path.replace(/\/[^/]*$/, ""), { recursive: true });
-    await Deno.writeTextFile(path, content);
-  }
-}
 
 const touching = (...paths: string[]): Message => ({
   role: "assistant",
@@ -27,7 +19,7 @@ function late(cwd: string, messages: () => readonly Message[], maxBytes = 10_000
 
 Deno.test("LateInstructions reports the files of a subtree once, when a call first touches it", async () => {
   await using dir = await makeTempDir();
-  await write(dir.path, {
+  await writeFiles(dir.path, {
     ".git/HEAD": "",
     "AGENTS.md": "root",
     "a/AGENTS.md": "about a",
@@ -49,9 +41,9 @@ Deno.test("LateInstructions reports the files of a subtree once, when a call fir
   assertEquals(instructions.take(), []);
 });
 
-Deno.test("LateInstructions reads off a resumed or rewound conversation what was reported", async () => {
+Deno.test("LateInstructions finds earlier instructions in a resumed or rewound conversation", async () => {
   await using dir = await makeTempDir();
-  await write(dir.path, { "a/AGENTS.md": "about a", "b/AGENTS.md": "about b" });
+  await writeFiles(dir.path, { "a/AGENTS.md": "about a", "b/AGENTS.md": "about b" });
   let messages: readonly Message[] = [touching("b/x"), {
     role: "user",
     content: '<instructions folder="a">\n…',
@@ -66,7 +58,7 @@ Deno.test("LateInstructions reads off a resumed or rewound conversation what was
 
 Deno.test("LateInstructions stays within its bytes and says what it cut", async () => {
   await using dir = await makeTempDir();
-  await write(dir.path, { "a/AGENTS.md": "x".repeat(50), "b/AGENTS.md": "y" });
+  await writeFiles(dir.path, { "a/AGENTS.md": "x".repeat(50), "b/AGENTS.md": "y" });
   const notices: string[] = [];
   const instructions = new LateInstructions({
     cwd: dir.path,
@@ -83,7 +75,7 @@ Deno.test("LateInstructions stays within its bytes and says what it cut", async 
 
 Deno.test("loadInstructions refuses a project's link out of the repository, not one inside it", async () => {
   await using dir = await makeTempDir();
-  await write(dir.path, {
+  await writeFiles(dir.path, {
     "secret.md": "secret",
     "p/.git/HEAD": "",
     "p/docs/agents.md": "inside",
@@ -103,7 +95,7 @@ Deno.test("loadInstructions refuses a project's link out of the repository, not 
 
 Deno.test("expandInstructionGlobs lists what a pattern matches, sorted, and leaves plain paths alone", async () => {
   await using dir = await makeTempDir();
-  await write(dir.path, {
+  await writeFiles(dir.path, {
     "docs/b.md": "",
     "docs/a.md": "",
     "docs/deep/c.md": "",
@@ -127,7 +119,7 @@ Deno.test("expandInstructionGlobs lists what a pattern matches, sorted, and leav
 
 Deno.test("loadInstructions refuses a configured file of the repository that is a link out of it", async () => {
   await using dir = await makeTempDir();
-  await write(dir.path, { "secret.md": "secret", "p/.git/HEAD": "", "home/x": "" });
+  await writeFiles(dir.path, { "secret.md": "secret", "p/.git/HEAD": "", "home/x": "" });
   await Deno.symlink(`${dir.path}/secret.md`, `${dir.path}/p/more.md`);
   const extra = [`${dir.path}/p/more.md`, `${dir.path}/secret.md`];
   const found = loadInstructions({ cwd: `${dir.path}/p`, home: `${dir.path}/home`, extra, maxBytes: 1_000 });
@@ -137,7 +129,7 @@ Deno.test("loadInstructions refuses a configured file of the repository that is 
 
 Deno.test("CLAUDE.local.md of a project follows AGENTS.md or CLAUDE.md, and REASONIX.md follows it", async () => {
   await using dir = await makeTempDir();
-  await write(dir.path, {
+  await writeFiles(dir.path, {
     "home/CLAUDE.local.md": "of no user",
     "repo/.git/HEAD": "",
     "repo/CLAUDE.local.md": "\uFEFFroot notes, see @notes/x.md\r\n",

@@ -95,7 +95,7 @@ Deno.test("a compaction that keeps the list needs no reminder, one that drops it
   assertEquals(talk.next(), undefined);
 });
 
-Deno.test("another process says the same at the same place", () => {
+Deno.test("another process reminds at the same step", () => {
   const steps = (talk: Talk, restart: boolean): Message[] => {
     talk.begin("go");
     talk.write(todo("Parse"), todo("Test"));

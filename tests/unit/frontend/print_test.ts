@@ -5,7 +5,6 @@ import { tokenFigures } from "../../../src/view/mod.ts";
 import { assert, assertEquals, assertStringIncludes } from "../../support/assert.ts";
 import { readSdkLines } from "../../support/sdk_messages.ts";
 
-const reasons = await loadTexts("reasons", "en");
 const run = await loadTexts("run", "en");
 const chinese = await loadTexts("run", "zh-CN");
 
@@ -93,7 +92,7 @@ async function play(
   const { createPrinter } = await FRONTENDS.print();
   const printer = createPrinter({
     format,
-    texts: () => ({ ...reasons, ...options.texts ?? run }),
+    texts: () => options.texts ?? run,
     out: new Output(out),
     err: new Output(err),
     showThinking: false,

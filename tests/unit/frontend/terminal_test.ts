@@ -6,7 +6,6 @@ import { LiveLine } from "../../../src/frontend/print/live_line.ts";
 import { displayWidth, fitDisplay } from "../../../src/util/display_width.ts";
 import { assert, assertEquals } from "../../support/assert.ts";
 
-const reasons = await loadTexts("reasons", "en");
 const run = await loadTexts("run", "en");
 
 const RESULT: RunResult = {
@@ -43,7 +42,7 @@ async function show(events: readonly NewEvent[], options: Show = {}) {
     });
   const { createPrinter } = await FRONTENDS.print();
   const printer = createPrinter({
-    texts: () => ({ ...run, ...reasons }),
+    texts: () => run,
     format: "text",
     out: sink(true),
     err: sink(false),

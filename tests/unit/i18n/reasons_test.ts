@@ -1,110 +1,85 @@
-/** Findings about calls: English as it was found, Chinese again from the codes. */
-import type {
-  AlwaysOnProtection,
-  AskReason,
-  Confinement,
-  DeedCode,
-  HitLocation,
-} from "../../../src/core/mod.ts";
-import { loadTexts } from "../../../src/i18n/mod.ts";
-import { deedText, locationText } from "../../../src/permission/command/deeds.ts";
-import { alwaysOnProtections, describeConfinement, noConfinement } from "../../../src/sandbox/mod.ts";
-import { assert, assertEquals, assertMatch } from "../../support/assert.ts";
+/** Findings about calls in Chinese: destructive targets, reasons to ask and to refuse, the jail. */
+import { type Text, textOf } from "../../../src/core/mod.ts";
+import { loadTranslator } from "../../../src/i18n/mod.ts";
+import {
+  alwaysOnProtections,
+  type Confinement,
+  describeConfinement,
+  noConfinement,
+} from "../../../src/sandbox/mod.ts";
+import { assert, assertEquals } from "../../support/assert.ts";
+import { bash, call, type RuleTexts, scene } from "../permission/scene.ts";
 
-const chinese = await loadTexts("reasons", "zh-CN");
-const english = await loadTexts("reasons", "en");
+const translator = await loadTranslator("zh-CN");
+const signal = new AbortController().signal;
 
-/** Words of each, so that a new code has to be written down here. */
-const DEEDS: Readonly<Record<DeedCode, readonly string[]>> = {
-  deletes: [],
-  deletesFound: [],
-  deletesRemote: ["aws", "s3 rb"],
-  movesAway: [],
-  changesBelow: ["chmod"],
-  rsyncRemoves: [],
-  rsyncDeletesOn: ["host:dir"],
-  rsyncDeletesIn: [],
-  overwritesDevice: ["dd", "/dev/sda"],
-  rewritesRemote: ["git push -f"],
-  cleans: [],
-  cleansAll: [],
-  changesDisk: ["fdisk"],
-  erasesDisk: ["hdparm"],
-  overwritesDisk: ["badblocks"],
-  erasesPool: ["zpool destroy"],
-  stopsComputer: ["reboot"],
-  killsOfUser: ["pkill"],
-  killsEverything: [],
-  killsOwn: [],
-  forkBomb: [],
-  hidden: ['"rm -r"'],
-  unreadable: ["rm"],
-  unseen: [],
-  configured: ["Bash(kubectl delete:*)"],
-  strictProgram: ["mv"],
-  strictOverwrite: ["a.txt"],
-};
+/** The question that a line of a user without rules raises. */
+async function asked(line: string, rules: RuleTexts = {}): Promise<Text[]> {
+  const reasons: Text[] = [];
+  const { gate } = scene("/w/p", rules, {
+    home: "/h/ada",
+    approver: {
+      ask({ reason, destructive = [] }) {
+        reasons.push(...destructive.map((finding) => finding.reason), reason);
+        return Promise.resolve({ allow: false, scope: "once" });
+      },
+    },
+  });
+  await gate.check(bash(line), signal);
+  return reasons;
+}
 
-Deno.test("every destructive deed is said in Chinese, with the words that vary", () => {
-  const said = new Set<string>();
-  for (const [code, words] of Object.entries(DEEDS) as [DeedCode, string[]][]) {
-    const deed = [code, ...words] as const;
-    const targets = [{ path: "/srv/照片", files: 5000, more: true }] as const;
-    const text = chinese.destructive({ deed, location: "outside", targets }, deedText(deed));
-    assertMatch(text, /\p{Script=Han}/u);
-    for (const word of words) assert(text.includes(word), `${code}: ${text}`);
-    said.add(text);
-    assertEquals(english.destructive({ deed, targets }, "as found"), "as found");
+Deno.test("reasons to ask have Chinese sentences with the words that vary", async () => {
+  for (
+    const [line, rules, english, chinese] of [
+      ["frob", {}, "no rule applies (default)", "没有规则适用（默认）"],
+      ["echo a > b", {}, "it writes to a file by redirection", "它会通过重定向写入文件"],
+      [
+        "make",
+        { ask: ["Bash(make:*)"] },
+        "Matched permission rule: ask Bash(make:*)",
+        "符合权限规则：ask Bash(make:*)",
+      ],
+      [
+        "touch .git/config",
+        {},
+        "would change Git's own hooks and settings",
+        "会改动受保护的文件：Git 自身的钩子和设置",
+      ],
+      [
+        "rm -r /h/ada",
+        {},
+        "it deletes /h/ada (the home directory, 0 files)",
+        "会删除 /h/ada（用户主目录，0 个文件）",
+      ],
+      [
+        "rm -rf /h/ada/*",
+        {},
+        "it deletes /h/ada (everything in the home directory, 0 files)",
+        "会删除 /h/ada（用户主目录中的所有内容，0 个文件）",
+      ],
+      ["reboot", {}, "reboot stops the computer", "reboot 会让计算机停止运行"],
+      ["dd of=/dev/sda", {}, "it writes over the device /dev/sda", "会覆写设备 /dev/sda"],
+    ] as const
+  ) {
+    const [reason = ""] = await asked(line, rules);
+    assertEquals([textOf(reason), translator.text(reason)], [english, chinese], line);
   }
-  assertEquals(said.size, Object.keys(DEEDS).length);
 });
 
-Deno.test("what is hit is named with its path and the number of files, everywhere the same kind of place", () => {
-  const places: HitLocation[] = [
-    "root",
-    "home",
-    "workspace",
-    "holdsHome",
-    "holdsWorkspace",
-    "outside",
-    "unknown",
-    "manyNames",
-    "everything:outside",
-    "everything:home",
-  ];
-  const target = { path: "/h/ada", files: 1204 };
-  const said = places.map((location) =>
-    chinese.destructive({ deed: ["deletes"], location, targets: [target] }, "")
+Deno.test("a refusal has a Chinese sentence with its rule", async () => {
+  const { gate } = scene("/w/p", { deny: ["Bash(rm:*)"] });
+  const { reason = "" } = await gate.check(bash("rm x"), signal);
+  assertEquals(
+    translator.text(reason),
+    '权限规则 deny Bash(rm:*) (reasonix.toml:deny:1) 不允许 "rm x"；不要换一种写法再试',
   );
-  assertEquals(said[1], "会删除 /h/ada（用户主目录，1204 个文件）");
-  assertEquals(new Set(said).size, places.length);
-  assertEquals(new Set(places.map(locationText)).size, places.length);
-  assertEquals(locationText("everything:home"), "everything in the home directory");
+  const { reason: claim = "" } = await scene("/w/p", {}, { permissionMode: "plan" }).gate
+    .check(call("mcp__a__b", {}, true), signal);
+  assert(translator.text(claim).startsWith("计划模式不相信 mcp__a__b 只读取"), textOf(claim));
 });
 
-Deno.test("every reason to ask is said in Chinese, and details of the parser are kept", () => {
-  const reasons: AskReason[] = [
-    { code: "noRule" },
-    { code: "redirects" },
-    { code: "unclear", detail: "it runs as another user" },
-    { code: "unreadable", detail: "an unclosed quote" },
-    { code: "rule", rule: "ask Bash(git push:*)", origin: "reasonix.toml:3:5" },
-    { code: "mayBeRuled", rule: "deny Bash(rm:*)", detail: "a word is only known later" },
-    { code: "protected", what: "git" },
-    { code: "alwaysAsk", detail: "it would forget x" },
-    { code: "trust", tool: "mcp__a__b", inPlan: true },
-  ];
-  for (const why of reasons) {
-    const text = chinese.asked(why, "english");
-    assertMatch(text, /\p{Script=Han}/u);
-    if ("detail" in why) assert(text.includes(why.detail), text);
-    if ("rule" in why) assert(text.includes(why.rule), text);
-    assertEquals(english.asked(why, "as found"), "as found");
-  }
-  assertEquals(chinese.asked(undefined, "unknown reason"), "unknown reason");
-});
-
-Deno.test("what confines commands is said in Chinese from the same facts as in English", () => {
+Deno.test("the confinement of commands is described in Chinese with the same facts", () => {
   const jail: Confinement = {
     backend: "bubblewrap",
     roots: ["", "/srv/数据"],
@@ -115,36 +90,18 @@ Deno.test("what confines commands is said in Chinese from the same facts as in E
     ruled: 1,
     capped: true,
   };
-  const said = chinese.confinement(jail, "");
-  for (const part of ["bubblewrap", "/srv/数据", "本项目", "seccomp is missing", "2 个路径", "1 个路径"]) {
-    assert(said.includes(part), said);
-  }
+  assertEquals(
+    translator.text(describeConfinement(jail)),
+    "命令在隔离环境（bubblewrap）中运行：可写本项目、/srv/数据、私有的 /tmp 目录和包缓存；网络没有隔离（seccomp is missing）；" +
+      "隐藏了 2 个路径（forbid_read）；隐藏了 1 个路径（Read 规则）；匹配 Read 拒绝规则的路径太多，其余的命令仍然看得到",
+  );
   for (const full of [false, true]) {
-    const none = noConfinement('[sandbox] bash = "off"', full);
-    assertMatch(describeConfinement(none), /^Commands (?:are not confined|run unconfined)/);
-    const text = chinese.confinement(none, "");
-    assert(text.includes('[sandbox] bash = "off"') && text.includes("拒绝规则"), text);
+    const text = translator.text(describeConfinement(noConfinement('[sandbox] bash = "off"', full)));
+    assert(text.includes('[sandbox] bash = "off"') && text.includes("仍然有效：拒绝规则、"), text);
     assertEquals(text.includes("工作区以外"), full);
+    assertEquals(text.includes("文件工具的工作区范围"), !full);
   }
-  assertEquals(english.confinement(jail, "as found"), "as found");
-});
-
-Deno.test("every layer that stands without a jail has a name and a meaning in Chinese", () => {
-  const said = alwaysOnProtections(false).map(({ id, text }) => chinese.standing(id, text));
-  assertEquals(new Set<string>(said).size, 7);
-  for (const text of said) assertMatch(text, /^\P{ASCII}.*：.*\p{Script=Han}/u);
-  const ids: AlwaysOnProtection[] = alwaysOnProtections(true).map(({ id }) => id);
-  assert(!ids.includes("workspace"));
-});
-
-Deno.test("a refusal names its rule; one from elsewhere stays as it was reported", () => {
-  assertEquals(
-    chinese.refused({ source: "rule", rule: "deny Bash(rm:*)" }, "english"),
-    "权限规则 deny Bash(rm:*) 不允许",
-  );
-  assertEquals(chinese.refused({ source: "user" }, "english"), "你拒绝了");
-  assertEquals(
-    chinese.refused({ source: "confinement" }, "outside of the workspace"),
-    "outside of the workspace",
-  );
+  const layers = alwaysOnProtections(false).map((text) => translator.text(text));
+  assertEquals([layers.length, new Set(layers).size], [7, 7]);
+  assertEquals(alwaysOnProtections(true).length, 5);
 });

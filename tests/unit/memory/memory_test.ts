@@ -60,7 +60,7 @@ Deno.test("remember changes the fact of the same name and keeps where and since 
   ]);
 });
 
-Deno.test("remember puts what is about the user next to all projects, and refuses what is no fact", async () => {
+Deno.test("remember stores facts about the user for all projects, and refuses invalid ones", async () => {
   await using at = await scene();
   const { path } = await at.store.remember(fact("name", "Ada", { kind: "user" }));
   assertEquals(path, `${at.paths.home}/memory/name.md`);

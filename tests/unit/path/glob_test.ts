@@ -49,7 +49,7 @@ const PIECES = [
   ..."a b ab . / / * * ** **/ /** /**/ ? [ab] [!a] [a-c] [^b/] []a] \\* \\{ { } , ] [ x.ts é A".split(" "),
   ..."{a,b} {a/,} {,b} {**,a} {a,{b,c}} {a} {*,a/**}/ {.,?} *a*a *?* **a".split(" "),
 ];
-/** What only a search knows. */
+/** Groups, which only a search knows. */
 const GROUPS = "@(a|b) +(a|ab) *(a|b) ?(a) !(a) !(*a*b) !( +( *( @( ( ) | (a|b)".split(" ");
 const NAMES = [..."a b ab . / / c x.ts é * { } , [ ] A \n aaaa".split(" "), "\n"];
 
@@ -111,7 +111,7 @@ Deno.test("random ignore files and path rules match names as their globs do, eac
   for (let i = 0; i < RULE_SETS; i++) {
     const globs = Array.from({ length: 3 }, () => made(PIECES, 6).replace(/^[/#!]+|[\s/\\]+$/g, ""));
     const names = Array.from({ length: 3 }, () => made(NAMES, 6).replace(/[\n/]/g, "") || "a");
-    const said = inTime(JSON.stringify(globs), () => {
+    const found = inTime(JSON.stringify(globs), () => {
       const rules = new IgnoreRules(globs.map((glob, at) => at === 1 ? `!${glob}` : glob).join("\n"));
       return names.map((name) => rules.match(name, name, false));
     });
@@ -120,7 +120,11 @@ Deno.test("random ignore files and path rules match names as their globs do, eac
     );
     for (const [at, name] of names.entries()) {
       const last = tests.findLastIndex((test) => test(name));
-      assertEquals([globs, name, said[at]], [globs, name, [undefined, "ignore", "keep", "ignore"][last + 1]]);
+      assertEquals([globs, name, found[at]], [
+        globs,
+        name,
+        [undefined, "ignore", "keep", "ignore"][last + 1],
+      ]);
     }
     const [rule = ""] = globs;
     const judged = inTime(JSON.stringify(rule), () => {
@@ -160,12 +164,12 @@ Deno.test("globs made to be slow match long names within 50 ms", () => {
   }
 });
 
-Deno.test("a list of globs matches what one of them does, and ranks tell the last", () => {
+Deno.test("a list of globs matches what one of them does, and ranks identify the last", () => {
   for (let round = 0; round < 2_000; round++) {
     const globs = Array.from({ length: 5 }, () => made(PIECES, 5));
     const [any, last] = [
       compileGlobs(globs, { dialect: "ignore" }),
-      compileRanked(globs.map((glob, rank) => ({ glob, rank, foldersOnly: rank % 2 === 1 })), {
+      compileRanked(globs.map((glob, rank) => ({ glob, rank, directoriesOnly: rank % 2 === 1 })), {
         dialect: "ignore",
       }),
     ];
@@ -228,11 +232,11 @@ Deno.test("ignore lines with wildcards, blanks and backslashes of any number are
   }, 500);
   assert(took < 500, `${took} ms`);
   const rules = new IgnoreRules("plain\nkept \\ \n*.log\n!keep.log\nbuild/\n/only\nsub/x\n");
-  const verdicts = ["plain", "a/plain", "kept  ", "x.log", "keep.log", "only", "a/only", "sub/x", "build"]
+  const decisions = ["plain", "a/plain", "kept  ", "x.log", "keep.log", "only", "a/only", "sub/x", "build"]
     .map(
       (path) => rules.match(path, path.slice(path.lastIndexOf("/") + 1), false)?.[0] ?? "-",
     );
-  assertEquals(verdicts.join(""), "iiiiki-i-");
+  assertEquals(decisions.join(""), "iiiiki-i-");
   assertEquals(rules.match("a/build", "build", true), "ignore");
 });
 

@@ -15,7 +15,7 @@ const context = (roots: readonly string[] = [ROOT]) => ({
   realPath: (path: string) => path.replace("/srv/link", ROOT),
 });
 
-/** What the gate prompted for before there was one table, and what the jail mounted read-only. */
+/** Paths that the gate prompts for and the jail mounts read-only. */
 const FORMER_GATE = [
   ".git",
   ".git/hooks",

@@ -100,7 +100,7 @@ Deno.test("normalize is idempotent, keeps the root and contains agrees with the 
       const names = splitPath(outer, false).names;
       const expected = names.every((each, i) => splitPath(inner, false).names[i] === each);
       assertEquals(contains(outer, inner), expected);
-      assertEquals(contains(outer.toUpperCase(), inner, { fold: true }), expected);
+      assertEquals(contains(foldPath(outer.toUpperCase()), foldPath(inner)), expected);
     }),
     { seed: SEED },
   );
@@ -109,9 +109,9 @@ Deno.test("normalize is idempotent, keeps the root and contains agrees with the 
 Deno.test("foldPath takes spellings that differ by case or composition for one, and changes nothing twice", () => {
   fc.assert(
     fc.property(fc.string({ unit: "grapheme", maxLength: 12 }), (text) => {
-      const folded = foldPath(text);
-      assertEquals(foldPath(folded), folded);
-      assertEquals([foldPath(text.normalize("NFC")), foldPath(text.normalize("NFD"))], [folded, folded]);
+      const known = foldPath(text);
+      assertEquals(foldPath(known), known);
+      assertEquals([foldPath(text.normalize("NFC")), foldPath(text.normalize("NFD"))], [known, known]);
     }),
     { seed: SEED },
   );
@@ -123,11 +123,11 @@ Deno.test("foldPath folds every character and its other spellings to the same te
   for (let point = 0; point <= 0x10ffff; point++) {
     if (point >= 0xd800 && point <= 0xdfff) continue;
     const name = String.fromCodePoint(point);
-    const folded = foldPath(name);
-    const spellings = [folded, name.toUpperCase(), name.toLowerCase(), name.normalize("NFD")];
-    if (spellings.some((each) => each !== folded && foldPath(each) !== folded)) {
+    const known = foldPath(name);
+    const spellings = [known, name.toUpperCase(), name.toLowerCase(), name.normalize("NFD")];
+    if (spellings.some((each) => each !== known && foldPath(each) !== known)) {
       wrong.push(point.toString(16));
-    } else if (foldPath(folded) !== folded) wrong.push(point.toString(16));
+    } else if (foldPath(known) !== known) wrong.push(point.toString(16));
   }
   assertEquals(wrong, []);
 });

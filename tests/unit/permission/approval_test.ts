@@ -1,5 +1,5 @@
 import { assertEquals } from "../../support/assert.ts";
-import type { PreparedCall } from "../../../src/core/mod.ts";
+import { type PreparedCall, textOf } from "../../../src/core/mod.ts";
 import type { ApprovalRequest } from "../../../src/permission/mod.ts";
 import { bash, call, scene } from "./scene.ts";
 
@@ -58,12 +58,9 @@ Deno.test("an approval once asks again", async () => {
 
 Deno.test("a refusal carries the user's note to the model", async () => {
   const { gate } = attended({ allow: false, scope: "once", note: "use deno task build" });
-  assertEquals(await gate.check(bash("make"), signal), {
-    decision: "deny",
-    source: "user",
-    reason: 'the user declined "make": use deno task build',
-    asked: true,
-  });
+  const { reason = "", ...refusal } = await gate.check(bash("make"), signal);
+  assertEquals(refusal, { decision: "deny", source: "user", asked: true });
+  assertEquals(textOf(reason), 'the user declined "make": use deno task build');
 });
 
 Deno.test("a session approval of a command covers that command alone", async () => {
@@ -287,7 +284,7 @@ Deno.test("outside of plan mode a claim to read requires approval until the user
       }[scope],
     );
     assertEquals(asked[0]?.scopes, ["once", "session", "project", "always"]);
-    assertEquals([asked[0]?.why?.code, asked[0]?.personOnly], ["trust", undefined]);
+    assertEquals([asked[0]?.readOnlyClaim, asked[0]?.personOnly], [true, undefined]);
     assertEquals(trusted, scope === "always" ? ["mcp__docs__search"] : []);
     assertEquals(projectRules, scope === "project" ? ["mcp__docs__search"] : []);
     assertEquals(events.filter(({ type }) => type === "approval.decision").length, 2);
@@ -314,7 +311,7 @@ Deno.test("what an answer about an address of a server grants is that address", 
   }
 });
 
-/** What is wrong with rules that the user writes for a call, and which is then saved. */
+/** The problems of rules that the user writes for a call. */
 async function edited(request: ReturnType<typeof bash>, rules: readonly string[]) {
   const { gate, asked } = attended(ONCE);
   await gate.check(request, signal);

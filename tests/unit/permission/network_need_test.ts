@@ -1,5 +1,5 @@
 /** The network that a command line is known to need: what a person is offered, and no more. */
-import type { ApprovalAnswer } from "../../../src/core/mod.ts";
+import { type ApprovalAnswer, textOf } from "../../../src/core/mod.ts";
 import {
   type ApprovalRequest,
   createGate,
@@ -47,7 +47,7 @@ function gateIn(cwd: string, { answer, online = false, more }: Asking = {}) {
   return { gate, asked };
 }
 
-/** What is offered for a line: its hosts, `*` for any, nothing for none. */
+/** The offer for a line: its hosts, `*` for any, nothing for none. */
 async function offered(line: string, cwd = "/w"): Promise<string> {
   const { gate, asked } = gateIn(cwd);
   await gate.check(bash(line), NEVER);
@@ -120,8 +120,8 @@ Deno.test("a host is named as it is contacted, however its address is written", 
 });
 
 Deno.test("git contacts the remote of the repository that its words name", async () => {
-  await using folder = await makeTempDir();
-  const cwd = folder.path;
+  await using directory = await makeTempDir();
+  const cwd = directory.path;
   await Deno.mkdir(`${cwd}/.git`);
   await Deno.mkdir(`${cwd}/src`);
   const config = [
@@ -156,7 +156,9 @@ Deno.test("a command that deletes on another machine is offered no network, and 
   assertEquals([asked[0]?.network, asked[0]?.destructive], [undefined, undefined]);
   await gate.check(bash("gh pr list"), NEVER);
   await gate.check(bash(line), NEVER);
-  assertEquals(asked[2]?.destructive?.map(({ deed }) => deed[0]), ["deletesRemote"]);
+  assertEquals(asked[2]?.destructive?.map(({ reason }) => textOf(reason)), [
+    "gh deletes on another machine (delete)",
+  ]);
   assertEquals(asked[2]?.network, undefined);
 });
 
@@ -170,8 +172,8 @@ Deno.test("what an answer opens is the network of the question: once for its cal
       more: { saveHosts },
     });
     const call = bash(line);
-    const { reason } = await gate.check(call, NEVER);
-    assertEquals(reason, `with network (${network}): registry.npmjs.org`);
+    const { reason = "" } = await gate.check(call, NEVER);
+    assertEquals(textOf(reason), `with network (${network}): registry.npmjs.org`);
     assertEquals(asked[0]?.savesHosts, true);
     assertEquals([...gate.grants.hosts], network === "once" ? [] : ["registry.npmjs.org"]);
     assertEquals(gate.takeNetwork(call.call.id), { hosts: ["registry.npmjs.org"] });

@@ -13,7 +13,7 @@ async function workspace(): Promise<{ ws: string; root: string } & AsyncDisposab
   return { root, ws: `${root}/ws`, [Symbol.asyncDispose]: () => Deno.remove(root, { recursive: true }) };
 }
 
-/** How writing each path is decided under one rule set; `-` represents the fallback. */
+/** The decision about writing each path under one rule set; `-` represents the fallback. */
 async function decisions(
   ws: string,
   rules: Parameters<typeof scene>[1],

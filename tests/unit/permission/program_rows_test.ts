@@ -8,7 +8,7 @@ import text from "./program_rows.txt" with { type: "text" };
 const { rows = [] } = readCorpus(text);
 const ROWS = rows.flatMap((line, i) => i % 2 === 0 ? [[line, rows[i + 1]?.slice(2) ?? ""] as const] : []);
 
-/** What `permissions check --explain` says the last pass understood, one text for a line. */
+/** The result of the last pass as `permissions check --explain` prints it. */
 async function understood(line: string): Promise<string> {
   const { gate } = scene("/w");
   const { passes } = await gate.explain(bash(line));

@@ -9,7 +9,7 @@ import {
 import { BUILTINS, preparedCall, type Tool, ToolRegistry } from "../../../src/tool/mod.ts";
 
 /** A gate in a separate directory, with what it recorded. */
-export interface Scene {
+export interface GateFixture {
   readonly gate: PermissionGate;
   readonly events: DecisionEvent[];
 }
@@ -25,7 +25,7 @@ type Overrides = Partial<GateOptions> & {
   approver?: Approver;
 };
 
-export function scene(cwd: string, rules: RuleTexts = {}, overrides: Overrides = {}): Scene {
+export function scene(cwd: string, rules: RuleTexts = {}, overrides: Overrides = {}): GateFixture {
   const events: DecisionEvent[] = [];
   const { mode = "ask", ...rest } = overrides;
   const list = (texts: readonly string[] = [], name: string) =>

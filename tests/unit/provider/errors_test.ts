@@ -13,7 +13,7 @@ async function errorOf(turn: Turn, apiKey?: string, entry: Record<string, unknow
 
 const said = (message: string, more = {}) => ({ error: { message, ...more } });
 
-/** How servers word it, with the status they send. */
+/** Words of servers, with the status they send. */
 const TOO_LONG: readonly (readonly [vendor: string, status: number, body: unknown])[] = [
   [
     "OpenAI",

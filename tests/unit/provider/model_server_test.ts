@@ -47,7 +47,7 @@ Deno.test("ModelServer reports a changed earlier message when no reset was decla
   const server = startModelServer([], { fallback: { text: "ok" } });
   await (await post(server.url, [task])).text();
   server.expectReset();
-  await (await post(server.url, [{ role: "user", content: "anew" }])).text();
+  await (await post(server.url, [{ role: "user", content: "again" }])).text();
   await (await post(server.url, [{ role: "user", content: "changed" }])).text();
   const error = await assertRejects(() => server.close());
   assertStringIncludes(error.message, "request 3: the message array departs");

@@ -34,8 +34,8 @@ class Whole implements Required<Provider> {
     yield await this.#note("stream", request, { type: "done", reason: "stop" });
   }
 
-  async *rehearse(request: ModelRequest): AsyncGenerator<Chunk, void> {
-    yield await this.#note("rehearse", request, { type: "done", reason: "stop" });
+  async *warmUp(request: ModelRequest): AsyncGenerator<Chunk, void> {
+    yield await this.#note("warmUp", request, { type: "done", reason: "stop" });
   }
 
   sentPrefix(prefix: typeof PREFIX): typeof PREFIX {
@@ -68,7 +68,7 @@ async function useAll(provider: Provider): Promise<readonly string[]> {
     model: () => provider.model,
     remoteMode: () => provider.remoteMode,
     stream: () => Array.fromAsync(provider.stream(request, signal)),
-    rehearse: () => provider.rehearse && Array.fromAsync(provider.rehearse(request, signal)),
+    warmUp: () => provider.warmUp && Array.fromAsync(provider.warmUp(request, signal)),
     sentPrefix: () => provider.sentPrefix?.(PREFIX),
     askWindow: () => provider.askWindow?.(),
     count: () => provider.count?.(request, signal),
@@ -83,10 +83,10 @@ const ALL = [
   "count",
   "model",
   "name",
-  "rehearse",
   "remoteMode",
   "sentPrefix",
   "stream",
+  "warmUp",
 ];
 
 Deno.test("a provider that is recorded, or calls tools in another way, still has all that it can do", async () => {
@@ -103,7 +103,7 @@ Deno.test("a provider that is recorded, or calls tools in another way, still has
     for (const wrap of wrappers) {
       const inner = new Whole();
       assertEquals(await useAll(await wrap(inner)), ALL);
-      for (const name of ["askWindow", "count", "rehearse", "stream"]) {
+      for (const name of ["askWindow", "count", "warmUp", "stream"]) {
         assert(inner.asked.includes(name), name);
       }
     }
@@ -114,12 +114,12 @@ Deno.test("a provider that is recorded, or calls tools in another way, still has
   }
 });
 
-Deno.test("a rehearsal is not in the cassette", async () => {
+Deno.test("a warm-up is not in the cassette", async () => {
   const file = await Deno.makeTempFile({ suffix: ".jsonl" });
   try {
     const provider = await recordProvider(new Whole(), { file });
     await Array.fromAsync(
-      provider.rehearse?.({ prefix: PREFIX, messages: HELLO }, new AbortController().signal) ?? [],
+      provider.warmUp?.({ prefix: PREFIX, messages: HELLO }, new AbortController().signal) ?? [],
     );
     assertEquals((await Deno.readTextFile(file)).trim().split("\n").length, 1);
   } finally {

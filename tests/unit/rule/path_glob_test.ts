@@ -89,7 +89,7 @@ Deno.test("holders are the directories whose move gives what is named another pa
 });
 
 Deno.test("lintRule reports rules that match nothing, or not what they seem to", () => {
-  const remark = (text: string) => {
+  const warning = (text: string) => {
     const read = readRule(text);
     return isFault(read) ? "fault" : lintRule(read)?.message ?? "";
   };
@@ -110,7 +110,7 @@ Deno.test("lintRule reports rules that match nothing, or not what they seem to",
       ["Edit(docs\\a)", "with a backslash"],
     ] as [string, string][]),
   ];
-  for (const [text, expected] of cases) assertStringIncludes(remark(text), expected, text);
+  for (const [text, expected] of cases) assertStringIncludes(warning(text), expected, text);
   for (
     const text of [
       "Edit(docs)",
@@ -126,7 +126,7 @@ Deno.test("lintRule reports rules that match nothing, or not what they seem to",
       "Bash(echo $HOME)",
       "Bash(!x)",
     ]
-  ) assertEquals(remark(text), "", text);
+  ) assertEquals(warning(text), "", text);
 });
 
 Deno.test("a wildcard makes no holder of what is not a directory", () => {

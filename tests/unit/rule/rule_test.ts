@@ -69,7 +69,7 @@ Deno.test("createGate reports bad rules and continues without them", async () =>
   assertEquals((await gate.check(bash("x"), new AbortController().signal)).decision, "deny");
 });
 
-/** Whether a tool call is denied by the rule. */
+/** Reports whether a tool call is denied by the rule. */
 async function denied(text: string, name: string, args: Record<string, unknown> = {}): Promise<boolean> {
   const { gate } = scene("/w", { deny: [text] });
   return (await gate.check(call(name, args), new AbortController().signal)).decision === "deny";

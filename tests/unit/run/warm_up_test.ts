@@ -4,7 +4,7 @@ import { assert, assertEquals } from "../../support/assert.ts";
 import { startModelServer } from "../../support/model_server.ts";
 import { makeTempDir } from "../../support/tool_context.ts";
 
-Deno.test("a rehearsal sends, records and changes nothing, and the first request is as without it", async () => {
+Deno.test("a warm-up sends, records and changes nothing, and the first request is as without it", async () => {
   await using temp = await makeTempDir();
   const server = startModelServer([{ text: "one" }, { text: "two" }]);
   await using _server = server;
@@ -20,17 +20,17 @@ Deno.test("a rehearsal sends, records and changes nothing, and the first request
       loaded: await loadTrustedConfig({ ...paths, flags: config, noFiles: true }, {}),
     });
   {
-    await using rehearsed = await open();
+    await using warm = await open();
     const files = () => [...Deno.readDirSync(paths.home)].map(({ name }) => name);
     const before = files();
     const seen: string[] = [];
-    await rehearsed.warmUp((event) => void seen.push(event.type));
+    await warm.warmUp((event) => void seen.push(event.type));
     assertEquals([seen[0], seen.at(-1)], ["session.start", "turn.state"]);
     assert(seen.includes("message.delta"), "the reply was read to its end");
     assertEquals(files(), before);
-    assertEquals([server.requests.length, rehearsed.session.state.lastSeq], [0, 0]);
-    assertEquals((await rehearsed.run("say one")).answer, "one");
-    assertEquals(rehearsed.session.state.turns.map(({ prompt }) => prompt), ["say one"]);
+    assertEquals([server.requests.length, warm.session.state.lastSeq], [0, 0]);
+    assertEquals((await warm.run("say one")).answer, "one");
+    assertEquals(warm.session.state.turns.map(({ prompt }) => prompt), ["say one"]);
   }
   await using plain = await open();
   await plain.run("say one");

@@ -1,7 +1,7 @@
 import { createWorkspace, type Workspace, type WorkspaceOptions } from "../../../src/sandbox/mod.ts";
 
 /** A real workspace next to real directories that must stay out of reach. */
-export interface Ground extends AsyncDisposable {
+export interface SandboxDirs extends AsyncDisposable {
   /** Holds everything below; itself not writable for tools. */
   readonly base: string;
   readonly ws: string;
@@ -10,14 +10,14 @@ export interface Ground extends AsyncDisposable {
   workspace(options?: Partial<WorkspaceOptions>): Workspace;
 }
 
-export async function ground(): Promise<Ground> {
+export async function sandboxDirs(): Promise<SandboxDirs> {
   // Not under /tmp, which is another directory inside the jail.
   const dir = Deno.env.get("HOME");
   const base = await Deno.realPath(
-    await Deno.makeTempDir({ ...dir && { dir }, prefix: ".reasonix-ground-" }),
+    await Deno.makeTempDir({ ...dir && { dir }, prefix: ".reasonix-sandbox-" }),
   );
   const [ws, outside, home] = [`${base}/ws`, `${base}/outside`, `${base}/home/.reasonix`];
-  for (const folder of [`${ws}/src`, outside, home]) await Deno.mkdir(folder, { recursive: true });
+  for (const directory of [`${ws}/src`, outside, home]) await Deno.mkdir(directory, { recursive: true });
   await Deno.writeTextFile(`${ws}/src/a.ts`, "inside");
   await Deno.writeTextFile(`${outside}/secret.txt`, "outside");
   await Deno.writeTextFile(`${home}/.env`, "KEY=provider-key-value");
@@ -31,4 +31,18 @@ export async function ground(): Promise<Ground> {
       createWorkspace({ cwd: ws, roots: [ws], home, userHome: `${base}/home`, ...options }),
     [Symbol.asyncDispose]: () => Deno.remove(base, { recursive: true }),
   };
+}
+
+/** A test with its own directories: its name, or the options of a test that needs a program. */
+export function sandboxTest(
+  test: string | { readonly name: string; readonly ignore: boolean },
+  run: (g: SandboxDirs) => Promise<void> | void,
+): void {
+  Deno.test({
+    ...(typeof test === "string" ? { name: test } : test),
+    async fn() {
+      await using g = await sandboxDirs();
+      await run(g);
+    },
+  });
 }

@@ -70,7 +70,7 @@ Deno.test("findSession takes a path, an id, a beginning of an id, or a piece of 
     assertThrows(() => find("./none.jsonl"), ReasonixError, "Cannot find the session file");
   }));
 
-Deno.test("findSession prefers the own project and names all candidates when several fit", () =>
+Deno.test("findSession prefers the current project and names all candidates when several fit", () =>
   withHome((home) => {
     const one = make(home, "same words");
     make(home, "same words", { cwd: "/elsewhere" });
@@ -126,7 +126,7 @@ Deno.test("renameSession gives a title that lists and finds", () =>
     assertEquals(findSession(home, "better name").id, log.id);
   }));
 
-Deno.test("pruneCandidates lets go what is old and beyond the number to keep", () =>
+Deno.test("pruneCandidates selects old sessions beyond the number to keep", () =>
   withHome(async (home) => {
     const { pruneCandidates } = await loadManage();
     const now = new Date("2026-01-31T00:00:00Z");

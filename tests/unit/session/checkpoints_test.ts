@@ -153,7 +153,7 @@ Deno.test("Checkpoints.restore removes a file that a command made and a tool the
     assertEquals(b.read("made.txt"), undefined);
   }));
 
-Deno.test("Checkpoints.restore undoes what a command did to ignored files, and makes none appear", () =>
+Deno.test("Checkpoints.restore restores ignored files that a command changed, and creates none", () =>
   withBench(async (b) => {
     b.write(".gitignore", "*.local\ncache/\n");
     for (const path of ["env.local", "gone.local", "cache/deep/state", "node_modules/a/index.js"]) {
@@ -174,7 +174,7 @@ Deno.test("Checkpoints.restore undoes what a command did to ignored files, and m
     );
   }));
 
-Deno.test("Checkpoints count as ignored what a search counts, the repository's own excludes among it", () =>
+Deno.test("Checkpoints ignore the same files as a search, including .git/info/exclude", () =>
   withBench(async (b) => {
     b.write(".git/info/exclude", "scratch/\n");
     b.write(".ignore", "notes/\n");
@@ -376,7 +376,7 @@ Deno.test("Checkpoints take clean files from the user's repository and change no
     assertEquals([snapshot(), Deno.readFileSync(`${b.root}/.git/index`)], [before, index]);
   }));
 
-Deno.test("a copy that does not come to its end is no session", () =>
+Deno.test("an interrupted copy is no session", () =>
   withHome(async (home) => {
     using log = SessionLog.create({ home, cwd: "/w", version: "1" });
     log.append({ type: "message.user", origin: "user", content: "hello" });
@@ -396,7 +396,7 @@ Deno.test("a copy that does not come to its end is no session", () =>
     assertEquals(sessionIds(project).length, 2);
   }));
 
-Deno.test("a fork keeps the way back to the files at the event it begins with", () =>
+Deno.test("a fork can restore the files at the event that it begins with", () =>
   withHome(async (home) => {
     const root = `${Deno.realPathSync(home)}/work`;
     Deno.mkdirSync(root);

@@ -17,7 +17,7 @@ async function openIndex(home: string) {
   return await (await loadIndex()).SessionIndex.open(home);
 }
 
-Deno.test("SessionIndex.list shows title, turns and model, and follows what happens to the files", () =>
+Deno.test("SessionIndex.list shows title, turns and model, and follows changes of the files", () =>
   withHome(async (home) => {
     const one = make(home, [...turn(1), ...turn(2)]);
     using index = await openIndex(home);
@@ -160,7 +160,7 @@ Deno.test("SessionIndex.cacheResets lists every declared reset with its reason",
     ]);
   }));
 
-Deno.test("searchHistory answers with hits or with advice, and readAround shows what stood near", () =>
+Deno.test("searchHistory returns hits or advice, and readAround the messages around a hit", () =>
   withHome(async (home) => {
     const { readAround, searchHistory } = await loadHistory();
     const log = make(home, [

@@ -5,9 +5,18 @@ import {
   assertStringIncludes,
   assertThrows,
 } from "../../support/assert.ts";
+import type { NewEvent } from "../../../src/core/mod.ts";
 import { loadArchive, loadEvents, SessionBusyError, SessionLog } from "../../../src/session/mod.ts";
 import { createRedactor } from "../../../src/util/redact.ts";
 import { createLog, reply, turn, user, withHome } from "./support.ts";
+
+/** Writes a session and closes it; returns its paths. */
+function closedLog(home: string, ...events: NewEvent[]) {
+  const log = createLog(home);
+  for (const event of events) log.append(event);
+  log.close();
+  return log.paths;
+}
 
 const lines = (path: string) => Deno.readTextFileSync(path).split("\n").slice(0, -1);
 
@@ -74,52 +83,44 @@ Deno.test("SessionLog.open names the process that holds the session and offers a
 
 Deno.test("SessionLog.close frees the session and leaves no lock behind", () =>
   withHome((home) => {
-    const log = createLog(home);
-    log.append(user("hello"));
-    log.close();
-    assertThrows(() => Deno.statSync(log.paths.lock), Deno.errors.NotFound);
-    SessionLog.open(log.paths.path).close();
+    const paths = closedLog(home, user("hello"));
+    assertThrows(() => Deno.statSync(paths.lock), Deno.errors.NotFound);
+    SessionLog.open(paths.path).close();
   }));
 
 Deno.test("SessionLog.open cuts a torn last line off and says so", () =>
   withHome((home) => {
-    const log = createLog(home);
-    log.append(user("hello"));
-    log.close();
-    const whole = Deno.readTextFileSync(log.paths.path);
-    Deno.writeTextFileSync(log.paths.path, '{"v":1,"seq":3,"type":"message.us', { append: true });
-    using again = SessionLog.open(log.paths.path);
-    assertEquals(Deno.readTextFileSync(log.paths.path), whole);
+    const paths = closedLog(home, user("hello"));
+    const whole = Deno.readTextFileSync(paths.path);
+    Deno.writeTextFileSync(paths.path, '{"v":1,"seq":3,"type":"message.us', { append: true });
+    using again = SessionLog.open(paths.path);
+    assertEquals(Deno.readTextFileSync(paths.path), whole);
     assertEquals(again.takeNotices().map((n) => n.code), ["session.torn"]);
     assertEquals(again.append(user("next")).seq, 3);
   }));
 
 Deno.test("SessionLog.open keeps a last line that only lacks its line feed", () =>
   withHome((home) => {
-    const log = createLog(home);
-    log.append(user("hello"));
-    log.close();
-    const whole = Deno.readTextFileSync(log.paths.path);
-    Deno.writeTextFileSync(log.paths.path, whole.trimEnd());
-    using again = SessionLog.open(log.paths.path);
+    const paths = closedLog(home, user("hello"));
+    const whole = Deno.readTextFileSync(paths.path);
+    Deno.writeTextFileSync(paths.path, whole.trimEnd());
+    using again = SessionLog.open(paths.path);
     assertEquals(again.state.messages, [{ role: "user", content: "hello" }]);
     again.append(user("next"));
-    assertEquals(lines(log.paths.path).length, 3);
+    assertEquals(lines(paths.path).length, 3);
   }));
 
 Deno.test("SessionLog.open passes damaged lines over and loads the rest", () =>
   withHome((home) => {
-    const log = createLog(home);
-    for (const text of ["one", "two", "three"]) log.append(user(text));
-    log.close();
-    const damaged = lines(log.paths.path);
+    const { path } = closedLog(home, ...["one", "two", "three"].map((text) => user(text)));
+    const damaged = lines(path);
     damaged[2] = "\0".repeat(40);
     damaged.push(
       '{"v":1,"seq":5,"time":"","type":"message.user"}',
       '{"v":1,"seq":6,"time":"","type":"from.the.future"}',
     );
-    Deno.writeTextFileSync(log.paths.path, damaged.join("\n") + "\n");
-    using again = SessionLog.open(log.paths.path);
+    Deno.writeTextFileSync(path, damaged.join("\n") + "\n");
+    using again = SessionLog.open(path);
     assertEquals(again.state.messages.map((m) => m.content), ["one", "three"]);
     const [notice] = again.takeNotices();
     assertEquals(notice?.code, "session.damaged");
@@ -234,22 +235,17 @@ Deno.test("SessionLog.append writes long texts as they are", () =>
 
 Deno.test("SessionLog.close repeats a title that is far from the end", () =>
   withHome((home) => {
-    const log = createLog(home);
-    log.append({ type: "session.rename", title: "My title" });
-    log.append(user("x".repeat(20_000)));
-    log.close();
-    assertEquals(JSON.parse(lines(log.paths.path).at(-1) ?? "").title, "My title");
-    SessionLog.open(log.paths.path).close();
-    assertEquals(lines(log.paths.path).length, 4);
+    const rename = { type: "session.rename", title: "My title" } as const;
+    const { path } = closedLog(home, rename, user("x".repeat(20_000)));
+    assertEquals(JSON.parse(lines(path).at(-1) ?? "").title, "My title");
+    SessionLog.open(path).close();
+    assertEquals(lines(path).length, 4);
   }));
 
 Deno.test("SessionLog keeps texts no UTF-8 file can hold", () =>
   withHome((home) => {
     const odd = 'lone \ud800 nul \0 line \u2028 "quote" \\ 漢字 👩‍👩‍👧';
-    const log = createLog(home);
-    log.append(user(odd));
-    log.close();
-    assertEquals(loadEvents(log.paths.path).state.messages[0]?.content, odd);
+    assertEquals(loadEvents(closedLog(home, user(odd)).path).state.messages[0]?.content, odd);
   }));
 
 Deno.test("SessionLog.sync resolves when nothing was written", () =>
@@ -261,13 +257,11 @@ Deno.test("SessionLog.sync resolves when nothing was written", () =>
 
 Deno.test("SessionLog.open continues where no lock can be taken", () =>
   withHome((home) => {
-    const log = createLog(home);
-    log.append(user("hello"));
-    log.close();
-    Deno.mkdirSync(log.paths.lock);
-    using again = SessionLog.open(log.paths.path);
+    const paths = closedLog(home, user("hello"));
+    Deno.mkdirSync(paths.lock);
+    using again = SessionLog.open(paths.path);
     again.append(user("more"));
-    assertEquals(loadEvents(log.paths.path).state.messages.length, 2);
+    assertEquals(loadEvents(paths.path).state.messages.length, 2);
   }));
 
 Deno.test("writeArchive keeps messages one a line in the session's directory", () =>

@@ -62,7 +62,7 @@ Deno.test("reduce skips empty replies and drops the calls of interrupted ones", 
   assertEquals(pending.size, 0);
 });
 
-Deno.test("reduce counts what a reply without a message cost, in the session and its open turn", () => {
+Deno.test("reduce counts the cost of a reply without a message, in the session and its open turn", () => {
   const usage = { inputTokens: 9, cachedTokens: 0, outputTokens: 4, reasoningTokens: 4 };
   const read = state(begin(1), user("go"), { ...reply(""), usage } as NewEvent);
   assertEquals([read.usage, openTurn(read)?.usage], [usage, usage]);
@@ -257,7 +257,7 @@ Deno.test("repair adds nothing to a finished session", () => {
   assertEquals(repair(state(begin(1), user("q"), end(1))), []);
 });
 
-Deno.test("what an agent has spent is the session's, and one that was cut off is ended by a repair that names it", () => {
+Deno.test("the spending of an agent counts for the session, and repair ends an interrupted one by name", () => {
   const state = emptyState();
   const usage = { inputTokens: 10, cachedTokens: 0, outputTokens: 5, reasoningTokens: 0 };
   const envelope = { v: 1 as const, time: "2026-01-01T00:00:00.000Z" };

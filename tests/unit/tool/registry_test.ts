@@ -238,8 +238,8 @@ Deno.test("ToolRegistry suggests near names for an unknown tool", () => {
 
 Deno.test("ToolRegistry repairs broken JSON when it has one reading and explains it when not", async () => {
   const registry = new ToolRegistry(BUILTINS);
-  const mended = await prepare(registry, "read_file", "{'path': 'a.ts', limit: 3,}") as PreparedCall;
-  assertEquals(mended.args, { path: "a.ts", limit: 3 });
+  const repaired = await prepare(registry, "read_file", "{'path': 'a.ts', limit: 3,}") as PreparedCall;
+  assertEquals(repaired.args, { path: "a.ts", limit: 3 });
   const broken = await prepare(registry, "read_file", '{"path": "a.t');
   assertStringIncludes(String(broken), "Arguments of read_file are not valid JSON");
   assertStringIncludes(String(prepare(registry, "read_file", "")), "path is required (a string)");

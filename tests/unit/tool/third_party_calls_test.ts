@@ -14,7 +14,7 @@ async function seen(name: string, args: unknown): Promise<unknown> {
   return typeof call === "string" ? call : [call.tool, call.args];
 }
 
-/** What the tool behind a call answers in a directory. */
+/** The result of the tool behind a call in a directory. */
 async function answer(dir: string, name: string, args: unknown): Promise<string> {
   const call = await prepared(name, args);
   assert(typeof call !== "string", String(call));

@@ -1,7 +1,7 @@
 import { ReasonixError } from "../../../src/core/mod.ts";
 import { describeItem, entryItem, type TrustItem, TrustStore } from "../../../src/trust/mod.ts";
 import { assertEquals, assertRejects } from "../../support/assert.ts";
-import { ground } from "../sandbox/support.ts";
+import { sandboxDirs } from "../sandbox/support.ts";
 
 const SERVER: TrustItem = {
   kind: "mcp",
@@ -11,7 +11,7 @@ const SERVER: TrustItem = {
 };
 
 Deno.test("TrustStore trusts nothing until the user has decided", async () => {
-  await using g = await ground();
+  await using g = await sandboxDirs();
   const store = new TrustStore({ home: g.home, project: g.ws });
   assertEquals(await store.inspect([SERVER]), { trusted: [], untrusted: [SERVER] });
   const forThisRun = new TrustStore({ home: g.home, project: g.ws, trustAll: true });
@@ -28,7 +28,7 @@ Deno.test("TrustStore trusts nothing until the user has decided", async () => {
 });
 
 Deno.test("TrustStore asks again when anything that would run has changed", async () => {
-  await using g = await ground();
+  await using g = await sandboxDirs();
   const script = `${g.ws}/src/a.ts`;
   const item = { ...SERVER, files: [script] };
   const store = new TrustStore({ home: g.home, project: g.ws });
@@ -55,7 +55,7 @@ Deno.test("TrustStore asks again when anything that would run has changed", asyn
 });
 
 Deno.test("TrustStore keeps decisions of other projects and of sessions that decide at once", async () => {
-  await using g = await ground();
+  await using g = await sandboxDirs();
   const here = new TrustStore({ home: g.home, project: g.ws });
   const there = new TrustStore({ home: g.home, project: g.outside });
   const items = Array.from({ length: 10 }, (_, index) => ({ ...SERVER, name: `s${index}` }));
@@ -67,14 +67,14 @@ Deno.test("TrustStore keeps decisions of other projects and of sessions that dec
 });
 
 Deno.test("TrustStore keeps its file private", { ignore: Deno.build.os === "windows" }, async () => {
-  await using g = await ground();
+  await using g = await sandboxDirs();
   await new TrustStore({ home: `${g.base}/fresh`, project: g.ws }).trust([SERVER]);
   assertEquals(((await Deno.stat(`${g.base}/fresh/trust.json`)).mode ?? 0) & 0o777, 0o600);
   assertEquals(((await Deno.stat(`${g.base}/fresh`)).mode ?? 0) & 0o777, 0o700);
 });
 
 Deno.test("TrustStore trusts nothing of a damaged file and does not overwrite it", async () => {
-  await using g = await ground();
+  await using g = await sandboxDirs();
   await Deno.writeTextFile(`${g.home}/trust.json`, '{"version": 1, "trusted"');
   const store = new TrustStore({ home: g.home, project: g.ws });
   assertEquals((await store.inspect([SERVER])).untrusted, [SERVER]);
@@ -83,7 +83,7 @@ Deno.test("TrustStore trusts nothing of a damaged file and does not overwrite it
 });
 
 Deno.test("a decision about an entry is keyed by its canonical text and the project's files that it names", async () => {
-  await using g = await ground();
+  await using g = await sandboxDirs();
   const written = { name: "s", command: "sh", args: ["src/a.ts", `${g.outside}/secret.txt`] };
   const paths = [`${g.ws}/src/a.ts`, `${g.ws}/src/missing.ts`, `${g.outside}/secret.txt`];
   const reason = "it would run it";

@@ -71,7 +71,7 @@ Deno.test("writeFileAtomic never changes a file in place that has another name",
   assertEquals([await Deno.readTextFile(`${dir.path}/b`), names(dir.path)], ["old", ["a", "b"]]);
 });
 
-Deno.test("writeFileAtomic takes a path that is looked at as it stands, and shows what it writes to no one", async () => {
+Deno.test("writeFileAtomic keeps a verified path as it is, and its new file private", async () => {
   await using dir = await makeTempDir();
   await Deno.mkdir(`${dir.path}/sub`);
   await Deno.writeTextFile(`${dir.path}/sub/real`, "old");

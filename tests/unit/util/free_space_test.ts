@@ -4,8 +4,8 @@ import { makeTempDir } from "../../support/tool_context.ts";
 
 Deno.test("freeSpace asks the volume, also for a directory that does not exist yet", async () => {
   await using dir = await makeTempDir();
-  for (const folder of [dir.path, `${dir.path}/not/yet`, "/", "/no-such-folder"]) {
-    const bytes = await freeSpace(folder);
-    assert(bytes !== undefined && bytes > 0 && Number.isInteger(bytes), folder);
+  for (const directory of [dir.path, `${dir.path}/not/yet`, "/", "/no-such-directory"]) {
+    const bytes = await freeSpace(directory);
+    assert(bytes !== undefined && bytes > 0 && Number.isInteger(bytes), directory);
   }
 });

@@ -11,7 +11,7 @@ Deno.test("parseFrontmatter splits the block from the body, with BOM and CRLF", 
   assertEquals(parseFrontmatter("# Just text").body, "# Just text");
 });
 
-Deno.test("parseFrontmatter reads block scalars, folded and literal", () => {
+Deno.test("parseFrontmatter reads block scalars in both styles", () => {
   assertEquals(fields("a: >-\n  one\n  two\n\n  three\nb: |\n  x\n    y\nc: z"), {
     a: "one two\nthree",
     b: "x\n  y",

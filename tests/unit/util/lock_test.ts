@@ -1,18 +1,18 @@
 import { assert, assertEquals, assertThrows } from "../../support/assert.ts";
 import { FileLock } from "../../../src/util/lock.ts";
 
-async function withFolder(run: (folder: string) => void | Promise<void>): Promise<void> {
-  const folder = await Deno.makeTempDir();
+async function withDirectory(run: (directory: string) => void | Promise<void>): Promise<void> {
+  const directory = await Deno.makeTempDir();
   try {
-    await run(folder);
+    await run(directory);
   } finally {
-    await Deno.remove(folder, { recursive: true });
+    await Deno.remove(directory, { recursive: true });
   }
 }
 
 Deno.test("FileLock is held once, names its owner, and is gone after release", () =>
-  withFolder((folder) => {
-    const path = `${folder}/x.lock`;
+  withDirectory((directory) => {
+    const path = `${directory}/x.lock`;
     const first = FileLock.tryAcquire(path);
     assert(first.held);
     const second = FileLock.tryAcquire(path);
@@ -20,15 +20,15 @@ Deno.test("FileLock is held once, names its owner, and is gone after release", (
     assertEquals(second.owner.pid, Deno.pid);
     assert(Date.parse(second.owner.since ?? "") > 0);
     first.lock.release();
-    assertEquals([...Deno.readDirSync(folder)], []);
+    assertEquals([...Deno.readDirSync(directory)], []);
     const third = FileLock.tryAcquire(path);
     assert(third.held);
     third.lock.release();
   }));
 
 Deno.test("FileLock of a killed process is free at once", () =>
-  withFolder(async (folder) => {
-    const path = `${folder}/x.lock`;
+  withDirectory(async (directory) => {
+    const path = `${directory}/x.lock`;
     const module = new URL("../../../src/util/lock.ts", import.meta.url).href;
     const child = new Deno.Command(Deno.execPath(), {
       args: [
@@ -51,12 +51,12 @@ Deno.test("FileLock of a killed process is free at once", () =>
   }));
 
 Deno.test("FileLock copes with an unreadable owner and throws where no file can be made", () =>
-  withFolder((folder) => {
-    const path = `${folder}/x.lock`;
+  withDirectory((directory) => {
+    const path = `${directory}/x.lock`;
     const first = FileLock.tryAcquire(path);
     Deno.writeTextFileSync(path, "nonsense");
     const second = FileLock.tryAcquire(path);
     assertEquals(second.held ? undefined : second.owner, {});
     if (first.held) first.lock.release();
-    assertThrows(() => FileLock.tryAcquire(`${folder}/none/x.lock`), Deno.errors.NotFound);
+    assertThrows(() => FileLock.tryAcquire(`${directory}/none/x.lock`), Deno.errors.NotFound);
   }));

@@ -7,15 +7,17 @@ Deno.test("findProgram takes no program from directories that others can write, 
 }, async () => {
   await using temp = await makeTempDir();
   const at = (name: string) => `${temp.path}/${name}`;
-  for (const folder of ["ws/bin", "usr", "links", "other"]) await Deno.mkdir(at(folder), { recursive: true });
+  for (const directory of ["ws/bin", "usr", "links", "other"]) {
+    await Deno.mkdir(at(directory), { recursive: true });
+  }
   for (const path of ["ws/bin/tool", "usr/tool", "other/tool"]) await Deno.writeTextFile(at(path), "");
   await Deno.symlink(at("ws/bin"), at("alias"));
   await Deno.symlink(at("ws/bin/tool"), at("links/tool"));
-  await Deno.mkdir(at("usr/folder"));
-  const find = (name: string, folders: readonly string[], ...untrusted: string[]) =>
+  await Deno.mkdir(at("usr/directory"));
+  const find = (name: string, directories: readonly string[], ...untrusted: string[]) =>
     findProgram(
       name,
-      folders.map((folder) => folder.startsWith(".") ? folder : at(folder)).join(":"),
+      directories.map((directory) => directory.startsWith(".") ? directory : at(directory)).join(":"),
       untrusted,
     );
   assertEquals(find("tool", ["ws/bin", "usr"], at("ws")), at("usr/tool"));
@@ -23,7 +25,7 @@ Deno.test("findProgram takes no program from directories that others can write, 
   assertEquals(find("tool", ["usr", "other"], at("alias"), at("usr")), at("other/tool"));
   assertEquals(find("tool", ["links"], at("ws")), undefined);
   assertEquals(find("tool", ["./usr", ".", "other"], at("ws")), at("other/tool"));
-  assertEquals(find("folder", ["usr"], at("ws")), undefined);
+  assertEquals(find("directory", ["usr"], at("ws")), undefined);
   assertEquals(find("tool", ["ws/bin"]), at("ws/bin/tool"));
   assertEquals(find("tool", ["usr"], "/"), undefined);
 });

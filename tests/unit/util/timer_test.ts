@@ -7,7 +7,7 @@ Deno.test("unlessAborted gives the value, and rejects like it", async () => {
   await assertRejects(() => unlessAborted(failed, new AbortController().signal), Error, "no");
 });
 
-Deno.test("unlessAborted rejects with the reason of the signal, and no one misses what fails later", async () => {
+Deno.test("unlessAborted rejects with the reason of the signal, and a later failure of the work is ignored", async () => {
   const { promise, reject } = Promise.withResolvers<number>();
   const controller = new AbortController();
   const waiting = unlessAborted(promise, controller.signal);

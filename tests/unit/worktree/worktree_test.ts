@@ -74,7 +74,7 @@ Deno.test("diff holds what changed since the beginning, binary and untracked fil
   assertEquals(await repo.read("a.txt"), "something else\n");
 });
 
-Deno.test("a work tree of a directory inside of a repository works in the same directory of its own", async () => {
+Deno.test("a work tree of a directory inside of a repository has the same directory as its cwd", async () => {
   await using repo = await makeRepository({ "pkg/a/x.txt": "x\n", "top.txt": "t\n" });
   await using tree = await createWorktree({ cwd: `${repo.dir}/pkg/a`, home: repo.home, id: "inner" });
   assert(tree.cwd.endsWith("/pkg/a"));
@@ -181,7 +181,7 @@ Deno.test("a directory that no work tree can be made of says why, and leaves not
   await assertRejects(make(bare), Error, "the repository is bare");
   await assertRejects(make(`${repo.dir}/.git`), Error, "inside of git's own directory");
   await Deno.mkdir(`${repo.dir}/home`);
-  await assertRejects(make(repo.dir, `${repo.dir}/home`), Error, "the Reasonix home lies in it");
+  await assertRejects(make(repo.dir, `${repo.dir}/home`), Error, "it contains the Reasonix home");
   await Deno.chmod(`${repo.dir}/a.txt`, 0o600);
   const stop = AbortSignal.abort();
   await assertRejects(() => createWorktree({ cwd: repo.dir, home: repo.home, id: "bad" }, stop));

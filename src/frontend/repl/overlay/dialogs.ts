@@ -216,8 +216,7 @@ export class Dialogs {
   async approve(request: ApprovalRequest, signal: AbortSignal): Promise<ApprovalAnswer | undefined> {
     const { approvalPanel } = await import("./questions.ts");
     const locale = this.#options.locale();
-    const [reasons, translator] = await Promise.all([loadTexts("reasons", locale), loadTranslator(locale)]);
-    const style = { ...await this.#style(), reasons, translator };
+    const style = { ...await this.#style(), translator: await loadTranslator(locale) };
     return await this.#ask(await approvalPanel(request, style), { signal, called: false });
   }
 

@@ -6,6 +6,7 @@ import type { Entry, PanelOptions, PanelStyle } from "./panel.ts";
 import { rowsOfLine } from "../screen/line.ts";
 import type { Texts, Translator } from "../../../i18n/mod.ts";
 import type { ApprovalRequest, RuleRefusal } from "../../../permission/mod.ts";
+import { NO_RULE } from "../../../rule/mod.ts";
 import type { Question } from "../../../tool/mod.ts";
 import { displayWidth } from "../../../util/display_width.ts";
 import { oneLine } from "../../../util/terminal_text.ts";
@@ -191,7 +192,6 @@ export function planPanel(
 }
 
 interface ApprovalStyle extends PanelStyle {
-  readonly reasons: Texts["reasons"];
   readonly translator: Translator;
 }
 
@@ -286,12 +286,10 @@ function forProject({ projectRule = "", prefixRule }: ApprovalRequest, approval:
 
 function forAlways(request: ApprovalRequest, style: ApprovalStyle): Answer[] {
   const { approval } = style.texts;
-  const { rule, prefixRule, savedIn, why, tool, checkRule } = request;
+  const { rule, prefixRule, savedIn, readOnlyClaim, tool, checkRule } = request;
   const saved = savedIn === undefined ? {} : { detail: approval.savedIn(savedIn) };
   const value = { allow: true, scope: "always" } as const;
-  const label = rule === undefined
-    ? why?.code === "trust" && approval.alwaysTool(tool)
-    : approval.always(rule);
+  const label = rule === undefined ? readOnlyClaim && approval.alwaysTool(tool) : approval.always(rule);
   const answers: Answer[] = label ? [{ label, key: "e", value, ...saved }] : [];
   if (prefixRule !== undefined) {
     answers.push({ label: approval.always(prefixRule), key: "w", value: { ...value, rule: prefixRule } });
@@ -374,8 +372,8 @@ export async function approvalInLines(
 }
 
 function titleOf(
-  { agent, destructive, directory, escape, reason, why, tool }: ApprovalRequest,
-  { texts: { approval }, reasons }: ApprovalStyle,
+  { agent, destructive, directory, escape, reason, tool }: ApprovalRequest,
+  { texts: { approval }, translator }: ApprovalStyle,
 ): string {
   // Sandbox and destructive findings are shown below, in full.
   const whose = agent === undefined ? "" : `${oneLine(agent, 80)} › `;
@@ -384,7 +382,7 @@ function titleOf(
   if (directory !== undefined) return whose + approval.directory;
   if (destructive) return whose + approval.destructive;
   const question = whose + (tool === "bash" ? approval.run : approval.allow(tool));
-  return reason === "" || why?.code === "noRule" ? question : `${question}\n${reasons.asked(why, reason)}`;
+  return reason === "" || reason === NO_RULE ? question : `${question}\n${translator.text(reason)}`;
 }
 
 /** Reports whether a part of the call is not shown: then Enter alone does not approve it. */
@@ -449,14 +447,13 @@ class RequestView {
   }
 
   #findings(columns: number): string[] {
-    const { palette, reasons, texts: { approval } } = this.#style;
+    const { palette, translator, texts: { approval } } = this.#style;
     const { subject, destructive = [] } = this.#request;
     const bad = (text: string, lead: string) =>
       wordRows(shortened(text), columns - lead.length, palette.warning)
         .map((row, index) => palette.bad(`${index === 0 ? lead : " ".repeat(lead.length)}${row}`));
-    return destructive.flatMap((finding) => {
-      const { command, targets } = finding;
-      const reason = reasons.destructive(finding, finding.reason);
+    return destructive.flatMap(({ command, targets, reason: found }) => {
+      const reason = translator.text(found);
       // Most reasons name their targets.
       const unnamed = targets.filter(({ path }) => !reason.includes(path));
       const more = unnamed.length - MAX_TARGETS;

@@ -11,7 +11,6 @@ import {
   type DiffMarks,
   loadDiffMarks,
   type Palette,
-  Refusals,
 } from "../../../view/mod.ts";
 
 const TAIL_LINES = 5;
@@ -40,7 +39,6 @@ interface CallsDeps {
 export class Calls {
   readonly #deps: CallsDeps;
   readonly #running = new Map<string, Running>();
-  readonly #refusals = new Refusals();
   #marks: DiffMarks | "none" | undefined;
   #loading: Promise<void> | undefined;
 
@@ -54,10 +52,6 @@ export class Calls {
 
   start(event: EventOf<"tool.start">, now: number): void {
     this.#running.set(event.call.id, { title: callTitle(event, this.#deps.texts()), since: now, tail: "" });
-  }
-
-  decided(event: EventOf<"approval.decision">): void {
-    this.#refusals.note(event);
   }
 
   output({ callId, text }: NewEventOf<"tool.delta">): void {
@@ -80,11 +74,10 @@ export class Calls {
     // The list itself is shown.
     if (event.name === "todo_write" && event.outcome === "ok") return;
     this.#collapse(title, event);
-    const end = this.#refusals.translated(event, this.#deps.texts().refused);
     const hasDiff = isLive && event.changes?.some(({ diff }) => diff !== undefined);
     this.#deps.history.lines(
       "call",
-      (columns) => callLines(title, end, this.#view(columns)),
+      (columns) => callLines(title, event, this.#view(columns)),
       hasDiff ? () => this.#prepare() : undefined,
     );
   }

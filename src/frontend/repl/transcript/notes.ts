@@ -67,7 +67,7 @@ export class Notes {
     this.#retryReason = reason;
     return [
       ...(discarded ? [info(texts.brokeOff)] : []),
-      { level: "warning", text: known ? next : texts.because(next, texts.said(said, reason)) },
+      { level: "warning", text: known ? next : texts.because(next, texts.written(said, reason)) },
     ];
   }
 }
@@ -78,7 +78,7 @@ function turnEnd(event: Extract<Event, { type: "turn.end" }>, texts: TranscriptT
   const { reason, detail, said } = event;
   if (reason === "done") return [];
   if (reason === "interrupted" || reason === "terminated") return [info(texts.reasons[reason])];
-  return [{ level: "error", text: texts.turnEnded(texts.said(said, detail ?? texts.reasons[reason])) }];
+  return [{ level: "error", text: texts.turnEnded(texts.written(said, detail ?? texts.reasons[reason])) }];
 }
 
 function plainNotes(event: Event, texts: TranscriptTexts): Note[] {

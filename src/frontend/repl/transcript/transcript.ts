@@ -411,9 +411,6 @@ export class Transcript {
       case "tool.start":
         this.#calls.start(event, this.#now());
         break;
-      case "approval.decision":
-        this.#calls.decided(event);
-        break;
       case "tool.delta":
         this.#calls.output(event);
         break;

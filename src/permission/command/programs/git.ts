@@ -169,7 +169,7 @@ function destroys(call: Call): Destruction[] {
     const rewrite = args.find((arg) =>
       /^-[a-z]*[fd][a-z]*$/.test(arg) || isLong(arg, REWRITES) || /^\+./.test(arg) || /^:./.test(arg)
     );
-    return rewrite === undefined ? [] : [{ deed: ["rewritesRemote", `git ${sub} ${rewrite}`] }];
+    return rewrite === undefined ? [] : [{ action: ["rewritesRemote", `git ${sub} ${rewrite}`] }];
   }
   if (sub !== "clean") return [];
   const letters = args.filter((arg) => /^-[A-Za-z]/.test(arg)).join("");
@@ -178,7 +178,7 @@ function destroys(call: Call): Destruction[] {
     !forced || /n/.test(letters) || args.some((arg) => isLong(arg, ["dry-run"])) || !/[dxX]/.test(letters)
   ) return [];
   const paths = operands(args).map((path) => directory === undefined ? path : `${directory}/${path}`);
-  return paths.length > 0 ? [{ deed: ["cleans"], paths }] : [{ deed: ["cleansAll"] }];
+  return paths.length > 0 ? [{ action: ["cleans"], paths }] : [{ action: ["cleansAll"] }];
 }
 
 function read(call: Call): Found {

@@ -18,17 +18,17 @@ import { ANY, isKnown } from "../../../rule/mod.ts";
  * from.
  */
 function removedPaths(paths: readonly string[], { supply }: Call): Destruction[] {
-  if (!supply) return [{ deed: ["deletes"], paths }];
+  if (!supply) return [{ action: ["deletes"], paths }];
   const named = paths.filter((path) => !path.includes(ANY));
   const some: Destruction[] = named.length < paths.length
     // Selected files of the workspace are not the workspace.
     ? [{
-      deed: ["deletes"],
+      action: ["deletes"],
       paths: supply.directories,
       ...(supply.filtered ? { among: "notRoot" as const } : {}),
     }]
     : [];
-  return [{ deed: ["deletes"], paths: named }, ...some];
+  return [{ action: ["deletes"], paths: named }, ...some];
 }
 
 function removal(call: Call): Destruction[] {
@@ -44,19 +44,19 @@ function removal(call: Call): Destruction[] {
 function recursiveChange({ name, argv, args }: Call): Destruction[] {
   if (!argv.some((arg) => /^-[A-Za-z]*R/.test(arg) || isLong(arg, ["recursive"]))) return [];
   const named = argv.some((arg) => arg.startsWith("--reference"));
-  return [{ deed: ["changesBelow", name], paths: operands(args).slice(named ? 0 : 1), among: "notRoot" }];
+  return [{ action: ["changesBelow", name], paths: operands(args).slice(named ? 0 : 1), among: "notRoot" }];
 }
 
 function rsyncDelete({ args }: Call): Destruction[] {
   const words = operands(args);
   const target = words.at(-1);
   if (args.some((arg) => isLong(arg, ["remove-source-files"]) && arg.length > 8)) {
-    return [{ deed: ["rsyncRemoves"], paths: words.slice(0, -1) }];
+    return [{ action: ["rsyncRemoves"], paths: words.slice(0, -1) }];
   }
   if (!args.some((arg) => /^--(?:delete|del$)/.test(arg)) || target === undefined) return [];
   return /^(?:[\w.-]+@)?[\w.-]+:|^rsync:/.test(target)
-    ? [{ deed: ["rsyncDeletesOn", target] }]
-    : [{ deed: ["rsyncDeletesIn"], paths: [target] }];
+    ? [{ action: ["rsyncDeletesOn", target] }]
+    : [{ action: ["rsyncDeletesIn"], paths: [target] }];
 }
 
 function deviceCopy({ args }: Call): Destruction[] {
@@ -65,7 +65,7 @@ function deviceCopy({ args }: Call): Destruction[] {
     target === undefined || !(target.startsWith("/dev/") || target.startsWith(ANY)) ||
     /^\/dev\/(?:null|stdout|stderr|shm\/)/.test(target)
   ) return [];
-  return [{ deed: ["overwritesDevice", "dd", isKnown(target) ? target : "…"] }];
+  return [{ action: ["overwritesDevice", "dd", isKnown(target) ? target : "…"] }];
 }
 
 /** Options of tar that only list, after `t` or `--list`, or print what is in an archive (`-xO`). */
@@ -208,7 +208,7 @@ export const FILES: Grammars = {
   rm: { destroys: removal },
   chmod: { destroys: recursiveChange },
   mv: {
-    destroys: ({ args }) => [{ deed: ["movesAway"], paths: operands(args).slice(0, -1), among: "vital" }],
+    destroys: ({ args }) => [{ action: ["movesAway"], paths: operands(args).slice(0, -1), among: "vital" }],
   },
   rsync: { destroys: rsyncDelete },
   dd: {
@@ -221,7 +221,9 @@ export const FILES: Grammars = {
   tar: {
     read: tar,
     destroys: ({ args }) =>
-      args.some((arg) => isLong(arg, ["remove-files"])) ? [{ deed: ["deletes"], paths: operands(args) }] : [],
+      args.some((arg) => isLong(arg, ["remove-files"]))
+        ? [{ action: ["deletes"], paths: operands(args) }]
+        : [],
   },
   unzip: { read: ({ args }) => ({ writes: unpacked(args, /^-d$/) }) },
   find: {
@@ -229,7 +231,7 @@ export const FILES: Grammars = {
     destroys: (call) =>
       call.args.includes("-delete")
         ? removedPaths([ANY], { ...call, supply: search(call).supply })
-          .map((each) => ({ ...each, deed: ["deletesFound"] }))
+          .map((each) => ({ ...each, action: ["deletesFound"] }))
         : [],
   },
   fd: { read: found },
@@ -243,7 +245,7 @@ const AWK_OPTIONS =
   "sandbox version";
 
 /**
- * Where a program begins a slash can only open a pattern; one with a quote or a bracket is left to be
+ * At the beginning of a program a slash can only open a pattern; one with a quote or a bracket is left to be
  * looked at.
  */
 const AWK_FIRST_PATTERN = /^\s*!?\s*\/(?:[^/\\\n"[]|\\.)*\//;
@@ -477,5 +479,7 @@ export const TOOLS: Grammars = {
     read: ({ name, input }) =>
       input.kind === "inherited" ? undefined : dynamic(`${name} runs what it is given as input`),
   },
-  kill: { destroys: ({ args }) => args.slice(1).some((arg) => arg === "-1") ? [{ deed: ["killsOwn"] }] : [] },
+  kill: {
+    destroys: ({ args }) => args.slice(1).some((arg) => arg === "-1") ? [{ action: ["killsOwn"] }] : [],
+  },
 };

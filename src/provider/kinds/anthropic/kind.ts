@@ -2,7 +2,7 @@ import { addUsage, type AssistantMessage, type Chunk, type Usage } from "../../.
 import type { KindOptions, ProviderKind } from "../../kind.ts";
 import { MessageReply } from "./messages_reply.ts";
 import {
-  Bodies,
+  AnthropicMessages,
   isThinkingRefused,
   MCP_BETA,
   replyLimit,
@@ -13,16 +13,15 @@ import {
 import type { ModelRequest, Provider } from "../../provider.ts";
 import { endpointOf, endpointUrl, requestHeaders } from "../../wire/endpoint.ts";
 import { extraFields } from "../../wire/message_parts.ts";
-import { streamingProvider } from "../../wire/streaming_provider.ts";
+import { RequestBuffer } from "../../wire/request_buffer.ts";
+import { eventsUrl, streamingProvider } from "../../wire/streaming_provider.ts";
+import { isRecord } from "../../../util/json.ts";
 import type { ImageLimits } from "../../../util/image/fit_image.ts";
 
-/** A reply without a server, for warm-ups: the runtime makes its HTTP client for it, too. */
-const NOWHERE = `data:text/event-stream,${
-  encodeURIComponent(
-    'event: content_block_delta\ndata: {"type":"content_block_delta","index":0,"delta":' +
-      '{"type":"text_delta","text":"."}}\n\nevent: message_stop\ndata: {"type":"message_stop"}\n\n',
-  )
-}`;
+const NOWHERE = eventsUrl(
+  'event: content_block_delta\ndata: {"type":"content_block_delta","index":0,"delta":' +
+    '{"type":"text_delta","text":"."}}\n\nevent: message_stop\ndata: {"type":"message_stop"}\n\n',
+);
 
 const VERSION = "2023-06-01";
 /** The end of a base URL that already names the version of the wire, or the path of messages. */
@@ -57,54 +56,54 @@ function createAnthropic(options: KindOptions): Provider {
   const { entry, model, effort } = options;
   const endpoint = endpointOf(options);
   const extra = extraFields(entry);
-  const thinking = thinkingOf(options, extra, replyLimit(model, extra));
+  let thinking = thinkingOf(options, extra, replyLimit(model, extra));
   let after = "";
   let asks = Object.keys(thinking.fields).some((name) => extra[name] === undefined);
-  const bodiesFor = (thinking: Thinking) =>
-    new Bodies({ entry, model, extra, thinking, sent: (digest) => after = digest }, options.remote);
-  let bodies = bodiesFor(thinking);
-  const replies = new WeakMap<ModelRequest, MessageReply>();
+  let servers = options.remote?.servers();
+  const buffer = new RequestBuffer(({ prefix }) => {
+    const sent = (digest: string) => after = digest;
+    return new AnthropicMessages({ entry, model, extra, thinking, remote: servers ?? [], sent }, prefix);
+  });
+  const body = (request: ModelRequest) => {
+    const now = options.remote?.servers();
+    if (now !== servers) buffer.reset();
+    servers = now;
+    return buffer.body(request);
+  };
   const headers = requestHeaders(options, { ...versionHeaders(options), ...betaHeader(options, thinking) });
   const provider = streamingProvider(options, {
     url: endpointUrl(entry, "/v1/messages", NAMED),
     headers,
     endpoint,
     nowhere: NOWHERE,
-    body: (request) => bodies.current.body(request),
+    body,
     adapt: (failure) => {
       if (!asks || !isThinkingRefused(failure)) return undefined;
       asks = false;
-      bodies = bodiesFor({ ...UNASKED, samples: thinking.samples });
+      thinking = { ...UNASKED, samples: thinking.samples };
+      buffer.reset();
       return effort === undefined ? {} : { without: `effort = "${effort}"` };
     },
-    reply: (request) => {
-      const reply = new MessageReply({
+    reply: (request) =>
+      new MessageReply({
         endpoint,
         model,
-        callIds: bodies.current.callIds(request),
+        callIds: buffer.callIds(request),
         callIdPrefix: `toolu_${request.messages.length}`,
         onCall: request.onCall,
-      }, after);
-      replies.set(request, reply);
-      return reply;
-    },
+      }, after),
   });
   const unsent = unsentSettings(options, thinking);
   return {
     ...provider,
     remoteMode: "runs",
     model: unsent.length > 0 ? { ...model, unsent } : model,
-    stream: (request, signal) =>
-      continuePaused(
-        (next) => provider.stream(next, signal),
-        (next) => !!replies.get(next)?.paused,
-        request,
-      ),
+    stream: (request, signal) => continuePaused((next) => provider.stream(next, signal), request),
     count: async (request, signal) => {
       const { countTokens } = await import("../../wire/queries.ts");
       const url = endpointUrl(entry, "/v1/messages/count_tokens", NAMED);
       const server = { url, headers, endpoint, fetch: options.deps.fetch };
-      return await countTokens(server, bodies.current.body(request), signal);
+      return await countTokens(server, body(request), signal);
     },
   };
 }
@@ -128,21 +127,18 @@ function unsentSettings({ entry }: KindOptions, { samples }: Thinking): readonly
 
 const MOST_PAUSES = 20;
 
-type Ask = (request: ModelRequest) => AsyncIterable<Chunk>;
-
 /**
  * One reply out of several where the server pauses, because its own tools took long: each part goes back to
  * it until the reply has ended. Tokens are counted together.
  */
 async function* continuePaused(
-  ask: Ask,
-  paused: (request: ModelRequest) => boolean,
+  ask: (request: ModelRequest) => AsyncIterable<Chunk>,
   request: ModelRequest,
 ): AsyncGenerator<Chunk, void> {
   const received: Chunk[] = [];
   let usage: Usage | undefined;
   let next = request;
-  for (let pauses = 0;;) {
+  for (let pauses = 0;; pauses++) {
     let done: Chunk | undefined;
     const round: Chunk[] = [];
     for await (const chunk of ask(next)) {
@@ -157,16 +153,18 @@ async function* continuePaused(
         }
       }
     }
-    const more = done?.type === "done" && paused(next) && pauses < MOST_PAUSES;
-    if (!more) {
+    if (done?.type !== "done" || !round.some(isPaused) || pauses === MOST_PAUSES) {
       if (usage) yield { type: "usage", usage };
       if (done) yield done;
       return;
     }
-    pauses++;
     received.push(...round);
     next = { ...request, messages: [...request.messages, messageOf(received)] };
   }
+}
+
+function isPaused(chunk: Chunk): boolean {
+  return chunk.type === "part" && isRecord(chunk.part.data) && chunk.part.data.paused === true;
 }
 
 function messageOf(chunks: readonly Chunk[]): AssistantMessage {

@@ -51,8 +51,8 @@ export class MessageReply extends WireReply {
     this.#after = after;
   }
 
-  /** True when the server paused the reply and expects a request to continue it. */
-  get paused(): boolean {
+  /** The server paused the reply and expects a request to continue it. */
+  get #paused(): boolean {
     return this.#stop === "pause_turn";
   }
 
@@ -98,13 +98,13 @@ export class MessageReply extends WireReply {
   /** Without data where text and calls in their usual order are the whole reply. */
   protected override finished(calls: readonly ToolCall[]) {
     const isPlain = this.#blocks.every(({ type }) => type === "text" || type === "tool_use");
-    if (isPlain && !this.paused) return { calls };
+    if (isPlain && !this.#paused) return { calls };
     const blocks = this.#blocks.map(stored);
     const data: ReplyPart = {
       after: this.#after,
       blocks,
       digest: digestOf(blocks),
-      ...(this.paused ? { paused: true } : {}),
+      ...(this.#paused ? { paused: true } : {}),
     };
     return { calls, data };
   }

@@ -14,7 +14,7 @@ import type { ProviderFailure } from "../../errors.ts";
 import type { KindOptions } from "../../kind.ts";
 import { thinkingBudget } from "../../model/model_info.ts";
 import type { ModelInfo, ModelRequest, ReasoningFacts } from "../../provider.ts";
-import { type RemoteServer, type RemoteServers, tokenOf } from "../../remote/remote_server.ts";
+import { type RemoteServer, tokenOf } from "../../remote/remote_server.ts";
 import { digestOf, Fingerprint } from "../../wire/fingerprint.ts";
 import { flatSchema } from "../../wire/json_schema.ts";
 import {
@@ -29,7 +29,7 @@ import {
   wireName,
 } from "../../wire/message_parts.ts";
 import { oldAnthropicParts } from "../../wire/old_parts.ts";
-import { type MessageWriter, RequestBuffer } from "../../wire/request_buffer.ts";
+import type { MessageWriter } from "../../wire/request_buffer.ts";
 
 export const KIND = "anthropic";
 
@@ -64,7 +64,7 @@ interface WireMessage {
  * one had written to the cache is found however many blocks the step had; the server itself looks back only
  * twenty. The marks move, so the messages that they may still change stay out of the written bytes.
  */
-class AnthropicMessages implements MessageWriter {
+export class AnthropicMessages implements MessageWriter {
   readonly head: string;
   readonly first: readonly string[] = [];
   readonly #options: BodyOptions;
@@ -81,8 +81,10 @@ class AnthropicMessages implements MessageWriter {
   #loopThinks: boolean | undefined;
 
   constructor(given: BodyOptions, { system, tools }: Prefix) {
-    // Requests outside of the conversation have no tools, those of MCP servers neither.
-    const options = tools.length > 0 ? given : { ...given, remote: [] };
+    // Servers without an approved tool have nothing to declare. Requests outside of the conversation have no
+    // tools, those of MCP servers neither.
+    const remote = given.remote.filter(({ unasked }) => unasked.length > 0);
+    const options = { ...given, remote: tools.length > 0 ? remote : [] };
     this.#options = options;
     const safe = safeText(system);
     const all = wireTools(tools, options);
@@ -393,36 +395,6 @@ function choice({ enabledTools, disabledTools, unasked }: RemoteServer): Fields 
 
 function configs(tools: readonly string[], enabled: boolean): Fields {
   return Object.fromEntries(tools.map((tool) => [tool, { enabled }]));
-}
-
-/** The request bodies of one provider, which begin again when the tools of its MCP servers change. */
-export class Bodies {
-  readonly #remote: RemoteServers | undefined;
-  readonly #options: Omit<BodyOptions, "remote">;
-  #servers: readonly RemoteServer[] | undefined;
-  #buffer: RequestBuffer;
-
-  constructor(options: Omit<BodyOptions, "remote">, remote: RemoteServers | undefined) {
-    this.#options = options;
-    this.#remote = remote;
-    this.#servers = remote?.servers();
-    this.#buffer = this.#newBuffer();
-  }
-
-  get current(): RequestBuffer {
-    const servers = this.#remote?.servers();
-    if (servers !== this.#servers) {
-      this.#servers = servers;
-      this.#buffer = this.#newBuffer();
-    }
-    return this.#buffer;
-  }
-
-  #newBuffer(): RequestBuffer {
-    const remote = (this.#servers ?? []).filter(({ unasked }) => unasked === "all" || unasked.length > 0);
-    const options = { ...this.#options, remote };
-    return new RequestBuffer(({ prefix }) => new AnthropicMessages(options, prefix));
-  }
 }
 
 export interface Thinking {

@@ -169,7 +169,7 @@ const BROKEN: Readonly<Record<string, () => LocalizedMessage>> = {
   MALFORMED_FUNCTION_CALL: () => message`broke off at a tool call that the model had not written well`,
   MALFORMED_RESPONSE: () => message`broke off at an answer that the model had not written well`,
   UNEXPECTED_TOOL_CALL: () => message`broke off at a tool call that was not allowed`,
-  TOO_MANY_TOOL_CALLS: () => message`broke off after too many tool calls of its own`,
+  TOO_MANY_TOOL_CALLS: () => message`broke off after too many tool calls that it ran itself`,
 };
 
 function declined(

@@ -54,7 +54,7 @@ interface Result {
 
 /**
  * The messages of one conversation as `contents`. What follows each other from the user is one turn: results
- * of functions in the order of their calls, then images that results cannot hold, then what the user said.
+ * of functions in the order of their calls, then images that results cannot hold, then the text of the user.
  */
 export class Contents implements MessageWriter {
   readonly head: string;
@@ -109,7 +109,7 @@ export class Contents implements MessageWriter {
     const left = calls.values();
     return parts.flatMap((part, at) => {
       const { text, thought, functionCall, thoughtSignature } = part;
-      if (typeof text === "string") return saidPart(text, thought === true, thoughtSignature);
+      if (typeof text === "string") return thoughtOrText(text, thought === true, thoughtSignature);
       const call = isRecord(functionCall) ? left.next().value : undefined;
       if (!call || !isRecord(functionCall)) return [JSON.stringify(part)];
       const needed = at === first && this.#options.generation.signsCalls ? NO_SIGNATURE : undefined;
@@ -174,7 +174,7 @@ function plainParts({ content, calls = [] }: AssistantMessage): readonly Fields[
 }
 
 /** A text or a thought. A thought without a signature says nothing to the model. */
-function saidPart(text: string, thought: boolean, thoughtSignature: unknown): readonly string[] {
+function thoughtOrText(text: string, thought: boolean, thoughtSignature: unknown): readonly string[] {
   if (thoughtSignature === undefined && (thought || text === "")) return [];
   return [JSON.stringify({ text, ...(thought ? { thought } : {}), thoughtSignature })];
 }
@@ -375,21 +375,19 @@ const SIGNATURE = /thought[_ ]?signature/i;
 
 /** Fields that a server has refused although the name of the model says that it takes them. */
 export class RefusedFields {
-  readonly #wantsEffort: boolean;
   readonly #unreadable = new WeakSet<Message>();
   thinking = false;
-
-  /** `wantsEffort`: the user set an effort and is notified when it is left out. */
-  constructor(wantsEffort: boolean) {
-    this.#wantsEffort = wantsEffort;
-  }
 
   ofSignatures(message: Message): boolean {
     return this.#unreadable.has(message);
   }
 
-  /** Learns from a failure; returns the change of the next request, if there is one. */
-  learn({ error }: ProviderFailure, { messages }: ModelRequest): Adaptation | undefined {
+  /** Learns from a failure; returns the change of the next request. Reports an effort that is left out. */
+  learn(
+    { error }: ProviderFailure,
+    { messages }: ModelRequest,
+    effort: string | undefined,
+  ): Adaptation | undefined {
     if (error.status !== 400) return undefined;
     if (SIGNATURE.test(error.message)) {
       const signed = messages.filter((message) =>
@@ -400,6 +398,6 @@ export class RefusedFields {
     }
     if (this.thinking || !THINKING.test(error.message)) return undefined;
     this.thinking = true;
-    return this.#wantsEffort ? { without: "thinkingConfig" } : {};
+    return effort === undefined ? {} : { without: "thinkingConfig" };
   }
 }

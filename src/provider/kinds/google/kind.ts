@@ -4,16 +4,13 @@ import type { KindOptions, ProviderKind } from "../../kind.ts";
 import type { Provider } from "../../provider.ts";
 import { endpointOf, endpointUrl, requestHeaders } from "../../wire/endpoint.ts";
 import { RequestBuffer } from "../../wire/request_buffer.ts";
-import { streamingProvider } from "../../wire/streaming_provider.ts";
+import { eventsUrl, streamingProvider } from "../../wire/streaming_provider.ts";
 import { GeneratedReply, understood } from "./gemini_reply.ts";
 import { Contents, generationOf, RefusedFields } from "./gemini_request.ts";
 
-/** A reply without a server, for warm-ups: the runtime makes its HTTP client for it, too. */
-const NOWHERE = `data:text/event-stream,${
-  encodeURIComponent(
-    'data: {"candidates":[{"content":{"role":"model","parts":[{"text":"."}]},"finishReason":"STOP"}]}\n\n',
-  )
-}`;
+const NOWHERE = eventsUrl(
+  'data: {"candidates":[{"content":{"role":"model","parts":[{"text":"."}]},"finishReason":"STOP"}]}\n\n',
+);
 
 /** The end of a base URL that already names the path of models, or the vendor's other wire. */
 const NAMED = /\/(?:models|openai)$/;
@@ -54,10 +51,9 @@ function createGoogle(options: KindOptions): Provider {
   const { entry, model, effort } = options;
   const endpoint = endpointOf(options);
   const generation = generationOf(model);
-  const refused = new RefusedFields(effort !== undefined);
+  const refused = new RefusedFields();
   const body = { entry, model, generation, effort, refused };
-  const newBuffer = () => new RequestBuffer((request) => new Contents(body, request.prefix));
-  let buffer = newBuffer();
+  const buffer = new RequestBuffer(({ prefix }) => new Contents(body, prefix));
   return streamingProvider(options, {
     url: replyUrl(options),
     headers: requestHeaders(options, keyHeader(options)),
@@ -66,8 +62,8 @@ function createGoogle(options: KindOptions): Provider {
     reported: understood,
     body: (request) => buffer.body(request),
     adapt: (failure, request) => {
-      const change = refused.learn(failure, request);
-      if (change) buffer = newBuffer();
+      const change = refused.learn(failure, request, effort);
+      if (change) buffer.reset();
       return change;
     },
     reply: (request) =>

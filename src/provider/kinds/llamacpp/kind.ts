@@ -12,6 +12,7 @@ import { abortedError, messageOf, providerError, ProviderFailure } from "../../e
 import type { KindOptions, ProviderKind } from "../../kind.ts";
 import { connect } from "../../wire/endpoint.ts";
 import type { ModelRequest, Provider } from "../../provider.ts";
+import { retryChunk } from "../../wire/streaming_provider.ts";
 import { type ManagedServer, managedServer, type ReadyServer } from "../../managed/managed_server.ts";
 import { modelSize, type ServerPlan, serverPlan } from "../../managed/server_plan.ts";
 
@@ -20,7 +21,7 @@ export const llamacpp: ProviderKind = {
   streamField: true,
   create: async (options) => {
     const plan = await serverPlan(options);
-    return new LlamaCpp(options, { plan, rehearsed: await clientAt(options, NO_ADDRESS) }).provider();
+    return new LlamaCpp(options, { plan, warmUpClient: await clientAt(options, NO_ADDRESS) }).provider();
   },
   // Asking the server would start it.
   models: ({ entry }) => Promise.resolve(entry.models ?? (entry.model === undefined ? [] : [entry.model])),
@@ -36,15 +37,15 @@ class LlamaCpp {
   readonly #options: KindOptions;
   readonly #plan: ServerPlan;
   readonly #server: ManagedServer;
-  readonly #rehearsed: Provider;
+  readonly #warmUpClient: Provider;
   #client: { readonly server: ReadyServer; readonly provider: Provider } | undefined;
   #isWarned = false;
 
-  constructor(options: KindOptions, { plan, rehearsed }: { plan: ServerPlan; rehearsed: Provider }) {
+  constructor(options: KindOptions, { plan, warmUpClient }: { plan: ServerPlan; warmUpClient: Provider }) {
     this.#options = options;
     this.#plan = plan;
     this.#server = managedServer(plan);
-    this.#rehearsed = rehearsed;
+    this.#warmUpClient = warmUpClient;
   }
 
   provider(): Provider {
@@ -53,11 +54,11 @@ class LlamaCpp {
       name: entry.name,
       model,
       stream: (request, signal) => this.#stream(request, signal),
-      rehearse: (request, signal) => {
+      warmUp: (request, signal) => {
         // Loading takes longer than typing: the request that needs the server reports a failure.
         this.#ready().catch(() => {});
-        const { rehearse, stream } = this.#rehearsed;
-        return (rehearse ?? stream)(request, signal);
+        const { warmUp, stream } = this.#warmUpClient;
+        return (warmUp ?? stream)(request, signal);
       },
       askWindow: async () => (await this.#ready()).window,
     };
@@ -72,16 +73,8 @@ class LlamaCpp {
         const crash = yield* this.#attempt(client, server, { request, signal });
         if (crash === undefined) return;
         if (attempt > 1) return yield { type: "error", error: crash.failure.error };
-        const restart = message`${messageOf(crash.failure.error)}; it is started again`;
-        yield {
-          type: "retry",
-          attempt: attempt + 1,
-          maxAttempts: 2,
-          waitMs: 0,
-          reason: restart.text,
-          localized: restart,
-          discarded: crash.shown,
-        };
+        const reason = message`${messageOf(crash.failure.error)}; it is started again`;
+        yield retryChunk(attempt + 1, 2, { waitMs: 0, reason, discarded: crash.shown });
       } catch (error) {
         return yield { type: "error", error: signal.aborted ? abortedError() : failureOf(error).error };
       }

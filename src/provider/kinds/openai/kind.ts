@@ -2,16 +2,13 @@ import type { KindOptions, ProviderKind } from "../../kind.ts";
 import type { Provider } from "../../provider.ts";
 import { bearer, endpointOf, endpointUrl, requestHeaders } from "../../wire/endpoint.ts";
 import { RequestBuffer } from "../../wire/request_buffer.ts";
-import { streamingProvider } from "../../wire/streaming_provider.ts";
+import { eventsUrl, streamingProvider } from "../../wire/streaming_provider.ts";
 import { CompletionReply } from "./chat_reply.ts";
 import { AlternatingMessages, ChatMessages } from "./chat_request.ts";
 
-/** A reply without a server, for warm-ups: the runtime makes its HTTP client for it, too. */
-const NOWHERE = `data:text/event-stream,${
-  encodeURIComponent(
-    'data: {"choices":[{"index":0,"delta":{"content":"."},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n',
-  )
-}`;
+const NOWHERE = eventsUrl(
+  'data: {"choices":[{"index":0,"delta":{"content":"."},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n',
+);
 
 /** Chat completions of OpenAI and compatible servers. */
 export const openai: ProviderKind = {

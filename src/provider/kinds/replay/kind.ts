@@ -2,7 +2,7 @@ import { type Chunk, type Message, type ProviderError, ReasonixError } from "../
 import {
   type Cassette,
   type Exchange,
-  normaliser,
+  normalizer,
   readCassette,
   type RecordedMessage,
   type RecordedRequest,
@@ -62,7 +62,7 @@ class Player {
     }
     this.#matcher = {
       template: new Template(options.values),
-      normalise: normaliser(header.ignore),
+      normalize: normalizer(header.ignore),
       loose: new Set(header.loose),
     };
     const groups = Map.groupBy(cassette.exchanges.entries(), ([, exchange]) => exchange.conversation);
@@ -133,7 +133,7 @@ const CONTEXT = 40;
 
 interface Matcher {
   readonly template: Template;
-  readonly normalise: (text: string) => string;
+  readonly normalize: (text: string) => string;
   readonly loose: ReadonlySet<string>;
 }
 
@@ -141,10 +141,10 @@ interface Matcher {
 function divergence(
   recorded: RecordedRequest,
   request: ModelRequest,
-  { template, normalise, loose }: Matcher,
+  { template, normalize, loose }: Matcher,
 ): string | undefined {
   if (!loose.has("system") && recorded.system !== undefined) {
-    const found = difference(normalise(recorded.system), normalise(template.hide(request.prefix.system)));
+    const found = difference(normalize(recorded.system), normalize(template.hide(request.prefix.system)));
     if (found) return `the system prompt differs ${found}`;
   }
   if (!loose.has("tools") && recorded.tools !== undefined) {
@@ -155,7 +155,7 @@ function divergence(
   const incoming = request.messages.slice(recorded.from).map((message) => template.message(message));
   const count = Math.max(incoming.length, recorded.messages.length);
   for (let at = 0; at < count; at++) {
-    const found = messageDifference(recorded.messages[at], incoming[at], normalise);
+    const found = messageDifference(recorded.messages[at], incoming[at], normalize);
     if (found) return `message ${recorded.from + at} ${found}`;
   }
   return undefined;
@@ -164,7 +164,7 @@ function divergence(
 function messageDifference(
   recorded: RecordedMessage | undefined,
   now: RecordedMessage | undefined,
-  normalise: (text: string) => string,
+  normalize: (text: string) => string,
 ): string | undefined {
   if (recorded === undefined) {
     return `(${now?.role}) is not in the recording: ${excerpt(now?.content ?? "", 0)}`;
@@ -172,44 +172,30 @@ function messageDifference(
   if (now === undefined) {
     return `(${recorded.role}) of the recording is missing: ${excerpt(recorded.content, 0)}`;
   }
+  const label = ({ role, name }: RecordedMessage) => name === undefined ? role : `${role} ${name}`;
   const before = label(recorded);
   if (before !== label(now)) return `is ${label(now)} where ${before} was recorded`;
-  const content = difference(normalise(recorded.content), normalise(now.content));
+  const content = difference(normalize(recorded.content), normalize(now.content));
   if (content) return `(${before}) differs ${content}`;
-  if ((recorded.images ?? 0) !== (now.images ?? 0)) {
-    return `(${before}) has ${now.images ?? 0} images where ${recorded.images ?? 0} were recorded`;
-  }
-  const calls = difference(callText(recorded, normalise), callText(now, normalise));
+  const [images, others] = [recorded.images ?? 0, now.images ?? 0];
+  if (images !== others) return `(${before}) has ${others} images where ${images} were recorded`;
+  const callsOf = ({ calls = [] }: RecordedMessage) =>
+    normalize(calls.map((call) => `${call.name}(${call.arguments})`).join(" "));
+  const calls = difference(callsOf(recorded), callsOf(now));
   return calls ? `(${before}) differs in its calls ${calls}` : undefined;
-}
-
-function label(message: RecordedMessage): string {
-  return message.name === undefined ? message.role : `${message.role} ${message.name}`;
-}
-
-function callText(message: RecordedMessage, normalise: (text: string) => string): string {
-  return normalise((message.calls ?? []).map((call) => `${call.name}(${call.arguments})`).join(" "));
 }
 
 function toolDifference(recorded: readonly string[], now: readonly string[]): string | undefined {
   if (recorded.join() === now.join()) return undefined;
+  const nameIn = (print: string) => print.slice(0, print.lastIndexOf("#"));
   const gone = recorded.filter((tool) => !now.includes(tool)).map(nameIn);
   const added = now.filter((tool) => !recorded.includes(tool)).map(nameIn);
   const changed = gone.filter((name) => added.includes(name));
-  const parts = [
-    listed("changed", changed),
-    listed("missing", gone.filter((name) => !changed.includes(name))),
-    listed("new", added.filter((name) => !changed.includes(name))),
-  ].filter((part) => part !== "");
-  return `the tools differ (${parts.length > 0 ? parts.join("; ") : "other order"})`;
-}
-
-function nameIn(print: string): string {
-  return print.slice(0, print.lastIndexOf("#"));
-}
-
-function listed(what: string, names: readonly string[]): string {
-  return names.length === 0 ? "" : `${what}: ${names.join(", ")}`;
+  const isUnchanged = (name: string) => !changed.includes(name);
+  const lists = { changed, missing: gone.filter(isUnchanged), new: added.filter(isUnchanged) };
+  const parts = Object.entries(lists).filter(([, names]) => names.length > 0)
+    .map(([what, names]) => `${what}: ${names.join(", ")}`);
+  return `the tools differ (${parts.join("; ") || "other order"})`;
 }
 
 function difference(recorded: string, now: string): string | undefined {

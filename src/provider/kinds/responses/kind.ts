@@ -9,7 +9,7 @@ import { bearer, endpointOf, endpointUrl, requestHeaders } from "../../wire/endp
 import { Fingerprint } from "../../wire/fingerprint.ts";
 import type { ReplyReader } from "../../wire/http_stream.ts";
 import { type MessageWriter, RequestBuffer } from "../../wire/request_buffer.ts";
-import { type Adaptation, streamingProvider } from "../../wire/streaming_provider.ts";
+import { type Adaptation, eventsUrl, streamingProvider } from "../../wire/streaming_provider.ts";
 import { ResponseReply } from "./responses_reply.ts";
 import {
   head,
@@ -21,13 +21,10 @@ import {
   wireTools,
 } from "./responses_request.ts";
 
-/** A reply without a server, for warm-ups: the runtime makes its HTTP client for it, too. */
-const NOWHERE = `data:text/event-stream,${
-  encodeURIComponent(
-    'event: response.completed\ndata: {"type":"response.completed","response":{"id":"r","status":"completed",' +
-      '"output":[{"type":"message","role":"assistant","content":[{"type":"output_text","text":"."}]}]}}\n\n',
-  )
-}`;
+const NOWHERE = eventsUrl(
+  'event: response.completed\ndata: {"type":"response.completed","response":{"id":"r","status":"completed",' +
+    '"output":[{"type":"message","role":"assistant","content":[{"type":"output_text","text":"."}]}]}}\n\n',
+);
 
 /** The end of a base URL that already names the path of responses. */
 const RESPONSES = /\/responses$/;
@@ -85,19 +82,21 @@ class ResponsesWire {
   #lost = 0;
   #continues = false;
   readonly #tools = new WeakMap<Prefix, WireTools>();
-  #heads = new WeakMap<Prefix, string>();
   #servers: readonly RemoteServer[] | undefined;
-  #buffer: RequestBuffer;
+  readonly #buffer: RequestBuffer;
 
   constructor(options: KindOptions) {
     this.#options = options;
     this.endpoint = endpointOf(options);
     this.#stored = options.entry.store ? new StoredReplies(options.model) : undefined;
-    this.#buffer = this.#newBuffer();
+    this.#buffer = new RequestBuffer(({ prefix }) => this.#writer(prefix));
   }
 
   body(request: ModelRequest): Uint8Array<ArrayBuffer> {
-    this.#declareServers();
+    // The permissions of the MCP servers are declared before the messages.
+    const servers = this.#options.remote?.servers();
+    if (servers !== this.#servers) this.#buffer.reset();
+    this.#servers = servers;
     const last = this.#stored?.last(request);
     // The server had the reply that the previous body continued.
     if (this.#continues) this.#lost = 0;
@@ -140,24 +139,11 @@ class ResponsesWire {
     if (field === undefined || this.#refused.has(field)) return undefined;
     this.#refused.add(field);
     if (field === "store") this.#stored = undefined;
-    this.#reset();
+    this.#buffer.reset();
     return isAskedFor(field, this.#options) ? { without: field } : {};
   }
 
-  /** Starts new bodies when the permissions of the MCP servers change, which a body declares first. */
-  #declareServers(): void {
-    const servers = this.#options.remote?.servers();
-    if (servers === this.#servers) return;
-    this.#servers = servers;
-    this.#reset();
-  }
-
-  #reset(): void {
-    this.#heads = new WeakMap();
-    this.#buffer = this.#newBuffer();
-  }
-
-  /** Leaves the reasoning of all replies so far out; false where there is none to leave out. */
+  /** Leaves the reasoning of all earlier replies out; false where there is none to leave out. */
   #dropReasoning({ messages }: ModelRequest): boolean {
     const sent = messages.filter((message) =>
       message.role === "assistant" && !this.#unreadable.has(message) &&
@@ -166,12 +152,8 @@ class ResponsesWire {
       )
     );
     for (const message of sent) this.#unreadable.add(message);
-    this.#buffer = this.#newBuffer();
+    this.#buffer.reset();
     return sent.length > 0;
-  }
-
-  #newBuffer(): RequestBuffer {
-    return new RequestBuffer((request) => this.#writer(request.prefix));
   }
 
   #writer(prefix: Prefix): MessageWriter {
@@ -186,10 +168,7 @@ class ResponsesWire {
   }
 
   #head(prefix: Prefix): string {
-    const known = this.#heads.get(prefix) ??
-      head(this.#options, prefix, this.#toolsOf(prefix), this.#refused);
-    this.#heads.set(prefix, known);
-    return known;
+    return head(this.#options, prefix, this.#toolsOf(prefix), this.#refused);
   }
 
   #items(): InputItems {
@@ -332,17 +311,14 @@ export function refusedField({ error }: ProviderFailure): string | undefined {
 
 /** Reports whether the user set a field and is notified when it is left out. */
 function isAskedFor(field: string, { entry, effort }: Pick<KindOptions, "entry" | "effort">): boolean {
-  switch (field) {
-    case "temperature":
-    case "top_p":
-    case "store":
-      return Boolean(entry[field]);
-    case "text.verbosity":
-      return entry.verbosity !== undefined;
-    case "reasoning":
-    case "reasoning.effort":
-      return effort !== undefined;
-    default:
-      return false;
-  }
+  const { temperature, top_p, store } = entry;
+  const set: Readonly<Record<string, unknown>> = {
+    temperature,
+    top_p,
+    store,
+    "text.verbosity": entry.verbosity,
+    reasoning: effort,
+    "reasoning.effort": effort,
+  };
+  return Boolean(set[field]);
 }

@@ -206,7 +206,7 @@ const SEPARATOR = "\n\n";
 interface Piece {
   readonly name: string;
   readonly field: Field | undefined;
-  said: string;
+  text: string;
 }
 
 interface OutputItem {
@@ -223,7 +223,7 @@ interface OutputItem {
 
 /**
  * The items of one reply. Servers send them in pieces, whole when they are done, and all of them again with
- * the end of the reply; some leave out one or two of these. What came first is said, what comes again only
+ * the end of the reply; some leave out one or two of these. The first form is shown, a later one only
  * completes it.
  */
 class OutputItems {
@@ -282,7 +282,7 @@ class OutputItems {
   speak(item: OutputItem, name: string, text: string): void {
     if (text === "") return;
     const piece = item.pieces.find((known) => known.name === name) ?? this.#begin(item, name);
-    piece.said += text;
+    piece.text += text;
     this.#say(channelOf(piece.field), text);
   }
 
@@ -313,8 +313,8 @@ class OutputItems {
     if (typeof given === "string" && given.length > item.written.length) item.written = given;
     else if (isRecord(given)) item.written = JSON.stringify(given);
     for (const [name, text] of textsOf(whole)) {
-      const said = item.pieces.find((piece) => piece.name === name)?.said ?? "";
-      if (text.startsWith(said)) this.speak(item, name, text.slice(said.length));
+      const shown = item.pieces.find((piece) => piece.name === name)?.text ?? "";
+      if (text.startsWith(shown)) this.speak(item, name, text.slice(shown.length));
     }
   }
 
@@ -326,7 +326,7 @@ class OutputItems {
     if (parts) return parts;
     if (this.#spoken.has(channel)) this.#say(channel, SEPARATOR);
     this.#spoken.add(channel);
-    const piece: Piece = { name, field, said: "" };
+    const piece: Piece = { name, field, text: "" };
     item.pieces.push(piece);
     return piece;
   }
@@ -367,7 +367,7 @@ function storedItem({ type, fields, pieces, done }: OutputItem): readonly Fields
     // Its status and what it lacks are only a report.
     const { id, summary: _s, content: _c, status: _t, type: _y, ...rest } = present(fields);
     const texts = (wanted: Field, type: string) =>
-      pieces.flatMap(({ field, said }) => field === wanted ? [{ type, text: safeText(said) }] : []);
+      pieces.flatMap(({ field, text }) => field === wanted ? [{ type, text: safeText(text) }] : []);
     const content = texts("content", "reasoning_text");
     return [{
       type,
@@ -380,5 +380,5 @@ function storedItem({ type, fields, pieces, done }: OutputItem): readonly Fields
   if (type !== "message") return type !== "" && done ? [fields] : [];
   const [piece] = pieces;
   const phase = typeof fields.phase === "string" ? { phase: fields.phase } : {};
-  return piece ? [{ type, content: safeText(piece.said), ...phase }] : [];
+  return piece ? [{ type, content: safeText(piece.text), ...phase }] : [];
 }

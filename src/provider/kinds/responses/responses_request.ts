@@ -219,7 +219,7 @@ export function wireTools(tools: readonly ToolSchema[], strict: boolean): WireTo
     const schema = strict ? strictSchema(tool.parameters) : undefined;
     if (schema) strictTools.set(tool.name, tool);
     const { name, description, parameters } = tool;
-    // Where nothing is said, servers make the schema strict.
+    // Servers make the schema strict by default.
     return {
       type: "function",
       name,
@@ -319,7 +319,7 @@ export function tail(
 function remoteTool(
   { name, url, headers, enabledTools, disabledTools, unasked }: RemoteServer,
 ): Fields {
-  // What is switched off cannot be said on this wire: a call of it is refused when it asks.
+  // This wire has no field for disabled tools: a call of one is refused when it asks.
   const asksNothing = unasked === "all" && disabledTools.length === 0;
   return {
     type: "mcp",

@@ -29,12 +29,12 @@ const MARK = "REASONIX_COMMAND";
 const SYSTEM_PATH =
   "/usr/bin:/bin:/usr/sbin:/sbin:/usr/local/bin:/opt/homebrew/bin:/run/current-system/sw/bin";
 
-/** What the image decides, or what names places of the machine. */
+/** Variables that the image sets, or that name paths of the machine. */
 const IMAGE_DECIDES = new Set(["PATH", "HOME", "SHELL", "PWD", "OLDPWD", "TMPDIR", ...DANGLING]);
 
 const TMPFS = "rw,exec,nosuid,nodev,mode=1777,size=512m";
 
-/** Kills what carries the mark `$1`; the shell that runs this carries it in no environment of its own. */
+/** Kills what carries the mark `$1`; the environment of this shell lacks it. */
 const SWEEP = `for again in 1 2 3; do
   for file in $(grep -lsF -- "${MARK}=$1" /proc/[0-9]*/environ); do
     pid=\${file#/proc/}; kill "-$2" "\${pid%/environ}" 2>/dev/null
@@ -95,7 +95,7 @@ ${SWEEP}
 exit $code`;
 
 /** The first process of a kept container. It ends after ten minutes in which nothing ran. */
-const KEEPER = `trap 'exit 0' TERM INT
+const FIRST_PROCESS = `trap 'exit 0' TERM INT
 idle=0
 while [ $idle -lt 10 ]; do
   sleep 60 & wait $!
@@ -126,7 +126,7 @@ const ENSURE = `ensure() (
       "$image $plan "*) "$program" start "$name" >/dev/null && return 0; continue ;;
     esac
     ${RETIRE}
-    "$program" "$@" "$from" -c "$keeper" >/dev/null && return 0
+    "$program" "$@" "$from" -c "$first" >/dev/null && return 0
   done
   return 125
 )`;
@@ -139,7 +139,7 @@ const FRESH = {
   end: '"$program" kill "$name" || "$program" rm -f "$name"',
 };
 const KEPT = {
-  before: `image=$1 plan=$2 create=$3 keeper=$4; shift 4; export REASONIX_ID=$id
+  before: `image=$1 plan=$2 create=$3 first=$4; shift 4; export REASONIX_ID=$id
 ${ENSURE}
 ensure || { echo "reasonix: $program did not start the container" >&2; exit 125; }`,
   start: 'session "$program" exec "$@"',
@@ -348,7 +348,7 @@ function keptParts(project: string, image: string, box: readonly string[]): stri
     ...Object.entries(labels).map(([name, value]) => `--label=reasonix.${name}=${value}`),
     ...box,
   ];
-  return [image, plan, quoted(create), KEEPER];
+  return [image, plan, quoted(create), FIRST_PROCESS];
 }
 
 function userOf({ options = [] }: ProbeResult): string[] {

@@ -153,7 +153,7 @@ function unique(
   candidates: readonly (readonly Placement[])[],
   inOrder: Order,
 ): readonly Placement[] | Misfit | undefined {
-  // For each hunk the places that leave room for those after it: room for the lowest is enough.
+  // For each hunk the places that do not exclude those after it: the lowest of these decides.
   const options: (readonly Placement[])[] = [];
   let after: Placement | undefined;
   for (const places of candidates.toReversed()) {
@@ -186,7 +186,7 @@ function outOfOrder(candidates: readonly (readonly Placement[])[]): Misfit {
     if (index > 0 && last && last.line < first) {
       return {
         hunk: index,
-        problem: `stands at line ${last.line + 1}, above the hunk before it (line ${first + 1}); ` +
+        problem: `is at line ${last.line + 1}, above the hunk before it (line ${first + 1}); ` +
           "give the hunks in the order of the file",
       };
     }
@@ -217,7 +217,6 @@ function statedLine(hunk: Hunk): number | undefined {
 class HunkSearch {
   readonly #patched: PatchedFile;
   readonly #file: FileLines;
-  #trimmed: Map<string, number[]> | undefined;
 
   constructor(patched: PatchedFile) {
     this.#patched = patched;
@@ -236,7 +235,7 @@ class HunkSearch {
       ? found.filter((place) => anchors.below <= place.line + leadingContext(place.hunk))
       : found;
     if (found.length > 0 && below.length === 0) {
-      return `stands above its anchor "@@ ${hunk.anchors.at(-1)}", at line ${(found[0]?.line ?? 0) + 1}`;
+      return `is above its anchor "@@ ${hunk.anchors.at(-1)}", at line ${(found[0]?.line ?? 0) + 1}`;
     }
     return preferred(hunk, below, { expected, end: this.#file.lines.length });
   }
@@ -293,7 +292,7 @@ class HunkSearch {
     const count = this.#file.lines.length;
     if (anchors) {
       const places = anchors.last.map((line) => ({ hunk, line: line + 1 }));
-      return places.length === 1 ? places : several("has an anchor that stands", places);
+      return places.length === 1 ? places : several("has an anchor that is in", places);
     }
     const line = expected ?? count;
     return line < 0 || line > count
@@ -321,31 +320,18 @@ class HunkSearch {
   #anchorLines(anchor: string, from: number): number[] {
     const wanted = anchor.trim();
     const { lines } = this.#file;
-    const exact = this.#byTrimmed(wanted).filter((index) => index >= from);
-    if (exact.length > 0) return exact;
     const where = (test: (index: number) => boolean) => {
       const found: number[] = [];
       for (let index = from; index < lines.length; index++) if (test(index)) found.push(index);
       return found;
     };
+    const exact = where((index) => lines[index]?.text.trim() === wanted);
+    if (exact.length > 0) return exact;
     const holding = where((index) => lines[index]?.text.includes(wanted) ?? false);
     if (holding.length > 0) return holding;
     const keys = this.#file.index("bare", BLANK_RUNS).keys;
     const alike = new FileLines([{ text: wanted, eol: "" }]).index("bare", BLANK_RUNS).keys[0] ?? wanted;
     return where((index) => keys[index]?.includes(alike) ?? false);
-  }
-
-  #byTrimmed(text: string): readonly number[] {
-    if (!this.#trimmed) {
-      this.#trimmed = new Map();
-      for (const [index, line] of this.#file.lines.entries()) {
-        const key = line.text.trim();
-        const known = this.#trimmed.get(key);
-        if (known) known.push(index);
-        else this.#trimmed.set(key, [index]);
-      }
-    }
-    return this.#trimmed.get(text) ?? [];
   }
 }
 

@@ -1,4 +1,4 @@
-import { ReasonixError } from "../../../core/mod.ts";
+import { message, ReasonixError } from "../../../core/mod.ts";
 import { exists } from "../../../path/probe.ts";
 import { applyHunks } from "./apply_hunks.ts";
 import { type FilePatch, type Hunk, parsePatch, PatchError } from "./parse.ts";
@@ -41,7 +41,9 @@ export async function applyPatch(args: Record<string, unknown>, context: ToolCon
   }
   const plan = await planPatch(context, patches);
   const changes = plan.files.flatMap((file) => changeOf(file, plan.files));
-  if (changes.length === 0) return { content: "unchanged: the patch changes nothing", summary: "unchanged" };
+  if (changes.length === 0) {
+    return { content: "unchanged: the patch changes nothing", summary: message`unchanged` };
+  }
   if (context.settings.writes === "dry-run") {
     return dryRun(changes.map(({ change }) => change), names(changes));
   }
@@ -51,7 +53,7 @@ export async function applyPatch(args: Record<string, unknown>, context: ToolCon
   const total = lineFigures({ added: sum(records, "added"), removed: sum(records, "removed") });
   return {
     content: [...lines, ...plan.notes].join("\n"),
-    summary: records.length === 1 ? total : `${records.length} files ${total}`,
+    summary: records.length === 1 ? total : message`${records.length} files ${total}`,
     changes: records,
   };
 }
@@ -239,7 +241,7 @@ class Planner {
 
   async #missing(file: PlannedFile): Promise<never> {
     await statRegular(file, this.#context);
-    throw new ReasonixError(`${file.shown} does not exist`, { remedy: "check the path in the patch" });
+    throw new ReasonixError(message`${file.shown} does not exist`, { remedy: "check the path in the patch" });
   }
 }
 

@@ -60,7 +60,7 @@ export function parsePatch(text: string): FilePatch[] {
   if (files.length > 0) return files;
   throw new PatchError(
     text.includes("*** Begin Patch")
-      ? "No file was found in the patch; put each directive (*** Update File: path), @@ and changed line on a line of its own"
+      ? "No file was found in the patch; put each directive (*** Update File: path), @@ and changed line on a separate line"
       : "No file header was found in the patch; give ---/+++ lines, or the *** Begin Patch form",
   );
 }

@@ -1,3 +1,4 @@
+import { message } from "../../../core/mod.ts";
 import { defineBuiltin } from "../../builtin_tool.ts";
 import description from "./description.md" with { type: "text" };
 import { patchReads, patchWrites } from "./parse.ts";
@@ -8,7 +9,7 @@ export const APPLY_PATCH = defineBuiltin({
   properties: { patch: { type: "string" } },
   required: ["patch"],
   readOnly: false,
-  title: ({ patch }) => `patch ${patchWrites(String(patch)).join(", ")}`,
+  title: ({ patch }) => message`patch ${patchWrites(String(patch))}`,
   synonyms: { input: "patch", diff: "patch", patchText: "patch", patch_text: "patch" },
   family: "Edit",
   runsIn: "worker",

@@ -1,3 +1,4 @@
+import { message } from "../../../core/mod.ts";
 import type { Question } from "../../services.ts";
 import { failure, type ToolContext, type ToolResult } from "../../tool.ts";
 import { DEFAULT_CAPS, keepHead } from "../../truncation.ts";
@@ -15,8 +16,9 @@ export async function ask(args: Record<string, unknown>, context: ToolContext): 
   context.signal.throwIfAborted();
   if (!answers) {
     return {
-      content: "The user declined to answer; go on with your best judgement or stop and say what is missing",
-      summary: "declined",
+      content:
+        "The user declined to answer; continue with your best judgement or stop and say what is missing",
+      summary: message`declined`,
     };
   }
   const lines = questions.map((question, index) => {
@@ -54,8 +56,8 @@ function assumed(questions: readonly Question[]): ToolResult {
   const text = keepHead(lines.join("\n"), DEFAULT_CAPS).text;
   return {
     content:
-      `Nobody is there to answer. Assumption, not a decision of the user:\n${text}\nState this assumption in your final answer.`,
-    summary: "assumed",
+      `No user is available to answer. Assumption, not a decision of the user:\n${text}\nState this assumption in your final answer.`,
+    summary: message`assumed`,
   };
 }
 

@@ -1,3 +1,4 @@
+import { message } from "../../../core/mod.ts";
 import { defineBuiltin } from "../../builtin_tool.ts";
 import description from "./description.md" with { type: "text" };
 
@@ -28,6 +29,6 @@ export const ASK = defineBuiltin({
   },
   required: ["questions"],
   readOnly: true,
-  title: ({ questions }) => `ask: ${Array.isArray(questions) ? questions[0]?.question : ""}`,
+  title: ({ questions }) => message`ask: ${Array.isArray(questions) ? String(questions[0]?.question) : ""}`,
   load: async () => (await import("./ask.ts")).ask,
 });

@@ -1,4 +1,4 @@
-import { errorMessage, ReasonixError } from "../../../core/mod.ts";
+import { errorMessage, message, ReasonixError, type Text } from "../../../core/mod.ts";
 import { contains } from "../../../path/lexical.ts";
 import { isDirectory, isFile } from "../../../path/probe.ts";
 import { DiskWatch } from "../../shell/disk_watch.ts";
@@ -190,8 +190,8 @@ class Foreground {
       if (note !== undefined) notes.push(note);
     }
     const failed = this.#timedOut || this.#diskFull !== undefined || end.code !== 0;
-    const remark = failed ? writesHint(this.#context.settings.writes, cut.text) : undefined;
-    if (remark !== undefined) notes.push(remark);
+    const hint = failed ? writesHint(this.#context.settings.writes, cut.text) : undefined;
+    if (hint !== undefined) notes.push(hint);
     notes.push(...made.map((note) => `[${note}]`));
     const text = cut.text === "" && notes.length === 0 ? "(no output)" : cut.text;
     return {
@@ -210,12 +210,12 @@ class Foreground {
     return `[stopped after ${limit / 1000} s${
       atCap ? ", the most a call may take" : ""
     }; start servers, watchers ` +
-      `and ${atCap ? "longer work" : "what goes on"} with run_in_background]`;
+      `and ${atCap ? "longer work" : "lasting work"} with run_in_background]`;
   }
 
-  #summary(end: ProcessEnd): string {
-    if (this.#diskFull !== undefined) return "disk full";
-    return this.#timedOut ? "timed out" : end.signal ?? `exit ${end.code}`;
+  #summary(end: ProcessEnd): Text {
+    if (this.#diskFull !== undefined) return message`disk full`;
+    return this.#timedOut ? message`timed out` : end.signal ?? message`exit ${end.code ?? ""}`;
   }
 }
 

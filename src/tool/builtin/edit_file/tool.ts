@@ -1,3 +1,4 @@
+import { message } from "../../../core/mod.ts";
 import editFileText from "./description.md" with { type: "text" };
 import multiEditText from "./multi_edit.md" with { type: "text" };
 import { defineBuiltin } from "../../builtin_tool.ts";
@@ -15,7 +16,7 @@ export const EDIT_FILE = defineBuiltin({
   },
   required: ["path", "old_string", "new_string"],
   readOnly: false,
-  title: ({ path }) => `edit ${path}`,
+  title: ({ path }) => message`edit ${String(path)}`,
   synonyms: {
     file_path: "path",
     filePath: "path",
@@ -52,7 +53,7 @@ export const MULTI_EDIT = defineBuiltin({
   },
   required: ["path", "edits"],
   readOnly: false,
-  title: ({ path }) => `edit ${path}`,
+  title: ({ path }) => message`edit ${String(path)}`,
   synonyms: { file_path: "path", filePath: "path" },
   translate: (args) => ({
     ...args,

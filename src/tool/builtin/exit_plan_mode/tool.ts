@@ -1,3 +1,4 @@
+import { message } from "../../../core/mod.ts";
 import completeStepText from "./complete_step.md" with { type: "text" };
 import exitPlanModeText from "./description.md" with { type: "text" };
 import { defineBuiltin } from "../../builtin_tool.ts";
@@ -10,7 +11,7 @@ export const EXIT_PLAN_MODE = defineBuiltin({
   properties: { plan: { type: "string" } },
   required: ["plan"],
   readOnly: true,
-  title: () => "propose a plan",
+  title: () => message`propose a plan`,
   subjects: () => [],
   // Other agents send these with the plan.
   synonyms: { planFilePath: null, allowedPrompts: null, launchSwarm: null },
@@ -30,7 +31,7 @@ export const COMPLETE_STEP = defineBuiltin({
   readOnly: true,
   // It changes nothing but says that something was done, which only follows an approval.
   planSafe: false,
-  title: ({ step }) => `complete step ${step}`,
+  title: ({ step }) => message`complete step ${String(step)}`,
   subjects: () => [],
   load: () =>
     Promise.resolve(async ({ step }, { services }) => {

@@ -1,3 +1,4 @@
+import { message } from "../../../core/mod.ts";
 import { compileGlobs, expandBraces } from "../../../path/glob.ts";
 import { isDirectory } from "../../../path/probe.ts";
 import { below, readFilter, splitRoot } from "../../search/path_filter.ts";
@@ -31,7 +32,10 @@ export function glob(args: Record<string, unknown>, context: ToolContext): Promi
     }
     if (timedOut) notes.push("[stopped at the time limit; name a directory with path]");
     if (files.length === 0) {
-      return { content: [nothing(pattern, rest, target.path), ...notes].join("\n"), summary: "no files" };
+      return {
+        content: [nothing(pattern, rest, target.path), ...notes].join("\n"),
+        summary: message`no files`,
+      };
     }
     const lines = files.slice(0, limit).map((path) => shown(path, target));
     const cut = keepHead(lines.join("\n"), { maxBytes: DEFAULT_CAPS.maxBytes });
@@ -46,7 +50,7 @@ export function glob(args: Record<string, unknown>, context: ToolContext): Promi
         : undefined);
     return {
       content: [cut.text, ...notes].join("\n"),
-      summary: `${files.length} ${files.length === 1 ? "file" : "files"}`,
+      summary: files.length === 1 ? message`1 file` : message`${files.length} files`,
       ...(truncated ? { truncated } : {}),
     };
   });

@@ -1,3 +1,4 @@
+import { message } from "../../../core/mod.ts";
 import { defineBuiltin } from "../../builtin_tool.ts";
 import { globBase, globRoots } from "../../search/path_filter.ts";
 import { texts } from "../../tool.ts";
@@ -13,7 +14,8 @@ export const GLOB = defineBuiltin({
   },
   required: ["pattern"],
   readOnly: true,
-  title: ({ pattern, path }) => `find ${pattern}${typeof path === "string" ? ` in ${path}` : ""}`,
+  title: ({ pattern, path }) =>
+    typeof path === "string" ? message`find ${String(pattern)} in ${path}` : message`find ${String(pattern)}`,
   synonyms: { glob: "pattern", dir: "path", directory: "path", dir_path: "path" },
   unoffered: { case_sensitive: { type: "boolean" } },
   family: "Read",

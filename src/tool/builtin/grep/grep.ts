@@ -1,3 +1,4 @@
+import { message, type Text } from "../../../core/mod.ts";
 import { readFilter } from "../../search/path_filter.ts";
 import { reported, searchTarget, shown, type Target } from "../../search/place.ts";
 import type { FoundFile, FoundLine, SearchReport } from "../../search/request.ts";
@@ -68,7 +69,7 @@ function rendered(report: SearchReport, view: View): ToolResult {
   const summary = summaryOf(report, mode);
   const cut = keepHead(lines.join("\n"), { maxBytes: MAX_BYTES });
   const units = mode === "content" ? report.total : report.files.length;
-  const notes = remarks(report, mode, limit, target);
+  const notes = notesOf(report, mode, limit, target);
   const left = units > limit || report.stopped !== undefined;
   const truncated = cut.truncated ??
     (left ? { cut: "tail" as const, reason: "matches" as const, keptBytes: cut.text.length } : undefined);
@@ -76,14 +77,15 @@ function rendered(report: SearchReport, view: View): ToolResult {
   return { content: [body, ...notes].join("\n"), summary, ...(truncated ? { truncated } : {}) };
 }
 
-function summaryOf(report: SearchReport, mode: Mode): string {
-  const files = `${report.files.length} ${report.files.length === 1 ? "file" : "files"}`;
-  if (report.stopped === "limit") return "too many matches";
-  if (report.total === 0) return "no matches";
-  return mode === "files" ? files : `${report.total} ${report.total === 1 ? "match" : "matches"} in ${files}`;
+function summaryOf(report: SearchReport, mode: Mode): Text {
+  const files = report.files.length === 1 ? message`1 file` : message`${report.files.length} files`;
+  if (report.stopped === "limit") return message`too many matches`;
+  if (report.total === 0) return message`no matches`;
+  if (mode === "files") return files;
+  return report.total === 1 ? message`1 match in ${files}` : message`${report.total} matches in ${files}`;
 }
 
-function remarks(report: SearchReport, mode: Mode, limit: number, target: Target): string[] {
+function notesOf(report: SearchReport, mode: Mode, limit: number, target: Target): string[] {
   const out: string[] = [];
   const units = mode === "content" ? report.total : report.files.length;
   const what = mode === "content" ? `matches in ${report.files.length} files` : "files";

@@ -1,3 +1,4 @@
+import { message } from "../../../core/mod.ts";
 import { defineBuiltin } from "../../builtin_tool.ts";
 import { searchRoot } from "../../search/path_filter.ts";
 import { type Arguments, texts } from "../../tool.ts";
@@ -20,7 +21,7 @@ export const GREP = defineBuiltin({
   },
   required: ["pattern"],
   readOnly: true,
-  title: ({ pattern, path }) => `grep "${pattern}" in ${searchRoot(path)}`,
+  title: ({ pattern, path }) => message`grep "${String(pattern)}" in ${searchRoot(path)}`,
   synonyms: {
     query: "pattern",
     regex: "pattern",

@@ -1,3 +1,4 @@
+import { message } from "../../../core/mod.ts";
 import type { HistoryHit, HistoryPiece, HistoryPort } from "../../services.ts";
 import { failure, type ToolContext, type ToolResult } from "../../tool.ts";
 import { DEFAULT_CAPS, keepHead } from "../../truncation.ts";
@@ -20,12 +21,14 @@ async function search(port: HistoryPort, args: Args): Promise<ToolResult> {
     scope: args.scope === "global" ? "global" : "project",
     ...(typeof args.limit === "number" ? { limit: args.limit } : {}),
   });
-  if (hits.length === 0) return { content: guidance ?? `Nothing matches "${query}"`, summary: "no hit" };
+  if (hits.length === 0) {
+    return { content: guidance ?? `Nothing matches "${query}"`, summary: message`no hit` };
+  }
   const text = hits.map(hitText).join("\n\n");
   return {
     content: `${keepHead(text, DEFAULT_CAPS, { next: "use rarer words or a smaller limit" }).text}\n\n` +
       "To read on: operation around with the session and seq of a hit.",
-    summary: `${hits.length} ${hits.length === 1 ? "hit" : "hits"}`,
+    summary: hits.length === 1 ? message`1 hit` : message`${hits.length} hits`,
   };
 }
 
@@ -49,7 +52,7 @@ async function around(port: HistoryPort, args: Args): Promise<ToolResult> {
   const text = pieces.map((piece) => pieceText(piece, seq)).join("\n\n");
   return {
     content: keepHead(text, DEFAULT_CAPS, { next: "ask for fewer pieces with before and after" }).text,
-    summary: `${pieces.length} pieces`,
+    summary: message`${pieces.length} pieces`,
   };
 }
 

@@ -1,3 +1,4 @@
+import { message } from "../../../core/mod.ts";
 import { defineBuiltin } from "../../builtin_tool.ts";
 import { texts } from "../../tool.ts";
 import description from "./description.md" with { type: "text" };
@@ -18,7 +19,9 @@ export const HISTORY = defineBuiltin({
   unoffered: { limit: { type: "integer", minimum: 1, maximum: 50 } },
   readOnly: true,
   title: ({ query, session }) =>
-    query === undefined ? `read session ${session}` : `search sessions for "${query}"`,
+    query === undefined
+      ? message`read session ${String(session)}`
+      : message`search sessions for "${String(query)}"`,
   optional: true,
   synonyms: { op: "operation", q: "query", session_id: "session" },
   subjects: ({ query, session }) => texts(query, session),

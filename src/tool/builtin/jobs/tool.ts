@@ -1,3 +1,4 @@
+import { message } from "../../../core/mod.ts";
 import jobsText from "./description.md" with { type: "text" };
 import jobKillText from "./job_kill.md" with { type: "text" };
 import jobOutputText from "./job_output.md" with { type: "text" };
@@ -10,7 +11,7 @@ export const JOBS = defineBuiltin({
   late: true,
   properties: {},
   readOnly: true,
-  title: () => "list jobs",
+  title: () => message`list jobs`,
   load: async () => (await import("../../shell/jobs/job_tools.ts")).jobs,
 });
 
@@ -29,7 +30,7 @@ export const JOB_OUTPUT = defineBuiltin({
   },
   required: ["job_id"],
   readOnly: true,
-  title: ({ job_id }) => `output of job ${job_id}`,
+  title: ({ job_id }) => message`output of job ${String(job_id)}`,
   synonyms: { id: "job_id", bash_id: "job_id", shell_id: "job_id", wait: "wait_seconds" },
   subjects: ({ job_id }) => texts(job_id),
   load: async () => (await import("../../shell/jobs/job_tools.ts")).jobOutput,
@@ -42,7 +43,7 @@ export const JOB_KILL = defineBuiltin({
   properties: { job_id: { type: "string" } },
   required: ["job_id"],
   readOnly: false,
-  title: ({ job_id }) => `stop job ${job_id}`,
+  title: ({ job_id }) => message`stop job ${String(job_id)}`,
   synonyms: { id: "job_id", shell_id: "job_id" },
   writes: () => [],
   subjects: ({ job_id }) => texts(job_id),

@@ -1,3 +1,4 @@
+import { message } from "../../../core/mod.ts";
 import { IgnoreScope, isTelling } from "../../../path/ignore_files.ts";
 import { reported, searchTarget, shown } from "../../search/place.ts";
 import { failure, type ToolContext, type ToolResult } from "../../tool.ts";
@@ -27,7 +28,7 @@ export function ls(args: Record<string, unknown>, context: ToolContext): Promise
     const notes: string[] = [];
     if (page.length === 0 && total > 0) notes.push(`[there are only ${total} entries]`);
     else if (next <= total) {
-      notes.push(`[entries ${offset}-${next - 1} of ${total}; go on with offset ${next}]`);
+      notes.push(`[entries ${offset}-${next - 1} of ${total}; continue with offset ${next}]`);
     }
     if (tree.more) notes.push("[too many entries to count; list a directory below]");
     if (tree.ignored > 0) notes.push(`[${tree.ignored} ignored not shown; all shows them]`);
@@ -42,7 +43,7 @@ export function ls(args: Record<string, unknown>, context: ToolContext): Promise
     return {
       content: [head, ...(cut.text === "" ? [] : [cut.text]), ...(total === 0 ? ["(empty)"] : []), ...notes]
         .join("\n"),
-      summary: `${total} ${total === 1 ? "entry" : "entries"}`,
+      summary: total === 1 ? message`1 entry` : message`${total} entries`,
       ...(truncated ? { truncated } : {}),
     };
   });

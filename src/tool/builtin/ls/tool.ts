@@ -1,3 +1,4 @@
+import { message } from "../../../core/mod.ts";
 import { defineBuiltin } from "../../builtin_tool.ts";
 import { searchRoot } from "../../search/path_filter.ts";
 import description from "./description.md" with { type: "text" };
@@ -13,7 +14,7 @@ export const LS = defineBuiltin({
     all: { type: "boolean" },
   },
   readOnly: true,
-  title: ({ path }) => `list ${searchRoot(path)}`,
+  title: ({ path }) => message`list ${searchRoot(path)}`,
   synonyms: { dir_path: "path", dir: "path", directory: "path", ignore: null },
   family: "Read",
   reads: ({ path }) => [searchRoot(path)],

@@ -1,3 +1,4 @@
+import { message } from "../../../core/mod.ts";
 import type { MemoryEntry, MemoryPort } from "../../services.ts";
 import { failure, type ToolContext, type ToolResult } from "../../tool.ts";
 import { DEFAULT_CAPS, keepHead } from "../../truncation.ts";
@@ -18,15 +19,18 @@ async function search(port: MemoryPort, args: Args): Promise<ToolResult> {
   const query = typeof args.query === "string" ? args.query.trim() : "";
   if (query === "") return failure("Cannot search without words", "give query, or use operation list");
   const hits = await port.search(query, typeof args.limit === "number" ? args.limit : undefined);
-  if (hits.length === 0) return { content: NOTHING, summary: "no hit" };
+  if (hits.length === 0) return { content: NOTHING, summary: message`no hit` };
   const text = hits.map((hit) => `${line(hit)}\n  ${hit.snippet}`).join("\n");
-  return { content: bounded(text), summary: `${hits.length} ${hits.length === 1 ? "fact" : "facts"}` };
+  return {
+    content: bounded(text),
+    summary: hits.length === 1 ? message`1 fact` : message`${hits.length} facts`,
+  };
 }
 
 async function list(port: MemoryPort): Promise<ToolResult> {
   const entries = await port.list();
-  if (entries.length === 0) return { content: "Nothing has been saved yet", summary: "no facts" };
-  return { content: bounded(entries.map(line).join("\n")), summary: `${entries.length} facts` };
+  if (entries.length === 0) return { content: "Nothing has been saved yet", summary: message`no facts` };
+  return { content: bounded(entries.map(line).join("\n")), summary: message`${entries.length} facts` };
 }
 
 async function read(port: MemoryPort, args: Args): Promise<ToolResult> {

@@ -1,3 +1,4 @@
+import { message, type Text } from "../../../core/mod.ts";
 import memoryText from "./description.md" with { type: "text" };
 import forgetText from "./forget.md" with { type: "text" };
 import rememberText from "./remember.md" with { type: "text" };
@@ -23,10 +24,10 @@ export const MEMORY = defineBuiltin({
   readOnly: true,
   title: ({ name, query }) =>
     name !== undefined
-      ? `recall ${name}`
+      ? message`recall ${String(name)}`
       : query !== undefined
-      ? `search memory for "${query}"`
-      : "list memory",
+      ? message`search memory for "${String(query)}"`
+      : message`list memory`,
   optional: true,
   synonyms: { op: "operation", q: "query" },
   subjects: ({ name, query }) => texts(name, query),
@@ -46,7 +47,7 @@ export const REMEMBER = defineBuiltin({
   },
   required: ["name", "description", "text"],
   readOnly: false,
-  title: ({ name }) => `remember ${name}`,
+  title: ({ name }) => message`remember ${String(name)}`,
   optional: true,
   synonyms: { content: "text", body: "text", type: "kind" },
   writes: () => [],
@@ -55,19 +56,22 @@ export const REMEMBER = defineBuiltin({
   load: () => Promise.resolve(remember),
 });
 
-const MAX_PREVIEW = 400;
+/** Characters of a fact in the question about it. */
+const MAX_PREVIEW = 377;
 
-function preview(args: Arguments): string {
-  const where = args.scope === "global" ? "for all projects" : "for this project";
-  const text = `save ${where}: ${args.name}: ${args.description} — ${args.text}`.replace(/\s+/g, " ");
-  return text.length > MAX_PREVIEW ? `${text.slice(0, MAX_PREVIEW - 1)}…` : text;
+function preview({ scope, name, description, text }: Arguments): Text {
+  const fact = `${name}: ${description} — ${text}`.replace(/\s+/g, " ");
+  const shown = fact.length > MAX_PREVIEW ? `${fact.slice(0, MAX_PREVIEW - 1)}…` : fact;
+  return scope === "global"
+    ? message`save for all projects: ${shown}`
+    : message`save for this project: ${shown}`;
 }
 
 const KINDS: ReadonlySet<unknown> = new Set<MemoryKind>(["user", "project", "reference", "feedback"]);
 
 async function remember(args: Record<string, unknown>, context: ToolContext): Promise<ToolResult> {
   const port = await context.services?.memory?.();
-  if (!port) return failure("Cannot save a fact: no memory is kept here", "tell the user instead");
+  if (!port) return failure("Cannot save a fact: no memory is kept here", "inform the user instead");
   const { name, description, text, scope, kind, pinned } = args;
   const { path, updated } = await port.remember({
     name: String(name),
@@ -79,7 +83,7 @@ async function remember(args: Record<string, unknown>, context: ToolContext): Pr
   });
   return {
     content: `${updated ? "Changed" : "Saved"} ${path}`,
-    summary: `${updated ? "changed" : "saved"} ${name}`,
+    summary: updated ? message`changed ${String(name)}` : message`saved ${String(name)}`,
   };
 }
 
@@ -96,11 +100,11 @@ export const FORGET = defineBuiltin({
   },
   required: ["name"],
   readOnly: false,
-  title: ({ name }) => `forget ${name}`,
+  title: ({ name }) => message`forget ${String(name)}`,
   optional: true,
   writes: () => [],
   subjects: ({ name }) => texts(name),
-  alwaysAsk: ({ name }) => `forget ${name}`,
+  alwaysAsk: ({ name }) => message`forget ${String(name)}`,
   load: () => Promise.resolve(forget),
 });
 
@@ -109,5 +113,8 @@ async function forget(args: Record<string, unknown>, context: ToolContext): Prom
   if (!port) return failure("Cannot forget a fact: no memory is kept here");
   const scope = args.scope === "global" || args.scope === "project" ? args.scope : undefined;
   const { archived } = await port.forget(String(args.name), scope);
-  return { content: `Forgotten; the file is kept as ${archived}`, summary: `forgot ${args.name}` };
+  return {
+    content: `Forgotten; the file is kept as ${archived}`,
+    summary: message`forgot ${String(args.name)}`,
+  };
 }

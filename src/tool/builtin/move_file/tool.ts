@@ -1,3 +1,4 @@
+import { message } from "../../../core/mod.ts";
 import { defineBuiltin } from "../../builtin_tool.ts";
 import { texts } from "../../tool.ts";
 import description from "./description.md" with { type: "text" };
@@ -11,7 +12,8 @@ export const MOVE_FILE = defineBuiltin({
   },
   required: ["source_path", "destination_path"],
   readOnly: false,
-  title: ({ source_path, destination_path }) => `move ${source_path} → ${destination_path}`,
+  title: ({ source_path, destination_path }) =>
+    message`move ${String(source_path)} → ${String(destination_path)}`,
   synonyms: {
     source: "source_path",
     destination: "destination_path",

@@ -1,4 +1,4 @@
-import { ReasonixError } from "../../../core/mod.ts";
+import { message, ReasonixError, type Text, textOf } from "../../../core/mod.ts";
 import { MAX_IMAGE_FILE_BYTES } from "../../../path/reference_text.ts";
 import { osReason } from "../../file/os_reason.ts";
 import {
@@ -150,27 +150,29 @@ interface PageFile {
 
 function showPage(window: LineWindow, page: Page, file: PageFile): ToolResult {
   const notes = fileNotes(window, file);
-  if (window.total === 0) return { content: ["(empty file)", ...notes].join("\n"), summary: "empty" };
+  if (window.total === 0) return { content: ["(empty file)", ...notes].join("\n"), summary: message`empty` };
   if (window.rows.length === 0) {
     const content = `(offset ${page.offset} is past the end: ${file.shown} has ${window.total} lines)`;
-    return { content, summary: `past the end of ${window.total} lines` };
+    return { content, summary: message`past the end of ${window.total} lines` };
   }
   const last = page.offset + window.rows.length - 1;
   const whole = file.open !== true && last === window.total;
-  const total = `${file.open ? "more than " : ""}${window.total}`;
-  if (!whole) notes.unshift(`[lines ${page.offset}–${last} of ${total}; go on with offset ${last + 1}]`);
+  const total = file.open ? message`more than ${window.total}` : String(window.total);
+  if (!whole) {
+    notes.unshift(`[lines ${page.offset}–${last} of ${textOf(total)}; continue with offset ${last + 1}]`);
+  }
   const truncated = truncationOf(window, page, file, whole);
   return {
     content: [...window.rows, ...notes].join("\n"),
     summary: whole && page.offset === 1
       ? lines(window.rows.length)
-      : `lines ${page.offset}–${last} of ${total}`,
+      : message`lines ${page.offset}–${last} of ${total}`,
     ...(truncated ? { truncated } : {}),
   };
 }
 
-function lines(count: number): string {
-  return count === 1 ? "1 line" : `${count} lines`;
+function lines(count: number): Text {
+  return count === 1 ? message`1 line` : message`${count} lines`;
 }
 
 /** Anything but plain UTF-8 with LF, which edits have to keep. */

@@ -1,3 +1,4 @@
+import { message } from "../../../core/mod.ts";
 import { defineBuiltin } from "../../builtin_tool.ts";
 import { type Arguments, texts } from "../../tool.ts";
 import description from "./description.md" with { type: "text" };
@@ -12,7 +13,10 @@ export const READ_FILE = defineBuiltin({
   },
   required: ["path"],
   readOnly: true,
-  title: ({ path, offset }) => `read ${path}${offset === undefined ? "" : ` from line ${offset}`}`,
+  title: ({ path, offset }) =>
+    offset === undefined
+      ? message`read ${String(path)}`
+      : message`read ${String(path)} from line ${String(offset)}`,
   synonyms: { file_path: "path", filePath: "path", filename: "path" },
   unoffered: { last: { type: "integer", minimum: 1 } },
   translate: toolPage,

@@ -1,3 +1,4 @@
+import { message } from "../../../core/mod.ts";
 import { defineBuiltin } from "../../builtin_tool.ts";
 import { failure, texts, type ToolContext, type ToolResult } from "../../tool.ts";
 import description from "./description.md" with { type: "text" };
@@ -11,7 +12,7 @@ export const SKILL = defineBuiltin({
   },
   required: ["name"],
   readOnly: true,
-  title: ({ name }) => `skill ${name}`,
+  title: ({ name }) => message`skill ${String(name)}`,
   optional: true,
   synonyms: { skill: "name", skill_name: "name", args: "arguments" },
   subjects: ({ name }) => texts(name),
@@ -20,7 +21,7 @@ export const SKILL = defineBuiltin({
 
 async function skill(args: Record<string, unknown>, context: ToolContext): Promise<ToolResult> {
   const port = context.services?.skills;
-  if (!port) return failure("Cannot load a skill: there are none here", "go on without it");
+  if (!port) return failure("Cannot load a skill: there are none here", "continue without it");
   const given = args.arguments;
   const found = await port.activate(String(args.name), typeof given === "string" ? given : undefined);
   return typeof found === "string"

@@ -1,3 +1,4 @@
+import { message } from "../../../core/mod.ts";
 import type { AgentPort, AgentReport, AgentTask } from "../../services.ts";
 import { failure, type ToolContext, type ToolResult } from "../../tool.ts";
 import { keepEnds, spillPath } from "../../truncation.ts";
@@ -65,10 +66,10 @@ async function resultOf(report: AgentReport, context: ToolContext): Promise<Tool
     : [];
   const whole = [...head, ...(answer === "" ? [] : [answer])].join("\n");
   const { text, truncated } = await kept(whole, context);
-  const lines = [text, ...notes, `[${facts}; resume goes on with it]`].filter((line) => line !== "");
+  const lines = [text, ...notes, `[${facts}; resume continues it]`].filter((line) => line !== "");
   return {
     content: lines.join("\n"),
-    summary: state === "running" ? `runs as ${report.id}` : facts,
+    summary: state === "running" ? message`runs as ${report.id}` : facts,
     ...(head.length > 0 ? { isError: true } : {}),
     ...(truncated ? { truncated } : {}),
   };

@@ -1,3 +1,4 @@
+import { message } from "../../../core/mod.ts";
 import taskText from "./description.md" with { type: "text" };
 import readOnlyTaskText from "./read_only_task.md" with { type: "text" };
 import taskOutputText from "./task_output.md" with { type: "text" };
@@ -71,7 +72,7 @@ export const TASK_OUTPUT = defineBuiltin({
   },
   required: ["id"],
   readOnly: true,
-  title: ({ id }) => `answer of task ${id}`,
+  title: ({ id }) => message`answer of task ${String(id)}`,
   synonyms: { task_id: "id", wait: "wait_seconds", block: null },
   load: async () => (await import("./task.ts")).taskOutput,
 });
@@ -83,7 +84,7 @@ export const TASK_STOP = defineBuiltin({
   properties: { id: { type: "string" } },
   required: ["id"],
   readOnly: true,
-  title: ({ id }) => `stop task ${id}`,
+  title: ({ id }) => message`stop task ${String(id)}`,
   synonyms: { task_id: "id", shell_id: "id" },
   load: async () => (await import("./task.ts")).taskStop,
 });

@@ -1,3 +1,4 @@
+import { message } from "../../../core/mod.ts";
 import todoWriteText from "./description.md" with { type: "text" };
 import todoReadText from "./todo_read.md" with { type: "text" };
 import { defineBuiltin } from "../../builtin_tool.ts";
@@ -22,7 +23,7 @@ export const TODO_WRITE = defineBuiltin({
   },
   required: ["todos"],
   readOnly: true,
-  title: () => "todo list",
+  title: () => message`todo list`,
   synonyms: { items: "todos", list: "todos" },
   load: () => Promise.resolve(todoWrite),
 });
@@ -56,7 +57,7 @@ export const TODO_READ = defineBuiltin({
   description: todoReadText,
   properties: {},
   readOnly: true,
-  title: () => "read the todo list",
+  title: () => message`read the todo list`,
   load: () => Promise.resolve(todoRead),
 });
 

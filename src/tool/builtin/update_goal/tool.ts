@@ -1,3 +1,4 @@
+import { message } from "../../../core/mod.ts";
 import { defineBuiltin } from "../../builtin_tool.ts";
 import type { GoalReport } from "../../services.ts";
 import { failure } from "../../tool.ts";
@@ -14,7 +15,7 @@ export const UPDATE_GOAL = defineBuiltin({
   },
   required: ["status", "note"],
   readOnly: true,
-  title: ({ status, note }) => `goal ${status}: ${note}`,
+  title: ({ status, note }) => message`goal ${String(status)}: ${String(note)}`,
   subjects: () => [],
   synonyms: { reason: "note", message: "note", summary: "note" },
   load: () =>

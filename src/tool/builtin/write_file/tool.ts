@@ -1,3 +1,4 @@
+import { message } from "../../../core/mod.ts";
 import { defineBuiltin } from "../../builtin_tool.ts";
 import { texts } from "../../tool.ts";
 import description from "./description.md" with { type: "text" };
@@ -11,7 +12,7 @@ export const WRITE_FILE = defineBuiltin({
   },
   required: ["path", "content"],
   readOnly: false,
-  title: ({ path }) => `write ${path}`,
+  title: ({ path }) => message`write ${String(path)}`,
   synonyms: { file_path: "path", filePath: "path", filename: "path", contents: "content", text: "content" },
   family: "Edit",
   runsIn: "worker",

@@ -1,3 +1,4 @@
+import { message } from "../../../core/mod.ts";
 import type { Jobs, JobUpdate, JobView } from "./job_table.ts";
 import { cleanText, decodeOutput } from "../output_store.ts";
 import { failure, type ToolContext, type ToolResult } from "../../tool.ts";
@@ -7,7 +8,10 @@ export function jobs(_args: Record<string, unknown>, context: ToolContext): Prom
   const list = context.services?.jobs?.list() ?? [];
   const running = list.filter((job) => job.status === "running").length;
   const text = list.length === 0 ? "No background jobs" : list.map(describeJob).join("\n");
-  return Promise.resolve({ content: keepTail(text, DEFAULT_CAPS).text, summary: `${running} running` });
+  return Promise.resolve({
+    content: keepTail(text, DEFAULT_CAPS).text,
+    summary: message`${running} running`,
+  });
 }
 
 export async function jobOutput(args: Record<string, unknown>, context: ToolContext): Promise<ToolResult> {

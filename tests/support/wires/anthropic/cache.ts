@@ -39,7 +39,7 @@ export class PromptCache {
     this.#minimum = minimum;
   }
 
-  /** Forgets everything, as the server does when no one asked for a while. */
+  /** Forgets everything, as the server does when no request came for a while. */
   clear(): void {
     this.#entries.clear();
   }

@@ -1,4 +1,4 @@
-/** What the vendor refuses, in its words (invalid_request_error), or nearly so. */
+/** Refusals of the vendor, in its words (invalid_request_error), or nearly so. */
 import type { MessagesRequest, ThinkingStyle, WireBlock } from "./shapes.ts";
 import { thoughtProblem } from "./signatures.ts";
 

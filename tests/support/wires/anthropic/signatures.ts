@@ -44,7 +44,7 @@ export function redactedData(request: MessagesRequest): string {
   return `${text}.${sign(text)}`;
 }
 
-/** What the vendor says about a thought of the message of this number; undefined when it is as it was. */
+/** The vendor's complaint about a thought of the message of this number; undefined when it is as it was. */
 export function thoughtProblem(
   block: WireBlock,
   request: MessagesRequest,

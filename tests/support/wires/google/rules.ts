@@ -1,4 +1,4 @@
-/** What the vendor refuses with 400 INVALID_ARGUMENT, in its words, or nearly so. */
+/** Refusals of the vendor with 400 INVALID_ARGUMENT, in its words, or nearly so. */
 import type { Signatures } from "./signatures.ts";
 import type { GenerateRequest, WirePart, WireTurn } from "./shapes.ts";
 
@@ -99,7 +99,7 @@ function schemaProblem(schema: WirePart, at: string): string | undefined {
       return `Invalid value at '${at}.enum'`;
     }
     if (key === "$ref" && Object.keys(schema).some((other) => !other.startsWith("$"))) {
-      return `${at}: $ref may not have other keywords beside it`;
+      return `${at}: $ref may not have other keywords next to it`;
     }
     const inner: readonly [string, unknown][] = key === "properties"
       ? Object.entries(value)

@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { unsigned, type WirePart } from "./shapes.ts";
 
-/** What the vendor takes in place of a signature, for a call that it does not know. */
+/** The text that the vendor takes in place of a signature, for a call that it does not know. */
 const DUMMY = "skip_thought_signature_validator";
 
 export class Signatures {

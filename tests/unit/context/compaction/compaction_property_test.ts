@@ -154,7 +154,7 @@ function digests(messages: readonly Message[]): string[] {
 }
 
 for (const kind of ["good", "long", "empty", "refused", "outage"] as const) {
-  Deno.test(`folding random histories keeps every rule when the summary is ${kind}`, async () => {
+  Deno.test(`compaction of random histories keeps every rule when the summary is ${kind}`, async () => {
     await fc.assert(
       fc.asyncProperty(history, async (turns) => {
         const scene = new World(kind);
@@ -173,7 +173,7 @@ for (const kind of ["good", "long", "empty", "refused", "outage"] as const) {
   });
 }
 
-Deno.test("folding at the user's wish leaves the newest step and shrinks the rest", async () => {
+Deno.test("compaction at the request of the user leaves the newest step and shrinks the rest", async () => {
   await fc.assert(
     fc.asyncProperty(history, async (turns) => {
       const scene = new World("good");

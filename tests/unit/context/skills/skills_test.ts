@@ -1,16 +1,8 @@
 import { findSkills, loadSkills, type SkillRoots, systemPrompt } from "../../../../src/context/mod.ts";
 import { assert, assertEquals, assertStringIncludes } from "../../../support/assert.ts";
-import { makeTempDir } from "../../../support/tool_context.ts";
+import { makeTempDir, writeFiles } from "../../../support/tool_context.ts";
 
 type Files = Record<string, string>;
-
-async function write(directory: string, files: Files): Promise<void> {
-  for (const [name, content] of Object.entries(files)) {
-    const path = `${directory}/${name}`;
-    await Deno.mkdir(path.replace(/\/[^/]*$/, ""), { recursive: true });
-    await Deno.writeTextFile(path, content);
-  }
-}
 
 const skill = (name: string, description: string, body = "Do it.") =>
   `---\nname: ${name}\ndescription: ${description}\n---\n${body}\n`;
@@ -24,7 +16,7 @@ interface World extends AsyncDisposable {
 async function scene(files: Files): Promise<World> {
   const dir = await makeTempDir();
   const path = await Deno.realPath(dir.path);
-  await write(path, { "p/.git/HEAD": "ref: refs/heads/main", "h/x": "", "u/x": "", ...files });
+  await writeFiles(path, { "p/.git/HEAD": "ref: refs/heads/main", "h/x": "", "u/x": "", ...files });
   return {
     path,
     places: { cwd: `${path}/p`, home: `${path}/h`, userHome: `${path}/u` },

@@ -112,7 +112,14 @@ Deno.test("arguments have both names, and what a hook changes counts under eithe
 });
 
 Deno.test("a hook without a usable event or matcher is a problem with a proposal", () => {
-  const source = { matcher: "", command: "x", timeout_seconds: 60, failure: "open", source: "user" } as const;
+  const source = {
+    matcher: "",
+    command: "x",
+    timeout_seconds: 60,
+    failure: "open",
+    source: "user",
+    paths: [],
+  } as const;
   const { hooks, problems } = readHooks([
     { ...source, event: "PreToolUse" },
     { ...source, event: "PreToolUze" },
@@ -133,6 +140,7 @@ Deno.test("answers count in the order of the configuration whatever ends first, 
     timeout_seconds: 60,
     failure: "open",
     source: "user",
+    paths: [],
   } as const;
   const gates = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const words = ["allow", "defer", "ask", "deny", "deny"];
@@ -174,6 +182,7 @@ Deno.test("a missing program is found where a line begins with one", () => {
         timeout_seconds: 1,
         failure: "open",
         source: "user",
+        paths: [],
       }], around)[0] ?? "",
     )?.[1];
   const around = { cwd: "/", env: (name: string) => name === "PATH" ? "/bin:/usr/bin" : undefined };

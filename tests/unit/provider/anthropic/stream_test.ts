@@ -4,7 +4,7 @@ import { collect, HELLO, InstantClock, openClient, type Outcome } from "../../..
 import { startModelServer, type Turn } from "../../../support/model_server.ts";
 import { anthropicWire, type BlockAnswer, wireEvent } from "../../../support/wires/anthropic.ts";
 
-/** What a client makes of these turns; nothing is retried unless there are several. */
+/** The outcome of these turns; nothing is retried unless there are several. */
 async function outcomeOf(...turns: readonly (Turn & BlockAnswer)[]): Promise<Outcome> {
   await using server = startModelServer(turns, { wire: anthropicWire() });
   const entry = { max_attempts: turns.length };
@@ -77,7 +77,7 @@ Deno.test("anthropic reply that the limit cut before the input of a call makes n
   assertEquals([calls[0]?.arguments, reason], ["{", "length"]);
 });
 
-Deno.test("anthropic provider tries again when the server is overloaded, in the head or in the stream", async () => {
+Deno.test("anthropic provider tries again when the server is overloaded, by its status or in the stream", async () => {
   const overloaded = { type: "error", error: { type: "overloaded_error", message: "Overloaded" } };
   const clock = new InstantClock();
   await using server = startModelServer([
@@ -95,19 +95,6 @@ Deno.test("anthropic provider tries again when the server is overloaded, in the 
   assertEquals(clock.waits[1], 7000);
   assertStringIncludes(retries[0]?.reason ?? "", "status 529: Overloaded (request req_head)");
   assertStringIncludes(retries[2]?.reason ?? "", "Overloaded (request req_stream)");
-});
-
-Deno.test("anthropic provider says what is wrong when the server refuses the request or the key", async () => {
-  const refused = (type: string, message: string) => ({ type: "error", error: { type, message } });
-  const bad = await outcomeOf({ status: 400, body: refused("invalid_request_error", "messages: no") });
-  assertEquals([bad.error?.kind, bad.retries.length], ["bad_request", 0]);
-  const key = await outcomeOf({ status: 401, body: refused("authentication_error", "invalid x-api-key") });
-  assertEquals(key.error?.kind, "auth");
-  const long = await outcomeOf({
-    status: 400,
-    body: refused("invalid_request_error", "prompt is too long: 210000 tokens > 200000 maximum"),
-  });
-  assertEquals(long.error?.kind, "context_length");
 });
 
 Deno.test("anthropic reply that the model declines is an error with the server's words, and counted", async () => {

@@ -5,7 +5,7 @@ import type { Message } from "../../../../src/core/mod.ts";
 import { listModels } from "../../../../src/provider/create_provider.ts";
 import { googleWire } from "../../../support/wires/google.ts";
 
-/** What comes of a refusal that is followed by a good answer. */
+/** The outcome of a refusal that is followed by a good answer. */
 async function after(turn: Turn) {
   const clock = new InstantClock();
   await using server = startModelServer([turn, { text: "ok" }], { wire: googleWire() });
@@ -45,21 +45,16 @@ Deno.test("google refusal by a quota of the minute waits as long as the server a
 
 Deno.test("google refusal by a quota of the day, or by none at all, is not tried again and says what to do", async () => {
   const day = refusal(429, QUOTA, [quota("GenerateRequestsPerDayPerProjectPerModel-FreeTier"), retry("36s")]);
-  const { error, waits } = await after(day).catch(asError);
+  const { error, waits } = await after(day);
   assertEquals([error?.kind, error?.status, waits], ["rate_limit", 429, []]);
   assertStringIncludes(error?.message ?? "", "wait for the next day");
   const none = await after(
     refusal(429, `${QUOTA}\n* Quota exceeded for metric: x, limit: 0\nPlease retry in 5s`),
-  )
-    .catch(asError);
+  );
   assertStringIncludes(none.error?.message ?? "", "no quota for the model");
   const limited = await after(refusal(429, `${QUOTA}\n* limit: 0.5, model: x\nPlease retry in 5s`));
   assertEquals(limited.waits, [5000]);
 });
-
-function asError(error: unknown): never {
-  throw error;
-}
 
 Deno.test("google refusal of a key comes as a bad request and is reported as a refusal of the key", async () => {
   const detail = { "@type": "type.googleapis.com/google.rpc.ErrorInfo", reason: "API_KEY_INVALID" };
@@ -124,7 +119,7 @@ Deno.test("google models come in pages, without those that do not talk", async (
   assert(asked.length === 2);
 });
 
-Deno.test("google request goes without a thinkingConfig that the model refuses, and says so where effort was asked for", async () => {
+Deno.test("google request goes without a thinkingConfig that the model refuses, and says so where effort was set", async () => {
   for (const effort of [undefined, "high"]) {
     const refused = {
       status: 400,

@@ -192,7 +192,7 @@ Deno.test("google request asks for thinking as the generation takes it", async (
   }
 });
 
-Deno.test("google request leaves room for thoughts in addition to a short answer, and forbids calls without leaving tools out", async () => {
+Deno.test("google request allows tokens for thoughts in addition to a short answer, and forbids calls without leaving tools out", async () => {
   const { generationConfig, toolConfig, tools } = await sent([HELLO], {
     entry: { temperature: 0.5, top_p: 0.9, seed: 7 },
     request: { maxOutputTokens: 100, toolChoice: "none" },

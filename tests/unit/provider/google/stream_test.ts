@@ -5,7 +5,7 @@ import { googleWire, type PartsAnswer, wireEvent } from "../../../support/wires/
 
 type Answer = Turn & PartsAnswer;
 
-/** What a client makes of these turns; nothing is retried unless there are several. */
+/** The outcome of these turns; nothing is retried unless there are several. */
 async function outcomeOf(...turns: readonly Answer[]): Promise<Outcome> {
   await using server = startModelServer(turns, { wire: googleWire() });
   const entry = { max_attempts: turns.length };
@@ -87,7 +87,7 @@ Deno.test("google reply ends by the server's word for it", async () => {
   }
 });
 
-Deno.test("google reply is asked for again where a call came out malformed", async () => {
+Deno.test("google request is sent again where a call came out malformed", async () => {
   const finishMessage = "Malformed function call: print(ls(";
   const outcome = await outcomeOf(
     { stream: [event([], { finishReason: "MALFORMED_FUNCTION_CALL", finishMessage })] },
@@ -112,7 +112,7 @@ Deno.test("google reply without candidates, or with an empty one, differs from o
   for (const empty of [{}, { candidates: [] }, { candidates: [{ index: 0 }] }, { candidates: [null] }]) {
     const outcome = await outcomeOf({ stream: [wireEvent(empty)] }, { text: "better" });
     assertEquals([outcome.text, outcome.retries.length], ["better", 1]);
-    assertStringIncludes(outcome.retries[0]?.reason ?? "", "before saying anything");
+    assertStringIncludes(outcome.retries[0]?.reason ?? "", "before any content");
   }
   const silent = await outcomeOf({ stream: [wireEvent({ candidates: [STOP] })] });
   assertEquals([silent.text, silent.reason, silent.error], ["", "stop", undefined]);

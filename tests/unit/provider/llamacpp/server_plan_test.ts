@@ -56,7 +56,7 @@ const CASES: Readonly<Record<string, readonly [spoil: Spoil, setting: string, me
   ],
   "a relative program": [() => ({ binary: "bin/llama-server" }), "server.binary", /not a full path$/],
   "ports the wrong way round": [() => ({ port_range: [9, 8] }), "server.port_range", /is \[9,8\]$/],
-  "a port of its own": [
+  "a separate port": [
     () => ({ extra_flags: ["--port=8080"] }),
     "server.extra_flags",
     /extra_flags may not contain --port$/,

@@ -4,7 +4,7 @@ import { assertEquals } from "../../../support/assert.ts";
 
 type Page = unknown;
 
-/** What discoverWindow finds on a real server with these pages, and which of them it asked for. */
+/** The result of discoverWindow on a real server with these pages, and the pages that it requested. */
 async function discovered(pages: Record<string, Page>, entry: Record<string, unknown> = {}) {
   const asked: string[] = [];
   const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, async (request) => {

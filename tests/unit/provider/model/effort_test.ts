@@ -22,7 +22,7 @@ Deno.test("resolveEffort switches thinking off for none and minimal only", () =>
   assertEquals(resolveEffort("medium", gap), { level: "high", fellFrom: "medium" });
 });
 
-Deno.test("resolveEffort sends nothing where nothing was asked for or the model does not think", () => {
+Deno.test("resolveEffort sends nothing where no level is wanted or the model does not think", () => {
   assertEquals(resolveEffort(undefined, { thinks: true, levels: ["low"] }), {});
   assertEquals(resolveEffort("", undefined), {});
   assertEquals(resolveEffort("high", { thinks: false }), { fellFrom: "high" });
@@ -71,7 +71,7 @@ Deno.test("resolveEffort has every level at a model with a number of tokens or a
   });
 });
 
-Deno.test("thinkingBudget stays within the bounds of the model and leaves room for the answer", () => {
+Deno.test("thinkingBudget stays within the bounds of the model and leaves tokens for the answer", () => {
   assertEquals(thinkingBudget("low", {}), 4096);
   assertEquals(thinkingBudget("max", { max: 32_768 }), 32_768);
   assertEquals(thinkingBudget("minimal", { min: 2048 }), 2048);

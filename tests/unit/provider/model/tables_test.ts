@@ -6,7 +6,7 @@ const WORDS: readonly string[] = [...EFFORT_LEVELS, "default"];
 
 for (const [vendor, load] of Object.entries(FACT_TABLES)) {
   Deno.test(`the table of ${vendor} has a day and a source, and sizes and prices that can be`, async () => {
-    const { date, source, models } = await load();
+    const { date, source, models } = (await load()).default;
     assertMatch(date, /^\d{4}-\d{2}-\d{2}$/);
     assert(source !== "" && Object.keys(models).length > 0);
     for (const [id, { window = 1, output = 1, price, reasoning }] of Object.entries(models)) {
@@ -31,7 +31,7 @@ for (const [vendor, load] of Object.entries(FACT_TABLES)) {
 
 Deno.test("the models that a vendor begins with are in its table", async () => {
   for (const { name, facts, models, window } of VENDORS) {
-    const table = await FACT_TABLES[facts ?? name]?.();
+    const table = (await FACT_TABLES[facts ?? name]?.())?.default;
     if (window !== undefined) assertEquals(table, undefined);
     else assertEquals(models.filter((model) => !Object.hasOwn(table?.models ?? {}, model)), [], name);
   }

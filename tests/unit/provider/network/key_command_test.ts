@@ -46,7 +46,7 @@ Deno.test("api_key_command prints the key once for a process, as a line and as w
   }
 });
 
-Deno.test("a refused key is asked for again and the request is sent again, seen as a retry", async () => {
+Deno.test("a refused key is printed again and the request is sent again, seen as a retry", async () => {
   await using printer = await keyPrinter("token-old-1234", "token-new-1234");
   let good = "token-old-1234";
   await using server = startModelServer([], { fallback: (request) => accepting(good)(request), check });
@@ -96,7 +96,7 @@ Deno.test("keys that are refused one after the other end the request after the s
   assertEquals(await printer.runs(), 4);
 });
 
-Deno.test("a key with a time to live is asked for again when it is over", async () => {
+Deno.test("a key with a time to live is printed again when it is over", async () => {
   await using printer = await keyPrinter("token-one-5678", "token-two-5678");
   await using server = startModelServer([], {
     fallback: accepting("token-one-5678", "token-two-5678"),

@@ -1,4 +1,4 @@
-/** Tests that change the environment of their process: run by proxies_test.ts in one of their own. */
+/** Tests that change the environment of their process: run by proxies_test.ts in a separate one. */
 import { createProvider } from "../../../../src/provider/mod.ts";
 import { ReasonixError } from "../../../../src/core/mod.ts";
 import { createRedactor } from "../../../../src/util/redact.ts";

@@ -3,14 +3,14 @@ import { assertEquals } from "../../../support/assert.ts";
 import { EventReader } from "../../../../src/provider/wire/wire_reply.ts";
 import { SEED } from "../../../support/seed.ts";
 
-/** What a reader makes of a stream that comes in these pieces. */
+/** The events that a reader finds in a stream that comes in these pieces. */
 function readAll(pieces: readonly string[]): Record<string, unknown> {
-  const told: unknown[] = [];
-  const reader = new EventReader((event) => void told.push(onlyContent(event)), /tool_call/);
+  const events: unknown[] = [];
+  const reader = new EventReader((event) => void events.push(onlyContent(event)), /tool_call/);
   for (const piece of pieces) reader.feed(piece);
   reader.end();
   const { good, broken, brokenCall, done } = reader;
-  return { told: joined(told), good, broken, brokenCall, done };
+  return { events: joined(events), good, broken, brokenCall, done };
 }
 
 /** A parsed event that says a text counts as the text. */
@@ -19,9 +19,9 @@ function onlyContent(event: unknown): unknown {
   return typeof text === "string" ? ["text", text] : event;
 }
 
-function joined(told: readonly unknown[]): unknown[] {
+function joined(events: readonly unknown[]): unknown[] {
   const all: unknown[] = [];
-  for (const item of told) {
+  for (const item of events) {
     const last = all.at(-1);
     if (Array.isArray(item) && Array.isArray(last)) last[1] += item[1];
     else all.push(Array.isArray(item) ? [...item] : item);

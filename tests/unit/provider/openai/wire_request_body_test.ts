@@ -5,15 +5,13 @@ import { RequestBuffer } from "../../../../src/provider/wire/request_buffer.ts";
 import { collect, InstantClock, openClient, PREFIX, providerEntry } from "../../../support/model_client.ts";
 import { type RecordedRequest, startModelServer } from "../../../support/model_server.ts";
 
-/**
- * A user message of so many kilobytes, no two of them alike and some of it in characters of several bytes.
- */
+/** A user message, no two kilobytes of it alike and some of it in characters of several bytes. */
 function large(kilobytes: number, name = "x"): Message {
   const line = (at: number) => `${name} ${at} → “quoted” \u{1F98A}\n`.padEnd(64, ".");
   return { role: "user", content: Array.from({ length: kilobytes * 16 }, (_, at) => line(at)).join("") };
 }
 
-/** How a request said where its body ends. */
+/** The way in which a request marked the end of its body. */
 function framing({ headers, body }: RecordedRequest): Record<string, unknown> {
   return {
     length: headers.get("content-length") === String(new TextEncoder().encode(body).length),
@@ -100,7 +98,7 @@ async function withDeafServer(
 }
 
 /**
- * More than the buffers of both ends of a connection take, so that it cannot have been sent when no one
+ * More than the buffers of both ends of a connection take, so that it cannot have been sent before anything
  * reads.
  */
 const ENDLESS = [large(32 * 1024)];

@@ -1,17 +1,17 @@
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "../../../support/assert.ts";
 import { type Message, ReasonixError } from "../../../../src/core/mod.ts";
-import { createProvider, type Provider, type RecordOptions } from "../../../../src/provider/mod.ts";
+import { createProvider, type Provider } from "../../../../src/provider/mod.ts";
 import { collect, HELLO, InstantClock, openClient, providerEntry } from "../../../support/model_client.ts";
-import { startModelServer, textEvent, type Turn } from "../../../support/model_server.ts";
+import { startModelServer, type Turn } from "../../../support/model_server.ts";
 
 type Values = Record<string, string>;
 
-async function inFolder(test: (cassette: string) => Promise<void>): Promise<void> {
-  const folder = await Deno.makeTempDir();
+async function inDirectory(test: (cassette: string) => Promise<void>): Promise<void> {
+  const directory = await Deno.makeTempDir();
   try {
-    await test(`${folder}/cassette.jsonl`);
+    await test(`${directory}/cassette.jsonl`);
   } finally {
-    await Deno.remove(folder, { recursive: true });
+    await Deno.remove(directory, { recursive: true });
   }
 }
 
@@ -48,13 +48,13 @@ async function converse(provider: Provider, system: string, task: string, result
   }
 }
 
-async function record(file: string, workspace: string, options: Partial<RecordOptions> = {}): Promise<void> {
+async function record(file: string, workspace: string, header: Record<string, unknown> = {}): Promise<void> {
   const turns: Turn[] = [{ calls: [{ name: "ls", args: { path: `${workspace}/src` } }] }, {
     text: `Saw ${workspace}/src`,
   }];
   await using server = startModelServer(turns);
   const provider = await openClient(server, {
-    record: { file, ...options },
+    record: { file },
     values: { workspace, home: "/home/ann" },
   });
   await converse(
@@ -63,10 +63,15 @@ async function record(file: string, workspace: string, options: Partial<RecordOp
     `List ${workspace}`,
     "3 files in 12ms on 2026-09-14",
   );
+  const [first = "", ...exchanges] = (await Deno.readTextFile(file)).split("\n");
+  await Deno.writeTextFile(
+    file,
+    [JSON.stringify({ ...JSON.parse(first), ...header }), ...exchanges].join("\n"),
+  );
 }
 
 Deno.test("replay provider plays a recording when paths, dates and durations of the run differ", async () => {
-  await inFolder(async (file) => {
+  await inDirectory(async (file) => {
     await record(file, "/tmp/first");
     assert(!(await Deno.readTextFile(file)).includes("/tmp/first"));
     const provider = await play(file, { workspace: "C:\\work\\x", home: "C:\\home" });
@@ -80,7 +85,7 @@ const VALUES = { workspace: "/tmp/second", home: "/root" };
 const SYSTEM = "You are in /tmp/second of /root";
 
 Deno.test("replay provider says where a request departs from the recording", async () => {
-  await inFolder(async (file) => {
+  await inDirectory(async (file) => {
     await record(file, "/tmp/first");
     const task = await converse(await play(file, VALUES), SYSTEM, "Delete /tmp/second", "");
     assertStringIncludes(task, "mismatch: The cassette");
@@ -101,7 +106,7 @@ Deno.test("replay provider says where a request departs from the recording", asy
 });
 
 Deno.test("replay provider names the tools that differ from the recording", async () => {
-  await inFolder(async (file) => {
+  await inDirectory(async (file) => {
     await record(file, "/tmp/first");
     const messages: Message[] = [{ role: "user", content: "List /tmp/second" }];
     const tool = (name: string, description: string) => ({ name, description, parameters: {} });
@@ -125,7 +130,7 @@ Deno.test("replay provider names the tools that differ from the recording", asyn
 });
 
 Deno.test("replay provider compares nothing that the cassette marks as loose or ignored", async () => {
-  await inFolder(async (file) => {
+  await inDirectory(async (file) => {
     await record(file, "/tmp/first", {
       loose: ["system", "tools"],
       ignore: [{ match: "^List .*$", replace: "List" }],
@@ -143,7 +148,7 @@ Deno.test("replay provider compares nothing that the cassette marks as loose or 
 });
 
 Deno.test("replay provider says so when the recording is over", async () => {
-  await inFolder(async (file) => {
+  await inDirectory(async (file) => {
     await write(file, [{ cassette: 1 }, { reply: [{ type: "text", text: "only" }] }]);
     const provider = await play(file);
     const first = await collect(provider);
@@ -155,7 +160,7 @@ Deno.test("replay provider says so when the recording is over", async () => {
 });
 
 Deno.test("replay provider keeps conversations apart when they run side by side", async () => {
-  await inFolder(async (file) => {
+  await inDirectory(async (file) => {
     const exchange = (conversation: number, task: string, text: string) => ({
       conversation,
       request: { from: 0, messages: [{ role: "user", content: task }] },
@@ -174,7 +179,7 @@ Deno.test("replay provider keeps conversations apart when they run side by side"
 });
 
 Deno.test("replay provider waits as the cassette says and stops waiting when the signal aborts", async () => {
-  await inFolder(async (file) => {
+  await inDirectory(async (file) => {
     const clock = new InstantClock();
     await write(file, [{ cassette: 1 }, {
       reply: [{ type: "text", text: "a", delay: 40 }, { type: "text", text: "b", delay: 2 }],
@@ -184,29 +189,18 @@ Deno.test("replay provider waits as the cassette says and stops waiting when the
   });
 });
 
-Deno.test("createProvider with record keeps the time between chunks when it is asked to", async () => {
-  await inFolder(async (file) => {
-    const clock = new InstantClock();
-    const turn: Turn = { stream: [textEvent("a")] };
-    await using server = startModelServer([{ status: 503, headers: { "retry-after": "2" } }, turn]);
-    const provider = await openClient(server, { clock, record: { file, delays: true } });
-    await collect(provider);
-    assertStringIncludes(await Deno.readTextFile(file), '{"type":"text","text":"a","delay":2000}');
-  });
-});
-
 Deno.test("createProvider with record ends a reply with an error when the cassette cannot be written", async () => {
-  const folder = await Deno.makeTempDir();
+  const directory = await Deno.makeTempDir();
   await using server = startModelServer([{ text: "a" }]);
-  const provider = await openClient(server, { record: { file: `${folder}/c.jsonl` } });
-  await Deno.remove(folder, { recursive: true });
+  const provider = await openClient(server, { record: { file: `${directory}/c.jsonl` } });
+  await Deno.remove(directory, { recursive: true });
   const outcome = await collect(provider);
   assertEquals([outcome.text, outcome.reason], ["a", undefined]);
   assertStringIncludes(outcome.error?.message ?? "", "Could not write the cassette");
 });
 
 Deno.test("createProvider records on request, and the recording plays back the same chunks", async () => {
-  await inFolder(async (file) => {
+  await inDirectory(async (file) => {
     await using server = startModelServer([{ text: ["a", "b"], reasoning: "c", calls: [{ name: "ls" }] }]);
     const entry = providerEntry({ base_url: server.url });
     const live = await collect(await createProvider({ entry, model: "m", version: "1", record: { file } }));
@@ -215,7 +209,7 @@ Deno.test("createProvider records on request, and the recording plays back the s
 });
 
 Deno.test("replay provider refuses a cassette when it is missing, broken or lacks values", async () => {
-  await inFolder(async (file) => {
+  await inDirectory(async (file) => {
     const missing = await assertRejects(() => play(file), ReasonixError, "Could not read the cassette");
     assertEquals(missing.exit, "config");
     await write(file, [{ reply: [] }]);
@@ -235,7 +229,7 @@ Deno.test("replay provider refuses a cassette when it is missing, broken or lack
 });
 
 Deno.test("replay provider stops when the signal is aborted while it plays", async () => {
-  await inFolder(async (file) => {
+  await inDirectory(async (file) => {
     await write(file, [{ cassette: 1 }, {
       reply: [{ type: "text", text: "a" }, { type: "text", text: "b" }],
     }]);

@@ -94,9 +94,9 @@ Deno.test("responses continues without reasoning that another server or key has 
   // Another server does not know the seals of the first.
   const wire = new ResponsesWire();
   await using second = startModelServer([{ reasoning: "Ha.", text: "b" }, { text: "c" }], { wire });
-  const [told, quiet] = await converse(await openClient(second), messages, 2);
-  assertEquals([told?.text, told?.retries.length, quiet?.retries.length], ["b", 1, 0]);
-  assert(told?.retries[0]?.reason.includes("omits reasoning.encrypted_content"));
+  const [noisy, quiet] = await converse(await openClient(second), messages, 2);
+  assertEquals([noisy?.text, noisy?.retries.length, quiet?.retries.length], ["b", 1, 0]);
+  assert(noisy?.retries[0]?.reason.includes("omits reasoning.encrypted_content"));
   const types = second.requests.map(({ json }) => json.input.map((item: { type: string }) => item.type));
   const plain = ["message", "message", "message"];
   assertEquals(types, [["message", "reasoning", "message", "message"], plain, [
@@ -185,7 +185,7 @@ Deno.test("responses continues from no stored reply of another conversation", as
   assertEquals(server.requests[3]?.json.input.length, 1);
 });
 
-Deno.test("responses says once that a field that was asked for is refused, and goes without it", async () => {
+Deno.test("responses says once that a field of the configuration is refused, and goes without it", async () => {
   const refuses = ["temperature", "reasoning.summary"];
   const wire = new ResponsesWire({ refuses, entry: { temperature: 0.2, effort: "low" } });
   await using server = startModelServer([{ text: "a" }, { text: "b" }], { wire });

@@ -18,7 +18,7 @@ function newReply() {
   });
 }
 
-/** What comes of a body that arrives in these pieces; adjacent texts of a channel are joined. */
+/** The chunks of a body that arrives in these pieces; adjacent texts of a channel are joined. */
 async function read(pieces: readonly string[]): Promise<Chunk[]> {
   const reply = newReply();
   const chunks: Chunk[] = [];
@@ -169,7 +169,7 @@ const FORMS: readonly (readonly [name: string, body: string])[] = [
       END,
     ),
   ],
-  ["no event names its type in a line of its own", stream(...WHOLE).replaceAll(/^event: .*\n/gm, "")],
+  ["no event names its type in a separate line", stream(...WHOLE).replaceAll(/^event: .*\n/gm, "")],
   ["lines end in CRLF and [DONE] follows", `${stream(...WHOLE)}data: [DONE]\n\n`.replaceAll("\n", "\r\n")],
   ["it is one JSON object", JSON.stringify(COMPLETED)],
 ];

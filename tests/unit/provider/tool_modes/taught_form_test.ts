@@ -23,7 +23,7 @@ const READ: readonly (readonly [form: string, text: string, calls: unknown[]])[]
   ["lines of Windows", '%%CMD%% name="write_file" path="a"\r\n%%BLOCK:content%%\r\nx\r\ny\r\n%%END%%\r\n', [
     ["write_file", { path: "a", content: "x\r\ny" }],
   ]],
-  ["arguments on lines of their own", `%%CMD%% name="read_file"\npath="a"\nlimit=3\n${END}`, [
+  ["arguments on separate lines", `%%CMD%% name="read_file"\npath="a"\nlimit=3\n${END}`, [
     ["read_file", { path: "a", limit: 3 }],
   ]],
   ["a body for the one text that is missing", `%%CMD%% name="write_file" path="a"\nx = "1"\ny\n${END}`, [
@@ -66,7 +66,7 @@ for (const [form, text, calls] of READ) {
 const BAD: readonly (readonly [why: string, text: string, name: string])[] = [
   ["it is not closed", '%%CMD%% name="bash" command="ls"\n', "bash"],
   ["its block is not closed", '%%CMD%% name="write_file" path="a"\n%%BLOCK:content%%\nx\n', "write_file"],
-  ["a quote stands in a quoted text", `%%CMD%% name="bash" command="grep "x" y"\n${END}`, "bash"],
+  ["a quote is inside a quoted text", `%%CMD%% name="bash" command="grep "x" y"\n${END}`, "bash"],
   ["it names no tool", `%%CMD%% path="a"\n${END}`, "unknown"],
   ["an argument is given twice", `%%CMD%% name="bash" command="a" command="b"\n${END}`, "bash"],
   ["a line belongs nowhere", `%%CMD%% name="bash" command="a"\nand more\n${END}`, "bash"],

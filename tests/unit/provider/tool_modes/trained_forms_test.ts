@@ -64,7 +64,7 @@ const TEXTS: readonly (readonly [why: string, text: string])[] = [
   ["it is inline code", `Write \`<tool_call>${json}</tool_call>`],
   ["it is code of Markdown", `    <tool_call>${json}</tool_call>`],
   ["it is a citation", `> <tool_call>${json}</tool_call>`],
-  ["it is the taught form, which nobody taught", '%%CMD%% name="bash" command="ls"\n%%END%%'],
+  ["it is the taught form, which no prompt taught", '%%CMD%% name="bash" command="ls"\n%%END%%'],
   ["there is nothing", ""],
   ["a fence runs away in blanks", `\`\`\`json\n{${BLANKS}.`],
   ["a tag runs away in blanks", `<tool_call>{${BLANKS}.`],

@@ -62,7 +62,7 @@ const CASES: readonly (readonly [what: string, schema: Record<string, unknown>, 
     }),
   ],
   [
-    "references stay, optional ones beside null",
+    "references stay, optional ones next to null",
     object({ next: { $ref: "#/$defs/node" } }, [], {
       $defs: { node: object({ v: { type: "number" } }, ["v"]) },
     }),

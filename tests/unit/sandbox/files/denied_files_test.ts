@@ -1,13 +1,13 @@
 import { DeniedFiles } from "../../../../src/sandbox/files/denied_files.ts";
 import { assert, assertEquals, assertStringIncludes } from "../../../support/assert.ts";
-import { groundJail, jailed, sh } from "../jail/jail_support.ts";
-import { type Ground, ground } from "../support.ts";
+import { jailed, sandboxJail, sh } from "../jail/jail_support.ts";
+import { type SandboxDirs, sandboxTest } from "../support.ts";
 
-const SECRET = "what-nobody-may-read";
+const SECRET = "a-secret-of-the-user";
 
-async function furnish(g: Ground): Promise<void> {
-  for (const folder of ["sub/in", "docs/deep", "node_modules/x", "keys"]) {
-    await Deno.mkdir(`${g.ws}/${folder}`, { recursive: true });
+async function furnish(g: SandboxDirs): Promise<void> {
+  for (const directory of ["sub/in", "docs/deep", "node_modules/x", "keys"]) {
+    await Deno.mkdir(`${g.ws}/${directory}`, { recursive: true });
   }
   for (
     const path of [".env", "sub/.env", "sub/in/.env", "docs/deep/a.md", "keys/a.pem", "node_modules/x/.env"]
@@ -16,13 +16,12 @@ async function furnish(g: Ground): Promise<void> {
   }
 }
 
-function found(g: Ground, globs: readonly string[]): string[] {
+function found(g: SandboxDirs, globs: readonly string[]): string[] {
   return new DeniedFiles({ globs, roots: [g.ws], userHome: `${g.base}/home` }).find()
     .map(({ path }) => path.replace(`${g.ws}/`, "")).sort();
 }
 
-Deno.test("DeniedFiles finds what a glob of a Read rule means, as the rules do", async () => {
-  await using g = await ground();
+sandboxTest("DeniedFiles finds what a glob of a Read rule means, as the rules do", async (g) => {
   await furnish(g);
   assertEquals(found(g, [".env"]), [".env", "sub/.env", "sub/in/.env"]);
   assertEquals(found(g, ["**/.env"]), [".env", "sub/.env", "sub/in/.env"]);
@@ -35,8 +34,7 @@ Deno.test("DeniedFiles finds what a glob of a Read rule means, as the rules do",
   assertEquals(found(g, ["**", "*"]), []);
 });
 
-Deno.test("DeniedFiles sees files that come and go", async () => {
-  await using g = await ground();
+sandboxTest("DeniedFiles sees files that come and go", async (g) => {
   await furnish(g);
   const denied = new DeniedFiles({ globs: ["*.pem"], roots: [g.ws] });
   const names = () => denied.find().map(({ path }) => path.slice(g.ws.length + 1)).sort();
@@ -49,21 +47,19 @@ Deno.test("DeniedFiles sees files that come and go", async () => {
   assertEquals(denied.capped, false);
 });
 
-Deno.test("DeniedFiles stops at its limit and says so", async () => {
-  await using g = await ground();
+sandboxTest("DeniedFiles stops at its limit and says so", async (g) => {
   for (let i = 0; i < 300; i++) await Deno.writeTextFile(`${g.ws}/${i}.pem`, "");
   const denied = new DeniedFiles({ globs: ["*.pem"], roots: [g.ws] });
   assertEquals([denied.find().length, denied.capped], [256, true]);
 });
 
-Deno.test({
-  ...jailed("a command in the jail cannot read what a Read rule denies, whatever it is called"),
-  fn: async () => {
-    await using g = await ground();
+sandboxTest(
+  jailed("a command in the jail cannot read what a Read rule denies, whatever it is called"),
+  async (g) => {
     await furnish(g);
     await Deno.symlink(`${g.ws}/sub/.env`, `${g.ws}/link`);
-    const jail = await groundJail(g, { denyRead: [".env", "docs/**", "*.pem"] });
-    assertStringIncludes(jail.describe(), "5 paths are hidden (Read rules)");
+    const jail = await sandboxJail(g, { denyRead: [".env", "docs/**", "*.pem"] });
+    assertStringIncludes(jail.describe().text, "5 paths are hidden (Read rules)");
     for (
       const line of [
         "cat .env sub/.env link docs/deep/a.md keys/a.pem",
@@ -84,17 +80,16 @@ Deno.test({
     // What is not denied works, next to it too.
     assertEquals((await sh(jail, g.ws, "echo new > keys/new && cat keys/new")).stdout, "new\n");
   },
-});
+);
 
-Deno.test({
-  ...jailed("what is hidden or protected stays where it is when a directory above it is moved"),
-  fn: async () => {
-    await using g = await ground();
+sandboxTest(
+  jailed("what is hidden or protected stays where it is when a directory above it is moved"),
+  async (g) => {
     await furnish(g);
     await Deno.mkdir(`${g.ws}/.vscode`);
     await Deno.writeTextFile(`${g.ws}/.vscode/tasks.json`, "{}");
     await Deno.mkdir(`${g.ws}/.reasonix/hooks`, { recursive: true });
-    const jail = await groundJail(g, { forbidRead: [`${g.ws}/sub/in/.env`] });
+    const jail = await sandboxJail(g, { forbidRead: [`${g.ws}/sub/in/.env`] });
     await sh(jail, g.ws, "mv sub sub2; mv sub/in in2");
     const { stdout } = await sh(jail, g.ws, "cat sub2/in/.env sub/in2/.env in2/.env sub/in/.env");
     assert(!stdout.includes(SECRET), stdout);
@@ -103,4 +98,4 @@ Deno.test({
     await sh(jail, g.ws, "mv .reasonix r; mkdir -p .reasonix/hooks; echo pwned > .reasonix/hooks/x");
     assertEquals([...Deno.readDirSync(`${g.ws}/.reasonix/hooks`)], []);
   },
-});
+);

@@ -1,20 +1,20 @@
 import { processFlags } from "../../../../src/sandbox/mod.ts";
 import { assertEquals, assertMatch } from "../../../support/assert.ts";
 import { runRestricted } from "../../../support/restricted.ts";
-import { ground } from "../support.ts";
+import { sandboxDirs } from "../support.ts";
 
-/** What a process with these flags could do. */
+/** Tries the operations in a process with these flags. */
 async function ask(
   flags: readonly string[],
-  deeds: readonly (readonly [string, string])[],
+  attempts: readonly (readonly [string, string])[],
 ): Promise<string[]> {
-  return await runRestricted(flags, new URL("./permission_probe.ts", import.meta.url), deeds) as string[];
+  return await runRestricted(flags, new URL("./permission_probe.ts", import.meta.url), attempts) as string[];
 }
 
 const POSIX = { ignore: Deno.build.os === "windows" };
 
 Deno.test("processFlags let the process do its work and nothing else", POSIX, async () => {
-  await using g = await ground();
+  await using g = await sandboxDirs();
   const flags = processFlags({ writable: [g.ws], forbidRead: [] });
   const tries: [string, string, RegExp][] = [
     ["read", `${g.ws}/src/a.ts`, /^ok$/],
@@ -37,7 +37,7 @@ Deno.test("processFlags let the process do its work and nothing else", POSIX, as
 });
 
 Deno.test("processFlags keep a file as it is in a writable directory", POSIX, async () => {
-  await using g = await ground();
+  await using g = await sandboxDirs();
   const kept = `${g.home}/config.toml`;
   const flags = processFlags({ writable: ["/"], keep: [kept], forbidRead: [] });
   const answers = await ask(flags, [["write", kept], ["read", kept], ["write", `${g.outside}/b.ts`]]);
@@ -45,13 +45,13 @@ Deno.test("processFlags keep a file as it is in a writable directory", POSIX, as
 });
 
 Deno.test("processFlags leave out what is forbidden and nothing next to it", POSIX, async () => {
-  await using g = await ground();
-  await Deno.writeTextFile(`${g.base}/beside.txt`, "x");
+  await using g = await sandboxDirs();
+  await Deno.writeTextFile(`${g.base}/other.txt`, "x");
   const forbidRead = [g.outside, `${g.home}/.env`];
   const flags = processFlags({ writable: [g.ws], forbidRead });
   const paths = [
     `${g.ws}/src/a.ts`,
-    `${g.base}/beside.txt`,
+    `${g.base}/other.txt`,
     `${g.home}/config.toml`,
     "/etc/hosts",
     `${g.outside}/secret.txt`,

@@ -1,4 +1,4 @@
-const DEEDS: { readonly [kind: string]: (value: string) => unknown } = {
+const ACCESSES: { readonly [kind: string]: (value: string) => unknown } = {
   read: (path) => Deno.readFile(path),
   write: (path) => Deno.writeTextFile(path, "x"),
   run: (program) => new Deno.Command(program, { args: ["-c", "true"], env: {}, clearEnv: true }).output(),
@@ -12,7 +12,7 @@ const DEEDS: { readonly [kind: string]: (value: string) => unknown } = {
 const answers: string[] = [];
 for (const [kind, value] of await new Response(Deno.stdin.readable).json() as [string, string][]) {
   try {
-    await DEEDS[kind]?.(value);
+    await ACCESSES[kind]?.(value);
     answers.push("ok");
   } catch (error) {
     answers.push(String(error));

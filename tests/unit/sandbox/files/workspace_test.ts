@@ -6,27 +6,24 @@ import {
   assertRejects,
   assertStringIncludes,
 } from "../../../support/assert.ts";
-import { ground } from "../support.ts";
+import { sandboxTest } from "../support.ts";
 
 const POSIX = Deno.build.os !== "windows";
 
-Deno.test("write returns the real path when a relative path is in the workspace", async () => {
-  await using g = await ground();
+sandboxTest("write returns the real path when a relative path is in the workspace", async (g) => {
   const paths = g.workspace();
   assertEquals(await paths.write("src/a.ts"), `${g.ws}/src/a.ts`);
   assertEquals(await paths.write("./src/../new/deep/file.ts"), `${g.ws}/new/deep/file.ts`);
   assertEquals(await paths.write(`${g.ws}/src/b.ts`), `${g.ws}/src/b.ts`);
 });
 
-Deno.test("write creates nothing when the path does not exist", async () => {
-  await using g = await ground();
+sandboxTest("write creates nothing when the path does not exist", async (g) => {
   await g.workspace().write("new/deep/file.ts");
   await assertRejects(() => Deno.lstat(`${g.ws}/new`), Deno.errors.NotFound);
 });
 
-Deno.test("write refuses every way out of the workspace", async () => {
-  await using g = await ground();
-  await Deno.symlink(g.outside, `${g.ws}/folder`);
+sandboxTest("write refuses every way out of the workspace", async (g) => {
+  await Deno.symlink(g.outside, `${g.ws}/directory`);
   await Deno.symlink(`${g.outside}/secret.txt`, `${g.ws}/file`);
   await Deno.symlink(`${g.outside}/not-yet.txt`, `${g.ws}/dangling`);
   await Deno.symlink("dangling", `${g.ws}/chain`);
@@ -37,8 +34,8 @@ Deno.test("write refuses every way out of the workspace", async () => {
     "src/../../outside/secret.txt",
     "missing/../../outside/new.txt",
     `${g.outside}/new.txt`,
-    "folder/new.txt",
-    "folder/../outside/new.txt",
+    "directory/new.txt",
+    "directory/../outside/new.txt",
     "file",
     "dangling",
     "chain",
@@ -59,43 +56,38 @@ Deno.test("write refuses every way out of the workspace", async () => {
   }
 });
 
-Deno.test("write names the path, the roots and the remedy when it refuses", async () => {
-  await using g = await ground();
-  await Deno.symlink(g.outside, `${g.ws}/folder`);
-  const error = await assertRejects(() => g.workspace().write("folder/x"), ReasonixError);
+sandboxTest("write names the path, the roots and the remedy when it refuses", async (g) => {
+  await Deno.symlink(g.outside, `${g.ws}/directory`);
+  const error = await assertRejects(() => g.workspace().write("directory/x"), ReasonixError);
   assertEquals(
     error.message,
-    `Cannot write folder/x (really ${g.outside}/x): it is outside the writable roots (${g.ws})`,
+    `Cannot write directory/x (really ${g.outside}/x): it is outside the writable roots (${g.ws})`,
   );
   assertStringIncludes(error.remedy ?? "", "--add-dir DIR");
   assertStringIncludes(error.remedy ?? "", "[sandbox] allow_write");
 });
 
-Deno.test("write follows symlinks that stay in the workspace", async () => {
-  await using g = await ground();
+sandboxTest("write follows symlinks that stay in the workspace", async (g) => {
   await Deno.symlink("src", `${g.ws}/link`);
   await Deno.symlink("src/later.ts", `${g.ws}/dangling`);
   assertEquals(await g.workspace().write("link/a.ts"), `${g.ws}/src/a.ts`);
   assertEquals(await g.workspace().write("dangling"), `${g.ws}/src/later.ts`);
 });
 
-Deno.test("write allows extra roots, real or reached through a symlink", async () => {
-  await using g = await ground();
+sandboxTest("write allows extra roots, real or reached through a symlink", async (g) => {
   await Deno.symlink(g.outside, `${g.base}/alias`);
   const paths = g.workspace({ roots: [g.ws, `${g.base}/alias`] });
   assertEquals(await paths.write(`${g.outside}/x`), `${g.outside}/x`);
   assertEquals(await paths.write("../alias/x"), `${g.outside}/x`);
 });
 
-Deno.test("write keeps its roots when one turns into a symlink after the start", async () => {
-  await using g = await ground();
+sandboxTest("write keeps its roots when one turns into a symlink after the start", async (g) => {
   const paths = g.workspace({ roots: [g.ws, `${g.base}/later`] });
   await Deno.symlink(g.outside, `${g.base}/later`);
   await assertRejects(() => paths.write(`${g.base}/later/x`), ReasonixError, "outside the writable roots");
 });
 
-Deno.test("write refuses the Reasonix home by the name of the file, even inside a root", async () => {
-  await using g = await ground();
+sandboxTest("write refuses the Reasonix home by the name of the file, even inside a root", async (g) => {
   for (const roots of [[g.ws], [g.base], ["/"]]) {
     const paths = g.workspace({ roots });
     for (const name of ["config.toml", ".env", "trust.json", "projects/x/sessions/1.jsonl", ""]) {
@@ -108,15 +100,13 @@ Deno.test("write refuses the Reasonix home by the name of the file, even inside 
   }
 });
 
-Deno.test("a symlinked config file does not open the Reasonix home to another file", async () => {
-  await using g = await ground();
+sandboxTest("a symlinked config file does not open the Reasonix home to another file", async (g) => {
   await Deno.remove(`${g.home}/config.toml`);
   await Deno.symlink("trust.json", `${g.home}/config.toml`);
   await assertRejects(() => g.workspace().write(`${g.home}/config.toml`), ReasonixError, "state of Reasonix");
 });
 
-Deno.test("read goes anywhere but where it is forbidden", async () => {
-  await using g = await ground();
+sandboxTest("read goes anywhere but where it is forbidden", async (g) => {
   await Deno.mkdir(`${g.outside}/keys`);
   await Deno.writeTextFile(`${g.outside}/keys/id`, "k");
   await Deno.symlink(`${g.outside}/keys`, `${g.ws}/k`);
@@ -140,19 +130,20 @@ Deno.test("read goes anywhere but where it is forbidden", async () => {
   assertEquals(await paths.read(`${g.outside}/keyserver`), `${g.outside}/keyserver`);
 });
 
-Deno.test("in the Reasonix home an agent writes in its own work tree, and nowhere next to it", async () => {
-  await using g = await ground();
-  const [own, other] = [`${g.home}/worktrees/one/tree/ws`, `${g.home}/worktrees/two/tree/ws`];
-  for (const folder of [own, other]) await Deno.mkdir(folder, { recursive: true });
-  const paths = g.workspace({ cwd: own, roots: [own] });
-  assertEquals(await paths.write("a.ts"), `${own}/a.ts`);
-  for (const way of [`${other}/a.ts`, `${own}/../../owner.json`, `${g.home}/trust.json`, `${g.ws}/a.ts`]) {
-    await assertRejects(() => paths.write(way), ReasonixError, "Cannot write");
-  }
-});
+sandboxTest(
+  "in the Reasonix home an agent writes in its own work tree, and nowhere next to it",
+  async (g) => {
+    const [own, other] = [`${g.home}/worktrees/one/tree/ws`, `${g.home}/worktrees/two/tree/ws`];
+    for (const directory of [own, other]) await Deno.mkdir(directory, { recursive: true });
+    const paths = g.workspace({ cwd: own, roots: [own] });
+    assertEquals(await paths.write("a.ts"), `${own}/a.ts`);
+    for (const way of [`${other}/a.ts`, `${own}/../../owner.json`, `${g.home}/trust.json`, `${g.ws}/a.ts`]) {
+      await assertRejects(() => paths.write(way), ReasonixError, "Cannot write");
+    }
+  },
+);
 
-Deno.test("what may not be read may not be written either, though it is in the workspace", async () => {
-  await using g = await ground();
+sandboxTest("what may not be read may not be written either, though it is in the workspace", async (g) => {
   await Deno.mkdir(`${g.ws}/private`);
   await Deno.symlink("private", `${g.ws}/alias`);
   const paths = g.workspace({ forbidRead: [`${g.ws}/private`] });
@@ -163,8 +154,7 @@ Deno.test("what may not be read may not be written either, though it is in the w
   assertEquals(await paths.write("private.txt"), `${g.ws}/private.txt`);
 });
 
-Deno.test("read forbids an entry that is itself a symlink under both names", async () => {
-  await using g = await ground();
+sandboxTest("read forbids an entry that is itself a symlink under both names", async (g) => {
   await Deno.symlink(`${g.outside}/secret.txt`, `${g.base}/alias`);
   const paths = g.workspace({ forbidRead: [`${g.base}/alias`] });
   await assertRejects(() => paths.read(`${g.outside}/secret.txt`), ReasonixError, "forbidden");
@@ -173,11 +163,9 @@ Deno.test("read forbids an entry that is itself a symlink under both names", asy
   assert(!paths.hidden(`${g.ws}/src/a.ts`));
 });
 
-Deno.test(
-  "read refuses processes, devices and kernel memory",
-  { ignore: Deno.build.os !== "linux" },
-  async () => {
-    await using g = await ground();
+sandboxTest(
+  { name: "read refuses processes, devices and kernel memory", ignore: Deno.build.os !== "linux" },
+  async (g) => {
     await Deno.symlink("/proc/self/environ", `${g.ws}/env`);
     const paths = g.workspace();
     const ways = [
@@ -196,28 +184,25 @@ Deno.test(
   },
 );
 
-Deno.test(
-  "read resolves the /proc/self forms of ordinary files",
-  { ignore: Deno.build.os !== "linux" },
-  async () => {
-    await using g = await ground();
-    const paths = g.workspace({ forbidRead: [g.outside] });
-    assertEquals(await paths.read(`/proc/self/root${g.ws}/src/a.ts`), `${g.ws}/src/a.ts`);
-    await assertRejects(
-      () => paths.read(`/proc/self/root${g.outside}/secret.txt`),
-      ReasonixError,
-      "forbidden",
-    );
-    await assertRejects(
-      () => paths.write(`/proc/self/root${g.base}/x`),
-      ReasonixError,
-      "outside the writable roots",
-    );
-  },
-);
+sandboxTest({
+  name: "read resolves the /proc/self forms of ordinary files",
+  ignore: Deno.build.os !== "linux",
+}, async (g) => {
+  const paths = g.workspace({ forbidRead: [g.outside] });
+  assertEquals(await paths.read(`/proc/self/root${g.ws}/src/a.ts`), `${g.ws}/src/a.ts`);
+  await assertRejects(
+    () => paths.read(`/proc/self/root${g.outside}/secret.txt`),
+    ReasonixError,
+    "forbidden",
+  );
+  await assertRejects(
+    () => paths.write(`/proc/self/root${g.base}/x`),
+    ReasonixError,
+    "outside the writable roots",
+  );
+});
 
-Deno.test("paths with a NUL byte, an empty path and endless links are errors that say so", async () => {
-  await using g = await ground();
+sandboxTest("paths with a NUL byte, an empty path and endless links are errors that say so", async (g) => {
   await Deno.symlink("loop-b", `${g.ws}/loop-a`);
   await Deno.symlink("loop-a", `${g.ws}/loop-b`);
   const paths = g.workspace();
@@ -226,8 +211,7 @@ Deno.test("paths with a NUL byte, an empty path and endless links are errors tha
   await assertRejects(() => paths.write("loop-a/x"), ReasonixError, "Too many levels of symbolic links");
 });
 
-Deno.test("a leading tilde represents the user's home, and only there", async () => {
-  await using g = await ground();
+sandboxTest("a leading tilde represents the user's home, and only there", async (g) => {
   const paths = g.workspace();
   assertEquals(await paths.read("~"), `${g.base}/home`);
   assertEquals(await paths.read("~/x"), `${g.base}/home/x`);
@@ -235,28 +219,29 @@ Deno.test("a leading tilde represents the user's home, and only there", async ()
   assertEquals(await paths.write("./~/x"), `${g.ws}/~/x`);
 });
 
-Deno.test("names that differ in case or composition are forbidden alike when the file system ignores both", async () => {
-  await using g = await ground();
-  const paths = g.workspace({ caseInsensitive: true, forbidRead: [`${g.outside}/Caf\u00e9 Keys`] });
-  for (
-    const name of ["cafe\u0301 keys", "CAFE\u0301 KEYS/id", "Caf\u00e9 \u212aeys", "Ca\u200bf\u00e9 Keys"]
-  ) {
-    await assertRejects(() => paths.read(`${g.outside}/${name}`), ReasonixError, "forbidden");
-    assert(paths.hidden(`${g.outside}/${name}`));
-  }
-});
+sandboxTest(
+  "names that differ in case or composition are forbidden alike when the file system ignores both",
+  async (g) => {
+    const paths = g.workspace({ caseInsensitive: true, forbidRead: [`${g.outside}/Caf\u00e9 Keys`] });
+    for (
+      const name of ["cafe\u0301 keys", "CAFE\u0301 KEYS/id", "Caf\u00e9 \u212aeys", "Ca\u200bf\u00e9 Keys"]
+    ) {
+      await assertRejects(() => paths.read(`${g.outside}/${name}`), ReasonixError, "forbidden");
+      assert(paths.hidden(`${g.outside}/${name}`));
+    }
+  },
+);
 
-Deno.test("a directory that only differs in case from a root is not that root", {
+sandboxTest({
+  name: "a directory that only differs in case from a root is not that root",
   ignore: Deno.build.os !== "linux",
-}, async () => {
-  await using g = await ground();
+}, async (g) => {
   await Deno.mkdir(`${g.base}/WS`);
   const paths = g.workspace({ caseInsensitive: true });
   await assertRejects(() => paths.write(`${g.base}/WS/x`), ReasonixError, "outside the writable roots");
 });
 
-Deno.test("verifyOpened accepts the file that was checked", async () => {
-  await using g = await ground();
+sandboxTest("verifyOpened accepts the file that was checked", async (g) => {
   const paths = g.workspace();
   const path = await paths.write("src/a.ts");
   using file = await Deno.open(path, { read: true, write: true });
@@ -264,8 +249,7 @@ Deno.test("verifyOpened accepts the file that was checked", async () => {
   await paths.verifyOpened(file, path, "write");
 });
 
-Deno.test("verifyOpened notices a directory that became a symlink between check and open", async () => {
-  await using g = await ground();
+sandboxTest("verifyOpened notices a directory that became a symlink between check and open", async (g) => {
   const paths = g.workspace();
   await Deno.writeTextFile(`${g.outside}/a.ts`, "outside");
   const path = await paths.write("src/a.ts");
@@ -278,11 +262,9 @@ Deno.test("verifyOpened notices a directory that became a symlink between check 
   await assertRejects(() => paths.verifyOpened(file, path, "write"), ReasonixError, "was replaced while");
 });
 
-Deno.test(
-  "verifyOpened refuses to change a file with a second name in place",
-  { ignore: !POSIX },
-  async () => {
-    await using g = await ground();
+sandboxTest(
+  { name: "verifyOpened refuses to change a file with a second name in place", ignore: !POSIX },
+  async (g) => {
     await Deno.link(`${g.outside}/secret.txt`, `${g.ws}/hard`);
     const paths = g.workspace();
     const path = await paths.write("hard");
@@ -292,20 +274,20 @@ Deno.test(
   },
 );
 
-Deno.test("verifyOpened refuses to read a hard link to a forbidden file", { ignore: !POSIX }, async () => {
-  await using g = await ground();
-  await Deno.link(`${g.outside}/secret.txt`, `${g.ws}/hard`);
-  const paths = g.workspace({ forbidRead: [g.outside] });
-  const path = await paths.read("hard");
-  using file = await Deno.open(path);
-  await assertRejects(() => paths.verifyOpened(file, path), ReasonixError, "forbidden");
-});
+sandboxTest(
+  { name: "verifyOpened refuses to read a hard link to a forbidden file", ignore: !POSIX },
+  async (g) => {
+    await Deno.link(`${g.outside}/secret.txt`, `${g.ws}/hard`);
+    const paths = g.workspace({ forbidRead: [g.outside] });
+    const path = await paths.read("hard");
+    using file = await Deno.open(path);
+    await assertRejects(() => paths.verifyOpened(file, path), ReasonixError, "forbidden");
+  },
+);
 
-Deno.test(
-  "paths under /tmp lead to the private directory when the jail has one",
-  { ignore: !POSIX },
-  async () => {
-    await using g = await ground();
+sandboxTest(
+  { name: "paths under /tmp lead to the private directory when the jail has one", ignore: !POSIX },
+  async (g) => {
     const privateTmp = `${g.base}/tmp`;
     await Deno.mkdir(privateTmp);
     await Deno.writeTextFile(`${privateTmp}/there.txt`, "x");
@@ -323,8 +305,7 @@ Deno.test(
   },
 );
 
-Deno.test("a workspace made from the same data in a worker decides alike", async () => {
-  await using g = await ground();
+sandboxTest("a workspace made from the same data in a worker decides alike", async (g) => {
   const url = new URL("./workspace_worker.ts", import.meta.url);
   const worker = new Worker(url, { type: "module" });
   try {
@@ -338,8 +319,7 @@ Deno.test("a workspace made from the same data in a worker decides alike", async
   }
 });
 
-Deno.test("what a rule refuses to read is left out of lists, and can still be written", async () => {
-  await using g = await ground();
+sandboxTest("what a rule refuses to read is left out of lists, and can still be written", async (g) => {
   await Deno.symlink(g.ws, `${g.base}/link`);
   const denyRead = ["deny/*", "**/.env", "src/**/own.ts", `${g.base}/link/linked`, "~/notes/**", "**"];
   const paths = g.workspace({ denyRead });

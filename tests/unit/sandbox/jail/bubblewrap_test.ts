@@ -5,135 +5,110 @@ import {
   assertRejects,
   assertStringIncludes,
 } from "../../../support/assert.ts";
-import { groundJail, jailed, sh } from "./jail_support.ts";
-import { ground } from "../support.ts";
+import { jailed, sandboxJail, sh } from "./jail_support.ts";
+import { sandboxTest } from "../support.ts";
 
-Deno.test({
-  ...jailed("a jailed command works in the workspace as it would outside"),
-  fn: async () => {
-    await using g = await ground();
-    const jail = await groundJail(g);
-    const result = await sh(
-      jail,
-      `${g.ws}/src`,
-      "pwd; cat a.ts; echo new > b.ts; mkdir ../d; echo err >&2; exit 7",
+sandboxTest(jailed("a jailed command works in the workspace as it would outside"), async (g) => {
+  const jail = await sandboxJail(g);
+  const result = await sh(
+    jail,
+    `${g.ws}/src`,
+    "pwd; cat a.ts; echo new > b.ts; mkdir ../d; echo err >&2; exit 7",
+  );
+  assertEquals(result, { code: 7, stdout: `${g.ws}/src\ninside`, stderr: "err\n" });
+  assertEquals(await Deno.readTextFile(`${g.ws}/src/b.ts`), "new\n");
+  assert((await Deno.stat(`${g.ws}/d`)).isDirectory);
+});
+
+sandboxTest(jailed("a jailed command is notified of no socket that it cannot reach"), async (g) => {
+  const env = {
+    PATH: "/usr/bin:/bin",
+    KEPT: "yes",
+    SSH_AUTH_SOCK: "/run/agent",
+    XDG_RUNTIME_DIR: "/run/user/1",
+  };
+  const jail = await sandboxJail(g, { environment: { env } });
+  const { stdout } = await sh(jail, g.ws, 'echo "$KEPT [$SSH_AUTH_SOCK$XDG_RUNTIME_DIR]"');
+  assertEquals(stdout, "yes []\n");
+});
+
+sandboxTest(jailed("a jailed command writes nowhere else"), async (g) => {
+  const jail = await sandboxJail(g);
+  const targets = [
+    `${g.outside}/x`,
+    `${g.home}/config.toml`,
+    "/etc/x",
+    "/usr/bin/x",
+    "/x",
+    "/var/x",
+    "/opt/x",
+    "/sys/kernel/x",
+  ];
+  for (const target of targets) {
+    const result = await sh(jail, g.ws, `echo x > ${target}`);
+    assertEquals(result.code, 1, target);
+    assertMatch(result.stderr, /Read-only file system|Permission denied|No such file/);
+  }
+  const kernel = await sh(jail, g.ws, "exec 3<>/proc/sys/kernel/core_pattern");
+  assertMatch(kernel.stderr, /Read-only file system|Permission denied/);
+});
+
+sandboxTest(jailed("/tmp is private and kept between commands when a directory is given"), async (g) => {
+  await Deno.mkdir(`${g.base}/tmp`);
+  const jail = await sandboxJail(g, { privateTmp: `${g.base}/tmp` });
+  await sh(jail, g.ws, "echo kept > /tmp/mark");
+  assertEquals((await sh(jail, g.ws, 'cat "$TMPDIR/mark"')).stdout, "kept\n");
+  assertEquals(await Deno.readTextFile(`${g.base}/tmp/mark`), "kept\n");
+  const loose = await sandboxJail(g);
+  await sh(loose, g.ws, "echo gone > /tmp/mark");
+  const real = await Deno.makeTempFile({ dir: "/tmp" });
+  try {
+    const look = `for file in /tmp/mark ${real}; do [ -e $file ] && echo $file; done; true`;
+    assertEquals(await sh(loose, g.ws, look), { code: 0, stdout: "", stderr: "" });
+  } finally {
+    await Deno.remove(real);
+  }
+});
+
+sandboxTest(jailed("a writable root that is /tmp is the real one"), async (g) => {
+  const file = await Deno.makeTempFile({ dir: "/tmp" });
+  try {
+    const jail = await sandboxJail(g, { roots: [g.ws, "/tmp"] });
+    await sh(jail, g.ws, `echo real > ${file}`);
+    assertEquals(await Deno.readTextFile(file), "real\n");
+  } finally {
+    await Deno.remove(file);
+  }
+});
+
+sandboxTest(jailed("roots that may only be read cannot be changed, /tmp and caches can"), async (g) => {
+  await Deno.mkdir(`${g.base}/home/.npm`);
+  const below = await Deno.makeTempDir({ dir: "/tmp" });
+  try {
+    await Deno.writeTextFile(`${below}/seen`, "seen\n");
+    const roots = [g.ws, below, "/tmp", `${g.base}/home`];
+    const jail = await sandboxJail(g, { roots, rootAccess: "read" });
+    for (const path of [`${g.ws}/x`, `${g.ws}/src/a.ts`, `${below}/x`, `${g.base}/home/x`]) {
+      assertMatch((await sh(jail, g.ws, `echo x > ${path}`)).stderr, /Read-only file system/, path);
+    }
+    const mark = `/tmp/${crypto.randomUUID()}`;
+    const free = `echo x > ${mark} && cat ${mark} ${below}/seen && echo y > ${g.base}/home/.npm/y`;
+    assertEquals(await sh(jail, g.ws, free), { code: 0, stdout: "x\nseen\n", stderr: "" });
+    await assertRejects(() => Deno.stat(mark), Deno.errors.NotFound);
+    assertStringIncludes(
+      jail.describe().text,
+      "the workspace is read-only, they can write a private /tmp and package caches;",
     );
-    assertEquals(result, { code: 7, stdout: `${g.ws}/src\ninside`, stderr: "err\n" });
-    assertEquals(await Deno.readTextFile(`${g.ws}/src/b.ts`), "new\n");
-    assert((await Deno.stat(`${g.ws}/d`)).isDirectory);
-  },
+  } finally {
+    await Deno.remove(below, { recursive: true });
+  }
 });
 
-Deno.test({
-  ...jailed("a jailed command is notified of no socket that it cannot reach"),
-  fn: async () => {
-    await using g = await ground();
-    const env = {
-      PATH: "/usr/bin:/bin",
-      KEPT: "yes",
-      SSH_AUTH_SOCK: "/run/agent",
-      XDG_RUNTIME_DIR: "/run/user/1",
-    };
-    const jail = await groundJail(g, { environment: { env } });
-    const { stdout } = await sh(jail, g.ws, 'echo "$KEPT [$SSH_AUTH_SOCK$XDG_RUNTIME_DIR]"');
-    assertEquals(stdout, "yes []\n");
-  },
-});
-
-Deno.test({
-  ...jailed("a jailed command writes nowhere else"),
-  fn: async () => {
-    await using g = await ground();
-    const jail = await groundJail(g);
-    const targets = [
-      `${g.outside}/x`,
-      `${g.home}/config.toml`,
-      "/etc/x",
-      "/usr/bin/x",
-      "/x",
-      "/var/x",
-      "/opt/x",
-      "/sys/kernel/x",
-    ];
-    for (const target of targets) {
-      const result = await sh(jail, g.ws, `echo x > ${target}`);
-      assertEquals(result.code, 1, target);
-      assertMatch(result.stderr, /Read-only file system|Permission denied|No such file/);
-    }
-    const kernel = await sh(jail, g.ws, "exec 3<>/proc/sys/kernel/core_pattern");
-    assertMatch(kernel.stderr, /Read-only file system|Permission denied/);
-  },
-});
-
-Deno.test({
-  ...jailed("/tmp is private and kept between commands when a directory is given"),
-  fn: async () => {
-    await using g = await ground();
-    await Deno.mkdir(`${g.base}/tmp`);
-    const jail = await groundJail(g, { privateTmp: `${g.base}/tmp` });
-    await sh(jail, g.ws, "echo kept > /tmp/mark");
-    assertEquals((await sh(jail, g.ws, 'cat "$TMPDIR/mark"')).stdout, "kept\n");
-    assertEquals(await Deno.readTextFile(`${g.base}/tmp/mark`), "kept\n");
-    const loose = await groundJail(g);
-    await sh(loose, g.ws, "echo gone > /tmp/mark");
-    const real = await Deno.makeTempFile({ dir: "/tmp" });
-    try {
-      const look = `for file in /tmp/mark ${real}; do [ -e $file ] && echo $file; done; true`;
-      assertEquals(await sh(loose, g.ws, look), { code: 0, stdout: "", stderr: "" });
-    } finally {
-      await Deno.remove(real);
-    }
-  },
-});
-
-Deno.test({
-  ...jailed("a writable root that is /tmp is the real one"),
-  fn: async () => {
-    await using g = await ground();
-    const file = await Deno.makeTempFile({ dir: "/tmp" });
-    try {
-      const jail = await groundJail(g, { roots: [g.ws, "/tmp"] });
-      await sh(jail, g.ws, `echo real > ${file}`);
-      assertEquals(await Deno.readTextFile(file), "real\n");
-    } finally {
-      await Deno.remove(file);
-    }
-  },
-});
-
-Deno.test({
-  ...jailed("roots that may only be read cannot be changed, /tmp and caches can"),
-  fn: async () => {
-    await using g = await ground();
-    await Deno.mkdir(`${g.base}/home/.npm`);
-    const below = await Deno.makeTempDir({ dir: "/tmp" });
-    try {
-      await Deno.writeTextFile(`${below}/seen`, "seen\n");
-      const roots = [g.ws, below, "/tmp", `${g.base}/home`];
-      const jail = await groundJail(g, { roots, rootAccess: "read" });
-      for (const path of [`${g.ws}/x`, `${g.ws}/src/a.ts`, `${below}/x`, `${g.base}/home/x`]) {
-        assertMatch((await sh(jail, g.ws, `echo x > ${path}`)).stderr, /Read-only file system/, path);
-      }
-      const mark = `/tmp/${crypto.randomUUID()}`;
-      const free = `echo x > ${mark} && cat ${mark} ${below}/seen && echo y > ${g.base}/home/.npm/y`;
-      assertEquals(await sh(jail, g.ws, free), { code: 0, stdout: "x\nseen\n", stderr: "" });
-      await assertRejects(() => Deno.stat(mark), Deno.errors.NotFound);
-      assertStringIncludes(
-        jail.describe(),
-        "the workspace is read-only, they can write a private /tmp and package caches;",
-      );
-    } finally {
-      await Deno.remove(below, { recursive: true });
-    }
-  },
-});
-
-Deno.test({
-  ...jailed(
+sandboxTest(
+  jailed(
     "a shared repository of a linked work tree stays readable, and nothing else, when roots may only be read",
   ),
-  fn: async () => {
-    await using g = await ground();
+  async (g) => {
     const main = await Deno.makeTempDir({ dir: "/tmp" });
     try {
       const git = "git -c user.name=a -c user.email=a@b";
@@ -142,41 +117,39 @@ Deno.test({
         cwd: main,
       }).output();
       assertEquals(made.code, 0, new TextDecoder().decode(made.stderr));
-      const jail = await groundJail(g, { roots: [`${main}/tree`], rootAccess: "read" });
+      const jail = await sandboxJail(g, { roots: [`${main}/tree`], rootAccess: "read" });
       assertEquals((await sh(jail, `${main}/tree`, "git log --format=%s")).stdout, "one\n");
       assertMatch((await sh(jail, `${main}/tree`, "git branch two")).stderr, /Read-only file system/);
     } finally {
       await Deno.remove(main, { recursive: true });
     }
   },
-});
+);
 
-Deno.test({
-  ...jailed("a further directory is shown read-only below a /tmp of the jail, from when it exists"),
-  fn: async () => {
-    await using g = await ground();
-    const folder = await Deno.makeTempDir({ dir: "/tmp" });
+sandboxTest(
+  jailed("a further directory is shown read-only below a /tmp of the jail, from when it exists"),
+  async (g) => {
+    const directory = await Deno.makeTempDir({ dir: "/tmp" });
     try {
-      const jail = await groundJail(g, { shown: [`${folder}/outputs`] });
-      assertEquals((await sh(jail, g.ws, `ls ${folder}/outputs`)).stdout, "");
-      await Deno.mkdir(`${folder}/outputs`);
-      await Deno.writeTextFile(`${folder}/outputs/long.txt`, "all of it\n");
-      await Deno.writeTextFile(`${folder}/beside.txt`, "not this\n");
-      const result = await sh(jail, g.ws, `cat ${folder}/outputs/long.txt; cat ${folder}/beside.txt`);
+      const jail = await sandboxJail(g, { shown: [`${directory}/outputs`] });
+      assertEquals((await sh(jail, g.ws, `ls ${directory}/outputs`)).stdout, "");
+      await Deno.mkdir(`${directory}/outputs`);
+      await Deno.writeTextFile(`${directory}/outputs/long.txt`, "all of it\n");
+      await Deno.writeTextFile(`${directory}/other.txt`, "not this\n");
+      const result = await sh(jail, g.ws, `cat ${directory}/outputs/long.txt; cat ${directory}/other.txt`);
       assertEquals(result.stdout, "all of it\n");
-      assertMatch((await sh(jail, g.ws, `echo x > ${folder}/outputs/x`)).stderr, /Read-only file system/);
+      assertMatch((await sh(jail, g.ws, `echo x > ${directory}/outputs/x`)).stderr, /Read-only file system/);
     } finally {
-      await Deno.remove(folder, { recursive: true });
+      await Deno.remove(directory, { recursive: true });
     }
   },
-});
+);
 
-Deno.test({
-  ...jailed("forbidden files and key files are invisible, and stay so when they are symlinked"),
-  fn: async () => {
-    await using g = await ground();
+sandboxTest(
+  jailed("forbidden files and key files are invisible, and stay so when they are symlinked"),
+  async (g) => {
     await Deno.symlink(g.outside, `${g.ws}/link`);
-    const jail = await groundJail(g, { forbidRead: [g.outside, `${g.ws}/src/a.ts`] });
+    const jail = await sandboxJail(g, { forbidRead: [g.outside, `${g.ws}/src/a.ts`] });
     const result = await sh(
       jail,
       g.ws,
@@ -187,51 +160,45 @@ Deno.test({
     assertEquals((await sh(jail, g.ws, `rm -rf src/a.ts; umount ${g.home}/.env`)).code === 0, false);
     assertEquals(await Deno.readTextFile(`${g.ws}/src/a.ts`), "inside");
   },
+);
+
+sandboxTest(jailed("protected paths are read-only, also by way of renaming .git"), async (g) => {
+  await Deno.mkdir(`${g.ws}/.git/hooks`, { recursive: true });
+  await Deno.mkdir(`${g.ws}/.git/modules/sub/hooks`, { recursive: true });
+  await Deno.writeTextFile(`${g.ws}/.git/config`, "[core]\n");
+  await Deno.writeTextFile(`${g.ws}/.bashrc`, "");
+  const jail = await sandboxJail(g);
+  const tries = [
+    "echo x > .git/hooks/pre-commit",
+    "echo x >> .git/config",
+    "rm .git/config",
+    "mv .git .git2",
+    "rm -rf .git",
+    "echo x >> .bashrc",
+    "mv .bashrc b",
+    "echo x > .git/modules/sub/hooks/post-checkout",
+    "ln -sf /bin/true .git/config",
+  ];
+  for (const line of tries) assertEquals((await sh(jail, g.ws, line)).code === 0, false, line);
+  assertEquals((await sh(jail, g.ws, "echo x > .git/index && mkdir .git/objects")).code, 0);
+  assertEquals(await Deno.readTextFile(`${g.ws}/.git/config`), "[core]\n");
 });
 
-Deno.test({
-  ...jailed("protected paths are read-only, also by way of renaming .git"),
-  fn: async () => {
-    await using g = await ground();
-    await Deno.mkdir(`${g.ws}/.git/hooks`, { recursive: true });
-    await Deno.mkdir(`${g.ws}/.git/modules/sub/hooks`, { recursive: true });
-    await Deno.writeTextFile(`${g.ws}/.git/config`, "[core]\n");
-    await Deno.writeTextFile(`${g.ws}/.bashrc`, "");
-    const jail = await groundJail(g);
-    const tries = [
-      "echo x > .git/hooks/pre-commit",
-      "echo x >> .git/config",
-      "rm .git/config",
-      "mv .git .git2",
-      "rm -rf .git",
-      "echo x >> .bashrc",
-      "mv .bashrc b",
-      "echo x > .git/modules/sub/hooks/post-checkout",
-      "ln -sf /bin/true .git/config",
-    ];
-    for (const line of tries) assertEquals((await sh(jail, g.ws, line)).code === 0, false, line);
-    assertEquals((await sh(jail, g.ws, "echo x > .git/index && mkdir .git/objects")).code, 0);
-    assertEquals(await Deno.readTextFile(`${g.ws}/.git/config`), "[core]\n");
-  },
-});
-
-Deno.test({
-  ...jailed("a hook directory that a command makes is protected from the next command on"),
-  fn: async () => {
-    await using g = await ground();
-    const jail = await groundJail(g);
+sandboxTest(
+  jailed("a hook directory that a command makes is protected from the next command on"),
+  async (g) => {
+    const jail = await sandboxJail(g);
     assertEquals((await sh(jail, g.ws, "mkdir -p .git/hooks && echo > .git/config")).code, 0);
     assertEquals((await sh(jail, g.ws, "echo x > .git/hooks/pre-commit")).code, 1);
   },
-});
+);
 
-Deno.test({
-  ...jailed("a jailed command sees neither other processes nor the network nor a way to more rights"),
-  fn: async () => {
-    await using g = await ground();
+sandboxTest(
+  jailed("a jailed command sees neither other processes nor the network nor a way to more rights"),
+  async (g) => {
     const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
     try {
-      const jail = await groundJail(g);
+      const jail = await sandboxJail(g);
       const seen = await sh(
         jail,
         g.ws,
@@ -252,29 +219,24 @@ Deno.test({
       listener.close();
     }
   },
+);
+
+sandboxTest(jailed("an open network reaches the host"), async (g) => {
+  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  try {
+    const jail = await sandboxJail(g, { network: "open" });
+    const dial = await sh(jail, g.ws, `exec 3<>/dev/tcp/127.0.0.1/${listener.addr.port} && echo connected`);
+    assertEquals(dial.stdout, "connected\n");
+    (await listener.accept()).close();
+  } finally {
+    listener.close();
+  }
 });
 
-Deno.test({
-  ...jailed("an open network reaches the host"),
-  fn: async () => {
-    await using g = await ground();
-    const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-    try {
-      const jail = await groundJail(g, { network: "open" });
-      const dial = await sh(jail, g.ws, `exec 3<>/dev/tcp/127.0.0.1/${listener.addr.port} && echo connected`);
-      assertEquals(dial.stdout, "connected\n");
-      (await listener.accept()).close();
-    } finally {
-      listener.close();
-    }
-  },
-});
-
-Deno.test({
-  ...jailed("a jailed command dies with everything it started when its group is killed"),
-  fn: async () => {
-    await using g = await ground();
-    const jail = await groundJail(g);
+sandboxTest(
+  jailed("a jailed command dies with everything it started when its group is killed"),
+  async (g) => {
+    const jail = await sandboxJail(g);
     const plan = jail.wrap(["/bin/bash", "-c", "(sleep 300 & echo started; wait)"], { cwd: g.ws });
     const child = new Deno.Command(plan.command, {
       args: [...plan.args],
@@ -289,29 +251,24 @@ Deno.test({
     Deno.kill(-child.pid, "SIGTERM");
     const status = await child.status;
     assertEquals(status.success, false);
-    // The pipe ends only when no one holds it any more.
+    // The pipe ends only when no process holds it any more.
     assertEquals((await reader.read()).done, true);
   },
-});
+);
 
-Deno.test({
-  ...jailed("a signal that ends the command shows in the exit code as a shell shows it"),
-  fn: async () => {
-    await using g = await ground();
-    const jail = await groundJail(g);
+sandboxTest(
+  jailed("a signal that ends the command shows in the exit code as a shell shows it"),
+  async (g) => {
+    const jail = await sandboxJail(g);
     assertEquals((await sh(jail, g.ws, "kill -SEGV $$")).code, 139);
     assertEquals((await sh(jail, g.ws, "exec no-such-program")).code, 127);
   },
-});
+);
 
-Deno.test({
-  ...jailed("directories that are gone by the time of a command do not break it"),
-  fn: async () => {
-    await using g = await ground();
-    await Deno.mkdir(`${g.base}/extra`);
-    const jail = await groundJail(g, { roots: [g.ws, `${g.base}/extra`], forbidRead: [g.outside] });
-    await Deno.remove(`${g.base}/extra`);
-    await Deno.remove(g.outside, { recursive: true });
-    assertEquals((await sh(jail, g.ws, "echo fine")).stdout, "fine\n");
-  },
+sandboxTest(jailed("directories that are gone by the time of a command do not break it"), async (g) => {
+  await Deno.mkdir(`${g.base}/extra`);
+  const jail = await sandboxJail(g, { roots: [g.ws, `${g.base}/extra`], forbidRead: [g.outside] });
+  await Deno.remove(`${g.base}/extra`);
+  await Deno.remove(g.outside, { recursive: true });
+  assertEquals((await sh(jail, g.ws, "echo fine")).stdout, "fine\n");
 });

@@ -5,8 +5,8 @@ import { looksJailDenied } from "../../../../src/sandbox/jail/jail.ts";
 import { ShellProcess } from "../../../../src/tool/shell/process.ts";
 import { assert, assertEquals, assertMatch, assertRejects } from "../../../support/assert.ts";
 import { contained, containerStore, IMAGE, podman } from "../../../support/containers.ts";
-import { type Ground, ground } from "../support.ts";
-import { groundJail, sh } from "./jail_support.ts";
+import { type SandboxDirs, sandboxTest } from "../support.ts";
+import { sandboxJail, sh } from "./jail_support.ts";
 
 const place = (path: string, directory = true) => ({ path, directory });
 
@@ -129,8 +129,7 @@ Deno.test("the error of a container program is one of setting up, and the same w
   assertEquals(looksJailDenied(said, { backend: "bubblewrap", network: "none" }), undefined);
 });
 
-Deno.test("without its container no command runs, whatever [sandbox] bash is", async () => {
-  await using g = await ground();
+sandboxTest("without its container no command runs, whatever [sandbox] bash is", async (g) => {
   const container = { program: "docker", image: "reasonix-no-such-image:1", kept: false } as const;
   for (const mode of ["auto", "enforce"] as const) {
     const cacheDir = `${g.base}/cache`;
@@ -149,11 +148,11 @@ Deno.test("without its container no command runs, whatever [sandbox] bash is", a
   }
 });
 
-async function jailOf(g: Ground, kept: boolean, more: Parameters<typeof groundJail>[1] = {}) {
+async function jailOf(g: SandboxDirs, kept: boolean, more: Parameters<typeof sandboxJail>[1] = {}) {
   await containerStore();
   await Deno.mkdir(`${g.base}/tmp`, { recursive: true });
   const container = { program: "podman", image: IMAGE, kept } as const;
-  return await groundJail(g, { container, privateTmp: `${g.base}/tmp`, ...more });
+  return await sandboxJail(g, { container, privateTmp: `${g.base}/tmp`, ...more });
 }
 
 async function until(done: () => Promise<boolean> | boolean): Promise<void> {
@@ -165,10 +164,9 @@ const exists = (path: string) => Deno.stat(path).then(() => true, () => false);
 for (const kept of [false, true]) {
   const kind = kept ? "a kept container" : "a new container";
 
-  Deno.test({
-    ...contained(`a command in ${kind} works in the workspace and sees nothing else of the machine`),
-    fn: async () => {
-      await using g = await ground();
+  sandboxTest(
+    contained(`a command in ${kind} works in the workspace and sees nothing else of the machine`),
+    async (g) => {
       const secret = `${g.ws}/keys`;
       await Deno.mkdir(secret);
       await Deno.writeTextFile(`${secret}/key`, "hidden-key");
@@ -189,12 +187,11 @@ for (const kept of [false, true]) {
       assertEquals((await sh(jail, g.ws, "no-such-program")).code, 127);
       assertEquals((await sh(jail, g.ws, "chroot / true")).code, 125);
     },
-  });
+  );
 
-  Deno.test({
-    ...contained(`whatever a command in ${kind} starts ends with it, and when it is stopped`),
-    fn: async () => {
-      await using g = await ground();
+  sandboxTest(
+    contained(`whatever a command in ${kind} starts ends with it, and when it is stopped`),
+    async (g) => {
       const jail = await jailOf(g, kept);
       // Each process that is left would write again.
       const writer = (file: string) => `while :; do echo x >> ${file}; sleep 0.02; done`;
@@ -218,79 +215,66 @@ for (const kept of [false, true]) {
       });
       if (!kept) assertEquals(await podman("ps", "-aq"), "");
     },
+  );
+
+  sandboxTest(contained(`a command in ${kind} is asked to end before it is ended`), async (g) => {
+    const jail = await jailOf(g, kept);
+    const line = "trap 'echo asked > asked; exit 3' TERM; touch ready; while :; do sleep 0.02; done";
+    const plan = jail.wrap(["/bin/bash", "-c", line], { cwd: g.ws });
+    const child = new ShellProcess(plan, { cwd: g.ws, onOutput: () => {} });
+    await until(() => exists(`${g.ws}/ready`));
+    await child.kill(20_000);
+    assertEquals((await child.ended).code, 3);
+    assertEquals(await Deno.readTextFile(`${g.ws}/asked`), "asked\n");
   });
 
-  Deno.test({
-    ...contained(`a command in ${kind} is asked to end before it is ended`),
-    fn: async () => {
-      await using g = await ground();
-      const jail = await jailOf(g, kept);
-      const line = "trap 'echo asked > asked; exit 3' TERM; touch ready; while :; do sleep 0.02; done";
-      const plan = jail.wrap(["/bin/bash", "-c", line], { cwd: g.ws });
-      const child = new ShellProcess(plan, { cwd: g.ws, onOutput: () => {} });
-      await until(() => exists(`${g.ws}/ready`));
-      await child.kill(20_000);
-      assertEquals((await child.ended).code, 3);
-      assertEquals(await Deno.readTextFile(`${g.ws}/asked`), "asked\n");
-    },
-  });
-
-  Deno.test({
-    ...contained(`a command in ${kind} reaches the listed hosts and no others`),
-    fn: async () => {
-      await using g = await ground();
-      await using server = Deno.serve(
-        { port: 0, hostname: "127.0.0.1", onListen() {} },
-        () => new Response("reached\n"),
+  sandboxTest(contained(`a command in ${kind} reaches the listed hosts and no others`), async (g) => {
+    await using server = Deno.serve(
+      { port: 0, hostname: "127.0.0.1", onListen() {} },
+      () => new Response("reached\n"),
+    );
+    const host = `127.0.0.1:${server.addr.port}`;
+    await Deno.mkdir(`${g.base}/tmp`);
+    await using proxy = await startFilterProxy({
+      hosts: [host],
+      listen: { socket: `${kept ? `${g.base}/tmp` : g.base}/proxy.sock` },
+    });
+    const jail = await jailOf(g, kept, { network: "filtered", proxy: proxy.address });
+    const get = (target: string) =>
+      sh(
+        jail,
+        g.ws,
+        `exec 3<>/dev/tcp/\${HTTP_PROXY#http://127.0.0.1:}; exec 3<>/dev/tcp/127.0.0.1/3128; ` +
+          `printf 'GET http://${target}/ HTTP/1.0\\r\\n\\r\\n' >&3; cat <&3`,
       );
-      const host = `127.0.0.1:${server.addr.port}`;
-      await Deno.mkdir(`${g.base}/tmp`);
-      await using proxy = await startFilterProxy({
-        hosts: [host],
-        listen: { socket: `${kept ? `${g.base}/tmp` : g.base}/proxy.sock` },
-      });
-      const jail = await jailOf(g, kept, { network: "filtered", proxy: proxy.address });
-      const get = (target: string) =>
-        sh(
-          jail,
-          g.ws,
-          `exec 3<>/dev/tcp/\${HTTP_PROXY#http://127.0.0.1:}; exec 3<>/dev/tcp/127.0.0.1/3128; ` +
-            `printf 'GET http://${target}/ HTTP/1.0\\r\\n\\r\\n' >&3; cat <&3`,
-        );
-      assertMatch((await get(host)).stdout, /reached/);
-      assertMatch((await get("example.org:80")).stdout, /not listed/);
-      const direct = await sh(jail, g.ws, `exec 3<>/dev/tcp/127.0.0.1/${server.addr.port}`);
-      assertEquals(direct.code, 1);
-    },
+    assertMatch((await get(host)).stdout, /reached/);
+    assertMatch((await get("example.org:80")).stdout, /not listed/);
+    const direct = await sh(jail, g.ws, `exec 3<>/dev/tcp/127.0.0.1/${server.addr.port}`);
+    assertEquals(direct.code, 1);
   });
 }
 
-Deno.test({
-  ...contained("a link that takes the place of a mounted directory leads nowhere"),
-  fn: async () => {
-    await using g = await ground();
-    await Deno.mkdir(`${g.ws}/a b/.vscode`, { recursive: true });
-    await Deno.writeTextFile(`${g.ws}/a b/.vscode/tasks.json`, "{}");
-    const jail = await jailOf(g, false, { forbidRead: [`${g.ws}/a b/.vscode`] });
-    assertEquals((await sh(jail, g.ws, "echo fine")).stdout, "fine\n");
-    const plan = jail.wrap(["/bin/bash", "-c", "cat 'a b/secret.txt'; echo ran"], { cwd: g.ws });
-    await Deno.rename(`${g.ws}/a b`, `${g.ws}/c`);
-    await Deno.mkdir(`${g.outside}/.vscode`);
-    await Deno.symlink(g.outside, `${g.ws}/a b`);
-    const { code, stdout, stderr } = await new Deno.Command(plan.command, {
-      args: [...plan.args],
-      env: plan.env,
-      clearEnv: true,
-    }).output();
-    assertEquals([code, new TextDecoder().decode(stdout)], [125, ""]);
-    assert(jail.failedToBegin(new TextDecoder().decode(stderr)), new TextDecoder().decode(stderr));
-  },
+sandboxTest(contained("a link that takes the place of a mounted directory leads nowhere"), async (g) => {
+  await Deno.mkdir(`${g.ws}/a b/.vscode`, { recursive: true });
+  await Deno.writeTextFile(`${g.ws}/a b/.vscode/tasks.json`, "{}");
+  const jail = await jailOf(g, false, { forbidRead: [`${g.ws}/a b/.vscode`] });
+  assertEquals((await sh(jail, g.ws, "echo fine")).stdout, "fine\n");
+  const plan = jail.wrap(["/bin/bash", "-c", "cat 'a b/secret.txt'; echo ran"], { cwd: g.ws });
+  await Deno.rename(`${g.ws}/a b`, `${g.ws}/c`);
+  await Deno.mkdir(`${g.outside}/.vscode`);
+  await Deno.symlink(g.outside, `${g.ws}/a b`);
+  const { code, stdout, stderr } = await new Deno.Command(plan.command, {
+    args: [...plan.args],
+    env: plan.env,
+    clearEnv: true,
+  }).output();
+  assertEquals([code, new TextDecoder().decode(stdout)], [125, ""]);
+  assert(jail.failedToBegin(new TextDecoder().decode(stderr)), new TextDecoder().decode(stderr));
 });
 
-Deno.test({
-  ...contained("hosts that are opened for commands of a kept container neither end it nor each other"),
-  fn: async () => {
-    await using g = await ground();
+sandboxTest(
+  contained("hosts that are opened for commands of a kept container neither end it nor each other"),
+  async (g) => {
     const jail = await jailOf(g, true);
     const job = sh(jail, g.ws, "touch job; while [ ! -e done ]; do sleep 0.05; done; echo survived");
     await until(() => exists(`${g.ws}/job`));
@@ -318,12 +302,11 @@ Deno.test({
     assertMatch(second.stdout, /^HTTP/);
     assertEquals((await job).stdout, "survived\n");
   },
-});
+);
 
-Deno.test({
-  ...contained("a new container forgets what a command changed of the image, a kept one does not"),
-  fn: async () => {
-    await using g = await ground();
+sandboxTest(
+  contained("a new container forgets what a command changed of the image, a kept one does not"),
+  async (g) => {
     const fresh = await jailOf(g, false);
     assertMatch((await sh(fresh, g.ws, "echo x > /opt/mark")).stderr, /Read-only file system/);
     const jail = await jailOf(g, true);
@@ -337,17 +320,16 @@ Deno.test({
     const reading = await sh(jail.readOnly(), g.ws, "cat src/a.ts /opt/mark; echo x > src/a.ts");
     assertEquals([reading.code, reading.stdout], [1, "inside"]);
   },
-});
+);
 
-Deno.test({
-  ...contained("an image that is not on the machine is named with the command that gets it"),
-  fn: async () => {
-    await using g = await ground();
+sandboxTest(
+  contained("an image that is not on the machine is named with the command that gets it"),
+  async (g) => {
     await containerStore();
     const container = { program: "podman", image: "localhost/no-such:1", kept: false } as const;
-    const error = await assertRejects(() => groundJail(g, { container }));
+    const error = await assertRejects(() => sandboxJail(g, { container }));
     assertMatch(String(error), /localhost\/no-such:1 is not here; get it: podman pull localhost\/no-such:1/);
-    const unnamed = await assertRejects(() => groundJail(g, { container: { ...container, image: "" } }));
+    const unnamed = await assertRejects(() => sandboxJail(g, { container: { ...container, image: "" } }));
     assertMatch(String(unnamed), /\[sandbox\] image names no image/);
   },
-});
+);

@@ -1,7 +1,7 @@
 import { gitPaths } from "../../../../src/sandbox/mounts/git.ts";
 import { assert, assertEquals, assertMatch, assertRejects } from "../../../support/assert.ts";
-import { groundJail, jailed, sh } from "./jail_support.ts";
-import { ground } from "../support.ts";
+import { jailed, sandboxJail, sh } from "./jail_support.ts";
+import { sandboxTest } from "../support.ts";
 
 async function git(cwd: string, ...args: string[]): Promise<void> {
   const identity = ["-c", "user.name=t", "-c", "user.email=t@example.com"];
@@ -9,29 +9,30 @@ async function git(cwd: string, ...args: string[]): Promise<void> {
   assert(success, new TextDecoder().decode(stderr));
 }
 
-Deno.test("gitPlaces makes the repository of a linked work tree writable, without what runs programs", async () => {
-  await using g = await ground();
-  const main = `${g.base}/main`;
-  await Deno.mkdir(main);
-  await git(main, "init", "-q");
-  await git(main, "commit", "-q", "--allow-empty", "-m", "one");
-  await git(main, "worktree", "add", "-q", `${g.base}/tree`);
-  const places = gitPaths(`${g.base}/tree`);
-  assertEquals(places.writable, [`${main}/.git`]);
-  for (
-    const path of [
-      `${g.base}/tree/.git`,
-      `${main}/.git/hooks`,
-      `${main}/.git/config`,
-      `${main}/.git/worktrees/tree/commondir`,
-    ]
-  ) {
-    assert(places.protectedPaths.includes(path), path);
-  }
-});
+sandboxTest(
+  "gitPlaces makes the repository of a linked work tree writable, without what runs programs",
+  async (g) => {
+    const main = `${g.base}/main`;
+    await Deno.mkdir(main);
+    await git(main, "init", "-q");
+    await git(main, "commit", "-q", "--allow-empty", "-m", "one");
+    await git(main, "worktree", "add", "-q", `${g.base}/tree`);
+    const places = gitPaths(`${g.base}/tree`);
+    assertEquals(places.writable, [`${main}/.git`]);
+    for (
+      const path of [
+        `${g.base}/tree/.git`,
+        `${main}/.git/hooks`,
+        `${main}/.git/config`,
+        `${main}/.git/worktrees/tree/commondir`,
+      ]
+    ) {
+      assert(places.protectedPaths.includes(path), path);
+    }
+  },
+);
 
-Deno.test("gitPlaces does not believe a .git file that the repository does not confirm", async () => {
-  await using g = await ground();
+sandboxTest("gitPlaces does not believe a .git file that the repository does not confirm", async (g) => {
   await git(g.outside, "init", "-q");
   for (const target of [`${g.outside}/.git`, "../outside/.git", "/etc", "nowhere"]) {
     await Deno.writeTextFile(`${g.ws}/.git`, `gitdir: ${target}\n`);
@@ -40,16 +41,15 @@ Deno.test("gitPlaces does not believe a .git file that the repository does not c
   assertEquals(gitPaths(`${g.base}/missing`).protectedPaths, []);
 });
 
-Deno.test({
-  ...jailed("a jailed command commits in a linked work tree but does not change the repository's settings"),
-  fn: async () => {
-    await using g = await ground();
+sandboxTest(
+  jailed("a jailed command commits in a linked work tree but does not change the repository's settings"),
+  async (g) => {
     const [main, tree] = [`${g.base}/main`, `${g.base}/tree`];
     await Deno.mkdir(main);
     await git(main, "init", "-q");
     await git(main, "commit", "-q", "--allow-empty", "-m", "one");
     await git(main, "worktree", "add", "-q", tree);
-    const jail = await groundJail(g, { roots: [tree] });
+    const jail = await sandboxJail(g, { roots: [tree] });
     const commit =
       "echo x > f && git add f && git -c user.name=t -c user.email=t@example.com commit -qm two && git log --format=%s";
     assertEquals((await sh(jail, tree, commit)).stdout, "two\none\n");
@@ -66,7 +66,7 @@ Deno.test({
     await sh(jail, tree, `echo x > ${main}/f`);
     await assertRejects(() => Deno.stat(`${main}/f`), Deno.errors.NotFound);
   },
-});
+);
 
 /** A repository with a submodule in a directory of a directory, one in that, and a repository in addition. */
 async function family(base: string): Promise<string> {
@@ -82,23 +82,22 @@ async function family(base: string): Promise<string> {
   return top;
 }
 
-Deno.test({
-  ...jailed(
+sandboxTest(
+  jailed(
     "hooks and settings of submodules and of repositories in the workspace are not the commands' to make",
   ),
-  fn: async () => {
-    await using g = await ground();
+  async (g) => {
     const top = await family(g.base);
-    const jail = await groundJail(g, { roots: [top] });
-    const folders = [
+    const jail = await sandboxJail(g, { roots: [top] });
+    const directories = [
       ".git",
       ".git/modules/vendor/lib",
       ".git/modules/vendor/lib/modules/in/ner",
       "other/.git",
     ];
-    for (const folder of folders) {
+    for (const directory of directories) {
       for (const name of ["config", "hooks/post-commit", "commondir"]) {
-        const path = `${top}/${folder}/${name}`;
+        const path = `${top}/${directory}/${name}`;
         const before = await Deno.readTextFile(path).catch(() => "");
         await sh(jail, top, `mkdir -p $(dirname ${path}); echo pwned >> ${path}`);
         assertEquals(await Deno.readTextFile(path).catch(() => ""), before, path);
@@ -113,24 +112,23 @@ Deno.test({
     ];
     for (const line of moves) assertEquals((await sh(jail, top, line)).code === 0, false, line);
     const identity = "git -c user.name=t -c user.email=t@example.com";
-    for (const folder of [".", "vendor/lib", "vendor/lib/in/ner", "other"]) {
+    for (const directory of [".", "vendor/lib", "vendor/lib/in/ner", "other"]) {
       const line =
-        `cd ${folder} && echo x > f && git add f && ${identity} commit -qm two && git log -1 --format=%s`;
-      assertEquals(await sh(jail, top, line), { code: 0, stdout: "two\n", stderr: "" }, folder);
+        `cd ${directory} && echo x > f && git add f && ${identity} commit -qm two && git log -1 --format=%s`;
+      assertEquals(await sh(jail, top, line), { code: 0, stdout: "two\n", stderr: "" }, directory);
     }
   },
-});
+);
 
-Deno.test({
-  ...jailed(
+sandboxTest(
+  jailed(
     "a jailed command commits in a submodule that is the workspace, and changes nothing else of the repository around it",
   ),
-  fn: async () => {
-    await using g = await ground();
+  async (g) => {
     const top = await family(g.base);
     const [root, own] = [`${top}/vendor/lib`, `${top}/.git/modules/vendor/lib`];
     assertEquals(gitPaths(root).writable, [own]);
-    const jail = await groundJail(g, { roots: [root] });
+    const jail = await sandboxJail(g, { roots: [root] });
     const line =
       "echo x > f && git add f && git -c user.name=t -c user.email=t@example.com commit -qm two && git log -1 --format=%s";
     assertEquals((await sh(jail, root, line)).stdout, "two\n");
@@ -144,16 +142,15 @@ Deno.test({
     await Deno.writeTextFile(`${g.ws}/.git`, `gitdir: ${own}\n`);
     assertEquals(gitPaths(g.ws).writable, []);
   },
-});
+);
 
-Deno.test({
-  ...jailed(
+sandboxTest(
+  jailed(
     "a file that would lead git to other settings is removed after the command, and the command's exit code stays",
   ),
-  fn: async () => {
-    await using g = await ground();
+  async (g) => {
     await git(g.ws, "init", "-q");
-    const jail = await groundJail(g);
+    const jail = await sandboxJail(g);
     const result = await sh(jail, g.ws, "echo ../evil > .git/commondir; exit 3");
     assertEquals(result.code, 3);
     assertMatch(
@@ -162,47 +159,39 @@ Deno.test({
     );
     await git(g.ws, "status", "-s");
   },
+);
+
+sandboxTest(jailed("such a file that was there before is the user's: it stays, as it is"), async (g) => {
+  await git(g.ws, "init", "-q");
+  await git(g.ws, "config", "extensions.worktreeConfig", "true");
+  await git(g.ws, "config", "--worktree", "user.name", "the user");
+  const settings = await Deno.readTextFile(`${g.ws}/.git/config.worktree`);
+  const jail = await sandboxJail(g);
+  const line = "echo pwned >> .git/config.worktree; git config user.name";
+  assertMatch((await sh(jail, g.ws, line)).stdout, /^the user\n$/);
+  assertEquals(await Deno.readTextFile(`${g.ws}/.git/config.worktree`), settings);
 });
 
-Deno.test({
-  ...jailed("such a file that was there before is the user's: it stays, as it is"),
-  fn: async () => {
-    await using g = await ground();
-    await git(g.ws, "init", "-q");
-    await git(g.ws, "config", "extensions.worktreeConfig", "true");
-    await git(g.ws, "config", "--worktree", "user.name", "the user");
-    const settings = await Deno.readTextFile(`${g.ws}/.git/config.worktree`);
-    const jail = await groundJail(g);
-    const line = "echo pwned >> .git/config.worktree; git config user.name";
-    assertMatch((await sh(jail, g.ws, line)).stdout, /^the user\n$/);
-    assertEquals(await Deno.readTextFile(`${g.ws}/.git/config.worktree`), settings);
-  },
-});
-
-Deno.test({
-  ...jailed("such a file is removed as well when the command is terminated"),
-  fn: async () => {
-    await using g = await ground();
-    await git(g.ws, "init", "-q");
-    const jail = await groundJail(g);
-    const plan = jail.wrap(["/bin/bash", "-c", "echo x > .git/commondir; echo made; sleep 300"], {
-      cwd: g.ws,
-    });
-    const child = new Deno.Command(plan.command, {
-      args: [...plan.args],
-      cwd: g.ws,
-      env: plan.env,
-      clearEnv: true,
-      stdin: "null",
-      stdout: "piped",
-      stderr: "null",
-      detached: true,
-    }).spawn();
-    const reader = child.stdout.getReader();
-    assertEquals(new TextDecoder().decode((await reader.read()).value), "made\n");
-    Deno.kill(-child.pid, "SIGTERM");
-    assertEquals((await child.status).code, 143);
-    await reader.cancel();
-    assertEquals(await Deno.lstat(`${g.ws}/.git/commondir`).then(() => true, () => false), false);
-  },
+sandboxTest(jailed("such a file is removed as well when the command is terminated"), async (g) => {
+  await git(g.ws, "init", "-q");
+  const jail = await sandboxJail(g);
+  const plan = jail.wrap(["/bin/bash", "-c", "echo x > .git/commondir; echo made; sleep 300"], {
+    cwd: g.ws,
+  });
+  const child = new Deno.Command(plan.command, {
+    args: [...plan.args],
+    cwd: g.ws,
+    env: plan.env,
+    clearEnv: true,
+    stdin: "null",
+    stdout: "piped",
+    stderr: "null",
+    detached: true,
+  }).spawn();
+  const reader = child.stdout.getReader();
+  assertEquals(new TextDecoder().decode((await reader.read()).value), "made\n");
+  Deno.kill(-child.pid, "SIGTERM");
+  assertEquals((await child.status).code, 143);
+  await reader.cancel();
+  assertEquals(await Deno.lstat(`${g.ws}/.git/commondir`).then(() => true, () => false), false);
 });

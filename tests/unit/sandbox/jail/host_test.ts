@@ -1,9 +1,9 @@
-/** What a jail has to keep away that belongs to neither the workspace nor the directories it was told of. */
+/** Protection by a jail outside of the workspace and of the directories in its options. */
 import { currentPlan, fixPlan } from "../../../../src/sandbox/jail/plan.ts";
 import { visibleSockets } from "../../../../src/sandbox/mounts/mounts.ts";
 import { assert, assertEquals, assertStringIncludes } from "../../../support/assert.ts";
-import { groundJail, jailed, sh } from "./jail_support.ts";
-import { type Ground, ground } from "../support.ts";
+import { jailed, sandboxJail, sh } from "./jail_support.ts";
+import { type SandboxDirs, sandboxTest } from "../support.ts";
 
 async function fileAt(path: string, text = ""): Promise<void> {
   await Deno.mkdir(path.slice(0, path.lastIndexOf("/")), { recursive: true });
@@ -13,90 +13,81 @@ async function fileAt(path: string, text = ""): Promise<void> {
 const textOf = (path: string): Promise<string | undefined> => Deno.readTextFile(path).catch(() => undefined);
 
 /** Which of these paths below the home a jailed command can write, as the user then sees them. */
-async function written(g: Ground, root: string, names: readonly string[], path = "/usr/bin:/bin") {
-  const jail = await groundJail(g, { roots: [root], environment: { env: { PATH: path } } });
+async function written(g: SandboxDirs, root: string, names: readonly string[], path = "/usr/bin:/bin") {
+  const jail = await sandboxJail(g, { roots: [root], environment: { env: { PATH: path } } });
   const home = `${g.base}/home`;
   await sh(jail, root, names.map((name) => `echo pwned > '${home}/${name}'`).join("\n"));
   const texts = await Promise.all(names.map((name) => textOf(`${home}/${name}`)));
   return names.filter((_, index) => texts[index] === "pwned\n");
 }
 
-Deno.test({
-  ...jailed("descriptors that the program inherited do not lead out of the jail"),
-  fn: async () => {
-    await using g = await ground();
-    const jail = await groundJail(g);
-    const line = "echo pwned > /proc/self/fd/25/pwn; echo pwned >&26; ls /proc/self/fd; exit 5";
-    const { command, args, env } = jail.wrap(["/bin/bash", "-c", line], { cwd: g.ws });
-    const leaking = `exec 25<'${g.outside}' 26>'${g.outside}/open'; exec "$@"`;
-    const { code, stdout } = await new Deno.Command("/bin/bash", {
-      args: ["-c", leaking, "bash", command, ...args],
-      env: { ...env },
-      clearEnv: true,
-      cwd: g.ws,
-    }).output();
-    assertEquals([code, new TextDecoder().decode(stdout).split("\n").filter((fd) => fd.length > 1)], [5, []]);
-    assertEquals(await textOf(`${g.outside}/pwn`), undefined);
-    assertEquals(await textOf(`${g.outside}/open`), "");
-  },
+sandboxTest(jailed("descriptors that the program inherited do not lead out of the jail"), async (g) => {
+  const jail = await sandboxJail(g);
+  const line = "echo pwned > /proc/self/fd/25/pwn; echo pwned >&26; ls /proc/self/fd; exit 5";
+  const { command, args, env } = jail.wrap(["/bin/bash", "-c", line], { cwd: g.ws });
+  const leaking = `exec 25<'${g.outside}' 26>'${g.outside}/open'; exec "$@"`;
+  const { code, stdout } = await new Deno.Command("/bin/bash", {
+    args: ["-c", leaking, "bash", command, ...args],
+    env: { ...env },
+    clearEnv: true,
+    cwd: g.ws,
+  }).output();
+  assertEquals([code, new TextDecoder().decode(stdout).split("\n").filter((fd) => fd.length > 1)], [5, []]);
+  assertEquals(await textOf(`${g.outside}/pwn`), undefined);
+  assertEquals(await textOf(`${g.outside}/open`), "");
 });
 
-Deno.test({
-  ...jailed("what cleans up after a command is not looked up where the command can write"),
-  fn: async () => {
-    await using g = await ground();
+sandboxTest(
+  jailed("what cleans up after a command is not looked up where the command can write"),
+  async (g) => {
     await Deno.mkdir(`${g.ws}/.git`);
-    const jail = await groundJail(g, { environment: { env: { PATH: `${g.ws}/bin:/usr/bin:/bin` } } });
+    const jail = await sandboxJail(g, { environment: { env: { PATH: `${g.ws}/bin:/usr/bin:/bin` } } });
     await sh(
       jail,
       g.ws,
       `mkdir bin; for name in rm cat bash sh; do printf '#!/bin/sh\\necho > ${g.outside}/pwn' > bin/$name; done
-       chmod +x bin/*; : > .git/commondir`,
+     chmod +x bin/*; : > .git/commondir`,
     );
     assertEquals([...Deno.readDirSync(g.outside)].map((entry) => entry.name), ["secret.txt"]);
     assertEquals(await textOf(`${g.ws}/.git/commondir`), undefined);
   },
-});
+);
 
-Deno.test({
-  ...jailed("sockets of the user's programs are not there, wherever they are"),
-  fn: async () => {
-    await using g = await ground();
-    const home = `${g.base}/home`;
-    await Deno.mkdir(`${home}/.ssh/agent`, { recursive: true });
-    const listen = (path: string) => Deno.listen({ transport: "unix", path });
-    const seen = async (root: string, paths: readonly string[], env: Record<string, string> = {}) => {
-      const jail = await groundJail(g, {
-        roots: [root],
-        environment: { env: { PATH: "/usr/bin:/bin", ...env } },
-      });
-      using _late = listen(`${home}/.ssh/agent/late`);
-      const { stdout } = await sh(
-        jail,
-        root,
-        `for s in ${paths.join(" ")}; do [ -S $s ] && echo $s; done; true`,
-      );
-      await Deno.remove(`${home}/.ssh/agent/late`);
-      return stdout.split("\n").slice(0, -1);
-    };
-    using _control = listen(`${home}/.ssh/control`);
-    using _odd = listen(`${home}/agent.sock`);
-    using _other = listen(`${g.outside}/service.sock`);
-    using _own = listen(`${g.ws}/database.sock`);
-    const all = [
-      `${home}/.ssh/control`,
-      `${home}/.ssh/agent/late`,
-      `${home}/agent.sock`,
-      `${g.outside}/service.sock`,
-      `${g.ws}/database.sock`,
-    ];
-    // A project's own server is the project's.
-    assertEquals(await seen(g.ws, all), [`${g.ws}/database.sock`]);
-    assertEquals(await seen(home, all.slice(0, 3)), []);
-    assertEquals(await seen(g.ws, all, { AGENT: `unix:path=${g.outside}/service.sock,guid=0` }), [
-      `${g.ws}/database.sock`,
-    ]);
-  },
+sandboxTest(jailed("sockets of the user's programs are not there, wherever they are"), async (g) => {
+  const home = `${g.base}/home`;
+  await Deno.mkdir(`${home}/.ssh/agent`, { recursive: true });
+  const listen = (path: string) => Deno.listen({ transport: "unix", path });
+  const seen = async (root: string, paths: readonly string[], env: Record<string, string> = {}) => {
+    const jail = await sandboxJail(g, {
+      roots: [root],
+      environment: { env: { PATH: "/usr/bin:/bin", ...env } },
+    });
+    using _late = listen(`${home}/.ssh/agent/late`);
+    const { stdout } = await sh(
+      jail,
+      root,
+      `for s in ${paths.join(" ")}; do [ -S $s ] && echo $s; done; true`,
+    );
+    await Deno.remove(`${home}/.ssh/agent/late`);
+    return stdout.split("\n").slice(0, -1);
+  };
+  using _control = listen(`${home}/.ssh/control`);
+  using _odd = listen(`${home}/agent.sock`);
+  using _other = listen(`${g.outside}/service.sock`);
+  using _own = listen(`${g.ws}/database.sock`);
+  const all = [
+    `${home}/.ssh/control`,
+    `${home}/.ssh/agent/late`,
+    `${home}/agent.sock`,
+    `${g.outside}/service.sock`,
+    `${g.ws}/database.sock`,
+  ];
+  // A project's own server is the project's.
+  assertEquals(await seen(g.ws, all), [`${g.ws}/database.sock`]);
+  assertEquals(await seen(home, all.slice(0, 3)), []);
+  assertEquals(await seen(g.ws, all, { AGENT: `unix:path=${g.outside}/service.sock,guid=0` }), [
+    `${g.ws}/database.sock`,
+  ]);
 });
 
 Deno.test("visibleSockets are those that a jail would show and that are no project's", () => {
@@ -110,99 +101,87 @@ Deno.test("visibleSockets are those that a jail would show and that are no proje
   assertEquals(visibleSockets(["/tmp/a", "/tmp/u/b", "/tmp/u/ws/c"], scope, ["/tmp/u"]), ["/tmp/u/b"]);
 });
 
-Deno.test({
-  ...jailed("caches of packages are shared with the user, caches of programs are not"),
-  fn: async () => {
-    await using g = await ground();
-    const home = `${g.base}/home`;
-    const shared = [
-      ".cache/pip/x",
-      ".cache/go-build/x",
-      ".npm/_cacache/x",
-      ".cargo/registry/x",
-      "go/pkg/mod/x",
-    ];
-    const programs = [
-      ".cache/p10k-instant-prompt.zsh",
-      ".cache/nvim/luac/x",
-      ".cache/uv/x",
-      ".cache/ms-playwright/chrome",
-      ".cache/deno/x",
-      ".npm/_npx/a/run",
-      ".cargo/bin/rg",
-      ".local/bin/x",
-      "go/pkg/mod/golang.org/toolchain@v0.0.1/bin/go",
-      "tools/bin/x",
-    ];
-    for (const name of [...shared, ...programs]) await fileAt(`${home}/${name}`, "real");
-    const path = `${home}/tools/bin:/usr/bin:/bin`;
-    assertEquals(await written(g, g.ws, [...shared, ...programs], path), shared);
-    // A home that is the workspace stays writable, but not what is started from it.
-    assertEquals(await written(g, home, [...shared, ...programs, "notes.txt"], path), [
-      ...shared,
-      "notes.txt",
-    ]);
-    const jail = await groundJail(g);
-    const line =
-      `cat ${home}/.cache/ms-playwright/chrome ${home}/.cache/pip/x; cat ${home}/.cache/nvim/luac/x`;
-    assertEquals((await sh(jail, g.ws, line)).stdout, "realpwned\n");
-    const own = await sh(jail, g.ws, `mkdir -p ${home}/.cache/new && echo kept > ${home}/.cache/new/x`);
-    assertEquals([own.code, await textOf(`${home}/.cache/new/x`)], [0, undefined], own.stderr);
-    assertEquals((await sh(jail, g.ws, `cat ${home}/.cache/new/x`)).stdout, "kept\n");
-  },
+sandboxTest(jailed("caches of packages are shared with the user, caches of programs are not"), async (g) => {
+  const home = `${g.base}/home`;
+  const shared = [
+    ".cache/pip/x",
+    ".cache/go-build/x",
+    ".npm/_cacache/x",
+    ".cargo/registry/x",
+    "go/pkg/mod/x",
+  ];
+  const programs = [
+    ".cache/p10k-instant-prompt.zsh",
+    ".cache/nvim/luac/x",
+    ".cache/uv/x",
+    ".cache/ms-playwright/chrome",
+    ".cache/deno/x",
+    ".npm/_npx/a/run",
+    ".cargo/bin/rg",
+    ".local/bin/x",
+    "go/pkg/mod/golang.org/toolchain@v0.0.1/bin/go",
+    "tools/bin/x",
+  ];
+  for (const name of [...shared, ...programs]) await fileAt(`${home}/${name}`, "real");
+  const path = `${home}/tools/bin:/usr/bin:/bin`;
+  assertEquals(await written(g, g.ws, [...shared, ...programs], path), shared);
+  // A home that is the workspace stays writable, but not what is started from it.
+  assertEquals(await written(g, home, [...shared, ...programs, "notes.txt"], path), [
+    ...shared,
+    "notes.txt",
+  ]);
+  const jail = await sandboxJail(g);
+  const line = `cat ${home}/.cache/ms-playwright/chrome ${home}/.cache/pip/x; cat ${home}/.cache/nvim/luac/x`;
+  assertEquals((await sh(jail, g.ws, line)).stdout, "realpwned\n");
+  const own = await sh(jail, g.ws, `mkdir -p ${home}/.cache/new && echo kept > ${home}/.cache/new/x`);
+  assertEquals([own.code, await textOf(`${home}/.cache/new/x`)], [0, undefined], own.stderr);
+  assertEquals((await sh(jail, g.ws, `cat ${home}/.cache/new/x`)).stdout, "kept\n");
 });
 
-Deno.test({
-  ...jailed("a cache that the user opens, or a project inside of one, is the real one"),
-  fn: async () => {
-    await using g = await ground();
-    const cache = `${g.base}/home/.cache`;
-    await fileAt(`${cache}/checkout/a`);
-    for (const root of [cache, `${cache}/checkout`]) {
-      const jail = await groundJail(g, { roots: [root] });
-      await sh(jail, root, `echo real > ${cache}/checkout/a`);
-      assertEquals(await textOf(`${cache}/checkout/a`), "real\n");
-      await Deno.writeTextFile(`${cache}/checkout/a`, "");
-    }
-  },
+sandboxTest(jailed("a cache that the user opens, or a project inside of one, is the real one"), async (g) => {
+  const cache = `${g.base}/home/.cache`;
+  await fileAt(`${cache}/checkout/a`);
+  for (const root of [cache, `${cache}/checkout`]) {
+    const jail = await sandboxJail(g, { roots: [root] });
+    await sh(jail, root, `echo real > ${cache}/checkout/a`);
+    assertEquals(await textOf(`${cache}/checkout/a`), "real\n");
+    await Deno.writeTextFile(`${cache}/checkout/a`, "");
+  }
 });
 
-Deno.test({
-  ...jailed("programs in a directory of PATH that belongs to the project stay the project's"),
-  fn: async () => {
-    await using g = await ground();
+sandboxTest(
+  jailed("programs in a directory of PATH that belongs to the project stay the project's"),
+  async (g) => {
     const bin = `${g.ws}/node_modules/.bin`;
     await Deno.mkdir(bin, { recursive: true });
-    const jail = await groundJail(g, { environment: { env: { PATH: `${bin}:/usr/bin:/bin` } } });
+    const jail = await sandboxJail(g, { environment: { env: { PATH: `${bin}:/usr/bin:/bin` } } });
     assertEquals((await sh(jail, g.ws, `echo > ${bin}/tool`)).code, 0);
   },
-});
+);
 
-Deno.test({
-  ...jailed(
+sandboxTest(
+  jailed(
     "a workspace that is the whole file system shows neither processes nor services nor the kernel's settings",
   ),
-  fn: async () => {
-    await using g = await ground();
+  async (g) => {
     await fileAt(`${g.base}/home/.bashrc`);
-    const jail = await groundJail(g, { roots: ["/"] });
+    const jail = await sandboxJail(g, { roots: ["/"] });
     const { stdout } = await sh(
       jail,
       g.ws,
       `[ -e /proc/${Deno.pid}/environ ] && echo process
-       ls -A /run; echo > /sys/kernel/uevent_helper && echo kernel
-       echo > ${g.home}/config.toml && echo state; cat ${g.home}/.env
-       echo > ${g.base}/home/.bashrc && echo shell; echo fine > ${g.outside}/new && echo wrote`,
+     ls -A /run; echo > /sys/kernel/uevent_helper && echo kernel
+     echo > ${g.home}/config.toml && echo state; cat ${g.home}/.env
+     echo > ${g.base}/home/.bashrc && echo shell; echo fine > ${g.outside}/new && echo wrote`,
     );
     const shown = ["NetworkManager", "current-system", "opengl-driver", "resolvconf", "systemd"];
     const lines = stdout.split("\n").filter((line) => !shown.includes(line));
     assertEquals(lines, ["wrote", ""]);
     assertEquals(await textOf(`${g.outside}/new`), "fine\n");
   },
-});
+);
 
-Deno.test("a plan is plain data, so that another process can carry it out", async () => {
-  await using g = await ground();
+sandboxTest("a plan is plain data, so that another process can execute it", (g) => {
   const areas = { roots: [g.ws], home: g.home, userHome: `${g.base}/home`, network: "none" } as const;
   const fixed = fixPlan(areas, { standIns: `${g.base}/cache`, searchPath: ["bin", "/usr/bin"], sockets: [] });
   assertEquals(currentPlan(structuredClone(fixed)), currentPlan(fixed));

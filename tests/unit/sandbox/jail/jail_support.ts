@@ -1,6 +1,6 @@
 import { createJail, type Jail, type JailOptions } from "../../../../src/sandbox/mod.ts";
 import { needs } from "../../../support/tools.ts";
-import type { Ground } from "../support.ts";
+import type { SandboxDirs } from "../support.ts";
 
 /** The first bubblewrap of the usual places. */
 const BWRAP = ["/usr/bin/bwrap", "/usr/local/bin/bwrap"].find((path) => {
@@ -22,8 +22,8 @@ export interface Outcome {
   readonly stderr: string;
 }
 
-/** A jail around the ground's workspace. */
-export function groundJail(g: Ground, options: Partial<JailOptions> = {}): Promise<Jail> {
+/** A jail around the sandbox's workspace. */
+export function sandboxJail(g: SandboxDirs, options: Partial<JailOptions> = {}): Promise<Jail> {
   return createJail({
     mode: "enforce",
     roots: [g.ws],

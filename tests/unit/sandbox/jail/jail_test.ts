@@ -2,7 +2,7 @@ import { ReasonixError } from "../../../../src/core/mod.ts";
 import type { Backend, ProbeResult } from "../../../../src/sandbox/jail/backend.ts";
 import { bubblewrap } from "../../../../src/sandbox/jail/backends/bubblewrap.ts";
 import { createJail, expectedSandbox, runForwarder, startFilterProxy } from "../../../../src/sandbox/mod.ts";
-import { describeJail, jailConfinement } from "../../../../src/sandbox/jail/confinement.ts";
+import { describeConfinement, jailConfinement } from "../../../../src/sandbox/jail/confinement.ts";
 import { probeCached, rememberedProbe } from "../../../../src/sandbox/jail/expected_sandbox.ts";
 import {
   assert,
@@ -11,8 +11,8 @@ import {
   assertRejects,
   assertStringIncludes,
 } from "../../../support/assert.ts";
-import { groundJail, jailed, sh } from "./jail_support.ts";
-import { type Ground, ground } from "../support.ts";
+import { jailed, sandboxJail, sh } from "./jail_support.ts";
+import { type SandboxDirs, sandboxDirs, sandboxTest } from "../support.ts";
 
 const SET = { roots: ["/srv/ws"], home: "/srv/home", network: "none" } as const;
 
@@ -32,8 +32,7 @@ function counting(result: ProbeResult): Backend & { probes: number; stamp: strin
   };
 }
 
-Deno.test("probeCached starts no process while nothing that matters has changed", async () => {
-  await using g = await ground();
+sandboxTest("probeCached starts no process while nothing that matters has changed", async (g) => {
   const backend = counting({ works: true, program: "/bin/sh", network: true });
   for (let run = 0; run < 3; run++) {
     assertEquals((await probeCached("x", backend, `${g.base}/cache`)).works, true);
@@ -47,8 +46,7 @@ Deno.test("probeCached starts no process while nothing that matters has changed"
   assertEquals(backend.probes, 3);
 });
 
-Deno.test("probeCached looks again after a failure and says what is not installed", async () => {
-  await using g = await ground();
+sandboxTest("probeCached looks again after a failure and says what is not installed", async (g) => {
   const backend = counting({ works: false, program: "/bin/sh", detail: "refused" });
   for (let run = 0; run < 2; run++) {
     assertEquals((await probeCached("x", backend, `${g.base}/cache`)).detail, "refused");
@@ -65,74 +63,73 @@ Deno.test("createJail runs commands as they are when it is off, and says so", as
   assertEquals(plan.env.PATH, "/bin");
   assertEquals(plan.env.OTEL_X, undefined);
   assert(!jail.confined);
-  assertMatch(jail.describe(), /^Commands are not confined \(\[sandbox\] bash = "off"\)/);
+  assertMatch(jail.describe().text, /^Commands are not confined \(\[sandbox\] bash = "off"\)/);
 });
 
-Deno.test({
-  ...jailed("createJail refuses a jail that leaves the network open only when it is enforced"),
-  fn: async () => {
-    await using g = await ground();
+sandboxTest(
+  jailed("createJail refuses a jail that leaves the network open only when it is enforced"),
+  async (g) => {
     await remember(g, { network: false, detail: "refused" });
-    const error = await assertRejects(() => groundJail(g), ReasonixError, "Cannot confine commands");
+    const error = await assertRejects(() => sandboxJail(g), ReasonixError, "Cannot confine commands");
     assertEquals(error.exit, "blocked");
     assertStringIncludes(error.message, "bubblewrap: cannot cut off the network (refused)");
-    const jail = await groundJail(g, { mode: "auto" });
-    assertStringIncludes(jail.describe(), "the network is NOT confined (refused)");
+    const jail = await sandboxJail(g, { mode: "auto" });
+    assertStringIncludes(jail.describe().text, "the network is NOT confined (refused)");
     assertEquals((await sh(jail, g.ws, "echo runs")).stdout, "runs\n");
-    assert((await groundJail(g, { network: "open" })).confined);
+    assert((await sandboxJail(g, { network: "open" })).confined);
   },
-});
+);
 
-Deno.test({
-  ...jailed(
-    "expectedSandbox tells at once what an earlier run found, and probes again before it refuses to begin",
+sandboxTest(
+  jailed(
+    "expectedSandbox returns at once what an earlier run found, and probes again before it refuses to begin",
   ),
-  fn: async () => {
-    await using g = await ground();
+  async (g) => {
     const cacheDir = `${g.base}/cache`;
     await remember(g, { works: false, detail: "refused" });
     const auto = await expectedSandbox({ mode: "auto", network: "none", cacheDir });
     assertEquals(auto, { confined: false, reason: "bubblewrap: refused" });
     // The jail itself does not believe a failure.
-    assert((await groundJail(g, { mode: "auto" })).confined);
+    assert((await sandboxJail(g, { mode: "auto" })).confined);
     await remember(g, { works: false, detail: "refused" });
     assertEquals(await expectedSandbox({ mode: "enforce", network: "none", cacheDir }), { confined: true });
     assertEquals(await expectedSandbox({ mode: "auto", network: "none", cacheDir }), { confined: true });
     assertEquals((await expectedSandbox({ mode: "off", network: "none", cacheDir })).confined, false);
   },
-});
+);
 
-Deno.test({
-  ...jailed("a stale forecast makes no run less safe: without the promised jail nothing runs"),
-  fn: async () => {
-    await using g = await ground();
+sandboxTest(
+  jailed("a stale expectation makes no run less safe: without the promised jail nothing runs"),
+  async (g) => {
     const cacheDir = `${g.base}/cache`;
-    await groundJail(g);
+    await sandboxJail(g);
     assertEquals(await expectedSandbox({ mode: "auto", network: "none", cacheDir }), { confined: true });
     const probe = bubblewrap.probe;
     bubblewrap.probe = () => Promise.resolve({ works: false, detail: "gone" });
     try {
       await Deno.remove(`${cacheDir}/jail-bubblewrap.json`);
-      const error = await assertRejects(() => groundJail(g, { mode: "auto", expected: true }), ReasonixError);
+      const error = await assertRejects(
+        () => sandboxJail(g, { mode: "auto", expected: true }),
+        ReasonixError,
+      );
       assertEquals([error.exit, error.message], [
         "blocked",
         "Cannot confine commands any more: bubblewrap: gone",
       ]);
       const enforced = () => expectedSandbox({ mode: "enforce", network: "none", cacheDir });
       assertEquals((await assertRejects(enforced, ReasonixError)).exit, "blocked");
-      assert(!(await groundJail(g, { mode: "auto" })).confined);
+      assert(!(await sandboxJail(g, { mode: "auto" })).confined);
     } finally {
       bubblewrap.probe = probe;
     }
   },
-});
+);
 
-Deno.test({
-  ...jailed("a remembered probe counts for the same program, kernel and user, and nothing is started for it"),
-  fn: async () => {
-    await using g = await ground();
+sandboxTest(
+  jailed("a remembered probe counts for the same program, kernel and user, and nothing is started for it"),
+  async (g) => {
     const cacheDir = `${g.base}/cache`;
-    await groundJail(g);
+    await sandboxJail(g);
     const file = `${cacheDir}/jail-bubblewrap.json`;
     const stamp = JSON.parse(await Deno.readTextFile(file));
     for (const part of stamp.system.split(" ")) {
@@ -149,59 +146,51 @@ Deno.test({
       bubblewrap.probe = probe;
     }
   },
-});
+);
 
-/** What an earlier run would have left behind, had it found this. */
-async function remember(g: Ground, found: Partial<ProbeResult>): Promise<void> {
-  await groundJail(g);
+/** The stamp of an earlier run with this result. */
+async function remember(g: SandboxDirs, found: Partial<ProbeResult>): Promise<void> {
+  await sandboxJail(g);
   const file = `${g.base}/cache/jail-bubblewrap.json`;
   const stamp = JSON.parse(await Deno.readTextFile(file));
   await Deno.writeTextFile(file, JSON.stringify({ ...stamp, result: { ...stamp.result, ...found } }));
 }
 
-Deno.test({
-  ...jailed("forgetProbe makes the next jail probe again"),
-  fn: async () => {
-    await using g = await ground();
-    const jail = await groundJail(g);
-    await Deno.lstat(`${g.base}/cache/jail-bubblewrap.json`);
-    await jail.forgetProbe();
-    await assertRejects(() => Deno.lstat(`${g.base}/cache/jail-bubblewrap.json`), Deno.errors.NotFound);
-  },
+sandboxTest(jailed("forgetProbe makes the next jail probe again"), async (g) => {
+  const jail = await sandboxJail(g);
+  await Deno.lstat(`${g.base}/cache/jail-bubblewrap.json`);
+  await jail.forgetProbe();
+  await assertRejects(() => Deno.lstat(`${g.base}/cache/jail-bubblewrap.json`), Deno.errors.NotFound);
 });
 
-Deno.test({
-  ...jailed("describe says in one line what is and what is not confined"),
-  fn: async () => {
-    await using g = await ground();
-    const closed = (await groundJail(g, { forbidRead: [g.outside] })).describe();
-    assertStringIncludes(
-      closed,
-      `Commands run in a jail (bubblewrap): they can write ${g.ws}, a private /tmp and package caches; no network`,
-    );
-    assertStringIncludes(closed, "1 path is hidden (forbid_read)");
-    const usual = (await groundJail(g)).describe(g.ws);
-    assertStringIncludes(usual, "they can write this project, a private /tmp and package caches; no network");
-    assert(!usual.includes("hidden"), usual);
-    assertStringIncludes((await groundJail(g, { network: "open" })).describe(), "network open");
-    const { data } = (await groundJail(g)).readOnly();
-    assertStringIncludes(
-      describeJail(jailConfinement({
-        backend: data.backend,
-        scope: data.fixed.scope,
-        privateTmp: true,
-        openNetwork: "refused",
-      })),
-      "the workspace is read-only, they can write a private /tmp and package caches; " +
-        "the network is NOT confined (refused)",
-    );
-  },
+sandboxTest(jailed("describe says in one line what is and what is not confined"), async (g) => {
+  const closed = (await sandboxJail(g, { forbidRead: [g.outside] })).describe().text;
+  assertStringIncludes(
+    closed,
+    `Commands run in a jail (bubblewrap): they can write ${g.ws}, a private /tmp and package caches; no network`,
+  );
+  assertStringIncludes(closed, "1 path is hidden (forbid_read)");
+  const usual = (await sandboxJail(g)).describe(g.ws).text;
+  assertStringIncludes(usual, "they can write this project, a private /tmp and package caches; no network");
+  assert(!usual.includes("hidden"), usual);
+  assertStringIncludes((await sandboxJail(g, { network: "open" })).describe().text, "network open");
+  const { data } = (await sandboxJail(g)).readOnly();
+  assertStringIncludes(
+    describeConfinement(jailConfinement({
+      backend: data.backend,
+      scope: data.fixed.scope,
+      privateTmp: true,
+      openNetwork: "refused",
+    })).text,
+    "the workspace is read-only, they can write a private /tmp and package caches; " +
+      "the network is NOT confined (refused)",
+  );
 });
 
 Deno.test("runForwarder relays to the proxy and takes the exit code of its command", {
   ignore: Deno.build.os !== "linux",
 }, async () => {
-  await using g = await ground();
+  await using g = await sandboxDirs();
   await using server = Deno.serve(
     { hostname: "127.0.0.1", port: 0, onListen: () => {} },
     () => new Response("hello"),
@@ -220,16 +209,15 @@ Deno.test("runForwarder relays to the proxy and takes the exit code of its comma
   Deno.exitCode = 0;
 });
 
-Deno.test({
-  ...jailed("a jail says which temporary directories are the commands' own and whether they reach others"),
-  fn: async () => {
-    await using g = await ground();
-    const around = async (options: Parameters<typeof groundJail>[1]) => {
-      const { privateDirectories, network } = await groundJail(g, options);
+sandboxTest(
+  jailed("a jail says which temporary directories are the commands' own and whether they reach others"),
+  async (g) => {
+    const around = async (options: Parameters<typeof sandboxJail>[1]) => {
+      const { privateDirectories, network } = await sandboxJail(g, options);
       return [...privateDirectories, network];
     };
     assertEquals(await around({}), ["/tmp", "/var/tmp", false]);
     assertEquals(await around({ roots: [g.ws, "/tmp"], network: "open" }), ["/var/tmp", true]);
     assertEquals(await around({ mode: "off" }), [true]);
   },
-});
+);

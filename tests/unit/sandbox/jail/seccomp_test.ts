@@ -1,7 +1,7 @@
 import { seccompFilter } from "../../../../src/sandbox/jail/backends/bubblewrap.ts";
 import { assert, assertEquals, assertMatch } from "../../../support/assert.ts";
-import { groundJail, jailed, sh } from "./jail_support.ts";
-import { ground } from "../support.ts";
+import { jailed, sandboxJail, sh } from "./jail_support.ts";
+import { sandboxTest } from "../support.ts";
 
 interface SystemCall {
   readonly arch: number;
@@ -62,7 +62,7 @@ Deno.test("seccompFilter refuses dangerous calls and lets ordinary ones pass", (
     ["i386", { arch: 0x40000003, number: 3 }, ENOSYS],
     ["arm on x86", { arch: ARM, number: 0 }, ENOSYS],
   ];
-  for (const [name, call, verdict] of cases) assertEquals(judge(filter, call), verdict, name);
+  for (const [name, call, decision] of cases) assertEquals(judge(filter, call), decision, name);
 });
 
 Deno.test("seccompFilter has its own numbers for ARM and none for processors it does not know", () => {
@@ -75,13 +75,12 @@ Deno.test("seccompFilter has its own numbers for ARM and none for processors it 
   assertEquals(seccompFilter("riscv64"), undefined);
 });
 
-Deno.test({
-  ...jailed(
+sandboxTest(
+  jailed(
     "a jail with a cache directory runs under the filter, without core dumps and without its descriptor",
   ),
-  fn: async () => {
-    await using g = await ground();
-    const jail = await groundJail(g);
+  async (g) => {
+    const jail = await sandboxJail(g);
     const status = await sh(
       jail,
       g.ws,
@@ -94,11 +93,11 @@ Deno.test({
       `${Deno.execPath()} eval 'console.log(await new Deno.Command("sh", {args: ["-c", "echo threads"]}).output().then((o) => o.code))'`,
     );
     assertEquals(node.stdout, "0\n");
-    const loose = await groundJail(g, { mode: "auto" });
+    const loose = await sandboxJail(g, { mode: "auto" });
     const file = jail.data.probe.filter ?? "";
     assert(file.startsWith(`${g.base}/cache/`));
     await Deno.remove(file);
-    assertEquals((await groundJail(g)).data.probe.filter, loose.data.probe.filter);
+    assertEquals((await sandboxJail(g)).data.probe.filter, loose.data.probe.filter);
     assertEquals((await sh(loose, g.ws, "echo again")).stdout, "again\n");
   },
-});
+);

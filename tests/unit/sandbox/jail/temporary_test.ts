@@ -1,8 +1,8 @@
 /** Homes, programs and projects that lie below the directory which commands see an empty one instead of. */
 import { neededBelowTemporary } from "../../../../src/sandbox/mounts/mounts.ts";
 import { assertEquals, assertMatch, assertRejects } from "../../../support/assert.ts";
-import { groundJail, jailed, sh } from "./jail_support.ts";
-import { ground } from "../support.ts";
+import { jailed, sandboxJail, sh } from "./jail_support.ts";
+import { sandboxDirs } from "../support.ts";
 
 async function temporary(run: (directory: string) => Promise<void>): Promise<void> {
   const directory = await Deno.realPath(await Deno.makeTempDir({ dir: "/tmp" }));
@@ -32,24 +32,24 @@ Deno.test({
   ...jailed("a home, programs and a project below /tmp are seen, and only the project can be changed"),
   fn: () =>
     temporary(async (base) => {
-      await using g = await ground();
+      await using g = await sandboxDirs();
       const [home, work, bin] = [`${base}/home`, `${base}/home/work`, `${base}/bin`];
       for (const path of [`${work}/.git/hooks`, bin, `${home}/.reasonix`]) {
         await Deno.mkdir(path, { recursive: true });
       }
-      for (const file of [`${home}/.gitconfig`, `${home}/secret`, `${base}/beside`, `${work}/.git/config`]) {
+      for (const file of [`${home}/.gitconfig`, `${home}/secret`, `${base}/other`, `${work}/.git/config`]) {
         await Deno.writeTextFile(file, "real\n");
       }
       await Deno.writeTextFile(`${bin}/tool`, "#!/bin/sh\necho tool\n", { mode: 0o755 });
       using _socket = Deno.listen({ transport: "unix", path: `${home}/agent.sock` });
-      const jail = await groundJail(g, {
+      const jail = await sandboxJail(g, {
         roots: [work],
         home: `${home}/.reasonix`,
         userHome: home,
         forbidRead: [`${home}/secret`],
         environment: { env: { PATH: `/tmp:${bin}:/usr/bin:/bin`, HOME: home } },
       });
-      const seen = `cat ~/.gitconfig; tool; cat ~/secret ${base}/beside; [ -S ~/agent.sock ] && echo socket`;
+      const seen = `cat ~/.gitconfig; tool; cat ~/secret ${base}/other; [ -S ~/agent.sock ] && echo socket`;
       assertEquals((await sh(jail, work, seen)).stdout, "real\ntool\n");
       assertMatch((await sh(jail, work, `echo x >> ${bin}/tool`)).stderr, /Read-only file system/);
       assertMatch((await sh(jail, work, "echo x > ~/new")).stderr, /Read-only file system/);
@@ -58,7 +58,7 @@ Deno.test({
       await sh(jail, work, "mv .git .git2; mkdir -p .git && echo pwned > .git/config");
       assertEquals(await Deno.readTextFile(`${work}/.git/config`), "real\n");
       assertMatch((await sh(jail.readOnly(), work, "cat ~/.gitconfig; echo x > new")).stderr, /Read-only/);
-      const wide = await groundJail(g, { roots: [home], userHome: home });
+      const wide = await sandboxJail(g, { roots: [home], userHome: home });
       assertEquals((await sh(wide, home, "echo mine > new")).code, 0);
       assertEquals(await Deno.readTextFile(`${home}/new`), "mine\n");
       await assertRejects(() => Deno.stat(`${work}/.git2`), Deno.errors.NotFound);

@@ -35,8 +35,8 @@ Deno.test("HostList judges a destination by the entry that names it", () => {
     ["localhost", 80, "refused"],
     ["xn--bcher-kva.example", 443, "private"],
   ];
-  for (const [host, port, verdict] of cases) {
-    assertEquals(list.judge({ host, port }), verdict, `${host}:${port}`);
+  for (const [host, port, decision] of cases) {
+    assertEquals(list.judge({ host, port }), decision, `${host}:${port}`);
   }
 });
 

@@ -1,7 +1,7 @@
 import { startFilterProxy } from "../../../../src/sandbox/mod.ts";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../../../support/assert.ts";
-import { groundJail, jailed, sh } from "../jail/jail_support.ts";
-import { ground } from "../support.ts";
+import { jailed, sandboxJail, sh } from "../jail/jail_support.ts";
+import { sandboxTest } from "../support.ts";
 
 const POSIX = { ignore: Deno.build.os === "windows" };
 
@@ -177,7 +177,7 @@ Deno.test("the proxy resolves a name once and connects to what it has checked", 
 });
 
 Deno.test(
-  "the proxy holds only so many connections, and others again when those are gone",
+  "the proxy holds a limited number of connections, and others again when those are gone",
   POSIX,
   async () => {
     await through(async (proxy, server) => {
@@ -209,17 +209,16 @@ Deno.test("the proxy answers for a listed host that does not answer", POSIX, asy
   assertMatch(answer, /^HTTP\/1\.1 502/);
 });
 
-Deno.test({
-  ...jailed("a jail with network_hosts reaches the listed host through the proxy and nothing else"),
-  fn: async () => {
-    await using g = await ground();
+sandboxTest(
+  jailed("a jail with network_hosts reaches the listed host through the proxy and nothing else"),
+  async (g) => {
     await using server = upstream();
     await using other = upstream();
     await using proxy = await startFilterProxy({
       hosts: [`127.0.0.1:${server.addr.port}`],
       listen: { socket: `${g.base}/proxy.sock` },
     });
-    const jail = await groundJail(g, { network: "filtered", proxy: proxy.address });
+    const jail = await sandboxJail(g, { network: "filtered", proxy: proxy.address });
     const get = (port: number) =>
       `exec 3<>/dev/tcp/127.0.0.1/3128; printf 'GET http://127.0.0.1:${port}/x HTTP/1.0\\r\\n\\r\\n' >&3; cat <&3`;
     assertStringIncludes((await sh(jail, g.ws, get(server.addr.port))).stdout, "GET /x");
@@ -234,4 +233,4 @@ Deno.test({
     });
     assertEquals((await sh(jail, g.ws, "kill -SEGV $$")).code, 139);
   },
-});
+);

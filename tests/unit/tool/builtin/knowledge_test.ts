@@ -1,4 +1,4 @@
-import { ReasonixError } from "../../../../src/core/mod.ts";
+import { ReasonixError, textOf } from "../../../../src/core/mod.ts";
 import {
   BUILTINS,
   type HistoryPort,
@@ -20,7 +20,7 @@ async function run(name: string, args: unknown, services: ToolServices = {}) {
   return await (registry.get(call.tool) as Tool).execute(call.args, { ...makeToolContext("/"), services });
 }
 
-Deno.test("the knowledge tools are offered when they are asked for", () => {
+Deno.test("the knowledge tools are offered when they are enabled", () => {
   const offered = new ToolRegistry(BUILTINS).schemas().map((schema) => schema.name);
   assertEquals(NAMES.filter((name) => offered.includes(name)), []);
   assertEquals(NAMES.filter((name) => registry.get(name) !== undefined), NAMES);
@@ -44,7 +44,7 @@ Deno.test("the knowledge tools say what is missing where there is no data", asyn
 Deno.test("remember and forget need a separate answer for each call, with a preview", async () => {
   const fresh = async (name: string, args: unknown) => {
     const call = await registry.prepare({ id: "1", name, arguments: JSON.stringify(args) });
-    return typeof call === "string" ? call : [call.alwaysAsk, call.readOnly];
+    return typeof call === "string" ? call : [call.alwaysAsk && textOf(call.alwaysAsk), call.readOnly];
   };
   assertEquals(await fresh("remember", { name: "a", description: "b", text: "c\n d" }), [
     "save for this project: a: b — c d",

@@ -1,3 +1,4 @@
+import { textOf } from "../../../../src/core/mod.ts";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../../../support/assert.ts";
 import { makeTempDir, makeToolContext } from "../../../support/tool_context.ts";
 import { READ_FILE } from "../../../../src/tool/builtin/read_file/tool.ts";
@@ -9,7 +10,7 @@ Deno.test("read_file numbers lines from 1 and marks the file as seen", async () 
   const context = makeToolContext(dir.path);
   const result = await READ_FILE.execute({ path: "a.txt" }, context);
   assertEquals(result.content, "   1→one\n   2→two");
-  assertEquals(result.summary, "2 lines");
+  assertEquals(textOf(result.summary), "2 lines");
   assertEquals(result.truncated, undefined);
   assertEquals(context.seen.get(`${dir.path}/a.txt`)?.size, 8);
 });
@@ -21,7 +22,7 @@ Deno.test("read_file pages with offset and limit and says how to continue", asyn
     Array.from({ length: 10 }, (_, i) => `line ${i + 1}\n`).join(""),
   );
   const result = await READ_FILE.execute({ path: "a.txt", offset: 4, limit: 2 }, makeToolContext(dir.path));
-  assertEquals(result.content, "   4→line 4\n   5→line 5\n[lines 4–5 of 10; go on with offset 6]");
+  assertEquals(result.content, "   4→line 4\n   5→line 5\n[lines 4–5 of 10; continue with offset 6]");
   const rest = await READ_FILE.execute({ path: "a.txt", offset: 9 }, makeToolContext(dir.path));
   assertEquals(rest.content, "   9→line 9\n  10→line 10");
   const past = await READ_FILE.execute({ path: "a.txt", offset: 11 }, makeToolContext(dir.path));
@@ -32,13 +33,13 @@ Deno.test("read_file stays within its caps when the file is long", async () => {
   await using dir = await makeTempDir();
   await Deno.writeTextFile(`${dir.path}/lines.txt`, "x\n".repeat(5000));
   const many = await READ_FILE.execute({ path: "lines.txt" }, makeToolContext(dir.path));
-  assertStringIncludes(many.content, "[lines 1–2000 of 5000; go on with offset 2001]");
+  assertStringIncludes(many.content, "[lines 1–2000 of 5000; continue with offset 2001]");
   assertEquals(many.truncated?.reason, "lines");
   await Deno.writeTextFile(`${dir.path}/wide.txt`, `${"好".repeat(300)}\n`.repeat(500));
   const wide = await READ_FILE.execute({ path: "wide.txt" }, makeToolContext(dir.path));
   assert(byteLength(wide.content) < 33_000);
   assertEquals(wide.truncated?.reason, "bytes");
-  const next = Number(/go on with offset (\d+)/.exec(wide.content)?.[1]);
+  const next = Number(/continue with offset (\d+)/.exec(wide.content)?.[1]);
   const more = await READ_FILE.execute(
     { path: "wide.txt", offset: next, limit: 1 },
     makeToolContext(dir.path),
@@ -138,7 +139,7 @@ Deno.test("read_file streams a file above the whole-file size and stops after th
   const first = await READ_FILE.execute({ path: "big.log", limit: 2 }, makeToolContext(dir.path));
   assertStringIncludes(
     first.content,
-    "[lines 1–2 of more than 2; go on with offset 3]\n[CRLF line ends; kept by edits]",
+    "[lines 1–2 of more than 2; continue with offset 3]\n[CRLF line ends; kept by edits]",
   );
   const late = await READ_FILE.execute({ path: "big.log", offset: 99_999 }, makeToolContext(dir.path));
   assertStringIncludes(late.content, `99999→${line.trimEnd()}\n100000→${line.trimEnd()}`);
@@ -184,9 +185,9 @@ const PNG = new Uint8Array([
 
 Deno.test("read_file names files of the same name elsewhere when the directory was wrong, but no forbidden ones", async () => {
   await using dir = await makeTempDir();
-  for (const folder of ["pkg/core/src", "pkg/secret", "node_modules/x"]) {
-    await Deno.mkdir(`${dir.path}/${folder}`, { recursive: true });
-    await Deno.writeTextFile(`${dir.path}/${folder}/parser.ts`, "");
+  for (const directory of ["pkg/core/src", "pkg/secret", "node_modules/x"]) {
+    await Deno.mkdir(`${dir.path}/${directory}`, { recursive: true });
+    await Deno.writeTextFile(`${dir.path}/${directory}/parser.ts`, "");
   }
   await Deno.writeTextFile(`${dir.path}/.gitignore`, "node_modules\n");
   const context = makeToolContext(dir.path);

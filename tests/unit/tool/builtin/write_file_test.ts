@@ -168,8 +168,8 @@ Deno.test("write_file says in one line why the system refused", async () => {
   assertStringIncludes(inside.content, "a part of the path is not a directory");
   const outside = await WRITE_FILE.execute({ path: "/etc/x", content: "" }, makeToolContext(dir.path));
   assertStringIncludes(outside.content, "outside the workspace");
-  const folder = await WRITE_FILE.execute({ path: ".", content: "" }, makeToolContext(dir.path));
-  assertStringIncludes(folder.content, "is a directory");
+  const directory = await WRITE_FILE.execute({ path: ".", content: "" }, makeToolContext(dir.path));
+  assertStringIncludes(directory.content, "is a directory");
 });
 
 Deno.test("write_file and the other writers refuse a pipe without opening it", async () => {

@@ -209,7 +209,7 @@ Deno.test("ProcessToolHost says why its process did not start, and that nothing 
   assertEquals(
     write.content,
     "error: write_file could not run, its worker process did not start (no such module); " +
-      "nothing was changed; tell the user",
+      "nothing was changed; inform the user",
   );
   assertEquals([...Deno.readDirSync(dir.path)], []);
 });

@@ -41,7 +41,7 @@ Deno.test("selfCommand starts the file next to a bundle that is of the same buil
 });
 
 Deno.test({
-  name: "selfCommand lets the kernel end a process that no one is left to end",
+  name: "selfCommand lets the kernel end a process without a parent",
   ignore: Deno.build.os === "windows",
   async fn() {
     await using dir = await makeTempDir();

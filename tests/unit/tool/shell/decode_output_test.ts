@@ -5,7 +5,7 @@ const CASES: readonly (readonly [string, readonly (string | number[])[], string 
   ["plain text with colours", ["\u001b[31mred\u001b[0m\n"], "\u001b[31mred\u001b[0m\n"],
   ["GBK", [[0xd6, 0xd0, 0xce, 0xc4], "\n"], "中文\n"],
   [
-    "GBK beside UTF-8",
+    "GBK next to UTF-8",
     ["a.txt: 中文\nb.txt: ", [0xd6, 0xd0, 0xce, 0xc4], "\n"],
     "a.txt: 中文\nb.txt: 中文\n",
   ],

@@ -1,3 +1,4 @@
+import { textOf } from "../../../../src/core/mod.ts";
 import { BUILTINS, type FreeSpace, openServices, type Tool } from "../../../../src/tool/mod.ts";
 import { DiskWatch } from "../../../../src/tool/shell/disk_watch.ts";
 import { assertEquals, assertMatch, assertStringIncludes } from "../../../support/assert.ts";
@@ -18,24 +19,24 @@ function whyLow(free: FreeSpace, directories = ["/work"]): Promise<string> {
   return new Promise((resolve) => void new DiskWatch({ directories, floorMb: 512, free }, resolve));
 }
 
-Deno.test("DiskWatch reports once the free space has fallen below the floor", async () => {
+Deno.test("DiskWatch reports once the free space has fallen below the limit", async () => {
   assertEquals(
     await whyLow(readings(520, 513, 500)),
-    "only 500 MB were left on the disk of /work ([tools] min_free_disk_mb is 512); free space before going on",
+    "only 500 MB were left on the disk of /work ([tools] min_free_disk_mb is 512); free space before you continue",
   );
 });
 
-Deno.test("DiskWatch lets a disk that was below the floor lose half of what it had left", async () => {
+Deno.test("DiskWatch lets a disk that was below the limit lose half of what it had left", async () => {
   assertMatch(await whyLow(readings(300, 200, 151, 149)), /^only 149 MB/);
 });
 
 Deno.test("DiskWatch names the volume that is full and passes over one that cannot be asked", async () => {
-  const free: FreeSpace = (folder) =>
-    folder === "/gone"
+  const free: FreeSpace = (directory) =>
+    directory === "/gone"
       ? Promise.reject(new Error("no such disk"))
-      : readings(folder === "/b" ? 0 : 9000)(folder);
+      : readings(directory === "/b" ? 0 : 9000)(directory);
   const falling = readings(600, 1);
-  const why = await whyLow((folder) => folder === "/b" ? falling(folder) : free(folder), [
+  const why = await whyLow((directory) => directory === "/b" ? falling(directory) : free(directory), [
     "/gone",
     "/a",
     "/b",
@@ -44,13 +45,13 @@ Deno.test("DiskWatch names the volume that is full and passes over one that cann
 });
 
 Deno.test("DiskWatch reports nothing without a floor, nor after it was put away", async () => {
-  const told: string[] = [];
+  const reports: string[] = [];
   const limits = { directories: ["/work"], floorMb: 512, free: readings(600, 1) };
-  const off = new DiskWatch({ ...limits, floorMb: 0 }, () => told.push("off"));
-  new DiskWatch(limits, () => told.push("over"))[Symbol.dispose]();
+  const off = new DiskWatch({ ...limits, floorMb: 0 }, () => reports.push("off"));
+  new DiskWatch(limits, () => reports.push("over"))[Symbol.dispose]();
   await whyLow(readings(600, 1));
   off[Symbol.dispose]();
-  assertEquals(told, []);
+  assertEquals(reports, []);
 });
 
 Deno.test("bash ends a command that fills the disk and says so", async () => {
@@ -65,7 +66,7 @@ Deno.test("bash ends a command that fills the disk and says so", async () => {
     result.content,
     /^begun\n\[stopped: only 100 MB were left on the disk of .* min_free_disk_mb is 512/,
   );
-  assertEquals([result.isError, result.summary], [true, "disk full"]);
+  assertEquals([result.isError, textOf(result.summary)], [true, "disk full"]);
 });
 
 Deno.test("a background job that fills the disk is ended and job_output says why", async () => {

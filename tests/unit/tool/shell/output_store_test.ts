@@ -52,9 +52,9 @@ Deno.test("JobTable keeps beginning and end of an output that is longer than its
   });
   while (jobs.get(id)?.status === "running") await new Promise((resolve) => setTimeout(resolve, 5));
   const update = jobs.newOutput(id);
-  const told = update ? jobText(update).text : "";
-  assertStringIncludes(told, "bytes left out");
-  assertStringIncludes(told, "\n4999\n5000\nend");
+  const shown = update ? jobText(update).text : "";
+  assertStringIncludes(shown, "bytes left out");
+  assertStringIncludes(shown, "\n4999\n5000\nend");
   const kept = await Deno.readTextFile(outputFile);
   assert(kept.length <= 4000, String(kept.length));
   assert(kept.startsWith("begin\n1\n2\n") && kept.endsWith("\n5000\nend\n"), kept.slice(-100));

@@ -64,7 +64,7 @@ Deno.test("fitImage enlarges what servers would refuse as too small", async () =
   assertEquals(image.note, "scaled from 1×1 to 16×16 pixels");
 });
 
-Deno.test("fitImage says what is wrong with an image that no one can take", async () => {
+Deno.test("fitImage says what is wrong with an image that no server can take", async () => {
   const png = await makeImage(60, 60, { noise: true });
   assertStringIncludes(problem(await fit(png.slice(0, 500))), "damaged or cut off");
   assertStringIncludes(problem(await fit(png.slice(0, 20))), "its header has no size");

@@ -19,14 +19,13 @@ async function opened(
   collapsed: ConstructorParameters<typeof ExpandPanel>[0]["collapsed"] = FOLDED,
   colors = false,
 ) {
-  const [run, turns, reasons] = await Promise.all([
+  const [run, turns] = await Promise.all([
     loadTexts("run", "en"),
     loadTexts("turn_view", "en"),
-    loadTexts("reasons", "en"),
   ]);
   const panel = new ExpandPanel({
     palette: palette(colors),
-    texts: { ...run, ...turns, ...reasons },
+    texts: { ...run, ...turns },
     collapsed,
   });
   return {

@@ -1,4 +1,6 @@
 /** Every panel as it is shown, in both languages and two widths. UPDATE_GOLDEN=1 records a changed one. */
+import { message } from "../../../../../src/core/mod.ts";
+import { NO_RULE } from "../../../../../src/rule/mod.ts";
 import type { Dialogs } from "../../../../../src/frontend/repl/overlay/dialogs.ts";
 import type { ApprovalRequest } from "../../../../../src/permission/mod.ts";
 import { call, type Reply, say } from "../../../../support/agent_fixture.ts";
@@ -19,8 +21,7 @@ const COMMAND: ApprovalRequest = {
   callId: "1",
   tool: "bash",
   subject: "npm run build -- --mode production",
-  reason: "no rule applies (default)",
-  why: { code: "noRule" },
+  reason: NO_RULE,
   scopes: ["once", "session", "project", "always"],
   rule: "Bash(npm run build -- --mode production)",
   projectRule: "Bash(npm run build -- --mode production)",
@@ -88,9 +89,8 @@ const DIALOGS: Readonly<Record<string, Dialog>> = {
       scopes: ["once"],
       destructive: [{
         command: "rm -rf ~/photos build",
-        deed: ["deletes"],
-        location: "outside",
-        reason: "it deletes /h/ada/photos (outside the workspace, 1,204 files)",
+        reason:
+          message`it deletes ${message`${"/h/ada/photos"} (${message`outside the workspace`}, ${1204} files)`}`,
         targets: [
           { path: "/h/ada/photos", files: 1204 },
           { path: "/mnt/照片", files: 5000, more: true },

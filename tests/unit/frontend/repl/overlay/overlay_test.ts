@@ -202,7 +202,7 @@ Deno.test("a refusal takes a note along, written over several keys", async () =>
 
 Deno.test("a destructive command is neither offered for always nor run by a mere Enter", async () => {
   const destructive: ApprovalRequest["destructive"] = [
-    { command: "rm notes.txt", deed: ["deletes"], reason: "it deletes", targets: [] },
+    { command: "rm notes.txt", reason: "it deletes", targets: [] },
   ];
   const { terminal, answer, shown } = asked({ scopes: ["once"], destructive }, { colors: true });
   await shown();

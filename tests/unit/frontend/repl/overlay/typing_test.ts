@@ -34,7 +34,7 @@ const EDIT: ApprovalRequest = {
 const PUSH: ApprovalRequest = {
   ...COMMAND,
   subject: "git push --force",
-  destructive: [{ command: "git push --force", deed: ["deletes"], reason: "it rewrites", targets: [] }],
+  destructive: [{ command: "git push --force", reason: "it rewrites", targets: [] }],
 };
 const OPTIONS = [{ label: "Allow once" }, { label: "Allow for this session" }, { label: "Decline" }];
 

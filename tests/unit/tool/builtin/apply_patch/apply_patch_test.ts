@@ -1,3 +1,4 @@
+import { textOf } from "../../../../../src/core/mod.ts";
 import { assert, assertEquals, assertStringIncludes } from "../../../../support/assert.ts";
 import { makeTempDir, makeToolContext } from "../../../../support/tool_context.ts";
 import { APPLY_PATCH } from "../../../../../src/tool/builtin/apply_patch/tool.ts";
@@ -12,7 +13,7 @@ Deno.test("apply_patch applies a unified diff and reports each file", async () =
     "--- /dev/null\n+++ b/new/b.txt\n@@ -0,0 +1 @@\n+hello\n";
   const result = await APPLY_PATCH.execute({ patch }, makeToolContext(dir.path));
   assertEquals(result.content, "updated a.txt (+2 −1)\ncreated new/b.txt (+1 −0)");
-  assertEquals(result.summary, "2 files +3 −1");
+  assertEquals(textOf(result.summary), "2 files +3 −1");
   assertEquals(await Deno.readTextFile(`${dir.path}/a.txt`), TEN.replace("line 5\n", "LINE 5\nmore\n"));
   assertEquals(await Deno.readTextFile(`${dir.path}/new/b.txt`), "hello\n");
 });

@@ -46,7 +46,7 @@ Deno.test("apply_patch places equal changes in order when there are as many plac
 
 Deno.test("apply_patch says that a hunk is above the one before it", async () => {
   const problem = await patched("a\nb\nc\n", "@@\n-c\n+z\n@@\n-a\n+x\n");
-  assertStringIncludes(problem, "hunk 2 of 2 stands at line 1, above the hunk before it (line 3)");
+  assertStringIncludes(problem, "hunk 2 of 2 is at line 1, above the hunk before it (line 3)");
 });
 
 Deno.test("apply_patch accepts hunks that share a line of context", async () => {

@@ -1,15 +1,15 @@
 import { createSocket, type Socket } from "node:dgram";
 import { once } from "node:events";
-import { type Ground, ground } from "../../unit/sandbox/support.ts";
+import { type SandboxDirs, sandboxDirs } from "../../unit/sandbox/support.ts";
 
 /** Marks of the scene that must stay where they are. */
 export const SECRET = "the-outside-secret";
 export const KEY = "provider-key-0123456789";
 
 /** A workspace with things worth attacking around it. */
-export interface Scene extends AsyncDisposable {
-  readonly g: Ground;
-  /** Writable for no one, and forbidden to read. */
+export interface Fixture extends AsyncDisposable {
+  readonly g: SandboxDirs;
+  /** Not writable, and forbidden to read. */
   readonly vault: string;
   readonly userHome: string;
   /** A process that an attack may try to reach. */
@@ -28,10 +28,10 @@ async function git(cwd: string, ...args: string[]): Promise<void> {
   if (!success) throw new Error(new TextDecoder().decode(stderr));
 }
 
-function copyFolder(from: string, to: string): void {
+function copyDirectory(from: string, to: string): void {
   Deno.mkdirSync(to);
   for (const { name, isDirectory } of Deno.readDirSync(from)) {
-    if (isDirectory) copyFolder(`${from}/${name}`, `${to}/${name}`);
+    if (isDirectory) copyDirectory(`${from}/${name}`, `${to}/${name}`);
     else Deno.copyFileSync(`${from}/${name}`, `${to}/${name}`);
   }
 }
@@ -42,21 +42,21 @@ let repository: Promise<string> | undefined;
  * A `.git` directory with one commit of `src/a.ts` and `secret.txt`; made once, since each scene needs two.
  */
 async function makeRepository(): Promise<string> {
-  const folder = await Deno.makeTempDir({ prefix: "reasonix-repository-" });
-  globalThis.addEventListener("unload", () => Deno.removeSync(folder, { recursive: true }));
-  await Deno.mkdir(`${folder}/src`);
-  await Deno.writeTextFile(`${folder}/src/a.ts`, "inside");
-  await Deno.writeTextFile(`${folder}/secret.txt`, SECRET);
+  const directory = await Deno.makeTempDir({ prefix: "reasonix-repository-" });
+  globalThis.addEventListener("unload", () => Deno.removeSync(directory, { recursive: true }));
+  await Deno.mkdir(`${directory}/src`);
+  await Deno.writeTextFile(`${directory}/src/a.ts`, "inside");
+  await Deno.writeTextFile(`${directory}/secret.txt`, SECRET);
   const identity = ["-c", "user.name=t", "-c", "user.email=t@example.com"];
-  await git(folder, "-c", "init.defaultBranch=main", "init", "-q", "--template=");
-  await git(folder, "add", "-A");
-  await git(folder, ...identity, "commit", "-q", "-m", "start");
-  await Deno.mkdir(`${folder}/.git/modules/sub/hooks`, { recursive: true });
-  await Deno.mkdir(`${folder}/.git/hooks`, { recursive: true });
-  return folder;
+  await git(directory, "-c", "init.defaultBranch=main", "init", "-q", "--template=");
+  await git(directory, "add", "-A");
+  await git(directory, ...identity, "commit", "-q", "-m", "start");
+  await Deno.mkdir(`${directory}/.git/modules/sub/hooks`, { recursive: true });
+  await Deno.mkdir(`${directory}/.git/hooks`, { recursive: true });
+  return directory;
 }
 
-async function furnish(g: Ground, vault: string): Promise<void> {
+async function furnish(g: SandboxDirs, vault: string): Promise<void> {
   const userHome = `${g.base}/home`;
   await Deno.mkdir(`${userHome}/.ssh`);
   await Deno.mkdir(`${userHome}/.cache/deno`, { recursive: true });
@@ -77,7 +77,7 @@ async function furnish(g: Ground, vault: string): Promise<void> {
     await Deno.writeTextFile(`${g.ws}/.reasonix/${name}`, "");
   }
   const template = await (repository ??= makeRepository());
-  for (const folder of [g.ws, vault]) copyFolder(`${template}/.git`, `${folder}/.git`);
+  for (const directory of [g.ws, vault]) copyDirectory(`${template}/.git`, `${directory}/.git`);
 }
 
 async function drain(listener: Deno.Listener, name: string, reached: string[]): Promise<void> {
@@ -99,16 +99,16 @@ async function listenUdp(reached: string[]): Promise<Socket> {
   return socket;
 }
 
-export async function scene(): Promise<Scene> {
-  const g = await ground();
+export async function makeFixture(): Promise<Fixture> {
+  const g = await sandboxDirs();
   const vault = `${g.base}/vault`;
   await furnish(g, vault);
   const reached: string[] = [];
   const tcp = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const udp = await listenUdp(reached);
   // Under /tmp, where services of the user's session have theirs.
-  const folder = await Deno.makeTempDir({ dir: "/tmp" });
-  const unix = Deno.listen({ transport: "unix", path: `${folder}/service.sock` });
+  const directory = await Deno.makeTempDir({ dir: "/tmp" });
+  const unix = Deno.listen({ transport: "unix", path: `${directory}/service.sock` });
   const done = [drain(tcp, "tcp", reached), drain(unix, "unix", reached)];
   const victim = new Deno.Command("sleep", { args: ["1000"], env: { KEY }, clearEnv: true }).spawn();
   const places: { readonly [name: string]: string } = {
@@ -120,7 +120,7 @@ export async function scene(): Promise<Scene> {
     pid: String(victim.pid),
     tcp: String(tcp.addr.port),
     udp: String(udp.address().port),
-    unix: `${folder}/service.sock`,
+    unix: `${directory}/service.sock`,
   };
   return {
     g,
@@ -129,7 +129,7 @@ export async function scene(): Promise<Scene> {
     victim,
     tcpPort: tcp.addr.port,
     udpPort: Number(places.udp),
-    unixPath: `${folder}/service.sock`,
+    unixPath: `${directory}/service.sock`,
     reached,
     fill: (text) => text.replace(/\{(\w+)\}/g, (whole, name) => places[name] ?? whole),
     async [Symbol.asyncDispose]() {
@@ -140,7 +140,7 @@ export async function scene(): Promise<Scene> {
         // An attack got it.
       }
       await Promise.all([...done, victim.status]);
-      await Deno.remove(folder, { recursive: true });
+      await Deno.remove(directory, { recursive: true });
       await g[Symbol.asyncDispose]();
     },
   };
