@@ -1,5 +1,4 @@
 import type {
-  AuthProvider,
   CallToolResult,
   Client,
   CreateMessageRequestParams,
@@ -25,6 +24,7 @@ import {
 import { AnsweredLate, causes, explain, SignInNeeded, statusOf, UndeliveredError } from "./failures.ts";
 import { canonicalListing, type Era, type Listing } from "./listing.ts";
 import type { ServerLog } from "./server_log.ts";
+import type { HttpAccess } from "./oauth/http_access.ts";
 import type { McpServerSpec } from "./server_spec.ts";
 import { httpTransport, loadSdk } from "./transport/http.ts";
 import { serverSpawner, type SpawnContext, StdioTransport } from "./transport/stdio.ts";
@@ -33,18 +33,14 @@ import { oneLine } from "../util/terminal_text.ts";
 import { after, atMost } from "../util/timer.ts";
 import { VERSION } from "../util/version.ts";
 
-export interface ConnectionOptions {
+export interface ConnectionOptions extends HttpAccess {
   readonly spec: McpServerSpec;
   readonly log: ServerLog;
   readonly spawn: SpawnContext;
-  readonly headers: () => Promise<Readonly<Record<string, string>>>;
-  readonly auth?: AuthProvider | undefined;
   readonly questions: McpQuestions;
   readonly changed: () => void;
   /** The era of the last connection; absent: the server is probed. */
   readonly era: Era | undefined;
-  /** Receives the scopes that the server missed. */
-  readonly wanted?: ((scope: string) => Promise<void>) | undefined;
   readonly lost: (why: Text) => void;
 }
 
@@ -95,7 +91,10 @@ export class Connection {
       return await Connection.#attempt(options, "answered", signal);
     }
     // A program that is not there is not there for the other era either; an answer over HTTP is an answer.
-    if (spec.type === "stdio" ? isMissing(first) : !isSilence(first)) throw first;
+    const isFinal = spec.type === "stdio"
+      ? first instanceof ReasonixError && first.remedy !== undefined
+      : !/\bprobe timed out\b/.test(errorMessage(first));
+    if (isFinal) throw first;
     log.note(`no answer to the probe (${errorMessage(first)}); started again as an older server`);
     const second = await Connection.#attempt(options, "legacy", signal).catch((error: unknown) => error);
     if (second instanceof Connection) return second;
@@ -313,14 +312,6 @@ export class Connection {
       answered: !this.#closing,
     });
   }
-}
-
-function isSilence(error: unknown): boolean {
-  return /\bprobe timed out\b/.test(errorMessage(error));
-}
-
-function isMissing(error: unknown): boolean {
-  return error instanceof ReasonixError && error.remedy !== undefined;
 }
 
 /** The era of a server, if known before the probe; `answered`: the answer came too late. */

@@ -103,7 +103,7 @@ function claimsToRead({ readOnlyHint, destructiveHint, openWorldHint }: Record<s
 
 const ANY_OBJECT: JsonSchema = { type: "object", properties: {} };
 
-/** Every wire requires an object's schema; otherwise the server validates the arguments. */
+/** Returns the schema of an object, as every wire requires it; the server validates the arguments anyway. */
 function objectSchema(raw: unknown, tool: string, problems: string[]): JsonSchema {
   if (!isRecord(raw) || (raw.type !== undefined && raw.type !== "object")) {
     problems.push(`the schema of ${tool} is not an object's; it is offered without one`);
@@ -144,21 +144,23 @@ function resourceInfo(raw: unknown, key: "uri" | "uriTemplate"): McpResourceInfo
 
 function unique<T extends { readonly name: string }>(
   items: readonly (T | undefined)[],
-  what: string,
+  kind: string,
   problems: string[],
 ): T[] {
   const byName = new Map<string, T>();
-  for (const item of items) {
-    if (!item) continue;
-    if (byName.has(item.name)) problems.push(`the ${what} ${terminalSafe(item.name)} is there twice`);
+  for (const item of items.filter((one) => one !== undefined)) {
+    if (byName.has(item.name)) problems.push(`the ${kind} ${terminalSafe(item.name)} is there twice`);
     else byName.set(item.name, item);
   }
-  return [...byName.values()].sort((a, b) => a.name < b.name ? -1 : 1);
+  return sorted(byName);
 }
 
 function byUri(items: readonly (McpResourceInfo | undefined)[]): McpResourceInfo[] {
-  const all = new Map(items.filter((item) => item !== undefined).map((item) => [item.uri, item]));
-  return [...all.values()].sort((a, b) => a.uri < b.uri ? -1 : 1);
+  return sorted(new Map(items.filter((item) => item !== undefined).map((item) => [item.uri, item])));
+}
+
+function sorted<T>(items: ReadonlyMap<string, T>): T[] {
+  return [...items].sort(([a], [b]) => a < b ? -1 : 1).map(([, item]) => item);
 }
 
 function text(value: unknown): string {

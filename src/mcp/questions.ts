@@ -361,8 +361,12 @@ export function sampling(context: SamplingContext): NonNullable<McpQuestions["sa
       throw new ReasonixError("The budget for messages of the model is used up");
     }
     const last = messages.at(-1)?.content ?? "";
-    const isGranted = granted.has(server);
-    const approval = await approve(context, { name, input, output, system, last, isGranted }, signal);
+    const approval = await approve(context, { name, isGranted: granted.has(server) }, (texts) =>
+      [
+        texts.wantsMessage(name, input, output),
+        ...(system === "" ? [] : [texts.systemOf(oneLine(system, EXCERPT))]),
+        texts.lastOf(oneLine(last, EXCERPT)),
+      ].join("\n"), signal);
     if (approval === "session") granted.add(server);
     const started = performance.now();
     const request = { prefix: { system, tools: [] }, messages, maxOutputTokens: output };
@@ -384,19 +388,11 @@ export function sampling(context: SamplingContext): NonNullable<McpQuestions["sa
   };
 }
 
-interface SamplingQuestion {
-  readonly name: string;
-  readonly input: number;
-  readonly output: number;
-  readonly system: string;
-  readonly last: string;
-  readonly isGranted: boolean;
-}
-
 /** Throws a ReasonixError, which the server reads, without the user's approval. */
 async function approve(
   { asker, texts: load, notify }: SamplingContext,
-  { name, input, output, system, last, isGranted }: SamplingQuestion,
+  { name, isGranted }: { readonly name: string; readonly isGranted: boolean },
+  questionIn: (texts: Texts["mcp_questions"]) => string,
   signal: AbortSignal,
 ): Promise<"once" | "session"> {
   const texts = await load();
@@ -405,12 +401,8 @@ async function approve(
     throw new ReasonixError("No user is available to allow a message of the model");
   }
   if (isGranted) return "session";
+  const question = questionIn(texts);
   const options = [{ label: texts.once }, { label: texts.session }, { label: texts.decline }];
-  const question = [
-    texts.wantsMessage(name, input, output),
-    ...(system === "" ? [] : [texts.systemOf(oneLine(system, EXCERPT))]),
-    texts.lastOf(oneLine(last, EXCERPT)),
-  ].join("\n");
   const [answer] = await asker.ask([{ question, options, multiple: false }], signal) ?? [];
   signal.throwIfAborted();
   if (answer?.[0] === texts.session) return "session";

@@ -14,6 +14,7 @@ import type { Connection, ConnectionOptions } from "./connection.ts";
 import { MissingProgramError, SignInNeeded, signInNeeded, statusOf, UndeliveredError } from "./failures.ts";
 import { EMPTY_LISTING, knownEra, type Listing, type ListingCache, type ServerRecord } from "./listing.ts";
 import { ServerLog } from "./server_log.ts";
+import type { HttpAccess } from "./oauth/http_access.ts";
 import { type McpServerSpec, misnamedTools } from "./server_spec.ts";
 import { canonicalJson } from "../util/json.ts";
 import { unlessAborted } from "../util/timer.ts";
@@ -22,7 +23,7 @@ interface ServerDeps extends Pick<ConnectionOptions, "spawn" | "questions"> {
   readonly spec: McpServerSpec;
   readonly home: string;
   readonly cache: ListingCache;
-  readonly connection: () => Promise<Pick<ConnectionOptions, "headers" | "auth" | "wanted">>;
+  readonly connection: () => Promise<HttpAccess>;
   readonly onChange: (change: ServerChange) => void;
 }
 

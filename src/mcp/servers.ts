@@ -9,6 +9,7 @@ import {
   type McpToolInfo,
 } from "./listing.ts";
 import { McpServer, type ServerChange, type ServerStatus, statusElsewhere } from "./server.ts";
+import type { HttpAccess } from "./oauth/http_access.ts";
 import { type McpServerSpec, namePrefix, toolName } from "./server_spec.ts";
 import { indexTools, needsIndex, remoteTool, resourceTool } from "./tools.ts";
 import type { Tool } from "../tool/mod.ts";
@@ -20,9 +21,7 @@ export interface McpOptions extends Pick<ConnectionOptions, "spawn" | "questions
   readonly specs: readonly McpServerSpec[];
   /** `[tools] mcp_index_above_tokens`; 0: never an index. */
   readonly indexAboveTokens: number;
-  readonly connection: (
-    spec: McpServerSpec,
-  ) => Promise<Pick<ConnectionOptions, "headers" | "auth" | "wanted">>;
+  readonly connection: (spec: McpServerSpec) => Promise<HttpAccess>;
   readonly onChange: (change: ServerChange) => void;
   /**
    * Returns the rule of the user that forbids everything of a server, or this resource of it. Absent: there

@@ -265,20 +265,20 @@ export class Snapshot {
 
   /** The reason why a patch does not apply to the files below `top`. */
   async problemOf(file: string, top: string): Promise<string | undefined> {
-    const { code, errors } = await this.#apply(file, top, ["--check"]);
-    return code === 0 ? undefined : firstLine(errors) || `git ended with ${code}`;
+    return await this.#apply(file, top, ["--check"]);
   }
 
   /** Changes all files below `top` or none. Returns the reason for none. */
   async apply(file: string, top: string): Promise<string | undefined> {
-    const { code, errors } = await this.#apply(file, top, []);
-    return code === 0 ? undefined : firstLine(errors) || `git ended with ${code}`;
+    return await this.#apply(file, top, []);
   }
 
-  async #apply(file: string, top: string, more: readonly string[]) {
-    if ((await Deno.stat(file)).size === 0) return { code: 0, errors: "" };
+  async #apply(file: string, top: string, more: readonly string[]): Promise<string | undefined> {
+    if ((await Deno.stat(file)).size === 0) return undefined;
     const env = { GIT_DIR: this.#dir, GIT_WORK_TREE: existingRealPath(top) ?? top };
-    return await this.#git.run(["apply", "--whitespace=nowarn", ...more, "--", file], { cwd: top, env });
+    const args = ["apply", "--whitespace=nowarn", ...more, "--", file];
+    const { code, errors } = await this.#git.run(args, { cwd: top, env });
+    return code === 0 ? undefined : firstLine(errors) || `git ended with ${code}`;
   }
 
   get #env(): Record<string, string> {

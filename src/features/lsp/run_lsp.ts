@@ -12,12 +12,12 @@ import {
 import { findProgram } from "../../util/process.ts";
 import { buildWorkspace, type LanguageDeps, type RunPaths, type ScopedDeps } from "../../run/mod.ts";
 
-/** Time that the result of an edit waits for what a language server says of it. */
+/** Time that the result of an edit waits for the findings of a language server. */
 const BUDGET_MS = 500;
 
 type FileChange = NonNullable<ToolResult["changes"]>[number];
 
-/** The language servers of a run, and what they say of its edits. */
+/** The language servers of a run, and the checks of its edits. */
 export class RunLsp {
   readonly servers: LanguageServers;
   readonly checks: EditChecks;
@@ -46,7 +46,7 @@ export class RunLsp {
     });
   }
 
-  /** An edit of these files begins; the paths are as the model wrote them. */
+  /** Reads files before an edit of them; the paths are as the model wrote them. */
   async before(paths: readonly string[]): Promise<void> {
     if (!this.#deps.loaded.config.lsp.enabled) return;
     const { workspace } = this.#deps.scope;
@@ -179,8 +179,8 @@ async function startJailed(
 ): Promise<ServerProcess> {
   const [jail, { ServerProcess }] = await Promise.all([openJail(), loadProcesses()]);
   if (!jail.confined && !scope.full) throw new ReasonixError("There is no jail for language servers");
-  const own = `${projectDir(cacheDirectory(paths), root)}/lsp-${name.replace(/[^A-Za-z0-9]+/g, "-")}`;
-  await Deno.mkdir(own, { recursive: true, mode: 0o700 });
-  const plan = jail.onlyLooking(own).wrap(argv, { cwd: root });
+  const directory = `${projectDir(cacheDirectory(paths), root)}/lsp-${name.replace(/[^A-Za-z0-9]+/g, "-")}`;
+  await Deno.mkdir(directory, { recursive: true, mode: 0o700 });
+  const plan = jail.onlyLooking(directory).wrap(argv, { cwd: root });
   return new ServerProcess({ ...plan, env: { ...plan.env, ...env } }, { cwd: root, guard });
 }

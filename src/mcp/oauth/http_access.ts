@@ -152,8 +152,10 @@ type HeaderValues = Readonly<Record<string, string>>;
 
 /** Authenticates requests to a server over HTTP. */
 export interface HttpAccess {
+  /** Current headers, such as of a helper program. */
   readonly headers: () => Promise<HeaderValues>;
   readonly auth?: AuthProvider;
+  /** Receives the scopes that the server missed. */
   readonly wanted?: (scope: string) => Promise<void>;
 }
 

@@ -124,17 +124,14 @@ async function authorize(spec: McpServerSpec, options: SignInOptions): Promise<S
   const offline = metadata?.scopes_supported?.includes("offline_access") ?? false;
   const scope = wanted !== undefined && offline ? computeScopeUnion(wanted, "offline_access") : wanted;
   const configured = configuredClient(spec, options.secret);
-  const isUsable = configured !== undefined && (!configured.client_id.startsWith("https://") ||
-    // Such an identifier is the address of a document about the client.
-    metadata?.client_id_metadata_document_supported === true);
+  // An identifier may be the address of a document about the client.
+  const isUsable = !configured?.client_id.startsWith("https://") ||
+    metadata?.client_id_metadata_document_supported === true;
+  const usable = isUsable ? configured : undefined;
   // A client is known under the address that the browser comes back to.
-  const registered = isUsable
-    ? undefined
-    : before?.client && before.redirect === redirectUrl
-    ? before.client
-    : await register({ spec, server, redirectUrl, scope }, request);
-  const client = registered ?? configured;
-  if (!client) throw new TypeError("A client is configured or registered");
+  const isRegistered = before?.client !== undefined && before.redirect === redirectUrl;
+  const client = usable ?? (isRegistered ? before.client : undefined) ??
+    await register({ spec, server, redirectUrl, scope }, request);
   const optional = {
     ...(metadata ? { metadata } : {}),
     ...(resource === undefined ? {} : { resource }),
@@ -183,7 +180,7 @@ async function authorize(spec: McpServerSpec, options: SignInOptions): Promise<S
       issuer,
       metadata: challenge.metadataUrl?.href ?? before?.metadata,
       resource,
-      ...(registered ? { client: registered, redirect: redirectUrl } : {}),
+      ...(usable ? {} : { client, redirect: redirectUrl }),
       tokens: keptTokens(tokens),
     });
     callback.finish("You are signed in. This page can be closed.");

@@ -96,32 +96,8 @@ export function describeConfinement(facts: Confinement): LocalizedMessage {
   ]);
 }
 
-interface JailView {
-  readonly backend: string;
-  readonly scope: JailScope;
-  readonly project?: string | undefined;
-  readonly privateTmp: boolean;
-  /** Why the network cannot be confined; absent where it can. */
-  readonly openNetwork?: string | undefined;
-}
-
-export function jailConfinement({ backend, scope, project, privateTmp, openNetwork }: JailView): Confinement {
-  const readOnly = scope.rootAccess === "read";
-  const network = scope.network ?? "none";
-  const forbidden = forbiddenPaths(scope);
-  return {
-    backend,
-    ...(readOnly ? { readOnly } : {}),
-    roots: readOnly ? [] : scope.roots.map((root) => root === project ? "" : root),
-    privateTmp,
-    network,
-    ...(network === "open" || openNetwork === undefined ? {} : { openNetwork }),
-    ...(forbidden === 0 ? {} : { forbidden }),
-  };
-}
-
 /** The key files of the Reasonix home are always hidden, so they are not counted. */
-function forbiddenPaths({ forbidRead = [], home }: JailScope): number {
+export function forbiddenPaths({ forbidRead = [], home }: JailScope): number {
   const keys = HOME_SECRETS.map((name) => realPath(`${home}/${name}`));
   return forbidRead.filter((path) => !keys.includes(path)).length;
 }

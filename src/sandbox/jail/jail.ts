@@ -13,7 +13,7 @@ import { childEnvironment, type EnvironmentOptions } from "./environment.ts";
 import { currentPlan, type FixedPlan, fixPlan, lookingPlan } from "./plan.ts";
 import { DeniedFiles, type MadeFiles, MadeFilesWatch } from "../files/denied_files.ts";
 import { meansEveryFile } from "../files/workspace.ts";
-import { type Confinement, describeConfinement, jailConfinement, noConfinement } from "./confinement.ts";
+import { type Confinement, describeConfinement, forbiddenPaths, noConfinement } from "./confinement.ts";
 import {
   type ExpectedSandboxOptions,
   forgetProbe,
@@ -100,15 +100,17 @@ export class Jail {
   }
 
   async withNetwork(network: Pick<JailScope, "network" | "proxy">): Promise<Jail> {
-    const { data } = this;
-    const scope = await withForwarder({ ...data.fixed.scope, ...network });
-    return new Jail({ ...data, fixed: { ...data.fixed, scope } }, this.#backend);
+    const { fixed } = this.data;
+    return this.#with({ ...fixed, scope: await withForwarder({ ...fixed.scope, ...network }) });
+  }
+
+  #with(fixed: FixedPlan): Jail {
+    return new Jail({ ...this.data, fixed }, this.#backend);
   }
 
   readOnly(): Jail {
-    const { data } = this;
-    const scope: JailScope = { ...data.fixed.scope, rootAccess: "read" };
-    return new Jail({ ...data, fixed: { ...data.fixed, scope } }, this.#backend);
+    const { fixed } = this.data;
+    return this.#with({ ...fixed, scope: { ...fixed.scope, rootAccess: "read" } });
   }
 
   /**
@@ -116,7 +118,7 @@ export class Jail {
    * also replaces caches, and to an empty `/tmp`; it has no network.
    */
   onlyLooking(own: string): Jail {
-    return new Jail({ ...this.data, fixed: lookingPlan(this.data.fixed, own) }, this.#backend);
+    return this.#with(lookingPlan(this.data.fixed, own));
   }
 
   /** The command as it would run without a jail, for the one unconfined run the user agreed to. */
@@ -135,21 +137,23 @@ export class Jail {
   confinement(project?: string): Confinement {
     const { backend, fixed: { scope }, probe, container } = this.data;
     if (backend === "none") return noConfinement(probe.detail ?? "no jail");
+    const readOnly = scope.rootAccess === "read";
     const ruled = this.#denied?.find().length ?? 0;
+    const forbidden = forbiddenPaths(scope);
+    const isOpen = scope.network === "open" || probe.network;
     return {
-      ...jailConfinement({
-        backend: container === undefined ? backend : `${backend}: ${container.image}`,
-        scope,
-        project,
-        privateTmp: this.privateDirectories.includes("/tmp"),
-        ...(probe.network ? {} : { openNetwork: probe.detail ?? "not possible here" }),
-      }),
+      backend: container === undefined ? backend : `${backend}: ${container.image}`,
+      ...(readOnly ? { readOnly } : {}),
+      roots: readOnly ? [] : scope.roots.map((root) => root === project ? "" : root),
+      privateTmp: this.privateDirectories.includes("/tmp"),
+      network: scope.network,
+      ...(isOpen ? {} : { openNetwork: probe.detail ?? "not possible here" }),
+      ...(forbidden === 0 ? {} : { forbidden }),
       ...(ruled > 0 ? { ruled } : {}),
       ...(ruled > 0 && this.#denied?.capped ? { capped: true } : {}),
     };
   }
 
-  /** The same in one line. */
   describe(project?: string): LocalizedMessage {
     return describeConfinement(this.confinement(project));
   }

@@ -1,4 +1,5 @@
 import { errorMessage } from "../../core/mod.ts";
+import { joinBytes } from "../../util/bytes.ts";
 import type { ProxyAddress } from "../jail/backend.ts";
 import { coversAddress, type Destination, HostList, normalizeHost } from "./hosts.ts";
 
@@ -313,10 +314,7 @@ export class Opening {
     const chunk = new Uint8Array(16 * 1024);
     const count = await this.conn.read(chunk);
     if (count === null) return false;
-    const joined = new Uint8Array(this.#bytes.length + count);
-    joined.set(this.#bytes);
-    joined.set(chunk.subarray(0, count), this.#bytes.length);
-    this.#bytes = joined;
+    this.#bytes = joinBytes([this.#bytes, chunk.subarray(0, count)]);
     return true;
   }
 

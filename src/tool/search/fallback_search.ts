@@ -3,6 +3,7 @@ import { ScanJob, type SearchPart, type SearchTask } from "./fallback_scan.ts";
 import { excludeTest } from "./path_filter.ts";
 import {
   type FoundFile,
+  reportOf,
   type SearchReport,
   type SearchRequest,
   type SearchRoot,
@@ -10,11 +11,7 @@ import {
 } from "./request.ts";
 import { walkFiles } from "./walk.ts";
 
-interface Outcome {
-  readonly found: readonly FoundFile[];
-  readonly stopped?: "limit" | "deadline";
-  readonly stuckAt?: string;
-}
+type Outcome = Omit<SearchReport, "total">;
 
 const SLICE_MS = 25;
 
@@ -32,14 +29,7 @@ export async function fallbackSearch(
     outcome = await scanInProcess(sortedByPath(files, (path) => path), first, root);
     outcome = { ...outcome, stopped: outcome.stopped ?? "limit" };
   }
-  const { found, stuckAt } = outcome;
-  const stopped = outcome.stopped ?? (walk.timedOut ? "deadline" : undefined);
-  return {
-    files: sortedByPath(found, ({ path }) => path),
-    total: found.reduce((sum, file) => sum + file.count, 0),
-    ...(stopped ? { stopped } : {}),
-    ...(stuckAt === undefined ? {} : { stuckAt }),
-  };
+  return reportOf({ ...walk.timedOut ? { stopped: "deadline" } : {}, ...outcome });
 }
 
 async function listFiles(root: SearchRoot, files: string[]): Promise<{ readonly timedOut: boolean }> {
@@ -64,17 +54,17 @@ async function scan(files: readonly string[], request: SearchRequest, root: Sear
   if (job.left.length === 0 || here.stopped) return here;
   const maxLines = request.maxLines - job.total;
   const rest = await scanInProcess(job.left, { ...request, maxLines }, root);
-  return { ...rest, found: [...here.found, ...rest.found] };
+  return { ...rest, files: [...here.files, ...rest.files] };
 }
 
 async function scanHere(job: ScanJob, { signal, deadline }: SearchRoot): Promise<Outcome> {
   const found: FoundFile[] = [];
   while (true) {
     found.push(...job.step(SLICE_MS));
-    if (job.done) return { found, ...(job.full ? { stopped: "limit" as const } : {}) };
+    if (job.done) return { files: found, ...(job.full ? { stopped: "limit" as const } : {}) };
     await new Promise((resolve) => setTimeout(resolve, 0));
     signal.throwIfAborted();
-    if (Date.now() > deadline) return { found, stopped: "deadline" };
+    if (Date.now() > deadline) return { files: found, stopped: "deadline" };
   }
 }
 
@@ -98,12 +88,12 @@ async function scanInProcess(
       onMessage(part) {
         found.push(...part.found);
         next = part.next;
-        return part.done ? { found, ...(part.full ? { stopped: "limit" } : {}) } : undefined;
+        return part.done ? { files: found, ...(part.full ? { stopped: "limit" } : {}) } : undefined;
       },
       limitMs: Math.max(0, root.deadline - Date.now()),
       onLimit() {
         const stuckAt = files[next];
-        return { found, stopped: "deadline", ...(stuckAt === undefined ? {} : { stuckAt }) };
+        return { files: found, stopped: "deadline", ...(stuckAt === undefined ? {} : { stuckAt }) };
       },
       signal: root.signal,
     });

@@ -51,3 +51,12 @@ export function sortedByPath<T>(items: readonly T[], pathOf: (item: T) => string
   keyed.sort((a, b) => a.key < b.key ? -1 : a.key > b.key ? 1 : 0);
   return keyed.map(({ item }) => item);
 }
+
+/** A report of what was found, by path. */
+export function reportOf({ files, ...end }: Omit<SearchReport, "total">): SearchReport {
+  return {
+    files: sortedByPath(files, ({ path }) => path),
+    total: files.reduce((sum, file) => sum + file.count, 0),
+    ...end,
+  };
+}

@@ -7,12 +7,11 @@ import { linesOf } from "../../util/lines.ts";
 import { findProgram } from "../../util/process.ts";
 import { below, type PathFilter, type PathTest } from "./path_filter.ts";
 import {
-  type FoundFile,
   type FoundLine,
+  reportOf,
   type SearchReport,
   type SearchRequest,
   type SearchRoot,
-  sortedByPath,
 } from "./request.ts";
 
 const found = new Map<string, string | undefined>();
@@ -82,33 +81,27 @@ function ripgrepEnv(): Record<string, string> {
 /** Thrown when this ripgrep does not know an option; the caller uses the fallback search. */
 export class RipgrepUnusable extends Error {}
 
-interface Outcome {
-  readonly files: readonly FoundFile[];
-  readonly total: number;
-  readonly stopped?: "limit" | "deadline";
-}
+type Outcome = Omit<SearchReport, "total">;
 
 /** Searches with ripgrep. More matches than the limit: a second, ordered run finds the first ones by path. */
 export async function searchWithRipgrep(
   command: string,
   request: SearchRequest,
-  place: SearchRoot,
+  root: SearchRoot,
   shownLines: number,
 ): Promise<SearchReport> {
-  const whole = await run(command, request, place, false);
-  if (whole.stopped !== "limit") return report(whole, place);
-  const first = await run(command, { ...request, maxLines: shownLines }, place, true);
-  return { ...report(first, place), stopped: first.stopped ?? "limit" };
+  const whole = await run(command, request, root, false);
+  if (whole.stopped !== "limit") return report(whole, root);
+  const first = await run(command, { ...request, maxLines: shownLines }, root, true);
+  return { ...report(first, root), stopped: first.stopped ?? "limit" };
 }
 
-function report(outcome: Outcome, place: SearchRoot): SearchReport {
-  const isHidden = hiddenTest(place);
-  const shown = outcome.files
-    .map((file) => ({ ...file, path: absolute(file.path, place.cwd) }))
-    .filter((file) => file.count > 0 && !isHidden(file.path) && (place.included?.(file.path) ?? true));
-  const files = sortedByPath(shown, ({ path }) => path);
-  const total = files.reduce((sum, file) => sum + file.count, 0);
-  return { files, total, ...(outcome.stopped ? { stopped: outcome.stopped } : {}) };
+function report({ files, ...end }: Outcome, root: SearchRoot): SearchReport {
+  const isHidden = hiddenTest(root);
+  const shown = files
+    .map((file) => ({ ...file, path: absolute(file.path, root.cwd) }))
+    .filter((file) => file.count > 0 && !isHidden(file.path) && (root.included?.(file.path) ?? true));
+  return reportOf({ files: shown, ...end });
 }
 
 function absolute(path: string, cwd: string): string {
@@ -119,13 +112,13 @@ function absolute(path: string, cwd: string): string {
 async function run(
   command: string,
   request: SearchRequest,
-  place: SearchRoot,
+  root: SearchRoot,
   sorted: boolean,
 ): Promise<Outcome> {
-  place.signal.throwIfAborted();
+  root.signal.throwIfAborted();
   const child = new Deno.Command(command, {
-    args: searchArguments(request, place.filter, target(place), sorted),
-    cwd: place.cwd,
+    args: searchArguments(request, root.filter, target(root), sorted),
+    cwd: root.cwd,
     clearEnv: true,
     env: ripgrepEnv(),
     stdin: "null",
@@ -145,8 +138,8 @@ async function run(
   const timer = setTimeout(() => {
     stopped = "deadline";
     kill();
-  }, Math.max(0, place.deadline - Date.now()));
-  place.signal.addEventListener("abort", kill, { once: true });
+  }, Math.max(0, root.deadline - Date.now()));
+  root.signal.addEventListener("abort", kill, { once: true });
   const errors = new Response(child.stderr).text();
   try {
     for await (const line of linesOf(child.stdout)) {
@@ -157,25 +150,25 @@ async function run(
       }
       // Of a binary file that was named, ripgrep gives the text parts; it gives none of one that it found.
       const isBinary = message.type === "end" && (message.data.binary_offset ?? Infinity) < BINARY_CHECK;
-      if (isBinary && isFile(place.root)) return { files: [], total: 0 };
+      if (isBinary && isFile(root.root)) return { files: [] };
       if (total > request.maxLines) {
         stopped = "limit";
         kill();
       }
     }
     const status = await child.status;
-    place.signal.throwIfAborted();
+    root.signal.throwIfAborted();
     if (!stopped && status.code > 1 && total === 0) complain(await errors);
   } finally {
     clearTimeout(timer);
-    place.signal.removeEventListener("abort", kill);
+    root.signal.removeEventListener("abort", kill);
     await errors.catch(() => "");
   }
-  return { files: [...files.values()], total, ...(stopped ? { stopped } : {}) };
+  return { files: [...files.values()], ...(stopped ? { stopped } : {}) };
 }
 
-function target(place: SearchRoot): string {
-  const relative = below(place.root, place.cwd);
+function target(root: SearchRoot): string {
+  const relative = below(root.root, root.cwd);
   return relative === "." || relative.startsWith("/") ? relative : `./${relative}`;
 }
 
@@ -193,17 +186,17 @@ function complain(errors: string): void {
 }
 
 /** Tests whether a file found by ripgrep is in a directory that our walker would skip. */
-function hiddenTest(place: SearchRoot): PathTest {
+function hiddenTest(root: SearchRoot): PathTest {
   const own = new Set([".reasonixignore"]);
   const directories = new Map<string, { readonly hidden: boolean; readonly scope: IgnoreScope }>();
   const directory = (path: string): { readonly hidden: boolean; readonly scope: IgnoreScope } => {
     const known = directories.get(path);
     if (known) return known;
-    const isRoot = path === place.root || !contains(place.root, path);
+    const isRoot = path === root.root || !contains(root.root, path);
     const above = isRoot ? undefined : directory(path.slice(0, path.lastIndexOf("/")));
-    const outer = above?.scope ?? IgnoreScope.above(path, place.cwd, own);
+    const outer = above?.scope ?? IgnoreScope.above(path, root.cwd, own);
     const hidden = above !== undefined &&
-      (above.hidden || place.hidden(path) || outer.hides(path, path.slice(path.lastIndexOf("/") + 1), true));
+      (above.hidden || root.hidden(path) || outer.hides(path, path.slice(path.lastIndexOf("/") + 1), true));
     const state = { hidden, scope: outer.enter(path, own) };
     directories.set(path, state);
     return state;
@@ -211,7 +204,7 @@ function hiddenTest(place: SearchRoot): PathTest {
   return (path) => {
     const slash = path.lastIndexOf("/");
     const { hidden, scope } = directory(path.slice(0, slash) || "/");
-    return hidden || place.hidden(path) || scope.hides(path, path.slice(slash + 1), false);
+    return hidden || root.hidden(path) || scope.hides(path, path.slice(slash + 1), false);
   };
 }
 

@@ -1,5 +1,3 @@
-import { freeSpace } from "../../util/free_space.ts";
-
 /** Bytes that programs can still write on the volume of a directory; undefined where unknown. */
 export type FreeSpace = (directory: string) => Promise<number | undefined>;
 
@@ -77,5 +75,23 @@ export class DiskWatch implements Disposable {
       `only ${Math.floor(free / MB)} MB were left on the disk of ${directory} ([tools] min_free_disk_mb is ` +
         `${this.#limits.floorMb}); free space before you continue`,
     );
+  }
+}
+
+/**
+ * Bytes that are left for ordinary programs on the volume of a directory, or of the nearest directory above
+ * it that exists; undefined where the system does not say.
+ */
+export async function freeSpace(directory: string): Promise<number | undefined> {
+  const { statfs } = await import("node:fs/promises");
+  for (let path = directory;;) {
+    try {
+      const { bavail, bsize } = await statfs(path === "" ? "/" : path);
+      return bavail * bsize;
+    } catch {
+      const above = path.replace(/[\\/]+[^\\/]*$/, "");
+      if (above === path) return undefined;
+      path = above;
+    }
   }
 }

@@ -40,14 +40,15 @@ export async function applyPatch(args: Record<string, unknown>, context: ToolCon
     throw error;
   }
   const plan = await planPatch(context, patches);
-  const changes = plan.files.flatMap((file) => changeOf(file, plan.files));
+  const { files } = plan;
+  const changes = files.flatMap((file) => changeOf(file, files));
   if (changes.length === 0) {
     return { content: "unchanged: the patch changes nothing", summary: message`unchanged` };
   }
   if (context.settings.writes === "dry-run") {
     return dryRun(changes.map(({ change }) => change), names(changes));
   }
-  await executePlan(context, plan.files);
+  await executePlan(context, files);
   const lines = changes.map(({ change, shown }) => `${change.change} ${shown} (${lineFigures(change)})`);
   const records = changes.map(({ change }) => change);
   const total = lineFigures({ added: sum(records, "added"), removed: sum(records, "removed") });
@@ -111,16 +112,11 @@ interface PlannedFile extends Target {
   movedFrom: PlannedFile | undefined;
 }
 
-interface Plan {
-  readonly files: readonly PlannedFile[];
-  readonly notes: readonly string[];
-}
-
 /**
  * Computes the whole patch in memory; later sections see the result of earlier ones. Rejects with a
  * `ReasonixError` when any part does not fit.
  */
-async function planPatch(context: ToolContext, patches: readonly FilePatch[]): Promise<Plan> {
+async function planPatch(context: ToolContext, patches: readonly FilePatch[]): Promise<Planner> {
   const planner = new Planner(context);
   const problems: string[] = [];
   for (const patch of patches) {
@@ -131,7 +127,7 @@ async function planPatch(context: ToolContext, patches: readonly FilePatch[]): P
       problems.push(error.remedy ? `${error.message}; ${error.remedy}` : error.message);
     }
   }
-  if (problems.length === 0) return { files: planner.changed(), notes: planner.notes };
+  if (problems.length === 0) return planner;
   throw new ReasonixError(`${problems.join("\n")}\nNothing was changed`);
 }
 
@@ -144,7 +140,7 @@ class Planner {
     this.#context = context;
   }
 
-  changed(): PlannedFile[] {
+  get files(): PlannedFile[] {
     return [...this.#files.values()].filter((file) => {
       if (file.after === undefined) return file.before !== undefined;
       const before = file.before?.bytes;

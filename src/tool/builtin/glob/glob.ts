@@ -2,7 +2,7 @@ import { message } from "../../../core/mod.ts";
 import { compileGlobs, expandBraces } from "../../../path/glob.ts";
 import { isDirectory } from "../../../path/probe.ts";
 import { below, readFilter, splitRoot } from "../../search/path_filter.ts";
-import { reported, searchTarget, shown } from "../../search/place.ts";
+import { reported, searchTarget, shown } from "../../search/search_target.ts";
 import { walkFiles } from "../../search/walk.ts";
 import { failure, type ToolContext, type ToolResult } from "../../tool.ts";
 import { DEFAULT_CAPS, keepHead } from "../../truncation.ts";

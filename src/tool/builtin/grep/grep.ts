@@ -1,6 +1,6 @@
 import { message, type Text } from "../../../core/mod.ts";
 import { readFilter } from "../../search/path_filter.ts";
-import { reported, searchTarget, shown, type Target } from "../../search/place.ts";
+import { reported, type SearchTarget, searchTarget, shown } from "../../search/search_target.ts";
 import type { FoundFile, FoundLine, SearchReport } from "../../search/request.ts";
 import { searchContent } from "../../search/search_content.ts";
 import { failure, type ToolContext, type ToolResult } from "../../tool.ts";
@@ -54,7 +54,7 @@ interface View {
   readonly limit: number;
   /** Matches, or files, left out before the first one. */
   readonly skip: number;
-  readonly target: Target;
+  readonly target: SearchTarget;
 }
 
 function rendered(report: SearchReport, view: View): ToolResult {
@@ -85,7 +85,7 @@ function summaryOf(report: SearchReport, mode: Mode): Text {
   return report.total === 1 ? message`1 match in ${files}` : message`${report.total} matches in ${files}`;
 }
 
-function notesOf(report: SearchReport, mode: Mode, limit: number, target: Target): string[] {
+function notesOf(report: SearchReport, mode: Mode, limit: number, target: SearchTarget): string[] {
   const out: string[] = [];
   const units = mode === "content" ? report.total : report.files.length;
   const what = mode === "content" ? `matches in ${report.files.length} files` : "files";

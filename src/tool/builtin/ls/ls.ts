@@ -1,6 +1,6 @@
 import { message } from "../../../core/mod.ts";
 import { IgnoreScope, isTelling } from "../../../path/ignore_files.ts";
-import { reported, searchTarget, shown } from "../../search/place.ts";
+import { reported, searchTarget, shown } from "../../search/search_target.ts";
 import { failure, type ToolContext, type ToolResult } from "../../tool.ts";
 import { DEFAULT_CAPS, keepHead } from "../../truncation.ts";
 

@@ -2,7 +2,7 @@ import { ReasonixError } from "../../../../src/core/mod.ts";
 import type { Backend, ProbeResult } from "../../../../src/sandbox/jail/backend.ts";
 import { bubblewrap } from "../../../../src/sandbox/jail/backends/bubblewrap.ts";
 import { createJail, expectedSandbox, runForwarder, startFilterProxy } from "../../../../src/sandbox/mod.ts";
-import { describeConfinement, jailConfinement } from "../../../../src/sandbox/jail/confinement.ts";
+import { describeConfinement } from "../../../../src/sandbox/jail/confinement.ts";
 import { probeCached, rememberedProbe } from "../../../../src/sandbox/jail/expected_sandbox.ts";
 import {
   assert,
@@ -174,14 +174,9 @@ sandboxTest(jailed("describe says in one line what is and what is not confined")
   assertStringIncludes(usual, "they can write this project, a private /tmp and package caches; no network");
   assert(!usual.includes("hidden"), usual);
   assertStringIncludes((await sandboxJail(g, { network: "open" })).describe().text, "network open");
-  const { data } = (await sandboxJail(g)).readOnly();
+  const readOnly = (await sandboxJail(g)).readOnly().confinement();
   assertStringIncludes(
-    describeConfinement(jailConfinement({
-      backend: data.backend,
-      scope: data.fixed.scope,
-      privateTmp: true,
-      openNetwork: "refused",
-    })).text,
+    describeConfinement({ ...readOnly, openNetwork: "refused" }).text,
     "the workspace is read-only, they can write a private /tmp and package caches; " +
       "the network is NOT confined (refused)",
   );

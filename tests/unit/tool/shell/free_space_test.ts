@@ -1,6 +1,6 @@
-import { freeSpace } from "../../../src/util/free_space.ts";
-import { assert } from "../../support/assert.ts";
-import { makeTempDir } from "../../support/tool_context.ts";
+import { freeSpace } from "../../../../src/tool/shell/disk_watch.ts";
+import { assert } from "../../../support/assert.ts";
+import { makeTempDir } from "../../../support/tool_context.ts";
 
 Deno.test("freeSpace asks the volume, also for a directory that does not exist yet", async () => {
   await using dir = await makeTempDir();

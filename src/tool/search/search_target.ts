@@ -4,13 +4,13 @@ import { errorResult, failure, type ToolContext, type ToolResult } from "../tool
 import { below, searchRoot } from "./path_filter.ts";
 
 /** The directory or file a search tool was pointed at. All paths are real, with `/` between names. */
-export interface Target {
+export interface SearchTarget {
   readonly path: string;
   readonly isFile: boolean;
   readonly cwd: string;
 }
 
-export async function searchTarget(context: ToolContext, path: unknown): Promise<Target> {
+export async function searchTarget(context: ToolContext, path: unknown): Promise<SearchTarget> {
   const wanted = checkedPath(searchRoot(path));
   const [real, cwd] = await Promise.all([context.paths.read(wanted), Deno.realPath(context.cwd)]);
   try {
@@ -36,7 +36,7 @@ function slashes(path: string): string {
 }
 
 /** A path as the model should write it: from the working directory when it is inside. */
-export function shown(path: string, target: Target): string {
+export function shown(path: string, target: SearchTarget): string {
   return below(path, target.cwd);
 }
 
