@@ -2,7 +2,6 @@ import { compileRanked } from "./glob.ts";
 import { readSmallText } from "./probe.ts";
 import { readEnv } from "./read_env.ts";
 
-/** Rules with the directory they count from. */
 interface RuleSet {
   readonly directory: string;
   readonly rules: IgnoreRules;
@@ -163,7 +162,6 @@ export class IgnoreRules {
 
 type RankTest = ReturnType<typeof compileRanked>;
 
-/** The index of the last rule of a kind that matches; undefined when there are none. */
 function rankTest(rules: readonly Rule[], byName: boolean): RankTest | undefined {
   const ranked = rules.map((rule, rank) => ({ ...rule, rank })).filter((rule) => rule.byName === byName);
   if (ranked.length === 0) return undefined;

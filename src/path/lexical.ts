@@ -6,7 +6,6 @@ import { ReasonixError } from "../core/mod.ts";
 
 const WINDOWS = Deno.build.os === "windows";
 
-/** The base of a written path. */
 export interface PathBase {
   readonly cwd: string;
   /** The directory that a leading `~` means; without it `~` is an ordinary name. */
@@ -97,7 +96,6 @@ export function splitPath(path: string, windows = WINDOWS): { root: string; name
   return { root: drive === "" && !text.startsWith("/") ? "" : `${drive}/`, names };
 }
 
-/** The name joined to a directory. */
 export function join(directory: string, name: string): string {
   return directory.endsWith("/") ? directory + name : `${directory}/${name}`;
 }

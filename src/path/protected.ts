@@ -89,11 +89,8 @@ function rows(scope: ProtectedScope, kind: ProtectedKind, patterns: readonly str
   return patterns.map((pattern) => ({ pattern, scope, kind }));
 }
 
-/** Directories of a run. */
 export interface ProtectedContext {
-  /** The user's home directory. */
   readonly home: string;
-  /** Writable directories. */
   readonly roots: readonly string[];
   readonly realPath: (path: string) => string;
   /** Further protected files, as real absolute paths. */

@@ -2,12 +2,10 @@ import { type ApprovalAnswer, clausesOf, message, type PreparedCall, textOf } fr
 import { escapeGlob } from "../path/glob.ts";
 import { absolutePath } from "../path/lexical.ts";
 import { isFault, isProblem, parseRule, type PathContext, readRule, type Rule } from "../rule/mod.ts";
-import type { CommandReport } from "./command/judge.ts";
 import type { Evaluation } from "./evaluate.ts";
-import { type QuestionKind, quoteForMessage } from "./resolve.ts";
+import { type QuestionKind, quoteForMessage, refuse } from "./resolve.ts";
 import type {
   ApprovalRequest,
-  Approver,
   Confirmation,
   Decision,
   DecisionEvent,
@@ -25,11 +23,9 @@ export type Suggested = Pick<
 interface QuestionOptions {
   /** In a non-interactive run, what only a person may allow is refused. */
   readonly interactive: boolean;
-  /** Rules that an answer could save. */
   readonly suggested: Suggested;
   /** Says whether "always" can be offered for a tool's claim to be read-only. */
   readonly savesTrust: boolean;
-  /** Plan mode asks. */
   readonly inPlan: boolean;
   readonly hook?: HookWord | undefined;
 }
@@ -62,13 +58,11 @@ function destructiveQuestion(evaluation: Evaluation, interactive: boolean): Deci
   if (interactive) {
     return { callId: call.id, tool, subject, reason, scopes: ["once"], destructive, personOnly: true };
   }
-  return {
-    decision: "deny",
-    source: "floor",
-    reason: message`the destructive-command check refuses ${
-      quoteForMessage(subject)
-    } because no user can confirm it: ${reason}`,
-  };
+  const what = quoteForMessage(subject);
+  return refuse(
+    "floor",
+    message`the destructive-command check refuses ${what} because no user can confirm it: ${reason}`,
+  );
 }
 
 /**
@@ -80,9 +74,10 @@ function trustQuestion(
   { interactive, savesTrust, inPlan, suggested: { projectRule } }: QuestionOptions,
 ): Decision | ApprovalRequest {
   if (!interactive) {
-    const reason =
-      message`plan mode does not trust ${tool} to be read-only, and this run is non-interactive; list it in trusted_read_only_tools to let it run`;
-    return { decision: "deny", source: "trust", reason };
+    return refuse(
+      "trust",
+      message`plan mode does not trust ${tool} to be read-only, and this run is non-interactive; list it in trusted_read_only_tools to let it run`,
+    );
   }
   const inProject = !inPlan && projectRule !== undefined;
   return {
@@ -174,7 +169,10 @@ export async function askPerson(
     reason: textOf(reason),
   };
   await deps.record(rule === undefined ? event : { ...event, rule });
-  const answer = await answerOf(deps.approver, request, signal);
+  const answer = signal.aborted ? undefined : await deps.approver.ask(request, signal).catch((error) => {
+    if (!signal.aborted) throw error;
+    return undefined;
+  });
   if (answer?.allow) await granted(answer);
   const decision: Decision = answer?.allow
     ? { decision: "allow", source: answer.by ?? "user", ...openedNetwork(request, answer) }
@@ -191,21 +189,6 @@ function openedNetwork(
   if (!network || opened === undefined) return {};
   const hosts = network.hosts.length > 0 ? network.hosts : message`any host`;
   return { reason: message`with network (${opened}): ${hosts}` };
-}
-
-/** The answer; undefined when the turn was stopped before there was one. */
-async function answerOf(
-  approver: Approver,
-  request: ApprovalRequest,
-  signal: AbortSignal,
-): Promise<ApprovalAnswer | undefined> {
-  if (signal.aborted) return undefined;
-  try {
-    return await approver.ask(request, signal);
-  } catch (error) {
-    if (!signal.aborted) throw error;
-    return undefined;
-  }
 }
 
 function refusal(answer: ApprovalAnswer | undefined, subject: string, signal: AbortSignal): Decision {
@@ -250,36 +233,19 @@ export async function confirmOnce(
   if (deps.approver) {
     const { escape, directory } = request;
     const opens = escape !== undefined && directory !== undefined;
-    return await askPerson(
-      deps,
-      { ...request, scopes: opens ? ["once", "session"] : ["once"] },
-      signal,
-      granted,
-    );
+    const scopes = opens ? ["once", "session"] as const : ["once"] as const;
+    return await askPerson(deps, { ...request, scopes }, signal, granted);
   }
-  const reason = message`${
-    quoteForMessage(request.subject)
-  } ${request.reason}, and this run is non-interactive`;
-  const decision: Decision = { decision: "deny", source, reason };
+  const what = quoteForMessage(request.subject);
+  const decision = refuse(source, message`${what} ${request.reason}, and this run is non-interactive`);
   await recordDecision(deps, request.callId, decision);
   return decision;
 }
 
-/** The call that a rule is proposed for. */
-interface ProposedCall {
-  readonly call: PreparedCall;
-  readonly subject: string;
-  readonly report?: CommandReport;
-}
+type ProposedCall = Pick<Evaluation, "call" | "subject" | "report">;
 
-/** Rules that an approval could save. */
-export interface SuggestedRules {
-  /** Exactly this call, wherever it is made. */
-  readonly rule?: string;
-  readonly prefixRule?: string;
-  /** Exactly this call in this project. */
-  readonly projectRule?: string;
-}
+/** Rules for exactly this call, everywhere and in this project, and a wider one. */
+export type SuggestedRules = Pick<ApprovalRequest, "rule" | "projectRule" | "prefixRule">;
 
 /**
  * The rules an approval could save: exactly this call, everywhere and in this project, and for a plain

@@ -150,7 +150,6 @@ export class Evaluator {
     return found.ruling.outcome === "allow";
   }
 
-  /** Reports whether a deny or ask rule can concern the call. */
   isRuled(call: PreparedCall): boolean {
     const { deny, ask } = this.rules.for(ruledCall(call));
     return deny.length + ask.length > 0;
@@ -165,12 +164,10 @@ export class Evaluator {
     });
   }
 
-  /** Notes what a call that was allowed writes. */
   noteWrites(evaluation: Evaluation): void {
     this.#written.add(evaluation, this.#paths);
   }
 
-  /** Returns what each pass understood of an evaluated command line. */
   describe({ subject, report }: Evaluation): ReturnType<CommandJudge["describe"]> | undefined {
     return report?.line && this.#judge?.describe(subject, report.line);
   }

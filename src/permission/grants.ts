@@ -1,6 +1,5 @@
 import type { RuleSet } from "../rule/mod.ts";
 
-/** An allow rule that was granted or taken back while running. */
 interface GrantChange {
   readonly granted: boolean;
   readonly rule: string;
@@ -27,7 +26,6 @@ export class SessionGrants {
     this.trusted = trusted;
   }
 
-  /** Allow rules that hold until the session ends. */
   get rules(): readonly string[] {
     return [...this.#rules];
   }

@@ -29,10 +29,11 @@ export type QuestionKind = "destructive" | "trust" | "plain";
 export function resolveDecision(evaluation: Evaluation, context: DecisionContext): Decision | QuestionKind {
   const { call, subject, ruling, report } = evaluation;
   const { permissionMode } = context;
+  const what = quoteForMessage(subject);
   const reads = call.command ? report?.readOnly === true : call.readOnly || isRuledReader(evaluation);
   let decision = ruling.outcome === "deny"
-    ? ruleDenial(ruling, subject)
-    : modeRefusal(evaluation, reads, context) ?? resolveRuling(ruling, subject, context);
+    ? ruleDenial(ruling, what)
+    : modeRefusal(evaluation, what, reads, context) ?? resolveRuling(ruling, what, context);
   if (typeof decision === "object" && decision.decision === "deny" && decision.source !== "headless") {
     return decision;
   }
@@ -44,7 +45,7 @@ export function resolveDecision(evaluation: Evaluation, context: DecisionContext
   }
   if (report && report.destructive.length > 0) return "destructive";
   if (decision !== "ask" && decision.decision === "allow" && context.hook?.word === "ask") {
-    decision = askedByHook(subject, context);
+    decision = askedByHook(what, context);
   }
   if (decision !== "ask") return decision;
   return claims && ruling.by === "fallback" && context.hook?.word !== "ask" ? "trust" : "plain";
@@ -68,9 +69,9 @@ function isRuledReader({ call, ruling: { by, outcome, rule } }: Evaluation): boo
 const ALLOWED_BY_MODE: Decision = { decision: "allow", source: "mode" };
 
 /** The effect of a hook that asks is that of an ask rule. */
-function askedByHook(subject: string, context: DecisionContext): Decision | "ask" {
+function askedByHook(what: string, context: DecisionContext): Decision | "ask" {
   if (approvesAll(context)) return ALLOWED_BY_MODE;
-  return context.interactive ? "ask" : nonInteractive(subject, context, { rule: "of a hook" });
+  return context.interactive ? "ask" : nonInteractive(what, context, { rule: "of a hook" });
 }
 
 /** Reports whether files stay as they are in a mode. */
@@ -90,35 +91,49 @@ export function quoteForMessage(subject: string): string {
 
 /** Returns what the mode refuses whatever the rules allow, or undefined. */
 function modeRefusal(
-  { call, subject, report }: Evaluation,
+  { call, report }: Evaluation,
+  what: string,
   reads: boolean,
   { permissionMode, filesStay, unconfined }: DecisionContext,
 ): Decision | undefined {
-  const what = quoteForMessage(subject);
   if (permissionMode === "plan" && !(call.command ? reads : call.planSafe || isClaim(call))) {
-    const reason =
-      message`plan mode refuses ${what}; only tools and commands known to read run before the plan is approved`;
-    return { decision: "deny", source: "plan", reason };
+    return refuse(
+      "plan",
+      message`plan mode refuses ${what}; only tools and commands known to read run before the plan is approved`,
+    );
   }
   if (permissionMode === "read-only" && !reads) {
-    const reason = believable(
-      call,
-      message`permission mode read-only refuses ${what}; only tools and commands known to read may run`,
+    return refuse(
+      "mode",
+      believable(
+        call,
+        message`permission mode read-only refuses ${what}; only tools and commands known to read may run`,
+      ),
     );
-    return { decision: "deny", source: "mode", reason };
   }
   if (filesStay === true && goesToServer(call) && !reads) {
-    const reason = believable(
-      call,
-      message`[tools] writes keeps files as they are and refuses ${what}; of MCP servers only what is known to read may run`,
+    return refuse(
+      "mode",
+      believable(
+        call,
+        message`[tools] writes keeps files as they are and refuses ${what}; of MCP servers only what is known to read may run`,
+      ),
     );
-    return { decision: "deny", source: "mode", reason };
   }
   const stays = filesStay === true || keepsFiles(permissionMode);
   if (!stays || unconfined === undefined || !call.command || report?.listedReaders) return undefined;
-  const reason =
-    message`${what} is not one of the commands that may run where files must not change, and ${unconfined}`;
-  return { decision: "deny", source: "mode", reason };
+  return refuse(
+    "mode",
+    message`${what} is not one of the commands that may run where files must not change, and ${unconfined}`,
+  );
+}
+
+export function refuse(
+  source: Decision["source"],
+  reason: Text,
+  rule: Pick<Decision, "rule"> = {},
+): Decision {
+  return { decision: "deny", source, ...rule, reason };
 }
 
 /** Adds to a refusal how the user can vouch for a tool that claims to read. */
@@ -135,108 +150,92 @@ function approvesAll(context: DecisionContext): boolean {
 }
 
 /** Turns what the policy says into a decision, or `ask` when it needs a person and there is one. */
-function resolveRuling(ruling: Ruling, subject: string, context: DecisionContext): Decision | "ask" {
+function resolveRuling(ruling: Ruling, what: string, context: DecisionContext): Decision | "ask" {
   const rule = ruling.rule ? { rule: `${ruling.rule.list} ${ruling.rule.text}` } : {};
   if (ruling.outcome === "allow") {
     return { decision: "allow", source: ruling.by === "rule" ? "rule" : "mode", ...rule };
   }
   switch (ruling.by) {
     case "fallback":
-      return fallback(subject, context);
+      return fallback(what, context);
     case "unsure":
-      return unsure(ruling, subject, context);
+      return unsure(ruling, what, context);
     case "protected":
       if (approvesAll(context)) return ALLOWED_BY_MODE;
-      return context.interactive ? "ask" : {
-        decision: "deny",
-        source: "headless",
-        reason: message`${
-          quoteForMessage(subject)
-        } would change ${ruling.reason}, and this run is non-interactive; leave it to the user`,
-      };
+      return context.interactive ? "ask" : refuse(
+        "headless",
+        message`${what} would change ${ruling.reason}, and this run is non-interactive; leave it to the user`,
+      );
     case "alwaysAsk":
-      return context.interactive ? "ask" : nonInteractiveAlways(ruling, subject, context);
+      return context.interactive ? "ask" : nonInteractiveAlways(ruling, what, context);
     case "rule":
       if (approvesAll(context)) return { decision: "allow", source: "mode", ...rule };
-      return context.interactive ? "ask" : nonInteractive(subject, context, rule);
+      return context.interactive ? "ask" : nonInteractive(what, context, rule);
   }
 }
 
-function ruleDenial(ruling: Ruling, subject: string): Decision {
+function ruleDenial(ruling: Ruling, what: string): Decision {
   const text = ruling.rule ? `deny ${ruling.rule.text}` : textOf(ruling.reason);
   const origin = ruling.rule?.source.origin === undefined ? "" : ` (${ruling.rule.source.origin})`;
-  return {
-    decision: "deny",
-    source: "rule",
-    rule: text,
-    reason: message`permission rule ${text + origin} forbids ${
-      quoteForMessage(subject)
-    }; do not try the same in another form`,
-  };
+  return refuse(
+    "rule",
+    message`permission rule ${text + origin} forbids ${what}; do not try the same in another form`,
+    { rule: text },
+  );
 }
 
-function fallback(subject: string, context: DecisionContext): Decision | "ask" {
+function fallback(what: string, context: DecisionContext): Decision | "ask" {
   if (context.mode === "deny") {
-    return {
-      decision: "deny",
-      source: "mode",
-      reason: message`[permissions] mode = "deny" refuses ${
-        quoteForMessage(subject)
-      }; only what an allow rule names may run`,
-    };
+    return refuse(
+      "mode",
+      message`[permissions] mode = "deny" refuses ${what}; only what an allow rule names may run`,
+    );
   }
   if (context.hook?.word === "allow") return { decision: "allow", source: "hook" };
   if (context.mode === "allow" || context.approvalMode === "auto" || approvesAll(context)) {
     return ALLOWED_BY_MODE;
   }
-  return context.interactive ? "ask" : nonInteractive(subject, context, {});
+  return context.interactive ? "ask" : nonInteractive(what, context, {});
 }
 
 /**
  * A deny rule binds in every approval mode, so a call that it may concern requires approval. A headless
  * run refuses it, unless `--on-ask` decides.
  */
-function unsure(ruling: Ruling, subject: string, context: DecisionContext): Decision | "ask" {
+function unsure(ruling: Ruling, what: string, context: DecisionContext): Decision | "ask" {
   const binding = ruling.rule?.list === "deny";
   if (!binding && approvesAll(context)) return ALLOWED_BY_MODE;
   if (context.interactive) return "ask";
   const rule = ruling.rule ? { rule: `${ruling.rule.list} ${ruling.rule.text}` } : {};
-  if (!binding || context.onAsk !== undefined) return nonInteractive(subject, context, rule);
-  return {
-    decision: "deny",
-    source: "rule",
-    ...rule,
-    reason: message`${
-      quoteForMessage(subject)
-    }: ${ruling.reason}, and this run is non-interactive; write the command out plainly`,
-  };
+  if (!binding || context.onAsk !== undefined) return nonInteractive(what, context, rule);
+  return refuse(
+    "rule",
+    message`${what}: ${ruling.reason}, and this run is non-interactive; write the command out plainly`,
+    rule,
+  );
 }
 
 /**
  * A call that requires approval each time stays refused unless a rule names the tool or `--on-ask` was given.
  */
-function nonInteractiveAlways(ruling: Ruling, subject: string, context: DecisionContext): Decision {
+function nonInteractiveAlways(ruling: Ruling, what: string, context: DecisionContext): Decision {
   const { rule } = ruling;
   if (rule?.list === "allow" && rule.tool !== "*") {
     return { decision: "allow", source: "rule", rule: `allow ${rule.text}` };
   }
-  if (context.onAsk !== undefined) return nonInteractive(subject, context, {});
-  return {
-    decision: "deny",
-    source: "headless",
-    reason: message`${
-      quoteForMessage(subject)
-    } requires approval each time and this run is non-interactive; an allow rule for the tool or --on-ask allow permits it`,
-  };
+  if (context.onAsk !== undefined) return nonInteractive(what, context, {});
+  return refuse(
+    "headless",
+    message`${what} requires approval each time and this run is non-interactive; an allow rule for the tool or --on-ask allow permits it`,
+  );
 }
 
-function nonInteractive(subject: string, context: DecisionContext, rule: { rule?: string }): Decision {
+function nonInteractive(what: string, context: DecisionContext, rule: { rule?: string }): Decision {
   const { onAsk = "allow" } = context;
   if (onAsk === "allow") return { decision: "allow", source: "headless", ...rule };
   const need = rule.rule === undefined ? message`no rule allows it` : message`rule ${rule.rule}`;
-  const why = message`${
-    quoteForMessage(subject)
-  } needs an approval (${need}) and this run is non-interactive (--on-ask ${onAsk})`;
+  const why =
+    message`${what} needs an approval (${need}) and this run is non-interactive (--on-ask ${onAsk})`;
   const base = { decision: "deny", source: "headless", ...rule } as const;
   return onAsk === "fail"
     ? { ...base, reason: why, stop: true }

@@ -11,9 +11,9 @@ export type ApprovalMode = "ask" | "auto" | "yolo";
 /** The coarse boundary of a session (`--permission-mode`); plan is the fail-closed boundary of plan mode. */
 export type PermissionMode = "read-only" | "workspace-write" | "danger-full-access" | "plan";
 
-/** Something that will be destroyed if the call goes ahead. `files` counts what is below, up to a bound. */
 export interface DestructiveTarget {
   readonly path: string;
+  /** Counts the files below, up to a bound. */
   readonly files?: number;
   /** The count stopped at its bound: there are at least `files`. */
   readonly more?: true;
@@ -50,7 +50,6 @@ export interface SandboxAccess {
 /** The reason why a rule that the user wrote is not taken for a call. */
 export type RuleRefusal =
   | { readonly code: "unreadable"; readonly texts: MessageTexts }
-  /** The call would not be allowed by it. */
   | { readonly code: "noMatch" }
   /** It allows more than an answer may; `widest` may still be saved. */
   | { readonly code: "wider"; readonly widest: string };
@@ -109,7 +108,6 @@ export interface ApprovalRequest {
   readonly personOnly?: true;
   /** It would run without the jail; what of its output made that seem to be needed. */
   readonly escape?: Escape | undefined;
-  /** The changes that the call would make. */
   readonly changes?: CallPreview["changes"];
 }
 
@@ -160,12 +158,10 @@ export interface Explanation {
   readonly reason: string;
   readonly rule?: string;
   readonly origin?: string;
-  /** The decision of a non-interactive run. */
   readonly headless: "allow" | "deny";
   readonly segments: readonly SegmentExplanation[];
   /** The reason why the line could not be parsed, if so. */
   readonly unparsable?: string;
-  /** The result of each pass over a command line. */
   readonly passes?: LineDescription;
   readonly destructive: readonly (Omit<DestructiveFinding, "reason"> & { readonly reason: string })[];
   /** The rule that "always" would save, where that is proven to work. */
@@ -182,7 +178,6 @@ export type DecisionEvent =
 export interface CommandEnvironment {
   /** Temporary directories that commands have to themselves: nothing of the user's can be lost there. */
   readonly privateDirectories: readonly string[];
-  /** Commands can reach other machines. */
   readonly network: boolean;
 }
 
@@ -209,7 +204,6 @@ export interface GateOptions {
   readonly record: (event: DecisionEvent) => void | Promise<void>;
   /** Persists an "always" answer. Without it, "always" is not offered. */
   readonly saveRule?: (rule: string) => Promise<void>;
-  /** The file that `saveRule` writes to. */
   readonly savedIn?: string;
   /** Persists an answer for this project alone. Without it, that is not offered. */
   readonly saveProjectRule?: (rule: string) => Promise<void>;
@@ -279,9 +273,7 @@ export interface PermissionGate extends Gate {
    * destructive-command check stay).
    */
   approvedPlan: boolean;
-  /** Everything that was granted for the session. */
   readonly grants: SessionGrants;
-  /** Allow rules that hold until the session ends. */
   readonly sessionRules: readonly string[];
   /** Adds one of them; deny and ask rules and the destructive-command check go first. */
   allowForSession(rule: string): void;

@@ -33,7 +33,6 @@ export interface PathForms {
   readonly entry?: string;
 }
 
-/** Compares paths with the globs of path rules. */
 export interface PathMatcher {
   forms(path: string, cwd?: string): PathForms;
   match(glob: string, list: RuleList, forms: PathForms): Match;

@@ -17,7 +17,6 @@ export const STAR = "\x04";
 
 const MARKS = new RegExp(`[${ANY}${ONE}${STAR}]`);
 
-/** Reports whether the text is fully known. */
 export function isKnown(text: string): boolean {
   return !MARKS.test(text);
 }

@@ -11,7 +11,6 @@ export interface RuleText {
   readonly origin?: string;
 }
 
-/** A rule that was not understood. */
 export interface RuleProblem {
   readonly rule: string;
   readonly list: RuleList;
@@ -43,7 +42,6 @@ type RuleSpec =
   /** A glob on paths or on any other subject. */
   | { readonly kind: "glob"; readonly raw: string };
 
-/** A rule that was understood. */
 export interface Rule {
   readonly text: string;
   readonly list: RuleList;
@@ -186,21 +184,17 @@ const FAMILIES: ReadonlySet<string> = new Set(["Bash", "Read", "Edit", "Mcp", "T
 export function readRule(written: string): RuleParts | RuleFault {
   const text = written.trim();
   if (text === "") {
-    return {
-      ...withRemedy(
-        message`Cannot read an empty permission rule`,
-        message`write Tool or Tool(what), such as Bash(go test:*)`,
-      ),
-    };
+    return withRemedy(
+      message`Cannot read an empty permission rule`,
+      message`write Tool or Tool(what), such as Bash(go test:*)`,
+    );
   }
   const split = /^([^\s(=]+)(?:\(([\s\S]*)\)|=([\s\S]*))?$/.exec(text);
   if (!split) {
-    return {
-      ...withRemedy(
-        message`Cannot read permission rule ${quote(text)}`,
-        message`write Tool or Tool(what) with both parentheses`,
-      ),
-    };
+    return withRemedy(
+      message`Cannot read permission rule ${quote(text)}`,
+      message`write Tool or Tool(what) with both parentheses`,
+    );
   }
   const [, name = "", between, literal] = split;
   const target = targetOf(name);
@@ -210,12 +204,10 @@ export function readRule(written: string): RuleParts | RuleFault {
   const inner = between?.trim();
   if (inner === undefined || inner === "*") return { name, target };
   if (inner !== "") return isHeld(target, inner) ? { name, target, inner } : tooWide(text, name);
-  return {
-    ...withRemedy(
-      message`Cannot read permission rule ${quote(text)}: its parentheses are empty`,
-      message`write ${name} alone for every call`,
-    ),
-  };
+  return withRemedy(
+    message`Cannot read permission rule ${quote(text)}: its parentheses are empty`,
+    message`write ${name} alone for every call`,
+  );
 }
 
 /** The most characters of a rule with wildcards, and of each name that it expands to: no path is longer. */
@@ -279,12 +271,10 @@ function isFamily(name: string): name is ToolFamily {
 
 function unknownTool(name: string): RuleFault {
   const near = suggestNames(name, Object.keys(RULE_NAMES), 1)[0];
-  return {
-    ...withRemedy(
-      message`Cannot read permission rule for ${quote(name)}: no tool or family has this name`,
-      near ? message`did you mean ${near}?` : message`use Bash, Read, Edit, Mcp or a tool's own name`,
-    ),
-  };
+  return withRemedy(
+    message`Cannot read permission rule for ${quote(name)}: no tool or family has this name`,
+    near ? message`did you mean ${near}?` : message`use Bash, Read, Edit, Mcp or a tool's own name`,
+  );
 }
 
 function quote(text: string): string {

@@ -75,13 +75,11 @@ export class RuleSet {
     else this.#rules.push(parsed);
   }
 
-  /** Adds a rule that was granted while running. */
   grant(text: string, origin: string): void {
     this.#add(parseRule({ text, origin }, "allow"));
     this.#byTool.clear();
   }
 
-  /** Takes back what was granted while running. */
   revoke(text: string, origin: string): void {
     const at = this.#rules.findIndex((rule) => rule.text === text && rule.source.origin === origin);
     if (at < 0) return;

@@ -8,13 +8,11 @@ import { writeFileAtomic } from "../util/atomic_write.ts";
 import { canonicalJson } from "../util/json.ts";
 import { FileLock } from "../util/lock.ts";
 
-/** The decisions about a set of items. */
 export interface TrustReport {
   readonly trusted: readonly TrustItem[];
   readonly untrusted: readonly TrustItem[];
 }
 
-/** One remembered decision. */
 export interface TrustRecord {
   readonly project: string;
   readonly kind: string;
@@ -100,14 +98,12 @@ export class TrustStore {
     await this.#update((known) => ({ ...known, ...added }));
   }
 
-  /** Forgets every decision about this project. */
   async revoke(): Promise<void> {
     await this.#update((known) =>
       Object.fromEntries(Object.entries(known).filter(([, record]) => record.project !== this.#project))
     );
   }
 
-  /** The decisions about this project. */
   async list(): Promise<TrustRecord[]> {
     const { trusted } = await this.#read();
     return Object.values(trusted).filter((record) => record.project === this.#project);

@@ -29,7 +29,6 @@ export interface DestructiveContext extends CommandEnvironment {
   readonly strict: boolean;
   /** Commands may do everything that the user may. */
   readonly fullAccess: boolean;
-  /** The user's own list: rules about commands. */
   readonly dangerous: readonly Rule[];
 }
 
@@ -101,7 +100,6 @@ export function findDestructive(
   return blind === undefined ? [] : [finding(blind.command.text, ["unseen"])];
 }
 
-/** A finding, with what is hit, if anything is. */
 export function finding(command: string, action: DestructiveAction, hit?: Hit): DestructiveFinding {
   return hit
     ? { command, reason: describeAction(action, described(hit)), targets: [hit.target] }

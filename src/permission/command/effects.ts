@@ -43,7 +43,6 @@ type Gathered<T> = { -readonly [K in keyof T]: T[K] extends readonly (infer U)[]
 class CommandReader {
   readonly #environment: Environment;
   readonly #found: Gathered<Omit<Effects, "cwds">>;
-  /** A wrapper changes the directory. */
   #moved = false;
 
   constructor(command: SimpleCommand, environment: Environment) {
@@ -353,7 +352,6 @@ function fileUses({ args }: Call, row: Program): FileUses {
   }
 }
 
-/** Returns the files named by output options. */
 function outputs(args: readonly string[], names: readonly string[]): string[] {
   return args.flatMap((word, i) =>
     names.flatMap((name) => {

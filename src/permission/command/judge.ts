@@ -44,17 +44,14 @@ import {
 /** The rules and directories that a command line is judged by. */
 export interface JudgeContext {
   readonly ruleSet: RuleSet;
-  /** Rules about the tool that runs the line. */
   readonly rules: ToolRules;
   readonly paths: PathMatcher;
   readonly pathContext: PathContext;
-  /** Directory the line runs in. */
   readonly directory: string;
   /** Reports whether this session wrote a file, so that running it is judged by its content. */
   readonly wrote?: ((path: string) => boolean) | undefined;
 }
 
-/** A parsed command line and its judgement. */
 export interface CommandReport {
   readonly ruling: Ruling;
   readonly segments: readonly SegmentExplanation[];
@@ -78,7 +75,6 @@ export interface CommandJudge {
   judge(command: string, context: JudgeContext): CommandReport;
   /** The first line costs ten times the second, because functions are compiled when they are first called. */
   warm(context: JudgeContext): void;
-  /** Says what each pass understood of a line. */
   describe(command: string, line: Line): LineDescription;
 }
 
@@ -357,26 +353,20 @@ function refusal(effects: Effects, rules: ToolRules, context: CommandContext): R
   const holder = () => whole.some(({ forms }) => !isKnown(forms.real) || isDirectory(forms.real));
   const read = context.ruleSet.family("Read");
   const edit = context.ruleSet.family("Edit");
-  const find = (list: "deny" | "ask"): { rule: Rule; match: Match } | undefined => {
-    let maybe: { rule: Rule; match: Match } | undefined;
-    const note = (rule: Rule, match: Match) => {
-      if (match === "maybe") maybe ??= { rule, match };
-      return match === "yes";
-    };
-    for (const rule of rules[list]) if (note(rule, concerns(rule, effects))) return { rule, match: "yes" };
+  function* candidates(list: "deny" | "ask"): Generator<readonly [Rule, Match]> {
+    for (const rule of rules[list]) yield [rule, concerns(rule, effects)];
     for (const use of reads) {
-      for (const rule of read[list]) {
-        if (note(rule, matchFile(rule, use, paths, use.moved ? holder : undefined))) {
-          return { rule, match: "yes" };
-        }
-      }
+      for (const rule of read[list]) yield [rule, matchFile(rule, use, paths, use.moved && holder)];
     }
     for (const use of writes) {
-      for (const rule of edit[list]) {
-        if (note(rule, matchFile(rule, use, paths, use.deep ? holder : undefined))) {
-          return { rule, match: "yes" };
-        }
-      }
+      for (const rule of edit[list]) yield [rule, matchFile(rule, use, paths, use.deep && holder)];
+    }
+  }
+  const find = (list: "deny" | "ask") => {
+    let maybe: { rule: Rule; match: Match } | undefined;
+    for (const [rule, match] of candidates(list)) {
+      if (match === "yes") return { rule, match };
+      if (match === "maybe") maybe ??= { rule, match };
     }
     return maybe;
   };
@@ -404,7 +394,12 @@ function refusal(effects: Effects, rules: ToolRules, context: CommandContext): R
 type LocatedUse = FileUse & { readonly forms: PathForms };
 
 /** `holder`: what is below the path is concerned as well, if it is, or becomes, a directory. */
-function matchFile(rule: Rule, use: LocatedUse, paths: PathMatcher, holder?: () => boolean): Match {
+function matchFile(
+  rule: Rule,
+  use: LocatedUse,
+  paths: PathMatcher,
+  holder: (() => boolean) | undefined,
+): Match {
   // A bare Read or Edit rule is about tools; among commands it concerns what the shell itself opens.
   if (!rule.spec) return use.redirect ? "yes" : "no";
   if (rule.spec.kind === "literal") return use.path === rule.spec.text ? "yes" : "no";

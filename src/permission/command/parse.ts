@@ -2,7 +2,6 @@ import { forEachChild, parse, type ParsedScript, type SyntaxNode } from "unbash"
 import { listed, wordPattern } from "./program.ts";
 import type { VariableAssignment } from "./types.ts";
 
-/** Longest line that is parsed, in UTF-16 units. */
 const MAX_LENGTH = 64 * 1024;
 const MAX_DEPTH = 64;
 /**

@@ -174,26 +174,21 @@ export function reads(paths: readonly string[]): FileUse[] {
   return paths.map((path) => ({ path }));
 }
 
-interface Spec {
-  readonly short: ReadonlyMap<string, string>;
-  readonly long: ReadonlyMap<string, string>;
-}
+const specs = new Map<string, ReadonlyMap<string, string>>();
 
-const specs = new Map<string, Spec>();
-
-function specOf(text: string): Spec {
+/** Options by name, with `:` for one that takes a value and `::` for one that takes an attached one. */
+function specOf(text: string): ReadonlyMap<string, string> {
   let spec = specs.get(text);
   if (!spec) {
     const [letters = "", ...names] = text.split(" ");
-    const short = [...letters.matchAll(/([^:])(:{0,2})/g)].map(([, letter = "", value = ""]) =>
-      [letter, value] as const
+    const short = [...letters.matchAll(/([^:])(:{0,2})/g)].map(([, letter = "", takes = ""]) =>
+      [letter, takes] as const
     );
-    const long = names.map((name) => {
-      const at = name.indexOf("=");
-      const value = at < 0 ? "" : name.slice(at) === "=?" ? "::" : ":";
-      return [at < 0 ? name : name.slice(0, at), value] as const;
+    const long = names.map((each) => {
+      const [name = "", value] = each.split(/=(.*)/s, 2);
+      return [`--${name}`, value === undefined ? "" : value === "?" ? "::" : ":"] as const;
     });
-    specs.set(text, spec = { short: new Map(short), long: new Map(long) });
+    specs.set(text, spec = new Map([...short, ...long]));
   }
   return spec;
 }
@@ -211,7 +206,7 @@ export interface Parsed {
 /** Reads words by a specification (see {@linkcode Program}). `inOrder` stops at the first operand. */
 export function getopt(args: readonly string[], text: string, inOrder = false): Parsed {
   const spec = specOf(text);
-  const options: { name: string; value?: string | undefined }[] = [];
+  const options: ReadOption[] = [];
   const rest: string[] = [];
   let at = 0;
   for (; at < args.length; at++) {
@@ -228,37 +223,35 @@ export function getopt(args: readonly string[], text: string, inOrder = false): 
       rest.push(word);
       continue;
     }
-    const found = word.startsWith("--") ? longOption(word, spec) : shortOptions(word, spec);
+    const found = optionsIn(word, spec);
     if (!found) return { options, operands: rest, end: at, unknown: word };
-    options.push(...found.options);
-    const last = found.open ? options.at(-1) : undefined;
-    if (last) last.value = args[++at] ?? "";
+    options.push(...found);
+    const last = found.at(-1);
+    if (last?.isOpen) last.value = args[++at] ?? "";
   }
   return { options, operands: rest, end: at };
 }
 
-type ReadOption = { options: { name: string; value?: string | undefined }[]; open: boolean };
+/** `isOpen`: its value is the next word. */
+type ReadOption = { name: string; value?: string | undefined; isOpen?: boolean };
 
-function longOption(word: string, spec: Spec): ReadOption | undefined {
-  const [name = "", value] = word.slice(2).split(/=(.*)/s, 2);
-  const takes = spec.long.get(name);
-  if (takes === undefined || (takes === "" && value !== undefined)) return undefined;
-  return { options: [{ name, value }], open: takes === ":" && value === undefined };
-}
-
-function shortOptions(word: string, spec: Spec): ReadOption | undefined {
-  const options: { name: string; value?: string }[] = [];
+/** The options that one word gives; undefined if one of them is not known. */
+function optionsIn(word: string, spec: ReadonlyMap<string, string>): ReadOption[] | undefined {
+  if (word.startsWith("--")) {
+    const [name = "", value] = word.split(/=(.*)/s, 2);
+    const takes = spec.get(name);
+    if (takes === undefined || (takes === "" && value !== undefined)) return undefined;
+    return [{ name: name.slice(2), value, isOpen: takes === ":" && value === undefined }];
+  }
+  const found: ReadOption[] = [];
   for (let i = 1; i < word.length; i++) {
     const name = word[i] ?? "";
-    const takes = spec.short.get(name) ?? (/\d/.test(name) ? spec.short.get("#") : undefined);
+    const takes = spec.get(name) ?? (/\d/.test(name) ? spec.get("#") : undefined);
     if (takes === undefined) return undefined;
-    if (takes === "") {
-      options.push({ name });
-      continue;
-    }
     const value = word.slice(i + 1);
-    options.push(value === "" && takes === ":" ? { name } : { name, value });
-    return { options, open: takes === ":" && value === "" };
+    const isOpen = takes === ":" && value === "";
+    found.push(takes === "" || isOpen ? { name, isOpen } : { name, value });
+    if (takes !== "") break;
   }
-  return { options, open: false };
+  return found;
 }

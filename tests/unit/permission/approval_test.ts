@@ -1,41 +1,13 @@
 import { assertEquals } from "../../support/assert.ts";
-import { type PreparedCall, textOf } from "../../../src/core/mod.ts";
+import { type ApprovalAnswer, type PreparedCall, textOf } from "../../../src/core/mod.ts";
 import type { ApprovalRequest } from "../../../src/permission/mod.ts";
-import { bash, call, scene } from "./scene.ts";
+import { attended, bash, call, scene } from "./scene.ts";
 
 const signal = new AbortController().signal;
 
-type Answer = {
-  allow: boolean;
-  scope: "once" | "session" | "project" | "always";
-  note?: string;
-  rule?: string;
-};
-
-/** A gate with someone who gives the same answer each time. */
-function attended(
-  answer: Answer,
-  rules: Parameters<typeof scene>[1] = {},
-  overrides: Parameters<typeof scene>[2] = {},
-) {
-  const asked: ApprovalRequest[] = [];
-  const saved: string[] = [];
-  const found = scene("/w", rules, {
-    approver: {
-      ask(request) {
-        asked.push(request);
-        return Promise.resolve(answer);
-      },
-    },
-    saveRule: (rule) => Promise.resolve(void saved.push(rule)),
-    ...overrides,
-  });
-  return { ...found, asked, saved };
-}
-
-const ONCE: Answer = { allow: true, scope: "once" };
-const SESSION: Answer = { allow: true, scope: "session" };
-const ALWAYS: Answer = { allow: true, scope: "always" };
+const ONCE: ApprovalAnswer = { allow: true, scope: "once" };
+const SESSION: ApprovalAnswer = { allow: true, scope: "session" };
+const ALWAYS: ApprovalAnswer = { allow: true, scope: "always" };
 
 Deno.test("an approval once asks again", async () => {
   const { gate, asked, events } = attended(ONCE);

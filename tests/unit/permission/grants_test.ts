@@ -1,25 +1,10 @@
-import { createGate } from "../../../src/permission/mod.ts";
-import type { ApprovalRequest, GateOptions, PermissionGate } from "../../../src/permission/types.ts";
 import type { PreparedCall } from "../../../src/core/mod.ts";
+import type { GateOptions, PermissionGate } from "../../../src/permission/mod.ts";
 import { assertEquals } from "../../support/assert.ts";
+import { attended, call, scene } from "./scene.ts";
 
 const never = new AbortController().signal;
-
-function edit(path: string): PreparedCall {
-  return {
-    call: { id: "1", name: "write_file", arguments: "{}" },
-    tool: "write_file",
-    args: {},
-    title: `write ${path}`,
-    family: "Edit",
-    readOnly: false,
-    planSafe: false,
-    reads: [],
-    writes: [path],
-    subjects: [],
-    runsIn: "worker",
-  };
-}
+const edit = (path: string) => call("write_file", { path });
 
 function task(agent: string): PreparedCall {
   const { family: _family, writes: _writes, ...rest } = edit("x");
@@ -27,30 +12,13 @@ function task(agent: string): PreparedCall {
 }
 
 function gate(options: Partial<GateOptions> = {}): PermissionGate {
-  return createGate({
-    policy: { mode: "ask", allow: [], ask: [], deny: [] },
-    approvalMode: "ask",
-    cwd: "/w",
-    home: "/h",
-    roots: ["/w"],
-    env: () => ({}),
-    record: () => {},
-    ...options,
-  });
+  return scene("/w", {}, options).gate;
 }
 
 /** Answers for the session and notes what it was asked. */
 function person() {
-  const asked: ApprovalRequest[] = [];
-  return {
-    asked,
-    approver: {
-      ask: (request: ApprovalRequest) => {
-        asked.push(request);
-        return Promise.resolve({ allow: true, scope: "session" as const });
-      },
-    },
-  };
+  const { asked, approver } = attended({ allow: true, scope: "session" });
+  return { asked, approver };
 }
 
 Deno.test("a grant for the session counts for the run and all of its agents, the one that was asked", async () => {
@@ -83,13 +51,7 @@ Deno.test("the modes of the run bind its agents as they are at the moment, and t
 
 Deno.test("rules about agents count by name, and without one a task is not prompted for", async () => {
   const { asked, approver } = person();
-  const rules = {
-    mode: "ask" as const,
-    allow: [],
-    ask: [{ text: "Task(plan)" }],
-    deny: [{ text: "Agent(rev*)" }],
-  };
-  const run = gate({ approver, policy: rules });
+  const run = scene("/w", { ask: ["Task(plan)"], deny: ["Agent(rev*)"] }, { approver }).gate;
   assertEquals((await run.check(task("review"), never)).source, "rule");
   assertEquals((await run.check(task("explore"), never)).decision, "allow");
   assertEquals(asked.length, 0);

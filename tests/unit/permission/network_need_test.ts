@@ -1,14 +1,9 @@
 /** The network that a command line is known to need: what a person is offered, and no more. */
 import { type ApprovalAnswer, textOf } from "../../../src/core/mod.ts";
-import {
-  type ApprovalRequest,
-  createGate,
-  type GateOptions,
-  type NetworkNeed,
-} from "../../../src/permission/mod.ts";
+import type { GateOptions, NetworkNeed } from "../../../src/permission/mod.ts";
 import { assert, assertEquals } from "../../support/assert.ts";
 import { makeTempDir } from "../../support/tool_context.ts";
-import { bash } from "./scene.ts";
+import { attended, bash } from "./scene.ts";
 
 const NEVER = new AbortController().signal;
 
@@ -19,22 +14,10 @@ interface Asking {
 }
 
 function gateIn(cwd: string, { answer, online = false, more }: Asking = {}) {
-  const asked: ApprovalRequest[] = [];
-  const gate = createGate({
-    policy: { mode: "ask", allow: [], ask: [], deny: [] },
-    approvalMode: "ask",
-    cwd,
+  return attended(answer ?? { allow: false, scope: "once" }, {}, {
     home: "/home/ada",
-    roots: [cwd],
     env: () => ({}),
-    record: () => {},
     commandEnvironment: () => Promise.resolve({ privateDirectories: ["/tmp"], network: online }),
-    approver: {
-      ask(request) {
-        asked.push(request);
-        return Promise.resolve(answer ?? { allow: false, scope: "once" });
-      },
-    },
     sandbox: {
       missing: (need: NetworkNeed, granted) => {
         const hosts = need.hosts.filter((host) => !granted.has(host));
@@ -43,8 +26,7 @@ function gateIn(cwd: string, { answer, online = false, more }: Asking = {}) {
       openDirectory: () => Promise.resolve(),
     },
     ...more,
-  });
-  return { gate, asked };
+  }, cwd);
 }
 
 /** The offer for a line: its hosts, `*` for any, nothing for none. */
@@ -53,6 +35,12 @@ async function offered(line: string, cwd = "/w"): Promise<string> {
   await gate.check(bash(line), NEVER);
   const { network } = asked[0] ?? {};
   return network === undefined ? "" : network.hosts.join(" ") || "*";
+}
+
+async function assertOffers(lines: Readonly<Record<string, string>>, cwd?: string): Promise<void> {
+  const found: Record<string, string> = {};
+  for (const line of Object.keys(lines)) found[line] = await offered(line, cwd);
+  assertEquals(found, lines, cwd);
 }
 
 Deno.test("commands that are known to need a network name the hosts that they contact, and no others do", async () => {
@@ -83,9 +71,7 @@ Deno.test("commands that are known to need a network name the hosts that they co
     "curl http://169.254.169.254/latest/meta-data/": "",
     "curl 'http://[::1]/'": "",
   };
-  const found: Record<string, string> = {};
-  for (const line of Object.keys(lines)) found[line] = await offered(line);
-  assertEquals(found, lines);
+  await assertOffers(lines);
 });
 
 Deno.test("a compound line is offered no more hosts than its commands name", async () => {
@@ -98,9 +84,7 @@ Deno.test("a compound line is offered no more hosts than its commands name", asy
     'eval "$(cat x)"; npm ci': "registry.npmjs.org",
     "npm ci; nc d.example 99": "*",
   };
-  const found: Record<string, string> = {};
-  for (const line of Object.keys(lines)) found[line] = await offered(line);
-  assertEquals(found, lines);
+  await assertOffers(lines);
 });
 
 Deno.test("a host is named as it is contacted, however its address is written", async () => {
@@ -114,9 +98,7 @@ Deno.test("a host is named as it is contacted, however its address is written", 
     "curl https://аpple.example/": "xn--pple-43d.example",
     "npm install --registry=https://evil.example/": "registry.npmjs.org evil.example",
   };
-  const found: Record<string, string> = {};
-  for (const line of Object.keys(lines)) found[line] = await offered(line);
-  assertEquals(found, lines);
+  await assertOffers(lines);
 });
 
 Deno.test("git contacts the remote of the repository that its words name", async () => {
@@ -143,9 +125,7 @@ Deno.test("git contacts the remote of the repository that its words name", async
     "git submodule update": "*",
   };
   for (const directory of [cwd, `${cwd}/src`]) {
-    const found: Record<string, string> = {};
-    for (const line of Object.keys(lines)) found[line] = await offered(line, directory);
-    assertEquals(found, lines, directory);
+    await assertOffers(lines, directory);
   }
 });
 

@@ -1,5 +1,6 @@
-import type { PreparedCall } from "../../../src/core/mod.ts";
+import type { ApprovalAnswer, PreparedCall } from "../../../src/core/mod.ts";
 import {
+  type ApprovalRequest,
   type Approver,
   createGate,
   type DecisionEvent,
@@ -46,6 +47,25 @@ export function scene(cwd: string, rules: RuleTexts = {}, overrides: Overrides =
     ...rest,
   });
   return { gate, events };
+}
+
+/** A gate with a person who gives the same answer each time, what they were asked, and what was saved. */
+export function attended(
+  answer: ApprovalAnswer,
+  rules: RuleTexts = {},
+  overrides: Overrides = {},
+  cwd = "/w",
+) {
+  const asked: ApprovalRequest[] = [];
+  const saved: string[] = [];
+  const approver: Approver = {
+    ask(request) {
+      asked.push(request);
+      return Promise.resolve(answer);
+    },
+  };
+  const saveRule = (rule: string) => Promise.resolve(void saved.push(rule));
+  return { ...scene(cwd, rules, { approver, saveRule, ...overrides }), approver, asked, saved };
 }
 
 const REGISTRY = new ToolRegistry(BUILTINS, [], { enabled: BUILTINS.map(({ name }) => name) });
