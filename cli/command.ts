@@ -1,5 +1,5 @@
 /** Subcommands as data: their flags, arguments and help next to the function that executes them. */
-import { ReasonixError, usageError } from "../src/core/mod.ts";
+import { message, ReasonixError, usageError } from "../src/core/mod.ts";
 import type { CliContext } from "./terminal/process.ts";
 
 /** Values that shell completion proposes; `commands/completion/values.ts` has one function for each. */
@@ -153,5 +153,5 @@ export function wholeNumber(flagName: string, least: number): (value: string) =>
 }
 
 export function unusable(value: string, flagName: string, wanted: string): ReasonixError {
-  return usageError(`Cannot use "${value}" for ${flagName}: give ${wanted}`);
+  return usageError(message`Cannot use "${value}" for ${flagName}: give ${wanted}`);
 }

@@ -19,7 +19,7 @@ import {
   setConfigValue,
   userConfigFile,
 } from "../../src/config/mod.ts";
-import { errorMessage, usageError } from "../../src/core/mod.ts";
+import { errorMessage, message, usageError } from "../../src/core/mod.ts";
 import { rowsText } from "../../src/reports/mod.ts";
 import { projectDir } from "../../src/session/mod.ts";
 
@@ -97,7 +97,10 @@ export const configCommands: CommandGroup = {
         const paths = runPaths(this);
         const file = shared ? projectConfigFile(paths.cwd) : userConfigFile(paths);
         if (shared && isUserOnly(key)) {
-          throw usageError(`Cannot set ${key} in ${file}: only your own file can`, "leave --local out");
+          throw usageError(
+            message`Cannot set ${key} in ${file}: only your own file can`,
+            message`leave --local out`,
+          );
         }
         await setConfigValue(file, key, parseConfigValue(key, text), { shared });
         this.process.stdout.write(`${key} is set in ${file}\n`);
@@ -124,8 +127,8 @@ export const configCommands: CommandGroup = {
           stdout.write(`memory-v5: ${agent.memory_compiler.enabled ? "on" : "off"}\n`);
         } else {
           throw usageError(
-            `Cannot set memory-v5 to ${JSON.stringify(mode)}`,
-            "write reasonix config memory-v5 off, on or status",
+            message`Cannot set memory-v5 to ${JSON.stringify(mode)}`,
+            message`write reasonix config memory-v5 off, on or status`,
           );
         }
       },

@@ -8,7 +8,7 @@ import { runPaths } from "../terminal/process.ts";
 import { loadMarkdownCommands } from "../../src/command/mod.ts";
 import { loadConfig, type LoadedConfig } from "../../src/config/mod.ts";
 import { loadSkills } from "../../src/context/mod.ts";
-import { EXIT, formatLocation, usageError } from "../../src/core/mod.ts";
+import { EXIT, formatLocation, message, usageError } from "../../src/core/mod.ts";
 import { loadAgentList, loadHookList, loadVerifyList } from "../../src/features/mod.ts";
 import { loadLists, rowsText } from "../../src/reports/mod.ts";
 import { findSkillSet, type RunPaths } from "../../src/run/mod.ts";
@@ -44,7 +44,7 @@ export const agentsCommands: CommandGroup = {
           const names = agents.map((candidate) => candidate.name);
           const [near] = suggestNames(name, names, 1);
           const remedy = near ? `did you mean ${near}?` : `there are ${names.join(", ")}`;
-          throw usageError(`Cannot find an agent "${name}"`, remedy);
+          throw usageError(message`Cannot find an agent "${name}"`, remedy);
         }
         const { stdout } = this.process;
         if (flags.json) return stdout.json(agent);

@@ -1,7 +1,7 @@
 import { command } from "../command.ts";
 import type { CliContext } from "../terminal/process.ts";
 import { startFlagsFor } from "../terminal/start_flags.ts";
-import { ReasonixError, usageError } from "../../src/core/mod.ts";
+import { message, ReasonixError, usageError } from "../../src/core/mod.ts";
 import { exists } from "../../src/path/probe.ts";
 import { writeFileAtomic } from "../../src/util/atomic_write.ts";
 
@@ -12,12 +12,15 @@ export const installCommand = command({
   async run() {
     if (Deno.build.standalone) {
       throw usageError(
-        "Cannot install an executable that needs no installing",
-        `copy ${Deno.execPath()} to a directory of PATH`,
+        message`Cannot install an executable that needs no installing`,
+        message`copy ${Deno.execPath()} to a directory of PATH`,
       );
     }
     if (Deno.mainModule.endsWith(".ts")) {
-      throw usageError("Cannot install the sources", "build and install them with: deno task install");
+      throw usageError(
+        message`Cannot install the sources`,
+        message`build and install them with: deno task install`,
+      );
     }
     const { stdout, env } = this.process;
     const { directory, file } = installed(env);
@@ -36,7 +39,7 @@ export const uninstallCommand = command({
     const { stdout, env } = this.process;
     const { directory, file } = installed(env);
     if (!exists(file)) {
-      throw new ReasonixError(`Cannot find ${file}`, { remedy: "nothing is installed there" });
+      throw new ReasonixError(message`Cannot find ${file}`, { remedy: message`nothing is installed there` });
     }
     await Deno.remove(file);
     // `deno install` keeps a file of settings for each of its commands in a separate directory.
@@ -60,8 +63,10 @@ function installed(env: Env): { readonly directory: string; readonly file: strin
 function userHome(env: Env): string {
   const home = WINDOWS ? env.USERPROFILE : env.HOME;
   if (home) return home;
-  throw new ReasonixError("Cannot determine your home directory", {
-    remedy: `set ${WINDOWS ? "USERPROFILE" : "HOME"}, or DENO_INSTALL_ROOT to where the command belongs`,
+  throw new ReasonixError(message`Cannot determine your home directory`, {
+    remedy: message`set ${
+      WINDOWS ? "USERPROFILE" : "HOME"
+    }, or DENO_INSTALL_ROOT to where the command belongs`,
   });
 }
 

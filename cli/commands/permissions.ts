@@ -3,7 +3,7 @@ import { PERMISSION_MODES } from "../run_flags.ts";
 import { forReader } from "../terminal/narrow.ts";
 import { openConfig } from "../terminal/open.ts";
 import { loadConfig, type LoadedConfig } from "../../src/config/mod.ts";
-import { EXIT, type PreparedCall, usageError } from "../../src/core/mod.ts";
+import { EXIT, message, type PreparedCall, usageError } from "../../src/core/mod.ts";
 import { loadServerWork } from "../../src/features/mod.ts";
 import type { Explanation } from "../../src/permission/mod.ts";
 import { loadLists } from "../../src/reports/mod.ts";
@@ -89,7 +89,7 @@ async function callOf(registry: ToolRegistry, name: string, subject: string): Pr
   const tool = registry.get(name);
   if (!tool) {
     const names = registry.tools().map((candidate) => candidate.name).join(", ");
-    throw usageError(`Unknown tool "${name}"`, `use one of ${names}`);
+    throw usageError(message`Unknown tool "${name}"`, message`use one of ${names}`);
   }
   const call = { id: "check", name, arguments: subject };
   if (!/^\s*\{/.test(subject) || tool.command) {

@@ -16,7 +16,7 @@ import { textsFor } from "../terminal/language.ts";
 import { loadPages } from "../terminal/pages.ts";
 import { runPaths } from "../terminal/process.ts";
 import { defaultConfigText, userConfigFile } from "../../src/config/mod.ts";
-import { errorMessage, ReasonixError, usageError } from "../../src/core/mod.ts";
+import { errorMessage, message, ReasonixError, usageError } from "../../src/core/mod.ts";
 import { exists } from "../../src/path/probe.ts";
 import { rowsText } from "../../src/reports/mod.ts";
 import { suggestNames } from "../../src/util/suggest.ts";
@@ -56,7 +56,7 @@ export const setupCommand = command({
     }
     if (exists(file)) {
       throw usageError(
-        `Cannot write ${file}: it exists and is not overwritten`,
+        message`Cannot write ${file}: it exists and is not overwritten`,
         "run `reasonix setup` on a terminal to add or change a provider, or change a setting with " +
           "`reasonix config set KEY VALUE`",
       );
@@ -66,8 +66,8 @@ export const setupCommand = command({
       Deno.mkdirSync(file.replace(/[/\\][^/\\]*$/, "") || "/", { recursive: true, mode: 0o700 });
       Deno.writeTextFileSync(file, text, { createNew: true, mode: 0o600 });
     } catch (error) {
-      throw new ReasonixError(`Cannot write ${file}: ${errorMessage(error)}`, {
-        remedy: "name a writable place",
+      throw new ReasonixError(message`Cannot write ${file}: ${errorMessage(error)}`, {
+        remedy: message`name a writable place`,
       });
     }
     this.process.stdout.write(`${(await textsFor("setup", this)).wroteDefault(file)}\n`);
@@ -88,7 +88,10 @@ export const docsCommand = command({
     if (page === undefined) {
       const [guess] = suggestNames(wanted, Object.keys(pages), 1);
       const hint = guess === undefined ? "" : `did you mean ${guess}? `;
-      throw usageError(`Cannot find the page ${JSON.stringify(name)}`, `${hint}reasonix docs lists them`);
+      throw usageError(
+        message`Cannot find the page ${JSON.stringify(name)}`,
+        message`${hint}reasonix docs lists them`,
+      );
     }
     const { terminal, columns, outColor } = displayOf(this);
     const renderer = terminal
@@ -131,14 +134,17 @@ export const pluginCommands: CommandGroup = {
       },
       async run({ http }) {
         const { serve } = await import("../../plugins/example/main.ts").catch((error) => {
-          throw new ReasonixError(`Cannot load the plugin: ${errorMessage(error)}`, {
-            remedy: "keep reasonix.mcp.js next to reasonix.js",
+          throw new ReasonixError(message`Cannot load the plugin: ${errorMessage(error)}`, {
+            remedy: message`keep reasonix.mcp.js next to reasonix.js`,
           });
         });
         await serve(http).catch((error: unknown) => {
-          throw new ReasonixError(`Cannot serve the plugin on port ${http}: ${errorMessage(error)}`, {
-            remedy: "choose another port, or 0 for any free one",
-          });
+          throw new ReasonixError(
+            message`Cannot serve the plugin on port ${http ?? ""}: ${errorMessage(error)}`,
+            {
+              remedy: message`choose another port, or 0 for any free one`,
+            },
+          );
         });
       },
     }),

@@ -3,7 +3,7 @@ import { displayOf } from "../terminal/display.ts";
 import { Speech } from "../terminal/language.ts";
 import { type CliContext, runPaths } from "../terminal/process.ts";
 import { loadConfig } from "../../src/config/mod.ts";
-import { type Event, EXIT, type NewEventOf, totalCost, usageError } from "../../src/core/mod.ts";
+import { type Event, EXIT, message, type NewEventOf, totalCost, usageError } from "../../src/core/mod.ts";
 import { FRONTENDS, Output, type RunResult } from "../../src/frontend/mod.ts";
 import { findSession, isMessage, loadEvents, openTurn, type SessionState } from "../../src/session/mod.ts";
 import { defined } from "../../src/util/json.ts";
@@ -71,8 +71,10 @@ function refuseCassette(path: string): void {
   const length = file.readSync(head) ?? 0;
   if (!/^\s*\{\s*"cassette"/.test(new TextDecoder().decode(head.subarray(0, length)))) return;
   throw usageError(
-    `Cannot replay ${path}: it is a cassette of a model's replies, not a session`,
-    `a provider with kind = "replay" and cassette = ${JSON.stringify(path)} plays it (docs/cassette.md)`,
+    message`Cannot replay ${path}: it is a cassette of a model's replies, not a session`,
+    message`a provider with kind = "replay" and cassette = ${
+      JSON.stringify(path)
+    } plays it (docs/cassette.md)`,
   );
 }
 

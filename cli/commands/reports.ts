@@ -7,7 +7,7 @@ import { openConfig } from "../terminal/open.ts";
 import { runPaths } from "../terminal/process.ts";
 import { loadModels } from "../../src/command/mod.ts";
 import { ConfigError, modelsOf, type ProviderEntry, resolveModel } from "../../src/config/mod.ts";
-import { errorMessage, EXIT, ReasonixError, usageError } from "../../src/core/mod.ts";
+import { errorMessage, EXIT, message, ReasonixError, usageError } from "../../src/core/mod.ts";
 import { loadServerWork } from "../../src/features/mod.ts";
 import { loadTexts, type Texts } from "../../src/i18n/mod.ts";
 import { loadModelList, tableModels } from "../../src/provider/mod.ts";
@@ -130,7 +130,7 @@ function isStart({ kind, reason }: CacheReset): boolean {
 function day(text: string): string {
   const date = /^\d{4}-\d{2}-\d{2}$/.test(text) ? new Date(`${text}T00:00:00Z`) : undefined;
   if (date && !isNaN(date.getTime()) && date.toISOString().startsWith(text)) return text;
-  throw usageError(`Cannot use "${text}" for --since: give a day such as 2026-01-31`);
+  throw usageError(message`Cannot use "${text}" for --since: give a day such as 2026-01-31`);
 }
 
 const MODEL_TABLES = "https://models.dev/api.json";

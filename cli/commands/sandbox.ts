@@ -1,7 +1,7 @@
 import { argument, type CommandGroup, entry } from "../command.ts";
 import { forReader } from "../terminal/narrow.ts";
 import { openConfig } from "../terminal/open.ts";
-import { ReasonixError, usageError } from "../../src/core/mod.ts";
+import { message, ReasonixError, usageError } from "../../src/core/mod.ts";
 import { buildWorkspace, withJail } from "../../src/run/mod.ts";
 import { runForwarder } from "../../src/sandbox/mod.ts";
 
@@ -11,7 +11,10 @@ export const sandboxCommands: CommandGroup = {
       rest: argument("Program and arguments", "word"),
       async run(_flags, ...argv) {
         if (argv.length === 0) {
-          throw usageError("No command given", "write it after --: reasonix sandbox exec -- ls");
+          throw usageError(
+            message`No command given`,
+            message`write it after --: reasonix sandbox exec -- ls`,
+          );
         }
         const { paths, loaded } = await openConfig(this);
         const { cwd } = paths;
@@ -23,7 +26,7 @@ export const sandboxCommands: CommandGroup = {
             return new Deno.Command(command, options).spawn().status;
           } catch (error) {
             if (!(error instanceof Deno.errors.NotFound)) throw error;
-            throw new ReasonixError(`Cannot run ${argv[0]}: no such program`, { cause: error });
+            throw new ReasonixError(message`Cannot run ${argv[0] ?? ""}: no such program`, { cause: error });
           }
         });
         this.process.exitCode = status.code;

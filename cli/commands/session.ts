@@ -25,7 +25,7 @@ import {
   type RewindTarget,
   turnTarget,
 } from "../../src/control/mod.ts";
-import { type EventOf, ReasonixError, usageError } from "../../src/core/mod.ts";
+import { type EventOf, message, ReasonixError, usageError } from "../../src/core/mod.ts";
 import { minute, rowsText, table } from "../../src/reports/mod.ts";
 import {
   type Checkpoints,
@@ -75,8 +75,8 @@ function chosenSession({ home, cwd }: RunPaths, ref: string | undefined): Sessio
   const last = lastSession(projectDir(home, cwd));
   if (last) return last;
   throw usageError(
-    `Cannot choose a session: there is none for ${cwd} yet`,
-    "name one; reasonix session list --all shows those of every directory",
+    message`Cannot choose a session: there is none for ${cwd} yet`,
+    message`name one; reasonix session list --all shows those of every directory`,
   );
 }
 
@@ -95,7 +95,7 @@ async function withSessionLock<T>(work: () => T | Promise<T>): Promise<T> {
     return await work();
   } catch (error) {
     if (!(error instanceof SessionBusyError)) throw error;
-    throw new ReasonixError(error.message, { remedy: "end that process first", cause: error });
+    throw new ReasonixError(error.message, { remedy: message`end that process first`, cause: error });
   }
 }
 
@@ -390,7 +390,9 @@ export const sessionCommands: CommandGroup = {
         const { home, cwd } = runPaths(this);
         const { stdout, env } = this.process;
         const query = words.join(" ");
-        if (query.trim() === "") throw usageError("Cannot search for nothing", "give one or more words");
+        if (query.trim() === "") {
+          throw usageError(message`Cannot search for nothing`, message`give one or more words`);
+        }
         const { SessionIndex } = await loadIndex();
         using index = await SessionIndex.open(home);
         const width = outputWidth();
@@ -413,7 +415,9 @@ export const sessionCommands: CommandGroup = {
       rest: { ...argument("The session, then its new title", "session title", "sessions"), minimum: 2 },
       async run(_flags, ref, ...words) {
         const title = oneLine(words.join(" "), 200);
-        if (title === "") throw usageError("Cannot rename a session to nothing", "give a title");
+        if (title === "") {
+          throw usageError(message`Cannot rename a session to nothing`, message`give a title`);
+        }
         const session = chosenSession(runPaths(this), ref);
         const { renameSession } = await loadManage();
         await withSessionLock(() => renameSession(session.path, title));
@@ -468,8 +472,8 @@ export const sessionCommands: CommandGroup = {
       async run({ to, code, conversation, preview = false }, ref?: string) {
         if (code && conversation) {
           throw usageError(
-            "Cannot use --code and --conversation together",
-            "leave both out to rewind code and conversation",
+            message`Cannot use --code and --conversation together`,
+            message`leave both out to rewind code and conversation`,
           );
         }
         const scope: RewindScope = code ? "code" : conversation ? "conversation" : "both";
@@ -516,7 +520,10 @@ export const sessionCommands: CommandGroup = {
       },
       async run({ olderThan: olderThanDays, keep, all = false, dryRun, yes }) {
         if (olderThanDays === undefined && keep === undefined) {
-          throw usageError("Cannot prune without a rule", "give --older-than 30d, --keep N, or both");
+          throw usageError(
+            message`Cannot prune without a rule`,
+            message`give --older-than 30d, --keep N, or both`,
+          );
         }
         const { pruneCandidates } = await loadManage();
         const rule = { now: new Date(), ...defined({ olderThanDays, keep }) };

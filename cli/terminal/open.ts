@@ -1,6 +1,6 @@
 import { type CliContext, runPaths } from "./process.ts";
 import { type ConfigInput, formatProblem, type LoadedConfig } from "../../src/config/mod.ts";
-import { ReasonixError } from "../../src/core/mod.ts";
+import { message, ReasonixError } from "../../src/core/mod.ts";
 import { loadTrustedConfig, type RunPaths } from "../../src/run/mod.ts";
 import { defined } from "../../src/util/json.ts";
 
@@ -33,5 +33,5 @@ export function confirmed(
   { action, exit, remedy }: { action: string; exit: "usage" | "blocked"; remedy: string },
 ): boolean {
   if (Deno.stdin.isTerminal()) return prompt(`${question} Type yes:`) === "yes";
-  throw new ReasonixError(`Cannot ask whether to ${action}: there is no terminal`, { exit, remedy });
+  throw new ReasonixError(message`Cannot ask whether to ${action}: there is no terminal`, { exit, remedy });
 }

@@ -1,4 +1,4 @@
-import { errorMessage, ReasonixError } from "../../src/core/mod.ts";
+import { errorMessage, message, ReasonixError } from "../../src/core/mod.ts";
 
 /** The pages of the documentation: Markdown by the names of files, such as `ci` and `providers/ollama`. */
 type Pages = Readonly<Record<string, string>>;
@@ -13,8 +13,8 @@ export async function loadPages(): Promise<Pages> {
   try {
     return import.meta.url.endsWith(".ts") ? await sourcePages() : await bundledPages(BUNDLED);
   } catch (error) {
-    throw new ReasonixError(`Cannot find the documentation: ${errorMessage(error)}`, {
-      remedy: "keep reasonix.commands.js next to reasonix.js",
+    throw new ReasonixError(message`Cannot find the documentation: ${errorMessage(error)}`, {
+      remedy: message`keep reasonix.commands.js next to reasonix.js`,
     });
   }
 }

@@ -1,6 +1,13 @@
 import type { RunPaths } from "../../src/run/mod.ts";
 import { type EnvLookup, reasonixHome } from "../../src/config/mod.ts";
-import { errorMessage, EXIT, formatLocation, ReasonixError, usageError } from "../../src/core/mod.ts";
+import {
+  errorMessage,
+  EXIT,
+  formatLocation,
+  message,
+  ReasonixError,
+  usageError,
+} from "../../src/core/mod.ts";
 import { isAbsolute } from "../../src/path/lexical.ts";
 import { printableJson, terminalSafe } from "../../src/util/terminal_text.ts";
 import { palette, roughWidth, wantsColor, wrapText } from "../../src/view/mod.ts";
@@ -42,7 +49,7 @@ function writeToReader(text: string): void {
     writeAll(Deno.stdout, text);
   } catch (error) {
     if (error instanceof Deno.errors.BrokenPipe) return;
-    throw new ReasonixError(`Cannot write to standard output: ${errorMessage(error)}`);
+    throw new ReasonixError(message`Cannot write to standard output: ${errorMessage(error)}`);
   }
 }
 
@@ -166,7 +173,7 @@ export function realDirectory(path: string, purpose: string): string {
 }
 
 function unusableDirectory(purpose: string, reason: string): ReasonixError {
-  return usageError(`Cannot ${purpose}: ${reason}`, "name an existing directory");
+  return usageError(message`Cannot ${purpose}: ${reason}`, message`name an existing directory`);
 }
 
 /**

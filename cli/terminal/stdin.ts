@@ -1,4 +1,4 @@
-import { errorMessage, ReasonixError, usageError } from "../../src/core/mod.ts";
+import { errorMessage, message, ReasonixError, usageError } from "../../src/core/mod.ts";
 import type { Texts } from "../../src/i18n/mod.ts";
 import { after } from "../../src/util/timer.ts";
 
@@ -53,8 +53,8 @@ function textOf(input: string, { texts, report }: InputReporter): string | undef
   return text === "" ? undefined : text;
 }
 
-function noTask(message: string): ReasonixError {
-  return usageError(message, 'say what to do: reasonix run "fix the failing test"');
+function noTask(problem: string): ReasonixError {
+  return usageError(problem, message`say what to do: reasonix run "fix the failing test"`);
 }
 
 /**
@@ -91,7 +91,7 @@ class InputReader {
       }
     } catch (error) {
       if (error instanceof ReasonixError) throw error;
-      throw usageError(`Cannot read standard input: ${errorMessage(error)}`);
+      throw usageError(message`Cannot read standard input: ${errorMessage(error)}`);
     } finally {
       arrived();
     }
@@ -145,7 +145,7 @@ async function isFilePipeOrSocket(): Promise<boolean> {
 
 function tooLarge(): ReasonixError {
   return usageError(
-    `Standard input is larger than ${MAX_STDIN_BYTES / 1024 / 1024} MB`,
-    "write it to a file and name the file in the task",
+    message`Standard input is larger than ${MAX_STDIN_BYTES / 1024 / 1024} MB`,
+    message`write it to a file and name the file in the task`,
   );
 }

@@ -16,10 +16,13 @@ export function reasonixHome(env: EnvLookup, cwd: string): string {
   const user = userHome(env);
   if (user) return join(user, ".reasonix");
   // The working directory would do, but then a repository could bring the user's own configuration along.
-  throw new ReasonixError("Cannot find your home directory: HOME is not set and the system names none", {
-    exit: "config",
-    remedy: "set REASONIX_HOME to your own directory",
-  });
+  throw new ReasonixError(
+    message`Cannot find your home directory: HOME is not set and the system names none`,
+    {
+      exit: "config",
+      remedy: message`set REASONIX_HOME to your own directory`,
+    },
+  );
 }
 
 /** The user's configuration: `$AGENT_CONFIG_PATH`, else `config.toml` of the Reasonix home. */

@@ -1,7 +1,7 @@
 import type { TurnOutcome } from "../agent/mod.ts";
 import { type ConfigInput, type EnvLookup, nonInteractive, reasonixHome } from "../config/mod.ts";
 import type { Controller, FileReport, RewindScope } from "../control/mod.ts";
-import { errorMessage, type EventSink, ReasonixError } from "../core/mod.ts";
+import { errorMessage, type EventSink, message, ReasonixError } from "../core/mod.ts";
 import type { Approver, Gate } from "../permission/mod.ts";
 import type { Provider } from "../provider/mod.ts";
 import type { Asker, Tool } from "../tool/mod.ts";
@@ -93,7 +93,16 @@ export async function createAgent(options: AgentOptions = {}): Promise<EmbeddedA
   try {
     const assembly = await assembleAgent(options, home.path);
     if (options.onEvent) assembly.controller.subscribe(options.onEvent);
-    return new Agent(assembly, home);
+    return {
+      controller: assembly.controller,
+      run: (input, signal) => assembly.run(input, signal),
+      runInternal: (request) => assembly.runInternal(request),
+      rewind: (turn, scope) => assembly.rewind(turn, scope),
+      async [Symbol.asyncDispose]() {
+        await assembly[Symbol.asyncDispose]();
+        home.remove();
+      },
+    };
   } catch (error) {
     home.remove();
     throw error;
@@ -115,35 +124,6 @@ export async function runInternal(
     return await own.runInternal(request);
   } finally {
     await own[Symbol.asyncDispose]();
-  }
-}
-
-class Agent implements EmbeddedAgent {
-  readonly controller: Controller;
-  readonly #assembly: Assembly;
-  readonly #home: AgentHome;
-
-  constructor(assembly: Assembly, home: AgentHome) {
-    this.controller = assembly.controller;
-    this.#assembly = assembly;
-    this.#home = home;
-  }
-
-  run(input: string | TurnInput, signal?: AbortSignal): Promise<TurnOutcome> {
-    return this.#assembly.run(input, signal);
-  }
-
-  runInternal(request: InternalRequest): Promise<InternalResult> {
-    return this.#assembly.runInternal(request);
-  }
-
-  rewind(turn: number, scope?: RewindScope): Promise<FileReport> {
-    return this.#assembly.rewind(turn, scope);
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.#assembly[Symbol.asyncDispose]();
-    this.#home.remove();
   }
 }
 
@@ -169,9 +149,9 @@ function realDirectory(path: string): string {
   try {
     return Deno.realPathSync(path);
   } catch (error) {
-    throw new ReasonixError(`Cannot work in ${path}: ${errorMessage(error)}`, {
+    throw new ReasonixError(message`Cannot work in ${path}: ${errorMessage(error)}`, {
       exit: "usage",
-      remedy: "name an existing directory",
+      remedy: message`name an existing directory`,
     });
   }
 }
@@ -185,9 +165,9 @@ function homeOf({ home, config, session = "memory", cwd = Deno.cwd() }: AgentOpt
   const kept = home ?? (config === "load" ? reasonixHome(env, cwd) : undefined);
   if (kept !== undefined) return { path: kept, remove() {} };
   if (session !== "memory") {
-    throw new ReasonixError("Cannot keep a session file: the agent has no home", {
+    throw new ReasonixError(message`Cannot keep a session file: the agent has no home`, {
       exit: "usage",
-      remedy: "name `home`, or load the configuration",
+      remedy: message`name \`home\`, or load the configuration`,
     });
   }
   const path = Deno.makeTempDirSync({ prefix: "reasonix-home-" });

@@ -10,6 +10,7 @@ import {
   type ExitName,
   formatLocation,
   freshTokens,
+  message,
   NO_USAGE,
   ReasonixError,
   type Spending,
@@ -348,9 +349,9 @@ function writing(file: string, write: () => void): void {
   try {
     write();
   } catch (error) {
-    throw new ReasonixError(`Cannot write the metrics to ${file}: ${errorMessage(error)}`, {
+    throw new ReasonixError(message`Cannot write the metrics to ${file}: ${errorMessage(error)}`, {
       exit: "usage",
-      remedy: "name a file in an existing, writable directory",
+      remedy: message`name a file in an existing, writable directory`,
     });
   }
 }

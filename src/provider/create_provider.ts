@@ -1,5 +1,5 @@
 import { type ProviderEntry, withModelSettings } from "../config/mod.ts";
-import { ReasonixError } from "../core/mod.ts";
+import { message, ReasonixError } from "../core/mod.ts";
 import type { RecordOptions } from "./cassette/record.ts";
 import { type KindOptions, type ProviderDeps, type ProviderKind, systemDeps } from "./kind.ts";
 import { PROVIDER_KINDS } from "./kinds.ts";
@@ -110,8 +110,11 @@ async function loadKind({ entry, kinds }: Pick<CreateOptions, "entry" | "kinds">
   const all = { ...PROVIDER_KINDS, ...kinds };
   const load = Object.hasOwn(all, entry.kind) ? all[entry.kind] : undefined;
   if (load !== undefined) return await load();
-  throw new ReasonixError(`Provider "${entry.name}" is of the unknown kind ${JSON.stringify(entry.kind)}`, {
-    exit: "config",
-    remedy: `set kind to one of ${Object.keys(all).join(", ")}`,
-  });
+  throw new ReasonixError(
+    message`Provider "${entry.name}" is of the unknown kind ${JSON.stringify(entry.kind)}`,
+    {
+      exit: "config",
+      remedy: message`set kind to one of ${Object.keys(all).join(", ")}`,
+    },
+  );
 }

@@ -172,10 +172,10 @@ function checkEffort(effort: string | undefined, { efforts }: ProviderEntry): vo
 
 function unknownPrice(provider: Provider): ReasonixError {
   return new ReasonixError(
-    `Cannot limit the cost: the price of ${provider.model.provider}/${provider.model.id} is unknown`,
+    message`Cannot limit the cost: the price of ${provider.model.provider}/${provider.model.id} is unknown`,
     {
       exit: "config",
-      remedy: "add price = { input = …, output = … } to its provider entry, or leave --max-cost out",
+      remedy: message`add price = { input = …, output = … } to its provider entry, or leave --max-cost out`,
     },
   );
 }

@@ -1,4 +1,4 @@
-import { errorMessage, formatLocation, ReasonixError, type SourceLocation } from "../core/mod.ts";
+import { errorMessage, formatLocation, message, ReasonixError, type SourceLocation } from "../core/mod.ts";
 import type { Texts } from "../i18n/mod.ts";
 import { contains, join, relativeTo } from "../path/lexical.ts";
 import { isFile, readSmallText, sortedEntries } from "../path/probe.ts";
@@ -157,10 +157,13 @@ export class TrustStore {
         lock.release();
       }
     } catch (error) {
-      throw new ReasonixError(`Cannot save the trust decision in ${this.#file}: ${errorMessage(error)}`, {
-        remedy: "make the file writable, or remove it to start over without any trusted project",
-        cause: error,
-      });
+      throw new ReasonixError(
+        message`Cannot save the trust decision in ${this.#file}: ${errorMessage(error)}`,
+        {
+          remedy: message`make the file writable, or remove it to start over without any trusted project`,
+          cause: error,
+        },
+      );
     }
   }
 }

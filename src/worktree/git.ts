@@ -1,4 +1,4 @@
-import { ReasonixError } from "../core/mod.ts";
+import { message, ReasonixError } from "../core/mod.ts";
 import { exists } from "../path/probe.ts";
 import { existingRealPath } from "../path/real_path.ts";
 import { writeFileAtomic } from "../util/atomic_write.ts";
@@ -36,8 +36,8 @@ export class Git {
   static find(cwd: string): Git {
     const program = findGit(cwd);
     if (program !== undefined) return new Git(program);
-    throw new ReasonixError("Cannot find git, which work trees are made with", {
-      remedy: "install git, or work without separate work trees",
+    throw new ReasonixError(message`Cannot find git, which work trees are made with`, {
+      remedy: message`install git, or work without separate work trees`,
     });
   }
 
@@ -114,7 +114,7 @@ export async function openRepository(git: Git, cwd: string, signal?: AbortSignal
 }
 
 function unusable(cwd: string, reason: string, remedy?: string): ReasonixError {
-  return new ReasonixError(`Cannot make a work tree of ${cwd}: ${reason}`, remedy ? { remedy } : {});
+  return new ReasonixError(message`Cannot make a work tree of ${cwd}: ${reason}`, remedy ? { remedy } : {});
 }
 
 interface ListedFiles {

@@ -1,4 +1,4 @@
-import { errorMessage, ReasonixError } from "../core/mod.ts";
+import { errorMessage, message, ReasonixError } from "../core/mod.ts";
 import { relativeTo } from "../path/lexical.ts";
 import { readSmallText, sortedEntries } from "../path/probe.ts";
 import { worktreeIdOf, worktreesDir } from "../path/project_dir.ts";
@@ -167,8 +167,8 @@ async function removeAll(path: string): Promise<void> {
     // Caches of packages come with directories that their owner cannot change either.
     makeWritable(path);
     await remove().catch((error) => {
-      throw new ReasonixError(`Cannot remove ${path}: ${errorMessage(error)}`, {
-        remedy: "remove it by hand",
+      throw new ReasonixError(message`Cannot remove ${path}: ${errorMessage(error)}`, {
+        remedy: message`remove it by hand`,
         cause: error,
       });
     });

@@ -1,4 +1,4 @@
-import { errorMessage, ReasonixError } from "../core/mod.ts";
+import { errorMessage, message, ReasonixError } from "../core/mod.ts";
 import { contains } from "../path/lexical.ts";
 import { isDirectory, readSmallText } from "../path/probe.ts";
 import { worktreesDir } from "../path/project_dir.ts";
@@ -67,8 +67,8 @@ export class Worktree implements AsyncDisposable {
   async applyToParent({ file }: Pick<WorktreePatch, "file">): Promise<void> {
     const problem = await this.#snapshot.apply(file, this.record.top);
     if (problem === undefined) return;
-    throw new ReasonixError(`Cannot apply the changes to ${this.record.top}: ${problem}`, {
-      remedy: `nothing was changed; the patch is ${file}`,
+    throw new ReasonixError(message`Cannot apply the changes to ${this.record.top}: ${problem}`, {
+      remedy: message`nothing was changed; the patch is ${file}`,
     });
   }
 
@@ -93,9 +93,12 @@ export async function createWorktree(options: WorktreeOptions, signal?: AbortSig
   const git = Git.find(cwd);
   const repository = await openRepository(git, cwd, signal);
   if (contains(repository.top, home)) {
-    throw new ReasonixError(`Cannot make a work tree of ${repository.top}: it contains the Reasonix home`, {
-      remedy: "set REASONIX_HOME to a directory outside of the repository",
-    });
+    throw new ReasonixError(
+      message`Cannot make a work tree of ${repository.top}: it contains the Reasonix home`,
+      {
+        remedy: message`set REASONIX_HOME to a directory outside of the repository`,
+      },
+    );
   }
   await reap(home);
   const record = await claim(home, { id, parent: cwd, ...placeOf(home, id, repository) }, options.keepDays);
@@ -121,9 +124,12 @@ async function claim(
   using _lock = await lockWorktrees(home);
   const present = readRecord(home, facts.id);
   if (present && isOwnerAlive(present)) {
-    throw new ReasonixError(`Cannot make the work tree ${facts.id}: process ${present.pid} works in it`, {
-      remedy: "wait for it to end, or end it",
-    });
+    throw new ReasonixError(
+      message`Cannot make the work tree ${facts.id}: process ${present.pid} works in it`,
+      {
+        remedy: message`wait for it to end, or end it`,
+      },
+    );
   }
   if (present) await removeTree(home, present);
   try {
@@ -131,8 +137,8 @@ async function claim(
     return await saveRecord(home, { ...facts, ...keptFor(keepDays) });
   } catch (error) {
     throw new ReasonixError(
-      `Cannot make a work tree in ${worktreesDir(home)}: ${errorMessage(error)}`,
-      { remedy: "make the Reasonix home writable and free space there", cause: error },
+      message`Cannot make a work tree in ${worktreesDir(home)}: ${errorMessage(error)}`,
+      { remedy: message`make the Reasonix home writable and free space there`, cause: error },
     );
   }
 }
@@ -181,7 +187,7 @@ async function addTree(
     const { code, errors } = await git.run(adding, { cwd: top, signal });
     if (code === 0) return;
     if (attempt >= ATTEMPTS || !/failed to read|unable to read/.test(errors)) {
-      throw new ReasonixError(`Cannot make a work tree of ${top}: ${firstLine(errors)}`);
+      throw new ReasonixError(message`Cannot make a work tree of ${top}: ${firstLine(errors)}`);
     }
     await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
   }
@@ -207,8 +213,8 @@ export async function adoptWorktree(
     return undefined;
   }
   if (isOwnerAlive(record) && record.pid !== Deno.pid) {
-    throw new ReasonixError(`Cannot resume the work tree ${id}: process ${record.pid} works in it`, {
-      remedy: "wait for it to end, or end it",
+    throw new ReasonixError(message`Cannot resume the work tree ${id}: process ${record.pid} works in it`, {
+      remedy: message`wait for it to end, or end it`,
     });
   }
   const whole = readSmallText(`${snapshotDir(home, id)}/base-tree`) !== undefined && isDirectory(record.tree);
@@ -266,8 +272,8 @@ async function copyOne(from: string, to: string): Promise<boolean> {
   } catch (error) {
     // It went away after it was listed, as files do in a directory in use.
     if (error instanceof Deno.errors.NotFound) return false;
-    throw new ReasonixError(`Cannot copy ${from} into a work tree: ${errorMessage(error)}`, {
-      remedy: "make it readable, or have git ignore it",
+    throw new ReasonixError(message`Cannot copy ${from} into a work tree: ${errorMessage(error)}`, {
+      remedy: message`make it readable, or have git ignore it`,
       cause: error,
     });
   }

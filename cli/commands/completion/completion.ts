@@ -1,5 +1,5 @@
 import { type Application, proposeCompletions } from "@stricli/core";
-import { usageError } from "../../../src/core/mod.ts";
+import { message, usageError } from "../../../src/core/mod.ts";
 import { oneLine } from "../../../src/util/terminal_text.ts";
 import { argument, type Command, command, flag, type Proposal } from "../../command.ts";
 import type { CliContext } from "../../terminal/process.ts";
@@ -46,8 +46,8 @@ function completion(this: CliContext, _flags: unknown, shell: string): void {
   const script = SCRIPTS[shell];
   if (script === undefined) {
     throw usageError(
-      `Cannot write a completion script for "${shell}"`,
-      `choose one of ${Object.keys(SCRIPTS).join(", ")}`,
+      message`Cannot write a completion script for "${shell}"`,
+      message`choose one of ${Object.keys(SCRIPTS).join(", ")}`,
     );
   }
   this.process.stdout.exact(script);

@@ -15,7 +15,7 @@ import {
   userConfigFile,
   vendorHosts,
 } from "../../../src/config/mod.ts";
-import { errorMessage, formatLocation, ReasonixError, usageError } from "../../../src/core/mod.ts";
+import { errorMessage, formatLocation, message, ReasonixError, usageError } from "../../../src/core/mod.ts";
 import { loadSignIn, serverSpecs } from "../../../src/mcp/mod.ts";
 import { isAbsolute } from "../../../src/path/lexical.ts";
 import { isFile, readSmallText } from "../../../src/path/probe.ts";
@@ -105,7 +105,7 @@ export const ADD = entry("Add a server", {
 });
 
 function usage(name: string, why: string, remedy: string): ReasonixError {
-  return usageError(`Cannot add the MCP server ${JSON.stringify(name)}: ${why}`, remedy);
+  return usageError(message`Cannot add the MCP server ${JSON.stringify(name)}: ${why}`, remedy);
 }
 
 const MAX_NAME = 40;
@@ -255,8 +255,8 @@ export const REMOVE = entry("Remove a server", {
     if (others.some(({ owner }) => owner !== first.owner)) {
       const paths = found.map(({ change }) => change.path).join(" and ");
       throw usageError(
-        `Cannot remove "${name}": it is in ${paths}`,
-        "say which one: add --project or --user",
+        message`Cannot remove "${name}": it is in ${paths}`,
+        message`say which one: add --project or --user`,
       );
     }
     // What cannot be read is no reason to keep the entry, which may be what is wrong.
@@ -339,8 +339,8 @@ async function unknown(name: string, paths: Parameters<typeof loadConfig>[0]): P
   const names = listServers(await loadConfig(paths)).map((row) => row.name);
   const near = suggestNames(name, names);
   return usageError(
-    `Cannot remove "${name}": no file describes an MCP server of that name`,
-    near.length > 0 ? `did you mean ${near.join(" or ")}?` : "`reasonix mcp list` shows them",
+    message`Cannot remove "${name}": no file describes an MCP server of that name`,
+    near.length > 0 ? message`did you mean ${near.join(" or ")}?` : message`\`reasonix mcp list\` shows them`,
   );
 }
 
@@ -364,9 +364,9 @@ async function writing(path: string, write: () => Promise<void>): Promise<void> 
     await write();
   } catch (cause) {
     if (cause instanceof ReasonixError) throw cause;
-    throw new ReasonixError(`Cannot write ${path}: ${errorMessage(cause)}`, {
+    throw new ReasonixError(message`Cannot write ${path}: ${errorMessage(cause)}`, {
       exit: "config",
-      remedy: "make the file and its directory writable, then try again",
+      remedy: message`make the file and its directory writable, then try again`,
       cause,
     });
   }

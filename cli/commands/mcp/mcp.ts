@@ -87,15 +87,17 @@ function requireServer(rows: readonly ServerRow[], name: string): void {
   if (!row) {
     const near = suggestNames(name, rows.map((other) => other.name));
     throw usageError(
-      `${cannot}: no file describes one of that name`,
-      near.length > 0 ? `did you mean ${near.join(" or ")}?` : "`reasonix mcp list` shows them",
+      message`${cannot}: no file describes one of that name`,
+      near.length > 0
+        ? message`did you mean ${near.join(" or ")}?`
+        : message`\`reasonix mcp list\` shows them`,
     );
   }
   const place = row.place === undefined ? "" : ` (${formatLocation(row.place)})`;
   if (row.state === "off") {
     throw usageError(
-      `${cannot}: this project switches it off${place}`,
-      "use it in another directory, or take the entry out of the project's file",
+      message`${cannot}: this project switches it off${place}`,
+      message`use it in another directory, or take the entry out of the project's file`,
     );
   }
   const isUntrusted = row.state === "untrusted";
@@ -366,7 +368,7 @@ function argumentsOf(text: string): Record<string, unknown> {
 
 function unusable(text: string, why: string): ReasonixError {
   return usageError(
-    `Cannot use ${JSON.stringify(text.slice(0, 80))} as arguments: ${why}`,
+    message`Cannot use ${JSON.stringify(text.slice(0, 80))} as arguments: ${why}`,
     `write text=hello count=3, or JSON in quotes, such as '{"text": "hello"}', or - to read that from ` +
       "standard input",
   );
@@ -380,8 +382,8 @@ function toolOf({ servers }: OpenServers, server: string, tool: string): Offered
   const near = suggestNames(tool, names);
   const there = names.length === 0 ? "it has none" : `its tools are ${names.slice(0, 30).join(", ")}`;
   throw usageError(
-    `The MCP server "${server}" offers no tool "${tool}"`,
-    near.length > 0 ? `did you mean ${near.join(" or ")}?` : there,
+    message`The MCP server "${server}" offers no tool "${tool}"`,
+    near.length > 0 ? message`did you mean ${near.join(" or ")}?` : there,
   );
 }
 
@@ -400,7 +402,7 @@ async function requireAllowed(
   const why = rule === undefined ? reason : message`the rule ${rule + place} forbids it`;
   throw new ReasonixError(message`Cannot call ${name}: ${why}`, {
     exit: "blocked",
-    remedy: "change the rule, or call another tool",
+    remedy: message`change the rule, or call another tool`,
   });
 }
 
@@ -446,8 +448,8 @@ async function signedInServers(
   const [other] = others;
   if (other) {
     throw usageError(
-      `Cannot sign out of "${name}": its sign-in is that of "${other.name}" now`,
-      `reasonix mcp logout ${other.name}`,
+      message`Cannot sign out of "${name}": its sign-in is that of "${other.name}" now`,
+      message`reasonix mcp logout ${other.name}`,
     );
   }
   return { loaded, servers: urls.map((url) => ({ name, url, headers: {}, oauth: undefined })) };
@@ -474,7 +476,7 @@ async function configured(
   requireServer(listServers(loaded), name);
   const entries = loaded.config.plugins.filter((entry) => entry.name === name);
   const [spec] = serverSpecs(entries, { cwd: paths.cwd, callSeconds: 0 });
-  if (!spec) throw usageError(`The MCP server "${name}" does not count here`);
+  if (!spec) throw usageError(message`The MCP server "${name}" does not count here`);
   return { loaded, spec };
 }
 

@@ -3,7 +3,7 @@ import type { TurnOutcome } from "../../../src/agent/mod.ts";
 import { loadDoneMark } from "../../../src/features/mod.ts";
 import type { Assembly, AssemblyOptions } from "../../../src/run/mod.ts";
 import type { Config } from "../../../src/config/mod.ts";
-import { type Event, type Message, ReasonixError, usageError } from "../../../src/core/mod.ts";
+import { type Event, type Message, message, ReasonixError, usageError } from "../../../src/core/mod.ts";
 import type { Output, ShownTexts } from "../../../src/frontend/mod.ts";
 import { terminalSafe } from "../../../src/util/terminal_text.ts";
 
@@ -69,7 +69,7 @@ function checkFlags(
 }
 
 function contradiction(flag: string, other: string, remedy: string): ReasonixError {
-  return usageError(`Cannot use ${flag} together with ${other}`, remedy);
+  return usageError(message`Cannot use ${flag} together with ${other}`, remedy);
 }
 
 /** A JSON body as it is; of a stream of events what they say, an event a line. */

@@ -1,4 +1,4 @@
-import { usageError } from "../../../src/core/mod.ts";
+import { message, usageError } from "../../../src/core/mod.ts";
 import { absolutePath, relativeTo } from "../../../src/path/lexical.ts";
 import { exists } from "../../../src/path/probe.ts";
 import { referenceTo } from "../../../src/path/reference_text.ts";
@@ -15,8 +15,8 @@ export function withFiles(text: string, files: readonly string[], cwd: string): 
     if (reference !== undefined) return reference;
     const why = exists(path) ? "no reference can hold its name" : "there is no such file";
     throw usageError(
-      `Cannot attach ${file}: ${why}`,
-      "give --file an existing file or directory, once for each",
+      message`Cannot attach ${file}: ${why}`,
+      message`give --file an existing file or directory, once for each`,
     );
   });
   return [text, references.join(" ")].filter((part) => part !== "").join("\n\n");

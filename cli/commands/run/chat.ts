@@ -12,15 +12,15 @@ import {
   runPaths,
 } from "../../terminal/process.ts";
 import type { LoadedConfig } from "../../../src/config/mod.ts";
-import { usageError } from "../../../src/core/mod.ts";
+import { message, usageError } from "../../../src/core/mod.ts";
 import { FRONTENDS } from "../../../src/frontend/mod.ts";
 import { lazy } from "../../../src/util/lazy.ts";
 import { wantsLinks } from "../../../src/view/mod.ts";
 
 /** `reasonix chat`: the chat on a terminal, lines in and answers out everywhere else. */
 async function chat(this: CliContext, flags: ChatFlags, ...words: string[]): Promise<void> {
-  const message = words.join(" ").trim();
-  const first = flags.file ? await withFirstFiles(this, flags, message) : message;
+  const text = words.join(" ").trim();
+  const first = flags.file ? await withFirstFiles(this, flags, text) : text;
   const why = plainLines(this, flags);
   this.process.exitCode = why === undefined
     ? await onTerminal(this, flags, first)
@@ -30,15 +30,15 @@ async function chat(this: CliContext, flags: ChatFlags, ...words: string[]): Pro
 async function withFirstFiles(
   context: CliContext,
   { file = [], dir }: ChatFlags,
-  message: string,
+  text: string,
 ): Promise<string> {
-  if (message === "") {
+  if (text === "") {
     throw usageError(
-      "Cannot attach files to a chat without a first message",
-      'write one: reasonix chat --file FILE "what is this?", or write @FILE in the chat',
+      message`Cannot attach files to a chat without a first message`,
+      message`write one: reasonix chat --file FILE "what is this?", or write @FILE in the chat`,
     );
   }
-  return (await import("./attached_files.ts")).withFiles(message, file, runPaths(context, dir).cwd);
+  return (await import("./attached_files.ts")).withFiles(text, file, runPaths(context, dir).cwd);
 }
 
 export async function bareChat(): Promise<number> {

@@ -16,7 +16,7 @@ import {
   type ProviderEntry,
   resolveModel,
 } from "../../../src/config/mod.ts";
-import { errorMessage, usageError } from "../../../src/core/mod.ts";
+import { errorMessage, message, usageError } from "../../../src/core/mod.ts";
 import { CLAUDE_MODES, isClaudeMode, type SdkHost, type SdkSettings } from "../../../src/frontend/mod.ts";
 import { isAbsolute } from "../../../src/path/lexical.ts";
 import { isFault, readRule } from "../../../src/rule/mod.ts";
@@ -30,8 +30,8 @@ export function requireTasks(flags: RunFlags): void {
   );
   if (alone === undefined) return;
   throw usageError(
-    `Cannot use --${alone} for one task`,
-    "give a file of tasks with --tasks FILE, or leave it out",
+    message`Cannot use --${alone} for one task`,
+    message`give a file of tasks with --tasks FILE, or leave it out`,
   );
 }
 
@@ -57,8 +57,8 @@ export async function answerSchemaOf(
   const given = inline ? "" : ` in ${jsonSchema}`;
   if (!isRecord(schema)) {
     throw usageError(
-      `Cannot use the JSON Schema${given}: it is not a JSON object`,
-      "give --json-schema a JSON object, or a file with one",
+      message`Cannot use the JSON Schema${given}: it is not a JSON object`,
+      message`give --json-schema a JSON object, or a file with one`,
     );
   }
   return new (await loadAnswerSchema()).AnswerSchema(schema);
@@ -69,8 +69,8 @@ async function readSchema(path: string): Promise<string> {
     return await Deno.readTextFile(path);
   } catch (error) {
     throw usageError(
-      `Cannot read the JSON Schema ${path}: ${errorMessage(error)}`,
-      "give --json-schema a JSON object, or a file with one",
+      message`Cannot read the JSON Schema ${path}: ${errorMessage(error)}`,
+      message`give --json-schema a JSON object, or a file with one`,
     );
   }
 }
@@ -182,7 +182,7 @@ function denyRules(values: readonly string[]): string[] {
   return splitRules(values).map((text) => {
     const read = readRule(text);
     if (!isFault(read)) return text;
-    throw usageError(read.message, `correct --disallowed-tools: ${read.remedy}`);
+    throw usageError(read.message, message`correct --disallowed-tools: ${read.remedy}`);
   });
 }
 

@@ -1,6 +1,6 @@
 import type { RunFlags } from "../../run_flags.ts";
 import type { Assembly, GoalRequest, TurnInput } from "../../../src/run/mod.ts";
-import { ReasonixError, usageError } from "../../../src/core/mod.ts";
+import { message, ReasonixError, usageError } from "../../../src/core/mod.ts";
 import { openGoal } from "../../../src/session/mod.ts";
 
 type GoalFlags = Pick<RunFlags, "goal" | "check" | "maxGoalTurns" | "research" | "simple">;
@@ -18,7 +18,7 @@ export function requireGoalFlags({ goal, check = [], maxGoalTurns, research, sim
 }
 
 function unfit(why: string, remedy: string): ReasonixError {
-  return usageError(`Cannot begin: ${why}`, remedy);
+  return usageError(message`Cannot begin: ${why}`, remedy);
 }
 
 /** The first turn of the goal that the flags ask for, or the one that continues an open goal. */
@@ -43,7 +43,7 @@ export async function goalInput(
   if (piped !== undefined) return { text: piped };
   if (openGoal(assembly.session.state)) return await (await assembly.goals()).resume();
   throw usageError(
-    "No task given, and the session has no open goal to continue",
-    'say what to do: reasonix run -c "fix the failing test"',
+    message`No task given, and the session has no open goal to continue`,
+    message`say what to do: reasonix run -c "fix the failing test"`,
   );
 }

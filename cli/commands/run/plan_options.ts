@@ -1,7 +1,7 @@
 import type { RunFlags } from "../../run_flags.ts";
 import type { Speech } from "../../terminal/language.ts";
 import type { AssemblyOptions, PlanReviewer } from "../../../src/run/mod.ts";
-import { usageError } from "../../../src/core/mod.ts";
+import { message, usageError } from "../../../src/core/mod.ts";
 import { FRONTENDS, Output } from "../../../src/frontend/mod.ts";
 import { loadTexts } from "../../../src/i18n/mod.ts";
 import { terminalSafe } from "../../../src/util/terminal_text.ts";
@@ -21,8 +21,8 @@ export async function planOptions(
   if (!planThenRun) return person;
   if (permissionMode === "read-only" || permissionMode === "danger-full-access") {
     throw usageError(
-      `Cannot use --plan-then-run together with --permission-mode ${permissionMode}`,
-      "leave out --permission-mode: the plan is made in plan mode and executed in workspace-write",
+      message`Cannot use --plan-then-run together with --permission-mode ${permissionMode}`,
+      message`leave out --permission-mode: the plan is made in plan mode and carried out in workspace-write`,
     );
   }
   const window = onAsk === undefined || onAsk === "allow";

@@ -6,7 +6,7 @@ import { displayOf } from "../../terminal/display.ts";
 import { Speech } from "../../terminal/language.ts";
 import { type CliContext, onSignals, runPaths } from "../../terminal/process.ts";
 import { readTask } from "../../terminal/stdin.ts";
-import { usageError } from "../../../src/core/mod.ts";
+import { message, usageError } from "../../../src/core/mod.ts";
 import {
   claudeMode,
   FRONTENDS,
@@ -56,8 +56,8 @@ async function conversation(
   try {
     if (flags.file) {
       throw usageError(
-        "Cannot use --file together with --input-format stream-json",
-        "write @FILE in a message, or send the content as a block of it",
+        message`Cannot use --file together with --input-format stream-json`,
+        message`write @FILE in a message, or send the content as a block of it`,
       );
     }
     const { converse } = await FRONTENDS.sdk();

@@ -2,7 +2,7 @@ import { checkValue, type Finding } from "../load/check.ts";
 import { checkLayer, parseToml, readText } from "../load/layer.ts";
 import { ConfigError, type ConfigProblem, formatKey, type KeyPath } from "../problem.ts";
 import { isTable, locate, parseKeyPath, schemaAt, type TomlTable } from "../schema/json_schema.ts";
-import { ReasonixError } from "../../core/mod.ts";
+import { message, ReasonixError } from "../../core/mod.ts";
 import { saveFile } from "../../util/atomic_write.ts";
 import { canonicalJson } from "../../util/json.ts";
 
@@ -46,9 +46,9 @@ export async function setConfigValue(
 export async function addConfigItem(file: string, key: string, item: unknown): Promise<void> {
   const path = parseKeyPath(key);
   if (schemaAt(path).type !== "array") {
-    throw new ReasonixError(`Cannot add to ${key}: it is not a list`, {
+    throw new ReasonixError(message`Cannot add to ${key}: it is not a list`, {
       exit: "usage",
-      remedy: "set it instead",
+      remedy: message`set it instead`,
     });
   }
   checkNewValue(path, [item]);
@@ -103,9 +103,9 @@ function parentOf(table: TomlTable, path: KeyPath, create: boolean): TomlTable |
   const located = locate(table, parentPath);
   if (!located) {
     if (!create) return undefined;
-    throw new ReasonixError(`Cannot set ${formatKey(path)}: this file has no such entry`, {
+    throw new ReasonixError(message`Cannot set ${formatKey(path)}: this file has no such entry`, {
       exit: "config",
-      remedy: `add the entry to the file first`,
+      remedy: message`add the entry to the file first`,
     });
   }
   return located.reduce<unknown>((value, part) => (value as TomlTable)[part], table) as TomlTable | unknown[];
@@ -242,9 +242,9 @@ function verify(file: string, text: string, wanted: TomlTable): void {
 }
 
 function unchangeable(file: string, cause?: unknown): ReasonixError {
-  return new ReasonixError(`Cannot change ${file} without touching other lines`, {
+  return new ReasonixError(message`Cannot change ${file} without touching other lines`, {
     exit: "config",
-    remedy: "make the change by hand",
+    remedy: message`make the change by hand`,
     cause,
   });
 }

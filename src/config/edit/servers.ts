@@ -4,7 +4,7 @@ import { parseJsonc } from "../load/jsonc.ts";
 import { readText } from "../load/layer.ts";
 import { ConfigError, type ConfigProblem } from "../problem.ts";
 import { isTable, type TomlTable } from "../schema/json_schema.ts";
-import { ReasonixError, textOf } from "../../core/mod.ts";
+import { message, ReasonixError, textOf } from "../../core/mod.ts";
 import { canonicalJson, isRecord } from "../../util/json.ts";
 
 export { writeConfig };
@@ -54,7 +54,7 @@ function withoutSecrets(
   const [step] = plan.steps;
   if (step?.change.kind !== "entry") {
     throw new ReasonixError(
-      `Cannot add the MCP server "${server.name}": ${textOf(plan.left[0]?.why ?? "")}`,
+      message`Cannot add the MCP server "${server.name}": ${textOf(plan.left[0]?.why ?? "")}`,
       {
         exit: "usage",
       },
@@ -104,9 +104,9 @@ async function removeFromJson(path: string, name: string): Promise<Omit<FileChan
   if (after !== undefined && canonicalJson(await serversIn(after)) === canonicalJson(rest)) {
     return { before, after };
   }
-  throw new ReasonixError(`Cannot change ${path} without touching other lines`, {
+  throw new ReasonixError(message`Cannot change ${path} without touching other lines`, {
     exit: "config",
-    remedy: "make the change by hand",
+    remedy: message`make the change by hand`,
   });
 }
 

@@ -2,7 +2,7 @@ import type { Config } from "../../config/mod.ts";
 import type { Recorder } from "../../control/mod.ts";
 import type { GoalRecord } from "../../run/mod.ts";
 import type { ResearchStatus } from "./goal_record.ts";
-import { errorMessage, ReasonixError } from "../../core/mod.ts";
+import { errorMessage, message, ReasonixError } from "../../core/mod.ts";
 import type { GoalClock, GoalRequest, Modes } from "../../run/mod.ts";
 import type { ResearchEntryKind } from "../../tool/mod.ts";
 import { parseJson } from "../../util/json.ts";
@@ -119,9 +119,9 @@ export class GoalResearch {
     const { loaded: { config }, modes, redact, clock } = this.#deps;
     const canWrite = modes.permission !== "read-only" && config.tools.writes === "allow";
     if (strategy === "research" && !canWrite) {
-      throw new ReasonixError("Cannot keep a research record: this session changes no files", {
+      throw new ReasonixError(message`Cannot keep a research record: this session changes no files`, {
         exit: "usage",
-        remedy: "leave out --research, or let it write",
+        remedy: message`leave out --research, or let it write`,
       });
     }
     const isWanted = strategy === "research" ||
@@ -142,11 +142,13 @@ export class GoalResearch {
   /** Adds an entry. Throws a ReasonixError where the goal has no record, or it cannot be written. */
   async add({ research, turns }: GoalRecord, kind: ResearchEntryKind, note: string): Promise<void> {
     if (research === undefined) {
-      throw new ReasonixError("Cannot keep an entry: this goal has no research record; leave `entry` out");
+      throw new ReasonixError(
+        message`Cannot keep an entry: this goal has no research record; leave \`entry\` out`,
+      );
     }
     if (note.length > MAX_ENTRY) {
       throw new ReasonixError(
-        `Cannot keep an entry of ${note.length} characters; write at most ${MAX_ENTRY}, and details to a file`,
+        message`Cannot keep an entry of ${note.length} characters; write at most ${MAX_ENTRY}, and details to a file`,
       );
     }
     await attempt("add to the research record", async () => {
@@ -214,7 +216,7 @@ export class GoalResearch {
   async #regular(file: string): Promise<string> {
     const path = `${this.#cwd}/${file}`;
     const info = await Deno.lstat(path).catch(() => undefined);
-    if (info && !info.isFile) throw new ReasonixError(`${file} is no regular file`);
+    if (info && !info.isFile) throw new ReasonixError(message`${file} is no regular file`);
     return path;
   }
 }
@@ -246,7 +248,9 @@ async function requireRealDirectories(cwd: string, directory = HOME): Promise<vo
     const path = names.slice(0, i).join("/");
     const info = await Deno.lstat(`${cwd}/${path}`).catch(() => undefined);
     if (info && !info.isDirectory) {
-      throw new ReasonixError(`${path} is not a real directory`, { remedy: "remove the link or file" });
+      throw new ReasonixError(message`${path} is not a real directory`, {
+        remedy: message`remove the link or file`,
+      });
     }
   }
 }
@@ -281,6 +285,9 @@ async function attempt<T>(what: string, work: () => Promise<T>): Promise<T> {
     return await work();
   } catch (error) {
     const remedy = error instanceof ReasonixError ? error.remedy : undefined;
-    throw new ReasonixError(`Cannot ${what}: ${errorMessage(error)}`, remedy === undefined ? {} : { remedy });
+    throw new ReasonixError(
+      message`Cannot ${what}: ${errorMessage(error)}`,
+      remedy === undefined ? {} : { remedy },
+    );
   }
 }

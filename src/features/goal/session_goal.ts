@@ -124,15 +124,15 @@ async function requireGoal({ objective, checks, modes, registry, gate }: Wanted)
     const { refusalOf } = await loadUserCommand();
     const refusal = await refusalOf(check, { gate, modes }, new AbortController().signal);
     if (refusal === undefined) continue;
-    throw new ReasonixError(`Cannot use the check "${check}": ${refusal}`, {
+    throw new ReasonixError(message`Cannot use the check "${check}": ${refusal}`, {
       exit: "blocked",
-      remedy: "change the check, or the rule that refuses it",
+      remedy: message`change the check, or the rule that refuses it`,
     });
   }
 }
 
 function unfit(why: string, remedy: string): ReasonixError {
-  return new ReasonixError(`Cannot work towards this goal: ${why}`, { exit: "usage", remedy });
+  return new ReasonixError(message`Cannot work towards this goal: ${why}`, { exit: "usage", remedy });
 }
 
 /** The bounds of a goal; what a run may cost bounds its goal too. */
@@ -199,10 +199,6 @@ export class SessionGoal implements GoalController {
     return goal && recordOf(goal);
   }
 
-  /**
-   * Sets the goal, in place of one that is open; returns the input of its first turn. Throws a ReasonixError
-   * (usage, blocked) where it cannot be worked towards or a check may not run.
-   */
   async begin(
     request: GoalRequest,
     reason: "research" | "upgraded" = "research",
@@ -234,9 +230,9 @@ export class SessionGoal implements GoalController {
 
   resume(): Promise<TurnInput> {
     if (!this.open) {
-      throw new ReasonixError("Cannot resume: the session has no open goal", {
+      throw new ReasonixError(message`Cannot resume: the session has no open goal`, {
         exit: "usage",
-        remedy: "set one with /goal OBJECTIVE or reasonix run --goal OBJECTIVE",
+        remedy: message`set one with /goal OBJECTIVE or reasonix run --goal OBJECTIVE`,
       });
     }
     return Promise.resolve({ text: RESUME_TEXT, origin: "continue", literal: true });
@@ -262,10 +258,12 @@ export class SessionGoal implements GoalController {
 
   async report(report: GoalReport): Promise<string> {
     const { open } = this;
-    if (!open || !this.#inTurn) throw new ReasonixError("Cannot report: no goal is active; just do the task");
+    if (!open || !this.#inTurn) {
+      throw new ReasonixError(message`Cannot report: no goal is active; just do the task`);
+    }
     const note = report.note.trim();
     if (note === "") {
-      throw new ReasonixError("Cannot report without a note; say what is done, or what blocks");
+      throw new ReasonixError(message`Cannot report without a note; say what is done, or what blocks`);
     }
     if (report.entry) {
       await this.#research.add(open, report.entry, note);

@@ -472,7 +472,7 @@ export async function withHooks(options: AssemblyOptions): Promise<AssemblyOptio
     throw new ReasonixError(formatHookProblem(broken), {
       exit: "config",
       ...(broken.source.place ? { place: broken.source.place } : {}),
-      remedy: 'correct the hook: with failure = "closed" nothing may run without it',
+      remedy: message`correct the hook: with failure = "closed" nothing may run without it`,
     });
   }
   return {

@@ -1,5 +1,5 @@
 import { listServers, type LoadedConfig, type PluginEntry, type ServerRow } from "../../config/mod.ts";
-import { ReasonixError } from "../../core/mod.ts";
+import { message, ReasonixError } from "../../core/mod.ts";
 import type { McpQuestions, McpServers, ServerChange, ServerStatus } from "../../mcp/mod.ts";
 import { openServices } from "../../tool/mod.ts";
 import type { RunPaths } from "../../run/mod.ts";
@@ -27,7 +27,7 @@ export async function withServers<T>(
     roots: () => [workspaceRoot(paths.cwd)],
     elicit: () => Promise.resolve({ action: "cancel" }),
     ...(config.tools.mcp_sampling_tokens > 0
-      ? { sample: () => Promise.reject(new ReasonixError("No user is available to allow it")) }
+      ? { sample: () => Promise.reject(new ReasonixError(message`No user is available to allow it`)) }
       : {}),
   };
   const deps = { paths, loaded: { ...loaded, config }, guard: services.shell?.guard };

@@ -1,6 +1,6 @@
 import type { Assembly, PlanReviewer } from "../../run/mod.ts";
 import type { OpenRequest } from "../../command/mod.ts";
-import { type Event, ReasonixError } from "../../core/mod.ts";
+import { type Event, message, ReasonixError } from "../../core/mod.ts";
 import type { Locale } from "../../i18n/mod.ts";
 import type { Approver } from "../../permission/mod.ts";
 import type { Asker } from "../../tool/mod.ts";
@@ -64,7 +64,7 @@ export class SessionHost {
   /** The session, if it is open or being opened; rejects otherwise. */
   async ifOpen(): Promise<Assembly> {
     if (this.#current) return await this.#current;
-    throw new ReasonixError("Cannot look into the session: none is open");
+    throw new ReasonixError(message`Cannot look into the session: none is open`);
   }
 
   get opening(): boolean {

@@ -1,4 +1,4 @@
-import { errorMessage, type ImagePart, ReasonixError } from "../../core/mod.ts";
+import { errorMessage, type ImagePart, message, ReasonixError } from "../../core/mod.ts";
 import type { Output } from "../output.ts";
 import { isRecord, parseJson } from "../../util/json.ts";
 import { LineSplitter } from "../../util/lines.ts";
@@ -106,7 +106,9 @@ export class ControlChannel {
     const name = String(subtype);
     try {
       const handler = Object.hasOwn(this.handlers, name) ? this.handlers[name] : undefined;
-      if (!handler) throw new ReasonixError(`Cannot carry out "${name}": there is nothing like it here`);
+      if (!handler) {
+        throw new ReasonixError(message`Cannot carry out "${name}": there is nothing like it here`);
+      }
       const response = await handler(fields);
       await this.#send({ type: "control_response", response: { subtype: "success", request_id, response } });
     } catch (error) {
@@ -122,15 +124,13 @@ export class ControlChannel {
 }
 
 /** The message of a line that is none of the protocol's own, or what is wrong with it. */
-function messageOf(line: string, message: unknown): UserLine | ReasonixError {
+function messageOf(line: string, given: unknown): UserLine | ReasonixError {
   try {
-    if (isRecord(message) && message.type === "user") return readUserLine(message);
-    const why = !isRecord(message)
-      ? "it is not a JSON object"
-      : `unknown type ${JSON.stringify(message.type)}`;
-    throw new ReasonixError(`Cannot read a line of standard input: ${why}: ${line.slice(0, 80)}`, {
+    if (isRecord(given) && given.type === "user") return readUserLine(given);
+    const why = !isRecord(given) ? "it is not a JSON object" : `unknown type ${JSON.stringify(given.type)}`;
+    throw new ReasonixError(message`Cannot read a line of standard input: ${why}: ${line.slice(0, 80)}`, {
       exit: "usage",
-      remedy: "send one JSON object on each line, as --input-format stream-json says",
+      remedy: message`send one JSON object on each line, as --input-format stream-json says`,
     });
   } catch (error) {
     if (error instanceof ReasonixError) return error;
@@ -224,8 +224,8 @@ function shown(value: unknown): string {
 }
 
 function unusable(why: string): ReasonixError {
-  return new ReasonixError(`Cannot use a line of the user: ${why}`, {
+  return new ReasonixError(message`Cannot use a line of the user: ${why}`, {
     exit: "usage",
-    remedy: "send the message again with what can be used",
+    remedy: message`send the message again with what can be used`,
   });
 }

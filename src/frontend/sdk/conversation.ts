@@ -15,7 +15,7 @@ import type { AnswerSchema } from "../../agent/mod.ts";
 import { assemble } from "../../features/mod.ts";
 import { type Assembly, contextReportOf, redactorOf, type RunOptions, type RunPaths } from "../../run/mod.ts";
 import { type LoadedConfig, modelReferences, requireProvider, resolveModel } from "../../config/mod.ts";
-import { ReasonixError } from "../../core/mod.ts";
+import { message, ReasonixError } from "../../core/mod.ts";
 import { SDK_SERVER_STATES } from "../claude_names.ts";
 import type { PermissionMode } from "../../permission/mod.ts";
 import { ControlChannel, type Fields, type RequestHandlers, type UserLine } from "./channel.ts";
@@ -267,15 +267,17 @@ function requestHandlers(conversation: Conversation): RequestHandlers {
     set_permission_mode({ mode }) {
       const name = String(mode);
       if (name !== "plan" && !isClaudeMode(name)) {
-        throw new ReasonixError(`Cannot change to the permission mode "${name}": there is no such mode`);
+        throw new ReasonixError(
+          message`Cannot change to the permission mode "${name}": there is no such mode`,
+        );
       }
       conversation.changeMode(name);
       return { mode: claudeMode(name) };
     },
     set_max_thinking_tokens({ max_thinking_tokens }) {
       if (max_thinking_tokens == null) return {};
-      throw new ReasonixError("Cannot set a number of thinking tokens: models are given an effort", {
-        remedy: "start with --effort",
+      throw new ReasonixError(message`Cannot set a number of thinking tokens: models are given an effort`, {
+        remedy: message`start with --effort`,
       });
     },
     ...serverRequests(conversation),
@@ -284,7 +286,7 @@ function requestHandlers(conversation: Conversation): RequestHandlers {
     get_context_usage: () => contextUsage(begun(conversation)),
     async rename_session({ title }) {
       if (typeof title !== "string" || title.trim() === "") {
-        throw new ReasonixError("Cannot rename the session: the title is empty");
+        throw new ReasonixError(message`Cannot rename the session: the title is empty`);
       }
       await begun(conversation).controller.recorder.record({ type: "session.rename", title: title.trim() });
       return {};
@@ -296,7 +298,7 @@ function requestHandlers(conversation: Conversation): RequestHandlers {
 
 function begun({ assembly }: Conversation): Assembly {
   if (assembly) return assembly;
-  throw new ReasonixError("Cannot tell before the first message: the conversation has not begun");
+  throw new ReasonixError(message`Cannot tell before the first message: the conversation has not begun`);
 }
 
 function modelInfos(names: readonly string[]): Fields[] {
@@ -375,8 +377,8 @@ function stateOf({ status, listing, spec }: McpServer): Fields {
 function serverOf(conversation: Conversation, name: unknown): McpServer {
   const { servers } = begun(conversation);
   if (typeof name !== "string") {
-    throw new ReasonixError("Cannot tell which MCP server is meant: no serverName");
+    throw new ReasonixError(message`Cannot tell which MCP server is meant: no serverName`);
   }
   if (servers) return servers.named(name);
-  throw new ReasonixError(`Cannot find the MCP server "${name}": none is configured`);
+  throw new ReasonixError(message`Cannot find the MCP server "${name}": none is configured`);
 }

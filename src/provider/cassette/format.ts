@@ -1,4 +1,11 @@
-import { type Chunk, errorMessage, type Message, ReasonixError, type ToolSchema } from "../../core/mod.ts";
+import {
+  type Chunk,
+  errorMessage,
+  type Message,
+  message,
+  ReasonixError,
+  type ToolSchema,
+} from "../../core/mod.ts";
 import { defined, isRecord, mapTexts, parseJson } from "../../util/json.ts";
 
 /** Version of the cassette format; docs/cassette.md describes it. */
@@ -69,9 +76,9 @@ export async function readCassette(file: string): Promise<Cassette> {
   try {
     text = await Deno.readTextFile(file);
   } catch (error) {
-    throw new ReasonixError(`Could not read the cassette ${file}: ${errorMessage(error)}`, {
+    throw new ReasonixError(message`Could not read the cassette ${file}: ${errorMessage(error)}`, {
       exit: "config",
-      remedy: "set cassette of this provider to a file made with --record",
+      remedy: message`set cassette of this provider to a file made with --record`,
       cause: error,
     });
   }
@@ -96,10 +103,10 @@ function isExchange(value: unknown): value is Exchange {
 }
 
 function broken(file: string, line: number, what: string): ReasonixError {
-  return new ReasonixError(`Could not use the cassette ${file}: ${what}`, {
+  return new ReasonixError(message`Could not use the cassette ${file}: ${what}`, {
     exit: "config",
     place: { file, line },
-    remedy: "record it again with --record",
+    remedy: message`record it again with --record`,
   });
 }
 

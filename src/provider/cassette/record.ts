@@ -1,4 +1,11 @@
-import { type Chunk, errorMessage, type Message, type Prefix, ReasonixError } from "../../core/mod.ts";
+import {
+  type Chunk,
+  errorMessage,
+  type Message,
+  message,
+  type Prefix,
+  ReasonixError,
+} from "../../core/mod.ts";
 import { type ModelRequest, type Provider, wrapProvider } from "../provider.ts";
 import { ConversationStates } from "../wire/request_buffer.ts";
 import {
@@ -52,9 +59,9 @@ class Recorder {
     try {
       await Deno.writeTextFile(file, `${JSON.stringify(header)}\n`);
     } catch (error) {
-      throw new ReasonixError(`Cannot record to ${file}: ${errorMessage(error)}`, {
+      throw new ReasonixError(message`Cannot record to ${file}: ${errorMessage(error)}`, {
         exit: "usage",
-        remedy: "name a file in an existing, writable directory",
+        remedy: message`name a file in an existing, writable directory`,
       });
     }
   }

@@ -1,5 +1,5 @@
 import { hasKeyCommand, isLoopback, type ProviderEntry } from "../../config/mod.ts";
-import { ReasonixError } from "../../core/mod.ts";
+import { message, ReasonixError } from "../../core/mod.ts";
 import { readEnv } from "../../path/read_env.ts";
 import type { Endpoint, ProxyOrigin } from "../errors.ts";
 import type { Connection, KindOptions } from "../kind.ts";
@@ -60,10 +60,10 @@ function parseBase(entry: Entry): URL {
   const base = URL.canParse(entry.base_url) ? new URL(entry.base_url) : undefined;
   if (base?.protocol === "http:" || base?.protocol === "https:") return base;
   throw new ReasonixError(
-    `Provider "${entry.name}" has no usable base_url: ${JSON.stringify(entry.base_url)}`,
+    message`Provider "${entry.name}" has no usable base_url: ${JSON.stringify(entry.base_url)}`,
     {
       exit: "config",
-      remedy: 'set base_url to an address such as "https://api.example.com/v1"',
+      remedy: message`set base_url to an address such as "https://api.example.com/v1"`,
     },
   );
 }

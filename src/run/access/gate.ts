@@ -275,9 +275,9 @@ export class Modes {
 
   #requireModes(): void {
     if (this.#gate.approvalMode !== undefined) return;
-    throw new ReasonixError("Cannot switch modes: calls are not judged by the permission rules here", {
+    throw new ReasonixError(message`Cannot switch modes: calls are not judged by the permission rules here`, {
       exit: "usage",
-      remedy: "leave out your own gate to use them",
+      remedy: message`leave out your own gate to use them`,
     });
   }
 }

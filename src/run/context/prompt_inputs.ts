@@ -14,7 +14,7 @@ import {
   type SkillSet,
   systemPrompt,
 } from "../../context/mod.ts";
-import { errorMessage, type Message, ReasonixError } from "../../core/mod.ts";
+import { errorMessage, type Message, message, ReasonixError } from "../../core/mod.ts";
 import { loadMemory } from "../../memory/mod.ts";
 import { isDirectory } from "../../path/probe.ts";
 import type { ToolMode } from "../../provider/mod.ts";
@@ -336,9 +336,9 @@ function readPrompt(file: string): string {
   try {
     return Deno.readTextFileSync(file);
   } catch (error) {
-    throw new ReasonixError(`Cannot read the system prompt file ${file}: ${errorMessage(error)}`, {
+    throw new ReasonixError(message`Cannot read the system prompt file ${file}: ${errorMessage(error)}`, {
       exit: "config",
-      remedy: "correct agent.system_prompt_file",
+      remedy: message`correct agent.system_prompt_file`,
     });
   }
 }

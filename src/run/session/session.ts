@@ -70,9 +70,9 @@ export async function openSession(options: AssemblyOptions): Promise<OpenedSessi
     };
   }
   if (options.copy) {
-    throw new ReasonixError("Cannot copy a session: none was named", {
+    throw new ReasonixError(message`Cannot copy a session: none was named`, {
       exit: "usage",
-      remedy: "add --continue or --resume ID",
+      remedy: message`add --continue or --resume ID`,
     });
   }
   const id = options.sessionId === undefined ? {} : { id: newId(paths, options.sessionId) };
@@ -95,12 +95,15 @@ function agentSession(
 function newId({ home, cwd }: RunPaths, id: string): string {
   const remedy = "give a UUID that no session has";
   if (!/^[0-9A-Za-z][\w-]{0,63}$/.test(id)) {
-    throw new ReasonixError(`Cannot use "${id}" as the identifier of a session`, { exit: "usage", remedy });
+    throw new ReasonixError(message`Cannot use "${id}" as the identifier of a session`, {
+      exit: "usage",
+      remedy,
+    });
   }
   if (!isFile(sessionPaths(projectDir(home, cwd), id).path)) return id;
-  throw new ReasonixError(`Cannot begin session ${id}: there is one already`, {
+  throw new ReasonixError(message`Cannot begin session ${id}: there is one already`, {
     exit: "usage",
-    remedy: `resume it: --resume ${id}`,
+    remedy: message`resume it: --resume ${id}`,
   });
 }
 
@@ -114,9 +117,9 @@ function isFile(path: string): boolean {
 
 function chosenSession({ home, cwd }: RunPaths, options: RunOptions): string | undefined {
   if (options.resume !== undefined && options.continue) {
-    throw new ReasonixError("Cannot use --continue together with --resume", {
+    throw new ReasonixError(message`Cannot use --continue together with --resume`, {
       exit: "usage",
-      remedy: "--continue takes the latest session, --resume the one it names",
+      remedy: message`--continue takes the latest session, --resume the one it names`,
     });
   }
   if (options.resume !== undefined) return findSession(home, options.resume, { cwd }).path;
@@ -217,10 +220,13 @@ async function openCheckpoints(
 ): Promise<Checkpoints> {
   const cwd = log.state.cwd ?? "";
   if (!isDirectory(cwd)) {
-    throw new ReasonixError(`Cannot rewind files: the session's directory ${cwd || "?"} is not there`, {
-      exit: "usage",
-      remedy: "bring the directory back, or rewind with --conversation",
-    });
+    throw new ReasonixError(
+      message`Cannot rewind files: the session's directory ${cwd || "?"} is not there`,
+      {
+        exit: "usage",
+        remedy: message`bring the directory back, or rewind with --conversation`,
+      },
+    );
   }
   const paths = { cwd: Deno.realPathSync(cwd), home, env };
   const { config } = await loadTrustedConfig(paths, { ignoreUntrusted: true });
@@ -228,7 +234,7 @@ async function openCheckpoints(
   return await createCheckpointer({ paths, session: log, recorder, workspace }).open();
 }
 
-export interface OpeningDeps {
+interface OpeningDeps {
   readonly paths: RunPaths;
   readonly loaded: LoadedConfig;
   readonly workspace: Workspace;

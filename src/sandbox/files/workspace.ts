@@ -1,4 +1,4 @@
-import { ReasonixError } from "../../core/mod.ts";
+import { message, ReasonixError } from "../../core/mod.ts";
 import {
   absolutePath,
   contains,
@@ -276,9 +276,9 @@ const MAX_ENTRIES = 20_000;
 function verifyOpenFile(file: Deno.FsFile, path: string, real: string): Deno.FileInfo {
   const info = file.statSync();
   const changed = () =>
-    new ReasonixError(`Cannot use ${path}: it was replaced while it was being opened`, {
+    new ReasonixError(message`Cannot use ${path}: it was replaced while it was being opened`, {
       exit: "blocked",
-      remedy: "look at the file again, then retry",
+      remedy: message`look at the file again, then retry`,
     });
   if (real !== path) throw changed();
   let named: Deno.FileInfo;

@@ -1,4 +1,4 @@
-import { errorMessage, ReasonixError } from "../../core/mod.ts";
+import { errorMessage, message, ReasonixError } from "../../core/mod.ts";
 import type { Backend, ContainerSettings, NetworkMode, ProbeResult } from "./backend.ts";
 import { type BackendName, BACKENDS, candidates } from "./backends.ts";
 import { findJailProgram } from "./backend.ts";
@@ -84,21 +84,21 @@ export function probeKey(backend: BackendName, container: ContainerSettings | un
 export function sandboxUnavailable(why: string, container?: ContainerSettings): ReasonixError {
   if (container !== undefined) {
     return new ReasonixError(
-      `Cannot run commands in a container as [sandbox] backend = "${container.program}" asks: ${why}`,
-      { exit: "blocked", remedy: 'or set [sandbox] backend = "auto" to use the jail of the system' },
+      message`Cannot run commands in a container as [sandbox] backend = "${container.program}" asks: ${why}`,
+      { exit: "blocked", remedy: message`or set [sandbox] backend = "auto" to use the jail of the system` },
     );
   }
-  return new ReasonixError(`Cannot confine commands as [sandbox] bash = "enforce" asks: ${why}`, {
+  return new ReasonixError(message`Cannot confine commands as [sandbox] bash = "enforce" asks: ${why}`, {
     exit: "blocked",
     remedy:
-      'install bubblewrap (Linux), or set [sandbox] bash = "auto" to run commands unconfined where no jail works',
+      message`install bubblewrap (Linux), or set [sandbox] bash = "auto" to run commands unconfined where no jail works`,
   });
 }
 
 export function sandboxLost(why: string): ReasonixError {
-  return new ReasonixError(`Cannot confine commands any more: ${why}`, {
+  return new ReasonixError(message`Cannot confine commands any more: ${why}`, {
     exit: "blocked",
-    remedy: "start again; no command runs without the jail that this run began with",
+    remedy: message`start again; no command runs without the jail that this run began with`,
   });
 }
 

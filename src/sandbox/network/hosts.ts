@@ -1,4 +1,4 @@
-import { ReasonixError } from "../../core/mod.ts";
+import { message, ReasonixError } from "../../core/mod.ts";
 
 /** One entry of `[sandbox] network_hosts`. */
 interface HostRule {
@@ -40,10 +40,10 @@ function parseRule(entry: string): HostRule {
   const host = match?.[2] === "*" ? "*" : normalizeHost(match?.[2] ?? "");
   if (!match || host === undefined || (match[1] !== undefined && host === "*")) {
     throw new ReasonixError(
-      `Cannot use ${JSON.stringify(entry)} in [sandbox] network_hosts: it is not a host`,
+      message`Cannot use ${JSON.stringify(entry)} in [sandbox] network_hosts: it is not a host`,
       {
         exit: "config",
-        remedy: 'write entries like "example.com", "*.example.com" or "example.com:8443"',
+        remedy: message`write entries like "example.com", "*.example.com" or "example.com:8443"`,
       },
     );
   }

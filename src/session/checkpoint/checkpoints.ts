@@ -1,4 +1,4 @@
-import { errorMessage, ReasonixError } from "../../core/mod.ts";
+import { errorMessage, message, ReasonixError } from "../../core/mod.ts";
 import { writeFileAtomic } from "../../util/atomic_write.ts";
 import { oneLine } from "../../util/terminal_text.ts";
 import { parentDir } from "../paths.ts";
@@ -250,10 +250,13 @@ export class Checkpoints {
   #snapshot(id: string): number {
     const found = this.#timeline.snapshots.find((snapshot) => String(snapshot.id) === id);
     if (found) return found.id;
-    throw new ReasonixError(`Cannot rewind files to checkpoint ${id}: the session has no such checkpoint`, {
-      exit: "usage",
-      remedy: "choose a turn that changed files",
-    });
+    throw new ReasonixError(
+      message`Cannot rewind files to checkpoint ${id}: the session has no such checkpoint`,
+      {
+        exit: "usage",
+        remedy: message`choose a turn that changed files`,
+      },
+    );
   }
 
   #inOrder<T>(work: () => Promise<T>): Promise<T> {

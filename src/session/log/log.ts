@@ -233,8 +233,8 @@ function eventReader(path: string): EventReader {
         return event;
       });
     } catch (error) {
-      throw new ReasonixError(`Cannot read session ${path} again: ${errorMessage(error)}`, {
-        remedy: "bring the file back as it was; its messages are read when they are needed",
+      throw new ReasonixError(message`Cannot read session ${path} again: ${errorMessage(error)}`, {
+        remedy: message`bring the file back as it was; its messages are read when they are needed`,
         cause: error,
       });
     } finally {
@@ -476,8 +476,8 @@ function lockExisting(paths: SessionPaths): LogFile {
     return LogFile.existing(paths);
   } catch (error) {
     if (error instanceof ReasonixError) throw error;
-    throw new ReasonixError(`Cannot open session ${paths.path}: ${errorMessage(error)}`, {
-      remedy: "see the sessions there are with `reasonix session list`",
+    throw new ReasonixError(message`Cannot open session ${paths.path}: ${errorMessage(error)}`, {
+      remedy: message`see the sessions there are with \`reasonix session list\``,
       cause: error,
     });
   }
@@ -522,8 +522,8 @@ export function loadEvents(
   const bad = [...report.damaged, ...strange].sort((a, b) => a - b);
   const seen = report.lines - bad.length + (tail === "whole" ? 1 : 0);
   if (seen === 0 && bad.length > 0) {
-    throw new ReasonixError(`Cannot read session ${path}: it holds no event`, {
-      remedy: "check that the file is a Reasonix session",
+    throw new ReasonixError(message`Cannot read session ${path}: it holds no event`, {
+      remedy: message`check that the file is a Reasonix session`,
     });
   }
   const shown = bad.slice(0, 10).join(", ");

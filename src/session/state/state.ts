@@ -6,6 +6,7 @@ import {
   type Event,
   type EventOf,
   type Message,
+  message,
   type NewEvent,
   NO_USAGE,
   type Prefix,
@@ -310,8 +311,8 @@ class MessageList {
     if (indexes.length === 0) return [];
     const messages = this.#nodes.read(indexes).flatMap((event) => messageOf(event) ?? []);
     if (messages.length === indexes.length) return messages;
-    throw new ReasonixError("Cannot read the messages of the session: its file is another one now", {
-      remedy: "continue in a new session, or restore the file",
+    throw new ReasonixError(message`Cannot read the messages of the session: its file is another one now`, {
+      remedy: message`continue in a new session, or restore the file`,
     });
   }
 }

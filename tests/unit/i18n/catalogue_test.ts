@@ -6,13 +6,17 @@ import { assert, assertEquals } from "../../support/assert.ts";
 
 const ROOT = new URL("../../../", import.meta.url);
 const ENTRIES = Object.entries<string>(catalogue);
-const USED = new Set([LIST, CLAUSES, ...["src/", "cli/"].flatMap(templatesBelow)]);
+const FILES = ["src/", "cli/"].flatMap(filesBelow);
+const USED = new Set([LIST, CLAUSES, ...FILES.flatMap((file) => templatesOf(sourceOf(file)))]);
 
-function templatesBelow(directory: string): string[] {
-  return [...Deno.readDirSync(new URL(directory, ROOT))].flatMap(({ name, isDirectory }) => {
-    if (isDirectory) return templatesBelow(`${directory}${name}/`);
-    return name.endsWith(".ts") ? templatesOf(Deno.readTextFileSync(new URL(directory + name, ROOT))) : [];
-  });
+function filesBelow(directory: string): string[] {
+  return [...Deno.readDirSync(new URL(directory, ROOT))].flatMap(({ name, isDirectory }) =>
+    isDirectory ? filesBelow(`${directory}${name}/`) : name.endsWith(".ts") ? [directory + name] : []
+  );
+}
+
+function sourceOf(file: string): string {
+  return Deno.readTextFileSync(new URL(file, ROOT));
 }
 
 /** Finds the templates of tagged literals (`` t`…` ``, `` message`…` ``), with `{}` for each value. */
@@ -36,6 +40,47 @@ function templatesOf(source: string): string[] {
 Deno.test("every text of the program has a Chinese sentence", () => {
   const missing = [...USED].filter((template) => !Object.hasOwn(catalogue, template));
   assertEquals(missing, []);
+});
+
+/** Packages whose errors a model reads. */
+const FOR_MODELS = /^src\/(?:tool|lsp|mcp|memory|path|context|control|features\/lsp)\//;
+
+/** Finds messages and remedies of errors that are plain strings, which no catalogue can translate. */
+function plainErrors(source: string): string[] {
+  if (!/\b(?:ReasonixError|usageError|withRemedy)\(/.test(source)) return [];
+  const found: string[] = [];
+  const check = (text: ts.Node | undefined): void => {
+    if (text === undefined) return;
+    if (ts.isConditionalExpression(text)) [text.whenTrue, text.whenFalse].forEach(check);
+    else if (ts.isStringLiteral(text) || ts.isTemplateExpression(text)) {
+      if (/[a-z]{2}/.test(text.getText().replace(/\$\{[^}]*\}|^.\/.*/g, ""))) found.push(text.getText());
+    }
+  };
+  const visit = (node: ts.Node): void => {
+    if (
+      (ts.isNewExpression(node) || ts.isCallExpression(node)) &&
+      /^(?:ReasonixError|usageError|withRemedy)$/.test(node.expression.getText())
+    ) {
+      const [text, more] = node.arguments ?? [];
+      check(text);
+      if (more && ts.isObjectLiteralExpression(more)) {
+        for (const property of more.properties) {
+          if (ts.isPropertyAssignment(property) && property.name.getText() === "remedy") {
+            check(property.initializer);
+          }
+        }
+      } else check(more);
+    }
+    ts.forEachChild(node, visit);
+  };
+  visit(ts.createSourceFile("source.ts", source, ts.ScriptTarget.Latest, true));
+  return found;
+}
+
+Deno.test("every error that a user sees is a message, not a plain string", () => {
+  const plain = FILES.filter((file) => !FOR_MODELS.test(file))
+    .flatMap((file) => plainErrors(sourceOf(file)).map((text) => `${file}: ${text}`));
+  assertEquals(plain, []);
 });
 
 Deno.test("every Chinese sentence belongs to a text of the program", () => {

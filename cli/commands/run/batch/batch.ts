@@ -9,6 +9,7 @@ import {
   type Event,
   EXIT,
   type ExitName,
+  message,
   NO_SPENDING,
   NO_USAGE,
   ReasonixError,
@@ -169,7 +170,7 @@ const SINGLE = [
 function checkFlags(flags: RunFlags, words: readonly string[]): void {
   const wrong = SINGLE.find((name) => flags[name] !== undefined);
   const refuse = (what: string, remedy: string) => {
-    throw usageError(`Cannot use ${what} together with --tasks`, remedy);
+    throw usageError(message`Cannot use ${what} together with --tasks`, remedy);
   };
   if (words.length > 0) refuse("a separate task", "put it into the file as one more line");
   if (wrong !== undefined) {
@@ -402,8 +403,8 @@ async function savePatch(tree: Worktree, file: string, signal: AbortSignal): Pro
   try {
     await writeFileAtomic(file, await Deno.readFile(patch.file));
   } catch (error) {
-    throw new ReasonixError(`Cannot save the changes in ${file}: ${errorMessage(error)}`, {
-      remedy: "free space there or make it writable, and run the command again",
+    throw new ReasonixError(message`Cannot save the changes in ${file}: ${errorMessage(error)}`, {
+      remedy: message`free space there or make it writable, and run the command again`,
       cause: error,
     });
   }
@@ -513,7 +514,7 @@ async function openResults(path: string | undefined, tasks: string, onBroken: ()
 
 async function openFile(path: string, tasks: string): Promise<Deno.FsFile> {
   const unwritable = (reason: string) =>
-    usageError(`Cannot write results to ${path}: ${reason}`, "give --results another file");
+    usageError(message`Cannot write results to ${path}: ${reason}`, message`give --results another file`);
   if (existingRealPath(path) === tasks) throw unwritable("it holds the tasks");
   try {
     return await Deno.open(path, { write: true, create: true, truncate: true });

@@ -1,4 +1,4 @@
-import { type Cost, type ExitName, ReasonixError, type Spending } from "../../../../src/core/mod.ts";
+import { type Cost, type ExitName, message, ReasonixError, type Spending } from "../../../../src/core/mod.ts";
 import { canonicalJson, isRecord, scanJsonl } from "../../../../src/util/json.ts";
 import { FileLock } from "../../../../src/util/lock.ts";
 import type { RunFlags } from "../../../run_flags.ts";
@@ -37,8 +37,8 @@ export class BatchJournal implements Disposable {
     const taken = FileLock.tryAcquire(`${dir}/lock`);
     if (taken.held) return new BatchJournal(dir, taken.lock);
     const who = taken.owner.pid === undefined ? "another process" : `process ${taken.owner.pid}`;
-    throw new ReasonixError(`Cannot run the tasks of ${file}: ${who} runs them`, {
-      remedy: "wait for it to end, or end it and run the command again",
+    throw new ReasonixError(message`Cannot run the tasks of ${file}: ${who} runs them`, {
+      remedy: message`wait for it to end, or end it and run the command again`,
     });
   }
 

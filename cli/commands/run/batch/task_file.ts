@@ -1,4 +1,10 @@
-import { errorMessage, formatLocation, ReasonixError, usageError } from "../../../../src/core/mod.ts";
+import {
+  errorMessage,
+  formatLocation,
+  message,
+  ReasonixError,
+  usageError,
+} from "../../../../src/core/mod.ts";
 import { isAbsolute } from "../../../../src/path/lexical.ts";
 import { isDirectory } from "../../../../src/path/probe.ts";
 import { isRecord } from "../../../../src/util/json.ts";
@@ -58,8 +64,8 @@ export function readTasks(
   if (wrong.length > 0) throw unusable(file, wrong);
   if (tasks.length > 0) return tasks;
   throw usageError(
-    `Cannot run the tasks of ${file}: there are none in it`,
-    'write one a line: {"prompt": "what to do"}',
+    message`Cannot run the tasks of ${file}: there are none in it`,
+    message`write one a line: {"prompt": "what to do"}`,
   );
 }
 
@@ -70,8 +76,8 @@ function unusable(file: string, wrong: readonly Wrong[]): ReasonixError {
   const more = wrong.length > MAX_LISTED ? `\n  and ${wrong.length - MAX_LISTED} more` : "";
   const what = wrong.length === 1 ? "a line is wrong" : `${wrong.length} things are wrong`;
   return usageError(
-    `Cannot run the tasks of ${file}: ${what}${listed.join("")}${more}`,
-    "correct them and run the command again; nothing was started",
+    message`Cannot run the tasks of ${file}: ${what}${listed.join("")}${more}`,
+    message`correct them and run the command again; nothing was started`,
   );
 }
 
@@ -169,8 +175,8 @@ export async function readTaskText(path: string, cwd: string): Promise<TaskSourc
   } catch (error) {
     const reason = error instanceof TypeError ? "it is not UTF-8 text" : errorMessage(error);
     throw usageError(
-      `Cannot read the tasks of ${path}: ${reason}`,
-      "give --tasks a JSON Lines file, or - for standard input",
+      message`Cannot read the tasks of ${path}: ${reason}`,
+      message`give --tasks a JSON Lines file, or - for standard input`,
     );
   }
 }

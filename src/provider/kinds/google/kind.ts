@@ -1,5 +1,5 @@
 import type { ImageLimits } from "../../../util/image/fit_image.ts";
-import { ReasonixError } from "../../../core/mod.ts";
+import { message, ReasonixError } from "../../../core/mod.ts";
 import type { KindOptions, ProviderKind } from "../../kind.ts";
 import type { Provider } from "../../provider.ts";
 import { endpointOf, endpointUrl, requestHeaders } from "../../wire/endpoint.ts";
@@ -87,10 +87,13 @@ function replyUrl(options: KindOptions): string {
 }
 
 function notAModel(id: string): ReasonixError {
-  return new ReasonixError(`Cannot use the model ${JSON.stringify(id)}: it leads out of the path of models`, {
-    exit: "config",
-    remedy: "write the name of a model",
-  });
+  return new ReasonixError(
+    message`Cannot use the model ${JSON.stringify(id)}: it leads out of the path of models`,
+    {
+      exit: "config",
+      remedy: message`write the name of a model`,
+    },
+  );
 }
 
 /** A base URL that is only a host lacks the version of the wire. */

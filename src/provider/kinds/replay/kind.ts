@@ -1,4 +1,4 @@
-import { type Chunk, type Message, type ProviderError, ReasonixError } from "../../../core/mod.ts";
+import { type Chunk, type Message, message, type ProviderError, ReasonixError } from "../../../core/mod.ts";
 import {
   type Cassette,
   type Exchange,
@@ -19,9 +19,9 @@ export const replay: ProviderKind = {
   create: async (options): Promise<Provider> => {
     const file = options.entry.cassette;
     if (file === undefined) {
-      throw new ReasonixError(`Provider "${options.entry.name}" of kind "replay" names no cassette`, {
+      throw new ReasonixError(message`Provider "${options.entry.name}" of kind "replay" names no cassette`, {
         exit: "config",
-        remedy: "set cassette to a file made with --record",
+        remedy: message`set cassette to a file made with --record`,
       });
     }
     const player = new Player(await readCassette(file), options);
@@ -55,9 +55,9 @@ class Player {
     const { header } = cassette;
     const missing = header.values?.filter((name) => options.values[name] === undefined) ?? [];
     if (missing.length > 0) {
-      throw new ReasonixError(`The cassette ${cassette.file} needs values for ${missing.join(", ")}`, {
+      throw new ReasonixError(message`The cassette ${cassette.file} needs values for ${missing.join(", ")}`, {
         exit: "config",
-        remedy: "hand in the values it was recorded with, or record it again",
+        remedy: message`hand in the values it was recorded with, or record it again`,
       });
     }
     this.#matcher = {
