@@ -71,8 +71,8 @@ export class ServerFiles {
   /** The recorded server; undefined when there is none or the file is not readable. */
   lease(): ServerLease | undefined {
     const stored = parseJson(readOwnText(this.#lease) ?? "");
-    // Earlier versions wrote the supervisor as `keeper`.
-    const value = isRecord(stored) ? { supervisor: stored.keeper, ...stored } : stored;
+    // Earlier versions wrote another name for the supervisor.
+    const value = isRecord(stored) ? { supervisor: stored["keeper"], ...stored } : stored;
     return isLease(value) && value.pipe.startsWith(join(this.directory, "pipe-")) ? value : undefined;
   }
 
