@@ -92,7 +92,7 @@ export async function runTurn(
   for (const content of [input.reminder, deps.turnPrompt?.(turn, deps.provider.model)]) {
     if (content) await conversation.record({ type: "message.user", content, origin: "reminder" });
   }
-  const deadline = new Deadline(limits.timeMs, signal);
+  const deadline = withDeadline(limits.timeMs, signal);
   const stop = await steps(deps, progress, deadline.signal);
   deadline.clear();
   takeSpent(deps, progress);
@@ -255,30 +255,18 @@ function endOfAnswer(finish: string | undefined): Stop {
   return { reason: "done" };
 }
 
-/** The turn's signal: the caller's, or the time limit. */
-class Deadline {
-  readonly signal: AbortSignal;
-  readonly #timer: ReturnType<typeof setTimeout> | undefined;
-
-  constructor(timeMs: number | undefined, parent: AbortSignal) {
-    if (!timeMs) {
-      this.signal = parent;
-      return;
-    }
-    const limit = new AbortController();
-    const detail = message`Stopped after ${timeMs / 1000} s: time limit reached`;
-    this.#timer = setTimeout(() => limit.abort(new StopReason("limit", detail)), timeMs);
-    this.signal = AbortSignal.any([parent, limit.signal]);
-  }
-
-  clear(): void {
-    // Even clearing nothing would load the timer module, which takes milliseconds.
-    if (this.#timer !== undefined) clearTimeout(this.#timer);
-  }
+/** The signal of a turn: the caller's, or its time limit. `clear` stops the timer. */
+function withDeadline(timeMs: number | undefined, parent: AbortSignal) {
+  // Even clearing no timer would load the timer module, which takes milliseconds.
+  if (!timeMs) return { signal: parent, clear() {} };
+  const limit = new AbortController();
+  const detail = message`Stopped after ${timeMs / 1000} s: time limit reached`;
+  const timer = setTimeout(() => limit.abort(new StopReason("limit", detail)), timeMs);
+  return { signal: AbortSignal.any([parent, limit.signal]), clear: () => clearTimeout(timer) };
 }
 
 /**
- * Looks for a call in an answer that was not executed. Tells the user when the model's server did not
+ * Looks for a call in an answer that was not executed. Warns the user when the model's server did not
  * recognise one; returns the message to a model that writes its calls as text and has put one where it does
  * not count.
  */
@@ -342,21 +330,20 @@ async function respond(deps: AgentDeps, step: number, signal: AbortSignal): Prom
   await conversation.record({ type: "message.start", step, model: provider.model.id });
   const draft = await collect(deps, step, signal);
   const cost = draft.usage && costOf(draft.usage, provider.model.price);
-  const common = { step, model: provider.model.id, durationMs: Math.round(now() - started) };
-  const spent = { ...(draft.usage ? { usage: draft.usage } : {}), ...(cost ? { cost } : {}) };
-  if (!draft.error && (draft.text !== "" || draft.calls.length > 0)) {
-    await conversation.record(messageEnd(draft, { ...common, ...spent }));
-  } else if (draft.text !== "") {
+  const isWhole = !draft.error && (draft.text !== "" || draft.calls.length > 0);
+  // What broke off has its text alone. A reply without any was paid for all the same.
+  if (isWhole || draft.text !== "" || draft.usage) {
     await conversation.record({
       type: "message.end",
-      ...common,
+      step,
+      model: provider.model.id,
       content: draft.text,
-      interrupted: true,
-      ...spent,
+      ...(isWhole ? contentOf(draft) : {}),
+      ...(!isWhole && draft.text !== "" ? { interrupted: true } : {}),
+      ...(draft.usage ? { usage: draft.usage } : {}),
+      ...(cost ? { cost } : {}),
+      durationMs: Math.round(now() - started),
     });
-  } else if (draft.usage) {
-    // Nothing was said, and it was paid for all the same.
-    await conversation.record({ type: "message.end", ...common, content: "", ...spent });
   }
   return {
     text: draft.text,
@@ -369,24 +356,13 @@ async function respond(deps: AgentDeps, step: number, signal: AbortSignal): Prom
   };
 }
 
-type MessageEnd = NewEventOf<"message.end">;
-
-function messageEnd(
-  draft: Draft,
-  common: Pick<MessageEnd, "step" | "model" | "durationMs" | "usage" | "cost">,
-): MessageEnd {
+/** The fields of a message in addition to its text. */
+function contentOf({ reasoning, calls, parts, finish }: Draft) {
   return {
-    type: "message.end",
-    step: common.step,
-    model: common.model,
-    content: draft.text,
-    ...(draft.reasoning ? { reasoning: draft.reasoning } : {}),
-    ...(draft.calls.length > 0 ? { calls: draft.calls } : {}),
-    ...(draft.parts.length > 0 ? { parts: draft.parts } : {}),
-    ...(draft.finish ? { finish: draft.finish } : {}),
-    ...(common.usage ? { usage: common.usage } : {}),
-    ...(common.cost ? { cost: common.cost } : {}),
-    durationMs: common.durationMs,
+    ...(reasoning ? { reasoning } : {}),
+    ...(calls.length > 0 ? { calls } : {}),
+    ...(parts.length > 0 ? { parts } : {}),
+    ...(finish ? { finish } : {}),
   };
 }
 

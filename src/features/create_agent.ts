@@ -93,7 +93,16 @@ export async function createAgent(options: AgentOptions = {}): Promise<EmbeddedA
   try {
     const assembly = await assembleAgent(options, home.path);
     if (options.onEvent) assembly.controller.subscribe(options.onEvent);
-    return new Agent(assembly, home);
+    return {
+      controller: assembly.controller,
+      run: (input, signal) => assembly.run(input, signal),
+      runInternal: (request) => assembly.runInternal(request),
+      rewind: (turn, scope) => assembly.rewind(turn, scope),
+      async [Symbol.asyncDispose]() {
+        await assembly[Symbol.asyncDispose]();
+        home.remove();
+      },
+    };
   } catch (error) {
     home.remove();
     throw error;
@@ -115,35 +124,6 @@ export async function runInternal(
     return await own.runInternal(request);
   } finally {
     await own[Symbol.asyncDispose]();
-  }
-}
-
-class Agent implements EmbeddedAgent {
-  readonly controller: Controller;
-  readonly #assembly: Assembly;
-  readonly #home: AgentHome;
-
-  constructor(assembly: Assembly, home: AgentHome) {
-    this.controller = assembly.controller;
-    this.#assembly = assembly;
-    this.#home = home;
-  }
-
-  run(input: string | TurnInput, signal?: AbortSignal): Promise<TurnOutcome> {
-    return this.#assembly.run(input, signal);
-  }
-
-  runInternal(request: InternalRequest): Promise<InternalResult> {
-    return this.#assembly.runInternal(request);
-  }
-
-  rewind(turn: number, scope?: RewindScope): Promise<FileReport> {
-    return this.#assembly.rewind(turn, scope);
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.#assembly[Symbol.asyncDispose]();
-    this.#home.remove();
   }
 }
 

@@ -6,8 +6,6 @@ import {
   type SymbolPosition,
   texts,
   type Tool,
-  type ToolContext,
-  type ToolResult,
 } from "../tool/mod.ts";
 
 type Ask = (names: NamePort, args: Arguments, signal: AbortSignal) => Promise<string>;
@@ -31,24 +29,9 @@ const positionOf = ({ path, line, symbol }: Arguments): SymbolPosition => ({
 
 /** The tools that ask language servers about names; the one that renames is an edit tool. */
 export const NAME_TOOLS: readonly Tool[] = [
-  nameTool(
-    "lsp_definition",
-    "Find where a symbol is defined.",
-    POSITION,
-    (names, args, signal) => names.definition(positionOf(args), signal),
-  ),
-  nameTool(
-    "lsp_references",
-    "List all uses of a symbol in the project.",
-    POSITION,
-    (names, args, signal) => names.references(positionOf(args), signal),
-  ),
-  nameTool(
-    "lsp_hover",
-    "Show type and documentation of a symbol.",
-    POSITION,
-    (names, args, signal) => names.hover(positionOf(args), signal),
-  ),
+  positionTool("definition", "Find where a symbol is defined."),
+  positionTool("references", "List all uses of a symbol in the project."),
+  positionTool("hover", "Show type and documentation of a symbol."),
   nameTool(
     "lsp_symbols",
     "List the symbols of a file; with `query`, those of its whole project that match.",
@@ -63,6 +46,11 @@ export const NAME_TOOLS: readonly Tool[] = [
   ),
 ];
 
+function positionTool(kind: "definition" | "references" | "hover", description: string): Tool {
+  const ask: Ask = (names, args, signal) => names[kind](positionOf(args), signal);
+  return nameTool(`lsp_${kind}`, description, POSITION, ask);
+}
+
 function nameTool(name: string, description: string, schema: Tool["schema"], ask: Ask): Tool {
   return {
     name,
@@ -73,24 +61,19 @@ function nameTool(name: string, description: string, schema: Tool["schema"], ask
     title: ({ symbol, query, path }) => `${name} ${symbol ?? query ?? path}`,
     reads: ({ path }) => texts(path),
     subjects: ({ symbol, query }) => texts(symbol, query),
-    execute: (args, context) => run(name, args, { context, ask }),
+    async execute(args, { services, signal }) {
+      try {
+        if (!services?.names) {
+          throw new ReasonixError(`${name} has no language server here`, { remedy: "use grep" });
+        }
+        const content = await ask(await services.names(), args, signal);
+        const lines = content.split("\n").length;
+        return { content, summary: lines === 1 ? content.slice(0, 200) : message`${lines} lines` };
+      } catch (error) {
+        signal.throwIfAborted();
+        if (error instanceof ReasonixError) return errorResult(error);
+        throw error;
+      }
+    },
   };
-}
-
-async function run(
-  name: string,
-  args: Arguments,
-  { context, ask }: { readonly context: ToolContext; readonly ask: Ask },
-): Promise<ToolResult> {
-  try {
-    const { names } = context.services ?? {};
-    if (!names) throw new ReasonixError(`${name} has no language server here`, { remedy: "use grep" });
-    const content = await ask(await names(), args, context.signal);
-    const lines = content.split("\n").length;
-    return { content, summary: lines === 1 ? content.slice(0, 200) : message`${lines} lines` };
-  } catch (error) {
-    context.signal.throwIfAborted();
-    if (error instanceof ReasonixError) return errorResult(error);
-    throw error;
-  }
 }

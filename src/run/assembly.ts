@@ -4,6 +4,8 @@ import {
   type ControlledDeps,
   Controller,
   type FileReport,
+  MemoryStore,
+  Recorder,
   rewind,
   type RewindDeps,
   type RewindScope,
@@ -29,7 +31,7 @@ import { modelWarnings, providerOf } from "./provider.ts";
 import { openGuardedTools, openRunBase, type RunContext, runWarnings } from "./run_context.ts";
 import type { BaseFeatures } from "./run_features.ts";
 import type { AssemblyOptions, Features, InternalRequest, InternalResult, TurnInput } from "./run_options.ts";
-import { createCheckpointer, opener, type RunSession } from "./session/session.ts";
+import { createCheckpointer, opener, recordOpening, type RunSession } from "./session/session.ts";
 import type { TurnExtensions } from "./turn.ts";
 
 interface TurnRunDeps extends RunContext {
@@ -353,12 +355,22 @@ export class Assembly implements AsyncDisposable {
   }
 
   /**
-   * Makes ready what the first turn needs, while its message is being written. Nothing is recorded, sent or
-   * kept of it, so that what changes until then counts; `sink` is shown the events.
+   * Runs a first turn in memory while its message is written: this loads and compiles what the turn executes,
+   * and makes the HTTP client, which takes longer than everything else before the request. Nothing is
+   * recorded, sent or kept, so that the real turn uses what holds then; `sink` receives the events.
    */
   async warmUp(sink: EventSink): Promise<void> {
-    const { warmUpTurn } = await import("./session/warm_up.ts");
-    await warmUpTurn({ ...this.#deps, opening: this.#deps, sink });
+    const { turn, session: { head }, redact } = this.#deps;
+    const { provider } = turn;
+    if (!provider.warmUp) return;
+    const recorder = new Recorder(new MemoryStore(redact));
+    recorder.subscribe(sink);
+    const session = { state: recorder.state, ...(head ? { head } : {}) };
+    // Servers are not waited for: what they offer is not known before.
+    await recordOpening(recorder, { ...this.#deps, session, plugins: undefined });
+    const stream = provider.warmUp.bind(provider);
+    const controller = new Controller(recorder, { ...turn, provider: { ...provider, stream } });
+    await controller.submit({ type: "turn", input: { text: "." } });
   }
 
   /** Does a piece of work that an abort interrupts through the controller. */

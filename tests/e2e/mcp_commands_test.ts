@@ -37,19 +37,8 @@ const home = (world: World, name: string) => Deno.readTextFileSync(`${world.home
 Deno.test("mcp add writes one entry and keeps every other line; mcp remove takes it out again", async () => {
   await using world = await makeWorld(TOML);
   const before = home(world, "config.toml");
-  const added = await world.run([
-    "mcp",
-    "add",
-    "three",
-    "--env",
-    "X=1",
-    "--cwd",
-    ".",
-    "--",
-    "sh",
-    "-c",
-    "exit 0",
-  ]);
+  const words = "mcp add three --env X=1 --cwd . -- sh -c".split(" ");
+  const added = await world.run([...words, "exit 0"]);
   assertEquals([added.code, added.stderr], [0, ""]);
   const entry =
     `[[plugins]]\nname = "three"\ncommand = "sh"\nargs = [ "-c", "exit 0" ]\nenv = { X = "1" }\n` +
@@ -161,18 +150,7 @@ Deno.test({
 
 Deno.test("mcp add --project stores no secret, and what it adds waits for trust", async () => {
   await using world = await makeWorld("");
-  const line = [
-    "mcp",
-    "add",
-    "p",
-    "--project",
-    "--env",
-    "API_KEY=hush-hush-hush",
-    "--cwd",
-    "sub",
-    "--",
-    "./run.sh",
-  ];
+  const line = "mcp add p --project --env API_KEY=hush-hush-hush --cwd sub -- ./run.sh".split(" ");
   await world.write("sub/run.sh", "exit\n");
   const { code, stdout } = await world.run(line);
   assertEquals(code, 0);
@@ -192,39 +170,41 @@ Deno.test("mcp add --project stores no secret, and what it adds waits for trust"
   assertEquals(await names(world), ["p untrusted"]);
 });
 
-for (
-  const [line, message, remedy] of [
-    [["a b", "--", "sh"], 'a name cannot have " " in it', "use letters"],
-    [["服务", "--", "sh"], 'a name cannot have "服" in it', "use letters"],
-    [["a__b", "--", "sh"], "two _ in a row", "use letters"],
-    [["x".repeat(41), "--", "sh"], "more than 40 characters", "use letters"],
-    [["x"], "neither a command nor an address is given", "reasonix mcp add x -- COMMAND"],
-    [["x", "--", "no-such-program"], 'there is no program "no-such-program"', "install it"],
-    [["x", "--", "./no/such"], 'there is no program "./no/such"', "give the path"],
-    [["x", "--cwd", "nowhere", "--", "sh"], "there is no such directory", "name an existing directory"],
-    [["x", "ftp://x"], '"ftp://x" is no address of a web server', "give https://"],
-    [["x", "http://"], '"http://" is no address', "give https://"],
-    [["x", "https://x.example", "--transport", "sse"], "the transport sse", "leave --transport out"],
-    [["x", "https://x.example", "--env", "A=b"], "--env has no meaning", "leave --env out"],
-    [["x", "https://x.example", "--header", "broken"], "a --header is no header", "Name: value"],
-    [["x", "--header", "A: b", "--", "sh"], "--header has no meaning", "leave --header out"],
-    [["x", "--env", "1=b", "--", "sh"], '"1" is no name of a variable', "--env NAME=value"],
-    [["x", "--project", "--user", "--", "sh"], "--project and --user exclude each other", "give one"],
-    [["x", "npx", "-y", "thing"], "Unknown option -y", "put -- before the command line"],
-    [["one", "--", "sh"], "there is one of that name (", "reasonix mcp remove one"],
-    [["x", "--scope", "user", "--", "sh"], "Unknown option --scope", "--project or --user"],
-  ] as [string[], string, string][]
-) {
-  Deno.test(`mcp add ${line.join(" ").slice(0, 60)} is refused with a reason and what to do, and changes nothing`, async () => {
-    await using world = await makeWorld(TOML);
-    const before = home(world, "config.toml");
-    const { code, stdout, stderr } = await world.run(["mcp", "add", ...line]);
-    assertEquals([code, stdout], [2, ""]);
-    assertStringIncludes(stderr, message);
-    assertStringIncludes(stderr, remedy);
-    assertEquals(home(world, "config.toml"), before);
-  });
-}
+const REFUSED: readonly (readonly [line: string[], message: string, remedy: string])[] = [
+  [["a b", "--", "sh"], 'a name cannot have " " in it', "use letters"],
+  [["服务", "--", "sh"], 'a name cannot have "服" in it', "use letters"],
+  [["a__b", "--", "sh"], "two _ in a row", "use letters"],
+  [["x".repeat(41), "--", "sh"], "more than 40 characters", "use letters"],
+  [["x"], "neither a command nor an address is given", "reasonix mcp add x -- COMMAND"],
+  [["x", "--", "no-such-program"], 'there is no program "no-such-program"', "install it"],
+  [["x", "--", "./no/such"], 'there is no program "./no/such"', "give the path"],
+  [["x", "--cwd", "nowhere", "--", "sh"], "there is no such directory", "name an existing directory"],
+  [["x", "ftp://x"], '"ftp://x" is no address of a web server', "give https://"],
+  [["x", "http://"], '"http://" is no address', "give https://"],
+  [["x", "https://x.example", "--transport", "sse"], "the transport sse", "leave --transport out"],
+  [["x", "https://x.example", "--env", "A=b"], "--env has no meaning", "leave --env out"],
+  [["x", "https://x.example", "--header", "broken"], "a --header is no header", "Name: value"],
+  [["x", "--header", "A: b", "--", "sh"], "--header has no meaning", "leave --header out"],
+  [["x", "--env", "1=b", "--", "sh"], '"1" is no name of a variable', "--env NAME=value"],
+  [["x", "--project", "--user", "--", "sh"], "--project and --user exclude each other", "give one"],
+  [["x", "npx", "-y", "thing"], "Unknown option -y", "put -- before the command line"],
+  [["one", "--", "sh"], "there is one of that name (", "reasonix mcp remove one"],
+  [["x", "--scope", "user", "--", "sh"], "Unknown option --scope", "--project or --user"],
+];
+
+Deno.test("mcp add refuses a wrong entry with a reason and a remedy, and changes nothing", async (t) => {
+  await using world = await makeWorld(TOML);
+  const before = home(world, "config.toml");
+  for (const [line, message, remedy] of REFUSED) {
+    await t.step(line.join(" ").slice(0, 60), async () => {
+      const { code, stdout, stderr } = await world.run(["mcp", "add", ...line]);
+      assertEquals([code, stdout], [2, ""]);
+      assertStringIncludes(stderr, message);
+      assertStringIncludes(stderr, remedy);
+      assertEquals(home(world, "config.toml"), before);
+    });
+  }
+});
 
 Deno.test("mcp add and remove leave a file alone that they cannot read or write", async () => {
   await using world = await makeWorld("[[plugins]\n");

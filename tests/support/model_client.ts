@@ -1,7 +1,16 @@
 /** A provider of kind "openai" pointed at a test's server, and what comes out of it. */
 import { parseProvider, type ProviderEntry } from "../../src/config/mod.ts";
-import type { Chunk, Message, Prefix, ProviderError, ToolCall, Usage } from "../../src/core/mod.ts";
+import type {
+  AssistantMessage,
+  Chunk,
+  Message,
+  Prefix,
+  ProviderError,
+  ToolCall,
+  Usage,
+} from "../../src/core/mod.ts";
 import { type Clock, type CreateOptions, createProvider, type Provider } from "../../src/provider/mod.ts";
+import { assertEquals } from "./assert.ts";
 import { type Part, startModelServer } from "./model_server.ts";
 import type { ScriptedWire } from "./wires/scripted_wire.ts";
 
@@ -84,6 +93,30 @@ export async function collect(
   const chunks: Chunk[] = [];
   for await (const chunk of provider.stream({ prefix, messages }, signal)) chunks.push(chunk);
   return sortOut(chunks);
+}
+
+/** The message that an agent keeps of a reply. */
+export function messageOf({ text, reasoning, calls, chunks }: Outcome): AssistantMessage {
+  const parts = chunks.flatMap((chunk) => chunk.type === "part" ? [chunk.part] : []);
+  return { role: "assistant", content: text, reasoning, calls, parts };
+}
+
+/** Runs one request, and appends its reply and a result for each call; the reply may not fail. */
+export async function takeStep(
+  provider: Provider,
+  messages: Message[],
+  { prefix = PREFIX, result = () => "ok" }: {
+    readonly prefix?: Prefix;
+    readonly result?: (call: ToolCall) => string;
+  } = {},
+): Promise<Outcome> {
+  const outcome = await collect(provider, messages, undefined, prefix);
+  assertEquals(outcome.error, undefined);
+  messages.push(messageOf(outcome));
+  for (const call of outcome.calls) {
+    messages.push({ role: "tool", callId: call.id, name: call.name, content: result(call) });
+  }
+  return outcome;
 }
 
 export const PREFIX = { system: "Be brief", tools: [] };

@@ -20,19 +20,19 @@ export interface PlanStage {
 
 export interface PlanStageOptions extends Partial<Parameters<typeof assemble>[0]> {
   readonly replies: readonly Reply[];
-  /** The user's word about each plan, in order; absent: no one is there. */
+  /** The user's decision about each plan, in order; absent: no user. */
   readonly answers?: readonly (PlanAnswer | undefined)[];
   readonly config?: ConfigInput;
   /** Answers a question about a call; absent: no prompt appears. */
   readonly allow?: (request: ApprovalRequest) => boolean;
-  /** How long an answer counts; default: once. */
+  /** The lifetime of an answer; default: once. */
   readonly scope?: "once" | "session";
   readonly takesProse?: boolean;
   /** Goes on with the directories of another stage. */
   readonly root?: string;
 }
 
-/** A session in plan mode whose user answers as told. */
+/** A session in plan mode with the given answers of the user. */
 export async function onPlanStage(
   { replies, answers, config = {}, allow, scope = "once", takesProse, root: given, ...options }:
     PlanStageOptions,

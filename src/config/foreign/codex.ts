@@ -13,6 +13,7 @@ import { type ImportPlan, type Origin, safeHeaders, safeText, variableName } fro
 import type { KeyPath } from "../problem.ts";
 import { isTable, type TomlTable } from "../schema/json_schema.ts";
 import { vendorEntry, VENDORS } from "../vendors.ts";
+import { defined } from "../../util/json.ts";
 
 export async function planCodex(documents: readonly SourceDocument[]): Promise<void> {
   for (const document of documents) {
@@ -141,21 +142,22 @@ function addressOf(plan: ImportPlan, origin: Origin, name: string, settings: Tom
     ...fromEnvironment(settings.env_http_headers),
   };
   const parameters = isTable(query) ? new URLSearchParams(query as Record<string, string>).toString() : "";
-  const idle = settings.stream_idle_timeout_ms;
-  return {
-    ...(settings.wire_api === "chat" ? {} : { kind: "responses" }),
-    base_url: safeText(
-      parameters === "" ? url : `${url}${url.includes("?") ? "&" : "?"}${parameters}`,
-      owner,
-    ),
-    ...(key === "" ? {} : { api_key_env: key }),
-    ...(Object.keys(headers).length > 0 ? { headers } : {}),
-    ...(typeof retries === "number" ? { max_attempts: retries + 1 } : {}),
-    ...(typeof idle === "number" ? { idle_timeout_seconds: idle / 1000 } : {}),
-    ...(settings.auth === undefined
-      ? {}
-      : { note: message`without auth: a program that prints the key is not asked` }),
-  };
+  const separator = url.includes("?") ? "&" : "?";
+  return defined({
+    kind: settings.wire_api === "chat" ? undefined : "responses",
+    base_url: safeText(parameters === "" ? url : `${url}${separator}${parameters}`, owner),
+    api_key_env: key || undefined,
+    headers: Object.keys(headers).length > 0 ? headers : undefined,
+    max_attempts: typeof retries === "number" ? retries + 1 : undefined,
+    idle_timeout_seconds: numberIn(settings.stream_idle_timeout_ms, 1000),
+    note: settings.auth === undefined
+      ? undefined
+      : message`without auth: a program that prints the key is not asked`,
+  });
+}
+
+function numberIn(value: unknown, divisor = 1): number | undefined {
+  return typeof value === "number" ? value / divisor : undefined;
 }
 
 function keyName(plan: ImportPlan, origin: Origin, name: string, settings: TomlTable): string {
@@ -176,11 +178,11 @@ function limits(table: TomlTable, models: readonly string[]): TomlTable {
   if (models.length !== 1 || models[0] !== table.model) return {};
   const { model_context_window: window, model_max_output_tokens: output, model_reasoning_effort: effort } =
     table;
-  return {
-    ...(typeof window === "number" ? { context_window: window } : {}),
-    ...(typeof output === "number" ? { max_output_tokens: output } : {}),
-    ...(typeof effort === "string" ? { effort } : {}),
-  };
+  return defined({
+    context_window: numberIn(window),
+    max_output_tokens: numberIn(output),
+    effort: typeof effort === "string" ? effort : undefined,
+  });
 }
 
 function fromEnvironment(names: unknown): Record<string, string> {
@@ -212,12 +214,8 @@ function planCodexServers(document: SourceDocument, servers: TomlTable, path: Ke
         // An empty list means every tool here, and none there.
         enabled: server.enabled !== false &&
           !(Array.isArray(server.enabled_tools) && enabledTools.length === 0),
-        startup_timeout_seconds: typeof seconds === "number"
-          ? seconds
-          : typeof milliseconds === "number"
-          ? milliseconds / 1000
-          : undefined,
-        call_timeout_seconds: typeof timeout === "number" ? timeout : undefined,
+        startup_timeout_seconds: numberIn(seconds) ?? numberIn(milliseconds, 1000),
+        call_timeout_seconds: numberIn(timeout),
       },
       without: Object.keys(server).filter((key) => !SERVER_KEYS.includes(key)),
     };

@@ -409,28 +409,24 @@ const AGENT_FIELDS = ("description mode model prompt temperature top_p steps " +
 
 function agentFile(agent: TomlTable): Made {
   const { description = "", model, prompt = "", temperature, top_p, tools, permission } = agent;
-  if (String(agent.disable) === "true") return { why: message`it is switched off there` };
-  if (agent.mode === "primary") {
-    return {
-      why: message`it is for whole conversations; agents here work on parts of a task`,
-    };
-  }
-  if (description === "") return { why: message`it has no description` };
-  if (/\{(?:file|env):/.test(String(prompt))) return { why: message`its prompt is in another file` };
+  const why = String(agent.disable) === "true"
+    ? message`it is switched off there`
+    : agent.mode === "primary"
+    ? message`it is for whole conversations; agents here work on parts of a task`
+    : description === ""
+    ? message`it has no description`
+    : /\{(?:file|env):/.test(String(prompt))
+    ? message`its prompt is in another file`
+    : undefined;
+  if (why) return { why };
   const rights = rightsOf(isTable(tools) ? tools : {}, permission);
   if ("why" in rights) return rights;
-  const steps = agent.steps ?? agent.maxSteps;
+  const fields = {
+    ...{ description, model, temperature, top_p, max_steps: agent.steps ?? agent.maxSteps },
+    ...{ tools: rights.tools, disallowedTools: rights.without, permission: rights.permission },
+  };
   return {
-    text: markdown({
-      description,
-      model,
-      temperature,
-      top_p,
-      max_steps: steps,
-      tools: rights.tools,
-      disallowedTools: rights.without,
-      permission: rights.permission,
-    }, String(prompt)),
+    text: markdown(fields, String(prompt)),
     notes: [...rights.notes, ...without(agent, AGENT_FIELDS)],
   };
 }

@@ -196,10 +196,9 @@ export function takeServer(
   if (typeof target !== "string" || target === "") {
     return plan.leave(origin, message`the server has no ${needed}`);
   }
-  const env = safeEnvironment(server.env, owner);
-  const headers = safeHeaders(server.headers, owner);
-  const args = safeArguments(server.args, owner);
+  const [env, headers] = [safeEnvironment(server.env, owner), safeHeaders(server.headers, owner)];
   const text = (value: unknown) => typeof value === "string" ? value : undefined;
+  const { startup_timeout_seconds, call_timeout_seconds, enabled_tools, disabled_tools } = server;
   const entry: ProviderTable = {
     name,
     ...given(
@@ -211,15 +210,16 @@ export function takeServer(
           headers,
           headers_helper: text(server.headers_helper),
         }
-        : { command: safeText(target, owner), args, env, headers, cwd: text(server.cwd) },
+        : {
+          command: safeText(target, owner),
+          args: safeArguments(server.args, owner),
+          env,
+          headers,
+          cwd: text(server.cwd),
+        },
     ),
     ...(server.oauth && isRemote ? { oauth: server.oauth } : {}),
-    ...given({
-      startup_timeout_seconds: server.startup_timeout_seconds,
-      call_timeout_seconds: server.call_timeout_seconds,
-      enabled_tools: server.enabled_tools,
-      disabled_tools: server.disabled_tools,
-    }),
+    ...given({ startup_timeout_seconds, call_timeout_seconds, enabled_tools, disabled_tools }),
     ...(server.enabled === false ? { enabled: false } : {}),
   };
   const note = without.length > 0 ? clausesOf(without.map((part) => message`without ${part}`)) : undefined;

@@ -199,10 +199,6 @@ export class SessionGoal implements GoalController {
     return goal && recordOf(goal);
   }
 
-  /**
-   * Sets the goal, in place of one that is open; returns the input of its first turn. Throws a ReasonixError
-   * (usage, blocked) where it cannot be worked towards or a check may not run.
-   */
   async begin(
     request: GoalRequest,
     reason: "research" | "upgraded" = "research",

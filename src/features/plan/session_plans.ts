@@ -213,7 +213,7 @@ export class SessionPlans implements PlanController {
       const content = "The user has not decided yet. Plan mode stays on; wait for what they say.";
       return { content, summary: message`left open`, endsTurn: { answer: "" } };
     }
-    const content = await this.decide(answer);
+    const content = await this.#decide(answer);
     return { content, summary: answer.approve ? message`approved` : message`to be changed` };
   }
 
@@ -224,12 +224,8 @@ export class SessionPlans implements PlanController {
     return answer && await this.inputOf(answer);
   }
 
-  /**
-   * Takes the user's word about the plan that waits; the input of the turn that follows. Where none waits,
-   * the answer of the last turn is the plan.
-   */
   async inputOf(answer: PlanAnswer): Promise<TurnInput> {
-    const text = await this.decide(answer);
+    const text = await this.#decide(answer);
     return answer.approve
       ? { text, origin: "continue", literal: true }
       : { text: answer.note, origin: "user", literal: true };
@@ -244,7 +240,7 @@ export class SessionPlans implements PlanController {
   }
 
   /** Records a decision and its consequences; returns the message to the model. */
-  async decide(answer: PlanAnswer): Promise<string> {
+  async #decide(answer: PlanAnswer): Promise<string> {
     if (!answer.approve) {
       await this.#record({ state: "revised", ...(answer.note === "" ? {} : { note: answer.note }) });
       const note = answer.note === "" ? "but did not say how; ask" : answer.note;

@@ -314,10 +314,7 @@ function onlyReads({ args }: Call, row: Program): boolean {
     (allowed === undefined || parsed.operands.every((each) => isKnown(each) && allowed.test(each)));
 }
 
-interface FileUses {
-  readonly reads: readonly FileUse[];
-  readonly writes: readonly FileUse[];
-}
+type FileUses = Pick<Effects, "reads" | "writes">;
 
 /** Options that give the pattern or the program, so that every plain word is a file. */
 const PATTERN = /^(?:-[A-Za-z]*[ef]|--(?:regexp|file|expression))/;

@@ -363,14 +363,8 @@ function changeDirectory(
   scope.cwds = scope.arrived.every(isDirectory) ? scope.arrived : join(scope.arrived, scope.cwds);
 }
 
-interface Redirects {
-  readonly reads: FileUse[];
-  readonly writes: FileUse[];
-  readonly input?: Input;
-}
-
 /** Returns the files that the shell opens for a command, and what becomes its standard input. */
-function readRedirects(redirects: readonly Redirection[], variables: Variables): Redirects {
+function readRedirects(redirects: readonly Redirection[], variables: Variables) {
   const reads: FileUse[] = [];
   const writes: FileUse[] = [];
   let input: Input | undefined;
@@ -395,7 +389,7 @@ function readRedirects(redirects: readonly Redirection[], variables: Variables):
     }
     if (operator === "<" || operator === "<>") reads.push({ path, redirect: true });
   }
-  return input ? { reads, writes, input } : { reads, writes };
+  return { reads, writes, ...(input ? { input } : {}) };
 }
 
 /** Returns the text of a here-document, undefined where the shell expands parts of it. */

@@ -308,11 +308,7 @@ function unreadable(
   };
 }
 
-interface CommandContext {
-  readonly ruleSet: RuleSet;
-  readonly paths: PathMatcher;
-  readonly pathContext: PathContext;
-}
+type CommandContext = Pick<JudgeContext, "ruleSet" | "paths" | "pathContext">;
 
 /**
  * Judges one command of a line. Undefined when it is neutral: it needs no rule next to commands

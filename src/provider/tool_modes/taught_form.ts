@@ -279,14 +279,7 @@ class TaughtReader {
 
   /** Passes all of a call that cannot be read: its lines may be meant as content. */
   #skipToEnd(): boolean {
-    LINE_END.lastIndex = this.#at;
-    const length = this.#sees(END_OF_LINE)
-      ? END_OF_LINE.lastIndex
-      : LINE_END.test(this.#text)
-      ? LINE_END.lastIndex
-      : -1;
-    if (length >= 0) this.#at = length;
-    return length >= 0;
+    return (this.#take(END_OF_LINE) ?? this.#take(LINE_END)) !== undefined;
   }
 
   #isArgument(key: string): boolean {

@@ -8,7 +8,16 @@ import {
   type Usage,
 } from "../../core/mod.ts";
 import { isRecord, safeText } from "../../util/json.ts";
-import { type Endpoint, htmlText, protocolFailure, quote } from "../errors.ts";
+import {
+  type Endpoint,
+  htmlText,
+  protocolFailure,
+  type ProviderFailure,
+  quote,
+  type Reported,
+  reportedFailure,
+  statusIn,
+} from "../errors.ts";
 import type { ModelInfo } from "../provider.ts";
 import { ToolCallCollector } from "../tool_calls.ts";
 import type { ReplyReader } from "./http_stream.ts";
@@ -74,6 +83,13 @@ export abstract class WireReply implements ReplyReader {
     calls: readonly ToolCall[],
   ): { readonly calls: readonly ToolCall[]; readonly data?: unknown } {
     return { calls };
+  }
+
+  /** The failure for an error that the reply reports, as an object or a text. */
+  protected reported(error: unknown, facts: Partial<Reported> = {}): ProviderFailure {
+    const status = isRecord(error) ? statusIn(error) : undefined;
+    const text = typeof error === "string" ? error : JSON.stringify({ error });
+    return reportedFailure({ status, text, ...facts }, this.context.endpoint);
   }
 
   get over(): "no" | "finished" | "counted" | "done" {

@@ -234,7 +234,7 @@ async function openCheckpoints(
   return await createCheckpointer({ paths, session: log, recorder, workspace }).open();
 }
 
-export interface OpeningDeps {
+interface OpeningDeps {
   readonly paths: RunPaths;
   readonly loaded: LoadedConfig;
   readonly workspace: Workspace;

@@ -372,15 +372,11 @@ export class SessionIndex {
 }
 
 /** A question the `history` tool puts to earlier sessions. */
-export interface HistoryQuery {
+export interface HistoryQuery extends Pick<SearchOptions, "query" | "limit" | "exclude"> {
   readonly home: string;
   readonly cwd: string;
-  readonly query: string;
   /** "project": sessions of this working directory; "global": all of them. */
   readonly scope: "project" | "global";
-  readonly limit?: number;
-  /** Session that asks. */
-  readonly exclude?: string;
 }
 
 export interface HistoryAnswer {
@@ -395,11 +391,9 @@ export interface HistoryAnswer {
  */
 export async function searchHistory(question: HistoryQuery): Promise<HistoryAnswer> {
   using index = await SessionIndex.open(question.home);
-  const { hits } = index.search({
-    query: question.query,
-    ...(question.scope === "project" ? { project: projectDir(question.home, question.cwd) } : {}),
-    ...defined({ exclude: question.exclude, limit: question.limit }),
-  });
+  const { home, cwd, query, scope, exclude, limit } = question;
+  const project = scope === "project" ? projectDir(home, cwd) : undefined;
+  const { hits } = index.search({ query, ...defined({ project, exclude, limit }) });
   return hits.length > 0 ? { hits } : { hits, guidance: guidance(question) };
 }
 
@@ -411,12 +405,8 @@ function guidance(question: HistoryQuery): string {
     `or a part of an error message; or ${wider}.`;
 }
 
-export interface AroundQuery {
+export interface AroundQuery extends Omit<AroundOptions, "maxChars"> {
   readonly home: string;
-  readonly session: string;
-  readonly seq: number;
-  readonly before?: number;
-  readonly after?: number;
 }
 
 /** Reads a bounded piece of a transcript around a hit. Throws ReasonixError when there is no such session. */

@@ -2,7 +2,14 @@
 import { assert, assertEquals } from "../../support/assert.ts";
 import type { Chunk, Message } from "../../../src/core/mod.ts";
 import { createProvider, type Provider } from "../../../src/provider/mod.ts";
-import { collect, HELLO, InstantClock, openClient, providerEntry } from "../../support/model_client.ts";
+import {
+  collect,
+  HELLO,
+  InstantClock,
+  openClient,
+  providerEntry,
+  takeStep,
+} from "../../support/model_client.ts";
 import { type ScriptedAnswer, startModelServer } from "../../support/model_server.ts";
 import { WIRES } from "../../support/wires/wires.ts";
 
@@ -34,13 +41,9 @@ function answers(mode: "official" | "pseudo"): readonly ScriptedAnswer[] {
 /** Two replies with a call between them. */
 async function talk(provider: Provider): Promise<readonly Chunk[]> {
   const messages: Message[] = [...HELLO];
-  const first = await collect(provider, messages, undefined, PREFIX);
-  const { text, reasoning, calls, chunks } = first;
-  const parts = chunks.flatMap((chunk) => chunk.type === "part" ? [chunk.part] : []);
-  assertEquals([first.error, calls.map(({ name }) => name)], [undefined, ["look"]]);
+  const { calls, chunks } = await takeStep(provider, messages, { prefix: PREFIX, result: () => "fine" });
+  assertEquals(calls.map(({ name }) => name), ["look"]);
   assertEquals(JSON.parse(calls[0]?.arguments ?? ""), { path: PATH });
-  messages.push({ role: "assistant", content: text, reasoning, calls, parts });
-  for (const { id, name } of calls) messages.push({ role: "tool", callId: id, name, content: "fine" });
   const second = await collect(provider, messages, undefined, PREFIX);
   assertEquals([second.error, second.text], [undefined, "All well."]);
   return [...chunks, ...second.chunks];

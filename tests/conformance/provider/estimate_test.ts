@@ -4,7 +4,7 @@ import type { Message } from "../../../src/core/mod.ts";
 import { roughTokens } from "../../../src/context/rough_tokens.ts";
 import { TokenCounter } from "../../../src/context/tokens.ts";
 import { sendsReasoning } from "../../../src/provider/mod.ts";
-import { collect, HELLO, InstantClock, openClient } from "../../support/model_client.ts";
+import { collect, HELLO, InstantClock, openClient, takeStep } from "../../support/model_client.ts";
 import { startModelServer } from "../../support/model_server.ts";
 import { WIRES } from "../../support/wires/wires.ts";
 
@@ -28,13 +28,7 @@ for (const [kind, wire] of Object.entries(WIRES)) {
     });
     const provider = await openClient(server, { clock: new InstantClock() });
     const messages: Message[] = [...HELLO];
-    const first = await collect(provider, messages, undefined, PREFIX);
-    const { text, reasoning } = first;
-    const parts = first.chunks.flatMap((chunk) => chunk.type === "part" ? [chunk.part] : []);
-    messages.push({ role: "assistant", content: text, reasoning, calls: first.calls, parts });
-    for (const { id, name } of first.calls) {
-      messages.push({ role: "tool", callId: id, name, content: "fine ".repeat(300) });
-    }
+    await takeStep(provider, messages, { prefix: PREFIX, result: () => "fine ".repeat(300) });
     await collect(provider, messages, undefined, PREFIX);
     const counter = new TokenCounter({
       sendsReasoning: (message) => sendsReasoning(message, provider.model),

@@ -12,11 +12,11 @@ import { TRANSITIONS } from "../../support/turn_transitions.ts";
 
 const RESTING = ["idle", "done", "failed", "stopped"];
 
-/** What a person may do at any moment. */
+/** The actions of a person at any moment. */
 const ACTIONS = ["interrupt", "auto", "ask", "yolo", "plan", "normal", "steer", "kill"] as const;
 
 class OrderStage {
-  /** How often each call was executed, over all lives of the session. */
+  /** Number of executions of each call, over all lives of the session. */
   readonly effects = new Map<string, number>();
   readonly #dice: Random;
   readonly #root: string;
@@ -55,10 +55,10 @@ class OrderStage {
       if (this.#killed !== undefined) this.#home = this.#killed;
       else if (life < 2) await copyTree(this.#home, this.#home = `${this.#root}/closed${life}`);
     }
-    for (const [id, times] of this.effects) assertEquals(times, 1, `${id} was carried out ${times} times`);
+    for (const [id, times] of this.effects) assertEquals(times, 1, `${id} was executed ${times} times`);
   }
 
-  /** What was shown is in the conversation, also after the program was killed. */
+  /** Everything shown is in the conversation, also after the program was killed. */
   #checkResults({ session: { state } }: Assembly): void {
     const kept = new Set(state.messages.flatMap((each) => each.role === "tool" ? [each.callId] : []));
     for (const id of this.#results) assert(kept.has(id), `the result of ${id} is lost`);
@@ -190,7 +190,7 @@ class OrderStage {
     }
   }
 
-  /** What a killed process leaves behind is what its files are at this moment. */
+  /** A killed process leaves its files as they are at this moment. */
   #kill(): void {
     const left = `${this.#root}/killed${this.#calls}-${this.#turnEnds}`;
     copyTreeSync(this.#home, left);

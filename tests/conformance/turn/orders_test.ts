@@ -23,7 +23,7 @@ for (let first = 1; first <= ORDERS; first += PART) {
           throw new Error(`REASONIX_SEED=${SEED}, order ${order}: ${errorMessage(error)}`, { cause: error });
         }
       }
-      assert(calls > PART, `only ${calls} calls were carried out`);
+      assert(calls > PART, `only ${calls} calls were executed`);
     },
   });
 }

@@ -53,7 +53,7 @@ const REFUSED: [reference: string, message: string, remedy: string][] = [
   ["smal", 'Unknown model "smal"', 'did you mean "small"?'],
   ["vendr/big", 'Unknown model "vendr/big"', 'did you mean "vendor/big"?'],
   ["vendor/only", 'Unknown model "vendor/only"', ""],
-  ["shared", 'Model "shared" is offered by vendor, router', 'write "vendor/shared", "router/shared"'],
+  ["shared", 'Model "shared" is offered by vendor, router', 'write one of "vendor/shared", "router/shared"'],
   ["empty", 'Provider "empty" names no model', 'add model = "…" or models = ["…"] to its entry'],
 ];
 

@@ -22,7 +22,7 @@ Deno.test({
     assertEquals([before.children, before.directories], [[], []]);
     assertEquals([after.children, after.directories], [[], []]);
     // Six lives lie between: a descriptor that one of them left would be there three times at least. The
-    // runtime makes a pair of sockets of its own, once, at any time.
+    // runtime makes a private pair of sockets, once, at any time.
     assert(after.descriptors - before.descriptors <= 2, `${before.descriptors} → ${after.descriptors}`);
   },
 });

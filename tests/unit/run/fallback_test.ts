@@ -119,7 +119,7 @@ Deno.test("fallbacks are taken in their order, each once, and what cannot be use
   assertStringIncludes(outcome.detail ?? "", '"c"');
   assert(notices().some((text) => /^locked\/locked-1 cannot answer instead: .*NO_SUCH_KEY_HERE/.test(text)));
   assertEquals([a, b, c].map(({ requests }) => requests.length), [1, 1, 1]);
-  // Where no one is left, the next turn begins with the first one.
+  // Where no model is left, the next turn begins with the first one.
   assertEquals((await agent.run("again")).answer, "back");
   assertEquals(of("context.prefix").map(({ model }) => model), ["a-1", "b-1", "c-1", "a-1"]);
 });
@@ -214,12 +214,12 @@ Deno.test("a limit on costs passes over models whose price would not let it be k
 
 Deno.test("a fallback that no provider has is an error before anything is sent, with its place", async () => {
   await using fixture = configFixture({
-    "home/config.toml": `[agent]\nfallback = ["nobody/x"]\n[[providers]]\nname = "a"\nmodel = "m"\n` +
+    "home/config.toml": `[agent]\nfallback = ["missing/x"]\n[[providers]]\nname = "a"\nmodel = "m"\n` +
       'base_url = "http://127.0.0.1:9"\n',
   });
   const { home, cwd } = fixture;
   const error = await assertRejects(() => createAgent({ config: "load", home, cwd }), Error);
-  assertStringIncludes(error.message, 'Unknown model "nobody/x"');
+  assertStringIncludes(error.message, 'Unknown model "missing/x"');
   assertStringIncludes(JSON.stringify(error), '"line":2');
 });
 

@@ -1,4 +1,4 @@
-/** What reaches the model as a message at the end: its mode, and its todo list. */
+/** Messages to the model at the end: its mode, and its todo list. */
 import { type AgentOptions, createAgent } from "../../../src/features/mod.ts";
 import type { Event, Message } from "../../../src/core/mod.ts";
 import { call, type Reply, say, scriptedProvider } from "../../support/agent_fixture.ts";

@@ -5,9 +5,9 @@ import type { ApprovalMode } from "../../../src/permission/mod.ts";
 import { call, type Reply, say, scriptedProvider } from "../../support/agent_fixture.ts";
 import { assert, assertEquals, assertRejects } from "../../support/assert.ts";
 
-interface Scene {
+interface Stage {
   readonly assembly: Assembly;
-  /** What the person was asked, by the subject of the call or the question. */
+  /** The prompts to the person, by the subject of the call or the question. */
   readonly asked: string[];
   readonly events: Event[];
   readonly requests: readonly (readonly Message[])[];
@@ -17,7 +17,7 @@ interface Scene {
 async function inSession(
   replies: readonly Reply[],
   approvalMode: ApprovalMode,
-  work: (scene: Scene) => Promise<void>,
+  work: (scene: Stage) => Promise<void>,
 ): Promise<void> {
   const root = await Deno.realPath(await Deno.makeTempDir({ prefix: "reasonix-modes-" }));
   const paths = { cwd: `${root}/work`, home: `${root}/home`, env: (name: string) => Deno.env.get(name) };
@@ -105,10 +105,10 @@ Deno.test("the model is notified of plan mode in a message of the next turn, and
     await assembly.run("three");
     await assembly.modes.setPermission("workspace-write");
     await assembly.run("four");
-    const told = requests.map((messages) =>
+    const announced = requests.map((messages) =>
       messages.filter(({ content }) => String(content).startsWith("<mode>")).length
     );
-    assertEquals(told, [0, 1, 1, 2]);
+    assertEquals(announced, [0, 1, 1, 2]);
     for (const [at, messages] of requests.slice(1).entries()) {
       assertEquals(messages.slice(0, requests[at]?.length), requests[at], "the prefix stays");
     }
@@ -126,9 +126,9 @@ Deno.test("a mode that is switched to while a turn runs is reported with the nex
   await inSession([switching, look, look, say("done")], "ask", async ({ assembly, requests }) => {
     switched.resolve(assembly);
     await assembly.run("go");
-    const told = requests.map((messages) => messages.map(({ content }) => content.startsWith("<mode>")));
-    assertEquals(told.map((each) => each.lastIndexOf(true)), [-1, 4, 4, 4]);
-    assertEquals(told[3]?.filter((isMode) => isMode).length, 1);
+    const announced = requests.map((messages) => messages.map(({ content }) => content.startsWith("<mode>")));
+    assertEquals(announced.map((each) => each.lastIndexOf(true)), [-1, 4, 4, 4]);
+    assertEquals(announced[3]?.filter((isMode) => isMode).length, 1);
   });
 });
 
@@ -151,9 +151,9 @@ Deno.test("a rewind past what was said of the mode says it again", async () => {
     await assembly.run("two");
     await assembly.rewind(1, "conversation");
     await assembly.run("three");
-    const told = requests.map((messages) =>
+    const announced = requests.map((messages) =>
       messages.filter(({ content }) => content.startsWith("<mode>\nRead-only mode is on")).length
     );
-    assertEquals(told, [0, 1, 1]);
+    assertEquals(announced, [0, 1, 1]);
   });
 });

@@ -1,4 +1,4 @@
-/** What an answer about a read-only claim leaves, and when tools that come late join. */
+/** The effect of an answer about a read-only claim, and when late tools are offered. */
 import { createAgent } from "../../../src/features/mod.ts";
 import type { Chunk, Event } from "../../../src/core/mod.ts";
 import { call, say, scriptedProvider, tool } from "../../support/agent_fixture.ts";

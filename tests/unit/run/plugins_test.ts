@@ -106,7 +106,7 @@ for (const era of ["old", "new"] as const) {
     assertEquals(run.provider.requests[2]?.map(({ content }) => content), ["Hi"]);
   });
 
-  Deno.test(`no one answers a server of the ${era} era in headless runs, whatever the approval mode`, async () => {
+  Deno.test(`no answer goes to a server of the ${era} era in headless runs, whatever the approval mode`, async () => {
     await using run = await open({
       behaviour: { era },
       replies: [calls("mcp__docs__ask"), calls("mcp__docs__sample"), say("done")],

@@ -13,21 +13,7 @@ import {
 import type { Destruction, FileUse, Nested } from "../types.ts";
 import { isNoProgram } from "../parse.ts";
 
-/** A git command line read apart. */
-interface GitCall {
-  readonly sub: string;
-  readonly args: readonly string[];
-  /** The row of the subcommand; absent: it may be an alias or a program of any kind. */
-  readonly row: Program | undefined;
-  /** The same command without git's own options, as rules name it. */
-  readonly plain: readonly string[];
-  /** Directory given with `-C`. */
-  readonly directory?: string | undefined;
-  /** Some option sends it to another repository or setting. */
-  readonly redirected: boolean;
-  readonly dynamic?: string | undefined;
-  readonly nested?: Nested | undefined;
-}
+type GitCall = ReturnType<typeof readGit>;
 
 const VALUES = /^(?:-[Cc]|--(?:git-dir|work-tree|namespace|super-prefix|config-env|exec-path|attr-source))$/;
 
@@ -36,7 +22,7 @@ const READERS =
   /^(?:status|log|diff|show|rev-parse|ls-files|ls-tree|blame|annotate|describe|shortlog|cat-file|rev-list|name-rev|merge-base|for-each-ref|count-objects|whatchanged|check-ignore|check-attr|diff-tree|diff-index|diff-files|show-ref|show-branch|var|version|grep|cherry|range-diff|help)$/;
 const WRITING = ["output", "open-files-in-pager", "ext-diff", "textconv"];
 /** Reads the words of a git call, its name included. */
-function readGit({ argv, named }: Pick<Call, "argv" | "named">): GitCall {
+function readGit({ argv, named }: Pick<Call, "argv" | "named">) {
   let at = 1;
   let directory: string | undefined;
   let dynamic: string | undefined;
@@ -59,9 +45,13 @@ function readGit({ argv, named }: Pick<Call, "argv" | "named">): GitCall {
   return {
     sub,
     args,
+    /** Undefined where the subcommand may be an alias or a program of any kind. */
     row: known,
+    /** The same command without git's own options, as rules name it. */
     plain: ["git", ...argv.slice(at)],
+    /** Given with `-C`. */
     directory,
+    /** Some option sends it to another repository or setting. */
     redirected: argv.slice(1, at).some((word) => /^--(?:git-dir|work-tree|exec-path)/.test(word)),
     dynamic: dynamic ?? (typeof runs === "string" ? runs : undefined),
     nested: typeof runs === "object" ? runs : undefined,

@@ -104,21 +104,14 @@ export function unpackDirectories(argv: readonly string[], name: string): string
   return [at < 0 ? "." : argv[at + 1] ?? "."];
 }
 
-interface Search {
-  /** Commands it starts for what it finds. */
-  readonly commands: readonly (readonly string[])[];
-  readonly supply: Supply;
-  readonly written: readonly string[];
-  readonly changes: boolean;
-}
-
 const EXEC = /^-(?:exec|execdir|ok|okdir)$/;
 const WRITES = /^-(?:fprint|fprint0|fprintf|fls)$/;
 /** Parts of an expression that select nothing. */
 const UNSELECTIVE =
   /^-(?:delete|print0?|depth|d|mindepth|maxdepth|xdev|mount|noleaf|daystart|follow|H|L|P|O\d|ls|prune|and|a|exec|execdir|ok|okdir|warn|nowarn|ignore_readdir_race)$/;
 
-function readFind(argv: readonly string[]): Search {
+/** Returns the commands that it starts for what it finds, where it searches, and what it writes. */
+function readFind(argv: readonly string[]) {
   const first = argv.findIndex((word, i) => i > 0 && /^(?:-(?![HLP]$|O\d|D$).|[()!,])/.test(word));
   const end = first < 0 ? argv.length : first;
   const directories = argv.slice(1, end).filter((word) => !/^-[HLPO]/.test(word));
@@ -139,15 +132,11 @@ function readFind(argv: readonly string[]): Search {
     else if (word === "-delete") changes = true;
     else if (word.startsWith("-") && !UNSELECTIVE.test(word)) filtered = true;
   }
-  return {
-    commands,
-    supply: { directories: directories.length > 0 ? directories : ["."], filtered },
-    written,
-    changes,
-  };
+  const supply: Supply = { directories: directories.length > 0 ? directories : ["."], filtered };
+  return { commands, supply, written, changes };
 }
 
-function readFd(argv: readonly string[]): Search {
+function readFd(argv: readonly string[]): ReturnType<typeof readFind> {
   const at = argv.findIndex((word) => /^(?:-[A-Za-z]*[xX].*|--exec(?:-batch)?(?:=.*)?)$/s.test(word));
   const attached = /^(?:-[A-Za-z]*?[xX]|--exec(?:-batch)?=)(.+)$/s.exec(argv[at] ?? "")?.[1];
   const rest = at < 0 ? [] : argv.slice(at + 1).filter((word) => word !== ";");
@@ -163,7 +152,7 @@ function readFd(argv: readonly string[]): Search {
   };
 }
 
-function search({ name, argv }: Call): Search {
+function search({ name, argv }: Call) {
   return name === "find" ? readFind(argv) : readFd(argv);
 }
 

@@ -1,13 +1,6 @@
 import { type FinishReason, message, type ProviderError, type ToolCall } from "../../../core/mod.ts";
 import { isRecord, parseJson, safeText } from "../../../util/json.ts";
-import {
-  declinedError,
-  nameOf,
-  type ProviderFailure,
-  quote,
-  reportedFailure,
-  statusIn,
-} from "../../errors.ts";
+import { declinedError, nameOf, quote } from "../../errors.ts";
 import { remoteCallChunk } from "../../remote/remote_server.ts";
 import { digestOf } from "../../wire/fingerprint.ts";
 import type { Fields } from "../../wire/message_parts.ts";
@@ -71,7 +64,10 @@ export class MessageReply extends WireReply {
       this.#count(event.usage);
     } else if (type === "message_stop") this.stopped = true;
     else if (type === "message" || Array.isArray(event.content)) this.#message(event);
-    if (type === "error" || isPresent(event.error)) throw this.#reported(event);
+    const error = event.error ?? undefined;
+    if (type !== "error" && error === undefined) return;
+    const { request_id: requestId } = event;
+    throw this.reported(error ?? event, typeof requestId === "string" ? { requestId } : {});
   }
 
   /** Returns the error of a reply that the server would not, or could not, complete. */
@@ -81,7 +77,7 @@ export class MessageReply extends WireReply {
     const { category, explanation } = this.#details;
     if (this.#stop === "model_context_window_exceeded") {
       const text = `${this.#stop}: the answer does not fit behind the conversation`;
-      return reportedFailure({ status: undefined, text }, endpoint).error;
+      return this.reported(text).error;
     }
     if (this.#stop !== "refusal") return undefined;
     const why = [category, explanation].filter((text) => typeof text === "string").join(": ");
@@ -146,17 +142,6 @@ export class MessageReply extends WireReply {
       reasoningTokens: Math.min(thinking ?? 0, output ?? 0),
       ...(written ? { cacheWriteTokens: written } : {}),
     };
-  }
-
-  #reported(event: Fields): ProviderFailure {
-    const error = isPresent(event.error) ? event.error : event;
-    const status = isRecord(error) ? statusIn(error) : undefined;
-    const { request_id: requestId } = event;
-    return reportedFailure({
-      status,
-      text: typeof error === "string" ? error : JSON.stringify({ error }),
-      requestId: typeof requestId === "string" ? requestId : undefined,
-    }, this.context.endpoint);
   }
 
   #start(index: number, content: Fields): void {
@@ -236,10 +221,6 @@ export class MessageReply extends WireReply {
   #find(index: number): Block | undefined {
     return this.#blocks.findLast((block) => block.index === index);
   }
-}
-
-function isPresent<T>(value: T | null | undefined): value is T {
-  return value !== undefined && value !== null;
 }
 
 function isKnown(type: string): type is Block["type"] {

@@ -1,5 +1,4 @@
 import type { FinishReason } from "../../../core/mod.ts";
-import { type ProviderFailure, reportedFailure, statusIn } from "../../errors.ts";
 import type { CallDelta } from "../../tool_calls.ts";
 import { readUsage, type ReplyContext, WireReply } from "../../wire/wire_reply.ts";
 
@@ -63,8 +62,8 @@ export class CompletionReply extends WireReply {
     if (choice) this.#choice(choice);
     const counted = usage ?? x_groq?.usage ?? choice?.usage;
     if (counted !== undefined && counted !== null) this.usage = readUsage(counted) ?? this.usage;
-    if (error !== undefined && error !== null) throw this.#reported(error);
-    if (!choice && choices === undefined && isErrorObject(event)) throw this.#reported(event);
+    if (error !== undefined && error !== null) throw this.reported(error);
+    if (!choice && choices === undefined && isErrorObject(event)) throw this.reported(event);
   }
 
   protected override flush(): void {
@@ -78,10 +77,7 @@ export class CompletionReply extends WireReply {
     const reason = choice.finish_reason;
     if (typeof reason !== "string" || reason === "") return;
     if (GAVE_UP.has(reason)) {
-      throw reportedFailure(
-        { status: undefined, text: `server_error: finish reason ${reason}` },
-        this.context.endpoint,
-      );
+      throw this.reported(`server_error: finish reason ${reason}`);
     }
     this.finish = FINISH[reason.toLowerCase()] ?? "unknown";
   }
@@ -122,12 +118,6 @@ export class CompletionReply extends WireReply {
   #split({ reasoning, text }: ReasoningSplit): void {
     this.spoken.append("reasoning", reasoning);
     this.spoken.append("text", text);
-  }
-
-  #reported(error: unknown): ProviderFailure {
-    const fields = typeof error === "object" ? error as Record<string, unknown> : {};
-    const text = typeof error === "string" ? error : JSON.stringify({ error });
-    return reportedFailure({ status: statusIn(fields), text }, this.context.endpoint);
   }
 }
 

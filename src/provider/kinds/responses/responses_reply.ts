@@ -1,6 +1,6 @@
 import type { Chunk, FinishReason, ToolCall, ToolSchema } from "../../../core/mod.ts";
 import { isRecord, safeText } from "../../../util/json.ts";
-import { type ProviderFailure, reportedFailure, statusIn } from "../../errors.ts";
+import { type ProviderFailure, statusIn } from "../../errors.ts";
 import { remoteCallChunk, type RemoteServers } from "../../remote/remote_server.ts";
 import type { Fields } from "../../wire/message_parts.ts";
 import { type Channel, readUsage, type ReplyContext, WireReply } from "../../wire/wire_reply.ts";
@@ -189,7 +189,7 @@ export class ResponseReply extends WireReply {
   #reported(error: Fields): ProviderFailure {
     const code = typeof error.code === "string" ? error.code : "";
     const status = statusIn(error) ?? KNOWN_STATUS[code] ?? (REFUSED.test(code) ? 400 : undefined);
-    return reportedFailure({ status, text: JSON.stringify({ error }) }, this.context.endpoint);
+    return this.reported(error, { status });
   }
 }
 

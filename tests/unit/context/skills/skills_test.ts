@@ -1,4 +1,5 @@
 import { findSkills, loadSkills, type SkillRoots, systemPrompt } from "../../../../src/context/mod.ts";
+import { textOf } from "../../../../src/core/mod.ts";
 import { assert, assertEquals, assertStringIncludes } from "../../../support/assert.ts";
 import { makeTempDir, writeFiles } from "../../../support/tool_context.ts";
 
@@ -159,7 +160,7 @@ Deno.test("Skills.activate says so when the same instructions are in the convers
   assert(typeof first !== "string");
   messages.push({ role: "user", content: first.content });
   const second = await skills.activate("a");
-  assertEquals(typeof second === "string" ? second : second.summary, "already loaded");
+  assertEquals(typeof second === "string" ? second : textOf(second.summary), "already loaded");
 });
 
 Deno.test("a project's scripts are withheld until they are trusted", async () => {

@@ -3,7 +3,7 @@ import { assertEquals, assertRejects } from "../../../support/assert.ts";
 
 const never = new AbortController().signal;
 
-Deno.test("Slots lets so many work at a time, the others in order, and those that give up leave the row", async () => {
+Deno.test("Slots limits the tasks at a time; the others wait in order, and those that give up leave the queue", async () => {
   const slots = new Slots(2);
   const [first] = await Promise.all([slots.take(never), slots.take(never)]);
   const order: string[] = [];

@@ -29,7 +29,7 @@ export class StoppedClock {
   }
 }
 
-export interface GoalScene {
+export interface GoalStage {
   readonly assembly: Assembly;
   readonly clock: StoppedClock;
   readonly events: Event[];
@@ -42,7 +42,7 @@ export interface GoalScene {
 /** Runs something with a session whose model is a function of the number of the request. */
 export async function onGoalStage(
   model: (request: number, clock: StoppedClock, messages: readonly Message[]) => Reply,
-  work: (scene: GoalScene) => Promise<void>,
+  work: (stage: GoalStage) => Promise<void>,
   config: ConfigInput = {},
 ): Promise<void> {
   const root = await Deno.realPath(await Deno.makeTempDir({ prefix: "reasonix-goal-" }));

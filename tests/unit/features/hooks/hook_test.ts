@@ -162,11 +162,11 @@ Deno.test("answers count in the order of the configuration whatever ends first, 
       });
     },
   });
-  const verdict = await all.fire("PreToolUse", { input: {}, signal: new AbortController().signal });
-  assertEquals(verdict?.decision, "deny");
-  assertEquals(verdict?.reason, "r3\nr4");
-  assertEquals(verdict?.contexts, ["c0", "c1", "c2", "c3", "c4"]);
-  assertEquals(verdict?.updatedInput, { at: "4" });
+  const outcome = await all.fire("PreToolUse", { input: {}, signal: new AbortController().signal });
+  assertEquals(outcome?.decision, "deny");
+  assertEquals(outcome?.reason, "r3\nr4");
+  assertEquals(outcome?.contexts, ["c0", "c1", "c2", "c3", "c4"]);
+  assertEquals(outcome?.updatedInput, { at: "4" });
   const recorded = events.flatMap((event) => event.type === "hook" ? [event.command] : []);
   assertEquals(recorded, words.map((word, at) => `${at} ${word}`));
   assert(events.some((event) => event.type === "notice" && event.text.includes("5 hooks changed")));

@@ -16,7 +16,7 @@ Deno.test("without a hook nothing of hooks is loaded with the start of a run", (
   assertEquals([...found].filter((path) => /^src\/(?:hook|config\/hooks|features\/hooks)\//.test(path)), []);
 });
 
-Deno.test("hooks of calls are asked once before and once after each call that runs", async () => {
+Deno.test("hooks of calls run once before and once after each call that runs", async () => {
   const seen: string[] = [];
   const provider = scriptedProvider([[call("1", "look"), call("2", "look"), {
     type: "done",

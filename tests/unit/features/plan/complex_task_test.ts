@@ -72,16 +72,16 @@ Deno.test("a complex task enters plan mode in every posture, says so, and the mo
         await assembly.run(TASK);
         assertEquals([assembly.modes.collaboration, assembly.modes.approval], ["plan", approvalMode]);
         assertEquals(all("notice").filter(({ code }) => code === "plan").length, 1);
-        const told = requests[1]?.filter(({ content }) =>
+        const notices = requests[1]?.filter(({ content }) =>
           String(content).startsWith("<mode>\nPlan mode is on")
         );
-        assertEquals(told?.length, 1);
+        assertEquals(notices?.length, 1);
       },
     );
   }
 });
 
-Deno.test("no plan is asked for where no one could approve it, in read-only mode, and without the setting", async () => {
+Deno.test("no plan is requested without a user to approve it, in read-only mode, and without the setting", async () => {
   const cases = [
     { config },
     { config, answers: [], permissionMode: "read-only" },

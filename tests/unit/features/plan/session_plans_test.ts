@@ -37,7 +37,7 @@ Deno.test("an approved plan is executed in the same turn without a question, and
   );
 });
 
-Deno.test("a plan with no one to approve it is the answer of its turn and a file of the session", async () => {
+Deno.test("a plan without a user to approve it is the answer of its turn and a file of the session", async () => {
   await onPlanStage({ replies: [propose(), say("never")] }, async ({ assembly, requests, all }) => {
     const outcome = await assembly.run("greet");
     assertEquals([outcome.reason, outcome.answer], ["done", PLAN.trim()]);
@@ -49,7 +49,7 @@ Deno.test("a plan with no one to approve it is the answer of its turn and a file
   });
 });
 
-Deno.test("prose of a model that calls no tool is the plan where no one talks to it", async () => {
+Deno.test("prose of a model that calls no tool is the plan without a user", async () => {
   await onPlanStage({ replies: [say(PLAN)] }, async ({ assembly, all }) => {
     assertEquals((await assembly.run("greet")).answer, PLAN);
     assertEquals(all("plan.change").map(({ state, plan }) => [state, plan]), [["proposed", PLAN.trim()]]);

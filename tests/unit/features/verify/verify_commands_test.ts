@@ -55,7 +55,7 @@ const DETECTED: readonly (readonly [string, Readonly<Record<string, string>>, re
   ["python without tests", { "pyproject.toml": "[project]\n" }, []],
   ["make", { Makefile: "all: test\nlint:\n\ttrue\ntest: all\n\ttrue\n" }, ["make lint", "make test"]],
   ["make with a variable", { Makefile: "test := 1\n" }, []],
-  ["make beside go", { Makefile: "test:\n", "go.mod": "" }, ["go vet ./...", "go test ./..."]],
+  ["make next to go", { Makefile: "test:\n", "go.mod": "" }, ["go vet ./...", "go test ./..."]],
 ];
 
 for (const [name, files, lines] of DETECTED) {

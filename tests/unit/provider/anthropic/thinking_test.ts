@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertStringIncludes } from "../../../support/assert.ts";
 import type { Message, Prefix } from "../../../../src/core/mod.ts";
 import { createProvider, type Provider } from "../../../../src/provider/mod.ts";
-import { collect, InstantClock, PREFIX, providerEntry } from "../../../support/model_client.ts";
+import { collect, InstantClock, PREFIX, providerEntry, takeStep } from "../../../support/model_client.ts";
 import { type ModelServer, startModelServer, type Turn } from "../../../support/model_server.ts";
 import {
   anthropicWire,
@@ -30,20 +30,9 @@ function open(
 }
 
 /** Asks once and takes the answer, with a result for each call, into the conversation. */
-async function ask(provider: Provider, messages: Message[], prefix: Prefix = PREFIX): Promise<void> {
-  let [content, reasoning] = ["", ""];
-  const calls = [];
-  const parts = [];
-  for await (const chunk of provider.stream({ prefix, messages }, new AbortController().signal)) {
-    if (chunk.type === "error") throw new Error(chunk.error.message);
-    if (chunk.type === "text") content += chunk.text;
-    if (chunk.type === "reasoning") reasoning += chunk.text;
-    if (chunk.type === "tool_call") calls.push(chunk.call);
-    if (chunk.type === "part") parts.push(chunk.part);
-  }
-  messages.push({ role: "assistant", content, reasoning, calls, parts });
-  for (const { id, name } of calls) messages.push({ role: "tool", callId: id, name, content: "ok" });
-}
+const ask = async (provider: Provider, messages: Message[], prefix: Prefix = PREFIX): Promise<void> => {
+  await takeStep(provider, messages, { prefix });
+};
 
 const THINKS: BlockAnswer = {
   blocks: [

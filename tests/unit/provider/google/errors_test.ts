@@ -1,5 +1,12 @@
 import { assert, assertEquals, assertStringIncludes } from "../../../support/assert.ts";
-import { collect, HELLO, InstantClock, openClient, providerEntry } from "../../../support/model_client.ts";
+import {
+  collect,
+  HELLO,
+  InstantClock,
+  openClient,
+  providerEntry,
+  takeStep,
+} from "../../../support/model_client.ts";
 import { startModelServer, type Turn } from "../../../support/model_server.ts";
 import type { Message } from "../../../../src/core/mod.ts";
 import { listModels } from "../../../../src/provider/create_provider.ts";
@@ -151,13 +158,7 @@ Deno.test("google request goes without signatures that the server cannot read, a
   });
   const provider = await openClient(server, { clock: new InstantClock() });
   const messages: Message[] = [...HELLO];
-  for (let step = 0; step < 3; step++) {
-    const { calls, chunks, error, text } = await collect(provider, messages);
-    assertEquals(error, undefined);
-    const parts = chunks.flatMap((chunk) => chunk.type === "part" ? [chunk.part] : []);
-    messages.push({ role: "assistant", content: text, calls, parts });
-    for (const { id, name } of calls) messages.push({ role: "tool", callId: id, name, content: "ok" });
-  }
+  for (let step = 0; step < 3; step++) await takeStep(provider, messages);
   const [first, second] = wire.signatures.given;
   const last = server.requests.at(-1)?.body ?? "";
   assert(first && second && !last.includes(first) && last.includes(second));

@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "../../../support/assert.ts";
 import type { AssistantMessage, Message, ToolSchema } from "../../../../src/core/mod.ts";
 import type { ModelRequest } from "../../../../src/provider/mod.ts";
-import { collect, openClient, providerEntry } from "../../../support/model_client.ts";
+import { collect, openClient, providerEntry, takeStep } from "../../../support/model_client.ts";
 import { createProvider } from "../../../../src/provider/mod.ts";
 import { startModelServer } from "../../../support/model_server.ts";
 import { googleWire, type PartsAnswer } from "../../../support/wires/google.ts";
@@ -264,11 +264,7 @@ Deno.test("google request sends each signature back on the very part it came wit
   const provider = await openClient(server);
   const messages: Message[] = [{ role: "user", content: "Go" }];
   for (let step = 0; step < 3; step++) {
-    const { calls, text, reasoning, chunks, error } = await collect(provider, messages);
-    assertEquals(error, undefined);
-    const parts = chunks.flatMap((chunk) => chunk.type === "part" ? [chunk.part] : []);
-    messages.push({ role: "assistant", content: text, reasoning, calls, parts });
-    for (const { id, name } of calls) messages.push({ role: "tool", callId: id, name, content: "ok" });
+    const { calls } = await takeStep(provider, messages);
     if (calls.length === 0) messages.push({ role: "user", content: "more" });
   }
   const last = server.requests.at(-1);

@@ -1,6 +1,6 @@
 import type { Message } from "../../../../src/core/mod.ts";
 import { assertEquals } from "../../../support/assert.ts";
-import { collect, openClient, outcomeOf } from "../../../support/model_client.ts";
+import { collect, openClient, outcomeOf, takeStep } from "../../../support/model_client.ts";
 import { callEvent, finishEvent, startModelServer } from "../../../support/model_server.ts";
 
 async function argumentsFor(args: unknown, finish = "tool_calls"): Promise<string | undefined> {
@@ -196,10 +196,8 @@ Deno.test("openai provider makes ids unique when a server starts counting again 
   const messages: Message[] = [{ role: "user", content: "go" }];
   const ids: string[] = [];
   for (let step = 0; step < 3; step++) {
-    const { calls } = await collect(provider, messages);
+    const { calls } = await takeStep(provider, messages);
     ids.push(...calls.map((c) => c.id));
-    messages.push({ role: "assistant", content: "", calls });
-    for (const c of calls) messages.push({ role: "tool", callId: c.id, name: c.name, content: "ok" });
   }
   assertEquals(ids, ["call_0", "call_0_2", "call_0_3"]);
 });

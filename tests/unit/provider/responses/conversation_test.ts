@@ -1,35 +1,25 @@
-import type { AssistantMessage, Message } from "../../../../src/core/mod.ts";
+import type { Message } from "../../../../src/core/mod.ts";
 import type { Provider } from "../../../../src/provider/mod.ts";
 import { assert, assertEquals } from "../../../support/assert.ts";
-import { collect, HELLO, openClient, type Outcome } from "../../../support/model_client.ts";
+import {
+  collect,
+  HELLO,
+  messageOf,
+  openClient,
+  type Outcome,
+  takeStep,
+} from "../../../support/model_client.ts";
 import { startModelServer } from "../../../support/model_server.ts";
 import { ResponsesWire } from "../../../support/wires/responses.ts";
 
 const CALLS = [{ id: "c1", name: "read_file", args: { path: "a" } }, { id: "c2", name: "ls" }];
 
-/** The message that an agent would keep of a reply. */
-function messageOf({ text, reasoning, calls, chunks }: Outcome): AssistantMessage {
-  const parts = chunks.flatMap((chunk) => chunk.type === "part" ? [chunk.part] : []);
-  return {
-    role: "assistant",
-    content: text,
-    ...(reasoning ? { reasoning } : {}),
-    ...(calls.length > 0 ? { calls } : {}),
-    ...(parts.length > 0 ? { parts } : {}),
-  };
-}
-
 /** Runs replies in one conversation; every call gets a result. */
 async function converse(provider: Provider, messages: Message[], replies: number): Promise<Outcome[]> {
   const outcomes: Outcome[] = [];
   for (let at = 0; at < replies; at++) {
-    const outcome = await collect(provider, messages);
+    const outcome = await takeStep(provider, messages, { result: ({ id }) => `result of ${id}` });
     outcomes.push(outcome);
-    assertEquals(outcome.error, undefined);
-    messages.push(messageOf(outcome));
-    for (const { id, name } of outcome.calls) {
-      messages.push({ role: "tool", callId: id, name, content: `result of ${id}` });
-    }
     if (outcome.calls.length === 0) messages.push({ role: "user", content: `and ${at}?` });
   }
   return outcomes;
