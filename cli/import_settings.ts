@@ -3,8 +3,7 @@ import { displayOf, outputWidth } from "./terminal/display.ts";
 import { languageOf } from "./terminal/language.ts";
 import { type CliContext, runPaths } from "./terminal/process.ts";
 import { createTwoFilesPatch } from "diff";
-import type { RunPaths } from "../src/run/mod.ts";
-import { type ConfigProblem, loadImport, saveKey, userConfigFile } from "../src/config/mod.ts";
+import { loadImport, saveKey, userConfigFile } from "../src/config/mod.ts";
 import {
   EXIT,
   formatLocation,
@@ -15,6 +14,7 @@ import {
 } from "../src/core/mod.ts";
 import { loadTexts, type Texts } from "../src/i18n/mod.ts";
 import { exists } from "../src/path/probe.ts";
+import type { RunPaths } from "../src/run/mod.ts";
 import { displayWidth, padDisplay } from "../src/util/display_width.ts";
 import { mapTexts } from "../src/util/json.ts";
 import { createRedactor } from "../src/util/redact.ts";
@@ -23,6 +23,8 @@ import { palette, wrapText } from "../src/view/mod.ts";
 
 type Importer = Awaited<ReturnType<typeof loadImport>>;
 type Preview = Awaited<ReturnType<Importer["previewImport"]>>;
+type FoundFile = ReturnType<Importer["findFiles"]>[number];
+type ImportTexts = Texts["import"];
 
 /** Shows what the settings of other agents would become here, and writes it on confirmation. */
 export async function importFrom(
@@ -38,214 +40,141 @@ export async function importFrom(
   const texts = await loadTexts("import", flags.json ? "en" : languageOf(context).locale);
   const terminal = Deno.stdin.isTerminal() && Deno.stdout.isTerminal();
   const asks = terminal && !flags.json && !flags.yes && !flags.dryRun;
-  const sources = await chooseFiles(importer, paths, { agent, from: flags.from, ask: asks, texts });
+  const sources = await chooseFiles(importer, paths, { agent, from: flags.from, asks, texts });
   const preview = await importer.previewImport(sources, paths, only);
-  const hide = withoutSecrets(preview.keys);
-  for (const problem of preview.problems) stderr.write(`${hide(problemText(problem, texts))}\n`);
-  if (preview.problems.length > 0) context.process.exitCode = EXIT.config;
-  const patches = preview.files.map((file) => patchOf(file, texts));
-  const view = {
-    show: safeShow(hide, paths.env("HOME")),
-    texts,
-    colour: displayOf(context).outColor,
-    columns: outputWidth() ?? Infinity,
-  };
-  if (!flags.json) stdout.exact(foundText(sources, view) + previewText(preview, patches, view));
-  const wanted = preview.files.length > 0 && !flags.dryRun;
-  const agreed = wanted && (flags.yes === true || (asks && confirm(texts.writeThis)));
-  if (agreed) {
-    for (const { path, after, shared } of preview.files) {
-      await importer.writeConfig(path, after, { shared });
-    }
+  const { files, keys, problems } = preview;
+  const hide = withoutSecrets(keys);
+  for (const { place, message, remedy, texts: said } of problems) {
+    const where = place ? `${formatLocation(place)}: ` : "";
+    const [what, next] = [said?.message ?? message, said?.remedy ?? remedy].map(texts.translated);
+    stderr.write(`${hide(`${texts.error}: ${where}${what}\n       ${next}`)}\n`);
+  }
+  if (problems.length > 0) context.process.exitCode = EXIT.config;
+  const patches = files.map(({ path, before, after }) => {
+    const old = before === "" ? texts.noneYet : texts.now;
+    return createTwoFilesPatch(path, path, before, after, old, texts.afterImport).replace(
+      /^Index: .*\n=+\n/,
+      "",
+    );
+  });
+  const view = new ImportView(texts, {
+    hide,
+    userHome: paths.env("HOME"),
+    color: displayOf(context).outColor,
+  });
+  if (!flags.json) stdout.exact(view.found(sources, importer) + view.preview(preview, patches));
+  const isWanted = files.length > 0 && !flags.dryRun;
+  const isAgreed = isWanted && (flags.yes === true || (asks && confirm(texts.writeThis)));
+  for (const { path, after, shared } of isAgreed ? files : []) {
+    await importer.writeConfig(path, after, { shared });
   }
   const envFile = `${paths.home}/.env`;
-  if (!flags.json) stdout.write(keysText(preview.keys, { envFile, view }));
-  const saved = await saveKeys(
-    preview,
-    envFile,
-    (count) =>
-      !flags.dryRun &&
-      (flags.keys === true || (asks && confirm(terminalSafe(texts.saveKeys(count, envFile))))),
-  );
-  if (flags.json) {
-    stdout.json(mapTexts(report({ preview, sources, patches, agreed, saved }), hide));
-  } else {
-    stdout.write(closing(preview, { agreed, saved, dryRun: flags.dryRun === true, cwd: paths.cwd }, texts));
-  }
-  if (wanted && !agreed && !asks && !flags.json) throw noPromptAvailable(texts);
-}
-
-function problemText(
-  { place, message, remedy, texts }: ConfigProblem,
-  { error, remark }: Texts["import"],
-): string {
-  const where = place ? `${formatLocation(place)}: ` : "";
-  return `${error}: ${where}${remark(texts?.message ?? message)}\n       ${remark(texts?.remedy ?? remedy)}`;
-}
-
-function patchOf({ path, before, after }: Preview["files"][number], texts: Texts["import"]): string {
-  return createTwoFilesPatch(
-    path,
-    path,
-    before,
-    after,
-    before === "" ? texts.noneYet : texts.now,
-    texts.afterImport,
-  )
-    .replace(/^Index: .*\n=+\n/, "");
-}
-
-/** Keys that the user does not have yet go into the key file when `agree` says so; returns their names. */
-async function saveKeys(
-  { keys }: Preview,
-  file: string,
-  agree: (count: number) => boolean,
-): Promise<readonly string[]> {
+  if (!flags.json) stdout.write(view.keys(keys, envFile));
+  // Keys that the user does not have yet.
   const waiting = keys.filter(({ known, origin }) => known === undefined && origin.scope === "user");
-  if (waiting.length === 0 || !agree(waiting.length)) {
-    return [];
+  const savesKeys = !flags.dryRun && waiting.length > 0 &&
+    (flags.keys === true || (asks && confirm(terminalSafe(texts.saveKeys(waiting.length, envFile)))));
+  for (const { name, value } of savesKeys ? waiting : []) await saveKey(envFile, name, value);
+  const saved = savesKeys ? waiting.map(({ name }) => name) : [];
+  if (flags.json) {
+    return stdout.json(mapTexts(reportOf(preview, { sources, patches, isAgreed, saved }), hide));
   }
-  for (const { name, value } of waiting) await saveKey(file, name, value);
-  return waiting.map(({ name }) => name);
+  const lines = saved.length > 0 ? [texts.saved(saved.join(", "))] : [];
+  if (files.length === 0) {
+    const isThere = preview.outcomes.some(({ state }) => state === "present");
+    lines.push(isThere ? texts.allThere : texts.nothingToWrite);
+  } else if (isAgreed) {
+    lines.push(...files.map(({ path }) => texts.wrote(path)));
+    if (files.some(({ path }) => path.startsWith(`${paths.cwd}/`))) lines.push(texts.waitsForTrust);
+    lines.push(texts.checkIt);
+  } else if (!flags.dryRun) lines.push(texts.noneWritten);
+  stdout.write(lines.map((line) => `${line}\n`).join(""));
+  if (isWanted && !isAgreed && !asks) {
+    throw new ReasonixError(texts.noPromptAvailable, { exit: "blocked", remedy: texts.noPromptRemedy });
+  }
 }
 
-function noPromptAvailable(texts: Texts["import"]): ReasonixError {
-  return new ReasonixError(texts.noPromptAvailable, { exit: "blocked", remedy: texts.nobodyToAskRemedy });
-}
-
-interface Result {
-  readonly agreed: boolean;
-  readonly saved: readonly string[];
-}
-
-function closing(
-  { files, outcomes }: Preview,
-  { agreed, saved, dryRun, cwd }: Result & { readonly dryRun: boolean; readonly cwd: string },
-  texts: Texts["import"],
-): string {
-  const keys = saved.length > 0 ? [texts.saved(saved.join(", "))] : [];
-  const lines = files.length === 0
-    ? [outcomes.some(({ state }) => state === "present") ? texts.allThere : texts.nothingToWrite]
-    : !agreed
-    ? (dryRun ? [] : [texts.noneWritten])
-    : [
-      ...files.map(({ path }) => texts.wrote(path)),
-      ...(files.some(({ path }) => path.startsWith(`${cwd}/`)) ? [texts.waitsForTrust] : []),
-      texts.checkIt,
-    ];
-  return [...keys, ...lines].map((line) => `${line}\n`).join("");
-}
-
-function report({ preview, sources, patches, agreed, saved }: Result & {
-  readonly preview: Preview;
-  readonly sources: Awaited<ReturnType<typeof chooseFiles>>;
-  readonly patches: readonly string[];
-}): unknown {
-  const { outcomes, left, keys, notices, problems, files } = preview;
+function reportOf(
+  { outcomes, left, keys, notices, problems, files }: Preview,
+  { sources, patches, isAgreed, saved }: {
+    readonly sources: readonly FoundFile[];
+    readonly patches: readonly string[];
+    readonly isAgreed: boolean;
+    readonly saved: readonly string[];
+  },
+): unknown {
   return {
     found: sources.map(({ agent, path, scope }) => ({ agent, path, scope })),
-    changes: outcomes.map(({ origin, change, note, file, state }) => ({
-      from: origin.text,
-      place: origin.place,
-      to: change,
+    changes: outcomes.map(({ origin: { text: from, place }, change: to, note, file, state }) => ({
+      from,
+      place,
+      to,
       file,
       state,
       ...(note === undefined ? {} : { note: textOf(note) }),
     })),
     left: left.map(({ origin, why }) => ({ from: origin.text, place: origin.place, why: textOf(why) })),
-    keys: keys.map(({ name, known, origin: { text, place } }) => ({
+    keys: keys.map(({ name, known, origin: { text: from, place } }) => ({
       name,
-      from: text,
+      from,
       place,
       state: saved.includes(name) ? "saved" : known ?? "missing",
     })),
     notices,
     problems,
     files: files.map(({ path }, index) => ({ path, diff: patches[index] })),
-    written: agreed,
+    written: isAgreed,
   };
 }
 
-type FoundFile = ReturnType<Importer["findFiles"]>[number];
-type AgentName = FoundFile["agent"];
-
-interface Wanted {
+interface FileChoice {
   readonly agent: string | undefined;
   /** A file, or a directory with files under their usual names. */
   readonly from: string | undefined;
   /** Lets the user choose between several agents. */
-  readonly ask: boolean;
-  readonly texts: Texts["import"];
+  readonly asks: boolean;
+  readonly texts: ImportTexts;
 }
 
 /** Finds the files to import from. Throws ReasonixError (usage) when there is none. */
-async function chooseFiles(importer: Importer, paths: RunPaths, wanted: Wanted): Promise<FoundFile[]> {
-  const { AGENTS, findFiles, filesFrom } = importer;
-  const agent = AGENTS.find(({ name }) => name === wanted.agent)?.name;
-  if (wanted.agent !== undefined && agent === undefined) {
-    throw usageError(
-      wanted.texts.noSuchAgent(JSON.stringify(wanted.agent)),
-      wanted.texts.agents(AGENTS.map(({ name }) => name).join(", ")),
-    );
+async function chooseFiles(
+  { AGENTS, findFiles, filesFrom, usualFiles }: Importer,
+  paths: RunPaths,
+  { agent: wanted, from, asks, texts }: FileChoice,
+): Promise<FoundFile[]> {
+  const all = AGENTS.map(({ name }) => name);
+  const agent = all.find((name) => name === wanted);
+  if (wanted !== undefined && agent === undefined) {
+    throw usageError(texts.noSuchAgent(JSON.stringify(wanted)), texts.agents(all.join(", ")));
   }
-  if (wanted.from !== undefined) return filesFrom(wanted.from, agent, paths);
-  const names = agent === undefined ? AGENTS.map(({ name }) => name) : [agent];
+  if (from !== undefined) return filesFrom(from, agent, paths);
+  const names = agent === undefined ? all : [agent];
   const found = names.flatMap((name) => findFiles(name, paths));
-  if (found.length === 0) throw nothingFound(importer, { names, paths, texts: wanted.texts });
-  if (!wanted.ask || new Set(found.map((file) => file.agent)).size < 2) return found;
-  const chosen = await pickAgents(importer, found, wanted.texts);
-  return found.filter((file) => chosen.includes(file.agent));
-}
-
-function nothingFound(
-  importer: Importer,
-  { names, paths, texts }: {
-    readonly names: readonly AgentName[];
-    readonly paths: RunPaths;
-    readonly texts: Texts["import"];
-  },
-): ReasonixError {
-  const own = userConfigFile(paths);
-  if (names.length === 1 && names[0] === "reasonix" && exists(own)) {
-    return usageError(texts.ownFile(own), texts.ownFileRemedy);
-  }
-  const places = names.flatMap((name) => importer.usualFiles(name, paths)).map(({ path }) =>
-    `         ${path}`
-  );
-  return usageError(texts.noneFound, texts.noneFoundRemedy(places.join("\n")));
-}
-
-async function pickAgents(
-  { AGENTS }: Importer,
-  found: readonly FoundFile[],
-  texts: Texts["import"],
-): Promise<readonly AgentName[]> {
-  const { isCancel, multiselect } = await import("@clack/prompts");
   const agents = [...new Set(found.map((file) => file.agent))];
+  if (agents.length === 0) {
+    const file = userConfigFile(paths);
+    if (agent === "reasonix" && exists(file)) throw usageError(texts.ownFile(file), texts.ownFileRemedy);
+    const usual = names.flatMap((name) => usualFiles(name, paths)).map(({ path }) => `         ${path}`);
+    throw usageError(texts.noneFound, texts.noneFoundRemedy(usual.join("\n")));
+  }
+  if (!asks || agents.length < 2) return found;
+  const { isCancel, multiselect } = await import("@clack/prompts");
   const options = agents.map((name) => ({
     value: name,
     label: AGENTS.find((agent) => agent.name === name)?.label ?? name,
     hint: found.filter(({ agent }) => agent === name).map(({ path }) => path).join(", "),
   }));
   const chosen = await multiselect({ message: texts.from, options, initialValues: agents });
-  if (isCancel(chosen) || typeof chosen === "symbol") {
-    throw usageError(texts.nothingChosen);
-  }
-  return chosen;
+  if (isCancel(chosen) || typeof chosen === "symbol") throw usageError(texts.nothingChosen);
+  return found.filter((file) => chosen.includes(file.agent));
 }
 
-type Outcome = Preview["outcomes"][number];
-type Keys = Preview["keys"];
-
-interface ImportView {
-  readonly show: (text: string) => string;
-  readonly colour: boolean;
-  readonly texts: Texts["import"];
-  readonly columns: number;
-}
+const VARIABLE = /(?:\b(?:Bearer|Basic|Token)\s+)?\$\{\w+(?::-[^}]*)?\}|\uE000/g;
+/** Too short to be taken for a key. */
+const HOLE = "\uE000";
 
 /** Takes the keys that were found, and what looks like one, out of a text. */
-function withoutSecrets(keys: Keys): (text: string) => string {
+function withoutSecrets(keys: Preview["keys"]): (text: string) => string {
   const redact = createRedactor(keys.map(({ value }) => value));
   return (text) => {
     // What only names a variable is no secret, also behind `Bearer`.
@@ -255,141 +184,130 @@ function withoutSecrets(keys: Keys): (text: string) => string {
   };
 }
 
-const VARIABLE = /(?:\b(?:Bearer|Basic|Token)\s+)?\$\{\w+(?::-[^}]*)?\}|\uE000/g;
-/** Too short to be taken for a key. */
-const HOLE = "\uE000";
-
-/** Texts for the screen: no keys, no controls, and `~` for the user's directory. */
-function safeShow(hide: (text: string) => string, userHome: string | undefined): ImportView["show"] {
-  return (text) => {
-    const safe = terminalSafe(hide(text));
-    return userHome && userHome !== "/" ? safe.replaceAll(`${userHome}/`, "~/") : safe;
-  };
-}
-
-const LABELS: Readonly<Record<string, string>> = {
-  claude: "Claude Code",
-  codex: "codex",
-  opencode: "opencode",
-  reasonix: "Reasonix",
-};
-
-function foundText(
-  sources: readonly { readonly agent: string; readonly path: string; readonly scope: string }[],
-  { show, texts }: ImportView,
-): string {
-  const lines = sources.map(({ agent, path, scope }) =>
-    `  ${padDisplay(LABELS[agent] ?? agent, 12, "right")} ${show(path)}${
-      scope === "project" ? `  (${texts.ofThisProject})` : ""
-    }\n`
-  );
-  return `${texts.found}\n${lines.join("")}`;
-}
-
 /** The outcome of one setting: a line after a mark, and a note below it. */
 interface Row {
   readonly place: SourceLocation;
   readonly mark: "+" | "=" | "!" | "·";
   readonly text: string;
-  readonly remark?: string;
+  readonly note?: string;
 }
 
-function previewText(preview: Preview, patches: readonly string[], view: ImportView): string {
-  const { bold } = palette(view.colour);
-  const rows = [
-    ...preview.outcomes.map((outcome) => outcomeRow(outcome, view.texts)),
-    ...preview.left.map(({ origin, why }): Row => ({
-      place: origin.place,
-      mark: "·",
-      text: origin.text,
-      remark: view.texts.notTakenOver(why),
-    })),
-  ].toSorted((a, b) => inFile(a.place, b.place));
-  const files = [...new Set(rows.map(({ place }) => place.file))];
-  const sections = files.map((file) => {
-    const own = rows.filter(({ place }) => place.file === file);
-    const width = Math.max(...own.map(({ place }) => position(place).length));
-    return `\n${bold(view.show(file))}\n${own.map((row) => rowText(row, width, view)).join("")}`;
-  });
-  const notices = preview.notices.map((notice) =>
-    `\n${wrapText(view.show(view.texts.remark(notice)), view.columns, displayWidth).join("\n")}\n`
-  );
-  return sections.join("") + notices.join("") +
-    patches.map((patch) => `\n${diffText(patch, view)}`).join("") + "\n";
+/** The texts of an import for people: no keys, no controls, and `~` for the user's directory. */
+class ImportView {
+  readonly #texts: ImportTexts;
+  readonly #show: (text: string) => string;
+  readonly #colors: ReturnType<typeof palette>;
+  readonly #columns = outputWidth() ?? Infinity;
+
+  constructor(
+    texts: ImportTexts,
+    { hide, userHome, color }: {
+      readonly hide: (text: string) => string;
+      readonly userHome: string | undefined;
+      readonly color: boolean;
+    },
+  ) {
+    this.#texts = texts;
+    this.#colors = palette(color);
+    this.#show = (text) => {
+      const safe = terminalSafe(hide(text));
+      return userHome && userHome !== "/" ? safe.replaceAll(`${userHome}/`, "~/") : safe;
+    };
+  }
+
+  found(sources: readonly FoundFile[], { AGENTS }: Importer): string {
+    const lines = sources.map(({ agent, path, scope }) => {
+      const { label } = AGENTS.find(({ name }) => name === agent) ?? { label: agent };
+      const note = scope === "project" ? `  (${this.#texts.ofThisProject})` : "";
+      return `  ${padDisplay(label, 12, "right")} ${this.#show(path)}${note}\n`;
+    });
+    return `${this.#texts.found}\n${lines.join("")}`;
+  }
+
+  /** The settings by file, what is not taken over, and the diffs. */
+  preview({ outcomes, left, notices }: Preview, patches: readonly string[]): string {
+    const rows = [
+      ...outcomes.map((outcome) => this.#row(outcome)),
+      ...left.map(({ origin: { place, text }, why }): Row => ({
+        place,
+        mark: "·",
+        text,
+        note: this.#texts.notTakenOver(why),
+      })),
+    ];
+    const sections = [...Map.groupBy(rows, ({ place }) => place.file)].map(([file, own]) => {
+      const width = Math.max(...own.map(({ place }) => position(place).length));
+      const sorted = own.toSorted(({ place: a }, { place: b }) =>
+        (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0)
+      );
+      return `\n${this.#colors.bold(this.#show(file))}\n${
+        sorted.map((row) => this.#rowText(row, width)).join("")
+      }`;
+    });
+    const notes = notices.map((notice) =>
+      `\n${wrapText(this.#show(this.#texts.translated(notice)), this.#columns, displayWidth).join("\n")}\n`
+    );
+    return [...sections, ...notes, ...patches.map((patch) => `\n${this.#diff(patch)}`), "\n"].join("");
+  }
+
+  #row({ origin: { text: from, place }, change, note, state }: Preview["outcomes"][number]): Row {
+    const { same, notWritten, translated } = this.#texts;
+    const target = targetText(change);
+    const text = `${from} → ${target === from ? same : target}`;
+    if (state === "present") return { place, mark: "=", text: `${text}, ${translated(note ?? "")}` };
+    const below = note === undefined ? {} : { note: translated(note) };
+    return state === "new"
+      ? { place, mark: "+", text, ...below }
+      : { place, mark: "!", text: `${text}, ${notWritten}`, ...below };
+  }
+
+  #rowText({ place, mark, text, note }: Row, width: number): string {
+    const { good, dim, warning } = this.#colors;
+    const tone = mark === "+" ? good : mark === "!" ? warning : dim;
+    const wrapped = (content: string) =>
+      wrapText(this.#show(content), Math.max(this.#columns - width - 6, 20), displayWidth);
+    const [first = "", ...more] = wrapped(text).map((line) => mark === "=" ? dim(line) : line);
+    const below = [...more, ...(note === undefined ? [] : wrapped(note).map(dim))];
+    const head = `  ${position(place).padStart(width)}  ${tone(mark)} ${first}`;
+    return [head, ...below.map((line) => " ".repeat(width + 6) + line)].map((line) => `${line}\n`).join("");
+  }
+
+  #diff(patch: string): string {
+    const { added, removed, dim, bold } = this.#colors;
+    return this.#show(patch).split("\n").map((line) => {
+      if (/^(?:---|\+\+\+) /.test(line)) return bold(line);
+      if (line.startsWith("@@")) return dim(line);
+      return line.startsWith("+") ? added(line) : line.startsWith("-") ? removed(line) : line;
+    }).join("\n");
+  }
+
+  keys(keys: Preview["keys"], envFile: string): string {
+    if (keys.length === 0) return "";
+    const texts = this.#texts;
+    const lines = keys.map(({ name, known, origin: { place, scope } }) => {
+      const at = position(place);
+      const advice = known === "saved"
+        ? texts.keySaved
+        : known === "environment"
+        ? texts.keyInEnvironment
+        : scope === "project"
+        ? texts.keyOfProject
+        : this.#show(texts.keyToSave(envFile, name));
+      return `  ${name}  ${this.#show(`${place.file}${at && `:${at}`}`)}  ${advice}\n`;
+    });
+    return `${texts.keys}\n${lines.join("")}`;
+  }
 }
 
-function outcomeRow({ origin, change, note, state }: Outcome, texts: Texts["import"]): Row {
-  const target = targetText(change);
-  const text = `${origin.text} → ${target === origin.text ? texts.same : target}`;
-  const { place } = origin;
-  if (state === "present") return { place, mark: "=", text: `${text}, ${texts.remark(note ?? "")}` };
-  const below = note === undefined ? {} : { remark: texts.remark(note) };
-  return state === "new"
-    ? { place, mark: "+", text, ...below }
-    : { place, mark: "!", text: `${text}, ${texts.notWritten}`, ...below };
-}
-
-function rowText(
-  { place, mark, text, remark }: Row,
-  width: number,
-  { show, colour, columns }: ImportView,
-): string {
-  const { good, dim, warning } = palette(colour);
-  const tone = mark === "+" ? good : mark === "!" ? warning : dim;
-  const room = Math.max(columns - width - 6, 20);
-  const lines = (content: string) => wrapText(show(content), room, displayWidth);
-  const indent = " ".repeat(width + 6);
-  const [first = "", ...more] = lines(text).map((line) => mark === "=" ? dim(line) : line);
-  const below = remark === undefined ? [] : lines(remark).map(dim);
-  const head = `  ${position(place).padStart(width)}  ${tone(mark)} ${first}`;
-  return [head, ...more.map((line) => indent + line), ...below.map((line) => indent + line)]
-    .map((line) => `${line}\n`).join("");
-}
-
-function targetText(change: Outcome["change"]): string {
+function targetText(change: Preview["outcomes"][number]["change"]): string {
   if (change.kind === "entry") return `[[${change.list}]] ${change.entry.name}`;
   if (change.kind === "file") return change.path;
   if (change.kind === "item" && typeof change.item !== "string") {
     return `[[${change.key}]] ${[change.item.event, change.item.matcher].filter(Boolean).join(" ")}`;
   }
-  const value = change.kind === "set" ? change.value : change.item;
-  return `${change.key} ${JSON.stringify(value)}`;
-}
-
-function diffText(patch: string, { show, colour }: ImportView): string {
-  const { added, removed, dim, bold } = palette(colour);
-  return show(patch).split("\n").map((line) => {
-    if (/^(?:---|\+\+\+) /.test(line)) return bold(line);
-    if (line.startsWith("@@")) return dim(line);
-    return line.startsWith("+") ? added(line) : line.startsWith("-") ? removed(line) : line;
-  }).join("\n");
+  return `${change.key} ${JSON.stringify(change.kind === "set" ? change.value : change.item)}`;
 }
 
 function position({ line, column }: SourceLocation): string {
   return line === undefined ? "" : `${line}:${column ?? 1}`;
-}
-
-function inFile(a: SourceLocation, b: SourceLocation): number {
-  if (a.file !== b.file) return 0;
-  return (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0);
-}
-
-function keysText(
-  keys: Keys,
-  { envFile, view }: { readonly envFile: string; readonly view: ImportView },
-): string {
-  if (keys.length === 0) return "";
-  const { show, texts } = view;
-  const lines = keys.map(({ name, known, origin }) => {
-    const place = show(`${origin.place.file}${position(origin.place) && `:${position(origin.place)}`}`);
-    const advice = known === "saved"
-      ? texts.keySaved
-      : known === "environment"
-      ? texts.keyInEnvironment
-      : origin.scope === "project"
-      ? texts.keyOfProject
-      : show(texts.keyToSave(envFile, name));
-    return `  ${name}  ${place}  ${advice}\n`;
-  });
-  return `${texts.keys}\n${lines.join("")}`;
 }

@@ -1,5 +1,5 @@
 /**
- * Entry of the program and of the processes it starts for parts of its own work: the only place that ends the
+ * Entry of the program and of the worker processes that it starts: the only place that ends the
  * process.
  */
 import { VERSION } from "../src/util/version.ts";

@@ -125,7 +125,11 @@ export const CHAT_FLAGS = {
     brief: "Continue this session; without an id, pick one from a list",
     inferEmpty: true,
   },
-  approvalMode: choice("Set who approves: you (ask), rules (auto), nobody (yolo)", ["ask", "auto", "yolo"]),
+  approvalMode: choice("Set who approves: you (ask), rules (auto), or no approval (yolo)", [
+    "ask",
+    "auto",
+    "yolo",
+  ]),
   linear: flag("Print plain lines only, for screen readers"),
 } as const;
 

@@ -134,7 +134,7 @@ export const hooksCommands: CommandGroup = {
         const { tryHooks } = await loadHookList();
         const signal = new AbortController().signal;
         const tried = await tryHooks({ event, tool, input }, { ...open, signal });
-        const { verdict: decided } = tried;
+        const decided = tried.verdict;
         const isRefused = decided?.decision === "deny" || decided?.stop !== undefined;
         this.process.exitCode = isRefused ? EXIT.blocked : EXIT.done;
         if (json) return this.process.stdout.json(tried);

@@ -115,9 +115,9 @@ function printSessions(context: CliContext, paths: RunPaths, flags: { all?: bool
 const TITLE_ROOM = 16;
 
 /** Sessions as a table; with their directories when they are of more than one. */
-function sessionTable(sessions: readonly SessionInfo[], folders: boolean): string {
+function sessionTable(sessions: readonly SessionInfo[], hasDirectories: boolean): string {
   const width = outputWidth();
-  const columns = (["ID", "CHANGED", ...(folders ? ["DIRECTORY"] as const : [])] as const)
+  const columns = (["ID", "CHANGED", ...(hasDirectories ? ["DIRECTORY"] as const : [])] as const)
     .map((name) => ({ name, cells: sessions.map((info) => CELLS[name](info)) }));
   const cellsWidth = ({ name, cells }: typeof columns[number]) =>
     2 + Math.max(...[name, ...cells].map((cell) => [...cell].length));
@@ -325,10 +325,10 @@ async function showFiles(
   checkpoints: Checkpoints,
 ): Promise<void> {
   const { stdout } = context.process;
-  stdout.write(files.length === 0 ? "Files: nothing to bring back\n" : "Files:\n");
+  stdout.write(files.length === 0 ? "Files: nothing to restore\n" : "Files:\n");
   for (const file of files) {
     const also = file.alsoByUser ? "  (also changed by someone else, whose change would be lost)" : "";
-    const not = file.unavailable === undefined ? "" : `  (cannot be brought back: ${file.unavailable})`;
+    const not = file.unavailable === undefined ? "" : `  (cannot be restored: ${file.unavailable})`;
     stdout.write(`  ${file.action.padEnd(6)}  ${oneLine(file.path, 400)}${also}${not}\n`);
   }
   stdout.write(uncoveredText(uncovered));
@@ -350,17 +350,15 @@ function uncoveredText(paths: readonly string[]): string {
 
 function showReport(context: CliContext, { restored, failed, uncovered }: FileReport): void {
   const { stdout, stderr } = context.process;
-  if (restored.length + failed.length === 0) stdout.write("No file had to be brought back\n");
+  if (restored.length + failed.length === 0) stdout.write("No file had to be restored\n");
   for (const { action, path, alsoByUser } of restored) {
     const done = { create: "created", update: "updated", delete: "deleted" }[action];
-    const also = alsoByUser
-      ? "  (had been changed by someone else since; session redo brings that back)"
-      : "";
+    const also = alsoByUser ? "  (had been changed by someone else since; session redo restores it)" : "";
     stdout.write(`  ${done}  ${oneLine(path, 400)}${also}\n`);
   }
   stdout.write(uncoveredText(uncovered));
   for (const { path, reason } of failed) {
-    stderr.write(`! Cannot bring back ${oneLine(path, 400)}: ${reason}\n`);
+    stderr.write(`! Cannot restore ${oneLine(path, 400)}: ${reason}\n`);
   }
   if (failed.length > 0) context.process.exitCode = 1;
 }

@@ -18,12 +18,8 @@ import { wrapText } from "../../src/view/mod.ts";
 export class Cancelled extends Error {}
 
 export function answered<T>(value: T): Exclude<T, symbol> {
-  if (isAnswer(value)) return value;
-  throw new Cancelled();
-}
-
-function isAnswer<T>(value: T): value is Exclude<T, symbol> {
-  return !isCancel(value) && typeof value !== "symbol";
+  if (isCancel(value) || typeof value === "symbol") throw new Cancelled();
+  return value as Exclude<T, symbol>;
 }
 
 interface Choice<T extends string> {
@@ -56,8 +52,8 @@ const GUIDE = 3;
 
 /** Breaks a text at words, as the kit does it only for some of its questions. */
 export function linesOf(text: string): string[] {
-  const room = Math.max(20, (outputWidth() ?? 80) - GUIDE - 1);
-  return text.split("\n").flatMap((line) => wrapText(line, room, displayWidth));
+  const width = Math.max(20, (outputWidth() ?? 80) - GUIDE - 1);
+  return text.split("\n").flatMap((line) => wrapText(line, width, displayWidth));
 }
 
 /** The same with the line at the left of all but the first. */
@@ -88,19 +84,16 @@ export async function chooseTarget(
 ): Promise<Target> {
   const { findLocalServers } = await loadLocalServers();
   const servers = await findLocalServers();
-  const isKnown = (name: string) => configured.some((entry) => entry.name === name);
-  const known = (name: string) => isKnown(name) ? texts.isSetUp : "";
+  const known = (name: string) => configured.some((entry) => entry.name === name) ? texts.isSetUp : "";
   const others = configured.filter(({ name, base_url }) =>
     base_url !== "" && ![...VENDORS, ...servers].some((offered) => offered.name === name)
   );
-  const [withKey, without] = [true, false].map((wanted) =>
-    VENDORS.filter((vendor) => keyNamesOf(vendor).some(hasKey) === wanted)
+  const vendors = VENDORS.toSorted((a, b) =>
+    Number(keyNamesOf(b).some(hasKey)) - Number(keyNamesOf(a).some(hasKey))
   );
-  const hintOf = (
-    vendor: Vendor,
-  ) => {
+  const hintOf = (vendor: Vendor) => {
     const keyName = keyNamesOf(vendor).find(hasKey);
-    return [known(vendor.name), keyName === undefined ? "" : texts.keyIsThere(keyName)];
+    return [known(vendor.name), keyName && texts.keyIsThere(keyName)].filter(Boolean).join(", ");
   };
   const chosen = await pick(texts.whichProvider, [
     ...servers.map((server) => ({
@@ -109,10 +102,10 @@ export async function chooseTarget(
       hint: [texts.foundAt(`127.0.0.1:${server.port}`), known(server.name)].filter(Boolean).join(", "),
     })),
     ...others.map(({ name }) => ({ value: `own ${name}`, label: name, hint: texts.isSetUp })),
-    ...[...withKey ?? [], ...without ?? []].map((vendor) => ({
+    ...vendors.map((vendor) => ({
       value: vendor.name,
       label: vendor.label,
-      hint: hintOf(vendor).filter(Boolean).join(", "),
+      hint: hintOf(vendor),
     })),
     { value: "custom", label: texts.otherServer, hint: texts.byAddress },
   ]);

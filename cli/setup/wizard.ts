@@ -52,25 +52,36 @@ import {
 import { programFetch } from "../../src/util/network/fetch.ts";
 import { VERSION } from "../../src/util/version.ts";
 
-interface SetUpOptions {
-  readonly file?: string;
-  /** The chat continues after the wizard. */
-  readonly inChat?: boolean;
-}
-
-/** Asks on the terminal for a provider, tries it and saves it. False: the user gave up, nothing was saved. */
-export async function setUp(context: CliContext, { file, inChat = false }: SetUpOptions): Promise<boolean> {
+/**
+ * Asks on the terminal for a provider, tries it and saves it in `file`, by default the user's configuration.
+ * False: the user gave up, nothing was saved. With `inChat` the chat continues afterwards.
+ */
+export async function setUp(
+  context: CliContext,
+  { file, inChat = false }: { readonly file?: string; readonly inChat?: boolean },
+): Promise<boolean> {
   const paths = runPaths(context);
   const loaded = await loadConfig(paths);
   const notice = await languageNotice(context, loaded);
   if (notice !== undefined) context.process.stderr.write(`! ${notice}\n`);
   const texts = await textsFor("setup", context, loaded);
-  const answers = await askSetup(loaded, texts);
-  if (!answers) return false;
   const target = file ?? userConfigFile(paths);
-  const keys = `${paths.home}/.env`;
-  await saveSetup(target, keys, answers, texts.header);
-  finish(target, { texts, inChat, ...(answers.key ? { keyFile: keys } : {}) });
+  const keyFile = `${paths.home}/.env`;
+  intro(texts.title);
+  log.message(linesOf(texts.keys));
+  try {
+    const answers = await askSetup(loaded, texts);
+    await saveSetup(target, keyFile, answers, texts.header);
+    const savedKey = answers.key ? linesOf(texts.savedKey(keyFile)) : [];
+    log.success([...linesOf(texts.wrote(target)), ...savedKey].join("\n"));
+  } catch (error) {
+    if (!(error instanceof Cancelled)) throw error;
+    cancel(texts.nothingWritten);
+    return false;
+  }
+  const next = inChat ? texts.askInChat : texts.askSomething;
+  // A command is copied as a whole: it gets a separate line before it is broken.
+  outro(closing(inChat || linesOf(next).length === 1 ? next : next.replace(/ {2,}/, "\n")));
   return true;
 }
 
@@ -87,48 +98,23 @@ const USUAL_WINDOW = "128k";
 const LONG_LIST = 20;
 const TRIAL_LIMIT_MS = 30_000;
 
-/** Asks for a provider and tries it until it answers. Undefined when the user gives up. */
-async function askSetup(
-  loaded: LoadedConfig,
-  texts: Texts["setup"],
-): Promise<SetupAnswers | undefined> {
-  intro(texts.title);
-  log.message(linesOf(texts.keys));
-  try {
-    const isOwn = loaded.layers.some(({ source, table }) =>
-      source === "user" && table.providers !== undefined
-    );
-    const configured = isOwn ? loaded.config.providers : [];
-    const target = await chooseTarget(configured, (name) => Boolean(findKey(loaded.keys, name).value), texts);
-    const { key, model } = await findWorking(target, await chooseKey(target, loaded, texts), texts);
-    const window = await chooseWindow(target, { key, model }, texts);
-    const others = configured.filter(({ name }) => name !== target.name);
-    // A letter would answer the kit's own question for a yes.
-    const isDefault = others.length === 0 || await pick(texts.useAlways(target.name), [
-          { value: "yes", label: texts.yes },
-          { value: "no", label: texts.no },
-        ]) === "yes";
-    const entry = entryOf(target, { keyName: key.name, model, window });
-    return { entry, isDefault, ...(key.isNew ? { key: { name: key.name, value: key.value } } : {}) };
-  } catch (error) {
-    if (!(error instanceof Cancelled)) throw error;
-    cancel(texts.nothingWritten);
-    return undefined;
-  }
-}
-
-interface Finish {
-  readonly texts: Texts["setup"];
-  readonly keyFile?: string;
-  readonly inChat: boolean;
-}
-
-function finish(file: string, { texts, keyFile, inChat }: Finish): void {
-  const saved = keyFile === undefined ? [] : linesOf(texts.savedKey(keyFile));
-  log.success([...linesOf(texts.wrote(file)), ...saved].join("\n"));
-  const ask = inChat ? texts.askInChat : texts.askSomething;
-  // A command is copied as a whole: it gets a separate line before it is broken.
-  outro(closing(inChat || linesOf(ask).length === 1 ? ask : ask.replace(/ {2,}/, "\n")));
+/** Asks for a provider and tries it until it answers. Throws Cancelled when the user gives up. */
+async function askSetup(loaded: LoadedConfig, texts: Texts["setup"]): Promise<SetupAnswers> {
+  const isUsers = loaded.layers.some(({ source, table }) =>
+    source === "user" && table.providers !== undefined
+  );
+  const configured = isUsers ? loaded.config.providers : [];
+  const target = await chooseTarget(configured, (name) => Boolean(findKey(loaded.keys, name).value), texts);
+  const { key, model } = await findWorking(target, await chooseKey(target, loaded, texts), texts);
+  const window = await chooseWindow(target, { key, model }, texts);
+  const isOnly = configured.every(({ name }) => name === target.name);
+  // A letter would answer the kit's own question for a yes.
+  const isDefault = isOnly || await pick(texts.useAlways(target.name), [
+        { value: "yes", label: texts.yes },
+        { value: "no", label: texts.no },
+      ]) === "yes";
+  const entry = entryOf(target, { keyName: key.name, model, window });
+  return { entry, isDefault, ...(key.isNew ? { key: { name: key.name, value: key.value } } : {}) };
 }
 
 /** Returns the value of a key where there is one: saved in the home, or in the environment. */
@@ -204,11 +190,7 @@ async function listLive(target: Target, key: KeyAnswer, texts: Texts["setup"]) {
   return found;
 }
 
-async function tryModel(
-  target: Target,
-  { key, model }: Working,
-  texts: Texts["setup"],
-): Promise<CheckFailure | undefined> {
+async function tryModel(target: Target, { key, model }: Working, texts: Texts["setup"]) {
   const wait = spinner({ cancelMessage: texts.nothingWritten });
   wait.start(texts.askingModel(model));
   const failure = await askOneWord({ ...trial(target, key), model }, AbortSignal.timeout(TRIAL_LIMIT_MS));
@@ -218,10 +200,9 @@ async function tryModel(
 }
 
 /** The result in the language of the user, then the message of the provider. */
-function failureText(failure: CheckFailure, host: string, texts: Texts["setup"]): string {
-  const { auth, reached, message } = failure;
-  const verdict = auth ? texts.keyRefused(host) : reached ? texts.refused(host) : texts.notReached(host);
-  return guided(`${verdict}\n${message}`);
+function failureText({ auth, reached, message }: CheckFailure, host: string, texts: Texts["setup"]): string {
+  const result = auth ? texts.keyRefused(host) : reached ? texts.refused(host) : texts.notReached(host);
+  return guided(`${result}\n${message}`);
 }
 
 function trial(target: Target, key: KeyAnswer) {
@@ -251,9 +232,7 @@ async function chooseModel(
   }
   const first = [last, ...usual].find((model) => model !== undefined && listed.includes(model)) ?? listed[0];
   if (listed.length > LONG_LIST) {
-    return String(
-      answered(await searchList({ message: texts.model, names: listed, initialValue: first, texts })),
-    );
+    return String(answered(await searchList(listed, first, texts)));
   }
   return await pick(texts.model, listed.map((model) => ({ value: model, label: model })), first);
 }
@@ -318,24 +297,21 @@ export async function saveSetup(
   });
 }
 
-interface SearchOptions {
-  readonly message: string;
-  readonly names: readonly string[];
-  readonly initialValue?: string | undefined;
-  readonly texts: Texts["setup"];
-}
-
 const ROWS = 16;
 
-/** A list of names that typing narrows: the kit's own one says its words in English only. */
-function searchList({ message, names, initialValue, texts }: SearchOptions): Promise<unknown> {
+/** A list of names with a filter: the one of the kit is English only. */
+function searchList(
+  names: readonly string[],
+  initialValue: string | undefined,
+  texts: Texts["setup"],
+): Promise<unknown> {
   const dim = (text: string) => styleText("dim", text);
   const prompt = new AutocompletePrompt({
     options: names.map((value) => ({ value })),
     ...(initialValue === undefined ? {} : { initialValue: [initialValue] }),
     filter: (search, { value }) => value.toLowerCase().includes(search.toLowerCase()),
     render() {
-      const head = `${styleText("gray", S_BAR)}\n${symbol(this.state)}  ${message}\n`;
+      const head = `${styleText("gray", S_BAR)}\n${symbol(this.state)}  ${texts.model}\n`;
       if (this.state === "submit") return `${head}${styleText("gray", S_BAR)}  ${dim(String(this.value))}`;
       if (this.state === "cancel") return `${head}${styleText("gray", S_BAR)}`;
       const bar = `${styleText("cyan", S_BAR)}  `;

@@ -29,7 +29,7 @@ export async function textsFor<A extends keyof Texts>(
   return await loadTexts(area, languageOf(context, loaded).locale);
 }
 
-/** Returns a line about a language that was asked for and is not there. */
+/** Returns a notice about a configured language that does not exist. */
 export async function languageNotice(context: CliContext, loaded: LoadedConfig): Promise<string | undefined> {
   const { locale, unknown } = languageOf(context, loaded);
   if (!unknown) return undefined;

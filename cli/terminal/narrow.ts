@@ -19,8 +19,8 @@ const MOST_NAMES = 0.45;
 
 /**
  * A text as a person reads it on the terminal that standard output is; anything else gets it as it is. Lines
- * that are too wide are broken: a description continues under its beginning, or under its
- * name where names leave too little room; lists with bars (`a|b`) may be parted behind each bar.
+ * that are too wide are broken: a description continues under its beginning, or under its name where names
+ * leave too little width.
  */
 export function forReader(text: string, columns: number = outputWidth() ?? Infinity): string {
   return text.split("\n").flatMap((line) =>
@@ -40,22 +40,7 @@ function narrowed(line: string, columns: number): string[] {
   return [name.trimEnd(), ...block(" ".repeat(indent), description, indent)];
 
   function block(start: string, body: string, indent: number): string[] {
-    const room = Math.max(10, columns - indent);
-    const lines = wrapText(parted(body.replace(/\s+/g, " "), room), room, width);
+    const lines = wrapText(body.replace(/\s+/g, " "), Math.max(10, columns - indent), width);
     return lines.map((text, at) => (at === 0 ? start : " ".repeat(indent)) + text);
   }
-}
-
-/** The text with a blank in lists that are wider than the room, so that no part is. */
-function parted(text: string, room: number): string {
-  return text.split(" ").map((word) => {
-    if (word.length <= room || !word.includes("|")) return word;
-    const parts: string[] = [];
-    for (const piece of word.match(/[^|]+\|?/g) ?? []) {
-      const last = parts.at(-1);
-      if (last === undefined || last.length + piece.length > room) parts.push(piece);
-      else parts[parts.length - 1] = last + piece;
-    }
-    return parts.join(" ");
-  }).join(" ");
 }

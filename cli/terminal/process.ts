@@ -89,7 +89,7 @@ export function processContext(): CliContext {
 
 /**
  * Returns an error of a command as the user reads it: place, message, remedy. Anything that is not meant for
- * the user is a defect and says so. The lines are behind a word that takes so many columns.
+ * the user is a defect and says so. Further lines are indented by `columns`.
  */
 export function errorText(error: unknown, word = "error: ", columns = word.length): string {
   if (isIncomplete(error)) return `${word}${error.message}`;
@@ -160,7 +160,7 @@ export function runPaths(context: CliContext, dir?: string): RunPaths {
   return { cwd, home: reasonixHome(env, cwd), env };
 }
 
-/** The real path of a directory. Throws ReasonixError (usage), saying what could not be done with it. */
+/** The real path of a directory. Throws ReasonixError (usage) with the action that failed. */
 export function realDirectory(path: string, purpose: string): string {
   try {
     const real = Deno.realPathSync(path);

@@ -11,15 +11,15 @@ const DENIED = ["--deny-ffi", "--deny-import", "--no-remote"];
 /** Without it the runtime clears rows of the terminal when it has loaded a large file for the first time. */
 const SILENT = "--quiet";
 /**
- * What an agent makes is short-lived or stays. The collector's nursery would grow to 16 MB while an answer
+ * Most objects of an agent are short-lived or stay. The young generation would grow to 16 MB while an answer
  * streams; held at 1 MB it takes 8 to 13 MB less and no more time.
  */
-const SMALL_NURSERY = "--v8-flags=--max-semi-space-size=1";
+const SMALL_YOUNG_GENERATION = "--v8-flags=--max-semi-space-size=1";
 
-export const START_FLAGS = [SILENT, SMALL_NURSERY, ...ALLOWED, ...DENIED];
+export const START_FLAGS = [SILENT, SMALL_YOUNG_GENERATION, ...ALLOWED, ...DENIED];
 
 /**
- * The flags for a program at this address. One that is itself a remote module is let in from its own host,
+ * The flags for a program at this address. A remote module may import from its own host,
  * and nothing else is.
  */
 export function startFlagsFor(program: string): string[] {

@@ -21,7 +21,7 @@ const REPORT_MS = 1000;
 /**
  * The task from the arguments. Standard input is the task when there is none; `-` waits for it without a
  * limit. With `optional` the text may be empty: there is something else to do. In addition to a task a file,
- * a pipe or a socket is context, read when its first byte comes within 3 s after it was asked for: an input
+ * a pipe or a socket is context, read when its first byte comes within 3 s after `piped` was called: an input
  * that is open and silent hangs nothing.
  */
 export async function readTask(
@@ -58,7 +58,7 @@ function noTask(problem: string): ReasonixError {
 }
 
 /**
- * Reads standard input. Reading begins at once: when the text is asked for, an input that is there has
+ * Reads standard input. Reading begins at once: when the text is needed, an input that is there has
  * arrived without a wait.
  */
 class InputReader {

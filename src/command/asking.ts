@@ -18,7 +18,10 @@ export function minuteOf(time: string): string {
 }
 
 /** Continues the open session, assembled again with the changes. */
-export async function goOn(host: CommandHost, changed: Omit<OpenRequest, "resume"> = {}): Promise<void> {
+export async function continueSession(
+  host: CommandHost,
+  changed: Omit<OpenRequest, "resume"> = {},
+): Promise<void> {
   const { session, modes: { sessionRules } } = await host.session();
   // A session that has not begun is in no file yet.
   await host.reopen({ ...changed, ...(session.state.lastSeq > 0 ? { resume: session.id } : {}) });

@@ -29,7 +29,7 @@ export interface Choice<T> {
 export interface ChooseOptions<T> {
   /** Index of the entry to begin with. */
   readonly current?: number;
-  /** Typing narrows the list; for long ones. */
+  /** Typing filters the list; for long ones. */
   readonly filter?: boolean;
   /** Nothing is decided by it: `q` leaves it as well. */
   readonly reading?: boolean;

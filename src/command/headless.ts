@@ -92,12 +92,12 @@ class HeadlessHost implements CommandHost {
   }
 
   confirm(question: string): Promise<never> {
-    const { nobodyAgrees, needsPersonToAgree } = this.#texts;
-    return this.#refuse(nobodyAgrees(question), needsPersonToAgree);
+    const { noPromptFor, needsPersonToAgree } = this.#texts;
+    return this.#refuse(noPromptFor(question), needsPersonToAgree);
   }
 
   prompt(question: string): Promise<never> {
-    return this.#refuse(this.#texts.nobodyAgrees(question), this.#texts.needsPersonRemedy);
+    return this.#refuse(this.#texts.noPromptFor(question), this.#texts.needsPersonRemedy);
   }
 
   show(_title: string, text: string): Promise<void> {
@@ -109,7 +109,7 @@ class HeadlessHost implements CommandHost {
   }
 
   reopen(): Promise<never> {
-    return this.#refuse(this.#texts.oneSession, this.#texts.goesOnHeadless);
+    return this.#refuse(this.#texts.oneSession, this.#texts.continueHeadless);
   }
 
   #refuse(message: string, remedy: string): Promise<never> {

@@ -76,7 +76,7 @@ export function vendorsWithKey({ config, keys }: LoadedConfig): ProviderEntry[] 
     .map((vendor) => parseProvider(vendorEntry(vendor, hasKey)));
 }
 
-/** Lets the user choose a model; the providers are asked for theirs only where that is wished. */
+/** Lets the user choose a model; providers list theirs only on request. */
 export async function chooseModel(
   host: CommandHost,
   current: string,

@@ -49,7 +49,7 @@ import {
 import { alwaysOnProtections } from "../sandbox/mod.ts";
 import { listSessions, projectDir } from "../session/mod.ts";
 import { padDisplay } from "../util/display_width.ts";
-import { mapTexts } from "../util/json.ts";
+import { defined, mapTexts } from "../util/json.ts";
 import { type Fetch, programFetch } from "../util/network/fetch.ts";
 import { oneLine, terminalSafe } from "../util/terminal_text.ts";
 import { VERSION } from "../util/version.ts";
@@ -328,12 +328,13 @@ export async function reportText(
   const more = (title: string, rows: readonly string[]) => verbose ? section(title, rows) : [];
   const files = config.files.filter(({ found }) => found || verbose);
   const localServers = report.localServers.filter(({ provider }) => verbose || provider === undefined);
-  const remarks = [...config.warnings, ...report.remarks];
+  const warnings = [...config.warnings, ...report.remarks];
+  const { removed } = report.worktrees;
   return [
     ...(report.problems.length === 0
       ? [`${texts.noProblems}\n`]
       : section(texts.problems, report.problems.map((text) => `✗ ${text}`))),
-    ...section(texts.remarks, remarks.map((text) => `! ${text}`)),
+    ...section(texts.remarks, warnings.map((text) => `! ${text}`)),
     ...more(texts.versions, Object.entries(versions).map(([name, value]) => `${name.padEnd(10)} ${value}`)),
     ...more(
       texts.permissions,
@@ -373,23 +374,16 @@ export async function reportText(
       ...listed(texts.withoutJail, sandbox.standing),
       ...(verbose ? listed(texts.withFullAccess, sandbox.fullAccess) : []),
     ]),
-    ...section(texts.worktrees, worktreeRows(report, texts)),
+    ...section(texts.worktrees, [
+      ...report.worktrees.inUse.map((tree) => texts.worktreeUsed(tree)),
+      ...report.worktrees.waiting.map((tree) => texts.worktreeWaits(tree)),
+      ...(removed.length > 0 ? [texts.worktreesRemoved(removed.length)] : []),
+    ]),
     ...more(texts.sessions, [
       texts.sessionCount(sessions.count, size(sessions.bytes, texts), size(sessions.homeBytes, texts)),
     ]),
     ...(verbose ? [] : [`${texts.verbose}\n`]),
   ].join("\n");
-}
-
-function worktreeRows(
-  { worktrees: { inUse, waiting, removed } }: Report,
-  texts: Texts["doctor"],
-): string[] {
-  return [
-    ...inUse.map((tree) => texts.worktreeUsed(tree)),
-    ...waiting.map((tree) => texts.worktreeWaits(tree)),
-    ...(removed.length > 0 ? [texts.worktreesRemoved(removed.length)] : []),
-  ];
 }
 
 function size(bytes: number, texts: Texts["doctor"]): string {
@@ -415,40 +409,31 @@ async function askProvider(
   texts: Texts["doctor"],
 ): Promise<OnlineFinding> {
   try {
-    return await ask(entry, resolveKey(entry, loaded.keys), texts);
+    const apiKey = resolveKey(entry, loaded.keys);
+    const fetch = fetchOnce();
+    const [model] = modelsOf(entry);
+    const { models, failure } = await checkProvider(
+      { entry, version: VERSION, deps: { fetch }, ...defined({ apiKey, model }) },
+      AbortSignal.timeout(LIMIT_MS),
+    );
+    if (failure) {
+      return { summary: failure.reached ? texts.refused : texts.notReachable, problems: [failure.message] };
+    }
+    const problems = await windowProblem(entry, { fetch, apiKey, texts });
+    if (models === undefined) {
+      const summary = model === undefined ? texts.itAnswersWithoutList : texts.answersWithoutList(model);
+      return { summary, problems };
+    }
+    const missing = modelsOf(entry).filter((name) => !isListed(name, models));
+    if (models.length > 0 && missing.length > 0) {
+      const shown = models.slice(0, LONGEST_LIST);
+      const more = models.length - shown.length;
+      problems.push(texts.notListed(entry.name, missing.join(", "), shown.join(", "), more));
+    }
+    return { summary: texts.reachable(models.length), problems };
   } catch (error) {
     return { summary: texts.notAsked, problems: [`${entry.name}: ${errorMessage(error)}`] };
   }
-}
-
-async function ask(
-  entry: ProviderEntry,
-  apiKey: string | undefined,
-  texts: Texts["doctor"],
-): Promise<OnlineFinding> {
-  const fetch = fetchOnce();
-  const [model] = modelsOf(entry);
-  const key = apiKey === undefined ? {} : { apiKey };
-  const { models, failure } = await checkProvider(
-    { entry, version: VERSION, deps: { fetch }, ...key, ...(model === undefined ? {} : { model }) },
-    AbortSignal.timeout(LIMIT_MS),
-  );
-  if (failure) {
-    const summary = failure.reached ? texts.refused : texts.notReachable;
-    return { summary, problems: [failure.message] };
-  }
-  const problems = await windowProblem(entry, { fetch, apiKey, texts });
-  if (models === undefined) {
-    const summary = model === undefined ? texts.itAnswersWithoutList : texts.answersWithoutList(model);
-    return { summary, problems };
-  }
-  const missing = modelsOf(entry).filter((name) => !isListed(name, models));
-  if (models.length > 0 && missing.length > 0) {
-    const shown = models.slice(0, LONGEST_LIST);
-    const more = models.length - shown.length;
-    problems.push(texts.notListed(entry.name, missing.join(", "), shown.join(", "), more));
-  }
-  return { summary: texts.reachable(models.length), problems };
 }
 
 /** Some lists add a default tag, others a directory. */
@@ -479,7 +464,7 @@ async function windowProblem(
     entry: { ...entry, context_window: 0 },
     model,
     fetch,
-    ...(apiKey === undefined ? {} : { apiKey }),
+    ...defined({ apiKey }),
   });
   if (found === undefined || found.tokens >= declared) return [];
   return [texts.smallWindow(entry.name, model, found.tokens, declared)];
@@ -554,14 +539,13 @@ function localServerLines(
     `${name}  ${url}  ${provider === undefined ? texts.notSetUp : texts.usedBy(provider)}`,
     ...shown,
     ...(more > 0 ? [`  ${texts.moreModels(more)}`] : []),
-    ...(entry ? [`  ${texts.addEntry}`, ...entryLines(entry).map((line) => `    ${line}`)] : []),
-  ];
-}
-
-function entryLines(entry: ProviderTable): string[] {
-  return [
-    "[[providers]]",
-    ...Object.entries(entry).map(([key, value]) => `${key} = ${JSON.stringify(value)}`),
+    ...(entry
+      ? [
+        `  ${texts.addEntry}`,
+        "    [[providers]]",
+        ...Object.entries(entry).map(([key, value]) => `    ${key} = ${JSON.stringify(value)}`),
+      ]
+      : []),
   ];
 }
 
@@ -602,16 +586,11 @@ interface ServerReport {
 /** Starts that take longer are reported as slow. */
 const SLOW_MS = 5_000;
 
-interface Asked {
-  readonly online: boolean;
-  readonly texts: Texts["doctor"];
-}
-
 /** Reports the MCP servers: from what is remembered, or with `online` from a start of each. */
 async function serverPart(
   paths: RunPaths,
   loaded: LoadedConfig,
-  { online, texts }: Asked,
+  { online, texts }: Pick<ReportOptions, "online" | "texts">,
   problems: string[],
 ): Promise<ServerReport[]> {
   const { knownServers } = await loadServerWork();
@@ -659,15 +638,14 @@ const NEEDLESS = { ffi: "nativeCode", import: "remoteModules" } as const;
 
 /** Reads the permissions that this process really has, whatever it was meant to have. */
 function readPermissions(): Permissions {
-  const those = (group: keyof Permissions) => NAMES.filter((name) => groupOf(name) === group);
-  return { allowed: those("allowed"), limited: those("limited"), denied: those("denied") };
+  const { allowed = [], limited = [], denied = [] } = Object.groupBy(NAMES, groupOf);
+  return { allowed, limited, denied };
 }
 
 /** One sentence for each permission that this process has and never needs. */
 function needlessPermissions({ allowed }: Permissions, texts: Texts["doctor"]): string[] {
-  return (["ffi", "import"] as const).filter((name) => allowed.includes(name)).map((name) =>
-    texts.needless(texts[NEEDLESS[name]], name)
-  );
+  return (["ffi", "import"] as const).filter((name) => allowed.includes(name))
+    .map((name) => texts.needless(texts[NEEDLESS[name]], name));
 }
 
 function groupOf(name: typeof NAMES[number]): keyof Permissions {

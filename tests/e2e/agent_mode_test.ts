@@ -171,17 +171,17 @@ Deno.test("run --verbose writes the system prompt once and each message of sever
 
 Deno.test("run refuses flags of several turns that contradict each other", async () => {
   await using world = await makeWorld(mockConfig("http://127.0.0.1:9/v1"));
-  const cases: readonly (readonly [args: readonly string[], told: string])[] = [
+  const cases: readonly (readonly [args: readonly string[], expected: string])[] = [
     [["--raw", "--output", "full"], "Cannot use --raw together with --output full"],
     [["--raw", "--output-format", "jsonl"], "Cannot use --raw together with --output-format jsonl"],
     [["--steps", "2", "--json-schema", "{}"], "Cannot use --json-schema together with 2 turns"],
     [["--steps", "0"], 'Cannot use "0" for --steps: give a whole number above zero'],
     [["--output", "some"], "some"],
   ];
-  for (const [args, told] of cases) {
+  for (const [args, expected] of cases) {
     const { code, stdout, stderr } = await world.run(["run", ...args, "go"]);
     assertEquals(code, 2, args.join(" "));
-    assertStringIncludes(stdout + stderr, told);
+    assertStringIncludes(stdout + stderr, expected);
   }
 });
 

@@ -135,7 +135,7 @@ Deno.test("a failing check fails its task and the batch, and only an edited or a
   assert(server.requests.length > asked);
 });
 
-Deno.test("a file with wrong lines starts nothing, and every one is named with its place", async () => {
+Deno.test("a file with wrong lines starts nothing, and every one is named with its position", async () => {
   await using world = await makeWorld(mockConfig("http://127.0.0.1:1/v1"));
   await world.write(
     "bad.jsonl",
@@ -211,7 +211,7 @@ Deno.test("Ctrl-C ends all tasks at once, says how to continue, and the next run
   const resumed = server.requests.filter((request) =>
     JSON.stringify(request.json).includes("was interrupted")
   );
-  assert(resumed.length > 0, "sessions were gone on with");
+  assert(resumed.length > 0, "sessions were continued");
 });
 
 Deno.test("the cost limit holds for the whole batch, and a higher one continues", async () => {

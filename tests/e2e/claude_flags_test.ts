@@ -25,7 +25,7 @@ async function play(flags: readonly string[], { script = [{ text: "hi" }], provi
   return { ...done, lines, result: lines.at(-1), requests: server.requests };
 }
 
-Deno.test("--max-turns ends the run after so many rounds of calls", async () => {
+Deno.test("--max-turns ends the run after N rounds of calls", async () => {
   for (const flag of forms("--max-turns", "1")) {
     const { code, result } = await play(flag, { script: [look("c1"), look("c2")].slice(0, 1) });
     assertEquals([flag, code, result.subtype, result.errors.length], [flag, 4, "error_max_turns", 1]);

@@ -182,7 +182,7 @@ Deno.test("doctor shows what is wrong first and the rest with --verbose, and nam
   }
 });
 
-Deno.test("doctor --online says when a server gives a model less room than the configuration believes", async () => {
+Deno.test("doctor --online says when a server gives a model a smaller window than the configuration believes", async () => {
   const server = Deno.serve(
     { port: 0, hostname: "127.0.0.1", onListen: () => {} },
     () => Response.json({ data: [{ id: "mock-1", max_model_len: 4096 }] }),

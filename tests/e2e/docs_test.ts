@@ -104,7 +104,7 @@ const FILLED: Readonly<Record<string, string>> = {
   "cd my-project": "cd .",
 };
 
-/** Lines whose exit code is a separate answer; the chat finds no one here who asks anything. */
+/** Lines whose exit code is a separate answer; the chat finds no user here. */
 const CODES: Readonly<Record<string, number>> = {
   "reasonix permissions check 'cd x && git push -f'": 3,
   "reasonix": 2,
@@ -162,7 +162,7 @@ Deno.test({
     const mine = lines.filter((line) => !isElsewhere(line)).map((line) => FILLED[line] ?? line)
       .filter((line) => jq || !line.includes("| jq"));
     const open = mine.filter((line) => /…(?!")/.test(line));
-    assertEquals(open, [], "what stands for the dots?");
+    assertEquals(open, [], "what replaces the dots?");
     await using server = startModelServer(
       Array.from({ length: 20 }, () => ({ text: '{"answer": "Done."}' })),
       {

@@ -28,7 +28,10 @@ Deno.test("exit 2: unknown flags, commands and formats come with a near match", 
       [["run", "--max-steps", "many", "go"], 'error: Cannot use "many" for --max-steps: give a whole number'],
       [["run", "--max-steps", "1.5", "go"], 'Cannot use "1.5" for --max-steps'],
       [["run", "--max-cost", "Infinity", "go"], 'Cannot use "Infinity" for --max-cost'],
-      [["run", "--dir", "/nonexistent-folder", "go"], "/nonexistent-folder: there is no such directory"],
+      [
+        ["run", "--dir", "/nonexistent-directory", "go"],
+        "/nonexistent-directory: there is no such directory",
+      ],
       [["run", "--dir", "/etc/hostname", "go"], "/etc/hostname: it is not a directory"],
       [
         ["run", "--add-dir", "nonexistent", "go"],
@@ -82,7 +85,7 @@ Deno.test("a run that was cut short names the command that continues with it, an
   assertStringIncludes(stderr, "· changed a.txt +1 −0\n");
   const session = /continue with: reasonix run --resume (\S+) "continue"/.exec(stderr)?.[1];
   assert(session, stderr);
-  assertEquals((await world.run(["run", "--resume", session, "go on"])).stdout, "Done.\n");
+  assertEquals((await world.run(["run", "--resume", session, "continue"])).stdout, "Done.\n");
 });
 
 Deno.test("exit 5: refusals, faults and an unreachable server, each with its reason", async () => {
@@ -275,7 +278,7 @@ Deno.test("a slow reader gets every byte and a closed one ends the run", async (
   assertEquals((await closed.status).code, 130);
 });
 
-Deno.test("an answer that no one could be given is no success", async () => {
+Deno.test("an answer that could not be delivered is no success", async () => {
   await using server = startModelServer([], {
     fallback: { text: "y".repeat(300_000) },
     check: { prefix: false },

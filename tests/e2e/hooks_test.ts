@@ -61,8 +61,8 @@ function script(rows: Readonly<Record<string, string | readonly string[]>>, at: 
 interface Rows {
   readonly world: World;
   readonly done: Finished;
-  /** What the model was reported of the call with a word. */
-  readonly told: (word: string) => string;
+  /** The result that the model got for the call with a word. */
+  readonly reported: (word: string) => string;
   readonly made: (name: string) => Promise<boolean>;
 }
 
@@ -110,7 +110,7 @@ async function runRows(): Promise<Rows & AsyncDisposable> {
   return {
     world,
     done,
-    told(word) {
+    reported(word) {
       const at = COMMANDS.findIndex((command) => command.endsWith(word));
       // deno-lint-ignore no-explicit-any
       return messages.filter((message: any) => message.role === "tool")[at]?.content ?? "";
@@ -125,18 +125,18 @@ async function runRows(): Promise<Rows & AsyncDisposable> {
 
 Deno.test("rows 1 to 29 of the table of hooks: what a hook says of a call, and what comes of it", async () => {
   await using rows = await runRows();
-  const { done, told, made } = rows;
+  const { done, reported, made } = rows;
   assertEquals(done.code, 0, done.stderr);
   const ran = async (word: string) =>
-    assert(await made(`open-${word}`), `${word}: ${told(word)}\n${done.stderr}`);
+    assert(await made(`open-${word}`), `${word}: ${reported(word)}\n${done.stderr}`);
   const refused = async (word: string, text: string | RegExp, file = `open-${word}`) => {
     assertEquals(await made(file), false, word);
-    assertMatch(told(word), /^blocked: /, word);
-    assertMatch(told(word), typeof text === "string" ? new RegExp(text) : text);
+    assertMatch(reported(word), /^blocked: /, word);
+    assertMatch(reported(word), typeof text === "string" ? new RegExp(text) : text);
   };
   await ran("1");
   await ran("plain-2");
-  assertEquals(told("plain-2").includes("only-for-the-log"), false);
+  assertEquals(reported("plain-2").includes("only-for-the-log"), false);
   await refused("no-3", "reason-3");
   await refused("no-4", "no reason");
   for (
@@ -167,12 +167,12 @@ Deno.test("rows 1 to 29 of the table of hooks: what a hook says of a call, and w
   await refused("other-22", "forbids", "never-22");
   assertEquals([await made("open-23-one"), await made("open-23-two")], [false, true]);
   assertStringIncludes(done.stderr, "2 hooks changed the arguments of one call");
-  assertStringIncludes(told("context-24"), "context-of-24");
+  assertStringIncludes(reported("context-24"), "context-of-24");
   assertStringIncludes(done.stderr, "message-of-25");
   await refused("block-26", "reason-26");
   assertEquals(await made("ran-27"), false);
-  assertStringIncludes(told("open-28"), "reason-28");
-  assertStringIncludes(told("no-such-29"), "context-of-29");
+  assertStringIncludes(reported("open-28"), "reason-28");
+  assertStringIncludes(reported("no-such-29"), "context-of-29");
 });
 
 Deno.test("rows 30 and 31: a hook that defers, or says continue: false, ends the turn before the call", async () => {
@@ -240,8 +240,8 @@ Deno.test("the page about hooks has these rows, and its example works as it stan
   await Deno.writeTextFile(`${home}/.reasonix/hooks/no-push.sh`, sh, { mode: 0o755 });
   const done = await world.run(["run", "go"]);
   assertEquals(done.code, 0, done.stderr);
-  const told = server.requests.at(-1)?.json.messages.at(-3).content;
-  assertStringIncludes(told, "leave pushing to me");
+  const reported = server.requests.at(-1)?.json.messages.at(-3).content;
+  assertStringIncludes(reported, "leave pushing to me");
   const list = await world.run(["hooks", "list"]);
   assertMatch(
     list.stdout,

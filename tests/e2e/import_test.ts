@@ -21,7 +21,7 @@ const CLAUDE = `{
 `;
 
 const STATE = `{
-  "oauthAccount": { "accessToken": "oauth-token-of-nobody-0123456789" },
+  "oauthAccount": { "accessToken": "oauth-token-of-no-user-0123456789" },
   "mcpServers": { "github": { "command": "npx", "args": ["-y", "server"], "env": { "GITHUB_TOKEN": "ghp_${
   "0123456789".repeat(4)
 }" } } }
@@ -142,8 +142,8 @@ async function golden(name: string, text: string): Promise<void> {
   assertEquals(text, await Deno.readTextFile(file), "UPDATE_GOLDEN=1 records a change");
 }
 
-/** Verdicts of the rules that come out: never laxer than those of the agent they come from. */
-const VERDICTS: readonly [agent: string, call: readonly string[], verdict: RegExp][] = [
+/** Decisions of the imported rules: never laxer than those of the agent they come from. */
+const DECISIONS: readonly [agent: string, call: readonly string[], decision: RegExp][] = [
   ["claude", ["npm run test:unit"], /^deny/],
   ["claude", ["npm run test -- -w"], /^allow/],
   ["claude", ["git commit -m x"], /^ask/],
@@ -171,9 +171,9 @@ Deno.test("the rules that config import writes decide like the ones they come fr
     const { world } = await furnished(files);
     await using _world = world;
     await world.run(["config", "import", agent, "--yes"]);
-    for (const [, call, verdict] of VERDICTS.filter(([owner]) => owner === agent)) {
+    for (const [, call, decision] of DECISIONS.filter(([owner]) => owner === agent)) {
       const { stdout, stderr } = await world.run(["permissions", "check", ...call]);
-      assertMatch(stdout + stderr, verdict, call.join(" "));
+      assertMatch(stdout + stderr, decision, call.join(" "));
     }
   }
 });

@@ -21,7 +21,7 @@ async function publishNewer({ files }: Machine): Promise<void> {
 
 interface TaskOptions {
   readonly env?: Record<string, string>;
-  /** What starts the program; default: the installed command. */
+  /** Starts the program; default: the installed command. */
   readonly command?: string;
 }
 
@@ -74,10 +74,10 @@ Deno.test("the program installs from an address, edits files without its server,
   const installed = await machine.sh(line);
   assertEquals(installed.code, 0, installed.text);
   await finishTask(machine);
-  // What is next to the program is asked for by build, since the runtime keeps it for good.
-  const beside = server.asked.filter((path) => path !== "/reasonix.js");
-  assert(beside.some((path) => path.startsWith("/reasonix.tools.js?")), `${server.asked}`);
-  for (const path of beside) assertMatch(path, /^\/reasonix\.\w+\.js\?\d+\.\d+\.\d+/);
+  // Parts of the program are requested by build, since the runtime keeps it for good.
+  const parts = server.asked.filter((path) => path !== "/reasonix.js");
+  assert(parts.some((path) => path.startsWith("/reasonix.tools.js?")), `${server.asked}`);
+  for (const path of parts) assertMatch(path, /^\/reasonix\.\w+\.js\?\d+\.\d+\.\d+/);
   await publishNewer(machine);
   const updated = await machine.sh(line.replace("install -g", "install -g -f --reload"));
   assertEquals(updated.code, 0, updated.text);

@@ -45,9 +45,9 @@ Deno.test("each line of a pipe is a message of one session; commands and shell l
   );
   assertStringIncludes(stderr, "/nonsense");
   const messages = server.requests.at(-1)?.json.messages as { role: string; content: string }[];
-  const told = messages.map(({ content }) => content);
-  assert(told.includes("!echo out-$((6 * 7))") && told.some((text) => text.includes("Output:\nout-42")));
-  assert(!told.some((text) => text.startsWith("<memory>")), "a line of a document is no fact");
+  const sent = messages.map(({ content }) => content);
+  assert(sent.includes("!echo out-$((6 * 7))") && sent.some((text) => text.includes("Output:\nout-42")));
+  assert(!sent.some((text) => text.startsWith("<memory>")), "a line of a document is no fact");
 });
 
 Deno.test("a task in quotes begins the chat; on a pipe it is the first message, and no prompt appears", async () => {
@@ -83,7 +83,7 @@ Deno.test({
   ...needs(
     "tmux",
     hasTmux,
-    "a dumb terminal is told so, asks with numbers, about what a project brings as well",
+    "a dumb terminal gets a notice, and numbered questions, also about repository content",
   ),
   async fn() {
     await using server = scripted();
@@ -184,7 +184,7 @@ Deno.test({
 });
 
 Deno.test({
-  ...needs("tmux", hasTmux, "a server that fails before the first message is told at once, and once"),
+  ...needs("tmux", hasTmux, "a server that fails before the first message is reported at once, and once"),
   async fn() {
     await using server = scripted();
     await using world = await makeWorld(mockConfig(server.url) + pluginToml("dead", { diesOn: "start" }));

@@ -54,16 +54,16 @@ const FAKES =
 
 const CALLS_A_MESSAGE = 40;
 
-function outcome(told: string): Outcome {
-  if (!/^blocked: /.test(told)) return "ran";
-  return told.includes("the destructive-command check refuses") ? "destructive" : "refused";
+function outcome(results: string): Outcome {
+  if (!/^blocked: /.test(results)) return "ran";
+  return results.includes("the destructive-command check refuses") ? "destructive" : "refused";
 }
 
 /**
  * One run of the program in which the model tries all lines. Returns what came of each, and whether the tree
  * stayed as it was.
  */
-async function play(mode: Mode, lines: readonly string[]): Promise<{ told: string[]; same: boolean }> {
+async function play(mode: Mode, lines: readonly string[]): Promise<{ results: string[]; same: boolean }> {
   const turns: { calls: { name: string; args: { command: string } }[] }[] = [];
   for (let at = 0; at < lines.length; at += CALLS_A_MESSAGE) {
     turns.push({
@@ -87,8 +87,8 @@ async function play(mode: Mode, lines: readonly string[]): Promise<{ told: strin
   });
   assertEquals(done.code, 0, done.stderr);
   const messages = server.requests.at(-1)?.json.messages as { role: string; content: string }[];
-  const told = messages.filter(({ role }) => role === "tool").map(({ content }) => content);
-  return { told, same: await snapshot(`${tree}/ws`) === before };
+  const results = messages.filter(({ role }) => role === "tool").map(({ content }) => content);
+  return { results, same: await snapshot(`${tree}/ws`) === before };
 }
 
 for (const mode of MODES) {
@@ -102,11 +102,13 @@ for (const mode of MODES) {
         const rows = chosen.flatMap((form: Form) =>
           form.lines.map((line) => [form.kind, fill(line)] as const)
         );
-        const { told, same } = await play(mode, rows.map(([, line]) => line));
-        assertEquals(told.length, rows.length);
+        const { results, same } = await play(mode, rows.map(([, line]) => line));
+        assertEquals(results.length, rows.length);
         const wrong = rows.flatMap(([kind, line], i) => {
-          const found = outcome(told[i] ?? "");
-          return found === mode.expected[kind] ? [] : [`${line} → ${found}: ${told[i]?.split("\n", 1)[0]}`];
+          const found = outcome(results[i] ?? "");
+          return found === mode.expected[kind]
+            ? []
+            : [`${line} → ${found}: ${results[i]?.split("\n", 1)[0]}`];
         });
         assertEquals(wrong, []);
         assert(await Deno.stat(out).then(() => true, () => false), "the directory outside is gone");

@@ -102,7 +102,7 @@ Deno.test("arguments are never run, and a command of another model is answered b
 Deno.test("a project's command is no link to what the user keeps for himself, and its arguments run nothing", async () => {
   await using server = open();
   await using world = await makeWorld(mockConfig(server.url));
-  await world.write(".env", "TOKEN=for-nobody\n");
+  await world.write(".env", "TOKEN=for-none-else\n");
   await world.write(".claude/commands/real.md", "Real\n");
   for (
     const [name, target] of [["env", "../../.env"], ["out", "/etc/hostname"], ["twin", "real.md"]] as const

@@ -104,10 +104,10 @@ async function checkSession(world: World, servers: Servers, steps: readonly stri
     }
   }
   assertEquals(new Set(parts.map(({ provider }) => provider)).size, 2 * SEALING);
-  const told = events.flatMap(({ type, text }) => type === "notice" ? [String(text)] : []);
+  const notices = events.flatMap(({ type, text }) => type === "notice" ? [String(text)] : []);
   const second = steps[1];
   const left = `Signed reasoning of ${steps[0]}/same is left out of requests: ${second}/same cannot take it`;
-  assert(told.includes(left), told.join("\n"));
+  assert(notices.includes(left), notices.join("\n"));
 }
 
 Deno.test("runs of one session with another model each lose no text and send no foreign part", async () => {

@@ -1,4 +1,4 @@
-/** What a command prints without end, in the program: bounded on the disk, with beginning and end kept. */
+/** Endless output of a command in the program: bounded on the disk, with beginning and end kept. */
 import { assert, assertStringIncludes } from "../support/assert.ts";
 import { bash } from "../conformance/sandbox/attacks.ts";
 import { play, UNJAILED } from "./attack_lab.ts";

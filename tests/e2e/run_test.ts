@@ -121,7 +121,7 @@ Deno.test("run continues in a copy with --copy and leaves the original alone", a
   const sessions = JSON.parse((await world.run(["session", "list", "--json"])).stdout);
   assertEquals(sessions.length, 2);
   const shown = await world.run(["session", "show", sessions[1].id]);
-  assertStringIncludes(shown.stdout, "turns     1");
+  assertStringIncludes(shown.stdout, "turns      1");
 });
 
 Deno.test("run takes the task from standard input only when there is none or where - stands", async () => {

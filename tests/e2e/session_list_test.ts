@@ -4,7 +4,7 @@ import { startModelServer } from "../support/model_server.ts";
 import { displayWidth } from "../../src/util/display_width.ts";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../support/assert.ts";
 
-/** Runs its arguments on a terminal so many columns wide. */
+/** Runs its arguments on a terminal with this many columns. */
 const onTerminal = (columns: number) => [
   "python3",
   "-c",
@@ -74,9 +74,9 @@ Deno.test("stats --cache counts what gave the cache up, and no start of a sessio
     const config = await Deno.readTextFile(`${world.home}/config.toml`);
     await Deno.writeTextFile(`${world.home}/config.toml`, config.replaceAll("mock-1", "mock-2"));
     await world.run(["run", "-c", "three"]);
-    const told = await cache();
-    assertStringIncludes(told, "The cached prefix was rebuilt once (session starts not counted):");
-    assertMatch(told, /prefix +model: mock-1 → mock-2\n$/);
+    const text = await cache();
+    assertStringIncludes(text, "The cached prefix was rebuilt once (session starts not counted):");
+    assertMatch(text, /prefix +model: mock-1 → mock-2\n$/);
     assertEquals(JSON.parse((await world.run(["stats", "--cache", "--json"])).stdout).resets.length, 1);
   }));
 
@@ -102,15 +102,15 @@ Deno.test("a session of another directory says where the run works", () =>
     const other = `${world.dir}/../other`;
     await Deno.mkdir(other);
     const [{ id }] = JSON.parse((await world.run(["session", "list", "--json"])).stdout);
-    const here = await world.run(["run", "-r", id, "go on"]);
+    const here = await world.run(["run", "-r", id, "continue"]);
     assert(!here.stderr.includes("this run works in"), here.stderr);
-    const there = await world.run(["run", "-r", id, "go on"], { cwd: other });
+    const there = await world.run(["run", "-r", id, "continue"], { cwd: other });
     const [from, to] = [world.dir, other].map((path) => Deno.realPathSync(path));
     assertStringIncludes(
       there.stderr,
       `! The session is from ${from}, this run works in ${to}; --dir ${from}`,
     );
-    const back = await world.run(["run", "-r", id, "--dir", world.dir, "go on"], { cwd: other });
+    const back = await world.run(["run", "-r", id, "--dir", world.dir, "continue"], { cwd: other });
     assert(!back.stderr.includes("this run works in"), back.stderr);
   }));
 

@@ -30,7 +30,7 @@ async function threeTurns(url: string, push: (...turns: ScriptedTurn[]) => void)
   push(bash("echo b2 > b.txt; sed -i s/c0/c2/ c.txt"), { text: "second done" });
   push(write("a.txt", "a3\n"), bash("rm c.txt; echo b3 > b.txt"), { text: "third done" });
   assertEquals((await world.run(["run", "one: begin"])).code, 0);
-  for (const prompt of ["two: go on", "three: finish"]) {
+  for (const prompt of ["two: continue", "three: finish"]) {
     assertEquals((await world.run(["run", "-c", prompt])).code, 0);
   }
   return world;
@@ -55,17 +55,17 @@ Deno.test("session rewind brings code and conversation back, whole or one of the
 
   assertMatch(await ok(world, "session", "rewind", "--to", "2"), /updated {2}a\.txt[^]*created {2}c\.txt/);
   assertEquals(await files(world), "a1 b2 c2");
-  assertStringIncludes(await ok(world, "session", "show"), "turns     2");
+  assertStringIncludes(await ok(world, "session", "show"), "turns      2");
 
   await ok(world, "session", "rewind", "--to", "0", "--code");
   assertEquals(await files(world), "a0 - c0");
-  assertStringIncludes(await ok(world, "session", "show"), "turns     2");
+  assertStringIncludes(await ok(world, "session", "show"), "turns      2");
 
   await ok(world, "session", "redo");
   assertEquals(await files(world), "a1 b2 c2");
   await ok(world, "session", "redo");
   assertEquals(await files(world), "a3 b3 -");
-  assertStringIncludes(await ok(world, "session", "show"), "turns     3");
+  assertStringIncludes(await ok(world, "session", "show"), "turns      3");
   const nothing = await world.run(["session", "redo"]);
   assertEquals(nothing.code, 2);
   assertStringIncludes(nothing.stderr, "nothing was rewound");
@@ -81,7 +81,7 @@ Deno.test("session rewind brings code and conversation back, whole or one of the
   await world.run(["run", "-c", "other way"]);
   const sent = JSON.stringify(server.requests.at(-1)?.json.messages);
   assert(sent.includes("one: begin") && sent.includes("other way"));
-  assert(!sent.includes("two: go on") && !sent.includes("three: finish"));
+  assert(!sent.includes("two: continue") && !sent.includes("three: finish"));
   assertEquals((await world.run(["session", "redo"])).code, 2);
   assertEquals(await world.read("mine.txt"), "untouched");
 });
@@ -133,7 +133,7 @@ Deno.test("session rewind --preview lists files with diffs and turns, and change
   await using world = await threeTurns(server.url, (...turns) => server.push(...turns));
   const before = await ok(world, "session", "show", "--json");
   const shown = await ok(world, "session", "rewind", "--to", "1", "--preview");
-  assertStringIncludes(shown, "would leave behind\n  #2 two: go on\n  #3 three: finish\n");
+  assertStringIncludes(shown, "would leave behind\n  #2 two: continue\n  #3 three: finish\n");
   assertStringIncludes(shown, "  update  a.txt\n  delete  b.txt\n  create  c.txt\n");
   assertMatch(shown, /-a3\n\+a1/);
   assertEquals([await files(world), await ok(world, "session", "show", "--json")], ["a3 b3 -", before]);
@@ -185,9 +185,9 @@ Deno.test("the workspace is looked at while the arguments of a writing call arri
   const snapshots = async () => {
     const home = `${world.home}/projects`;
     const [project] = await Array.fromAsync(Deno.readDir(home)).catch(() => []);
-    const folder = `${home}/${project?.name}/sessions`;
-    const names = (await Array.fromAsync(Deno.readDir(folder)).catch(() => [])).map(({ name }) => name);
-    const files = names.map((name) => `${folder}/${name}/checkpoints/snapshots.jsonl`);
+    const directory = `${home}/${project?.name}/sessions`;
+    const names = (await Array.fromAsync(Deno.readDir(directory)).catch(() => [])).map(({ name }) => name);
+    const files = names.map((name) => `${directory}/${name}/checkpoints/snapshots.jsonl`);
     return (await Promise.all(files.map((file) => Deno.stat(file).then(() => true, () => false)))).includes(
       true,
     );
@@ -208,13 +208,13 @@ Deno.test("session fork continues after a turn in a separate session", async () 
   server.push(bash("echo fork > b.txt"), { text: "forked" });
   assertEquals((await world.run(["run", "--resume", fork, "another way"])).stdout, "forked\n");
   const sent = JSON.stringify(server.requests.at(-1)?.json.messages);
-  assert(sent.includes("one: begin") && !sent.includes("two: go on"));
-  assertStringIncludes(await ok(world, "session", "show", original.id), "turns     3");
-  assertStringIncludes(await ok(world, "session", "show", fork), `parent    ${original.id}`);
+  assert(sent.includes("one: begin") && !sent.includes("two: continue"));
+  assertStringIncludes(await ok(world, "session", "show", original.id), "turns      3");
+  assertStringIncludes(await ok(world, "session", "show", fork), `parent     ${original.id}`);
   await ok(world, "session", "rewind", fork, "--to", "1");
   assertEquals(await files(world), "a1 - c0");
   const whole = (await ok(world, "session", "fork", original.id)).split(" ")[0] ?? "";
-  assertStringIncludes(await ok(world, "session", "show", whole), "turns     3");
+  assertStringIncludes(await ok(world, "session", "show", whole), "turns      3");
 });
 
 Deno.test("session rename, search and list find sessions by words and titles, wide ones aligned", async () => {
@@ -245,7 +245,7 @@ Deno.test("session rename, search and list find sessions by words and titles, wi
 
   await ok(world, "session", "rename", id, "tiere\u001b[31m", "im Zoo");
   assertEquals((await list()).find((info: { id: string }) => info.id === id).title, "tiere im Zoo");
-  assertStringIncludes(await ok(world, "session", "show", "im Zoo"), `session   ${id}`);
+  assertStringIncludes(await ok(world, "session", "show", "im Zoo"), `session    ${id}`);
   const text = await ok(world, "session", "list", "--all");
   // deno-lint-ignore no-control-regex
   assert(!/[\x00-\x09\x0b-\x1f\x7f-\x9f]/.test(text));
@@ -331,7 +331,7 @@ Deno.test("session prune deletes by age and number, asks first, and spares what 
   assertEquals(await ok(world, "session", "prune", "--keep", "1"), "Nothing to delete\n");
 });
 
-Deno.test("session commands tell what is wrong with their arguments", async () => {
+Deno.test("session commands report wrong arguments", async () => {
   await using server = startModelServer();
   await using world = await threeTurns(server.url, (...turns) => server.push(...turns));
   for (
@@ -340,7 +340,7 @@ Deno.test("session commands tell what is wrong with their arguments", async () =
       [["rewind", "--to", "-1"], "-1"],
       [["rewind", "--to", "one"], "one"],
       [["rewind", "--to", "1", "--code", "--conversation"], "together"],
-      [["rewind", "nobody", "--to", "1"], "nobody"],
+      [["rewind", "nothing", "--to", "1"], "nothing"],
       [["fork", "--turn", "7"], "1, 2, 3"],
       [["list", "--limit", "0"], "--limit"],
       [["search"], "word"],
@@ -409,10 +409,10 @@ Deno.test("replay adds the whole session up, as session show does, also after a 
   await ok(world, "session", "rewind", id, "--to", "2", "--conversation");
   const shown = await ok(world, "session", "show", id);
   const [, tokens = "", cost = "", time = ""] =
-    /^tokens {4}(in [\d,]+ \([\d,]+ cached, \d+ %\)), (?:.*)\ncost {6}(\d\.\d{4} USD)\ntime {6}(.* s)$/m
+    /^tokens {5}(in [\d,]+ \([\d,]+ cached, \d+ %\)), (?:.*)\ncost {7}(\d\.\d{4} USD)\ntime {7}(.* s)$/m
       .exec(shown) ?? [];
-  const told = await world.run(["replay", id]);
-  const line = told.stderr.trimEnd().split("\n").at(-1) ?? "";
+  const replayed = await world.run(["replay", id]);
+  const line = replayed.stderr.trimEnd().split("\n").at(-1) ?? "";
   assertMatch(line, /^· 4 steps · /);
   assert(
     line.includes(tokens) && line.endsWith(` · ${cost} · ${time}`) && tokens !== "",
@@ -442,7 +442,7 @@ Deno.test("session show lists calls by their titles, attachments by name, and wh
   await world.run(["run", "fix @a.txt:1-1 please", "-"], { stdin: "piped\nlines\n" });
   await world.run(["run", "-c", "thanks"]);
   const shown = await ok(world, "session", "show");
-  assertMatch(shown, /^tokens {4}in 12,\d{3} /m);
+  assertMatch(shown, /^tokens {5}in 12,\d{3} /m);
   const [, one = "", two = ""] = shown.split(/\n#\d /);
   const minute = new Date().toISOString().slice(0, 11).replace("T", " ");
   assert(one.startsWith(minute), one);

@@ -108,7 +108,7 @@ function onTerminal(what: string, fn: () => Promise<void>): void {
 for (const screen of SCREENS) {
   const { lang, columns } = screen;
   onTerminal(
-    `setup mends a wrong key and leads to an answer, ${lang}, ${columns} columns`,
+    `setup replaces a wrong key and leads to an answer, ${lang}, ${columns} columns`,
     () => playSetup(screen),
   );
 }
@@ -265,7 +265,7 @@ onTerminal("a chat ends with its terminal, also while its wizard asks", async ()
   }
   const end = performance.now() + 60_000;
   while (await runs(program)) {
-    assert(performance.now() < end, "the program goes on without its terminal");
+    assert(performance.now() < end, "the program continues without its terminal");
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
 });

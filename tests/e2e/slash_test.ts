@@ -9,7 +9,7 @@ Deno.test("/compact shortens the session with the hint in the request, prints on
     { calls: [{ name: "read_file", args: { path: "big.txt" } }] },
     { text: "read it" },
     { text: "SUMMARY: the API has two routes", usage: { input: 900 } },
-    { text: "going on" },
+    { text: "continuing" },
   ], { check: { prefix: false } });
   await using world = await makeWorld(mockConfig(server.url));
   await world.write("big.txt", "some line of a big file\n".repeat(400));
@@ -58,7 +58,7 @@ Deno.test("/compact that is interrupted changes nothing and ends like an interru
     { calls: [{ name: "bash", args: { command: "seq 4000" } }] },
     { text: "counted" },
     { text: "too late", before: held.promise },
-    { text: "going on" },
+    { text: "continuing" },
   ], { check: { prefix: false } });
   await using world = await makeWorld(mockConfig(server.url));
   await world.run(["run", "count"]);

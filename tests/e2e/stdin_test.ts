@@ -1,4 +1,4 @@
-/** What `run` does with every kind of standard input next to its task. */
+/** `run` with every kind of standard input next to its task. */
 import { assert, assertEquals, assertStringIncludes } from "../support/assert.ts";
 import { startModelServer } from "../support/model_server.ts";
 import { denoDir, finished, makeWorld, mockConfig, type World } from "../support/program.ts";

@@ -1,4 +1,4 @@
-/** Slash commands with a real session on disk, a scripted model, and a front end that answers by itself. */
+/** Slash commands with a real session on disk, a scripted model, and a front end with scripted answers. */
 import { assemble } from "../../src/features/mod.ts";
 import { type Assembly, loadTrustedConfig, type TurnInput } from "../../src/run/mod.ts";
 import {

@@ -273,7 +273,7 @@ export const REMOVE = entry("Remove a server", {
 
 /**
  * Takes the secrets out of the home's `.env` that only this entry named. Projects elsewhere may name them
- * too, so they go only when that is asked for.
+ * too, so they go only on request.
  */
 async function forgetSecrets(
   context: CliContext,

@@ -47,7 +47,7 @@ export function runOptions({ permissionMode, forkSession, tools: _tools, ...flag
   };
 }
 
-/** The schema of the answers, where one is asked for. Throws a ReasonixError (usage). */
+/** The schema of the answers, if any. Throws a ReasonixError (usage). */
 export async function answerSchemaOf(
   { jsonSchema }: Pick<RunFlags, "jsonSchema">,
 ): Promise<AnswerSchema | undefined> {
@@ -164,7 +164,7 @@ function flagLayer(paths: RunPaths, flags: ConfigFlags): ConfigInput {
     ...(flags.disallowedTools ? { deny: denyRules(flags.disallowedTools) } : {}),
   };
   return {
-    // A model that is asked for goes before any setting.
+    // The flag overrides every setting.
     ...(flags.model === undefined ? {} : { default_model: flags.model, agent_model: flags.model }),
     ...(flags.offered === undefined ? {} : { providers: [flags.offered] }),
     ...(Object.keys(goal).length > 0 ? { goal } : {}),

@@ -100,10 +100,10 @@ class LineChat {
       (event) => {
         this.#metrics.event(event);
         // Changes of servers were reported when they happened, except those that a pipe has waited for.
-        if (event.type === "mcp.server") return void this.#remark(servers.of(event, speech.run));
+        if (event.type === "mcp.server") return void this.#notify(servers.of(event, speech.run));
         this.#printed = Promise.all([this.#printed, this.#printer?.event(event)]);
       },
-      (session) => servers.watch(session, () => speech.run, (line) => void this.#remark(line)),
+      (session) => servers.watch(session, () => speech.run, (line) => void this.#notify(line)),
     );
   }
 
@@ -173,7 +173,7 @@ class LineChat {
   }
 
   /** Says something between two messages as well: nothing is written over, so the prompt comes again. */
-  async #remark(line: ReturnType<InstanceType<Repl["ServerUpdates"]>["of"]>): Promise<void> {
+  async #notify(line: ReturnType<InstanceType<Repl["ServerUpdates"]>["of"]>): Promise<void> {
     if (!line) return;
     const text = `${line.level === "warning" ? "!" : "·"} ${line.text}`;
     if (!this.#prompting) return await this.#ask(`${text}\n`);

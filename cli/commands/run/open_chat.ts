@@ -25,7 +25,7 @@ export function chatOpener(
   const shown = new Set<string>();
   let ignoreUntrusted = flags.ignoreUntrusted ?? false;
   return async (request, person) => {
-    const tell = (text: string | undefined) => {
+    const notify = (text: string | undefined) => {
       if (text === undefined || shown.has(text)) return;
       shown.add(text);
       person.say(`· ${text}`);
@@ -51,8 +51,8 @@ export function chatOpener(
       return loaded;
     };
     const loaded = await withProvider(await load(), { context, person, load });
-    tell(await languageNotice(context, loaded));
-    tell(await requireProvider(loaded, languageOf(context, loaded).locale));
+    notify(await languageNotice(context, loaded));
+    notify(await requireProvider(loaded, languageOf(context, loaded).locale));
     const { continue: _continue, resume: _resume, copy: _copy, ...options } = runOptions(given);
     const open = (request: typeof session) =>
       planningAgain(flags, {

@@ -21,7 +21,7 @@ const SYNONYMS: ReadonlyMap<string, Action> = new Map([["on", "load"], ["off", "
 type Action = (typeof ACTIONS)[number];
 
 /** An action on one server in the panel. */
-type Deed = Exclude<Action, "untrust"> | "tools" | "details";
+type PanelAction = Exclude<Action, "untrust"> | "tools" | "details";
 
 export const mcpCommand: CommandBody = {
   async run(host, argument, signal) {
@@ -191,12 +191,12 @@ async function panel(host: CommandHost, texts: ServerTexts, signal?: AbortSignal
     const status = all.find(({ name }) => name === chosen);
     if (!servers || !status) return;
     last = status.name;
-    await deal(host, status, texts, signal);
+    await openServer(host, status, texts, signal);
     if (signal?.aborted) return;
   }
 }
 
-async function deal(
+async function openServer(
   host: CommandHost,
   status: ServerStatus,
   texts: ServerTexts,
@@ -205,32 +205,28 @@ async function deal(
   const { name, state } = status;
   const { servers } = await host.session();
   if (state === "provider") return await host.show(name, stateText(status, texts));
-  const deeds = texts.deeds;
-  const deed = await host.choose<Deed>(`${name}\n${stateText(status, texts)}`, [
-    { label: deeds.details, value: "details" },
-    ...(status.tools > 0
-      ? [
-        { label: deeds.tools(status.tools), value: "tools" as const },
-        { label: deeds.trust, value: "trust" as const },
-      ]
-      : []),
-    ...(state === "needs-auth" ? [{ label: deeds.login, value: "login" as const }] : []),
-    ...(state === "disabled"
-      ? [{ label: deeds.on, value: "load" as const }]
-      : [{ label: deeds.restart, value: "restart" as const }, {
-        label: deeds.off,
-        value: "unload" as const,
-      }]),
-  ]);
+  const labels = texts.panelActions;
+  const offered: PanelAction[] = [
+    "details",
+    ...(status.tools > 0 ? ["tools", "trust"] as const : []),
+    ...(state === "needs-auth" ? ["login"] as const : []),
+    ...(state === "disabled" ? ["load"] as const : ["restart", "unload"] as const),
+  ];
+  const action = await host.choose<PanelAction>(
+    `${name}\n${stateText(status, texts)}`,
+    offered.map((value) => ({
+      label: value === "tools" ? labels.tools(status.tools) : labels[value],
+      value,
+    })),
+  );
   const server = servers?.named(name);
-  if (deed === undefined || !server) return;
-  if (deed === "details") return await host.show(name, detailText(server, texts));
-  if (deed === "trust") return await trustPanel(host, name, texts);
-  if (deed !== "tools") return await act(host, { action: deed, name, texts, signal });
-  const lines = server.listing.tools.filter(({ name }) => server.spec.offers(name)).map((
-    { name, description },
-  ) => `${oneLine(name, 60)}: ${oneLine(description, 200)}`);
-  await host.show(deeds.tools(lines.length), lines.join("\n"));
+  if (action === undefined || !server) return;
+  if (action === "details") return await host.show(name, detailText(server, texts));
+  if (action === "trust") return await trustPanel(host, name, texts);
+  if (action !== "tools") return await act(host, { action, name, texts, signal });
+  const lines = server.listing.tools.filter(({ name }) => server.spec.offers(name))
+    .map(({ name, description }) => `${oneLine(name, 60)}: ${oneLine(description, 200)}`);
+  await host.show(labels.tools(lines.length), lines.join("\n"));
 }
 
 type SignInTexts = Texts["mcp_commands"]["signIn"];

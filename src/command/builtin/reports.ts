@@ -149,7 +149,7 @@ function unknown(
   );
 }
 
-/** Lines of all diffs together; more is asked for by path. */
+/** Lines of all diffs together; `/diff PATH` shows more. */
 const MOST_LINES = 400;
 
 export const diffCommand: CommandBody = {

@@ -290,17 +290,14 @@ function turnValues({ turns }: SessionState): readonly ArgumentValue[] {
     .map(({ turn, prompt }) => ({ value: String(turn), detail: oneLine(userText(prompt), 60) }));
 }
 
-interface BringBack {
-  readonly turn: number;
-  readonly scope: RewindScope;
-  readonly done: string;
-}
-
 /**
  * Goes back to the end of a turn, with a confirmation where changes of someone else would be lost. Returns
  * false when the user left it.
  */
-async function bringBack(host: CommandHost, { turn, scope, done }: BringBack): Promise<boolean> {
+async function bringBack(
+  host: CommandHost,
+  { turn, scope, done }: { readonly turn: number; readonly scope: RewindScope; readonly done: string },
+): Promise<boolean> {
   const assembly = await host.session();
   const texts = await loadTexts("session_commands", host.locale);
   const target = turnTarget(assembly.session.state, turn, scope);
@@ -428,16 +425,11 @@ function ages(locale: string, now: number): (time: string) => string {
 
 const SHOWN_FILES = 3;
 
-interface ChosenMoment {
-  readonly turn: number;
-  readonly scope: RewindScope;
-}
-
 /** Lets the user choose where to go back to and what to bring back; undefined when they left. */
 async function chooseMoment(
   host: CommandHost,
   scope?: RewindScope,
-): Promise<ChosenMoment | undefined> {
+): Promise<{ readonly turn: number; readonly scope: RewindScope } | undefined> {
   const texts = (await loadTexts("overlay", host.locale)).turns;
   const assembly = await host.session();
   const turn = await host.choose(texts.title, momentsOf(assembly, texts));

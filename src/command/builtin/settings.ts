@@ -1,5 +1,5 @@
 import { type Assembly, loadRuleRows } from "../../run/mod.ts";
-import { confirmed, goOn } from "../asking.ts";
+import { confirmed, continueSession } from "../asking.ts";
 import type { Choice, CommandBody, CommandHost } from "../command.ts";
 import {
   chooseModel,
@@ -53,7 +53,7 @@ export const modelCommand: CommandBody = {
     const saves = provider !== undefined && await asksToSave(host, chosen, texts);
     if (saves === undefined) return;
     const file = provider && saves ? await saveOffered(host, provider) : undefined;
-    await goOn(host, { model: name, ...(provider ? { offered: provider } : {}) });
+    await continueSession(host, { model: name, ...(provider ? { offered: provider } : {}) });
     host.say(texts.modelIs(name));
     if (file !== undefined) host.say(texts.modelSaved(name, file));
   },
@@ -111,7 +111,7 @@ export const effortCommand: CommandBody = {
     if (level === undefined) {
       throw usageError(texts.noLevel(wanted), texts.levels(levels.join(", ")));
     }
-    await goOn(host, { effort: level });
+    await continueSession(host, { effort: level });
     host.say(texts.effortIs(level));
   },
   async complete(host) {
@@ -124,7 +124,7 @@ export const effortCommand: CommandBody = {
   },
 };
 
-/** The levels that can be typed; the model makes the nearest of its own of one that it does not have. */
+/** The levels that can be typed; a level that the model lacks becomes its nearest one. */
 function levelsOf({ loaded, provider: { model } }: Assembly): readonly string[] {
   const entry = loaded.config.providers.find(({ name }) => name === model.provider);
   return effortLevels(entry && withModelSettings(entry, model.id).efforts);
@@ -246,7 +246,7 @@ async function change(host: CommandHost, changed: Partial<NewRule> & Pick<NewRul
   const { list, rule, here = false } = changed;
   const texts = await loadTexts("setting_commands", host.locale);
   const file = list === undefined ? await remove(host, rule) : await add(host, { list, rule, here });
-  if (!host.headless) await goOn(host);
+  if (!host.headless) await continueSession(host);
   host.say(list === undefined ? texts.ruleRemoved(rule, file) : texts.ruleAdded(list, rule, file));
 }
 
@@ -305,7 +305,7 @@ export const settingsCommand: CommandBody = {
     const save = async (key: string, value: unknown) => {
       await setConfigValue(file, key, value);
       await host.settingSaved?.(key, value);
-      if (!host.headless) await goOn(host);
+      if (!host.headless) await continueSession(host);
       host.say(texts.settingSaved(key, JSON.stringify(value), file));
     };
     if (!host.headless && (argument === "" || argument === "all")) {
@@ -463,10 +463,10 @@ async function ruleChoices(host: CommandHost, texts: RuleTexts): Promise<Choice<
   const forProject = savedRulesFile(paths);
   const own = [forProject, userConfigFile(paths)];
   const rows = ruleRows(loaded).map(({ list, rule, origin, state, file = "" }): Choice<Picked> => {
-    const remark = state === "waiting" ? texts.waiting : file === forProject ? texts.thisProject : undefined;
+    const note = state === "waiting" ? texts.waiting : file === forProject ? texts.thisProject : undefined;
     return {
       label: `${list} ${rule}`,
-      detail: remark === undefined ? origin : `${remark} · ${origin}`,
+      detail: note === undefined ? origin : `${note} · ${origin}`,
       value: { rule, where: own.includes(file) ? "own" : "elsewhere", place: origin },
     };
   });

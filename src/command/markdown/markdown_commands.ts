@@ -75,7 +75,7 @@ async function invoke(
       remedy: texts.trustFirst,
     });
   }
-  if (!trusted) await tell(assembly, texts.rulesDoNotCount(name, file));
+  if (!trusted) await notify(assembly, texts.rulesDoNotCount(name, file));
   const parts: string[] = [];
   for (const { kind, template } of pieces) {
     if (kind === "text") parts.push(fillIn(template, argument));
@@ -131,12 +131,12 @@ async function usableModel(
     const current = assembly.provider.model;
     return entry.name === current.provider && id === current.id ? undefined : `${entry.name}/${id}`;
   } catch (error) {
-    await tell(assembly, notUsed(name, model, errorMessage(error)));
+    await notify(assembly, notUsed(name, model, errorMessage(error)));
     return undefined;
   }
 }
 
-async function tell(assembly: Assembly, text: string): Promise<void> {
+async function notify(assembly: Assembly, text: string): Promise<void> {
   await assembly.open();
   await assembly.controller.recorder.record({ type: "notice", level: "warning", code: "command", text });
 }
@@ -199,9 +199,9 @@ function findMarkdownCommands(places: CommandRoots): MarkdownCommands {
 /** Files of a directory with the names of their commands: `git/commit.md` is `git:commit`. */
 function markdownFiles(root: string): { readonly file: string; readonly name: string }[] {
   const found: { file: string; name: string }[] = [];
-  const visit = (folder: string, prefix: string, depth: number): void => {
-    for (const { name, isFile, isDirectory, isSymlink } of sortedEntries(folder)) {
-      const path = `${folder}/${name}`;
+  const visit = (directory: string, prefix: string, depth: number): void => {
+    for (const { name, isFile, isDirectory, isSymlink } of sortedEntries(directory)) {
+      const path = `${directory}/${name}`;
       if (name.startsWith(".") || SKIPPED.has(name) || found.length > MAX_FILES) continue;
       const stem = /^([^\s/:]+)\.md$/i.exec(name)?.[1];
       if ((isFile || isSymlink) && stem !== undefined) found.push({ file: path, name: prefix + stem });

@@ -85,8 +85,8 @@ export const texts = (t: Translate) => ({
   needsPerson: t`Cannot ask which one: there is no terminal`,
   needsPersonRemedy: t`name it behind the command`,
   oneSession: t`Cannot go to another session: a run has one`,
-  goesOnHeadless: t`name it with --resume ID, and a model with --model`,
-  nobodyAgrees: (question: string) => t`Cannot ask, there is no terminal: ${question}`,
+  continueHeadless: t`name it with --resume ID, and a model with --model`,
+  noPromptFor: (question: string) => t`Cannot ask, there is no terminal: ${question}`,
   needsPersonToAgree: t`run the command in the chat`,
   left: t`Nothing was changed`,
   unsafeArgument: (name: string, argument: string, line: string) =>

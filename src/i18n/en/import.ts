@@ -1,7 +1,7 @@
 import type { Text } from "../../core/mod.ts";
 import type { Translate } from "../translate.ts";
 
-/** What `reasonix config import` says. */
+/** Texts of `reasonix config import`. */
 export const texts = (t: Translate) => ({
   from: t`Import from`,
   nothingChosen: t`Nothing was chosen, and nothing was written`,
@@ -10,7 +10,7 @@ export const texts = (t: Translate) => ({
   same: t`the same`,
   notTakenOver: (why: Text) => t`not taken over: ${why}`,
   /** Why a setting becomes what it becomes, and other warnings of the plan, which is made in English. */
-  remark: (text: Text) => t`${text}`,
+  translated: (text: Text) => t`${text}`,
   error: t`error`,
   noSuchAgent: (name: string) => t`Cannot import from ${name}: no such agent is known`,
   agents: (names: string) => t`name one of ${names}, or none for all`,
@@ -40,5 +40,5 @@ export const texts = (t: Translate) => ({
   waitsForTrust: t`What a project file starts or allows waits for \`reasonix trust\``,
   checkIt: t`Check it: reasonix doctor --online`,
   noPromptAvailable: t`Cannot ask whether to write this: there is no terminal`,
-  nobodyToAskRemedy: t`read the list, then add --yes; --dry-run only shows it`,
+  noPromptRemedy: t`read the list, then add --yes; --dry-run only shows it`,
 });

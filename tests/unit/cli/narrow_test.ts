@@ -3,33 +3,38 @@ import { displayWidth } from "../../../src/util/display_width.ts";
 import { assert, assertEquals } from "../../support/assert.ts";
 
 const HELP = `USAGE
-  reasonix session list|show|search|rename|export ...
+  reasonix session list ...
 
 FLAGS
   -h  --help   Print help information and exit
-     --mode    What may run [read-only|workspace-write|plan]
+     --mode    Set the mode (read-only, workspace-write)
 `;
 
+<<<<<<< HEAD
 Deno.test("forReader indents wrapped descriptions and splits lists at their bars", () => {
+=======
+Deno.test("forReader continues descriptions under their beginning", () => {
+>>>>>>> main
   assertEquals(forReader(HELP, 34).split("\n"), [
     "USAGE",
-    "  reasonix session",
-    "    list|show|search|rename|export",
-    "    ...",
+    "  reasonix session list ...",
     "",
     "FLAGS",
     "  -h  --help   Print help",
     "               information and",
     "               exit",
-    "     --mode    What may run",
-    "               [read-only|",
-    "               workspace-write|",
-    "               plan]",
+    "     --mode    Set the mode",
+    "               (read-only,",
+    "               workspace-write)",
     "",
   ]);
 });
 
+<<<<<<< HEAD
 Deno.test("forReader puts descriptions below names that are too long", () => {
+=======
+Deno.test("forReader puts descriptions below names that leave too little width", () => {
+>>>>>>> main
   assertEquals(forReader("  --a-very-long-option  说明文字很长，要换行", 24).split("\n"), [
     "  --a-very-long-option",
     "        说明文字很长，要",
@@ -39,7 +44,7 @@ Deno.test("forReader puts descriptions below names that are too long", () => {
 
 Deno.test("forReader keeps lines that fit and truncates nothing", () => {
   assertEquals(forReader(HELP, 80), HELP);
-  const squeezed = forReader(HELP, 26);
+  const squeezed = forReader(HELP, 32);
   assertEquals(squeezed.replace(/\s/g, ""), HELP.replace(/\s/g, ""));
-  assert(squeezed.split("\n").every((line) => displayWidth(line) <= 26));
+  assert(squeezed.split("\n").every((line) => displayWidth(line) <= 32));
 });

@@ -4,9 +4,9 @@ import { assert, assertEquals, assertRejects, assertStringIncludes } from "../..
 import { makeTempDir } from "../../support/tool_context.ts";
 
 async function load(variables: Record<string, string> = {}, config?: string) {
-  await using folder = await makeTempDir();
-  if (config !== undefined) await Deno.writeTextFile(`${folder.path}/config.toml`, config);
-  return await loadConfig({ cwd: folder.path, home: folder.path, env: (name) => variables[name] });
+  await using directory = await makeTempDir();
+  if (config !== undefined) await Deno.writeTextFile(`${directory.path}/config.toml`, config);
+  return await loadConfig({ cwd: directory.path, home: directory.path, env: (name) => variables[name] });
 }
 
 Deno.test("requireProvider suggests setup without configuration and key, in both languages", async () => {

@@ -24,8 +24,8 @@ function customAnswers(model: string, window = 0, keyName = ""): SetupAnswers {
 }
 
 async function setUp(answers: readonly SetupAnswers[], files: { config?: string; env?: string } = {}) {
-  await using folder = await makeTempDir();
-  const home = folder.path;
+  await using directory = await makeTempDir();
+  const home = directory.path;
   const file = `${home}/config.toml`;
   if (files.config) await Deno.writeTextFile(file, files.config);
   if (files.env) await Deno.writeTextFile(`${home}/.env`, files.env);

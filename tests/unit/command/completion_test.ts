@@ -1,4 +1,4 @@
-/** What can follow the name of a command is offered behind it, word by word. */
+/** Values that can follow the name of a command are offered word by word. */
 import { LOCALES } from "../../../src/i18n/mod.ts";
 import { assert, assertEquals } from "../../support/assert.ts";
 import { CommandFixture } from "../../support/command_fixture.ts";

@@ -93,7 +93,7 @@ Deno.test("the panel of /mcp changes trust in single tools, also for a server of
     const mcp = await loadTexts("mcp_commands", locale);
     chat.answers.push(
       "docs",
-      mcp.deeds.trust,
+      mcp.panelActions.trust,
       mcp.trust.all(3),
       "[ ] writes",
       "[x] known",

@@ -1,7 +1,7 @@
 import type { Text } from "../../../core/mod.ts";
 import type { Translate } from "../../translate.ts";
 
-/** What commands about MCP servers say. */
+/** Texts of commands about MCP servers. */
 export const texts = (t: Translate) => ({
   surplus: (name: string, text: string) => t`Cannot run /${name}: it has no argument for "${text}"`,
   missing: (name: string, argument: string) => t`Cannot run /${name}: it needs "${argument}"`,
@@ -83,13 +83,13 @@ export const texts = (t: Translate) => ({
     problems: (count: number) => count === 1 ? t`1 problem` : t`${count} problems`,
     restarts: (count: number) => count === 1 ? t`restarted once` : t`restarted ${count} times`,
   },
-  deeds: {
+  panelActions: {
     details: t`Show everything about it`,
     tools: (count: number) => t`Show its tools (${count})`,
     login: t`Sign in`,
     restart: t`Restart it`,
-    off: t`Switch it off for this session`,
-    on: t`Switch it on`,
+    unload: t`Switch it off for this session`,
+    load: t`Switch it on`,
     trust: t`Trust tools to be read-only`,
   },
   fields: {
