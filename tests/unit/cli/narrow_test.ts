@@ -10,11 +10,7 @@ FLAGS
      --mode    Set the mode (read-only, workspace-write)
 `;
 
-<<<<<<< HEAD
-Deno.test("forReader indents wrapped descriptions and splits lists at their bars", () => {
-=======
 Deno.test("forReader continues descriptions under their beginning", () => {
->>>>>>> main
   assertEquals(forReader(HELP, 34).split("\n"), [
     "USAGE",
     "  reasonix session list ...",
@@ -30,11 +26,7 @@ Deno.test("forReader continues descriptions under their beginning", () => {
   ]);
 });
 
-<<<<<<< HEAD
-Deno.test("forReader puts descriptions below names that are too long", () => {
-=======
 Deno.test("forReader puts descriptions below names that leave too little width", () => {
->>>>>>> main
   assertEquals(forReader("  --a-very-long-option  说明文字很长，要换行", 24).split("\n"), [
     "  --a-very-long-option",
     "        说明文字很长，要",
