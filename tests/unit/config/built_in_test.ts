@@ -5,7 +5,7 @@ import { configFixture } from "./fixture.ts";
 
 const OPENAI = { OPENAI_API_KEY: "sk-o" };
 
-Deno.test("unnamedProvider reports when nothing is configured and no key is there", async () => {
+Deno.test("unnamedProvider reports that nothing is configured and no key is set", async () => {
   await using fixture = configFixture();
   const loaded = await fixture.load();
   assertEquals(unnamedProvider(loaded), {
@@ -15,7 +15,7 @@ Deno.test("unnamedProvider reports when nothing is configured and no key is ther
   });
 });
 
-Deno.test("loadConfig takes the first vendor whose key is in the environment, and unnamedProvider says so", async () => {
+Deno.test("loadConfig uses the first vendor with a key in the environment, and unnamedProvider reports it", async () => {
   await using fixture = configFixture();
   const one = await fixture.load({ variables: { ...OPENAI, XAI_API_KEY: "xai-1" } });
   assertEquals(one.config.providers.map(({ name, base_url }) => [name, base_url]), [
@@ -26,7 +26,7 @@ Deno.test("loadConfig takes the first vendor whose key is in the environment, an
   assertEquals(both.config.providers.map(({ name }) => name), ["deepseek"]);
 });
 
-Deno.test("loadConfig takes the vendor that --model names", async () => {
+Deno.test("loadConfig uses the vendor that --model names", async () => {
   await using fixture = configFixture();
   const variables = { ...OPENAI, DEEPSEEK_API_KEY: "sk-d" };
   for (const default_model of ["openai", "gpt-5.5", "openai/gpt-5.5", "openai/of-tomorrow"]) {
@@ -42,7 +42,7 @@ Deno.test("a key in the home's .env needs no notice", async () => {
   assertEquals(unnamedProvider(loaded), undefined);
 });
 
-Deno.test("the environment chooses nothing for a configured provider, nor with security.env_keys off", async () => {
+Deno.test("the environment selects no vendor with a configured provider or security.env_keys off", async () => {
   const entry = '[[providers]]\nname = "p"\nmodel = "m"\nbase_url = "http://127.0.0.1:1/v1"\n';
   await using configured = configFixture({ "home/config.toml": entry });
   const loaded = await configured.load({ variables: OPENAI });
@@ -53,13 +53,13 @@ Deno.test("the environment chooses nothing for a configured provider, nor with s
   assertEquals(unnamedProvider(unused)?.key, "unused");
 });
 
-Deno.test("a project chooses no vendor of the environment", async () => {
+Deno.test("a project cannot select a vendor of the environment", async () => {
   await using fixture = configFixture({ "project/reasonix.toml": 'default_model = "openai"\n' });
   const loaded = await fixture.load({ variables: { ...OPENAI, DEEPSEEK_API_KEY: "sk-d" } });
   assertEquals(loaded.config.providers.map(({ name }) => name), ["deepseek"]);
 });
 
-Deno.test("a vendor is known by name and any model of it, with and without configured providers", async () => {
+Deno.test("a vendor name accepts any of its models, with and without configured providers", async () => {
   const entry = '[[providers]]\nname = "p"\nmodel = "m"\nbase_url = "http://127.0.0.1:1/v1"\n';
   for (const text of ["", entry]) {
     await using fixture = configFixture({ "home/config.toml": text });
@@ -87,7 +87,7 @@ Deno.test("a vendor is known by name and any model of it, with and without confi
   }
 });
 
-Deno.test("a configured provider wins over the vendor of its name", async () => {
+Deno.test("a configured provider overrides the vendor of the same name", async () => {
   const entry = '[[providers]]\nname = "groq"\nmodel = "m"\nbase_url = "http://127.0.0.1:1/v1"\n';
   await using fixture = configFixture({ "home/config.toml": entry });
   const loaded = await fixture.load({ flags: { default_model: "groq/m" } });
@@ -96,7 +96,7 @@ Deno.test("a configured provider wins over the vendor of its name", async () => 
   assertThrows(() => resolveModel(other.config), Error, 'Unknown model "groq/other"');
 });
 
-Deno.test("settings that name several models of a vendor share its entry, and the first provider stays", async () => {
+Deno.test("settings that name several models of a vendor share its entry and keep the first provider", async () => {
   const text = 'default_model = "p"\ncompaction.summary_model = "groq/small"\n' +
     '[[providers]]\nname = "p"\nmodel = "m"\nbase_url = "http://127.0.0.1:1/v1"\n';
   await using fixture = configFixture({ "home/config.toml": text });
@@ -105,13 +105,13 @@ Deno.test("settings that name several models of a vendor share its entry, and th
   assertEquals(config.providers[1]?.models, ["large", "openai/gpt-oss-120b", "small"]);
 });
 
-Deno.test("a project cannot name a vendor that its user does not have", async () => {
+Deno.test("a project cannot name a vendor that the user does not have", async () => {
   await using fixture = configFixture({ "project/reasonix.toml": 'default_model = "ollama/x"\n' });
   const loaded = await fixture.load({ variables: OPENAI });
   assertThrows(() => resolveModel(loaded.config), Error, 'Unknown model "ollama/x"');
 });
 
-Deno.test("the key of a vendor counts under its other names, too", async () => {
+Deno.test("a vendor key is found under its alternative names", async () => {
   await using fixture = configFixture();
   const loaded = await fixture.load({ variables: { GOOGLE_API_KEY: "AIza1" } });
   assertEquals(loaded.config.providers.map(({ name, api_key_env }) => [name, api_key_env]), [
@@ -120,7 +120,7 @@ Deno.test("the key of a vendor counts under its other names, too", async () => {
   assertEquals(unnamedProvider(loaded)?.keyName, "GOOGLE_API_KEY");
 });
 
-Deno.test("docs/config.md names the variables of the vendors in their order", () => {
+Deno.test("docs/config.md lists the variables of the vendors in order", () => {
   const page = Deno.readTextFileSync(new URL("../../../docs/config.md", import.meta.url));
   const listed = /The order: ([^.]*)\./.exec(page)?.[1]?.match(/\w+/g);
   assertEquals(listed, VENDORS.flatMap(keyNamesOf));

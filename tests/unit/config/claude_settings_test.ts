@@ -49,7 +49,7 @@ for (
   });
 }
 
-Deno.test("an allowance that would allow more here allows nothing, with its reason and place", async () => {
+Deno.test("an allow rule with a wider meaning here is ignored, with its reason and location", async () => {
   const allow = ["Edit(src/*.ts)", "WebFetch(domain:*.x.org)", "Bash(a && b)"];
   const { config, warnings } = await load({ permissions: { allow } }, trusted);
   assertEquals(config.permissions.allow, []);
@@ -57,7 +57,7 @@ Deno.test("an allowance that would allow more here allows nothing, with its reas
   for (const { message } of warnings) assertMatch(message, /^The rule ".*" allows nothing: /);
 });
 
-Deno.test("rules that narrow count at once, those that widen wait for trust, of both files", async () => {
+Deno.test("restrictions apply at once and grants after trust, in both files", async () => {
   const settings = {
     permissions: { allow: ["Bash(make:*)"], deny: ["Bash(rm:*)"], ask: ["Bash(git push:*)"] },
   };
@@ -99,14 +99,14 @@ for (
   });
 }
 
-Deno.test("acceptEdits of a trusted project allows edits, and nothing lets it set a wider mode", async () => {
+Deno.test("acceptEdits of a trusted project allows edits, and no file sets a wider mode", async () => {
   const edits = await load({ permissions: { defaultMode: "acceptEdits" } }, trusted);
   assertEquals(edits.config.permissions.allow, ["Edit"]);
   const all = await load({ permissions: { defaultMode: "bypassPermissions" } }, trusted);
   assertEquals([all.config.permissions.mode, all.config.permissions.allow], ["ask", []]);
 });
 
-Deno.test("a file of the project does not loosen what another of its files restricts", async () => {
+Deno.test("a project file does not relax a restriction of another project file", async () => {
   const toml = '[permissions]\nmode = "ask"\n[tools]\nwrites = "allow"\n';
   const { config, warnings } = await load({ permissions: { defaultMode: "dontAsk" } }, { toml, ...trusted });
   assertEquals([config.permissions.mode, warnings.length], ["deny", 1]);
@@ -166,7 +166,7 @@ for (
   });
 }
 
-Deno.test("the user can leave the files alone, broken ones too", async () => {
+Deno.test("the user can disable the files, also invalid ones", async () => {
   const fixture = configFixture({ "home/config.toml": "[permissions]\nclaude_settings = false\n" });
   await using _ = fixture;
   Deno.mkdirSync(`${fixture.cwd}/.claude`);
@@ -177,7 +177,7 @@ Deno.test("the user can leave the files alone, broken ones too", async () => {
   await assertRejects(() => fixture.load(), ConfigError);
 });
 
-Deno.test("an allowance that cannot be read allows nothing, with its place", async () => {
+Deno.test("an unreadable allow rule allows nothing and is reported with its location", async () => {
   const { config, warnings } = await load(
     '{"permissions": {"allow": ["Bash(a", "Bsh(b)", "Frobnicate", 1]}}',
     trusted,
@@ -186,14 +186,14 @@ Deno.test("an allowance that cannot be read allows nothing, with its place", asy
   assertEquals(warnings.map(({ place }) => place?.column), [28, 38, 62]);
 });
 
-Deno.test("other keys of the files are named as unused", async () => {
+Deno.test("other keys of the files are reported as unused", async () => {
   const { unused } = await load({ $schema: "x", permissions: {}, hooks: {}, env: {} }, {
     local: { model: "x" },
   });
   assertEquals(unused, [".claude/settings.json (env)", ".claude/settings.local.json (model)"]);
 });
 
-Deno.test("a file of a mebibyte, a pipe and a directory are refused, and the text of a link is never shown", async () => {
+Deno.test("a large file, a pipe and a directory are refused, and the text behind a link is never shown", async () => {
   for (
     const plant of [
       (path: string) => Deno.writeTextFileSync(path, " ".repeat((1 << 20) + 1)),
@@ -210,7 +210,7 @@ Deno.test("a file of a mebibyte, a pipe and a directory are refused, and the tex
   }
 });
 
-Deno.test("parts of the file that nothing reads are named, also those of permissions", async () => {
+Deno.test("unread parts of the file are reported, also those of permissions", async () => {
   const { unused } = await load({
     hooks: {},
     permissions: { deny: ["Bash(rm:*)"], disableBypassPermissionsMode: "disable", defaultMode: "plan" },

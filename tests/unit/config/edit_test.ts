@@ -76,7 +76,7 @@ Deno.test("setConfigValue adds keys and tables, removes keys, and keeps every co
   });
 });
 
-Deno.test("addConfigItem appends to a list once, and starts one", async () => {
+Deno.test("addConfigItem appends to a list once and creates a missing list", async () => {
   await using fixture = configFixture();
   const file = fixture.write("home/config.toml", FILE);
   for (const rule of ["c", "c", "a"]) await addConfigItem(file, "permissions.deny", rule);
@@ -98,7 +98,7 @@ Deno.test("addConfigItem appends a whole entry to a list of tables", async () =>
   assertEquals(config.providers.map((entry) => entry.name), ["a", "b", "c"]);
 });
 
-Deno.test("setConfigValue creates a missing file and its directory for the user alone", async () => {
+Deno.test("setConfigValue creates a private file and directory if missing", async () => {
   await using fixture = configFixture();
   const file = `${fixture.home}/new/config.toml`;
   await setConfigValue(file, "language", "zh");
@@ -150,7 +150,7 @@ Deno.test("setConfigValue refuses a file with a syntax error instead of replacin
   assertEquals(Deno.readTextFileSync(file), "[tools\n");
 });
 
-Deno.test("addConfigItem refuses a key that is no list", async () => {
+Deno.test("addConfigItem rejects a key that is not a list", async () => {
   await using fixture = configFixture();
   await assertRejects(
     () => addConfigItem(`${fixture.home}/c`, "language", "x"),
@@ -159,7 +159,7 @@ Deno.test("addConfigItem refuses a key that is no list", async () => {
   );
 });
 
-Deno.test("setConfigValue keeps a file that already says so untouched", async () => {
+Deno.test("setConfigValue does not change a file that already has the value", async () => {
   await using fixture = configFixture();
   const file = fixture.write("home/config.toml", FILE);
   const before = Deno.statSync(file).ino;
@@ -167,7 +167,7 @@ Deno.test("setConfigValue keeps a file that already says so untouched", async ()
   assertEquals(Deno.statSync(file).ino, before);
 });
 
-Deno.test("setConfigValue gives back any text it was given", async () => {
+Deno.test("setConfigValue round-trips any text", async () => {
   await using fixture = configFixture();
   const file = fixture.write("home/config.toml", FILE);
   await fc.assert(

@@ -32,7 +32,7 @@ for (const [text, expanded, expected] of TEXTS) {
   });
 }
 
-Deno.test("loadConfig expands where the schema says so and nowhere else", async () => {
+Deno.test("loadConfig expands variables only where the schema allows it", async () => {
   await using fixture = configFixture({
     "home/.env": "FROM_HOME=h\n",
     "home/config.toml": `
@@ -65,7 +65,7 @@ env = { X = "\${A}" }
   ]);
 });
 
-Deno.test("loadConfig counts relative paths from the file, and those of the sandbox from the working directory", async () => {
+Deno.test("loadConfig resolves paths from the file, and those of the sandbox from the working directory", async () => {
   await using fixture = configFixture({
     "home/config.toml":
       'skills.paths = ["s"]\nagent.system_prompt_file = "p.md"\nsandbox.allow_write = ["out", "~/x"]\n',
@@ -77,7 +77,7 @@ Deno.test("loadConfig counts relative paths from the file, and those of the sand
 });
 
 Deno.test({
-  name: "resolvePath makes paths absolute and plain",
+  name: "resolvePath returns absolute normalized paths",
   ignore: Deno.build.os === "windows",
   fn: () => {
     const env = (name: string) => name === "HOME" ? "/users/me" : undefined;
@@ -97,7 +97,7 @@ Deno.test({
   },
 });
 
-Deno.test("lazyDotenv reads names, quotes, comments and export, and takes values as they are", () => {
+Deno.test("lazyDotenv reads names, quotes, comments and export, without expansion", () => {
   const text = [
     "\uFEFFA=plain",
     "export B = spaced  # comment",

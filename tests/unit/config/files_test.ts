@@ -26,13 +26,13 @@ for (const [name, text, place, remedy] of SYNTAX) {
   }
 }
 
-Deno.test("loadConfig does not repeat the value of a broken line", async () => {
+Deno.test("loadConfig does not quote the value of an invalid line", async () => {
   await using fixture = configFixture({ "home/config.toml": '[serve]\ntoken = "hush\n' });
   const error = await assertRejects(() => fixture.load(), ConfigError, '(at "token")');
   assertEquals(error.message.includes("hush"), false);
 });
 
-Deno.test("loadConfig reads a file with a byte order mark and CRLF line ends, and counts its lines right", async () => {
+Deno.test("loadConfig reads a file with a byte order mark and CRLF, with correct line numbers", async () => {
   await using fixture = configFixture({
     "home/config.toml": '\uFEFFlangage = "zh"\r\n[agent]\r\nmax_step = 1\r\n',
   });
@@ -95,12 +95,12 @@ Deno.test({
   },
 });
 
-Deno.test("loadConfig accepts U+FFFD that is really in the file", async () => {
+Deno.test("loadConfig accepts a U+FFFD that is in the file", async () => {
   await using fixture = configFixture({ "home/config.toml": 'language = "\uFFFD"' });
   assertEquals((await fixture.load()).config.language, "\uFFFD");
 });
 
-Deno.test("loadConfig keeps keys named __proto__ and constructor harmless", async () => {
+Deno.test("loadConfig treats keys named __proto__ and constructor as ordinary keys", async () => {
   await using fixture = configFixture({
     "home/config.toml":
       '[__proto__]\npolluted = 1\n[constructor]\nx = 1\n[agent.subagent_models]\n__proto__ = "m"\nconstructor = "n"\n[[providers]]\nname = "p"\nextra = { __proto__ = { polluted = 1 } }\n',

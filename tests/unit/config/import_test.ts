@@ -43,7 +43,7 @@ async function play(name: string, text: string, existing = ""): Promise<Played> 
   };
 }
 
-Deno.test("import: opencode's last word becomes deny before ask before allow, never more", async () => {
+Deno.test("import: the last matching rule of opencode becomes deny, ask and allow rules, never wider", async () => {
   const permissions: [string, string[]][] = [
     ['"allow"', ["permissions.mode allow"]],
     ['{"bash": "ask", "edit": "deny"}', ["permissions.mode ask", "permissions.deny Edit"]],
@@ -80,7 +80,7 @@ Deno.test("import: opencode's last word becomes deny before ask before allow, ne
   assertEquals(left.length, 2);
 });
 
-Deno.test("import: keys of servers and providers are named and never copied", async () => {
+Deno.test("import: keys of servers and providers are reported and never copied", async () => {
   const secret = "sk-proj-0123456789abcdefghijklmn";
   const played = [
     await play(
@@ -134,7 +134,7 @@ Deno.test("import: keys of servers and providers are named and never copied", as
   assertStringIncludes(played[3]?.text ?? "", 'kind = "responses"');
 });
 
-Deno.test("import: codex's sandbox and approvals never become wider ones", async () => {
+Deno.test("import: sandbox and approvals of codex never become wider", async () => {
   const policies: [string, string[]][] = [
     ['sandbox_mode = "read-only"\napproval_policy = "never"', ["permissions.mode deny"]],
     ['sandbox_mode = "read-only"\napproval_policy = "on-request"', ["permissions.mode deny"]],
@@ -159,7 +159,7 @@ Deno.test("import: codex's sandbox and approvals never become wider ones", async
   for (const line of ["enabled = false", "startup_timeout_seconds = 9"]) assertStringIncludes(none, line);
 });
 
-Deno.test("import: rules of codex name the first words of a command", async () => {
+Deno.test("import: rules of codex become command prefixes", async () => {
   const { taken, left } = await play(
     "home/.codex/rules/default.rules",
     `# prefix_rule(pattern=["never"], decision="allow")
@@ -223,7 +223,7 @@ Deno.test("import: the user's settings are kept, with comments, order and line e
   );
 });
 
-Deno.test("import: a broken file is a place, the others are imported, and each is read once", async () => {
+Deno.test("import: an invalid file is reported with its location, and the others are imported", async () => {
   await using fixture = configFixture();
   for (const name of [".claude", ".codex", "claude"]) Deno.mkdirSync(`${fixture.home}/${name}`);
   fixture.write(
@@ -255,7 +255,7 @@ Deno.test("import: a broken file is a place, the others are imported, and each i
   );
 });
 
-Deno.test("import: settings of a project's file go into the project's file, its permissions are read in place", async () => {
+Deno.test("import: settings of a project file go into the project's file, without its permissions", async () => {
   await using fixture = configFixture();
   fixture.write(
     "project/.claude/settings.local.json",
@@ -277,7 +277,7 @@ Deno.test("import: settings of a project's file go into the project's file, its 
   assertEquals(left.map(({ origin }) => origin.text), ["permissions", 'model "opus"', "mcpServers"]);
 });
 
-Deno.test("import: settings without an equivalent are named, and the rest is imported", async () => {
+Deno.test("import: settings without an equivalent are reported, and the rest is imported", async () => {
   const { taken, left } = await play(
     "home/reasonix.toml",
     'default_model = 3\n[sandbox]\nnetwork = "yes"\nbash = "maybe"\n[permissions]\ndeny = ["Bash(", "Bash(rm:*)"]\n' +
@@ -302,7 +302,7 @@ Deno.test("import: settings without an equivalent are named, and the rest is imp
   assertEquals([none.taken, none.left.length], [[], 4]);
 });
 
-Deno.test("import: hooks of Claude Code become hooks of our file, and a second import adds none", async () => {
+Deno.test("import: hooks of Claude Code become hooks of our file once", async () => {
   const hooks = {
     PostToolUse: [{
       matcher: "Edit|Write",
@@ -373,7 +373,7 @@ const OPENCODE_AGENTS: readonly (readonly [agent: unknown, becomes: string])[] =
   [{ prompt: "x" }, "it has no description"],
 ];
 
-Deno.test("import: an agent of opencode becomes a file that never allows more", async () => {
+Deno.test("import: an agent of opencode becomes a file that is never wider", async () => {
   for (const [agent, becomes] of OPENCODE_AGENTS) {
     const { taken, left, text } = await play("home/opencode.json", JSON.stringify({ agent: { a: agent } }));
     assertEquals(taken.length > 0 ? text : left[0]?.replace("agent.a: ", ""), becomes);
@@ -382,7 +382,7 @@ Deno.test("import: an agent of opencode becomes a file that never allows more", 
   assertEquals(left, ['agent."../../x": its name is no name of a file']);
 });
 
-Deno.test("import: commands of opencode and Markdown files of both kinds become files of ours", async () => {
+Deno.test("import: commands of opencode and Markdown files of both tools become our files", async () => {
   const command = { template: "Run the tests of $ARGUMENTS", description: "tests", agent: "build" };
   const { taken, text } = await play("home/opencode.json", JSON.stringify({ command: { test: command } }));
   assertEquals(taken, ["commands/test.md"]);
@@ -402,7 +402,7 @@ Deno.test("import: commands of opencode and Markdown files of both kinds become 
   assertEquals([nested.taken, nested.problems.length], [[], 1], "what is not understood is not half taken");
 });
 
-Deno.test("import: a file that is there is kept, and no link of a project leads one elsewhere", async () => {
+Deno.test("import: an existing file is kept, and no link of a project redirects one", async () => {
   await using fixture = configFixture({});
   const source = fixture.write("home/opencode.json", '{"agent": {"a": {"description": "theirs"}}}');
   const around = { cwd: fixture.cwd, home: fixture.home, env: () => undefined };
@@ -416,7 +416,7 @@ Deno.test("import: a file that is there is kept, and no link of a project leads 
   assertEquals([led.files, led.outcomes.map(({ state }) => state)], [[], ["kept"]]);
 });
 
-Deno.test("saveProvider ends lines as the file does", async () => {
+Deno.test("saveProvider keeps the line ends of the file", async () => {
   await using fixture = configFixture();
   const file = fixture.write("home/config.toml", '[[providers]]\r\nname = "a"\r\nmodel = "m"\r\n');
   await saveProvider(file, { name: "b", model: "n" }, { isDefault: false });

@@ -6,7 +6,7 @@ import { configFixture } from "./fixture.ts";
 const PROVIDER =
   '[[providers]]\nname = "p"\nmodel = "m"\nbase_url = "https://api.example.com"\napi_key_env = "P_KEY"\n';
 
-Deno.test("resolveKey prefers the home's .env to the environment", async () => {
+Deno.test("resolveKey prefers .env of the home to the environment", async () => {
   await using fixture = configFixture({ "home/config.toml": PROVIDER, "home/.env": "P_KEY=from-home\n" });
   const { config, keys } = await fixture.load({ variables: { P_KEY: "from-env" } });
   const [entry] = config.providers;
@@ -17,7 +17,7 @@ Deno.test("resolveKey prefers the home's .env to the environment", async () => {
   assertEquals([resolveKey(entry, again.keys), keySource(entry, again.keys)], ["from-env", "env"]);
 });
 
-Deno.test("resolveKey leaves the environment alone when security.env_keys is off", async () => {
+Deno.test("resolveKey ignores the environment when security.env_keys is off", async () => {
   await using fixture = configFixture({ "home/config.toml": `security.env_keys = false\n${PROVIDER}` });
   const { config, keys } = await fixture.load({ variables: { P_KEY: "from-env" } });
   const [entry] = config.providers;
@@ -35,7 +35,7 @@ Deno.test("resolveKey leaves the environment alone when security.env_keys is off
   assertEquals(keySource(entry, keys), "missing");
 });
 
-Deno.test("resolveKey never looks into the project's .env", async () => {
+Deno.test("resolveKey never reads the project's .env", async () => {
   await using fixture = configFixture({
     "home/config.toml": PROVIDER,
     "project/.env": "P_KEY=from-project\n",
@@ -47,7 +47,7 @@ Deno.test("resolveKey never looks into the project's .env", async () => {
   assertEquals(error.remedy, `write P_KEY=… into ${fixture.home}/.env, or export P_KEY`);
 });
 
-Deno.test("resolveKey needs no key on this machine, or where none is named", async () => {
+Deno.test("resolveKey needs no key for a local server or without a key name", async () => {
   await using fixture = configFixture();
   const { keys } = await fixture.load();
   const entry = { name: "p", api_key_env: "P_KEY", base_url: "http://127.0.0.1:8000/v1" };

@@ -79,7 +79,7 @@ url = "https://mcp.stripe.com"
 headers = { Authorization = "Bearer \${STRIPE_KEY}" }
 `;
 
-Deno.test("loadConfig reports a missing variable together with wrong types", async () => {
+Deno.test("loadConfig reports a missing variable and wrong types together", async () => {
   await using fixture = configFixture({
     "home/config.toml":
       '[agent]\nmax_steps = "x"\n[[providers]]\nname = "p"\nbase_url = "${NOPE}"\nmodel = "m"\n',
@@ -88,7 +88,7 @@ Deno.test("loadConfig reports a missing variable together with wrong types", asy
   assertEquals(error.problems.map(({ place }) => place?.line), [2, 5]);
 });
 
-Deno.test("loadConfig refuses deny and ask rules that it cannot read, and warns of such allow rules", async () => {
+Deno.test("loadConfig rejects unreadable deny and ask rules and warns about such allow rules", async () => {
   await using fixture = configFixture({
     "home/config.toml":
       '[permissions]\nallow = ["Bash(ls"]\ndeny = [\n  "Bash(rm -rf*)",\n  "Bsh(git push*)",\n]\n',
@@ -122,7 +122,7 @@ Deno.test("loadConfig refuses deny and ask rules that it cannot read, and warns 
   ]);
 });
 
-Deno.test("loadConfig takes the whole file of the Go product as user settings", async () => {
+Deno.test("loadConfig accepts a complete file of the Go version as user settings", async () => {
   await using fixture = configFixture({ "home/config.toml": GO_FILE });
   const { config, warnings } = await fixture.load({ variables: { STRIPE_KEY: "sk" } });
   assertEquals(warnings, []);
@@ -136,7 +136,7 @@ Deno.test("loadConfig takes the whole file of the Go product as user settings", 
   assertEquals(config.plugins[1]?.type, "http");
 });
 
-Deno.test("loadConfig reads the same file in a project and reports settings that a project cannot make", async () => {
+Deno.test("loadConfig reads the same file in a project and reports settings that a project cannot set", async () => {
   await using fixture = configFixture({ "project/reasonix.toml": GO_FILE });
   const { config, warnings, needsTrust } = await fixture.load();
   assertEquals(
@@ -159,7 +159,7 @@ Deno.test("loadConfig reads the same file in a project and reports settings that
   assertEquals(config.permissions.deny.length, 2);
 });
 
-Deno.test("loadConfig lets flags beat the project, the project the user, the user the preset, the preset the defaults", async () => {
+Deno.test("loadConfig ranks flags, project, user, preset and defaults in this order", async () => {
   const key = (value: string) => `[tools]\nbash_timeout_seconds = ${value}\n`;
   await using fixture = configFixture({ "project/reasonix.toml": key("4"), "home/config.toml": key("3") });
   const value = async (options: Parameters<Fixture["load"]>[0]) =>
@@ -175,7 +175,7 @@ Deno.test("loadConfig lets flags beat the project, the project the user, the use
   assertEquals((await fixture.load({ preset: "memex" })).config.tools.writes, "deny");
 });
 
-Deno.test("loadConfig joins rule lists of all layers and keeps each rule once", async () => {
+Deno.test("loadConfig merges rule lists of all layers without duplicates", async () => {
   await using fixture = configFixture({
     "home/config.toml": '[permissions]\ndeny = ["a", "b"]\nallow = ["x"]',
     "project/reasonix.toml": '[permissions]\ndeny = ["b", "c"]\nask = ["d"]',
@@ -190,7 +190,7 @@ Deno.test("loadConfig joins rule lists of all layers and keeps each rule once", 
   });
 });
 
-Deno.test("loadConfig replaces the built-in provider by any entry of a file, and puts the project's first", async () => {
+Deno.test("loadConfig replaces the built-in provider with any entry and puts the project's first", async () => {
   const entry = (name: string) =>
     `[[providers]]\nname = "${name}"\nmodel = "m"\nbase_url = "http://127.0.0.1:1"\n`;
   await using fixture = configFixture({ "home/config.toml": entry("mine") });
@@ -202,14 +202,14 @@ Deno.test("loadConfig replaces the built-in provider by any entry of a file, and
   assertEquals(await names(), ["mine"]);
 });
 
-Deno.test("loadConfig reads agent.compact_ratio as compaction.ratio unless that is written, too", async () => {
+Deno.test("loadConfig reads agent.compact_ratio as compaction.ratio unless that is set", async () => {
   await using fixture = configFixture({ "home/config.toml": "[agent]\ncompact_ratio = 0.5" });
   assertEquals((await fixture.load()).config.compaction.ratio, 0.5);
   fixture.write("home/config.toml", "[agent]\ncompact_ratio = 0.5\n[compaction]\nratio = 0.6");
   assertEquals((await fixture.load()).config.compaction.ratio, 0.6);
 });
 
-Deno.test("loadConfig finds the home through REASONIX_HOME, else below the user's home", async () => {
+Deno.test("loadConfig finds the home by REASONIX_HOME, or in the user's home", async () => {
   await using fixture = configFixture({ "home/config.toml": 'language = "zh"' });
   const { loadConfig } = await import("../../../src/config/mod.ts");
   const variables: Record<string, string> = { REASONIX_HOME: "../home", HOME: "/nowhere" };
@@ -242,7 +242,7 @@ Deno.test("loadConfig reports every error of every file at once, with position, 
   ]);
 });
 
-Deno.test("loadConfig warns about unknown keys with the key that was probably meant", async () => {
+Deno.test("loadConfig warns about unknown keys with a suggestion", async () => {
   await using fixture = configFixture({
     "home/config.toml":
       'defualt_model = "x"\nmax_steps = 3\nzzz = 1\n[sandbx]\nbash = "off"\n[[providers]]\nname = "a"\ncontext_windw = 5\n',
@@ -307,7 +307,7 @@ for (const [text, message, remedy] of BAD_TYPES) {
   });
 }
 
-Deno.test("loadConfig never repeats the value of a secret key", async () => {
+Deno.test("loadConfig never quotes the value of a secret key", async () => {
   await using fixture = configFixture({
     "home/config.toml":
       '[serve]\ntoken = ["hush-1"]\n[[plugins]]\nname = "a"\ncommand = "x"\nenv = "hush-2"\n[[providers]]\nname = "p"\napi_key = "hush-3"\nheaders = { X = 4711 }\n',
@@ -317,7 +317,7 @@ Deno.test("loadConfig never repeats the value of a secret key", async () => {
   assert(!/hush|4711/.test(error.message + error.problems.map((problem) => problem.remedy)));
 });
 
-Deno.test("AGENT_BASE_URL takes AGENT_API_KEY, at Model Studio else DASHSCOPE_API_KEY, and nothing of an entry but its facts", async () => {
+Deno.test("AGENT_BASE_URL uses AGENT_API_KEY or, at Model Studio, DASHSCOPE_API_KEY, and only facts of an entry", async () => {
   await using fixture = configFixture({
     "home/config.toml": '[[providers]]\nname = "environment"\nkind = "anthropic"\nmodel = "m"\n' +
       'context_window = 32000\napi_key_env = "OWN"\nheaders = { a = "b" }\nextra = { c = 1 }\n',

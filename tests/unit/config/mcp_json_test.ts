@@ -19,7 +19,7 @@ async function load(files: Record<string, string>, options: Options = {}) {
 
 const project = (servers: unknown) => ({ "project/.mcp.json": JSON.stringify({ mcpServers: servers }) });
 
-Deno.test(".mcp.json is read with everything that Claude Code's schema has", async () => {
+Deno.test(".mcp.json supports the schema of Claude Code", async () => {
   const { servers, said } = await load({
     "project/.mcp.json": `\uFEFF{
   // a warning
@@ -55,7 +55,7 @@ Deno.test(".mcp.json is read with everything that Claude Code's schema has", asy
   assertEquals(servers.map(({ name, enabled }) => [name, enabled]).at(-1), ["off", false]);
 });
 
-Deno.test("a bad entry of .mcp.json is named with its location, and the others are used", async () => {
+Deno.test("an invalid entry of .mcp.json is reported with its location, and the others are used", async () => {
   const { servers, said, rows } = await load({
     "project/.mcp.json": `{"mcpServers": {
   "good": {"command": "c"},
@@ -121,7 +121,7 @@ for (
   });
 }
 
-Deno.test("a .mcp.json that is a directory, too large or not UTF-8 is a warning", async () => {
+Deno.test("a .mcp.json that is a directory, too large or not UTF-8 causes a warning", async () => {
   await using fixture = configFixture();
   Deno.mkdirSync(`${fixture.cwd}/.mcp.json`);
   fixture.write("home/.mcp.json", new Uint8Array([0x7b, 0xff, 0xfe]));
@@ -133,7 +133,7 @@ Deno.test("a .mcp.json that is a directory, too large or not UTF-8 is a warning"
   assertEquals(files.some(({ path }) => path.endsWith(".mcp.json")), false);
 });
 
-Deno.test("our files override .mcp.json, a project's the user's, and each overridden server is named", async () => {
+Deno.test("our files override .mcp.json, project files those of the user, with a report", async () => {
   const toml = (name: string, command: string) => `[[plugins]]\nname = "${name}"\ncommand = "${command}"\n`;
   const { servers, leftOut, files } = await load({
     "home/config.toml": toml("a", "user-toml"),
@@ -162,7 +162,7 @@ Deno.test("our files override .mcp.json, a project's the user's, and each overri
   ]);
 });
 
-Deno.test("a server whose variable is missing is left out with its name and its place, the others count", async () => {
+Deno.test("a server with a missing variable is omitted with a report, and the others are used", async () => {
   const { servers, said, rows } = await load(project({
     a: { command: "c", env: { T: "${GONE}" } },
     b: { command: "c", env: { T: "${GONE:-}" } },
@@ -178,7 +178,7 @@ Deno.test("a server whose variable is missing is left out with its name and its 
   ]);
 });
 
-Deno.test("servers of a project's .mcp.json wait for trust in their content, those of the user do not", async () => {
+Deno.test("servers of a project's .mcp.json require trust in their content, those of the user do not", async () => {
   const files = {
     "home/.mcp.json": '{"mcpServers": {"mine": {"command": "c"}}}',
     "project/.mcp.json":
@@ -202,7 +202,7 @@ Deno.test("servers of a project's .mcp.json wait for trust in their content, tho
   assert(!JSON.stringify([item?.reason, item?.lines]).includes("hush"));
 });
 
-Deno.test("the trust prompt names all that a server could do, and no value of a secret", async () => {
+Deno.test("the trust prompt names everything a server can do, without secrets", async () => {
   const { needsTrust } = await load({
     "home/config.toml": '[[plugins]]\nname = "x"\ncommand = "mine"\n',
     "project/reasonix.toml": `[[plugins]]
@@ -242,7 +242,7 @@ args = ["-c", "${"a".repeat(300)}; rm", "--token", "hush"]
   assert(!JSON.stringify(needsTrust.map(({ reason, lines }) => [reason, lines])).includes("hush"));
 });
 
-Deno.test("trust in a server ends where it would replace the user's, take other values from .env or name other files", async () => {
+Deno.test("trust in a server does not extend to replacing the user's, other .env values or files", async () => {
   await using fixture = configFixture({
     ...project({ x: { command: "${TOOL:-npx}", args: ["server/main.js"] } }),
   });
@@ -262,7 +262,7 @@ Deno.test("trust in a server ends where it would replace the user's, take other 
   assertStringIncludes(third?.reason ?? "", "in place of your server of this name");
 });
 
-Deno.test("a project may disable a user's server, which is reported, and sets nothing else of it", async () => {
+Deno.test("a project can disable a user's server, which is reported, and change nothing else of it", async () => {
   const { servers, needsTrust, leftOut } = await load({
     "home/config.toml": '[[plugins]]\nname = "x"\ncommand = "mine"\n',
     "project/reasonix.toml":

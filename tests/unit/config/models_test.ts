@@ -67,7 +67,7 @@ for (const [reference, message, remedy] of REFUSED) {
   });
 }
 
-Deno.test("resolveModel uses default_model, from the strongest layer", async () => {
+Deno.test("resolveModel uses default_model of the highest layer", async () => {
   await using fixture = configFixture({ "home/config.toml": `default_model = "single"\n${FILE}` });
   assertEquals(resolveModel((await fixture.load()).config).model, "only");
   const { config } = await fixture.load({ flags: { default_model: "vendor/big" } });
@@ -87,7 +87,7 @@ Deno.test("resolveModel reports a project's provider that requires trust", async
   }
 });
 
-Deno.test("modelReferences lists what --model accepts, the default model of each provider first", async () => {
+Deno.test("modelReferences lists the values of --model, default models first", async () => {
   await using fixture = configFixture({ "home/config.toml": FILE });
   assertEquals(modelReferences((await fixture.load()).config).slice(0, 5), [
     "vendor",

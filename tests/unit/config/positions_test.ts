@@ -73,7 +73,7 @@ for (const [path, at, line, column] of TABLE) {
   });
 }
 
-Deno.test("Positions finds the nearest enclosing key of a path that is not written", () => {
+Deno.test("Positions finds the nearest enclosing key of a missing path", () => {
   assertEquals(new Positions(TEXT).find(["list", 1, "missing"], "value"), { line: 30, column: 1 });
   assertEquals(new Positions(TEXT).find(["nowhere"], "key"), undefined);
 });
@@ -113,7 +113,7 @@ function numbersIn(value: unknown, path: KeyPath): [KeyPath, number][] {
   return Object.entries(value).flatMap(([key, item]) => numbersIn(item, [...path, key]));
 }
 
-Deno.test("Positions points at the value of every number in any document", () => {
+Deno.test("Positions locates the value of every number in any document", () => {
   fc.assert(
     fc.property(document, (text) => {
       let tree: unknown;
@@ -133,7 +133,7 @@ Deno.test("Positions points at the value of every number in any document", () =>
   );
 });
 
-Deno.test("Positions ends on any text, valid or not", () => {
+Deno.test("Positions terminates for any text, valid or not", () => {
   fc.assert(
     fc.property(
       fc.array(fc.constantFrom("[", "]", "{", "}", '"', "'", "=", ".", ",", "a", " ", "\n", "\\", "#", "é"), {

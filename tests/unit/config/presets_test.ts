@@ -23,7 +23,7 @@ Deno.test("every file in presets/ is listed", () => {
   assertEquals(files, PRESETS.map((preset) => `${preset.name}.toml`).sort());
 });
 
-Deno.test("presetText names the nearest preset when there is none of that name", async () => {
+Deno.test("presetText suggests the nearest preset for an unknown name", async () => {
   const error = await assertRejects(() => presetText("offlin"), ReasonixError, 'Unknown preset "offlin"');
   assertEquals([error.exit, error.remedy], ["usage", 'did you mean "offline"?']);
   assertEquals(

@@ -71,7 +71,7 @@ for (const [key, user, project, value, warned] of TABLE) {
   });
 }
 
-Deno.test("a project file may name paths inside the project, also absolute ones", async () => {
+Deno.test("a project file can name paths inside the project, also absolute ones", async () => {
   await using fixture = configFixture();
   Deno.mkdirSync(`${fixture.cwd}/sub`);
   fixture.write(
@@ -112,7 +112,7 @@ Deno.test("a project file cannot leave the project through a link, a parent dire
   assertEquals(warnings.length, 8, texts(warnings));
 });
 
-Deno.test("programs of a project wait for trust, keyed by their content", async () => {
+Deno.test("programs of a project require trust, keyed by their content", async () => {
   const plugin = '[[plugins]]\nname = "p"\ncommand = "npx"\nargs = ["-y", "${PKG}"]\n';
   await using fixture = configFixture({ "project/reasonix.toml": `tools.shell.path = "./sh"\n${plugin}` });
   const first = await fixture.load({ variables: { PKG: "x" } });
@@ -133,7 +133,7 @@ Deno.test("programs of a project wait for trust, keyed by their content", async 
   assertEquals((await load()).needsTrust.map((item) => item.kind), ["plugin"]);
 });
 
-Deno.test("a project plugin does not replace the user's of the same name before it is trusted", async () => {
+Deno.test("a project plugin does not replace the user's plugin of the same name before it is trusted", async () => {
   const plugin = (command: string) => `[[plugins]]\nname = "p"\ncommand = "${command}"\n`;
   await using fixture = configFixture({
     "home/config.toml": plugin("mine"),
@@ -145,7 +145,7 @@ Deno.test("a project plugin does not replace the user's of the same name before 
   assertEquals(await commands(true), ["theirs"]);
 });
 
-Deno.test("the project's .env feeds its plugins, but no keys, no Reasonix variables and no other setting", async () => {
+Deno.test("the project's .env sets variables of its plugins only, without keys and Reasonix variables", async () => {
   await using fixture = configFixture({
     "project/.env": "TOKEN=t\nREASONIX_HOME=x\nDEEPSEEK_API_KEY=x\nMINE_KEY=x\n",
     "project/reasonix.toml": `
@@ -169,7 +169,7 @@ api_key_env = "MINE_KEY"
   assertEquals(keys.saved().size, 0);
 });
 
-Deno.test("a plugin whose variable is missing is left out with a warning, anything else is an error", async () => {
+Deno.test("a plugin with a missing variable is omitted with a warning, other settings are an error", async () => {
   const plugin = '[[plugins]]\nname = "p"\ncommand = "${NOPE}"\n';
   await using fixture = configFixture({ "home/config.toml": plugin });
   const { config, warnings } = await fixture.load();
@@ -187,7 +187,7 @@ Deno.test("a plugin whose variable is missing is left out with a warning, anythi
   assert(error.place?.line === 2 && error.place?.column === 22, JSON.stringify(error.place));
 });
 
-Deno.test("a preset without network opens no host of a trusted project, and asks for no other decision", async () => {
+Deno.test("a preset without network blocks the hosts of a trusted project", async () => {
   await using fixture = configFixture({
     "project/reasonix.toml": 'permissions.allow = ["Bash(make:*)"]\nsandbox.network_hosts = ["a.example"]\n',
     "home/config.toml": 'sandbox.network_hosts = ["own.example"]\n',

@@ -33,7 +33,7 @@ for (const page of ["providers.md", "config.md", ...PAGES]) {
   });
 }
 
-Deno.test("docs/providers.md leads to each page, and each vendor has one with the entry that setup writes", () => {
+Deno.test("docs/providers.md links each page, and each vendor page has the entry that setup writes", () => {
   const index = Deno.readTextFileSync(new URL("providers.md", DOCS));
   for (const page of PAGES) assertStringIncludes(index, `(${page})`);
   for (const vendor of VENDORS) {
@@ -42,7 +42,7 @@ Deno.test("docs/providers.md leads to each page, and each vendor has one with th
   }
 });
 
-Deno.test("each page of a provider says where the key comes from, the window, and how to check", () => {
+Deno.test("each provider page explains the key, the window and how to check", () => {
   for (const page of PAGES) {
     const text = Deno.readTextFileSync(new URL(page, DOCS));
     for (const part of ["**Key.**", "**Window.**", "**Check.**", "doctor --online", "(../providers.md)"]) {

@@ -158,7 +158,7 @@ for (const [base_url, key, more, expected] of CASES) {
   });
 }
 
-Deno.test("an untrusted project provider leaves the built-in one in place", async () => {
+Deno.test("an untrusted project provider does not replace the built-in one", async () => {
   await using fixture = configFixture({
     "project/reasonix.toml": entry({ base_url: "https://evil.example.org" }),
   });
@@ -168,14 +168,14 @@ Deno.test("an untrusted project provider leaves the built-in one in place", asyn
   assertEquals(keyNames, ["DEEPSEEK_API_KEY"]);
 });
 
-Deno.test("keyNames names the key variables of left-out entries, too", async () => {
+Deno.test("keyNames includes the key variables of omitted entries", async () => {
   await using fixture = configFixture({
     "project/reasonix.toml": entry({ base_url: "https://evil.example.org", api_key_env: "TOKEN" }),
   });
   assertEquals((await fixture.load()).keyNames, ["DEEPSEEK_API_KEY", "TOKEN"]);
 });
 
-Deno.test("isLoopback knows this machine from others", () => {
+Deno.test("isLoopback recognizes addresses of this machine", () => {
   const here = [
     "http://localhost:8000/v1",
     "https://a.localhost",
@@ -207,7 +207,7 @@ Deno.test("the trust prompt of a project's server names the owners of its variab
   assertStringIncludes(needsTrust[0]?.reason ?? "", "pass on your CLIENT_SECRET of the MCP server wiki");
 });
 
-Deno.test("a table in place of a command or a type is an error with its place", async () => {
+Deno.test("a table instead of a command or a type is an error with its location", async () => {
   await using fixture = configFixture({
     "project/reasonix.toml": entry({ api_key_command: "{ a = 1 }" }) +
       '[[plugins]]\nname = "x"\ntransport = "provider"\ntype = { a = 1 }\n',

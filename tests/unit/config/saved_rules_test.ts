@@ -21,7 +21,7 @@ async function rules(f: Fixture, cwd = f.cwd) {
   return { ...loaded.config.permissions, loaded };
 }
 
-Deno.test("a rule for one project counts there, with its place, and can be taken away again", async () => {
+Deno.test("a rule for one project applies there, with its location, and can be removed", async () => {
   await using f = configFixture({ "home/config.toml": '[permissions]\nallow = ["Bash(ls)"]\n' });
   await addSavedRule(f, "allow", "Edit(文档/说明.md)");
   await addSavedRule(f, "allow", "Edit(文档/说明.md)");
@@ -40,7 +40,7 @@ Deno.test("a rule for one project counts there, with its place, and can be taken
   assertEquals((await rules(f)).allow, ["Bash(ls)"]);
 });
 
-Deno.test("comments in the file of the rules stay, and what cannot be read in it is an error with its place", async () => {
+Deno.test("comments in the rules file are kept, and an unreadable line is an error with its location", async () => {
   await using f = configFixture();
   await addSavedRule(f, "allow", "Bash(make)");
   const file = savedRulesFile(f);
@@ -53,7 +53,7 @@ Deno.test("comments in the file of the rules stay, and what cannot be read in it
   assertEquals([error.place?.file, error.place?.line], [file, text.split("\n").indexOf("[permissions]") + 2]);
 });
 
-Deno.test("hosts for one project join those of the user's file there, and count nowhere else", async () => {
+Deno.test("hosts for one project extend those of the user's file in this project only", async () => {
   await using f = configFixture({
     "home/config.toml": '[sandbox]\nnetwork_hosts = ["a.example"]\n',
     "copy/x": "",
@@ -76,7 +76,7 @@ Deno.test("hosts for one project join those of the user's file there, and count 
   assertEquals(await hosts(), ["a.example", "c.example:8443"]);
 });
 
-Deno.test("other settings in the file of the rules do not count", async () => {
+Deno.test("other settings in the rules file are ignored", async () => {
   await using f = configFixture();
   await addSavedRule(f, "allow", "Bash(make)");
   const file = savedRulesFile(f);
@@ -87,7 +87,7 @@ Deno.test("other settings in the file of the rules do not count", async () => {
   assertEquals([config.permissions.mode, config.sandbox.network], ["ask", false]);
 });
 
-Deno.test("a copy of a project, a moved one and a sibling have none of its rules", async () => {
+Deno.test("a copied, moved or sibling project has none of its rules", async () => {
   await using f = configFixture({ "copy/x": "", "project/deep/x": "" });
   await addSavedRule(f, "allow", "Bash(make)");
   const root = f.cwd.replace(/\/project$/, "");
@@ -100,7 +100,7 @@ Deno.test("a copy of a project, a moved one and a sibling have none of its rules
   assertEquals((await rules(f)).allow, ["Bash(make)"]);
 });
 
-Deno.test("allow rules end when another directory replaces the project; deny rules stay", async () => {
+Deno.test("allow rules expire when another directory replaces the project; deny rules remain", async () => {
   await using f = configFixture();
   if ((await Deno.stat(f.cwd)).birthtime === null) return;
   await addSavedRule(f, "allow", "Bash(make)");
@@ -119,7 +119,7 @@ Deno.test("allow rules end when another directory replaces the project; deny rul
   assertEquals([now.allow, now.deny, now.loaded.warnings], [["Bash(go test)"], ["Bash(rm:*)"], []]);
 });
 
-Deno.test("rules of a file for another project are ignored", async () => {
+Deno.test("rules for another project are ignored", async () => {
   await using f = configFixture();
   await addSavedRule(f, "allow", "Bash(make)");
   const file = savedRulesFile(f);

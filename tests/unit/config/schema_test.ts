@@ -107,7 +107,7 @@ function mapValues<A, B>(record: Record<string, A>, map: (value: A) => B): Recor
   return Object.fromEntries(Object.entries(record).map(([name, value]) => [name, map(value)]));
 }
 
-Deno.test("checkConfig and a validator of JSON Schema accept the same input, also with its defaults", () => {
+Deno.test("checkConfig and a JSON Schema validator accept the same input, also with defaults", () => {
   let accepted = 0;
   const tables = configJsonSchema().properties ?? {};
   const text = JSON.stringify(configJsonSchema());

@@ -43,7 +43,7 @@ const VARIABLES = {
   TOKENIZERS_PARALLELISM: "false-as-it-is",
 };
 
-Deno.test("environmentSecrets holds back secrets that the configuration expands, vendor keys and what looks secret", async () => {
+Deno.test("environmentSecrets hides expanded secrets, vendor keys and values that look secret", async () => {
   await using fixture = configFixture({
     "home/config.toml": PROVIDER,
     "home/.env": "OTHER=o-secret-value\nBLANK=\n",
@@ -82,7 +82,7 @@ Deno.test("environmentSecrets holds back secrets that the configuration expands,
   assertEquals(redacted.toSorted(), values.toSorted());
 });
 
-Deno.test("pass_env lets names through to commands; their values stay out of texts, and no provider key passes", async () => {
+Deno.test("pass_env passes variables to commands, redacts their values and never passes provider keys", async () => {
   const config = `[tools.shell]\npass_env = ["GITHUB_TOKEN", "hdr", "P_KEY"]\n${PROVIDER}`;
   await using fixture = configFixture({ "home/config.toml": config });
   const loaded = await fixture.load({ variables: VARIABLES });
@@ -94,7 +94,7 @@ Deno.test("pass_env lets names through to commands; their values stay out of tex
   assert(values.includes("key-of-provider"));
 });
 
-Deno.test("a project file cannot let a variable through", async () => {
+Deno.test("a project file cannot pass a variable", async () => {
   await using fixture = configFixture({
     "home/config.toml": PROVIDER,
     "project/reasonix.toml": 'tools.shell.pass_env = ["GITHUB_TOKEN"]\n',
@@ -106,7 +106,7 @@ Deno.test("a project file cannot let a variable through", async () => {
   }
 });
 
-Deno.test("a word, a path or a locale is no secret under any name", async () => {
+Deno.test("a word, a path or a locale is not a secret under any name", async () => {
   const variables = {
     BASE: "https://api.example.com/",
     WORK: "/srv/work-directory",

@@ -9,7 +9,7 @@ const claude = (event: string, command: string, rest = {}) =>
   });
 const env = () => undefined;
 
-Deno.test("hooks of all files count in one order, the user's first, with their places", async () => {
+Deno.test("hooks of all files run in one order, the user's first, with their locations", async () => {
   await using fixture = configFixture({
     "home/settings.json": claude("Stop", "one", { timeout: 5 }),
     "home/config.toml": '[[hooks]]\nevent = "Stop"\ncommand = "two"\n',
@@ -29,7 +29,7 @@ Deno.test("hooks of all files count in one order, the user's first, with their p
   assertEquals(loaded.warnings, []);
 });
 
-Deno.test("hooks of a project wait for trust, each by its command", async () => {
+Deno.test("hooks of a project require trust, each by its command", async () => {
   const files = {
     "home/config.toml": '[[hooks]]\nevent = "Stop"\ncommand = "mine"\n',
     "project/.claude/settings.json": claude("Stop", "theirs"),
@@ -49,7 +49,7 @@ Deno.test("hooks of a project wait for trust, each by its command", async () => 
   assertEquals(one.config.hooks.length, 2);
 });
 
-Deno.test("a fault of a hook is reported with its location, and the others run", async () => {
+Deno.test("an invalid hook is reported with its location, and the others run", async () => {
   await using fixture = configFixture({
     "home/settings.json": JSON.stringify(
       {
@@ -80,7 +80,7 @@ Deno.test("a fault of a hook is reported with its location, and the others run",
   assertEquals(warnings.filter(({ place }) => (place?.line ?? 1) === 1), []);
 });
 
-Deno.test("disableAllHooks and claude_settings = false leave a file's hooks out", async () => {
+Deno.test("disableAllHooks and claude_settings = false disable the hooks of a file", async () => {
   const text = claude("Stop", "x");
   await using off = configFixture({ "home/settings.json": text.replace("{", '{"disableAllHooks":true,') });
   assertEquals((await off.load()).config.hooks, []);
@@ -91,7 +91,7 @@ Deno.test("disableAllHooks and claude_settings = false leave a file's hooks out"
   assertEquals((await left.load({ trust: () => true })).config.hooks, []);
 });
 
-Deno.test("an unknown key refuses the one hook that has it, with its place and the nearest key", async () => {
+Deno.test("an unknown key disables its hook only, with its location and a suggestion", async () => {
   await using fixture = configFixture({
     "home/config.toml": [
       '[[hooks]]\nevent = "Stop"\ncommand = "one"\ntimeout = 5\n',

@@ -40,7 +40,7 @@ command = "x"
 
 const fixtureWith = () => configFixture({ "home/config.toml": USER, "project/reasonix.toml": PROJECT });
 
-Deno.test("sourceOf names the layer that set a value, and the place in its file", async () => {
+Deno.test("sourceOf returns the layer that set a value and the location in its file", async () => {
   await using fixture = fixtureWith();
   const loaded = await fixture.load({ preset: "offline", flags: { default_model: "mine" } });
   const user = (line: number, column = 1) => ({
@@ -74,7 +74,7 @@ Deno.test("sourceOf names the layer that set a value, and the place in its file"
   assertEquals<unknown>(table.map(([key]) => [key, sourceOf(loaded, key)]), table);
 });
 
-Deno.test("getConfigValue reads by name, by index and with quoted names", async () => {
+Deno.test("getConfigValue accepts names, indexes and quoted names", async () => {
   await using fixture = fixtureWith();
   const loaded = await fixture.load();
   assertEquals(getConfigValue(loaded, "providers.mine.effort"), "low");
@@ -108,7 +108,7 @@ for (
   });
 }
 
-Deno.test("listSettings shows every setting once, and each reads back", async () => {
+Deno.test("listSettings lists every setting once, and each can be read", async () => {
   await using fixture = fixtureWith();
   const loaded = await fixture.load({ trust: () => true });
   const settings = listSettings(loaded);
@@ -119,7 +119,7 @@ Deno.test("listSettings shows every setting once, and each reads back", async ()
   }
 });
 
-Deno.test("no shown value holds a secret, whether asked for alone, with its table or in the list", async () => {
+Deno.test("no displayed value contains a secret, alone, in its table or in the list", async () => {
   await using fixture = configFixture({
     "home/config.toml": `
 [[providers]]
@@ -161,7 +161,7 @@ token = "HIDE-10"
   assertEquals([get("providers.mine.api_key_env"), get("serve.password_hash")], ["MY_KEY", ""]);
 });
 
-Deno.test("unusedSettings names settings without effect, once per table, and no defaults", async () => {
+Deno.test("unusedSettings returns settings without effect, once per table and without defaults", async () => {
   await using fixture = configFixture({
     "home/config.toml": `[lsp.servers.go]
 install_hint = "x"

@@ -2,7 +2,7 @@ import { loadServerEdits } from "../../../src/config/mod.ts";
 import { assertEquals } from "../../support/assert.ts";
 import { makeTempDir } from "../../support/tool_context.ts";
 
-Deno.test("trust in a read-only tool is added to its server, with everything else as it was", async () => {
+Deno.test("trust in a read-only tool is added to its server without other changes", async () => {
   await using dir = await makeTempDir();
   const path = `${dir.path}/config.toml`;
   const text =

@@ -9,7 +9,7 @@ function instructions(cwd: string, maxBytes = 10_000, hidden?: (path: string) =>
   return loadInstructions({ cwd, home: HOME, maxBytes, ...(hidden ? { hidden } : {}) });
 }
 
-Deno.test("loadInstructions goes from the repository root down to the working directory", async () => {
+Deno.test("loadInstructions reads from the repository root down to the working directory", async () => {
   await using dir = await makeTempDir();
   await writeFiles(dir.path, {
     ".git/HEAD": "ref: refs/heads/main",
@@ -27,7 +27,7 @@ Deno.test("loadInstructions goes from the repository root down to the working di
   ]);
 });
 
-Deno.test("loadInstructions prefers AGENTS.md to CLAUDE.md and says what it shadowed", async () => {
+Deno.test("loadInstructions prefers AGENTS.md to CLAUDE.md and reports what it ignores", async () => {
   await using dir = await makeTempDir();
   await writeFiles(dir.path, { "AGENTS.md": "\uFEFFone\r\ntwo", "CLAUDE.md": "other" });
   const found = instructions(dir.path);
@@ -35,7 +35,7 @@ Deno.test("loadInstructions prefers AGENTS.md to CLAUDE.md and says what it shad
   assertEquals(found.shadowed, [{ path: `${dir.path}/CLAUDE.md`, by: `${dir.path}/AGENTS.md` }]);
 });
 
-Deno.test("loadInstructions follows imports inside the directory, but no cycle and no escape", async () => {
+Deno.test("loadInstructions follows imports inside the directory and rejects cycles and escapes", async () => {
   await using dir = await makeTempDir();
   await writeFiles(dir.path, {
     "p/AGENTS.md": "top\n@more.md\n@../secret.md\nmail me @home",
@@ -47,7 +47,7 @@ Deno.test("loadInstructions follows imports inside the directory, but no cycle a
   assertEquals(found.notices.length, 2);
 });
 
-Deno.test("loadInstructions follows what a CLAUDE.md names in a line, leaves code alone and stays in the repository", async () => {
+Deno.test("loadInstructions follows imports of a CLAUDE.md, except in code and outside the repository", async () => {
   await using dir = await makeTempDir();
   await writeFiles(dir.path, {
     "p/.git/HEAD": "",
@@ -79,7 +79,7 @@ Deno.test("loadInstructions does not follow a link to a file that may not be rea
   assertEquals(found.notices.length, 1);
 });
 
-Deno.test("loadInstructions cuts at the byte cap on a character boundary and says so", async () => {
+Deno.test("loadInstructions truncates at the byte limit between characters and reports it", async () => {
   await using dir = await makeTempDir();
   await writeFiles(dir.path, { "AGENTS.md": "é".repeat(100) });
   const found = instructions(dir.path, 11);
@@ -87,7 +87,7 @@ Deno.test("loadInstructions cuts at the byte cap on a character boundary and say
   assertStringIncludes(found.notices[0]?.problem ?? "", "11 bytes");
 });
 
-Deno.test("systemPrompt gives the same bytes for the same options and holds no date", () => {
+Deno.test("systemPrompt is deterministic and contains no date", () => {
   const options = {
     instructions: [{ path: "/w/AGENTS.md", label: "AGENTS.md (project)", text: "Use tabs" }],
   };
@@ -97,7 +97,7 @@ Deno.test("systemPrompt gives the same bytes for the same options and holds no d
   assertEquals(systemPrompt({ custom: "Be brief.", instructions: [] }), "Be brief.\n");
 });
 
-Deno.test("environmentText reads the branch of a repository and of a worktree", async () => {
+Deno.test("environmentText reads the branch of a repository and of a linked worktree", async () => {
   await using dir = await makeTempDir();
   await writeFiles(dir.path, {
     "repo/.git/HEAD": "ref: refs/heads/feature/x\n",
@@ -122,7 +122,7 @@ async function references(text: string, cwd: string, vision = false) {
   });
 }
 
-Deno.test("resolveReferences attaches files, line ranges and directories that exist, and nothing else", async () => {
+Deno.test("resolveReferences attaches only existing files, line ranges and directories", async () => {
   await using dir = await makeTempDir();
   await writeFiles(dir.path, {
     "a.txt": "1\n2\n3\n",
@@ -144,7 +144,7 @@ Deno.test("resolveReferences attaches files, line ranges and directories that ex
   assertEquals(found.notices, []);
 });
 
-Deno.test("resolveReferences notes binaries, cuts long files and attaches images only for a model that sees", async () => {
+Deno.test("resolveReferences notes binary files, truncates long ones and attaches images for vision models", async () => {
   await using dir = await makeTempDir();
   await writeFiles(dir.path, {
     "b.bin": new Uint8Array([1, 0, 2]),
@@ -160,7 +160,7 @@ Deno.test("resolveReferences notes binaries, cuts long files and attaches images
   assertEquals((await references("@i.png", dir.path, true)).images.length, 1);
 });
 
-Deno.test("resolveReferences says when there is nothing to show, and when lines were cut", async () => {
+Deno.test("resolveReferences reports empty and truncated content", async () => {
   await using dir = await makeTempDir();
   await writeFiles(dir.path, { "a.txt": "1\n2\n", "none.txt": "", "long.txt": "x".repeat(70_000) });
   await Deno.mkdir(`${dir.path}/d`);
@@ -173,7 +173,7 @@ Deno.test("resolveReferences says when there is nothing to show, and when lines 
   assertStringIncludes(blocks[3] ?? "", "x\n[cut; read_file shows the rest]\n</file>");
 });
 
-Deno.test("resolveReferences says which file may not be read", async () => {
+Deno.test("resolveReferences reports a file that must not be read", async () => {
   await using dir = await makeTempDir();
   await writeFiles(dir.path, { "forbidden.txt": "no" });
   const found = await references("@forbidden.txt", dir.path);
@@ -181,7 +181,7 @@ Deno.test("resolveReferences says which file may not be read", async () => {
   assertStringIncludes(found.notices[0] ?? "", "Forbidden");
 });
 
-Deno.test("resolveReferences reports a mistyped path with a near name, and leaves packages and handles alone", async () => {
+Deno.test("resolveReferences suggests a name for a mistyped path and ignores packages and handles", async () => {
   await using dir = await makeTempDir();
   const files = {
     "src/wrap.ts": "x",
@@ -227,7 +227,7 @@ Deno.test("resolveReferences reports a mistyped path with a near name, and leave
   }
 });
 
-Deno.test("resolveReferences reads resources of connected servers and leaves other colons alone", async () => {
+Deno.test("resolveReferences reads resources of connected servers and ignores other colons", async () => {
   await using dir = await makeTempDir();
   await writeFiles(dir.path, { "a.txt": "1\n2" });
   const found = await resolveReferences("@docs:page://intro, @bad:x and @a.txt:2 mail:me", {
@@ -247,7 +247,7 @@ Deno.test("resolveReferences reads resources of connected servers and leaves oth
   assertEquals(found.notices, ["@bad:x was not attached: gone"]);
 });
 
-Deno.test("environmentText says what holds for all files", () => {
+Deno.test("environmentText describes the access to all files", () => {
   const options = { cwd: "/w", now: new Date("2026-02-03T12:00:00Z"), platform: "linux" };
   const text = environmentText({ ...options, files: "not to be changed" });
   assertEquals(text.split("\n").at(-2), "files: not to be changed");

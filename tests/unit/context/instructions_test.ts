@@ -41,7 +41,7 @@ Deno.test("LateInstructions reports the files of a subtree once, when a call fir
   assertEquals(instructions.take(), []);
 });
 
-Deno.test("LateInstructions finds earlier instructions in a resumed or rewound conversation", async () => {
+Deno.test("LateInstructions recognizes earlier instructions in a resumed or rewound conversation", async () => {
   await using dir = await makeTempDir();
   await writeFiles(dir.path, { "a/AGENTS.md": "about a", "b/AGENTS.md": "about b" });
   let messages: readonly Message[] = [touching("b/x"), {
@@ -56,7 +56,7 @@ Deno.test("LateInstructions finds earlier instructions in a resumed or rewound c
   assertEquals(instructions.take().map((text) => text.split("\n")[0]), ['<instructions folder="a">']);
 });
 
-Deno.test("LateInstructions stays within its bytes and says what it cut", async () => {
+Deno.test("LateInstructions stays within its byte limit and reports truncation", async () => {
   await using dir = await makeTempDir();
   await writeFiles(dir.path, { "a/AGENTS.md": "x".repeat(50), "b/AGENTS.md": "y" });
   const notices: string[] = [];
@@ -73,7 +73,7 @@ Deno.test("LateInstructions stays within its bytes and says what it cut", async 
   assertEquals(notices.length, 1);
 });
 
-Deno.test("loadInstructions refuses a project's link out of the repository, not one inside it", async () => {
+Deno.test("loadInstructions rejects a link that leaves the repository, not one inside it", async () => {
   await using dir = await makeTempDir();
   await writeFiles(dir.path, {
     "secret.md": "secret",
@@ -93,7 +93,7 @@ Deno.test("loadInstructions refuses a project's link out of the repository, not 
   }]);
 });
 
-Deno.test("expandInstructionGlobs lists what a pattern matches, sorted, and leaves plain paths alone", async () => {
+Deno.test("expandInstructionGlobs returns sorted matches and keeps plain paths unchanged", async () => {
   await using dir = await makeTempDir();
   await writeFiles(dir.path, {
     "docs/b.md": "",
@@ -117,7 +117,7 @@ Deno.test("expandInstructionGlobs lists what a pattern matches, sorted, and leav
   assertEquals(await expandInstructionGlobs([at("none/*.md")]), []);
 });
 
-Deno.test("loadInstructions refuses a configured file of the repository that is a link out of it", async () => {
+Deno.test("loadInstructions rejects a configured file that links out of the repository", async () => {
   await using dir = await makeTempDir();
   await writeFiles(dir.path, { "secret.md": "secret", "p/.git/HEAD": "", "home/x": "" });
   await Deno.symlink(`${dir.path}/secret.md`, `${dir.path}/p/more.md`);

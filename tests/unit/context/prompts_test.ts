@@ -76,6 +76,6 @@ for (const [name, prompt] of Object.entries(PROMPTS)) {
   });
 }
 
-Deno.test("tests/golden/prompts has no file without a prompt", () => {
+Deno.test("tests/golden/prompts has only files of existing prompts", () => {
   assertEquals([...Deno.readDirSync(DIRECTORY)].map(({ name }) => name).sort(), Object.keys(PROMPTS).sort());
 });

@@ -44,7 +44,7 @@ function input() {
   };
 }
 
-Deno.test("contextReport counts by category, and the categories add up to the whole", async () => {
+Deno.test("contextReport counts by category, with categories that add up to the total", async () => {
   const { contextReport } = await loadReport();
   const report = await contextReport(input());
   const tokens = Object.fromEntries(report.categories.map(({ name, tokens }) => [name, tokens]));
@@ -64,7 +64,7 @@ Deno.test("contextReport counts by category, and the categories add up to the wh
   }]]);
 });
 
-Deno.test("contextReport takes the server's count where there is one, and reports the cached part", async () => {
+Deno.test("contextReport uses the server's count if available and reports the cached tokens", async () => {
   const { contextReport } = await loadReport();
   const given = input();
   given.state.lastUsage = { inputTokens: 5_000, cachedTokens: 4_000, outputTokens: 10, reasoningTokens: 0 };

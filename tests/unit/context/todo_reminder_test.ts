@@ -42,7 +42,7 @@ class Talk {
   }
 }
 
-Deno.test("a list that was not touched for ten replies is reported once, and again only when it has changed", () => {
+Deno.test("a list unchanged for ten replies causes one reminder, and another only after a change", () => {
   const talk = new Talk();
   assertEquals(talk.begin("go"), undefined);
   assertEquals(talk.write(todo("Parse"), todo("Test"), todo("Read", "completed")), undefined);
@@ -58,7 +58,7 @@ Deno.test("a list that was not touched for ten replies is reported once, and aga
   assertEquals(later.flatMap((text, at) => text?.includes("1 of 2") ? [at] : []), [9]);
 });
 
-Deno.test("a turn begins with the entries that the one before left open, the next one without them", () => {
+Deno.test("a turn begins with the open entries of the previous one, the next turn without them", () => {
   const talk = new Talk();
   talk.begin("go");
   talk.write(todo("Parse", "in_progress"));
@@ -69,7 +69,7 @@ Deno.test("a turn begins with the entries that the one before left open, the nex
   assertEquals([talk.begin("Nothing is open"), talk.step()], [undefined, undefined]);
 });
 
-Deno.test("a list that another one changed is reported at once, unless a message has named its entries", () => {
+Deno.test("a list changed by another agent is reported at once, unless a message has named its entries", () => {
   const talk = new Talk();
   talk.begin("go");
   talk.todos = [todo("Build it"), todo("Try it")];
@@ -81,7 +81,7 @@ Deno.test("a list that another one changed is reported at once, unless a message
   assert(talk.step("Do it again")?.includes("[ ] it\n"));
 });
 
-Deno.test("a compaction that keeps the list needs no reminder, one that drops it does", () => {
+Deno.test("a compaction that drops the list causes a reminder, one that keeps it does not", () => {
   const talk = new Talk();
   talk.begin("go");
   talk.write(todo("Parse"), todo("Test"));
@@ -95,7 +95,7 @@ Deno.test("a compaction that keeps the list needs no reminder, one that drops it
   assertEquals(talk.next(), undefined);
 });
 
-Deno.test("another process reminds at the same step", () => {
+Deno.test("another process sends the reminder at the same step", () => {
   const steps = (talk: Talk, restart: boolean): Message[] => {
     talk.begin("go");
     talk.write(todo("Parse"), todo("Test"));
@@ -116,7 +116,7 @@ Deno.test("another process reminds at the same step", () => {
   assertEquals(whole.filter(({ content }) => content.startsWith("<todos>")).length, 2);
 });
 
-Deno.test("a reminder is bounded in lines and columns and cuts no character in two", () => {
+Deno.test("a reminder is bounded in lines and columns and splits no character", () => {
   const talk = new Talk();
   talk.begin("go");
   const family = "👨‍👩‍👧";

@@ -118,7 +118,7 @@ for (const [server, open] of Object.entries(SERVERS)) {
   });
 }
 
-Deno.test("estimate stays within 10 % when the conversation is replaced by a shorter one", () => {
+Deno.test("estimate is within 10 % after the conversation is replaced by a shorter one", () => {
   const messages: Message[] = [];
   const count = cl100k;
   const counter = new TokenCounter();
@@ -133,7 +133,7 @@ Deno.test("estimate stays within 10 % when the conversation is replaced by a sho
   assert(Math.abs(estimate - truth) / truth < 0.1, `${estimate} for ${truth}`);
 });
 
-Deno.test("estimate counts each message once however often it is asked", () => {
+Deno.test("estimate counts each message once for repeated calls", () => {
   let reads = 0;
   const message = (text: string): Message => ({
     role: "user",
@@ -153,7 +153,7 @@ Deno.test("estimate counts each message once however often it is asked", () => {
   assertEquals(reads - once, 50 * (once / 100));
 });
 
-Deno.test("roughTokens is within a third of a vocabulary for code and prose", () => {
+Deno.test("roughTokens is within a third of a tokenizer's count for code and prose", () => {
   for (const text of TEXTS) {
     const truth = cl100k(text);
     assert(

@@ -19,7 +19,7 @@ Deno.test("openConversation sends prefix and environment once", async () => {
   assertEquals(types(recorder, store.events), ["context.prefix", "message.user"]);
 });
 
-Deno.test("openConversation declares a reset only for another model or another tool set", async () => {
+Deno.test("openConversation declares a reset only for another model or tool set", async () => {
   const store = new MemoryStore();
   const recorder = new Recorder(store);
   await openConversation(recorder, WANTED);
@@ -40,7 +40,7 @@ Deno.test("openConversation declares a reset only for another model or another t
   ]);
 });
 
-Deno.test("openConversation declares a reset for another provider and for another way of calling tools", async () => {
+Deno.test("openConversation declares a reset for another provider and another tool mode", async () => {
   const store = new MemoryStore();
   const recorder = new Recorder(store);
   const at = { ...WANTED, provider: "a" };
@@ -63,7 +63,7 @@ Deno.test("openConversation declares a reset for another provider and for anothe
   ]);
 });
 
-Deno.test("openConversation reports changed instructions and facts as messages, not as a new prefix", async () => {
+Deno.test("openConversation sends changed instructions and facts as messages, not as a new prefix", async () => {
   const store = new MemoryStore();
   const recorder = new Recorder(store);
   await openConversation(recorder, WANTED);
@@ -80,7 +80,7 @@ Deno.test("openConversation reports changed instructions and facts as messages, 
   assertStringIncludes(recorder.messages[1]?.content ?? "", "S2");
 });
 
-Deno.test("a recorder shows every event to every reader in order and waits for slow ones", async () => {
+Deno.test("a recorder delivers every event to every subscriber in order and waits for slow ones", async () => {
   const recorder = new Recorder(new MemoryStore());
   const gate = Promise.withResolvers<void>();
   const seen: string[] = [];
@@ -98,6 +98,6 @@ Deno.test("a recorder shows every event to every reader in order and waits for s
   assertEquals(seen, ["aturn.start", "bturn.start", "aturn.state", "bturn.state", "atodo.update"]);
 });
 
-Deno.test("a recorder without a prefix refuses to be used for a turn", () => {
+Deno.test("a recorder without a prefix rejects a turn", () => {
   assertThrows(() => new Recorder(new MemoryStore()).prefix, TypeError, "no prefix");
 });

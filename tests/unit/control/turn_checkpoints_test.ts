@@ -83,7 +83,7 @@ function kinds(dir: string): string[] {
 
 const exists = (path: string) => Deno.stat(path).then(() => true, () => false);
 
-Deno.test("TurnCheckpoints leaves no trace of a turn that only reads", async () => {
+Deno.test("TurnCheckpoints writes nothing for a turn that only reads", async () => {
   await using b = await bench();
   await b.turn([call("a", "read"), { type: "done", reason: "tool_calls" }], say("ok"));
   await b.turn(say("nothing to do"));
@@ -93,7 +93,7 @@ Deno.test("TurnCheckpoints leaves no trace of a turn that only reads", async () 
   ]);
 });
 
-Deno.test("TurnCheckpoints looks once before many commands and once after the turn", async () => {
+Deno.test("TurnCheckpoints takes one snapshot before many commands and one after the turn", async () => {
   await using b = await bench();
   const calls = Array.from({ length: 30 }, (_, i) => call(`c${i}`, "shell", { path: "a", text: i }));
   await b.turn([...calls, { type: "done", reason: "tool_calls" }], say("ok"));
@@ -103,7 +103,7 @@ Deno.test("TurnCheckpoints looks once before many commands and once after the tu
   assert(types.indexOf("checkpoint") < types.indexOf("tool.end"));
 });
 
-Deno.test("TurnCheckpoints undoes what a command did that was judged to only read, and reports it", async () => {
+Deno.test("TurnCheckpoints reverts and reports changes of a command that counted as read-only", async () => {
   await using b = await bench({ readsOnly: true });
   Deno.writeTextFileSync(`${b.root}/.gitignore`, "*.local\n");
   Deno.writeTextFileSync(`${b.root}/a`, "old");
@@ -121,7 +121,7 @@ Deno.test("TurnCheckpoints undoes what a command did that was judged to only rea
   ]);
 });
 
-Deno.test("TurnCheckpoints looks for the changes of a command while the model is silent", async () => {
+Deno.test("TurnCheckpoints detects the changes of a command while the model is silent", async () => {
   await using b = await bench({ readsOnly: true });
   const seen: (string | undefined)[] = [];
   const slow: Reply = async function* () {
@@ -141,7 +141,7 @@ Deno.test("TurnCheckpoints looks for the changes of a command while the model is
   assertEquals(kinds(b.dir), ["start", "look", "end"]);
 });
 
-Deno.test("TurnCheckpoints reports nothing of reading commands that changed nothing or ran next to writing ones", async () => {
+Deno.test("TurnCheckpoints reports no reading command without changes or concurrent with a writing one", async () => {
   await using quiet = await bench({ readsOnly: true });
   Deno.writeTextFileSync(`${quiet.root}/a`, "");
   await quiet.turn([call("a", "read"), { type: "done", reason: "tool_calls" }], say("ok"));
@@ -153,7 +153,7 @@ Deno.test("TurnCheckpoints reports nothing of reading commands that changed noth
   assertEquals([...quiet.events, ...meant.events].filter((event) => event.type === "notice"), []);
 });
 
-Deno.test("TurnCheckpoints keeps a file before a tool writes it, also one that is ignored and too large for a look", async () => {
+Deno.test("TurnCheckpoints saves a file before a tool writes it, also an ignored or large one", async () => {
   await using b = await bench();
   Deno.writeTextFileSync(`${b.root}/.gitignore`, "*.log\n");
   Deno.writeTextFileSync(`${b.root}/x.log`, "old".repeat(1 << 20));
@@ -164,7 +164,7 @@ Deno.test("TurnCheckpoints keeps a file before a tool writes it, also one that i
   assertEquals(kinds(b.dir), ["start", "before", "end"]);
 });
 
-Deno.test("TurnCheckpoints leaves a path outside of the workspace to the tool", async () => {
+Deno.test("TurnCheckpoints ignores a path outside of the workspace", async () => {
   await using b = await bench();
   await b.turn(
     [call("a", "write", { path: "../out", text: "x" }), { type: "done", reason: "tool_calls" }],
@@ -173,7 +173,7 @@ Deno.test("TurnCheckpoints leaves a path outside of the workspace to the tool", 
   assertEquals(kinds(b.dir), ["start", "end"]);
 });
 
-Deno.test("TurnCheckpoints reports when files cannot be kept and lets the call run", async () => {
+Deno.test("TurnCheckpoints reports files that cannot be saved and lets the call run", async () => {
   await using b = await bench();
   Deno.mkdirSync(b.dir, { recursive: true });
   Deno.writeTextFileSync(`${b.dir}/checkpoints`, "a file in the way");

@@ -44,7 +44,7 @@ function statesOf(events: readonly NewEvent[]): TurnState[] {
   return events.flatMap((body) => states.take(event(body))?.to ?? []);
 }
 
-Deno.test("a turn goes from its preparation over requests and calls to its end, one change at a time", () => {
+Deno.test("a turn moves from preparation through requests and calls to its end, one state at a time", () => {
   assertEquals(statesOf([START, ASK, CALL, REQUEST, DECISION, ASK, end("done")]), [
     "preparing",
     "generating",
@@ -92,7 +92,7 @@ Deno.test("an interrupt and a time limit end a turn from every state", () => {
   }
 });
 
-Deno.test("what was left open outside of a turn is settled", () => {
+Deno.test("states left open outside of a turn are closed", () => {
   const states = new TurnStates();
   states.take(event(FOLD));
   assertEquals(states.state, "compacting");
@@ -100,7 +100,7 @@ Deno.test("what was left open outside of a turn is settled", () => {
   assertEquals(states.settle(), undefined);
 });
 
-Deno.test("no order of events leads to a change that the table does not have", () => {
+Deno.test("no order of events causes a transition that is not in the table", () => {
   const bodies = [
     START,
     ASK,

@@ -277,7 +277,7 @@ for (const [what, price, tokens, arithmetic, amount] of BILLS) {
   });
 }
 
-Deno.test("addSpending sums bills by currency, and counts those that no one knows", () => {
+Deno.test("addSpending sums costs by currency and counts those of unknown price", () => {
   const spent = BILLS.reduce((sum, [, price, tokens]) => {
     const usage = usageOf(tokens);
     return addSpending(sum, { usage, cost: costOf(usage, price) });

@@ -118,7 +118,7 @@ async function play(
   return { out: out.text, err: err.text };
 }
 
-Deno.test("text format puts only the last message on standard output when it is no terminal", async () => {
+Deno.test("text format writes only the last message to standard output without a terminal", async () => {
   const { out, err } = await play("text");
   assertEquals(out, "hi\n");
   assertStringIncludes(err, "Let me look.\n✗ bash ls · exit code 7\n");
@@ -127,13 +127,13 @@ Deno.test("text format puts only the last message on standard output when it is 
   assert(!err.includes("hmm"));
 });
 
-Deno.test("text format with stream puts every text of the model on standard output as it comes", async () => {
+Deno.test("text format with stream writes every text of the model to standard output as it arrives", async () => {
   const { out, err } = await play("text", TAPE, { stream: true });
   assertEquals(out, "Let me look.\nhi\n");
   assert(!err.includes("Let me look."));
 });
 
-Deno.test("text format with quiet writes the answer, and nothing but errors to standard error", async () => {
+Deno.test("text format with quiet writes the answer, and only errors to standard error", async () => {
   assertEquals(await play("text", TAPE, { quiet: true }), { out: "hi\n", err: "" });
   const failed = {
     ...RESULT,
@@ -148,7 +148,7 @@ Deno.test("text format with quiet writes the answer, and nothing but errors to s
   );
 });
 
-Deno.test("text format keeps control characters of tool summaries off the terminal", async () => {
+Deno.test("text format removes control characters from tool summaries", async () => {
   const { err } = await play("text", [{
     type: "tool.start",
     call: { id: "c", name: "bash", arguments: "{}" },
@@ -158,7 +158,7 @@ Deno.test("text format keeps control characters of tool summaries off the termin
   assert(!err.includes("\x1b") && !err.includes("\x07"));
 });
 
-Deno.test("text format shortens what a tool says of itself, never a warning or a refusal", async () => {
+Deno.test("text format shortens tool descriptions, never a warning or a refusal", async () => {
   const long = `${"x".repeat(400)} do this`;
   const end = (outcome: "ok" | "blocked"): NewEvent => (
     { type: "tool.end", callId: "c", name: "bash", outcome, content: "", summary: long, durationMs: 1 }
@@ -169,7 +169,7 @@ Deno.test("text format shortens what a tool says of itself, never a warning or a
   assertStringIncludes(await err({ type: "notice", level: "warning", code: "x", text: long }), "do this");
 });
 
-Deno.test("text format sums up what file tools changed, as seen from the working directory", async () => {
+Deno.test("text format summarizes file changes relative to the working directory", async () => {
   const end = (path: string, more: Record<string, unknown> = {}): NewEvent => ({
     type: "tool.end",
     callId: "c",
@@ -195,7 +195,7 @@ Deno.test("text format sums up what file tools changed, as seen from the working
   );
 });
 
-Deno.test("text format says why the cached prefix starts over, and nothing when a session begins", async () => {
+Deno.test("text format reports why the cached prefix is reset, and nothing at the session start", async () => {
   const reset: NewEvent = {
     type: "context.prefix",
     reason: "model",
@@ -222,19 +222,19 @@ Deno.test("json format writes exactly one result object", async () => {
   assertEquals(out.trimEnd().split("\n").length, 1);
 });
 
-Deno.test("every machine format ends with a result line and is JSON throughout", async () => {
+Deno.test("every machine format ends with a result line and is valid JSON", async () => {
   for (const format of ["json", "jsonl"] as const) {
     const lines = (await play(format)).out.trimEnd().split("\n").map((line) => JSON.parse(line));
     assertEquals(lines.at(-1).type, "result");
   }
 });
 
-Deno.test("jsonl format is the event union", async () => {
+Deno.test("jsonl format writes events", async () => {
   const lines = (await play("jsonl")).out.trimEnd().split("\n").map((line) => JSON.parse(line));
   assertEquals(lines.slice(0, -1).map((line) => line.type), TAPE.map((event) => event.type));
 });
 
-Deno.test("stream-json format begins with init and has assistant and user lines with paired ids", async () => {
+Deno.test("stream-json format begins with init and has assistant and user lines with matching ids", async () => {
   const lines = readSdkLines((await play("stream-json")).out);
   assertEquals(lines.map((line) => line.subtype ?? line.type), [
     "init",
@@ -251,7 +251,7 @@ Deno.test("stream-json format begins with init and has assistant and user lines 
   assertEquals(lines.at(-1).num_turns, 2);
 });
 
-Deno.test("stream-json format reports a compaction, by whom it was wanted", async () => {
+Deno.test("stream-json format reports a compaction and its trigger", async () => {
   const compaction = (reason: string, more: Partial<NewEventOf<"compaction">> = {}): NewEvent => ({
     type: "compaction",
     reason,
@@ -273,7 +273,7 @@ Deno.test("stream-json format reports a compaction, by whom it was wanted", asyn
   );
 });
 
-Deno.test("stream-json format says how each message ended", async () => {
+Deno.test("stream-json format reports the stop reason of each message", async () => {
   const reason = async (fields: Partial<NewEventOf<"message.end">>) => {
     const end: NewEvent = {
       type: "message.end",
@@ -292,7 +292,7 @@ Deno.test("stream-json format says how each message ended", async () => {
   assertEquals(await reason({ interrupted: true }), null);
 });
 
-Deno.test("the result names the limit that ended a run, and text takes neither no usage nor a small cost for nothing", async () => {
+Deno.test("the result names the limit that ended a run, and text shows unknown usage and small costs", async () => {
   const subtype = async (limit: "steps" | "time" | "cost") => {
     const result: RunResult = { ...RESULT, exit: "limit", exitCode: 4, limit };
     return JSON.parse((await play("json", TAPE, { result })).out).subtype;
@@ -312,7 +312,7 @@ Deno.test("the result names the limit that ended a run, and text takes neither n
   assertStringIncludes((await play("text", TAPE, { result: cheap })).err, " · <0.0001 USD · ");
 });
 
-Deno.test("Output keeps order and loses nothing when the reader takes a few bytes at a time", async () => {
+Deno.test("Output keeps order and loses nothing with a slow reader", async () => {
   let text = "";
   const output = new Output({
     async write(bytes) {
@@ -328,7 +328,7 @@ Deno.test("Output keeps order and loses nothing when the reader takes a few byte
   assertEquals(text, parts.join(""));
 });
 
-Deno.test("Output asks its writer to wait when the reader is far behind", async () => {
+Deno.test("Output applies backpressure when the reader is far behind", async () => {
   const gate = Promise.withResolvers<void>();
   const output = new Output({ write: async (bytes) => (await gate.promise, bytes.length) });
   assertEquals(output.write("x"), undefined);
@@ -338,7 +338,7 @@ Deno.test("Output asks its writer to wait when the reader is far behind", async 
   await behind;
 });
 
-Deno.test("Output reports once that the reader has gone and discards the rest", async () => {
+Deno.test("Output reports a closed reader once and discards the rest", async () => {
   let broken = 0;
   const output = new Output({ write: () => Promise.reject(new Deno.errors.BrokenPipe()) }, () => broken++);
   await output.write("a");
@@ -349,7 +349,7 @@ Deno.test("Output reports once that the reader has gone and discards the rest", 
   assert(output.failure instanceof Deno.errors.BrokenPipe);
 });
 
-Deno.test("text format speaks the language it is given, and machine formats are the same in all", async () => {
+Deno.test("text format uses the given language, and machine formats do not depend on it", async () => {
   const { out, err } = await play("text", TAPE, {
     texts: chinese,
     result: { ...RESULT, exit: "provider", exitCode: 5, detail: "No answer", remedy: "try later" },
@@ -363,7 +363,7 @@ Deno.test("text format speaks the language it is given, and machine formats are 
   }
 });
 
-Deno.test("a run says tokens as every other view does", () => {
+Deno.test("a run formats tokens like every other view", () => {
   const { usage } = RESULT;
   assertEquals([run.tokensIn("12,345", "10,000", "81 %"), run.tokensOut("20")], tokenFigures(usage));
   const scripted = tokenFigures({ ...usage, scripted: true });

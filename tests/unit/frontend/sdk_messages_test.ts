@@ -142,12 +142,12 @@ function systemMessages(): readonly Message[] {
 
 const nameOf = ({ type, subtype }: Message) => String(subtype ?? type);
 
-Deno.test("the check of SDK messages takes one of every type", () => {
+Deno.test("the check of SDK messages accepts one of every type", () => {
   for (const message of MESSAGES) assertEquals(checkSdkLine(message), message);
   assertEquals(MESSAGES.map(nameOf).sort(), [...SDK_MESSAGE_NAMES].sort());
 });
 
-Deno.test("the check of SDK messages refuses each of them without any one of its fields", () => {
+Deno.test("the check of SDK messages rejects each without any one of its fields", () => {
   for (const message of MESSAGES) {
     for (const field of Object.keys(message)) {
       const { [field]: _left, ...rest } = message;
@@ -156,7 +156,7 @@ Deno.test("the check of SDK messages refuses each of them without any one of its
   }
 });
 
-Deno.test("the check of SDK messages looks into messages, blocks and usage", () => {
+Deno.test("the check of SDK messages validates messages, blocks and usage", () => {
   const [assistant = {}] = MESSAGES;
   const changed = (message: unknown) => ({ ...assistant, message });
   const inner = assistant.message as Message;

@@ -95,7 +95,7 @@ const end = (id: string, fields: Partial<End> = {}): NewEvent => ({
 const text = (words: string): NewEvent => ({ type: "message.delta", channel: "text", text: words });
 const message: NewEvent = { type: "message.end", step: 1, model: "m", content: "x", durationMs: 1 };
 
-Deno.test("texts and calls stand apart, and the live line is gone at the end", async () => {
+Deno.test("texts and calls are separated, and the live line is removed at the end", async () => {
   const { screen } = await show([
     { type: "message.start", step: 1, model: "m" },
     text("Let me look."),
@@ -119,7 +119,7 @@ Deno.test("texts and calls stand apart, and the live line is gone at the end", a
   assert(screen.includes("read 文档.md (and 1 more)"));
 });
 
-Deno.test("a result without room goes below its title, whole; a title is cut to one line", async () => {
+Deno.test("a result that does not fit is below its title, whole; a title is one truncated line", async () => {
   const reason = "permission rule deny Edit(x) forbids it; choose another file";
   const { screen } = await show([
     start("a", "grep 宽字符是否在正确的位置换行而不会被截断"),
@@ -144,7 +144,7 @@ Deno.test("a result without room goes below its title, whole; a title is cut to 
   ]);
 });
 
-Deno.test("nothing that a model or a tool says steers the terminal", async () => {
+Deno.test("text of a model or a tool cannot send terminal sequences", async () => {
   const evil = "a\x1b[2Jb\x1b]0;title\x07c\r\x07\x9b31md\u202ee";
   const diff = `--- a\n+++ b\n@@ -1 +1 @@\n-${evil}\n+${evil}2\n`;
   const { screen } = await show([
@@ -165,7 +165,7 @@ Deno.test("nothing that a model or a tool says steers the terminal", async () =>
   assert(rest.split("abc").length > 8, "the words themselves are shown");
 });
 
-Deno.test("thoughts break between words and stand apart from the answer", async () => {
+Deno.test("thinking wraps between words and is separate from the answer", async () => {
   const thoughts = "The user wants a number, which I know without a tool.";
   const { screen } = await show([
     ...thoughts.split(/(?<= )/).map((part): NewEvent => (
@@ -184,14 +184,14 @@ Deno.test("thoughts break between words and stand apart from the answer", async 
   ]);
 });
 
-Deno.test("a pipe gets the Markdown of the last message as the model wrote it", async () => {
+Deno.test("a pipe receives the Markdown of the last message unchanged", async () => {
   const answer = "# Head\n\n| a |\n| - |\n| `1` |\n";
   const { out, screen } = await show([text(answer), message], { piped: true, result: { answer } });
   assertEquals(out, answer);
   assert(!screen.includes("Head"));
 });
 
-Deno.test("a huge output and a huge diff are bounded, with --verbose they are not", async () => {
+Deno.test("a huge output and a huge diff are bounded, except with --verbose", async () => {
   const content = `${"line\n".repeat(50_000)}[exit code 1]\n`;
   const diff = `--- a\n+++ b\n@@ -0,0 +1,9999 @@\n${"+x\n".repeat(9999)}`;
   const events = [
@@ -204,7 +204,7 @@ Deno.test("a huge output and a huge diff are bounded, with --verbose they are no
   assert(linesOf((await show(events, { verbose: true })).screen).length > 59_999);
 });
 
-Deno.test("an error breaks between words, under itself, and its remedy has separate lines", async () => {
+Deno.test("an error wraps between words with its indent, and its remedy has separate lines", async () => {
   const result = {
     exit: "provider",
     detail: "The server at 127.0.0.1:8080 said no",
@@ -218,7 +218,7 @@ Deno.test("an error breaks between words, under itself, and its remedy has separ
   ]);
 });
 
-Deno.test("LiveLine keeps wide characters within a terminal that is made narrower", () => {
+Deno.test("LiveLine keeps wide characters within a terminal that becomes narrower", () => {
   let columns = 40;
   const drawn: string[] = [];
   const ticks: (() => void)[] = [];

@@ -32,7 +32,7 @@ class HandTimer {
   }
 }
 
-Deno.test("Waiting reports a silence after 30 s and each time it has doubled", () => {
+Deno.test("SilenceNotifier reports a silence after 30 s and each time it has doubled", () => {
   const [timer, told] = [new HandTimer(), [] as number[]];
   const waiting = new SilenceNotifier((seconds) => told.push(seconds), timer);
   waiting.begin();
@@ -45,7 +45,7 @@ Deno.test("Waiting reports a silence after 30 s and each time it has doubled", (
   assertEquals([told.length, timer.pending], [4, 0]);
 });
 
-Deno.test("Waiting counts every silence on its own and needs one timer for all", () => {
+Deno.test("SilenceNotifier measures each silence separately with one timer", () => {
   const [timer, told] = [new HandTimer(), [] as number[]];
   const waiting = new SilenceNotifier((seconds) => told.push(seconds), timer);
   for (let step = 0; step < 100; step++) {
@@ -59,7 +59,7 @@ Deno.test("Waiting counts every silence on its own and needs one timer for all",
   assertEquals(told, [30]);
 });
 
-Deno.test("Waiting is as early after a long silence that ended as after none", () => {
+Deno.test("SilenceNotifier restarts its delays after a long silence", () => {
   const [timer, told] = [new HandTimer(), [] as number[]];
   const waiting = new SilenceNotifier((seconds) => told.push(seconds), timer);
   waiting.begin();

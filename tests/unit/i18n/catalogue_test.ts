@@ -72,7 +72,7 @@ function templatesOf(source: string): string[] {
   return found;
 }
 
-Deno.test("every text of the program has a Chinese sentence", () => {
+Deno.test("every message has a Chinese translation", () => {
   const missing = [...USED].filter((template) => !Object.hasOwn(catalogue, template));
   assertEquals(missing, []);
 });
@@ -112,13 +112,13 @@ function plainErrors(source: string): string[] {
   return found;
 }
 
-Deno.test("every error that a user sees is a message, not a plain string", () => {
+Deno.test("every user-visible error is a message, not a plain string", () => {
   const plain = FILES.filter((file) => !FOR_MODELS.test(file))
     .flatMap((file) => plainErrors(sourceOf(file)).map((text) => `${file}: ${text}`));
   assertEquals(plain, []);
 });
 
-Deno.test("every Chinese sentence belongs to a text of the program", () => {
+Deno.test("every Chinese translation belongs to a message", () => {
   assertEquals(
     ENTRIES.map(([template]) => template).filter((template) =>
       !USED.has(template) && !HEADINGS.has(template)
@@ -127,12 +127,12 @@ Deno.test("every Chinese sentence belongs to a text of the program", () => {
   );
 });
 
-Deno.test("the catalogue is sorted, so that changes of several people do not meet at its end", () => {
+Deno.test("the catalogue is sorted", () => {
   const templates = ENTRIES.map(([template]) => template);
   assertEquals(templates, templates.toSorted((a, b) => a < b ? -1 : 1));
 });
 
-Deno.test("a Chinese sentence has every value of its text", () => {
+Deno.test("a Chinese translation has every placeholder of its message", () => {
   for (const [template, sentence] of ENTRIES) {
     const count = template.split("{}").length - 1;
     const places = [...new Set([...sentence.matchAll(/\{(\d+)\}/g)].map(([, place]) => Number(place)))];
@@ -141,7 +141,7 @@ Deno.test("a Chinese sentence has every value of its text", () => {
   }
 });
 
-Deno.test("a Chinese sentence is translated", () => {
+Deno.test("a Chinese translation differs from the English text", () => {
   for (const [template, sentence] of ENTRIES) {
     const isProse = ENGLISH.test(plain(template));
     assert(

@@ -5,7 +5,7 @@ function detect(variables: Record<string, string>, rest: Omit<LocaleSources, "en
   return detectLocale({ env: (name) => variables[name], ...rest });
 }
 
-Deno.test("detectLocale reads names as systems write them, and takes English for the rest", () => {
+Deno.test("detectLocale reads locale names of systems, and defaults to English", () => {
   for (const name of ["zh_CN.UTF-8", "zh-Hans", "zh_TW", "zh", "ZH-cn", "zh_HK.Big5-HKSCS", "zh_CN@pinyin"]) {
     assertEquals(detect({ LANG: name }), { locale: "zh-CN" }, name);
   }
@@ -15,7 +15,7 @@ Deno.test("detectLocale reads names as systems write them, and takes English for
   assertEquals(detect({}), { locale: "en" });
 });
 
-Deno.test("detectLocale goes by what is meant for the program before what is meant for the system", () => {
+Deno.test("detectLocale prefers the program's setting to the system's", () => {
   const all = { REASONIX_LANG: "zh", AGENT_LANG: "en", LC_ALL: "en", LC_MESSAGES: "en", LANG: "en" };
   assertEquals(detect(all, { language: "en" }).locale, "zh-CN");
   assertEquals(detect({ AGENT_LANG: "zh", LC_ALL: "en" }, { language: "en" }).locale, "zh-CN");
@@ -25,18 +25,18 @@ Deno.test("detectLocale goes by what is meant for the program before what is mea
   assertEquals(detect({ REASONIX_LANG: "C", LANG: "zh_CN" }).locale, "en");
 });
 
-Deno.test("detectLocale lets an empty variable count as none, and an unknown LC_ALL stop at English", () => {
+Deno.test("detectLocale ignores an empty variable, and an unknown LC_ALL means English", () => {
   assertEquals(detect({ REASONIX_LANG: " ", LC_ALL: "", LANG: "zh_CN" }, { language: "" }).locale, "zh-CN");
   assertEquals(detect({ LC_ALL: "fr_FR.UTF-8", LANG: "zh_CN.UTF-8" }), { locale: "en" });
 });
 
-Deno.test("detectLocale asks the system only where no variable names a language", () => {
+Deno.test("detectLocale queries the system only when no variable names a language", () => {
   assertEquals(detect({}, { system: () => "zh-Hans-CN" }).locale, "zh-CN");
   assertEquals(detect({ LANG: "C" }, { system: () => "zh-Hans-CN" }).locale, "en");
   assertEquals(detect({}, { system: () => undefined }).locale, "en");
 });
 
-Deno.test("detectLocale passes over a name that it does not know, and reports the first of ours", () => {
+Deno.test("detectLocale skips an unknown name and reports the first of our variables", () => {
   assertEquals(detect({ REASONIX_LANG: "fr", LANG: "zh_CN" }), {
     locale: "zh-CN",
     unknown: { name: "REASONIX_LANG", value: "fr" },

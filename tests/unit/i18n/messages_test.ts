@@ -18,7 +18,7 @@ import { assert, assertEquals, assertMatch } from "../../support/assert.ts";
 
 const translator = await loadTranslator("zh-CN");
 
-Deno.test("a message has its English text, and its values in the sentence of another language", () => {
+Deno.test("a message has its English text, and its values in the translation", () => {
   const text = message`Cannot write session ${"s-1"}: ${message`process ${7}`} has it open`;
   assertEquals(text.text, "Cannot write session s-1: process 7 has it open");
   assertEquals(text.template, "Cannot write session {}: {} has it open");
@@ -26,13 +26,13 @@ Deno.test("a message has its English text, and its values in the sentence of ano
   assertEquals(translator.text("as it is"), "as it is");
 });
 
-Deno.test("a list is joined as its language does, also inside of a message", () => {
+Deno.test("a list is joined by the rules of its language, also inside a message", () => {
   assertEquals(translator.text(listOf(["a", message`none`])), "a、无");
   assertEquals(message`Verified: ${["a", 2]}`.text, "Verified: a, 2");
   assertEquals(translator.text(message`Verified: ${["a", 2]}`), "已验证：a、2");
 });
 
-Deno.test("a message survives an event: its text in English, the rest as arrays", () => {
+Deno.test("a message round-trips through an event: text in English, values as arrays", () => {
   const made = message`Not verified: ${[message`exit code ${1}`, "b"]}`;
   const { text, said } = textFields(made);
   assertEquals([text, said], [
@@ -43,7 +43,7 @@ Deno.test("a message survives an event: its text in English, the rest as arrays"
   assertEquals(textFields("plain"), { text: "plain" });
 });
 
-Deno.test("codes of older sessions and messages of newer versions are shown in English", () => {
+Deno.test("codes of older sessions and messages of newer versions are displayed in English", () => {
   const shown = (said: WrittenMessage[] | undefined) => translator.text(writtenText(said, "as it was"));
   for (const said of [[["noKey", "p", "K"]], [["noKey", "p", "K"], ["setKey", "K"]], [], undefined, [[]]]) {
     assertEquals(shown(said), "as it was");
@@ -51,7 +51,7 @@ Deno.test("codes of older sessions and messages of newer versions are shown in E
   assertEquals(shown([["constructor"]]), "as it was");
 });
 
-Deno.test("an error keeps its place and exit in another language; its remedy is translated, too", async () => {
+Deno.test("an error keeps its location and exit code in another language; its remedy is translated", async () => {
   const place = { file: "/h/config.toml", line: 3, column: 1 };
   const remedy = message`write ${"K"}=… into ${"/h/.env"}`;
   const error = new ReasonixError(message`No API key for provider "${"deepseek"}": ${"K"} is not set`, {
@@ -76,7 +76,7 @@ Deno.test("an error keeps its place and exit in another language; its remedy is 
   assertEquals(await inLanguage(plain, "zh-CN"), plain);
 });
 
-Deno.test("answers of providers are given with the status, their own text and a remedy", () => {
+Deno.test("provider errors have the status, the original text and a remedy", () => {
   const endpoint = {
     provider: "p",
     host: "h.example",
@@ -99,7 +99,7 @@ Deno.test("answers of providers are given with the status, their own text and a 
   assertMatch(shown(503, "busy"), /返回了错误（状态码 503）：busy$/);
 });
 
-Deno.test("wrong values of the configuration are given with what is expected", () => {
+Deno.test("invalid configuration values are reported with the expected type", () => {
   const shown = (table: Record<string, unknown>) => {
     const problems = checkConfig(table as Parameters<typeof checkConfig>[0]);
     const { texts: { message, remedy = "" } } = new ConfigError(problems);
@@ -117,7 +117,7 @@ Deno.test("wrong values of the configuration are given with what is expected", (
   assertMatch(shown({ ui: { theme: 1 }, language: 2 }), /^配置有 2 处错误：\n/);
 });
 
-Deno.test("titles of all tools of the program have Chinese words", () => {
+Deno.test("titles of all built-in tools have a Chinese translation", () => {
   const args: Record<string, unknown> = {
     path: "a.ts",
     pattern: "x",

@@ -29,7 +29,7 @@ async function asked(line: string, rules: RuleTexts = {}): Promise<Text[]> {
   return reasons;
 }
 
-Deno.test("reasons to ask have Chinese sentences with the words that vary", async () => {
+Deno.test("reasons for prompts have Chinese translations with their values", async () => {
   for (
     const [line, rules, english, chinese] of [
       ["frob", {}, "no rule applies (default)", "没有规则适用（默认）"],
@@ -67,7 +67,7 @@ Deno.test("reasons to ask have Chinese sentences with the words that vary", asyn
   }
 });
 
-Deno.test("a refusal has a Chinese sentence with its rule", async () => {
+Deno.test("a refusal has a Chinese translation with its rule", async () => {
   const { gate } = scene("/w/p", { deny: ["Bash(rm:*)"] });
   const { reason = "" } = await gate.check(bash("rm x"), signal);
   assertEquals(
@@ -79,7 +79,7 @@ Deno.test("a refusal has a Chinese sentence with its rule", async () => {
   assert(translator.text(claim).startsWith("计划模式不相信 mcp__a__b 只读取"), textOf(claim));
 });
 
-Deno.test("the confinement of commands is described in Chinese with the same facts", () => {
+Deno.test("the sandbox is described in Chinese with the same facts", () => {
   const jail: Confinement = {
     backend: "bubblewrap",
     roots: ["", "/srv/数据"],

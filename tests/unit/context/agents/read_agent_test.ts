@@ -11,7 +11,7 @@ function read(text: string, file = "/p/.claude/agents/scout.md") {
   return { agent, warnings };
 }
 
-Deno.test("readAgent maps tools of Claude Code, leaves rules in parentheses out, and takes the name of the file", () => {
+Deno.test("readAgent maps tools of Claude Code, omits rules in parentheses, and is named by its file", () => {
   const { agent, warnings } = read(
     "---\ndescription: Scouts\ntools: Read, Grep, Bash(git:*), mcp__db__query\ndisallowedTools: Bash\nmodel: inherit\n---\nLook.\n",
   );
@@ -57,12 +57,12 @@ for (
   });
 }
 
-Deno.test("readAgent takes names and texts of any script", () => {
+Deno.test("readAgent accepts names and texts in any script", () => {
   const { agent } = read("---\nname: 审查员\ndescription: 检查改动 🔍\n---\n请仔细检查。\n");
   assertEquals([agent?.name, agent?.description, agent?.prompt], ["审查员", "检查改动 🔍", "请仔细检查。"]);
 });
 
-Deno.test("the description of the tool names every agent of the program, and their tools are there", () => {
+Deno.test("the tool description lists every built-in agent, and their tools exist", () => {
   const tool = BUILTINS.find(({ name }) => name === "task");
   const names = BUILTINS.map(({ name }) => name);
   for (const agent of BUILTIN_AGENTS) {
@@ -71,7 +71,7 @@ Deno.test("the description of the tool names every agent of the program, and the
   }
 });
 
-Deno.test("readAgent takes a top_p from 0 to 1 and names another one with its line", () => {
+Deno.test("readAgent accepts a top_p from 0 to 1 and reports others with their line", () => {
   const rows = [["top_p: 0.9", 0.9], ["topP: 0", 0], ["top_p: 1.5", undefined], [
     "top_p: x",
     undefined,

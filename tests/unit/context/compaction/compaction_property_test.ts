@@ -173,7 +173,7 @@ for (const kind of ["good", "long", "empty", "refused", "outage"] as const) {
   });
 }
 
-Deno.test("compaction at the request of the user leaves the newest step and shrinks the rest", async () => {
+Deno.test("a compaction that the user requests keeps the newest step and shortens the rest", async () => {
   await fc.assert(
     fc.asyncProperty(history, async (turns) => {
       const scene = new World("good");

@@ -25,7 +25,7 @@ async function scene(files: Files): Promise<World> {
   };
 }
 
-Deno.test("findSkills reads every convention directory, sorted by name, the project's first", async () => {
+Deno.test("findSkills reads every standard directory, sorted by name, project first", async () => {
   await using at = await scene({
     "p/.reasonix/skills/zeta/SKILL.md": skill("zeta", "Last"),
     "p/.claude/skills/both/SKILL.md": skill("both", "From the project"),
@@ -46,7 +46,7 @@ Deno.test("findSkills reads every convention directory, sorted by name, the proj
   assertEquals(set.warnings, []);
 });
 
-Deno.test("findSkills looks from the working directory up to the repository, and no further", async () => {
+Deno.test("findSkills searches from the working directory up to the repository root", async () => {
   await using at = await scene({
     ".claude/skills/outside/SKILL.md": skill("outside", "Not of this project"),
     "p/.claude/skills/root/SKILL.md": skill("root", "Of the repository"),
@@ -57,7 +57,7 @@ Deno.test("findSkills looks from the working directory up to the repository, and
   assertEquals(set.skills.map((found) => found.name), ["near", "root"]);
 });
 
-Deno.test("findSkills is lenient: it warns and loads, or warns and skips", async () => {
+Deno.test("findSkills loads or skips invalid skills with a warning", async () => {
   const base = "p/.claude/skills";
   await using at = await scene({
     [`${base}/renamed/SKILL.md`]: skill("other-name", "Loads under its own name"),
@@ -80,7 +80,7 @@ Deno.test("findSkills is lenient: it warns and loads, or warns and skips", async
   assertEquals(warned, ["colon", "renamed", "silent"]);
 });
 
-Deno.test("findSkills honours paths, excluded paths and disabled skills", async () => {
+Deno.test("findSkills applies paths, excluded paths and disabled skills", async () => {
   await using at = await scene({
     "extra/tool/SKILL.md": skill("tool", "Configured"),
     "u/.agents/skills/hidden/SKILL.md": skill("hidden", "Excluded"),
@@ -95,7 +95,7 @@ Deno.test("findSkills honours paths, excluded paths and disabled skills", async 
   assertEquals(set.skills.map((found) => [found.name, found.scope]), [["tool", "configured"]]);
 });
 
-Deno.test("findSkills refuses links that lead a project's skills out of it and follows the user's", async () => {
+Deno.test("findSkills rejects project links that leave the project and follows the user's", async () => {
   await using at = await scene({
     "shared/deploy/SKILL.md": skill("deploy", "Elsewhere"),
     "p/.claude/skills/own/SKILL.md": skill("own", "Here"),
@@ -116,7 +116,7 @@ Deno.test("findSkills refuses links that lead a project's skills out of it and f
   assertEquals((await findSkills(at.places)).skills.map((found) => found.name), ["deploy", "own"]);
 });
 
-Deno.test("skillCatalogue has one line for each skill the model may start, and the prompt holds it", async () => {
+Deno.test("skillCatalogue has one line per skill that the model can start, and the prompt contains it", async () => {
   await using at = await scene({
     "h/skills/a/SKILL.md": skill("a", "Makes an A"),
     "h/skills/b/SKILL.md": "---\nname: b\ndescription: For the user\ndisable-model-invocation: true\n---\n",
@@ -134,7 +134,7 @@ Deno.test("skillCatalogue has one line for each skill the model may start, and t
   assertEquals(skillCatalogue([]), undefined);
 });
 
-Deno.test("Skills.activate gives the body, its arguments and the files next to it", async () => {
+Deno.test("Skills.activate returns the body, its arguments and the files of the directory", async () => {
   await using at = await scene({
     "h/skills/pdf/SKILL.md": skill("pdf", "Reads PDF", "Run scripts/a.py on $ARGUMENTS."),
     "h/skills/pdf/scripts/a.py": "print()",
@@ -151,7 +151,7 @@ Deno.test("Skills.activate gives the body, its arguments and the files next to i
   assertEquals(await skills.activate("pfd"), 'There is no skill "pfd"; did you mean pdf?');
 });
 
-Deno.test("Skills.activate says so when the same instructions are in the conversation already", async () => {
+Deno.test("Skills.activate reports instructions that are already in the conversation", async () => {
   await using at = await scene({ "h/skills/a/SKILL.md": skill("a", "A") });
   const { Skills } = await loadSkills();
   const messages: { role: "user"; content: string }[] = [];
@@ -163,7 +163,7 @@ Deno.test("Skills.activate says so when the same instructions are in the convers
   assertEquals(typeof second === "string" ? second : textOf(second.summary), "already loaded");
 });
 
-Deno.test("a project's scripts are withheld until they are trusted", async () => {
+Deno.test("scripts of a project are unavailable until they are trusted", async () => {
   await using at = await scene({
     "p/.claude/skills/run/SKILL.md": skill("run", "Runs"),
     "p/.claude/skills/run/scripts/go.sh": "echo",
@@ -192,7 +192,7 @@ Deno.test("a project's scripts are withheld until they are trusted", async () =>
   assertEquals(new Skills({ set }).trustItems(), [asked[0]]);
 });
 
-Deno.test("Skills reports each activation and whether its allowed-tools count", async () => {
+Deno.test("Skills reports each activation and the use of allowed-tools", async () => {
   const head = "---\ndescription: x\nallowed-tools: Bash(git add:*), Read\n---\n";
   await using at = await scene({ "p/.agents/skills/own/SKILL.md": head, "h/skills/mine/SKILL.md": head });
   const { Skills } = await loadSkills();
@@ -217,7 +217,7 @@ Deno.test("Skills reports each activation and whether its allowed-tools count", 
   }]);
 });
 
-Deno.test("resolveSlash activates what a task begins with, and nothing else", async () => {
+Deno.test("resolveSlash activates only the skill at the beginning of a task", async () => {
   await using at = await scene({
     "h/skills/fix/SKILL.md": skill("fix", "Fixes"),
     "h/skills/inner/SKILL.md": "---\nname: inner\ndescription: x\nuser-invocable: false\n---\n",
@@ -232,7 +232,7 @@ Deno.test("resolveSlash activates what a task begins with, and nothing else", as
   }
 });
 
-Deno.test("validateSkill names every departure from the specification", async () => {
+Deno.test("validateSkill reports every violation of the specification", async () => {
   await using at = await scene({
     "h/skills/good/SKILL.md": skill("good", "Good", "See [more](more.md)."),
     "h/skills/good/more.md": "",
@@ -255,7 +255,7 @@ Deno.test("validateSkill names every departure from the specification", async ()
   assertStringIncludes(validateSkill(`${at.path}/nowhere`)[0]?.text ?? "", "cannot be read");
 });
 
-Deno.test("discovery leaves out a project's skill whose file is a link out of the project", async () => {
+Deno.test("discovery omits a project skill whose file links out of the project", async () => {
   await using at = await scene({ "private/note": skill("note", "private"), "p/.reasonix/skills/note/x": "" });
   await Deno.symlink(`${at.path}/private/note`, `${at.path}/p/.reasonix/skills/note/SKILL.md`);
   const { skills, warnings } = await findSkills(at.places);

@@ -29,7 +29,7 @@ for (
   });
 }
 
-Deno.test("a model that is not configured falls back and says so", () => {
+Deno.test("a model that is not configured falls back and reports it", () => {
   const { reference, fellBack } = agentModel(config({ subagent_model: "b" }), { name: "x", model: "gone" });
   assertEquals(reference, "b");
   assertEquals(fellBack?.startsWith("agent x: ") && fellBack.includes("gone"), true);

@@ -3,7 +3,7 @@ import { assertEquals, assertRejects } from "../../../support/assert.ts";
 
 const never = new AbortController().signal;
 
-Deno.test("Slots limits the tasks at a time; the others wait in order, and those that give up leave the queue", async () => {
+Deno.test("Slots limits concurrent tasks; others wait in order, and aborted ones leave the queue", async () => {
   const slots = new Slots(2);
   const [first] = await Promise.all([slots.take(never), slots.take(never)]);
   const order: string[] = [];

@@ -76,12 +76,12 @@ const RESEARCH = [
   "不要停，直到延迟低于 50 毫秒为止：提出假设，做实验，并记录每次结果",
 ];
 
-Deno.test("demandsResearch takes only prompts that ask for it explicitly", () => {
+Deno.test("demandsResearch accepts only prompts that request it explicitly", () => {
   assertEquals(ORDINARY.filter(demandsResearch), []);
   assertEquals(RESEARCH.filter((prompt) => !demandsResearch(prompt)), []);
 });
 
-Deno.test("looksLikeResearch reports long trials from small tasks", () => {
+Deno.test("looksLikeResearch distinguishes long experiments from small tasks", () => {
   const long = ["Find the root cause of the intermittent crash", "研究并优化查询性能", ...RESEARCH];
   const small = ["Greet the reader", "Optimize imports", "Research this", "写一个函数", "Fix the typo"];
   assertEquals([long.filter((text) => !looksLikeResearch(text)), small.filter(looksLikeResearch)], [[], []]);

@@ -34,7 +34,7 @@ for (
   });
 }
 
-Deno.test("a matcher that cannot be read says why", () => {
+Deno.test("an invalid matcher has an error with the reason", () => {
   const matches = readMatcher("Bash(");
   assert(typeof matches === "object");
   assertStringIncludes(matches.fault, "group");
@@ -43,7 +43,7 @@ Deno.test("a matcher that cannot be read says why", () => {
 const exit = (code: number, stdout = "", stderr = "") => ({ kind: "exit", code, stdout, stderr }) as const;
 const json = (value: unknown) => exit(0, JSON.stringify(value));
 
-Deno.test("strange output is a failure with its reason, and never a decision", () => {
+Deno.test("unexpected output is a failure with its reason and never a decision", () => {
   const strange = (event: HookEvent, value: unknown) => {
     const effect = readRun(event, typeof value === "string" ? exit(0, value) : json(value));
     assertEquals([effect.outcome, effect.decision], ["failed", undefined], JSON.stringify(value));
@@ -61,7 +61,7 @@ Deno.test("strange output is a failure with its reason, and never a decision", (
   assertEquals(readRun("Notification", exit(2, "", "no")).outcome, "failed");
 });
 
-Deno.test("texts for the model are bounded, and cut between characters", () => {
+Deno.test("texts for the model are bounded and truncated between characters", () => {
   const { context = "" } = readRun("SessionStart", exit(0, "a" + "😀".repeat(20_000)));
   assert(context.length < 10_100 && context.isWellFormed());
   assertStringIncludes(context, "more characters");
@@ -83,7 +83,7 @@ const patch: HookedCall = {
   writes: ["a.ts", "/w/b.ts"],
 };
 
-Deno.test("tools answer to their own names and Claude Code's; whatever changes files to Edit or Write", () => {
+Deno.test("tools match by their own and Claude Code's names, file tools also as Edit or Write", () => {
   assertEquals(hookToolName("edit_file"), "Edit");
   assertEquals(hookToolName("task"), "Task");
   assertEquals(hookToolName("mcp__a__b"), "mcp__a__b");
@@ -95,7 +95,7 @@ Deno.test("tools answer to their own names and Claude Code's; whatever changes f
   assert(hookToolNames({ ...edit, call: { ...edit.call, name: "my_edit" } }).includes("my_edit"));
 });
 
-Deno.test("arguments have both names, and what a hook changes counts under either", () => {
+Deno.test("arguments have both names, and a hook can change either", () => {
   const seen = hookToolInput(edit, "/w");
   assertEquals([seen.path, seen.file_path], ["src/a.ts", "/w/src/a.ts"]);
   const own = (updated: Record<string, unknown>) => JSON.parse(ownArguments(edit, updated, "/w"));
@@ -111,7 +111,7 @@ Deno.test("arguments have both names, and what a hook changes counts under eithe
   assertEquals(JSON.parse(ownArguments(patch, hookToolInput(patch, "/w"), "/w")), { patch: "…" });
 });
 
-Deno.test("a hook without a usable event or matcher is a problem with a proposal", () => {
+Deno.test("a hook without a valid event or matcher is an error with a suggestion", () => {
   const source = {
     matcher: "",
     command: "x",
@@ -132,7 +132,7 @@ Deno.test("a hook without a usable event or matcher is a problem with a proposal
   assertStringIncludes(problems[2]?.message ?? "", "regular expression");
 });
 
-Deno.test("answers count in the order of the configuration whatever ends first, and the strongest decision wins", async () => {
+Deno.test("results apply in configured order, and the strongest decision wins", async () => {
   const events: NewEvent[] = [];
   const source = {
     event: "PreToolUse",
@@ -172,7 +172,7 @@ Deno.test("answers count in the order of the configuration whatever ends first, 
   assert(events.some((event) => event.type === "notice" && event.text.includes("5 hooks changed")));
 });
 
-Deno.test("a missing program is found where a line begins with one", () => {
+Deno.test("a missing program is found when the command line begins with it", () => {
   const missingCommand = (command: string, around: Parameters<typeof missingCommands>[1]) =>
     /"(.*?)"/.exec(
       missingCommands([{
@@ -204,7 +204,7 @@ Deno.test("a missing program is found where a line begins with one", () => {
   }
 });
 
-Deno.test("a matcher that could take forever is a fault, and usual ones are not", () => {
+Deno.test("a matcher with catastrophic backtracking is an error, and usual ones are not", () => {
   const slow = [
     "(a+)+",
     "(a|a)*b",

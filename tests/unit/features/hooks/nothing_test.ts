@@ -2,7 +2,7 @@ import { thisProject } from "../../../house/project.ts";
 import { agentFixture, call, say, scriptedProvider, tool } from "../../../support/agent_fixture.ts";
 import { assertEquals } from "../../../support/assert.ts";
 
-Deno.test("without a hook nothing of hooks is loaded with the start of a run", () => {
+Deno.test("without hooks no hook module is loaded at the start of a run", () => {
   const { sources } = thisProject();
   const found = new Set<string>();
   const pending = ["cli/main.ts", "cli/commands/run/run.ts", "src/run/assembly.ts", "src/agent/loop.ts"];

@@ -25,7 +25,7 @@ async function stage() {
   };
 }
 
-Deno.test("images of calls that run together are together not more than a request holds", async () => {
+Deno.test("images of concurrent calls share the limit of a request", async () => {
   const { admit, image } = await stage();
   const admitted = await Promise.all([admit(image()), admit(image()), admit(image())]);
   // Which of them is looked at last is not said.
@@ -34,7 +34,7 @@ Deno.test("images of calls that run together are together not more than a reques
   assertStringIncludes(left?.notes[0] ?? "", "together too large for a request");
 });
 
-Deno.test("an image counts once, waiting or in the conversation, and not at all when its turn ended without it", async () => {
+Deno.test("an image counts once, pending or in the conversation, and not after a turn without it", async () => {
   const { admit, image, recorder } = await stage();
   const [first] = (await admit(image())).images;
   if (!first) throw new Error("the image was left out");
@@ -48,7 +48,7 @@ Deno.test("an image counts once, waiting or in the conversation, and not at all 
   assertEquals((await admit(image())).images.length, 1);
 });
 
-Deno.test("images of tools fit the model that answers when they come", async () => {
+Deno.test("images of tools fit the model that is active when they arrive", async () => {
   const recorder = new Recorder(new MemoryStore());
   const loaded = { config: { vision_model: "" } } as never;
   const image: ImagePart = { mime: "image/gif", data: gif(1).toBase64() };

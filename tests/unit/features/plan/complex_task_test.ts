@@ -53,7 +53,7 @@ const SIMPLE = [
   "列出所有服务",
 ];
 
-Deno.test("isComplexTask wants a plan for broad work alone, in English and in Chinese", () => {
+Deno.test("isComplexTask returns true only for broad work, in English and in Chinese", () => {
   assertEquals(COMPLEX.filter((task) => !isComplexTask(task)), []);
   assertEquals(SIMPLE.filter((task) => isComplexTask(task)), []);
 });
@@ -61,7 +61,7 @@ Deno.test("isComplexTask wants a plan for broad work alone, in English and in Ch
 const [TASK = ""] = COMPLEX;
 const config = { agent: { auto_plan: true } };
 
-Deno.test("a complex task enters plan mode in every posture, says so, and the model is notified in the same turn", async () => {
+Deno.test("a complex task enters plan mode in every approval mode, with a notice and a message to the model", async () => {
   for (const approvalMode of ["ask", "auto", "yolo"] as const) {
     const options = { replies: [say("ok"), say("ok")], answers: [], config, approvalMode };
     await onPlanStage(
@@ -81,7 +81,7 @@ Deno.test("a complex task enters plan mode in every posture, says so, and the mo
   }
 });
 
-Deno.test("no plan is requested without a user to approve it, in read-only mode, and without the setting", async () => {
+Deno.test("no plan is requested in a headless run, in read-only mode, or without the setting", async () => {
   const cases = [
     { config },
     { config, answers: [], permissionMode: "read-only" },

@@ -33,7 +33,7 @@ const NOT_PLANNED = [
   "这个函数做什么？",
 ];
 
-Deno.test("a task of some size is planned; answers, questions and small changes are not", () => {
+Deno.test("a larger task is planned; answers, questions and small changes are not", () => {
   assertEquals(PLANNED.filter((text) => !isTaskToPlan(text)), []);
   assertEquals(NOT_PLANNED.filter((text) => isTaskToPlan(text)), []);
 });
@@ -89,7 +89,7 @@ Deno.test("over 50 turns the prefix of both sessions grows byte for byte", async
   });
 });
 
-Deno.test("a planner that failed twice in a row is left alone, with a word", async () => {
+Deno.test("a planner that failed twice in a row is disabled with a notice", async () => {
   const refused = { status: 401, body: { error: { message: "no such key" } } };
   await using stage = startPlannerStage({
     main: Array.from({ length: 5 }, () => ({ text: "done" })),
@@ -105,7 +105,7 @@ Deno.test("a planner that failed twice in a row is left alone, with a word", asy
   });
 });
 
-Deno.test("an abort while the plan is made stops it", async () => {
+Deno.test("an abort stops planning", async () => {
   await using stage = startPlannerStage({
     main: [],
     planner: [{ before: new Promise(() => {}), text: "never" }],

@@ -10,7 +10,7 @@ const propose = (plan = PLAN) => calls(call("p", "exit_plan_mode", { plan }));
 const WRITE = calls(call("w", "write_file", { path: "a.txt", content: "hi\n" }));
 const COMMAND = calls(call("b", "bash", { command: "echo x > b.txt" }));
 
-Deno.test("an approved plan is executed in the same turn without a question, and its window ends with it", async () => {
+Deno.test("an approved plan is executed in the same turn without prompts, until the turn ends", async () => {
   const replies = [
     propose(),
     WRITE,
@@ -37,7 +37,7 @@ Deno.test("an approved plan is executed in the same turn without a question, and
   );
 });
 
-Deno.test("a plan without a user to approve it is the answer of its turn and a file of the session", async () => {
+Deno.test("a plan in a headless run is the answer of its turn and a file of the session", async () => {
   await onPlanStage({ replies: [propose(), say("never")] }, async ({ assembly, requests, all }) => {
     const outcome = await assembly.run("greet");
     assertEquals([outcome.reason, outcome.answer], ["done", PLAN.trim()]);
@@ -49,7 +49,7 @@ Deno.test("a plan without a user to approve it is the answer of its turn and a f
   });
 });
 
-Deno.test("prose of a model that calls no tool is the plan without a user", async () => {
+Deno.test("text of a model that calls no tool is the plan in a headless run", async () => {
   await onPlanStage({ replies: [say(PLAN)] }, async ({ assembly, all }) => {
     assertEquals((await assembly.run("greet")).answer, PLAN);
     assertEquals(all("plan.change").map(({ state, plan }) => [state, plan]), [["proposed", PLAN.trim()]]);
@@ -60,7 +60,7 @@ Deno.test("prose of a model that calls no tool is the plan without a user", asyn
   });
 });
 
-Deno.test("prose that counts as a plan is executed by a separate turn once it is approved", async () => {
+Deno.test("text that counts as a plan is executed by a separate turn after approval", async () => {
   const replies = [say(PLAN), WRITE, say("done")];
   const answers = [{ approve: true, window: true, by: "flag" } as const];
   await onPlanStage({ replies, answers, takesProse: true }, async ({ assembly, cwd, requests, all }) => {
@@ -73,7 +73,7 @@ Deno.test("prose that counts as a plan is executed by a separate turn once it is
   });
 });
 
-Deno.test("a note goes to the model, which stays in plan mode; a plan that is left open ends the turn", async () => {
+Deno.test("a note is sent to the model in plan mode; dismissing the plan ends the turn", async () => {
   const replies = [propose(), WRITE, propose("- better"), say("never")];
   const answers = [{ approve: false, note: "no files" } as const, undefined];
   await onPlanStage(
@@ -92,7 +92,7 @@ Deno.test("a note goes to the model, which stays in plan mode; a plan that is le
   );
 });
 
-Deno.test("a changed plan is what the model gets, what is kept and whose steps count", async () => {
+Deno.test("an edited plan is sent to the model, stored and used for steps", async () => {
   const plan = "1. Only this";
   const replies = [propose(), calls(call("s", "complete_step", { step: 1 })), say("done")];
   await onPlanStage({ replies, answers: [{ approve: true, plan }] }, async ({ assembly, requests, all }) => {
@@ -107,7 +107,7 @@ Deno.test("a changed plan is what the model gets, what is kept and whose steps c
   });
 });
 
-Deno.test("accepted edits stay accepted until they are revoked, and commands require approval after the window", async () => {
+Deno.test("accepted edits remain until revoked, and commands require approval after the window", async () => {
   const replies = [propose(), say("done"), WRITE, COMMAND, say("end")];
   const answers = [{ approve: true, window: true, acceptEdits: true } as const];
   await onPlanStage({ replies, answers, allow: () => false }, async ({ assembly, asked }) => {
@@ -119,7 +119,7 @@ Deno.test("accepted edits stay accepted until they are revoked, and commands req
   });
 });
 
-Deno.test("an approval without a window asks about each call as before", async () => {
+Deno.test("an approval without a window still prompts for each call", async () => {
   const replies = [propose(), WRITE, say("done")];
   await onPlanStage(
     { replies, answers: [{ approve: true }], allow: () => true },
@@ -130,7 +130,7 @@ Deno.test("an approval without a window asks about each call as before", async (
   );
 });
 
-Deno.test("within the window denials and the destructive-command check stay, and every switch of modes closes it", async () => {
+Deno.test("the window keeps denials and the destructive-command check, and ends with a change of mode", async () => {
   const remove = "rm -rf /srv/nothing-here";
   const replies = [
     propose(),
@@ -159,7 +159,7 @@ Deno.test("within the window denials and the destructive-command check stay, and
   });
 });
 
-Deno.test("complete_step is refused without an approved plan and for steps that there are not", async () => {
+Deno.test("complete_step is refused without an approved plan and for unknown steps", async () => {
   const step = (id: string, number: number) => call(id, "complete_step", { step: number });
   const replies = [
     calls(step("1", 1)),
@@ -184,7 +184,7 @@ Deno.test("complete_step is refused without an approved plan and for steps that 
   });
 });
 
-Deno.test("exit_plan_mode is refused outside of plan mode, without text and with more than anybody reads", async () => {
+Deno.test("exit_plan_mode is refused outside of plan mode, and for empty or very long text", async () => {
   const plan = (id: string, text: string) => call(id, "exit_plan_mode", { plan: text });
   const replies = [
     calls(plan("1", " \n"), plan("2", "x".repeat(30_001))),
@@ -205,7 +205,7 @@ Deno.test("exit_plan_mode is refused outside of plan mode, without text and with
   });
 });
 
-Deno.test("the tools and the system prompt are the same in and out of plan mode", async () => {
+Deno.test("the tools and the system prompt are equal in and outside of plan mode", async () => {
   const replies = [propose(), say("done"), say("again")];
   await onPlanStage({ replies, answers: [{ approve: true }] }, async ({ assembly, requests, all }) => {
     await assembly.run("greet");
@@ -218,7 +218,7 @@ Deno.test("the tools and the system prompt are the same in and out of plan mode"
   });
 });
 
-Deno.test("an interrupt while the user decides leaves the plan waiting, and a later answer carries it out", async () => {
+Deno.test("an interrupted decision keeps the plan pending, and a later approval executes it", async () => {
   const stop = new AbortController();
   const answers = [{ approve: true, window: true } as const];
   let times = 0;
@@ -244,7 +244,7 @@ Deno.test("an interrupt while the user decides leaves the plan waiting, and a la
   });
 });
 
-Deno.test("a plan survives a restart as it stood, and a rewind takes it back with the turn that proposed it", async () => {
+Deno.test("a plan survives a restart, and a rewind removes it with the turn that proposed it", async () => {
   const root = await Deno.realPath(await Deno.makeTempDir({ prefix: "reasonix-plan-" }));
   await onPlanStage({ root, replies: [say("before"), propose()] }, async ({ assembly }) => {
     await assembly.modes.setCollaboration("normal");
@@ -274,7 +274,7 @@ Deno.test("a plan survives a restart as it stood, and a rewind takes it back wit
   await Deno.remove(root, { recursive: true });
 });
 
-Deno.test("a plan that cannot be written is proposed all the same, and the user is notified", async () => {
+Deno.test("a plan that cannot be saved is still proposed, with a notice to the user", async () => {
   await onPlanStage({ replies: [propose()] }, async ({ assembly, all }) => {
     await assembly.open();
     await Deno.writeTextFile(`${assembly.session.paths.dir}/plans`, "in the way");
@@ -284,7 +284,7 @@ Deno.test("a plan that cannot be written is proposed all the same, and the user 
   });
 });
 
-Deno.test("a run of several turns ends with a plan that waits, and continues with one that a flag approves", async () => {
+Deno.test("a run of several turns ends with a pending plan and continues when a flag approves it", async () => {
   await onPlanStage({ replies: [say(PLAN), say("never")], steps: 3 }, async ({ assembly, requests }) => {
     assertEquals((await assembly.run("greet")).answer, PLAN);
     assertEquals(requests.length, 1);

@@ -24,7 +24,7 @@ for (const [name, plan, steps] of CASES) {
   Deno.test(`planSteps reads ${name}`, () => assertEquals(planSteps(plan), steps));
 }
 
-Deno.test("planSteps keeps fifty steps of three hundred characters, and cuts none of them in two", () => {
+Deno.test("planSteps keeps 50 steps of 300 characters and splits none", () => {
   const steps = planSteps(
     Array.from({ length: 60 }, (_, at) => `${at + 1}. ${at} ${"😀".repeat(400)}`).join("\n"),
   );

@@ -66,7 +66,7 @@ for (const [name, files, lines] of DETECTED) {
   });
 }
 
-Deno.test("what is trusted of a script holds those around it", async () => {
+Deno.test("a detected script includes its pre and post scripts", async () => {
   await inProject({ "package.json": SCRIPTS }, async (cwd) => {
     const [, , test] = await detectCommands(cwd);
     assertEquals(test?.defined, { file: "package.json", text: "vitest\ngen" });
@@ -92,7 +92,7 @@ for (const [glob, path, asks] of GLOBS) {
   });
 }
 
-Deno.test("commands run once each, those that look first, whatever names them", () => {
+Deno.test("commands are listed once each, lint commands first", () => {
   const commands = configuredCommands({
     verify_commands: { "*.ts": ["t", "u"], "*.js": ["t", " "], "*": [] },
     lint_commands: { "*.ts": ["l"] },
@@ -104,7 +104,7 @@ Deno.test("commands run once each, those that look first, whatever names them", 
   ]);
 });
 
-Deno.test("what a project itself defines is not asked for by text", () => {
+Deno.test("text files trigger no command that a project defines", () => {
   const defined = { file: "Makefile", text: "" };
   assertEquals(filesFor({ globs: ["*"], defined }, ["README.md", "a.c", "notes.txt"]), ["a.c"]);
 });
@@ -151,7 +151,7 @@ for (const [line, files, narrowed] of RELATED) {
   });
 }
 
-Deno.test("a script of the project is looked through to its runner", async () => {
+Deno.test("a script of the project is resolved to its runner", async () => {
   await inProject(TREE, (cwd) => {
     const related = (line: string, text: string) =>
       relatedCommand({ line, defined: { file: "x", text } }, ["lib/c.ts"], cwd);

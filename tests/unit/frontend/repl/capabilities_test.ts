@@ -1,7 +1,7 @@
 import { Capabilities } from "../../../../src/frontend/repl/terminal/deno_terminal.ts";
 import { assert, assertEquals } from "../../../support/assert.ts";
 
-Deno.test("capabilities uses kitty's keyboard where the terminal has it, and xterm's otherwise", () => {
+Deno.test("capabilities uses the kitty keyboard protocol if available, and xterm's otherwise", () => {
   const kitty = new Capabilities({ TERM: "xterm-kitty" });
   assert(kitty.on.includes("\x1b[>5u") && kitty.on.includes("\x1b[?u"));
   assertEquals(kitty.reply("\x1b[?5u") + kitty.reply("\x1b[?62;c"), "");
@@ -13,7 +13,7 @@ Deno.test("capabilities uses kitty's keyboard where the terminal has it, and xte
   assert(tmux.on.includes("\x1b[>4;1m") && !tmux.on.includes("\x1b[?u"), "asked only once");
 });
 
-Deno.test("capabilities turns everything off again that it turned on, before and after an answer", () => {
+Deno.test("capabilities disables everything it enabled, before and after an answer", () => {
   for (const answered of [false, true]) {
     const capabilities = new Capabilities({ TERM: "xterm-256color" });
     const on = capabilities.on + (answered ? capabilities.reply("\x1b[?62c") : "");
@@ -25,7 +25,7 @@ Deno.test("capabilities turns everything off again that it turned on, before and
   }
 });
 
-Deno.test("capabilities holds frames back only where the terminal has said that it can", () => {
+Deno.test("capabilities uses synchronized output only if the terminal supports it", () => {
   for (const [answer, expected] of [["1", true], ["2", true], ["0", false], ["4", false]] as const) {
     const capabilities = new Capabilities({ TERM: "xterm-256color" });
     assertEquals(capabilities.synchronized, false);
@@ -34,7 +34,7 @@ Deno.test("capabilities holds frames back only where the terminal has said that 
   }
 });
 
-Deno.test("capabilities asks nothing of terminals that would show a question", () => {
+Deno.test("capabilities sends no query to terminals that would display it", () => {
   for (const env of [{ TERM: "linux" }, { TERM: "xterm-256color", TERM_PROGRAM: "Apple_Terminal" }]) {
     const capabilities = new Capabilities(env);
     assertEquals(capabilities.on, "\x1b[?2004h\x1b[?7l");
@@ -43,7 +43,7 @@ Deno.test("capabilities asks nothing of terminals that would show a question", (
   }
 });
 
-Deno.test("capabilities knows terminals by name that do not wrap old lines again", () => {
+Deno.test("capabilities lists terminals that do not rewrap old lines", () => {
   const reflow = (env: Record<string, string>, version?: string) => {
     const capabilities = new Capabilities(env);
     if (version) capabilities.reply(`\x1bP>|${version}\x1b\\`);
@@ -58,7 +58,7 @@ Deno.test("capabilities knows terminals by name that do not wrap old lines again
   assertEquals(reflow({ TERM: "xterm-kitty" }), "all");
 });
 
-Deno.test("capabilities waits for the answers it asked for, and not for others", () => {
+Deno.test("capabilities waits only for the answers to its queries", () => {
   const capabilities = new Capabilities({ TERM: "xterm-256color" });
   void capabilities.on;
   capabilities.reply("\x1b[?62c");
@@ -71,7 +71,7 @@ Deno.test("capabilities waits for the answers it asked for, and not for others",
   assertEquals([capabilities.waiting, capabilities.mayAnswer], [false, true]);
 });
 
-Deno.test("capabilities learns the background from what the terminal says of its colour", () => {
+Deno.test("capabilities detects the background color from the terminal's answer", () => {
   const cases: [string, "dark" | "light" | undefined][] = [
     ["\x1b]11;rgb:ffff/ffff/ffff\x1b\\", "light"],
     ["\x1b]11;rgb:fd/f6/e3\x07", "light"],

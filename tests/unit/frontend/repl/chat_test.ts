@@ -14,7 +14,7 @@ function turnEnds({ events }: ChatStage): string[] {
   return events.flatMap((event) => event.type === "turn.end" ? [event.reason] : []);
 }
 
-Deno.test("the chat sends what is typed, shows the answer, and leaves on Ctrl-D", async () => {
+Deno.test("the chat sends typed text, shows the answer, and exits on Ctrl-D", async () => {
   await using chat = await openChat({ replies: [say("Forty-two.")] });
   chat.say("what is it?");
   await chat.shows("Forty-two.");
@@ -24,7 +24,7 @@ Deno.test("the chat sends what is typed, shows the answer, and leaves on Ctrl-D"
   assertEquals(chat.terminal.destructive(), []);
 });
 
-Deno.test("the chat takes keys before the session is open, and sends first messages in order", async () => {
+Deno.test("the chat accepts keys before the session is open and sends first messages in order", async () => {
   const ready = Promise.withResolvers<void>();
   await using chat = await openChat({
     replies: [say("one"), say("two")],
@@ -38,7 +38,7 @@ Deno.test("the chat takes keys before the session is open, and sends first messa
   assertEquals(asked, ["first", "second"]);
 });
 
-Deno.test("the chat begins with version and directory, and adds model and what was loaded to this line", async () => {
+Deno.test("the chat starts with version and directory, and adds model and loaded files to this line", async () => {
   const ready = Promise.withResolvers<void>();
   await using chat = await openChat({
     config: { skills: { paths: ["skills"] } },
@@ -61,7 +61,7 @@ Deno.test("the chat begins with version and directory, and adds model and what w
   ]);
 });
 
-Deno.test("Escape stops the answer, keeps what came of it, and gives back what waited", async () => {
+Deno.test("Escape stops the answer, keeps its partial text, and returns queued messages", async () => {
   await using chat = await openChat({ replies: [heldReply("Half an ans")] });
   chat.say("go");
   await chat.shows("Half an ans");
@@ -76,7 +76,7 @@ Deno.test("Escape stops the answer, keeps what came of it, and gives back what w
   assertEquals(kept.content, "Half an ans");
 });
 
-Deno.test("Up takes the last waiting message back into an empty composer", async () => {
+Deno.test("Up returns the last queued message to an empty composer", async () => {
   await using chat = await openChat({ replies: [heldReply("Working")] });
   chat.say("go");
   await chat.shows("Working");
@@ -89,7 +89,7 @@ Deno.test("Up takes the last waiting message back into an empty composer", async
   assertEquals(turnEnds(chat), []);
 });
 
-Deno.test("steering that no step takes is sent as the next message", async () => {
+Deno.test("unused steering is sent as the next message", async () => {
   const release = Promise.withResolvers<void>();
   await using chat = await openChat({ replies: [heldReply("Working", release.promise), say("Noted.")] });
   chat.say("go");
@@ -102,7 +102,7 @@ Deno.test("steering that no step takes is sent as the next message", async () =>
   assertEquals(chat.provider.requests[1]?.at(-1)?.content, "rather like this");
 });
 
-Deno.test("a line of the shell is never said in between: it waits for the end of the turn", async () => {
+Deno.test("a shell line waits for the end of the turn", async () => {
   const release = Promise.withResolvers<void>();
   const config = { sandbox: { bash: "off" as const } };
   await using chat = await openChat({ replies: [heldReply("Working", release.promise)], config });
@@ -116,7 +116,7 @@ Deno.test("a line of the shell is never said in between: it waits for the end of
   assertEquals(chat.provider.requests.length, 1);
 });
 
-Deno.test("Ctrl-C clears, then stops, then shows how to leave, then leaves", async () => {
+Deno.test("Ctrl-C clears, then stops, then shows how to exit, then exits", async () => {
   await using chat = await openChat({ replies: [heldReply("Working")] });
   chat.say("go");
   await chat.shows("Working");
@@ -131,7 +131,7 @@ Deno.test("Ctrl-C clears, then stops, then shows how to leave, then leaves", asy
   assertEquals(await chat.left, 0);
 });
 
-Deno.test("a session that cannot be opened is reported with its location, and the message comes back", async () => {
+Deno.test("a session that cannot be opened is reported with its path, and the message is returned", async () => {
   let broken = true;
   await using chat = await openChat({
     replies: [say("There you are.")],
@@ -149,7 +149,7 @@ Deno.test("a session that cannot be opened is reported with its location, and th
   await chat.shows("There you are.");
 });
 
-Deno.test("Shift-Tab goes through the approval modes, asks before yolo, and records each", async () => {
+Deno.test("Shift-Tab cycles the approval modes, asks before yolo, and records each", async () => {
   await using chat = await openChat({ replies: [say("ok")] });
   chat.say("hello");
   await chat.until(() => turnEnds(chat).length === 1);
@@ -165,7 +165,7 @@ Deno.test("Shift-Tab goes through the approval modes, asks before yolo, and reco
   assertEquals(changes, ["auto", "ask"]);
 });
 
-Deno.test("a line behind ! runs without the model, which reads of it with the next message", async () => {
+Deno.test("a line after ! runs without the model, which sees it with the next message", async () => {
   await using chat = await openChat({
     replies: [say("I saw it.")],
     config: { sandbox: { bash: "off" } },
@@ -182,7 +182,7 @@ Deno.test("a line behind ! runs without the model, which reads of it with the ne
   assertStringIncludes(String(report?.content), "Exit code: 3\nOutput:\nout-42");
 });
 
-Deno.test("Escape stops a line behind !, and a destructive one needs approval in yolo, too", async () => {
+Deno.test("Escape stops a line after !, and a destructive one needs approval in yolo, too", async () => {
   await using chat = await openChat({
     config: { sandbox: { bash: "off" } },
     start: { approvalMode: "yolo" },
@@ -196,7 +196,7 @@ Deno.test("Escape stops a line behind !, and a destructive one needs approval in
   await chat.until(() => chat.events.some((event) => event.type === "approval.request"));
 });
 
-Deno.test("a typed line that begins with # and a space is saved, and the undo that is shown takes it back", async () => {
+Deno.test("a line that begins with # and a space is saved, and the displayed undo removes it", async () => {
   await using chat = await openChat({ replies: [say("ok")] });
   chat.say("# we indent with tabs");
   await chat.shows('Remembered: "we indent with tabs"');
@@ -212,7 +212,7 @@ Deno.test("a typed line that begins with # and a space is saved, and the undo th
   await chat.shows("Nothing is remembered here");
 });
 
-Deno.test("#word, a long line and a pasted heading go to the model, and nothing is remembered", async () => {
+Deno.test("#word, a long line and a pasted heading are sent to the model and not saved", async () => {
   await using chat = await openChat({ replies: [say("a"), say("b"), say("c"), say("d")] });
   const long = `# ${"many words ".repeat(20)}end`;
   const wait = (turns: number) => chat.until(() => turnEnds(chat).length === turns);
@@ -232,7 +232,7 @@ Deno.test("#word, a long line and a pasted heading go to the model, and nothing 
   await chat.shows("Nothing is remembered here");
 });
 
-Deno.test("//, #12 and paths are texts; an unknown command is reported and comes back", async () => {
+Deno.test("//, #12 and paths are text; an unknown command is reported and returned", async () => {
   await using chat = await openChat({ replies: [say("a"), say("b"), say("c")] });
   for (const [at, text] of ["//x", "#12 is broken", "/etc/hosts says what?"].entries()) {
     chat.say(text);
@@ -246,7 +246,7 @@ Deno.test("//, #12 and paths are texts; an unknown command is reported and comes
   assertEquals(chat.provider.requests.length, 3);
 });
 
-Deno.test("a signal ends the turn as terminated, gives the terminal back and exits with 143", async () => {
+Deno.test("a signal ends the turn as terminated, restores the terminal and exits with 143", async () => {
   await using chat = await openChat({ replies: [heldReply("Working")] });
   chat.say("go");
   await chat.shows("Working");
@@ -256,7 +256,7 @@ Deno.test("a signal ends the turn as terminated, gives the terminal back and exi
   assertEquals(chat.terminal.state, "idle");
 });
 
-Deno.test("Escape at an approval refuses the call and stops the turn", async () => {
+Deno.test("Escape in a prompt refuses the call and stops the turn", async () => {
   await using chat = await openChat({
     replies: [[call("1", "write_file", { path: "a.txt", content: "a" }), {
       type: "done",
@@ -271,7 +271,7 @@ Deno.test("Escape at an approval refuses the call and stops the turn", async () 
   assertEquals(turnEnds(chat), ["interrupted"]);
 });
 
-Deno.test("another session continues in the modes that the user chose, and stays away when it cannot be opened", async () => {
+Deno.test("a new session keeps the user's modes, and is not used if it cannot be opened", async () => {
   let broken = false;
   await using chat = await openChat({
     replies: [say("one"), say("two"), say("three")],
@@ -300,7 +300,7 @@ Deno.test("another session continues in the modes that the user chose, and stays
   assertEquals(hasNote, true);
 });
 
-Deno.test("a session that could not be opened is not tried again while a message is being written", async () => {
+Deno.test("a failed session is not opened again while a message is being written", async () => {
   let asked = 0;
   await using chat = await openChat({
     replies: [say("there")],

@@ -61,7 +61,7 @@ const PIECES = [
   "\x1b[200~two\rlines\twith \x1b[31mcolour\x1b[0m and \x1b[20 and \x1b]0;t\x07 漢 👍\x03\x1b[201~",
 ];
 
-Deno.test("decoder gives the same events however its input is cut", () => {
+Deno.test("decoder returns the same events for any split of its input", () => {
   const pieces = fc.array(fc.constantFrom(...PIECES), { minLength: 1, maxLength: 8 });
   fc.assert(
     fc.property(pieces, fc.array(fc.nat(40), { maxLength: 12 }), (parts, cuts) => {
@@ -82,7 +82,7 @@ Deno.test("decoder gives the same events however its input is cut", () => {
   );
 });
 
-Deno.test("decoder gives the same events for every piece cut at every byte, and byte by byte", () => {
+Deno.test("decoder returns the same events for a split at every byte, and byte by byte", () => {
   for (const piece of PIECES) {
     const bytes = encoder.encode(piece);
     const whole = decoder();
@@ -99,7 +99,7 @@ Deno.test("decoder gives the same events for every piece cut at every byte, and 
   }
 });
 
-Deno.test("decoder throws for no input and continues with the keys after it", () => {
+Deno.test("decoder never throws and continues with the next keys", () => {
   const noise = fc.array(fc.oneof(
     fc.constantFrom("\x1b", "[", "]", "O", "P", "_", "M", "200", "201", "~", ";", ":", "?", "u", "\x07", "1"),
     fc.string(),
@@ -120,7 +120,7 @@ Deno.test("decoder throws for no input and continues with the keys after it", ()
   );
 });
 
-Deno.test("decoder does not pass answers of the terminal on as keys", () => {
+Deno.test("decoder does not report answers of the terminal as keys", () => {
   const answers = PIECES.slice(PIECES.indexOf("\x1b[?62;4c"), -2);
   const input = decoder();
   input.push(answers.join(""));
@@ -142,7 +142,7 @@ Deno.test("decoder drops an answer whose end never comes", () => {
   }
 });
 
-Deno.test("decoder takes ESC for the key when nothing follows, and not before", () => {
+Deno.test("decoder reads ESC as the key only when nothing follows", () => {
   const input = decoder();
   input.push("\x1b");
   input.wait(40);
@@ -155,7 +155,7 @@ Deno.test("decoder takes ESC for the key when nothing follows, and not before", 
   assertEquals(input.keys(), ["escape", "escape", "escape"]);
 });
 
-Deno.test("decoder names keys with alt whose sequence could begin another one", () => {
+Deno.test("decoder reads alt keys whose sequence could begin another one", () => {
   const input = decoder();
   for (const sequence of ["\x1b[", "\x1bO", "\x1b]", "\x1bP", "\x1b_"]) {
     input.push(sequence);
@@ -166,14 +166,14 @@ Deno.test("decoder names keys with alt whose sequence could begin another one", 
   assertEquals(input.keys().slice(5), ["alt+]", "t", "e", "x", "t"]);
 });
 
-Deno.test("decoder takes ESC ESC and a key for the key with alt, and before an answer for ESC", () => {
+Deno.test("decoder reads ESC ESC and a key as alt and the key, and before an answer as ESC", () => {
   const input = decoder();
   input.push("\x1b\x1b[D\x1b\x1b[?62c\x1b\x1b[200~x\x1b[201~");
   assertEquals(input.keys(), ["alt+left", "escape", "escape", "paste x"]);
   assertEquals(input.replies, ["\x1b[?62c"]);
 });
 
-Deno.test("decoder gives pastes as they are, byte for byte", () => {
+Deno.test("decoder returns pastes byte for byte", () => {
   const unit = fc.oneof(
     fc.string({ unit: "grapheme" }),
     fc.constantFrom("\x1b[20", "\x1b", "\x1b[200~", "\x1b[201", "\r\n", "\t", "\x00", "\ufeff", "\x1b[A"),
@@ -191,7 +191,7 @@ Deno.test("decoder gives pastes as they are, byte for byte", () => {
   );
 });
 
-Deno.test("decoder types nothing of a paste that holds its own end, and parts two pastes", () => {
+Deno.test("decoder reports no keys of a paste that contains its end, and separates two pastes", () => {
   const input = decoder();
   input.push("\x1b[200~harmless\x1b[201~!rm\r\x1b[201~");
   assertEquals(input.events, [{ kind: "paste", text: "harmless\x1b[201~!rm\r" }]);
@@ -200,7 +200,7 @@ Deno.test("decoder types nothing of a paste that holds its own end, and parts tw
   assertEquals(two.keys(), ["paste one", "enter", "paste two"]);
 });
 
-Deno.test("decoder takes no key out of strings that a terminal sends, whatever kind they are", () => {
+Deno.test("decoder reads no key from terminal strings of any kind", () => {
   const strings = ["\x1b]lyes\r\x1b\\", "\x1b]Ly\x1b\\", "\x1b^y\r\x1b\\", "\x1bXy\r\x1b\\", "\x1bP0y\x1b\\"];
   const input = decoder();
   input.push(strings.join(""));
@@ -212,7 +212,7 @@ Deno.test("decoder takes no key out of strings that a terminal sends, whatever k
   assertEquals(keys.keys(), ["alt+]", "y", "alt+\\"]);
 });
 
-Deno.test("decoder types nothing of such a paste when its end comes in a later read, or in two", () => {
+Deno.test("decoder reports no keys of such a paste when its end arrives in later reads", () => {
   const text = "harmless\x1b[201~!rm\r and more";
   const sent = `\x1b[200~${text}\x1b[201~`;
   for (let cut = sent.indexOf("!") + 1; cut < sent.length; cut++) {
@@ -232,7 +232,7 @@ Deno.test("decoder types nothing of such a paste when its end comes in a later r
   assertEquals(input.keys(), ["paste one", "up"]);
 });
 
-Deno.test("decoder takes a paste of a megabyte in small pieces, equal byte for byte", () => {
+Deno.test("decoder reads a paste of one megabyte in small chunks, byte for byte", () => {
   const line = "a line with 漢字, emoji 👩‍👩‍👧 and \x1b[31mcolour\x1b[0m\ttab\r";
   const text = line.repeat(Math.ceil(2 ** 20 / encoder.encode(line).length));
   const bytes = encoder.encode(`\x1b[200~${text}\x1b[201~`);
@@ -241,7 +241,7 @@ Deno.test("decoder takes a paste of a megabyte in small pieces, equal byte for b
   assert(input.events.length === 1 && input.events[0]?.kind === "paste" && input.events[0].text === text);
 });
 
-Deno.test("decoder ends a paste whose end was lost with the next key after a pause", () => {
+Deno.test("decoder ends a paste without an end at the next key after a pause", () => {
   const input = decoder();
   input.push("\x1b[200~some text");
   input.wait(1999);
@@ -254,7 +254,7 @@ Deno.test("decoder ends a paste whose end was lost with the next key after a pau
   assertEquals(input.keys(), ["paste some text\x03more of it, slowly", "up"]);
 });
 
-Deno.test("decoder ends a slow paste at its end and not at a piece of it", () => {
+Deno.test("decoder ends a slow paste at its end, not between chunks", () => {
   for (const cut of [1, 2, 3, 4, 5]) {
     const end = "\x1b[201~";
     const input = decoder();

@@ -20,7 +20,7 @@ function breaking(area: "status" | "composer") {
   return { state, texts };
 }
 
-Deno.test("what cannot be drawn is reported once, and the session continues with less on the screen", async () => {
+Deno.test("a drawing failure is reported once, and the session continues with less on the screen", async () => {
   const { state, texts } = breaking("status");
   await using chat = await openChat({ replies: [say("First answer."), say("Second answer.")], texts });
   chat.say("one");
@@ -41,7 +41,7 @@ Deno.test("what cannot be drawn is reported once, and the session continues with
   assertEquals(chat.gaveUp, []);
 });
 
-Deno.test("where even less cannot be drawn, the chat ends and names the session to resume in lines", async () => {
+Deno.test("a second drawing failure ends the chat and names the session to resume in lines", async () => {
   const { state, texts } = breaking("composer");
   await using chat = await openChat({ replies: [say("First answer.")], texts });
   chat.say("one");

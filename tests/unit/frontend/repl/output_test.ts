@@ -29,7 +29,7 @@ async function written(
 
 const noRoom = () => new Deno.errors.WouldBlock();
 
-Deno.test("what a terminal without room did not take is written again, in order", async () => {
+Deno.test("bytes that a full terminal did not accept are written again in order", async () => {
   const script = [3, noRoom(), noRoom(), 2, new Deno.errors.Interrupted(), 4, noRoom()];
   const text = await written(script, (output) => {
     output.write("first 行 ");
@@ -40,7 +40,7 @@ Deno.test("what a terminal without room did not take is written again, in order"
   assertEquals(script, []);
 });
 
-Deno.test("a first frame that found no room is under way, and one that was taken is not", async () => {
+Deno.test("a first frame without room is pending, and a written one is not", async () => {
   await written([noRoom()], async (output) => {
     const writing = output.write("frame");
     assertEquals(output.busy, true);
@@ -53,7 +53,7 @@ Deno.test("a first frame that found no room is under way, and one that was taken
   });
 });
 
-Deno.test("a terminal that is gone blocks nothing", async () => {
+Deno.test("a closed terminal blocks nothing", async () => {
   const gone = () => new Deno.errors.BrokenPipe();
   const text = await written([gone(), gone(), gone(), gone()], async (output) => {
     output.writeNow("lost");

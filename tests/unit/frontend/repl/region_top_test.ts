@@ -6,7 +6,7 @@ import { assertEquals } from "../../../support/assert.ts";
 const WIDE = "x".repeat(60);
 const NARROW = { columns: 30, reflow: "all" } as const;
 
-Deno.test("a region that was there is wrapped, one that came afterwards is not", () => {
+Deno.test("an existing region is rewrapped, and a later one is not", () => {
   const before: RegionState = { live: [WIDE, "", "> ", "status"], row: 2, column: 2 };
   const now: RegionState = { live: [WIDE, WIDE, "> ", "status"], row: 2, column: 2 };
   const last = { before, printed: [], rows: 0 };
@@ -16,7 +16,7 @@ Deno.test("a region that was there is wrapped, one that came afterwards is not",
   assertEquals(rowsToTop(now, last, "before", { columns: 30, reflow: "none" }), 2);
 });
 
-Deno.test("history that a frame has written is never counted as a part of the region", () => {
+Deno.test("history lines of a frame are never counted as part of the region", () => {
   const standing: RegionState = { live: [WIDE, WIDE, "> "], row: 2, column: 2 };
   for (const taken of ["after", "unknown"] as const) {
     assertEquals(
@@ -31,7 +31,7 @@ Deno.test("history that a frame has written is never counted as a part of the re
   }
 });
 
-Deno.test("where the cursor has gone down, the rows that it has passed count one each as long as it is unknown", () => {
+Deno.test("rows that the cursor passed count one each while the width is unknown", () => {
   const before: RegionState = { live: ["one", WIDE, WIDE, "> "], row: 0 };
   const now: RegionState = { live: ["two", WIDE, WIDE, "> "], row: 3, column: 2 };
   assertEquals(rowsToTop(now, { before, printed: [], rows: 0 }, "before", NARROW), 5);
@@ -39,7 +39,7 @@ Deno.test("where the cursor has gone down, the rows that it has passed count one
   assertEquals(rowsToTop(now, { before, printed: [], rows: 0 }, "unknown", NARROW), 3);
 });
 
-Deno.test("sizes are read in the order that the terminal was found to have, and answers go to their questions", async () => {
+Deno.test("sizes are read in the terminal's order, and answers match their queries", async () => {
   for (
     const [first, answer] of [["\x1b[8;24;80t", "\x1b[8;10;40t"], ["\x1b[8;80;24t", "\x1b[8;40;10t"]] as const
   ) {

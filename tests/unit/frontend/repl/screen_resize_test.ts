@@ -141,7 +141,7 @@ class LateTerminal extends VirtualTerminal {
   }
 }
 
-Deno.test("lines that were printed for a width that the terminal no longer has are printed again, whole", () => {
+Deno.test("lines printed for an outdated width are printed again, whole", () => {
   const terminal = new LateTerminal({ columns: 40, rows: 15 });
   // As in the chat: what is too wide does not wrap, it writes over its end.
   terminal.write("\x1b[?7l");
@@ -169,7 +169,7 @@ Deno.test("lines that were printed for a width that the terminal no longer has a
   assertEquals(text.filter((line) => line.startsWith("line ")).length, 3, text.join("\n"));
 });
 
-Deno.test("lines that left the screen before their width was found to be wrong follow whole", () => {
+Deno.test("lines that left the screen with an outdated width are printed again, whole", () => {
   const terminal = new LateTerminal({ columns: 40, rows: 15 });
   terminal.write("\x1b[?7l");
   const screen = new Screen(terminal, { frame: () => ({ lines: ["", "> ", "status"] }) });
@@ -187,7 +187,7 @@ Deno.test("lines that left the screen before their width was found to be wrong f
   assertEquals(text.match(/short/g)?.length, 1, text);
 });
 
-Deno.test("lines that wait to be printed while the terminal becomes narrower lose nothing", async () => {
+Deno.test("pending lines are complete after the terminal becomes narrower", async () => {
   const terminal = new VirtualTerminal({ columns: 40, rows: 15 });
   const screen = new Screen(terminal, { frame: () => ({ lines: ["status"] }) });
   terminal.start({ input: () => {}, resize: () => screen.resized(), continued: () => {}, ended: () => {} });
@@ -202,7 +202,7 @@ Deno.test("lines that wait to be printed while the terminal becomes narrower los
   assertEquals(terminal.text().join(" ").match(/end/gi), ["end", "END"], terminal.text().join("\n"));
 });
 
-Deno.test("a frame that erased a region and met it wrapped leaves nothing of it", () => {
+Deno.test("a frame that erases a rewrapped region leaves nothing of it", () => {
   const terminal = new LateTerminal({ columns: 40, rows: 15 });
   terminal.write("\x1b[?7l");
   const screen = new Screen(terminal, {
@@ -223,7 +223,7 @@ Deno.test("a frame that erased a region and met it wrapped leaves nothing of it"
   assertEquals(text, ["live word word word word", ">", "status"]);
 });
 
-Deno.test("lines wait for the history while the size changes, and the live region does not", async () => {
+Deno.test("lines wait during a size change, and the live region does not", async () => {
   const terminal = new VirtualTerminal({ columns: 40, rows: 10 });
   let status = "one";
   const screen = new Screen(terminal, { frame: () => ({ lines: [status] }) });

@@ -24,7 +24,7 @@ function open(options: VirtualTerminalOptions = {}) {
 // deno-lint-ignore no-control-regex
 const plain = (line: string) => line.replace(/\x1b\[[0-9;]*m|\x1b\]8;[^\x1b]*\x1b\\/g, "").trimEnd();
 
-Deno.test("screen shows printed lines above the live region, with the caret in its cell", () => {
+Deno.test("screen shows printed lines above the live region, and the caret in its cell", () => {
   const { terminal, state, screen } = open({ columns: 20, rows: 5 });
   state.frame = { lines: ["> 漢字 👩‍👩‍👧", "status"], caret: { row: 0, column: 9 } };
   screen.print(["one", "two", "three", "four"]);
@@ -54,7 +54,7 @@ const step = fc.record({
   removed: fc.option(fc.nat(9), { nil: undefined }),
 });
 
-Deno.test("screen shows what a terminal that gets a full redraw would show, whatever changes", () => {
+Deno.test("screen equals a full redraw after any change", () => {
   fc.assert(
     fc.property(fc.integer({ min: 3, max: 12 }), fc.array(step, { maxLength: 25 }), (rows, steps) => {
       const { terminal, state, screen } = open({ columns: 40, rows });
@@ -86,7 +86,7 @@ Deno.test("screen shows what a terminal that gets a full redraw would show, what
   );
 });
 
-Deno.test("screen puts the caret into its cell whatever the text before it is made of", () => {
+Deno.test("screen puts the caret into its cell after any text", () => {
   const table: readonly [text: string, cells: number][] = [
     ["", 0],
     ["plain", 5],
@@ -115,14 +115,14 @@ Deno.test("screen puts the caret into its cell whatever the text before it is ma
   }
 });
 
-Deno.test("screen puts the caret behind its text on a terminal that joins no emoji", () => {
+Deno.test("screen puts the caret after its text on a terminal that does not join emoji", () => {
   const { terminal, state, screen } = open({ columns: 60, rows: 5, graphemes: false });
   state.frame = { lines: ["> 👩‍👩‍👧 tail"], caret: { row: 0, column: 4 } };
   screen.draw();
   assertEquals(terminal.caret.column, 5, "three people of a cell each, and the prompt");
 });
 
-Deno.test("screen hides the cursor while the view has no caret and shows it again at the end", async () => {
+Deno.test("screen hides the cursor while the view has no caret and restores it at the end", async () => {
   const { terminal, state, screen } = open({ columns: 20, rows: 5 });
   state.frame = { lines: ["Allow?", "yes", "no"] };
   screen.draw();
@@ -135,7 +135,7 @@ Deno.test("screen hides the cursor while the view has no caret and shows it agai
   assertEquals(terminal.screen().join(""), "");
 });
 
-Deno.test("screen lets nothing through but text, colours and links, and cuts what is too wide", () => {
+Deno.test("screen passes only text, colors and links, and truncates long lines", () => {
   const { terminal, screen } = open({ columns: 12, rows: 12 });
   const dirty = [
     "a\x1b[2Jb\x1b[H\x1b[3Jc",
@@ -172,7 +172,7 @@ Deno.test("screen lets nothing through but text, colours and links, and cuts wha
   assertEquals(terminal.count("\x1b]8;;\x1b\\"), 1);
 });
 
-Deno.test("screen draws no frame while a slow terminal takes one, and then the newest", async () => {
+Deno.test("screen skips frames while a slow terminal accepts one, then draws the newest", async () => {
   const { terminal, state, screen } = open({ columns: 20, rows: 8 });
   terminal.hold();
   const before = terminal.writes.length;
@@ -198,7 +198,7 @@ Deno.test("screen prints ten thousand lines at once in portions, each line once"
   assertEquals(terminal.writes.length > 9, true);
 });
 
-Deno.test("screen shows nothing while another program has the terminal, and then what came meanwhile", async () => {
+Deno.test("screen shows nothing while another program uses the terminal, then the missed lines", async () => {
   const { terminal, screen } = open({ columns: 20, rows: 8 });
   screen.print(["before"]);
   const result = await screen.lend(() => {
@@ -213,19 +213,19 @@ Deno.test("screen shows nothing while another program has the terminal, and then
   assertEquals([terminal.state, terminal.text()], ["running", ["before", "an editor", "meanwhile", ">"]]);
 });
 
-Deno.test("screen stays closed when it was closed while another program had the terminal", async () => {
+Deno.test("screen remains closed after another program used the terminal", async () => {
   const { terminal, screen } = open({ columns: 20, rows: 8 });
   await screen.lend(() => screen.close());
   assertEquals([terminal.state, terminal.text()], ["suspended", []]);
 });
 
-Deno.test("screen takes the terminal back when the other program could not be run", async () => {
+Deno.test("screen restores the terminal when the other program cannot be run", async () => {
   const { terminal, screen } = open({ columns: 20, rows: 8 });
   const failed = await screen.lend(() => Promise.reject(new Error("no editor"))).catch(String);
   assertEquals([failed, terminal.state, terminal.text()], ["Error: no editor", "running", [">"]]);
 });
 
-Deno.test("screen never shows more rows than there are, the last ones first", () => {
+Deno.test("screen never shows more rows than the terminal has, and prefers the last", () => {
   const { terminal, state, screen } = open({ columns: 20, rows: 5 });
   const lines = Array.from({ length: 9 }, (_, index) => `row ${index}`);
   state.frame = { lines, caret: { row: 8, column: 3 } };
@@ -244,7 +244,7 @@ Deno.test("screen writes nothing when nothing has changed", () => {
   assertEquals(terminal.writes.length, before);
 });
 
-Deno.test("screen clears a row before it writes it: behind the last column that would take a character", () => {
+Deno.test("screen clears a row before it writes it, since clearing later would erase the last column", () => {
   const { terminal, state, screen } = open({ columns: 10, rows: 5 });
   state.frame = { lines: ["> abcdefgh", "second row"], caret: { row: 0, column: 2 } };
   screen.draw();
@@ -259,7 +259,7 @@ Deno.test("screen clears a row before it writes it: behind the last column that 
   }
 });
 
-Deno.test("screen finds the live region after rows of it were printed as they were", () => {
+Deno.test("screen finds the live region after its rows were printed as history", () => {
   const { terminal, state, screen } = open({ columns: 20, rows: 8 });
   // Without a caret the cursor waits at the top of the live region.
   state.frame = { lines: ["one", "two", "live"] };
@@ -272,7 +272,7 @@ Deno.test("screen finds the live region after rows of it were printed as they we
   assertEquals(terminal.text(), ["one", "two", "changed"]);
 });
 
-Deno.test("screen gets its rows back after the runtime has cleared them", async () => {
+Deno.test("screen redraws its rows after the runtime cleared them", async () => {
   const { terminal, state, screen } = open({ columns: 20, rows: 5 });
   state.frame = { lines: ["one", "> ", "status"], caret: { row: 1, column: 2 } };
   screen.draw();

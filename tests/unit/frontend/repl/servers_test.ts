@@ -3,7 +3,7 @@ import { assert, assertEquals } from "../../../support/assert.ts";
 import { openChat } from "../../../support/chat_stage.ts";
 import { scriptedServer } from "../../../support/mcp/scripted_mcp_server.ts";
 
-Deno.test("a server that fails before the first message is one line at once, and none with the message", async () => {
+Deno.test("a server that fails before the first message is reported once, immediately", async () => {
   const lines = { "en": "MCP server dead cannot be used", "zh-CN": "MCP 服务器 dead" } as const;
   for (const locale of ["en", "zh-CN"] as const) {
     const plugins = [{ name: "dead", ...scriptedServer({ diesOn: "start" }) }];

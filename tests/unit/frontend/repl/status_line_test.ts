@@ -7,7 +7,7 @@ import { openChat } from "../../../support/chat_stage.ts";
 /** The last row of the screen that says something. */
 const lastRow = (rows: readonly string[]) => rows.findLast((row) => row !== "") ?? "";
 
-Deno.test("the status line names model and mode, leaves out the least important, and never wraps", async () => {
+Deno.test("the status line shows model and mode, drops the least important, and never wraps", async () => {
   for (
     const [columns, locale, mode] of [[100, "en", "ask"], [40, "zh-CN", "询问"], [20, "en", "ask"]] as const
   ) {
@@ -23,14 +23,14 @@ Deno.test("the status line names model and mode, leaves out the least important,
   }
 });
 
-Deno.test("the status line shows the mode that was switched to", async () => {
+Deno.test("the status line shows a changed mode", async () => {
   await using chat = await openChat();
   await chat.until(() => lastRow(chat.terminal.screen()).includes("· ask"));
   chat.terminal.press("shift+tab");
   await chat.until(() => lastRow(chat.terminal.screen()).includes("· auto"));
 });
 
-Deno.test("the status line shows plan mode as one mode, with the approvals that follow it", async () => {
+Deno.test("the status line shows plan mode with the approval mode that follows", async () => {
   for (const [locale, shown] of [["en", "· plan (then auto)"], ["zh-CN", "· 计划（之后 自动）"]] as const) {
     await using chat = await openChat({ locale });
     await chat.until(() => lastRow(chat.terminal.screen()) !== "");
@@ -40,7 +40,7 @@ Deno.test("the status line shows plan mode as one mode, with the approvals that 
   }
 });
 
-Deno.test("the status line says that no session is open when none could be opened, and then which is", async () => {
+Deno.test("the status line reports that no session is open, and later which one is", async () => {
   let broken = true;
   await using chat = await openChat({
     replies: [say("done.")],
@@ -56,7 +56,7 @@ Deno.test("the status line says that no session is open when none could be opene
   await chat.until(() => lastRow(chat.terminal.screen()).includes("· ask"));
 });
 
-Deno.test("the status line does not say that a command works while its question waits for an answer", async () => {
+Deno.test("the status line does not show a command as running while its prompt waits", async () => {
   await using chat = await openChat();
   await chat.until(() => lastRow(chat.terminal.screen()).includes("· ask"));
   chat.say("/mode");

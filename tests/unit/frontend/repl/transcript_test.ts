@@ -33,7 +33,7 @@ async function warm(stage: TranscriptStage): Promise<void> {
   await stage.printed();
 }
 
-Deno.test("an answer streams as it would be rendered as a whole, whatever its pieces are", async () => {
+Deno.test("a streamed answer equals its complete rendering for any chunks", async () => {
   const text =
     "# Title\n\nSome *text* with `code` and 中文宽字符。\n\n- one\n- two\n\n| a | b |\n| - | - |\n| 1 | 2 |\n\n" +
     "Look:\n```\nlet x;\n\nx();\n```\nThe end 👨‍👩‍👧.";
@@ -53,7 +53,7 @@ Deno.test("an answer streams as it would be rendered as a whole, whatever its pi
   }
 });
 
-Deno.test("what streams before its renderer is there is shown as it is, and rendered in order", async () => {
+Deno.test("text before the renderer is loaded is shown plain and then rendered in order", async () => {
   const stage = await transcriptStage();
   stage.feed(user("one"), { type: "message.start", step: 1, model: "m" });
   stage.feed({ type: "message.delta", channel: "text", text: "**bold** text\n\nand more" });
@@ -63,7 +63,7 @@ Deno.test("what streams before its renderer is there is shown as it is, and rend
   assertEquals(lines, ["> one", "", "bold text", "", "and more", "", "> two"]);
 });
 
-Deno.test("code that is higher than the screen goes to the history line by line, each line once", async () => {
+Deno.test("code longer than the screen moves to the history line by line, each line once", async () => {
   const code = Array.from({ length: 200 }, (_, line) => `line ${line} of /* the code`);
   for (const size of [31, 90, 5000]) {
     const stage = await transcriptStage({ rows: 10 });
@@ -77,7 +77,7 @@ Deno.test("code that is higher than the screen goes to the history line by line,
   }
 });
 
-Deno.test("a list that is higher than the screen keeps its numbers and its blank lines", async () => {
+Deno.test("a list longer than the screen keeps its numbers and blank lines", async () => {
   for (const gap of ["\n", "\n\n"]) {
     const stage = await transcriptStage({ rows: 8 });
     await warm(stage);
@@ -107,7 +107,7 @@ Deno.test("a long answer costs few bytes and never clears the screen", async () 
   assertEquals(stage.terminal.destructive(), []);
 });
 
-Deno.test("nothing of what models, tools and files say steers the terminal", async () => {
+Deno.test("text of models, tools and files cannot send terminal sequences", async () => {
   const stage = await transcriptStage({ columns: 40, colors: true });
   await warm(stage);
   const diff = `--- a\n+++ b\n@@ -1 +1 @@\n-${HOSTILE}\n+new ${HOSTILE}\n`;
@@ -175,7 +175,7 @@ Deno.test("every line fits a narrow terminal: CJK, emoji, right-to-left, long wo
   }
 });
 
-Deno.test("a thought is one line, live and when it is over, and can be looked at", async () => {
+Deno.test("thinking is one line, live and finished, and can be viewed", async () => {
   const stage = await transcriptStage();
   await warm(stage);
   stage.feed({ type: "turn.start", turn: 1 }, { type: "message.start", step: 1, model: "m" });
@@ -198,7 +198,7 @@ function usage(outputTokens: number, reasoningTokens: number) {
   return { inputTokens: 100, cachedTokens: 0, outputTokens, reasoningTokens };
 }
 
-Deno.test("calls that run together have a line each with the end of their output, and become their results", async () => {
+Deno.test("concurrent calls have a line each with their last output, replaced by their results", async () => {
   const stage = await transcriptStage();
   stage.feed({ type: "turn.start", turn: 1 }, start("1", "make"), start("2", "a.txt", "read_file"));
   stage.clock.now = 3000;
@@ -234,7 +234,7 @@ Deno.test("calls that run together have a line each with the end of their output
   assertEquals(lines.slice(0, 3), ["✓ read_file a.txt · 120 lines", "✗ bash make · exit 2 · 3.0 s", "  bad"]);
 });
 
-Deno.test("a call that waits for approval does not count as running, and is denied when they say no", async () => {
+Deno.test("a call that waits for approval is not running, and a refusal denies it", async () => {
   for (const locale of ["en", "zh-CN"] as const) {
     const stage = await transcriptStage({ locale });
     const request: NewEvent = {
@@ -267,7 +267,7 @@ Deno.test("a call that waits for approval does not count as running, and is deni
   }
 });
 
-Deno.test("an answer that was interrupted stays and is marked, one that broke off is said to", async () => {
+Deno.test("an interrupted answer is kept and marked, and a broken one is reported", async () => {
   const stage = await transcriptStage();
   await warm(stage);
   stage.feed({ type: "turn.start", turn: 1 }, { type: "message.start", step: 1, model: "m" });
@@ -307,7 +307,7 @@ Deno.test("an answer that was interrupted stays and is marked, one that broke of
   assert(!stage.transcript.busy);
 });
 
-Deno.test("the todo list is above the composer while something is to be done, and its changes are printed", async () => {
+Deno.test("the todo list is above the composer while it has open entries, and changes are printed", async () => {
   const stage = await transcriptStage();
   const items = (first: "pending" | "in_progress" | "completed", second: "pending" | "completed") => ({
     type: "todo.update" as const,
@@ -329,7 +329,7 @@ Deno.test("the todo list is above the composer while something is to be done, an
   assertEquals(await stage.printed(), ["[~] read", "[ ] write", "[x] read", "[x] write"]);
 });
 
-Deno.test("other events than texts and calls are one calm line each", async () => {
+Deno.test("events other than text and calls are one line each", async () => {
   const stage = await transcriptStage();
   stage.feed(
     { type: "context.prefix", reason: "model", detail: "a → b", system: "", tools: [], model: "b" },
@@ -364,7 +364,7 @@ Deno.test("other events than texts and calls are one calm line each", async () =
   ]);
 });
 
-Deno.test("a summary that is written is not shown", async () => {
+Deno.test("a compaction summary is not shown", async () => {
   const stage = await transcriptStage();
   stage.feed({ type: "message.start", step: 0, model: "m" });
   stage.feed({ type: "message.delta", channel: "text", text: "secret summary" });
@@ -378,7 +378,7 @@ Deno.test("a summary that is written is not shown", async () => {
   assert(!stage.transcript.busy);
 });
 
-Deno.test("a resumed session shows its last turns, whatever its length", async () => {
+Deno.test("a resumed session of any length shows its last turns", async () => {
   const state = emptyState();
   let seq = 0;
   const take = (event: NewEvent) => void apply(state, { v: 1, seq: ++seq, time: "", ...event });
@@ -405,7 +405,7 @@ Deno.test("a resumed session shows its last turns, whatever its length", async (
   ]);
 });
 
-Deno.test("lines of a plain report break between words, below where their text begins", async () => {
+Deno.test("lines of a plain report wrap between words with their indent", async () => {
   const stage = await transcriptStage({ columns: 30 });
   stage.transcript.say(
     "Rights\n  read       /etc/hosts, /h/ada/projects_of_mine\n- 一个很长的句子需要在窄的窗口里折行显示\n",
@@ -421,7 +421,7 @@ Deno.test("lines of a plain report break between words, below where their text b
   ]);
 });
 
-Deno.test("where nothing may move, no frame is written while only time passes", async () => {
+Deno.test("no frame is written for time alone when animation is off", async () => {
   const stage = await transcriptStage();
   await warm(stage);
   stage.feed({ type: "turn.start", turn: 1 }, { type: "message.start", step: 1, model: "m" });

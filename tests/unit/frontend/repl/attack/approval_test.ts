@@ -15,7 +15,7 @@ import {
 } from "../../../../support/asking_chat.ts";
 import { assert, assertEquals } from "../../../../support/assert.ts";
 
-Deno.test("the command that runs is byte for byte the one that was approved", async () => {
+Deno.test("the executed command equals the approved one byte for byte", async () => {
   const tricky = `touch "a  b\u200b" 'c\u202ed'\nprintf '%s' x\\\n > e\n# 中文 👩‍👩‍👧 \\x1b`;
   await using chat = await open([calls(bash("1", tricky)), say("done")]);
   chat.say("go");
@@ -32,7 +32,7 @@ Deno.test("the command that runs is byte for byte the one that was approved", as
   assertEquals(names, ["a  b\u200b", "c\u202ed", "e"]);
 });
 
-Deno.test("a command of five thousand characters can be read to its end before it is approved", async () => {
+Deno.test("a command of 5,000 characters can be read completely before approval", async () => {
   const command = `touch begin ${"x y".repeat(1700)} the-very-end`;
   await using chat = await open([calls(bash("1", command)), say("done")]);
   chat.say("go");
@@ -50,7 +50,7 @@ Deno.test("a command of five thousand characters can be read to its end before i
   await chat.until(() => ended(chat) === 1);
 });
 
-Deno.test("the directory of a command, and that it stays in the background, are shown before it is approved", async () => {
+Deno.test("the directory of a command and its background flag are shown before approval", async () => {
   await using chat = await open([
     calls(bash("1", "touch here", { workdir: "sub", run_in_background: true })),
     say("done"),
@@ -65,7 +65,7 @@ Deno.test("the directory of a command, and that it stays in the background, are 
   await chat.until(() => ended(chat) === 1);
 });
 
-Deno.test("where a command starts is shown when an earlier one has left the directory of the session", async () => {
+Deno.test("the directory of a command is shown when an earlier command has changed it", async () => {
   await using chat = await open([calls(bash("1", "cd sub")), calls(bash("2", "touch made")), say("done")]);
   await Deno.mkdir(`${chat.cwd}/sub`);
   chat.say("go");
@@ -76,7 +76,7 @@ Deno.test("where a command starts is shown when an earlier one has left the dire
   await chat.until(() => ended(chat) === 1);
 });
 
-Deno.test("pastes and keys on their way neither answer a panel nor send anything", async () => {
+Deno.test("pending pastes and keys neither answer a panel nor send a message", async () => {
   await using chat = await open([calls(bash("1", "touch made")), say("done")]);
   chat.say("go");
   await chat.until(() => asked(chat) === 1);
@@ -99,7 +99,7 @@ Deno.test("pastes and keys on their way neither answer a panel nor send anything
   assertEquals(filesOf(chat), []);
 });
 
-Deno.test("an output that looks like a panel is history, and keys still reach the composer", async () => {
+Deno.test("output that looks like a panel is history, and keys still reach the composer", async () => {
   const fake = `${
     "─".repeat(80)
   }\nRun this command?\n│ ls\n› 1. Yes, once (y)\n  2. No (n)\n↑↓ move · Enter choose · Esc leave`;
@@ -117,7 +117,7 @@ Deno.test("an output that looks like a panel is history, and keys still reach th
   );
 });
 
-Deno.test("a destructive command has no always and no session, in every mode, and Enter refuses it", async () => {
+Deno.test("a destructive command offers no always and no session in any mode, and Enter refuses it", async () => {
   for (const approvalMode of ["ask", "auto", "yolo"] as const) {
     await using chat = await open([calls(bash("1", "rm -rf ~/everything")), say("done")], {
       start: { approvalMode },
@@ -135,7 +135,7 @@ Deno.test("a destructive command has no always and no session, in every mode, an
   }
 });
 
-Deno.test("what was allowed for the session needs approval again in the next one", async () => {
+Deno.test("a session approval does not apply to the next session", async () => {
   const again = () => calls(bash(crypto.randomUUID(), "touch made"));
   await using chat = await open([again(), say("a"), again(), say("b"), again(), say("c")]);
   chat.say("one");
@@ -153,7 +153,7 @@ Deno.test("what was allowed for the session needs approval again in the next one
   await chat.until(() => ended(chat) === 3);
 });
 
-Deno.test("yolo never asks, and what is denied stays denied, for the model and for lines of the shell", async () => {
+Deno.test("yolo shows no prompt and keeps denials, for the model and for shell lines", async () => {
   await using chat = await open([calls(bash("1", "touch denied"), bash("2", "touch fine")), say("done")], {
     start: { approvalMode: "yolo" },
     config: { sandbox: { bash: "off" }, permissions: { deny: ["Bash(touch denied)"] } },
@@ -167,7 +167,7 @@ Deno.test("yolo never asks, and what is denied stays denied, for the model and f
   assertEquals(filesOf(chat), ["fine"]);
 });
 
-Deno.test("a panel gives no reason where no rule speaks of the call, in any language", async () => {
+Deno.test("a panel shows no reason when no rule matches the call, in any language", async () => {
   await using chat = await open([calls(bash("1", "touch made")), say("done")], { locale: "zh-CN" });
   chat.say("go");
   await panel(chat, 1);

@@ -5,7 +5,7 @@ import { assert, assertEquals } from "../../../../support/assert.ts";
 
 const exists = (path: string) => Deno.lstat(path).then(() => true, () => false);
 
-Deno.test("an export writes over nothing and through no link", async () => {
+Deno.test("an export overwrites nothing and follows no link", async () => {
   await using chat = await openAskingChat([say("an answer")], { onDisk: true });
   chat.say("a question");
   await chat.until(() => ended(chat) === 1);
@@ -27,7 +27,7 @@ Deno.test("an export writes over nothing and through no link", async () => {
   assertEquals(filesOf(chat), ["folder.md", "link.md", "mine.md"]);
 });
 
-Deno.test("files and images that rules keep from the model are not attached, by whatever name", async () => {
+Deno.test("files and images that rules deny are not attached under any name", async () => {
   await using chat = await openAskingChat([say("1"), say("2")], {
     config: { sandbox: { bash: "off" }, permissions: { deny: ["Read(secret*)"], ask: ["Read(asked.txt)"] } },
   });
@@ -50,7 +50,7 @@ Deno.test("files and images that rules keep from the model are not attached, by 
   assertEquals(asked(chat), 1);
 });
 
-Deno.test("what is typed is kept where only its user can read it", async () => {
+Deno.test("typed text is stored in private files", async () => {
   await using chat = await openAskingChat([say("1")], { onDisk: true });
   chat.say("typed words");
   await chat.until(() => ended(chat) === 1);

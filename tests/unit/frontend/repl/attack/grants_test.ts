@@ -41,7 +41,7 @@ async function asks(chat: ChatStage): Promise<boolean> {
 
 const turn = (reply: ReturnType<typeof calls>) => [reply, say("done")];
 
-Deno.test("what is allowed for a session ends with it, whichever way it is left", async () => {
+Deno.test("a session approval ends with the session, however it is closed", async () => {
   for (const way of ["/new", "/clear", "/fork", "/resume"]) {
     const replies = [turn(touch("made")), turn(touch("made")), turn(touch("made"))].flat();
     await using chat = await openAskingChat(replies, { onDisk: true });
@@ -59,7 +59,7 @@ Deno.test("what is allowed for a session ends with it, whichever way it is left"
   }
 });
 
-Deno.test("a rule granted in the list of rules for the session ends with it as well", async () => {
+Deno.test("a session rule added in the list of rules ends with the session", async () => {
   await using chat = await openAskingChat([turn(touch("a")), turn(touch("b"))].flat(), { onDisk: true });
   chat.say("hello");
   await panel(chat, 1);
@@ -71,7 +71,7 @@ Deno.test("a rule granted in the list of rules for the session ends with it as w
   assertEquals(await asks(chat), true);
 });
 
-Deno.test("a call allowed for the session is that call, and neither another file nor another line", async () => {
+Deno.test("a session approval covers the same call only", async () => {
   const replies = [
     turn(touch("made")),
     turn(touch("made")),
@@ -90,7 +90,7 @@ Deno.test("a call allowed for the session is that call, and neither another file
   }
 });
 
-Deno.test("file changes allowed for the session stay in the workspace and off protected files", async () => {
+Deno.test("file changes approved for the session are limited to the workspace without protected files", async () => {
   const replies = [
     write("a"),
     write("sub/b"),
@@ -107,7 +107,7 @@ Deno.test("file changes allowed for the session stay in the workspace and off pr
   assertEquals([await asks(chat), await asks(chat)], [true, true]);
 });
 
-Deno.test("always saves the rule that was shown, in the file that was named, and nothing else", async () => {
+Deno.test("always saves exactly the displayed rule in the named file", async () => {
   const replies = [turn(touch("made")), turn(touch("made")), turn(touch("other"))].flat();
   await using chat = await openAskingChat(replies, { onDisk: true });
   const file = `${chat.home}/config.toml`;
@@ -129,7 +129,7 @@ Deno.test("always saves the rule that was shown, in the file that was named, and
   assertEquals([await asks(chat), await asks(chat)], [false, true]);
 });
 
-Deno.test("always for a file means this file, and none of that name in a directory below or in another project", async () => {
+Deno.test("always for a file covers only this path, not the name in other directories or projects", async () => {
   const replies = [write("a"), write("a"), write("sub/a")].map(turn).flat();
   await using chat = await openAskingChat(replies, { onDisk: true });
   await allow(chat, "a e");
@@ -138,7 +138,7 @@ Deno.test("always for a file means this file, and none of that name in a directo
   assertEquals([await asks(chat), await asks(chat)], [false, true]);
 });
 
-Deno.test("for what is destructive nothing is saved, whatever key is pressed", async () => {
+Deno.test("no key saves a rule for a destructive command", async () => {
   const replies = [
     turn(calls(bash("1", "rm -rf ~/everything"))),
     turn(calls(bash("2", "rm -rf ~/everything"))),
@@ -157,7 +157,7 @@ Deno.test("for what is destructive nothing is saved, whatever key is pressed", a
   assertEquals(await asks(chat), true);
 });
 
-Deno.test("always for what cannot be saved lets the call run, counts for the session, and says so", async () => {
+Deno.test("always that cannot be saved lets the call run, applies to the session, and reports it", async () => {
   const replies = [turn(touch("made")), turn(touch("made"))].flat();
   await using chat = await openAskingChat(replies, { onDisk: true });
   const file = `${chat.home}/config.toml`;

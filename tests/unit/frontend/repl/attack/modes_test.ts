@@ -126,7 +126,7 @@ Deno.test({
   },
 });
 
-Deno.test("a mode that is switched to while a question is open answers the next one, not this one", async () => {
+Deno.test("a mode change during a prompt applies to the next prompt", async () => {
   await using chat = await openAskingChat([
     calls(bash("1", "touch first")),
     calls(bash("2", "touch second")),
@@ -146,7 +146,7 @@ Deno.test("a mode that is switched to while a question is open answers the next 
   assertEquals(chat.assembly().modes.approval, "yolo");
 });
 
-Deno.test("the model gets a note about a mode once, and none about a mode that was left before its turn", async () => {
+Deno.test("the model is notified of a mode once, and not of a mode that ended before its turn", async () => {
   await using chat = await openAskingChat([say("1"), say("2"), say("3"), say("4")]);
   const notes = () =>
     chat.provider.requests.at(-1)?.filter(({ role, content }) =>

@@ -3,7 +3,7 @@ import { say } from "../../../../support/agent_fixture.ts";
 import { ended, openAskingChat, pause } from "../../../../support/asking_chat.ts";
 import { assertEquals, assertStringIncludes } from "../../../../support/assert.ts";
 
-Deno.test("a session that no disk takes is kept, not left by mistake, and saved once there is room", async () => {
+Deno.test("a session is kept during a full disk, not closed by mistake, and saved later", async () => {
   const home = Promise.withResolvers<string>();
   await using chat = await openAskingChat([say("one"), say("two")], {
     onDisk: true,

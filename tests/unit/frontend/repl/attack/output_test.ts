@@ -51,7 +51,7 @@ function checkWrites(terminal: VirtualTerminal): void {
 const done = (reason: "stop" | "tool_calls" = "stop") => ({ type: "done", reason }) as const;
 const turnEnds = ({ events }: ChatStage) => events.filter(({ type }) => type === "turn.end").length;
 
-Deno.test("a line of the screen holds text, colors and links that open nothing on this machine", () => {
+Deno.test("a screen line contains only text, colors and harmless links", () => {
   const terminal = new VirtualTerminal();
   const screen = new Screen(terminal, { frame: () => ({ lines: ["live", EVIL, ...ATTACKS] }) });
   screen.open();
@@ -72,7 +72,7 @@ Deno.test("a line of the screen holds text, colors and links that open nothing o
   }
 });
 
-Deno.test("joiners and selectors stay in a line, since emoji and scripts are made of them", () => {
+Deno.test("joiners and variation selectors are kept for emoji and scripts", () => {
   for (
     const text of [
       "👨‍👩‍👧 ❤️ क्‍ष 한국어",
@@ -84,7 +84,7 @@ Deno.test("joiners and selectors stay in a line, since emoji and scripts are mad
   }
 });
 
-Deno.test("ten million characters in one line are cut to the width at once", () => {
+Deno.test("ten million characters in one line are truncated to the width immediately", () => {
   for (const unit of ["x", "界", "\x1b[31m", "👩‍👩‍👧", "\x1b]0;", "\u202e"]) {
     const line = unit.repeat(10_000_000 / unit.length);
     const begin = performance.now();
@@ -94,7 +94,7 @@ Deno.test("ten million characters in one line are cut to the width at once", () 
   }
 });
 
-Deno.test("text, thoughts, calls, output, names and notices of others reach the terminal as text only", async () => {
+Deno.test("text, thinking, calls, output, names and notices of others are displayed as plain text", async () => {
   const replies: Reply[] = [
     [
       { type: "reasoning", text: `thinking ${EVIL}` },
@@ -132,7 +132,7 @@ Deno.test("text, thoughts, calls, output, names and notices of others reach the 
   checkWrites(chat.terminal);
 });
 
-Deno.test("an answer and an output of millions of characters in one line leave the chat alive", async () => {
+Deno.test("an answer and output of millions of characters in one line do not block the chat", async () => {
   await using chat = await openChat({
     replies: [
       [call("1", "bash", { command: "head -c 10000000 /dev/zero | tr '\\0' x" }), done("tool_calls")],

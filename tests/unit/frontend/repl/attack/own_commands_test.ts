@@ -16,7 +16,7 @@ const config = {
   permissions: { deny: ["Bash(touch denied)"], ask: ["Bash(touch asked)"] },
 };
 
-Deno.test("a typed command needs no extra approval, but asks, is refused and is warned about as the model's is", async () => {
+Deno.test("a typed command runs without approval unless rules prompt, deny or warn", async () => {
   await using chat = await openAskingChat([], { config });
   await Deno.mkdir(`${chat.cwd}/.git/hooks`, { recursive: true });
   const lines = [
@@ -43,7 +43,7 @@ Deno.test("a typed command needs no extra approval, but asks, is refused and is 
   assertEquals([...Deno.readDirSync(`${chat.cwd}/.git/hooks`)], []);
 });
 
-Deno.test("in read-only and plan mode a typed command changes nothing either", async () => {
+Deno.test("a typed command cannot write in read-only and plan mode", async () => {
   await using chat = await openAskingChat([], { config });
   await Deno.writeTextFile(`${chat.cwd}/notes.txt`, "notes");
   // The status line says the model once the session is open.
@@ -60,7 +60,7 @@ Deno.test("in read-only and plan mode a typed command changes nothing either", a
   assertEquals(filesOf(chat), ["notes.txt"]);
 });
 
-Deno.test("a typed command is a message of the user and one with command, exit code and output", async () => {
+Deno.test("a typed command adds a user message and one with command, exit code and output", async () => {
   await using chat = await openAskingChat([say("seen")], { config });
   chat.say("!echo out; echo err >&2; exit 3");
   await chat.until(() => ended(chat) === 1);
@@ -77,7 +77,7 @@ Deno.test("a typed command is a message of the user and one with command, exit c
   assertEquals(messages.at(-1)?.content, "what was it?");
 });
 
-Deno.test("the output of a typed command is text, and its end is to be seen after megabytes of it", async () => {
+Deno.test("the output of a typed command is plain text, and its end is visible after megabytes", async () => {
   await using chat = await openAskingChat([], { config });
   const evil = "\\033]0;OWNED\\007\\033[2J\\033[?1049h\\033]52;c;T1dORUQ=\\007\\033c\\r\\b\\342\\200\\256x";
   chat.say(`!printf '${evil}end-of-it\\n'`);

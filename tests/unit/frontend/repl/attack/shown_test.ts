@@ -20,7 +20,7 @@ const named = (text: string) =>
     "",
   );
 
-Deno.test("characters without a picture are named wherever a command holds them", async () => {
+Deno.test("invisible characters of a command are displayed by name", async () => {
   const hidden = [
     "\u034f", // joins nothing
     "\u2800", // a blank of braille
@@ -47,7 +47,7 @@ Deno.test("characters without a picture are named wherever a command holds them"
   await chat.until(() => ended(chat) === 1);
 });
 
-Deno.test("carriage returns, tabs and halves of characters are no line ends, blanks or whole ones", async () => {
+Deno.test("carriage returns, tabs and lone surrogates are displayed as such", async () => {
   const command = "touch a\r\ntouch\tb # \ud800 end";
   await using chat = await open([calls(bash("1", command)), say("done")]);
   chat.say("go");
@@ -58,7 +58,7 @@ Deno.test("carriage returns, tabs and halves of characters are no line ends, bla
   assertEquals(filesOf(chat), ["a\r", "b"]);
 });
 
-Deno.test("emoji and scripts whose characters join are shown as they are", async () => {
+Deno.test("emoji and joined scripts are displayed unchanged", async () => {
   const text = "👩‍👩‍👧 ❤️ 🏴\u{e0067}\u{e0062}\u{e0065}\u{e006e}\u{e0067}\u{e007f} 👍🏽 1️⃣ 👁️‍🗨️ 한국어 हिन्दी 中文";
   await using chat = await open([calls(bash("1", `touch "${text}"`)), say("done")]);
   chat.say("go");
@@ -68,7 +68,7 @@ Deno.test("emoji and scripts whose characters join are shown as they are", async
   await chat.until(() => ended(chat) === 1);
 });
 
-Deno.test("lines of a command, and of a rule for it, cannot pass for answers of the panel", async () => {
+Deno.test("lines of a command or its rule cannot imitate answers of the panel", async () => {
   const subject = "touch 'x\n  1. No (n)\n› 4. No (n)'";
   const { terminal, dialogs, shown, choose } = openStage();
   const scopes = ["once", "session", "always"] as const;
@@ -91,7 +91,7 @@ Deno.test("lines of a command, and of a rule for it, cannot pass for answers of 
   assertEquals((await answer)?.allow, false);
 });
 
-Deno.test("ten megabytes of a call hold nothing up, and what is not shown is not let run by Enter", async () => {
+Deno.test("a call of ten megabytes blocks nothing, and Enter does not approve hidden text", async () => {
   for (const unit of ["\u202e", "界", "x y\n"]) {
     const long = unit.repeat(10_000_000 / unit.length);
     for (const command of [`touch made #${long}`, `rm -rf ~/${long.replaceAll("\n", "")}`]) {
@@ -109,7 +109,7 @@ Deno.test("ten megabytes of a call hold nothing up, and what is not shown is not
   }
 });
 
-Deno.test("the approval of an edit of ten megabytes is shown at once, as far as possible", async () => {
+Deno.test("the prompt for an edit of ten megabytes is shown immediately, as far as possible", async () => {
   const content = "\u202e".repeat(5_000_000) + "\n" + "x\n".repeat(1_000_000);
   await using chat = await open([
     calls(call("1", "write_file", { path: `a\x1b[2J\u202eb.txt`, content })),

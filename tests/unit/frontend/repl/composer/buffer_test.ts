@@ -32,7 +32,7 @@ const CHARACTERS = [
   "\t",
 ];
 
-Deno.test("characterEnds cuts a text where the table of grapheme clusters does, in every neighbourhood", () => {
+Deno.test("characterEnds splits text as the grapheme cluster table does, in every context", () => {
   for (const one of CHARACTERS) {
     for (const two of CHARACTERS) {
       for (const text of [one + two, `x${one}${two}y`, `中${one}文${two}`]) {
@@ -45,7 +45,7 @@ Deno.test("characterEnds cuts a text where the table of grapheme clusters does, 
   }
 });
 
-Deno.test("TextBuffer moves over and erases what is seen as one character", () => {
+Deno.test("TextBuffer moves over and deletes grapheme clusters", () => {
   for (const character of CHARACTERS) {
     const buffer = at(`x${character}|y`);
     buffer.move("left");
@@ -58,7 +58,7 @@ Deno.test("TextBuffer moves over and erases what is seen as one character", () =
   }
 });
 
-Deno.test("TextBuffer keeps the caret out of a character that an edit has joined", () => {
+Deno.test("TextBuffer keeps the caret outside of a cluster that an edit creates", () => {
   const flag = at("🇩|🇪");
   flag.type("x");
   flag.erase("left");
@@ -66,7 +66,7 @@ Deno.test("TextBuffer keeps the caret out of a character that an edit has joined
   assert(flag.caret === 0 || flag.caret === 4, String(flag.caret));
 });
 
-Deno.test("TextBuffer moves by words, of Chinese by those of the dictionary", () => {
+Deno.test("TextBuffer moves by words, in Chinese by dictionary words", () => {
   const ascii = at("|fix the_bug, now\n");
   const stops: number[] = [];
   for (let count = 0; count < 4; count++) {
@@ -94,7 +94,7 @@ Deno.test("TextBuffer moves by words over blank lines, punctuation and emoji", (
   assertEquals(starts, [11, 8, 0]);
 });
 
-Deno.test("TextBuffer cuts to the ends of the line and puts it in again; cuts in a row are one", () => {
+Deno.test("TextBuffer cuts to the ends of a line and yanks; consecutive cuts are one", () => {
   const buffer = at("one\ntwo |three\nfour");
   buffer.kill("lineEnd");
   assertEquals(shown(buffer), "one\ntwo |\nfour");
@@ -109,7 +109,7 @@ Deno.test("TextBuffer cuts to the ends of the line and puts it in again; cuts in
   assertEquals(shown(buffer), "one\nfourtwo three|");
 });
 
-Deno.test("TextBuffer undoes a word at a time, and redoes until something else is typed", () => {
+Deno.test("TextBuffer undoes by words and redoes until other text is typed", () => {
   const buffer = new TextBuffer();
   for (const character of "add a test") buffer.type(character);
   buffer.undo();
@@ -169,7 +169,7 @@ function segments(text: string): string[] {
   return [...new Intl.Segmenter().segment(text)].map(({ segment }) => segment);
 }
 
-Deno.test("TextBuffer does what a list of characters does, whatever is typed", () => {
+Deno.test("TextBuffer equals a list of characters for any input", () => {
   const texts = [...CHARACTERS, "\n", " ", "foo bar", "\u0301", "\u200d", "🇩", "\ud7ff", "中文\n字"];
   for (let walk = 0; walk < 40; walk++) {
     const seed = SEED + walk;

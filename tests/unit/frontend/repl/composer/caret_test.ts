@@ -40,7 +40,7 @@ const TEXTS = [
   "“quotes” — …",
 ];
 
-Deno.test("the caret is behind what was typed, in every script and width", () => {
+Deno.test("the caret is after the typed text in every script and width", () => {
   for (const text of TEXTS) {
     for (const columns of [80, 20, 11]) {
       const { terminal, composer } = open(columns);
@@ -56,7 +56,7 @@ Deno.test("the caret is behind what was typed, in every script and width", () =>
   }
 });
 
-Deno.test("the caret finds its cell in the middle of a text, and typing there shows", () => {
+Deno.test("the caret is in the correct cell inside a text, and typing there is displayed", () => {
   const { terminal } = open(40);
   terminal.type("请修复这个错误👨‍👩‍👧‍👦吧");
   terminal.press("left", "left");
@@ -67,7 +67,7 @@ Deno.test("the caret finds its cell in the middle of a text, and typing there sh
   assertEquals(terminal.screen()[0]?.startsWith("> 请复这个错误，"), true, terminal.screen()[0]);
 });
 
-Deno.test("a key at the end of a long draft writes little more than itself", () => {
+Deno.test("a key at the end of a long draft writes few bytes", () => {
   const { terminal } = open(80, 24);
   for (let count = 0; count < 11; count++) terminal.paste("some words of a long draft ".repeat(30));
   const before = terminal.bytes;

@@ -51,7 +51,7 @@ function ranked<T extends { readonly label: string }>(items: readonly T[], query
   return byScore(scored(items, query)).map(({ item }) => item);
 }
 
-Deno.test("a query puts beginnings before words, words before parts, and parts before scattered letters", () => {
+Deno.test("a query ranks prefixes, words, substrings and scattered letters in this order", () => {
   const items = ["xcompactx", "my-compact", "compact", "compactly", "c-o-m-p-a-c-t", "other"].map((
     label,
   ) => ({ label }));
@@ -71,7 +71,7 @@ Deno.test("a query puts beginnings before words, words before parts, and parts b
   assertEquals(ranked([{ label: "b" }, { label: "a" }], "").map(({ label }) => label), ["b", "a"]);
 });
 
-Deno.test("fileSource shows one directory, directories first, ignored files last, hidden ones after a dot", async () => {
+Deno.test("fileSource lists one directory: directories first, ignored files last, hidden ones after a dot", async () => {
   const paths = [
     "b10.ts",
     "b2.ts",
@@ -100,7 +100,7 @@ Deno.test("fileSource shows one directory, directories first, ignored files last
   });
 });
 
-Deno.test("fileSource offers nothing for addresses, for what is no directory and for unreadable names", async () => {
+Deno.test("fileSource offers nothing for URLs, missing directories and unreadable names", async () => {
   await withFiles(["a.ts", 'quo"te.ts'], async (directory) => {
     const source = fileSource({ cwd: directory, home: undefined });
     assertEquals(source.match("mail me@example"), undefined);
@@ -112,7 +112,7 @@ Deno.test("fileSource offers nothing for addresses, for what is no directory and
   });
 });
 
-Deno.test("fileSource reads a limited number of entries of a directory and says that there are more", async () => {
+Deno.test("fileSource reads a limited number of entries and reports that there are more", async () => {
   await withFiles([], async (directory) => {
     for (let count = 0; count < 2100; count++) Deno.writeTextFileSync(`${directory}/${count}`, "");
     const { completion, next } = watched(fileSource({ cwd: directory, home: undefined }));
@@ -130,7 +130,7 @@ const COMMANDS = [
 ] as const;
 const commands = () => Promise.resolve(COMMANDS as never);
 
-Deno.test("commandSource completes names at the start of a draft only, and says what can follow", async () => {
+Deno.test("commandSource completes names at the start of a draft only, and shows arguments", async () => {
   const { completion, next } = watched(commandSource(commands));
   assertEquals(await offered(completion, { next }, "/"), ["help", "model", "quit", "exit"]);
   assertEquals(await offered(completion, { next }, "/mo"), ["model"]);
@@ -148,7 +148,7 @@ Deno.test("commandSource completes names at the start of a draft only, and says 
   }
 });
 
-Deno.test("argumentSource offers the values of a command, none chosen before a key asks for one", async () => {
+Deno.test("argumentSource offers the values of a command without a preselection", async () => {
   const { completion, next } = watched(argumentSource({ commands } as never));
   assertEquals(await offered(completion, { next }, "/model "), ["big", "small"]);
   assertEquals(completion.chosen(), undefined);
@@ -161,7 +161,7 @@ Deno.test("argumentSource offers the values of a command, none chosen before a k
   assertEquals(completion.open, false);
 });
 
-Deno.test("Completion joins sources of one place, keeps away once left, and minds no late list", async () => {
+Deno.test("Completion merges sources, stays closed once dismissed, and ignores late lists", async () => {
   const lists: ((labels: string[]) => void)[] = [];
   const slow = (name: string): CompletionSource => ({
     match: (before) => {
@@ -197,7 +197,7 @@ Deno.test("Completion joins sources of one place, keeps away once left, and mind
   assertEquals(completion.open, false);
 });
 
-Deno.test("openReference finds what is being written, also behind Chinese", () => {
+Deno.test("openReference finds the reference at the caret, also after Chinese", () => {
   assertEquals(openReference("look at @src/a"), { at: 8, path: "src/a" });
   assertEquals(openReference("请看@src/"), { at: 2, path: "src/" });
   assertEquals(openReference('x @"my di'), { at: 2, path: "my di" });
@@ -207,7 +207,7 @@ Deno.test("openReference finds what is being written, also behind Chinese", () =
   assertEquals(openReference(`${"y".repeat(100_000)} @z`)?.at, 100_001);
 });
 
-Deno.test("referenceTo writes names that are read as they were", () => {
+Deno.test("referenceTo writes names that are read back equal", () => {
   for (
     const path of [
       "a.ts",
@@ -275,7 +275,7 @@ Deno.test("@ finds files and directories of the whole tree by name, by path and 
   });
 });
 
-Deno.test("@ lists a tree once, sees a new file with a later @, and nothing that is hidden", async () => {
+Deno.test("@ lists a tree once, finds new files at the next @, and nothing hidden", async () => {
   await withFiles(["a/secret/key.pem", "a/plain.txt"], async (directory) => {
     let looks = 0;
     const hidden = () => {
@@ -302,7 +302,7 @@ Deno.test("@ lists a tree once, sees a new file with a later @, and nothing that
   });
 });
 
-Deno.test("PathIndex finds the same whether a query was typed letter by letter or at once", () => {
+Deno.test("PathIndex returns the same results for a query typed letter by letter or at once", () => {
   const words = ["src", "util", "helper", "add", "test", "index", "main", "page", "Über", "组件"];
   const paths = Array.from(
     { length: 3_000 },

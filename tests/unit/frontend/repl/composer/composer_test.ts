@@ -40,7 +40,7 @@ function open(options: Partial<ComposerOptions> = {}) {
   };
 }
 
-Deno.test("Composer sends with Enter, and begins a line with its other forms", () => {
+Deno.test("Composer sends with Enter and starts a new line with its other forms", () => {
   const { composer, sent, press, type, rows } = open();
   type("one");
   press("shift+enter");
@@ -63,7 +63,7 @@ Deno.test("Composer sends with Enter, and begins a line with its other forms", (
   assertEquals(sent[1]?.steer, true);
 });
 
-Deno.test("Composer shows its placeholder when it is empty, in both languages and every width", () => {
+Deno.test("Composer shows its placeholder when it is empty, in both languages and any width", () => {
   for (const each of [texts, chinese]) {
     const { composer } = open({ texts: () => each });
     for (const columns of [1, 2, 5, 20, 80]) {
@@ -75,7 +75,7 @@ Deno.test("Composer shows its placeholder when it is empty, in both languages an
   }
 });
 
-Deno.test("Composer scrolls inside of a third of the screen", () => {
+Deno.test("Composer scrolls within a third of the screen", () => {
   const { composer, press, paste, rows } = open();
   paste("1\n2\n3\n4\n5\n6\n7\n8\n9");
   assertEquals(rows(20, 10), ["↑ 6", "  7", "  8", "  9"]);
@@ -98,7 +98,7 @@ Deno.test("Composer keeps the column over shorter rows", () => {
   assertEquals(composer.frame(40, 24).caret, { row: 0, column: 10 });
 });
 
-Deno.test("Composer takes pastes as they are, sends them byte for byte, and never automatically", async () => {
+Deno.test("Composer keeps pastes unchanged and sends them byte for byte, never automatically", async () => {
   const history = new History();
   await history.load();
   const { composer, sent, press, type, paste, rows } = open({ history });
@@ -120,7 +120,7 @@ Deno.test("Composer takes pastes as they are, sends them byte for byte, and neve
   assertEquals(composer.text, sent[0]?.text);
 });
 
-Deno.test("Composer takes a paste of 1 MB and sends the same bytes", () => {
+Deno.test("Composer sends a paste of 1 MB unchanged", () => {
   const { composer, sent, press, paste } = open();
   const text = "0123456789\tabcdef 中文\n".repeat(45_000);
   paste(text);
@@ -129,7 +129,7 @@ Deno.test("Composer takes a paste of 1 MB and sends the same bytes", () => {
   assert(sent[0]?.text === text, "other bytes");
 });
 
-Deno.test("Composer gives an editor pastes in full and takes them back as they were", async () => {
+Deno.test("Composer expands pastes for an editor and restores them afterward", async () => {
   const given: string[] = [];
   const problems: unknown[] = [];
   const results: (() => Promise<string>)[] = [
@@ -155,7 +155,7 @@ Deno.test("Composer gives an editor pastes in full and takes them back as they w
   assertEquals(composer.text, `# more\na ${block}`);
 });
 
-Deno.test("Composer walks through messages that begin like the draft and comes back to it", async () => {
+Deno.test("Composer browses messages that begin like the draft and returns to it", async () => {
   const history = new History();
   await history.load();
   for (const text of ["fix the parser", "run tests", "fix\nthe docs"]) history.add([text]);
@@ -172,7 +172,7 @@ Deno.test("Composer walks through messages that begin like the draft and comes b
   assertEquals(composer.frame(40, 24).caret?.row, 0);
 });
 
-Deno.test("Composer puts a draft that is given up into the history, and undo brings it back", async () => {
+Deno.test("Composer saves a discarded draft in the history, and undo restores it", async () => {
   const history = new History();
   await history.load();
   const { composer, press, type } = open({ history });
@@ -187,7 +187,7 @@ Deno.test("Composer puts a draft that is given up into the history, and undo bri
   assertEquals(history.entries.length, 1);
 });
 
-Deno.test("Composer searches the history and shows where it found", async () => {
+Deno.test("Composer searches the history and highlights matches", async () => {
   const history = new History();
   await history.load();
   for (const text of ["first parser", "second\nparser", "other"]) history.add([text]);
@@ -218,7 +218,7 @@ const COMMANDS = [
   { name: "model", argumentHint: "[name]", brief: "Change the model", run: () => {} },
 ];
 
-Deno.test("Composer completes commands: Tab puts in, Enter also sends what needs nothing more, Esc leaves", async () => {
+Deno.test("Composer completes commands: Tab inserts, Enter sends complete ones, Esc closes", async () => {
   const commands = () => Promise.resolve(COMMANDS as never);
   const { composer, sent, press, type, rows, next } = open({ sources: [commandSource(commands)] });
   let arrived = next();
@@ -261,7 +261,7 @@ Deno.test("Composer completes commands: Tab puts in, Enter also sends what needs
   assertEquals([composer.text, composer.modal], ["", false]);
 });
 
-Deno.test("Composer shows the keys for a question mark, which stays a text", () => {
+Deno.test("Composer shows the keys for a question mark, which remains text", () => {
   const { composer, press, type, rows } = open();
   type("?");
   const lines = rows(80, 30);
@@ -273,7 +273,7 @@ Deno.test("Composer shows the keys for a question mark, which stays a text", () 
   assertEquals(composer.text, "");
 });
 
-Deno.test("Composer gives drafts back before what is written, with their pastes", () => {
+Deno.test("Composer returns drafts before the current text, with their pastes", () => {
   const { composer, press, type, paste, sent, rows } = open();
   paste("y\n".repeat(20));
   press("enter");
@@ -282,7 +282,7 @@ Deno.test("Composer gives drafts back before what is written, with their pastes"
   assertEquals(rows(60), ["> [pasted 20 lines #1]", "  plain", "  next"]);
 });
 
-Deno.test("Composer steers with texts only: an image waits for its turn", async () => {
+Deno.test("Composer steers with text only: an image waits for its turn", async () => {
   const image = { mime: "image/png", data: "AAAA" };
   const { sent, press, type, rows, next } = open({ clipboardImage: () => Promise.resolve(image) });
   const arrived = next();
@@ -296,7 +296,7 @@ Deno.test("Composer steers with texts only: an image waits for its turn", async 
   ]);
 });
 
-Deno.test("Composer reports why the clipboard has no image", async () => {
+Deno.test("Composer reports why no image can be pasted", async () => {
   const problems: unknown[] = [];
   const { press } = open({
     clipboardImage: () => Promise.resolve("noTool" as const),
@@ -307,7 +307,7 @@ Deno.test("Composer reports why the clipboard has no image", async () => {
   assertEquals(problems.map((error) => error instanceof Error && error.message), [texts.noTool]);
 });
 
-Deno.test("Composer draws within every size, whatever is typed", async () => {
+Deno.test("Composer draws within every size for any input", async () => {
   const history = new History();
   await history.load();
   history.add(["中文 history\nwith lines"]);

@@ -14,7 +14,7 @@ const keep = (path: string, redact = (text: string) => text) =>
   new History({ path: () => Promise.resolve(path), redactor: () => Promise.resolve(redact) });
 const texts = ({ entries }: History) => entries.map(({ text }) => text);
 
-Deno.test("History comes back in the next process, each entry once and where it came last", async () => {
+Deno.test("History is restored in the next process, each entry once at its last position", async () => {
   await withFile(async (path) => {
     const first = keep(path);
     for (const text of ["one", "two\nlines", "one", "三"]) first.add([text]);
@@ -35,7 +35,7 @@ Deno.test("History comes back in the next process, each entry once and where it 
   });
 });
 
-Deno.test("History writes no secret to the disk, and remembers what was typed while it runs", async () => {
+Deno.test("History writes no secret to disk and keeps typed text in memory", async () => {
   await withFile(async (path) => {
     const history = keep(path, (text) => text.replaceAll("hunter22", "[redacted]"));
     history.add(["use hunter22 ", { kind: "paste", content: "key=hunter22" }]);
@@ -51,7 +51,7 @@ Deno.test("History writes no secret to the disk, and remembers what was typed wh
   });
 });
 
-Deno.test("History waits for no session when it is closed, and takes out what looks like a secret", async () => {
+Deno.test("History closes without waiting for a session and redacts text that looks like a secret", async () => {
   await withFile(async (path) => {
     const history = new History({ path: () => Promise.resolve(path), redactor: () => new Promise(() => {}) });
     history.add(["token ghp_" + "a1B2".repeat(10)]);
@@ -61,7 +61,7 @@ Deno.test("History waits for no session when it is closed, and takes out what lo
   });
 });
 
-Deno.test("History skips broken lines and continues after a line that was cut off", async () => {
+Deno.test("History skips invalid lines and continues after a truncated line", async () => {
   await withFile(async (path) => {
     const first = keep(path);
     first.add(["good"]);
@@ -115,7 +115,7 @@ Deno.test("History loses no line when several processes write at the same time",
   });
 });
 
-Deno.test("History keeps its file below 2 MB and leaves out entries that are too long for it", async () => {
+Deno.test("History keeps its file below 2 MB and omits entries that are too long", async () => {
   await withFile(async (path) => {
     const history = keep(path);
     for (let count = 0; count < 30; count++) history.add([`${count} ${"中".repeat(40_000)}`]);
@@ -130,7 +130,7 @@ Deno.test("History keeps its file below 2 MB and leaves out entries that are too
   });
 });
 
-Deno.test("History works where nothing can be written", async () => {
+Deno.test("History works without a writable file", async () => {
   const history = keep("/dev/null/history.jsonl");
   history.add(["kept"]);
   await history.close();
@@ -144,7 +144,7 @@ function entries(...all: string[]) {
   return history.entries;
 }
 
-Deno.test("HistoryWalk passes entries that begin like the draft, and returns to it", () => {
+Deno.test("HistoryWalk visits entries that begin like the draft and returns to it", () => {
   const walk = new HistoryWalk(entries("fix a", "test", "fix b"), ["fix"], "fix");
   assertEquals(walk.newer(), undefined);
   assertEquals(walk.older(), ["fix b"]);
@@ -155,7 +155,7 @@ Deno.test("HistoryWalk passes entries that begin like the draft, and returns to 
   assertEquals(walk.newer(), undefined);
 });
 
-Deno.test("searchHistory goes back in time, and minds capitals only where the query has some", () => {
+Deno.test("searchHistory searches backward, case-sensitive only for a query with capitals", () => {
   const all = entries("Fix the Parser", "parser test", "other");
   assertEquals(searchHistory(all, "parser")?.text, "parser test");
   assertEquals(searchHistory(all, "parser", 1)?.at, 8);

@@ -58,7 +58,7 @@ const CELLS: readonly (readonly [string, number, number, number])[] = [
   ["ab cde", 4, 1, 3],
 ];
 
-Deno.test("Layout puts the caret into the right cell for every script", () => {
+Deno.test("Layout puts the caret into the correct cell for every script", () => {
   for (const [text, width, row, column] of CELLS) {
     const place = JSON.stringify(text);
     assertEquals(layout(text, width).cellOf(text.length), { row, column }, place);
@@ -69,7 +69,7 @@ Deno.test("Layout puts the caret into the right cell for every script", () => {
   }
 });
 
-Deno.test("Layout shows control characters as signs, and tabs as blanks", () => {
+Deno.test("Layout shows control characters as symbols and tabs as spaces", () => {
   assertEquals(rows("a\x1b[2J\x07\u202eb", 20), ["a␛[2J␇�b"]);
   assertEquals(rows("a\tb", 20), ["a   b"]);
 });
@@ -77,7 +77,7 @@ Deno.test("Layout shows control characters as signs, and tabs as blanks", () => 
 const MIXED =
   "Fix 中文 the 👨‍👩‍👧‍👦 family\tin 🇩🇪 e\u0301 한글 नि\n\n  indented code();\nverylongwordthatdoesnotfit";
 
-Deno.test("Layout keeps rows within the width, loses nothing, and finds the way back from each cell", () => {
+Deno.test("Layout keeps rows within the width, loses nothing, and maps each cell back to its offset", () => {
   for (let width = 2; width <= 40; width++) {
     const made = layout(MIXED, width);
     for (const row of made.shown(0, made.rows)) {
@@ -99,7 +99,7 @@ Deno.test("Layout keeps rows within the width, loses nothing, and finds the way 
   }
 });
 
-Deno.test("Layout breaks a changed text as it would break a new one", () => {
+Deno.test("Layout breaks an edited text like a new one", () => {
   const texts = ["a", " ", "中", "👍🏽", "\u0301", "\n", "word", "\t", "🇩", "一二三四五六"];
   const made = new Layout(() => undefined);
   let text = MIXED;
@@ -116,7 +116,7 @@ Deno.test("Layout breaks a changed text as it would break a new one", () => {
   }
 });
 
-Deno.test("Layout leaves lines and rows that did not change as they are", () => {
+Deno.test("Layout reuses unchanged lines and rows", () => {
   let asked = 0;
   const made = new Layout(() => {
     asked++;

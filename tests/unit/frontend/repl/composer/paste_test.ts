@@ -17,14 +17,14 @@ async function withImages(run: (directory: string) => void): Promise<void> {
 const files = (pieces: readonly Piece[]) =>
   pieces.flatMap((piece) => typeof piece !== "string" && piece.kind === "file" ? [piece.path] : []);
 
-Deno.test("readPaste keeps a text as it is, but for its line ends", () => {
+Deno.test("readPaste keeps a text except for its line ends", () => {
   assertEquals(readPaste("\tif (x) {\t \r\n\r\n  y\r\x1b[31m\0\n", {}), [
     "\tif (x) {\t \n\n  y\n\x1b[31m\0\n",
   ]);
   assertEquals(readPaste("", {}), []);
 });
 
-Deno.test("readPaste makes a mark of what has more than 10 lines or 1,000 characters", () => {
+Deno.test("readPaste collapses more than 10 lines or 1,000 characters", () => {
   const ten = "line\n".repeat(10);
   assertEquals(readPaste(ten, {}), [ten]);
   assertEquals(readPaste(`${ten}x`, {}), [{ kind: "paste", content: `${ten}x` }]);
@@ -32,7 +32,7 @@ Deno.test("readPaste makes a mark of what has more than 10 lines or 1,000 charac
   assertEquals(readPaste("x".repeat(1001), {}), [{ kind: "paste", content: "x".repeat(1001) }]);
 });
 
-Deno.test("readPaste finds images in every form in which terminals write their paths", async () => {
+Deno.test("readPaste recognizes image paths in every form that terminals write", async () => {
   await withImages((directory) => {
     const home = directory;
     const shot = `${directory}/my shot.PNG`;
@@ -57,7 +57,7 @@ Deno.test("readPaste finds images in every form in which terminals write their p
   });
 });
 
-Deno.test("readPaste leaves text that only looks like an image's path", async () => {
+Deno.test("readPaste keeps text that only resembles an image path", async () => {
   await withImages((directory) => {
     const texts = [
       `${directory}/none.png`,
@@ -79,7 +79,7 @@ Deno.test("readPaste leaves text that only looks like an image's path", async ()
 
 const label = (part: { kind: string }, number: number) => `[${part.kind} ${number}]`;
 
-Deno.test("Parts are one character each, and come out as they went in", () => {
+Deno.test("Parts are one character each and expand to their original text", () => {
   const parts = new Parts(label);
   const pieces: Piece[] = ["see ", { kind: "paste", content: "1\n2" }, " and ", {
     kind: "file",
@@ -92,7 +92,7 @@ Deno.test("Parts are one character each, and come out as they went in", () => {
   assertEquals(parts.pieces(""), []);
 });
 
-Deno.test("Parts numbers the parts of a draft, and keeps only those of a text", () => {
+Deno.test("Parts numbers the parts of a draft and keeps only those in a text", () => {
   const parts = new Parts(label);
   const one = parts.add({ kind: "paste", content: "1" }, "");
   const two = parts.add({ kind: "paste", content: "2" }, one);
@@ -102,7 +102,7 @@ Deno.test("Parts numbers the parts of a draft, and keeps only those of a text", 
   assertEquals(parts.labelOf(parts.add({ kind: "paste", content: "3" }, "")), "[paste 1]");
 });
 
-Deno.test("Parts finds in an edited text what was left as it was", () => {
+Deno.test("Parts finds unchanged parts in an edited text", () => {
   const parts = new Parts(label);
   const content = "long\ntext";
   const text = parts.marked(["a ", { kind: "paste", content }, " b ", { kind: "file", path: "/x.png" }]);
@@ -117,7 +117,7 @@ Deno.test("Parts finds in an edited text what was left as it was", () => {
   assertEquals(parts.pieces(parts.restoreMarks("", text)), []);
 });
 
-Deno.test("messageOf writes pastes in full and images as references that are found", () => {
+Deno.test("messageOf expands pastes and writes images as valid references", () => {
   const image = { mime: "image/png", data: "AAAA" };
   assertEquals(messageOf(["a", { kind: "paste", content: "\tb\n" }, "c"]), { text: "a\tb\nc", images: [] });
   assertEquals(

@@ -23,7 +23,7 @@ const lend = <T>(run: () => Promise<T>) => run();
 const editor = (variables: Record<string, string>) => ({ env: (name: string) => variables[name], lend });
 
 Deno.test({
-  name: "editText hands the text to the editor with its flags and returns what was saved",
+  name: "editText passes the text to the editor with its flags and returns the saved text",
   ignore,
   async fn() {
     await withScript('echo "$1" > "$0.flag"; printf "%s\\r\\nmore\\n" "$(cat "$2")" > "$2"', async (path) => {
@@ -35,7 +35,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "editText keeps the file from others, lends the terminal, and leaves nothing behind",
+  name: "editText uses a private file, releases the terminal, and removes the file",
   ignore,
   async fn() {
     await withScript('ls -ld "$(dirname "$1")" "$1" > "$0.seen"; echo "$1" > "$0.path"', async (path) => {
@@ -52,7 +52,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "editText says which editor failed and what to do",
+  name: "editText reports the editor that failed and what to do",
   ignore,
   async fn() {
     const failed = await editText("x", editor({ EDITOR: "false" })).catch((error) => error);
@@ -85,7 +85,7 @@ async function clipboard(
 }
 
 Deno.test({
-  name: "clipboardImage takes the image from the program of the desktop",
+  name: "clipboardImage reads the image with the program of the desktop",
   ignore: Deno.build.os !== "linux",
   async fn() {
     const wayland = { WAYLAND_DISPLAY: "wayland-0", DISPLAY: ":0" };

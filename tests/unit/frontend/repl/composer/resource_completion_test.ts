@@ -25,7 +25,7 @@ function servers(uris: readonly string[], values: readonly string[] = []) {
 const inserts = async (written: string, { pool }: ReturnType<typeof servers>) =>
   (await resourceItems(written, pool)).map(({ insert, more }) => more ? `${insert}…` : insert);
 
-Deno.test("resources are listed next to files, quoted where a reference needs that; many of a server are one entry", async () => {
+Deno.test("resources are listed with files and quoted if required; many of a server are one entry", async () => {
   assertEquals(await inserts("", servers(["page://a", "page://my notes", "page://{id}"])), [
     "@docs:page://a ",
     '@"docs:page://my notes" ',
@@ -36,7 +36,7 @@ Deno.test("resources are listed next to files, quoted where a reference needs th
   assertEquals((await inserts("docs:", many)).length, 30);
 });
 
-Deno.test("the part of a template that is being written is completed by its server", async () => {
+Deno.test("the current part of a template is completed by its server", async () => {
   const one = servers(["page://{id}", "other://x"], ["世界", "a b"]);
   assertEquals(await inserts("docs:page://x", one), ["@docs:page://世界 ", "@docs:page://a%20b "]);
   assertEquals(one.asked, [{ ref: { template: "page://{id}" }, argument: "id", value: "x" }]);
@@ -51,7 +51,7 @@ Deno.test("the part of a template that is being written is completed by its serv
   assertEquals(await inserts("docs:none", servers(["page://{id}"])), ["@docs:page://…"]);
 });
 
-Deno.test("a place behind @ asks servers only for what can be theirs", () => {
+Deno.test("a reference after @ queries servers only for their own resources", () => {
   const source = resourceSource(() => Promise.resolve(undefined));
   const list = (before: string) => source.match(before)?.list;
   assertEquals([list("see @"), list("see @re"), list("see @docs:page")], ["", "", "docs:page"]);

@@ -26,7 +26,7 @@ function results({ events }: ChatStage): string[] {
   return events.flatMap((event) => event.type === "tool.end" ? [event.content] : []);
 }
 
-Deno.test("an approval shows the diff of a dry run above the status line, in place of the composer", async () => {
+Deno.test("an approval shows the diff of a dry run above the status line, instead of the composer", async () => {
   await using chat = await openChat({ replies: [[call("1", "write_file", WRITE), DONE], say("Done.")] });
   chat.say("write");
   await chat.shows("+ 第二行");
@@ -39,7 +39,7 @@ Deno.test("an approval shows the diff of a dry run above the status line, in pla
   await chat.shows(COMPOSER);
 });
 
-Deno.test("an approval that comes while a message is written is shown above it until Tab switches to it", async () => {
+Deno.test("an approval during typing is shown above the composer until Tab switches to it", async () => {
   const go = Promise.withResolvers<void>();
   const reply: Reply = async function* () {
     await go.promise;
@@ -66,7 +66,7 @@ Deno.test("an approval that comes while a message is written is shown above it u
   }
 });
 
-Deno.test("an approval for the session covers what it says, and a note goes to the model", async () => {
+Deno.test("an approval for the session covers what it states, and a note is sent to the model", async () => {
   await using chat = await openChat({
     replies: [
       [call("1", "write_file", WRITE), DONE],
@@ -89,7 +89,7 @@ Deno.test("an approval for the session covers what it says, and a note goes to t
   assert(exists(`${chat.cwd}/notes.txt`));
 });
 
-Deno.test("a question of the model takes an option or own words", async () => {
+Deno.test("a question of the model accepts an option or custom text", async () => {
   const questions = [
     { question: "Which colour?", options: [{ label: "red" }, { label: "blue" }] },
     { question: "Which size?", options: [{ label: "small" }] },
@@ -107,7 +107,7 @@ Deno.test("a question of the model takes an option or own words", async () => {
   assertStringIncludes(results(chat)[0] ?? "", "→ as large as it gets");
 });
 
-Deno.test("a rewind is chosen by its turn, with what it would change", async () => {
+Deno.test("the rewind panel lists turns with their changes", async () => {
   await using chat = await openChat({ replies: [say("one"), say("two")] });
   chat.say("first question");
   await chat.shows("one");
@@ -124,7 +124,7 @@ Deno.test("a rewind is chosen by its turn, with what it would change", async () 
   await chat.until(() => chat.events.some(({ type }) => type === "rewind"));
 });
 
-Deno.test("a rule can be added for the session, and taken back", async () => {
+Deno.test("a rule can be added for the session and removed", async () => {
   await using chat = await openChat();
   chat.say("/permissions");
   await chat.shows("Add a rule");
@@ -148,7 +148,7 @@ Deno.test("a rule can be added for the session, and taken back", async () => {
   await chat.until(() => chat.assembly().modes.sessionRules.length === 0);
 });
 
-Deno.test("a setting is saved in the user's file, whose comments stay", async () => {
+Deno.test("a setting is saved in the user's file, which keeps its comments", async () => {
   await using chat = await openChat();
   const file = `${chat.home}/config.toml`;
   await Deno.writeTextFile(file, "# mine\n[agent] # stays\nmax_steps = 7\n");

@@ -47,7 +47,7 @@ async function opened(
   };
 }
 
-Deno.test("entries are closed at first with the newest chosen, Enter opens one and closes it again", async () => {
+Deno.test("entries start collapsed with the newest selected, and Enter toggles one", async () => {
   const { press, rows } = await opened();
   assertEquals(rows().slice(2, 5), [
     "  ▸ $ deno test  output · 3 lines",
@@ -65,7 +65,7 @@ Deno.test("entries are closed at first with the newest chosen, Enter opens one a
   assertEquals(rows()[4], "› ▸ edit a.ts  changes · 3 lines");
 });
 
-Deno.test("e opens all entries, and closes them when all are open", async () => {
+Deno.test("e expands all entries, and collapses them when all are expanded", async () => {
   const { press, rows } = await opened();
   press("e");
   assertEquals(rows().filter((row) => row.includes("▾")).length, 3);
@@ -73,7 +73,7 @@ Deno.test("e opens all entries, and closes them when all are open", async () => 
   assertEquals(rows().filter((row) => row.includes("▸")).length, 3);
 });
 
-Deno.test("a search opens what it finds, goes around with n and back with N, whatever the case", async () => {
+Deno.test("a search expands matches, wraps with n and N, and ignores case", async () => {
   const { press, type, rows } = await opened();
   press("/");
   type("timeout");
@@ -92,7 +92,7 @@ Deno.test("a search opens what it finds, goes around with n and back with N, wha
   assertEquals(current(), "›   2 + const timeout = 50;");
 });
 
-Deno.test("Chinese is found, what is found is reversed, and the colors around it stay", async () => {
+Deno.test("Chinese is found, matches are reversed, and surrounding colors are kept", async () => {
   const { panel, press, type, rows } = await opened(FOLDED, true);
   press("/");
   type("世界");
@@ -108,7 +108,7 @@ Deno.test("Chinese is found, what is found is reversed, and the colors around it
   assert(rows().length > 0);
 });
 
-Deno.test("a match over the edge of a narrow window is found and marked on both rows", async () => {
+Deno.test("a match across rows of a narrow window is found and marked on both rows", async () => {
   const { panel, press, type } = await opened([{
     kind: "output",
     title: "out",
@@ -122,7 +122,7 @@ Deno.test("a match over the edge of a narrow window is found and marked on both 
   assertEquals(marked.every((line) => line.includes("\x1b[27m") || line.endsWith("\x1b[0m")), true);
 });
 
-Deno.test("a search for what is nowhere says so, Esc leaves the search and then the view", async () => {
+Deno.test("a search without matches reports it, Esc leaves the search and then the view", async () => {
   const { panel, press, type, rows } = await opened();
   press("/");
   type("nowhere");
@@ -136,7 +136,7 @@ Deno.test("a search for what is nowhere says so, Esc leaves the search and then 
   assertEquals(await panel.answer, undefined);
 });
 
-Deno.test("the view keeps its current line in sight in any window, also of a hundred thousand lines", async () => {
+Deno.test("the view keeps its current line visible in any window, also with 100,000 lines", async () => {
   const text = Array.from({ length: 100_000 }, (_, index) => `line ${index} ${"字".repeat(index % 60)}`).join(
     "\n",
   );

@@ -23,7 +23,7 @@ function asked(changes: Partial<ApprovalRequest> = {}, options: StageOptions = {
   return { ...stage, abort, answer };
 }
 
-Deno.test("typed text does not answer an approval, whatever the pauses are", async () => {
+Deno.test("typed text does not answer an approval after any pause", async () => {
   const { terminal, dialogs, composer, answer, shown, pass } = asked();
   terminal.type("please ");
   await shown();
@@ -42,7 +42,7 @@ Deno.test("typed text does not answer an approval, whatever the pauses are", asy
   assertEquals(composer.text, "please yes y a s p 1 2\ty");
 });
 
-Deno.test("a key that comes before anybody can have read the question begins a message", async () => {
+Deno.test("a key that arrives before a prompt can be read starts a message", async () => {
   const { terminal, dialogs, composer, answer, shown, pass, choose } = asked();
   await shown();
   pass(-900);
@@ -58,7 +58,7 @@ Deno.test("a key that comes before anybody can have read the question begins a m
   assertEquals(await answer, { allow: true, scope: "once" });
 });
 
-Deno.test("Ctrl-C clears the message that is being written, and then refuses; Esc refuses at once", async () => {
+Deno.test("Ctrl-C clears the current message and then refuses; Esc refuses immediately", async () => {
   const first = asked();
   first.terminal.type("half a senten");
   await first.shown();
@@ -75,7 +75,7 @@ Deno.test("Ctrl-C clears the message that is being written, and then refuses; Es
   assertEquals(second.composer.text, "half a senten");
 });
 
-Deno.test("the answer to a question is seen with the next turn of the event loop, whatever it was about", async () => {
+Deno.test("the answer to a prompt takes effect in the next turn of the event loop", async () => {
   const subject = Array.from({ length: 20_000 }, (_, index) => `echo line ${index} 行`).join("\n");
   const { terminal, shown, answer, choose } = asked({ subject });
   await shown();
@@ -85,7 +85,7 @@ Deno.test("the answer to a question is seen with the next turn of the event loop
   assert(!terminal.screen().some((line) => line.includes("Run this command?")));
 });
 
-Deno.test("a line that was being typed is sent although a question has come up meanwhile", async () => {
+Deno.test("a line is sent although a prompt appeared while it was typed", async () => {
   const { terminal, sent, shown, pass, dialogs } = asked();
   terminal.type("go o");
   await shown();
@@ -96,7 +96,7 @@ Deno.test("a line that was being typed is sent although a question has come up m
   assert(dialogs.overlays.top !== undefined);
 });
 
-Deno.test("the key that answers one question does not answer the next", async () => {
+Deno.test("the key that answers one prompt does not answer the next", async () => {
   const { terminal, dialogs, answer, shown, pass, composer, choose } = asked();
   await shown();
   const second = dialogs.approve({ ...REQUEST, callId: "2" }, new AbortController().signal);
@@ -115,7 +115,7 @@ Deno.test("the key that answers one question does not answer the next", async ()
   assertEquals((await second)?.allow, false);
 });
 
-Deno.test("escape leaves a question at any time, and an abort takes it away", async () => {
+Deno.test("Escape closes a prompt at any time, and an abort removes it", async () => {
   const first = asked();
   await first.shown();
   first.pass(-1000);
@@ -128,7 +128,7 @@ Deno.test("escape leaves a question at any time, and an abort takes it away", as
   assertEquals(second.dialogs.overlays.top, undefined);
 });
 
-Deno.test("every answer of an approval has its key", async () => {
+Deno.test("every answer of an approval has a key", async () => {
   const answers = {
     "y enter": { allow: true, scope: "once" },
     "w enter": { allow: true, scope: "once", network: "once" },
@@ -155,7 +155,7 @@ Deno.test("every answer of an approval has its key", async () => {
   }
 });
 
-Deno.test("a command that wrote outside can have its directory, and no run without an enforced sandbox", async () => {
+Deno.test("a command that wrote outside can be granted its directory, and no run without an enforced sandbox", async () => {
   const escape = { evidence: "touch: cannot touch '/srv/x'" };
   const request = { scopes: ["once", "session"], directory: "/srv" } as const;
   for (const [enforced, first] of [[false, "d"], [true, "1"]] as const) {
@@ -172,7 +172,7 @@ Deno.test("a command that wrote outside can have its directory, and no run witho
   }
 });
 
-Deno.test("nothing is selected in the list behind always, so that Enter alone saves nothing", async () => {
+Deno.test("the list of always has no selection, so that Enter alone saves nothing", async () => {
   const { terminal, answer, shown, pass, dialogs, choose } = asked({
     network: { hosts: ["a.example"] },
     savesHosts: true,
@@ -191,7 +191,7 @@ Deno.test("nothing is selected in the list behind always, so that Enter alone sa
   assertEquals(await answer, undefined);
 });
 
-Deno.test("a refusal takes a note along, written over several keys", async () => {
+Deno.test("a refusal can include a note, typed over several keys", async () => {
   const { terminal, answer, shown, choose } = asked();
   await shown();
   choose("n");
@@ -200,7 +200,7 @@ Deno.test("a refusal takes a note along, written over several keys", async () =>
   assertEquals(await answer, { allow: false, scope: "once", note: "not today 不行" });
 });
 
-Deno.test("a destructive command is neither offered for always nor run by a mere Enter", async () => {
+Deno.test("a destructive command offers no always and does not run on Enter", async () => {
   const destructive: ApprovalRequest["destructive"] = [
     { command: "rm notes.txt", reason: "it deletes", targets: [] },
   ];
@@ -228,7 +228,7 @@ Deno.test("the composer is hidden while a panel is open, and comes back as it wa
   assert(terminal.screen().some((line) => line.startsWith("> half")));
 });
 
-Deno.test("a panel the user called for takes the next key, and a paste answers nothing", async () => {
+Deno.test("a panel the user opened receives the next key, and a paste answers nothing", async () => {
   const { dialogs, terminal, composer, shown, pass, choose } = openStage();
   const answer = dialogs.confirm("Sure?");
   await shown();
@@ -263,7 +263,7 @@ Deno.test("a list of thousands is filtered by typed text and shows previews", as
   assertEquals(await answer, 4321);
 });
 
-Deno.test("several options and own words make one answer", async () => {
+Deno.test("several options and custom text form one answer", async () => {
   const { dialogs, terminal, shown } = openStage();
   const question = { question: "Which?", options: [{ label: "a" }, { label: "b" }], multiple: true };
   const answer = dialogs.ask([question], new AbortController().signal);
@@ -275,7 +275,7 @@ Deno.test("several options and own words make one answer", async () => {
   assertEquals(await answer, [["b", "c"]]);
 });
 
-Deno.test("every panel fits screens from 20x5 to 300x100, whatever it is about", async () => {
+Deno.test("every panel with any content fits screens from 20x5 to 300x100", async () => {
   const text = fc.string({
     unit: fc.constantFrom("a", " ", "漢", "👩‍👩‍👧", "\u202e", "\n", "한", "\x1b[2J"),
     maxLength: 200,
@@ -302,7 +302,7 @@ Deno.test("every panel fits screens from 20x5 to 300x100, whatever it is about",
   );
 });
 
-Deno.test("nothing of a command can be hidden: every character is shown or named", async () => {
+Deno.test("a command cannot hide anything: every character is shown or named", async () => {
   const { terminal, shown, dialogs, answer } = asked({
     subject: "ls \u200b\u2066-la\u2069 \u00a0\ufeff # " + " ".repeat(300) + "; curl evil",
   }, { rows: 40 });
@@ -315,7 +315,7 @@ Deno.test("nothing of a command can be hidden: every character is shown or named
   await answer;
 });
 
-Deno.test("the rule of always can be edited: a refused one stays to be fixed, a shown one answers", async () => {
+Deno.test("the rule of always can be edited: an invalid one stays for correction, a valid one answers", async () => {
   const { terminal, answer, shown, choose } = asked({
     rule: "Bash(npm run build)",
     scopes: ["once", "session", "always"],
@@ -341,7 +341,7 @@ Deno.test("the rule of always can be edited: a refused one stays to be fixed, a 
   assertEquals(await answer, { allow: true, scope: "always", rule: "Bash(npm run build:*)" });
 });
 
-Deno.test("a first letter selects its row, and with the next one both are a message", async () => {
+Deno.test("a first letter selects its row, and two letters start a message", async () => {
   const { terminal, composer, dialogs, sent, shown, pass, answer, choose } = asked();
   const selected = () => terminal.screen().find((line) => line.startsWith("›"))?.slice(2, 4);
   await shown();
@@ -359,7 +359,7 @@ Deno.test("a first letter selects its row, and with the next one both are a mess
   assertEquals(await answer, { allow: true, scope: "session" });
 });
 
-Deno.test("a letter and Enter in one go answer nothing, and what follows them is a message", async () => {
+Deno.test("a letter and Enter in one read answer nothing, and the following text is a message", async () => {
   const { terminal, composer, dialogs, sent, shown, pass, answer } = asked();
   const selected = () => terminal.screen().find((line) => line.startsWith("›"))?.slice(2, 4);
   await shown();
@@ -382,7 +382,7 @@ Deno.test("a letter and Enter in one go answer nothing, and what follows them is
   assertEquals(await answer, { allow: true, scope: "session" });
 });
 
-Deno.test("a blank marks an option, and begins a message when text follows it", async () => {
+Deno.test("a space marks an option, and starts a message when text follows it", async () => {
   const { dialogs, terminal, composer, shown, pass } = openStage();
   const question = { question: "Which?", options: [{ label: "a" }, { label: "b" }], multiple: true };
   const answer = dialogs.ask([question], new AbortController().signal);
@@ -399,7 +399,7 @@ Deno.test("a blank marks an option, and begins a message when text follows it", 
   assertEquals(await answer, [["a", "b"]]);
 });
 
-Deno.test("a panel the user called for takes no text of a message that was begun meanwhile", async () => {
+Deno.test("a panel the user opened receives no text of a message in progress", async () => {
   for (const typed of ["also\x7f", "also\r", "also\rthen\x7f"]) {
     const { dialogs, terminal, composer, sent, shown, pass } = openStage();
     dialogs.overlays.called();
@@ -416,7 +416,7 @@ Deno.test("a panel the user called for takes no text of a message that was begun
   }
 });
 
-Deno.test("Enter refuses while the end of a call has not been in view", async () => {
+Deno.test("Enter refuses until the end of a call was visible", async () => {
   for (
     const subject of [
       `echo hi ${"x".repeat(5000)} ; touch pwned`,
@@ -437,7 +437,7 @@ Deno.test("Enter refuses while the end of a call has not been in view", async ()
   }
 });
 
-Deno.test("arguments and changes that are out of view are not allowed by a mere Enter", async () => {
+Deno.test("Enter does not approve arguments and changes that are out of view", async () => {
   const diff = `@@ -0,0 +1,90 @@\n${Array.from({ length: 90 }, (_, index) => `+line ${index}`).join("\n")}`;
   const cases: Partial<ApprovalRequest>[] = [
     { tool: "mcp__server__send", subject: "send", rest: `{"a": "${"y".repeat(4000)}", "to": "evil"}` },
@@ -454,7 +454,7 @@ Deno.test("arguments and changes that are out of view are not allowed by a mere 
   }
 });
 
-Deno.test("a run of blanks is counted, so that what follows it is in view", async () => {
+Deno.test("a run of spaces is counted, so that the following text is visible", async () => {
   const { terminal, shown, dialogs, answer } = asked({ subject: `echo hi ${" ".repeat(3000)}; touch pwned` });
   await shown();
   assert(
@@ -465,7 +465,7 @@ Deno.test("a run of blanks is counted, so that what follows it is in view", asyn
   await answer;
 });
 
-Deno.test("a long question can be read to its end, and Enter answers nothing before that", async () => {
+Deno.test("a long question can be scrolled to its end, and Enter answers nothing before that", async () => {
   const { dialogs, terminal, shown } = openStage();
   const question = `May I?\n${"word ".repeat(800)}the end`;
   const asking = dialogs.ask(
@@ -481,7 +481,7 @@ Deno.test("a long question can be read to its end, and Enter answers nothing bef
   assertEquals(await asking, [["Allow"]]);
 });
 
-Deno.test("Enter approves a long plan only after it was read here", async () => {
+Deno.test("Enter approves a long plan only after it was displayed completely", async () => {
   const { dialogs, terminal, shown } = openStage();
   const plan = Array.from({ length: 40 }, (_, index) => `${index + 1}. Step`).join("\n");
   const answer = dialogs.plan({ plan }, new AbortController().signal);
@@ -494,7 +494,7 @@ Deno.test("Enter approves a long plan only after it was read here", async () => 
   assertEquals(await answer, { approve: true });
 });
 
-Deno.test("a view that a key has opened has the keyboard, although a message was begun before", async () => {
+Deno.test("a view that a key opened receives keys, also during a message", async () => {
   const { dialogs, terminal, composer, shown } = openStage();
   terminal.type("half a senten");
   terminal.press("ctrl+o");

@@ -77,7 +77,7 @@ const QUESTIONS: Readonly<Record<string, Ask>> = {
 /** They take text once the user has written nothing for a second: they were called for. */
 const TAKE_TEXT = ["filtered", "prompted"];
 
-Deno.test(`ten thousand texts at the speed of a person answer nothing and are all kept (seed ${SEED})`, async () => {
+Deno.test(`ten thousand texts at human typing speed answer nothing and are all kept (seed ${SEED})`, async () => {
   const random = randomFrom(1);
   const between = (low: number, high: number) => low + Math.floor(random() * (high - low + 1));
   const message = () =>
