@@ -210,11 +210,16 @@ export async function main(args: readonly string[]): Promise<number> {
   }
   const app = await appFor(words[0]);
   if (words.some(isHelp) || await isGroup(words)) {
-    const [{ fitHelp }, { installHelp }] = await Promise.all([
+    const [{ fitHelp }, { installHelp }, { languageOf }, { loadTranslator }] = await Promise.all([
       import("./terminal/narrow.ts"),
       import("./help.ts"),
+      import("./terminal/language.ts"),
+      import("../src/i18n/mod.ts"),
     ]);
-    installHelp(app);
+    const translator = await loadTranslator(languageOf(context).locale);
+    installHelp(app, {
+      say: (english) => translator.text({ text: english, template: english, values: [] }),
+    });
     fitHelp(context);
   }
   await run(app, words, context);

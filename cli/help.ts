@@ -94,15 +94,21 @@ interface CommandParameters {
 type Target<C extends CommandContext> = Command<C> | RouteMap<C>;
 type HelpArguments = Parameters<Command<CommandContext>["formatHelp"]>[0];
 
+interface HelpOptions {
+  readonly all?: boolean;
+  /** Translates a text of the help. */
+  readonly say?: (english: string) => string;
+}
+
 /** Gives every command of a program the help of this module; `all` also lists hidden flags and commands. */
 export function installHelp<C extends CommandContext>(
   { root }: Application<C>,
-  { all = false }: { readonly all?: boolean } = {},
+  { all = false, say = String }: HelpOptions = {},
 ): void {
   const visit = (target: Target<C>, depth: number): void => {
     Object.assign(target, {
       formatHelp: (args: HelpArguments) =>
-        helpText(target, all ? { ...args, includeHidden: true } : args, depth),
+        helpText(target, all ? { ...args, includeHidden: true } : args, { depth, say }),
     });
     if (isMap(target)) { for (const { target: inner } of target.getAllEntries()) visit(inner, depth + 1); }
   };
@@ -113,22 +119,29 @@ function isMap<C extends CommandContext>(target: Target<C>): target is RouteMap<
   return "getAllEntries" in target;
 }
 
-function helpText<C extends CommandContext>(target: Target<C>, args: HelpArguments, depth: number): string {
+function helpText<C extends CommandContext>(
+  target: Target<C>,
+  args: HelpArguments,
+  { depth, say }: { readonly depth: number; readonly say: (english: string) => string },
+): string {
   const name = args.prefix.join(" ");
-  const title = (text: string) => args.ansiColor ? `\x1b[1m${text}\x1b[22m` : text;
+  const bold = (text: string) => args.ansiColor ? `\x1b[1m${text}\x1b[22m` : text;
+  const title = (text: string) => bold(say(text));
   const section = (heading: string, rows: readonly Row[], width?: number) =>
     rows.length === 0 ? [] : [`${title(heading)}\n${rowLines(rows, width)}`];
-  const head = `${target.fullDescription ?? target.brief}\n`;
+  const head = `${say(target.fullDescription ?? target.brief)}\n`;
   if (isMap(target)) {
     const shown = target.getAllEntries().filter(({ hidden }) => !hidden || args.includeHidden);
-    const rows = shown.map(({ name, target: { brief } }): Row => [name["convert-camel-to-kebab"], brief]);
+    const rows = shown.map((
+      { name, target: { brief } },
+    ): Row => [name["convert-camel-to-kebab"], say(brief)]);
     if (depth === 0) {
       const rare = rows.filter(([name]) => RARE.includes(name)).map(([name]) => name).join(", ");
       return [
         head,
-        ROOT.replace(/^[A-Z]\w+$/gm, title),
-        ...section("Commands", [...rows.filter(([name]) => !RARE.includes(name)), ["and also", rare]]),
-        ROOT_END,
+        say(ROOT).replace(/^[A-Z]\w+$|^\p{Script=Han}+$/gmu, bold),
+        ...section("Commands", [...rows.filter(([name]) => !RARE.includes(name)), [say("and also"), rare]]),
+        say(ROOT_END),
       ].join("\n");
     }
     return [
@@ -142,7 +155,10 @@ function helpText<C extends CommandContext>(target: Target<C>, args: HelpArgumen
   const shown = Object.entries(flags).filter(([, { hidden }]) => !hidden || args.includeHidden);
   const row = ([flag, shape]: readonly [string, FlagShape]): Row => {
     const letter = Object.entries(aliases).find(([, long]) => long === flag)?.[0];
-    return [`${letter === undefined ? "    " : `-${letter}, `}${longName(flag, shape)}`, described(shape)];
+    return [
+      `${letter === undefined ? "    " : `-${letter}, `}${longName(flag, shape)}`,
+      described(shape, say),
+    ];
   };
   const groups: typeof GROUPS = shown.length < MANY_FLAGS ? [] : GROUPS;
   const grouped = groups.map(([heading, names]) =>
@@ -152,8 +168,13 @@ function helpText<C extends CommandContext>(target: Target<C>, args: HelpArgumen
   const hasMore = !args.includeHidden && Object.values(flags).some(({ hidden }) => hidden);
   const last: Row[] = [
     ...shown.filter(([flag]) => !listed.has(flag)).map(row),
-    ["-h, --help", hasMore ? "Show this help; --help-all: with the flags for Claude Code" : "Show this help"],
-    ...(positional?.kind === "array" ? [["    --", "Take everything after it as an argument"] as const] : []),
+    [
+      "-h, --help",
+      say(hasMore ? "Show this help; --help-all: with the flags for Claude Code" : "Show this help"),
+    ],
+    ...(positional?.kind === "array"
+      ? [["    --", say("Take everything after it as an argument")] as const]
+      : []),
   ];
   const width = widthOf([...grouped.flatMap(([, rows]) => rows), ...last]);
   return [
@@ -161,7 +182,7 @@ function helpText<C extends CommandContext>(target: Target<C>, args: HelpArgumen
     `${title("Usage")}\n  ${
       [name, ...(shown.length > 0 ? ["[flags]"] : []), ...argumentNames(positional)].join(" ")
     }\n`,
-    ...section("Arguments", argumentRows(positional)),
+    ...section("Arguments", argumentRows(positional).map(([argument, brief]): Row => [argument, say(brief)])),
     ...grouped.flatMap(([heading, rows]) => section(heading, rows, width)),
     ...section(groups.length > 0 ? "More" : "Flags", last, width),
   ].join("\n");
@@ -189,12 +210,15 @@ function longName(flag: string, { kind, placeholder, values, variadic, withNegat
   return `--${name} ${/[=:]/.test(placeholder ?? "") ? placeholder : value}${variadic ? "..." : ""}`;
 }
 
-function described({ brief, values, default: preset }: FlagShape): string {
+function described(
+  { brief, values, default: preset }: FlagShape,
+  say: (english: string) => string,
+): string {
   const facts = [
     ...(values ? [values.join(", ")] : []),
-    ...(preset === undefined ? [] : [`default: ${preset}`]),
+    ...(preset === undefined ? [] : [`${say("default: ")}${preset}`]),
   ];
-  return facts.length === 0 ? brief : `${brief} (${facts.join("; ")})`;
+  return facts.length === 0 ? say(brief) : `${say(brief)} (${facts.join("; ")})`;
 }
 
 function argumentNames(positional: CommandParameters["positional"]): string[] {

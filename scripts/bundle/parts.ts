@@ -14,7 +14,7 @@ export const PAGES = "reasonix.docs.js";
  * only what a short task executes.
  */
 const PARTS: Readonly<Record<string, readonly string[]>> = {
-  zh_cn: ["/src/i18n/zh_cn", "/src/i18n/zh-CN.json"],
+  zh_cn: ["/src/i18n/zh_cn.ts", "/src/i18n/zh-CN.json"],
   mcp: ["/@modelcontextprotocol/", "/jose/", "/src/mcp/", "/src/features/mcp/", "/plugins/"],
   chat: ["/src/frontend/repl/", "/@earendil-works/pi-tui/", "/marked/", "/highlight.js/"],
   commands: [

@@ -137,11 +137,11 @@ export interface GoalResult
   /** `null`: it has not run. */
   readonly checks: readonly { readonly command: string; readonly passed: boolean | null }[];
   /** The notice at its end. */
-  readonly news?: string;
+  readonly notice?: string;
   readonly said?: readonly WrittenMessage[] | undefined;
 }
 
-function goalFields({ news: _news, said: _said, ...goal }: GoalResult): Record<string, unknown> {
+function goalFields({ notice: _notice, said: _said, ...goal }: GoalResult): Record<string, unknown> {
   return goal;
 }
 
@@ -289,8 +289,8 @@ export class Metrics {
         return;
       }
       case "notice":
-        if (event.code !== "goal" || !this.goal || this.goal.state === "active" || this.goal.news) return;
-        this.goal = { ...this.goal, news: event.text, said: event.said };
+        if (event.code !== "goal" || !this.goal || this.goal.state === "active" || this.goal.notice) return;
+        this.goal = { ...this.goal, notice: event.text, said: event.said };
         return;
       case "plan.change": {
         const { text = "", file } = this.plan ?? {};
@@ -525,7 +525,7 @@ function withGoal(result: RunResult, session: string): RunResult {
   const { goal } = result;
   if (!goal || result.exit !== "done" || goal.state === "complete" || goal.state === "cleared") return result;
   const exit: ExitName = goal.state === "blocked" ? "blocked" : goal.state === "limit" ? "limit" : "failed";
-  const { limit, said, news: text } = goal;
+  const { limit, said, notice: text } = goal;
   return {
     ...result,
     exit,

@@ -47,11 +47,11 @@ export class ServerUpdates {
   watch(
     { servers, redact }: WatchedSession,
     texts: () => UpdateTexts,
-    tell: (line: ServerLine | undefined) => void,
+    notify: (line: ServerLine | undefined) => void,
   ): void {
     servers?.watch(({ detail, ...change }) => {
       const shown = detail === undefined ? change : { ...change, detail: redact(detail) };
-      tell(this.of(shown, texts()));
+      notify(this.of(shown, texts()));
     });
   }
 }

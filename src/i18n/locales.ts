@@ -66,7 +66,7 @@ export interface LocaleSources {
 
 export interface DetectedLocale {
   readonly locale: Locale;
-  /** What was set for this program alone, and names no language that it has. */
+  /** A setting of this program that names no known language. */
   readonly unknown?: { readonly name: "REASONIX_LANG" | "language"; readonly value: string };
 }
 

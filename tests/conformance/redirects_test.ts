@@ -280,6 +280,6 @@ async function check({ answer, run, names }: Case, status: Redirect): Promise<vo
   assert(result.includes(origins.second), result);
 }
 
-Deno.test("all senders that are tested by their functions are redirected here", () => {
+Deno.test("every function that sends requests has a redirect test", () => {
   assertEquals(Object.keys(CASES).sort(), sendersOf("functions").sort());
 });

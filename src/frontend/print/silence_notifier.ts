@@ -5,14 +5,14 @@ const FIRST_MS = 30_000;
 
 /** Reports how long a model has been silent: after 30 s, and whenever the silence has doubled since. */
 export class SilenceNotifier {
-  readonly #tell: (seconds: number) => void;
+  readonly #notify: (seconds: number) => void;
   readonly #timer: Clock;
   #since: number | undefined;
   #next = FIRST_MS;
   #armed = false;
 
-  constructor(tell: (seconds: number) => void, timer: Clock = CLOCK) {
-    this.#tell = tell;
+  constructor(notify: (seconds: number) => void, timer: Clock = CLOCK) {
+    this.#notify = notify;
     this.#timer = timer;
   }
 
@@ -34,7 +34,7 @@ export class SilenceNotifier {
       if (this.#since === undefined) return;
       const silent = this.#timer.now() - this.#since;
       if (silent >= this.#next) {
-        this.#tell(Math.round(silent / 1000));
+        this.#notify(Math.round(silent / 1000));
         this.#next = silent * 2;
       }
       // Never longer than this, since another silence may have begun when it fires.

@@ -91,8 +91,8 @@ export class TextPrinter implements Printer {
       case "notice":
         return this.#notice(event);
       case "mcp.server": {
-        const news = this.#servers.of(event, this.#texts);
-        return news && this.#streams.remark(news.level, news.text);
+        const update = this.#servers.of(event, this.#texts);
+        return update && this.#streams.notice(update.level, update.text);
       }
       case "subagent.start":
       case "subagent.end": {
@@ -190,7 +190,7 @@ export class TextPrinter implements Printer {
     const event = this.#goalEnd;
     this.#goalEnd = undefined;
     if (event && event.text !== known) {
-      await this.#streams.remark(event.level, noticeText(event, this.#texts));
+      await this.#streams.notice(event.level, noticeText(event, this.#texts));
     }
   }
 
@@ -205,7 +205,7 @@ export class TextPrinter implements Printer {
     const [said = "", ...lines] = noticeText(event, this.#texts).split(
       event.code === "planner" ? "\n" : /$^/,
     );
-    await this.#streams.remark(event.level, said);
+    await this.#streams.notice(event.level, said);
     // A plan has a line for each step.
     for (const line of lines) if (line.trim() !== "") await this.#streams.note(`  ${line}`, WHOLE);
   }
@@ -219,7 +219,7 @@ export class TextPrinter implements Printer {
     const { attempt, maxAttempts } = event;
     const next = this.#texts.attempt(attempt, maxAttempts, (event.waitMs / 1000).toFixed(1));
     const why = this.#texts.written(event.said, event.reason);
-    await this.#streams.remark("warning", known ? next : this.#texts.because(next, why));
+    await this.#streams.notice("warning", known ? next : this.#texts.because(next, why));
     this.#streams.live?.show(this.#texts.waitingToTry(attempt, maxAttempts));
   }
 

@@ -64,7 +64,7 @@ export class TwoStreams {
     return this.err(`${this.palette.dim(rest)}\n`);
   }
 
-  remark(level: "info" | "warning", text: string): void | Promise<void> {
+  notice(level: "info" | "warning", text: string): void | Promise<void> {
     const [mark, colour] = level === "warning" ? ["!", this.palette.warning] : ["·", this.palette.dim];
     return this.note(`${mark} ${text}`, WHOLE, colour);
   }

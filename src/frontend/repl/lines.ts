@@ -273,7 +273,7 @@ export class LineCommands implements CommandHost {
   #asking(question: string): LinePerson {
     const { person, language: { chat } } = this.#parts;
     if (person) return person;
-    throw new ReasonixError(chat.lineInput.nobodyAsked(question), {
+    throw new ReasonixError(chat.lineInput.noTerminal(question), {
       exit: "usage",
       remedy: chat.lineInput.onTerminal,
     });

@@ -2,7 +2,7 @@ import type { Translate } from "../translate.ts";
 
 /** The chat itself: its modes, its waiting messages, and what goes wrong. */
 export const texts = (t: Translate) => ({
-  /** What a session has loaded, in the first line of the chat. */
+  /** The first line of the chat: loaded servers, skills and instructions. */
   loaded: {
     skills: (count: number) => count === 1 ? t`1 skill` : t`${count} skills`,
     servers: (count: number) => count === 1 ? t`1 MCP server` : t`${count} MCP servers`,
@@ -48,7 +48,7 @@ export const texts = (t: Translate) => ({
     nothing: t`Nothing was asked: standard input is empty. Run one task with: reasonix run "…"`,
     kept: t`Kept as your next message`,
     number: (count: number) => t`Number (1–${count}), or empty for none: `,
-    nobodyAsked: (question: string) => t`Cannot ask “${question}”: there is no terminal`,
+    noTerminal: (question: string) => t`Cannot ask “${question}”: there is no terminal`,
     onTerminal: t`do it in the chat on a terminal`,
   },
 

@@ -1,6 +1,6 @@
 import type { Translate } from "../translate.ts";
 
-/** Where the user writes: its placeholder, marks of what was pasted, keys, searches, problems. */
+/** Texts of the input area: placeholder, marks of pasted content, keys, searches, problems. */
 export const texts = (t: Translate) => ({
   placeholder: t`Ask for something · / commands · @ files · ? keys`,
   pasted: (lines: number, number: number) => t`[pasted ${lines} lines #${number}]`,

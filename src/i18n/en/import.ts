@@ -1,7 +1,7 @@
 import type { Text } from "../../core/mod.ts";
 import type { Translate } from "../translate.ts";
 
-/** What `reasonix config import` says. */
+/** Texts of `reasonix config import`. */
 export const texts = (t: Translate) => ({
   from: t`Import from`,
   nothingChosen: t`Nothing was chosen, and nothing was written`,

@@ -1,6 +1,6 @@
 import type { Translate } from "../translate.ts";
 
-/** What slash commands say that only report. */
+/** Texts of slash commands that only report. */
 export const texts = (t: Translate) => ({
   groups: {
     first: t`Most used`,

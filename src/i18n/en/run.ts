@@ -1,7 +1,7 @@
 import { type Text, type WrittenMessage, writtenText } from "../../core/mod.ts";
 import type { Translate } from "../translate.ts";
 
-/** What `reasonix run` says on standard error while it works, and at its end. */
+/** Texts of `reasonix run` on standard error. */
 export const texts = (t: Translate) => ({
   theModel: t`the model`,
   waitingFor: (model: string) => t`waiting for ${model}`,
@@ -41,7 +41,7 @@ export const texts = (t: Translate) => ({
         : t`MCP server ${name} works again: ${tools} tools`,
   },
 
-  /** What became of a plan. */
+  /** States of a plan. */
   plan: {
     proposed: t`a plan was proposed`,
     saved: (file: string) => t`the plan is saved in ${file}`,

@@ -1,6 +1,6 @@
 import type { Translate } from "../translate.ts";
 
-/** What slash commands about sessions say. */
+/** Texts of slash commands about sessions. */
 export const texts = (t: Translate) => ({
   began: t`A new session has begun`,
   beganAfter: (id: string) => t`A new session has begun; to go back: \`/resume ${id}\``,

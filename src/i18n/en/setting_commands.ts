@@ -1,6 +1,6 @@
 import type { Translate } from "../translate.ts";
 
-/** What slash commands say that change how the agent works. */
+/** Texts of slash commands that change how the agent works. */
 export const texts = (t: Translate) => ({
   current: t`current`,
   comma: t`, `,

@@ -1,6 +1,6 @@
 import type { Translate } from "../translate.ts";
 
-/** What is said before there is anything to work with. */
+/** Texts of the start, before a provider is set up. */
 export const texts = (t: Translate) => ({
   /** Stands before what went wrong. */
   error: t`error: `,

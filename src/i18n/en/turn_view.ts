@@ -1,6 +1,6 @@
 import type { Translate } from "../translate.ts";
 
-/** What the chat shows of a session in addition to the texts of the model. */
+/** Texts of the chat about a session, in addition to those of the model. */
 export const texts = (t: Translate) => ({
   thinkingFor: (seconds: string) => t`thinking · ${seconds}`,
   thought: t`thought`,

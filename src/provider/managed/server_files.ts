@@ -70,7 +70,9 @@ export class ServerFiles {
 
   /** The recorded server; undefined when there is none or the file is not readable. */
   lease(): ServerLease | undefined {
-    const value = parseJson(readOwnText(this.#lease) ?? "");
+    const stored = parseJson(readOwnText(this.#lease) ?? "");
+    // Earlier versions wrote another name for the supervisor.
+    const value = isRecord(stored) ? { supervisor: stored["keeper"], ...stored } : stored;
     return isLease(value) && value.pipe.startsWith(join(this.directory, "pipe-")) ? value : undefined;
   }
 

@@ -23,7 +23,7 @@ function worker(request: RecordedRequest): Turn {
 
 const fact = (n: number) => `Fact ${n}: the secret word number ${n} is w${n * 7919}.`;
 
-Deno.test("50 facts, each in its own turn, are all there verbatim after three compactions and more", async () => {
+Deno.test("50 facts from separate turns are kept verbatim after three or more compactions", async () => {
   await using fixture = await contextFixture({
     window: 12_000,
     reply: worker,
@@ -43,7 +43,7 @@ Deno.test("50 facts, each in its own turn, are all there verbatim after three co
   checkPairing(agent.recorder.messages);
 });
 
-Deno.test("a summary request is the previous request plus one message, its tools declared but not callable", async () => {
+Deno.test("a summary request is the previous request plus one message, with tools declared but forbidden", async () => {
   await using fixture = await contextFixture({
     window: 12_000,
     reply: worker,
@@ -62,7 +62,7 @@ Deno.test("a summary request is the previous request plus one message, its tools
   assertEquals(summary.json.messages.length - before.json.messages.length, 3);
 });
 
-Deno.test("windows of 4k, 32k and 1M are never exceeded and compact only when it is time", async () => {
+Deno.test("windows of 4k, 32k and 1M are never exceeded and not compacted too early", async () => {
   for (const window of [4_096, 32_768, 1_000_000]) {
     await using fixture = await contextFixture({
       window,
@@ -83,7 +83,7 @@ Deno.test("windows of 4k, 32k and 1M are never exceeded and compact only when it
   }
 });
 
-Deno.test("a resumed session sends exactly what the one before it would have sent", async () => {
+Deno.test("a resumed session sends the same bytes as the original", async () => {
   const long = tool(
     "read_file",
     true,
@@ -97,7 +97,7 @@ Deno.test("a resumed session sends exactly what the one before it would have sen
   assertEquals(JSON.stringify(again.messages), JSON.stringify(fixture.agent.recorder.messages));
 });
 
-Deno.test("what was compacted is archived, and the digest says where", async () => {
+Deno.test("compacted messages are archived, and the digest names the file", async () => {
   await using fixture = await contextFixture({
     window: 8_000,
     reply: worker,
@@ -144,7 +144,7 @@ for (const [name, failure] of Object.entries(FAILURES)) {
   });
 }
 
-Deno.test("what the user and a hook ask to keep is part of the request for the summary", async () => {
+Deno.test("focus texts of the user and of a hook are part of the summary request", async () => {
   const asked: string[] = [];
   const triggers: string[] = [];
   await using fixture = await contextFixture({
@@ -171,7 +171,7 @@ Deno.test("what the user and a hook ask to keep is part of the request for the s
   assertEquals((await fixture.agent.run("Go on")).reason, "done");
 });
 
-Deno.test("a compaction keeps the todo list and the user text of a message that was too long to stay", async () => {
+Deno.test("a compaction keeps the todo list and the user text of a message that was too long to keep", async () => {
   await using fixture = await contextFixture({
     window: 12_000,
     reply: worker,
@@ -191,7 +191,7 @@ Deno.test("a compaction keeps the todo list and the user text of a message that 
   assert(!agent.recorder.messages.some((message) => message.content.includes("data data")));
 });
 
-Deno.test("folding a short conversation by hand leaves turns of normal size as they are", async () => {
+Deno.test("/compact on a short conversation keeps turns of normal size unchanged", async () => {
   await using fixture = await contextFixture({ window: 100_000, reply: worker, tools: [read] });
   const brief = `Keep this: ${"a rule of the project. ".repeat(250)}`;
   await fixture.agent.run(brief);

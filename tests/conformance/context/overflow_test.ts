@@ -40,7 +40,7 @@ for (const window of [0, 1_000_000]) {
   });
 }
 
-Deno.test("strategy prune keeps the first task, drops the oldest part and asks no model", async () => {
+Deno.test("strategy prune keeps the first task, drops the oldest part and sends no request", async () => {
   await using fixture = await contextFixture({
     window: 0,
     realWindow: 8_000,
@@ -58,7 +58,7 @@ Deno.test("strategy prune keeps the first task, drops the oldest part and asks n
   checkPairing(messages);
 });
 
-Deno.test("strategy prune drops whole turns where it can", async () => {
+Deno.test("strategy prune drops whole turns if possible", async () => {
   await using fixture = await contextFixture({
     window: 0,
     realWindow: 8_000,
@@ -73,7 +73,7 @@ Deno.test("strategy prune drops whole turns where it can", async () => {
   checkPairing(messages);
 });
 
-Deno.test("an output that alone exceeds the window is shortened, and the model is notified", async () => {
+Deno.test("an output larger than the window is shortened, and the model is notified", async () => {
   const huge = tool(
     "read_file",
     true,
@@ -93,7 +93,7 @@ Deno.test("an output that alone exceeds the window is shortened, and the model i
   assert(fixture.notices().some((text) => text.includes("did not fit as it was")));
 });
 
-Deno.test("a turn ends with the provider's error when nothing is left to shorten", async () => {
+Deno.test("a turn ends with the provider's error when nothing can be shortened", async () => {
   await using fixture = await contextFixture({ window: 8_000, realWindow: 40, reply: worker });
   const outcome = await fixture.agent.run("word ".repeat(100));
   assertEquals(outcome.reason, "provider");

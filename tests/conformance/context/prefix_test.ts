@@ -211,7 +211,7 @@ async function addSkills(home: string): Promise<void> {
   }
 }
 
-Deno.test("over 200 turns each request extends the last one but for declared resets, each with its cause", async () => {
+Deno.test("over 200 turns each request extends the last one except after declared resets", async () => {
   await using temp = await makeTempDir();
   using clock = ownClock();
   using order = ownDirectoryOrder();

@@ -379,7 +379,7 @@ for (const [index, form] of FORMS.entries()) {
   });
 }
 
-Deno.test("a normalized line and its map agree with each other and with the normalization of its parts", () => {
+Deno.test("a normalized line and its offset map agree with the normalization of its parts", () => {
   const piece = fc.oneof(
     blank,
     fc.constantFrom("a", "é", "e\u0301", "\u0301", "“", "…", "—", "段", "\u1112\u1161\u11ab", "😀", "（"),
@@ -407,7 +407,7 @@ Deno.test("a normalized line and its map agree with each other and with the norm
   );
 });
 
-Deno.test("a blank is a tab or what Unicode calls a space separator", () => {
+Deno.test("a blank is a tab or a Unicode space separator", () => {
   for (let unit = 0; unit < 0x10000; unit++) {
     const char = String.fromCharCode(unit);
     assertEquals(indentOf(char) === char, /[\t\p{Zs}]/u.test(char), `U+${unit.toString(16)}`);

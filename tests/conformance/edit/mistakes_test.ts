@@ -106,7 +106,7 @@ function someOf(mistakes: readonly Mistake[], least: number, most: number): fc.A
   );
 }
 
-Deno.test("an edit with any three mistakes lands as intended or leaves the file alone", () => {
+Deno.test("an edit with any three mistakes applies as intended or leaves the file unchanged", () => {
   const outcomes = { exact: 0, refused: 0 };
   fc.assert(
     fc.property(EXAMPLES, someOf(accepted, 2, 3), (scene, mistakes) => {
@@ -129,7 +129,7 @@ Deno.test("an edit with any three mistakes lands as intended or leaves the file 
   assert(outcomes.exact > outcomes.refused, JSON.stringify(outcomes));
 });
 
-Deno.test("a patch with any mistake in its context lands as intended or leaves the file alone", () => {
+Deno.test("a patch with any mistake in its context applies as intended or leaves the file unchanged", () => {
   const outcomes = { exact: 0, refused: 0 };
   fc.assert(
     fc.property(EXAMPLES, someOf(accepted.filter((one) => !one.oneSide), 1, 2), (scene, mistakes) => {

@@ -31,7 +31,7 @@ function difference(actual: Uint8Array, expected: Uint8Array): string {
   return `differs at byte ${at}: ${show(actual)} instead of ${show(expected)}`;
 }
 
-Deno.test("edit_file changes no byte next to the edit in any encoding, line end and shape of file", async () => {
+Deno.test("edit_file changes no byte outside the edit for any encoding, line end and file shape", async () => {
   await using dir = await makeTempDir();
   const cases = editCases();
   assert(cases.length >= 300);
@@ -43,7 +43,7 @@ Deno.test("edit_file changes no byte next to the edit in any encoding, line end 
   assertEquals(problems, []);
 });
 
-Deno.test("edit_file changes no byte next to the edit in files of 5 MB", async () => {
+Deno.test("edit_file changes no byte outside the edit in files of 5 MB", async () => {
   await using dir = await makeTempDir();
   const problems: string[] = [];
   for (const one of largeCases()) {

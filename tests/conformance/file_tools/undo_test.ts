@@ -59,7 +59,7 @@ function textOf(scene: Example): string {
   }).join("");
 }
 
-Deno.test("apply_patch undoes any edit by the reversed diff of its result, byte for byte", async () => {
+Deno.test("apply_patch reverts any edit with the reversed diff of its result, byte for byte", async () => {
   await using dir = await makeTempDir();
   const path = `${dir.path}/f.txt`;
   let edits = 0;

@@ -28,7 +28,7 @@ async function inDirectory(work: (root: string) => Promise<void>): Promise<void>
 const posix = { ignore: Deno.build.os === "windows" };
 
 Deno.test({
-  name: "the gate refuses every line that is known to run a denied command",
+  name: "the gate denies every line that is known to run a denied command",
   ...posix,
   fn: () =>
     inDirectory(async (root) => {
@@ -42,7 +42,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "the gate lets every line pass in which a denied command is only a word",
+  name: "the gate allows every line in which a denied command is only a word",
   ...posix,
   fn: () =>
     inDirectory(async (root) => {

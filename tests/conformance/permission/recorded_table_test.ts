@@ -159,7 +159,7 @@ for (const set of SETS) {
   });
 }
 
-Deno.test("the table has 319 lines, of which at most 15 cannot show what they are refused for", () => {
+Deno.test("the table has 319 lines, of which at most 15 are refused without a visible reason", () => {
   const count = (rows: readonly number[]) => rows.reduce((sum, each) => sum + each, 0);
   assertEquals(count(SETS.map((set) => TABLE[set].length)), 319);
   assertEquals(count(SETS.map((set) => Object.keys(UNSEEN[set]).length)), 15);

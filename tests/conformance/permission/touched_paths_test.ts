@@ -240,7 +240,7 @@ function verify(bench: Bench, seen: Observed, single: boolean): void {
   }
 }
 
-Deno.test("what the gate judges of a call is what its tool touches, for 10,000 calls of all built-in tools", async () => {
+Deno.test("the paths that the gate checks are those that the tool touches, in 10,000 calls", async () => {
   assertEquals(Object.keys(ARGUMENTS), BUILTINS.map(({ name }) => name).sort(byOrder));
   // In memory, where there is such a directory: every write is flushed.
   const shm = stat("/dev/shm")?.isDirectory ? { dir: "/dev/shm" } : {};

@@ -131,7 +131,7 @@ for (const posture of POSTURES) {
   });
 }
 
-Deno.test("approval mode and way of working are switched without each other, and each switch is an event", async () => {
+Deno.test("approval mode and collaboration mode change independently, with an event for each change", async () => {
   await onPlanStage({ replies: [], permissionMode: "workspace-write" }, async ({ assembly, all }) => {
     const { modes } = assembly;
     await assembly.open();

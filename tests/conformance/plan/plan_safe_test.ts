@@ -121,7 +121,7 @@ async function everyCall(): Promise<PreparedCall[]> {
   return found;
 }
 
-Deno.test("every call that plan mode lets run only reads, under every name and posture", async () => {
+Deno.test("plan mode allows only reading calls, under every name and sandbox mode", async () => {
   const all = await everyCall();
   const reached = new Set(all.map(({ tool }) => tool));
   assertEquals(BUILTINS.filter(({ name }) => !reached.has(name)).map(({ name }) => name), []);
@@ -140,13 +140,13 @@ Deno.test("every call that plan mode lets run only reads, under every name and p
   assert(keepsFiles("plan"));
 });
 
-Deno.test("what changes nothing but follows from an approval is refused before it", async () => {
+Deno.test("tools that only an approved plan allows are refused before it", async () => {
   const prepared = await registry().prepare({ id: "1", name: "complete_step", arguments: '{"step":1}' });
   assert(typeof prepared === "object");
   assertEquals([prepared.readOnly, prepared.planSafe], [true, false]);
 });
 
-Deno.test("a call of another agent's name is judged as the tool that it becomes", () => {
+Deno.test("a call by another agent's tool name is judged as the tool it maps to", () => {
   assertEquals(thirdPartyCall("ExitPlanMode", { plan: "x" })?.tool, "exit_plan_mode");
 });
 
@@ -184,7 +184,7 @@ const WRITING_LINES = [
   "curl -o made.txt http://127.0.0.1:1",
 ];
 
-Deno.test("no command line that writes runs in plan mode, whatever is allowed and approved", async () => {
+Deno.test("plan mode runs no command that writes, with any rules and approvals", async () => {
   const replies = [
     [
       ...WRITING_LINES.map((command, at) => call(`w${at}`, "bash", { command })),
@@ -207,7 +207,7 @@ Deno.test("no command line that writes runs in plan mode, whatever is allowed an
   );
 });
 
-Deno.test("plan_mode_allowed_tools believes tools of servers by their full names, and unlocks nothing else", async () => {
+Deno.test("plan_mode_allowed_tools allows server tools by full name and nothing else", async () => {
   const config = { agent: { plan_mode_allowed_tools: ["bash", "write_file", "complete_step", "remember"] } };
   const replies = [
     [

@@ -108,12 +108,12 @@ async function checkSession(wire: AnthropicWire, { steps, entry, answer }: Plan)
 
 const STEPS = soakSize(200, 60);
 
-Deno.test(`a session of ${STEPS} steps is valid at every request of the Messages API, and read from its cache`, async () => {
+Deno.test(`a session of ${STEPS} steps is valid for the Messages API at every request and cached`, async () => {
   const plan = { steps: STEPS, entry: "", answer };
   await checkSession(anthropicWire({ counts: true, bound: true }), plan);
 });
 
-Deno.test("a session with a budget for thoughts is valid at every request, and read from the cache", async () => {
+Deno.test("a session with a thinking budget is valid at every request and cached", async () => {
   const plan: Plan = {
     steps: soakSize(60, 30),
     entry: 'facts = "anthropic"\neffort = "low"\ncache_ttl = "1h"',

@@ -105,7 +105,7 @@ async function session(
 
 const STEPS = soakSize(200, 60);
 
-Deno.test(`a session of ${STEPS} steps is valid at every request of Gemini's wire, and read from its cache`, async () => {
+Deno.test(`a session of ${STEPS} steps is valid for the Gemini API at every request and cached`, async () => {
   const wire = googleWire({ counts: true, minimum: 2048 });
   const at = (share: number) => Math.round(share * STEPS);
   const plan = { model: "gemini-3-pro", steps: STEPS, busy: at(0.15), killed: at(0.4), stopped: at(0.7) };
@@ -115,7 +115,7 @@ Deno.test(`a session of ${STEPS} steps is valid at every request of Gemini's wir
   assert(last.includes('"parts":[{"inlineData"') && last.includes('"id":"srv/3"'));
 });
 
-Deno.test("a session with a model before generation 3 is valid at every request, its images behind the results", async () => {
+Deno.test("a session with a model before generation 3 is valid at every request, with images after results", async () => {
   const wire = googleWire({ counts: true, minimum: 1024, generation: 2.5 });
   const plan = { model: "gemini-2.5-flash", steps: 40, busy: 10, killed: 20, stopped: 30 };
   const requests = await session(wire, plan);

@@ -140,7 +140,7 @@ class Agent {
 const unix = (name: string, run: () => Promise<void>) =>
   Deno.test({ name: `with its own llama-server ${name}`, ignore: Deno.build.os === "windows", fn: run });
 
-unix("two agents share a server, which survives the kill of one and ends with the last", async () => {
+unix("two agents share a server, which survives a killed agent and ends with the last", async () => {
   await using stage = await Stage.open({ loadMs: 300 });
   const [first, second] = [stage.agent(), stage.agent()];
   const replies = await Promise.all([first.reply(), second.reply()]);
@@ -156,7 +156,7 @@ unix("two agents share a server, which survives the kill of one and ends with th
   assertEquals(stage.fake.starts().length, 1);
 });
 
-unix("agents that are killed at any moment leave no server, and no lease that is in the way", async () => {
+unix("agents killed at any moment leave no server and no blocking lease", async () => {
   await using stage = await Stage.open({ loadMs: 100 });
   for (let round = 0; round < 20; round++) {
     const agent = stage.agent();
@@ -172,7 +172,7 @@ unix("agents that are killed at any moment leave no server, and no lease that is
   );
 });
 
-unix("a server that is killed in the middle of a reply is started again once", async () => {
+unix("a server killed during a reply is restarted once", async () => {
   await using stage = await Stage.open({ crashingStarts: 1 });
   const { text, retries, error } = await collect(await stage.provider());
   assertMatch(text, /^Hello from \d+, request 1\.$/);
@@ -184,7 +184,7 @@ unix("a server that is killed in the middle of a reply is started again once", a
   );
 });
 
-unix("a server that is killed twice is an error with the last lines of its log", async () => {
+unix("a server killed twice is an error with the last lines of its log", async () => {
   await using stage = await Stage.open({ crashingStarts: 2 });
   const { error, retries } = await collect(await stage.provider());
   assertEquals([error?.kind, retries.length], ["server", 1]);
@@ -192,7 +192,7 @@ unix("a server that is killed twice is an error with the last lines of its log",
   assertEquals(stage.fake.starts().length, 2);
 });
 
-unix("a server that listens beyond this machine is warned of once, and spoken to from near", async () => {
+unix("a server that listens on other interfaces causes one warning and is used over loopback", async () => {
   await using stage = await Stage.open();
   for (const [host, warned] of [["0.0.0.0", 1], ["127.0.0.1", 0]] as const) {
     const provider = await stage.provider({ host });
@@ -208,7 +208,7 @@ unix("a server that listens beyond this machine is warned of once, and spoken to
   }
 });
 
-unix("a server that cannot load its model says why, in one line", async () => {
+unix("a server that cannot load its model reports the reason in one line", async () => {
   await using stage = await Stage.open({ diesLoading: 20 });
   const { error, retries } = await collect(await stage.provider());
   assertEquals(retries.length, 0);
@@ -216,19 +216,19 @@ unix("a server that cannot load its model says why, in one line", async () => {
   assert(!error?.message.includes("\n"));
 });
 
-unix("a version that does not know a flag is quoted", async () => {
+unix("the error of a version without a flag is quoted", async () => {
   await using stage = await Stage.open({ old: true });
   const { error } = await collect(await stage.provider());
   assertStringIncludes(error?.message ?? "", "error: invalid argument: --no-webui");
 });
 
-unix("a port that is lost between look and bind leads to the next one", async () => {
+unix("a port that is taken between check and bind leads to the next one", async () => {
   await using stage = await Stage.open({ takenPorts: [18_700, 18_701] });
   const { text } = await collect(await stage.provider({ port_range: [18_700, 18_703] }));
   assertMatch(text, /^Hello from 1870[23]/);
 });
 
-unix("when all ports are taken, that is said", async () => {
+unix("an error reports that all ports are taken", async () => {
   await using stage = await Stage.open();
   using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const { port } = listener.addr;
@@ -236,7 +236,7 @@ unix("when all ports are taken, that is said", async () => {
   assertMatch(error?.message ?? "", new RegExp(`has no port: ${port} to ${port} are all taken`));
 });
 
-unix("loading that takes too long ends with the setting to raise, and the server with it", async () => {
+unix("loading that takes too long stops the server with an error that names the setting", async () => {
   await using stage = await Stage.open({ loadMs: 60_000 });
   const { error } = await collect(await stage.provider({ startup_timeout_seconds: 0.5 }));
   assertEquals(error?.kind, "timeout");
@@ -245,7 +245,7 @@ unix("loading that takes too long ends with the setting to raise, and the server
 });
 
 unix(
-  "an abort while the model loads ends the request at once, and the next one finds it loaded",
+  "an abort while the model loads ends the request, and the next request finds it loaded",
   async () => {
     await using stage = await Stage.open({ loadMs: 800 });
     const provider = await stage.provider();
@@ -263,7 +263,7 @@ unix(
   },
 );
 
-unix("notices report the loading, and the window comes from the server", async () => {
+unix("notices report loading, and the window is read from the server", async () => {
   await using stage = await Stage.open({ loadMs: 900, window: 12_288 });
   const provider = await stage.provider();
   const { chunks } = await collect(provider);
@@ -275,7 +275,7 @@ unix("notices report the loading, and the window comes from the server", async (
   assertEquals(await provider.askWindow?.(), 12_288);
 });
 
-unix("the key is in a file that only the user reads, and no secret reaches the server", async () => {
+unix("the key is in a private file, and no secret reaches the server", async () => {
   await using stage = await Stage.open();
   Deno.env.set("LLAMACPP_TEST_TOKEN", "hidden");
   await collect(await stage.provider());
@@ -288,7 +288,7 @@ unix("the key is in a file that only the user reads, and no secret reaches the s
   assert(!JSON.stringify(env).includes("hidden"));
 });
 
-unix("a log that has grown large is cut to its end", async () => {
+unix("a large log is truncated to its end", async () => {
   await using stage = await Stage.open({ noise: 20 });
   const provider = await stage.provider();
   await collect(provider);
@@ -322,7 +322,7 @@ for (
   });
 }
 
-unix("a lease whose process number belongs to another program now ends nothing", async () => {
+unix("a lease whose process id belongs to another program kills nothing", async () => {
   await using stage = await Stage.open();
   const before = stage.agent();
   await before.reply();
@@ -337,7 +337,7 @@ unix("a lease whose process number belongs to another program now ends nothing",
   await other.status;
 });
 
-unix("a server whose supervisor was killed is ended by the next start", async () => {
+unix("a server without its supervisor is stopped by the next start", async () => {
   await using stage = await Stage.open();
   const before = stage.agent();
   await before.reply();
@@ -350,7 +350,7 @@ unix("a server whose supervisor was killed is ended by the next start", async ()
   assertEquals(stage.alive(), 1);
 });
 
-unix("a directory that is a link is refused", async () => {
+unix("a symlinked directory is refused", async () => {
   await using stage = await Stage.open();
   const before = stage.agent();
   await before.reply();

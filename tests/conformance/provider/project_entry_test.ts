@@ -242,7 +242,7 @@ async function checkTrusted({ fixture, usual, trusted }: Trial, text: string, la
   }
 }
 
-Deno.test("every field of a provider entry has a separate right or of the table around it", () => {
+Deno.test("every field of a provider entry has its own trust level or that of its table", () => {
   const ruleOf = (path: readonly string[]): unknown => {
     let node: JsonNode | undefined = ENTRY;
     return path.reduce<unknown>((rule, name) => {

@@ -83,7 +83,7 @@ function countOf(body: string, type: string): number {
   return body.split(`"type":"${type}"`).length - 1;
 }
 
-Deno.test("a session of 200 steps is valid at every request of the Responses API, and read from its cache", async () => {
+Deno.test("a session of 200 steps is valid for the Responses API at every request and cached", async () => {
   const wire = new ResponsesWire({ counts: true });
   const { requests, counted, logged } = await session(wire, 'effort = "low"');
   assert(requests.length > STEPS, `${requests.length} requests`);
@@ -102,7 +102,7 @@ Deno.test("a session of 200 steps is valid at every request of the Responses API
   assert(share >= 0.985, `${share} of the input came from the cache`);
 });
 
-Deno.test("a session of 200 steps sends little more than what is new when the server keeps it", async () => {
+Deno.test("a session of 200 steps sends little more than the new items when the server stores it", async () => {
   const wire = new ResponsesWire({ counts: true, losesAt: LOST });
   const { requests, counted, logged } = await session(wire, "store = true");
   assertEquals(logged, counted);

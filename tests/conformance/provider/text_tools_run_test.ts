@@ -89,7 +89,7 @@ async function interrupted(world: World, args: readonly string[], shown: string,
   return text;
 }
 
-Deno.test("a model that only writes text does a long piece of work through an abort and a kill", async () => {
+Deno.test("a model with text tools completes a long task through an abort and a kill", async () => {
   let step = 0;
   const held = new Set([KILLED_AT, STOPPED_AT]);
   await using server = startModelServer([], {

@@ -54,7 +54,7 @@ async function actUnchecked(s: Fixture, attack: ToolAttack): Promise<string> {
   return String(await runRestricted(flags, module, { access: attack.access, path: absolute }));
 }
 
-Deno.test("both tables together hold at least 100 attempts", () => {
+Deno.test("both tables have at least 100 attempts", () => {
   assert(TOOL_ATTACKS.length + SHELL_ATTACKS.length >= 100);
   assertEquals(new Set(TOOL_ATTACKS.map((attack) => attack.name)).size, TOOL_ATTACKS.length);
 });

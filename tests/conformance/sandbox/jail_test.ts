@@ -23,7 +23,7 @@ function jailOf(
   });
 }
 
-Deno.test("the attack table has no attempt twice", () => {
+Deno.test("the attack table has no duplicates", () => {
   const lines = SHELL_ATTACKS.map((attack) => attack.line);
   assertEquals(new Set(lines).size, lines.length);
   assert(lines.length >= 60);

@@ -75,7 +75,7 @@ function checkAfterKill(path: string, shown: number): void {
  * The program itself is killed in tests/e2e/kill, where it mostly waits; here nearly every kill falls into a
  * write, with several sessions open.
  */
-Deno.test(`a process killed ${KILLS} times while it only appends loses no event it has shown`, async () => {
+Deno.test(`a process killed ${KILLS} times while it appends loses no event that it reported`, async () => {
   const home = await Deno.makeTempDir({ prefix: "reasonix-kill-" });
   try {
     let targets = Array<string>(4).fill(`new:${home}`);
@@ -93,7 +93,7 @@ Deno.test(`a process killed ${KILLS} times while it only appends loses no event 
   }
 });
 
-Deno.test("a session cut at any byte loads all events before the cut and can continue", async () => {
+Deno.test("a session truncated at any byte loads all events before the cut and continues", async () => {
   const home = await Deno.makeTempDir({ prefix: "reasonix-cut-" });
   try {
     const [path = ""] = [...(await runAndKill(77, [`new:${home}`], 150)).keys()];
@@ -113,7 +113,7 @@ Deno.test("a session cut at any byte loads all events before the cut and can con
   }
 });
 
-Deno.test("two processes on one session take turns and never interleave", async () => {
+Deno.test("two processes on one session alternate and never interleave", async () => {
   const home = await Deno.makeTempDir({ prefix: "reasonix-two-" });
   try {
     const log = SessionLog.create({ home, cwd: "/two", version: "1" });

@@ -106,7 +106,7 @@ function assertValid(messages: readonly Message[]): void {
   assertEquals(open.size, 0, "a call without its result");
 }
 
-Deno.test("reduce gives a valid conversation for any history, the same live and from the file", () => {
+Deno.test("reduce returns a valid conversation for any history, equal live and from the file", () => {
   fc.assert(
     fc.property(draws, (numbers) => {
       const { events, state } = new Script(numbers).run();
@@ -124,7 +124,7 @@ Deno.test("reduce gives a valid conversation for any history, the same live and 
   );
 });
 
-Deno.test("reduce keeps every short user turn, standing context and digest verbatim through any compactions", () => {
+Deno.test("reduce keeps short user turns, pinned context and digests verbatim through any compactions", () => {
   fc.assert(
     fc.property(draws, (numbers) => {
       const { events, state } = new Script(numbers).run();

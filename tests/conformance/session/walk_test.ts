@@ -194,7 +194,7 @@ class Walk {
   }
 }
 
-Deno.test("workspace and conversation equal a model after 300 random edit, shell, rewind, redo, fork and restart steps", async () => {
+Deno.test("workspace and conversation equal a model after 300 random edits, undos, forks and restarts", async () => {
   for (const seed of [20260101, 7]) {
     const home = Deno.realPathSync(await Deno.makeTempDir({ prefix: "reasonix-walk-" }));
     const walk = new Walk(home, seed);

@@ -7,7 +7,7 @@ const { AnswerSchema } = await loadAnswerSchema();
 const problem = (schema: JsonSchema, answer: unknown) =>
   new AnswerSchema(schema).problem(typeof answer === "string" ? answer : JSON.stringify(answer));
 
-Deno.test("AnswerSchema takes one JSON value, with blanks or a code fence around it", async () => {
+Deno.test("AnswerSchema accepts one JSON value, with blanks or a code fence around it", async () => {
   const schema = new AnswerSchema({ type: ["object", "number"] });
   for (
     const answer of [
@@ -27,7 +27,7 @@ Deno.test("AnswerSchema takes one JSON value, with blanks or a code fence around
   }
 });
 
-Deno.test("AnswerSchema names each place that does not fit, and nothing that only follows from it", async () => {
+Deno.test("AnswerSchema reports each mismatch and no consequential ones", async () => {
   const schema = {
     type: "object",
     properties: {
@@ -49,7 +49,7 @@ Deno.test("AnswerSchema names each place that does not fit, and nothing that onl
   assertStringIncludes(many ?? "", "- and 40 more");
 });
 
-Deno.test("AnswerSchema knows references and the drafts that differ", async () => {
+Deno.test("AnswerSchema supports references and the different drafts", async () => {
   const tree = {
     $ref: "#/$defs/node",
     $defs: { node: { type: "object", properties: { next: { $ref: "#/$defs/node" } } } },
@@ -64,7 +64,7 @@ Deno.test("AnswerSchema knows references and the drafts that differ", async () =
   assertEquals(await problem(old, ["a", 1]), undefined);
 });
 
-Deno.test("AnswerSchema refuses what could never be met or only fails later, but reads no data as schema", async () => {
+Deno.test("AnswerSchema rejects unsatisfiable and unsupported schemas, but ignores schemas in data", async () => {
   for (
     const schema of [
       { type: "strng" },
@@ -82,7 +82,7 @@ Deno.test("AnswerSchema refuses what could never be met or only fails later, but
   assertStringIncludes(await problem(named, {}) ?? "", "$ref");
 });
 
-Deno.test("AnswerSchema says so when a pattern takes too long, and stops when it is aborted", async () => {
+Deno.test("AnswerSchema reports a slow pattern and stops when it is aborted", async () => {
   const schema = { properties: { a: { type: "string", pattern: "^(a+)+$" } } };
   const hostile = JSON.stringify({ a: `${"a".repeat(40)}!` });
   assertEquals(await problem(schema, { a: "aaa" }), undefined);

@@ -16,7 +16,7 @@ function results(messages: readonly { role: string; content: string }[]): string
   return messages.filter((m) => m.role === "tool").map((m) => m.content);
 }
 
-Deno.test("dispatch runs readers of one message together and writers one at a time", async () => {
+Deno.test("dispatch runs reading calls of a message concurrently and writing calls one at a time", async () => {
   const running = new Set<string>();
   let together = 0;
   const overlaps: string[] = [];
@@ -41,7 +41,7 @@ Deno.test("dispatch runs readers of one message together and writers one at a ti
   assertEquals(results(agent.recorder.messages), names);
 });
 
-Deno.test("dispatch runs neighbouring tasks of other agents together, apart from readers and writers", async () => {
+Deno.test("dispatch runs adjacent subagent tasks concurrently, separate from readers and writers", async () => {
   const running = new Set<string>();
   const groups: string[] = [];
   const slow = (name: string) => ({
@@ -92,7 +92,7 @@ Deno.test("dispatch answers unknown tools, bad arguments and exceptions in one l
   checkPairing(agent.recorder.messages);
 });
 
-Deno.test("dispatch gives a refused call a blocked result and continues", async () => {
+Deno.test("dispatch returns a blocked result for a refused call and continues", async () => {
   let ran = false;
   const write = tool("write", false, () => {
     ran = true;
@@ -107,7 +107,7 @@ Deno.test("dispatch gives a refused call a blocked result and continues", async 
   assertEquals([ran, results(agent.recorder.messages)], [false, ["blocked: Matched deny rule Edit"]]);
 });
 
-Deno.test("dispatch ends the run when a refusal says so, with a result for every call", async () => {
+Deno.test("dispatch ends the run when a refusal requires it, with a result for every call", async () => {
   const write = tool("write", false, () => Promise.resolve({ content: "x", summary: "" }));
   const agent = await agentFixture(scriptedProvider([[call("a", "write"), call("b", "write"), done]]), [
     write,
@@ -132,7 +132,7 @@ Deno.test("dispatch reports live output as tool.delta events", async () => {
   assert(!agent.store.events.some((event) => event.type === "tool.delta"));
 });
 
-Deno.test("dispatch executes only the first call of a message when one per step is allowed", async () => {
+Deno.test("dispatch executes only the first call of a message in single-call mode", async () => {
   let ran = 0;
   const look = tool("look", true, () => Promise.resolve({ content: `run ${++ran}`, summary: "" }));
   const agent = await agentFixture(
@@ -163,7 +163,7 @@ Deno.test("dispatch warns about a repeated failing call and then stops the turn"
   assertStringIncludes(results(agent.recorder.messages)[2] ?? "", "failed 3 times");
 });
 
-Deno.test("dispatch does not count failures that a success separates", async () => {
+Deno.test("dispatch resets the failure count after a success", async () => {
   let n = 0;
   const flaky = tool("flaky", true, () => {
     const isError = ++n % 2 === 0;
@@ -174,7 +174,7 @@ Deno.test("dispatch does not count failures that a success separates", async () 
   assertEquals((await agent.run("go")).reason, "done");
 });
 
-Deno.test("dispatch answers the calls an abort left over", async () => {
+Deno.test("dispatch adds results for calls that an abort left open", async () => {
   const controller = new AbortController();
   const stop = tool("stop", false, () => {
     controller.abort();
@@ -187,7 +187,7 @@ Deno.test("dispatch answers the calls an abort left over", async () => {
   assertEquals(results(agent.recorder.messages)[0], "stopped");
 });
 
-Deno.test("the duration of a call and of its turn leaves out the time in which a person was asked", async () => {
+Deno.test("the duration of a call and of its turn excludes the time of prompts", async () => {
   let clock = 0;
   const record = (event: NewEvent) => agent.recorder.record(event);
   const question = { type: "question", text: "which?" } as const;
@@ -223,7 +223,7 @@ Deno.test("the duration of a call and of its turn leaves out the time in which a
   assertEquals([end?.durationMs, outcome.durationMs], [5230, 230]);
 });
 
-Deno.test("a call whose question is answered with no, or interrupted, is denied and not executed", async () => {
+Deno.test("a call whose prompt is declined or interrupted is denied and not executed", async () => {
   for (const stops of [false, true]) {
     const controller = new AbortController();
     let ran = false;

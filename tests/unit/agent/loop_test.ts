@@ -13,14 +13,14 @@ import { assert, assertEquals, assertStringIncludes } from "../../support/assert
 const ok = tool("look", true, () => Promise.resolve({ content: "seen", summary: "seen" }));
 const done: Chunk = { type: "done", reason: "tool_calls" };
 
-Deno.test("runTurn answers at once when the model calls nothing", async () => {
+Deno.test("runTurn answers immediately when the model calls no tool", async () => {
   const agent = await agentFixture(scriptedProvider([say("hello")]));
   const outcome = await agent.run("hi");
   assertEquals([outcome.reason, outcome.answer, outcome.steps], ["done", "hello", 0]);
   assertEquals(agent.events.slice(-2).map(({ type }) => type), ["turn.end", "turn.state"]);
 });
 
-Deno.test("runTurn feeds results back in call order and continues", async () => {
+Deno.test("runTurn returns results in call order and continues", async () => {
   const provider = scriptedProvider([[call("a", "look"), call("b", "look"), done], say("done")]);
   const agent = await agentFixture(provider, [ok]);
   const outcome = await agent.run("go");
@@ -64,7 +64,7 @@ Deno.test("runTurn stops before the next request when the cost limit is reached"
   assertEquals(outcome.cost, { amount: 2, currency: "USD" });
 });
 
-Deno.test("runTurn stops before the next request when a cost limit is set and nothing says what was used", async () => {
+Deno.test("runTurn stops before the next request when a cost limit is set and the usage is unknown", async () => {
   const provider = scriptedProvider([[call("a", "look"), done], say("never")], {
     price: { input: 2, cachedInput: 1, output: 3, currency: "USD" },
   });
@@ -79,7 +79,7 @@ Deno.test("runTurn reports an unknown cost as absent, not as zero", async () => 
   assertEquals((await agent.run("go")).cost, undefined);
 });
 
-Deno.test("runTurn asks again once when the answer is empty, then fails", async () => {
+Deno.test("runTurn retries an empty answer once, then fails", async () => {
   const empty: Chunk[] = [{ type: "done", reason: "stop" }];
   const once = await agentFixture(scriptedProvider([empty, say("second")]));
   assertEquals((await once.run("go")).answer, "second");
@@ -100,7 +100,7 @@ Deno.test("runTurn ends with reason provider and keeps the shown text when the s
   assertEquals((await agent.run("again")).answer, "fine");
 });
 
-Deno.test("runTurn gives calls of a failed reply no effect", async () => {
+Deno.test("runTurn executes no calls of a failed reply", async () => {
   let ran = 0;
   const write = tool("write", false, () => Promise.resolve({ content: String(++ran), summary: "" }));
   const reply: Chunk[] = [call("a", "write"), {
@@ -113,7 +113,7 @@ Deno.test("runTurn gives calls of a failed reply no effect", async () => {
   checkPairing(agent.recorder.messages);
 });
 
-Deno.test("runTurn discards what was streamed before a retry", async () => {
+Deno.test("runTurn discards text streamed before a retry", async () => {
   const retry: Chunk = {
     type: "retry",
     attempt: 2,
@@ -127,7 +127,7 @@ Deno.test("runTurn discards what was streamed before a retry", async () => {
   assertEquals((await agent.run("go")).answer, "whole");
 });
 
-Deno.test("runTurn ends as interrupted when the signal is aborted while streaming", async () => {
+Deno.test("runTurn ends as interrupted when the signal aborts during streaming", async () => {
   const controller = new AbortController();
   const provider = scriptedProvider([async function* (signal) {
     yield { type: "text", text: "par" };
@@ -166,7 +166,7 @@ Deno.test("runTurn continues until submit is called when submit is enabled", asy
   checkPairing(agent.recorder.messages);
 });
 
-Deno.test("runTurn prunes and asks again when the server says the context is too long", async () => {
+Deno.test("runTurn prunes and retries when the context is too long", async () => {
   const tooLong: Chunk[] = [{ type: "error", error: { kind: "context_length", message: "Too long" } }];
   let pruned = 0;
   const agent = await agentFixture(scriptedProvider([tooLong, say("fits")]), [], {
@@ -175,7 +175,7 @@ Deno.test("runTurn prunes and asks again when the server says the context is too
   assertEquals([(await agent.run("go")).answer, pruned], ["fits", 1]);
 });
 
-Deno.test("runTurn says why an answer that was cut or filtered is not a success", async () => {
+Deno.test("runTurn reports why a truncated or filtered answer is not a success", async () => {
   for (const [reason, expected] of [["length", "failed"], ["content_filter", "provider"]] as const) {
     const agent = await agentFixture(
       scriptedProvider([[{ type: "text", text: "x" }, { type: "done", reason }]]),

@@ -2,7 +2,7 @@ import type { Chunk, EventOf, ProviderError, Usage } from "../../../src/core/mod
 import { assertEquals } from "../../support/assert.ts";
 import { agentFixture, say, scriptedProvider } from "../../support/agent_fixture.ts";
 
-Deno.test("runTurn has the next step's parts loaded while the model is silent", async () => {
+Deno.test("runTurn preloads modules of the next step while the model is silent", async () => {
   const warmed = Promise.withResolvers<void>();
   const provider = scriptedProvider([async function* () {
     await warmed.promise;
@@ -15,7 +15,7 @@ Deno.test("runTurn has the next step's parts loaded while the model is silent", 
   clearInterval(alive);
 });
 
-Deno.test("runTurn loads nothing next to a reply that has begun", async () => {
+Deno.test("runTurn preloads nothing after a reply has begun", async () => {
   let warmed = 0;
   const provider = scriptedProvider([async function* () {
     yield { type: "text", text: "do" };
@@ -43,7 +43,7 @@ const fails = (kind: ProviderError["kind"]): Chunk[] => [
   { type: "error", error: { kind, message: "gone" } },
 ];
 
-Deno.test("runTurn records what a reply cost that says nothing, and no message of it", async () => {
+Deno.test("runTurn records the cost of an empty reply, and no message", async () => {
   const only: Chunk[] = [...thinks, { type: "done", reason: "stop" }];
   const provider = scriptedProvider([only, [{ type: "usage", usage: used(500, 5) }, ...say("done")]], {
     price: PRICE,
@@ -61,7 +61,7 @@ Deno.test("runTurn records what a reply cost that says nothing, and no message o
   assertEquals(state.lastUsage, used(500, 5));
 });
 
-Deno.test("runTurn records what a reply cost that failed or was stopped before it said anything", async () => {
+Deno.test("runTurn records the cost of a reply that failed or was stopped before any content", async () => {
   for (const kind of ["server", "aborted"] as const) {
     const provider = scriptedProvider([fails(kind)], { price: PRICE });
     const { run, recorder, events } = await agentFixture(provider);

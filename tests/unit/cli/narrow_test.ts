@@ -34,7 +34,7 @@ Deno.test("forReader puts descriptions below names that leave too little width",
   ]);
 });
 
-Deno.test("forReader leaves lines that fit as they are, and cuts nothing", () => {
+Deno.test("forReader keeps lines that fit and truncates nothing", () => {
   assertEquals(forReader(HELP, 80), HELP);
   const squeezed = forReader(HELP, 32);
   assertEquals(squeezed.replace(/\s/g, ""), HELP.replace(/\s/g, ""));

@@ -9,7 +9,7 @@ async function load(variables: Record<string, string> = {}, config?: string) {
   return await loadConfig({ cwd: directory.path, home: directory.path, env: (name) => variables[name] });
 }
 
-Deno.test("requireProvider says setup where nothing is configured and no key is there, in both languages", async () => {
+Deno.test("requireProvider suggests setup without configuration and key, in both languages", async () => {
   const loaded = await load();
   for (
     const [locale, said] of [["en", "No provider is set up yet"], ["zh-CN", "还没有配置模型供应商"]] as const
@@ -21,7 +21,7 @@ Deno.test("requireProvider says setup where nothing is configured and no key is 
   }
 });
 
-Deno.test("requireProvider says which key of the environment it uses, but not the key", async () => {
+Deno.test("requireProvider names the environment variable of the key, but not the key", async () => {
   const said = await requireProvider(await load({ OPENAI_API_KEY: "sk-o" }), "en") ?? "";
   assertStringIncludes(said, "using OPENAI_API_KEY from the environment (OpenAI)");
   assert(!said.includes("sk-o"));

@@ -4,7 +4,7 @@ import { assertEquals, assertThrows } from "../../support/assert.ts";
 const read = (...lines: readonly string[]) =>
   readTasks(lines.join("\n"), { file: "tasks.jsonl", cwd: "/" }).map(({ id, prompt }) => [id, prompt]);
 
-Deno.test("a line of a batch says prompt or task, and has its number where it has no id", () => {
+Deno.test("a batch line has prompt or task, and its number as the default id", () => {
   const tasks = read(
     '{"task": "one"}',
     "",
@@ -15,7 +15,7 @@ Deno.test("a line of a batch says prompt or task, and has its number where it ha
   assertEquals(tasks, [["1", "one"], ["3", "two"], ["7", "three"], ["x", "4"]]);
 });
 
-Deno.test("a line of a batch with both names, a wrong id or the number of another line is named", () => {
+Deno.test("a batch line with both names, an invalid id or a duplicate id is an error", () => {
   const faults: readonly (readonly [lines: readonly string[], problem: string])[] = [
     [
       ['{"task": "a", "prompt": "b"}'],

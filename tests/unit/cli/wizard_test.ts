@@ -35,7 +35,7 @@ async function setUp(answers: readonly SetupAnswers[], files: { config?: string;
   return { config, saved: keys.saved(), text: await Deno.readTextFile(file) };
 }
 
-Deno.test("setup writes a file that reads well and loads", async () => {
+Deno.test("setup writes a readable file that loads", async () => {
   const { text, config } = await setUp([{ ...customAnswers("m", 32768), isDefault: true }]);
   const [head = "", body = ""] = text.split("\n\n", 1).concat(text.slice(text.indexOf("\n\n") + 2));
   assert(head.split("\n").every((line) => line.startsWith("# ")));
@@ -47,7 +47,7 @@ Deno.test("setup writes a file that reads well and loads", async () => {
   assertEquals(config.providers.map(({ name }) => name), ["custom"]);
 });
 
-Deno.test("setup keeps what is known of a vendor, whatever the model", async () => {
+Deno.test("setup keeps the known facts of a vendor for any model", async () => {
   for (const model of ["deepseek-v4-pro", "deepseek-v9"]) {
     const { config } = await setUp([vendorAnswers(model)], { config: await defaultConfigText() });
     const [entry] = config.providers;
@@ -57,7 +57,7 @@ Deno.test("setup keeps what is known of a vendor, whatever the model", async () 
   }
 });
 
-Deno.test("a second setup adds a provider and keeps every line of the file where it was", async () => {
+Deno.test("a second setup adds a provider and keeps every other line in place", async () => {
   const config = '# mine\ndefault_model = "x"\n\n[[providers]]\nname = "x" # here\nbase_url = "http://y"\n' +
     'model = "m"\n\n# about tools\n[tools]\nbash_timeout_seconds = 60 # short\n';
   const { text } = await setUp([customAnswers("n")], { config });
@@ -65,7 +65,7 @@ Deno.test("a second setup adds a provider and keeps every line of the file where
   assertEquals(text, config.replace('model = "m"\n', `model = "m"\n${added}`));
 });
 
-Deno.test("a setup of the same name changes its entry and keeps comments and other settings", async () => {
+Deno.test("a setup with the same name updates its entry and keeps comments and other settings", async () => {
   const config =
     '[[providers]]\nname = "custom" # one\nbase_url = "http://old/v1" # two\nmodels = ["a", "b"]\n' +
     'default = "b"\napi_key_env = "OLD"\ncontext_window = 5\ntemperature = 0.5\n';
@@ -77,21 +77,21 @@ Deno.test("a setup of the same name changes its entry and keeps comments and oth
   for (const comment of ["# one", "# two"]) assertStringIncludes(text, comment);
 });
 
-Deno.test("no comment of the default file swallows an entry that setup adds", async () => {
+Deno.test("an entry that setup adds is never part of a comment", async () => {
   const { text } = await setUp([customAnswers("n")], { config: await defaultConfigText() });
   const before = text.slice(0, text.indexOf('name = "custom"')).trimEnd().split("\n");
   assertEquals(before.at(-1), "[[providers]]");
   assert(!/^\s*#\s*\[/m.test(text), "no table is commented out");
 });
 
-Deno.test("setup saves the key in the place of an older one, and keeps the other lines", async () => {
+Deno.test("setup replaces an older key and keeps the other lines", async () => {
   const env = "# keys\nDEEPSEEK_API_KEY=old\nOTHER_KEY=one";
   const key = { name: "DEEPSEEK_API_KEY", value: "sk-new#1" };
   const { saved } = await setUp([{ ...vendorAnswers("deepseek-v4-pro"), key }], { env });
   assertEquals([...saved], [["OTHER_KEY", "one"], ["DEEPSEEK_API_KEY", "sk-new#1"]]);
 });
 
-Deno.test("keyProblem refuses what is no key, and the key of another vendor", () => {
+Deno.test("keyProblem rejects text that is not a key, and the key of another vendor", () => {
   const wrong: [key: string, vendor: string | undefined, said: string][] = [
     ["https://api.example.com", undefined, "address"],
     ["sk-1234 5678", "openai", "blanks"],
@@ -110,7 +110,7 @@ Deno.test("keyProblem refuses what is no key, and the key of another vendor", ()
   assertEquals(keyProblem("gsk_abcdefghijkl", undefined, texts.wrong), undefined);
 });
 
-Deno.test("addressProblem refuses an address with a key or another address glued on", () => {
+Deno.test("addressProblem rejects an address that contains a key or another address", () => {
   for (
     const address of [
       "https://api.deepseek.comsk-1234567890abcdef",
@@ -136,7 +136,7 @@ Deno.test("addressProblem refuses an address with a key or another address glued
   ) assertEquals(addressProblem(address, texts.wrong), undefined, address);
 });
 
-Deno.test("readTokens reads numbers as people write them", () => {
+Deno.test("readTokens reads numbers in common notations", () => {
   assertEquals(["131072", "128k", "1M", "131,072"].map(readTokens), [131072, 128000, 1_000_000, 131072]);
   assertEquals(["", "many", "1.5", "-3"].map(readTokens), [undefined, undefined, undefined, undefined]);
 });

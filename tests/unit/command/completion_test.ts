@@ -29,7 +29,7 @@ async function values(chat: CommandFixture, line: string): Promise<string[]> {
   return (await command?.complete?.(chat, { before, word: "" }) ?? []).map(({ value }) => value);
 }
 
-Deno.test("every command whose argument is one of several offers them, and no list twice", async () => {
+Deno.test("every command with a fixed set of arguments completes them, without duplicate lists", async () => {
   for (const locale of LOCALES) {
     await using chat = await furnished(locale);
     for (const { name, argumentHint, kind } of await chat.commands()) {
@@ -48,7 +48,7 @@ Deno.test("every command whose argument is one of several offers them, and no li
   }
 });
 
-Deno.test("words behind the first one complete, too", async () => {
+Deno.test("words after the first one complete, too", async () => {
   await using chat = await furnished("en");
   const cases: [string, readonly string[]][] = [
     ["permissions allow", ["Bash(", "Edit(", "Read(", "Mcp("]],

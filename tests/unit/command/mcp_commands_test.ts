@@ -15,7 +15,7 @@ const declared = [
   { name: "tone", description: "", required: false },
 ];
 
-Deno.test("arguments of a prompt come by position and by name, with quotes and a last one that takes the rest", () => {
+Deno.test("prompt arguments are positional or named, with quotes and a last one that takes the rest", () => {
   const read = (text: string): Record<string, unknown> => {
     const { given, missing, surplus } = promptArguments(declared, text);
     return { ...given, ...(missing.length > 0 ? { missing: missing.map(({ name }) => name) } : {}), surplus };
@@ -34,7 +34,7 @@ Deno.test("arguments of a prompt come by position and by name, with quotes and a
   assertEquals(promptArguments([], "x").surplus, "x");
 });
 
-Deno.test("a prompt asks for what is missing, is left, completes, and says what it has no place for", async () => {
+Deno.test("a prompt requests missing arguments, can be dismissed, completes, and reports extra ones", async () => {
   await using chat = await CommandFixture.open({ config: pluginToml("docs") });
   await chat.type("/mcp__docs__greet Ada tone");
   assertEquals(chat.sent.map(({ literal }) => literal), [true]);
@@ -53,7 +53,7 @@ Deno.test("a prompt asks for what is missing, is left, completes, and says what 
   assert(names?.some(({ value }) => value.startsWith("tone=") || value !== ""), JSON.stringify(names));
 });
 
-Deno.test("/mcp reports servers, restarts them, and unloads and loads them for the session", async () => {
+Deno.test("/mcp lists and restarts servers, and unloads and loads them for the session", async () => {
   for (const locale of ["en", "zh-CN"] as const) {
     const config = pluginToml("docs") + pluginToml("dead", { diesOn: "start" });
     await using chat = await CommandFixture.open({ config, locale });
@@ -82,7 +82,7 @@ Deno.test("/mcp reports servers, restarts them, and unloads and loads them for t
   }
 });
 
-Deno.test("the panel of /mcp switches trust in single tools, also of a server that another file describes", async () => {
+Deno.test("the panel of /mcp changes trust in single tools, also for a server of another file", async () => {
   for (const locale of ["en", "zh-CN"] as const) {
     await using chat = await CommandFixture.open({ config: pluginToml("docs", { tools: "claims" }), locale });
     const session = await chat.session();
@@ -143,7 +143,7 @@ Deno.test("/mcp login shows the address, waits for the browser and begins to use
   }
 });
 
-Deno.test("/mcp login ends when the user leaves its question, and keeps nothing", async () => {
+Deno.test("/mcp login ends when the user dismisses its prompt, and stores nothing", async () => {
   await using issuer = new AuthorizationServer();
   await using server = startProtectedServer(issuer);
   const config = `[[plugins]]\nname = "far"\ntype = "http"\nurl = "${server.url}"\n`;

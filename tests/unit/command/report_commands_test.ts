@@ -17,7 +17,7 @@ const REPLIES = [
   say("wrote it"),
 ];
 
-Deno.test("/diff shows what the session changed, in a fence that the text does not end, and single files", async () => {
+Deno.test("/diff shows changes of the session in a safe code fence, also of single files", async () => {
   await using chat = await CommandFixture.open({ replies: REPLIES });
   await chat.type("/diff");
   assertEquals(chat.takeSaid(), "This session has changed no file");
@@ -31,7 +31,7 @@ Deno.test("/diff shows what the session changed, in a fence that the text does n
   await assertRejects(() => chat.type("/diff b.md"), Error, "this session did not change it");
 });
 
-Deno.test("/help lists and explains commands, and guesses a name", async () => {
+Deno.test("/help lists and explains commands, and suggests a similar name", async () => {
   await using chat = await CommandFixture.open();
   await chat.type("/help");
   assertEquals(chat.takeSaid().match(/^ {2}\/\S+ {2,}\S/gm)?.length, 12);
@@ -44,7 +44,7 @@ Deno.test("/help lists and explains commands, and guesses a name", async () => {
   await assertRejects(() => chat.type("/help modl"), Error, 'Cannot explain "modl"');
 });
 
-Deno.test("/memory lists, shows and forgets what is remembered", async () => {
+Deno.test("/memory lists, shows and deletes memories", async () => {
   await using chat = await CommandFixture.open();
   await chat.type("/memory");
   assertStringIncludes(chat.takeSaid(), "Nothing is remembered here");
@@ -84,7 +84,7 @@ Deno.test("/status, /cost, /todo, /skills, /mcp, /sandbox and /context report in
   }
 });
 
-Deno.test("/context names instruction files and servers, hides empty rows, and says about until a server counted", async () => {
+Deno.test("/context names instruction files and servers, hides empty rows, and marks estimates", async () => {
   for (const locale of ["en", "zh-CN"] as const) {
     const config = "[[plugins]]\nname = 'docs'\ncommand = 'no-such-program'\n";
     await using chat = await CommandFixture.open({ locale, config });
@@ -111,7 +111,7 @@ Deno.test("/status shows the modes and whether commands are confined", async () 
   assertMatch(said, /^sandbox +off: commands can do what you can/m);
 });
 
-Deno.test("/bug holds no secret and no word of the conversation, and writes over nothing", async () => {
+Deno.test("/bug contains no secret and no conversation text, and overwrites nothing", async () => {
   await using chat = await CommandFixture.open({
     env: { MY_TOKEN: "tok-very-secret-1" },
     config: "[[plugins]]\nname = 'p'\ncommand = 'x'\nenv = { A_TOKEN = '${MY_TOKEN}' }\n",
@@ -126,7 +126,7 @@ Deno.test("/bug holds no secret and no word of the conversation, and writes over
   await assertRejects(() => chat.type("/bug report.txt"), Error, "it exists already");
 });
 
-Deno.test("a word that nothing is called is refused with a guess, a path and other scripts are text", async () => {
+Deno.test("an unknown command is an error with a suggestion; paths and other scripts are text", async () => {
   await using chat = await CommandFixture.open();
   await assertRejects(() => chat.type("/modle two"), Error, "Cannot run /modle");
   for (const line of ["/etc/hosts is", "/", "/中文 怎么说", "/tmp"]) await chat.type(line);

@@ -10,7 +10,7 @@ const write = (id: string, content: string): Chunk[] => [
 const TWO_TURNS = [write("1", "one\n"), say("wrote one"), write("2", "two\n"), say("wrote two"), say("more")];
 const exists = (path: string) => Deno.stat(path).then(() => true, () => false);
 
-Deno.test("/new begins another session, keeps the old one and sends what follows", async () => {
+Deno.test("/new starts a session, keeps the old one and sends the following text", async () => {
   await using chat = await CommandFixture.open();
   await chat.type("hello");
   const { id, paths } = (await chat.session()).session;
@@ -20,7 +20,7 @@ Deno.test("/new begins another session, keeps the old one and sends what follows
   assert(await exists(paths.path));
 });
 
-Deno.test("/clear deletes the session after a yes, and nothing after a no or without one turn", async () => {
+Deno.test("/clear deletes the session only after confirmation or without a turn", async () => {
   await using chat = await CommandFixture.open();
   await chat.type("/clear");
   assertEquals([chat.takeSaid(), chat.asked], ["There is nothing to clear: the session is empty", []]);
@@ -36,7 +36,7 @@ Deno.test("/clear deletes the session after a yes, and nothing after a no or wit
   assertEquals((await chat.session()).session.state.turns.length, 0);
 });
 
-Deno.test("/undo takes back files and conversation of the last turn, /redo brings both back", async () => {
+Deno.test("/undo reverts files and conversation of the last turn, /redo restores both", async () => {
   await using chat = await CommandFixture.open({ replies: TWO_TURNS });
   await chat.type("first");
   await chat.type("second, 中文 👍");
@@ -55,7 +55,7 @@ Deno.test("/undo takes back files and conversation of the last turn, /redo bring
   assertEquals(chat.takeSaid(), "There is no turn to take back");
 });
 
-Deno.test("/undo asks before it overwrites what another program changed since", async () => {
+Deno.test("/undo asks before it overwrites later changes of another program", async () => {
   await using chat = await CommandFixture.open({ replies: TWO_TURNS });
   await chat.type("first");
   await chat.write("a.txt", "mine\n");
@@ -68,7 +68,7 @@ Deno.test("/undo asks before it overwrites what another program changed since", 
   assertEquals(await exists(`${chat.dir}/a.txt`), false);
 });
 
-Deno.test("/rewind takes turn and scope from the line, and says what it cannot read", async () => {
+Deno.test("/rewind reads turn and scope from the line and reports invalid ones", async () => {
   await using chat = await CommandFixture.open({ replies: TWO_TURNS });
   await chat.type("first");
   await chat.type("second");
@@ -81,7 +81,7 @@ Deno.test("/rewind takes turn and scope from the line, and says what it cannot r
   await assertRejects(() => chat.type("/rewind 7"), Error, "no such finished turn");
 });
 
-Deno.test("/fork continues in a copy, of a turn too; /resume leads back by id and by title", async () => {
+Deno.test("/fork continues in a copy, also from a turn; /resume opens by id and by title", async () => {
   await using chat = await CommandFixture.open({ replies: TWO_TURNS });
   await chat.type("first");
   await chat.type("second");
@@ -99,7 +99,7 @@ Deno.test("/fork continues in a copy, of a turn too; /resume leads back by id an
   await assertRejects(() => chat.type("/rename"), Error, "empty title");
 });
 
-Deno.test("/export writes by the ending of the file, and over nothing", async () => {
+Deno.test("/export chooses the format by file extension and overwrites nothing", async () => {
   await using chat = await CommandFixture.open();
   await chat.type("hello there");
   for (const [name, begins] of [["s.md", "# "], ["s.html", "<!"], ["s.json", "{"]] as const) {
@@ -111,7 +111,7 @@ Deno.test("/export writes by the ending of the file, and over nothing", async ()
   await assertRejects(() => chat.type("/export s.md"), Error, "it exists already");
 });
 
-Deno.test("/copy hands the last answer or one of its code blocks to the terminal, and cuts what is too long", async () => {
+Deno.test("/copy sends the last answer or a code block to the terminal and truncates long text", async () => {
   const answer =
     "Text\n```ts\nconst a = 1;\n```\nmore\n````md\n```\ninner\n```\n````\n  ~~~\n  indented\n  ~~~\n";
   const decode = (sequence = "") =>
@@ -135,7 +135,7 @@ Deno.test("/copy hands the last answer or one of its code blocks to the terminal
   assertStringIncludes(chat.takeSaid(), `Sent the first ${part.length} of 30000 characters`);
 });
 
-Deno.test("/copy on this machine runs no program that the workspace brings", async () => {
+Deno.test("/copy on this machine runs no program of the workspace", async () => {
   await using chat = await CommandFixture.open({ env: { DISPLAY: ":0", PATH: "bin:." } });
   await chat.write("xclip", "#!/bin/sh\ntouch pwned\n");
   await Deno.chmod(`${chat.dir}/xclip`, 0o755);
@@ -145,7 +145,7 @@ Deno.test("/copy on this machine runs no program that the workspace brings", asy
   assertEquals(await exists(`${chat.dir}/pwned`), false);
 });
 
-Deno.test("/compact says when there is nothing yet, and when nothing can be left out", async () => {
+Deno.test("/compact reports when there is nothing to compact", async () => {
   await using chat = await CommandFixture.open();
   await assertRejects(() => chat.type("/compact"), Error, "the session has nothing in it yet");
   await chat.type("hello");
@@ -153,7 +153,7 @@ Deno.test("/compact says when there is nothing yet, and when nothing can be left
   assertStringIncludes(chat.takeSaid(), "Nothing was compacted");
 });
 
-Deno.test("/quit leaves the front end", async () => {
+Deno.test("/quit closes the front end", async () => {
   await using chat = await CommandFixture.open();
   await chat.type("/quit");
   assertEquals(chat.hasLeft, true);

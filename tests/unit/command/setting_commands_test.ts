@@ -8,7 +8,7 @@ import { CommandFixture } from "../../support/command_fixture.ts";
 
 const config = (chat: CommandFixture) => Deno.readTextFile(`${chat.home}/config.toml`);
 
-Deno.test("/model continues with the session and another model, by name or from the list", async () => {
+Deno.test("/model switches the model of the session, by name or from the list", async () => {
   await using chat = await CommandFixture.open();
   await chat.type("/model two");
   assertEquals(chat.reopened, [{ model: "mock/two" }]);
@@ -23,7 +23,7 @@ Deno.test("/model continues with the session and another model, by name or from 
   assertEquals(chat.reopened.length, 2);
 });
 
-Deno.test("/model lists what a provider offers only when asked, and writes the chosen one when asked", async () => {
+Deno.test("/model fetches the models of a provider and saves the choice only on request", async () => {
   await using server = startModelServer([], { models: ["zeta", "one", "模型-β"] });
   await using chat = await CommandFixture.open({
     config: `[[providers]]\nname = "own" # mine\nbase_url = "${server.url}"\nmodel = "one"\n`,
@@ -57,7 +57,7 @@ Deno.test("/model lists what a provider offers only when asked, and writes the c
   assertEquals(chat.reopened.length, 2, "leaving the list changes nothing");
 });
 
-Deno.test("/model offers vendors whose key there is, and says why a provider lists nothing", async () => {
+Deno.test("/model offers vendors with a key and reports why a provider lists nothing", async () => {
   await using chat = await CommandFixture.open({ env: { GROQ_API_KEY: "gsk_x" } });
   const command = (await chat.commands()).find(({ name }) => name === "model");
   const values = await command?.complete?.(chat, { before: [], word: "" }) ?? [];
@@ -72,7 +72,7 @@ Deno.test("/model offers vendors whose key there is, and says why a provider lis
   assertStringIncludes(String((error as { remedy?: string } | undefined)?.remedy ?? ""), "mock");
 });
 
-Deno.test("/effort takes a known level, and nothing is changed when the user leaves the list", async () => {
+Deno.test("/effort sets a known level, and dismissing the list changes nothing", async () => {
   await using chat = await CommandFixture.open();
   await chat.type("/effort");
   assertEquals(chat.reopened, []);
@@ -85,7 +85,7 @@ Deno.test("/effort takes a known level, and nothing is changed when the user lea
   assertEquals([chat.reopened.length, (await chat.session()).effort], [1, "high"]);
 });
 
-Deno.test("/effort knows the words of the vendor that the entry names", async () => {
+Deno.test("/effort accepts the vendor's levels that the entry names", async () => {
   await using chat = await CommandFixture.open();
   const file = `${chat.home}/config.toml`;
   const text = await Deno.readTextFile(file);
@@ -98,7 +98,7 @@ Deno.test("/effort knows the words of the vendor that the entry names", async ()
   assertEquals(chat.reopened.at(-1), { effort: "turbo" });
 });
 
-Deno.test("/mode switches both kinds of mode, and yolo only after a yes", async () => {
+Deno.test("/mode changes both kinds of mode, and yolo requires confirmation", async () => {
   await using chat = await CommandFixture.open();
   const { modes } = await chat.session();
   await chat.type("/mode auto");
@@ -115,7 +115,7 @@ Deno.test("/mode switches both kinds of mode, and yolo only after a yes", async 
   await assertRejects(() => chat.type("/mode brave"), Error, "there is no such mode");
 });
 
-Deno.test("/mode selects one of normal, plan and goal, and leaves approvals as they are", async () => {
+Deno.test("/mode selects normal, plan or goal and keeps the approval mode", async () => {
   await using chat = await CommandFixture.open();
   const { modes, session } = await chat.session();
   await chat.type("/mode auto");
@@ -148,7 +148,7 @@ Deno.test("/permissions adds and removes rules in the user's file, comments kept
   await assertRejects(() => chat.type("/permissions what"), Error, 'Cannot carry out "/permissions what"');
 });
 
-Deno.test("/settings shows and saves single settings, and refuses what does not fit", async () => {
+Deno.test("/settings shows and saves single settings and rejects invalid values", async () => {
   await using chat = await CommandFixture.open();
   await chat.type("/settings compaction.auto false");
   assertEquals((await chat.session()).loaded.config.compaction.auto, false);
@@ -159,7 +159,7 @@ Deno.test("/settings shows and saves single settings, and refuses what does not 
   await assertRejects(() => chat.type("/settings compaction.auto perhaps"), Error);
 });
 
-Deno.test("/lang and /theme save and notify the front end at once", async () => {
+Deno.test("/lang and /theme save the choice and apply it immediately", async () => {
   await using chat = await CommandFixture.open({ env: { REASONIX_LANG: "en" } });
   await chat.type("/lang zh");
   assertStringIncludes(await config(chat), 'language = "zh-CN"');
@@ -172,7 +172,7 @@ Deno.test("/lang and /theme save and notify the front end at once", async () => 
   await assertRejects(() => chat.type("/lang klingon"), Error, 'Cannot speak "klingon"');
 });
 
-Deno.test("/init asks before an AGENTS.md that is there is changed; /review lets nothing be changed", async () => {
+Deno.test("/init asks before it changes an existing AGENTS.md; /review changes nothing", async () => {
   await using chat = await CommandFixture.open();
   await chat.type("/init");
   assert(!chat.sent[0]?.text.includes("already"));
@@ -188,7 +188,7 @@ Deno.test("/init asks before an AGENTS.md that is there is changed; /review lets
   assertStringIncludes(chat.sent[2]?.text ?? "", "What to review: the $& last commit");
 });
 
-Deno.test("every command has a description in every language, and none of the rest is loaded for it", async () => {
+Deno.test("every command has a description in every language, and listing loads no command", async () => {
   for (const locale of LOCALES) {
     const commands = await allCommands({ locale });
     assert(commands.every(({ brief, kind }) => brief !== "" && kind === "builtin"));
@@ -197,7 +197,7 @@ Deno.test("every command has a description in every language, and none of the re
   }
 });
 
-Deno.test("what a person mistypes is said in their language, rules and names of all kinds", async () => {
+Deno.test("typing errors are reported in the user's language, for rules and names of all kinds", async () => {
   await using chat = await CommandFixture.open({ locale: "zh-CN" });
   const translator = await loadTranslator("zh-CN");
   const lines = [

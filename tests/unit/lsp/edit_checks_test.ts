@@ -63,14 +63,14 @@ for (const publishes of [false, true]) {
   });
 }
 
-Deno.test("errors of a new file are all new, ten of them are reported", async () => {
+Deno.test("every error in a new file is new, and at most ten are reported", async () => {
   await using s = await stage({ flood: 1_500, garbage: true });
   const said = await s.edit("x\n") ?? "";
   assertEquals(said.split("\n").length, 12);
   assertStringIncludes(said, "\nand 990 more");
 });
 
-Deno.test("a server that hangs costs the budget once, and is ended when its limit is over", async () => {
+Deno.test("a server that hangs uses up the budget once and is stopped after its time limit", async () => {
   await using s = await stage({ hangsOn: "HANG" }, { budgetMs: 50, limitMs: 3_000 });
   Deno.writeTextFileSync(s.path, "one\n");
   assertEquals(await s.edit("HANG\n"), undefined);
@@ -79,7 +79,7 @@ Deno.test("a server that hangs costs the budget once, and is ended when its limi
   assert(performance.now() - begun < 1_000, "an edit waits for a server that is behind");
 });
 
-Deno.test("what a server finds too late waits for the next result, unless the file changes", async () => {
+Deno.test("late diagnostics are reported with the next result, unless the file has changed", async () => {
   await using s = await stage({}, { budgetMs: 0 });
   Deno.writeTextFileSync(s.path, "one\n");
   assertEquals(await s.edit("one BAD\n"), undefined);
@@ -89,7 +89,7 @@ Deno.test("what a server finds too late waits for the next result, unless the fi
   assertEquals(s.checks.late(), undefined);
 });
 
-Deno.test("an answer that would end the turn waits for the checks that are under way, up to a limit", async () => {
+Deno.test("the final answer waits for checks in progress, up to a limit", async () => {
   const { signal } = new AbortController();
   await using s = await stage({ hangsOn: "HANG" }, { budgetMs: 0 });
   assertEquals(await s.checks.rest(60_000, signal), undefined, "nothing is checked");
@@ -107,7 +107,7 @@ Deno.test("an answer that would end the turn waits for the checks that are under
   await assertRejects(() => waiting, DOMException);
 });
 
-Deno.test("a server that dies again and again is left alone", async () => {
+Deno.test("a server that crashes repeatedly is not restarted", async () => {
   await using s = await stage({ diesOn: "DIE" });
   for (let edit = 0; edit < 5; edit++) assertEquals(await s.edit(`DIE ${edit}\n`), undefined);
   assertEquals(s.gone.length, 1);

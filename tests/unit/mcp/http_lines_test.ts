@@ -44,7 +44,7 @@ Deno.test("an HTTP error is reported with its status, its text and the next step
   for (const [response, line] of cases) assertEquals(await refusedWith(() => response.clone()), line);
 });
 
-Deno.test("a refusal of what the configuration holds is no question for a sign-in", async () => {
+Deno.test("a rejected credential from the configuration does not start a sign-in", async () => {
   const no = () => new Response(null, { status: 401 });
   assertMatch(
     await refusedWith(no, { headers: { Authorization: "Bearer old" } }),
@@ -71,7 +71,7 @@ Deno.test("a short Retry-After is respected, and the request is repeated", async
   }
 });
 
-Deno.test("a server that stays busy is asked three times, and a failure without that never again", async () => {
+Deno.test("a busy server is tried three times, and other failures are not retried", async () => {
   for (const [status, times] of [[429, 3], [500, 1]] as const) {
     let count = 0;
     await using server = startHttpMcpServer({
@@ -88,7 +88,7 @@ Deno.test("a server that stays busy is asked three times, and a failure without 
   }
 });
 
-Deno.test("an untrusted certificate, and TLS where none is expected, are errors with a remedy", async () => {
+Deno.test("an untrusted certificate and unexpected TLS are errors with a remedy", async () => {
   const options = { hostname: "127.0.0.1", port: 0, onListen() {}, ...SELF_SIGNED };
   await using server = Deno.serve(options, () => new Response("never"));
   const host = `localhost:${server.addr.port}`;
@@ -99,7 +99,7 @@ Deno.test("an untrusted certificate, and TLS where none is expected, are errors 
   assertMatch(await lineOf(remote(`http://${host}/mcp`)), /its url, which may have to begin with https:\/\//);
 });
 
-Deno.test("an address at which nothing or something else listens is named without its secrets", async () => {
+Deno.test("an address with no server or another service is named without its secrets", async () => {
   await using plain = startHttpMcpServer();
   const { port } = new URL(plain.url);
   using closed = Deno.listen({ hostname: "127.0.0.1", port: 0 });

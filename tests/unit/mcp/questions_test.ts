@@ -38,7 +38,7 @@ const form = (properties: Record<string, unknown>, required: string[] = []) => (
   requestedSchema: { type: "object" as const, properties: properties as never, required },
 });
 
-Deno.test("a form is asked value by value, until each fits, and sent after a look at all of it", async () => {
+Deno.test("a form prompts for each value until it is valid, and is sent after a review", async () => {
   const { elicit, asked } = user(["Ada"], ["old"], ["-1"], ["36"], ["Green"], ["Red", "Blue"], ["Yes"], [
     "Send",
   ]);
@@ -66,7 +66,7 @@ Deno.test("a form is asked value by value, until each fits, and sent after a loo
   assertStringIncludes(asked.at(-1)?.question ?? "", "Name: Ada\nage: 36\ncolour: g\nmore: r,b\nsure: true");
 });
 
-Deno.test("a form can be declined, left, and left empty; proposals are taken as they are", async () => {
+Deno.test("a form can be declined, dismissed or left empty, and defaults are offered", async () => {
   const fields = form({
     name: { type: "string", default: "Ada" },
     colour: { type: "string", enum: ["red"] },
@@ -84,7 +84,7 @@ Deno.test("a form can be declined, left, and left empty; proposals are taken as 
   });
 });
 
-Deno.test("a form that asks for a secret is shown with a warning, and an unreadable one is cancelled", async () => {
+Deno.test("a form that requests a secret shows a warning, and an unreadable form is canceled", async () => {
   const secret = user(["Decline"]);
   await secret.elicit("s", form({ apiKey: { type: "string" } }, ["apiKey"]), signal);
   assertStringIncludes(secret.asked[0]?.question ?? "", "This looks like a secret");
@@ -94,7 +94,7 @@ Deno.test("a form that asks for a secret is shown with a warning, and an unreada
   assertStringIncludes(strange.notices[0] ?? "", "(tree)");
 });
 
-Deno.test("an address is shown with its host, and opened only after a yes", async () => {
+Deno.test("an address is shown with its host and opened only after confirmation", async () => {
   const params = { mode: "url" as const, message: "Sign in", elicitationId: "1", url: "" };
   const ask = (url: string, who: ReturnType<typeof user>) => who.elicit("docs", { ...params, url }, signal);
   const yes = user(["Open it in the browser"]);
@@ -117,7 +117,7 @@ Deno.test("an address is shown with its host, and opened only after a yes", asyn
   assertStringIncludes(lookalike.asked[0]?.question ?? "", "not encrypted");
 });
 
-Deno.test("a run without a user asks nothing and reports that", async () => {
+Deno.test("a headless run shows no prompt and reports that", async () => {
   const none = context(undefined);
   const elicit = elicitation({ ...none, open: () => false });
   assertEquals(await elicit("docs", form({ name: { type: "string" } }), signal), { action: "cancel" });
@@ -126,7 +126,7 @@ Deno.test("a run without a user asks nothing and reports that", async () => {
   ]);
 });
 
-Deno.test("what servers say does not steer the terminal, and is bounded", async () => {
+Deno.test("text of servers is bounded and cannot send terminal sequences", async () => {
   const bad = user(["Decline"]);
   await bad.elicit("s\x1b[31m", {
     ...form({ ["a\x1b]0;t\x07"]: { type: "string", title: "\x1b[2J" } }, ["a"]),
@@ -182,7 +182,7 @@ function model(answers: readonly (string | undefined)[] | undefined, budget = 20
   return { ...shared, events, sample };
 }
 
-Deno.test("the model writes for a server after a yes; it is counted and leaves the conversation alone", async () => {
+Deno.test("sampling for a server requires approval, counts usage and does not change the conversation", async () => {
   const { sample, asked, events, notices } = model(["Allow once", "Allow once"]);
   const result = await sample("docs", params, signal);
   assertEquals([result.content, result.model, result.stopReason], [
@@ -204,7 +204,7 @@ Deno.test("the model writes for a server after a yes; it is counted and leaves t
   assertEquals(asked.length, 2);
 });
 
-Deno.test("a yes for the session holds for that server alone", async () => {
+Deno.test("a session approval applies to that server only", async () => {
   const { sample, asked } = model(["Allow this server for the session", "Decline"]);
   await sample("docs", params, signal);
   await sample("docs", params, signal);
@@ -213,7 +213,7 @@ Deno.test("a yes for the session holds for that server alone", async () => {
   assertEquals(asked.length, 2);
 });
 
-Deno.test("a dismissed prompt, and a run without a user, refuse", async () => {
+Deno.test("a dismissed prompt and a headless run refuse the request", async () => {
   await assertRejects(() => model([undefined]).sample("docs", params, signal), Error, "The user declined");
   const headless = model(undefined);
   await assertRejects(() => headless.sample("docs", params, signal), Error, "No user is available");
@@ -221,7 +221,7 @@ Deno.test("a dismissed prompt, and a run without a user, refuse", async () => {
   assertEquals(headless.events, []);
 });
 
-Deno.test("a server that has used up its budget is refused without a question, and others are not", async () => {
+Deno.test("a server that has used up its budget is refused without a prompt, and others are not", async () => {
   const small = model(["Allow once", "Allow once"], 30);
   await small.sample("docs", { ...params, maxTokens: 10 }, signal);
   const long = {

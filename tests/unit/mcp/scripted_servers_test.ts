@@ -33,13 +33,13 @@ async function talk(behaviour: Behaviour, messages: readonly Message[]): Promise
 
 const codes = (answers: readonly Message[]) => answers.map(({ id, error }) => [id, error?.code]);
 
-Deno.test("a scripted server answers the exchanges of its eras and refuses those of the other", async () => {
+Deno.test("a scripted server answers requests of its protocol versions and rejects others", async () => {
   assertEquals(codes(await talk({ era: "old" }, [PROBE, WELCOME])), [[0, -32601], [1, undefined]]);
   assertEquals(codes(await talk({ era: "new" }, [PROBE, WELCOME])), [[0, undefined], [1, -32022]]);
   assertEquals(codes(await talk({}, [PROBE, WELCOME])), [[0, undefined], [1, undefined]]);
 });
 
-Deno.test("a scripted server records what it received, and is noisy, silent or dead on request", async () => {
+Deno.test("a scripted server records requests, and is noisy, silent or dead on request", async () => {
   await using temp = await makeTempDir();
   const record = `${temp.path}/record`;
   const answers = await talk({ era: "old", noise: true, silentOn: ["initialize"], record }, [WELCOME, ECHO]);
@@ -52,7 +52,7 @@ Deno.test("a scripted server records what it received, and is noisy, silent or d
   assertEquals(await talk({ diesOn: "tools/call" }, [ECHO, WELCOME]), []);
 });
 
-Deno.test("a scripted server over HTTP has sessions in the old era and resumes a broken stream", async () => {
+Deno.test("a scripted HTTP server has sessions in the old protocol and resumes a broken stream", async () => {
   await using server = startHttpMcpServer({ era: "old", breaksOn: "echo" });
   const post = (message: Message, headers: Record<string, string> = {}) =>
     fetch(server.url, { method: "POST", body: JSON.stringify(message), headers });

@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "../../support/assert.ts";
 
 Deno.test({
-  name: "the lives of many servers, killed or not, leave no process, timer or descriptor",
+  name: "starting and stopping many servers leaks no process, timer or descriptor",
   ignore: Deno.build.os !== "linux",
   fn: async () => {
     const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {

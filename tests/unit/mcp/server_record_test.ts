@@ -28,7 +28,7 @@ class SlowCache extends ListingCache {
   }
 }
 
-Deno.test("a server that is late and then ready is remembered as ready, however slow the disk is", async () => {
+Deno.test("a slow server that becomes ready is recorded as ready, even on a slow disk", async () => {
   await using temp = await makeTempDir();
   const [spec] = await serverSpecs([pluginEntry(scripted("late"))], {
     cwd: temp.path,
@@ -53,7 +53,7 @@ Deno.test("a server that is late and then ready is remembered as ready, however 
   await server.close();
 });
 
-Deno.test("what is remembered of a server holds nothing of its arguments, address and environment", async () => {
+Deno.test("the record of a server has no arguments, address or environment", async () => {
   const secret = "k3y9f8a7b6c5d4e3f2a1";
   const { command, args } = scriptedServer();
   const own = { command, args: [...args, `--token=${secret}`], env: { KEY: secret } };
@@ -71,7 +71,7 @@ Deno.test("what is remembered of a server holds nothing of its arguments, addres
   }
 });
 
-Deno.test("unknown names of tools in the configuration are reported, with a similar one", async () => {
+Deno.test("unknown tool names in the configuration are reported with a similar name", async () => {
   const more = {
     enabled_tools: ["echo", "size"],
     disabled_tools: ["sizes"],
@@ -85,7 +85,7 @@ Deno.test("unknown names of tools in the configuration are reported, with a simi
   ]);
 });
 
-Deno.test("a server that was too slow is known to the next run, any other is not", async () => {
+Deno.test("only a server that was too slow is known to the next run", async () => {
   await using temp = await makeTempDir();
   const home = `${temp.path}/home`;
   const entries = [scripted("slow", { startSeconds: 30 }, { cwd: temp.path })];

@@ -39,14 +39,14 @@ Deno.test("three hundred tools cost less than 2,000 tokens until they are used",
   }
 });
 
-Deno.test("tools need an index above the limit of tokens, and with 0 never", () => {
+Deno.test("tools use an index above the token limit, and never with a limit of 0", () => {
   assertEquals(needsIndex([400, 400], 200), false);
   assertEquals(needsIndex([400, 404], 200), true);
   assertEquals(needsIndex([4_000_000], 0), false);
   assertEquals(needsIndex([], 8_000), false);
 });
 
-Deno.test("a call through the index is prepared as the tool that it names", async () => {
+Deno.test("a call through the index is prepared as the tool it names", async () => {
   const registry = new ToolRegistry([]);
   registry.setPluginTools([...indexTools(MANY), ...MANY.map((one) => ({ ...one, offered: false }))]);
   const call = (args: unknown) => ({ id: "1", name: "mcp_call", arguments: JSON.stringify(args) });
@@ -65,7 +65,7 @@ Deno.test("a call through the index is prepared as the tool that it names", asyn
   assert(typeof wrong === "string" && wrong.includes("id is required"), String(wrong));
 });
 
-Deno.test("the index calls nothing but the tools of servers", async () => {
+Deno.test("the index calls only tools of servers", async () => {
   const registry = new ToolRegistry([], [{ ...remote("x", "own"), name: "own" }]);
   registry.setPluginTools([...indexTools(MANY), ...MANY.map((one) => ({ ...one, offered: false }))]);
   for (const tool of ["own", "mcp_call", "mcp_search", "bash", "mcp__beta__set_item"]) {
@@ -88,7 +88,7 @@ Deno.test("mcp_search finds tools by words and by name, with their arguments", a
   assertEquals(await find("zzz"), "No tool matches; try other words.");
 });
 
-Deno.test("mcp_search shows as many tools as fit, and how many did not", async () => {
+Deno.test("mcp_search shows as many tools as fit and counts the rest", async () => {
   const schema = {
     type: "object",
     properties: { text: { type: "string", description: "x".repeat(30_000) } },
@@ -101,7 +101,7 @@ Deno.test("mcp_search shows as many tools as fit, and how many did not", async (
   assert(content.endsWith("[4 more did not fit; search for one by its name]"), content.slice(-100));
 });
 
-Deno.test("the index is the same every time", () => {
+Deno.test("the index is deterministic", () => {
   const text = () => JSON.stringify(indexTools(MANY).map(({ description }) => description));
   assertEquals(text(), text());
 });

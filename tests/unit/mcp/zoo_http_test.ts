@@ -10,7 +10,7 @@ const FORMS: readonly HttpBehaviour[] = (["old", "new"] as const).flatMap((era) 
 const isCall = ({ message }: Seen, tool: string) =>
   message.method === "tools/call" && message.params?.name === tool;
 
-Deno.test("servers over HTTP work in both eras, with answers as JSON and as streams", async () => {
+Deno.test("HTTP servers work in both protocol versions, with JSON and with streams", async () => {
   for (const form of FORMS) {
     const about = JSON.stringify(form);
     await using server = startHttpMcpServer(form);
@@ -31,7 +31,7 @@ Deno.test("servers over HTTP work in both eras, with answers as JSON and as stre
   }
 });
 
-Deno.test("a server over HTTP that has to wake up is met in its own era, silence at the probe or not", async () => {
+Deno.test("a slow HTTP server is used with its protocol version, also without an answer to the probe", async () => {
   for (const era of ["old", "new"] as const) {
     const asleep = Promise.withResolvers<Response>();
     let probes = 0;
@@ -50,7 +50,7 @@ Deno.test("a server over HTTP that has to wake up is met in its own era, silence
   }
 });
 
-Deno.test("a call that fails with a status says so, and the next one works", async () => {
+Deno.test("a call that fails with a status reports it, and the next call works", async () => {
   for (const { era, answer } of FORMS) {
     let isBroken = true;
     await using server = startHttpMcpServer({
@@ -68,7 +68,7 @@ Deno.test("a call that fails with a status says so, and the next one works", asy
   }
 });
 
-Deno.test("a session that the server has forgotten starts again, and the call is repeated", async () => {
+Deno.test("an expired HTTP session is reopened, and the call is repeated", async () => {
   await using server = startHttpMcpServer({ era: "old" });
   await using mcp = await openMcp([remote(server.url)]);
   assertEquals(await started(mcp), "ready");
@@ -78,7 +78,7 @@ Deno.test("a session that the server has forgotten starts again, and the call is
   assertEquals(server.methods.filter((method) => method === "tools/call").length, 2);
 });
 
-Deno.test("a session that the server forgets twice in a row is named as that, not as a wrong address", async () => {
+Deno.test("a session that expires twice in a row is reported as that, not as a wrong address", async () => {
   await using server = startHttpMcpServer({
     era: "old",
     instead: (seen) => isCall(seen, "echo") ? new Response("Session not found", { status: 404 }) : undefined,
@@ -92,7 +92,7 @@ Deno.test("a session that the server forgets twice in a row is named as that, no
   assertEquals(server.methods.filter((method) => method === "tools/call").length, 2);
 });
 
-Deno.test("a server whose session is over before its tools are listed says so", async () => {
+Deno.test("a session that expires before its tools are listed is reported", async () => {
   await using server = startHttpMcpServer({
     era: "old",
     instead: ({ message }) =>
@@ -102,7 +102,7 @@ Deno.test("a server whose session is over before its tools are listed says so", 
   assertMatch(await started(mcp), /^failed: it has forgotten the session \(404 Not Found\)$/);
 });
 
-Deno.test("a server that never confirms to report changes is listed all the same, and its log says so", async () => {
+Deno.test("a server that does not confirm its subscription is still listed, and its log says why", async () => {
   const silent = { era: "new", silentOn: ["subscriptions/listen"] } as const;
   const over = Promise.withResolvers<Response>();
   const limit = { startup_timeout_seconds: 3 };
@@ -120,7 +120,7 @@ Deno.test("a server that never confirms to report changes is listed all the same
   over.resolve(new Response(null, { status: 503 }));
 });
 
-Deno.test("changes that happen before a server confirms to report them are not missed", async () => {
+Deno.test("changes before the confirmation of a subscription are not missed", async () => {
   const { promise, resolve } = Promise.withResolvers<void>();
   await using server = startHttpMcpServer({ era: "new", beforeEvent: () => promise });
   await using mcp = await openMcp([remote(server.url, { startup_timeout_seconds: 3 })]);
@@ -132,7 +132,7 @@ Deno.test("changes that happen before a server confirms to report them are not m
   assertEquals(mcp.servers.tools().length, before + 1);
 });
 
-Deno.test("a server that fails at its start is one change, and is tried again", async () => {
+Deno.test("a server that fails at its start is one update and is retried", async () => {
   let works = false;
   const instead = () =>
     works ? undefined : new Response(null, { status: 302, headers: { location: "//x.test/" } });
@@ -147,7 +147,7 @@ Deno.test("a server that fails at its start is one change, and is tried again", 
   await mcp.changed(({ state }) => state === "ready");
 });
 
-Deno.test("a redirect on the same host is followed; one to another host gets nothing", async () => {
+Deno.test("a redirect on the same host is followed, and another host receives nothing", async () => {
   await using other = startHttpMcpServer();
   let target = "";
   await using server = startHttpMcpServer({
@@ -170,7 +170,7 @@ Deno.test("a redirect on the same host is followed; one to another host gets not
   assertEquals(other.seen, []);
 });
 
-Deno.test("a slow stream is waited for, and a broken one is resumed where it can be", async () => {
+Deno.test("a slow stream is awaited, and a broken one is resumed if possible", async () => {
   const { promise, resolve } = Promise.withResolvers<void>();
   let isHeld = false;
   await using slow = startHttpMcpServer({
@@ -191,7 +191,7 @@ Deno.test("a slow stream is waited for, and a broken one is resumed where it can
   assertEquals(broken.methods.filter((method) => method === "tools/call").length, 1);
 });
 
-Deno.test("a call that is aborted ends at once, and the server is notified in the way of its era", async () => {
+Deno.test("an aborted call ends immediately, and the server is notified as its version requires", async () => {
   for (const { era = "both", answer = "json" } of FORMS) {
     await using server = startHttpMcpServer({ era, answer });
     await using mcp = await openMcp([remote(server.url)]);
@@ -211,7 +211,7 @@ Deno.test("a call that is aborted ends at once, and the server is notified in th
   }
 });
 
-Deno.test("answers over HTTP have the limits of the others: 3 MB is cut, 20 MB is too large", async () => {
+Deno.test("HTTP answers have the same limits: 3 MB is truncated, 20 MB is too large", async () => {
   for (const form of FORMS) {
     await using server = startHttpMcpServer(form);
     await using mcp = await openMcp([remote(server.url)]);
@@ -225,7 +225,7 @@ Deno.test("answers over HTTP have the limits of the others: 3 MB is cut, 20 MB i
   }
 });
 
-Deno.test("a list that changes over HTTP is listed again in both eras", async () => {
+Deno.test("a changed tool list over HTTP is fetched again in both protocol versions", async () => {
   for (const era of ["old", "new"] as const) {
     await using server = startHttpMcpServer({ era });
     await using mcp = await openMcp([remote(server.url)]);

@@ -12,7 +12,7 @@ async function started({ servers }: McpFixture): Promise<string[]> {
   return servers.status.map(({ name, state, detail }) => `${name} ${state}${detail ? `: ${detail}` : ""}`);
 }
 
-Deno.test("servers of each era start, and say which protocol they speak", async () => {
+Deno.test("servers of each protocol version start and report their version", async () => {
   await using mcp = await openMcp([
     scripted("old", { era: "old" }),
     scripted("new", { era: "new" }),
@@ -29,7 +29,7 @@ Deno.test("servers of each era start, and say which protocol they speak", async 
   }
 });
 
-Deno.test("noise on standard output goes to the log, and the server works", async () => {
+Deno.test("noise on standard output is logged, and the server works", async () => {
   for (const era of ["old", "new"] as const) {
     await using mcp = await openMcp([scripted("noisy", { era, noise: true })]);
     assertEquals(await started(mcp), ["noisy ready"]);
@@ -40,7 +40,7 @@ Deno.test("noise on standard output goes to the log, and the server works", asyn
   }
 });
 
-Deno.test("a server that dies at its start is one line with its exit code, next to others that work", async () => {
+Deno.test("a server that exits at its start is one line with its exit code, and other servers work", async () => {
   await using mcp = await openMcp([scripted("dead", { diesOn: "start" }), scripted("well")]);
   const [dead = "", well] = await started(mcp);
   assertMatch(dead, /^dead failed: the server ended with exit code 3/);
@@ -48,7 +48,7 @@ Deno.test("a server that dies at its start is one line with its exit code, next 
   assertEquals((await mcp.call("mcp__well__echo", ECHO)).content, "hello");
 });
 
-Deno.test("a server of the old era that ends at the probe, or says nothing, is started as an old one", async () => {
+Deno.test("a server that exits or stays silent at the probe is started with the old protocol", async () => {
   await using temp = await makeTempDir();
   const record = `${temp.path}/record`;
   await using mcp = await openMcp([
@@ -63,7 +63,7 @@ Deno.test("a server of the old era that ends at the probe, or says nothing, is s
   assertEquals(probed.length, 1);
 });
 
-Deno.test("a server that answers the probe late is known for one of the new era", async () => {
+Deno.test("a server that answers the probe late is used with the new protocol", async () => {
   await using temp = await makeTempDir();
   const [record, home] = [`${temp.path}/record`, `${temp.path}/home`];
   const late = (name: string, era: "new" | "both") =>
@@ -88,7 +88,7 @@ Deno.test("a server that answers the probe late is known for one of the new era"
   assertEquals(mcp.servers.status.map(({ protocol }) => protocol), ["2026-07-28", "2026-07-28"]);
 });
 
-Deno.test("the era of a server is remembered: the second run does not probe it", async () => {
+Deno.test("the protocol version of a server is cached: the second run does not probe it", async () => {
   await using temp = await makeTempDir();
   const [record, home] = [`${temp.path}/record`, `${temp.path}/home`];
   const entry = scripted("old", { era: "old", record }, { cwd: temp.path });
@@ -101,7 +101,7 @@ Deno.test("the era of a server is remembered: the second run does not probe it",
   assertEquals(methods.filter((method) => method === "initialize").length, 2);
 });
 
-Deno.test("a server that never answers its greeting or its list has a limit, and says which", async () => {
+Deno.test("initialize and tools/list have a time limit that the error names", async () => {
   const limit = { startup_timeout_seconds: 0.6 };
   await using mcp = await openMcp([
     scripted("greeting", { era: "old", silentOn: ["initialize"] }, limit),
@@ -118,7 +118,7 @@ Deno.test("a server that never answers its greeting or its list has a limit, and
   assertEquals(states[3], "late ready");
 });
 
-Deno.test("what a server floods standard error with is kept up to a limit", async () => {
+Deno.test("standard error of a server is kept up to a limit", async () => {
   await using mcp = await openMcp([scripted("loud", { stderrBytes: 5_000_000 })]);
   assertEquals(await started(mcp), ["loud ready"]);
   assertEquals((await mcp.call("mcp__loud__echo", ECHO)).content, "hello");
@@ -129,7 +129,7 @@ Deno.test("what a server floods standard error with is kept up to a limit", asyn
   }
 });
 
-Deno.test("the end of a run ends servers that ignore it, and children they started", async () => {
+Deno.test("the end of a run kills servers that ignore the shutdown, and their children", async () => {
   await using temp = await makeTempDir();
   const record = `${temp.path}/record`;
   {
@@ -144,7 +144,7 @@ Deno.test("the end of a run ends servers that ignore it, and children they start
   assertEquals(await recordedEnd(record), 3);
 });
 
-Deno.test("a server that dies is lost with its exit code, even when its child holds its output", async () => {
+Deno.test("a crashed server is reported with its exit code, even when its child holds its output", async () => {
   await using mcp = await openMcp([scripted("mortal", { child: true })]);
   await started(mcp);
   const result = await mcp.call("mcp__mortal__die");
@@ -154,7 +154,7 @@ Deno.test("a server that dies is lost with its exit code, even when its child ho
   assertEquals((await mcp.call("mcp__mortal__echo", ECHO)).content, "hello");
 });
 
-Deno.test("a program that is not there or is none says so, and names what to correct", async () => {
+Deno.test("a missing or invalid program is reported with what to correct", async () => {
   await using temp = await makeTempDir();
   await Deno.writeTextFile(`${temp.path}/plain.txt`, "no program");
   await using mcp = await openMcp([

@@ -11,7 +11,7 @@ const MEGABYTE = 1024 * 1024;
 const remoteTools = ({ servers }: Pick<McpFixture, "servers">) =>
   servers.tools().filter(({ name }) => name.startsWith("mcp__"));
 
-Deno.test("tools with bad schemas are offered with one that every model takes, and can be called", async () => {
+Deno.test("tools with invalid schemas are offered with a valid one and can be called", async () => {
   for (const era of ERAS) {
     await using mcp = await openMcp([scripted("bad", { era, tools: "bad schemas" })]);
     await mcp.servers.start();
@@ -32,7 +32,7 @@ Deno.test("tools with bad schemas are offered with one that every model takes, a
   }
 });
 
-Deno.test("names of any letters become distinct names that every wire accepts", async () => {
+Deno.test("names in any script become distinct names that every provider accepts", async () => {
   await using mcp = await openMcp([scripted("sträng e", { tools: "strange names" })]);
   await mcp.servers.start();
   const names = remoteTools(mcp).map(({ name }) => name);
@@ -46,7 +46,7 @@ Deno.test("names of any letters become distinct names that every wire accepts", 
   assert(problems.every((line) => !line.includes("\x1b")), "an escape sequence is in a problem");
 });
 
-Deno.test("lists come in pages, in any order and without an end, and are the same to the model", async () => {
+Deno.test("paged, unordered and endless lists are the same to the model", async () => {
   await using whole = await openMcp([scripted("s")]);
   await using paged = await openMcp([scripted("s", { pageSize: 2, shuffled: true })]);
   await using endless = await openMcp([scripted("s", { endlessPages: true })]);
@@ -107,7 +107,7 @@ Deno.test("results of every kind reach the model as text, data as files", async 
   }
 });
 
-Deno.test("a result of 3 MB is cut with a mark; one of 20 or 50 MB is too large, and the server continues", async () => {
+Deno.test("a result of 3 MB is truncated; one of 20 or 50 MB is an error, and the server continues", async () => {
   await using mcp = await openMcp([scripted("big")]);
   await mcp.servers.start();
   const cut = await mcp.call("mcp__big__size", { bytes: 3 * MEGABYTE });
@@ -121,7 +121,7 @@ Deno.test("a result of 3 MB is cut with a mark; one of 20 or 50 MB is too large,
   assertEquals((await mcp.call("mcp__big__echo", { text: "still here" })).content, "still here");
 });
 
-Deno.test("a list of tools that changes is listed again, once for each change", async () => {
+Deno.test("a changed tool list is fetched again, once for each change", async () => {
   for (const era of ERAS) {
     await using mcp = await openMcp([scripted("s", { era })]);
     await mcp.servers.start();
@@ -133,7 +133,7 @@ Deno.test("a list of tools that changes is listed again, once for each change", 
   }
 });
 
-Deno.test("a server that dies in a call fails that call with its exit code, and the next starts it again", async () => {
+Deno.test("a server that crashes in a call fails it with its exit code and restarts for the next", async () => {
   for (const era of ERAS) {
     await using mcp = await openMcp([scripted("mortal", { era }), scripted("other", { era })]);
     await mcp.servers.start();
@@ -144,7 +144,7 @@ Deno.test("a server that dies in a call fails that call with its exit code, and 
   }
 });
 
-Deno.test("a call without an answer ends with its limit or with the turn, and the server is notified", async () => {
+Deno.test("a call without an answer ends at its limit or with the turn, and the server is notified", async () => {
   for (const era of ERAS) {
     await using temp = await makeTempDir();
     const record = `${temp.path}/record`;
@@ -170,7 +170,7 @@ Deno.test("a call without an answer ends with its limit or with the turn, and th
   }
 });
 
-Deno.test("what a server sends for the log is in its log, as one line without control characters", async () => {
+Deno.test("log messages of a server are logged as one line without control characters", async () => {
   for (const era of ERAS) {
     await using mcp = await openMcp([scripted("s", { era, logs: true })]);
     await mcp.servers.start();
@@ -179,7 +179,7 @@ Deno.test("what a server sends for the log is in its log, as one line without co
   }
 });
 
-Deno.test("progress of a call is shown as it comes", async () => {
+Deno.test("progress of a call is shown as it arrives", async () => {
   for (const era of ERAS) {
     const shown: string[] = [];
     await using mcp = await openMcp([scripted("s", { era })], { progress: (text) => shown.push(text) });
@@ -189,7 +189,7 @@ Deno.test("progress of a call is shown as it comes", async () => {
   }
 });
 
-Deno.test("what a server asks is answered in both eras: roots, forms, addresses, messages of the model", async () => {
+Deno.test("requests of servers are answered in both versions: roots, forms, addresses, sampling", async () => {
   for (const era of ERAS) {
     const asked: unknown[] = [];
     await using mcp = await openMcp([scripted("s", { era })], {
@@ -215,7 +215,7 @@ Deno.test("what a server asks is answered in both eras: roots, forms, addresses,
   }
 });
 
-Deno.test("a request for input without a user is an error, and its call ends", async () => {
+Deno.test("a request for input in a headless run is an error and ends its call", async () => {
   for (const era of ERAS) {
     await using mcp = await openMcp([scripted("s", { era })]);
     await mcp.servers.start();
@@ -225,7 +225,7 @@ Deno.test("a request for input without a user is an error, and its call ends", a
   }
 });
 
-Deno.test("prompts, resources, templates and completions are there in both eras", async () => {
+Deno.test("prompts, resources, templates and completions work in both protocol versions", async () => {
   const { signal } = new AbortController();
   const intake = { signal, vision: true, directory: "/nowhere" };
   for (const era of ERAS) {

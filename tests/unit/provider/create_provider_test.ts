@@ -5,7 +5,7 @@ import { createProvider, listModels } from "../../../src/provider/create_provide
 import { collect, openClient, providerEntry } from "../../support/model_client.ts";
 import { startModelServer } from "../../support/model_server.ts";
 
-Deno.test("createProvider describes the model when the entry gives price and sizes", async () => {
+Deno.test("createProvider describes the model from price and sizes of the entry", async () => {
   const describe = async (fields: Record<string, unknown>) => {
     const entry = providerEntry({ base_url: "http://127.0.0.1:1", ...fields });
     return (await createProvider({ entry, model: "v4", version: "1" })).model;
@@ -30,7 +30,7 @@ Deno.test("createProvider describes the model when the entry gives price and siz
   assertEquals((await describe({ price: { input: 2, output: 8 } })).price?.cachedInput, 2);
 });
 
-Deno.test("createProvider names the kinds there are when the kind is unknown", async () => {
+Deno.test("createProvider lists the known kinds when the kind is unknown", async () => {
   for (const kind of ["telepathy", "constructor"]) {
     const options = { entry: providerEntry({ kind }), model: "m", version: "1" };
     const error = await assertRejects(() => createProvider(options), ReasonixError, kind);
@@ -41,7 +41,7 @@ Deno.test("createProvider names the kinds there are when the kind is unknown", a
   }
 });
 
-Deno.test("createProvider refuses a base_url when it is no web address", async () => {
+Deno.test("createProvider rejects a base_url that is not a web address", async () => {
   for (const base_url of ["", "localhost:8080", "ftp://x/"]) {
     const options = { entry: providerEntry({ base_url }), model: "m", version: "1" };
     const error = await assertRejects(() => createProvider(options), ReasonixError, "no usable base_url");
@@ -75,13 +75,13 @@ Deno.test("createProvider keeps path and query of base_url when it builds addres
   ]);
 });
 
-Deno.test("listModels gives the identifiers when the server lists models", async () => {
+Deno.test("listModels returns the identifiers that the server lists", async () => {
   await using server = startModelServer([], { models: ["small", "large"] });
   const entry = providerEntry({ base_url: server.url });
   assertEquals(await listModels({ entry, version: "1" }), ["small", "large"]);
 });
 
-Deno.test("listModels rejects with exit provider when the server refuses or is not there", async () => {
+Deno.test("listModels rejects with exit provider when the server refuses or is unreachable", async () => {
   const refuse = Deno.serve(
     { port: 0, hostname: "127.0.0.1", onListen: () => {} },
     () => new Response("no", { status: 401 }),
@@ -98,7 +98,7 @@ Deno.test("listModels rejects with exit provider when the server refuses or is n
   await assertRejects(() => listModels({ entry, version: "1" }), ReasonixError, "could not be reached");
 });
 
-Deno.test("listModels says so when the answer is no list", async () => {
+Deno.test("listModels rejects an answer that is not a list", async () => {
   const page = Deno.serve(
     { port: 0, hostname: "127.0.0.1", onListen: () => {} },
     () => new Response("<html>"),
@@ -112,11 +112,11 @@ Deno.test("listModels says so when the answer is no list", async () => {
   await page.shutdown();
 });
 
-Deno.test("listModels gives an empty list when the kind has none", async () => {
+Deno.test("listModels returns an empty list when the kind has none", async () => {
   assertEquals(await listModels({ entry: providerEntry({ kind: "replay" }), version: "1" }), []);
 });
 
-Deno.test("a name without an address is reported as a problem of network or proxy, not of the server", async () => {
+Deno.test("a DNS failure is reported as a network or proxy problem, not a server problem", async () => {
   const said = "error sending request for url (http://nowhere.invalid/v1/models): client error (Connect): " +
     "dns error: failed to lookup address information: Name or service not known";
   const fetch = () => Promise.reject(new TypeError("fetch failed", { cause: new Error(said) }));

@@ -108,7 +108,7 @@ for (const [status, body, kind] of OTHERS) {
   });
 }
 
-Deno.test("openai provider names provider, host, status, the server's words and the variable when the key is refused", async () => {
+Deno.test("openai provider reports provider, host, status, message and variable of a rejected key", async () => {
   const entry = { api_key_env: "TEST_API_KEY" };
   const refused = await errorOf({ status: 401, body: said("Invalid key") }, "very-secret", entry);
   assertEquals(
@@ -123,19 +123,19 @@ Deno.test("openai provider names provider, host, status, the server's words and 
   );
 });
 
-Deno.test("openai provider shows the page's text when an error comes as HTML", async () => {
+Deno.test("openai provider shows the text of an HTML error page", async () => {
   const body = "<html><head><style>x</style></head><body><h1>502</h1>\n<p>Bad\n gateway</p></body></html>";
   assertStringIncludes((await errorOf({ status: 502, body })).message, "status 502: 502 Bad gateway");
 });
 
-Deno.test("openai provider says the title of a page once", async () => {
+Deno.test("openai provider shows the title of a page once", async () => {
   const body =
     "<html><head><title>502 Bad Gateway</title></head><body><center><h1>502 Bad Gateway</h1></center>" +
     "<hr><center>nginx</center></body></html>";
   assertMatch((await errorOf({ status: 502, body })).message, /status 502: 502 Bad Gateway nginx(;|$)/);
 });
 
-Deno.test("openai provider says what to choose when the model cannot call tools", async () => {
+Deno.test("openai provider suggests other models when the model cannot call tools", async () => {
   for (
     const text of [
       "registry.ollama.ai/gemma:2b does not support tools",
@@ -149,7 +149,7 @@ Deno.test("openai provider says what to choose when the model cannot call tools"
   }
 });
 
-Deno.test("openai provider names the address that a request was redirected to", async () => {
+Deno.test("openai provider names the target of a redirect", async () => {
   const server = Deno.serve(
     { port: 0, hostname: "127.0.0.1", onListen() {} },
     (request) =>
@@ -163,7 +163,7 @@ Deno.test("openai provider names the address that a request was redirected to", 
   assertStringIncludes(error?.message ?? "", `the request was redirected to ${url}/v2/other`);
 });
 
-Deno.test("a certificate of an authority and a CA file that is not there get advice that helps", () => {
+Deno.test("an untrusted certificate and a missing CA file have errors with a remedy", () => {
   const endpoint = { provider: "p", host: "h", model: "m", keyName: "", keyed: false, secrets: [] };
   const said = (text: string) => connectionFailure(new TypeError(text), endpoint, false);
   const authority = said("invalid peer certificate: Other(OtherError(CaUsedAsEndEntity))");
@@ -173,12 +173,12 @@ Deno.test("a certificate of an authority and a CA file that is not there get adv
   assertEquals([missing.retryable, /DENO_CERT names a file/.test(missing.message)], [false, true]);
 });
 
-Deno.test("openai provider bounds what it quotes when the server says a lot", async () => {
+Deno.test("openai provider bounds quoted server messages", async () => {
   const { message } = await errorOf({ status: 500, body: "long words ".repeat(100_000) });
   assert(message.length < 700, `${message.length}`);
 });
 
-Deno.test("openai provider never shows a key when the server repeats it", async () => {
+Deno.test("openai provider redacts a key that the server repeats", async () => {
   const key = "very-secret-key-4711";
   const headers = { "x-team-token": "team-token-0815" };
   const body = `Key ${key} / team-token-0815 / Bearer abcdefghijkl / sk-abcdefghijklmnop is wrong`;
@@ -187,7 +187,7 @@ Deno.test("openai provider never shows a key when the server repeats it", async 
   assertStringIncludes(message, "Key [redacted] / [redacted] / [redacted] / [redacted] is wrong");
 });
 
-Deno.test("openai provider quotes the upstream's words when a gateway passes them on", async () => {
+Deno.test("openai provider quotes the upstream error that a gateway passes on", async () => {
   const body = said("Provider returned error", { metadata: { raw: "engine is warming up" } });
   assertStringIncludes(
     (await errorOf({ status: 502, body })).message,

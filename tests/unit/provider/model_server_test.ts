@@ -12,7 +12,7 @@ function post(url: string, messages: unknown[]): Promise<Response> {
 const task = { role: "user", content: 'say "hi\\" [' };
 const call = (id: string) => ({ id, type: "function", function: { name: "ls", arguments: "{}" } });
 
-Deno.test("ModelServer streams its turns over one kept-alive connection when requests follow each other", async () => {
+Deno.test("ModelServer streams consecutive requests over one kept-alive connection", async () => {
   await using server = startModelServer([{ text: ["Hel", "lo"] }, { json: true, text: "Bye" }]);
   const first = await (await post(server.url, [task])).text();
   assertStringIncludes(first, '"content":"Hel"');
@@ -23,13 +23,13 @@ Deno.test("ModelServer streams its turns over one kept-alive connection when req
   assertEquals(server.requests.map((r) => r.json.messages.length), [1, 3]);
 });
 
-Deno.test("ModelServer breaks the connection after the given byte when a cut is set", async () => {
+Deno.test("ModelServer closes the connection after the given byte", async () => {
   await using server = startModelServer([{ stream: [textEvent("one"), textEvent("two")], cutAfter: 40 }]);
   const response = await post(server.url, [task]);
   await assertRejects(() => response.text());
 });
 
-Deno.test("ModelServer reports a missing, an orphan and a misplaced tool result when it is closed", async () => {
+Deno.test("ModelServer reports missing, orphan and misplaced tool results when it is closed", async () => {
   const server = startModelServer([], { fallback: { text: "ok" }, check: { prefix: false } });
   await (await post(server.url, [task, { role: "assistant", tool_calls: [call("a")] }, task])).text();
   await (await post(server.url, [task, { role: "tool", tool_call_id: "x", content: "" }])).text();

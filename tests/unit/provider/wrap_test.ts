@@ -89,7 +89,7 @@ const ALL = [
   "warmUp",
 ];
 
-Deno.test("a provider that is recorded, or calls tools in another way, still has all that it can do", async () => {
+Deno.test("a wrapped provider keeps all capabilities", async () => {
   const file = await Deno.makeTempFile({ suffix: ".jsonl" });
   const wrappers: readonly ((inner: Provider) => Provider | Promise<Provider>)[] = [
     (inner) => recordProvider(inner, { file }),
@@ -114,7 +114,7 @@ Deno.test("a provider that is recorded, or calls tools in another way, still has
   }
 });
 
-Deno.test("a warm-up is not in the cassette", async () => {
+Deno.test("a cassette does not contain the warm-up", async () => {
   const file = await Deno.makeTempFile({ suffix: ".jsonl" });
   try {
     const provider = await recordProvider(new Whole(), { file });
@@ -127,7 +127,7 @@ Deno.test("a warm-up is not in the cassette", async () => {
   }
 });
 
-Deno.test("a provider whose tools are taught counts the request as it is sent", async () => {
+Deno.test("a provider with text tools counts tokens of the converted request", async () => {
   const inner = new Whole();
   const provider = withTextTools(inner, "pseudo");
   await provider.count?.({ prefix: PREFIX, messages: HELLO }, new AbortController().signal);

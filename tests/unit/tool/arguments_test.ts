@@ -29,12 +29,12 @@ function check(given: unknown): unknown {
   return "problem" in result ? result.problem : result.args;
 }
 
-Deno.test("checkArguments passes arguments that fit as they are", () => {
+Deno.test("checkArguments returns valid arguments unchanged", () => {
   const args = { path: "a", limit: 3, all: true, mode: "count", names: ["x"], edits: [{ old: "y" }] };
   assertEquals(check(args), args);
 });
 
-Deno.test("checkArguments fixes what has only one meaning", () => {
+Deno.test("checkArguments fixes values with only one meaning", () => {
   assertEquals(check({ path: 5, limit: "3", all: "True", mode: "FILES" }), {
     path: "5",
     limit: 3,
@@ -52,12 +52,12 @@ Deno.test("checkArguments fixes what has only one meaning", () => {
   assertEquals(check({ path: "a", mode: "files_with_matches" }), { path: "a", mode: "files" });
 });
 
-Deno.test("checkArguments renames and drops synonyms without overriding the real name", () => {
+Deno.test("checkArguments renames synonyms unless the real name is present", () => {
   assertEquals(check({ file: "a", note: "why" }), { path: "a" });
   assertEquals(check({ file: "a", path: "b" }), { path: "b" });
 });
 
-Deno.test("checkArguments names the field, the value and what was expected", () => {
+Deno.test("checkArguments reports the field, the value and the expected type", () => {
   assertEquals(check({}), "path is required (a string)");
   assertEquals(check({ path: ["a"] }), 'path must be a string, got ["a"]');
   assertEquals(check({ path: "a", limit: "many" }), 'limit must be an integer, got "many"');
@@ -75,7 +75,7 @@ Deno.test("checkArguments names the field, the value and what was expected", () 
   assertEquals(check([1]), "arguments must be an object, got [1]");
 });
 
-Deno.test("checkArguments does not judge what is outside its schema subset", () => {
+Deno.test("checkArguments ignores keywords outside its schema subset", () => {
   const schema = { type: "object", properties: { x: { anyOf: [{ type: "string" }, { type: "null" }] } } };
   assertEquals(checkArguments(schema, { x: null, other: 1 }), { args: { x: null, other: 1 } });
 });

@@ -6,7 +6,7 @@ import { byteLength } from "../../../src/util/bytes.ts";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../../support/assert.ts";
 import { makeTempDir, makeToolContext } from "../../support/tool_context.ts";
 
-Deno.test("a dry run over many files stays within the bound of a result", async () => {
+Deno.test("a dry run over many files stays within the size limit of a result", async () => {
   await using dir = await makeTempDir();
   const files = Array.from(
     { length: 200 },
@@ -20,7 +20,7 @@ Deno.test("a dry run over many files stays within the bound of a result", async 
   assertEquals([result.truncated?.cut, result.changes?.length], ["middle", 200]);
 });
 
-Deno.test("a path of absurd length is refused in a short line", async () => {
+Deno.test("a very long path is refused with a short line", async () => {
   await using dir = await makeTempDir();
   for (const [tool, key] of [[READ_FILE, "path"], [GREP, "path"], [MOVE_FILE, "source_path"]] as const) {
     const args = { path: "a", pattern: "x", destination_path: "b", [key]: "长/".repeat(100_000) };

@@ -22,11 +22,11 @@ for (const tool of BUILTINS) {
   });
 }
 
-Deno.test("tests/golden/tools has no file without a tool", () => {
+Deno.test("tests/golden/tools has only files of existing tools", () => {
   const recorded = [...Deno.readDirSync(FOLDER)].map((entry) => entry.name.replace(/\.json$/, "")).sort();
   assertEquals(recorded, BUILTINS.map((tool) => tool.name).sort());
 });
 
-Deno.test("ToolRegistry offers the usual tools in at most 9.5 KB", () => {
+Deno.test("ToolRegistry describes the default tools in at most 9.5 KB", () => {
   assert(JSON.stringify(new ToolRegistry(BUILTINS).schemas()).length <= 9.5 * 1024);
 });

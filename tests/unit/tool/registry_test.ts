@@ -12,7 +12,7 @@ function names(selection: ToolSelection): string[] {
   return new ToolRegistry(BUILTINS, [], selection).schemas().map((schema) => schema.name);
 }
 
-Deno.test("ToolRegistry offers the usual tools in list order, the same bytes each time", () => {
+Deno.test("ToolRegistry lists the default tools in stable order and bytes", () => {
   const usual = BUILTINS.filter((tool) => !tool.optional && !tool.late).map((tool) => tool.name);
   assertEquals(names({}), usual);
   assertEquals(
@@ -21,7 +21,7 @@ Deno.test("ToolRegistry offers the usual tools in list order, the same bytes eac
   );
 });
 
-Deno.test("ToolRegistry offers late tools behind all others once they are of use, and at once where they are named", () => {
+Deno.test("ToolRegistry adds late tools at the end when they are needed, and at once when named", () => {
   const registry = new ToolRegistry(BUILTINS, [{ ...READ_FILE, name: "mcp__x__y" }]);
   const before = registry.schemas();
   assert(registry.get("jobs") !== undefined);
@@ -32,7 +32,7 @@ Deno.test("ToolRegistry offers late tools behind all others once they are of use
   assertEquals(names({ enabled: ["jobs", "read_file"] }), ["read_file", "jobs"]);
 });
 
-Deno.test("ToolRegistry offers exactly what the selection names", () => {
+Deno.test("ToolRegistry offers exactly the selected tools", () => {
   assertEquals(names({ enabled: ["edit_file", "read_file"] }), ["read_file", "edit_file"]);
   assert(names({ enabled: ["*", "skill"] }).includes("skill"));
   assert(!names({ disabled: ["write_file"] }).includes("write_file"));
@@ -42,13 +42,13 @@ Deno.test("ToolRegistry offers exactly what the selection names", () => {
   assertEquals([old.unknown, old.schemas().length > 10], [["delete_symbol"], true]);
 });
 
-Deno.test("ToolRegistry adds further tools after the built-in ones, whatever is enabled", () => {
+Deno.test("ToolRegistry adds further tools after the built-in ones for any selection", () => {
   const extra = { ...READ_FILE, name: "mcp__x__y" };
   const registry = new ToolRegistry(BUILTINS, [extra], { enabled: ["read_file"] });
   assertEquals(registry.schemas().map((schema) => schema.name), ["read_file", "mcp__x__y"]);
 });
 
-Deno.test("ToolRegistry offers an alias with its argument names instead of the tool's own", () => {
+Deno.test("ToolRegistry offers an alias with the argument names of the alias", () => {
   const registry = new ToolRegistry(BUILTINS, [], {
     enabled: ["read_file"],
     alias: { view: { tool: "read_file", args: { file: "path", start: "offset" } } },
@@ -73,7 +73,7 @@ Deno.test("ToolRegistry offers an alias with its argument names instead of the t
   assertEquals(own.args, { path: "a.ts" });
 });
 
-Deno.test("ToolRegistry takes exactly the parameters of an alias, which may have the tool's own name", () => {
+Deno.test("ToolRegistry accepts exactly the parameters of an alias, also under the tool's own name", () => {
   const registry = new ToolRegistry(BUILTINS, [], {
     enabled: ["read_file", "grep", "bash"],
     alias: {
@@ -120,7 +120,7 @@ Deno.test("ToolRegistry takes exactly the parameters of an alias, which may have
   assertEquals(call.args, { path: "a.ts", limit: 2 });
 });
 
-Deno.test("ToolRegistry accepts the argument names other agents use", () => {
+Deno.test("ToolRegistry accepts argument names of other agents", () => {
   const registry = new ToolRegistry(BUILTINS);
   const call = prepare(
     registry,
@@ -130,7 +130,7 @@ Deno.test("ToolRegistry accepts the argument names other agents use", () => {
   assertEquals(call.args, { path: "a", old_string: "b", new_string: "c" });
 });
 
-Deno.test("ToolRegistry fills in what a tool declares about a call, by whatever names it was made", () => {
+Deno.test("ToolRegistry adds the facts a tool declares about a call, under any name of the tool", () => {
   const registry = new ToolRegistry(BUILTINS, [], { alias: { shell_command: { tool: "bash", args: {} } } });
   const facts = (name: string, args: unknown) => {
     const { call: _, args: __, title: ___, ...rest } = prepare(
@@ -174,7 +174,7 @@ Deno.test("ToolRegistry fills in what a tool declares about a call, by whatever 
   assertEquals(facts("grep", { pattern: "x" }), { tool: "grep", ...read, reads: ["."], subjects: ["x"] });
 });
 
-Deno.test("every built-in tool says what it changes, and those that change files run in a worker", () => {
+Deno.test("every built-in tool declares its changes, and tools that change files run in a worker", () => {
   assertEquals(BUILTINS.filter(({ family }) => family === "Edit"), FILE_WRITERS);
   for (const tool of BUILTINS) {
     const edits = tool.family === "Edit";
@@ -188,7 +188,7 @@ Deno.test("every built-in tool says what it changes, and those that change files
   }
 });
 
-Deno.test("ToolRegistry knows nothing but the texts of a tool that declares nothing", () => {
+Deno.test("ToolRegistry knows only the texts of a tool without declarations", () => {
   const tool = {
     name: "mcp__web__fetch",
     description: "",
@@ -210,7 +210,7 @@ Deno.test("ToolRegistry knows nothing but the texts of a tool that declares noth
   });
 });
 
-Deno.test("ToolRegistry refuses a path with a character that rules keep for what they do not know", () => {
+Deno.test("ToolRegistry refuses a path with the character that rules use for unknown text", () => {
   const registry = new ToolRegistry(BUILTINS);
   for (const path of ["x\x02/../docs/a.md", "docs\x01", "\x03", "a\x04b", "a\0b"]) {
     for (const args of [{ path, content: "" }, { file_path: path, content: "" }]) {
@@ -227,7 +227,7 @@ Deno.test("ToolRegistry refuses a path with a character that rules keep for what
   }
 });
 
-Deno.test("ToolRegistry suggests near names for an unknown tool", () => {
+Deno.test("ToolRegistry suggests similar names for an unknown tool", () => {
   const registry = new ToolRegistry(BUILTINS);
   assertEquals(prepare(registry, "readfile", "{}"), 'Unknown tool "readfile"; did you mean read_file?');
   assertStringIncludes(
@@ -236,7 +236,7 @@ Deno.test("ToolRegistry suggests near names for an unknown tool", () => {
   );
 });
 
-Deno.test("ToolRegistry repairs broken JSON when it has one reading and explains it when not", async () => {
+Deno.test("ToolRegistry repairs invalid JSON with one reading and explains other errors", async () => {
   const registry = new ToolRegistry(BUILTINS);
   const repaired = await prepare(registry, "read_file", "{'path': 'a.ts', limit: 3,}") as PreparedCall;
   assertEquals(repaired.args, { path: "a.ts", limit: 3 });
@@ -245,7 +245,7 @@ Deno.test("ToolRegistry repairs broken JSON when it has one reading and explains
   assertStringIncludes(String(prepare(registry, "read_file", "")), "path is required (a string)");
 });
 
-Deno.test("ToolRegistry offers a tool by its alias unless another tool or the user's own alias has it", () => {
+Deno.test("ToolRegistry resolves an alias unless another tool or a user alias has the name", () => {
   const tool = (name: string, alias: string): Tool => ({
     name,
     alias,

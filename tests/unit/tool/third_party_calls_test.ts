@@ -24,7 +24,7 @@ async function answer(dir: string, name: string, args: unknown): Promise<string>
 
 const EDITED = { path: "a", old_string: "x", new_string: "y" };
 
-Deno.test("ToolRegistry understands the tool names of other agents where it has no such tool", async () => {
+Deno.test("ToolRegistry maps tool names of other agents to its own tools", async () => {
   const cases: readonly (readonly [string, unknown, unknown])[] = [
     ["edit", { file_path: "a", oldText: "x", newText: "y" }, ["edit_file", EDITED]],
     ["Edit", { file_path: "a", old_string: "x", new_string: "y" }, ["edit_file", EDITED]],
@@ -57,7 +57,7 @@ Deno.test("ToolRegistry understands the tool names of other agents where it has 
   assertStringIncludes(String(await prepared("launch", {})), 'Unknown tool "launch"');
 });
 
-Deno.test("ToolRegistry understands each command of str_replace_editor", async () => {
+Deno.test("ToolRegistry maps each command of str_replace_editor", async () => {
   const name = "str_replace_editor";
   assertEquals(await seen(name, { command: "view", path: "a", view_range: [3, 5] }), ["read_file", {
     path: "a",
@@ -81,7 +81,7 @@ Deno.test("ToolRegistry understands each command of str_replace_editor", async (
   assertStringIncludes(String(await prepared(name, { command: "undo_edit", path: "a" })), "Unknown tool");
 });
 
-Deno.test("ToolRegistry judges a command that only calls apply_patch as that tool", async () => {
+Deno.test("ToolRegistry treats a command that only calls apply_patch as that tool", async () => {
   const patch = "*** Begin Patch\n*** Add File: docs/x.md\n+x\n*** End Patch";
   for (
     const args of [
@@ -99,7 +99,7 @@ Deno.test("ToolRegistry judges a command that only calls apply_patch as that too
   assertEquals(typeof more === "string" ? more : more.tool, "bash");
 });
 
-Deno.test("ToolRegistry keeps a tool's own meaning of an alias and of its arguments", async () => {
+Deno.test("ToolRegistry prefers a tool's own names and arguments to an alias", async () => {
   const registry = new ToolRegistry(BUILTINS, [], {
     alias: { edit: { tool: "write_file", args: { body: "content" } } },
   });
@@ -110,7 +110,7 @@ Deno.test("ToolRegistry keeps a tool's own meaning of an alias and of its argume
   }]);
 });
 
-Deno.test("read_file takes a range of lines and a number of lines from the end", async () => {
+Deno.test("read_file accepts a line range and a number of lines from the end", async () => {
   await using dir = await makeTempDir();
   await Deno.writeTextFile(`${dir.path}/a`, "1\n2\n3\n4\n5\n");
   assertStringIncludes(
@@ -121,7 +121,7 @@ Deno.test("read_file takes a range of lines and a number of lines from the end",
   assertStringIncludes(await answer(dir.path, "read_file", { path: "a", offset: -9 }), "   1→1\n");
 });
 
-Deno.test("grep takes a type, an offset and the end of a line before its CR", async () => {
+Deno.test("grep supports a type, an offset and a line end before CR", async () => {
   await using dir = await makeTempDir();
   await Deno.writeTextFile(`${dir.path}/a.ts`, "one\r\ntwo\r\none more\r\n");
   await Deno.writeTextFile(`${dir.path}/a.py`, "one\n");
@@ -137,7 +137,7 @@ Deno.test("grep takes a type, an offset and the end of a line before its CR", as
   );
 });
 
-Deno.test("glob finds route groups by their own names, and patterns as before", async () => {
+Deno.test("glob matches names of route groups literally, and patterns as before", async () => {
   await using dir = await makeTempDir();
   const files = [
     "(dashboard)/page.tsx",

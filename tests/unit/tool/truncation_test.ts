@@ -4,13 +4,13 @@ import { cutLine, keepEnds, keepHead, keepTail, spillPath } from "../../../src/t
 
 const LINES = Array.from({ length: 100 }, (_, index) => `line ${index + 1}`).join("\n");
 
-Deno.test("keepHead, keepTail and keepEnds leave a text within its caps alone", () => {
+Deno.test("keepHead, keepTail and keepEnds return a text within the limits unchanged", () => {
   for (const keep of [keepHead, keepTail, keepEnds]) {
     assertEquals(keep("short\n", { maxBytes: 100, maxLines: 10 }), { text: "short\n" });
   }
 });
 
-Deno.test("keepHead keeps whole lines and says what is missing and how to continue", () => {
+Deno.test("keepHead keeps whole lines and reports what is missing and how to continue", () => {
   const cut = keepHead(LINES, { maxBytes: 10_000, maxLines: 3 }, { next: "use offset" });
   assertEquals(
     cut.text,
@@ -40,7 +40,7 @@ Deno.test("keepEnds keeps both ends around one marker", () => {
   assertEquals(cut.truncated?.fullText, "/tmp/full.txt");
 });
 
-Deno.test("keepHead never cuts inside a character", () => {
+Deno.test("keepHead never splits a character", () => {
   for (let maxBytes = 1; maxBytes < 20; maxBytes++) {
     for (const keep of [keepHead, keepTail]) {
       const cut = keep("é好😀".repeat(9), { maxBytes });
@@ -49,12 +49,12 @@ Deno.test("keepHead never cuts inside a character", () => {
   }
 });
 
-Deno.test("cutLine says how long the line was", () => {
+Deno.test("cutLine reports the length of the line", () => {
   assertEquals(cutLine("abcdef", 3), "abc… [line cut: 6 bytes in all]");
   assertEquals(cutLine("好好", 6), "好好");
 });
 
-Deno.test("spillPath stays in the output directory whatever the call is called", () => {
+Deno.test("spillPath stays in the output directory for any call id", () => {
   const context = makeToolContext("/tmp/x", { callId: "call/../1" });
   assertEquals(spillPath(context), "/tmp/x-output/call____1.txt");
 });

@@ -6,7 +6,7 @@ function names(dir: string): string[] {
   return [...Deno.readDirSync(dir)].map((entry) => entry.name).sort();
 }
 
-Deno.test("writeFileAtomic creates and replaces a file without leaving anything behind", async () => {
+Deno.test("writeFileAtomic creates and replaces a file without temporary files", async () => {
   await using dir = await makeTempDir();
   await writeFileAtomic(`${dir.path}/a`, "one", { mode: 0o640, sync: true });
   assertEquals(((await Deno.stat(`${dir.path}/a`)).mode ?? 0) & 0o777, 0o640);
@@ -45,7 +45,7 @@ const noneBeside = (path: string) => {
   if (path.endsWith(".tmp")) throw new Deno.errors.PermissionDenied("no new files here");
 };
 
-Deno.test("writeFileAtomic changes a file in place where none can be made next to it, after a second look", async () => {
+Deno.test("writeFileAtomic writes in place when no file can be created next to it, after a second check", async () => {
   await using dir = await makeTempDir();
   const path = `${dir.path}/a`;
   await Deno.writeTextFile(path, "old");
@@ -59,7 +59,7 @@ Deno.test("writeFileAtomic changes a file in place where none can be made next t
   assertEquals(await Deno.readTextFile(path), "new");
 });
 
-Deno.test("writeFileAtomic never changes a file in place that has another name", async () => {
+Deno.test("writeFileAtomic never writes in place to a file with another hard link", async () => {
   await using dir = await makeTempDir();
   await Deno.writeTextFile(`${dir.path}/a`, "old");
   await Deno.link(`${dir.path}/a`, `${dir.path}/b`);
@@ -71,7 +71,7 @@ Deno.test("writeFileAtomic never changes a file in place that has another name",
   assertEquals([await Deno.readTextFile(`${dir.path}/b`), names(dir.path)], ["old", ["a", "b"]]);
 });
 
-Deno.test("writeFileAtomic keeps a verified path as it is, and its new file private", async () => {
+Deno.test("writeFileAtomic keeps a verified path unchanged and its new file private", async () => {
   await using dir = await makeTempDir();
   await Deno.mkdir(`${dir.path}/sub`);
   await Deno.writeTextFile(`${dir.path}/sub/real`, "old");
@@ -87,14 +87,14 @@ Deno.test("writeFileAtomic keeps a verified path as it is, and its new file priv
   assertEquals((await Deno.lstat(`${dir.path}/link`)).isFile, true);
 });
 
-Deno.test("writeFileAtomic leaves nothing behind when the place is taken by a directory", async () => {
+Deno.test("writeFileAtomic leaves no temporary file when the target is a directory", async () => {
   await using dir = await makeTempDir();
   await Deno.mkdir(`${dir.path}/a`);
   await assertRejects(() => writeFileAtomic(`${dir.path}/a`, "x"));
   assertEquals(names(dir.path), ["a"]);
 });
 
-Deno.test("stageFile leaves the target alone until it is committed", async () => {
+Deno.test("stageFile does not change the target before the commit", async () => {
   await using dir = await makeTempDir();
   await Deno.writeTextFile(`${dir.path}/a`, "old");
   const staged = await stageFile(`${dir.path}/a`, "new");

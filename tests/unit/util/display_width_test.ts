@@ -1,12 +1,12 @@
 import { displayWidth, fitDisplay, padDisplay } from "../../../src/util/display_width.ts";
 import { assertEquals } from "../../support/assert.ts";
 
-Deno.test("displayWidth counts wide characters twice and marks not at all", () => {
+Deno.test("displayWidth counts wide characters as two columns and combining marks as none", () => {
   const lines = ["abc", "日本語", "e\u0301", "👩‍👩‍👧", "한글a", ""];
   assertEquals(lines.map(displayWidth), [3, 6, 1, 2, 5, 0]);
 });
 
-Deno.test("displayWidth knows pictures, flags, marks, syllables and variation selectors", () => {
+Deno.test("displayWidth handles emoji, flags, marks, syllables and variation selectors", () => {
   const table: Readonly<Record<string, number>> = {
     "👍🏽": 2,
     "👩‍👩‍👧": 2,
@@ -36,7 +36,7 @@ Deno.test("displayWidth knows pictures, flags, marks, syllables and variation se
   for (const [text, cells] of Object.entries(table)) assertEquals(displayWidth(text), cells, text);
 });
 
-Deno.test("padDisplay fills up to the width on either side and leaves what is wider", () => {
+Deno.test("padDisplay pads to the width on either side and keeps wider text", () => {
   assertEquals([padDisplay("日本", 6), padDisplay("7", 3, "left"), padDisplay("wider", 2)], [
     "日本  ",
     "  7",
@@ -44,7 +44,7 @@ Deno.test("padDisplay fills up to the width on either side and leaves what is wi
   ]);
 });
 
-Deno.test("fitDisplay cuts between characters as they are seen", () => {
+Deno.test("fitDisplay truncates between grapheme clusters", () => {
   assertEquals(fitDisplay("fits", 4), "fits");
   assertEquals(fitDisplay("日本語です", 6), "日本…");
   assertEquals(fitDisplay("a👩‍👩‍👧b c", 4), "a👩‍👩‍👧…");

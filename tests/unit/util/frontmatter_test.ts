@@ -41,14 +41,14 @@ Deno.test("parseFrontmatter reads quotes, comments, lists, maps and texts over s
   });
 });
 
-Deno.test("parseFrontmatter reads an unquoted colon all the same and notes the line", () => {
+Deno.test("parseFrontmatter accepts an unquoted colon and reports the line", () => {
   const read = parseFrontmatter("---\nname: x\ndescription: Use when: asked\n---\n");
   assertEquals(textField(read, "description"), "Use when: asked");
   assertEquals(read.problems.map((problem) => problem.line), [3]);
   assertStringIncludes(read.problems[0]?.text ?? "", "quotes");
 });
 
-Deno.test("parseFrontmatter never throws and says what it passed over", () => {
+Deno.test("parseFrontmatter never throws and reports what it skipped", () => {
   for (const text of ["---\nname: x", '---\na: "open\n---\n', "---\n- x\n: y\n\t\n---", "---\n---", "---"]) {
     parseFrontmatter(text);
   }
@@ -56,14 +56,14 @@ Deno.test("parseFrontmatter never throws and says what it passed over", () => {
   assertEquals(parseFrontmatter("---\n???\n---\n").problems.map((problem) => problem.line), [2]);
 });
 
-Deno.test("listField takes lists and texts and keeps parentheses together", () => {
+Deno.test("listField accepts lists and strings and keeps parentheses together", () => {
   const read = parseFrontmatter("---\na: Read Bash(git add:*), Edit\nb: [x, y]\n---\n");
   assertEquals(listField(read, "a"), ["Read", "Bash(git add:*)", "Edit"]);
   assertEquals(listField(read, "b"), ["x", "y"]);
   assertEquals(listField(read, "c"), []);
 });
 
-Deno.test("scalarText gives values that are read back as they were", () => {
+Deno.test("scalarText round-trips values", () => {
   for (
     const text of [
       "plain",

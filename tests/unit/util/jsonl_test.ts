@@ -15,7 +15,7 @@ function scan(content: Uint8Array | string, from?: number) {
   }
 }
 
-Deno.test("scanJsonl hands over values with their places and reports what is damaged or unfinished", () => {
+Deno.test("scanJsonl returns values with offsets and reports damaged and unfinished lines", () => {
   const { seen, end, tail, damaged, lines } = scan('{"a":1}\n\nnot json\n"é"\r\n[1');
   assertEquals(seen, [[{ a: 1 }, 1, 0, 7], ["é", 4, 18, 5]]);
   assertEquals([end, tail, damaged, lines], [24, "[1", [3], 4]);
@@ -46,7 +46,7 @@ for (const shift of [0, 1, 2]) {
   });
 }
 
-Deno.test("jsonLine keeps long texts in pieces and short lines in one", () => {
+Deno.test("jsonLine splits long texts and keeps short lines whole", () => {
   const longest = (line: Iterable<string>) => Math.max(...[...line].map((piece) => piece.length));
   assert(longest(jsonLine({ content: "x".repeat(3_000_000) })) < 50_000);
   assertEquals([...jsonLine({ a: "x" })], ['{"a":"x"}', "\n"]);

@@ -3,7 +3,7 @@ import { assertEquals } from "../../support/assert.ts";
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 
-Deno.test("LineSplitter returns whole lines wherever the stream is cut, even inside a character", () => {
+Deno.test("LineSplitter returns whole lines for any split of the stream, even inside a character", () => {
   const all = bytes("one\nzwei ü\n\nrest");
   for (let cut = 0; cut <= all.length; cut++) {
     const splitter = new LineSplitter();
@@ -12,7 +12,7 @@ Deno.test("LineSplitter returns whole lines wherever the stream is cut, even ins
   }
 });
 
-Deno.test("linesOf leaves out a last line without a line feed", async () => {
+Deno.test("linesOf omits a last line without a line feed", async () => {
   const lines: string[] = [];
   for await (const line of linesOf(ReadableStream.from([bytes("a\nb"), bytes("\nc")]))) lines.push(line);
   assertEquals(lines, ["a", "b"]);

@@ -10,7 +10,7 @@ async function withDirectory(run: (directory: string) => void | Promise<void>): 
   }
 }
 
-Deno.test("FileLock is held once, names its owner, and is gone after release", () =>
+Deno.test("FileLock has one holder, names it, and is removed on release", () =>
   withDirectory((directory) => {
     const path = `${directory}/x.lock`;
     const first = FileLock.tryAcquire(path);
@@ -26,7 +26,7 @@ Deno.test("FileLock is held once, names its owner, and is gone after release", (
     third.lock.release();
   }));
 
-Deno.test("FileLock of a killed process is free at once", () =>
+Deno.test("FileLock of a killed process is released immediately", () =>
   withDirectory(async (directory) => {
     const path = `${directory}/x.lock`;
     const module = new URL("../../../src/util/lock.ts", import.meta.url).href;
@@ -50,7 +50,7 @@ Deno.test("FileLock of a killed process is free at once", () =>
     free.lock.release();
   }));
 
-Deno.test("FileLock copes with an unreadable owner and throws where no file can be made", () =>
+Deno.test("FileLock accepts an unreadable owner and throws when no file can be created", () =>
   withDirectory((directory) => {
     const path = `${directory}/x.lock`;
     const first = FileLock.tryAcquire(path);

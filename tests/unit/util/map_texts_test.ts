@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "../../support/assert.ts";
 import { mapTexts } from "../../../src/util/json.ts";
 
-Deno.test("mapTexts maps every text and leaves names, other values and its argument as they were", () => {
+Deno.test("mapTexts maps every text and keeps names, other values and its argument unchanged", () => {
   const value = { secret: "a secret", list: ["secret", 1, null, { deep: "secret" }], not: true };
   const before = structuredClone(value);
   assertEquals(mapTexts(value, (text) => text.replaceAll("secret", "*")), {
@@ -12,7 +12,7 @@ Deno.test("mapTexts maps every text and leaves names, other values and its argum
   assertEquals(value, before);
 });
 
-Deno.test("mapTexts gives back the same object when no text changes", () => {
+Deno.test("mapTexts returns the same object when no text changes", () => {
   const value = { a: "x", b: [{ c: "y" }] };
   assert(mapTexts(value, (text) => text) === value);
 });

@@ -2,7 +2,7 @@ import { findProgram } from "../../../src/util/process.ts";
 import { assertEquals } from "../../support/assert.ts";
 import { makeTempDir } from "../../support/tool_context.ts";
 
-Deno.test("findProgram takes no program from directories that others can write, nor by links to them", {
+Deno.test("findProgram ignores directories that others can write, also behind links", {
   ignore: Deno.build.os === "windows",
 }, async () => {
   await using temp = await makeTempDir();

@@ -4,7 +4,7 @@ import { assert, assertEquals } from "../../support/assert.ts";
 /** Tokens are put together here so that no scanner takes this file for a leak. */
 const body = (length: number) => "aB3dE5gH7jK9".repeat(10).slice(0, length);
 
-Deno.test("createRedactor takes known values out in every spelling", () => {
+Deno.test("createRedactor removes known values in every spelling", () => {
   const redact = createRedactor(["p@ss/word+1", "short", "contains p@ss/word+1 itself"]);
   assertEquals(redact("key=p@ss/word+1."), "key=[redacted].");
   assertEquals(redact(`q=${encodeURIComponent("p@ss/word+1")}`), "q=[redacted]");
@@ -17,7 +17,7 @@ Deno.test("createRedactor takes known values out in every spelling", () => {
   assertEquals(createRedactor(['quo"ted\\value'])(JSON.stringify('quo"ted\\value')), '"[redacted]"');
 });
 
-Deno.test("createRedactor takes known values out of encoded data, wherever they are in it", () => {
+Deno.test("createRedactor removes known values at any offset of encoded data", () => {
   const key = "Zx9-very+sécret/key-0123456789";
   const redact = createRedactor([key, "another-key-of-the-user"]);
   const bytes = (text: string) => new TextEncoder().encode(text);
@@ -55,7 +55,7 @@ Deno.test("createRedactor takes known values out of encoded data, wherever they 
   }
 });
 
-Deno.test("createRedactor leaves encoded data without a secret as it is", () => {
+Deno.test("createRedactor keeps encoded data without a secret unchanged", () => {
   const redact = createRedactor(["Zx9-very+secret/key-0123456789", "p@ssword"]);
   const data = new Uint8Array(300_000).map((_, at) => (at * 7919) >> 3);
   const lines = data.toBase64().replace(/.{76}/g, "$&\n");
@@ -69,7 +69,7 @@ Deno.test("createRedactor leaves encoded data without a secret as it is", () => 
   for (const text of texts) assert(redact(text) === text);
 });
 
-Deno.test("createRedactor takes common token shapes out", () => {
+Deno.test("createRedactor removes common token formats", () => {
   const redact = createRedactor([]);
   const tokens = [
     `sk-${body(40)}`,
@@ -95,7 +95,7 @@ Deno.test("createRedactor takes common token shapes out", () => {
   }
 });
 
-Deno.test("createRedactor takes private keys out, whole or cut off", () => {
+Deno.test("createRedactor removes private keys, whole or truncated", () => {
   const redact = createRedactor([]);
   const [begin, end] = ["-----BEGIN RSA PRIVATE KEY-----", "-----END RSA PRIVATE KEY-----"];
   assertEquals(redact(`x\n${begin}\nMIIE\nabc=\n${end}\ny`), "x\n[redacted]\ny");
@@ -103,7 +103,7 @@ Deno.test("createRedactor takes private keys out, whole or cut off", () => {
   assertEquals(redact("-----BEGIN PUBLIC KEY-----\nMIIE"), "-----BEGIN PUBLIC KEY-----\nMIIE");
 });
 
-Deno.test("createRedactor keeps the names of headers and takes their values", () => {
+Deno.test("createRedactor keeps the names of headers and removes their values", () => {
   const redact = createRedactor([]);
   assertEquals(redact("Authorization: Bearer abc.def-123"), "Authorization: Bearer [redacted]");
   assertEquals(redact("authorization: Basic dXNlcjpwYXNz"), "authorization: Basic [redacted]");
@@ -114,7 +114,7 @@ Deno.test("createRedactor keeps the names of headers and takes their values", ()
   assertEquals(known("Authorization: Bearer my-known-secret"), "Authorization: Bearer [redacted]");
 });
 
-Deno.test("createRedactor leaves ordinary text alone", () => {
+Deno.test("createRedactor keeps ordinary text unchanged", () => {
   const redact = createRedactor(["0123456789abcdef-key"]);
   const texts = [
     "task-runner-with-a-very-long-name-that-has-no-digits",
@@ -142,7 +142,7 @@ Deno.test("createRedactor leaves ordinary text alone", () => {
   for (const text of texts) assertEquals(redact(text), text);
 });
 
-Deno.test("createRedactor returns the same string quickly when there is nothing to take out", () => {
+Deno.test("createRedactor returns the same string quickly when nothing is secret", () => {
   const redact = createRedactor(["0123456789abcdef-key", "another-secret-value"]);
   const big = "The quick brown fox jumps over the lazy dog 12345; task-list sk- eyJ authorization\n".repeat(
     20_000,
@@ -157,7 +157,7 @@ Deno.test("createRedactor returns the same string quickly when there is nothing 
   assert(performance.now() - start < 5_000);
 });
 
-Deno.test("a single word or a locale is never taken out, a key that is no word is", () => {
+Deno.test("a word or a locale is never redacted, and a random key is", () => {
   const ordinary = [
     "production",
     "Staging",
@@ -172,7 +172,7 @@ Deno.test("a single word or a locale is never taken out, a key that is no word i
   assertEquals(redact("correct-horse and hunter2hunter2"), "[redacted] and [redacted]");
 });
 
-Deno.test("looksLikeSecret knows disorder, and takes no setting for a secret", () => {
+Deno.test("looksLikeSecret recognizes random text and no ordinary settings", () => {
   for (const secret of [`ghp_${body(36)}`, body(20), "0f3a9c1b7e5d2a8f4c6b", "x-q7Xk29fLmZ81pRt4Vb"]) {
     assert(looksLikeSecret(secret), secret);
   }

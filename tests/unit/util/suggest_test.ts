@@ -1,7 +1,7 @@
 import { assertEquals } from "../../support/assert.ts";
 import { suggestNames } from "../../../src/util/suggest.ts";
 
-Deno.test("nearNames puts the most likely name first and leaves strangers out", () => {
+Deno.test("nearNames sorts by similarity and omits unrelated names", () => {
   const known = ["read_file", "write_file", "grep", "glob", "bash"];
   assertEquals(suggestNames("readfile", known), ["read_file"]);
   assertEquals(suggestNames("gerp", known), ["grep"]);

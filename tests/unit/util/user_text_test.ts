@@ -1,13 +1,13 @@
 import { attachments, userText } from "../../../src/util/user_text.ts";
 import { assertEquals } from "../../support/assert.ts";
 
-Deno.test("userText leaves out what is before the user's words", () => {
+Deno.test("userText omits text before the user's text", () => {
   assertEquals(userText("just this"), "just this");
   const blocks = '<file path="a.ts">\nlet a;\n</file>\n\n<stdin>\npiped\n</stdin>\n\n';
   assertEquals(userText(`${blocks}look at @a.ts\n\nand say why`), "look at @a.ts\n\nand say why");
 });
 
-Deno.test("attachments names what is before the user's own words, and nothing that is in them", () => {
+Deno.test("attachments lists the attachments before the user's text, and nothing inside it", () => {
   const before = '<file path="a.ts" lines="1-2">\nx\n</file>\n\n<dir path="src">\n</dir>\n\n' +
     "<stdin>\n<file>\n</stdin>\n\n";
   assertEquals(attachments(`${before}explain`), ["a.ts:1-2", "src", "standard input"]);

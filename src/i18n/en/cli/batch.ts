@@ -1,6 +1,6 @@
 import type { Translate } from "../../translate.ts";
 
-/** What `reasonix run --tasks` says on standard error. */
+/** Texts of `reasonix run --tasks` on standard error. */
 export const texts = (t: Translate) => ({
   continues: (finished: number, all: number) => t`${finished} of ${all} tasks were finished before`,
   /** One task has ended. */

@@ -1,6 +1,6 @@
 import type { Translate } from "../../translate.ts";
 
-/** What `reasonix models` says. */
+/** Texts of `reasonix models`. */
 export const texts = (t: Translate) => ({
   unknown: t`unknown`,
   yes: t`yes`,

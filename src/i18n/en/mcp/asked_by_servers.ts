@@ -25,7 +25,7 @@ export const texts = (t: Translate) => ({
   no: t`No`,
   secret:
     t`This looks like a secret. Do not give passwords, keys or tokens to a form: the server has to use an address.`,
-  /** What is counted. */
+  /** Counted units. */
   units: { characters: t` characters`, values: t` values` },
   atLeast: (min: number, unit: string) => t`at least ${min}${unit}`,
   atMost: (max: number, unit: string) => t`at most ${max}${unit}`,

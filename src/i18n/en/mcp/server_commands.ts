@@ -1,7 +1,7 @@
 import type { Text } from "../../../core/mod.ts";
 import type { Translate } from "../../translate.ts";
 
-/** What commands about MCP servers say. */
+/** Texts of commands about MCP servers. */
 export const texts = (t: Translate) => ({
   surplus: (name: string, text: string) => t`Cannot run /${name}: it has no argument for "${text}"`,
   missing: (name: string, argument: string) => t`Cannot run /${name}: it needs "${argument}"`,

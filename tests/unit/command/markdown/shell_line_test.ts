@@ -43,7 +43,7 @@ const TEMPLATES = [
   "echo it\\'s $ARGUMENTS",
 ];
 
-Deno.test("an argument is never a command, whatever it holds and wherever it is put", async () => {
+Deno.test("an argument is never executed, for any content and position", async () => {
   await using temp = await makeTempDir();
   let refused = 0;
   let run = 0;
@@ -67,7 +67,7 @@ Deno.test("an argument is never a command, whatever it holds and wherever it is 
   assertEquals(run > 100 && refused > 50, true, `${run} lines were run, ${refused} refused`);
 });
 
-Deno.test("words arrive as they were typed", async () => {
+Deno.test("words are passed as typed", async () => {
   const word = fc.string({ unit: "grapheme", minLength: 1, maxLength: 12 }).filter((text) =>
     !/[\s\0~*?[\]]/.test(text) && text.isWellFormed()
   );
@@ -82,7 +82,7 @@ Deno.test("words arrive as they were typed", async () => {
   );
 });
 
-Deno.test("plain words, patterns and the home directory are left for the shell, and nothing represents none", () => {
+Deno.test("plain words, patterns and ~ are left to the shell, and an empty list is none", () => {
   assertEquals(fillInLine("lint $ARGUMENTS, $2 $$HOME", "src/*.ts ~/x"), "lint src/*.ts ~/x, ~/x $HOME");
   assertEquals(fillInLine("ls $1 '$1' \"$ARGUMENTS\"", ""), "ls  '' \"\"");
   assertEquals(fillInLine("seq $((1 + $1))", "41"), "seq $((1 + 41))");

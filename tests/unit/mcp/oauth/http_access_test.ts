@@ -29,7 +29,7 @@ async function signedIn(server: HttpMcpServer): Promise<McpFixture> {
   return mcp;
 }
 
-Deno.test("tokens that have run out are renewed, once for requests that are refused together", async () => {
+Deno.test("expired tokens are refreshed once for concurrent requests", async () => {
   await using issuer = new AuthorizationServer();
   await using server = startProtectedServer(issuer);
   await using mcp = await signedIn(server);
@@ -50,7 +50,7 @@ Deno.test("tokens that have run out are renewed, once for requests that are refu
   assertEquals(renewals().length, 2);
 });
 
-Deno.test("a sign-in that is over is forgotten, and the server wants another one", async () => {
+Deno.test("an expired sign-in is deleted, and the server requires a new one", async () => {
   await using issuer = new AuthorizationServer();
   await using server = startProtectedServer(issuer);
   await using mcp = await signedIn(server);
@@ -66,7 +66,7 @@ Deno.test("a sign-in that is over is forgotten, and the server wants another one
   assertEquals((await mcp.call("mcp__far__echo", { text: "again" })).content, "again");
 });
 
-Deno.test("tokens are not renewed at an authorization server that did not issue them", async () => {
+Deno.test("tokens are not refreshed at an authorization server that did not issue them", async () => {
   await using issuer = new AuthorizationServer();
   await using thief = new AuthorizationServer();
   await using server = startProtectedServer(issuer);
@@ -82,7 +82,7 @@ Deno.test("tokens are not renewed at an authorization server that did not issue 
   assertEquals(thief.to("/token"), []);
 });
 
-Deno.test("an authorization server that is gone leaves the sign-in as it is, and is one line", async () => {
+Deno.test("an unreachable authorization server keeps the sign-in and is reported in one line", async () => {
   const issuer = new AuthorizationServer();
   await using server = startProtectedServer(issuer);
   await using mcp = await signedIn(server);
@@ -93,7 +93,7 @@ Deno.test("an authorization server that is gone leaves the sign-in as it is, and
   assert((await Deno.readTextFile(`${mcp.home}/mcp-auth.json`)).includes("refresh-"));
 });
 
-Deno.test("rights that are missing are named, and the next sign-in asks for them next to those there are", async () => {
+Deno.test("missing scopes are named, and the next sign-in requests them with the current ones", async () => {
   await using issuer = new AuthorizationServer();
   await using server = startProtectedServer(issuer, { scope: "read", scopeOf: { echo: "write" } });
   await using mcp = await signedIn(server);
@@ -106,7 +106,7 @@ Deno.test("rights that are missing are named, and the next sign-in asks for them
   assertEquals((await mcp.call("mcp__far__echo", { text: "a" })).content, "a");
 });
 
-Deno.test("rights that are missing at the greeting are requested at the next sign-in, too", async () => {
+Deno.test("scopes that initialize reports as missing are requested at the next sign-in", async () => {
   for (const method of ["server/discover", "initialize", "tools/list"]) {
     await using issuer = new AuthorizationServer();
     const scopeOf = { [method]: "write" };
@@ -127,7 +127,7 @@ Deno.test("rights that are missing at the greeting are requested at the next sig
   }
 });
 
-Deno.test("rights that the configuration does not ask for are to be written there", async () => {
+Deno.test("missing scopes must be added to a configured list of scopes", async () => {
   await using issuer = new AuthorizationServer();
   await using server = startProtectedServer(issuer, { scope: "read", scopeOf: { echo: "write" } });
   await using mcp = await openMcp([remote(server.url, { oauth: { scopes: ["read"] } })]);
@@ -140,7 +140,7 @@ Deno.test("rights that the configuration does not ask for are to be written ther
   );
 });
 
-Deno.test("tokens are secrets to every redactor, in results and in the log", async () => {
+Deno.test("tokens are redacted in results and in the log", async () => {
   const redact = createRedactor([]);
   await using issuer = new AuthorizationServer();
   await using server = startProtectedServer(issuer, {
@@ -156,7 +156,7 @@ Deno.test("tokens are secrets to every redactor, in results and in the log", asy
   assertMatch(log, /You sent Bearer \[redacted\]/);
 });
 
-Deno.test("a file of sign-ins that is damaged is an error that names it, and is left alone", async () => {
+Deno.test("a damaged token file is an error that names it and is not overwritten", async () => {
   await using issuer = new AuthorizationServer();
   await using server = startProtectedServer(issuer);
   for (const damage of ["{", '{"version": 2, "signIns": []}', '{"version": 1, "signIns": [{"server": 1}]}']) {
@@ -176,7 +176,7 @@ Deno.test("a file of sign-ins that is damaged is an error that names it, and is 
   }
 });
 
-Deno.test("sign-ins that are made at the same time are all kept", async () => {
+Deno.test("concurrent sign-ins are all saved", async () => {
   await using temp = await makeTempDir();
   const home = `${temp.path}/home`;
   await using issuer = new AuthorizationServer();

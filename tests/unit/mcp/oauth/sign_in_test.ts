@@ -40,7 +40,7 @@ async function signIn(mcp: McpFixture, person: Person = {}) {
 const stateOf = ({ servers }: McpFixture) => servers.status[0]?.state;
 const authFile = (home: string) => `${home}/mcp-auth.json`;
 
-Deno.test("signIn registers, proves itself and keeps tokens with which the server then works", async () => {
+Deno.test("signIn registers a client, uses PKCE and stores tokens that the server accepts", async () => {
   await using issuer = new AuthorizationServer();
   await using server = startProtectedServer(issuer, { scope: "read" });
   await using mcp = await openMcp([remote(server.url)]);
@@ -67,7 +67,7 @@ Deno.test("signIn registers, proves itself and keeps tokens with which the serve
   for (const token of issuer.accepted.keys()) assert(!log.includes(token), log);
 });
 
-Deno.test("signIn uses the same client at the same authorization server, and registers again where it cannot", async () => {
+Deno.test("signIn reuses its client at the same authorization server and registers again elsewhere", async () => {
   await using issuer = new AuthorizationServer();
   await using server = startProtectedServer(issuer);
   await using mcp = await openMcp([remote(server.url)]);
@@ -98,7 +98,7 @@ Deno.test("signIn uses the client of the configuration, with its secret or its d
   assertEquals(issuer.to("/authorize").at(-1)?.params.get("client_id"), document);
 });
 
-Deno.test("signIn comes back to the port of the configuration, and says so where that is taken", async () => {
+Deno.test("signIn redirects to the configured port and reports a port that is in use", async () => {
   await using issuer = new AuthorizationServer();
   await using server = startProtectedServer(issuer);
   using taken = Deno.listen({ hostname: "127.0.0.1", port: 0 });
@@ -111,7 +111,7 @@ Deno.test("signIn comes back to the port of the configuration, and says so where
   assertEquals([...issuer.clients.values()], [`http://127.0.0.1:${port}/callback`]);
 });
 
-Deno.test("signIn says what to do where no client is registered and none is configured", async () => {
+Deno.test("signIn explains what to do when no client is registered or configured", async () => {
   await using issuer = new AuthorizationServer({ registers: false });
   await using server = startProtectedServer(issuer);
   await using mcp = await openMcp([remote(server.url)]);
@@ -149,7 +149,7 @@ Deno.test("signIn rejects an answer with another state or iss", async () => {
 
 const NAMES_ITSELF = { authorization_response_iss_parameter_supported: true };
 
-Deno.test("signIn ends with a refusal, a timeout or an interrupt; nothing is kept", async () => {
+Deno.test("signIn stores nothing after a refusal, a timeout or an interrupt", async () => {
   await using no = new AuthorizationServer({ refuses: "access_denied" });
   await using refusing = startProtectedServer(no);
   await using mcp = await openMcp([remote(refusing.url)]);
@@ -171,7 +171,7 @@ Deno.test("signIn ends with a refusal, a timeout or an interrupt; nothing is kep
   await assertRejects(() => Deno.stat(authFile(second.home)), Deno.errors.NotFound, "");
 });
 
-Deno.test("signIn takes the address at which a browser on another machine ended", async () => {
+Deno.test("signIn accepts the redirect address of a browser on another machine", async () => {
   await using issuer = new AuthorizationServer();
   await using server = startProtectedServer(issuer);
   await using mcp = await openMcp([remote(server.url)]);
@@ -194,7 +194,7 @@ Deno.test("signIn takes the address at which a browser on another machine ended"
   assertMatch(refused[1] ?? "", /another sign-in/);
 });
 
-Deno.test("signIn opens no address that is not of the web or not encrypted", async () => {
+Deno.test("signIn opens only encrypted web addresses", async () => {
   const addresses = ["file:///etc/passwd", "javascript:alert(1)", "http://auth.example/authorize"];
   for (const authorization_endpoint of addresses) {
     await using issuer = new AuthorizationServer({ metadata: { authorization_endpoint } });
@@ -210,7 +210,7 @@ Deno.test("signIn opens no address that is not of the web or not encrypted", asy
   }
 });
 
-Deno.test("signIn says where there is nothing to sign in at", async () => {
+Deno.test("signIn reports a server without authorization", async () => {
   await using open = startHttpMcpServer();
   await using closed = startHttpMcpServer({ instead: () => new Response(null, { status: 401 }) });
   const cases: [Record<string, unknown>, string][] = [
@@ -228,7 +228,7 @@ Deno.test("signIn says where there is nothing to sign in at", async () => {
   assertEquals(open.sessions, 0, "a session that was only knocked for is ended");
 });
 
-Deno.test("signOut revokes the tokens and forgets them, also where the server does not revoke", async () => {
+Deno.test("signOut revokes and deletes tokens, even when the server cannot revoke them", async () => {
   await using issuer = new AuthorizationServer();
   await using server = startProtectedServer(issuer);
   await using mcp = await openMcp([remote(server.url)]);

@@ -13,7 +13,7 @@ function collect() {
   return { reader, lines, large };
 }
 
-Deno.test("MessageLines finds the same lines however the bytes come", () => {
+Deno.test("MessageLines returns the same lines for any split of the bytes", () => {
   fc.assert(
     fc.property(fc.array(fc.string({ unit: "grapheme" })), fc.integer({ min: 1, max: 7 }), (texts, size) => {
       const wanted = texts.map((text) => text.replaceAll(/[\n\r]/g, "")).filter((text) => text.trim() !== "");
@@ -26,7 +26,7 @@ Deno.test("MessageLines finds the same lines however the bytes come", () => {
   );
 });
 
-Deno.test("MessageLines keeps the ends of a line that is too large, and reads on", () => {
+Deno.test("MessageLines keeps both ends of a line that is too long and reads the next line", () => {
   const { reader, lines, large } = collect();
   reader.push(new TextEncoder().encode('{"id":7,"result":"'));
   const block = new Uint8Array(1024 * 1024).fill(120);

@@ -3,7 +3,7 @@ import { startHttpMcpServer } from "../../../support/mcp/http_mcp_server.ts";
 import { openMcp, remote, started } from "../../../support/mcp/mcp_fixture.ts";
 import { makeTempDir } from "../../../support/tool_context.ts";
 
-Deno.test("headers_helper is run at the start and after a refusal, and its headers go along", async () => {
+Deno.test("headers_helper runs at the start and after a rejection, and its headers are sent", async () => {
   await using temp = await makeTempDir();
   const count = `${temp.path}/count`;
   let good = "Bearer token-number-1";
@@ -28,7 +28,7 @@ Deno.test("headers_helper is run at the start and after a refusal, and its heade
   assertMatch(content, /it refuses the headers that headers_helper printed \(401\)/);
 });
 
-Deno.test("a headers_helper that fails is one line without any value", async () => {
+Deno.test("a failing headers_helper is one line without any value", async () => {
   const lines: readonly [string, RegExp][] = [
     ["echo oops >&2; exit 3", /ended with exit code 3: oops/],
     ["true", /printed nothing/],
@@ -50,7 +50,7 @@ Deno.test("a headers_helper that fails is one line without any value", async () 
   assertEquals(server.seen, []);
 });
 
-Deno.test("a headers_helper that leaves something running is not waited for, and what it left ends", async () => {
+Deno.test("a headers_helper does not wait for its background processes and ends them", async () => {
   await using server = startHttpMcpServer();
   const line = `sleep 300 & echo '{"X-Pid": "'$!'"}'`;
   await using mcp = await openMcp([remote(server.url, { headers_helper: line })]);

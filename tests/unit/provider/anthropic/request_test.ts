@@ -43,7 +43,7 @@ function result(callId: string, content = "ok"): Message {
   return { role: "tool", callId, name: "ls", content };
 }
 
-Deno.test("anthropic request marks the ends of tools, system prompt and conversation for the cache", async () => {
+Deno.test("anthropic request sets cache breakpoints after tools, system prompt and conversation", async () => {
   const { json } = await sent([USER, call("a"), result("a")], { tools: [TOOL, { ...TOOL, name: "glob" }] });
   assertEquals(json.tools.map((tool: Message & { cache_control?: unknown }) => tool.cache_control), [
     undefined,
@@ -66,7 +66,7 @@ Deno.test("anthropic request marks the ends of tools, system prompt and conversa
   assertEquals(Object.keys(json), ["model", "stream", "tools", "system", "messages", "max_tokens"]);
 });
 
-Deno.test("anthropic request puts all results of a reply into one message, before what the user says", async () => {
+Deno.test("anthropic request puts all results of a reply into one message, before the user's text", async () => {
   const calls = ["a", "b"].map((id) => ({ id, name: "ls", arguments: "{}" }));
   const { json } = await sent([
     USER,
@@ -79,12 +79,12 @@ Deno.test("anthropic request puts all results of a reply into one message, befor
   assertEquals([json.messages.length, types], [3, ["tool_result", "tool_result", "text"]]);
 });
 
-Deno.test("anthropic request joins what the user says in a row", async () => {
+Deno.test("anthropic request joins consecutive user messages", async () => {
   const { json } = await sent([USER, { role: "user", content: "more" }]);
   assertEquals(json.messages[0].content.map(({ text }: { text: string }) => text), ["Hello", "more"]);
 });
 
-Deno.test("anthropic request has no empty text, whatever the conversation says", async () => {
+Deno.test("anthropic request never has an empty text", async () => {
   const { json } = await sent([
     { role: "user", content: " \n" },
     { role: "assistant", content: "  " },
@@ -96,7 +96,7 @@ Deno.test("anthropic request has no empty text, whatever the conversation says",
   assertEquals(json.messages[2].content[0].content, undefined);
 });
 
-Deno.test("anthropic request ends with the user when the conversation ends with an answer", async () => {
+Deno.test("anthropic request ends with a user message when the conversation ends with an answer", async () => {
   const { json } = await sent([USER, { role: "assistant", content: "half an ans" }]);
   assertEquals(json.messages.at(-1).content[0].text, "Continue.");
   const between = await sent([
@@ -113,7 +113,7 @@ Deno.test("anthropic request ends with the user when the conversation ends with 
   );
 });
 
-Deno.test("anthropic request keeps arguments as they came and wraps those that are no object", async () => {
+Deno.test("anthropic request keeps arguments unchanged and wraps those that are not objects", async () => {
   const { body, json } = await sent([
     USER,
     call("a", '{ "n": 1.0e3 }'),
@@ -125,7 +125,7 @@ Deno.test("anthropic request keeps arguments as they came and wraps those that a
   assertEquals(json.messages[3].content[0].input, { invalid_json: "[1" });
 });
 
-Deno.test("anthropic request gives calls of other wires ids that the server takes, each its own", async () => {
+Deno.test("anthropic request gives calls of other providers valid and unique ids", async () => {
   const { json } = await sent([
     USER,
     call("functions.ls:0"),
@@ -148,7 +148,7 @@ Deno.test("anthropic request gives calls of other wires ids that the server take
   ]);
 });
 
-Deno.test("anthropic request carries images of the user and of tools, and a note where the model is blind", async () => {
+Deno.test("anthropic request sends images of the user and of tools, and a note to models without vision", async () => {
   const images = [{ mime: "image/png", data: "iVBORw0K" }];
   const messages: Message[] = [
     { ...USER, images },
@@ -166,7 +166,7 @@ Deno.test("anthropic request carries images of the user and of tools, and a note
   );
 });
 
-Deno.test("anthropic request lays alternatives at the top of a tool's schema together", async () => {
+Deno.test("anthropic request merges top-level alternatives of a tool's schema", async () => {
   const branch = (name: string, ...required: string[]) => ({
     properties: { [name]: { type: "string" } },
     required,
@@ -187,7 +187,7 @@ Deno.test("anthropic request lays alternatives at the top of a tool's schema tog
   ]);
 });
 
-Deno.test("anthropic request declares the tools and forbids calls when no more are wanted", async () => {
+Deno.test("anthropic request declares the tools when calls are forbidden", async () => {
   const none = await sent([USER], { tools: [TOOL], toolChoice: "none" });
   assertEquals([none.json.tool_choice, none.json.tools.length], [{ type: "none" }, 1]);
   const single = await sent([USER], { tools: [TOOL], entry: { compat: { parallel_tool_calls: false } } });
@@ -200,7 +200,7 @@ Deno.test("anthropic request declares the tools and forbids calls when no more a
   assertEquals((await sent([USER], mute)).json.tool_choice, undefined);
 });
 
-Deno.test("anthropic request has the limit of the request, else of the entry, else a usual one", async () => {
+Deno.test("anthropic request uses the token limit of the request, the entry or the default", async () => {
   const limits = [{}, { entry: { max_output_tokens: 500 } }, { maxOutputTokens: 100 }, {
     entry: { extra: { max_tokens: 7 } },
   }];
@@ -209,14 +209,14 @@ Deno.test("anthropic request has the limit of the request, else of the entry, el
   assertEquals(found, [32_000, 500, 100, 7]);
 });
 
-Deno.test("anthropic request takes what extra says and adds its tools behind ours", async () => {
+Deno.test("anthropic request merges extra and appends its tools", async () => {
   const extra = { tools: [{ type: "web_search_20250305", name: "web_search" }], metadata: { user_id: "u" } };
   const { json } = await sent([USER], { tools: [TOOL], entry: { extra } });
   assertEquals(json.tools.map(({ name }: ToolSchema) => name), ["ls", "web_search"]);
   assertEquals([json.tools[1].cache_control, json.metadata], [MARK, { user_id: "u" }]);
 });
 
-Deno.test("anthropic request carries the key as the entry says, and the version of the wire", async () => {
+Deno.test("anthropic request sends the key as configured, and the API version", async () => {
   const { headers } = await sent([USER], { apiKey: "sk-ant-1234567" });
   assertEquals([headers.get("x-api-key"), headers.get("authorization")], ["sk-ant-1234567", null]);
   assertEquals(headers.get("anthropic-version"), "2023-06-01");
@@ -230,7 +230,7 @@ Deno.test("anthropic request carries the key as the entry says, and the version 
   ]);
 });
 
-Deno.test("anthropic provider finds the path of messages from any usual base URL", async () => {
+Deno.test("anthropic provider derives the messages path from any usual base URL", async () => {
   for (const path of ["", "/", "/v1", "/v1/", "/v1/messages"]) {
     await using server = startModelServer([{ text: "ok" }], { wire: anthropicWire() });
     const provider = await openClient({ url: server.url + path, wire: server.wire }, {

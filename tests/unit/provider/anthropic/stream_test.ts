@@ -23,7 +23,7 @@ const END = [
   wireEvent({ type: "message_stop" }),
 ];
 
-Deno.test("anthropic reply counts what was written to the cache, and nothing twice", async () => {
+Deno.test("anthropic reply counts cache writes, and nothing twice", async () => {
   const counts = { input_tokens: 5, cache_creation_input_tokens: 20, cache_read_input_tokens: 75 };
   const outcome = await outcomeOf({
     stream: [
@@ -45,13 +45,13 @@ Deno.test("anthropic reply counts what was written to the cache, and nothing twi
   });
 });
 
-Deno.test("anthropic reply takes the whole input of a call at its beginning", async () => {
+Deno.test("anthropic reply accepts the whole input of a call at its start", async () => {
   const call = start({ type: "tool_use", id: "a", name: "ls", input: { path: "x" } });
   const { calls } = await outcomeOf({ stream: [call, ...END] });
   assertEquals(calls.map((call) => call.arguments), ['{"path":"x"}']);
 });
 
-Deno.test("anthropic reply sets blocks with something between them apart", async () => {
+Deno.test("anthropic reply separates text blocks that have another block between them", async () => {
   const outcome = await outcomeOf({
     blocks: [
       { type: "thinking", thinking: "first" },
@@ -64,20 +64,20 @@ Deno.test("anthropic reply sets blocks with something between them apart", async
   assertEquals([outcome.reasoning, outcome.text], ["first\n\nsecond", "I look.\n\nFound it."]);
 });
 
-Deno.test("anthropic provider tries again when the stream ends quietly inside a call, or before anything", async () => {
+Deno.test("anthropic provider retries when the stream ends inside a call or before any content", async () => {
   for (const stream of [[CALL, input('{"pa')], [CALL, input('{"path":"x"}')], [CALL], []]) {
     const { text: said, calls, retries } = await outcomeOf({ stream }, { text: "whole" });
     assertEquals([said, calls.length, retries.length], ["whole", 0, 1]);
   }
 });
 
-Deno.test("anthropic reply that the limit cut before the input of a call makes no call without input", async () => {
+Deno.test("anthropic reply truncated before the input of a call has no call", async () => {
   const cut = wireEvent({ type: "message_delta", delta: { stop_reason: "max_tokens" } });
   const { calls, reason } = await outcomeOf({ stream: [CALL, cut] });
   assertEquals([calls[0]?.arguments, reason], ["{", "length"]);
 });
 
-Deno.test("anthropic provider tries again when the server is overloaded, by its status or in the stream", async () => {
+Deno.test("anthropic provider retries when the server is overloaded, by status or in the stream", async () => {
   const overloaded = { type: "error", error: { type: "overloaded_error", message: "Overloaded" } };
   const clock = new InstantClock();
   await using server = startModelServer([
@@ -97,7 +97,7 @@ Deno.test("anthropic provider tries again when the server is overloaded, by its 
   assertStringIncludes(retries[2]?.reason ?? "", "Overloaded (request req_stream)");
 });
 
-Deno.test("anthropic reply that the model declines is an error with the server's words, and counted", async () => {
+Deno.test("anthropic refusal is an error with the server's message, and is counted", async () => {
   const stop_details = { type: "refusal", category: "cyber", explanation: "This could enable harm." };
   const outcome = await outcomeOf({ text: "Well, ", stop: { stop_reason: "refusal", stop_details } });
   assertEquals([outcome.error?.kind, outcome.usage?.inputTokens, outcome.retries.length], [
@@ -108,19 +108,19 @@ Deno.test("anthropic reply that the model declines is an error with the server's
   assertStringIncludes(outcome.error?.message ?? "", "declines to give it (cyber: This could enable harm.)");
 });
 
-Deno.test("anthropic reply that fills the window is an error about the length of the conversation", async () => {
+Deno.test("anthropic reply that exceeds the window is a context length error", async () => {
   const { error } = await outcomeOf({ text: "x", stop: { stop_reason: "model_context_window_exceeded" } });
   assertEquals(error?.kind, "context_length");
 });
 
-Deno.test("anthropic reply maps the server's reasons to end", async () => {
+Deno.test("anthropic reply maps stop reasons", async () => {
   const reasons = { end_turn: "stop", stop_sequence: "stop", max_tokens: "length", something_new: "unknown" };
   for (const [stop_reason, reason] of Object.entries(reasons)) {
     assertEquals((await outcomeOf({ text: "x", stop: { stop_reason } })).reason, reason);
   }
 });
 
-Deno.test("anthropic reply that pauses continues automatically, as one answer with all its tokens", async () => {
+Deno.test("anthropic reply that pauses continues as one answer with the sum of its tokens", async () => {
   const search = { type: "server_tool_use", id: "srvtoolu_1", name: "web_search", input: { query: "q" } };
   const found = { type: "web_search_tool_result", tool_use_id: "srvtoolu_1", content: [{ encrypted: "e" }] };
   await using server = startModelServer([
@@ -158,7 +158,7 @@ Deno.test("anthropic reply that pauses continues automatically, as one answer wi
   ]);
 });
 
-Deno.test("anthropic provider lists the models of all pages", async () => {
+Deno.test("anthropic provider lists models of all pages", async () => {
   const { listModels } = await import("../../../../src/provider/create_provider.ts");
   const { providerEntry } = await import("../../../support/model_client.ts");
   const pages: Record<string, unknown> = {

@@ -61,7 +61,7 @@ function serverFor(turns: readonly BlockAnswer[], options: AnthropicWireOptions 
   });
 }
 
-Deno.test("anthropic request asks each model for thoughts in the way that it has", async () => {
+Deno.test("anthropic request enables thinking in the form each model supports", async () => {
   const shown = { type: "adaptive", display: "summarized" };
   const table: readonly (readonly [Setting, unknown, unknown])[] = [
     [{ model: "claude-sonnet-4-5" }, undefined, undefined],
@@ -96,7 +96,7 @@ Deno.test("anthropic request asks each model for thoughts in the way that it has
   }
 });
 
-Deno.test("anthropic request keeps thoughts and answer within the limit that the user set, or names no budget above it", async () => {
+Deno.test("anthropic request keeps thinking within the user's token limit, or sends no larger budget", async () => {
   await using server = serverFor([{ text: "ok" }, { text: "ok" }], { thinking: "budget" });
   await ask(await open(server, { effort: "max", entry: { max_output_tokens: 8000 } }), start());
   await ask(await open(server, { effort: "max", entry: { max_output_tokens: 500 } }), start());
@@ -106,7 +106,7 @@ Deno.test("anthropic request keeps thoughts and answer within the limit that the
   ]);
 });
 
-Deno.test("anthropic request leaves out sampling with thoughts, and the model lists it as unsent", async () => {
+Deno.test("anthropic request omits sampling parameters with thinking, and the model lists them as unsent", async () => {
   const entry = { temperature: 0.2, top_p: 0.5, seed: 7 };
   await using server = serverFor([{ text: "ok" }, { text: "ok" }]);
   const thinks = await open(server, { model: "claude-opus-4-8", entry });
@@ -120,7 +120,7 @@ Deno.test("anthropic request leaves out sampling with thoughts, and the model li
   assertEquals([server.requests[1]?.json.top_p, plain.model.unsent], [0.5, undefined]);
 });
 
-Deno.test("anthropic request sends thoughts back in the order in which they came, byte for byte", async () => {
+Deno.test("anthropic request returns thinking blocks in order, byte for byte", async () => {
   for (const bound of [true, false]) {
     await using server = serverFor([THINKS, { text: "done" }, { text: "more" }], { bound });
     const provider = await open(server, { model: "claude-opus-4-8", effort: "high" });
@@ -134,7 +134,7 @@ Deno.test("anthropic request sends thoughts back in the order in which they came
   }
 });
 
-Deno.test("anthropic request leaves thoughts out that are bound to another beginning", async () => {
+Deno.test("anthropic request omits thinking that is bound to another prefix", async () => {
   await using server = serverFor(
     [THINKS, THINKS, { text: "done" }].map((turn, n) =>
       n === 1
@@ -159,7 +159,7 @@ Deno.test("anthropic request leaves thoughts out that are bound to another begin
   assertEquals(answers(server), ["text tool_use", "thinking text thinking tool_use"]);
 });
 
-Deno.test("anthropic request has no thoughts of other models and providers, nor where thinking is off", async () => {
+Deno.test("anthropic request omits thinking of other models and providers, and when thinking is off", async () => {
   await using server = serverFor([THINKS, { text: "a" }, { text: "b" }, { text: "c" }, { text: "d" }, {
     text: "e",
   }]);
@@ -185,7 +185,7 @@ Deno.test("anthropic request has no thoughts of other models and providers, nor 
   assertEquals(answers(server), ["text tool_use"]);
 });
 
-Deno.test("anthropic request with a budget does not think on inside calls that began without a thought", async () => {
+Deno.test("anthropic request with a budget disables thinking in tool loops that began without it", async () => {
   await using server = serverFor([CALLS, CALLS, { text: "done" }, { text: "again" }], { thinking: "budget" });
   const messages = start();
   await ask(await open(server), messages);
@@ -198,7 +198,7 @@ Deno.test("anthropic request with a budget does not think on inside calls that b
   assertEquals(asked, [undefined, undefined, undefined, "enabled"]);
 });
 
-Deno.test("anthropic request marks for an hour when the entry says so", async () => {
+Deno.test("anthropic request uses a cache lifetime of one hour when the entry says so", async () => {
   await using server = serverFor([{ text: "ok" }]);
   await ask(await open(server, { entry: { cache_ttl: "1h" } }), start());
   const { system, messages } = server.requests[0]?.json ?? {};
@@ -206,7 +206,7 @@ Deno.test("anthropic request marks for an hour when the entry says so", async ()
   assertEquals([system[0].cache_control, messages[0].content[0].cache_control], [mark, mark]);
 });
 
-Deno.test("anthropic request continues without an effort that an unknown model refuses, and reports it once", async () => {
+Deno.test("anthropic request drops an effort that an unknown model rejects, and reports it once", async () => {
   const refusals: readonly (readonly [effort: string, message: string])[] = [
     ["none", '"thinking.type.disabled" is not supported for this model.'],
     ["high", "adaptive thinking is not supported on this model"],
@@ -225,7 +225,7 @@ Deno.test("anthropic request continues without an effort that an unknown model r
   }
 });
 
-Deno.test("anthropic request is not sent again when the server refuses a thought, or settings of the user's own", async () => {
+Deno.test("anthropic request is not retried when the server rejects thinking or the user's settings", async () => {
   const said = (message: string): BlockAnswer =>
     ({ status: 400, body: { error: { type: "invalid_request_error", message } } }) as BlockAnswer;
   const cases: readonly (readonly [BlockAnswer, Setting, AnthropicWireOptions])[] = [

@@ -36,7 +36,7 @@ const quota = (quotaId: string) => ({
 });
 const retry = (retryDelay: string) => ({ "@type": "type.googleapis.com/google.rpc.RetryInfo", retryDelay });
 
-Deno.test("google refusal by a quota of the minute waits as long as the server asks", async () => {
+Deno.test("google error for a quota per minute is retried after the delay the server asks for", async () => {
   const cases: readonly [Turn, number][] = [
     [refusal(429, QUOTA, [quota("RequestsPerMinutePerProject"), retry("36.4s")]), 36_400],
     [refusal(429, `${QUOTA}Please retry in 2.5s.`), 2500],
@@ -50,7 +50,7 @@ Deno.test("google refusal by a quota of the minute waits as long as the server a
   }
 });
 
-Deno.test("google refusal by a quota of the day, or by none at all, is not tried again and says what to do", async () => {
+Deno.test("google error for a daily or zero quota is not retried and explains what to do", async () => {
   const day = refusal(429, QUOTA, [quota("GenerateRequestsPerDayPerProjectPerModel-FreeTier"), retry("36s")]);
   const { error, waits } = await after(day);
   assertEquals([error?.kind, error?.status, waits], ["rate_limit", 429, []]);
@@ -63,7 +63,7 @@ Deno.test("google refusal by a quota of the day, or by none at all, is not tried
   assertEquals(limited.waits, [5000]);
 });
 
-Deno.test("google refusal of a key comes as a bad request and is reported as a refusal of the key", async () => {
+Deno.test("google bad request for an invalid key is reported as an authentication error", async () => {
   const detail = { "@type": "type.googleapis.com/google.rpc.ErrorInfo", reason: "API_KEY_INVALID" };
   const { error, waits } = await after(
     refusal(400, "API key not valid. Please pass a valid API key.", [detail]),
@@ -74,7 +74,7 @@ Deno.test("google refusal of a key comes as a bad request and is reported as a r
   assertEquals([depleted.error?.kind, depleted.waits], ["auth", []]);
 });
 
-Deno.test("google refusal in a list, as servers without events send it, is read", async () => {
+Deno.test("google error in a JSON array is read", async () => {
   const body = JSON.stringify([{
     error: { code: 503, message: "The model is overloaded.", status: "UNAVAILABLE" },
   }]);
@@ -85,7 +85,7 @@ Deno.test("google refusal in a list, as servers without events send it, is read"
   assertEquals([listed.text, listed.retries.length], ["ok", 1]);
 });
 
-Deno.test("google refusal of a long conversation is a matter of its length", async () => {
+Deno.test("google error for a long conversation is a context length error", async () => {
   const message = "The input token count (1048999) exceeds the maximum number of tokens allowed (1048576).";
   const { error } = await after({
     status: 400,
@@ -94,7 +94,7 @@ Deno.test("google refusal of a long conversation is a matter of its length", asy
   assertEquals(error?.kind, "context_length");
 });
 
-Deno.test("google models come in pages, without those that do not talk", async () => {
+Deno.test("google models are listed from all pages, without models that cannot chat", async () => {
   const pages: Record<string, unknown> = {
     "": {
       models: [
@@ -126,7 +126,7 @@ Deno.test("google models come in pages, without those that do not talk", async (
   assert(asked.length === 2);
 });
 
-Deno.test("google request goes without a thinkingConfig that the model refuses, and says so where effort was set", async () => {
+Deno.test("google request drops a rejected thinkingConfig, and reports it when effort was set", async () => {
   for (const effort of [undefined, "high"]) {
     const refused = {
       status: 400,
@@ -148,7 +148,7 @@ Deno.test("google request goes without a thinkingConfig that the model refuses, 
   }
 });
 
-Deno.test("google request goes without signatures that the server cannot read, and keeps new ones", async () => {
+Deno.test("google request drops signatures that the server rejects, and keeps new ones", async () => {
   const wire = googleWire();
   const call = { calls: [{ name: "ls", args: {} }] };
   const corrupted = { status: 400, body: { error: { code: 400, message: "Corrupted thought signature." } } };
@@ -165,7 +165,7 @@ Deno.test("google request goes without signatures that the server cannot read, a
   assertEquals([...wire.signatures.dummies], ["ls"]);
 });
 
-Deno.test("google request recognizes models without functions, and sends the system prompt as the user where configured", async () => {
+Deno.test("google request supports models without functions or system prompt, as configured", async () => {
   const message = "Function calling is not enabled for models/gemma-3-27b-it";
   const { error } = await after({ status: 400, body: { error: { code: 400, message } } });
   assertStringIncludes(error?.message ?? "", "tool_mode");

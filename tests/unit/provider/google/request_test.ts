@@ -51,7 +51,7 @@ function replied(calls: AssistantMessage["calls"] = [], content = ""): Assistant
   return { role: "assistant", content, calls };
 }
 
-Deno.test("google request has its model in the path, its key in a header, and contents last but for what varies", async () => {
+Deno.test("google request has the model in the path, the key in a header, and stable contents first", async () => {
   const { path, headers, body, ...json } = await sent([HELLO]);
   assertEquals(path, "/v1beta/models/gemini-3-pro:streamGenerateContent?alt=sse");
   assertEquals([headers.get("x-goog-api-key"), headers.get("authorization")], ["k", null]);
@@ -65,7 +65,7 @@ Deno.test("google request has its model in the path, its key in a header, and co
   });
 });
 
-Deno.test("google request takes models, base URLs and keys in all their spellings", async () => {
+Deno.test("google request accepts all forms of models, base URLs and keys", async () => {
   const slashed = await sent([HELLO], { model: "models/gemini-3-pro" });
   assertEquals(slashed.path, "/v1beta/models/gemini-3-pro:streamGenerateContent?alt=sse");
   const urls: string[] = [];
@@ -140,7 +140,7 @@ Deno.test("google request marks calls of other models as unsigned for models tha
   assert(!old.body.includes("thoughtSignature"));
 });
 
-Deno.test("google request sends images where the generation takes them", async () => {
+Deno.test("google request sends images if the model generation accepts them", async () => {
   const calls = [{ id: "a", name: "ls", arguments: "{}" }];
   const messages: Message[] = [
     { role: "user", content: "", images: [IMAGE] },
@@ -164,7 +164,7 @@ Deno.test("google request sends images where the generation takes them", async (
   assertEquals(blind.contents[0].parts, [{ text: "[1 image left out: this model takes no images]" }]);
 });
 
-Deno.test("google request asks for thinking as the generation takes it", async () => {
+Deno.test("google request enables thinking in the form of the model generation", async () => {
   const facts = { facts: "google" };
   const cases: readonly [string, string | undefined, unknown][] = [
     ["gemini-3.1-pro-preview", undefined, { includeThoughts: true }],
@@ -192,7 +192,7 @@ Deno.test("google request asks for thinking as the generation takes it", async (
   }
 });
 
-Deno.test("google request allows tokens for thoughts in addition to a short answer, and forbids calls without leaving tools out", async () => {
+Deno.test("google request adds tokens for thinking to a short limit, and forbids calls but keeps tools", async () => {
   const { generationConfig, toolConfig, tools } = await sent([HELLO], {
     entry: { temperature: 0.5, top_p: 0.9, seed: 7 },
     request: { maxOutputTokens: 100, toolChoice: "none" },
@@ -214,7 +214,7 @@ Deno.test("google request allows tokens for thoughts in addition to a short answ
   assertEquals(flash.generationConfig.maxOutputTokens, 100);
 });
 
-Deno.test("google request takes what the user adds, deep into the generation config", async () => {
+Deno.test("google request merges nested user settings into the generation config", async () => {
   const { safetySettings, generationConfig, tools } = await sent([HELLO], {
     entry: {
       extra: {
@@ -232,13 +232,13 @@ Deno.test("google request takes what the user adds, deep into the generation con
   assertEquals(tools[1], { googleSearch: {} });
 });
 
-Deno.test("google request declares tools without arguments and with odd names", async () => {
+Deno.test("google request declares tools without arguments and with unusual names", async () => {
   const odd = { name: "3d.view", description: "", parameters: { type: "object", properties: {} } };
   const { tools } = await sent([HELLO], { tools: [odd] });
   assertEquals(tools[0].functionDeclarations, [{ name: "_3d_view", description: "" }]);
 });
 
-Deno.test("google request sends each signature back on the very part it came with, and ids that the server gave", async () => {
+Deno.test("google request returns each signature on its original part, and the server's ids", async () => {
   const wire = googleWire();
   const turns: PartsAnswer[] = [
     {
@@ -286,7 +286,7 @@ Deno.test("google request sends each signature back on the very part it came wit
   assertEquals(results.parts.map((part: any) => part.functionResponse.id), ["srv-1", undefined, "srv-1"]);
 });
 
-Deno.test("google request leaves signatures out where the text they belong to was changed", async () => {
+Deno.test("google request omits signatures when their text was changed", async () => {
   const wire = googleWire();
   await using server = startModelServer([{ text: "one" }, { text: "two" }], { wire });
   const provider = await openClient(server);
@@ -298,7 +298,7 @@ Deno.test("google request leaves signatures out where the text they belong to wa
   assertEquals(server.requests[1]?.json.contents[1], { role: "model", parts: [{ text: "another" }] });
 });
 
-Deno.test("google refuses the name of a model that leads to another path of the host", async () => {
+Deno.test("google rejects a model name that leads to another path of the host", async () => {
   for (
     const model of ["../../evil/v1", "a/../../evil", "%2e%2e/%2E%2E/evil", "..\\..\\evil", ".\t./.\n./evil"]
   ) {

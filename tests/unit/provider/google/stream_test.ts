@@ -16,7 +16,7 @@ const event = (parts: readonly unknown[], more: Record<string, unknown> = {}) =>
   wireEvent({ candidates: [{ content: { role: "model", parts }, index: 0, ...more }] });
 const STOP = { finishReason: "STOP" };
 
-Deno.test("google reply counts tools of the server, thoughts within the output, and counts that come once", async () => {
+Deno.test("google reply counts server tools, thinking as output, and single usage reports", async () => {
   const said = event([{ text: "hi" }], STOP);
   const usage = async (...counts: readonly Record<string, number>[]) =>
     (await outcomeOf({ stream: [said, ...counts.map((usageMetadata) => wireEvent({ usageMetadata }))] }))
@@ -46,7 +46,7 @@ Deno.test("google reply counts tools of the server, thoughts within the output, 
   assertEquals(await usage(), undefined);
 });
 
-Deno.test("google reply in a list of pieces is read like a stream", async () => {
+Deno.test("google reply in a JSON array is read like a stream", async () => {
   const answer = { reasoning: "hm", text: "whole", calls: [{ name: "ls", args: { a: [1] } }] };
   const wire = googleWire();
   const request = { path: "", headers: new Headers(), body: '{"contents":[]}', json: {} };
@@ -61,7 +61,7 @@ Deno.test("google reply in a list of pieces is read like a stream", async () => 
   ]);
 });
 
-Deno.test("google reply ends by the server's word for it", async () => {
+Deno.test("google reply maps finish reasons", async () => {
   type Case = readonly [finish: string, reason: string | undefined, error: string | undefined];
   const cases: readonly Case[] = [
     ["STOP", "stop", undefined],
@@ -87,7 +87,7 @@ Deno.test("google reply ends by the server's word for it", async () => {
   }
 });
 
-Deno.test("google request is sent again where a call came out malformed", async () => {
+Deno.test("google request is retried after a malformed call", async () => {
   const finishMessage = "Malformed function call: print(ls(";
   const outcome = await outcomeOf(
     { stream: [event([], { finishReason: "MALFORMED_FUNCTION_CALL", finishMessage })] },
@@ -97,7 +97,7 @@ Deno.test("google request is sent again where a call came out malformed", async 
   assertStringIncludes(outcome.retries[0]?.reason ?? "", finishMessage);
 });
 
-Deno.test("google reply says why a prompt is not answered, and does not ask again", async () => {
+Deno.test("google reply reports why a prompt is blocked, without a retry", async () => {
   const promptFeedback = { blockReason: "PROHIBITED_CONTENT", blockReasonMessage: "not this" };
   const outcome = await outcomeOf(
     { stream: [wireEvent({ promptFeedback, usageMetadata: { promptTokenCount: 4 } })] },
@@ -108,7 +108,7 @@ Deno.test("google reply says why a prompt is not answered, and does not ask agai
   assertStringIncludes(outcome.error?.message ?? "", "prohibited content (PROHIBITED_CONTENT: not this)");
 });
 
-Deno.test("google reply without candidates, or with an empty one, differs from one that says nothing", async () => {
+Deno.test("google reply without candidates or with an empty one differs from an empty answer", async () => {
   for (const empty of [{}, { candidates: [] }, { candidates: [{ index: 0 }] }, { candidates: [null] }]) {
     const outcome = await outcomeOf({ stream: [wireEvent(empty)] }, { text: "better" });
     assertEquals([outcome.text, outcome.retries.length], ["better", 1]);
@@ -134,7 +134,7 @@ Deno.test("google reply reads errors in the stream, and broken events", async ()
   assertEquals(broken.text, "b");
 });
 
-Deno.test("google reply passes on parts that only the server reads", async () => {
+Deno.test("google reply preserves parts that only the server reads", async () => {
   const code = { executableCode: { language: "PYTHON", code: "1+1" } };
   await using server = startModelServer([{ parts: [code, { text: "2" }] } as Answer, { text: "ok" }], {
     wire: googleWire(),

@@ -84,7 +84,7 @@ for (const [name, [spoil, setting, message]] of Object.entries(CASES)) {
   });
 }
 
-Deno.test("a model that is larger than the memory is refused with both sizes", async () => {
+Deno.test("a model larger than the memory is an error with both sizes", async () => {
   await using temp = await makeTempDir();
   const { model } = fakeLlama(temp.path);
   Deno.truncateSync(model, 30e9);

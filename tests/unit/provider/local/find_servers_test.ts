@@ -27,7 +27,7 @@ async function find(name: string, port: number, limitMs = PATIENCE_MS) {
   return await findLocalServers([{ name, label: name, port, start: name }], limitMs);
 }
 
-Deno.test("findLocalServers asks Ollama what each model can do and how much it takes", async () => {
+Deno.test("findLocalServers reads capabilities and window of each Ollama model", async () => {
   const show = (body: string) =>
     ({
       "qwen3:8b": { capabilities: ["completion", "tools"], model_info: { "qwen3.context_length": 40_960 } },
@@ -52,7 +52,7 @@ Deno.test("findLocalServers asks Ollama what each model can do and how much it t
   });
 });
 
-Deno.test("findLocalServers asks llama.cpp for its slot and the kinds of input", async () => {
+Deno.test("findLocalServers reads slot and input kinds of llama.cpp", async () => {
   await using server = serve({
     "/v1/models": { data: [{ id: "gemma", meta: { n_ctx_train: 131_072 } }] },
     "/props": {
@@ -66,7 +66,7 @@ Deno.test("findLocalServers asks llama.cpp for its slot and the kinds of input",
   assertEquals(found && proposedEntry(found)?.vision, true);
 });
 
-Deno.test("findLocalServers asks LM Studio's own list, and leaves out models that only embed", async () => {
+Deno.test("findLocalServers reads LM Studio's native list and omits embedding models", async () => {
   await using server = serve({
     "/v1/models": { data: [{ id: "qwen2.5-vl" }, { id: "nomic" }, { id: "llama" }] },
     "/api/v0/models": {
@@ -91,14 +91,14 @@ Deno.test("findLocalServers reads the window of vLLM from its list", async () =>
   assertEquals(server.asked, ["GET /v1/models"]);
 });
 
-Deno.test("findLocalServers says of a server that wants a key only that it is there", async () => {
+Deno.test("findLocalServers reports only the presence of a server that requires a key", async () => {
   await using server = serve({ "/v1/models": () => new Response("no", { status: 401 }) });
   const [found] = await find("vllm", server.port);
   assertEquals(found?.models, []);
   assertEquals(found && proposedEntry(found), undefined);
 });
 
-Deno.test("findLocalServers takes pages that fail or say nothing for unknown", async () => {
+Deno.test("findLocalServers treats failing and empty pages as unknown", async () => {
   await using server = serve({
     "/v1/models": { data: [{ id: "m" }, { id: 7 }, null, { name: "n" }] },
     "/api/show": () => new Response("<html>", { status: 500 }),
@@ -130,7 +130,7 @@ for (const [what, page] of NO_SERVERS) {
   });
 }
 
-Deno.test("findLocalServers waits for no server longer than its limit, and not at all for closed ports", async () => {
+Deno.test("findLocalServers limits its wait and returns at once for closed ports", async () => {
   using silent = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   // Without a limit this would wait forever.
   assertEquals(await find("ollama", silent.addr.port, 20), []);
@@ -139,7 +139,7 @@ Deno.test("findLocalServers waits for no server longer than its limit, and not a
   assertEquals(await find("ollama", closed.addr.port), []);
 });
 
-Deno.test("findLocalServers keeps what came in time of a server that is slow with the rest", async () => {
+Deno.test("findLocalServers keeps partial results of a slow server", async () => {
   const release = Promise.withResolvers<Response>();
   const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, (request) => {
     if (new URL(request.url).pathname === "/v1/models") return Response.json({ data: [{ id: "m" }] });

@@ -51,7 +51,7 @@ for (const field of ["max_model_len", "context_length", "context_window", "max_c
   });
 }
 
-Deno.test("discoverWindow takes what a llama.cpp slot was started with, not what the model was trained on", async () => {
+Deno.test("discoverWindow returns the window of the llama.cpp slot, not of the training", async () => {
   const { found } = await discovered({
     "/v1/models": { data: [{ id: "qwen", meta: { n_ctx_train: 131_072 } }] },
     "/props": { default_generation_settings: { n_ctx: 8_192 } },
@@ -59,7 +59,7 @@ Deno.test("discoverWindow takes what a llama.cpp slot was started with, not what
   assertEquals(found, { tokens: 8_192, source: "props" });
 });
 
-Deno.test("discoverWindow takes what Ollama loaded the model with", async () => {
+Deno.test("discoverWindow returns the window that Ollama loaded the model with", async () => {
   const running = await discovered({ "/api/ps": { models: [{ name: "qwen", context_length: 4_096 }] } });
   assertEquals(running.found, { tokens: 4_096, source: "ollama" });
   const set = await discovered({
@@ -71,13 +71,13 @@ Deno.test("discoverWindow takes what Ollama loaded the model with", async () => 
   assertEquals(model.found, { tokens: 40_960, source: "ollama" });
 });
 
-Deno.test("discoverWindow gives nothing for pages that say nothing", async () => {
+Deno.test("discoverWindow returns nothing for pages without a window", async () => {
   assertEquals((await discovered({})).found, undefined);
   assertEquals((await discovered({ "/v1/models": "<html>", "/props": '{"n_ctx":"many"}' })).found, undefined);
   assertEquals((await discovered({ "/v1/models": { data: [{ id: "a" }, { id: "b" }] } })).found, undefined);
 });
 
-Deno.test("discoverWindow asks a distant server for its model list only", async () => {
+Deno.test("discoverWindow requests only the model list of a remote server", async () => {
   const asked: string[] = [];
   const { discoverWindow } = await loadWindow();
   const found = await discoverWindow({

@@ -3,7 +3,7 @@ import { EFFORT_LEVELS } from "../../../../src/config/mod.ts";
 import { resolveEffort, thinkingBudget } from "../../../../src/provider/model/model_info.ts";
 import { assert, assertEquals } from "../../../support/assert.ts";
 
-Deno.test("resolveEffort takes the level, else the nearest lower one, else the lowest", () => {
+Deno.test("resolveEffort returns the level, the nearest lower one, or the lowest", () => {
   const named = { thinks: true, levels: ["low", "medium", "high"] };
   assertEquals(resolveEffort("medium", named), { level: "medium" });
   assertEquals(resolveEffort("max", named), { level: "high", fellFrom: "max" });
@@ -15,14 +15,14 @@ Deno.test("resolveEffort takes the level, else the nearest lower one, else the l
   });
 });
 
-Deno.test("resolveEffort switches thinking off for none and minimal only", () => {
+Deno.test("resolveEffort disables thinking for none and minimal only", () => {
   const gap = { thinks: true, toggle: true, levels: ["high", "max"] };
   assertEquals(resolveEffort("none", gap), { level: "none" });
   assertEquals(resolveEffort("minimal", gap), { level: "none", fellFrom: "minimal" });
   assertEquals(resolveEffort("medium", gap), { level: "high", fellFrom: "medium" });
 });
 
-Deno.test("resolveEffort sends nothing where no level is wanted or the model does not think", () => {
+Deno.test("resolveEffort sends nothing when no level is set or the model does not think", () => {
   assertEquals(resolveEffort(undefined, { thinks: true, levels: ["low"] }), {});
   assertEquals(resolveEffort("", undefined), {});
   assertEquals(resolveEffort("high", { thinks: false }), { fellFrom: "high" });
@@ -35,13 +35,13 @@ Deno.test("resolveEffort keeps the requested level of an unknown model", () => {
   assertEquals(resolveEffort("turbo", undefined), { level: "turbo" });
 });
 
-Deno.test("resolveEffort knows a vendor's own words, and does not switch off what was to think more", () => {
+Deno.test("resolveEffort maps vendor-specific levels and never disables thinking for a higher one", () => {
   const words = { thinks: true, levels: ["none", "default"] };
   assertEquals(resolveEffort("default", words), { level: "default" });
   assertEquals(resolveEffort("high", words), { fellFrom: "high" });
 });
 
-Deno.test("resolveEffort never gives a level that the model does not have", () => {
+Deno.test("resolveEffort never returns a level that the model does not have", () => {
   const facts = fc.record({
     thinks: fc.boolean(),
     levels: fc.subarray([...EFFORT_LEVELS, "default"]),
@@ -60,7 +60,7 @@ Deno.test("resolveEffort never gives a level that the model does not have", () =
   }));
 });
 
-Deno.test("resolveEffort has every level at a model with a number of tokens or a switch", () => {
+Deno.test("resolveEffort supports every level for a model with a token budget or a switch", () => {
   for (const level of EFFORT_LEVELS) {
     assertEquals(resolveEffort(level, { thinks: true, budget: { min: 0 } }), { level });
     assertEquals(resolveEffort(level, { thinks: true, toggle: true }), { level });

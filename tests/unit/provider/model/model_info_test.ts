@@ -6,12 +6,12 @@ import { providerEntry } from "../../../support/model_client.ts";
 const infoOf = (fields: Record<string, unknown>, model = "m", effort?: string) =>
   modelInfo({ entry: providerEntry({ name: "p", ...fields }), model, effort });
 
-Deno.test("modelInfo leaves out unknown facts, and keeps a declared window of 0", async () => {
+Deno.test("modelInfo omits unknown facts and keeps a declared window of 0", async () => {
   assertEquals(await infoOf({}), { provider: "p", id: "m", vision: false, effort: {} });
   assertEquals((await infoOf({ context_window: 0 })).contextWindow, 0);
 });
 
-Deno.test("modelInfo takes what a model's own settings say over the entry, and that over the tables", async () => {
+Deno.test("modelInfo prefers model settings to the entry, and the entry to the tables", async () => {
   const fields = {
     facts: "anthropic",
     max_output_tokens: 5000,
@@ -31,14 +31,14 @@ Deno.test("modelInfo takes what a model's own settings say over the entry, and t
   assertEquals([known.maxOutputTokens, known.outputLimit], [undefined, 64_000]);
 });
 
-Deno.test("modelInfo finds a vendor's table by the address, also for a model with a day in its name", async () => {
+Deno.test("modelInfo finds a vendor's table by address, also for a dated model name", async () => {
   const fields = { base_url: "https://api.anthropic.com/v1" };
   const info = await infoOf(fields, "claude-haiku-4-5-20251001");
   assertEquals([info.contextWindow, info.price?.input, info.price?.cachedInput], [200_000, 1, 0.1]);
   assertEquals((await infoOf({ base_url: "http://127.0.0.1:1/v1" }, "claude-haiku-4-5")).price, undefined);
 });
 
-Deno.test("modelInfo prices writing to the cache by how long it is kept, and carries the day", async () => {
+Deno.test("modelInfo prices cache writes by lifetime and includes the date of the price", async () => {
   const price = async (cache_ttl: string) =>
     (await infoOf({ facts: "anthropic", cache_ttl }, "claude-opus-4-5")).price;
   assertEquals(await price("5m"), {
@@ -52,7 +52,7 @@ Deno.test("modelInfo prices writing to the cache by how long it is kept, and car
   assertEquals((await price("1h"))?.cacheWrite, 10);
 });
 
-Deno.test("modelInfo resolves the effort by what the entry or the table says of the model", async () => {
+Deno.test("modelInfo resolves the effort from the entry or the table", async () => {
   assertEquals((await infoOf({ effort: "max" })).effort, { level: "max" });
   assertEquals((await infoOf({ effort: "max", efforts: ["low", "high"] })).effort, {
     level: "high",
@@ -70,7 +70,7 @@ Deno.test("modelInfo resolves the effort by what the entry or the table says of 
   ]);
 });
 
-Deno.test("modelInfo rejects an entry whose table is not there, and lists those that are", async () => {
+Deno.test("modelInfo rejects an entry with an unknown table and lists the known ones", async () => {
   const error = await assertRejects(() => infoOf({ facts: "opnai" }), ReasonixError, 'facts of "opnai"');
   assertEquals(error.exit, "config");
   assertStringIncludes(error.remedy ?? "", "anthropic");

@@ -44,7 +44,7 @@ function infoOf(home: string, fields: Record<string, unknown>, model: string) {
   return modelInfo({ entry: providerEntry({ name: "p", ...fields }), model, home });
 }
 
-Deno.test("keepModelList keeps what modelInfo then takes instead of the built-in tables", () =>
+Deno.test("keepModelList stores a list that modelInfo prefers to the built-in tables", () =>
   inHome(async (home) => {
     const kept = await keepModelList(home, JSON.stringify(LIST), FROM);
     assertEquals([kept.providers, kept.models, kept.skipped], [3, 3, 2]);
@@ -74,7 +74,7 @@ Deno.test("keepModelList keeps what modelInfo then takes instead of the built-in
     assertEquals(other.price?.date, "2026-07-01");
   }));
 
-Deno.test("keepModelList rejects what is no list, and the tables that are there stay", () =>
+Deno.test("keepModelList rejects a value that is not a list and keeps the current tables", () =>
   inHome(async (home) => {
     await keepModelList(home, JSON.stringify(LIST), FROM);
     for (
@@ -87,7 +87,7 @@ Deno.test("keepModelList rejects what is no list, and the tables that are there 
     assertEquals(info.contextWindow, 500_000);
   }));
 
-Deno.test("modelInfo takes the built-in table when the fetched file is damaged", () =>
+Deno.test("modelInfo uses the built-in table when the fetched file is damaged", () =>
   inHome(async (home) => {
     for (const text of ["", "{", '{"tables":{"deepseek":[0,5]}}\n{"a', "{}\n\n"]) {
       await Deno.writeTextFile(`${home}/models.jsonl`, text);

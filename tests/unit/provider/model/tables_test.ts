@@ -29,7 +29,7 @@ for (const [vendor, load] of Object.entries(FACT_TABLES)) {
   });
 }
 
-Deno.test("the models that a vendor begins with are in its table", async () => {
+Deno.test("the default models of each vendor are in its table", async () => {
   for (const { name, facts, models, window } of VENDORS) {
     const table = (await FACT_TABLES[facts ?? name]?.())?.default;
     if (window !== undefined) assertEquals(table, undefined);

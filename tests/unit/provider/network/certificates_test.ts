@@ -61,7 +61,7 @@ async function asked(url: string, entry: Record<string, unknown>) {
   return { text, message: error?.message ?? "", retries: retries.length };
 }
 
-test("a provider trusts the authority of its ca_file and no other one", () =>
+test("a provider trusts only the authority of its ca_file", () =>
   withFiles(async (path) => {
     await using server = await startServer();
     assertEquals((await asked(server.url, { ca_file: path("ca.pem") })).text, "Hi");
@@ -73,7 +73,7 @@ test("a provider trusts the authority of its ca_file and no other one", () =>
     }
   }));
 
-test("a provider shows its client certificate to a server that wants one", () =>
+test("a provider sends its client certificate to a server that requires one", () =>
   withFiles(async (path) => {
     await using server = await startServer(CLIENT_CERTIFICATE.cert);
     // Not the file of another test: that client would continue with the session that it had there.

@@ -33,7 +33,7 @@ function accepting(...good: readonly string[]) {
 
 const check = { prefix: false };
 
-Deno.test("api_key_command prints the key once for a process, as a line and as words", async () => {
+Deno.test("api_key_command runs once per process, as a line and as words", async () => {
   for (const form of ["line", "words"] as const) {
     await using printer = await keyPrinter("token-one-1234");
     await using server = startModelServer([], { fallback: accepting("token-one-1234"), check });
@@ -46,7 +46,7 @@ Deno.test("api_key_command prints the key once for a process, as a line and as w
   }
 });
 
-Deno.test("a refused key is printed again and the request is sent again, seen as a retry", async () => {
+Deno.test("a rejected key is fetched again and the request is retried", async () => {
   await using printer = await keyPrinter("token-old-1234", "token-new-1234");
   let good = "token-old-1234";
   await using server = startModelServer([], { fallback: (request) => accepting(good)(request), check });
@@ -64,7 +64,7 @@ Deno.test("a refused key is printed again and the request is sent again, seen as
   assertEquals(await printer.runs(), 2);
 });
 
-Deno.test("a command that prints the refused key again is not asked a third time", async () => {
+Deno.test("a command that prints the rejected key again is not run a third time", async () => {
   await using printer = await keyPrinter("token-bad-1234");
   await using server = startModelServer([], { fallback: accepting("token-good-1"), check });
   const provider = await openClient(server, {
@@ -77,7 +77,7 @@ Deno.test("a command that prints the refused key again is not asked a third time
   assert(!error?.message.includes("token-bad-1234"), error?.message);
 });
 
-Deno.test("keys that are refused one after the other end the request after the second", async () => {
+Deno.test("a second rejected key ends the request", async () => {
   await using printer = await keyPrinter(
     "token-a-123456",
     "token-b-123456",
@@ -96,7 +96,7 @@ Deno.test("keys that are refused one after the other end the request after the s
   assertEquals(await printer.runs(), 4);
 });
 
-Deno.test("a key with a time to live is printed again when it is over", async () => {
+Deno.test("an expired key is fetched again", async () => {
   await using printer = await keyPrinter("token-one-5678", "token-two-5678");
   await using server = startModelServer([], {
     fallback: accepting("token-one-5678", "token-two-5678"),
@@ -115,7 +115,7 @@ Deno.test("a key with a time to live is printed again when it is over", async ()
   assertEquals(server.requests.at(-1)?.headers.get("authorization"), "Bearer token-two-5678");
 });
 
-Deno.test("requests at the same time wait for one run of the command", async () => {
+Deno.test("concurrent requests share one run of the command", async () => {
   await using printer = await keyPrinter("token-same-123");
   await using server = startModelServer([], { fallback: accepting("token-same-123"), check });
   const entry = { api_key_command: printer.line };
@@ -153,7 +153,7 @@ for (const [what, command, expected] of FAILURES) {
   });
 }
 
-Deno.test("an abort ends the command with everything that it started", async () => {
+Deno.test("an abort ends the command with all its processes", async () => {
   await using temp = await makeTempDir();
   await using server = startModelServer([], { fallback: { text: "Hi" }, check });
   const line = `sh -c 'echo $$ > ${temp.path}/pid; exec sleep 600'; echo never`;
@@ -177,7 +177,7 @@ Deno.test("an abort ends the command with everything that it started", async () 
   }
 });
 
-Deno.test("a request right behind an abort has the command run for itself", async () => {
+Deno.test("a request right after an abort runs the command again", async () => {
   await using temp = await makeTempDir();
   const mark = `${temp.path}/ran`;
   const line = `if [ -e ${mark} ]; then echo token-again-123; else touch ${mark}; sleep 600; fi`;
@@ -195,7 +195,7 @@ Deno.test("a request right behind an abort has the command run for itself", asyn
   assertEquals((await send("http://127.0.0.1:9/")).status, 200);
 });
 
-Deno.test("a command runs in the user's home, where no project has a say", async () => {
+Deno.test("a command runs in the user's home, outside of any project", async () => {
   await using temp = await makeTempDir();
   await using server = startModelServer([], { fallback: { text: "Hi" }, check });
   await collect(

@@ -50,7 +50,7 @@ for (const variable of ["HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"]) {
   });
 }
 
-test("a provider goes through its own proxy, with its password, wherever its server is and whatever NO_PROXY says", async () => {
+test("a provider uses its own proxy with its password, for any server and any NO_PROXY", async () => {
   await using server = startModelServer([{ text: "one" }, { text: "two" }]);
   await using proxy = startProxy("me:p@ss");
   const address = `http://me:p%40ss@127.0.0.1:${proxy.port}`;
@@ -78,7 +78,7 @@ test('a provider with proxy = "none" goes through none, though the environment h
   assertEquals(proxy.asked, []);
 });
 
-test("a provider elsewhere follows the proxy of the environment as before", async () => {
+test("a provider without a proxy uses the proxy of the environment", async () => {
   await using server = startModelServer([{ text: "Hi" }]);
   await using proxy = startProxy();
   const script = `
@@ -101,7 +101,7 @@ test("a provider elsewhere follows the proxy of the environment as before", asyn
   assertEquals(proxy.asked.length, 1);
 });
 
-test("a message about a proxy never has its password", async () => {
+test("a message about a proxy never contains its password", async () => {
   await using proxy = startProxy("me:right-password");
   const refused = await ask("http://model.test:8/v1", `http://me:wr0ng-password@127.0.0.1:${proxy.port}`);
   assert(/407/.test(refused) && !refused.includes("wr0ng-password"), refused);

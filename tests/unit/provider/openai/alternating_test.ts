@@ -58,7 +58,7 @@ function sent(messages: readonly Message[], fields?: Record<string, unknown>): r
 
 const shape = (messages: readonly Sent[]) => messages.map(({ role, content }) => [role, content]);
 
-Deno.test("alternating messages make one of what the user says without an answer", () => {
+Deno.test("alternating messages merge consecutive user messages", () => {
   assertEquals(
     shape(sent([user("<environment>"), user("看 👩‍👩‍👧"), says("Hi"), user("a"), user(""), user("b")])),
     [
@@ -70,12 +70,12 @@ Deno.test("alternating messages make one of what the user says without an answer
   );
 });
 
-Deno.test("alternating messages put the system prompt into the first message where there is no such role", () => {
+Deno.test("alternating messages put the system prompt into the first message without a system role", () => {
   const fields = { compat: { system_role: "user" } };
   assertEquals(shape(sent([user("Go")], fields)), [["user", "Be brief\n\nGo"]]);
 });
 
-Deno.test("alternating messages let the model read results before the user says more", () => {
+Deno.test("alternating messages put results before the next user message", () => {
   const talk = [
     user("Go"),
     calls("a", "b"),
@@ -97,7 +97,7 @@ Deno.test("alternating messages let the model read results before the user says 
   ]);
 });
 
-Deno.test("alternating messages join images of results with what the user says next", () => {
+Deno.test("alternating messages merge images of results with the next user message", () => {
   const picture = { type: "image_url", image_url: { url: "data:image/png;base64,AAAA" } };
   const found = sent([user("Go"), calls("a"), result("a", true), user("What is it?")]);
   assertEquals(found.at(-1), {
@@ -109,7 +109,7 @@ Deno.test("alternating messages join images of results with what the user says n
   } as unknown as Sent);
 });
 
-Deno.test("alternating messages begin with the user, and have one between two replies", () => {
+Deno.test("alternating messages begin with a user message and put one between two replies", () => {
   assertEquals(shape(sent([says("Hello"), says("Again"), user("Hm")])), [
     ["system", "Be brief"],
     ["user", "Continue."],
@@ -120,7 +120,7 @@ Deno.test("alternating messages begin with the user, and have one between two re
   ]);
 });
 
-Deno.test("alternating messages only grow from request to request, also after a resume, but for a request without an answer", () => {
+Deno.test("alternating messages are append-only, also after a resume, except without an answer", () => {
   const talk: Message[] = [];
   const buffer = bufferOf();
   let before = "";
@@ -146,7 +146,7 @@ Deno.test("alternating messages only grow from request to request, also after a 
   assert(next(says("Fine."), user("Thanks")));
 });
 
-Deno.test("a server whose template wants roles to alternate is named the setting, and is not asked again", async () => {
+Deno.test("an error about alternating roles names the setting and is not retried", async () => {
   const said = [
     "Conversation roles must alternate user/assistant/user/assistant/...",
     "After the optional system message, conversation roles must alternate user and assistant roles",

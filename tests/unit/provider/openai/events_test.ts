@@ -60,7 +60,7 @@ function slowly(stream: string): Record<string, unknown> {
   return readAll(stream.split(""));
 }
 
-Deno.test("EventReader reads the same whether a stream comes at once, in pieces or by the character", () => {
+Deno.test("EventReader returns the same events for any chunk size", () => {
   const block = fc.oneof({ weight: 3, arbitrary: fc.constant(BLOCKS[0] ?? "") }, fc.constantFrom(...BLOCKS));
   const cuts = fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { maxLength: 6 });
   fc.assert(
@@ -76,7 +76,7 @@ Deno.test("EventReader reads the same whether a stream comes at once, in pieces 
   );
 });
 
-Deno.test("EventReader reads the same wherever an event is cut in two", () => {
+Deno.test("EventReader returns the same events wherever an event is split", () => {
   const first = `data: ${said("first")}\n\n`;
   for (const block of BLOCKS) {
     const rest = block + first;

@@ -31,7 +31,7 @@ function sent(fields: Record<string, unknown>, messages: readonly Message[] = [T
   return JSON.parse(decode(writer(fields).body({ prefix: PREFIX, messages, ...more })));
 }
 
-Deno.test("The request sends the minimum when nothing is configured", () => {
+Deno.test("The request has only required fields by default", () => {
   assertEquals(sent({}), {
     model: "m",
     stream: true,
@@ -68,7 +68,7 @@ Deno.test("The request sends sampling, limits and extra fields when they are con
   assertEquals(body.messages.length, 2);
 });
 
-Deno.test("The request is overridden to the request when extra sets the same limit or tool choice", () => {
+Deno.test("The request leaves the limit or tool choice to extra when it sets them", () => {
   const fields = { extra: { max_tokens: 5, tool_choice: "required", tools: [{ type: "web_search" }] } };
   const plain = sent(fields);
   assertEquals([plain.max_tokens, plain.tool_choice], [5, "required"]);
@@ -77,7 +77,7 @@ Deno.test("The request is overridden to the request when extra sets the same lim
   assertEquals([own.max_tokens, own.tool_choice], [9, "none"]);
 });
 
-Deno.test("The request leaves the tool choice out when the server does not take it or there are no tools", () => {
+Deno.test("The request omits the tool choice without tools or when the server does not accept it", () => {
   assertEquals(
     sent({ compat: { tool_choice: false } }, [TASK], { toolChoice: "none" }).tool_choice,
     undefined,
@@ -88,7 +88,7 @@ Deno.test("The request leaves the tool choice out when the server does not take 
   assertEquals(body.messages.length, 1);
 });
 
-Deno.test("The request puts the effort where the entry says", () => {
+Deno.test("The request puts the effort into the configured field", () => {
   const request = { prefix: PREFIX, messages: [TASK] };
   const nested = writer({
     compat: { effort_field: "reasoning.effort" },
@@ -113,7 +113,7 @@ const result = (callId: string, images?: Message["role"]): Message => ({
   ...(images ? { images: [IMAGE] } : {}),
 });
 
-Deno.test("The request writes assistant and tool messages in the vendor's way when compat flags ask for it", () => {
+Deno.test("The request writes assistant and tool messages as the compat flags say", () => {
   const messages = [TASK, CALLED, result("1"), result("2"), {
     role: "assistant",
     content: "So",
@@ -163,7 +163,7 @@ Deno.test("The request sends images of tools after the last result of the group 
   ]);
 });
 
-Deno.test("The request says that images were left out when the model does not see", () => {
+Deno.test("The request notes omitted images for a model without vision", () => {
   const body = sent({}, [TASK, CALLED, result("1", "user"), result("2"), {
     role: "user",
     content: "",
@@ -173,7 +173,7 @@ Deno.test("The request says that images were left out when the model does not se
   assertEquals(body[5].content, "[2 images left out: this model takes no images]");
 });
 
-Deno.test("The request makes each body a byte prefix of the next one when messages are only appended", () => {
+Deno.test("The request body is a byte prefix of the next one when messages are appended", () => {
   const write = writer({ vision: true, max_output_tokens: 50 });
   const messages: Message[] = [TASK];
   let previous = "";
@@ -189,7 +189,7 @@ Deno.test("The request makes each body a byte prefix of the next one when messag
   }
 });
 
-Deno.test("The request writes the same bytes for a new array as for a grown one when a session is resumed", () => {
+Deno.test("The request has the same bytes when a session is resumed", () => {
   const write = writer({ vision: true });
   const messages: Message[] = [TASK];
   write.body({ prefix: PREFIX, messages });
@@ -203,7 +203,7 @@ Deno.test("The request writes the same bytes for a new array as for a grown one 
   );
 });
 
-Deno.test("The request starts again when the conversation was compacted or the prefix changed", () => {
+Deno.test("The request is rebuilt after a compaction or a changed prefix", () => {
   const write = writer();
   const messages: Message[] = [TASK, { role: "assistant", content: "a" }];
   write.body({ prefix: PREFIX, messages });
@@ -216,7 +216,7 @@ Deno.test("The request starts again when the conversation was compacted or the p
   assertEquals([other.messages[0].content, other.tools], ["New", undefined]);
 });
 
-Deno.test("The request serialises a message once when many requests carry it", () => {
+Deno.test("The request serializes each message once", () => {
   let read = 0;
   const counted: Message = {
     role: "user",

@@ -36,7 +36,7 @@ for (const status of [400, 401, 402, 403, 404, 413, 422]) {
   });
 }
 
-Deno.test("openai provider doubles its waits and gives up when attempts run out", async () => {
+Deno.test("openai provider doubles its delays and fails after the last attempt", async () => {
   const outcome = await run(Array.from({ length: 6 }, () => busy({}, 500)));
   assertEquals(outcome.waits, [1000, 2000, 4000, 8000, 16000]);
   assertEquals(outcome.retries.map((retry) => [retry.attempt, retry.maxAttempts, retry.waitMs]), [
@@ -49,7 +49,7 @@ Deno.test("openai provider doubles its waits and gives up when attempts run out"
   assertStringIncludes(outcome.error?.message ?? "", "gave up after 6 attempts");
 });
 
-Deno.test("openai provider waits as long as the server asks when Retry-After is in seconds, in milliseconds or a date", async () => {
+Deno.test("openai provider follows Retry-After in seconds, in milliseconds and as a date", async () => {
   const date = new Date(1_700_000_000_000 + 7000).toUTCString();
   for (
     const [headers, wait] of [
@@ -66,7 +66,7 @@ Deno.test("openai provider waits as long as the server asks when Retry-After is 
   }
 });
 
-Deno.test("openai provider gives up at once when the server asks for more than the limit of waiting", async () => {
+Deno.test("openai provider fails immediately when Retry-After exceeds the limit", async () => {
   const outcome = await run([busy({ "retry-after": "400" })]);
   assertEquals([outcome.waits, outcome.error?.kind, outcome.error?.retryAfterMs], [
     [],
@@ -79,17 +79,17 @@ Deno.test("openai provider gives up at once when the server asks for more than t
   );
 });
 
-Deno.test("openai provider counts all waits together when it compares them with the limit", async () => {
+Deno.test("openai provider compares the sum of all delays with the limit", async () => {
   const outcome = await run([busy(), busy(), busy()], { entry: { max_wait_seconds: 4 } });
   assertEquals(outcome.waits, [1000, 2000]);
   assertStringIncludes(outcome.error?.message ?? "", "gave up after 3 attempts, max_wait_seconds = 4");
 });
 
-Deno.test("openai provider does not try again when the server advises against it", async () => {
+Deno.test("openai provider does not retry when the server advises against it", async () => {
   assertEquals((await run([busy({ "x-should-retry": "false" }, 500)])).requests, 1);
 });
 
-Deno.test("openai provider does not try again when the account is out of credit", async () => {
+Deno.test("openai provider does not retry when the account is out of credit", async () => {
   const outcome = await run([{
     status: 429,
     body: { error: { code: "insufficient_quota", message: "No quota" } },
@@ -98,7 +98,7 @@ Deno.test("openai provider does not try again when the account is out of credit"
   assertStringIncludes(outcome.error?.message ?? "", "add credit");
 });
 
-Deno.test("openai provider tries again when nothing listens at first", async () => {
+Deno.test("openai provider retries when nothing listens at first", async () => {
   const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const port = listener.addr.port;
   listener.close();
@@ -115,12 +115,12 @@ Deno.test("openai provider tries again when nothing listens at first", async () 
   assert(!outcome.error?.message.includes("chat/completions"));
 });
 
-Deno.test("openai provider does not repeat an empty answer when it ended well", async () => {
+Deno.test("openai provider does not retry an empty answer that ended normally", async () => {
   const outcome = await run([{ text: "" }]);
   assertEquals([outcome.reason, outcome.text, outcome.requests], ["stop", "", 1]);
 });
 
-Deno.test("openai provider announces a wait before it begins and ends it when the signal aborts", async () => {
+Deno.test("openai provider announces a delay and ends it when the signal aborts", async () => {
   await using server = startModelServer([busy({ "retry-after": "60" })]);
   const controller = new AbortController();
   const seen: string[] = [];

@@ -5,7 +5,7 @@ import { DONE, finishEvent, startModelServer, textEvent } from "../../../support
 const never = new Promise(() => {});
 const SHORT = { first_byte_timeout_seconds: 0.05, idle_timeout_seconds: 0.05, max_attempts: 1 };
 
-Deno.test("openai provider gives up when no first byte comes in time", async () => {
+Deno.test("openai provider times out when no first byte arrives", async () => {
   for (const turn of [{ before: never }, { stream: [never] }]) {
     await using server = startModelServer([turn]);
     const outcome = await collect(await openClient(server, { entry: SHORT }));
@@ -14,7 +14,7 @@ Deno.test("openai provider gives up when no first byte comes in time", async () 
   }
 });
 
-Deno.test("openai provider gives up when a stream falls silent", async () => {
+Deno.test("openai provider times out when a stream stops", async () => {
   await using server = startModelServer([{ stream: [textEvent("a"), never] }]);
   const outcome = await collect(
     await openClient(server, { entry: { ...SHORT, first_byte_timeout_seconds: 0 } }),
@@ -33,7 +33,7 @@ Deno.test("openai provider waits without limit when the limits are 0", async () 
   assertEquals((await collect(await openClient(server, { entry }))).text, "slow");
 });
 
-Deno.test("openai provider shows a text at once when more is still to come", async () => {
+Deno.test("openai provider emits text as it arrives", async () => {
   const { promise, resolve } = Promise.withResolvers<void>();
   await using server = startModelServer([{
     stream: [textEvent("first"), promise, textEvent(" second"), DONE],
@@ -49,7 +49,7 @@ Deno.test("openai provider shows a text at once when more is still to come", asy
   assertEquals(seen, ["first", " second"]);
 });
 
-Deno.test("openai provider ends with kind aborted when the signal aborts while it waits for an answer", async () => {
+Deno.test("openai provider ends with kind aborted when the signal aborts before an answer", async () => {
   await using server = startModelServer([{ before: never }]);
   const controller = new AbortController();
   server.received(1).then(() => controller.abort());
@@ -59,7 +59,7 @@ Deno.test("openai provider ends with kind aborted when the signal aborts while i
   await server.requests[0]?.gone;
 });
 
-Deno.test("openai provider ends with kind aborted when the signal aborts in the middle of a text", async () => {
+Deno.test("openai provider ends with kind aborted when the signal aborts within a text", async () => {
   await using server = startModelServer([{ stream: [textEvent("a"), never] }]);
   const controller = new AbortController();
   const kinds: string[] = [];
@@ -71,7 +71,7 @@ Deno.test("openai provider ends with kind aborted when the signal aborts in the 
   assertEquals(kinds, ["text", "aborted"]);
 });
 
-Deno.test("openai provider sends nothing when the signal was aborted before", async () => {
+Deno.test("openai provider sends nothing when the signal is already aborted", async () => {
   await using server = startModelServer([]);
   const outcome = await collect(await openClient(server), HELLO, AbortSignal.abort());
   assertEquals([outcome.error?.kind, server.requests.length], ["aborted", 0]);
@@ -86,7 +86,7 @@ Deno.test("openai provider closes the connection when its reader stops early", a
   await server.requests[0]?.gone;
 });
 
-Deno.test("openai provider keeps one connection when requests follow each other", async () => {
+Deno.test("openai provider reuses one connection for consecutive requests", async () => {
   await using server = startModelServer([], { fallback: { text: "ok" } });
   const provider = await openClient(server);
   for (let n = 0; n < 5; n++) {

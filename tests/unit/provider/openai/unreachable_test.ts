@@ -9,7 +9,7 @@ async function failureAt(url: string, entry: Record<string, unknown> = { max_att
   return { ...error, retries: retries.length };
 }
 
-Deno.test("openai provider says why a server cannot be reached when the runtime only says that fetching failed", async () => {
+Deno.test("openai provider explains a connection failure of which the runtime gives no reason", async () => {
   const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const { port } = listener.addr;
   listener.close();
@@ -27,7 +27,7 @@ function freePort(): number {
   return listener.addr.port;
 }
 
-Deno.test("openai provider tries a server of this machine that refuses only again, and says how it is started", async () => {
+Deno.test("openai provider retries a local server only when it refuses, and explains how to start it", async () => {
   const url = `http://127.0.0.1:${freePort()}/v1`;
   const unknown = await failureAt(url, {});
   assertEquals(unknown.retries, 1);
@@ -44,7 +44,7 @@ Deno.test("openai provider tries a server of this machine that refuses only agai
   }
 });
 
-Deno.test("openai provider names a proxy of this machine that refuses, and tries it only again", async () => {
+Deno.test("openai provider names a local proxy and retries only when it refuses", async () => {
   const port = freePort();
   const failure = await failureAt("http://model.invalid/v1", { proxy: `http://127.0.0.1:${port}` });
   assertEquals(failure.retries, 1);
@@ -54,7 +54,7 @@ Deno.test("openai provider names a proxy of this machine that refuses, and tries
   );
 });
 
-Deno.test("openai provider names ca_file and does not try again when no trusted authority signed the certificate of the server", async () => {
+Deno.test("openai provider names ca_file for an untrusted certificate, without a retry", async () => {
   const server = Deno.serve(
     { port: 0, hostname: "127.0.0.1", ...SELF_SIGNED, onListen: () => {} },
     () => new Response("never"),
@@ -69,7 +69,7 @@ Deno.test("openai provider names ca_file and does not try again when no trusted 
   await server.shutdown();
 });
 
-Deno.test("openai provider says that a server does not speak TLS when the address has one letter too many", async () => {
+Deno.test("openai provider reports a server without TLS behind an https address", async () => {
   const server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen: () => {} }, () => new Response("ok"));
   const failure = await failureAt(`https://localhost:${server.addr.port}/v1`);
   assertEquals([failure.kind, failure.retries], ["connection", 0]);
@@ -85,7 +85,7 @@ class QuickClock extends InstantClock {
   }
 }
 
-Deno.test("openai provider does not wait for a server that takes connections and never begins TLS", async () => {
+Deno.test("openai provider times out when a server accepts a connection but never begins TLS", async () => {
   using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const open: Deno.Conn[] = [];
   const accepting = (async () => {
@@ -107,7 +107,7 @@ Deno.test("openai provider does not wait for a server that takes connections and
   for (const connection of open) connection.close();
 });
 
-Deno.test("openai provider waits for a slow model that takes connections", async () => {
+Deno.test("openai provider waits for a slow model after the connection is accepted", async () => {
   const release = Promise.withResolvers<void>();
   const answer = async () => {
     await release.promise;

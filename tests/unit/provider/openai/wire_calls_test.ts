@@ -23,33 +23,33 @@ for (
   });
 }
 
-Deno.test("openai provider takes arguments as text when they come as an object", async () => {
+Deno.test("openai provider converts object arguments to text", async () => {
   assertEquals(await argumentsFor({ path: "a\n", n: 1 }), '{"path":"a\\n","n":1}');
 });
 
-Deno.test("openai provider leaves valid arguments as they were written", async () => {
+Deno.test("openai provider keeps valid arguments unchanged", async () => {
   const written = '{ "path" : "\\u00e9",\n"n":1.0 }';
   assertEquals(await argumentsFor(written), written);
 });
 
-Deno.test("openai provider unwraps arguments when they were encoded twice", async () => {
+Deno.test("openai provider unwraps arguments that are encoded twice", async () => {
   assertEquals(await argumentsFor(JSON.stringify('{"path":"x"}')), '{"path":"x"}');
 });
 
-Deno.test("openai provider repairs arguments when there is one way to read them", async () => {
+Deno.test("openai provider repairs arguments with exactly one reading", async () => {
   assertEquals(JSON.parse(await argumentsFor('{"path":"x",}') ?? ""), { path: "x" });
 });
 
-Deno.test("openai provider passes arguments on as written when they cannot be read in one way", async () => {
+Deno.test("openai provider keeps arguments without a single reading unchanged", async () => {
   assertEquals(await argumentsFor('{"path":"x'), '{"path":"x');
 });
 
-Deno.test("openai provider does not repair arguments when the answer was cut at its length limit", async () => {
+Deno.test("openai provider does not repair arguments of a truncated answer", async () => {
   assertEquals(await argumentsFor('{"path":"x"', "length"), '{"path":"x"');
   assertEquals(JSON.parse(await argumentsFor('{"path":"x"') ?? ""), { path: "x" });
 });
 
-Deno.test("openai provider sends unreadable arguments back inside an object when the conversation continues", async () => {
+Deno.test("openai provider returns unreadable arguments inside an object", async () => {
   await using server = startModelServer([{ calls: [{ id: "a", name: "ls", args: '{"path":"x' }] }, {
     text: "sorry",
   }]);
@@ -76,7 +76,7 @@ const fn = (name?: string, args?: unknown) => ({
 const A = { id: "a", name: "ls", arguments: '{"path":"."}' };
 const B = { id: "b", name: "grep", arguments: '{"pattern":"x"}' };
 
-Deno.test("openai provider puts calls together when indexes have gaps", async () => {
+Deno.test("openai provider assembles calls when indexes have gaps", async () => {
   const calls = await callsOf(
     [{ index: 2, id: "a", function: fn("ls", '{"path":') }],
     [{ index: 2, function: fn(undefined, '"."}') }],
@@ -85,7 +85,7 @@ Deno.test("openai provider puts calls together when indexes have gaps", async ()
   assertEquals(calls, [A, B]);
 });
 
-Deno.test("openai provider puts calls together when their deltas are interleaved", async () => {
+Deno.test("openai provider assembles calls when deltas are interleaved", async () => {
   const calls = await callsOf(
     [{ index: 0, id: "a", function: fn("ls", "") }, { index: 1, id: "b", function: fn("grep", "") }],
     [{ index: 1, function: fn(undefined, '{"pattern"') }],
@@ -95,7 +95,7 @@ Deno.test("openai provider puts calls together when their deltas are interleaved
   assertEquals(calls, [A, B]);
 });
 
-Deno.test("openai provider puts calls together when there are ids but no indexes", async () => {
+Deno.test("openai provider assembles calls with ids but no indexes", async () => {
   const calls = await callsOf(
     [{ id: "a", function: fn("ls", '{"path":') }],
     [{ id: "b", function: fn("grep", '{"pattern":"x"}') }],
@@ -104,7 +104,7 @@ Deno.test("openai provider puts calls together when there are ids but no indexes
   assertEquals(calls, [A, B]);
 });
 
-Deno.test("openai provider puts calls together when there are neither ids nor indexes", async () => {
+Deno.test("openai provider assembles calls without ids and indexes", async () => {
   const calls = await callsOf(
     [{ function: fn("ls", '{"path":') }],
     [{ function: fn(undefined, '"."}') }],
@@ -116,7 +116,7 @@ Deno.test("openai provider puts calls together when there are neither ids nor in
   ]]);
 });
 
-Deno.test("openai provider separates calls when all of them carry index 0", async () => {
+Deno.test("openai provider separates calls that all have index 0", async () => {
   const ids = await callsOf(
     [{ index: 0, id: "a", function: fn("ls", '{"path":"."}') }],
     [{ index: 0, id: "b", function: fn("grep", '{"pattern"') }],
@@ -130,7 +130,7 @@ Deno.test("openai provider separates calls when all of them carry index 0", asyn
   assertEquals(bare.length, 2);
 });
 
-Deno.test("openai provider takes one call when id and name are repeated with every delta", async () => {
+Deno.test("openai provider reads one call when id and name repeat with every delta", async () => {
   const calls = await callsOf(
     [{ index: 0, id: "a", function: fn("ls", '{"path"') }],
     [{ index: 0, id: "a", function: fn("ls", ':"."}') }],
@@ -139,7 +139,7 @@ Deno.test("openai provider takes one call when id and name are repeated with eve
   assertEquals(calls, [A]);
 });
 
-Deno.test("openai provider takes one call when the id changes but no name comes with it", async () => {
+Deno.test("openai provider reads one call when the id changes without a name", async () => {
   const calls = await callsOf(
     [{ index: 0, id: "a", function: fn("ls", '{"path"') }],
     [{ index: 0, id: "z", function: fn(undefined, ':"."}') }],
@@ -147,7 +147,7 @@ Deno.test("openai provider takes one call when the id changes but no name comes 
   assertEquals(calls, [A]);
 });
 
-Deno.test("openai provider joins a name when it is split over deltas", async () => {
+Deno.test("openai provider joins a name that is split over deltas", async () => {
   const pieces = await callsOf(
     [{ index: 0, id: "a", function: fn("g") }],
     [{ index: 0, function: fn("re") }],
@@ -156,7 +156,7 @@ Deno.test("openai provider joins a name when it is split over deltas", async () 
   assertEquals(pieces, [{ ...B, id: "a" }]);
 });
 
-Deno.test("openai provider reads a call when it comes in the older function_call form", async () => {
+Deno.test("openai provider reads a call in the older function_call form", async () => {
   const outcome = await outcomeOf([
     { choices: [{ delta: { function_call: fn("ls", '{"path":') } }] },
     { choices: [{ delta: { function_call: fn(undefined, '"."}') }, finish_reason: "function_call" }] },
@@ -178,19 +178,19 @@ const call = (index: number, id?: string) => ({
   function: { name: "ls", arguments: "{}" },
 });
 
-Deno.test("openai provider makes up the same ids each time when a server sends none", async () => {
+Deno.test("openai provider creates stable ids when a server sends none", async () => {
   const stream = [callEvent(call(0), call(1, "")), finishEvent()];
   const first = await outcomeOf(stream);
   assertEquals(first.calls.map((c) => c.id), ["call_1_0", "call_1_1"]);
   assertEquals((await outcomeOf(stream)).calls, first.calls);
 });
 
-Deno.test("openai provider makes ids unique when a server repeats one in a message", async () => {
+Deno.test("openai provider makes repeated ids within a message unique", async () => {
   const outcome = await outcomeOf([callEvent(call(0, "x"), call(1, "x"), call(2, "x")), finishEvent()]);
   assertEquals(outcome.calls.map((c) => c.id), ["x", "x_2", "x_3"]);
 });
 
-Deno.test("openai provider makes ids unique when a server starts counting again in every message", async () => {
+Deno.test("openai provider makes ids unique that restart with every message", async () => {
   await using server = startModelServer([], { fallback: { calls: [{ id: "call_0", name: "ls" }] } });
   const provider = await openClient(server);
   const messages: Message[] = [{ role: "user", content: "go" }];

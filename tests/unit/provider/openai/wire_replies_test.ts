@@ -14,7 +14,7 @@ import {
   usageEvent,
 } from "../../../support/model_server.ts";
 
-Deno.test("openai provider passes over a broken event when it is among good ones", async () => {
+Deno.test("openai provider skips an invalid event among valid ones", async () => {
   const outcome = await outcomeOf([
     textEvent("one "),
     'data: {"choices":[{"del\n\n',
@@ -24,11 +24,11 @@ Deno.test("openai provider passes over a broken event when it is among good ones
   assertEquals([outcome.text, outcome.reason], ["one two", "stop"]);
 });
 
-Deno.test("openai provider reports a broken event when nothing else came", async () => {
+Deno.test("openai provider reports an invalid event when nothing else arrives", async () => {
   assertEquals((await outcomeOf(['data: {"choices":[{"del\n\n'])).error?.kind, "protocol");
 });
 
-Deno.test("openai provider gives up an answer when a broken event may have held part of a tool call", async () => {
+Deno.test("openai provider fails when an invalid event may contain part of a tool call", async () => {
   const call = callEvent({ index: 0, id: "a", function: { name: "write_file", arguments: '{"content":"' } });
   const lost = 'data: {"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"argum\n\n';
   const outcome = await outcomeOf([
@@ -40,7 +40,7 @@ Deno.test("openai provider gives up an answer when a broken event may have held 
   assertEquals([outcome.error?.kind, outcome.calls.length], ["protocol", 0]);
 });
 
-Deno.test("openai provider reads an event when it is spread over two data lines", async () => {
+Deno.test("openai provider reads an event over two data lines", async () => {
   const line = sse(textEvent("whole text")).trimEnd();
   const between = line.replace('"choices"', '\ndata: "choices"');
   const inside = line.replace("whole", "who\ndata: le");
@@ -48,12 +48,12 @@ Deno.test("openai provider reads an event when it is spread over two data lines"
   assertEquals(outcome.text, "whole textwhole text");
 });
 
-Deno.test("openai provider reads events when several are in one without blank lines", async () => {
+Deno.test("openai provider reads several events without blank lines between them", async () => {
   const lines = ["a", "b", "c"].map((text) => sse(textEvent(text)).trimEnd()).join("\n");
   assertEquals((await outcomeOf([lines + "\n\n", finishEvent()])).text, "abc");
 });
 
-Deno.test("openai provider passes over events when their JSON is not an object", async () => {
+Deno.test("openai provider skips events whose JSON is not an object", async () => {
   const outcome = await outcomeOf([
     'data: 7\n\ndata: null\n\ndata: "x"\n\ndata: []\n\n',
     textEvent("fine"),
@@ -74,7 +74,7 @@ for (
   });
 }
 
-Deno.test("openai provider passes over a choice when its delta is null or missing", async () => {
+Deno.test("openai provider skips a choice without a delta", async () => {
   const outcome = await outcomeOf([
     { choices: [{ delta: null }] },
     { choices: [{}] },
@@ -96,7 +96,7 @@ const part = callEvent({
   function: { name: "write_file", arguments: '{"path":"a","content":"ha' },
 });
 
-Deno.test("openai provider tries again and discards the text when the connection breaks in the middle of it", async () => {
+Deno.test("openai provider retries and discards the text when the connection breaks within it", async () => {
   const outcome = await afterwards({
     stream: [textEvent("par"), textEvent("tial"), textEvent("!")],
     cutAfter: 400,
@@ -105,25 +105,25 @@ Deno.test("openai provider tries again and discards the text when the connection
   assertEquals(outcome.requests[0], outcome.requests[1]);
 });
 
-Deno.test("openai provider gives no tool call when the stream ends quietly inside it", async () => {
+Deno.test("openai provider returns no tool call when the stream ends inside it", async () => {
   const outcome = await afterwards({ stream: [part] });
   assertEquals([outcome.calls.length, outcome.text, outcome.retries[0]?.discarded], [0, "whole", false]);
   assert(outcome.retries[0]?.reason.includes("inside a tool call"));
 });
 
-Deno.test("openai provider tries again when the stream ends quietly before anything was said", async () => {
+Deno.test("openai provider retries when the stream ends before any content", async () => {
   assertEquals(
     (await afterwards({ stream: [{ choices: [{ delta: { role: "assistant" } }] }] })).text,
     "whole",
   );
 });
 
-Deno.test("openai provider tries again when the server hangs up without an answer", async () => {
+Deno.test("openai provider retries when the server closes without an answer", async () => {
   const outcome = await afterwards({ drop: true });
   assertEquals([outcome.text, outcome.retries.length], ["whole", 1]);
 });
 
-Deno.test("openai provider says that the reply broke off when no attempts are left", async () => {
+Deno.test("openai provider reports an interrupted reply after the last attempt", async () => {
   await using server = startModelServer([{ text: "long enough", cutAfter: 100 }]);
   const outcome = await collect(await openClient(server, { entry: { max_attempts: 1 } }));
   assertEquals(outcome.error?.kind, "connection");
@@ -151,36 +151,36 @@ class ShortClock extends InstantClock {
   }
 }
 
-Deno.test("openai provider ends well when [DONE] is missing", async () => {
+Deno.test("openai provider accepts a stream without [DONE]", async () => {
   const outcome = await outcomeOf([textEvent("hi"), finishEvent("length")]);
   assertEquals([outcome.text, outcome.reason], ["hi", "length"]);
 });
 
-Deno.test("openai provider ends well when the finish reason is missing", async () => {
+Deno.test("openai provider accepts a stream without a finish reason", async () => {
   const outcome = await outcomeOf([textEvent("hi"), "data: [DONE]\n\n"]);
   assertEquals([outcome.text, outcome.reason], ["hi", "stop"]);
 });
 
-Deno.test("openai provider says that the reason is unknown when the stream just ends", async () => {
+Deno.test("openai provider reports an unknown reason when the stream ends without one", async () => {
   assertEquals((await outcomeOf([textEvent("hi")])).reason, "unknown");
 });
 
-Deno.test("openai provider names tool calls as the reason when the server says stop or nothing", async () => {
+Deno.test("openai provider reports tool calls as the reason when the server says stop or nothing", async () => {
   assertEquals((await outcomeOf([CALL, finishEvent("stop")])).reason, "tool_calls");
   assertEquals((await outcomeOf([CALL])).reason, "tool_calls");
 });
 
-Deno.test("openai provider gives an unknown reason when the server's reason is unheard of", async () => {
+Deno.test("openai provider maps an unexpected finish reason to unknown", async () => {
   assertEquals((await outcomeOf([textEvent("hi"), finishEvent("tired")])).reason, "unknown");
 });
 
-Deno.test("openai provider does not wait for the end of the connection when the server has said [DONE]", async () => {
+Deno.test("openai provider ends at [DONE] without waiting for the connection to close", async () => {
   const never = new Promise(() => {});
   const outcome = await outcomeOf([textEvent("hi"), finishEvent(), usageEvent(), "data: [DONE]\n\n", never]);
   assertEquals([outcome.text, outcome.reason, outcome.usage?.inputTokens], ["hi", "stop", 10]);
 });
 
-Deno.test("openai provider waits for [DONE] no longer than a second when all else has come", async () => {
+Deno.test("openai provider waits at most a second for [DONE] after everything else", async () => {
   const never = new Promise(() => {});
   await using server = startModelServer([{ stream: [textEvent("hi"), finishEvent(), usageEvent(), never] }]);
   const clock = new ShortClock();
@@ -190,12 +190,12 @@ Deno.test("openai provider waits for [DONE] no longer than a second when all els
   assertEquals(clock.passed, [1000]);
 });
 
-Deno.test("openai provider reports a failure when the server gives up with a finish reason", async () => {
+Deno.test("openai provider reports a failure for an error finish reason", async () => {
   const outcome = await outcomeOf([textEvent("hi"), finishEvent("insufficient_system_resource")]);
   assertEquals(outcome.error?.kind, "server");
 });
 
-Deno.test("openai provider reports content_filter as the reason when the answer was filtered", async () => {
+Deno.test("openai provider reports content_filter as the reason of a filtered answer", async () => {
   const outcome = await outcomeOf([textEvent("I "), finishEvent("content_filter")]);
   assertEquals([outcome.text, outcome.reason], ["I ", "content_filter"]);
 });
@@ -223,14 +223,14 @@ for (const [name, event, kind] of KINDS) {
   });
 }
 
-Deno.test("openai provider reports an error when it comes as an event of type error", async () => {
+Deno.test("openai provider reports an event of type error", async () => {
   const plain = await outcomeOf(["event: error\ndata: upstream gone\n\n"]);
   assertStringIncludes(plain.error?.message ?? "", "upstream gone");
   const json = await outcomeOf(['event: error\ndata: {"message":"worn out","code":500}\n\n']);
   assertEquals([json.error?.kind, json.error?.status], ["server", 500]);
 });
 
-Deno.test("openai provider shows the text before an error in the stream and discards it when it tries again", async () => {
+Deno.test("openai provider emits text before an error in the stream and discards it on a retry", async () => {
   const failed = {
     stream: [textEvent("par"), { ...(textEvent("tial") as object), error: { code: 502, message: "gone" } }],
   };
@@ -243,14 +243,14 @@ Deno.test("openai provider shows the text before an error in the stream and disc
   assert(outcome.retries[0]?.reason.includes("gone"));
 });
 
-Deno.test("openai provider reads a text when 3 MB of it come in one event", async () => {
+Deno.test("openai provider reads a text of 3 MB in one event", async () => {
   const text = "Zeile ü\n".repeat(400_000);
   const outcome = await outcomeOf([textEvent(text), finishEvent(), DONE]);
   assertEquals(outcome.text.length, text.length);
   assert(outcome.text === text);
 });
 
-Deno.test("openai provider joins deltas when many come in one read", async () => {
+Deno.test("openai provider merges deltas of one read", async () => {
   const deltas = Array.from({ length: 500 }, (_, n) => textEvent(`${n} "q" \\n\n`));
   const stream = new TextEncoder().encode(
     deltas.map((event) => `data: ${JSON.stringify(event)}\n\n`).join(""),
@@ -260,16 +260,16 @@ Deno.test("openai provider joins deltas when many come in one read", async () =>
   assert(outcome.chunks.length < 50, `${outcome.chunks.length} chunks`);
 });
 
-Deno.test("openai provider replaces NUL and lone surrogates when they come in a text", async () => {
+Deno.test("openai provider replaces NUL and lone surrogates in a text", async () => {
   const outcome = await outcomeOf([textEvent("a\0b\ud800c"), textEvent("d\udc00"), finishEvent()]);
   assertEquals(outcome.text, "a\ufffdb\ufffdcd\ufffd");
 });
 
-Deno.test("openai provider keeps the rest of a text when it ends in half a surrogate pair", async () => {
+Deno.test("openai provider keeps a text that ends in half a surrogate pair", async () => {
   assertEquals((await outcomeOf([textEvent("end\ud83e"), finishEvent()])).text, "end\ufffd");
 });
 
-Deno.test("openai provider sends a body every server can read when messages hold NUL and lone surrogates", async () => {
+Deno.test("openai provider sends a valid body when messages contain NUL and lone surrogates", async () => {
   await using server = startModelServer([{ text: "ok" }]);
   const messages: Message[] = [{ role: "user", content: "a\0b\ud800" }, {
     role: "assistant",
@@ -289,13 +289,13 @@ async function answer(turn: Turn) {
   return await collect(await openClient(server, { entry: { max_attempts: 1 } }));
 }
 
-Deno.test("openai provider reports an error object when it comes with status 200", async () => {
+Deno.test("openai provider reports an error object with status 200", async () => {
   const outcome = await answer({ body: { error: { message: "quota is gone", code: "insufficient_quota" } } });
   assertEquals(outcome.error?.kind, "auth");
   assertStringIncludes(outcome.error?.message ?? "", "quota is gone");
 });
 
-Deno.test("openai provider reports an error object when it comes inside a list", async () => {
+Deno.test("openai provider reports an error object in an array", async () => {
   const outcome = await answer({
     status: 400,
     body: '[{"error":{"code":400,"message":"API key not valid"}}]',
@@ -303,7 +303,7 @@ Deno.test("openai provider reports an error object when it comes inside a list",
   assertStringIncludes(outcome.error?.message ?? "", "API key not valid");
 });
 
-Deno.test("openai provider says that it got a web page when a page comes with status 200", async () => {
+Deno.test("openai provider reports a web page with status 200", async () => {
   const page =
     "<!doctype html><html><head><title>Sign in</title><style>p{}</style></head><body><p>Welcome</p></body></html>";
   const outcome = await answer({ body: page });
@@ -314,7 +314,7 @@ Deno.test("openai provider says that it got a web page when a page comes with st
   );
 });
 
-Deno.test("openai provider does not try again when it got a web page", async () => {
+Deno.test("openai provider does not retry after a web page", async () => {
   await using server = startModelServer([{ body: "<html>Sign in</html>" }]);
   const outcome = await collect(await openClient(server));
   assertEquals([server.requests.length, outcome.retries.length], [1, 0]);
@@ -349,12 +349,12 @@ for (const field of ["reasoning_content", "reasoning"]) {
   });
 }
 
-Deno.test("openai provider gives reasoning once when two fields repeat it", async () => {
+Deno.test("openai provider emits reasoning once when two fields repeat it", async () => {
   const parts = [deltaEvent({ reasoning: "hm", reasoning_content: "hm" }), textEvent("so")];
   assertEquals(await textsOf(parts), { reasoning: "hm", text: "so" });
 });
 
-Deno.test("openai provider gives reasoning in think tags that are cut anywhere", async () => {
+Deno.test("openai provider reads reasoning in think tags that are split anywhere", async () => {
   const whole = "\n<think>a < b</thin and</think>\n\nAnswer <think>kept</think>";
   for (let cut = 1; cut < whole.length; cut += 3) {
     assertEquals(await textsOf([textEvent(whole.slice(0, cut)), textEvent(whole.slice(cut))]), {
@@ -364,20 +364,20 @@ Deno.test("openai provider gives reasoning in think tags that are cut anywhere",
   }
 });
 
-Deno.test("openai provider keeps text when it only looks like a think tag", async () => {
+Deno.test("openai provider keeps text that only resembles a think tag", async () => {
   for (const text of ["<thinks> so", "<", "<thin", " <b>bold</b>", "so <think>"]) {
     assertEquals(await textsOf([...text].map(textEvent)), { reasoning: "", text });
   }
 });
 
-Deno.test("openai provider leaves think tags alone when the entry says so", async () => {
+Deno.test("openai provider keeps think tags when configured", async () => {
   assertEquals(await textsOf([textEvent("<think>a</think>b")], { think_tags: false }), {
     reasoning: "",
     text: "<think>a</think>b",
   });
 });
 
-Deno.test("openai provider takes the rest for reasoning when a think tag is never closed", async () => {
+Deno.test("openai provider treats text after an unclosed think tag as reasoning", async () => {
   assertEquals(await textsOf([textEvent("<think>a</th")]), { reasoning: "a</th", text: "" });
 });
 
@@ -394,7 +394,7 @@ const usageOf = async (...parts: Part[]) =>
   (await outcomeOf([textEvent("hi"), ...parts, "data: [DONE]\n\n"])).usage;
 const withUsage = (usage: unknown): Part => ({ choices: [{ delta: {}, finish_reason: "stop" }], usage });
 
-Deno.test("openai provider reads usage when it comes on its own after the finish", async () => {
+Deno.test("openai provider reads usage in a separate event after the finish", async () => {
   assertEquals(await usageOf(finishEvent(), usageEvent({ input: 9, cached: 4, output: 3, reasoning: 1 })), {
     inputTokens: 9,
     cachedTokens: 4,
@@ -403,15 +403,15 @@ Deno.test("openai provider reads usage when it comes on its own after the finish
   });
 });
 
-Deno.test("openai provider reads usage when it comes with the finish", async () => {
+Deno.test("openai provider reads usage in the event of the finish", async () => {
   assertEquals((await usageOf(withUsage({ prompt_tokens: 7, completion_tokens: 2 })))?.inputTokens, 7);
 });
 
-Deno.test("openai provider gives no usage when the server sends none or null", async () => {
+Deno.test("openai provider reports no usage when the server sends none or null", async () => {
   assertEquals(await usageOf(finishEvent(), withUsage(null)), undefined);
 });
 
-Deno.test("openai provider takes the last count when usage grows with every event", async () => {
+Deno.test("openai provider uses the last count when usage grows with every event", async () => {
   const growing = [1, 2, 3].map((n) => ({
     choices: [{ delta: { content: "x" } }],
     usage: { prompt_tokens: 50, completion_tokens: n },
@@ -419,7 +419,7 @@ Deno.test("openai provider takes the last count when usage grows with every even
   assertEquals((await usageOf(...growing, finishEvent()))?.outputTokens, 3);
 });
 
-Deno.test("openai provider reads cached tokens when they are counted as hits and misses", async () => {
+Deno.test("openai provider reads cached tokens as hits and misses", async () => {
   const usage = { prompt_cache_hit_tokens: 30, prompt_cache_miss_tokens: 12, completion_tokens: 1 };
   const read = await usageOf(withUsage(usage));
   assertEquals([read?.inputTokens, read?.cachedTokens], [42, 30]);
@@ -432,7 +432,7 @@ Deno.test("openai provider reads usage inside the choice or under x_groq", async
   assertEquals((await usageOf({ choices: [], x_groq: { usage } }, finishEvent()))?.inputTokens, 5);
 });
 
-Deno.test("openai provider adds reasoning to the output when the server's total shows that it is left out", async () => {
+Deno.test("openai provider adds reasoning to the output when the total shows that it is missing", async () => {
   const apart = {
     prompt_tokens: 10,
     completion_tokens: 5,
@@ -443,6 +443,6 @@ Deno.test("openai provider adds reasoning to the output when the server's total 
   assertEquals((await usageOf(withUsage({ ...apart, total_tokens: 15 })))?.outputTokens, 5);
 });
 
-Deno.test("openai provider gives no usage when the counts are not numbers", async () => {
+Deno.test("openai provider reports no usage when the counts are not numbers", async () => {
   assertEquals(await usageOf(withUsage({ prompt_tokens: "many", completion_tokens: -1 })), undefined);
 });

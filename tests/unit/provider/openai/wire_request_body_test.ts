@@ -45,7 +45,7 @@ for (const kilobytes of [1, 250, 300, 4000]) {
   });
 }
 
-Deno.test("openai provider keeps one connection and its prefix when a conversation outgrows copies", async () => {
+Deno.test("openai provider keeps its connection and prefix in a long conversation", async () => {
   await using server = startModelServer([], { fallback: { text: "ok" } });
   const provider = await openClient(server);
   const messages: Message[] = [];
@@ -58,7 +58,7 @@ Deno.test("openai provider keeps one connection and its prefix when a conversati
   assertEquals(server.connections, 1);
 });
 
-Deno.test("openai provider sends the same large body again when an attempt fails", async () => {
+Deno.test("openai provider resends a large body after a failed attempt", async () => {
   const script = [{ status: 503, body: "busy" }, { drop: true }, { text: "ok" }];
   await using server = startModelServer(script);
   const outcome = await collect(await openClient(server, { clock: new InstantClock() }), [large(1000)]);
@@ -67,7 +67,7 @@ Deno.test("openai provider sends the same large body again when an attempt fails
   assertEquals(new Set(server.requests.map((request) => request.body)).size, 1);
 });
 
-Deno.test("openai provider sends the same large body again wherever the server redirects it on its own address", async () => {
+Deno.test("openai provider resends a large body after a redirect on the same origin", async () => {
   const statuses = [301, 302, 303, 307, 308];
   const headers = { location: "/v1/chat/completions" };
   const redirects = statuses.map((status) => ({ status, headers, body: "elsewhere" }));
@@ -103,7 +103,7 @@ async function withDeafServer(
  */
 const ENDLESS = [large(32 * 1024)];
 
-Deno.test("openai provider stops at once when it is interrupted while its request is on the way", async () => {
+Deno.test("openai provider stops immediately when it is interrupted while it sends a request", async () => {
   const reached = Promise.withResolvers<void>();
   const stopped = Promise.withResolvers<void>();
   await withDeafServer((_conn) => (reached.resolve(), stopped.promise), async (url) => {
@@ -116,14 +116,14 @@ Deno.test("openai provider stops at once when it is interrupted while its reques
   });
 });
 
-Deno.test("openai provider reports a lost connection when it breaks while the request is on the way", async () => {
+Deno.test("openai provider reports a connection that is lost while it sends a request", async () => {
   await withDeafServer(() => Promise.resolve(), async (url) => {
     const outcome = await collect(await openClient({ url }, { entry: { max_attempts: 1 } }), ENDLESS);
     assertEquals(outcome.error?.kind, "connection");
   });
 });
 
-Deno.test("openai provider reports the refusal when a server answers before it has read the request", async () => {
+Deno.test("openai provider reports an error that arrives before the request is sent", async () => {
   const refusal = "HTTP/1.1 413 Too Large\r\ncontent-length: 9\r\n\r\ntoo large";
   const stopped = Promise.withResolvers<void>();
   const answer = async (conn: Deno.TcpConn) => {

@@ -84,7 +84,7 @@ Deno.test("replay provider plays a recording when paths, dates and durations of 
 const VALUES = { workspace: "/tmp/second", home: "/root" };
 const SYSTEM = "You are in /tmp/second of /root";
 
-Deno.test("replay provider says where a request departs from the recording", async () => {
+Deno.test("replay provider reports where a request differs from the recording", async () => {
   await inDirectory(async (file) => {
     await record(file, "/tmp/first");
     const task = await converse(await play(file, VALUES), SYSTEM, "Delete /tmp/second", "");
@@ -129,7 +129,7 @@ Deno.test("replay provider names the tools that differ from the recording", asyn
   });
 });
 
-Deno.test("replay provider compares nothing that the cassette marks as loose or ignored", async () => {
+Deno.test("replay provider does not compare fields that the cassette marks as loose or ignored", async () => {
   await inDirectory(async (file) => {
     await record(file, "/tmp/first", {
       loose: ["system", "tools"],
@@ -147,7 +147,7 @@ Deno.test("replay provider compares nothing that the cassette marks as loose or 
   });
 });
 
-Deno.test("replay provider says so when the recording is over", async () => {
+Deno.test("replay provider reports the end of the recording", async () => {
   await inDirectory(async (file) => {
     await write(file, [{ cassette: 1 }, { reply: [{ type: "text", text: "only" }] }]);
     const provider = await play(file);
@@ -159,7 +159,7 @@ Deno.test("replay provider says so when the recording is over", async () => {
   });
 });
 
-Deno.test("replay provider keeps conversations apart when they run side by side", async () => {
+Deno.test("replay provider separates concurrent conversations", async () => {
   await inDirectory(async (file) => {
     const exchange = (conversation: number, task: string, text: string) => ({
       conversation,
@@ -178,7 +178,7 @@ Deno.test("replay provider keeps conversations apart when they run side by side"
   });
 });
 
-Deno.test("replay provider waits as the cassette says and stops waiting when the signal aborts", async () => {
+Deno.test("replay provider keeps recorded delays and stops when the signal aborts", async () => {
   await inDirectory(async (file) => {
     const clock = new InstantClock();
     await write(file, [{ cassette: 1 }, {
@@ -189,7 +189,7 @@ Deno.test("replay provider waits as the cassette says and stops waiting when the
   });
 });
 
-Deno.test("createProvider with record ends a reply with an error when the cassette cannot be written", async () => {
+Deno.test("createProvider with record fails when the cassette cannot be written", async () => {
   const directory = await Deno.makeTempDir();
   await using server = startModelServer([{ text: "a" }]);
   const provider = await openClient(server, { record: { file: `${directory}/c.jsonl` } });
@@ -199,7 +199,7 @@ Deno.test("createProvider with record ends a reply with an error when the casset
   assertStringIncludes(outcome.error?.message ?? "", "Could not write the cassette");
 });
 
-Deno.test("createProvider records on request, and the recording plays back the same chunks", async () => {
+Deno.test("createProvider records a cassette that plays back the same chunks", async () => {
   await inDirectory(async (file) => {
     await using server = startModelServer([{ text: ["a", "b"], reasoning: "c", calls: [{ name: "ls" }] }]);
     const entry = providerEntry({ base_url: server.url });
@@ -208,7 +208,7 @@ Deno.test("createProvider records on request, and the recording plays back the s
   });
 });
 
-Deno.test("replay provider refuses a cassette when it is missing, broken or lacks values", async () => {
+Deno.test("replay provider rejects a missing, invalid or incomplete cassette", async () => {
   await inDirectory(async (file) => {
     const missing = await assertRejects(() => play(file), ReasonixError, "Could not read the cassette");
     assertEquals(missing.exit, "config");

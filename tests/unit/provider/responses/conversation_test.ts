@@ -25,7 +25,7 @@ async function converse(provider: Provider, messages: Message[], replies: number
   return outcomes;
 }
 
-Deno.test("responses sends reasoning back sealed, before the calls that it led to", async () => {
+Deno.test("responses returns encrypted reasoning before its calls", async () => {
   const script = [{ reasoning: "First this.\n\nThen that.", text: "Looking.", calls: CALLS }, {
     text: "Done.",
   }];
@@ -52,7 +52,7 @@ Deno.test("responses sends reasoning back sealed, before the calls that it led t
   ]);
 });
 
-Deno.test("responses keeps reasoning of another model or provider away", async () => {
+Deno.test("responses omits reasoning of another model or provider", async () => {
   const script = [{ reasoning: "Mine.", text: "Hi." }, { text: "Hello." }, { text: "Ho." }];
   await using server = startModelServer(script, { wire: new ResponsesWire(), check: { prefix: false } });
   const messages: Message[] = [...HELLO];
@@ -64,7 +64,7 @@ Deno.test("responses keeps reasoning of another model or provider away", async (
   assertEquals(types(2), ["message", "reasoning", "message", "message", "message", "message"]);
 });
 
-Deno.test("responses sends text and calls alone when message and part do not belong together", async () => {
+Deno.test("responses sends only text and calls when message and part do not match", async () => {
   const script = [{ reasoning: "Mine.", text: "Hi." }, { text: "Hello." }];
   await using server = startModelServer(script, { wire: new ResponsesWire() });
   const provider = await openClient(server);
@@ -77,7 +77,7 @@ Deno.test("responses sends text and calls alone when message and part do not bel
   });
 });
 
-Deno.test("responses continues without reasoning that another server or key has encrypted", async () => {
+Deno.test("responses drops reasoning that another server or key has encrypted", async () => {
   const messages: Message[] = [...HELLO];
   await using first = startModelServer([{ reasoning: "Hm.", text: "a" }], { wire: new ResponsesWire() });
   await converse(await openClient(first), messages, 1);
@@ -99,7 +99,7 @@ Deno.test("responses continues without reasoning that another server or key has 
   second.violations.length = 0;
 });
 
-Deno.test("responses sends items of the server's own back as they came, in their place", async () => {
+Deno.test("responses returns server items unchanged and in order", async () => {
   const search = { id: "ws_1", type: "web_search_call", status: "completed", action: { query: "weather" } };
   const message = (text: string) => ({ type: "message", content: [{ type: "output_text", text }] });
   const output = [message("I search."), search, message("Sunny.")];
@@ -111,7 +111,7 @@ Deno.test("responses sends items of the server's own back as they came, in their
   assertEquals(server.requests[1]?.json.input.slice(1, 4), [said("I search."), search, said("Sunny.")]);
 });
 
-Deno.test("responses sends only what is new when the server keeps the conversation", async () => {
+Deno.test("responses sends only new items when the server stores the conversation", async () => {
   const wire = new ResponsesWire({ entry: { store: true } });
   const script = [{ reasoning: "Hm.", calls: CALLS }, { text: "Done." }, { text: "More." }, {
     text: "Again.",
@@ -135,7 +135,7 @@ Deno.test("responses sends only what is new when the server keeps the conversati
   assertEquals(server.requests[3]?.json.input.length, 1);
 });
 
-Deno.test("responses sends everything again when a stored reply is gone, and continues from the next", async () => {
+Deno.test("responses sends everything again when a stored reply is missing, then only new items", async () => {
   const wire = new ResponsesWire({ entry: { store: true }, losesAt: 2 });
   await using server = startModelServer([{ text: "a" }, { text: "b" }, { text: "c" }], { wire });
   const outcomes = await converse(await openClient(server), [...HELLO], 3);
@@ -146,7 +146,7 @@ Deno.test("responses sends everything again when a stored reply is gone, and con
   assertEquals(sent, [["", 1], [first, 1], ["", 3], [second, 1]]);
 });
 
-Deno.test("responses sends everything at once when the server keeps nothing, or takes no word of it", async () => {
+Deno.test("responses sends everything when the server stores nothing or rejects the field", async () => {
   const script = () => [{ text: "a" }, { text: "b" }, { text: "c" }, { text: "d" }];
   const forgets = new ResponsesWire({ entry: { store: true }, losesAt: "always" });
   await using one = startModelServer(script(), { wire: forgets });
@@ -160,7 +160,7 @@ Deno.test("responses sends everything at once when the server keeps nothing, or 
   assertEquals(asked(two), ["all", "all", "all", "all"]);
 });
 
-Deno.test("responses continues from no stored reply of another conversation", async () => {
+Deno.test("responses never continues from a stored reply of another conversation", async () => {
   const wire = new ResponsesWire({ entry: { store: true } });
   await using server = startModelServer([{ text: "a" }, { text: "b" }, { text: "c" }, { text: "d" }], {
     wire,
@@ -175,7 +175,7 @@ Deno.test("responses continues from no stored reply of another conversation", as
   assertEquals(server.requests[3]?.json.input.length, 1);
 });
 
-Deno.test("responses says once that a field of the configuration is refused, and goes without it", async () => {
+Deno.test("responses drops a rejected field of the configuration and reports it once", async () => {
   const refuses = ["temperature", "reasoning.summary"];
   const wire = new ResponsesWire({ refuses, entry: { temperature: 0.2, effort: "low" } });
   await using server = startModelServer([{ text: "a" }, { text: "b" }], { wire });
@@ -190,7 +190,7 @@ Deno.test("responses says once that a field of the configuration is refused, and
   assertEquals([last.temperature, last.reasoning, server.requests.length], [undefined, { effort: "low" }, 4]);
 });
 
-Deno.test("responses puts images into results, or behind them where the server takes none there", async () => {
+Deno.test("responses puts images into results, or after them if the server requires it", async () => {
   const image = { mime: "image/png", data: "iVBORw0KGgo=" };
   const messages: Message[] = [
     { role: "user", content: "Look", images: [image] },

@@ -32,11 +32,11 @@ for (const [message, field] of WORDS) {
   });
 }
 
-Deno.test("refusedField finds nothing when the failure is none of the request", () => {
+Deno.test("refusedField returns nothing for other failures", () => {
   assertEquals(refusedField(failure("Unsupported parameter: 'temperature'", 500)), undefined);
 });
 
-Deno.test("isPreviousLost knows the words of several servers", () => {
+Deno.test("isPreviousLost recognizes messages of several servers", () => {
   for (
     const [message, status] of [
       ["Previous response with id 'resp_1' not found.", 400],

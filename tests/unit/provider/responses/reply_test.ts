@@ -134,7 +134,7 @@ const EXPECTED: Chunk[] = [
   { type: "done", reason: "tool_calls" },
 ];
 
-Deno.test("a response reads the same however its bytes are cut", async () => {
+Deno.test("a response is the same for any split of its bytes", async () => {
   const text = stream(...WHOLE);
   await fc.assert(
     fc.asyncProperty(fc.array(fc.nat(text.length), { maxLength: 30 }), async (cuts) => {
@@ -180,7 +180,7 @@ for (const [name, body] of FORMS) {
   });
 }
 
-Deno.test("a response without an end counts as long as its calls are whole", async () => {
+Deno.test("a response without an end is accepted if its calls are complete", async () => {
   const ended = await read([stream(...WHOLE.slice(0, -1))]);
   assertEquals(ended.at(-1), { type: "done", reason: "tool_calls" });
   const cut = stream(...WHOLE).slice(0, stream(...WHOLE).indexOf('th\\":'));
@@ -188,7 +188,7 @@ Deno.test("a response without an end counts as long as its calls are whole", asy
   assertEquals(error.retryable, true);
 });
 
-Deno.test("a response says why it is incomplete, with what it has", async () => {
+Deno.test("an incomplete response has a reason and its content", async () => {
   const cut = (reason: string) =>
     stream(ADDED[1] ?? {}, ...DELTAS[1] ?? [], {
       type: "response.incomplete",
@@ -216,7 +216,7 @@ Deno.test("a refusal is shown as text", async () => {
   ) assertEquals((await read([body]))[0], { type: "text", text: "I will not." });
 });
 
-Deno.test("messages of a reply stand apart, and keep their phases", async () => {
+Deno.test("messages of a reply are separate and keep their phases", async () => {
   const said = (text: string, phase: string) => ({
     ...MESSAGE,
     content: [{ type: "output_text", text }],

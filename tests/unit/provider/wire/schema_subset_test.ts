@@ -2,7 +2,7 @@ import { assertEquals } from "../../../support/assert.ts";
 import type { JsonSchema } from "../../../../src/core/mod.ts";
 import { subsetSchema } from "../../../../src/provider/wire/json_schema.ts";
 
-Deno.test("schema subset keeps what servers read as it is", () => {
+Deno.test("schema subset keeps supported keywords", () => {
   const schema: JsonSchema = {
     type: "object",
     properties: {
@@ -18,7 +18,7 @@ Deno.test("schema subset keeps what servers read as it is", () => {
   assertEquals(subsetSchema(schema), schema);
 });
 
-Deno.test("schema subset says in the description what has no keyword", () => {
+Deno.test("schema subset describes unsupported keywords in the description", () => {
   const schema = {
     $schema: "https://json-schema.org/draft/2020-12/schema",
     type: ["object", "null"],
@@ -48,7 +48,7 @@ Deno.test("schema subset says in the description what has no keyword", () => {
   });
 });
 
-Deno.test("schema subset lays parts of allOf together", () => {
+Deno.test("schema subset merges allOf", () => {
   const schema = {
     allOf: [
       { properties: { a: { type: "string" } }, required: ["a"] },
@@ -62,7 +62,7 @@ Deno.test("schema subset lays parts of allOf together", () => {
   assertEquals(required, ["a", "b"]);
 });
 
-Deno.test("schema subset puts what a reference leads to in its place, and does not run in circles", () => {
+Deno.test("schema subset inlines references and stops at cycles", () => {
   const schema = {
     type: "object",
     properties: {
@@ -91,7 +91,7 @@ Deno.test("schema subset puts what a reference leads to in its place, and does n
   });
 });
 
-Deno.test("schema subset stays small where schemas refer to each other everywhere", () => {
+Deno.test("schema subset stays small for schemas with many references", () => {
   const names = Array.from({ length: 30 }, (_, at) => `T${at}`);
   const properties = Object.fromEntries(names.map((name) => [name, { $ref: `#/$defs/${name}` }]));
   const $defs = Object.fromEntries(names.map((name) => [name, { type: "object", properties }]));

@@ -35,7 +35,7 @@ const { schema } = fc.letrec<{ schema: Record<string, unknown> }>((tie) => ({
   ),
 }));
 
-Deno.test("strictSchema makes what the vendor takes, or nothing, of any schema", () => {
+Deno.test("strictSchema returns a valid strict schema or nothing for any schema", () => {
   let made = 0;
   fc.assert(
     fc.property(fc.dictionary(NAME, schema, { maxKeys: 3 }), (properties) => {

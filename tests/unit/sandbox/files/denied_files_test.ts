@@ -21,7 +21,7 @@ function found(g: SandboxDirs, globs: readonly string[]): string[] {
     .map(({ path }) => path.replace(`${g.ws}/`, "")).sort();
 }
 
-sandboxTest("DeniedFiles finds what a glob of a Read rule means, as the rules do", async (g) => {
+sandboxTest("DeniedFiles matches globs of Read rules as the rules do", async (g) => {
   await furnish(g);
   assertEquals(found(g, [".env"]), [".env", "sub/.env", "sub/in/.env"]);
   assertEquals(found(g, ["**/.env"]), [".env", "sub/.env", "sub/in/.env"]);
@@ -34,7 +34,7 @@ sandboxTest("DeniedFiles finds what a glob of a Read rule means, as the rules do
   assertEquals(found(g, ["**", "*"]), []);
 });
 
-sandboxTest("DeniedFiles sees files that come and go", async (g) => {
+sandboxTest("DeniedFiles notices new and deleted files", async (g) => {
   await furnish(g);
   const denied = new DeniedFiles({ globs: ["*.pem"], roots: [g.ws] });
   const names = () => denied.find().map(({ path }) => path.slice(g.ws.length + 1)).sort();
@@ -47,7 +47,7 @@ sandboxTest("DeniedFiles sees files that come and go", async (g) => {
   assertEquals(denied.capped, false);
 });
 
-sandboxTest("DeniedFiles stops at its limit and says so", async (g) => {
+sandboxTest("DeniedFiles stops at its limit and reports it", async (g) => {
   for (let i = 0; i < 300; i++) await Deno.writeTextFile(`${g.ws}/${i}.pem`, "");
   const denied = new DeniedFiles({ globs: ["*.pem"], roots: [g.ws] });
   assertEquals([denied.find().length, denied.capped], [256, true]);

@@ -13,7 +13,7 @@ async function ask(
 
 const POSIX = { ignore: Deno.build.os === "windows" };
 
-Deno.test("processFlags let the process do its work and nothing else", POSIX, async () => {
+Deno.test("processFlags grant only the permissions that the process needs", POSIX, async () => {
   await using g = await sandboxDirs();
   const flags = processFlags({ writable: [g.ws], forbidRead: [] });
   const tries: [string, string, RegExp][] = [
@@ -36,7 +36,7 @@ Deno.test("processFlags let the process do its work and nothing else", POSIX, as
   }
 });
 
-Deno.test("processFlags keep a file as it is in a writable directory", POSIX, async () => {
+Deno.test("processFlags protect a file in a writable directory", POSIX, async () => {
   await using g = await sandboxDirs();
   const kept = `${g.home}/config.toml`;
   const flags = processFlags({ writable: ["/"], keep: [kept], forbidRead: [] });
@@ -44,7 +44,7 @@ Deno.test("processFlags keep a file as it is in a writable directory", POSIX, as
   assertEquals(answers.map((answer) => answer.split(":")[0]), ["NotCapable", "ok", "ok"]);
 });
 
-Deno.test("processFlags leave out what is forbidden and nothing next to it", POSIX, async () => {
+Deno.test("processFlags exclude exactly the forbidden files", POSIX, async () => {
   await using g = await sandboxDirs();
   await Deno.writeTextFile(`${g.base}/other.txt`, "x");
   const forbidRead = [g.outside, `${g.home}/.env`];

@@ -22,7 +22,7 @@ sandboxTest("write creates nothing when the path does not exist", async (g) => {
   await assertRejects(() => Deno.lstat(`${g.ws}/new`), Deno.errors.NotFound);
 });
 
-sandboxTest("write refuses every way out of the workspace", async (g) => {
+sandboxTest("write refuses every path that leaves the workspace", async (g) => {
   await Deno.symlink(g.outside, `${g.ws}/directory`);
   await Deno.symlink(`${g.outside}/secret.txt`, `${g.ws}/file`);
   await Deno.symlink(`${g.outside}/not-yet.txt`, `${g.ws}/dangling`);
@@ -74,20 +74,20 @@ sandboxTest("write follows symlinks that stay in the workspace", async (g) => {
   assertEquals(await g.workspace().write("dangling"), `${g.ws}/src/later.ts`);
 });
 
-sandboxTest("write allows extra roots, real or reached through a symlink", async (g) => {
+sandboxTest("write allows extra roots, also through a symlink", async (g) => {
   await Deno.symlink(g.outside, `${g.base}/alias`);
   const paths = g.workspace({ roots: [g.ws, `${g.base}/alias`] });
   assertEquals(await paths.write(`${g.outside}/x`), `${g.outside}/x`);
   assertEquals(await paths.write("../alias/x"), `${g.outside}/x`);
 });
 
-sandboxTest("write keeps its roots when one turns into a symlink after the start", async (g) => {
+sandboxTest("write keeps its roots when one becomes a symlink after the start", async (g) => {
   const paths = g.workspace({ roots: [g.ws, `${g.base}/later`] });
   await Deno.symlink(g.outside, `${g.base}/later`);
   await assertRejects(() => paths.write(`${g.base}/later/x`), ReasonixError, "outside the writable roots");
 });
 
-sandboxTest("write refuses the Reasonix home by the name of the file, even inside a root", async (g) => {
+sandboxTest("write refuses the Reasonix home by file name, even inside a root", async (g) => {
   for (const roots of [[g.ws], [g.base], ["/"]]) {
     const paths = g.workspace({ roots });
     for (const name of ["config.toml", ".env", "trust.json", "projects/x/sessions/1.jsonl", ""]) {
@@ -100,13 +100,13 @@ sandboxTest("write refuses the Reasonix home by the name of the file, even insid
   }
 });
 
-sandboxTest("a symlinked config file does not open the Reasonix home to another file", async (g) => {
+sandboxTest("a symlinked config file does not grant access to the Reasonix home", async (g) => {
   await Deno.remove(`${g.home}/config.toml`);
   await Deno.symlink("trust.json", `${g.home}/config.toml`);
   await assertRejects(() => g.workspace().write(`${g.home}/config.toml`), ReasonixError, "state of Reasonix");
 });
 
-sandboxTest("read goes anywhere but where it is forbidden", async (g) => {
+sandboxTest("read allows every path that is not forbidden", async (g) => {
   await Deno.mkdir(`${g.outside}/keys`);
   await Deno.writeTextFile(`${g.outside}/keys/id`, "k");
   await Deno.symlink(`${g.outside}/keys`, `${g.ws}/k`);
@@ -131,7 +131,7 @@ sandboxTest("read goes anywhere but where it is forbidden", async (g) => {
 });
 
 sandboxTest(
-  "in the Reasonix home an agent writes in its own work tree, and nowhere next to it",
+  "an agent writes in its own worktree of the Reasonix home and nowhere else",
   async (g) => {
     const [own, other] = [`${g.home}/worktrees/one/tree/ws`, `${g.home}/worktrees/two/tree/ws`];
     for (const directory of [own, other]) await Deno.mkdir(directory, { recursive: true });
@@ -143,7 +143,7 @@ sandboxTest(
   },
 );
 
-sandboxTest("what may not be read may not be written either, though it is in the workspace", async (g) => {
+sandboxTest("a file that must not be read cannot be written, even in the workspace", async (g) => {
   await Deno.mkdir(`${g.ws}/private`);
   await Deno.symlink("private", `${g.ws}/alias`);
   const paths = g.workspace({ forbidRead: [`${g.ws}/private`] });
@@ -202,7 +202,7 @@ sandboxTest({
   );
 });
 
-sandboxTest("paths with a NUL byte, an empty path and endless links are errors that say so", async (g) => {
+sandboxTest("NUL bytes, empty paths and symlink loops are errors", async (g) => {
   await Deno.symlink("loop-b", `${g.ws}/loop-a`);
   await Deno.symlink("loop-a", `${g.ws}/loop-b`);
   const paths = g.workspace();
@@ -211,7 +211,7 @@ sandboxTest("paths with a NUL byte, an empty path and endless links are errors t
   await assertRejects(() => paths.write("loop-a/x"), ReasonixError, "Too many levels of symbolic links");
 });
 
-sandboxTest("a leading tilde represents the user's home, and only there", async (g) => {
+sandboxTest("a tilde means the user's home only at the beginning", async (g) => {
   const paths = g.workspace();
   assertEquals(await paths.read("~"), `${g.base}/home`);
   assertEquals(await paths.read("~/x"), `${g.base}/home/x`);
@@ -220,7 +220,7 @@ sandboxTest("a leading tilde represents the user's home, and only there", async 
 });
 
 sandboxTest(
-  "names that differ in case or composition are forbidden alike when the file system ignores both",
+  "names that differ in case or composition are equal where the file system ignores both",
   async (g) => {
     const paths = g.workspace({ caseInsensitive: true, forbidRead: [`${g.outside}/Caf\u00e9 Keys`] });
     for (
@@ -249,7 +249,7 @@ sandboxTest("verifyOpened accepts the file that was checked", async (g) => {
   await paths.verifyOpened(file, path, "write");
 });
 
-sandboxTest("verifyOpened notices a directory that became a symlink between check and open", async (g) => {
+sandboxTest("verifyOpened detects a directory that became a symlink between check and open", async (g) => {
   const paths = g.workspace();
   await Deno.writeTextFile(`${g.outside}/a.ts`, "outside");
   const path = await paths.write("src/a.ts");
@@ -263,7 +263,7 @@ sandboxTest("verifyOpened notices a directory that became a symlink between chec
 });
 
 sandboxTest(
-  { name: "verifyOpened refuses to change a file with a second name in place", ignore: !POSIX },
+  { name: "verifyOpened refuses to modify a file with another hard link in place", ignore: !POSIX },
   async (g) => {
     await Deno.link(`${g.outside}/secret.txt`, `${g.ws}/hard`);
     const paths = g.workspace();
@@ -286,7 +286,7 @@ sandboxTest(
 );
 
 sandboxTest(
-  { name: "paths under /tmp lead to the private directory when the jail has one", ignore: !POSIX },
+  { name: "paths under /tmp map to the private directory of the jail", ignore: !POSIX },
   async (g) => {
     const privateTmp = `${g.base}/tmp`;
     await Deno.mkdir(privateTmp);
@@ -305,7 +305,7 @@ sandboxTest(
   },
 );
 
-sandboxTest("a workspace made from the same data in a worker decides alike", async (g) => {
+sandboxTest("a workspace created from the same data in a worker decides equally", async (g) => {
   const url = new URL("./workspace_worker.ts", import.meta.url);
   const worker = new Worker(url, { type: "module" });
   try {
@@ -319,7 +319,7 @@ sandboxTest("a workspace made from the same data in a worker decides alike", asy
   }
 });
 
-sandboxTest("what a rule refuses to read is left out of lists, and can still be written", async (g) => {
+sandboxTest("files with a Read deny rule are omitted from lists and can still be written", async (g) => {
   await Deno.symlink(g.ws, `${g.base}/link`);
   const denyRead = ["deny/*", "**/.env", "src/**/own.ts", `${g.base}/link/linked`, "~/notes/**", "**"];
   const paths = g.workspace({ denyRead });

@@ -122,14 +122,14 @@ Deno.test("a path with commas and quotes is one field of a mount", () => {
   );
 });
 
-Deno.test("the error of a container program is one of setting up, and the same words of a command are not", () => {
+Deno.test("a container error counts as a setup failure, and the same output of a command does not", () => {
   const said = { output: "Error: x: image not known\n", exitCode: 125 };
   assertEquals(looksJailDenied(said, { backend: "podman", network: "none" })?.kind, "setup");
   assertEquals(looksJailDenied({ ...said, exitCode: 1 }, { backend: "podman", network: "none" }), undefined);
   assertEquals(looksJailDenied(said, { backend: "bubblewrap", network: "none" }), undefined);
 });
 
-sandboxTest("without its container no command runs, whatever [sandbox] bash is", async (g) => {
+sandboxTest("no command runs without its container, for any value of [sandbox] bash", async (g) => {
   const container = { program: "docker", image: "reasonix-no-such-image:1", kept: false } as const;
   for (const mode of ["auto", "enforce"] as const) {
     const cacheDir = `${g.base}/cache`;

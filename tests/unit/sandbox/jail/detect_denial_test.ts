@@ -4,7 +4,7 @@ import { assertEquals } from "../../../support/assert.ts";
 const LINUX = { backend: "bubblewrap", network: "none" } as const;
 const MAC = { backend: "seatbelt", network: "filtered" } as const;
 
-Deno.test("looksJailDenied recognises how programs report what the jail refused", () => {
+Deno.test("looksJailDenied recognizes how programs report a denied access", () => {
   const cases: [line: string, kind: "file" | "network" | "setup", host?: string][] = [
     ["touch: cannot touch '/etc/x': Read-only file system", "file"],
     ["Error: EROFS: read-only file system, open '/usr/x'", "file"],
@@ -29,7 +29,7 @@ Deno.test("looksJailDenied recognises how programs report what the jail refused"
   );
 });
 
-Deno.test("looksJailDenied stays silent about other failures, success and unconfined runs", () => {
+Deno.test("looksJailDenied ignores other failures, success and unconfined runs", () => {
   const output = "touch: cannot touch '/etc/x': Read-only file system";
   assertEquals(looksJailDenied({ exitCode: 0, output }, LINUX), undefined);
   assertEquals(looksJailDenied({ exitCode: undefined, output }, LINUX), undefined);

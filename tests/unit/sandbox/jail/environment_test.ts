@@ -1,7 +1,7 @@
 import { childEnvironment } from "../../../../src/sandbox/jail/environment.ts";
 import { assertEquals } from "../../../support/assert.ts";
 
-Deno.test("childEnvironment keeps what commands need and says who runs them", () => {
+Deno.test("childEnvironment keeps what commands need and identifies the agent", () => {
   const env = childEnvironment({
     env: { PATH: "/bin", HOME: "/home/me", LANG: "de_DE.UTF-8", TERM: "xterm" },
   });
@@ -37,7 +37,7 @@ Deno.test("childEnvironment drops provider keys by name, by value and inside oth
   assertEquals(env.deepseek_api_key, undefined);
 });
 
-Deno.test("childEnvironment drops what loads code into children and what is ours", () => {
+Deno.test("childEnvironment drops variables that load code, and internal ones", () => {
   const dropped = [
     "LD_PRELOAD",
     "LD_AUDIT",
@@ -57,7 +57,7 @@ Deno.test("childEnvironment drops what loads code into children and what is ours
   assertEquals(dropped.filter((name) => name in env), []);
 });
 
-Deno.test("childEnvironment keeps what nothing works without, though a secret's value is part of it", () => {
+Deno.test("childEnvironment keeps essential variables, even if a secret is part of the value", () => {
   const env = childEnvironment({
     env: { PATH: "/usr/local/bin:/bin", HOME: "/usr/local", ROOT: "/usr/local", ROOT_KEY: "/usr/local" },
     secretNames: ["ROOT_KEY"],

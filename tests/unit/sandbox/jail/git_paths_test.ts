@@ -10,7 +10,7 @@ async function git(cwd: string, ...args: string[]): Promise<void> {
 }
 
 sandboxTest(
-  "gitPlaces makes the repository of a linked work tree writable, without what runs programs",
+  "gitPaths makes the repository of a linked worktree writable, without files that run programs",
   async (g) => {
     const main = `${g.base}/main`;
     await Deno.mkdir(main);
@@ -32,7 +32,7 @@ sandboxTest(
   },
 );
 
-sandboxTest("gitPlaces does not believe a .git file that the repository does not confirm", async (g) => {
+sandboxTest("gitPaths ignores a .git file that the repository does not confirm", async (g) => {
   await git(g.outside, "init", "-q");
   for (const target of [`${g.outside}/.git`, "../outside/.git", "/etc", "nowhere"]) {
     await Deno.writeTextFile(`${g.ws}/.git`, `gitdir: ${target}\n`);

@@ -90,7 +90,7 @@ sandboxTest(jailed("sockets of the user's programs are not there, wherever they 
   ]);
 });
 
-Deno.test("visibleSockets are those that a jail would show and that are no project's", () => {
+Deno.test("visibleSockets lists sockets that a jail would expose, without those of the project", () => {
   const sockets = ["/run/a", "/tmp/b", "/home/u/c", "/home/u/ws/d", "/var/lib/lxd/unix.socket"];
   const foreign = (...roots: string[]) => visibleSockets(sockets, { roots, userHome: "/home/u" });
   assertEquals(foreign("/home/u/ws"), ["/home/u/c", "/var/lib/lxd/unix.socket"]);
@@ -181,7 +181,7 @@ sandboxTest(
   },
 );
 
-sandboxTest("a plan is plain data, so that another process can execute it", (g) => {
+sandboxTest("a plan is plain data that another process can execute", (g) => {
   const areas = { roots: [g.ws], home: g.home, userHome: `${g.base}/home`, network: "none" } as const;
   const fixed = fixPlan(areas, { standIns: `${g.base}/cache`, searchPath: ["bin", "/usr/bin"], sockets: [] });
   assertEquals(currentPlan(structuredClone(fixed)), currentPlan(fixed));

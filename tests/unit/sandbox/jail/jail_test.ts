@@ -32,7 +32,7 @@ function counting(result: ProbeResult): Backend & { probes: number; stamp: strin
   };
 }
 
-sandboxTest("probeCached starts no process while nothing that matters has changed", async (g) => {
+sandboxTest("probeCached starts no process while its inputs are unchanged", async (g) => {
   const backend = counting({ works: true, program: "/bin/sh", network: true });
   for (let run = 0; run < 3; run++) {
     assertEquals((await probeCached("x", backend, `${g.base}/cache`)).works, true);
@@ -46,7 +46,7 @@ sandboxTest("probeCached starts no process while nothing that matters has change
   assertEquals(backend.probes, 3);
 });
 
-sandboxTest("probeCached looks again after a failure and says what is not installed", async (g) => {
+sandboxTest("probeCached probes again after a failure and reports what is missing", async (g) => {
   const backend = counting({ works: false, program: "/bin/sh", detail: "refused" });
   for (let run = 0; run < 2; run++) {
     assertEquals((await probeCached("x", backend, `${g.base}/cache`)).detail, "refused");
@@ -56,7 +56,7 @@ sandboxTest("probeCached looks again after a failure and says what is not instal
   assertEquals((await probeCached("x", backend, undefined)).detail, "it is not installed");
 });
 
-Deno.test("createJail runs commands as they are when it is off, and says so", async () => {
+Deno.test("createJail runs commands unconfined when it is off, and reports it", async () => {
   const jail = await createJail({ ...SET, mode: "off", environment: { env: { PATH: "/bin", OTEL_X: "1" } } });
   const plan = jail.wrap(["/bin/sh", "-c", "true"], { cwd: "/" });
   assertEquals([plan.command, ...plan.args], ["/bin/sh", "-c", "true"]);
@@ -182,7 +182,7 @@ sandboxTest(jailed("describe says in one line what is and what is not confined")
   );
 });
 
-Deno.test("runForwarder relays to the proxy and takes the exit code of its command", {
+Deno.test("runForwarder relays to the proxy and returns the exit code of its command", {
   ignore: Deno.build.os !== "linux",
 }, async () => {
   await using g = await sandboxDirs();

@@ -29,7 +29,7 @@ Deno.test("the seatbelt backend writes exactly the reviewed profile", async () =
   assertEquals(profileOf(PLAN), golden);
 });
 
-Deno.test("the seatbelt profile refuses to write what is only shown, but not to what is writable in it", () => {
+Deno.test("the seatbelt profile denies writes to read-only paths except writable ones inside them", () => {
   const readable = [{ path: "/Users/me", directory: true }, { path: "/private/tmp/ws", directory: true }];
   assertStringIncludes(
     profileOf({ ...PLAN, writable: [{ path: "/Users/me/.npm", directory: true }], readable }),
@@ -41,20 +41,20 @@ Deno.test("the seatbelt profile refuses to write what is only shown, but not to 
   );
 });
 
-Deno.test("the seatbelt profile opens the network as far as asked", () => {
+Deno.test("the seatbelt profile opens the network as configured", () => {
   assertStringIncludes(profileOf({ ...PLAN, network: "open" }), "(deny network*)\n(allow network*)\n");
   const filtered = profileOf({ ...PLAN, network: "filtered", proxy: { port: 4711 } });
   assertStringIncludes(filtered, '(deny network*)\n(allow network-outbound (remote ip "localhost:4711"))\n');
   assert(!profileOf(PLAN).includes("(allow network"));
 });
 
-Deno.test("the seatbelt profile keeps a path from ending its string", () => {
+Deno.test("the seatbelt profile escapes paths", () => {
   const path = '/Users/me/a") (allow file-write* (subpath "/';
   const profile = profileOf({ ...PLAN, writable: [{ path, directory: true }] });
   assertStringIncludes(profile, String.raw`(subpath "/Users/me/a\") (allow file-write* (subpath \"/")`);
 });
 
-Deno.test("the seatbelt backend puts the profile before the command and the proxy into its environment", () => {
+Deno.test("the seatbelt backend passes the profile before the command and the proxy in its environment", () => {
   const plan = seatbelt.wrap({
     argv: ["/bin/sh", "-c", "true"],
     cwd: "/Users/me/ws",
@@ -68,7 +68,7 @@ Deno.test("the seatbelt backend puts the profile before the command and the prox
   assertEquals(plan.env.ALL_PROXY, "socks5h://127.0.0.1:4711");
 });
 
-Deno.test("the seatbelt probe runs a whole profile", { ignore: Deno.build.os !== "darwin" }, async () => {
+Deno.test("the seatbelt probe runs a complete profile", { ignore: Deno.build.os !== "darwin" }, async () => {
   const result = await seatbelt.probe();
   assertEquals(result.detail, undefined);
   assert(result.works);

@@ -33,7 +33,7 @@ function judge(filter: Uint8Array<ArrayBuffer>, { arch, number, args = [] }: Sys
   throw new Error("The filter has no end");
 }
 
-Deno.test("seccompFilter refuses dangerous calls and lets ordinary ones pass", () => {
+Deno.test("seccompFilter denies dangerous system calls and allows ordinary ones", () => {
   const filter = seccompFilter("x86_64") as Uint8Array<ArrayBuffer>;
   const cases: [string, SystemCall, number][] = [
     ["read", { arch: X86, number: 0 }, ALLOW],
@@ -65,7 +65,7 @@ Deno.test("seccompFilter refuses dangerous calls and lets ordinary ones pass", (
   for (const [name, call, decision] of cases) assertEquals(judge(filter, call), decision, name);
 });
 
-Deno.test("seccompFilter has its own numbers for ARM and none for processors it does not know", () => {
+Deno.test("seccompFilter supports x86-64 and ARM and returns none for other processors", () => {
   const filter = seccompFilter("aarch64") as Uint8Array<ArrayBuffer>;
   assertEquals(judge(filter, { arch: ARM, number: 40 }), EPERM);
   assertEquals(judge(filter, { arch: ARM, number: 63 }), ALLOW);

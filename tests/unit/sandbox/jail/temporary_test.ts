@@ -13,7 +13,7 @@ async function temporary(run: (directory: string) => Promise<void>): Promise<voi
   }
 }
 
-Deno.test("neededBelowTemporary takes what is in a temporary directory, not the directory itself", () =>
+Deno.test("neededBelowTemporary returns paths inside a temporary directory, not the directory itself", () =>
   temporary(async (base) => {
     for (const name of ["home/bin", "tools"]) await Deno.mkdir(`${base}/${name}`, { recursive: true });
     await Deno.writeTextFile(`${base}/deno`, "");

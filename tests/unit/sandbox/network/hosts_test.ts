@@ -12,7 +12,7 @@ const LIST = [
   "bücher.example",
 ];
 
-Deno.test("HostList judges a destination by the entry that names it", () => {
+Deno.test("HostList matches a destination by the entry that names it", () => {
   const list = new HostList(LIST);
   const cases: [string, number, string][] = [
     ["example.com", 443, "private"],
@@ -40,7 +40,7 @@ Deno.test("HostList judges a destination by the entry that names it", () => {
   }
 });
 
-Deno.test("HostList with an asterisk leads to every name but to no bare address", () => {
+Deno.test("HostList with an asterisk allows every name but no bare address", () => {
   const list = new HostList(["*", "*:8080"]);
   assertEquals(list.judge({ host: "a.example", port: 443 }), "public");
   assertEquals(list.judge({ host: "a.example", port: 8080 }), "public");
@@ -49,7 +49,7 @@ Deno.test("HostList with an asterisk leads to every name but to no bare address"
   assertEquals(list.judge({ host: "2001:db8::1", port: 443 }), "refused");
 });
 
-Deno.test("HostList names the entry it cannot use", () => {
+Deno.test("HostList reports an invalid entry", () => {
   for (
     const entry of [
       "",
@@ -67,7 +67,7 @@ Deno.test("HostList names the entry it cannot use", () => {
   }
 });
 
-Deno.test("normalizeHost brings the disguises of a host into one form", () => {
+Deno.test("normalizeHost maps all spellings of a host to one form", () => {
   const cases: [string, string | undefined][] = [
     ["EXAMPLE.com.", "example.com"],
     ["BÜCHER.example", "xn--bcher-kva.example"],
@@ -88,7 +88,7 @@ Deno.test("normalizeHost brings the disguises of a host into one form", () => {
   for (const [host, expected] of cases) assertEquals(normalizeHost(host), expected, host);
 });
 
-Deno.test("coversAddress keeps names from leading to this machine, its network and the metadata service", () => {
+Deno.test("coversAddress rejects names that resolve to this machine, its network or the metadata service", () => {
   const cases: [string, boolean, boolean][] = [
     ["93.184.216.34", true, true],
     ["2606:4700::1", true, true],

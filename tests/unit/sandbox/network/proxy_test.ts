@@ -58,7 +58,7 @@ Deno.test("the proxy tunnels CONNECT to a listed host", POSIX, async () => {
   });
 });
 
-Deno.test("the proxy speaks SOCKS 5 with addresses and names", POSIX, async () => {
+Deno.test("the proxy supports SOCKS 5 with addresses and names", POSIX, async () => {
   await through(async (proxy, server) => {
     const port = [server >> 8, server & 255];
     const inner = [...new TextEncoder().encode("GET /s HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n")];
@@ -71,7 +71,7 @@ Deno.test("the proxy speaks SOCKS 5 with addresses and names", POSIX, async () =
   });
 });
 
-Deno.test("the proxy refuses what is not listed, says so and reports it", POSIX, async () => {
+Deno.test("the proxy refuses an unlisted host with a reason and reports it", POSIX, async () => {
   await through(async (proxy, server, refused) => {
     const plain = await talk(proxy, "GET http://other.example/ HTTP/1.1\r\n\r\n");
     assertMatch(
@@ -89,7 +89,7 @@ Deno.test("the proxy refuses what is not listed, says so and reports it", POSIX,
   });
 });
 
-Deno.test("the proxy drops what is neither HTTP nor SOCKS", POSIX, async () => {
+Deno.test("the proxy drops connections that are neither HTTP nor SOCKS", POSIX, async () => {
   await through(async (proxy) => {
     assertEquals(await talk(proxy, "\x16\x03\x01 hello\r\n\r\n"), "");
     assertEquals(await talk(proxy, Uint8Array.from([5, 1, 2])), "\x05\xff");
@@ -101,7 +101,7 @@ Deno.test("the proxy drops what is neither HTTP nor SOCKS", POSIX, async () => {
   });
 });
 
-Deno.test("the proxy takes one form of a destination for another nowhere", POSIX, async () => {
+Deno.test("the proxy never confuses two forms of a destination", POSIX, async () => {
   await through(async (proxy, server, refused) => {
     const forms = [
       `LOCALHOST.:${server}`,
@@ -131,7 +131,7 @@ Deno.test("the proxy takes one form of a destination for another nowhere", POSIX
   });
 });
 
-Deno.test("the proxy drops requests that a server could read as being for another host", POSIX, async () => {
+Deno.test("the proxy drops requests that a server could interpret as for another host", POSIX, async () => {
   await through(async (proxy, server) => {
     const line = `GET http://127.0.0.1:${server}/ HTTP/1.1\r\n`;
     const heads = [
@@ -149,7 +149,7 @@ Deno.test("the proxy drops requests that a server could read as being for anothe
   });
 });
 
-Deno.test("the proxy resolves a name once and connects to what it has checked", POSIX, async () => {
+Deno.test("the proxy resolves a name once and connects to the checked address", POSIX, async () => {
   await using server = upstream();
   const { port } = server.addr;
   const asked: string[] = [];
@@ -177,7 +177,7 @@ Deno.test("the proxy resolves a name once and connects to what it has checked", 
 });
 
 Deno.test(
-  "the proxy holds a limited number of connections, and others again when those are gone",
+  "the proxy limits concurrent connections and accepts new ones after others close",
   POSIX,
   async () => {
     await through(async (proxy, server) => {
@@ -200,7 +200,7 @@ Deno.test(
   },
 );
 
-Deno.test("the proxy answers for a listed host that does not answer", POSIX, async () => {
+Deno.test("the proxy reports a listed host that does not answer", POSIX, async () => {
   const closed = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const { port } = closed.addr;
   closed.close();

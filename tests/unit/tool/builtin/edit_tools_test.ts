@@ -12,7 +12,7 @@ async function seen(dir: string, name: string, text: string, overrides = {}): Pr
   return context;
 }
 
-Deno.test("edit_file replaces text and carries the diff for front ends", async () => {
+Deno.test("edit_file replaces text and returns the diff for front ends", async () => {
   await using dir = await makeTempDir();
   const context = await seen(dir.path, "a.txt", "one\ntwo\nthree");
   const result = await EDIT_FILE.execute({ path: "a.txt", old_string: "two", new_string: "2" }, context);
@@ -23,7 +23,7 @@ Deno.test("edit_file replaces text and carries the diff for front ends", async (
   );
 });
 
-Deno.test("edit_file says how it matched and how many places it replaced", async () => {
+Deno.test("edit_file reports the match strategy and the number of replacements", async () => {
   await using dir = await makeTempDir();
   const context = await seen(dir.path, "a.txt", "  a\n  b \nx x\n");
   const first = await EDIT_FILE.execute(
@@ -49,7 +49,7 @@ Deno.test("edit_file reports unchanged when old and new text are the same", asyn
   assertEquals(result.content, "unchanged a.txt: the file already has this content");
 });
 
-Deno.test("edit_file creates a file when old_string is empty and nothing is there", async () => {
+Deno.test("edit_file creates a missing file when old_string is empty", async () => {
   await using dir = await makeTempDir();
   const context = makeToolContext(dir.path);
   const result = await EDIT_FILE.execute({ path: "n.txt", old_string: "", new_string: "x\n" }, context);
@@ -58,7 +58,7 @@ Deno.test("edit_file creates a file when old_string is empty and nothing is ther
   assertStringIncludes(again.content, "old_string is empty");
 });
 
-Deno.test("edit_file refuses a character that the file's encoding does not have", async () => {
+Deno.test("edit_file refuses a character that the encoding of the file lacks", async () => {
   await using dir = await makeTempDir();
   const context = makeToolContext(dir.path);
   await Deno.writeFile(`${dir.path}/l.txt`, new Uint8Array([0x63, 0xe9, 0x0a]));

@@ -20,13 +20,13 @@ async function run(name: string, args: unknown, services: ToolServices = {}) {
   return await (registry.get(call.tool) as Tool).execute(call.args, { ...makeToolContext("/"), services });
 }
 
-Deno.test("the knowledge tools are offered when they are enabled", () => {
+Deno.test("the knowledge tools are available when they are enabled", () => {
   const offered = new ToolRegistry(BUILTINS).schemas().map((schema) => schema.name);
   assertEquals(NAMES.filter((name) => offered.includes(name)), []);
   assertEquals(NAMES.filter((name) => registry.get(name) !== undefined), NAMES);
 });
 
-Deno.test("the knowledge tools say what is missing where there is no data", async () => {
+Deno.test("the knowledge tools report missing data", async () => {
   for (
     const [name, args] of [
       ["skill", { name: "x" }],
@@ -41,7 +41,7 @@ Deno.test("the knowledge tools say what is missing where there is no data", asyn
   }
 });
 
-Deno.test("remember and forget need a separate answer for each call, with a preview", async () => {
+Deno.test("remember and forget require approval for each call, with a preview", async () => {
   const fresh = async (name: string, args: unknown) => {
     const call = await registry.prepare({ id: "1", name, arguments: JSON.stringify(args) });
     return typeof call === "string" ? call : [call.alwaysAsk && textOf(call.alwaysAsk), call.readOnly];
@@ -95,7 +95,7 @@ Deno.test("memory, remember and forget work on the same facts", async () => {
   assert(gone.isError);
 });
 
-Deno.test("history shows hits with what is needed to read on, and guidance when there are none", async () => {
+Deno.test("history shows hits with their context, and guidance without hits", async () => {
   const history: HistoryPort = {
     search: ({ query, scope }) =>
       Promise.resolve(
@@ -134,7 +134,7 @@ Deno.test("history shows hits with what is needed to read on, and guidance when 
   assert((await run("history", { operation: "search" }, { history })).isError);
 });
 
-Deno.test("skill gives the instructions, or why there are none", async () => {
+Deno.test("skill returns the instructions or the reason why there are none", async () => {
   const skills: SkillPort = {
     activate: (name, args) =>
       Promise.resolve(

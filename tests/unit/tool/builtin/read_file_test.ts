@@ -15,7 +15,7 @@ Deno.test("read_file numbers lines from 1 and marks the file as seen", async () 
   assertEquals(context.seen.get(`${dir.path}/a.txt`)?.size, 8);
 });
 
-Deno.test("read_file pages with offset and limit and says how to continue", async () => {
+Deno.test("read_file pages with offset and limit and explains how to continue", async () => {
   await using dir = await makeTempDir();
   await Deno.writeTextFile(
     `${dir.path}/a.txt`,
@@ -29,7 +29,7 @@ Deno.test("read_file pages with offset and limit and says how to continue", asyn
   assertEquals(past.content, "(offset 11 is past the end: a.txt has 10 lines)");
 });
 
-Deno.test("read_file stays within its caps when the file is long", async () => {
+Deno.test("read_file stays within its limits for a long file", async () => {
   await using dir = await makeTempDir();
   await Deno.writeTextFile(`${dir.path}/lines.txt`, "x\n".repeat(5000));
   const many = await READ_FILE.execute({ path: "lines.txt" }, makeToolContext(dir.path));
@@ -47,7 +47,7 @@ Deno.test("read_file stays within its caps when the file is long", async () => {
   assertStringIncludes(more.content, `${next}→好`);
 });
 
-Deno.test("read_file cuts a long line visibly when it exceeds the line cap", async () => {
+Deno.test("read_file truncates a long line with a marker", async () => {
   await using dir = await makeTempDir();
   await Deno.writeTextFile(`${dir.path}/min.js`, `${"a".repeat(100_000)}\nend\n`);
   const result = await READ_FILE.execute({ path: "min.js" }, makeToolContext(dir.path));
@@ -55,7 +55,7 @@ Deno.test("read_file cuts a long line visibly when it exceeds the line cap", asy
   assertEquals(result.truncated?.reason, "line_length");
 });
 
-Deno.test("read_file names encoding and line ends when they are not UTF-8 with LF", async () => {
+Deno.test("read_file reports encoding and line ends other than UTF-8 with LF", async () => {
   await using dir = await makeTempDir();
   const cases: [string, number[], string][] = [
     ["bom.txt", [0xef, 0xbb, 0xbf, 0x61, 0x0a], "[encoding UTF-8 with BOM; kept by edits]"],
@@ -76,7 +76,7 @@ Deno.test("read_file names encoding and line ends when they are not UTF-8 with L
   }
 });
 
-Deno.test("read_file suggests near names when the file is missing", async () => {
+Deno.test("read_file suggests similar names for a missing file", async () => {
   await using dir = await makeTempDir();
   await Deno.mkdir(`${dir.path}/src`);
   await Deno.writeTextFile(`${dir.path}/src/parser.ts`, "");
@@ -102,7 +102,7 @@ Deno.test("read_file refuses directories, pipes, sockets and devices without ope
 });
 
 Deno.test({
-  name: "read_file reads kernel files without a size and gives up on those that block",
+  name: "read_file reads kernel files without a size and times out on those that block",
   ignore: Deno.build.os !== "linux",
   fn: async () => {
     await using dir = await makeTempDir();
@@ -183,7 +183,7 @@ const PNG = new Uint8Array([
   2,
 ]);
 
-Deno.test("read_file names files of the same name elsewhere when the directory was wrong, but no forbidden ones", async () => {
+Deno.test("read_file suggests files of the same name in other directories, without forbidden ones", async () => {
   await using dir = await makeTempDir();
   for (const directory of ["pkg/core/src", "pkg/secret", "node_modules/x"]) {
     await Deno.mkdir(`${dir.path}/${directory}`, { recursive: true });

@@ -35,7 +35,7 @@ Deno.test("write_file refuses to replace a file that was not read or has changed
   assertEquals(await Deno.readTextFile(path), "other\n");
 });
 
-Deno.test("write_file notices another content of the same length", async () => {
+Deno.test("write_file detects changed content of the same length", async () => {
   await using dir = await makeTempDir();
   const path = `${dir.path}/a.txt`;
   await Deno.writeTextFile(path, "port = 8080\n");
@@ -46,7 +46,7 @@ Deno.test("write_file notices another content of the same length", async () => {
   assertEquals(content, "error: a.txt has changed on disk since it was read; read_file it again");
 });
 
-Deno.test("write_file does not write over what another program wrote at the last moment", async () => {
+Deno.test("write_file does not overwrite a change that another program makes at the last moment", async () => {
   await using dir = await makeTempDir();
   /** Writes a file while another program does so at one of the looks at the signal; how many there were. */
   const attempt = async (name: string, at?: number) => {
@@ -93,7 +93,7 @@ Deno.test("write_file reports unchanged when the content is the same", async () 
   assertEquals((await Deno.stat(`${dir.path}/a.txt`)).ino, before.ino);
 });
 
-Deno.test("write_file keeps encoding, mark and line ends of the file it replaces", async () => {
+Deno.test("write_file keeps encoding, byte order mark and line ends of the file it replaces", async () => {
   await using dir = await makeTempDir();
   const path = `${dir.path}/a.txt`;
   const context = makeToolContext(dir.path);
@@ -111,7 +111,7 @@ Deno.test("write_file keeps encoding, mark and line ends of the file it replaces
   );
 });
 
-Deno.test("write_file turns to UTF-8 and says so when the old encoding lacks a character", async () => {
+Deno.test("write_file switches to UTF-8 and reports it when the old encoding lacks a character", async () => {
   await using dir = await makeTempDir();
   const path = `${dir.path}/a.txt`;
   const context = makeToolContext(dir.path);
@@ -160,7 +160,7 @@ Deno.test("write_file adds a final newline when the settings ask for it", async 
   assertEquals(await Deno.readTextFile(`${dir.path}/b.txt`), "");
 });
 
-Deno.test("write_file says in one line why the system refused", async () => {
+Deno.test("write_file reports a system error in one line", async () => {
   await using dir = await makeTempDir();
   await Deno.writeTextFile(`${dir.path}/file`, "");
   const inside = await WRITE_FILE.execute({ path: "file/x", content: "" }, makeToolContext(dir.path));

@@ -17,7 +17,7 @@ Deno.test("applyEdit replaces an exact match and nothing else", () => {
   assertEquals(edit("a", "a", "a\n\n"), "a\n\n");
 });
 
-Deno.test("applyEdit gives new lines the line end of their file when the match is exact", () => {
+Deno.test("applyEdit gives new lines the line end of the file for an exact match", () => {
   assertEquals(edit("a\r\nb\r\n", "b", "b\nc"), "a\r\nb\r\nc\r\n");
   assertEquals(edit("a\r\nb\r\nc\n", "c", "c\nd"), "a\r\nb\r\nc\nd\n");
   assertEquals(edit("a\nb\n", "b", "b\r\nc"), "a\nb\nc\n");
@@ -38,7 +38,7 @@ Deno.test("applyEdit matches CRLF text in an LF file and a leading byte order ma
   assertEquals(noteOf("a\nb\n", "a\r\nb", "x"), "matched after ignoring line ends");
 });
 
-Deno.test("applyEdit ignores blanks at line ends and keeps those of repeated lines", () => {
+Deno.test("applyEdit ignores trailing blanks and keeps those of repeated lines", () => {
   assertEquals(edit("if x:  \n  y\t\n  z\n", "if x:\n  y\n", "if x:\n  w\n"), "if x:  \n  w\n  z\n");
   assertEquals(edit("a\nb\n", "a  \nb  ", "c"), "c\n");
   assertEquals(noteOf("a \nb\n", "a\nb", "c"), "matched after ignoring blanks at line ends");
@@ -58,7 +58,7 @@ Deno.test("applyEdit shifts the indentation when one shift fits all lines", () =
   );
 });
 
-Deno.test("applyEdit takes spaces for tabs when the file has tabs", () => {
+Deno.test("applyEdit converts spaces to tabs when the file has tabs", () => {
   const text = "func f() {\n\tif x {\n\t\ty()\n\t}\n}\n";
   assertEquals(
     edit(text, "    if x {\n        y()\n    }\n", "    if x {\n        z()\n    }\n"),
@@ -67,12 +67,12 @@ Deno.test("applyEdit takes spaces for tabs when the file has tabs", () => {
   assertEquals(noteOf(text, "    if x {\n        y()\n", ""), "matched after taking 4 spaces for a tab");
 });
 
-Deno.test("applyEdit stops when lines need different shifts", () => {
+Deno.test("applyEdit fails when lines need different shifts", () => {
   const text = "a\n  b\n      c\n";
   assert(edit(text, "  a\n    b\n    c\n", "x\n").startsWith("! old_string was not found"));
 });
 
-Deno.test("applyEdit names all lines when the match is ambiguous", () => {
+Deno.test("applyEdit lists all lines of an ambiguous match", () => {
   assertEquals(
     edit("x\ny\nx\nz\nx\n", "x", "w"),
     "! old_string occurs 3 times, at lines 1, 3, 5; add neighbouring lines to make it unique, or set replace_all",
@@ -103,7 +103,7 @@ Deno.test("applyEdit shows the nearest lines with visible blanks when nothing ma
   assertStringIncludes(edit("abc\n", "completely different", "x"), "nor anything like it");
 });
 
-Deno.test("applyEdit points out line numbers and edits that are already made", () => {
+Deno.test("applyEdit reports line numbers in the text and edits that are already made", () => {
   assertStringIncludes(edit("a\nb\n", "   1→a\n   2→b", "x"), "line numbers of read_file");
   assertStringIncludes(
     edit("const value = 2;\n", "const value = 1;", "const value = 2;"),
@@ -111,7 +111,7 @@ Deno.test("applyEdit points out line numbers and edits that are already made", (
   );
 });
 
-Deno.test("applyEdit takes away one level of escaping when that gives the one place, and says so", () => {
+Deno.test("applyEdit removes one level of escaping if that gives a single match, and reports it", () => {
   const text = 'a\r\nb\nsay "hi"\n\tx ${y}\n';
   assertEquals(edit(text, "a\\nb", "c\\nd"), 'c\r\nd\nsay "hi"\n\tx ${y}\n');
   assertEquals(edit(text, 'say \\"hi\\"', 'say \\"ho\\"'), 'a\r\nb\nsay "ho"\n\tx ${y}\n');
@@ -123,7 +123,7 @@ Deno.test("applyEdit takes away one level of escaping when that gives the one pl
   assertStringIncludes(edit("'a'\n'a'\n", "\\'a\\'", "b"), "occurs 2 times");
 });
 
-Deno.test("applyEdit shows where the file ends when the text continues behind it", () => {
+Deno.test("applyEdit reports the end of the file when the text continues after it", () => {
   assertEquals(
     edit("one\ntwo\n", "one\ntwo\nthree\nfour", "x"),
     "! old_string was not found; the nearest place differs from line 3 on (· space, ⇥ tab)\n" +
@@ -136,11 +136,11 @@ Deno.test("applyEdit refuses an empty old_string unless the text is empty", () =
   assert(edit("a", "", "x").startsWith("! old_string is empty"));
 });
 
-Deno.test("applyEdit leaves dollar patterns in the new text alone", () => {
+Deno.test("applyEdit keeps dollar patterns in the new text", () => {
   assertEquals(edit("a b c", "b", "$& $1 $$"), "a $& $1 $$ c");
 });
 
-Deno.test("applyEdit never indents twice what brings the file's indentation itself", () => {
+Deno.test("applyEdit does not indent text again that has the indentation of the file", () => {
   assertEquals(edit("    const x = 1;\n", "const x = 1;", "    const x = 2;"), "    const x = 2;\n");
   assertEquals(edit("    const x = 1;\n", "  const x = 1;", "    const x = 2;"), "    const x = 2;\n");
   assertEquals(edit("    const x = 1;\n", "const x = 1;", "const x = 2;"), "    const x = 2;\n");
@@ -165,13 +165,13 @@ Deno.test("applyEdit never indents twice what brings the file's indentation itse
   assert(edit("    a;\n", "        a;\n", "        b;\n  c;\n").startsWith("! old_string was not found"));
 });
 
-Deno.test("applyEdit gives every new line the line end of the file, whichever of the two texts has CRLF", () => {
+Deno.test("applyEdit gives every new line the line end of the file, whichever text has CRLF", () => {
   assertEquals(edit("a\nb\nc\n", "b\n", "x\r\ny\r\n"), "a\nx\ny\nc\n");
   assertEquals(edit("a\nb\nc\n", "b\r\n", "x\ny\n"), "a\nx\ny\nc\n");
   assertEquals(edit("a\r\nb\r\n", "b\r\n", "x\ny\n"), "a\r\nx\r\ny\r\n");
 });
 
-Deno.test("applyEdit refuses a placeholder for text that it would delete", () => {
+Deno.test("applyEdit refuses a placeholder for deleted text", () => {
   const text = "function f() {\n  one();\n  two();\n}\n";
   for (
     const line of [
@@ -189,7 +189,7 @@ Deno.test("applyEdit refuses a placeholder for text that it would delete", () =>
   assertEquals(edit("def f():\n  pass\n", "  pass", "  ..."), "def f():\n  ...\n");
 });
 
-Deno.test("applyEdit finds typographic twins in one place and changes nothing but what the model changed", () => {
+Deno.test("applyEdit matches typographic variants in one place and changes only what the model changed", () => {
   assertEquals(
     edit("// It’s “great” – foo(1)\n", `// It's "great" - foo(1)`, `// It's "great" - foo(2)`),
     "// It’s “great” – foo(2)\n",
@@ -203,25 +203,25 @@ Deno.test("applyEdit finds typographic twins in one place and changes nothing bu
   assertStringIncludes(edit("a–b\na—b\n", "a-b", "x"), "occurs 2 times, at lines 1, 2");
 });
 
-Deno.test("applyEdit shows by its code point what looks the same", () => {
+Deno.test("applyEdit shows the code points of characters that look the same", () => {
   const message = edit("first\nq – “a”\nthird\n", 'q - "a"\nzzz\n', "x");
   assertStringIncludes(message, "<U+2013>");
   assertStringIncludes(message, "<U+201C>a<U+201D>");
 });
 
-Deno.test("applyEdit ignores blank lines and blanks around the text, and the number of blanks inside, for one place", () => {
+Deno.test("applyEdit ignores blank lines and blanks if that gives a single match", () => {
   assertEquals(edit("a\nb\nc\n", "\nb\n\n", "\nx\n\n"), "a\nx\nc\n");
   assertEquals(edit("f(a)\n", " a ", " b "), "f(b)\n");
   assertEquals(edit("x   =  1;\ny = 2;\n", "x = 1;", "x = 3;"), "x   =  3;\ny = 2;\n");
   assertStringIncludes(edit("x  = 1\nx   = 1\n", "x = 1", "x = 2"), "occurs 2 times");
 });
 
-Deno.test("applyEdit takes places that overlap for several", () => {
+Deno.test("applyEdit counts overlapping matches as several", () => {
   assertStringIncludes(edit("}\n}\n}\n", "}\n}\n", "x\n"), "occurs 2 times, at lines 1, 2");
   assertEquals(edit("aaaa", "aa", "b", true), "bb");
 });
 
-Deno.test("applyEdit takes the indentation of a file whatever blanks it is made of", () => {
+Deno.test("applyEdit uses the indentation of the file, of spaces or tabs", () => {
   const [old, fresh] = ["    timeout: 1\n    retries: 2", "    timeout: 30\n    retries: 2\n      more: 3"];
   for (const [lead, step] of [["\u3000\u3000", "\u3000"], ["\u00a0".repeat(4), "\u00a0\u00a0"]]) {
     assertEquals(
@@ -247,12 +247,12 @@ Deno.test("applyEdit never joins lines when blank lines around old_string are ig
   assertEquals(edit("a\nb\nc\n", "\n\nb\n\n", ""), "a\nc\n");
 });
 
-Deno.test("applyEdit puts new lines behind a last line without a line end on separate lines", () => {
+Deno.test("applyEdit puts new lines on separate lines after a last line without a line end", () => {
   assertEquals(edit("  a\n  b", "a\nb\n", "a\nb\nc\n"), "  a\n  b\n  c");
   assertEquals(edit("  a\r\n  b", "a\nb\n", "a\nb\nc\n"), "  a\r\n  b\r\n  c");
 });
 
-Deno.test("applyEdit takes signs that changed from the new text alone, and quotes from the file", () => {
+Deno.test("applyEdit takes changed characters from the new text and quotes from the file", () => {
   assertEquals(edit("break—here\n", "break-here", "break--here"), "break--here\n");
   assertEquals(edit("a—b\n", "a-b", "a->b"), "a->b\n");
   assertEquals(edit("wait…\n", "wait...", "wait...."), "wait....\n");
@@ -260,16 +260,16 @@ Deno.test("applyEdit takes signs that changed from the new text alone, and quote
   assertEquals(edit("f（“a”）\n", 'f("a")', 'f("a");'), "f（“a”）;\n");
 });
 
-Deno.test("applyEdit finds nothing that begins or ends within one character of the file", () => {
+Deno.test("applyEdit does not match inside a character of the file", () => {
   assert(edit("wait…\n", "wait.", "x").startsWith("!"));
   assertEquals(edit("a – x\u0301b\n", "a - x\u0301b", "a - x\u0301c"), "a – x\u0301c\n");
 });
 
-Deno.test("applyEdit takes the indentation away with the first of several lines", () => {
+Deno.test("applyEdit removes the indentation with the first of several lines", () => {
   assertEquals(edit("    if (x) {\n      b();\n", "if (x) {\n      b();", "      b();"), "      b();\n");
 });
 
-Deno.test("applyEdit pairs changed lines with the removed lines that are most like them", () => {
+Deno.test("applyEdit pairs changed lines with the most similar removed lines", () => {
   assertEquals(
     edit("first\nit’s “one”\nlast\n", 'first\nit\'s "one"\nlast', 'it\'s "two"\nlast'),
     "it’s “two”\nlast\n",

@@ -48,7 +48,7 @@ async function alive(pid: number | undefined): Promise<boolean> {
   return stat !== "" && !/\) Z /.test(stat);
 }
 
-Deno.test("ProcessToolHost runs file tools elsewhere, and what was read counts for a later edit", async () => {
+Deno.test("ProcessToolHost runs file tools in a worker, and earlier reads count for a later edit", async () => {
   await using b = await bench();
   await Deno.writeTextFile(`${b.dir}/a.txt`, "one\ntwo\n");
   const read = await b.host.execute(tool("read_file"), { path: "a.txt" }, b.context());
@@ -64,7 +64,7 @@ Deno.test("ProcessToolHost runs file tools elsewhere, and what was read counts f
   assertEquals(edit.changes?.[0]?.change, "updated");
 });
 
-Deno.test("ProcessToolHost ends a call in a busy loop when it is aborted, and continues with a new process", async () => {
+Deno.test("ProcessToolHost kills a busy loop when it is aborted and continues with a new process", async () => {
   await using b = await bench();
   await Deno.writeTextFile(`${b.dir}/a.txt`, "one\n");
   await b.host.execute(tool("read_file"), { path: "a.txt" }, b.context());
@@ -99,7 +99,7 @@ function handClock() {
   return { waiting, timer };
 }
 
-Deno.test("ProcessToolHost ends a process without work after a minute; the next one knows what was read", async () => {
+Deno.test("ProcessToolHost stops an idle process after a minute; the next one knows earlier reads", async () => {
   const { waiting, timer } = handClock();
   await using b = await bench({ timer });
   await Deno.writeTextFile(`${b.dir}/a.txt`, "one\n");
@@ -114,7 +114,7 @@ Deno.test("ProcessToolHost ends a process without work after a minute; the next 
   assertEquals([b.host.pid === first, await alive(first)], [false, false]);
 });
 
-Deno.test("ProcessToolHost lets a call that comes with the end of the minute run once and to its end", async () => {
+Deno.test("ProcessToolHost completes a call that arrives at the idle timeout, once", async () => {
   const { waiting, timer } = handClock();
   await using b = await bench({ timer });
   b.host.warm();
@@ -132,7 +132,7 @@ Deno.test("ProcessToolHost lets a call that comes with the end of the minute run
   assertEquals((await after).changes?.[0]?.change, "created");
 });
 
-Deno.test("ProcessToolHost ends a call at its deadline and reports the calls next to it", async () => {
+Deno.test("ProcessToolHost kills a call at its deadline and reports the concurrent calls", async () => {
   await using b = await bench({ callTimeoutMs: 700 });
   await b.host.execute(tool("ls"), {}, b.context());
   const controller = new AbortController();
@@ -149,7 +149,7 @@ Deno.test("ProcessToolHost ends a call at its deadline and reports the calls nex
   );
 });
 
-Deno.test("ProcessToolHost survives a crash and passes on progress and errors", async () => {
+Deno.test("ProcessToolHost survives a crash and forwards progress and errors", async () => {
   await using b = await bench();
   const crashed = await b.host.execute(tool("crash"), {}, b.context());
   assertStringIncludes(crashed.content, "crash did not finish");
@@ -177,7 +177,7 @@ Deno.test("ProcessToolHost confines tools by the permissions of the process", as
   await dir[Symbol.asyncDispose]();
 });
 
-Deno.test("ProcessToolHost says so and runs tools here when the process cannot be started", async () => {
+Deno.test("ProcessToolHost runs tools in process when no worker can be started, and reports it", async () => {
   const problems: string[] = [];
   await using dir = await makeTempDir();
   await Deno.writeTextFile(`${dir.path}/a.txt`, "one\n");
@@ -196,7 +196,7 @@ Deno.test("ProcessToolHost says so and runs tools here when the process cannot b
   assertEquals(problems.length, 1);
 });
 
-Deno.test("ProcessToolHost says why its process did not start, and that nothing was changed", async () => {
+Deno.test("ProcessToolHost reports why its process did not start and that nothing was changed", async () => {
   await using dir = await makeTempDir();
   const script = 'echo "error: no such module" >&2; printf "\\nStack:\\n   0: somewhere\\n" >&2; exit 1';
   const command = { command: "/bin/sh", args: ["-c", script], env: {} };

@@ -4,7 +4,7 @@ import { makeTempDir } from "../../../support/tool_context.ts";
 
 const { selfCommand } = await loadProcessHost();
 
-Deno.test("selfCommand starts a bundled program again with its role and only the given permissions", async () => {
+Deno.test("selfCommand starts a bundled program with its role and only the given permissions", async () => {
   await using dir = await makeTempDir();
   await Deno.writeTextFile(
     `${dir.path}/program.js`,
@@ -22,7 +22,7 @@ Deno.test("selfCommand starts a bundled program again with its role and only the
   assertEquals(new TextDecoder().decode(stdout), '[["--worker=search"],"prompt"]');
 });
 
-Deno.test("selfCommand starts the file next to a bundle that is of the same build, and no other", async () => {
+Deno.test("selfCommand starts the worker file next to a bundle only if it is of the same build", async () => {
   await using dir = await makeTempDir();
   const file = (name: string) => `${dir.path}/${name}`;
   await Deno.writeTextFile(file("program.js"), "#!/usr/bin/env deno\n// Reasonix 1.0 (abc), MIT license\n");
@@ -41,7 +41,7 @@ Deno.test("selfCommand starts the file next to a bundle that is of the same buil
 });
 
 Deno.test({
-  name: "selfCommand lets the kernel end a process without a parent",
+  name: "selfCommand makes the kernel kill an orphaned process",
   ignore: Deno.build.os === "windows",
   async fn() {
     await using dir = await makeTempDir();
@@ -59,7 +59,7 @@ Deno.test({
   },
 });
 
-Deno.test("selfCommand lets a program that was started from an address use its cached file and no other", async () => {
+Deno.test("selfCommand allows a program started from a URL to read only its cached file", async () => {
   await using dir = await makeTempDir();
   const code = `const name = "./other.js";
     const other = await import(name).then(() => "imported", (error) => error.message);

@@ -32,7 +32,7 @@ function search(dir: string, options: Partial<ContentSearch> & { pattern: string
   });
 }
 
-Deno.test("searchContent ends a catastrophic pattern at its deadline and names the file", async () => {
+Deno.test("searchContent stops a catastrophic pattern at its deadline and names the file", async () => {
   await using dir = await makeTempDir();
   await Deno.writeTextFile(`${dir.path}/bad.txt`, `${"a".repeat(60)}b\n`);
   const started = performance.now();
@@ -42,7 +42,7 @@ Deno.test("searchContent ends a catastrophic pattern at its deadline and names t
   assert(performance.now() - started < 10_000);
 });
 
-Deno.test("searchContent stops at once when it is aborted inside a catastrophic pattern", async () => {
+Deno.test("searchContent stops immediately when it is aborted inside a catastrophic pattern", async () => {
   await using dir = await makeTempDir();
   await Deno.writeTextFile(`${dir.path}/bad.txt`, `${"a".repeat(60)}b\n`);
   const controller = new AbortController();
@@ -52,7 +52,7 @@ Deno.test("searchContent stops at once when it is aborted inside a catastrophic 
   clearTimeout(timer);
 });
 
-Deno.test("searchContent ends a line that is too long for a simple pattern at its deadline, too", async () => {
+Deno.test("searchContent stops at its deadline within a line that is too long for a simple pattern", async () => {
   await using dir = await makeTempDir();
   await Deno.writeTextFile(`${dir.path}/bad.txt`, `${"a".repeat(2_000_000)} Error\n`);
   await Deno.writeTextFile(`${dir.path}/good.txt`, "typeError\n");
@@ -142,7 +142,7 @@ Deno.test({
   },
 });
 
-Deno.test("searchContent says which patterns need ripgrep where it is missing", async () => {
+Deno.test("searchContent reports patterns that need ripgrep when it is missing", async () => {
   await using dir = await makeTempDir();
   await Deno.writeTextFile(`${dir.path}/a.txt`, "foo 12\n");
   for (
@@ -154,7 +154,7 @@ Deno.test("searchContent says which patterns need ripgrep where it is missing", 
   }
 });
 
-Deno.test("searchContent finds lines and their numbers in a file of many parts", async () => {
+Deno.test("searchContent finds lines and their numbers in a file of many chunks", async () => {
   await using dir = await makeTempDir();
   const block = new TextEncoder().encode(`${"filler ".repeat(20)}\n`.repeat(7000));
   using file = await Deno.open(`${dir.path}/big.txt`, { write: true, create: true });

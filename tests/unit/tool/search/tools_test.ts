@@ -16,7 +16,7 @@ async function write(dir: string, files: Record<string, string>): Promise<void> 
   }
 }
 
-Deno.test("ls shows a tree by name, without what is ignored, and says how much that is", async () => {
+Deno.test("ls shows a tree sorted by name, and counts ignored entries", async () => {
   await using dir = await makeTempDir();
   await write(dir.path, {
     ".gitignore": "out/\n*.log\n",
@@ -37,7 +37,7 @@ Deno.test("ls shows a tree by name, without what is ignored, and says how much t
   assertStringIncludes(all.content, "  out/\n  run.log");
 });
 
-Deno.test("ls continues at an offset and says where", async () => {
+Deno.test("ls continues at an offset and reports it", async () => {
   await using dir = await makeTempDir();
   await write(
     dir.path,
@@ -54,7 +54,7 @@ Deno.test("ls continues at an offset and says where", async () => {
   );
 });
 
-Deno.test("ls fails with one clear line when the directory is a file or missing", async () => {
+Deno.test("ls fails with one clear line for a file or a missing directory", async () => {
   await using dir = await makeTempDir();
   await write(dir.path, { "a.txt": "x" });
   const context = makeToolContext(dir.path);
@@ -92,7 +92,7 @@ Deno.test("glob sorts by age, newest first, then by name", async () => {
   assertEquals(capped.truncated?.reason, "matches");
 });
 
-Deno.test("glob says that a pattern without directories looks in one directory", async () => {
+Deno.test("glob explains that a pattern without directories searches one directory", async () => {
   await using dir = await makeTempDir();
   await write(dir.path, { "sub/b.ts": "" });
   const result = await tool("glob").execute({ pattern: "*.ts" }, makeToolContext(dir.path));
@@ -102,7 +102,7 @@ Deno.test("glob says that a pattern without directories looks in one directory",
   );
 });
 
-Deno.test("search tools leave out what the path policy hides", async () => {
+Deno.test("search tools omit files that the path policy hides", async () => {
   await using dir = await makeTempDir();
   await write(dir.path, {
     "ok.txt": "secret word\n",
@@ -125,7 +125,7 @@ Deno.test("search tools leave out what the path policy hides", async () => {
   assertEquals((await tool("ls").execute({}, context)).content, "./\n  ok.txt");
 });
 
-Deno.test("grep prints path, line and text, with context when asked", async () => {
+Deno.test("grep prints path, line and text, with context on request", async () => {
   await using dir = await makeTempDir();
   await write(dir.path, { "a.txt": "one\ntwo\nthree\nfour\nfive\nsix\nTwo\n", "b.md": "two\n" });
   const context = makeToolContext(dir.path);
@@ -142,7 +142,7 @@ Deno.test("grep prints path, line and text, with context when asked", async () =
   assertEquals(textOf((await grep({ pattern: "two", path: "b.md" })).summary), "1 match in 1 file");
 });
 
-Deno.test("grep caps matches and long lines and says so", async () => {
+Deno.test("grep limits matches and long lines and reports it", async () => {
   await using dir = await makeTempDir();
   const long = "x".repeat(5000) + "needle" + "y".repeat(5000);
   await write(dir.path, { "a.txt": "hit\n".repeat(250), "long.txt": long });
@@ -156,7 +156,7 @@ Deno.test("grep caps matches and long lines and says so", async () => {
   assertMatch(wide.content, /^long\.txt:1:…x+needley+… \[line of 10006 characters\]$/);
 });
 
-Deno.test("grep fixes braces and needless escapes and explains what it cannot use", async () => {
+Deno.test("grep fixes braces and needless escapes and explains invalid patterns", async () => {
   await using dir = await makeTempDir();
   await write(dir.path, { "a.go": 'type T interface{}\npath := "a/b"\n' });
   const context = makeToolContext(dir.path);
@@ -187,7 +187,7 @@ Deno.test("grep of a single binary file finds nothing in either engine", async (
   );
 });
 
-Deno.test("glob takes patterns that begin elsewhere: absolute, above, and in a directory of the call", async () => {
+Deno.test("glob accepts absolute patterns, parent directories and a directory argument", async () => {
   await using dir = await makeTempDir();
   await write(dir.path, { "src/a.ts": "", "src/b.tsx": "", "lib/c.ts": "" });
   const context = makeToolContext(dir.path);

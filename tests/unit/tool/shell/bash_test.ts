@@ -54,7 +54,7 @@ async function quickest(measure: () => Promise<number>): Promise<number> {
   return Math.min(...times);
 }
 
-Deno.test("bash gives both streams in their order and the exit code", async () => {
+Deno.test("bash returns both streams in order and the exit code", async () => {
   await using b = await bench();
   const result = await b.run("echo one; echo two >&2; echo three; exit 7");
   assertEquals(result.content, "one\ntwo\nthree\n[exit code 7]");
@@ -73,7 +73,7 @@ Deno.test("bash gives commands no input, no terminal and a separate group", asyn
   assertMatch((await b.run("echo x > /dev/tty")).content, /No such device|cannot create|No such file/);
 });
 
-Deno.test("bash passes on only the environment of the jail", async () => {
+Deno.test("bash passes only the environment of the jail", async () => {
   await using dir = await makeTempDir();
   const context = makeToolContext(dir.path, {
     jail: {
@@ -88,7 +88,7 @@ Deno.test("bash passes on only the environment of the jail", async () => {
   assertEquals(result.content, "ONLY=this");
 });
 
-Deno.test("bash starts where the last command left off, inside the workspace only", async () => {
+Deno.test("bash starts in the last directory of the previous command, inside the workspace only", async () => {
   await using b = await bench();
   assertEquals((await b.run("mkdir -p a/b; cd a/b")).content, `[now in ${b.dir}/a/b]`);
   assertEquals((await b.run("pwd; exit 3")).content, `${b.dir}/a/b\n[exit code 3]`);
@@ -106,7 +106,7 @@ Deno.test("bash starts where the last command left off, inside the workspace onl
   );
 });
 
-Deno.test("bash does not wait for children in the background, and ends them", async () => {
+Deno.test("bash does not wait for background children and kills them", async () => {
   await using b = await bench();
   const took = await quickest(async () => {
     const started = performance.now();
@@ -121,7 +121,7 @@ Deno.test("bash does not wait for children in the background, and ends them", as
   assert(late.includes("late"), late.join());
 });
 
-Deno.test("bash stops at its time limit with everything it started, and gives what was printed", async () => {
+Deno.test("bash kills all processes at its time limit and returns the output so far", async () => {
   await using b = await bench();
   const result = await b.run("echo before; (trap '' TERM; sleep 600); echo after", { timeout_ms: 1500 });
   assertMatch(result.content, /^before\n\[stopped after 1\.5 s; .*run_in_background\]$/);
@@ -129,7 +129,7 @@ Deno.test("bash stops at its time limit with everything it started, and gives wh
   assertEquals(await gone(() => processesWith(b.dir)), []);
 });
 
-Deno.test("bash says that no call may take longer when a call wants more than the limit", async () => {
+Deno.test("bash reports the maximum when a call asks for a longer time limit", async () => {
   await using b = await bench({ settings: { bashTimeoutSeconds: 0.2 } });
   assertEquals(
     (await b.run("sleep 50", { timeout_ms: 600_000 })).content,
@@ -137,7 +137,7 @@ Deno.test("bash says that no call may take longer when a call wants more than th
   );
 });
 
-Deno.test("bash throws on an abort at once, with the whole group gone", async () => {
+Deno.test("bash throws immediately on an abort and kills the process group", async () => {
   // The limit is 200 ms; the rest is for a machine that does much else.
   const took = await quickest(async () => {
     const controller = new AbortController();
@@ -156,7 +156,7 @@ Deno.test("bash throws on an abort at once, with the whole group gone", async ()
   assert(took <= 1_000, `took ${took} ms`);
 });
 
-Deno.test("bash keeps head and tail of a long output and the whole in a file", async () => {
+Deno.test("bash keeps head and tail of a long output and saves it all to a file", async () => {
   await using b = await bench();
   const result = await b.run("seq 1 100000");
   const lines = result.content.split("\n");
@@ -168,7 +168,7 @@ Deno.test("bash keeps head and tail of a long output and the whole in a file", a
   assertEquals(result.truncated?.totalBytes, 588_895);
 });
 
-Deno.test("bash turns terminal output into plain text", async () => {
+Deno.test("bash converts terminal output into plain text", async () => {
   await using b = await bench();
   const colours = await b.run(
     String.raw`printf '\033[1;31mred\033[0m \033]0;title\007x\b \033]8;;http://a\033\\link\n'`,
@@ -179,7 +179,7 @@ Deno.test("bash turns terminal output into plain text", async () => {
   assertEquals((await b.run(String.raw`printf 'caf\303\251 \351\n'`)).content, "café \ufffd");
 });
 
-Deno.test("bash shows output to readers while the command runs", async () => {
+Deno.test("bash streams output while the command runs", async () => {
   const seen: string[] = [];
   const first = Promise.withResolvers<void>();
   await using b = await bench({
@@ -204,7 +204,7 @@ Deno.test("bash explains a syntax error and an empty command", async () => {
   assertEquals((await b.run("  ")).content, "error: Cannot run an empty command");
 });
 
-Deno.test("bash says what to do instead when files must not change", async () => {
+Deno.test("bash suggests an alternative when files must not change", async () => {
   const command = "echo 'touch: x: Read-only file system' >&2; false";
   for (
     const [writes, said] of [
@@ -219,7 +219,7 @@ Deno.test("bash says what to do instead when files must not change", async () =>
   }
 });
 
-Deno.test("a command whose jail could not be set up is run again, and no other", async () => {
+Deno.test("only a command whose jail could not be set up is run again", async () => {
   const FAILING = ["-c", "echo 'bwrap: no such socket' >&2; exit 1"];
   let plans = 0;
   const said: string[] = [];

@@ -2,7 +2,7 @@ import { CappedFile } from "../../../../src/tool/shell/capped_file.ts";
 import { assert, assertEquals } from "../../../support/assert.ts";
 import { makeTempDir } from "../../../support/tool_context.ts";
 
-Deno.test("CappedFile keeps beginning and end in order at any time, whatever the sizes of chunks", async () => {
+Deno.test("CappedFile keeps both ends in order for any sizes of chunks", async () => {
   await using dir = await makeTempDir();
   const path = `${dir.path}/out`;
   for (const size of [1, 7, 100, 999, 5000]) {

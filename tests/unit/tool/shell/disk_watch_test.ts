@@ -19,18 +19,18 @@ function whyLow(free: FreeSpace, directories = ["/work"]): Promise<string> {
   return new Promise((resolve) => void new DiskWatch({ directories, floorMb: 512, free }, resolve));
 }
 
-Deno.test("DiskWatch reports once the free space has fallen below the limit", async () => {
+Deno.test("DiskWatch reports free space below the limit once", async () => {
   assertEquals(
     await whyLow(readings(520, 513, 500)),
     "only 500 MB were left on the disk of /work ([tools] min_free_disk_mb is 512); free space before you continue",
   );
 });
 
-Deno.test("DiskWatch lets a disk that was below the limit lose half of what it had left", async () => {
+Deno.test("DiskWatch allows a disk that starts below the limit to lose half of its free space", async () => {
   assertMatch(await whyLow(readings(300, 200, 151, 149)), /^only 149 MB/);
 });
 
-Deno.test("DiskWatch names the volume that is full and passes over one that cannot be asked", async () => {
+Deno.test("DiskWatch names the full volume and skips one that cannot be read", async () => {
   const free: FreeSpace = (directory) =>
     directory === "/gone"
       ? Promise.reject(new Error("no such disk"))
@@ -44,7 +44,7 @@ Deno.test("DiskWatch names the volume that is full and passes over one that cann
   assertStringIncludes(why, "only 1 MB were left on the disk of /b ");
 });
 
-Deno.test("DiskWatch reports nothing without a floor, nor after it was put away", async () => {
+Deno.test("DiskWatch reports nothing without a limit or after it is closed", async () => {
   const reports: string[] = [];
   const limits = { directories: ["/work"], floorMb: 512, free: readings(600, 1) };
   const off = new DiskWatch({ ...limits, floorMb: 0 }, () => reports.push("off"));
@@ -54,7 +54,7 @@ Deno.test("DiskWatch reports nothing without a floor, nor after it was put away"
   assertEquals(reports, []);
 });
 
-Deno.test("bash ends a command that fills the disk and says so", async () => {
+Deno.test("bash kills a command that fills the disk and reports it", async () => {
   await using dir = await makeTempDir();
   await using services = openServices({ freeSpace: readings(600, 100) });
   const context = makeToolContext(dir.path, {
@@ -69,7 +69,7 @@ Deno.test("bash ends a command that fills the disk and says so", async () => {
   assertEquals([result.isError, textOf(result.summary)], [true, "disk full"]);
 });
 
-Deno.test("a background job that fills the disk is ended and job_output says why", async () => {
+Deno.test("a background job that fills the disk is killed, and job_output reports why", async () => {
   await using dir = await makeTempDir();
   await using services = openServices({ freeSpace: readings(600, 100) });
   const context = makeToolContext(dir.path, { services, settings: { minFreeDiskMb: 512 } });

@@ -30,7 +30,7 @@ async function bench() {
   };
 }
 
-Deno.test("background jobs hand out their output in parts and report their end", async () => {
+Deno.test("background jobs return their output in parts and report their end", async () => {
   await using b = await bench();
   const started = await b.call("bash", {
     command: "echo ready; while [ ! -e go ]; do sleep 0.01; done; echo second; exit 4",
@@ -53,7 +53,7 @@ Deno.test("background jobs hand out their output in parts and report their end",
   assertMatch((await b.call("jobs")).content, /^job-1 exited with code 4/);
 });
 
-Deno.test("job_output waits for the end of a job that prints all the time, but no longer than asked", async () => {
+Deno.test("job_output waits for a job that prints constantly, up to the requested time", async () => {
   await using b = await bench();
   await b.call("bash", {
     command: "while [ ! -e go ]; do echo tick; sleep 0.01; done; echo last",
@@ -69,7 +69,7 @@ Deno.test("job_output waits for the end of a job that prints all the time, but n
   assertMatch((await waiting).content, /(?:^|\n)last\n\[job-1 exited with code 0 after/);
 });
 
-Deno.test("job_kill ends a job with its children", async () => {
+Deno.test("job_kill kills a job with its children", async () => {
   await using b = await bench();
   await b.call("bash", { command: "sleep 611 & sleep 612; echo never", run_in_background: true });
   const pids = b.services.jobs?.list().length;
@@ -84,7 +84,7 @@ Deno.test("job_kill ends a job with its children", async () => {
   );
 });
 
-Deno.test("a job that fails at once says so in the call that started it", async () => {
+Deno.test("a job that fails immediately reports it in the call that started it", async () => {
   await using b = await bench();
   const result = await b.call("bash", { command: "echo broken >&2; exit 9", run_in_background: true });
   const later = result.content.includes("exited")

@@ -12,7 +12,7 @@ function filled(store: OutputStore, kilobytes: number): OutputStore {
   return store;
 }
 
-Deno.test("OutputStore says so when the file holds only beginning and end", async () => {
+Deno.test("OutputStore reports a file with only both ends of the output", async () => {
   await using dir = await makeTempDir();
   const file = `${dir.path}/out.txt`;
   const cut = filled(new OutputStore(file, 100_000), 300).finish(DEFAULT_CAPS);
@@ -27,7 +27,7 @@ Deno.test("OutputStore says so when the file holds only beginning and end", asyn
   assertEquals(cut.truncated?.totalBytes, 300 * 1024);
 });
 
-Deno.test("OutputStore points to the file when that holds everything", async () => {
+Deno.test("OutputStore names the file that has the whole output", async () => {
   await using dir = await makeTempDir();
   const file = `${dir.path}/out.txt`;
   const cut = filled(new OutputStore(file), 300).finish(DEFAULT_CAPS);
@@ -35,7 +35,7 @@ Deno.test("OutputStore points to the file when that holds everything", async () 
   assertEquals((await Deno.stat(file)).size, 300 * 1024);
 });
 
-Deno.test("JobTable keeps beginning and end of an output that is longer than its file may be", async () => {
+Deno.test("JobTable keeps both ends of an output that exceeds the size of its file", async () => {
   await using dir = await makeTempDir();
   await using services = openServices();
   await using jobs = new JobTable({

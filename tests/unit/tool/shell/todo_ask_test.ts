@@ -30,14 +30,14 @@ const QUESTIONS = [
   { question: "Colour?", options: [{ label: "Blue" }, { label: "Red" }] },
 ];
 
-Deno.test("ask assumes the safest option without a user and labels it", async () => {
+Deno.test("ask selects the safest option in a headless run and labels it", async () => {
   await using dir = await makeTempDir();
   const result = await tool("ask").execute({ questions: QUESTIONS }, makeToolContext(dir.path));
   assertMatch(result.content, /Assumption, not a decision of the user/);
   assertStringIncludes(result.content, "Which way?\n→ Keep it\nColour?\n→ Blue");
 });
 
-Deno.test("ask hands over what the user chose", async () => {
+Deno.test("ask returns the user's choice", async () => {
   await using dir = await makeTempDir();
   let asked: readonly Question[] = [];
   await using services = openServices({

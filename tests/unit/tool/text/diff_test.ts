@@ -13,12 +13,12 @@ Deno.test("unifiedDiff is empty for equal texts and counts lines otherwise", () 
   assertEquals([result.added, result.removed], [2, 1]);
 });
 
-Deno.test("unifiedDiff sees the only line end go", () => {
+Deno.test("unifiedDiff shows the removal of the only line end", () => {
   assertEquals(diff("\n", ""), "--- a/a\n+++ b/a\n@@ -1 +0,0 @@\n-\n");
   assertEquals(diff("a\n\n", "a\n"), "--- a/a\n+++ b/a\n@@ -1,2 +1 @@\n a\n-\n");
 });
 
-Deno.test("unifiedDiff separates distant changes and joins near ones", () => {
+Deno.test("unifiedDiff separates distant changes and merges near ones", () => {
   const far = LINES.map((line) => line === "3\n" || line === "20\n" ? `x${line}` : line).join("");
   assertEquals(diff(LINES.join(""), far).match(/^@@.*@@$/gm), ["@@ -1,6 +1,6 @@", "@@ -17,7 +17,7 @@"]);
   const near = LINES.map((line) => line === "3\n" || line === "9\n" ? `x${line}` : line).join("");
@@ -30,12 +30,12 @@ Deno.test("unifiedDiff marks a missing final newline on either side", () => {
   assertEquals(diff("", "a"), "--- a/a\n+++ b/a\n@@ -0,0 +1 @@\n+a\n\\ No newline at end of file\n");
 });
 
-Deno.test("unifiedDiff names a new file by /dev/null and marks names with blanks", () => {
+Deno.test("unifiedDiff uses /dev/null for a new file and quotes names with blanks", () => {
   const result = unifiedDiff("", "x\n", { from: undefined, to: "my file" });
   assertStringIncludes(result.diff, "--- /dev/null\n+++ b/my file\t\n");
 });
 
-Deno.test("unifiedDiff is cut at a line with a marker when it exceeds its bound", () => {
+Deno.test("unifiedDiff is truncated at a line with a marker above its limit", () => {
   const text = diff("", "some line\n".repeat(1000), 300);
   assert(text.length < 400);
   assertStringIncludes(text, "+some line\n[diff cut: ");

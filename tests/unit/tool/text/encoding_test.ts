@@ -41,7 +41,7 @@ Deno.test("decodeText detects each encoding and encodeText gives the same bytes 
   }
 });
 
-Deno.test("decodeText carries stray bytes of UTF-8 through and encodeText restores them", () => {
+Deno.test("decodeText preserves invalid UTF-8 bytes, and encodeText restores them", () => {
   const bytes = new Uint8Array([...new TextEncoder().encode(`${CHINESE}😀`), 0xff, 0x41, 0xe4, 0xbd]);
   const decoded = decodeText(bytes);
   assertEquals(decoded?.encoding, "utf-8-escaped");
@@ -70,11 +70,11 @@ Deno.test("decodeText refuses binary content", () => {
   assertEquals(decodeText(random), undefined);
 });
 
-Deno.test("decodeText takes an empty file for UTF-8", () => {
+Deno.test("decodeText treats an empty file as UTF-8", () => {
   assertEquals(decodeText(new Uint8Array(0)), { text: "", encoding: "utf-8", bom: false });
 });
 
-Deno.test("encodeText returns the character that an encoding does not have", () => {
+Deno.test("encodeText returns the first character that the encoding lacks", () => {
   assertEquals(encodeText("a中", "windows-1252", false), "中");
   assertEquals(encodeText("a\ud800", "gb18030", false), "\ud800");
 });

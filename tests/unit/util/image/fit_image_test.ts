@@ -21,7 +21,7 @@ function problem(image: FittedImage): string {
   return "problem" in image ? image.problem : "";
 }
 
-Deno.test("fitImage gives an image within the limits back byte for byte", async () => {
+Deno.test("fitImage returns an image within the limits byte for byte", async () => {
   for (const bytes of [await makeImage(40, 30), await makeImage(40, 30, { type: "image/jpeg" }), gif(1)]) {
     const image = fitted(await fit(bytes));
     assertEquals(image.bytes, bytes);
@@ -29,7 +29,7 @@ Deno.test("fitImage gives an image within the limits back byte for byte", async 
   }
 });
 
-Deno.test("fitImage scales a larger image to the edge, keeps its shape and says so", async () => {
+Deno.test("fitImage scales a larger image to the limit, keeps its ratio and reports it", async () => {
   const png = fitted(await fit(await makeImage(400, 100), { edge: 200 }));
   assertEquals([png.mime, png.width, png.height], ["image/png", 200, 50]);
   assertEquals(png.note, "scaled from 400×100 to 200×50 pixels");
@@ -37,7 +37,7 @@ Deno.test("fitImage scales a larger image to the edge, keeps its shape and says 
   assertEquals([jpeg.mime, jpeg.width, jpeg.height], ["image/jpeg", 50, 200]);
 });
 
-Deno.test("fitImage makes an image of too many bytes smaller until they are few enough", async () => {
+Deno.test("fitImage shrinks an image until it is within the byte limit", async () => {
   const bytes = await makeImage(300, 300, { noise: true });
   const image = fitted(await fit(bytes, { bytes: 20_000 }));
   assert(image.bytes.length <= 20_000);
@@ -45,12 +45,12 @@ Deno.test("fitImage makes an image of too many bytes smaller until they are few 
   assertEquals(problem(await fit(bytes, { bytes: 100 })), "cannot be made smaller than 100 bytes");
 });
 
-Deno.test("fitImage converts a type that is not taken", async () => {
+Deno.test("fitImage converts an unsupported type", async () => {
   const image = fitted(await fit(gif(1), { types: ["image/png"] }));
   assertEquals([image.mime, image.width], ["image/png", 20]);
 });
 
-Deno.test("fitImage shows the first frame of an animation", async () => {
+Deno.test("fitImage uses the first frame of an animation", async () => {
   for (const bytes of [gif(2), animatedPng(await makeImage(20, 20))]) {
     const image = fitted(await fit(bytes));
     assertEquals(image.note, "first frame of an animation");
@@ -58,13 +58,13 @@ Deno.test("fitImage shows the first frame of an animation", async () => {
   }
 });
 
-Deno.test("fitImage enlarges what servers would refuse as too small", async () => {
+Deno.test("fitImage enlarges an image that servers reject as too small", async () => {
   const image = fitted(await fit(await makeImage(1, 1)));
   assertEquals([image.width, image.height], [16, 16]);
   assertEquals(image.note, "scaled from 1×1 to 16×16 pixels");
 });
 
-Deno.test("fitImage says what is wrong with an image that no server can take", async () => {
+Deno.test("fitImage explains why an image is unusable", async () => {
   const png = await makeImage(60, 60, { noise: true });
   assertStringIncludes(problem(await fit(png.slice(0, 500))), "damaged or cut off");
   assertStringIncludes(problem(await fit(png.slice(0, 20))), "its header has no size");
@@ -76,7 +76,7 @@ Deno.test("fitImage says what is wrong with an image that no server can take", a
   }
 });
 
-Deno.test("fitImage goes by what an image is, whatever happens to its bytes", async () => {
+Deno.test("fitImage detects the type from the content of any damaged image", async () => {
   const whole = await makeImage(50, 50, { type: "image/jpeg" });
   for (let at = 0; at < whole.length; at += 7) {
     const bytes = whole.slice();
@@ -86,7 +86,7 @@ Deno.test("fitImage goes by what an image is, whatever happens to its bytes", as
   }
 });
 
-Deno.test("fitImage takes a PNG whose extras are damaged, and gives it back as it came", async () => {
+Deno.test("fitImage returns a PNG with damaged metadata unchanged", async () => {
   const png = await makeImage(40, 30);
   const profile = withChunk(png, "iCCP", new Uint8Array([65, 0, 0, 1, 2, 3, 4]));
   const wrongChecksum = profile.slice();
@@ -109,7 +109,7 @@ Deno.test("fitImage takes a PNG whose extras are damaged, and gives it back as i
   assertStringIncludes(problem(await fit(pixels)), "damaged or cut off");
 });
 
-Deno.test("fitImage gives a whole JPEG back that servers can decode and it cannot", async () => {
+Deno.test("fitImage returns a complete JPEG unchanged that servers can decode and it cannot", async () => {
   const jpeg = await makeImage(100, 60, { type: "image/jpeg" });
   const frame = jpeg.findIndex((byte, at) => byte === 0xff && jpeg[at + 1] === 0xc0);
   const arithmetic = jpeg.slice();
@@ -122,7 +122,7 @@ Deno.test("fitImage gives a whole JPEG back that servers can decode and it canno
   assertStringIncludes(problem(await fit(arithmetic.slice(0, -50))), "damaged or cut off");
 });
 
-Deno.test("fitImage gives an image back that cannot be scaled, where servers take it", async () => {
+Deno.test("fitImage returns an image that cannot be scaled unchanged if servers accept it", async () => {
   const png = await makeImage(400, 100);
   const { convertToBlob } = OffscreenCanvas.prototype;
   OffscreenCanvas.prototype.convertToBlob = () => Promise.reject(new Error("no memory"));

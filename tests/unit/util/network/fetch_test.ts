@@ -20,7 +20,7 @@ function scripted(answers: readonly (readonly [status: number, location?: string
   return { sent, fetch: withinOrigin(send) };
 }
 
-Deno.test("withinOrigin keeps method, headers and body where a server redirects on its own address", async () => {
+Deno.test("withinOrigin keeps method, headers and body for a redirect on the same origin", async () => {
   const init = { method: "POST", headers: { "x-key": "k" }, body: "text" };
   for (const status of STATUSES) {
     const { sent, fetch } = scripted([[status, "/v2"], [status, "v3?a=1"]]);
@@ -34,7 +34,7 @@ Deno.test("withinOrigin keeps method, headers and body where a server redirects 
   }
 });
 
-Deno.test("withinOrigin follows from http to https of the same address, and nowhere else", async () => {
+Deno.test("withinOrigin follows a redirect to https of the same host and to no other origin", async () => {
   const followed: readonly (readonly [string, string])[] = [
     ["http://host.example/v1", "https://host.example/v1"],
     ["http://a:b@host.example/v1", "http://a:b@host.example/v2"],
@@ -74,7 +74,7 @@ Deno.test("withinOrigin follows from http to https of the same address, and nowh
   }
 });
 
-Deno.test("withinOrigin judges each redirect by the address before it", async () => {
+Deno.test("withinOrigin compares each redirect with the previous address", async () => {
   const back = scripted([[301, "https://host.example/a"], [301, "http://host.example/b"]]);
   await assertRejects(() => back.fetch("http://host.example/"), RedirectError);
   assertEquals(back.sent.length, 2);
@@ -83,13 +83,13 @@ Deno.test("withinOrigin judges each redirect by the address before it", async ()
   assertEquals(out.sent.length, 3);
 });
 
-Deno.test("withinOrigin follows five redirects in a row and no sixth", async () => {
+Deno.test("withinOrigin follows at most five redirects", async () => {
   const hops = (count: number) => scripted(Array.from({ length: count }, () => [307, "/again"] as const));
   assertEquals((await hops(5).fetch("https://host.example/")).status, 200);
   await assertRejects(() => hops(6).fetch("https://host.example/"), RedirectError);
 });
 
-Deno.test("withinOrigin returns what is no redirect, and all answers to who looks at redirects", async () => {
+Deno.test("withinOrigin returns other answers, and redirects in manual mode", async () => {
   for (const answer of [[300, "/a"], [304, "/a"], [201, "https://other.example/"], [307]] as const) {
     const { sent, fetch } = scripted([answer]);
     assertEquals([(await fetch("https://host.example/")).status, sent.length], [answer[0], 1]);

@@ -93,7 +93,7 @@ Deno.test("apply_patch changes nothing when one of several files does not fit", 
   assertEquals(await Deno.readTextFile(`${dir.path}/a.txt`), TEN);
 });
 
-Deno.test("apply_patch takes everything back when writing fails half-way", async () => {
+Deno.test("apply_patch reverts all files when a write fails", async () => {
   await using dir = await makeTempDir();
   await Deno.writeTextFile(`${dir.path}/a.txt`, TEN);
   await Deno.writeTextFile(`${dir.path}/z.txt`, TEN);
@@ -128,7 +128,7 @@ Deno.test("apply_patch keeps CRLF when the patch was written with LF", async () 
   assertEquals(await Deno.readTextFile(`${dir.path}/a.txt`), "a\r\nB\r\nc\r\nd");
 });
 
-Deno.test("apply_patch survives wrong counts, code fences and CRLF in the patch itself", async () => {
+Deno.test("apply_patch tolerates wrong counts, code fences and CRLF in the patch", async () => {
   await using dir = await makeTempDir();
   await Deno.writeTextFile(`${dir.path}/a.txt`, TEN);
   const counts =
@@ -158,7 +158,7 @@ Deno.test("apply_patch sets and keeps file modes", async () => {
   assertEquals((await Deno.stat(`${dir.path}/empty`)).size, 0);
 });
 
-Deno.test("apply_patch refuses what it cannot do safely, in clear words", async () => {
+Deno.test("apply_patch refuses unsafe changes with a clear reason", async () => {
   await using dir = await makeTempDir();
   await Deno.writeTextFile(`${dir.path}/a.txt`, TEN);
   const refuse = async (patch: string) =>
@@ -193,7 +193,7 @@ Deno.test("apply_patch refuses a file that has changed since it was read", async
   assertStringIncludes(result.content, "has changed on disk since it was read");
 });
 
-Deno.test("apply_patch forgets the file that it deletes, so that one of that name has to be read", async () => {
+Deno.test("apply_patch clears the read state of a deleted file, so that a new one must be read", async () => {
   await using dir = await makeTempDir();
   await Deno.writeTextFile(`${dir.path}/a.txt`, TEN);
   const context = makeToolContext(dir.path);
@@ -202,7 +202,7 @@ Deno.test("apply_patch forgets the file that it deletes, so that one of that nam
   assertEquals(context.seen.get(`${dir.path}/a.txt`), undefined);
 });
 
-Deno.test("apply_patch names the paths it would write before it runs", () => {
+Deno.test("apply_patch declares the paths it writes before it runs", () => {
   const patch =
     "diff --git a/x y.txt b/x y.txt\nsimilarity index 100%\nrename from x y.txt\nrename to z.txt\n" +
     'diff --git "a/\\303\\244.txt" "b/\\303\\244.txt"\n--- "a/\\303\\244.txt"\n+++ "b/\\303\\244.txt"\n@@ -1 +1 @@\n--- a/no\n+++ b/no\n';
@@ -211,7 +211,7 @@ Deno.test("apply_patch names the paths it would write before it runs", () => {
   assertEquals(APPLY_PATCH.writes?.({ patch: "nonsense" }), []);
 });
 
-Deno.test("apply_patch names near files when the one to change does not exist", async () => {
+Deno.test("apply_patch suggests similar files when the target does not exist", async () => {
   await using dir = await makeTempDir();
   await Deno.writeTextFile(`${dir.path}/parser.ts`, "a\n");
   const patch = "*** Begin Patch\n*** Update File: praser.ts\n@@\n-a\n+b\n*** End Patch";
@@ -222,7 +222,7 @@ Deno.test("apply_patch names near files when the one to change does not exist", 
   );
 });
 
-Deno.test("apply_patch understands the example that its own description gives the model", async () => {
+Deno.test("apply_patch accepts the example in its description", async () => {
   await using dir = await makeTempDir();
   await Deno.mkdir(`${dir.path}/src`);
   await Deno.writeTextFile(`${dir.path}/src/a.ts`, "function name() {\ncontext\nold\n}\n");
@@ -235,7 +235,7 @@ Deno.test("apply_patch understands the example that its own description gives th
   );
 });
 
-Deno.test("apply_patch keeps a blank line of a new file whose plus was left out", async () => {
+Deno.test("apply_patch keeps a blank line of a new file without its plus sign", async () => {
   await using dir = await makeTempDir();
   const patch =
     "*** Begin Patch\n*** Add File: a.txt\n+one\n\n+two\n\n*** Add File: b.txt\n+b\n*** End Patch";
@@ -244,7 +244,7 @@ Deno.test("apply_patch keeps a blank line of a new file whose plus was left out"
   assertEquals(await Deno.readTextFile(`${dir.path}/b.txt`), "b\n");
 });
 
-Deno.test("apply_patch says how the Begin Patch form is laid out when it came on one line", async () => {
+Deno.test("apply_patch explains the Begin Patch layout when it is on one line", async () => {
   await using dir = await makeTempDir();
   const patch = "*** Begin Patch *** Update File: a.txt @@ -old +new *** End Patch";
   const result = await APPLY_PATCH.execute({ patch }, makeToolContext(dir.path));

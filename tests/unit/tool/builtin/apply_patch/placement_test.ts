@@ -20,7 +20,7 @@ async function applied(before: string, patch: string): Promise<string> {
 
 const EQUAL = "one()\n  x = 1\n  end\ntwo()\n  x = 1\n  end\nthree()\n  x = 1\n  end\n";
 
-Deno.test("apply_patch takes an anchor for a line somewhere above, not for the choice among equal places", async () => {
+Deno.test("apply_patch treats an anchor as a line above the hunk, not as a choice between matches", async () => {
   assertStringIncludes(await patched(EQUAL, "@@ one()\n-  x = 1\n+  x = 2\n   end\n"), "fits in 3 places");
   assertEquals(
     await patched(EQUAL, "@@ three()\n-  x = 1\n+  x = 2\n   end\n"),
@@ -30,7 +30,7 @@ Deno.test("apply_patch takes an anchor for a line somewhere above, not for the c
   assertStringIncludes(await patched("a\nb\n", "@@ b\n-a\n+c\n"), 'above its anchor "@@ b", at line 1');
 });
 
-Deno.test("apply_patch finds an anchor above the hunk before", async () => {
+Deno.test("apply_patch finds an anchor above the previous hunk", async () => {
   const text = "class A:\n  a\n  b\n  c\n";
   assertEquals(
     await patched(text, "@@ class A:\n-  a\n+  x\n@@ class A:\n-  c\n+  z\n"),
@@ -38,13 +38,13 @@ Deno.test("apply_patch finds an anchor above the hunk before", async () => {
   );
 });
 
-Deno.test("apply_patch places equal changes in order when there are as many places", async () => {
+Deno.test("apply_patch applies equal hunks in order when there are as many matches", async () => {
   const change = "@@\n-  x = 1\n+  x = 2\n   end\n";
   assertEquals(await patched(EQUAL, change.repeat(3)), EQUAL.replaceAll("x = 1", "x = 2"));
   assertStringIncludes(await patched(EQUAL, change.repeat(2)), "hunk 1 of 2 fits in 2 places, at lines 2, 5");
 });
 
-Deno.test("apply_patch says that a hunk is above the one before it", async () => {
+Deno.test("apply_patch reports a hunk above the previous one", async () => {
   const problem = await patched("a\nb\nc\n", "@@\n-c\n+z\n@@\n-a\n+x\n");
   assertStringIncludes(problem, "hunk 2 of 2 is at line 1, above the hunk before it (line 3)");
 });
@@ -53,15 +53,15 @@ Deno.test("apply_patch accepts hunks that share a line of context", async () => 
   assertEquals(await patched("a\nb\nc\nd\n", "@@\n-a\n+A\n b\n@@\n b\n-c\n+C\n d\n"), "A\nb\nC\nd\n");
 });
 
-Deno.test("apply_patch appends a bare insertion at the end, whatever follows in the patch", async () => {
+Deno.test("apply_patch appends an insertion without context, also before other hunks", async () => {
   assertEquals(await patched("a\nb\n", "@@\n+end\n@@\n-a\n+A\n"), "A\nb\nend\n");
 });
 
-Deno.test("apply_patch leaves out blank context lines that the file does not have", async () => {
+Deno.test("apply_patch ignores blank context lines that the file does not have", async () => {
   assertEquals(await patched("a\nb\n", "@@\n \n-a\n+A\n b\n \n"), "A\nb\n");
 });
 
-Deno.test("apply_patch reads a byte order mark where git shows it", async () => {
+Deno.test("apply_patch reads a byte order mark as git writes it", async () => {
   const text = "\ufeffusing A;\nusing B;\n";
   assertEquals(
     await applied(text, "--- a/a.txt\n+++ b/a.txt\n@@ -1,2 +1,2 @@\n \ufeffusing A;\n-using B;\n+using C;\n"),
@@ -93,7 +93,7 @@ Deno.test("apply_patch refuses lines below a Delete File directive", async () =>
   );
 });
 
-Deno.test("apply_patch reads directives with blanks around them", async () => {
+Deno.test("apply_patch reads directives with spaces around them", async () => {
   const patch = "\n  *** Begin Patch  \n  *** Update File: a.txt \t\n  @@\n  -a\n  +A\n  *** End Patch\n";
   assertEquals(await applied("a\nb\n", patch), "A\nb\n");
   assertEquals(
@@ -102,17 +102,17 @@ Deno.test("apply_patch reads directives with blanks around them", async () => {
   );
 });
 
-Deno.test("apply_patch refuses a placeholder for lines that it would remove", async () => {
+Deno.test("apply_patch refuses a placeholder for removed lines", async () => {
   const problem = await patched("a\nb\nc\n", "@@\n-a\n-b\n+// ... rest of the code\n c\n");
   assertStringIncludes(problem, 'the hunk has the placeholder "// ... rest of the code"');
 });
 
-Deno.test("apply_patch shifts new lines with their hunk, but not those with the file's indentation", async () => {
+Deno.test("apply_patch shifts new lines with their hunk unless they have the file's indentation", async () => {
   assertEquals(await patched("  f:\n    a\n", "@@\n f:\n-  a\n+  b\n"), "  f:\n    b\n");
   assertEquals(await patched("  f:\n    a\n", "@@\n f:\n-  a\n+    b\n"), "  f:\n    b\n");
 });
 
-Deno.test("apply_patch takes typographic twins for the same, in one place only", async () => {
+Deno.test("apply_patch accepts typographic variants if they match in one place only", async () => {
   assertEquals(await patched("say “a” – 1\nb\n", '@@\n-say "a" - 1\n+say "a" - 2\n b\n'), "say “a” – 2\nb\n");
   assertStringIncludes(await patched("a–b\nx\na—b\n", "@@\n-a-b\n+c\n"), "fits in 2 places, at lines 1, 3");
 });
