@@ -220,15 +220,10 @@ Deno.test("an endless pattern of --json-schema is an error, and Ctrl-C ends the 
   assert(performance.now() - start < 4000);
 });
 
-<<<<<<< HEAD
 Deno.test("Ctrl-C ends a search with deliberately slow rules and names", async () => {
-  await using server = startModelServer([{ calls: [{ name: "glob", args: { pattern: "**/*" } }] }]);
-=======
-Deno.test("Ctrl-C ends a search through rules and names that are made to be slow", async () => {
   await using server = startModelServer([{ calls: [{ name: "glob", args: { pattern: "**/*" } }] }], {
     fallback: { text: "Done." },
   });
->>>>>>> main
   await using world = await makeWorld(mockConfig(server.url));
   const line = (i: number) => `{${"*a,?b,".repeat(100)}${i}}{${"*a,?b,".repeat(100)}c}`;
   await world.write(".gitignore", Array.from({ length: 50 }, (_, i) => line(i)).join("\n"));
