@@ -1,6 +1,5 @@
 /**
- * The replies of the model in `deno task demo`: written by hand, no model said them, and nobody counted their
- * tokens.
+ * The replies of the model in `deno task demo`, written by hand with invented token counts.
  */
 
 /** Runs the tests of the demo's project: no pipe, so that its exit code is theirs. */
@@ -8,7 +7,7 @@ export const TEST_COMMAND = "deno test --quiet --hide-stacktraces";
 
 const TESTS = { name: "bash", args: { command: TEST_COMMAND } };
 
-/** What the model says, turn by turn, with invented figures. */
+/** The replies of the model, turn by turn, with invented figures. */
 export const DEMO_REPLIES = [
   {
     text: "I'll run the tests first to see what is broken.",

@@ -24,7 +24,7 @@ interface Options {
   readonly program: string | undefined;
   readonly json: string;
   readonly from: readonly string[];
-  /** What is measured, with the scenarios that are wanted only. */
+  /** The groups to measure, with the chosen scenarios only. */
   readonly groups: readonly Group[];
 }
 
@@ -90,7 +90,7 @@ async function measure({ quick, peers, program, groups }: Options): Promise<Meas
   await using server = await startServer();
   await using stage = await makeStage();
   const runner = new Runner(server, stage);
-  const bench: Bench = { runner, program: await reasonix(program), quick, peers, tell: say };
+  const bench: Bench = { runner, program: await reasonix(program), quick, peers, log: say };
   const measured: Measured[] = [];
   for (const { name, title, scenarios = [], rows } of groups) {
     const found: Row[] = [];

@@ -21,7 +21,7 @@ const ENTRY = "cli/main.ts";
 const DEFAULT_OUTPUT = "dist/reasonix.js";
 /** The name of the program while it is being built. */
 const MAIN = "reasonix.js";
-/** What the file of worker processes is made of: they execute a tenth of the program. */
+/** Entry of the file of worker processes, which execute a tenth of the program. */
 const WORKER_ENTRY = "src/run/tools/worker_entry.ts";
 /** The chunk of {@linkcode ENTRY}. */
 const ENTRY_CHUNK = "main.js";
@@ -39,19 +39,19 @@ interface Bundle {
 export async function bundle(output: string = DEFAULT_OUTPUT): Promise<Bundle> {
   const path = new URL(output, ROOT).pathname;
   await Deno.mkdir(new URL(".", new URL(output, ROOT)), { recursive: true });
-  const folder = await Deno.makeTempDir({ prefix: "reasonix-build-" });
+  const directory = await Deno.makeTempDir({ prefix: "reasonix-build-" });
   try {
     const to = path.replace(/[^/]*$/, "");
     const build = await buildName();
-    const files = await programFiles(folder, build);
+    const files = await programFiles(directory, build);
     const text = `${SHEBANG}\n${headOf(build)}${files.get(MAIN)}`;
     await Deno.writeTextFile(path, text);
     if (Deno.build.os !== "windows") await Deno.chmod(path, 0o755);
     for (const [name, code] of files) if (name !== MAIN) await Deno.writeTextFile(to + name, code);
-    await Deno.writeTextFile(to + WORKER, headOf(build) + await workerFile(folder, build));
+    await Deno.writeTextFile(to + WORKER, headOf(build) + await workerFile(directory, build));
     return { path, bytes: new TextEncoder().encode(text).length, build };
   } finally {
-    await Deno.remove(folder, { recursive: true });
+    await Deno.remove(directory, { recursive: true });
   }
 }
 
@@ -61,46 +61,48 @@ function headOf(build: string): string {
 }
 
 /** Returns the modules that an entry leads to, in the chunks of a split bundle. */
-async function chunksFrom(entry: string, folder: string): Promise<readonly Chunk[]> {
+async function chunksFrom(entry: string, directory: string): Promise<readonly Chunk[]> {
   const config = `${ROOT.pathname}deno.json`;
   const flags = ["--code-splitting", "--minify", "--sourcemap=external", "--config", config];
-  await denoBundle([...flags, "--outdir", folder, entry]);
-  const names = [...Deno.readDirSync(folder)].map(({ name }) => name).filter((name) => name.endsWith(".js"));
+  await denoBundle([...flags, "--outdir", directory, entry]);
+  const names = [...Deno.readDirSync(directory)].map(({ name }) => name).filter((name) =>
+    name.endsWith(".js")
+  );
   return await Promise.all(
     names.sort().map(async (name) => {
-      const { sources } = JSON.parse(await Deno.readTextFile(`${folder}/${name}.map`));
-      const modules = sources.map((source: string) => new URL(source, `file://${folder}/`).pathname);
-      return chunkOf(name, await Deno.readTextFile(`${folder}/${name}`), modules);
+      const { sources } = JSON.parse(await Deno.readTextFile(`${directory}/${name}.map`));
+      const modules = sources.map((source: string) => new URL(source, `file://${directory}/`).pathname);
+      return chunkOf(name, await Deno.readTextFile(`${directory}/${name}`), modules);
     }),
   );
 }
 
 /** Writes packed code to a file of the directory, minified; returns it. */
-async function minified(code: string, folder: string, name: string): Promise<string> {
-  await Deno.writeTextFile(`${folder}/packed.js`, code);
-  await denoBundle(["--minify", "-o", `${folder}/${name}`, `${folder}/packed.js`]);
-  return await Deno.readTextFile(`${folder}/${name}`);
+async function minified(code: string, directory: string, name: string): Promise<string> {
+  await Deno.writeTextFile(`${directory}/packed.js`, code);
+  await denoBundle(["--minify", "-o", `${directory}/${name}`, `${directory}/packed.js`]);
+  return await Deno.readTextFile(`${directory}/${name}`);
 }
 
 /**
- * What worker processes execute, and nothing else. The program holds it, too: one that came from an address
- * may load nothing else from there in a worker.
+ * Returns the code that worker processes execute. The program contains it as well: a program loaded from an
+ * address may load nothing else from there in a worker.
  */
-async function workerFile(folder: string, name: string): Promise<string> {
-  const chunks = withoutDisplay(await chunksFrom(WORKER_ENTRY, `${folder}/worker_chunks`));
+async function workerFile(directory: string, name: string): Promise<string> {
+  const chunks = withoutDisplay(await chunksFrom(WORKER_ENTRY, `${directory}/worker_chunks`));
   const packed = pack(chunks, "worker_entry.js", name);
-  const code = await minified(packed, folder, WORKER);
-  return ascii(compileEagerly(code, await executedByWorker(folder, WORKER)));
+  const code = await minified(packed, directory, WORKER);
+  return ascii(compileEagerly(code, await executedByWorker(directory, WORKER)));
 }
 
 /** Returns the program and its parts, by the names of their files. */
-async function programFiles(folder: string, build: string): Promise<ReadonlyMap<string, string>> {
-  const chunks = [...await chunksFrom(ENTRY, `${folder}/chunks`), await pagesChunk()];
-  const whole = (await packed(chunks, new Map(), { folder, build })).get(MAIN) ?? "";
-  await using starts = new Tracer(folder, [MAIN]);
+async function programFiles(directory: string, build: string): Promise<ReadonlyMap<string, string>> {
+  const chunks = [...await chunksFrom(ENTRY, `${directory}/chunks`), await pagesChunk()];
+  const whole = (await packed(chunks, new Map(), { directory, build })).get(MAIN) ?? "";
+  await using starts = new Tracer(directory, [MAIN]);
   const parts = partsOf(chunks, whole, (await starts.start()).get(MAIN) ?? new Set());
-  const files = await packed(chunks, parts, { folder, build });
-  await using tracer = new Tracer(folder, [...files.keys()]);
+  const files = await packed(chunks, parts, { directory, build });
+  await using tracer = new Tracer(directory, [...files.keys()]);
   const executed = await tracer.everything();
   return new Map(
     [...files].map(([name, code]) => [name, ascii(compileEagerly(code, executed.get(name) ?? new Set()))]),
@@ -117,11 +119,11 @@ async function pagesChunk(): Promise<Chunk> {
 async function packed(
   chunks: readonly Chunk[],
   parts: Parts,
-  { folder, build }: { readonly folder: string; readonly build: string },
+  { directory, build }: { readonly directory: string; readonly build: string },
 ): Promise<ReadonlyMap<string, string>> {
   const files = new Map([[MAIN, pack(chunks, ENTRY_CHUNK, build, parts)]]);
   for (const [name, list] of parts) files.set(`reasonix.${name}.js`, packPart(list, build));
-  for (const [name, code] of files) files.set(name, await minified(code, folder, name));
+  for (const [name, code] of files) files.set(name, await minified(code, directory, name));
   return files;
 }
 

@@ -33,9 +33,9 @@ function executableName(target: Target): string {
  * `target`. The names of parts are made by the program, so that the compiler does not find them; the program
  * does find them in the executable.
  */
-export function compileArgs(program: string, target: Target, folder: string): readonly string[] {
-  const beside = partFiles().map((name) => program.replace(/[^/]*$/, name));
-  const output = `${folder}/${executableName(target)}`;
+export function compileArgs(program: string, target: Target, directory: string): readonly string[] {
+  const parts = partFiles().map((name) => program.replace(/[^/]*$/, name));
+  const output = `${directory}/${executableName(target)}`;
   return [
     "compile",
     ...START_FLAGS,
@@ -44,20 +44,20 @@ export function compileArgs(program: string, target: Target, folder: string): re
     target,
     "--output",
     output,
-    ...beside.flatMap((file) => ["--include", file]),
+    ...parts.flatMap((file) => ["--include", file]),
     program,
   ];
 }
 
-/** Makes the executable of `target` in `folder`; returns its path. */
-export async function compile(program: string, target: Target, folder: string): Promise<string> {
-  const args = compileArgs(program, target, folder);
+/** Makes the executable of `target` in `directory`; returns its path. */
+export async function compile(program: string, target: Target, directory: string): Promise<string> {
+  const args = compileArgs(program, target, directory);
   const done = await run(Deno.execPath(), { args, env: { NO_COLOR: "1" } });
   if (done.code !== 0) {
     const remedy = "check the network, or set DENORT_BIN (see scripts/compile.ts)";
     throw new Error(`Cannot compile for ${target}; ${remedy}\n${done.output.trim()}`);
   }
-  return `${folder}/${executableName(target)}`;
+  return `${directory}/${executableName(target)}`;
 }
 
 function chosenTargets(words: readonly string[]): readonly Target[] {
@@ -74,9 +74,9 @@ function chosenTargets(words: readonly string[]): readonly Target[] {
 if (import.meta.main) {
   const targets = chosenTargets(Deno.args);
   const { path } = await bundle();
-  const folder = new URL("../dist", import.meta.url).pathname;
+  const directory = new URL("../dist", import.meta.url).pathname;
   for (const target of targets) {
-    const output = await compile(path, target, folder);
+    const output = await compile(path, target, directory);
     say(`${output}  ${((await Deno.stat(output)).size / 1e6).toFixed(0)} MB`);
   }
 }

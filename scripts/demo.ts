@@ -1,6 +1,6 @@
 /**
  * `deno task demo`: the real agent repairs a real, broken project. The model's replies are scripted: they
- * are played from demo/cassette.jsonl. With `--live [reasonix flags]` they come from the model of your own
+ * are played from demo/cassette.jsonl. With `--live [reasonix flags]` they come from the model of your
  * configuration.
  */
 import { createTwoFilesPatch } from "diff";
@@ -56,7 +56,7 @@ async function main(): Promise<number> {
     live
       ? "Reasonix demo: everything is live, the model included."
       : "Reasonix demo: the model's replies are SCRIPTED (demo/replies.ts), its token figures too; the agent, its tools,\n" +
-        "the files and the tests are live. With a model of your own: deno task demo --live [--model NAME]",
+        "the files and the tests are live. With your own model: deno task demo --live [--model NAME]",
   );
   say(`\n1. A copy of demo/project in ${demo.project}; its tests:`);
   if (await tests(demo.project)) throw new Error("The project of the demo is not broken");

@@ -30,7 +30,7 @@ export function makeScriptedDemo(): Promise<DemoProject> {
 export async function makeDemoProject(provider: string): Promise<DemoProject> {
   const temp = await Deno.realPath(await Deno.makeTempDir({ prefix: "reasonix-demo-" }));
   const [project, home] = [`${temp}/project`, `${temp}/home`];
-  await copyFolder(`${ROOT}demo/project`, project);
+  await copyDirectory(`${ROOT}demo/project`, project);
   await Deno.mkdir(home);
   await Deno.writeTextFile(
     `${home}/config.toml`,
@@ -40,10 +40,10 @@ export async function makeDemoProject(provider: string): Promise<DemoProject> {
   return { temp, project, home, [Symbol.asyncDispose]: () => Deno.remove(temp, { recursive: true }) };
 }
 
-async function copyFolder(from: string, to: string): Promise<void> {
+async function copyDirectory(from: string, to: string): Promise<void> {
   await Deno.mkdir(to, { recursive: true });
   for await (const entry of Deno.readDir(from)) {
-    if (entry.isDirectory) await copyFolder(`${from}/${entry.name}`, `${to}/${entry.name}`);
+    if (entry.isDirectory) await copyDirectory(`${from}/${entry.name}`, `${to}/${entry.name}`);
     else await Deno.copyFile(`${from}/${entry.name}`, `${to}/${entry.name}`);
   }
 }

@@ -69,8 +69,8 @@ export async function mustRun(command: string, options: RunOptions): Promise<str
 /** PATH with the directory of the running Deno first. */
 export function searchPath(): string {
   const separator = Deno.build.os === "windows" ? ";" : ":";
-  const folder = Deno.execPath().replace(/[\\/][^\\/]*$/, "");
-  return [folder, Deno.env.get("PATH") ?? ""].join(separator);
+  const directory = Deno.execPath().replace(/[\\/][^\\/]*$/, "");
+  return [directory, Deno.env.get("PATH") ?? ""].join(separator);
 }
 
 async function collect(

@@ -7,7 +7,7 @@ import { startModelServer } from "../tests/support/model_server.ts";
 import { CASSETTE, DEMO_TASK, makeDemoProject, PROGRAM } from "./demo_project.ts";
 import { run, say } from "./process.ts";
 
-/** What versions of Deno say differently about a failed test: where it happened, and their own stack. */
+/** Parts of a failed test's output that differ between Deno versions: the location and Deno's stack. */
 const IGNORED = [
   { match: "^ ERRORS $[\\s\\S]*?(?=^FAILED \\|)", replace: "" },
   { match: "\\s+Stack backtrace:\\s+0: \\S+", replace: "" },
@@ -18,7 +18,7 @@ function pieces(text: string): string[] {
   return text.match(/\S+\s*/g) ?? [];
 }
 
-/** An exchange whose figures say that no one counted them. */
+/** An exchange whose figures show that they are invented. */
 function scripted(line: string): string {
   const exchange = JSON.parse(line) as { readonly reply: readonly { readonly usage?: object }[] };
   const reply = exchange.reply.map((chunk) =>

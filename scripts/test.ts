@@ -10,10 +10,10 @@ import { type Finished, run, say } from "./process.ts";
 import {
   type Failure,
   filesOf,
+  listFailures,
   plainText,
   readFailures,
   stageFailure,
-  tellFailures,
 } from "./test_failures.ts";
 import knownFlaky from "./known_flaky.json" with { type: "json" };
 import { missingPaths, SOAK, type Stage, STAGES, TEST_BUNDLE } from "./test_stages.ts";
@@ -207,9 +207,9 @@ async function main(): Promise<number> {
   const skipped = outcomes.flatMap((outcome) => outcome.skipped);
   if (skipped.length > 0) say(`\nSkipped:\n${skipped.map((name) => `  ${name}`).join("\n")}`);
   const flaky = outcomes.flatMap((outcome) => outcome.flaky);
-  if (flaky.length > 0) say(tellFailures("Flaky (failed once, passed when run again alone)", flaky));
+  if (flaky.length > 0) say(listFailures("Flaky (failed once, passed when run again alone)", flaky));
   const failures = outcomes.flatMap((outcome) => outcome.failures);
-  if (failures.length > 0) say(tellFailures("Failed", failures));
+  if (failures.length > 0) say(listFailures("Failed", failures));
   say(`\n${passed} passed, ${failed} failed, ${skipped.length} skipped`);
   return failed === 0 ? 0 : 1;
 }

@@ -1,4 +1,4 @@
-/** What failed in a run of `deno test`, read from its output, and how that is reported at the very end. */
+/** Reads the failures of a run of `deno test` from its output and formats the report at its end. */
 
 /** A test, or a stage as a whole, that failed. */
 export interface Failure {
@@ -21,16 +21,16 @@ export function plainText(output: string): string {
   return output.replaceAll(/\x1b\[[0-9;]*m/g, "").replaceAll("\r\n", "\n");
 }
 
-/** What the last lists ERRORS and FAILURES of `deno test` name; empty when it printed none. */
+/** Reads the last ERRORS and FAILURES lists of `deno test`; empty when it printed none. */
 export function readFailures(output: string): Failure[] {
   const plain = plainText(output);
   const listed = plain.lastIndexOf("\n FAILURES \n");
   if (listed < 0) return [];
   const names = plain.slice(listed).split("\n").slice(2);
   const headers = names.slice(1, names.indexOf("", 1));
-  const told = plain.lastIndexOf("\n ERRORS \n", listed);
-  const errors = told < 0 ? "" : plain.slice(told, listed + 1);
-  const progress = plain.slice(0, told < 0 ? listed : told).split("\n");
+  const errorsAt = plain.lastIndexOf("\n ERRORS \n", listed);
+  const errors = errorsAt < 0 ? "" : plain.slice(errorsAt, listed + 1);
+  const progress = plain.slice(0, errorsAt < 0 ? listed : errorsAt).split("\n");
   return headers.map((header, at) => ({
     ...nameAndFile(header, progress),
     error: between(errors, `\n${header}\n`, headers[at + 1]),
@@ -45,7 +45,7 @@ function nameAndFile(header: string, progress: readonly string[]): Pick<Failure,
   return file === undefined ? { test } : { test, file };
 }
 
-/** Where a test ran that a helper registers: its place is the helper, which has no tests when run alone. */
+/** Finds the file of a test that a helper registers: Deno reports the helper, which has no tests. */
 function fileOf(test: string, progress: readonly string[]): string | undefined {
   const name = test.split(" ... ")[0] ?? test;
   let running: string | undefined;
@@ -81,7 +81,7 @@ export function filesOf(failures: readonly Failure[]): string[] | undefined {
  * Errors first, then a line for each test, so that the names are at the very end; empty for none. Long
  * errors and long lists are cut and say so.
  */
-export function tellFailures(title: string, failures: readonly Failure[]): string {
+export function listFailures(title: string, failures: readonly Failure[]): string {
   if (failures.length === 0) return "";
   const errors = failures.slice(0, MOST_ERRORS).map((failure) =>
     [place(failure), ...cutLines(failure.error).map((line) => `  ${line}`)].join("\n")

@@ -101,13 +101,13 @@ async function start(id) {
 }
 async function addPart(name) {
   const file = "reasonix." + name + ".js";
-  const part = await import(beside(file)).catch((cause) => ({ cause }));
+  const part = await import(partUrl(file)).catch((cause) => ({ cause }));
   if (part.build !== build) {
     const why = part.cause ? "it is not there" : "it is of another build";
-    const remedy = part.cause && isRemote(beside(file))
+    const remedy = part.cause && isRemote(partUrl(file))
       ? "it comes from there when it is first used: try again with a network, or install the program again"
-      : "put it beside the program, or install it again";
-    const error = new Error("Cannot load " + beside(file) + ": " + why + "; " + remedy, part);
+      : "put it next to the program, or install it again";
+    const error = new Error("Cannot load " + partUrl(file) + ": " + why + "; " + remedy, part);
     throw Object.assign(error, { name: "IncompleteInstallation" });
   }
   part.use(load);
@@ -120,7 +120,7 @@ function isRemote(url) {
   return /^https?:/.test(url);
 }
 /* A newer program behind the same address must not get what the runtime keeps for an older one. */
-function beside(id) {
+function partUrl(id) {
   const url = new URL(id, import.meta.url);
   if (isRemote(url.href)) url.search = build;
   return url.href;
@@ -171,7 +171,7 @@ function loaderOf(chunks: readonly Chunk[], build: string, parts: Parts): string
 /** Returns the file of a part. */
 export function packPart(chunks: readonly Chunk[], build: string): string {
   const own = chunks.find(({ body }) => body.includes("import.meta"));
-  if (own) throw new Error(`Cannot put the chunk ${own.id} into a file beside: it asks for its address`);
+  if (own) throw new Error(`Cannot put the chunk ${own.id} into a part: it asks for its address`);
   return `export const build = ${JSON.stringify(build)};\nlet load;\n` +
     `export const use = (loader) => load = loader;\nexport const chunks = ${listOf(chunks)};\n`;
 }

@@ -17,21 +17,21 @@ interface Coverage {
   }[];
 }
 
-/** Where functions of a file end that ran. */
+/** End offsets of the functions of a file that ran. */
 export type Ends = ReadonlySet<number>;
 
-/** What ran of each file, by its name. */
+/** The functions of each file that ran, by file name. */
 export type Executed = ReadonlyMap<string, Ends>;
 
 const TASK = "task";
 
 /**
- * Runs the first of some files of a folder, which is the program, and tells where functions end that ran in
- * it and in its parts. All runs have the configuration of someone who changed nothing, but for an MCP
- * server, which is known by then, since an earlier run has met it.
+ * Runs the program, which is the first of some files of a directory, and returns the end offsets of the
+ * functions that ran in it and in its parts. All runs have the default configuration and an MCP server that
+ * an earlier run has recorded.
  */
 export class Tracer implements AsyncDisposable {
-  readonly #folder: string;
+  readonly #directory: string;
   readonly #files: readonly string[];
   readonly #home = Deno.makeTempDirSync({ prefix: "reasonix-trace-" });
   #replies = new TaskReplies();
@@ -42,8 +42,8 @@ export class Tracer implements AsyncDisposable {
   });
   #met: Promise<unknown> | undefined;
 
-  constructor(folder: string, files: readonly string[]) {
-    [this.#folder, this.#files] = [folder, files];
+  constructor(directory: string, files: readonly string[]) {
+    [this.#directory, this.#files] = [directory, files];
     Deno.writeTextFileSync(`${this.#home}/config.toml`, config(this.#server.addr.port));
   }
 
@@ -68,12 +68,12 @@ export class Tracer implements AsyncDisposable {
     await Deno.remove(project, { recursive: true }).catch(() => {});
     await writeProject(project);
     this.#replies = new TaskReplies();
-    const folders: string[] = [];
+    const directories: string[] = [];
     for (const words of TURNS) {
-      folders.push(await this.#run(TASK, `${TASK}_${folders.length}`, words, project));
+      directories.push(await this.#run(TASK, `${TASK}_${directories.length}`, words, project));
     }
     if (!this.#replies.done) throw new Error("Cannot trace the task: a turn ended before its last reply");
-    return folders;
+    return directories;
   }
 
   /** Runs a task with a model; returns the directory of the coverage. */
@@ -91,7 +91,7 @@ export class Tracer implements AsyncDisposable {
 
   #command(coverage: string): string[] {
     const flags = [...START_FLAGS, "--no-config", `--coverage=${this.#home}/${coverage}`];
-    return [Deno.execPath(), "run", ...flags, `${this.#folder}/${this.#files[0]}`];
+    return [Deno.execPath(), "run", ...flags, `${this.#directory}/${this.#files[0]}`];
   }
 
   #options() {
@@ -99,10 +99,10 @@ export class Tracer implements AsyncDisposable {
     return { cwd: this.#home, env, limitSeconds: LIMIT_SECONDS };
   }
 
-  async #executed(folders: readonly string[]): Promise<Executed> {
+  async #executed(directories: readonly string[]): Promise<Executed> {
     const found = new Map<string, Ends>();
     for (const [index, file] of this.#files.entries()) {
-      found.set(file, await endsOf(folders, file, index > 0));
+      found.set(file, await endsOf(directories, file, index > 0));
     }
     return found;
   }
@@ -162,11 +162,11 @@ function config(port: number): string {
   return `default_model = "${USUAL_KIND}"\n${providers.join("")}[[plugins]]\n${plugin}`;
 }
 
-/** Where functions of a file end that ran, by the coverage in these directories. */
-async function endsOf(folders: readonly string[], file: string, optional = false): Promise<Ends> {
+/** Returns the end offsets of functions of a file that ran, by the coverage in these directories. */
+async function endsOf(directories: readonly string[], file: string, optional = false): Promise<Ends> {
   const ends = new Set<number>();
-  const files = folders.flatMap((folder) =>
-    [...Deno.readDirSync(folder)].map(({ name }) => `${folder}/${name}`)
+  const files = directories.flatMap((directory) =>
+    [...Deno.readDirSync(directory)].map(({ name }) => `${directory}/${name}`)
   );
   for (const path of files.filter((path) => path.endsWith(".json"))) {
     const coverage = JSON.parse(await Deno.readTextFile(path)) as Coverage;
@@ -176,7 +176,7 @@ async function endsOf(folders: readonly string[], file: string, optional = false
     }
   }
   if (ends.size === 0 && !optional) {
-    throw new Error(`Cannot find what ${file} executed; the coverage in ${folders.join(", ")} is empty`);
+    throw new Error(`Cannot find what ${file} executed; the coverage in ${directories.join(", ")} is empty`);
   }
   return ends;
 }
@@ -253,7 +253,7 @@ const FILES: Readonly<Record<string, string>> = {
   "README.md": "# Sums\n\nA small program.\n",
 };
 
-/** What the model calls, reply by reply; nothing is its answer, which ends a turn. */
+/** The calls of the model, reply by reply; an empty one is its answer, which ends a turn. */
 const TASK_REPLIES: readonly (readonly Call[])[] = [
   [{ name: "ls", args: {} }, { name: "glob", args: { pattern: "**/*.ts" } }],
   [{ name: "grep", args: { pattern: "sum\\(" } }, { name: "read_file", args: { path: "src/sum.ts" } }],
@@ -298,7 +298,7 @@ class TaskReplies {
     ];
   }
 
-  /** Reports whether every reply was asked for: the task went as it should. */
+  /** Reports whether the program requested every reply, as a successful task does. */
   get done(): boolean {
     return this.#reply === TASK_REPLIES.length;
   }
@@ -323,8 +323,8 @@ function messages(workspace: string): readonly unknown[] {
   ];
 }
 
-/** Where functions of the worker's file end that ran. Throws when a call did not do what it was to do. */
-export async function executedByWorker(folder: string, file: string): Promise<ReadonlySet<number>> {
+/** Returns the end offsets of the worker's functions that ran. Throws for an unexpected result of a call. */
+export async function executedByWorker(directory: string, file: string): Promise<ReadonlySet<number>> {
   const home = await Deno.makeTempDir({ prefix: "reasonix-trace-" });
   try {
     const worker = new Deno.Command(Deno.execPath(), {
@@ -333,7 +333,7 @@ export async function executedByWorker(folder: string, file: string): Promise<Re
         "-A",
         "--no-config",
         `--coverage=${home}/coverage`,
-        `${folder}/${file}`,
+        `${directory}/${file}`,
         "--worker=tools",
       ],
       env: { NO_COLOR: "1" },

@@ -6,7 +6,7 @@ import { say } from "../process.ts";
 import { DEMO_COLUMNS, recordChat, recordDemo } from "./demo_screen.ts";
 import { svgOf, type Theme } from "./svg.ts";
 
-const FOLDER = new URL("../../docs/images/", import.meta.url);
+const DIRECTORY = new URL("../../docs/images/", import.meta.url);
 
 const THEMES: Readonly<Record<string, Theme>> = {
   dark: {
@@ -56,7 +56,7 @@ const PICTURES = {
     lines: await recordDemo(),
     title: "Reasonix repairs a broken project",
     description:
-      "A terminal: reasonix run is told that the tests of a project fail. It runs them, reads the code, edits " +
+      "A terminal: reasonix run is asked to fix the failing tests of a project. It runs them, reads the code, edits " +
       "two files, each shown as a diff, runs the tests again, which pass, and says what was wrong.",
   },
   chat: {
@@ -68,10 +68,10 @@ const PICTURES = {
   },
 };
 
-await Deno.mkdir(FOLDER, { recursive: true });
+await Deno.mkdir(DIRECTORY, { recursive: true });
 for (const [name, picture] of Object.entries(PICTURES)) {
   for (const [theme, colours] of Object.entries(THEMES)) {
-    const file = new URL(`${name}-${theme}.svg`, FOLDER);
+    const file = new URL(`${name}-${theme}.svg`, DIRECTORY);
     await Deno.writeTextFile(file, svgOf({ ...picture, columns: DEMO_COLUMNS }, colours));
     say(`Wrote ${file.pathname}`);
   }

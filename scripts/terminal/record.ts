@@ -27,8 +27,8 @@ export async function tmux(socket: string, ...args: string[]): Promise<string> {
 
 /** The lines of the screen and of what has scrolled off it, with their colours as SGR sequences. */
 export async function recordTerminal({ command, cwd, env, columns, person }: TerminalRun): Promise<string> {
-  const folder = await Deno.makeTempDir({ prefix: "reasonix-screen-" });
-  const socket = `${folder}/socket`;
+  const directory = await Deno.makeTempDir({ prefix: "reasonix-screen-" });
+  const socket = `${directory}/socket`;
   const assignments = Object.entries({ TERM: "tmux-256color", ...env }).map(([name, value]) =>
     `${name}=${value}`
   );
@@ -48,7 +48,7 @@ export async function recordTerminal({ command, cwd, env, columns, person }: Ter
     }
   } finally {
     await tmux(socket, "kill-server").catch(() => {});
-    await Deno.remove(folder, { recursive: true });
+    await Deno.remove(directory, { recursive: true });
   }
 }
 

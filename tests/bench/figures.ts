@@ -1,4 +1,4 @@
-/** What a run was, and what is read off it. */
+/** The samples of a run, and the figures computed from them. */
 import type { TreeMemory } from "./memory.ts";
 import type { Exchange } from "./model/server.ts";
 
@@ -7,7 +7,7 @@ export interface Sample {
   readonly started: number;
   readonly wall: number;
   readonly exchanges: readonly Exchange[];
-  /** Where memory was looked at; such a run gives no times. */
+  /** Memory samples; a run that has them gives no times. */
   readonly memory?: TreeMemory;
 }
 
@@ -15,9 +15,9 @@ export interface Sample {
 export interface Figure {
   readonly name: string;
   readonly unit: "ms" | "MB" | "KB";
-  /** The quality bar; as a function, of the floor's median. Absent for figures that only inform. */
+  /** The quality bar; as a function, of the median of the floor. Absent for figures that only inform. */
   readonly target?: number | ((floor: number) => number);
-  /** What the bar was, as a ratio to the floor, on the machine where it was set. */
+  /** The ratio of the bar to the floor, on the machine where it was set. */
   readonly targetRatio?: number;
   readonly of: (sample: Sample) => number | undefined;
 }
@@ -62,7 +62,7 @@ export function laterStep(sample: Sample): number | undefined {
   return median(steps(sample).slice(1));
 }
 
-/** What the first step takes more than later ones. */
+/** The time that the first step takes in addition to the median of later steps. */
 export function firstAboveLater(sample: Sample): number | undefined {
   const [first, later] = [firstStep(sample), laterStep(sample)];
   return first === undefined || later === undefined ? undefined : first - later;

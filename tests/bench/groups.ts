@@ -22,7 +22,7 @@ export interface Group {
   readonly title: string;
   readonly scenarios?: readonly Scenario[];
   readonly rows?: (bench: Bench) => Promise<Row[]>;
-  /** It has rows only where what it measures is asked for and installed. */
+  /** It has rows only if its subject is requested and installed. */
   readonly optional?: true;
 }
 

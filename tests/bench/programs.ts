@@ -33,11 +33,11 @@ export function fromSources(): Program {
   const root = new URL("../../", import.meta.url).pathname;
   const main = `${root}cli/main.ts`;
   const program = asInstalled([Deno.execPath(), "run", ...START_FLAGS, `--config=${root}deno.json`, main]);
-  return { ...program, task: (url) => ({ ...program.task(url), env: { DENO_DIR: packageFolder() } }) };
+  return { ...program, task: (url) => ({ ...program.task(url), env: { DENO_DIR: packageDirectory() } }) };
 }
 
-/** Where this runtime keeps packages. */
-function packageFolder(): string {
+/** The package cache of this runtime. */
+function packageDirectory(): string {
   const { stdout } = new Deno.Command(Deno.execPath(), { args: ["info", "--json"] }).outputSync();
   return JSON.parse(new TextDecoder().decode(stdout)).denoDir;
 }
@@ -96,9 +96,9 @@ export function onRuntime(program: Program, runtime: string): Program {
 }
 
 async function writeConfig(home: string, text: string): Promise<void> {
-  const folder = `${home}/.reasonix`;
-  await Deno.mkdir(folder, { recursive: true });
-  await Deno.writeTextFile(`${folder}/config.toml`, text);
+  const directory = `${home}/.reasonix`;
+  await Deno.mkdir(directory, { recursive: true });
+  await Deno.writeTextFile(`${directory}/config.toml`, text);
 }
 
 async function built(): Promise<string> {

@@ -1,7 +1,7 @@
 /** The rows of a benchmark run: what every part of it hands over. */
 import { median } from "./figures.ts";
 
-/** What was measured of one program; `samples` are all of them, in the order of the runs. */
+/** The measurements of one program; `samples` has all of them, in the order of the runs. */
 export interface Spread {
   readonly median: number;
   readonly min: number;
@@ -13,7 +13,7 @@ export interface Row {
   readonly figure: string;
   readonly unit: string;
   readonly target?: number;
-  /** What the target was, as a ratio to the floor, on the machine where it was set. */
+  /** The ratio of the target to the floor, on the machine where it was set. */
   readonly targetRatio?: number;
   readonly reached?: boolean;
   readonly ratioToFloor?: number;

@@ -9,7 +9,7 @@ import type { Stage } from "./stage.ts";
 
 export type { Program } from "./programs.ts";
 
-/** What every part of the benchmark works with. */
+/** Dependencies of every part of the benchmark. */
 export interface Bench {
   readonly runner: Runner;
   /** Reasonix in its default configuration. */
@@ -19,7 +19,7 @@ export interface Bench {
   /** Rows of other agents are wanted. */
   readonly peers: boolean;
   /** Hears of what is left out, and why. */
-  readonly tell: (line: string) => void;
+  readonly log: (line: string) => void;
 }
 
 /** One run: what the model does, where, and what is looked at. */
@@ -27,7 +27,7 @@ export interface RunPlan {
   readonly model: Manner;
   /** Arguments instead of a task: the program answers these without a model. */
   readonly plain?: readonly string[];
-  readonly folder?: "workspace" | "tree";
+  readonly directory?: "workspace" | "tree";
   /** It may make more requests than the script knows of. */
   readonly moreRequests?: true;
   /** It changes the workspace, which is set back after each run. */
@@ -116,7 +116,7 @@ export class Runner {
       : program;
     await prepare(home, url);
     const { args, env } = task(url);
-    const cwd = plan.folder === "tree" ? await this.stage.tree() : this.stage.workspace;
+    const cwd = plan.directory === "tree" ? await this.stage.tree() : this.stage.workspace;
     const started = this.server.clock();
     const child = new Deno.Command(command, {
       args: [...plan.plain === undefined ? args : plain?.(plan.plain) ?? []],
@@ -173,7 +173,7 @@ export class Runner {
   }
 }
 
-/** What a run lacks: requests, or results of its tools. */
+/** The missing parts of a run: requests, or results of its tools. */
 function shortfall(
   requests: number,
   lastBody: string,

@@ -9,7 +9,7 @@ export interface Scenario extends RunPlan {
   readonly runs: number;
   /** A configuration other than the default one. */
   readonly setup?: (program: Program) => Program;
-  /** What it is compared with; absent: the smallest agent. Null: nothing else does the like. */
+  /** The program it is compared with; absent: the smallest agent. Null: no other program does the same. */
   readonly floor?: ((program: Program) => Program) | null;
   readonly figures: readonly Figure[];
 }
@@ -25,7 +25,7 @@ export async function scenarioRows(bench: Bench, scenario: Scenario): Promise<Ro
   });
 }
 
-/** All samples of each program. A round before them, which no one counts, fills the code cache. */
+/** All samples of each program. An uncounted round before them fills the code cache. */
 async function inTurns(
   { runner, quick }: Bench,
   { runs, ...plan }: Scenario,

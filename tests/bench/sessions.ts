@@ -1,4 +1,4 @@
-/** The rows of sessions on disk: going on with a long one, searching many, and starting beside very many. */
+/** The rows of sessions on disk: resuming a long one, searching many, and starting with very many. */
 import { mustRun } from "../../scripts/process.ts";
 import { longLog } from "../support/long_session.ts";
 import { firstRequest, median, type Sample, steps } from "./figures.ts";
@@ -37,11 +37,13 @@ export async function sessionRows(bench: Bench): Promise<Row[]> {
       await program.prepare(to, url);
     },
   });
-  const goOn = ["run", "--continue", "Do the task."];
-  const [long = []] = await inTurns(bench, runs, { model: { script: "reads" } }, [inHome(homes.long, goOn)]);
+  const resume = ["run", "--continue", "Do the task."];
+  const [long = []] = await inTurns(bench, runs, { model: { script: "reads" } }, [
+    inHome(homes.long, resume),
+  ]);
   const { many, one } = await searchTimes(bench, homes, runs);
   const start: RunPlan = { model: { script: "hello" } };
-  const [beside = [], alone = []] = await inTurns(bench, 2 * runs + 1, start, [
+  const [withMany = [], alone = []] = await inTurns(bench, 2 * runs + 1, start, [
     inHome(homes.stored),
     inHome(homes.one),
   ]);
@@ -60,7 +62,7 @@ export async function sessionRows(bench: Bench): Promise<Row[]> {
     ms("search in 1,000 sessions (floor: in one)", many, 50, one),
     ms(
       "first request with 5,000 sessions on disk (floor: with one)",
-      read(beside, firstRequest),
+      read(withMany, firstRequest),
       (few) => few + 5,
       read(alone, firstRequest),
     ),
@@ -69,7 +71,7 @@ export async function sessionRows(bench: Bench): Promise<Row[]> {
 
 type Target = number | ((floor: number) => number);
 
-/** All samples of each program; a round before them, which no one counts, fills the code cache. */
+/** All samples of each program. An uncounted round before them fills the code cache. */
 async function inTurns(
   { runner }: Bench,
   runs: number,

@@ -3,14 +3,14 @@ import { mustRun } from "../../scripts/process.ts";
 import { LONG_STEPS } from "./model/scripts.ts";
 
 const SEARCH_FILES = 15_000;
-const SEARCH_FOLDERS = 300;
+const SEARCH_DIRECTORIES = 300;
 const WORK_FILES = 500;
 
 export interface Stage extends AsyncDisposable {
   readonly root: string;
   /** A git repository with 500 small files, a test of them, and the pages of the long scenario. */
   readonly workspace: string;
-  /** 15,000 files, about 70 MB, to search in; made when it is asked for. */
+  /** 15,000 files, about 70 MB, to search in; created at the first use. */
   tree(): Promise<string>;
   /** A copy of the runtime that only programs under test are started from. */
   runtime(): Promise<string>;
@@ -68,8 +68,8 @@ async function copyRuntime(root: string): Promise<string> {
   return path;
 }
 
-async function git(folder: string, args: readonly string[]): Promise<void> {
-  await mustRun("git", { args: ["-C", folder, ...args] });
+async function git(directory: string, args: readonly string[]): Promise<void> {
+  await mustRun("git", { args: ["-C", directory, ...args] });
 }
 
 function smallFile(index: number): string {
@@ -92,15 +92,18 @@ async function makeTree(tree: string): Promise<string> {
     (_, line) => `  const value_${line} = compute(${line}, "some text here");\n`,
   )
     .join("");
-  for (let folder = 0; folder < SEARCH_FOLDERS; folder++) {
-    await Deno.mkdir(`${tree}/folder_${folder}`, { recursive: true });
-    for (let file = 0; file < SEARCH_FILES / SEARCH_FOLDERS; file++) {
-      const number = folder * (SEARCH_FILES / SEARCH_FOLDERS) + file;
+  for (let directory = 0; directory < SEARCH_DIRECTORIES; directory++) {
+    await Deno.mkdir(`${tree}/folder_${directory}`, { recursive: true });
+    for (let file = 0; file < SEARCH_FILES / SEARCH_DIRECTORIES; file++) {
+      const number = directory * (SEARCH_FILES / SEARCH_DIRECTORIES) + file;
       const found = number % 100 === 0;
       const text = `export function work_${number}() {\n${filler}${
         found ? `  // needle_${number}\n` : ""
       }}\n`;
-      await Deno.writeTextFile(`${tree}/folder_${folder}/file_${number}${found ? "_needle" : ""}.ts`, text);
+      await Deno.writeTextFile(
+        `${tree}/folder_${directory}/file_${number}${found ? "_needle" : ""}.ts`,
+        text,
+      );
     }
   }
   return tree;

@@ -25,8 +25,8 @@ function cell(found: Spread | undefined): string {
 /** The name with its unit, and what is next to both programs. */
 function nameOf({ figure, unit, programs }: Row): string {
   const others = Object.entries(programs).filter(([name]) => name !== "reasonix" && name !== "floor");
-  const beside = others.map(([name, { median }]) => `${name} ${number(median)}`).join(", ");
-  return `${figure}, ${unit}${beside === "" ? "" : ` (${beside})`}`;
+  const list = others.map(([name, { median }]) => `${name} ${number(median)}`).join(", ");
+  return `${figure}, ${unit}${list === "" ? "" : ` (${list})`}`;
 }
 
 function targetOf({ target, targetRatio }: Row): string {
@@ -34,8 +34,8 @@ function targetOf({ target, targetRatio }: Row): string {
   return `≤ ${target}${targetRatio === undefined ? "" : `, ×${targetRatio}`}`;
 }
 
-/** What became of a target. One that also was a ratio to the floor says when only that is missed. */
-function verdict({ reached, ratioToFloor, target, targetRatio }: Row): string {
+/** The outcome of a target, also when only its ratio to the floor is missed. */
+function outcome({ reached, ratioToFloor, target, targetRatio }: Row): string {
   if (reached === undefined) return target === undefined ? "" : "too few runs";
   if (!reached) return "missed";
   const ratioMissed = targetRatio !== undefined && (ratioToFloor ?? 0) > targetRatio;
@@ -52,7 +52,7 @@ function cells(row: Row): string[] {
     row.ratioToFloor === undefined ? "" : `×${number(row.ratioToFloor)}`,
     targetOf(row),
     [...new Set(runs)].join(", "),
-    verdict(row),
+    outcome(row),
   ];
 }
 

@@ -11,7 +11,7 @@ function installed({ command, home }: Machine) {
   return { command: [command], env: { HOME: home, DENO_DIR: `${home}/../deno`, DENO_NO_UPDATE_CHECK: "1" } };
 }
 
-Deno.test("a program from an address works with tools, asks only that address, and works without it afterwards", async () => {
+Deno.test("a program from a URL runs tools, connects only to that URL, and works offline afterwards", async () => {
   await using machine = await makeMachine();
   await using server = serveFiles(`${machine.files}/dist`);
   await using elsewhere = listen();

@@ -38,12 +38,12 @@ Deno.test("AGENT_BASE_URL and AGENT_MODEL replace the configured model, and each
     0,
     [`Bearer ${KEY}`, null],
   ]);
-  const told = other.requests[1]?.json.messages.at(-1).content as string;
-  assertStringIncludes(told, "key=absent");
-  for (const text of [told, replaced.stdout, replaced.stderr, textBelow(world.home)]) {
+  const result = other.requests[1]?.json.messages.at(-1).content as string;
+  assertStringIncludes(result, "key=absent");
+  for (const text of [result, replaced.stdout, replaced.stderr, textBelow(world.home)]) {
     assert(!text.includes(KEY), text);
   }
-  // Without a model the one of the configuration is asked for there; without an address the key goes nowhere.
+  // Without a model the address gets the configured model; without an address the key is not sent.
   await world.run(["-p", "go"], { env: { ...env, AGENT_BASE_URL: other.url } });
   assertEquals(other.requests.at(-1)?.json.model, "mock-1");
   await world.run(["-p", "go"], { env });

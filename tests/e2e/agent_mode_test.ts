@@ -45,7 +45,7 @@ function wireOf(kind: string) {
 const said = (request: { readonly messages: readonly Message[] }) =>
   request.messages.filter(({ role }) => role === "user").map(({ content }) => content).slice(1);
 
-Deno.test("run --steps gives further turns with a late status, until the model says that it has finished", async () => {
+Deno.test("run --steps starts further turns with a late status until the model reports that it has finished", async () => {
   const { code, stdout, requests } = await run(["--steps", "4", "count"]);
   assertEquals([code, stdout, requests.length], [0, "It has two lines.\n", 3]);
   assertEquals(said(requests[2]), [
@@ -59,7 +59,7 @@ Deno.test("run --steps gives further turns with a late status, until the model s
   assert(!JSON.stringify(said(requests[2])).includes("%%"));
 });
 
-Deno.test("run prints of several turns the last answer, all texts, or nothing", async () => {
+Deno.test("run with several turns prints the last answer, all texts, or nothing", async () => {
   const cases: readonly (readonly [args: readonly string[], stdout: string])[] = [
     [["--output", "final"], "It has two lines.\n"],
     [["--output", "final", "--stream"], "It has two lines.\n"],
@@ -79,7 +79,7 @@ Deno.test("run prints of several turns the last answer, all texts, or nothing", 
   assertEquals([json.result, json.num_turns], ["It has two lines.", 3]);
 });
 
-Deno.test("run ends several turns at the mark, where an answer only speaks of it continues", async () => {
+Deno.test("run ends several turns at the end mark, but not at a mention of it", async () => {
   const cases: readonly (readonly [answers: readonly string[], requests: number, stdout: string])[] = [
     [["Ready. %%DONE%%"], 1, "Ready.\n"],
     [["Ready.\n%%COMPLETED%%\n"], 1, "Ready.\n"],
@@ -144,7 +144,7 @@ Deno.test("run --raw prints the provider's last reply and nothing else", async (
 });
 
 for (const kind of ["anthropic", "google", "responses"]) {
-  Deno.test(`run --raw prints what a server of kind ${kind} said`, async () => {
+  Deno.test(`run --raw prints the reply of a server of kind ${kind}`, async () => {
     await using server = startModelServer([{ text: "Two.", json: true }], wireOf(kind));
     const entry = mockConfig(server.url).replace('kind = "openai"', `kind = "${kind}"`);
     await using world = await makeWorld(entry);
@@ -185,14 +185,14 @@ Deno.test("run refuses flags of several turns that contradict each other", async
   }
 });
 
-Deno.test("a project has no say about turns without a person", async () => {
+Deno.test("a project cannot set the number of headless turns", async () => {
   await using server = startModelServer([{ text: "one" }]);
   await using world = await makeWorld(mockConfig(server.url));
   await world.write("reasonix.toml", "[agent_mode]\ndefault_steps = 9\n");
   assertEquals((await world.run(["run", "go"])).stdout, "one\n");
 });
 
-Deno.test("an agent that works on a part of the task has its one turn", async () => {
+Deno.test("a subagent has exactly one turn", async () => {
   await using server = startModelServer([
     { calls: [{ name: "task", args: { agent: "explore", prompt: "Where is it?" } }] },
     { text: "In a.txt." },
@@ -206,7 +206,7 @@ Deno.test("an agent that works on a part of the task has its one turn", async ()
   assertEquals(prompts, [true, false, true, true]);
 });
 
-Deno.test("the example of the page about several turns is what the program shows", async () => {
+Deno.test("the example of the page about several turns matches the output of the program", async () => {
   const page = await Deno.readTextFile(new URL("docs/agent-mode.md", ROOT));
   const [, line = "", shown = ""] = /```console\n\$ reasonix run (.*)\n([^]*?)```/.exec(page) ?? [];
   const args = [...line.matchAll(/"([^"]*)"|\S+/g)].map(([word, quoted]) => quoted ?? word);

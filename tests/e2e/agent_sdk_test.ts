@@ -72,7 +72,7 @@ async function world(
 
 function test(title: string, run: () => Promise<void>): void {
   const name = missing === undefined ? title : `${title} [skipped: ${missing}]`;
-  // The SDK keeps timers of its own for a while.
+  // The SDK keeps its timers for a while.
   Deno.test({ name, ignore: missing !== undefined, sanitizeOps: false, sanitizeResources: false, fn: run });
 }
 
@@ -104,7 +104,7 @@ test("query of the SDK runs one task with a system prompt, a model's name and pa
   ]);
 });
 
-test("the SDK talks over several turns, with images, and is told what cannot be used", async () => {
+test("the SDK sends several turns with images and receives errors for invalid content", async () => {
   await using place = await world([{ text: "one" }, { text: "two" }], { provider: "vision = true" });
   const script = new Script();
   // 16 by 16 pixels: a smaller one would be enlarged.
@@ -159,7 +159,7 @@ test("canUseTool of the SDK allows, changes and refuses calls", async () => {
   assertStringIncludes(JSON.stringify(place.model.requests.at(-1)?.json.messages), "not this one");
 });
 
-test("interrupt of the SDK stops the turn, and the next one goes on", async () => {
+test("interrupt of the SDK stops the turn, and the next turn continues", async () => {
   await using place = await world([{ stream: [textEvent("partial "), NEVER] }, { text: "two" }], {
     check: { prefix: false },
   });

@@ -18,7 +18,7 @@ const KEYS = {
   ZAI_API_KEY: "k4",
 };
 
-Deno.test("the configurations of the page about the Messages API work as they stand", async () => {
+Deno.test("the configurations of the page about the Messages API work unchanged", async () => {
   for (const style of ["adaptive", "budget"] as const) {
     await using server = startModelServer([], {
       fallback: (request) => ({ text: `ok ${new Headers(request.headers).get("x-api-key")}` }),
@@ -38,7 +38,7 @@ Deno.test("the configurations of the page about the Messages API work as they st
   }
 });
 
-Deno.test("a run with the Messages API says what is not sent, and why the model declines", async () => {
+Deno.test("a run with the Messages API reports unsent settings and the reason of a refusal", async () => {
   const declined: BlockAnswer = {
     text: "I ",
     stop: { stop_reason: "refusal", stop_details: { category: "bio", explanation: "Not this one." } },

@@ -17,7 +17,7 @@ async function sleeping(seconds: string): Promise<boolean> {
   return false;
 }
 
-/** Waits for the kernel to end what was told to end; gives up after five seconds. */
+/** Waits until the kernel has ended the killed processes; gives up after five seconds. */
 async function gone(seconds: string): Promise<boolean> {
   for (let left = 100; left > 0; left--) {
     if (!await sleeping(seconds)) return true;
@@ -54,7 +54,7 @@ Deno.test({
 });
 
 Deno.test({
-  ...jailed("background jobs go with a program that is killed"),
+  ...jailed("background jobs end with a killed program"),
   fn: async () => {
     const seconds = mark();
     await using s = await makeFixture();
@@ -93,7 +93,7 @@ const KILLS: readonly string[] = [
 ];
 
 Deno.test({
-  ...jailed("a hostile model can neither end nor hinder the program"),
+  ...jailed("a hostile model can neither end nor block the program"),
   fn: async () => {
     const attempts = KILLS.map((line): Attempt => ({
       name: line,
@@ -126,9 +126,9 @@ const FLOODS: readonly Attempt[] = [
     ],
     succeeded: (_s, { stdout }) => stdout.length > 20_000,
   },
-  ...["/dev/shm", "/var/tmp", "/run", "/dev"].map((folder): Attempt => ({
-    name: `a large file in ${folder}`,
-    calls: [bash(`fallocate -l 2G ${folder}/pwn && echo PWNED`)],
+  ...["/dev/shm", "/var/tmp", "/run", "/dev"].map((directory): Attempt => ({
+    name: `a large file in ${directory}`,
+    calls: [bash(`fallocate -l 2G ${directory}/pwn && echo PWNED`)],
     succeeded: (_s, { stdout }) => stdout.includes("PWNED"),
   })),
   {

@@ -1,6 +1,6 @@
 /**
- * What a hostile repository brings. Nothing of it may start, reach out, widen a boundary or show a secret
- * before it is trusted.
+ * Files of hostile repositories. Nothing of them may start, reach out, widen a boundary or show a secret
+ * before the repository is trusted.
  */
 import { type Fixture, KEY, SECRET } from "../conformance/sandbox/fixture.ts";
 import { type Attempt, bash, exists, textOf } from "../conformance/sandbox/attacks.ts";
@@ -12,13 +12,13 @@ const PRIVATE = "the-users-private-key";
 export interface Clone {
   readonly name: string;
   /**
-   * Paths below the workspace, and their text; one that begins with `-> ` is a link, `|` a pipe that no one
-   * writes to.
+   * Paths below the workspace, and their text; one that begins with `-> ` is a link, `|` a pipe without a
+   * writer.
    */
   readonly files: Readonly<Record<string, string>>;
-  /** Whether a run without a decision about trust is refused; absent: it may also continue without. */
+  /** A run without a decision about trust is refused; absent: it may also continue. */
   readonly refused?: true;
-  /** Whether the settings it brings cannot be read. */
+  /** Its settings cannot be read. */
   readonly broken?: true;
 }
 
@@ -283,7 +283,7 @@ async function makePipe(path: string): Promise<void> {
   if (!success) throw new Error(`Cannot make the pipe ${path}`);
 }
 
-/** What a model would try when the repository has opened a door for it. */
+/** Attempts of a hostile model after a repository has opened a door for it. */
 export const THROUGH_THE_DOOR: readonly Attempt[] = [
   {
     name: "a write outside",
@@ -323,7 +323,7 @@ export const THROUGH_THE_DOOR: readonly Attempt[] = [
 ];
 
 /**
- * What of the scene shows that the repository got something; `jailed` commands may start its programs inside
+ * Returns the evidence that the repository got something; `jailed` commands may start its programs inside
  * the jail.
  */
 export async function gotSomething(s: Fixture, run: Run, jailed: boolean): Promise<string[]> {

@@ -43,7 +43,7 @@ Deno.test({
 // A model that writes these files itself gains as little: for the next run they are files that the repository
 // brings.
 Deno.test({
-  ...jailed("a hostile clone opens no door for a hostile model while it is not trusted"),
+  ...jailed("an untrusted hostile clone grants nothing to a hostile model"),
   fn: async () => {
     const seen: Record<string, unknown> = {};
     const expected: Record<string, unknown> = {};

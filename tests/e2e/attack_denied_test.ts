@@ -1,6 +1,6 @@
 /**
- * What a Read rule denies, and what is forbidden inside the workspace: in the program, with everything else
- * allowed.
+ * Files that a Read rule denies or `forbid_read` names inside the workspace: in the program, with everything
+ * else allowed.
  */
 import type { Fixture } from "../conformance/sandbox/fixture.ts";
 import type { ScriptedCall } from "../support/model_server.ts";
@@ -12,9 +12,9 @@ import { JAILED, play, through } from "./attack_lab.ts";
 const SECRET = "a-key-of-the-workspace";
 
 async function furnish(s: Fixture): Promise<void> {
-  for (const [folder, name] of [["deny", ".key"], ["fold/in", "secret.txt"]]) {
-    await Deno.mkdir(`${s.g.ws}/${folder}`, { recursive: true });
-    await Deno.writeTextFile(`${s.g.ws}/${folder}/${name}`, SECRET);
+  for (const [directory, name] of [["deny", ".key"], ["fold/in", "secret.txt"]]) {
+    await Deno.mkdir(`${s.g.ws}/${directory}`, { recursive: true });
+    await Deno.writeTextFile(`${s.g.ws}/${directory}/${name}`, SECRET);
   }
 }
 
@@ -76,7 +76,7 @@ const ATTEMPTS = [
 ];
 
 Deno.test({
-  ...jailed("nothing reads what a Read rule denies or forbid_read names inside the workspace"),
+  ...jailed("nothing reads files in the workspace that a Read rule or forbid_read denies"),
   fn: async () => {
     const run = await play(ATTEMPTS, {
       prepare: furnish,

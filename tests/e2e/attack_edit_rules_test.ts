@@ -1,6 +1,6 @@
 /**
- * What Edit rules deny, and protected files that are not there yet: commands of the program with everything
- * else allowed.
+ * Files that Edit rules deny, and protected files that do not exist yet: commands of the program with
+ * everything else allowed.
  */
 import type { Fixture } from "../conformance/sandbox/fixture.ts";
 import type { ScriptedCall } from "../support/model_server.ts";
@@ -73,7 +73,7 @@ const ATTEMPTS = [
 ];
 
 Deno.test({
-  ...jailed("no command changes what an Edit rule denies, by whatever way"),
+  ...jailed("no command changes a file that an Edit rule denies"),
   fn: async () => {
     const config = (s: Fixture) => `[permissions]\ndeny = ${JSON.stringify(RULES)}\n${JAILED(s)}`;
     const run = await play(ATTEMPTS, { config });
@@ -98,7 +98,7 @@ Deno.test({
 });
 
 Deno.test({
-  ...jailed("protected files that a jailed command made are named in its result and in a notice"),
+  ...jailed("the result and a notice list protected files that a jailed command created"),
   fn: async () => {
     const command =
       "rm -rf sub; mkdir -p sub/.vscode sub/.reasonix/hooks .reasonix/skills; touch sub/.envrc " +
@@ -121,7 +121,7 @@ Deno.test({
     const script = 'import os\nos.makedirs("kept/" + "docs")\n';
     const prepare = (s: Fixture) => Deno.writeTextFile(`${s.g.ws}/build.py`, script);
     const run = await play([{ name: "makes", calls, prepare, succeeded: () => true }], { config });
-    const [first = "", second = "", , fourth = "", fifth = ""] = run.played[0]?.told ?? [];
+    const [first = "", second = "", , fourth = "", fifth = ""] = run.played[0]?.results ?? [];
     const kinds = first.split("\n").find((text) => text.includes("other programs run or obey")) ?? "";
     for (const name of [...names, ".reasonix/skills"]) assertStringIncludes(kinds, `/${name}`);
     assert(!first.includes("plain.txt") && !second.includes("other programs"), second);

@@ -14,7 +14,7 @@ Deno.test({
 });
 
 Deno.test({
-  ...jailed("no file that makes other programs run code is written where edits are allowed"),
+  ...jailed("allowed edits write no file that other programs execute"),
   fn: async () => {
     const runs = await playAll(PROTECTED_ATTACKS, {
       args: ["--permission-mode", "workspace-write", "--allowed-tools", "Bash,Edit,Read"],

@@ -46,7 +46,7 @@ Deno.test("hooks of a clone start nothing before trust, are named once, and run 
   assertEquals(await Deno.stat(outside).then(() => true, () => false), false, "it left the jail");
 });
 
-Deno.test("a model that writes hooks gets none run: their files are protected, and another content is not trusted", async () => {
+Deno.test("hooks that a model writes do not run: their files are protected, and changed content is untrusted", async () => {
   await using server = startModelServer([
     bash(`mkdir -p .claude; echo '${settings("touch ran-a", "Stop")}' > .claude/settings.json`),
     {
@@ -70,7 +70,7 @@ Deno.test("a model that writes hooks gets none run: their files are protected, a
   assertStringIncludes(next.stderr, "hooks that do not run: Stop");
 });
 
-Deno.test("a hook of the user's own that names a file of the project runs in the jail, another one does not", async () => {
+Deno.test("a user's hook that names a project file runs in the jail, and other user hooks do not", async () => {
   await using server = startModelServer([{ text: "ok" }], OPTIONS);
   await using world = await makeWorld();
   const outside = world.home.replace(/\/[^/]*$/, "");
@@ -90,7 +90,7 @@ Deno.test("a hook of the user's own that names a file of the project runs in the
   );
 });
 
-Deno.test("hooks get no secrets, end with all they started, and leave nothing behind", async () => {
+Deno.test("hooks get no secrets, end with their child processes, and leave no files", async () => {
   await using server = startModelServer([bash("true"), { text: "ok" }], OPTIONS);
   await using world = await makeWorld(
     mockConfig(server.url, "", 'api_key_env = "MOCK_KEY"') +
@@ -106,7 +106,7 @@ Deno.test("hooks get no secrets, end with all they started, and leave nothing be
   assertEquals(await gone(() => processesWith(world.dir)), []);
 });
 
-Deno.test("a hook for edits sees every tool that changes files, and those of other agents", async () => {
+Deno.test("a hook for edits runs for every tool that changes files, also by names of other agents", async () => {
   const patch = "*** Begin Patch\n*** Add File: b.txt\n+x\n*** End Patch";
   await using server = startModelServer([
     { calls: [{ name: "write_file", args: { path: "a.txt", content: "x" } }] },

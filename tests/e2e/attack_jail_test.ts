@@ -46,16 +46,16 @@ Deno.test({
 
 /** Programs that attempts use and that a machine may not have. */
 const MISSING = ["python3", "perl", "zip", "unzip", "xxd", "curl", "patch", "nsenter"].filter((name) =>
-  !(Deno.env.get("PATH") ?? "").split(":").some((folder) => {
+  !(Deno.env.get("PATH") ?? "").split(":").some((directory) => {
     try {
-      return Deno.statSync(`${folder}/${name}`).isFile;
+      return Deno.statSync(`${directory}/${name}`).isFile;
     } catch {
       return false;
     }
   })
 );
 
-/** What an attempt needs and this machine does not have. */
+/** Returns the requirements of an attempt that this machine lacks. */
 function missingFor({ calls }: Attempt): string | undefined {
   const lines = JSON.stringify(calls);
   return MISSING.find((name) => new RegExp(`\\b${name} `).test(lines));
@@ -64,12 +64,12 @@ function missingFor({ calls }: Attempt): string | undefined {
 const PROVABLE = PROGRAM_ATTACKS.filter((attempt) => attempt.unproven === undefined);
 
 Deno.test({
-  ...jailed("the further shell attempts get through where there is no jail"),
+  ...jailed("the further shell attempts get through without a jail"),
   fn: async () => {
     const real = PROVABLE.filter((attempt) => missingFor(attempt) === undefined);
     const runs = await playAll(real, { config: () => '[sandbox]\nbash = "off"\n' });
     const idle = runs.flatMap((run) => run.played).filter((one) => !one.through);
-    assertEquals(idle.map((one) => `${one.name}: ${one.told.join(" | ")}`), []);
+    assertEquals(idle.map((one) => `${one.name}: ${one.results.join(" | ")}`), []);
     assert(real.length >= (MISSING.length === 0 ? 45 : 25), String(real.length));
   },
 });

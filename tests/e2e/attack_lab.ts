@@ -10,8 +10,8 @@ import { type Finished, finished, makeWorld, mockConfig } from "../support/progr
 export interface Played {
   readonly name: string;
   readonly through: boolean;
-  /** What the model was reported, one text a call. */
-  readonly told: readonly string[];
+  /** The results that the model received, one per call. */
+  readonly results: readonly string[];
 }
 
 export interface PlayOptions {
@@ -87,7 +87,7 @@ export async function playAll(
 /** Names of the attempts that got through, with what the model was reported. */
 export function through(runs: readonly Run[]): string[] {
   return runs.flatMap((run) => run.played).filter((one) => one.through)
-    .map((one) => `${one.name}: ${one.told.join(" | ").slice(0, 300)}`);
+    .map((one) => `${one.name}: ${one.results.join(" | ").slice(0, 300)}`);
 }
 
 interface Message {
@@ -103,7 +103,7 @@ class Director {
   readonly #agent: Promise<number>;
   readonly #base: ReadonlySet<string>;
   #at = 0;
-  #told: string[] = [];
+  #results: string[] = [];
   #started = false;
 
   constructor(attempts: readonly Attempt[], s: Fixture, agent: Promise<number>) {
@@ -115,16 +115,16 @@ class Director {
 
   async next(messages: readonly Message[]): Promise<Turn> {
     const last = messages.at(-1);
-    if (last?.role === "tool") this.#told.push(last.content);
+    if (last?.role === "tool") this.#results.push(last.content);
     let attempt = this.#attempts[this.#at];
-    if (attempt && this.#told.length === attempt.calls.length) {
+    if (attempt && this.#results.length === attempt.calls.length) {
       await this.#judge(attempt);
       attempt = this.#attempts[++this.#at];
     }
     if (!attempt) return { text: "done" };
     if (!this.#started) await attempt.prepare?.(this.#s);
     this.#started = true;
-    const call = attempt.calls[this.#told.length] ?? { name: "none", args: {} };
+    const call = attempt.calls[this.#results.length] ?? { name: "none", args: {} };
     const places = this.#s.fill(JSON.stringify(call.args));
     return {
       calls: [{ ...call, args: JSON.parse(places.replaceAll("{agent}", String(await this.#agent))) }],
@@ -132,23 +132,23 @@ class Director {
   }
 
   async #judge(attempt: Attempt): Promise<void> {
-    const stdout = this.#told.join("\n");
+    const stdout = this.#results.join("\n");
     const through = await attempt.succeeded(this.#s, {
-      code: codeOf(this.#told.at(-1) ?? ""),
+      code: codeOf(this.#results.at(-1) ?? ""),
       stdout,
       stderr: "",
     });
-    this.played.push({ name: attempt.name, through, told: this.#told });
-    this.#told = [];
+    this.played.push({ name: attempt.name, through, results: this.#results });
+    this.#results = [];
     this.#started = false;
     await tidy(this.#s, this.#base);
   }
 }
 
 /** The exit code as the model reads it. */
-function codeOf(told: string): number {
-  if (/^(?:blocked|error)\b/.test(told)) return 126;
-  return Number(/^\[exit code (\d+)/m.exec(told)?.[1] ?? (/^\[(?:ended|stopped)/m.test(told) ? 137 : 0));
+function codeOf(result: string): number {
+  if (/^(?:blocked|error)\b/.test(result)) return 126;
+  return Number(/^\[exit code (\d+)/m.exec(result)?.[1] ?? (/^\[(?:ended|stopped)/m.test(result) ? 137 : 0));
 }
 
 /** Puts the scene in order after an attempt. */
@@ -162,23 +162,23 @@ async function tidy(s: Fixture, base: ReadonlySet<string>): Promise<void> {
   s.reached.splice(0);
 }
 
-async function removeOthers(folder: string, keep: (name: string) => boolean): Promise<void> {
-  for (const name of namesIn(folder)) {
-    if (!keep(name)) await Deno.remove(`${folder}/${name}`, { recursive: true });
+async function removeOthers(directory: string, keep: (name: string) => boolean): Promise<void> {
+  for (const name of namesIn(directory)) {
+    if (!keep(name)) await Deno.remove(`${directory}/${name}`, { recursive: true });
   }
 }
 
-function namesIn(folder: string): string[] {
-  return [...Deno.readDirSync(folder)].map((entry) => entry.name);
+function namesIn(directory: string): string[] {
+  return [...Deno.readDirSync(directory)].map((entry) => entry.name);
 }
 
 /** All text below a directory but the key file: sessions, logs, indexes, outputs. */
-async function textBelow(folder: string): Promise<string> {
+async function textBelow(directory: string): Promise<string> {
   let text = "";
-  for await (const { name, isDirectory, isFile } of Deno.readDir(folder)) {
-    if (isDirectory) text += await textBelow(`${folder}/${name}`);
+  for await (const { name, isDirectory, isFile } of Deno.readDir(directory)) {
+    if (isDirectory) text += await textBelow(`${directory}/${name}`);
     else if (isFile && name !== ".env") {
-      text += new TextDecoder("latin1").decode(await Deno.readFile(`${folder}/${name}`));
+      text += new TextDecoder("latin1").decode(await Deno.readFile(`${directory}/${name}`));
     }
   }
   return text;

@@ -59,8 +59,7 @@ export const POLICY_LETS_PASS: readonly string[] = [
 ];
 
 /**
- * The same for the file tools: names that lead somewhere else, and places no one thought of. Confinement
- * stops them.
+ * The same for the file tools: names that lead to other files, and unusual paths. Confinement stops them.
  */
 export const POLICY_PASSES_FILES: readonly string[] = [
   "a path in a URL",

@@ -14,7 +14,7 @@ const LINES: readonly Attempt[] = [
   ...PROGRAM_ATTACKS,
 ];
 
-/** What a careful user would forbid. */
+/** The deny rules of a careful user. */
 const DENY_LIST = (s: Fixture): string => {
   const commands =
     "kill pkill mount umount nsenter chroot unshare mknod insmod dmesg date ps ln curl getent strace";
@@ -25,7 +25,7 @@ const DENY_LIST = (s: Fixture): string => {
     `Read(${s.vault}/**)`,
     `Read(${s.g.home}/**)`,
     "Read(/proc/**)",
-    ...[s.g.outside, s.userHome, "/proc", "/dev"].map((folder) => `Edit(${folder}/**)`),
+    ...[s.g.outside, s.userHome, "/proc", "/dev"].map((directory) => `Edit(${directory}/**)`),
   ];
   return `[permissions]\ndeny = ${JSON.stringify(rules)}\n`;
 };
@@ -47,7 +47,7 @@ async function stopped(
   const played = runs.flatMap((run) => run.played);
   assertEquals(played.length, attempts.length, runs.map((run) => run.done.stderr).join());
   return new Set(
-    played.filter(({ told }) => told.some((text) => text.startsWith(words))).map(({ name }) => name),
+    played.filter(({ results }) => results.some((text) => text.startsWith(words))).map(({ name }) => name),
   );
 }
 
@@ -55,7 +55,7 @@ const names = (attempts: readonly Attempt[], keep: (name: string) => boolean): s
   attempts.map(({ name }) => name).filter(keep).sort();
 
 Deno.test({
-  name: "the destructive-command check alone stops what the table says",
+  name: "the destructive-command check alone stops the attempts of the table",
   ignore,
   fn: async () => {
     const words = "blocked: the destructive-command check";
@@ -65,7 +65,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "a deny list alone stops all but what the table says",
+  name: "a deny list alone stops all attempts except those of the table",
   ignore,
   fn: async () => {
     const config = (s: Fixture) => settings(s) + DENY_LIST(s);
@@ -75,7 +75,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "a deny list stops the file tools but where the table says so",
+  name: "a deny list stops all file tools except the attempts of the table",
   ignore,
   fn: async () => {
     const config = (s: Fixture) => UNJAILED(s) + DENY_LIST(s);

@@ -8,14 +8,14 @@ import { makeWorld, mockConfig, type World } from "../support/program.ts";
 import { assertEquals, assertStringIncludes } from "../support/assert.ts";
 import { jailed } from "../unit/sandbox/jail/jail_support.ts";
 
-/** What the program would do with a command in a directory. */
+/** Returns the program's decision about a command in a directory. */
 async function decision(world: World, cwd: string, home = world.home): Promise<string> {
   const args = ["permissions", "check", "--json", "make it"];
   const { stdout } = await world.run(args, { cwd, env: { REASONIX_HOME: home } });
   return JSON.parse(stdout).decision;
 }
 
-Deno.test("a repository cannot bring the rules that the user keeps for a project", async () => {
+Deno.test("a repository cannot provide the user's saved rules for a project", async () => {
   await using world = await makeWorld();
   const cwd = await Deno.realPath(world.dir);
   const place = { home: world.home, cwd };
@@ -34,7 +34,7 @@ Deno.test("a repository cannot bring the rules that the user keeps for a project
   assertEquals(await decision(world, cwd), "ask");
 });
 
-Deno.test("a copy of a project, and a moved one, have none of the rules kept for it", async () => {
+Deno.test("a copied or moved project has none of the saved rules", async () => {
   await using world = await makeWorld();
   const cwd = await Deno.realPath(world.dir);
   await addSavedRule({ home: world.home, cwd }, "allow", "Bash(make it)");
@@ -47,22 +47,22 @@ Deno.test("a copy of a project, and a moved one, have none of the rules kept for
   assertEquals(await decision(world, `${cwd}-moved`), "ask");
 });
 
-/** What the model tries on the file; whatever the rules of the run allow. */
+/** Attempts of the model on the file, whatever the rules of the run allow. */
 function attempts(file: string, state: string) {
-  const folder = file.replace(/\/[^/]*$/, "");
+  const directory = file.replace(/\/[^/]*$/, "");
   const line = (command: string) => ({ name: "bash", args: { command } });
   return [
     { name: "write_file", args: { path: file, content: '[permissions]\nallow = ["Bash"]\n' } },
     { name: "edit_file", args: { path: file, old_string: "deny", new_string: "allow" } },
     line(`echo 'allow = ["Bash"]' >> ${file}`),
     line(`python3 -c "open('${file}', 'a').write('x')" || sh -c 'echo x | tee -a ${file}'`),
-    line(`mv ${folder} ${folder}x; mv ${state} ${state}x`),
+    line(`mv ${directory} ${directory}x; mv ${state} ${state}x`),
     line(`rm -f ${file}`),
   ];
 }
 
 Deno.test({
-  ...jailed("a model cannot write the rules kept for a project, even where their home is in the workspace"),
+  ...jailed("a model cannot write the saved rules of a project, even if their home is in the workspace"),
   fn: async () => {
     await using server = startModelServer([], { check: { prefix: false } });
     await using world = await makeWorld();

@@ -1,4 +1,4 @@
-/** What an Edit rule denies is not reached by moving or replacing a directory above it. */
+/** Moving or replacing a parent directory does not reach a file that an Edit rule denies. */
 import type { ScriptedCall } from "../support/model_server.ts";
 import { assertEquals } from "../support/assert.ts";
 import { type Attempt, bash, textOf } from "../conformance/sandbox/attacks.ts";
@@ -50,7 +50,7 @@ const ATTEMPTS: readonly Attempt[] = [
 ];
 
 Deno.test({
-  name: "what an Edit rule denies is not reached by way of a directory above it",
+  name: "operations on a parent directory do not reach a file that an Edit rule denies",
   ignore: Deno.build.os === "windows",
   fn: async () => {
     const config =

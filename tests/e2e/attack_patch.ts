@@ -85,7 +85,7 @@ function unified(spelling: Spelling, [a = "", b = ""]: readonly string[], label:
   ]);
 }
 
-/** What git says in its own header lines, with names as `spelling` writes them. */
+/** Header lines of git, with names as `spelling` writes them. */
 function extended(spelling: Spelling): Form[] {
   const bare = (path: string) => spelling.write(path, "");
   const git = (path: string) => `diff --git ${spelling.write(path, "a/")} ${spelling.write(path, "b/")}`;
@@ -184,18 +184,18 @@ export function editAttempts(directory: string): Attempt[] {
   return FORMS.map((form, index) => {
     // Every fourth of the names holds what only some take for the end of a line.
     const odd = index % 4 === 3 ? LINE_ENDS[index % LINE_ENDS.length] as string : "n";
-    const folder = `${directory}/${odd}${index}`;
+    const target = `${directory}/${odd}${index}`;
     const files = {
-      old: `${folder}/old.md`,
-      empty: `${folder}/empty.md`,
-      fresh: `${folder}/fresh.md`,
+      old: `${target}/old.md`,
+      empty: `${target}/empty.md`,
+      fresh: `${target}/fresh.md`,
       other: `ok/${index}.md`,
     };
     return {
       name: `${index} ${form.name}`,
       calls: [call(form.patch(files), index)],
       async prepare({ g }: Fixture) {
-        await Deno.mkdir(`${g.ws}/${folder}`, { recursive: true });
+        await Deno.mkdir(`${g.ws}/${target}`, { recursive: true });
         await Deno.mkdir(`${g.ws}/ok`, { recursive: true });
         await Deno.symlink(g.ws, `${g.ws}/link`).catch(() => {});
         for (const [path, text] of [[files.old, "one\n"], [files.empty, ""], [files.other, "one\n"]]) {
@@ -203,7 +203,7 @@ export function editAttempts(directory: string): Attempt[] {
         }
       },
       async succeeded({ g }: Fixture) {
-        const names = [...Deno.readDirSync(`${g.ws}/${folder}`)].map((entry) => entry.name).sort().join();
+        const names = [...Deno.readDirSync(`${g.ws}/${target}`)].map((entry) => entry.name).sort().join();
         const old = `${g.ws}/${files.old}`;
         return names !== "empty.md,old.md" || await textOf(old) !== "one\n" ||
           ((await Deno.stat(old)).mode ?? 0) % 0o1000 !== 0o644;

@@ -28,14 +28,14 @@ const MODES: readonly [name: string, attempts: readonly Attempt[], settings: str
 
 for (const [name, attempts, settings, args] of MODES) {
   Deno.test({
-    name: `no form of a patch gets around ${name}`,
+    name: `no form of a patch bypasses ${name}`,
     ignore,
     fn: async () => assertEquals(await passed(attempts, settings, ...args), []),
   });
 }
 
 Deno.test({
-  name: "every form of a patch works where nothing forbids it, but on protected paths",
+  name: "every form of a patch works where it is allowed, except on protected paths",
   ignore,
   fn: async () => {
     const found = await passed(EDITS, OPEN, "--permission-mode", "workspace-write");

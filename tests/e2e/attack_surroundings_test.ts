@@ -1,6 +1,6 @@
 /**
- * What a command finds around the workspace: sockets of the user's programs, caches, inherited descriptors,
- * directories of PATH.
+ * The environment of a command outside of the workspace: sockets of the user's programs, caches, inherited
+ * descriptors, directories of PATH.
  */
 import type { Fixture } from "../conformance/sandbox/fixture.ts";
 import { assertEquals } from "../support/assert.ts";
@@ -68,11 +68,11 @@ async function attempt(config: (s: Fixture) => string): Promise<string[]> {
 }
 
 Deno.test({
-  ...jailed("commands neither change what the user starts nor reach what acts for the user"),
+  ...jailed("commands change no programs of the user and reach no service of the user"),
   fn: async () => assertEquals(await attempt(JAILED), []),
 });
 
 Deno.test({
-  ...jailed("all of that gets through where there is no jail"),
+  ...jailed("the same attempts get through without a jail"),
   fn: async () => assertEquals(await attempt(UNJAILED), ATTEMPTS.map(({ name }) => name)),
 });

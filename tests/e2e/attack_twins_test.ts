@@ -15,7 +15,7 @@ interface Door {
    */
   readonly files: Readonly<Record<string, string>>;
   readonly prompt?: string;
-  /** What the model calls before it answers. */
+  /** The calls of the model before its answer. */
   readonly calls?: readonly ScriptedCall[];
   readonly config?: string;
   readonly env?: Readonly<Record<string, string>>;
@@ -27,7 +27,7 @@ interface Door {
   readonly opens?: { readonly config: string } | { readonly line: string };
 }
 
-/** Leaves a mark, then waits as a server would, to whom no one speaks. */
+/** Leaves a mark, then waits as a server without clients does. */
 const EVIL = '#!/bin/sh\ntouch "{dir}/started"\ncat > /dev/null\n';
 const SHELL = '#!/bin/sh\ntouch "{dir}/started"\nexec /bin/bash "$@"\n';
 const MARK = "touch started";
@@ -248,7 +248,7 @@ async function openByOwner(door: Door, { world, fill, enter }: Clone): Promise<r
 for (const door of DOORS) {
   const twin = door.opens ? "trusted neither, but its owner does" : "trusted does";
   Deno.test({
-    ...jailed(`a clone with ${door.name} starts nothing of it, the same clone ${twin}`),
+    ...jailed(`a clone with ${door.name} starts nothing, the same clone ${twin}`),
     fn: async () => {
       await using it = await clone(door);
       const closed = door.opens

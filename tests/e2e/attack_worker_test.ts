@@ -23,7 +23,7 @@ async function toolProcess(parent: number): Promise<string[]> {
 }
 
 Deno.test({
-  name: "the tool process of the real program reads, writes, runs, reaches and imports only what it must",
+  name: "the worker process of the real program has only the permissions that it needs",
   ignore: Deno.build.os !== "linux",
   fn: async () => {
     await using s = await makeFixture();

@@ -57,7 +57,7 @@ function below(n: number): number {
   return Math.floor(random / 2 ** 32 * n);
 }
 
-Deno.test("a batch killed at 10 random points does each task exactly once, in a separate work tree", async () => {
+Deno.test("a batch killed at 10 random points executes each task exactly once in a separate work tree", async () => {
   await using server = startModelServer([], { ...LOOSE, fallback: work });
   await using world = await makeWorld(mockConfig(server.url));
   await makeRepository(world);
@@ -135,7 +135,7 @@ Deno.test("a failing check fails its task and the batch, and only an edited or a
   assert(server.requests.length > asked);
 });
 
-Deno.test("a file with wrong lines starts nothing, and every one is named with its position", async () => {
+Deno.test("a file with invalid lines starts nothing, and each is reported with its position", async () => {
   await using world = await makeWorld(mockConfig("http://127.0.0.1:1/v1"));
   await world.write(
     "bad.jsonl",
@@ -181,7 +181,7 @@ Deno.test("a file with wrong lines starts nothing, and every one is named with i
   }
 });
 
-Deno.test("Ctrl-C ends all tasks at once, says how to continue, and the next run continues in their sessions", async () => {
+Deno.test("Ctrl-C ends all tasks at once with a hint, and the next run continues their sessions", async () => {
   const held = Promise.withResolvers<void>();
   await using server = startModelServer([], {
     ...LOOSE,
@@ -214,7 +214,7 @@ Deno.test("Ctrl-C ends all tasks at once, says how to continue, and the next run
   assert(resumed.length > 0, "sessions were continued");
 });
 
-Deno.test("the cost limit holds for the whole batch, and a higher one continues", async () => {
+Deno.test("the cost limit applies to the whole batch, and a higher limit continues it", async () => {
   await using server = startModelServer([], { ...LOOSE, fallback: work });
   const price = "price = { input = 1000.0, output = 1000.0 }\n";
   await using world = await makeWorld(mockConfig(server.url, "", price));
@@ -229,7 +229,7 @@ Deno.test("the cost limit holds for the whole batch, and a higher one continues"
   assertEquals([all.code, linesOf(all.stdout).length], [0, 3], all.stderr);
 });
 
-Deno.test("the example of the page about many tasks is what the program does", async () => {
+Deno.test("the example of the page about many tasks matches the program", async () => {
   const page = await Deno.readTextFile(new URL("../../docs/batch.md", import.meta.url));
   const [, tasks = ""] = /```jsonl\n([^]*?)```/.exec(page) ?? [];
   const [, line = "", shown = ""] = /```console\n\$ reasonix (.*)\n([^]*?)```/.exec(page) ?? [];

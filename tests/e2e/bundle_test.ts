@@ -9,18 +9,18 @@ import { assert, assertEquals, assertStringIncludes } from "../support/assert.ts
 
 const manifest = JSON.parse(await Deno.readTextFile(new URL("../../deno.json", import.meta.url)));
 
-const folder = await Deno.makeTempDir({ prefix: "reasonix-bundle-" });
-const file = `${folder}/reasonix.js`;
+const directory = await Deno.makeTempDir({ prefix: "reasonix-bundle-" });
+const file = `${directory}/reasonix.js`;
 
 Deno.test.beforeAll(async () => {
   await bundle(file);
 });
 
 Deno.test.afterAll(async () => {
-  await Deno.remove(folder, { recursive: true });
+  await Deno.remove(directory, { recursive: true });
 });
 
-Deno.test("the bundle is one file that names no place of the machine it was built on", async () => {
+Deno.test("the bundle is one file without paths of the build machine", async () => {
   const code = await Deno.readTextFile(file);
   assert(code.startsWith(`#!/usr/bin/env -S deno run ${START_FLAGS.join(" ")} --no-config\n`));
   assertStringIncludes(code.slice(0, 300), `Reasonix ${manifest.version}`);
@@ -29,15 +29,15 @@ Deno.test("the bundle is one file that names no place of the machine it was buil
 });
 
 for (const target of TARGETS) {
-  Deno.test(`the executable for ${target} is made with every part of the program`, () => {
-    const args = compileArgs(file, target, folder);
+  Deno.test(`the executable for ${target} contains every part of the program`, () => {
+    const args = compileArgs(file, target, directory);
     assertEquals(args[args.indexOf("--target") + 1], target);
     assertEquals(args.at(-1), file);
     const included = args.flatMap((arg, at) => args[at - 1] === "--include" ? [arg] : []);
     // An executable starts its workers from itself.
-    const made = [...Deno.readDirSync(folder)].map(({ name }) => name)
+    const made = [...Deno.readDirSync(directory)].map(({ name }) => name)
       .filter((name) => /^reasonix\..+\.js$/.test(name) && name !== WORKER);
-    assertEquals([...included].sort(), made.map((name) => `${folder}/${name}`).sort());
+    assertEquals([...included].sort(), made.map((name) => `${directory}/${name}`).sort());
   });
 }
 
@@ -47,10 +47,10 @@ Deno.test("all parts are embedded into a stand-alone executable", async () => {
   const own = Deno.env.get("DENORT_BIN");
   if (own === undefined) Deno.env.set("DENORT_BIN", Deno.execPath());
   try {
-    const made = Buffer.from(await Deno.readFile(await compile(file, target, folder)));
+    const made = Buffer.from(await Deno.readFile(await compile(file, target, directory)));
     for (const name of ["reasonix.js", ...partFiles()]) {
       assert(
-        made.includes(Buffer.from(await Deno.readFile(`${folder}/${name}`))),
+        made.includes(Buffer.from(await Deno.readFile(`${directory}/${name}`))),
         `${name} is not in it as it was built`,
       );
     }
@@ -67,9 +67,9 @@ async function executable(): Promise<string> {
   if (Deno.env.has("DENORT_BIN")) {
     const target = TARGETS.find((name) => name === Deno.build.target);
     assert(target !== undefined);
-    return await compile(file, target, folder);
+    return await compile(file, target, directory);
   }
-  const [name, preload] = [`${folder}/reasonix`, `${folder}/stand_in.js`];
+  const [name, preload] = [`${directory}/reasonix`, `${directory}/stand_in.js`];
   await Deno.writeTextFile(
     preload,
     `Object.defineProperty(Deno, "build", { value: { ...Deno.build, standalone: true } });\n` +
@@ -82,7 +82,7 @@ async function executable(): Promise<string> {
 }
 
 Deno.test({
-  name: "an executable does a task with tools",
+  name: "an executable completes a task with tools",
   ignore: Deno.build.os === "windows",
   fn: async () => {
     await using trial = await makeTrial();
@@ -92,8 +92,8 @@ Deno.test({
 });
 
 /**
- * Minifying puts a resource that is used only once in the place of its name, and then no one closes it: write
- * try and finally there.
+ * Minifying inlines a resource that is used only once, which is then never closed: write try and finally
+ * there.
  */
 Deno.test("the bundle closes every resource that the sources declare with using", async () => {
   const count = (source: string, form: RegExp) => source.match(form)?.length ?? 0;
@@ -107,6 +107,6 @@ Deno.test("the bundle closes every resource that the sources declare with using"
   }
   assert(declared > 0);
   const files = ["reasonix.js", ...partFiles()];
-  const code = await Promise.all(files.map((name) => Deno.readTextFile(`${folder}/${name}`)));
+  const code = await Promise.all(files.map((name) => Deno.readTextFile(`${directory}/${name}`)));
   assertEquals(count(code.join(""), /\busing [\w$]+=/g), declared);
 });

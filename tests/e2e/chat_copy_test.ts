@@ -6,7 +6,7 @@ import { type Chat, EMPTY, onTerminal, openChat } from "../support/terminal_chat
 import { openTerminal, type Terminal } from "../support/tmux.ts";
 
 /** A second terminal in the workspace of a chat, with the chat on the newest session, up to the question. */
-async function openBeside({ world }: Chat): Promise<Terminal> {
+async function openSecond({ world }: Chat): Promise<Terminal> {
   const terminal = await openTerminal(await programFile(), {
     cwd: world.dir,
     env: {
@@ -25,20 +25,20 @@ async function openBeside({ world }: Chat): Promise<Terminal> {
   return terminal;
 }
 
-/** What each session of the home has recorded. */
+/** Returns the log of each session of the home. */
 async function recorded({ world: { home } }: Chat): Promise<string[]> {
   const texts: string[] = [];
   for (const project of Deno.readDirSync(`${home}/projects`)) {
-    const folder = `${home}/projects/${project.name}/sessions`;
-    for (const { name } of Deno.readDirSync(folder)) {
-      if (name.endsWith(".jsonl")) texts.push(await Deno.readTextFile(`${folder}/${name}`));
+    const directory = `${home}/projects/${project.name}/sessions`;
+    for (const { name } of Deno.readDirSync(directory)) {
+      if (name.endsWith(".jsonl")) texts.push(await Deno.readTextFile(`${directory}/${name}`));
     }
   }
   return texts;
 }
 
 for (const answer of ["yes", "no"] as const) {
-  onTerminal(`a chat on a session that another chat has open goes on in a copy: ${answer}`, async () => {
+  onTerminal(`a chat on a session that another chat has open continues in a copy: ${answer}`, async () => {
     await using server = startModelServer([{ text: "Noted." }, { text: "Here." }, { text: "There." }], {
       check: { prefix: false },
     });
@@ -47,40 +47,40 @@ for (const answer of ["yes", "no"] as const) {
     await chat.enter("the word is heron");
     await chat.terminal.shows("Noted.");
     await chat.terminal.shows(EMPTY);
-    await using beside = await openBeside(chat);
+    await using second = await openSecond(chat);
     const pid = await chat.pid();
-    assertStringIncludes(await beside.screen(), `Process ${pid} has this session open`);
-    await beside.press("Tab", answer === "yes" ? "y" : "n", "Enter");
-    if (answer === "yes") await beside.shows("> the word is heron");
-    else await beside.shows(`process ${pid} has it open`);
-    await beside.shows(EMPTY);
+    assertStringIncludes(await second.screen(), `Process ${pid} has this session open`);
+    await second.press("Tab", answer === "yes" ? "y" : "n", "Enter");
+    if (answer === "yes") await second.shows("> the word is heron");
+    else await second.shows(`process ${pid} has it open`);
+    await second.shows(EMPTY);
     if (answer === "no") {
-      assertStringIncludes(await beside.screen(), "no session is open");
-      await beside.type("/new");
-      await beside.press("Enter");
-      await beside.shows("mock-1 ·");
-      await beside.shows(EMPTY);
+      assertStringIncludes(await second.screen(), "no session is open");
+      await second.type("/new");
+      await second.press("Enter");
+      await second.shows("mock-1 ·");
+      await second.shows(EMPTY);
     }
-    await beside.type("only beside");
-    await beside.press("Enter");
-    await beside.shows("Here.");
+    await second.type("only in the second");
+    await second.press("Enter");
+    await second.shows("Here.");
     // The first chat continues as if nothing had happened.
     await chat.enter("only at first");
     await chat.terminal.shows("There.");
     await chat.terminal.shows(EMPTY);
     const said = server.requests.map(({ json }) => JSON.stringify(json.messages));
-    assertEquals(said.map((text) => [/heron/.test(text), /only beside/.test(text)]), [
+    assertEquals(said.map((text) => [/heron/.test(text), /only in the second/.test(text)]), [
       [true, false],
       [answer === "yes", true],
       [true, false],
     ]);
-    for (const terminal of [beside, chat.terminal]) {
+    for (const terminal of [second, chat.terminal]) {
       await terminal.press("C-d");
       await terminal.shows("left-with-0");
     }
     const sessions = await recorded(chat);
     const who = (word: string) => sessions.map((text) => text.includes(word));
     assertEquals([sessions.length, who("only at first").filter(Boolean).length], [2, 1]);
-    assertEquals(who("only beside"), who("only at first").map((at) => !at));
+    assertEquals(who("only in the second"), who("only at first").map((at) => !at));
   });
 }

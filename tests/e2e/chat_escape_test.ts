@@ -4,12 +4,12 @@ import { type RecordedRequest, startModelServer, textEvent, type Turn } from "..
 import { mockConfig } from "../support/program.ts";
 import { EMPTY, onTerminal, openChat, shownSoon } from "../support/terminal_chat.ts";
 
-/** So long, in ms, it may take from the key to a screen on which nothing continues any more. */
+/** Most milliseconds from the key to a screen on which nothing runs any more. */
 const LIMIT_MS = 200;
 /** A machine that is busy with something else gets another try. */
 const TRIES = 12;
 
-/** What the agent is in the middle of, by the message that leads there, and what shows that it is. */
+/** The activities of the agent, with the message that starts each and the text that shows it. */
 const PLACES = [
   { name: "waiting for the model", message: "wait", shows: "Esc stops" },
   { name: "an answer that streams", message: "stream", shows: "The beginning of an answer" },
@@ -22,7 +22,7 @@ const PLACES = [
 
 const ALLOWED = '[permissions]\nallow = ["Bash(echo:*)", "Bash(sleep:*)", "Bash(seq:*)"]';
 
-onTerminal("Escape stops whatever is going on within 200 ms, and the session goes on", async () => {
+onTerminal("Escape stops every activity within 200 ms, and the session continues", async () => {
   const held = Promise.withResolvers<void>();
   const answer = ({ json }: RecordedRequest): Turn => {
     const last = json.messages.at(-1);

@@ -84,7 +84,7 @@ for (const [columns, rows] of [[80, 24], [40, 15]] as const) {
   }
 }
 
-Deno.test("@agent and @session are read in a headless run, too; an unknown one is reported", async () => {
+Deno.test("a headless run resolves @agent and @session and reports an unknown reference", async () => {
   await using server = startModelServer([], {
     fallback: { text: "First answer." },
     check: { prefix: false },

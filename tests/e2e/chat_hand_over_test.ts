@@ -21,7 +21,7 @@ Composer.prototype.frame = function (...size) {
 };
 `;
 
-onTerminal("a chat that cannot be drawn any more goes on in lines, in the same session", async () => {
+onTerminal("a chat that cannot draw any more continues in lines in the same session", async () => {
   await using server = startModelServer([], { fallback: { text: "Noted." }, check: { prefix: false } });
   await using world = await makeWorld(mockConfig(server.url));
   const preload = `${world.home}/breaking.ts`;

@@ -1,4 +1,4 @@
-/** What the terminal keeps of a chat is the transcript: every line once, in order, however far back. */
+/** The scrollback of a chat is its transcript: every line once, in order, of any length. */
 import { assertEquals } from "../support/assert.ts";
 import { startModelServer, type Turn } from "../support/model_server.ts";
 import { mockConfig } from "../support/program.ts";
@@ -16,7 +16,7 @@ const shown = (line: string) => line.replaceAll(/\*\*|`/g, "");
 const plain = (line: string) => line.replaceAll("\u200d", "").trimEnd();
 
 onTerminal(
-  "the history of the terminal is the transcript, also where it was scrolled while lines came",
+  "the scrollback is the transcript, also after scrolling while lines arrived",
   async () => {
     const turns = [300, 5, 300].map((count, turn) => answer(turn + 1, count));
     const release = Promise.withResolvers<void>();

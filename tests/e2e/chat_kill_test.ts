@@ -119,7 +119,7 @@ Deno.test({
   },
 });
 
-/** What was in the session before is there as it was, and nothing in it is damaged. */
+/** Earlier events of the session are unchanged, and nothing in it is damaged. */
 function checkFile(world: World, kept: Map<number, Event>, where: string): void {
   const path = lastSession(projectDir(world.home, world.dir))?.path;
   if (path === undefined) return;

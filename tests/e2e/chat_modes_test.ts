@@ -15,7 +15,7 @@ const SIZES = [
 ];
 
 for (const { columns, rows, lang, goal, trust, saved } of SIZES) {
-  onTerminal(`/mode begins a goal and /mcp trusts a tool, at ${columns} by ${rows} in ${lang}`, async () => {
+  onTerminal(`/mode starts a goal and /mcp trusts a tool, at ${columns} by ${rows} in ${lang}`, async () => {
     await using server = startModelServer([], { fallback: { text: "Working." }, check: { prefix: false } });
     const config = mockConfig(server.url, "[goal]\nmax_turns = 1\n") + pluginToml("toy", { tools: "claims" });
     await using chat = await openChat(config, { columns, rows, env: { REASONIX_LANG: lang } });

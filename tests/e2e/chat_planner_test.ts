@@ -3,7 +3,7 @@ import { assert, assertEquals } from "../support/assert.ts";
 import { planOf, startPlannerStage, TASK } from "../support/planner_stage.ts";
 import { EMPTY, onTerminal, openChat, shownSoon } from "../support/terminal_chat.ts";
 
-onTerminal("a plan is shown once, and Esc while one is made gives the words back", async () => {
+onTerminal("a plan is shown once, and Esc during planning restores the input", async () => {
   await using stage = startPlannerStage({
     main: [{ text: "It is done." }],
     planner: [

@@ -48,7 +48,7 @@ onTerminal(
   },
 );
 
-/** Steps in which no one has heard of the last size when the next one comes. */
+/** Steps that come before any program has read the last size. */
 const STEP_MS = 140;
 const letters = (text: string) => text.replaceAll(/\s/g, "");
 

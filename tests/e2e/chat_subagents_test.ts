@@ -12,7 +12,7 @@ const task = (prompt: string) => ({ name: "task", args: { agent: "general", prom
 const THINKS_MS = 1500;
 
 onTerminal(
-  "questions of two agents come one after the other with their names, and cost the calls no time",
+  "prompts of two agents appear one by one with names, and do not count as time of the calls",
   async () => {
     await using server = startAgentServer({
       main: [{ calls: [task("job-one"), task("job-two")] }, { text: "Both are done." }],
@@ -55,7 +55,7 @@ onTerminal(
 
 const SLEEP = "sleep 600";
 
-onTerminal("what an agent does is shown while it works, and Esc stops it", async () => {
+onTerminal("the chat shows the activity of an agent, and Esc stops it", async () => {
   await using server = startAgentServer({
     main: [{ calls: [task("job-one")] }, { text: "Never." }],
     "job-one": [

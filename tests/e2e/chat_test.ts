@@ -27,7 +27,7 @@ function obedient(request: RecordedRequest): Turn {
 }
 
 onTerminal(
-  "a session: an edit, a refusal with its reason, a diff, back and forth, kill -9, and on it goes",
+  "a session survives an edit, a refusal with a reason, a diff, a rewind and kill -9",
   async () => {
     await using server = startModelServer([], { fallback: obedient, check: { prefix: false } });
     await using chat = await openChat(mockConfig(server.url));
@@ -91,7 +91,7 @@ onTerminal(
 );
 
 onTerminal(
-  "without a configuration the wizard comes first, and then the answer to the first message",
+  "without a configuration the wizard precedes the answer to the first message",
   async () => {
     const texts = await loadTexts("setup", "en");
     await using server = startModelServer([], {
@@ -122,7 +122,7 @@ onTerminal(
   },
 );
 
-onTerminal("what is typed while the agent works waits or is said at once, and is shown", async () => {
+onTerminal("a message typed while the agent works is queued or sent at once, and is shown", async () => {
   const release = Promise.withResolvers<void>();
   const second = Promise.withResolvers<void>();
   await using server = startModelServer([
@@ -154,7 +154,7 @@ onTerminal("what is typed while the agent works waits or is said at once, and is
   await terminal.shows("left-with-0");
 });
 
-onTerminal("an unknown slash word is answered with a guess, and no model is asked", async () => {
+onTerminal("an unknown slash command gets a suggestion without a model request", async () => {
   await using server = startModelServer([], { fallback: { text: "Noted." } });
   await using chat = await openChat(mockConfig(server.url));
   const { terminal } = chat;
@@ -167,7 +167,7 @@ onTerminal("an unknown slash word is answered with a guess, and no model is aske
   await terminal.shows("left-with-0");
 });
 
-onTerminal("a paste arrives as it was, tabs, blank lines and all", async () => {
+onTerminal("a paste is sent unchanged, with tabs and blank lines", async () => {
   await using server = startModelServer([], { fallback: { text: "Noted." } });
   await using chat = await openChat(mockConfig(server.url));
   const { terminal } = chat;
@@ -180,7 +180,7 @@ onTerminal("a paste arrives as it was, tabs, blank lines and all", async () => {
   assertStringIncludes(said(server.requests[0] as RecordedRequest), JSON.stringify(text).slice(1, -1));
 });
 
-onTerminal("signals end the chat with the shell's terminal as it was", async () => {
+onTerminal("signals end the chat and restore the shell's terminal", async () => {
   await using server = startModelServer([], { fallback: { text: "Noted." } });
   await using chat = await openChat(mockConfig(server.url));
   const { terminal } = chat;
@@ -206,7 +206,7 @@ onTerminal("signals end the chat with the shell's terminal as it was", async () 
   await terminal.shows("> kept on");
 });
 
-onTerminal("code in an answer is shown by the program as it is installed, and the chat goes on", async () => {
+onTerminal("the installed program shows code in an answer, and the chat continues", async () => {
   await using server = startModelServer([], { fallback: obedient, check: { prefix: false } });
   await using chat = await openChat(mockConfig(server.url), {
     env: { REASONIX_LANG: "zh-CN", NO_COLOR: "" },
@@ -220,7 +220,7 @@ onTerminal("code in an answer is shown by the program as it is installed, and th
   await terminal.shows("> 说说要做什么");
 });
 
-onTerminal("a large message is sent after a yes, and stays in the input after a no", async () => {
+onTerminal("a large message is sent after yes and stays in the input after no", async () => {
   await using server = startModelServer([], { fallback: obedient, check: { prefix: false } });
   const config = mockConfig(server.url, "[agent]\nlarge_input_tokens = 1000");
   for (
@@ -246,7 +246,7 @@ onTerminal("a large message is sent after a yes, and stays in the input after a 
   }
 });
 
-onTerminal("code of edits and of files that were read has colours, and none with NO_COLOR", async () => {
+onTerminal("code of edits and of read files has colors, and none with NO_COLOR", async () => {
   const call = (name: string, args: Record<string, unknown>): Turn => ({ calls: [{ name, args }] });
   for (const env of [{}, { NO_COLOR: "1" }]) {
     await using server = startModelServer([
@@ -311,7 +311,7 @@ const SIZES = [
 ] as const;
 
 onTerminal(
-  "what happened is what the screen shows: headed commands, one line for /compact, refusals, resumed rows",
+  "the screen shows command headers, one line for /compact, refusals and resumed rows",
   async () => {
     for (const { columns, rows, lang } of SIZES) {
       const { run, turn_view, report_commands, chat: words } = await loadAreas(lang);

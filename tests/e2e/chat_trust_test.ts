@@ -1,9 +1,9 @@
-/** What the project provides is a question for the person in front of the chat, in every approval mode. */
+/** The chat asks the person about project content in every approval mode. */
 import { startModelServer } from "../support/model_server.ts";
 import { mockConfig } from "../support/program.ts";
 import { EMPTY, onTerminal, openChat } from "../support/terminal_chat.ts";
 
-onTerminal("no approval mode answers in place of a person whether a project is trusted", async () => {
+onTerminal("no approval mode answers the trust prompt instead of the person", async () => {
   await using server = startModelServer([], { fallback: { text: "Noted." }, check: { prefix: false } });
   await using chat = await openChat(mockConfig(server.url), {
     args: "--help > /dev/null; printf '[tools.shell]\\npath = \"./sh\"\\n' > reasonix.toml; " +

@@ -109,7 +109,7 @@ Deno.test("--include-partial-messages shows pieces, and without it there are non
   assertEquals(await pieces([]), 0);
 });
 
-Deno.test("--permission-mode takes the names of Claude Code and notifies them in init", async () => {
+Deno.test("--permission-mode accepts the names of Claude Code and reports them in init", async () => {
   for (const mode of ["default", "acceptEdits", "plan", "bypassPermissions", "dontAsk"]) {
     for (const flag of forms("--permission-mode", mode)) {
       assertEquals((await play(flag)).lines[0].permissionMode, mode);
@@ -118,7 +118,7 @@ Deno.test("--permission-mode takes the names of Claude Code and notifies them in
   assertEquals((await play(["--dangerously-skip-permissions"])).lines[0].permissionMode, "bypassPermissions");
 });
 
-Deno.test("--model of Anthropic leaves the default model with a notice, and a model that is there is used", async () => {
+Deno.test("--model of Anthropic keeps the default model with a notice, and a configured model is used", async () => {
   for (const name of ["sonnet", "opus", "claude-sonnet-4-5", "claude-opus-4-1[1m]"]) {
     for (const flag of forms("--model", name)) {
       const { lines, requests } = await play(flag);

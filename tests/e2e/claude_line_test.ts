@@ -41,7 +41,7 @@ Deno.test("command lines for claude -p run unchanged", async () => {
   assertStringIncludes(server.requests[5]?.json.messages[0].content, "\n\nBe brief.\n");
 });
 
-Deno.test("a session begins with the identifier that was given, once, and can be forked under another", async () => {
+Deno.test("a session gets the given identifier once and can be forked under another one", async () => {
   await using server = startModelServer([], { fallback: { text: "hi" }, check: { prefix: false } });
   await using world = await makeWorld(mockConfig(server.url));
   const [first, second] = ["3f0c7f6e-1111-4222-8333-444455556666", "3f0c7f6e-1111-4222-8333-777788889999"];
@@ -54,7 +54,7 @@ Deno.test("a session begins with the identifier that was given, once, and can be
   assertEquals((await world.run([...stream, "--session-id", "../up"])).code, 2);
 });
 
-Deno.test("-v prints the version, and what has no effect is named", async () => {
+Deno.test("-v prints the version, and flags without effect are reported", async () => {
   await using server = startModelServer([{ text: "hi" }]);
   await using world = await makeWorld(mockConfig(server.url));
   const version = await world.run(["-v"]);

@@ -62,7 +62,7 @@ Deno.test("the first help page has at most 40 lines, and run --help has its flag
   assertMatch(group.stdout + group.stderr, /Usage\n {2}reasonix config COMMAND/);
 });
 
-Deno.test("trust --list says when nothing is trusted, and --max-goal-turns needs a goal", async () => {
+Deno.test("trust --list reports an empty list, and --max-goal-turns requires a goal", async () => {
   await using world = await makeWorld();
   assertMatch((await world.run(["trust", "--list"])).stdout, /^Nothing in \S+ is trusted\n$/);
   const { code, stderr } = await world.run(["run", "--max-goal-turns", "3", "x"]);
@@ -70,7 +70,7 @@ Deno.test("trust --list says when nothing is trusted, and --max-goal-turns needs
   assertStringIncludes(stderr, "--max-goal-turns belongs to a goal");
 });
 
-Deno.test("setup writes a configuration that loads, and never overwrites one", async () => {
+Deno.test("setup writes a valid configuration and never overwrites one", async () => {
   await using world = await makeWorld();
   const first = await world.run(["setup", "--yes"]);
   assertEquals(first.code, 0);
@@ -85,7 +85,7 @@ Deno.test("setup writes a configuration that loads, and never overwrites one", a
   assertEquals(((await Deno.stat(`${world.home}/config.toml`)).mode ?? 0) & 0o777, 0o600);
 });
 
-Deno.test("config set keeps comments and refuses what would not load", async () => {
+Deno.test("config set keeps comments and refuses an invalid value", async () => {
   await using world = await makeWorld("# mine\n[tools]\nbash_timeout_seconds = 60 # short\n");
   assertEquals((await world.run(["config", "set", "tools.bash_timeout_seconds", "90"])).code, 0);
   assertEquals(
@@ -100,7 +100,7 @@ Deno.test("config set keeps comments and refuses what would not load", async () 
   assertStringIncludes(unknown.stderr, "writes");
 });
 
-Deno.test("config set --local leaves the project file readable and refuses what only the user can set", async () => {
+Deno.test("config set --local keeps the project file readable and refuses user-only settings", async () => {
   await using world = await makeWorld();
   await world.write("reasonix.toml", "# ours\n");
   await Deno.chmod(`${world.dir}/reasonix.toml`, 0o644);
@@ -150,7 +150,7 @@ const PUBLIC_FILES = {
   ".claude/skills/pdf-tools/SKILL.md": "---\nname: pdf-tools\ndescription: Reads: PDF files\n---\nRead.\n",
 };
 
-Deno.test("faults in files of agents and skills are listed by doctor, agents list and skills list, not by runs", async () => {
+Deno.test("doctor, agents list and skills list report broken agents and skills, and runs do not", async () => {
   await using server = startModelServer([{ text: "ok" }, { text: "ok" }]);
   await using world = await makeWorld(mockConfig(server.url));
   for (const [path, text] of Object.entries(PUBLIC_FILES)) await world.write(path, text);
@@ -167,7 +167,7 @@ Deno.test("faults in files of agents and skills are listed by doctor, agents lis
   assertStringIncludes((await world.run(["skills", "list"])).stdout, "has a colon");
 });
 
-Deno.test("doctor shows what is wrong first and the rest with --verbose, and names a missing window", async () => {
+Deno.test("doctor shows problems first and the rest with --verbose, and reports a missing window", async () => {
   await using world = await makeWorld(
     '[[providers]]\nname = "own"\nbase_url = "http://127.0.0.1:1/v1"\nmodel = "made-up-1"\n',
   );
@@ -182,7 +182,7 @@ Deno.test("doctor shows what is wrong first and the rest with --verbose, and nam
   }
 });
 
-Deno.test("doctor --online says when a server gives a model a smaller window than the configuration believes", async () => {
+Deno.test("doctor --online reports a server whose window is smaller than the configured one", async () => {
   const server = Deno.serve(
     { port: 0, hostname: "127.0.0.1", onListen: () => {} },
     () => Response.json({ data: [{ id: "mock-1", max_model_len: 4096 }] }),
@@ -208,7 +208,7 @@ function pages(table: Readonly<Record<string, () => Response>>) {
   return { url: `http://127.0.0.1:${server.addr.port}/v1`, asked, shutdown: () => server.shutdown() };
 }
 
-Deno.test("doctor --online reports a server that refused from one that was not reached", async () => {
+Deno.test("doctor --online distinguishes a server that refuses from an unreachable one", async () => {
   for (const status of [400, 401, 402, 404, 502]) {
     const answer = () => Response.json({ error: { message: "so not" } }, { status });
     const server = pages({ "/v1/models": answer, "/v1/chat/completions": answer });
@@ -226,7 +226,7 @@ Deno.test("doctor --online reports a server that refused from one that was not r
   assertStringIncludes((await world.run(["doctor", "--online"])).stdout, "NOT reachable");
 });
 
-Deno.test("doctor --online takes a model that the server does not list for a problem", async () => {
+Deno.test("doctor --online reports a model that the server does not list as a problem", async () => {
   const server = pages({ "/v1/models": () => Response.json({ data: [{ id: "a" }, { id: "b" }] }) });
   await using world = await makeWorld(mockConfig(server.url, "", "context_window = 4096"));
   const { code, stdout } = await world.run(["doctor", "--online"]);
@@ -236,7 +236,7 @@ Deno.test("doctor --online takes a model that the server does not list for a pro
   await server.shutdown();
 });
 
-Deno.test("doctor --online is content with a server that has no list of models but answers", async () => {
+Deno.test("doctor --online accepts a server that answers without a list of models", async () => {
   const answer = 'data: {"choices":[{"index":0,"delta":{"content":"OK"}}]}\n\n' +
     'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n';
   const server = pages({
@@ -253,7 +253,7 @@ const JAIL = "/usr/bin/bwrap";
 const hasJail = await Deno.stat(JAIL).then(() => true, () => false);
 
 Deno.test({
-  ...needs("bwrap", hasJail, "doctor calls a missing bubblewrap a problem, with the line that installs it"),
+  ...needs("bwrap", hasJail, "doctor reports a missing bubblewrap as a problem with the install command"),
   async fn() {
     await using world = await makeWorld(mockConfig("http://127.0.0.1:9/v1"));
     const within = [JAIL, "--dev-bind", "/", "/", "--ro-bind", "/dev/null", JAIL, "--"];
@@ -264,7 +264,7 @@ Deno.test({
   },
 });
 
-Deno.test("words of other agents are reported by the name they have here", async () => {
+Deno.test("flags and commands of other agents are reported with their name here", async () => {
   await using world = await makeWorld();
   const cases: [args: string[], said: string][] = [
     [["providers"], "here it is reasonix config get providers"],
@@ -281,14 +281,14 @@ Deno.test("words of other agents are reported by the name they have here", async
   }
 });
 
-Deno.test("doctor says what is broken and exits with it", async () => {
+Deno.test("doctor reports problems and exits with their code", async () => {
   await using world = await makeWorld("[permissions]\nmode = 3\n");
   const done = await world.run(["doctor"]);
   assertEquals(done.code, 6);
   assertEquals(done.stdout.split("config.toml:2:8").length, 2, "the problem is reported once");
 });
 
-Deno.test("session list, show, delete and replay work on what a run left", async () => {
+Deno.test("session list, show, delete and replay work on the session of a run", async () => {
   await using server = startModelServer([
     { text: "look", calls: [{ name: "ls", args: {} }] },
     { text: "the answer" },
@@ -309,7 +309,7 @@ Deno.test("session list, show, delete and replay work on what a run left", async
   assertStringIncludes((await world.run(["session", "list"])).stdout, "No sessions");
 });
 
-Deno.test("a command whose reader goes away ends without a word", async () => {
+Deno.test("a command ends silently when its output pipe closes", async () => {
   await using world = await makeWorld(`[permissions]\ndeny = ["Bash(${"x".repeat(200_000)})"]\n`);
   const child = await world.spawn(["config", "show"]);
   const reader = child.stdout.getReader();
@@ -352,7 +352,7 @@ Deno.test("completion proposes commands, flags, models and sessions", async () =
   }
 });
 
-Deno.test("a recorded run replays without the server, and says where it diverges", async () => {
+Deno.test("a recorded run replays without the server and reports the first difference", async () => {
   await using server = startModelServer([{
     text: "hm",
     calls: [{ name: "read_file", args: { path: "a.txt" } }],
@@ -373,7 +373,7 @@ Deno.test("a recorded run replays without the server, and says where it diverges
   assertStringIncludes(other.stderr, "a.txt");
 });
 
-Deno.test("without a configuration the program says setup, or uses a key of the environment and says so", async () => {
+Deno.test("without a configuration the program suggests setup or uses a key of the environment with a notice", async () => {
   await using world = await makeWorld();
   for (const args of [[], ["run", "hello"]]) {
     const { code, stderr } = await world.run(args);

@@ -92,7 +92,7 @@ Deno.test({
 });
 
 Deno.test({
-  ...contained("no container is left when the program is killed"),
+  ...contained("a killed program leaves no container"),
   fn: async () => {
     const env = await containerStore();
     const hold = Promise.withResolvers<void>();
@@ -118,7 +118,7 @@ Deno.test({
 });
 
 Deno.test({
-  ...contained("a kept container survives the run, and the next run of the project finds what was installed"),
+  ...contained("a kept container survives the run with installed packages for the next run"),
   fn: async () => {
     const env = await containerStore();
     const config = `${SANDBOX}container = "kept"\n`;

@@ -24,7 +24,7 @@ Deno.test("skills are named in the prompt, loaded by the tool and by /name", asy
   assert(texts(server.requests[2]).some((text) => text.includes("Tag, then push.")));
 });
 
-Deno.test("instructions of a directory follow as a message when a call touches it, once", async () => {
+Deno.test("instructions of a directory are sent once as a message after a call touches it", async () => {
   await using server = startModelServer([
     { calls: [{ name: "read_file", args: { path: "sub/a.txt" } }] },
     { calls: [{ name: "read_file", args: { path: "sub/b.txt" } }] },
@@ -41,7 +41,7 @@ Deno.test("instructions of a directory follow as a message when a call touches i
   assertEquals(all.filter((text) => text.includes("Tabs only here.")).length, 1);
 });
 
-Deno.test("a full window folds old work, keeps the user's words and continues", async () => {
+Deno.test("a full window compacts old work, keeps the user's words and continues", async () => {
   const big = "x ".repeat(9000);
   const step = (n: number) => ({
     calls: [{ name: "read_file", args: { path: `f${n}.txt` } }],
@@ -61,7 +61,7 @@ Deno.test("a full window folds old work, keeps the user's words and continues", 
   assertStringIncludes(await Deno.readTextFile(session.path), '"type":"compaction"');
 });
 
-Deno.test("a server that refuses the length gets a shorter request and the run continues", async () => {
+Deno.test("the run retries with a shorter request after a server refuses the length", async () => {
   const tooLong = {
     status: 400,
     body: { error: { code: "context_length_exceeded", message: "maximum context length is 8192 tokens" } },
@@ -126,7 +126,7 @@ Deno.test("context shows what is loaded, by category and in percent", async () =
   assertStringIncludes(text.stdout, "AGENTS.md");
 });
 
-Deno.test("skills list and validate say what is there and what is wrong", async () => {
+Deno.test("skills list and validate report skills and their problems", async () => {
   await using world = await makeWorld();
   await world.write(".reasonix/skills/good/SKILL.md", "---\nname: good\ndescription: Fine\n---\nBody\n");
   await world.write(".reasonix/skills/bad/SKILL.md", "---\nname: other\n---\nBody\n");

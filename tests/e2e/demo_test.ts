@@ -6,7 +6,7 @@ import { makeTempDir } from "../support/tool_context.ts";
 
 const SCRIPT = new URL("../../scripts/demo.ts", import.meta.url).pathname;
 
-Deno.test("the demo repairs the broken project and says what of it is scripted", async () => {
+Deno.test("the demo fixes the broken project and reports its scripted parts", async () => {
   const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
     args: ["run", "-A", SCRIPT],
     env: { NO_COLOR: "1" },
@@ -47,7 +47,7 @@ Deno.test("the demo with --live works with the model of the user's own configura
   assertEquals(server.requests.length, DEMO_REPLIES.length);
 });
 
-/** Where no other Deno is looked for. */
+/** A PATH without another Deno. */
 const PATH = "/usr/bin:/bin";
 
 /** A machine whose only Deno is where the jail shows nothing; undefined where none can be made. */
@@ -63,7 +63,7 @@ async function hiddenRuntime(): Promise<string[] | undefined> {
 const hidden = Deno.build.os === "linux" ? await hiddenRuntime() : undefined;
 
 Deno.test({
-  name: "the demo says what is in the way when commands cannot run Deno" +
+  name: "the demo reports the reason when commands cannot run Deno" +
     (hidden === undefined ? " [skipped: no other Deno can be hidden here]" : ""),
   ignore: hidden === undefined,
   fn: async () => {

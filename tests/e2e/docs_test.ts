@@ -8,7 +8,7 @@ import { shellLines } from "../support/readme.ts";
 
 const ROOT = new URL("../../", import.meta.url);
 
-Deno.test("an installed program has its documentation with it, and its help says so", async () => {
+Deno.test("an installed program contains its documentation, and its help names it", async () => {
   await using world = await makeWorld();
   const list = await world.run(["docs"]);
   assertEquals(list.code, 0, list.stderr);

@@ -6,7 +6,7 @@ function call(name: string, args: unknown) {
   return { calls: [{ name, args: args as Record<string, unknown> }] };
 }
 
-Deno.test("run lands the edits of a model that quotes and names things as other agents do", async () => {
+Deno.test("run applies edits of a model that uses the names and quoting of other agents", async () => {
   await using server = startModelServer([
     call("Read", { file_path: "a.ts" }),
     call("Edit", { file_path: "a.ts", oldText: 'say("hi") - now;', newText: '  say("ho") - now;' }),
@@ -26,7 +26,7 @@ Deno.test("run lands the edits of a model that quotes and names things as other 
   assertEquals(await world.read("b.ts"), "x\n");
 });
 
-Deno.test("edits keep every character of lines that are indented with other blanks than the model quotes", async () => {
+Deno.test("edits keep the original indentation when the model quotes other whitespace", async () => {
   const blanks = {
     ideographic: ["\u3000\u3000", "    "],
     fixed: ["\u00a0".repeat(4), "    "],

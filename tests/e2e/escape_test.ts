@@ -9,7 +9,7 @@ import { jailed } from "../unit/sandbox/jail/jail_support.ts";
 import { type SandboxDirs, sandboxDirs } from "../unit/sandbox/support.ts";
 
 interface Told {
-  /** What the model was reported of its command. */
+  /** Returns the result of the model's command. */
   readonly result: string;
   readonly asked: readonly ApprovalRequest[];
   readonly events: readonly Event[];
@@ -17,7 +17,7 @@ interface Told {
 
 interface Scenario {
   readonly command: string;
-  /** Absent: no one can be asked. */
+  /** Absent: no prompt is possible. */
   readonly answer?: Partial<ApprovalAnswer>;
   readonly config?: Record<string, unknown>;
   readonly permissionMode?: "read-only" | "plan";
@@ -53,7 +53,7 @@ const exists = (path: string) => Deno.lstat(path).then(() => true, () => false);
 const COUNT = "echo run >> runs; cat runs";
 
 Deno.test({
-  ...jailed("a command that the jail stopped runs once without it when the user allows that, and only once"),
+  ...jailed("a command that the jail stopped runs once without the jail after the user's approval"),
   fn: async () => {
     await using g = await sandboxDirs();
     const command = `${COUNT}; touch ${g.outside}/made && echo out`;
@@ -93,7 +93,7 @@ Deno.test({
 });
 
 Deno.test({
-  ...jailed("no escape is offered where files must stay, where the jail is enforced, and for other failures"),
+  ...jailed("no escape is offered in read-only mode, in an enforced jail, or for other failures"),
   fn: async () => {
     await using g = await sandboxDirs();
     const command = `cat ${g.ws}/missing; touch ${g.outside}/made`;

@@ -54,7 +54,7 @@ Deno.test("exit 2: unknown flags, commands and formats come with a near match", 
   }
 });
 
-Deno.test("bare reasonix without input says how to begin: exit 6 without a provider, 2 with one", async () => {
+Deno.test("reasonix without input prints a hint: exit 6 without a provider, 2 with one", async () => {
   const cases = [["", 6, "reasonix setup"], [mockConfig("http://127.0.0.1:1"), 2, "reasonix run"]] as const;
   for (const [config, code, hint] of cases) {
     await using world = await makeWorld(config);
@@ -75,7 +75,7 @@ Deno.test("exit 4: a step limit, a time limit and a cost limit", async () => {
   }
 });
 
-Deno.test("a run that was cut short names the command that continues with it, and that command does", async () => {
+Deno.test("an interrupted run prints the command that continues it, and the command works", async () => {
   const work = { calls: [{ name: "write_file", args: { path: "a.txt", content: "x\n" } }] };
   const busy = { status: 429, headers: { "retry-after": "999" }, body: { error: { message: "later" } } };
   await using server = startModelServer([work, busy, { text: "Done." }]);
@@ -115,7 +115,7 @@ Deno.test("exit 5: refusals, faults and an unreachable server, each with its rea
   assertStringIncludes(proxied.stderr, "HTTP_PROXY is set: put model.test into NO_PROXY");
 });
 
-Deno.test("exit 5 names the proxy that may have answered in the server's place, without its password", async () => {
+Deno.test("exit 5 names the proxy that may have answered instead of the server, without its password", async () => {
   const proxy = Deno.serve(
     { port: 0, hostname: "127.0.0.1", onListen: () => {} },
     () => new Response("no tunnel", { status: 502 }),
@@ -222,7 +222,7 @@ Deno.test("a second Ctrl-C ends the program at once", async () => {
   assertEquals((await finished(child)).code, 130);
 });
 
-Deno.test("a killed run loses no message that was shown and continues", async () => {
+Deno.test("a killed run loses no shown message and continues", async () => {
   await using server = startModelServer([
     { text: "first words", calls: [{ id: "c1", name: "read_file", args: { path: "a.txt" } }] },
     { stream: [textEvent("never finished"), NEVER] },
@@ -240,7 +240,7 @@ Deno.test("a killed run loses no message that was shown and continues", async ()
   assert(texts.includes("first words") && texts.includes("content") && texts.includes("and now?"));
 });
 
-Deno.test("a second process on one session is reported who has it and offered a copy", async () => {
+Deno.test("a second process on a session learns its owner and is offered a copy", async () => {
   await using server = startModelServer([{ text: "one" }, { stream: [textEvent("x"), NEVER] }]);
   await using world = await makeWorld(mockConfig(server.url));
   await world.run(["run", "begin"]);
@@ -254,7 +254,7 @@ Deno.test("a second process on one session is reported who has it and offered a 
   await finished(child);
 });
 
-Deno.test("a slow reader gets every byte and a closed one ends the run", async () => {
+Deno.test("a slow reader gets every byte, and a closed pipe ends the run", async () => {
   const text = "0123456789abcdef".repeat(16_384);
   await using server = startModelServer([{ text: text.match(/.{1,4096}/g) ?? [] }, {
     text: text.match(/.{1,4096}/g) ?? [],
@@ -278,7 +278,7 @@ Deno.test("a slow reader gets every byte and a closed one ends the run", async (
   assertEquals((await closed.status).code, 130);
 });
 
-Deno.test("an answer that could not be delivered is no success", async () => {
+Deno.test("an undelivered answer is an error", async () => {
   await using server = startModelServer([], {
     fallback: { text: "y".repeat(300_000) },
     check: { prefix: false },

@@ -6,7 +6,7 @@ import { makeWorld, mockConfig } from "../support/program.ts";
 // deno-lint-ignore no-explicit-any
 const last = (request: any): string => request?.json.messages.at(-1).content;
 
-Deno.test("--file attaches files as references do, in run, -p and the first message of a chat", async () => {
+Deno.test("--file attaches files like references, in run, -p and the first message of a chat", async () => {
   await using server = startModelServer([], { fallback: { text: "ok" }, check: { prefix: false } });
   await using world = await makeWorld(mockConfig(server.url));
   await world.write("a.txt", "alpha\n");

@@ -6,7 +6,7 @@ import { type Finished, finished, makeWorld, mockConfig, type World } from "../s
 /** The machine may be busy; what this is about takes minutes, or forever. */
 const LIMIT_MS = 25_000;
 
-/** Runs the program; one that does not end in time is killed, and has no exit code of its own. */
+/** Runs the program; kills it at the time limit, without a separate exit code. */
 async function ends(world: World, args: readonly string[]): Promise<Finished> {
   const child = await world.spawn(args);
   const timer = setTimeout(() => child.kill("SIGKILL"), LIMIT_MS);
@@ -35,7 +35,7 @@ function lastResult(server: ModelServer): string {
 const BRACES = "{a,b}".repeat(26);
 const LONG = "a".repeat(180);
 
-Deno.test("a rule of a project with millions of alternatives is an error with its place, whatever runs", async () => {
+Deno.test("a project rule with millions of alternatives is an error with its location in every command", async () => {
   await using server = startModelServer([], { fallback: { text: "done" } });
   await using world = await makeWorld(mockConfig(server.url));
   await world.write(".claude/settings.json", `{"permissions":{"deny":["Read(${BRACES})"]}}`);
@@ -62,7 +62,7 @@ Deno.test("a rule of a project with millions of alternatives is an error with it
   assertEquals(server.requests.length, 0);
 });
 
-Deno.test("rules of any length and number are held in time, or an error with its place", async () => {
+Deno.test("rules of any length and number are matched in time or are an error with their location", async () => {
   await using world = await makeWorld("");
   const line = `echo a > ${"a".repeat(250)}; sudo ${"sudo ".repeat(20)}$X ${"a".repeat(60_000)}`;
   const refused: readonly (readonly string[])[] = [
@@ -90,7 +90,7 @@ Deno.test("rules of any length and number are held in time, or an error with its
   }
 });
 
-Deno.test("what a refusal names beyond 256 alternatives is refused as well, to tools and to commands", async () => {
+Deno.test("a deny rule beyond 256 alternatives applies to tools and to commands", async () => {
   const names = Array.from({ length: 300 }, (_, i) => `p${i}`).join(",");
   const binary = "{a,b}{c,d}{e,f}{g,h}{i,j}{k,l}{m,n}{o,p}{q,r}.txt";
   const rules =
@@ -115,7 +115,7 @@ Deno.test("what a refusal names beyond 256 alternatives is refused as well, to t
   assert(!JSON.stringify(server.requests.at(-1)?.json).includes("SECRET"));
 });
 
-Deno.test("stars of a rule and of an ignore file take no time on long names", async () => {
+Deno.test("wildcards of a rule and of an ignore file match long names in time", async () => {
   const path = `${"a".repeat(200)}.txt`;
   const written = await resultOf({ name: "write_file", args: { path, content: "x" } }, async (world) => {
     await world.write("reasonix.toml", '[permissions]\ndeny = ["Edit(*a*a*a*a*a*a*a*ab)"]\n');
@@ -128,7 +128,7 @@ Deno.test("stars of a rule and of an ignore file take no time on long names", as
   assertStringIncludes(listed.result, `${LONG}49`);
 });
 
-Deno.test("patterns of the model with millions of alternatives are matched like any other", async () => {
+Deno.test("patterns of the model with millions of alternatives are matched in time", async () => {
   const name = "ab".repeat(13);
   const prepare = (world: World) => world.write(name, "needle\n");
   assertStringIncludes((await resultOf({ name: "glob", args: { pattern: BRACES } }, prepare)).result, name);
@@ -136,7 +136,7 @@ Deno.test("patterns of the model with millions of alternatives are matched like 
   assertStringIncludes((await resultOf(grep, prepare)).result, "needle");
 });
 
-Deno.test("long runs of one sign in the files of a project and in a reply take no time", async () => {
+Deno.test("long runs of one character in project files and in a reply are processed in time", async () => {
   for (const sign of ["\n", " \n", "\r", "`", "~", "["]) {
     const text = sign.repeat(300_000 / sign.length);
     await using server = startModelServer([
@@ -174,7 +174,7 @@ Deno.test("a directory with brackets in its name is found by it, in glob and in 
   assertStringIncludes((await resultOf(grep, prepare)).result, "needle");
 });
 
-Deno.test("command lines of thousands of parts are judged at once", async () => {
+Deno.test("command lines of thousands of parts are judged in time", async () => {
   const lines = [
     `${"eval ".repeat(3000)}true`,
     Array(3000).fill("cat").join(" | "),
@@ -190,7 +190,7 @@ Deno.test("command lines of thousands of parts are judged at once", async () => 
   }
 });
 
-Deno.test("a patch of thousands of hunks over equal lines is answered at once", async () => {
+Deno.test("a patch of thousands of hunks over equal lines is applied in time", async () => {
   const hunks = "@@\n x\n-x\n+y\n".repeat(3000);
   const patch = `*** Begin Patch\n*** Update File: f.txt\n${hunks}*** End Patch\n`;
   const { result } = await resultOf(
@@ -200,7 +200,7 @@ Deno.test("a patch of thousands of hunks over equal lines is answered at once", 
   assertMatch(result, /hunk \d+ of 3000 fits in \d+ places/);
 });
 
-Deno.test("a pattern of --json-schema that takes forever ends in words, and Ctrl-C ends the check", async () => {
+Deno.test("an endless pattern of --json-schema is an error, and Ctrl-C ends the check", async () => {
   const schema = JSON.stringify({ type: "string", pattern: "^(a+)+$" });
   await using server = startModelServer([], {
     fallback: { text: `"${"a".repeat(40)}!"` },
@@ -220,7 +220,7 @@ Deno.test("a pattern of --json-schema that takes forever ends in words, and Ctrl
   assert(performance.now() - start < 4000);
 });
 
-Deno.test("Ctrl-C ends a search through rules and names that are made to be slow", async () => {
+Deno.test("Ctrl-C ends a search with deliberately slow rules and names", async () => {
   await using server = startModelServer([{ calls: [{ name: "glob", args: { pattern: "**/*" } }] }], {
     fallback: { text: "Done." },
   });

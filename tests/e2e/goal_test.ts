@@ -29,7 +29,7 @@ Deno.test("the example of docs/plan-and-goal.md reaches its goal, and its check 
   assertEquals(server.requests.length, 5);
 });
 
-Deno.test("a goal of a liar, an ok sayer and a blocked model ends with the exit codes of the table", async () => {
+Deno.test("goals of a lying, an agreeing and a blocked model end with the exit codes of the table", async () => {
   const rows: readonly [code: number, state: string, requests: number, turns: Turn[]][] = [
     [4, "limit", 4, [report("complete", "x"), { text: "x" }, report("complete", "x"), { text: "x" }]],
     [4, "limit", 2, [{ text: "ok" }, { text: "ok" }]],
@@ -52,7 +52,7 @@ Deno.test("a goal of a liar, an ok sayer and a blocked model ends with the exit 
   }
 });
 
-Deno.test("a run that was killed continues with its goal without a task, and repeats no call", async () => {
+Deno.test("a killed run continues its goal without a task and repeats no call", async () => {
   const held = Promise.withResolvers<void>();
   await using server = startModelServer([
     calling("bash", { command: "echo once >> log.txt" }),
@@ -71,7 +71,7 @@ Deno.test("a run that was killed continues with its goal without a task, and rep
   assertEquals(await world.read("log.txt"), "once\n");
 });
 
-Deno.test("a research goal keeps what the model notes and ends with a report; a link is not followed", async () => {
+Deno.test("a research goal keeps the model's notes, ends with a report and follows no link", async () => {
   await using server = startModelServer([
     calling("update_goal", { status: "progress", note: "缓存太小", entry: "hypothesis" }),
     calling("update_goal", { status: "complete", note: "64 MB is enough", entry: "result" }),

@@ -46,7 +46,7 @@ Deno.test("the entry of the page about Gemini runs a task with thoughts and tool
   assert(!(await world.run(["session", "list", "--json"])).stdout.includes(KEY));
 });
 
-Deno.test("the page's entry for Vertex AI asks the address of the project", async () => {
+Deno.test("the page's entry for Vertex AI sends requests to the URL of the project", async () => {
   await using server = startModelServer([{ text: "Hello." }], {
     wire: {
       ...googleWire({ generation: 2.5 }),
@@ -70,7 +70,7 @@ Deno.test("the page's entry for Vertex AI asks the address of the project", asyn
   assertEquals(first?.headers.get("authorization"), "Bearer ya29.token");
 });
 
-Deno.test("a session of another model continues with Gemini, and comes back", async () => {
+Deno.test("a session of another model continues with Gemini and switches back", async () => {
   const wire = googleWire();
   await using chat = startModelServer([
     { text: "One.", calls: [{ id: "c1", name: "read_file", args: { path: "a.txt" } }] },

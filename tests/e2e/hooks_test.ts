@@ -10,7 +10,7 @@ const hook = (event: string, command: string, rest = "") =>
 const specific = (fields: Record<string, unknown>) => JSON.stringify({ hookSpecificOutput: fields });
 const says = (text: string) => `cat <<'END'\n${text}\nEND`;
 
-/** What the hook of the calls does, by the word that the command has: the first and the second hook. */
+/** The behavior of the hooks of calls, by the word in the command: the first and the second hook. */
 const DOES: Readonly<Record<string, string | readonly [string, string]>> = {
   "plain-2": "echo only-for-the-log",
   "no-3": "echo reason-3 >&2; exit 2",
@@ -40,7 +40,7 @@ const DOES: Readonly<Record<string, string | readonly [string, string]>> = {
   "block-26": says(JSON.stringify({ decision: "block", reason: "reason-26" })),
 };
 
-/** What the hooks that must not fail do. */
+/** The behavior of hooks that must not fail. */
 const CLOSED: Readonly<Record<string, string>> = {
   "closed-10": "exit 1",
   "closed-11": "no-such-program-11",
@@ -123,7 +123,7 @@ async function runRows(): Promise<Rows & AsyncDisposable> {
   };
 }
 
-Deno.test("rows 1 to 29 of the table of hooks: what a hook says of a call, and what comes of it", async () => {
+Deno.test("rows 1 to 29 of the table of hooks: the output of a hook decides about a call", async () => {
   await using rows = await runRows();
   const { done, reported, made } = rows;
   assertEquals(done.code, 0, done.stderr);
@@ -191,7 +191,7 @@ Deno.test("rows 30 and 31: a hook that defers, or says continue: false, ends the
   }
 });
 
-Deno.test("row 32: a refused prompt never reaches the model; what the start and a prompt say does", async () => {
+Deno.test("row 32: a refused prompt never reaches the model; output of start and prompt hooks does", async () => {
   await using server = startModelServer([{ text: "done" }], { check: { prefix: false } });
   const prompt = `grep -q secret && { echo not-this >&2; exit 2; }; echo of-the-prompt`;
   await using world = await makeWorld(
@@ -208,7 +208,7 @@ Deno.test("row 32: a refused prompt never reaches the model; what the start and 
   assertEquals(server.requests[0]?.json.messages[0].content.includes("of-the-start"), false);
 });
 
-Deno.test("row 33: a hook keeps a turn from ending, at most five times, and is reported so", async () => {
+Deno.test("row 33: a hook prevents the end of a turn at most five times, with a notice", async () => {
   const answers = Array.from({ length: 9 }, (_, n) => ({ text: `answer ${n}` }));
   await using server = startModelServer(answers, { check: { prefix: false } });
   await using world = await makeWorld(
@@ -224,7 +224,7 @@ Deno.test("row 33: a hook keeps a turn from ending, at most five times, and is r
   assertEquals(active, [false, true, true, true, true, true]);
 });
 
-Deno.test("the page about hooks has these rows, and its example works as it stands", async () => {
+Deno.test("the page about hooks has these rows, and its example works unchanged", async () => {
   const page = await Deno.readTextFile(new URL("../../docs/hooks.md", import.meta.url));
   const numbers = [...page.matchAll(/^\| +(\d+) \|/gm)].map(([, number]) => Number(number));
   assertEquals(numbers, Array.from({ length: 33 }, (_, n) => n + 1));
@@ -254,7 +254,7 @@ Deno.test("the page about hooks has these rows, and its example works as it stan
   assertMatch((await world.run(["hooks", "test", "PreToolUze"])).stderr, /did you mean PreToolUse/);
 });
 
-Deno.test("doctor names a hook that does not run among the problems, with its place", async () => {
+Deno.test("doctor lists a hook that does not run as a problem with its location", async () => {
   await using world = await makeWorld(
     mockConfig("http://127.0.0.1:9/v1", '[[hooks]]\nevent = "PreToolUse"\nmatchr = "Bash"\ncommand = "true"'),
   );

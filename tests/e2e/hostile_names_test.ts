@@ -11,7 +11,7 @@ const HOSTILE = "ev\x1b]0;PWN\x07\x1b[38;5;77m\x9b77m\u202e\u2066z\u2028y\x1bPq\
 const ESCAPED = JSON.stringify(HOSTILE).slice(1, -1)
   .replace(/[\x7f-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
 
-/** What of it may not arrive; sequences of our own have other parameters. */
+/** Sequences of the clone that may not arrive; the program's have other parameters. */
 // deno-lint-ignore no-control-regex
 const FOREIGN = /\x1b\]0;PWN|\x1b\[38;5;77m|\x1bPq|[\x07\x08\x80-\x9f\u2028-\u202e\u2066-\u2069]|\rCR/g;
 // deno-lint-ignore no-control-regex
@@ -173,7 +173,7 @@ Deno.test("no command passes the escapes of a clone to a pipe or a terminal", as
   assertEquals(await steered(world, commands), []);
 });
 
-Deno.test("no complaint about a clone passes its escapes to a pipe or a terminal", async () => {
+Deno.test("no error about a clone passes its escapes to a pipe or a terminal", async () => {
   for (const [name, files] of Object.entries(REFUSED)) {
     await using world = await makeWorld(mockConfig("http://127.0.0.1:9/v1"));
     await plant(world, files);
@@ -182,7 +182,7 @@ Deno.test("no complaint about a clone passes its escapes to a pipe or a terminal
 });
 
 Deno.test({
-  name: "the chat passes no escapes of a clone, whose branch and name it shows, to its terminal",
+  name: "the chat shows branch and name of a clone without its escapes",
   ignore: !hasScript,
   fn: async () => {
     await using server = startModelServer([]);

@@ -102,7 +102,7 @@ const AGENTS: readonly [agent: string, files: Readonly<Record<string, string>>][
 ];
 
 for (const [agent, files] of AGENTS) {
-  Deno.test(`config import ${agent} shows its plan, writes it, and has nothing to do after that`, async () => {
+  Deno.test(`config import ${agent} shows its plan, writes it, and is then up to date`, async () => {
     const { world, home } = await furnished(files);
     await using _world = world;
     const shown = await world.run(["config", "import", agent, "--dry-run"]);
@@ -166,7 +166,7 @@ const DECISIONS: readonly [agent: string, call: readonly string[], decision: Reg
   ["opencode", ["rm x"], /^deny/],
 ];
 
-Deno.test("the rules that config import writes decide like the ones they come from", async () => {
+Deno.test("the rules that config import writes decide like their sources", async () => {
   for (const [agent, files] of AGENTS) {
     const { world } = await furnished(files);
     await using _world = world;
@@ -178,7 +178,7 @@ Deno.test("the rules that config import writes decide like the ones they come fr
   }
 });
 
-Deno.test("config import names what is broken, imports the rest, and says so in its exit code", async () => {
+Deno.test("config import reports broken parts, imports the rest, and sets its exit code", async () => {
   const { world, home } = await furnished({
     ".claude/settings.json": "{ nothing",
     ".codex/config.toml": CODEX,
@@ -269,7 +269,7 @@ Deno.test({
   },
 });
 
-Deno.test("config import speaks Chinese where the user does, and English to programs", async () => {
+Deno.test("config import prints Chinese for a Chinese user and English to programs", async () => {
   const { world } = await furnished({ ".claude/settings.json": CLAUDE });
   await using _world = world;
   const env = { REASONIX_LANG: "zh-CN" };

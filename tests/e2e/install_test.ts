@@ -161,7 +161,7 @@ for (
   ]
 ) {
   Deno.test({
-    ...test(`the program installs from ${way}, and its command needs no deno in PATH`),
+    ...test(`the program installs from ${way} with a command that needs no deno in PATH`),
     fn: async () => {
       await using machine = await makeMachine();
       await copySources(machine.files);
@@ -200,7 +200,7 @@ Deno.test({
   },
 });
 
-Deno.test("the installed command says what is wrong with its directory or home", async () => {
+Deno.test("the installed command reports problems of its directory or home", async () => {
   await using machine = await makeMachine();
   const line = `deno run ${START_FLAGS.join(" ")} --no-config dist/reasonix.js`;
   assertEquals((await machine.sh(`${line} install`, { cwd: machine.files })).code, 0);
@@ -214,7 +214,7 @@ Deno.test("the installed command says what is wrong with its directory or home",
   assertEquals([code, text.split("\n")[0]], [2, "error: HOME is not a directory"]);
 });
 
-Deno.test("the installed command refuses to work for an output that is closed", async () => {
+Deno.test("the installed command refuses a closed output", async () => {
   await using machine = await makeMachine();
   const line = `deno run ${START_FLAGS.join(" ")} --no-config dist/reasonix.js`;
   assertEquals((await machine.sh(`${line} install`, { cwd: machine.files })).code, 0);

@@ -15,7 +15,7 @@ const SCHEMA = {
 const FLAG = `--json-schema=${JSON.stringify(SCHEMA)}`;
 const GOOD = '{"name":"größe 🦊","count":2}';
 
-Deno.test("an answer that fits the schema is the structured output in json and stream-json, also in a fence", async () => {
+Deno.test("a valid answer is the structured output in json and stream-json, also in a fence", async () => {
   await using server = startModelServer([], {
     fallback: { text: `\`\`\`json\n${GOOD}\n\`\`\`` },
     check: { prefix: false },
@@ -32,7 +32,7 @@ Deno.test("an answer that fits the schema is the structured output in json and s
   assert(asked.endsWith("\n\ngo"), asked);
 });
 
-Deno.test("an answer that does not fit goes back once with what is wrong, in the same turn", async () => {
+Deno.test("an invalid answer is returned to the model once with its errors, in the same turn", async () => {
   await using server = startModelServer([
     { text: "Sure! Let me think.", calls: [{ id: "c1", name: "ls", args: { path: "." } }] },
     { text: '{"name":7,"count":0,"more":[]}' },
@@ -49,7 +49,7 @@ Deno.test("an answer that does not fit goes back once with what is wrong, in the
   }
 });
 
-Deno.test("a second answer that does not fit ends the run with an error that says why", async () => {
+Deno.test("a second invalid answer ends the run with an error that states the reason", async () => {
   await using server = startModelServer([{ text: "no JSON" }, { text: '{"name":"x"}' }]);
   await using world = await makeWorld(mockConfig(server.url));
   const done = await world.run(["-p", "go", FLAG, "--output-format", "stream-json"]);
@@ -60,7 +60,7 @@ Deno.test("a second answer that does not fit ends the run with an error that say
   assertEquals(result.result, '{"name":"x"}');
 });
 
-Deno.test("a schema that cannot be used is refused before the first request, with the reason", async () => {
+Deno.test("an unusable schema is refused with its reason before the first request", async () => {
   await using server = startModelServer([]);
   await using world = await makeWorld(mockConfig(server.url));
   const cases: [string, string][] = [
@@ -78,7 +78,7 @@ Deno.test("a schema that cannot be used is refused before the first request, wit
   assertEquals(server.requests.length, 0);
 });
 
-Deno.test("a schema of initialize counts for every turn of an SDK, and a bad one is refused", async () => {
+Deno.test("a schema of initialize applies to every turn of an SDK, and an invalid one is refused", async () => {
   await using server = startModelServer([{ text: "[1]" }, { text: "[1, 2]" }, { text: "[3, 4]" }]);
   await using world = await makeWorld(mockConfig(server.url));
   const sdk = await launch(world, []);

@@ -5,7 +5,7 @@ import { makeWorld, mockConfig } from "../support/program.ts";
 const ENGLISH = { REASONIX_LANG: "", LC_ALL: "C.UTF-8" };
 const CHINESE = { REASONIX_LANG: "", LC_ALL: "zh_CN.UTF-8" };
 
-Deno.test("doctor speaks the language of the system, and JSON is the same in every language", async () => {
+Deno.test("doctor prints the language of the system, and JSON is the same in every language", async () => {
   await using world = await makeWorld(mockConfig("http://127.0.0.1:1/v1"));
   const [english, chinese] = [
     await world.run(["doctor", "--verbose"], { env: ENGLISH }),
@@ -28,7 +28,7 @@ Deno.test("the setting language beats the system, and REASONIX_LANG beats the se
   assertStringIncludes(stdout, "Providers");
 });
 
-Deno.test("an unknown language is named with its place and the languages there are", async () => {
+Deno.test("an unknown language is reported with its location and the supported languages", async () => {
   await using world = await makeWorld(mockConfig("http://127.0.0.1:1/v1", 'language = "klingon"'));
   const { stdout } = await world.run(["doctor"], { env: ENGLISH });
   assertStringIncludes(
@@ -40,7 +40,7 @@ Deno.test("an unknown language is named with its place and the languages there a
   assertStringIncludes(bare.stderr, '· REASONIX_LANG is "fr"');
 });
 
-Deno.test("a run where nothing is set up says what to do in the user's language", async () => {
+Deno.test("a run without a configuration prints a hint in the user's language", async () => {
   await using world = await makeWorld();
   const { code, stderr } = await world.run(["run", "hi"], { env: CHINESE });
   assertEquals(code, 6);

@@ -64,7 +64,7 @@ Deno.test("a task in quotes begins the chat; on a pipe it is the first message, 
   assertEquals(await Deno.readTextFile(`${world.dir}/made.txt`), "made\n");
 });
 
-Deno.test("a configuration that is broken ends a pipe with its place, before anything is read", async () => {
+Deno.test("a broken configuration ends a pipe with its location before any input is read", async () => {
   await using world = await makeWorld("[permissions]\nmode = 3\n");
   const { code, stdout, stderr } = await world.run([], { stdin: "hello\n" });
   assertEquals([code, stdout], [6, ""]);

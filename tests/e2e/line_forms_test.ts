@@ -5,7 +5,7 @@ import { startModelServer } from "../support/model_server.ts";
 import { makeWorld, mockConfig } from "../support/program.ts";
 import { assert, assertEquals } from "../support/assert.ts";
 
-/** What the model was reported: it ran, was refused, or was refused as destructive. */
+/** The result of a line: it ran, was refused, or was refused as destructive. */
 type Outcome = "ran" | "refused" | "destructive";
 
 interface Mode {
@@ -93,7 +93,7 @@ async function play(mode: Mode, lines: readonly string[]): Promise<{ results: st
 
 for (const mode of MODES) {
   Deno.test({
-    ...jailed(`each form of line and its siblings are judged in the real program: ${mode.name}`),
+    ...jailed(`each form of command line and its variants are judged in the real program: ${mode.name}`),
     fn: async () => {
       const chosen = FORMS.filter((form) => mode.expected[form.kind] !== undefined);
       const out = await Deno.makeTempDir({ dir: "/var/tmp" });
@@ -120,6 +120,6 @@ for (const mode of MODES) {
   });
 }
 
-Deno.test("each form of line has three siblings", () => {
+Deno.test("each form of command line has three variants", () => {
   assertEquals(FORMS.filter((form) => form.lines.length < 4), []);
 });

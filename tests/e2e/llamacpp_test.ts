@@ -32,7 +32,7 @@ async function gone({ fake }: Stage): Promise<void> {
 }
 
 Deno.test({
-  name: "run starts the server, says that it loads the model, and ends it",
+  name: "run starts the server, reports that it loads the model, and stops it",
   ignore,
   async fn() {
     await using there = await stage({ loadMs: 800 });
@@ -78,7 +78,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "run with a missing model file ends with one line that names the place of the setting",
+  name: "run with a missing model file ends with one line that names the location of the setting",
   ignore,
   async fn() {
     await using there = await stage();
@@ -122,7 +122,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "run reports how a server ended that cannot load its model",
+  name: "run reports the exit of a server that cannot load its model",
   ignore,
   async fn() {
     await using there = await stage({ diesLoading: 20 });

@@ -4,7 +4,7 @@ import { finished, makeWorld, mockConfig } from "../support/program.ts";
 import { assert, assertEquals } from "../support/assert.ts";
 
 Deno.test({
-  name: "resuming 10,000 messages sends all of them and takes at most 60 MB more than a new session",
+  name: "resuming 10,000 messages sends all of them with at most 60 MB more memory than a new session",
   ignore: Deno.build.os !== "linux",
   async fn() {
     let pid = 0;

@@ -12,7 +12,7 @@ function results(request: { readonly json: any }): string[] {
 }
 
 Deno.test({
-  name: "the result of an edit, or the next one, says which type errors it caused",
+  name: "the result of an edit, or the next result, lists the type errors that it caused",
   ignore: Deno.build.os !== "linux" || !Deno.execPath().endsWith("/deno"),
   fn: async () => {
     let looks = 0;

@@ -15,7 +15,7 @@ function results(request: { readonly json: any } | undefined): string[] {
 }
 
 Deno.test({
-  name: "the tools about names find, list and rename by a real language server",
+  name: "symbol tools find, list and rename with a real language server",
   ignore: IGNORE,
   fn: async () => {
     const place = { path: "b.ts", line: 2, symbol: "greet" };
@@ -64,7 +64,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "a renaming that would touch a file a rule denies changes nothing",
+  name: "a rename that affects a denied file changes nothing",
   ignore: IGNORE,
   fn: async () => {
     await using model = startModelServer([
@@ -121,7 +121,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "delete_symbol deletes a definition with its comment, and leaves lines with other code alone",
+  name: "delete_symbol deletes a definition with its comment and keeps lines with other code",
   ignore: IGNORE,
   fn: async () => {
     const path = "a.ts";

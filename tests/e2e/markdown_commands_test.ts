@@ -11,7 +11,7 @@ function asked(server: Server): string {
   return server.requests.at(-1)?.json.messages.at(-1).content;
 }
 
-Deno.test("a Markdown command is sent with its arguments and files in place, changed as soon as its file is", async () => {
+Deno.test("a Markdown command is sent with its arguments and files, and reloads when its file changes", async () => {
   await using server = open();
   await using world = await makeWorld(mockConfig(server.url));
   await world.write("notes.txt", "the notes\n");
@@ -31,7 +31,7 @@ Deno.test("a Markdown command is sent with its arguments and files in place, cha
   assertStringIncludes(help, ".claude/commands/git/commit.md");
 });
 
-Deno.test("of two files of one name the project's counts, and a command of the program comes first", async () => {
+Deno.test("a project's command overrides the user's, and a built-in command overrides both", async () => {
   await using server = open();
   await using world = await makeWorld(mockConfig(server.url));
   await Deno.mkdir(`${world.home}/commands`);
@@ -59,7 +59,7 @@ Deno.test("of two files of one name the project's counts, and a command of the p
   assertEquals(server.requests.length, 2);
 });
 
-Deno.test("command lines and allowed-tools of a project's command count only once it is trusted", async () => {
+Deno.test("command lines and allowed-tools of a project's command apply only after trust", async () => {
   await using server = open();
   await using world = await makeWorld(mockConfig(server.url, "[permissions]\nmode = 'deny'"));
   await world.write(
@@ -99,7 +99,7 @@ Deno.test("arguments are never run, and a command of another model is answered b
   assertStringIncludes(old.stderr, "/old wants the model sonnet, which is not used");
 });
 
-Deno.test("a project's command is no link to what the user keeps for himself, and its arguments run nothing", async () => {
+Deno.test("a project's command cannot link to private files, and its arguments run nothing", async () => {
   await using server = open();
   await using world = await makeWorld(mockConfig(server.url));
   await world.write(".env", "TOKEN=for-none-else\n");

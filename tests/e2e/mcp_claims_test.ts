@@ -87,7 +87,7 @@ const MODES: Readonly<
 };
 
 for (const [mode, { args, config = RULED, run }] of Object.entries(MODES)) {
-  Deno.test(`${mode}: tools of an MCP server run as the user decides, whatever it declares of them, and each is in the log`, async () => {
+  Deno.test(`${mode}: tools of an MCP server run by the user's decision, whatever it declares, and are in the log`, async () => {
     await onStage({ calls: ALL, config }, async ({ world, reached }) => {
       const events = await eventsOf(world, args);
       assertEquals(await reached(), run);
@@ -102,7 +102,7 @@ for (const [mode, { args, config = RULED, run }] of Object.entries(MODES)) {
   });
 }
 
-Deno.test("the index of many tools opens nothing that the tool itself does not", async () => {
+Deno.test("the index of many tools allows nothing that the tool itself does not", async () => {
   const calls = TOOLS.map((name): Call => ["mcp_call", { tool: `mcp__toy__${name}`, arguments: {} }]);
   const config = `mcp_index_above_tokens = 1\n${RULED}`;
   await onStage({ calls, config }, async ({ world, reached }) => {
@@ -111,7 +111,7 @@ Deno.test("the index of many tools opens nothing that the tool itself does not",
   });
 });
 
-Deno.test("known readers run together, and claimed ones one after the other", async () => {
+Deno.test("known read-only tools run in parallel, and claimed ones one after another", async () => {
   for (const [name, together] of [["known", true], ["claims", false]] as const) {
     const calls: Call[] = [[`mcp__toy__${name}`], [`mcp__toy__${name}`, { n: 1 }]];
     await onStage({ calls }, async ({ world, reached }) => {
@@ -173,7 +173,7 @@ const ADDRESSES: Readonly<
 };
 
 for (const [mode, [args, sent, config = ""]] of Object.entries(ADDRESSES)) {
-  Deno.test(`${mode}: an address that the model made up is sent to a server only where the user allows it`, async () => {
+  Deno.test(`${mode}: a URI that the model invented is sent to a server only with the user's permission`, async () => {
     await onStage({ calls: READ, config, behaviour: {} }, async ({ world, reached }) => {
       const events = await eventsOf(world, args);
       assertEquals(await reached(), [...sent]);
@@ -185,7 +185,7 @@ for (const [mode, [args, sent, config = ""]] of Object.entries(ADDRESSES)) {
   });
 }
 
-Deno.test("a denied server gets no prompt and no mention of the user either, and the refusal names the rule", async () => {
+Deno.test("a denied server gets no prompt and no reference of the user, and the refusal names the rule", async () => {
   const config = '[permissions]\ndeny = ["Mcp(toy)"]\n';
   await onStage({ calls: [], config, behaviour: {} }, async ({ world, reached }) => {
     const prompt = await world.run(["run", "/mcp__toy__greet Ada"]);
@@ -202,7 +202,7 @@ Deno.test("a denied server gets no prompt and no mention of the user either, and
   });
 });
 
-Deno.test("/mcp trust and /mcp untrust decide which tools of a server run where files have to stay", async () => {
+Deno.test("/mcp trust and /mcp untrust decide which tools of a server run in read-only mode", async () => {
   const calls = TOOLS.map((tool): Call => [`mcp__toy__${tool}`]);
   await onStage({ calls, config: "" }, async ({ world, reached }) => {
     let before = 0;

@@ -34,7 +34,7 @@ async function names(world: World): Promise<string[]> {
 
 const home = (world: World, name: string) => Deno.readTextFileSync(`${world.home}/${name}`);
 
-Deno.test("mcp add writes one entry and keeps every other line; mcp remove takes it out again", async () => {
+Deno.test("mcp add writes one entry and keeps every other line; mcp remove removes it", async () => {
   await using world = await makeWorld(TOML);
   const before = home(world, "config.toml");
   const words = "mcp add three --env X=1 --cwd . -- sh -c".split(" ");
@@ -62,7 +62,7 @@ Deno.test("mcp add writes one entry and keeps every other line; mcp remove takes
   }
 });
 
-Deno.test("mcp add keeps secrets out of the configuration and names where they are", async () => {
+Deno.test("mcp add stores secrets outside of the configuration and prints their location", async () => {
   await using world = await makeWorld("");
   const secret = "ghp_0123456789abcdefghijklmnopqrstuvwxyz";
   const lines = [
@@ -148,7 +148,7 @@ Deno.test({
   },
 });
 
-Deno.test("mcp add --project stores no secret, and what it adds waits for trust", async () => {
+Deno.test("mcp add --project stores no secret, and its entry requires trust", async () => {
   await using world = await makeWorld("");
   const line = "mcp add p --project --env API_KEY=hush-hush-hush --cwd sub -- ./run.sh".split(" ");
   await world.write("sub/run.sh", "exit\n");

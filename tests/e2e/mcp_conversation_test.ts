@@ -17,7 +17,7 @@ function asked(server: Server): string {
 /** A busy machine starts servers late. */
 const PATIENT = "[tools]\nmcp_startup_wait_seconds = 60";
 
-Deno.test("a prompt of a server is sent as the message, whether or not the server was met before", async () => {
+Deno.test("a prompt of a new or known server is sent as the message", async () => {
   await using server = open();
   await using world = await makeWorld(mockConfig(server.url, PATIENT) + pluginToml("docs"));
   for (const line of ["/mcp__docs__greet Ada", "/mcp__docs__greet tone=warm Ada"]) {
@@ -35,7 +35,7 @@ Deno.test("a prompt of a server is sent as the message, whether or not the serve
   assertStringIncludes((await world.run(["run", "/help"])).stdout, "/mcp__docs__greet");
 });
 
-Deno.test("a resource is attached by its address, and one that cannot be read is a notice", async () => {
+Deno.test("a resource is attached by its URI, and an unreadable resource is a notice", async () => {
   await using server = open();
   await using world = await makeWorld(mockConfig(server.url, PATIENT) + pluginToml("docs"));
   const run = await world.run([
@@ -51,7 +51,7 @@ Deno.test("a resource is attached by its address, and one that cannot be read is
   assertStringIncludes(run.stderr, "@docs:scripted://none was not attached");
 });
 
-Deno.test("the model lists and reads resources with a tool that is there only where a server has some", async () => {
+Deno.test("the model lists and reads resources with a tool that exists only if a server has resources", async () => {
   const call = (id: string, args: unknown) => ({
     calls: [{ id, name: "mcp_resource", args }],
   });
@@ -73,7 +73,7 @@ Deno.test("the model lists and reads resources with a tool that is there only wh
   assert(!offered(3).includes("mcp_resource"));
 });
 
-Deno.test("what a server says about its use is reported once for a session, outside of the prompt", async () => {
+Deno.test("instructions of a server are sent once per session, outside of the prompt", async () => {
   await using server = open();
   await using world = await makeWorld(mockConfig(server.url) + pluginToml("docs"));
   for (const more of [[], ["-c"]]) assertEquals((await world.run(["run", ...more, "hello"])).code, 0);
@@ -91,7 +91,7 @@ Deno.test("what a server says about its use is reported once for a session, outs
 const namesOf = (server: Server, at: number): string[] =>
   server.requests.at(at)?.json.tools.map((tool: { function: { name: string } }) => tool.function.name);
 
-Deno.test("a short name of a server's tool is offered and called, and only its full name is allowed", async () => {
+Deno.test("the model calls a server's tool by its short name, and rules use only the full name", async () => {
   const said = { calls: [{ name: "say", args: { text: "hello 世界" } }] };
   const rows: [rules: string, flags: string[], result: RegExp][] = [
     ['allow = ["mcp__docs__echo"]', ["--on-ask", "deny"], /^hello 世界$/],
@@ -117,7 +117,7 @@ Deno.test("a short name of a server's tool is offered and called, and only its f
   }
 });
 
-Deno.test("mcp tools, test and call know the short names of a server's tools", async () => {
+Deno.test("mcp tools, test and call accept the short names of a server's tools", async () => {
   await using world = await makeWorld(
     pluginToml("docs", {}, 'aliases = { say = "echo", gone = "nothing", bash = "die" }'),
   );
@@ -136,7 +136,7 @@ Deno.test("mcp tools, test and call know the short names of a server's tools", a
 });
 
 onTerminal(
-  "/mcp unload and load take the tools of a server away and bring them back as declared resets",
+  "/mcp unload and load remove and restore the tools of a server as declared resets",
   async () => {
     await using server = open();
     await using chat = await openChat(

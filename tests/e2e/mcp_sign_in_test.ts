@@ -27,7 +27,7 @@ async function browser(world: World, looks = false): Promise<string> {
 
 const DISPLAYS = { DISPLAY: "", WAYLAND_DISPLAY: "" };
 
-Deno.test("mcp login opens the browser, keeps the sign-in for runs, and mcp logout gives it back", async () => {
+Deno.test("mcp login opens the browser and stores the sign-in for runs, and mcp logout revokes it", async () => {
   await using issuer = new AuthorizationServer();
   await using server = startProtectedServer(issuer, { scope: "read" });
   await using world = await makeWorld(plugin(server));
@@ -52,7 +52,7 @@ Deno.test("mcp login opens the browser, keeps the sign-in for runs, and mcp logo
   assertEquals((await world.run(["mcp", "logout", "far"])).stdout, "You are not signed in at far\n");
 });
 
-Deno.test("mcp logout works by the name of an entry that is gone, and leaves what another one uses", async () => {
+Deno.test("mcp logout works for a removed entry and keeps a sign-in that another entry uses", async () => {
   await using issuer = new AuthorizationServer();
   await using server = startProtectedServer(issuer);
   await using world = await makeWorld(plugin(server));
@@ -70,7 +70,7 @@ Deno.test("mcp logout works by the name of an entry that is gone, and leaves wha
   assertEquals(unknown.code, 2, unknown.stdout);
 });
 
-Deno.test("mcp remove forgets the sign-in, unless another server uses it too", async () => {
+Deno.test("mcp remove deletes the sign-in unless another server uses it", async () => {
   await using issuer = new AuthorizationServer();
   await using server = startProtectedServer(issuer);
   await using world = await makeWorld(plugin(server) + plugin(server).replace('"far"', '"twin"'));
@@ -109,7 +109,7 @@ Deno.test("mcp login without a browser prints the address, and an interrupt ends
   }
 });
 
-Deno.test("mcp login of what cannot be signed in at says why", async () => {
+Deno.test("mcp login at a server without sign-in prints the reason", async () => {
   await using open = startHttpMcpServer();
   await using world = await makeWorld(
     `${plugin(open)}\n[[plugins]]\nname = "near"\ncommand = "true"\n`,
@@ -126,7 +126,7 @@ Deno.test("mcp login of what cannot be signed in at says why", async () => {
   }
 });
 
-Deno.test("mcp login shows no prompt at an address that an untrusted project provides", async () => {
+Deno.test("mcp login sends no request to a URL of an untrusted project", async () => {
   await using server = startHttpMcpServer();
   await using world = await makeWorld();
   await world.write(".mcp.json", JSON.stringify({ mcpServers: { far: { type: "http", url: server.url } } }));
@@ -138,7 +138,7 @@ Deno.test("mcp login shows no prompt at an address that an untrusted project pro
   assertStringIncludes(stderr, "you have not trusted it");
 });
 
-Deno.test("a run opens no browser: a server that wants a sign-in is one line, and its token is in no event", async () => {
+Deno.test("a run opens no browser: a server that requires sign-in prints one line, and no event has its token", async () => {
   await using model = await startModelServer([{ text: "Done." }]);
   await using caller = await startModelServer([
     { calls: [{ name: "mcp__far__echo", args: { text: "a" } }] },

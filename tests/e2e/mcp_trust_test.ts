@@ -41,7 +41,7 @@ const COMMANDS = [
   ["complete", "--", "mcp", "call", ""],
 ] as const;
 
-Deno.test("no command starts a server of a hostile clone before it is trusted, and trust is what keeps it", async () => {
+Deno.test("no command starts a server of a hostile clone before trust, and trust is kept", async () => {
   await using world = await makeWorld("");
   await plant(world);
   for (const command of COMMANDS) {
@@ -65,7 +65,7 @@ Deno.test("no command starts a server of a hostile clone before it is trusted, a
   assertEquals(marks(world), []);
 });
 
-Deno.test("a run starts nothing of a hostile clone before trust, and everything after it", async () => {
+Deno.test("a run starts no server of a hostile clone before trust, and every server afterwards", async () => {
   await using server = startModelServer([], { fallback: { text: "ok" }, check: { prefix: false } });
   await using world = await makeWorld(`${mockConfig(server.url)}[tools]\nmcp_startup_wait_seconds = 2\n`);
   await plant(world);
@@ -86,7 +86,7 @@ Deno.test("a run starts nothing of a hostile clone before trust, and everything 
   assertEquals(marks(world), ["started-json", "started-toml"]);
 });
 
-Deno.test("a project's server takes the place of the user's only after trust, which says so", async () => {
+Deno.test("a project's server overrides the user's only after trust, whose prompt shows it", async () => {
   await using world = await makeWorld(mine());
   await plant(world);
   await world.write(
@@ -111,7 +111,7 @@ function mine(): string {
   return `[[plugins]]\nname = "mine"\ncommand = "${command}"\nargs = ${JSON.stringify(args)}\n`;
 }
 
-Deno.test("what a hostile .mcp.json holds for the terminal does not reach it, before trust and after", async () => {
+Deno.test("escape sequences of a hostile .mcp.json do not reach the terminal, before or after trust", async () => {
   await using world = await makeWorld("");
   const odd = "\\u001b[2J\\u202e\\u0007";
   await world.write(
@@ -131,7 +131,7 @@ Deno.test("what a hostile .mcp.json holds for the terminal does not reach it, be
 });
 
 onTerminal(
-  "the chat asks before a project's server starts, and shows what would run but no secret",
+  "the chat asks before a project's server starts and shows its command without secrets",
   async () => {
     await using server = startModelServer([], { fallback: { text: "So it is." } });
     await using chat = await openChat(mockConfig(server.url), { columns: 120, rows: 50 });

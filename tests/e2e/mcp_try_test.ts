@@ -27,7 +27,7 @@ async function nothingLeft(record: string): Promise<void> {
   }
 }
 
-Deno.test("mcp test names each step with its time, what the server can do, and leaves nothing behind", async () => {
+Deno.test("mcp test prints each step with its time and the server's capabilities, and leaves no files", async () => {
   const record = await Deno.makeTempFile();
   await using world = await makeWorld(entry("good", { record, child: true, stubborn: true }));
   const { code, stdout, stderr } = await world.run(["mcp", "test", "good"]);
@@ -71,7 +71,7 @@ for (
     ]],
   ] as [string, string, string[]][]
 ) {
-  Deno.test(`mcp test of a server that ${what} says why, shows the end of its log, and fails`, async () => {
+  Deno.test(`mcp test of a server that ${what} prints the reason and the end of its log, and fails`, async () => {
     await using world = await makeWorld(config);
     const { code, stdout, stderr } = await world.run(["mcp", "test", "crash"]);
     assertEquals(code, 1, stderr);
@@ -210,7 +210,7 @@ Deno.test("doctor lists each server in one line with what to do, and tries them 
   assertStringIncludes(after.servers[1].state, "its last start failed");
 });
 
-Deno.test("a server of any name: its tools, prompts and rules have the names that count", async () => {
+Deno.test("tools and prompts of a server with an unusual name get normalized names", async () => {
   await using world = await makeWorld(
     `${entry("my.server", {}, 'disabled_tools = ["ech"]')}[permissions]\ndeny = ["Mcp(my.server)"]\n`,
   );

@@ -11,7 +11,7 @@ const open = () => startModelServer([], { fallback: { text: "ok" }, check: { pre
 /** A busy machine starts servers late. */
 const PATIENT = "[tools]\nmcp_startup_wait_seconds = 60";
 
-Deno.test("a server that does not start is one line, and one that does is none", async () => {
+Deno.test("a server that fails to start prints one line, and a started server prints none", async () => {
   await using server = open();
   await using world = await makeWorld(
     mockConfig(server.url, PATIENT) + pluginToml("good") + pluginToml("dead", { diesOn: "start" }),
@@ -31,7 +31,7 @@ Deno.test("a server that does not start is one line, and one that does is none",
   assertStringIncludes(wrong.stderr, 'There is no MCP server "other" (configured: dead, good)');
 });
 
-Deno.test("programs are notified of the servers and their states, in both machine formats", async () => {
+Deno.test("both machine formats report the servers and their states", async () => {
   await using server = open();
   await using world = await makeWorld(
     mockConfig(server.url, PATIENT) + pluginToml("good") + pluginToml("dead", { diesOn: "start" }),

@@ -71,7 +71,7 @@ async function run(world: World, task: string, hear: (event: Json) => void = () 
 
 const isStart = ({ type, state }: Json) => type === "mcp.server" && state === "starting";
 
-Deno.test("bad servers are one line each, the good one works, and the second run waits for none", async () => {
+Deno.test("bad servers print one line each, the good one works, and the second run waits for none", async () => {
   const settled = Promise.withResolvers<void>();
   // Until all have settled; the tools of late ones join before the next step.
   const look = { calls: [{ name: "ls", args: {} }], before: settled.promise };

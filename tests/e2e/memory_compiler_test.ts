@@ -29,7 +29,7 @@ function kept(directory: string): string {
   ).join("");
 }
 
-Deno.test("a command that fails in two turns is named in later ones, until it succeeds", async () => {
+Deno.test("a command that fails in two turns is noted in later turns until it succeeds", async () => {
   await using server = startModelServer([], { check: { prefix: false } });
   await using world = await makeWorld(mockConfig(server.url));
   await world.write("fail.sh", "exit 3\n");
@@ -37,12 +37,12 @@ Deno.test("a command that fails in two turns is named in later ones, until it su
   const lines = ["sh fail.sh", "grep nothing fail.sh", `sh fail.sh ${SECRET}`, "sh ok.sh"];
   assertEquals(await heard(world, server, ...lines), undefined);
   assertEquals(await heard(world, server, ...lines), undefined);
-  const told = await heard(world, server, "sh fail.sh");
+  const note = await heard(world, server, "sh fail.sh");
   assertStringIncludes(
-    told ?? "",
+    note ?? "",
     '- "sh fail.sh": exit code 3 in 2 turns; "sh ok.sh" succeeded afterwards\n',
   );
-  assert(!told?.includes("grep"), told);
+  assert(!note?.includes("grep"), note);
   assert(!kept(world.home).includes(SECRET) && kept(world.home).includes("sh ok.sh"), kept(world.home));
   assertStringIncludes(await heard(world, server) ?? "", "exit code 3 in 3 turns");
   await world.write("fail.sh", "exit 0\n");
@@ -50,7 +50,7 @@ Deno.test("a command that fails in two turns is named in later ones, until it su
   assert(!(await heard(world, server))?.includes('"sh fail.sh":'));
 });
 
-Deno.test("config memory-v5 switches it off and on and reports which, and no project has a say", async () => {
+Deno.test("config memory-v5 reports and changes the setting, which no project can set", async () => {
   await using server = startModelServer([], { check: { prefix: false } });
   await using world = await makeWorld(mockConfig(server.url));
   const switched = async (...mode: string[]) => (await world.run(["config", "memory-v5", ...mode])).stdout;

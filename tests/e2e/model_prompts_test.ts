@@ -1,4 +1,4 @@
-/** What the user reports single models, and the model that answers where no one attends. */
+/** Prompts for single models, and the model of headless runs. */
 import { assert, assertEquals, assertStringIncludes } from "../support/assert.ts";
 import { type RecordedRequest, startModelServer } from "../support/model_server.ts";
 import { makeWorld } from "../support/program.ts";
@@ -44,7 +44,7 @@ Deno.test("texts for agent, entry and model are in the system prompt in that ord
   assert(systems[1]?.endsWith(`${texts}\n`), systems[1]);
 });
 
-Deno.test("a turn prompt follows every message of the user and stays as it was sent", async () => {
+Deno.test("a turn prompt follows every message of the user and stays unchanged", async () => {
   await using server = await startModelServer(TWO, { lane: ({ json }) => json.model });
   await using world = await makeWorld(config(server.url));
   await world.run(["run", "-q", "first"]);
@@ -54,7 +54,7 @@ Deno.test("a turn prompt follows every message of the user and stays as it was s
   assertEquals(sent.slice(-5), ["first", prompt(1), "one", "second", prompt(2)]);
 });
 
-Deno.test("agent_model answers runs, a flag goes before it, and config says so", async () => {
+Deno.test("agent_model answers runs, a flag overrides it, and config shows it", async () => {
   await using server = await startModelServer(TWO, { lane: ({ json }) => json.model });
   await using world = await makeWorld(config(server.url));
   await world.run(["run", "-q", "go"]);
@@ -65,7 +65,7 @@ Deno.test("agent_model answers runs, a flag goes before it, and config says so",
   assertStringIncludes(stdout, "# model of run, SDKs: mock/work (agent_model; --model goes before it)\n");
 });
 
-Deno.test("a wrong agent_model is reported with its place, and leaves the chat's model alone", async () => {
+Deno.test("an invalid agent_model is reported with its location and keeps the chat's model", async () => {
   await using world = await makeWorld(config("http://127.0.0.1:9").replace("mock/work", "mock/wrok"));
   const { code, stderr } = await world.run(["run", "-q", "go"]);
   assertEquals(code, 6);
@@ -74,7 +74,7 @@ Deno.test("a wrong agent_model is reported with its place, and leaves the chat's
   assertStringIncludes((await world.run(["config", "show"])).stdout, "# model of chat: mock/talk");
 });
 
-Deno.test("context lists the user's texts for a model with the setting they are from", async () => {
+Deno.test("context lists the user's texts for a model with their settings", async () => {
   await using world = await makeWorld(config("http://127.0.0.1:9").replace("mock/talk", "mock/work"));
   const { stdout } = await world.run(["context"]);
   for (const from of ["agent", "providers.mock", 'providers.mock.model_settings."work"']) {

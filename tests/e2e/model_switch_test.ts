@@ -35,7 +35,7 @@ function toml(value: unknown): string {
   return `{ ${Object.entries(value).map(([key, each]) => `${key} = ${toml(each)}`).join(", ")} }`;
 }
 
-/** What a server says in one turn: it thinks, reads a file, and answers. */
+/** The replies of a server in one turn: it thinks, reads a file, and answers. */
 function visit(server: ModelServer, turn: number): void {
   server.push(
     {
@@ -84,7 +84,7 @@ function checkTexts(request: RecordedRequest | undefined, said: readonly string[
 const task = (turn: number) => `question ${turn} 任务`;
 const answer = (turn: number) => `answer ${turn} 🦊`;
 
-/** What the session has of the changes; no server was sent what another one sealed. */
+/** The model changes of the session; no server received sealed parts of another one. */
 async function checkSession(world: World, servers: Servers, steps: readonly string[]): Promise<void> {
   const { events, parts } = await logged(world);
   const resets = events.filter(({ type }) => type === "context.prefix");
@@ -110,7 +110,7 @@ async function checkSession(world: World, servers: Servers, steps: readonly stri
   assert(notices.includes(left), notices.join("\n"));
 }
 
-Deno.test("runs of one session with another model each lose no text and send no foreign part", async () => {
+Deno.test("runs of one session with different models lose no text and send no parts of other vendors", async () => {
   const servers = startServers();
   try {
     await using world = await makeWorld(config(servers));
@@ -132,7 +132,7 @@ Deno.test("runs of one session with another model each lose no text and send no 
   }
 });
 
-Deno.test("a chat that changes its model with every message loses no text and sends no foreign part", async () => {
+Deno.test("a chat that changes its model with every message loses no text and sends no parts of others", async () => {
   const servers = startServers();
   try {
     await using world = await makeWorld(config(servers));

@@ -95,7 +95,7 @@ Deno.test({
 });
 
 Deno.test({
-  ...jailed("a project that sends a program to another host gets no further than the host of the question"),
+  ...jailed("a project that redirects a program to another host reaches only the host of the prompt"),
   fn: async () => {
     await using g = await sandboxDirs();
     await Deno.writeTextFile(
@@ -175,7 +175,7 @@ Deno.test({
 });
 
 Deno.test({
-  ...jailed("no network is offered where there is one, where the host is open, and where files must stay"),
+  ...jailed("no network is offered if it is available, if the host is open, or in read-only mode"),
   fn: async () => {
     await using g = await sandboxDirs();
     const answer: Answers = () => ({ allow: true });
@@ -195,7 +195,7 @@ Deno.test({
 });
 
 Deno.test({
-  ...jailed("package-registries represents the hosts of all package managers that the program knows"),
+  ...jailed("package-registries stands for the hosts of all known package managers"),
   fn: async () => {
     await using g = await sandboxDirs();
     const hosts = ["static.crates.io", "jsr.io", "proxy.golang.org", "rubygems.org"];

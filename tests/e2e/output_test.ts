@@ -24,7 +24,7 @@ function sizeBelow(directory: string): { total: number; largest: string; size: n
 for (const background of [false, true]) {
   const kind = background ? "background" : "foreground";
   Deno.test({
-    name: `a ${kind} command that floods its output leaves at most 64 MiB, with beginning and end`,
+    name: `a ${kind} command that floods its output keeps at most 64 MiB, with beginning and end`,
     ...posix,
     fn: async () => {
       const args = background ? { run_in_background: true } : {};
@@ -39,7 +39,7 @@ for (const background of [false, true]) {
           const kept = await Deno.readTextFile(largest);
           assert(kept.startsWith("begin\ny\n") && kept.endsWith("\nthe end\n"), kept.slice(-50));
           assertStringIncludes(kept, " bytes left out]\n");
-          assertStringIncludes(played[0]?.told.at(-1) ?? "", "the end");
+          assertStringIncludes(played[0]?.results.at(-1) ?? "", "the end");
         },
       });
     },

@@ -28,20 +28,20 @@ for (
   });
 }
 
-Deno.test("a relative HOME is none: it would be another place in every directory", async () => {
+Deno.test("a relative HOME is ignored: it would differ in every directory", async () => {
   await using world = await makeWorld();
   await world.write("rel/.reasonix/config.toml", 'default_model = "hostile"\n');
   const { stdout } = await world.run(["config", "path"], { env: { ...NO_HOME, HOME: "rel" } });
   assert(!/(?:^|\/work\/)rel\b/m.test(stdout), stdout);
 });
 
-Deno.test("a flag that is nearly one is answered with the flag as it is typed", async () => {
+Deno.test("a misspelled flag gets a suggestion of the correct flag", async () => {
   await using world = await makeWorld();
   const { code, stderr } = await world.run(["run", "--max-step", "3", "x"]);
   assertEquals([code, stderr], [2, "error: Unknown option --max-step\n       did you mean --max-steps?\n"]);
 });
 
-Deno.test("a directory that is removed while the program starts is an error in words", async () => {
+Deno.test("a directory removed during the start is a readable error", async () => {
   await using world = await makeWorld(mockConfig("http://127.0.0.1:9/v1"));
   const preload = `${world.home}/remove.ts`;
   await Deno.writeTextFile(preload, "Deno.removeSync(Deno.cwd(), { recursive: true });\n");

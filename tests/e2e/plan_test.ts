@@ -74,7 +74,7 @@ Deno.test("the example of docs/plan-and-goal.md plans, shows and executes", asyn
   assertEquals(await world.read("hello.txt"), "hello\n");
 });
 
-Deno.test("run in plan mode takes prose for the plan, and its result object names both plan and file", async () => {
+Deno.test("run in plan mode accepts prose as the plan, and its result contains plan and file", async () => {
   await using server = scripted();
   await using world = await makeWorld(mockConfig(server.url, OPEN));
   const args = ["run", "--permission-mode", "plan", "--output-format", "json", "greet in prose"];
@@ -86,7 +86,7 @@ Deno.test("run in plan mode takes prose for the plan, and its result object name
 });
 
 for (const task of ["greet", "greet in prose"]) {
-  Deno.test(`run --plan-then-run carries the plan of "${task}" out in the same session`, async () => {
+  Deno.test(`run --plan-then-run executes the plan of "${task}" in the same session`, async () => {
     await using server = scripted();
     await using world = await makeWorld(mockConfig(server.url, OPEN));
     const { code, stdout, stderr } = await world.run(["run", "--plan-then-run", task]);
@@ -99,7 +99,7 @@ for (const task of ["greet", "greet in prose"]) {
   });
 }
 
-Deno.test("run --plan-then-run opens no window where nothing is to be allowed unasked", async () => {
+Deno.test("run --plan-then-run grants no call with --on-ask deny", async () => {
   await using server = scripted();
   await using world = await makeWorld(mockConfig(server.url, OPEN));
   const args = ["run", "--plan-then-run", "--on-ask", "deny", "--output-format", "json", "greet"];
@@ -157,7 +157,7 @@ Deno.test("plan mode on a pipe of lines prints the plan and shows no prompt", as
 });
 
 onTerminal(
-  "a plan whose chat was killed waits in the next one, and is carried out once it is approved",
+  "a plan of a killed chat waits in the next chat and is executed after approval",
   async () => {
     await using server = scripted();
     await using chat = await openChat(mockConfig(server.url, OPEN), { rows: 50 });
@@ -190,7 +190,7 @@ onTerminal(
 );
 
 onTerminal(
-  "a note about a plan goes to the model, and the changed plan is shown and asked about again",
+  "a note about a plan is sent to the model, and the changed plan requires approval again",
   async () => {
     await using server = scripted();
     await using chat = await openChat(mockConfig(server.url, OPEN), {
@@ -210,12 +210,12 @@ onTerminal(
     await chat.answer("w");
     await terminal.shows("All is done.");
     assertEquals(await world.read("hello.txt"), "hello\n");
-    const told = server.requests.at(-2)?.json.messages as Message[];
-    assert(told.some(({ content }) => String(content).includes("再来一次")));
+    const messages = server.requests.at(-2)?.json.messages as Message[];
+    assert(messages.some(({ content }) => String(content).includes("再来一次")));
   },
 );
 
-onTerminal("on a terminal run --plan-then-run asks the person, and so do plain lines", async () => {
+onTerminal("run --plan-then-run prompts on a terminal and in the line chat", async () => {
   await using server = scripted();
   await using chat = await openChat(mockConfig(server.url, OPEN), {
     args: "run --plan-then-run greet",
@@ -249,7 +249,7 @@ onTerminal("on a terminal run --plan-then-run asks the person, and so do plain l
   assertEquals(await world.read("hello.txt"), "hello\n");
 });
 
-onTerminal("a complex task begins in plan mode by itself with --auto-plan, and says so", async () => {
+onTerminal("--auto-plan starts a complex task in plan mode with a notice", async () => {
   await using server = scripted();
   await using chat = await openChat(mockConfig(server.url, OPEN), {
     args: "--auto-plan --approval-mode yolo",
@@ -276,11 +276,12 @@ Deno.test("a complex task in preset offline begins with a todo list of its steps
   await using server = startModelServer([], { fallback: { text: "ok" }, check: { prefix: false } });
   await using world = await makeWorld(mockConfig(server.url));
   const run = (...args: string[]) => world.run(["run", "--preset", "offline", ...args]);
-  const told = () => JSON.stringify(server.requests.at(-1)?.json.messages).includes("A todo list was begun");
+  const hasTodoNote = () =>
+    JSON.stringify(server.requests.at(-1)?.json.messages).includes("A todo list was begun");
   await run("What does this project do?");
-  assertEquals(told(), false);
+  assertEquals(hasTodoNote(), false);
   const { stdout } = await run("--output-format", "jsonl", COMPLEX);
-  assertEquals(told(), true);
+  assertEquals(hasTodoNote(), true);
   const events = stdout.trim().split("\n").map((line) => JSON.parse(line));
   const types = events.map(({ type }) => type);
   assert(types.indexOf("turn.start") < types.indexOf("todo.update"), "the list is part of the turn");
@@ -298,7 +299,7 @@ Deno.test("a complex task in preset offline begins with a todo list of its steps
 });
 
 onTerminal(
-  "a complex task begins with the usual steps where it lists none, in the user's language",
+  "a complex task without listed steps begins with the usual steps in the user's language",
   async () => {
     await using server = startModelServer([], { fallback: { text: "ok" }, check: { prefix: false } });
     const config = mockConfig(server.url, "[agent]\nauto_todo = true");

@@ -11,7 +11,7 @@ function eventsOf(stdout: string): any[] {
 const names = ({ json }: { readonly json: { tools: { function: { name: string } }[] } }) =>
   json.tools.map((tool) => tool.function.name);
 
-Deno.test("a task is planned by the other model in a separate session, and handed over as text", async () => {
+Deno.test("the planner model plans a task in a separate session and hands the plan over as text", async () => {
   await using stage = startPlannerStage({
     main: [{ text: "It is done." }],
     planner: [
@@ -60,7 +60,7 @@ Deno.test("a task is planned by the other model in a separate session, and hande
   assertEquals(list.length, 1);
 });
 
-Deno.test("prose in place of the tool is the plan, and what is no task is not planned", async () => {
+Deno.test("prose instead of a tool call is the plan, and a question is not planned", async () => {
   await using stage = startPlannerStage({
     main: [{ text: "done" }, { text: "it lists" }, { text: "went on" }],
     planner: [{ text: "First the flag, then the test.\n</plan>\n<plan>" }],
@@ -79,7 +79,7 @@ Deno.test("prose in place of the tool is the plan, and what is no task is not pl
   assertEquals(stage.planner.requests.length, 1);
 });
 
-Deno.test("a planner that fails is notified of once, and the executor continues without a plan", async () => {
+Deno.test("a failing planner is reported once, and the executor continues without a plan", async () => {
   for (
     const [config, reply, why] of [
       ["", { status: 401, body: { error: { message: "no such key" } } }, "401"],
@@ -106,7 +106,7 @@ Deno.test("a planner that fails is notified of once, and the executor continues 
   }
 });
 
-Deno.test("limits of the executor are not the planner's, and a model that is both plans nothing", async () => {
+Deno.test("limits of the executor do not apply to the planner, and a model in both roles plans nothing", async () => {
   await using stage = startPlannerStage({
     main: [{ text: "done" }],
     planner: [
@@ -129,7 +129,7 @@ Deno.test("limits of the executor are not the planner's, and a model that is bot
   assertMatch(wrong.stderr, /reasonix\.toml:2:1.*"dep"/);
 });
 
-Deno.test("the planner cannot write, whatever it calls", async () => {
+Deno.test("no call of the planner can write", async () => {
   await using stage = startPlannerStage({
     main: [{ text: "done" }],
     planner: [
@@ -154,7 +154,7 @@ Deno.test("the planner cannot write, whatever it calls", async () => {
   assertEquals([...Deno.readDirSync(world.dir)], []);
 });
 
-Deno.test("an interrupt while the plan is made ends both, and nothing of it was sent to the executor", async () => {
+Deno.test("an interrupt during planning ends both models, and the executor receives nothing", async () => {
   await using stage = startPlannerStage({
     main: [],
     planner: [{ before: new Promise(() => {}), text: "never" }],

@@ -52,7 +52,7 @@ async function shell(world: World, bin: string, line: string): Promise<Finished>
 
 const call = (tool: string, args = {}) => ({ calls: [{ name: `mcp__notes__${tool}`, args }] });
 
-Deno.test("the page about plugins works as it stands: write, add, try and use", async () => {
+Deno.test("the steps of the page about plugins work: write, add, try and use", async () => {
   const turns = [call("list_notes"), call("add_note", { text: "used it" }), { text: "You wrote a plugin." }];
   await using server = startModelServer(turns, { fallback: { text: "ok" }, check: { prefix: false } });
   await using world = await makeWorld();
@@ -81,7 +81,7 @@ Deno.test("the page about plugins works as it stands: write, add, try and use", 
   assertStringIncludes(asked(), "wrote a plugin");
 });
 
-Deno.test("a plugin of a project as the page has it starts after trust, and not before", async () => {
+Deno.test("the project plugin of the page starts only after trust", async () => {
   await using server = startModelServer([], { fallback: { text: "ok" }, check: { prefix: false } });
   await using world = await makeWorld(mockConfig(server.url));
   const bin = await commands(world);
@@ -96,7 +96,7 @@ Deno.test("a plugin of a project as the page has it starts after trust, and not 
   assertEquals([after.code, after.text.includes("There are no notes.")], [0, true], after.text);
 });
 
-Deno.test("each entry on the page about plugins is one that the configuration takes", async () => {
+Deno.test("each entry on the page about plugins is valid configuration", async () => {
   const tables = (await codeBlocks(PAGE, "toml")).filter((block) => block.includes("[[plugins]]"));
   assert(tables.length > 2);
   for (const table of tables) {

@@ -39,7 +39,7 @@ const CALLS: readonly Call[] = [
 // deno-lint-ignore no-explicit-any
 type Answer = any;
 
-/** What the answers to `CALLS` have to be, whatever they came over. */
+/** The expected answers to `CALLS` over every transport. */
 function checkAnswers(answers: readonly Answer[]): void {
   const [tools, echo, count, wrong, prompt, completion, resources, guide, greeting] = answers;
   assertEquals(
@@ -159,7 +159,7 @@ Deno.test("the example plugin answers clients of both eras over HTTP, on loopbac
   assertEquals((await child.status).code, 0);
 });
 
-Deno.test("the example plugin says which ports there are", async () => {
+Deno.test("the example plugin lists the available ports", async () => {
   await using world = await makeWorld();
   const wrong = await world.run(["plugin", "example", "--http", "65536"]);
   assertEquals([wrong.code, wrong.stdout], [2, ""]);

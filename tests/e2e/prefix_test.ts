@@ -43,7 +43,7 @@ async function daysAhead(world: World, days: number): Promise<string> {
 const headOf = ({ json }: RecordedRequest) => JSON.stringify(json.tools) + json.messages[0].content;
 
 /** Dates and branches that a request reports, in order. */
-const told = ({ json }: RecordedRequest): string[] =>
+const environmentsOf = ({ json }: RecordedRequest): string[] =>
   json.messages.flatMap(({ content }: { content: string }) =>
     /^<environment>[^]*date: (\S+)\n(git.*)\n/.exec(content)?.slice(1).join(" ") ?? []
   );
@@ -72,9 +72,9 @@ Deno.test("clock, time zone, git state and environment change no byte of a conti
     preload: await daysAhead(world, 30),
   });
   assertEquals(new Set(server.requests.map(headOf)).size, 1);
-  assertEquals(server.requests.map((request) => told(request).length), [1, 1, 2, 3, 4, 4]);
+  assertEquals(server.requests.map((request) => environmentsOf(request).length), [1, 1, 2, 3, 4, 4]);
   const [last] = server.requests.slice(-1);
-  const facts = last ? told(last) : [];
+  const facts = last ? environmentsOf(last) : [];
   assertEquals(new Set(facts).size, 4);
   assertEquals(facts.map((fact) => fact.slice("2026-01-01 ".length)), [
     ...Array.from({ length: 3 }, () => "git branch: one"),
@@ -82,7 +82,7 @@ Deno.test("clock, time zone, git state and environment change no byte of a conti
   ]);
 });
 
-Deno.test("two runs send the same first bytes whatever the clock and the order of what they find", async () => {
+Deno.test("two runs send the same first bytes for any clock and directory order", async () => {
   await using server = startModelServer([{ text: "a" }, { text: "b" }], { check: { prefix: false } });
   const entry = { name: "mock", kind: "openai", base_url: server.url, model: "mock-1" };
   await using world = await makeWorld();
@@ -98,7 +98,7 @@ Deno.test("two runs send the same first bytes whatever the clock and the order o
   await world.run(["run", "same task"], { env: { B1: "y", A1: "x", C1: "z", TZ: "Pacific/Apia" }, preload });
   const [one, two] = server.requests.map(({ body }) => body.replace(/date: [\d-]+/g, "date: DAY"));
   assertEquals(one, two);
-  assertEquals(new Set(server.requests.flatMap(told)).size, 2);
+  assertEquals(new Set(server.requests.flatMap(environmentsOf)).size, 2);
 });
 
 Deno.test("another model is a declared reset with its reason in the log", async () => {
@@ -137,7 +137,7 @@ const prefixReasons = async (world: World) => {
     .filter((event) => event.type === "context.prefix").map(({ reason, detail }) => [reason, detail]);
 };
 
-Deno.test("tools about jobs, tasks, plans and goals come with the first job, as one reset for the session", async () => {
+Deno.test("tools for jobs, tasks, plans and goals are added at the first job as one reset per session", async () => {
   await using server = startModelServer([
     { calls: [{ name: "bash", args: { command: "sleep 30", run_in_background: true } }] },
     { calls: [{ name: "job_kill", args: { job_id: "job-1" } }] },
@@ -158,7 +158,7 @@ Deno.test("tools about jobs, tasks, plans and goals come with the first job, as 
   assertEquals(await prefixReasons(world), [["start", undefined], ["tools", "+8"]]);
 });
 
-Deno.test("a run that plans or pursues a goal has its tools from the first request, and a call needs no offer", async () => {
+Deno.test("a run with a plan or a goal has its tools from the first request", async () => {
   for (
     const [args, config] of [
       [["run", "--permission-mode", "plan", "think"], ""],

@@ -73,7 +73,7 @@ const ROADS: readonly (readonly string[])[] = [
 for (
   const setting of ["default_model", "agent_model", "vision_model", "agent.planner_model", "agent.fallback"]
 ) {
-  Deno.test(`a clone with ${setting} gets no saved value and no conversation on any road before trust`, async () => {
+  Deno.test(`a clone with ${setting} gets no saved value and no conversation in any way before trust`, async () => {
     await using it = await stage();
     const value = setting === "agent.fallback" ? '["x"]' : '"x"';
     await it.world.write(
@@ -93,7 +93,7 @@ for (
   });
 }
 
-Deno.test("a project's entry is used once it is trusted, and waits again when it has changed", async () => {
+Deno.test("a project's entry is used after trust, and requires trust again after a change", async () => {
   await using it = await stage();
   const entry = (key: string) =>
     it.project(
@@ -138,7 +138,7 @@ for (
   });
 }
 
-Deno.test("a project cannot lift the user's limit of costs by a separate price", async () => {
+Deno.test("a project cannot lift the user's cost limit with its own price", async () => {
   for (const name of ["mine", "theirs"]) {
     for (
       const models of [
@@ -165,7 +165,7 @@ Deno.test("a project cannot lift the user's limit of costs by a separate price",
   }
 });
 
-Deno.test("a model that the user has no price for cannot be used under a limit of costs", async () => {
+Deno.test("a model without a user's price cannot be used with a cost limit", async () => {
   await using it = await stage();
   await it.world.write(
     "reasonix.toml",
@@ -177,7 +177,7 @@ Deno.test("a model that the user has no price for cannot be used under a limit o
   assertStringIncludes(stderr, "the price of mine/dear is unknown");
 });
 
-Deno.test("what the user set at an endpoint stays when a project's entry is in its place", async () => {
+Deno.test("the user's settings of an endpoint stay when a project's entry overrides it", async () => {
   await using it = await stage('headers = { X-Own = "account-1" }\nextra = { data_collection = "deny" }');
   await it.project(`base_url = "${it.mine.url}"\napi_key_env = "MINE_KEY"\ntemperature = 0.25`);
   await it.world.run(["run", "hi"]);
@@ -186,7 +186,7 @@ Deno.test("what the user set at an endpoint stays when a project's entry is in i
   assertEquals([first?.json.data_collection, first?.json.temperature], ["deny", 0.25]);
 });
 
-Deno.test("--ignore-untrusted names in one line what it leaves out and what is used", async () => {
+Deno.test("--ignore-untrusted lists ignored and used content in one line", async () => {
   await using it = await stage();
   await it.world.write(
     "reasonix.toml",

@@ -1,6 +1,6 @@
 /**
- * What a repository allows: nothing before the user trusts it as it is, and less than the user's own refusals
- * afterwards. No one is there to ask (`--on-ask deny`), so that only a rule lets a command run.
+ * Allow rules of a repository: none counts before the user trusts it, and the user's refusals win afterwards.
+ * Runs are headless (`--on-ask deny`), so that only a rule lets a command run.
  */
 import { startModelServer } from "../support/model_server.ts";
 import { makeWorld, mockConfig, type World } from "../support/program.ts";
@@ -81,7 +81,7 @@ const write = (path: string, content = "pwned\n"): Call => ({ name: "write_file"
 const TEAM = { "reasonix.toml": '[permissions]\nallow = ["Bash(touch:*)"]\n' };
 
 Deno.test({
-  ...jailed("a hostile clone allows itself nothing before trust, and says once what it would allow"),
+  ...jailed("allow rules of a hostile clone have no effect before trust and are listed once"),
   fn: async () => {
     await using it = await clone(HOSTILE);
     const calls = [
@@ -109,7 +109,7 @@ Deno.test({
 });
 
 Deno.test({
-  ...jailed("a trusted project stays below the user's refusals and questions, and lifts no layer of defence"),
+  ...jailed("a trusted project overrides no deny or ask rule of the user and disables no layer of defense"),
   fn: async () => {
     const user = '[permissions]\ndeny = ["Bash(touch denied)"]\nask = ["Bash(touch asked)"]\n';
     await using it = await clone(HOSTILE, user);
@@ -146,7 +146,7 @@ Deno.test({
 });
 
 Deno.test({
-  ...jailed("the model gains nothing by changing trusted settings, under their own name or behind a link"),
+  ...jailed("the model gains nothing by changing trusted settings, directly or through a link"),
   fn: async () => {
     const settings = JSON.stringify({
       permissions: { allow: ["Bash(touch:*)", "Edit"], deny: ["Bash(touch x)"] },
@@ -170,7 +170,7 @@ Deno.test({
   },
 });
 
-Deno.test("trust holds for one content: another rule, one refusal less or another directory asks again", async () => {
+Deno.test("trust applies to one content: a new rule, a removed refusal or another directory asks again", async () => {
   const files = {
     ...TEAM,
     ".claude/settings.json": '{"permissions": {"deny": ["Bash(touch never)"]}}',
@@ -235,7 +235,7 @@ Deno.test("another project with the same content and a worktree are trusted auto
 });
 
 Deno.test({
-  ...jailed("a trusted directory is the one that its link led to"),
+  ...jailed("trust of a linked directory applies to its target"),
   fn: async () => {
     await using it = await clone({ "reasonix.toml": '[sandbox]\nallow_write = ["link"]\n' });
     const { dir } = it.world;
@@ -252,7 +252,7 @@ Deno.test({
   },
 });
 
-Deno.test("permissions and doctor show each rule with its place and whether it counts", async () => {
+Deno.test("permissions and doctor show each rule with its location and status", async () => {
   await using it = await clone({
     ".claude/settings.json": '{"permissions": {\n  "allow": ["Bash(make:*)"],\n  "deny": ["Bash(rm:*)"]\n}}',
     "reasonix.toml": '[sandbox]\nallow_write = ["../outside"]\nnetwork_hosts = ["a.example"]\n',
@@ -289,7 +289,7 @@ Deno.test("permissions and doctor show each rule with its place and whether it c
   assert(!after.stdout.includes("after `reasonix trust`"));
 });
 
-Deno.test("what a hostile rule holds for the terminal does not reach it", async () => {
+Deno.test("escape sequences of a hostile rule do not reach the terminal", async () => {
   const rule = "Bash(echo \\u001b[2J\\u001b]0,x\\u0007:*)";
   await using it = await clone({ ".claude/settings.json": `{"permissions": {"allow": ["${rule}"]}}` });
   const { stderr } = await it.attempt(["true"]);

@@ -7,7 +7,7 @@ import { codeBlocks } from "../support/readme.ts";
 const ROOT = new URL("../../", import.meta.url).pathname;
 const PAGE = "docs/extending/provider-kind.md";
 
-Deno.test("the page about provider kinds works as it stands: its kind keeps every promise", async () => {
+Deno.test("the kind of the page about provider kinds passes the provider contract", async () => {
   await using world = await makeWorld();
   const [kind = "", test = ""] = await codeBlocks(PAGE, "ts");
   await world.write("kind.ts", kind);

@@ -9,7 +9,7 @@ const ANSWER =
   'data: {"choices":[{"index":0,"delta":{"content":"Hi"},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n';
 const check = { prefix: false };
 
-Deno.test("run trusts the authority of ca_file, and says where the setting is when the file is not there", async () => {
+Deno.test("run trusts the authority of ca_file and reports the location of the setting if the file is missing", async () => {
   await using server = Deno.serve(
     { hostname: "127.0.0.1", port: 0, ...SELF_SIGNED, onListen() {} },
     () => new Response(ANSWER, { headers: { "content-type": "text/event-stream" } }),
@@ -29,7 +29,7 @@ Deno.test("run trusts the authority of ca_file, and says where the setting is wh
   assertEquals([code, stdout.trim()], [0, "Hi"], stderr);
 });
 
-Deno.test("run asks a server on this machine without the proxy of the environment, and with its own", async () => {
+Deno.test("run connects to a local server without the environment's proxy, and with its own", async () => {
   await using server = startModelServer([], { fallback: { text: "Hi" }, check });
   await using proxy = startProxy("me:s3cret-word");
   const env = { HTTP_PROXY: `http://127.0.0.1:${proxy.port}`, all_proxy: `http://127.0.0.1:${proxy.port}` };
@@ -56,7 +56,7 @@ Deno.test("run asks a server on this machine without the proxy of the environmen
   }
 });
 
-Deno.test("run takes its key from a command, and asks it again when the key is refused", async () => {
+Deno.test("run gets its key from a command and runs it again after the key is refused", async () => {
   const good = "token-fresh-12345";
   const answers = (request: RecordedRequest): Turn =>
     request.headers.get("authorization") === `Bearer ${good}`
@@ -91,7 +91,7 @@ Deno.test("run names the command and its exit code when it prints no key", async
   assertStringIncludes(stderr, "ended with exit code 7; run it in a terminal to see its output");
 });
 
-Deno.test("a project cannot have a command run for a key before it is trusted", async () => {
+Deno.test("a project cannot run a key command before trust", async () => {
   await using server = startModelServer([], { fallback: { text: "Hi" }, check });
   await using world = await makeWorld(mockConfig(server.url));
   await world.write(
@@ -106,7 +106,7 @@ Deno.test("a project cannot have a command run for a key before it is trusted", 
   assertEquals(server.requests[0]?.headers.get("authorization"), "Bearer a-key-1234");
 });
 
-Deno.test("run sends headers with variables, and says where one that is not set stands", async () => {
+Deno.test("run sends headers with variables and reports the location of an unset variable", async () => {
   await using server = startModelServer([], { fallback: { text: "Hi" }, check });
   const line = 'headers = { X-Team = "${TEAM_NAME}", X-Site = "${SITE:-home}" }\n';
   await using world = await makeWorld(mockConfig(server.url, "", line));

@@ -65,7 +65,7 @@ for (const screen of SCREENS) {
   const run = zh ? "运行这条命令？" : "Run this command?";
   const done = "That is all.";
 
-  onTerminal(`calls that cannot succeed go back to the model without a question ${at}`, async () => {
+  onTerminal(`calls that cannot succeed return to the model without a prompt ${at}`, async () => {
     const edit = { path: "a.js", old_string: "one", new_string: "two" };
     const turns = [
       tool("edit_file", edit),
@@ -119,7 +119,7 @@ for (const screen of SCREENS) {
     },
   );
 
-  onTerminal(`a network is opened once, or for the project, and kept outside of it ${at}`, async () => {
+  onTerminal(`network access is granted once or for the project, and saved outside of it ${at}`, async () => {
     const command = "curl -sS --max-time 5 http://a.invalid/ 2>&1; true";
     const turns = [
       tool("bash", { command }),
@@ -157,7 +157,7 @@ for (const screen of SCREENS) {
     });
   });
 
-  onTerminal(`no takes a note or none, and always opens a list ${at}`, async () => {
+  onTerminal(`"no" accepts an optional note, and "always" opens a list ${at}`, async () => {
     const turns = ["one", "two", "three"].map((name) => tool("bash", { command: `touch ${name}` }));
     await play({ turns, screen }, async ({ chat, results, resultsAre }) => {
       const next = async (count: number) => {
@@ -185,7 +185,7 @@ for (const screen of SCREENS) {
     });
   });
 
-  onTerminal(`a plan is carried out with the questions as before by a mere Enter ${at}`, async () => {
+  onTerminal(`Enter executes a plan with the same prompts as before ${at}`, async () => {
     const turns = [tool("exit_plan_mode", { plan: "1. Touch" }), tool("bash", { command: "touch made" })];
     const plan = zh ? "执行这个计划吗？" : "Carry out this plan?";
     await play({ turns, screen }, async ({ chat }) => {

@@ -4,7 +4,7 @@ import { assert, assertEquals, assertMatch, assertStringIncludes } from "../supp
 
 interface Result {
   readonly stderr: string;
-  /** What the model was told about the surroundings. */
+  /** Returns the description of the environment in the prompt. */
   readonly environment: string;
   /** Results of the calls, in order. */
   readonly results: readonly string[];
@@ -44,7 +44,7 @@ async function exists(path: string): Promise<boolean> {
 
 const FULL = ["--permission-mode", "danger-full-access"];
 
-Deno.test("danger-full-access lifts the jail and the confinement of file tools, and says so at the start", async () => {
+Deno.test("danger-full-access disables the jail and the confinement of file tools with a notice at the start", async () => {
   const calls = [
     "echo command > ../command.txt",
     { name: "write_file", args: { path: "../tool.txt", content: "tool\n" } },
@@ -160,7 +160,7 @@ Deno.test("the full text of a long output can be searched by the next command", 
   });
 });
 
-Deno.test("what the jail leaves writable is said once per project, and again when it changed", async () => {
+Deno.test("writable paths of the jail are reported once per project, and again after a change", async () => {
   await using server = startModelServer([], { check: { prefix: false } });
   await using world = await makeWorld(mockConfig(server.url));
   const said = async (...flags: string[]) => {
@@ -182,7 +182,7 @@ Deno.test("what the jail leaves writable is said once per project, and again whe
   assertStringIncludes(other.stderr, "Commands run in a jail");
 });
 
-Deno.test("run names once project content for other agents and is not used", async () => {
+Deno.test("run reports unused project content of other agents once", async () => {
   await using server = startModelServer([], { fallback: { text: "ok" }, check: { prefix: false } });
   await using world = await makeWorld(mockConfig(server.url));
   await world.write(".claude/rules/x.md", "x");

@@ -1,6 +1,6 @@
 /**
- * Where files must stay as they are: whatever a command was taken for, in the program, with the jail and
- * without.
+ * Read-only modes keep every file unchanged, however a command was classified: in the program, with the jail
+ * and without.
  */
 import type { Fixture } from "../conformance/sandbox/fixture.ts";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../support/assert.ts";
@@ -34,7 +34,7 @@ const FILES: Readonly<Record<string, string>> = {
   "prog.awk": "BEGIN { print 1 }\n",
 };
 
-/** Lines that were once taken for readers, and some that no one would. */
+/** Lines that were once classified as read-only, and obvious writers. */
 const WRITERS = [
   "bash version",
   "sh version",
@@ -96,7 +96,7 @@ const MODES = {
 for (const [mode, args] of Object.entries(MODES)) {
   for (const [kind, config] of Object.entries({ "with the jail": JAILED, "without a jail": UNJAILED })) {
     Deno.test({
-      ...jailed(`no command changes the workspace in ${mode} ${kind}, whatever it was taken for`),
+      ...jailed(`no command changes the workspace in ${mode} ${kind}, however it was classified`),
       fn: async () => {
         const run = await play(ATTEMPTS, { args, config });
         assertEquals(run.played.length, ATTEMPTS.length, run.done.stderr);
@@ -107,7 +107,7 @@ for (const [mode, args] of Object.entries(MODES)) {
 }
 
 Deno.test({
-  ...jailed("in read-only mode a jailed command sees the workspace read-only, and reads it"),
+  ...jailed("in read-only mode a jailed command can only read the workspace"),
   fn: async () => {
     const reads = { name: "reads", calls: [bash("cat src/a.ts; git status --short | head -1")] };
     const run = await play([{ ...reads, succeeded: (_s, { stdout }) => stdout.includes("inside") }], {
@@ -144,14 +144,14 @@ Deno.test({
 });
 
 Deno.test({
-  ...jailed("without a jail one line says so before the first request, in auto and when it is off"),
+  ...jailed("without a jail one line warns before the first request, in auto and when it is off"),
   fn: async () => {
     for (const [bash, within] of [["auto", WITHOUT_JAIL], ["off", []]] as const) {
-      let told = "";
+      let log = "";
       await using world = await makeWorld();
       await using server = startModelServer([], {
         fallback: () => {
-          told = logOf(world.home);
+          log = logOf(world.home);
           return { text: "ok" };
         },
       });
@@ -164,7 +164,7 @@ Deno.test({
       const lines = done.stderr.split("\n").filter((line) => line.includes("Commands are not confined"));
       assertEquals(lines.length, 1, done.stderr);
       assertStringIncludes(lines[0] ?? "", "the check for destructive commands");
-      assert(told.includes("Commands are not confined"), told.slice(0, 2000));
+      assert(log.includes("Commands are not confined"), log.slice(0, 2000));
     }
   },
 });

@@ -43,7 +43,7 @@ function assertRefused({ code, stdout, stderr }: Finished, { reached, second }: 
 }
 
 for (const kind of ["openai", "responses", "anthropic", "google"]) {
-  Deno.test(`run with a provider of kind ${kind} sends nothing to another origin, whatever the redirect`, async () => {
+  Deno.test(`run with a provider of kind ${kind} sends nothing to another origin after any redirect`, async () => {
     for (const status of REDIRECTS) {
       await using there = await stage(status, (origins) => entryText(kind, origins));
       const finished = await there.world.run(["run", "hello"], { env });
@@ -57,7 +57,7 @@ for (const kind of ["openai", "responses", "anthropic", "google"]) {
 }
 
 Deno.test({
-  name: "run with a managed llama-server sends nothing to another origin, whatever the redirect",
+  name: "run with a managed llama-server sends nothing to another origin after any redirect",
   ignore: Deno.build.os === "windows",
   async fn() {
     for (const status of REDIRECTS) {
@@ -87,7 +87,7 @@ Deno.test("doctor --online and models refresh send nothing to another origin, wh
   }
 });
 
-Deno.test("run says in one line that an MCP server redirects to another origin, however often it tries", async () => {
+Deno.test("run reports a redirect of an MCP server to another origin in one line", async () => {
   await using origins = twoOrigins(307);
   // Longer than the wait before the second start.
   const before = new Promise((resolve) => setTimeout(resolve, 1_500));
@@ -104,7 +104,7 @@ Deno.test("run says in one line that an MCP server redirects to another origin, 
   assertEquals(origins.reached, []);
 });
 
-Deno.test("all senders that are tested through the program are redirected here", () => {
+Deno.test("this file redirects every sender that is tested through the program", () => {
   assertEquals(sendersOf("program").sort(), [
     "cli/commands/reports.ts",
     "src/provider/wire/http_stream.ts",

@@ -64,7 +64,7 @@ const ANSWER: ItemAnswer = { items: [MADE], text: "There are 3." };
 // deno-lint-ignore no-explicit-any
 type Item = any;
 
-Deno.test("a call that waits at the Responses API is judged by the gate, and answered", async () => {
+Deno.test("a pending call at the Responses API is judged by the gate and answered", async () => {
   const rules = '[permissions]\nallow = ["mcp__tracker__search"]\n';
   const done = await run({ wire: new ResponsesWire(), script: [ASKING, ANSWER], config: rules });
   assertEquals([done.code, done.stdout], [0, "There are 3.\n"], done.stderr);
@@ -100,7 +100,7 @@ Deno.test("a call that no rule allows is refused at the Responses API in headles
   assert(answer.reason.length > 10, answer.reason);
 });
 
-Deno.test("stored replies get the answer to what they asked", async () => {
+Deno.test("stored replies receive the answers to their approval requests", async () => {
   const rules = '[permissions]\nallow = ["mcp__tracker__search"]\n';
   const wire = new ResponsesWire();
   await using server = startModelServer([ASKING, ANSWER] as readonly ScriptedTurn[], { wire });
@@ -111,7 +111,7 @@ Deno.test("stored replies get the answer to what they asked", async () => {
   assertEquals(server.requests[1]?.json.input, [answer]);
 });
 
-Deno.test("the Responses API asks for nothing only where rules allow every tool, and the mode does", async () => {
+Deno.test("the Responses API requires no approval only if rules and mode allow every tool", async () => {
   const asks = async (config: string, args: readonly string[] = []) => {
     const done = await run({ wire: new ResponsesWire(), script: [{ text: "Hi." }], config, args });
     const tool = done.requests[0]?.json.tools.find(({ type }: Item) => type === "mcp");
@@ -137,7 +137,7 @@ const CALLED: BlockAnswer = {
   ],
 };
 
-Deno.test("the Messages API is only given tools that rules allow, and its calls are shown and sent back", async () => {
+Deno.test("the Messages API receives only allowed tools, and its calls are shown and sent back", async () => {
   const rules = '[permissions]\nallow = ["mcp__tracker__search"]\n';
   const look: BlockAnswer = {
     blocks: [...CALLED.blocks ?? [], {
@@ -169,20 +169,20 @@ Deno.test("the Messages API is only given tools that rules allow, and its calls 
   assertStringIncludes(done.stderr, 'tracker was called: search(q: "bug"): 3 bugs');
 });
 
-Deno.test("without a rule the Messages API does not hear of a server, and the user is notified why", async () => {
+Deno.test("without a rule the Messages API receives no server, and a notice states the reason", async () => {
   const done = await run({ wire: anthropicWire(), script: [{ text: "Hi." }] });
   assertEquals([done.requests[0]?.json.mcp_servers, done.code], [undefined, 0]);
   assertStringIncludes(done.stderr, 'allow = ["mcp__tracker__*"]');
 });
 
-Deno.test("other kinds say that the server is not available", async () => {
+Deno.test("other kinds report that the server is not available", async () => {
   const done = await run({ script: [{ text: "Hi." }] });
   assertEquals(done.code, 0, done.stderr);
   assertStringIncludes(done.stderr, "The MCP server tracker is not available");
   assert(!JSON.stringify(done.requests[0]?.json).includes("tracker-token-123"));
 });
 
-Deno.test("a server that a clone brings is named to no provider before trust, whatever the user's rules allow", async () => {
+Deno.test("a server of a clone is sent to no provider before trust, whatever the user's rules allow", async () => {
   const rules = '[permissions]\nmode = "allow"\nallow = ["mcp__tracker__*"]\n';
   for (const wire of [new ResponsesWire(), anthropicWire()]) {
     const replies = [{ text: "one" }, { text: "two" }, { text: "three" }] as const;
@@ -212,7 +212,7 @@ Deno.test("a server that a clone brings is named to no provider before trust, wh
   }
 });
 
-Deno.test("a program cannot be spoken to by the provider, and nothing of it runs here", async () => {
+Deno.test("a stdio server with the transport of the provider is refused", async () => {
   await using world = await makeWorld('[[plugins]]\nname = "p"\ncommand = "x"\ntransport = "provider"\n');
   const { code, stderr } = await world.run(["run", "hi"], {});
   assert(code !== 0);
@@ -220,7 +220,7 @@ Deno.test("a program cannot be spoken to by the provider, and nothing of it runs
   assertStringIncludes(stderr, 'type = "http"');
 });
 
-Deno.test("the user's server and its token do not go to a provider that only the project names", async () => {
+Deno.test("the user's server and its token are not sent to a provider of the project", async () => {
   await using mine = startModelServer([]);
   await using theirs = startModelServer([{ text: "done" }] as readonly ScriptedTurn[], {
     wire: new ResponsesWire(),

@@ -52,7 +52,7 @@ Deno.test("run answers to ask with allow by default, deny and fail with refusals
   }
 });
 
-Deno.test("run lets a deny rule win over an allow rule and notifies the model why", async () => {
+Deno.test("run lets a deny rule win over an allow rule and sends the model the reason", async () => {
   await using server = startModelServer([
     { calls: [{ id: "c", name: "bash", args: { command: "git push origin main" } }] },
     { text: "understood" },
@@ -73,7 +73,7 @@ Deno.test("run lets a deny rule win over an allow rule and notifies the model wh
   assertStringIncludes(message.content, "Bash(git push:*)");
 });
 
-Deno.test("run keeps file tools inside the workspace whatever the path looks like", async () => {
+Deno.test("run keeps file tools inside the workspace for every form of path", async () => {
   const attempts = ["../out.txt", "/etc/reasonix-test", "link/out.txt", "a/../../out.txt"];
   await using server = startModelServer([
     { calls: attempts.map((path, i) => ({ id: `c${i}`, name: "write_file", args: { path, content: "x" } })) },
@@ -113,7 +113,7 @@ Deno.test("run continues a session with a byte-identical prefix", async () => {
   assertStringIncludes(JSON.stringify(server.requests[2]?.json.messages), "Be kinder.");
 });
 
-Deno.test("run continues in a copy with --copy and leaves the original alone", async () => {
+Deno.test("run --copy continues in a copy and leaves the original unchanged", async () => {
   await using server = startModelServer([{ text: "one" }, { text: "two" }]);
   await using world = await makeWorld(mockConfig(server.url));
   await world.run(["run", "start"]);
@@ -124,7 +124,7 @@ Deno.test("run continues in a copy with --copy and leaves the original alone", a
   assertStringIncludes(shown.stdout, "turns      1");
 });
 
-Deno.test("run takes the task from standard input only when there is none or where - stands", async () => {
+Deno.test("run reads the task from standard input only without a task argument or for -", async () => {
   await using server = startModelServer([{ text: "a" }, { text: "b" }, { text: "c" }], {
     check: { prefix: false },
   });
@@ -140,7 +140,7 @@ Deno.test("run takes the task from standard input only when there is none or whe
   assertEquals((await world.run(["run"], { stdin: "  \n" })).code, 2);
 });
 
-Deno.test("run attaches @references and leaves other words alone", async () => {
+Deno.test("run attaches @references and leaves other words unchanged", async () => {
   await using server = startModelServer([{ text: "ok" }]);
   await using world = await makeWorld(mockConfig(server.url));
   await world.write("src/a.ts", "export const a = 1;\n");
@@ -160,7 +160,7 @@ Deno.test("run writes metrics, also for a failed run", async () => {
   assertEquals([metrics.exit_code, metrics.requests, metrics.tools.read_file.calls], [4, 1, 1]);
 });
 
-Deno.test("run keeps secrets that the model says out of results, metrics and logs", async () => {
+Deno.test("run redacts secrets in model replies from results, metrics and logs", async () => {
   const key = "sk-live-0123456789abcdefghij0123";
   const script = () => [{ text: "Let me look.", calls: [{ id: "c1", name: "ls", args: { path: "." } }] }, {
     text: `Key: ${key}`,
@@ -180,7 +180,7 @@ Deno.test("run keeps secrets that the model says out of results, metrics and log
   }
 });
 
-Deno.test("run attaches no file that a Read rule denies, by any name of it", async () => {
+Deno.test("run attaches no file that a Read rule denies, by any of its names", async () => {
   await using server = startModelServer([], { fallback: { text: "ok" }, check: { prefix: false } });
   const rules = '[permissions]\ndeny = ["Read(secret.txt)", "Read(hidden/**)"]\n';
   await using world = await makeWorld(mockConfig(server.url, rules));
@@ -206,7 +206,7 @@ Deno.test("run attaches no file that a Read rule denies, by any name of it", asy
   }
 });
 
-Deno.test("run sends agent.temperature and agent.top_p where the provider has none", async () => {
+Deno.test("run sends agent.temperature and agent.top_p if the provider sets none", async () => {
   await using server = startModelServer([], { fallback: { text: "ok" }, check: { prefix: false } });
   for (const [provider, sent] of [["", [0, 0.9]], ["temperature = 0.5\ntop_p = 0.8", [0.5, 0.8]]] as const) {
     await using world = await makeWorld(

@@ -2,7 +2,7 @@ import { startModelServer } from "../support/model_server.ts";
 import { makeWorld, mockConfig } from "../support/program.ts";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../support/assert.ts";
 
-Deno.test("permissions check explains segments, rule and origin, and exits 3 for what would be refused", async () => {
+Deno.test("permissions check explains segments, rule and source, and exits 3 for a refusal", async () => {
   await using world = await makeWorld('[permissions]\ndeny = ["Bash(git push:*)"]\n');
   const denied = await world.run(["permissions", "check", "cd sub && git  push -f origin main"]);
   assertEquals(denied.code, 3);
@@ -17,7 +17,7 @@ Deno.test("permissions check explains segments, rule and origin, and exits 3 for
   assertEquals((await world.run(["permissions", "check", "--tool", "nope", "x"])).code, 2);
 });
 
-Deno.test("permissions check --explain prints what each pass over a line understood", async () => {
+Deno.test("permissions check --explain prints the result of each pass over a line", async () => {
   await using world = await makeWorld("");
   const { stdout } = await world.run(["permissions", "check", "--explain", "cd sub && rm -r a | wc -l > n"]);
   for (
@@ -84,7 +84,7 @@ Deno.test("rm -rf of the home is refused headless in every mode", async () => {
   }
 });
 
-Deno.test("full access runs nothing headless that the line does not show", async () => {
+Deno.test("headless full access runs no dynamic command", async () => {
   await using world = await makeWorld();
   const marker = `${world.home}/marker`;
   await Deno.writeTextFile(marker, "alive");
@@ -114,7 +114,7 @@ Deno.test("commands in the jail cannot write outside, read keys or reach the net
   assert(await Deno.stat(`${world.dir}/../outside.txt`).then(() => false, () => true));
 });
 
-Deno.test("a project cannot widen what the user allowed", async () => {
+Deno.test("a project cannot extend the user's permissions", async () => {
   await using server = startModelServer([
     { calls: [{ name: "bash", args: { command: "git push" } }] },
     { text: "ok" },
@@ -159,7 +159,7 @@ Deno.test("project content is refused until it is trusted, and asks again when i
   assertEquals(await pwned(), true);
 });
 
-Deno.test("MCP servers of a project wait for a decision, which shows them without their secrets", async () => {
+Deno.test("MCP servers of a project require a decision, whose prompt shows them without secrets", async () => {
   await using server = startModelServer([], { fallback: { text: "ok" }, check: { prefix: false } });
   await using world = await makeWorld(mockConfig(server.url));
   await world.write(
@@ -233,7 +233,7 @@ Deno.test("a key never reaches the session file, not even through a tool's outpu
   assert(!done.stdout.includes(secret));
 });
 
-Deno.test("no file tool changes the user's own configuration, whatever is allowed", async () => {
+Deno.test("no file tool changes the user's configuration, whatever rules allow", async () => {
   await using server = startModelServer([]);
   await using world = await makeWorld(mockConfig(server.url));
   const path = `${world.home}/config.toml`;

@@ -1,4 +1,4 @@
-/** What an SDK asks for in addition to turns, and what it can send wrong. */
+/** Control requests of an SDK, and invalid messages. */
 import { assert, assertEquals, assertStringIncludes } from "../support/assert.ts";
 import { paddedPng } from "../support/images.ts";
 import { startModelServer } from "../support/model_server.ts";
@@ -11,7 +11,7 @@ const write = (id: string, path: string) => ({
 });
 const results = (lines: readonly Record<string, unknown>[]) => lines.filter(({ type }) => type === "result");
 
-Deno.test("an SDK changes the model between turns, and is reported when there is none such", async () => {
+Deno.test("an SDK changes the model between turns and receives an error for an unknown model", async () => {
   await using server = startModelServer([{ text: "one" }, { text: "two" }, { text: "three" }], {
     lane: (request) => request.json.model,
   });
@@ -103,7 +103,7 @@ Deno.test("requests of an SDK are executed, or answered with the reason why not"
   assertStringIncludes((await world.run(["session", "list"])).stdout, "Größe");
 });
 
-Deno.test("lines that cannot be used get a separate error result, and the session continues", async () => {
+Deno.test("invalid lines get a separate error result, and the session continues", async () => {
   await using server = startModelServer([{ text: "one" }, { text: "two" }]);
   await using world = await makeWorld(mockConfig(server.url));
   const sdk = await launch(world, []);

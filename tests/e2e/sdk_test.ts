@@ -27,7 +27,7 @@ Deno.test("an SDK starts the program, sets the system prompt and talks over seve
   assertEquals(server.requests[1]?.json.messages.at(-1).content, "second");
 });
 
-Deno.test("an SDK is asked with can_use_tool, and allows, changes or refuses a call", async () => {
+Deno.test("an SDK receives can_use_tool and allows, changes or refuses a call", async () => {
   const write = (id: string, path: string) => ({
     calls: [{ id, name: "write_file", args: { path, content: "x" } }],
   });
@@ -74,7 +74,7 @@ Deno.test("an SDK interrupts a turn and continues with the next", async () => {
   assert(lines.some((line) => line.response?.request_id === "r2" && line.response.subtype === "success"));
 });
 
-Deno.test("a line that is no message ends the run with a result that says so", async () => {
+Deno.test("an invalid line ends the run with an error result", async () => {
   await using world = await makeWorld(mockConfig("http://127.0.0.1:9/v1"));
   const child = await world.spawn(LAUNCH, { stdin: "open" });
   const writer = child.stdin.getWriter();

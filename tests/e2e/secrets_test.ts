@@ -30,7 +30,7 @@ function textBelow(directory: string): string {
 }
 
 for (const mode of ["auto", "off"]) {
-  Deno.test(`commands get no secret of the environment, and one notice names what was held back (jail ${mode})`, async () => {
+  Deno.test(`commands get no secret of the environment, and one notice lists the removed ones (jail ${mode})`, async () => {
     await using server = startModelServer([
       { calls: [{ name: "bash", args: { command: ASK } }] },
       { calls: [{ name: "bash", args: { command: "env; cat /proc/self/environ | tr '\\0' '\\n'" } }] },
@@ -39,8 +39,8 @@ for (const mode of ["auto", "off"]) {
     await using world = await makeWorld(mockConfig(server.url, `[sandbox]\nbash = "${mode}"\n`, PROVIDER));
     const done = await world.run(["run", "go"], { env: { ...SECRETS, HARMLESS: "kept" } });
     assertEquals(done.code, 0, done.stderr);
-    const told = server.requests[1]?.json.messages.at(-1).content as string;
-    assertEquals(told.trim(), Object.keys(SECRETS).map((name) => `${name}=absent`).join("\n"));
+    const result = server.requests[1]?.json.messages.at(-1).content as string;
+    assertEquals(result.trim(), Object.keys(SECRETS).map((name) => `${name}=absent`).join("\n"));
     assertStringIncludes(server.requests[2]?.json.messages.at(-1).content, "HARMLESS=kept");
     const notices = done.stderr.split("\n").filter((line) => line.includes("Held back from commands"));
     assertEquals(notices.length, 1, done.stderr);
@@ -54,7 +54,7 @@ for (const mode of ["auto", "off"]) {
   });
 }
 
-Deno.test("what pass_env lets through reaches commands, and its value no text", async () => {
+Deno.test("a variable in pass_env reaches commands, and its value appears in no text", async () => {
   const file = '{ printf %s "$GITHUB_TOKEN" | wc -c; echo $GITHUB_TOKEN; echo ${DEPLOY_KEY-absent}; }';
   await using server = startModelServer([
     { calls: [{ name: "bash", args: { command: file } }] },
@@ -75,7 +75,7 @@ Deno.test("what pass_env lets through reaches commands, and its value no text", 
   }
 });
 
-Deno.test("words, paths and locales that a server is given stay in texts and commands, and its token does not", async () => {
+Deno.test("words, paths and locales of a server's environment are kept in texts, and its token is redacted", async () => {
   const handed = {
     STAGE: "production",
     MYDIR: "/srv/projects/shop",
@@ -104,9 +104,9 @@ Deno.test("words, paths and locales that a server is given stay in texts and com
     },
   });
   assertEquals(done.code, 0, done.stderr);
-  const told = (request: number) => server.requests[request]?.json.messages.at(-1).content as string;
-  assertStringIncludes(told(1), line.replace(handed.TRACKER_TOKEN, "[redacted]"));
-  assertEquals(told(2).trim().split("\n"), [
+  const resultOf = (request: number) => server.requests[request]?.json.messages.at(-1).content as string;
+  assertStringIncludes(resultOf(1), line.replace(handed.TRACKER_TOKEN, "[redacted]"));
+  assertEquals(resultOf(2).trim().split("\n"), [
     "STAGE=production",
     "MYDIR=/srv/projects/shop",
     "MYLANG=en_US.UTF-8",
@@ -122,7 +122,7 @@ Deno.test("words, paths and locales that a server is given stay in texts and com
   assert(!`${done.stdout}${done.stderr}`.includes(handed.TRACKER_TOKEN));
 });
 
-Deno.test("without anything to hold back nothing is said", async () => {
+Deno.test("without secrets in the environment there is no notice", async () => {
   await using server = startModelServer([{ calls: [{ name: "bash", args: { command: "true" } }] }, {
     text: "ok",
   }]);

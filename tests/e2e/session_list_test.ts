@@ -23,7 +23,7 @@ async function withSessions(
   await look(world);
 }
 
-Deno.test("session list says when there are more, and how to see them", () =>
+Deno.test("session list shows a hint when there are more sessions", () =>
   withSessions(["first", "second", "third"], async (world) => {
     const two = await world.run(["session", "list", "--limit", "2"]);
     assertEquals(two.stdout.trimEnd().split("\n").length, 3);
@@ -49,7 +49,7 @@ Deno.test("session list keeps the title on a terminal of 40 columns", () =>
     }
   }));
 
-Deno.test("session prune takes ages in hours, days and weeks", () =>
+Deno.test("session prune accepts ages in hours, days and weeks", () =>
   withSessions(["young", "old"], async (world) => {
     const [old] = JSON.parse((await world.run(["session", "list", "--json"])).stdout);
     const past = new Date(Date.now() - 10 * 86_400_000);
@@ -67,7 +67,7 @@ Deno.test("session prune takes ages in hours, days and weeks", () =>
     assertStringIncludes(wrong.stderr, "such as 30d");
   }));
 
-Deno.test("stats --cache counts what gave the cache up, and no start of a session", () =>
+Deno.test("stats --cache counts the reasons of cache resets, without session starts", () =>
   withSessions(["one", "two"], async (world) => {
     const cache = async () => (await world.run(["stats", "--cache"])).stdout;
     assertStringIncludes(await cache(), "The cached prefix was never rebuilt (session starts not counted)");
@@ -97,7 +97,7 @@ Deno.test("a rewind on a terminal asks before it overwrites what another program
   assertStringIncludes((await asked("yes")).stdout, "deleted  made.txt");
 });
 
-Deno.test("a session of another directory says where the run works", () =>
+Deno.test("a resumed session of another directory names the working directory of the run", () =>
   withSessions(["begin"], async (world) => {
     const other = `${world.dir}/../other`;
     await Deno.mkdir(other);
@@ -114,7 +114,7 @@ Deno.test("a session of another directory says where the run works", () =>
     assert(!back.stderr.includes("this run works in"), back.stderr);
   }));
 
-Deno.test("session rewind names what someone has changed since, and redo brings it back", async () => {
+Deno.test("session rewind lists files that changed since, and redo restores them", async () => {
   const made = { calls: [{ name: "write_file", args: { path: "made.txt", content: "m\n" } }] };
   await using server = startModelServer([made, { text: "done" }]);
   await using world = await makeWorld(mockConfig(server.url));

@@ -47,7 +47,7 @@ async function ok(world: World, ...args: string[]): Promise<string> {
   return done.stdout;
 }
 
-Deno.test("session rewind brings code and conversation back, whole or one of them, and redo takes it back", async () => {
+Deno.test("session rewind restores code, conversation or both, and redo reverts it", async () => {
   await using server = startModelServer();
   await using world = await threeTurns(server.url, (...turns) => server.push(...turns));
   assertEquals(await files(world), "a3 b3 -");
@@ -86,7 +86,7 @@ Deno.test("session rewind brings code and conversation back, whole or one of the
   assertEquals(await world.read("mine.txt"), "untouched");
 });
 
-Deno.test("session rewind undoes what a command did that counts as reading, in tracked and ignored files", async () => {
+Deno.test("session rewind undoes changes of a read-only command in tracked and ignored files", async () => {
   await using server = startModelServer();
   await using world = await makeWorld(mockConfig(server.url) + NO_JAIL);
   // A program under the name of one that only reads: no judgement of the line can see that it writes.
@@ -171,7 +171,7 @@ Deno.test("session rewind works from another directory and refuses while a proce
   assertEquals((await world.run(talk, { cwd: world.home })).code, 0);
 });
 
-Deno.test("the workspace is looked at while the arguments of a writing call arrive", async () => {
+Deno.test("the workspace is scanned while the arguments of a writing call arrive", async () => {
   const { promise: looked, resolve } = Promise.withResolvers<void>();
   const args = JSON.stringify({ path: "a.txt", content: "new" });
   const begin = { index: 0, id: "w", type: "function", function: { name: "write_file", arguments: "" } };
@@ -257,7 +257,7 @@ Deno.test("session rename, search and list find sessions by words and titles, wi
   assertEquals((await list("--limit", "1")).length, 1);
 });
 
-Deno.test("session titles come from the user's own words, whatever is before them", async () => {
+Deno.test("session titles come from the user's own words, also after attached content", async () => {
   await using server = startModelServer([{ text: "ok" }, { text: "ok" }], { check: { prefix: false } });
   await using world = await makeWorld(mockConfig(server.url));
   await world.write("big.ts", "const x = 1;\n".repeat(4000));
@@ -290,7 +290,7 @@ Deno.test("session export writes Markdown, HTML and JSON", async () => {
   assertEquals((await world.run(["session", "export", "--format", "pdf"])).code, 2);
 });
 
-Deno.test("session prune deletes by age and number, asks first, and spares what is in use", async () => {
+Deno.test("session prune deletes by age and number after a prompt, and keeps sessions in use", async () => {
   const { promise: hold, resolve: release } = Promise.withResolvers<void>();
   await using server = startModelServer([], { fallback: { text: "ok" }, check: { prefix: false } });
   await using world = await makeWorld(mockConfig(server.url) + NO_JAIL);
@@ -389,7 +389,7 @@ Deno.test("every session help page fits into 80 columns", async () => {
   }
 });
 
-Deno.test("a session that could not be written does not stop the turn, and its loss is reported at the end", async () => {
+Deno.test("a session that cannot be written does not stop the turn and is reported at the end", async () => {
   await using server = startModelServer([
     { calls: [{ name: "bash", args: { command: "echo x > made.txt" } }] },
     { text: "answered" },
@@ -402,7 +402,7 @@ Deno.test("a session that could not be written does not stop the turn, and its l
   assertStringIncludes(done.stderr, "is not fully saved on disk");
 });
 
-Deno.test("replay adds the whole session up, as session show does, also after a rewind", async () => {
+Deno.test("replay sums the whole session like session show, also after a rewind", async () => {
   await using server = startModelServer();
   await using world = await threeTurns(server.url, (...turns) => server.push(...turns));
   const [{ id }] = JSON.parse(await ok(world, "session", "list", "--json"));
@@ -426,7 +426,7 @@ Deno.test("replay adds the whole session up, as session show does, also after a 
   assertEquals(`${(duration_ms / 1000).toFixed(1)} s`, time);
 });
 
-Deno.test("session show lists calls by their titles, attachments by name, and what each turn changed", async () => {
+Deno.test("session show lists calls by title, attachments by name, and the changes of each turn", async () => {
   await using server = startModelServer();
   await using world = await makeWorld(mockConfig(server.url) + NO_JAIL);
   await world.write("a.txt", "a0\n");

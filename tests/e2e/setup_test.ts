@@ -108,7 +108,7 @@ function onTerminal(what: string, fn: () => Promise<void>): void {
 for (const screen of SCREENS) {
   const { lang, columns } = screen;
   onTerminal(
-    `setup replaces a wrong key and leads to an answer, ${lang}, ${columns} columns`,
+    `setup replaces a wrong key and gets an answer, ${lang}, ${columns} columns`,
     () => playSetup(screen),
   );
 }
@@ -226,7 +226,7 @@ function questions(texts: Texts["setup"], server: ModelServer) {
 }
 
 for (const screen of [SCREENS[0], SCREENS[3]]) {
-  onTerminal(`setup writes nothing when it is given up at any question, ${screen.lang}`, async () => {
+  onTerminal(`setup writes nothing when it is canceled at any question, ${screen.lang}`, async () => {
     const texts = await loadTexts("setup", screen.locale);
     await using server = scriptedServer();
     await using world = await makeWorld();
@@ -251,7 +251,7 @@ function isOurs(name: string): boolean {
   return name === "config.toml" || name === ".env";
 }
 
-onTerminal("a chat ends with its terminal, also while its wizard asks", async () => {
+onTerminal("a chat ends with its terminal, also during the wizard", async () => {
   const texts = await loadTexts("setup", "en");
   await using world = await makeWorld();
   let program = "";
@@ -274,7 +274,7 @@ async function runs(pid: string): Promise<boolean> {
   return await Deno.stat(`/proc/${pid}`).then(() => true, () => false);
 }
 
-onTerminal("setup can be given up while a server keeps it waiting", async () => {
+onTerminal("setup can be canceled while it waits for a server", async () => {
   const texts = await loadTexts("setup", "en");
   using silent = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   await using world = await makeWorld();
@@ -295,7 +295,7 @@ onTerminal("setup can be given up while a server keeps it waiting", async () => 
 });
 
 onTerminal(
-  "a second setup offers what is set up, and keys of the environment, and adds a provider",
+  "a second setup offers configured providers and keys of the environment, and adds a provider",
   async () => {
     const texts = await loadTexts("setup", "en");
     await using server = scriptedServer();
@@ -361,7 +361,7 @@ function localServer(): { server: ModelServer; label: string } | undefined {
   return undefined;
 }
 
-onTerminal("setup lists a server that runs on this machine, and asks for no key of it", async () => {
+onTerminal("setup lists a local server and asks for no key", async () => {
   const texts = await loadTexts("setup", "zh-CN");
   const local = localServer();
   assert(local, "every port at which a server of this machine is looked for is taken");

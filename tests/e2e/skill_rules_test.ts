@@ -16,7 +16,7 @@ async function made(dir: string, names: readonly string[]): Promise<string[]> {
   return names.filter((_, i) => there[i]);
 }
 
-Deno.test("allowed-tools of a skill count from its activation to the end of the turn, below deny, ask and the destructive-command check", async () => {
+Deno.test("allowed-tools of a skill apply from its activation to the end of the turn, below deny, ask and the destructive-command check", async () => {
   await using server = startModelServer([
     touch("before"),
     activate,
@@ -52,7 +52,7 @@ Deno.test("allowed-tools of a skill count from its activation to the end of the 
   assertEquals(await made(world.dir, ["planned"]), []);
 });
 
-Deno.test("the model does not know a skill that a rule denies, and neither the skill tool nor an agent loads it", async () => {
+Deno.test("a denied skill is hidden from the model, and neither the skill tool nor an agent loads it", async () => {
   await using server = startModelServer([
     { calls: [{ name: "skill", args: { name: "marks" } }] },
     { calls: [{ name: "task", args: { agent: "helper-b", prompt: "go" } }] },
@@ -104,7 +104,7 @@ Deno.test("a project's skill pre-approves nothing until the user trusts it as it
   assertEquals((await attempt("d")).made, false);
 });
 
-Deno.test("a skill that lends every command lends neither what is denied nor what is never allowed unasked", async () => {
+Deno.test("a skill that allows every command allows neither denied nor always-ask commands", async () => {
   const names = ["untrusted", "kept/a", "secret", ".git/hooks/pre-commit", "plain", "asked"];
   const bare = SKILL.replace("Bash(touch:*) TodoWrite", "Bash Edit *");
   const lines = [

@@ -88,7 +88,7 @@ Deno.test("/context prints the report and leaves no trace in a new directory", a
   assertEquals(server.requests.length, 1);
 });
 
-Deno.test("a word after / that is no command is refused, a path is text", async () => {
+Deno.test("an unknown command after / is refused, and a path is text", async () => {
   await using server = startModelServer([], { fallback: { text: "ok" }, check: { prefix: false } });
   await using world = await makeWorld(mockConfig(server.url));
   await world.write(".agents/skills/release/SKILL.md", SKILL);
@@ -129,7 +129,7 @@ Deno.test("/help and /skills are answered without the model", async () => {
   assertEquals(server.requests.length, 0);
 });
 
-Deno.test("the window that a server on this machine reports is the limit of the report, asked for with its key", async () => {
+Deno.test("the context report uses the window of a local server, requested with its key", async () => {
   const keys: (string | null)[] = [];
   const server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen() {} }, (request) => {
     keys.push(request.headers.get("authorization"));

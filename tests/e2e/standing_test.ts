@@ -1,6 +1,6 @@
 /**
- * What still stands where commands are not confined: said in one line at the start, listed by doctor, and
- * true.
+ * Protections that stay in force without confinement of commands: one line at the start names them, doctor
+ * lists them, and they hold.
  */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../support/assert.ts";
 import { type ScriptedCall, startModelServer } from "../support/model_server.ts";
@@ -30,7 +30,7 @@ const MODES = [
 ];
 
 for (const { name, args, stopped } of MODES) {
-  Deno.test(`${name}: one line at the start says what is still in force, and that is so`, async () => {
+  Deno.test(`${name}: one line at the start lists the protections in force, and they hold`, async () => {
     const secret = "github-value-4715";
     const calls = [...stopped, bash("echo token=${GITHUB_TOKEN-absent}; touch ../made")];
     await using server = startModelServer([...calls.map((call) => ({ calls: [call] })), { text: "done" }]);
@@ -45,12 +45,12 @@ for (const { name, args, stopped } of MODES) {
     const env = { GITHUB_TOKEN: secret, HOME: world.home };
     const done = await world.run(["run", "--ignore-untrusted", ...args, "go"], { env });
     assertEquals(done.code, 0, done.stderr);
-    const told = server.requests.slice(1).map((request) => request.json.messages.at(-1).content as string);
+    const results = server.requests.slice(1).map((request) => request.json.messages.at(-1).content as string);
     for (const [at, call] of stopped.entries()) {
-      assertMatch(told[at] ?? "", /^(?:blocked|error)\b/, JSON.stringify(call));
+      assertMatch(results[at] ?? "", /^(?:blocked|error)\b/, JSON.stringify(call));
     }
     // Commands do run, and without a jail, by the user's own shell and without secrets.
-    assertStringIncludes(told.at(-1) ?? "", "token=absent");
+    assertStringIncludes(results.at(-1) ?? "", "token=absent");
     await Deno.lstat(`${world.dir}/../made`);
     assert(await Deno.lstat(`${world.dir}/../outside.txt`).then(() => false, () => true));
     const lines = done.stderr.split("\n").filter((line) => line.includes("still in force"));
@@ -62,7 +62,7 @@ for (const { name, args, stopped } of MODES) {
   });
 }
 
-Deno.test("doctor lists what stands without a jail, and what would in danger-full-access", async () => {
+Deno.test("doctor lists the protections without a jail and in danger-full-access", async () => {
   await using world = await makeWorld('[sandbox]\nbash = "off"\n');
   const { stdout } = await world.run(["doctor", "--verbose"]);
   const [, off = "", full = ""] =

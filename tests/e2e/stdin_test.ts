@@ -26,7 +26,7 @@ async function piped(
 
 const text = (value: string) => new TextEncoder().encode(value);
 
-Deno.test("run takes a pipe or a file on standard input as context, without a dash", async () => {
+Deno.test("run reads a pipe or a file on standard input as context, without a dash", async () => {
   await using server = startModelServer([{ text: "ok" }, { text: "ok" }], { check: { prefix: false } });
   await using world = await makeWorld(mockConfig(server.url));
   await world.run(["run", "review this"], { stdin: "diff text\n" });
@@ -36,7 +36,7 @@ Deno.test("run takes a pipe or a file on standard input as context, without a da
   assertEquals([shell.code, last(server.requests[1])], [0, "<stdin>\nfrom a file\n</stdin>\n\nreview this"]);
 });
 
-Deno.test("run waits for a pipe that writes slowly, and says that it waits", async () => {
+Deno.test("run waits for a slow pipe and prints that it waits", async () => {
   await using server = startModelServer([{ text: "ok" }]);
   await using world = await makeWorld(mockConfig(server.url));
   const child = await world.spawn(["run", "review this"], { stdin: "open" });
@@ -74,7 +74,7 @@ Deno.test("run reads neither a device nor a closed descriptor", async () => {
   assertEquals(server.requests.map(last), ["go", "go"]);
 });
 
-Deno.test("run refuses 50 MB, and what exceeds the model's window, before the first request", async () => {
+Deno.test("run refuses 50 MB and input beyond the model's window before the first request", async () => {
   await using server = startModelServer([]);
   await using world = await makeWorld(mockConfig(server.url, "", "context_window = 8000"));
   const large = await piped(world, async (writer) => {
@@ -90,7 +90,7 @@ Deno.test("run refuses 50 MB, and what exceeds the model's window, before the fi
   assertEquals(server.requests.length, 0);
 });
 
-Deno.test("run stops at an input above agent.large_input_tokens, and names the remedy", async () => {
+Deno.test("run stops at an input above agent.large_input_tokens and prints the remedy", async () => {
   await using server = startModelServer([], { fallback: { text: "ok" }, check: { prefix: false } });
   const stdin = "some words of text\n".repeat(2000);
   const world = (limit: number) =>

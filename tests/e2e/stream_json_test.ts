@@ -6,7 +6,7 @@ import { readSdkLines } from "../support/sdk_messages.ts";
 const STREAM = ["--output-format", "stream-json"];
 const PRICE = "price = { input = 1, output = 2 }\ncontext_window = 64000";
 
-Deno.test("stream-json speaks the messages of the SDKs in a run with reasoning, calls and an answer", async () => {
+Deno.test("stream-json prints the messages of the SDKs in a run with reasoning, calls and an answer", async () => {
   await using server = startModelServer([
     { reasoning: "hmm", text: "Let me look.", calls: [{ id: "c1", name: "ls", args: { path: "." } }] },
     { text: "Done.", usage: { input: 100, cached: 80, output: 7 } },
@@ -48,7 +48,7 @@ Deno.test("stream-json ends failures with a result that names its errors, also w
   assertEquals(readSdkLines(named.stdout)[0].session_id, given);
 });
 
-Deno.test("stream-json names in its first line the agents and skills that are offered, and no others", async () => {
+Deno.test("the first line of stream-json lists only the offered agents and skills", async () => {
   await using server = startModelServer([{ text: "a" }, { text: "b" }], { check: { prefix: false } });
   await using world = await makeWorld(mockConfig(server.url));
   await Deno.mkdir(`${world.home}/agents`, { recursive: true });
@@ -113,7 +113,7 @@ Deno.test("stream-json shows the pieces of messages with --include-partial-messa
   assertEquals(shown, "LookDone.");
 });
 
-Deno.test("a reply that only thinks is no message in any format, and every total has what it cost", async () => {
+Deno.test("a reply of reasoning only is no message in any format, and every total includes its cost", async () => {
   const script = () => [
     { reasoning: "hmm", usage: { input: 1000, cached: 0, output: 400 } },
     { text: "Done.", usage: { input: 100, cached: 0, output: 7 } },

@@ -25,7 +25,7 @@ Look closely. The word is TANGERINE.
 
 const task = (agent: string, prompt = "job-0.") => ({ name: "task", args: { agent, prompt } });
 
-Deno.test("an agent of a file has its tools, its words and its limits once it is trusted", async () => {
+Deno.test("an agent file defines tools, prompt and limits once it is trusted", async () => {
   await using server = startAgentServer({
     main: [{ calls: [task("scout")] }, { text: "one" }, { calls: [task("scout")] }, { text: "two" }],
     "job-0.": [{ text: "scouted" }],
@@ -61,7 +61,7 @@ Deno.test("an agent of a file has its tools, its words and its limits once it is
   );
 });
 
-Deno.test("a broken agent file is named with its line, and the others are there", async () => {
+Deno.test("a broken agent file is reported with its line, and the others load", async () => {
   await using server = startAgentServer({ main: [{ text: "hello" }] });
   await using world = await makeWorld(mockConfig(server.url));
   await Deno.mkdir(`${world.home}/agents`);
@@ -87,7 +87,7 @@ Deno.test("a broken agent file is named with its line, and the others are there"
   assert(missing.stderr.includes("did you mean good?"), missing.stderr);
 });
 
-Deno.test("an agent cannot leave the walls and rules of the run it works for", async () => {
+Deno.test("an agent cannot exceed the sandbox and the rules of its run", async () => {
   const outside = `/tmp/reasonix-agent-attack-${crypto.randomUUID()}`;
   const attempts = [
     { name: "write_file", args: { path: outside, content: "x" } },
@@ -132,7 +132,7 @@ function results(request: RecordedRequest): string {
   return messages.filter(({ role }) => role === "tool").map(({ content }) => content).join("\n");
 }
 
-Deno.test("a skill that runs as an agent works in a separate session, called by either tool", async () => {
+Deno.test("a skill that runs as an agent gets a separate session with either tool", async () => {
   await using server = startAgentServer({
     main: [
       { calls: [{ name: "skill", args: { name: "survey", arguments: "job-0. of it" } }] },
@@ -155,7 +155,7 @@ Deno.test("a skill that runs as an agent works in a separate session, called by 
   for (const child of children) assert(JSON.stringify(child.json.messages).includes("PAPAYA"));
 });
 
-Deno.test("what a skill allows counts for the agent that works on it, and not for the run", async () => {
+Deno.test("permissions of a skill apply to its agent and not to the run", async () => {
   const write = { calls: [{ name: "write_file", args: { path: "made.txt", content: "x" } }] };
   await using server = startAgentServer({
     main: [{ calls: [task("maker")] }, write, { text: "ok" }],

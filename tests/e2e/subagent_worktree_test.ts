@@ -51,7 +51,7 @@ function scripts(more: Partial<AgentScripts> = {}): AgentScripts {
   };
 }
 
-Deno.test("the changes of an agent in a separate work tree are applied, and it is gone", async () => {
+Deno.test("the changes of an agent in a separate work tree are applied, and the work tree is removed", async () => {
   await using server = startAgentServer(scripts());
   await using world = await makeWorld(mockConfig(server.url));
   await repository(world);
@@ -102,7 +102,7 @@ Deno.test("a patch that no longer fits, or that a rule refuses, is offered as a 
   assertEquals(await Deno.stat(`${world.dir}/new.txt`).then(() => true, () => false), false);
 });
 
-Deno.test("without a repository the task says why it cannot have a work tree", async () => {
+Deno.test("without a repository the task reports why it has no work tree", async () => {
   await using server = startAgentServer(scripts());
   await using world = await makeWorld(mockConfig(server.url));
   const { stdout } = await world.run(["run", "--output-format", "jsonl", "go"]);

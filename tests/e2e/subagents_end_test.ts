@@ -86,8 +86,8 @@ Deno.test("after kill -9 the agent's conversation continues by its id", async ()
   await finished(child);
   const [project] = [...Deno.readDirSync(`${world.home}/projects`)];
   const sessions = `${world.home}/projects/${project?.name}/sessions`;
-  const folder = [...Deno.readDirSync(sessions)].find(({ isDirectory }) => isDirectory)?.name;
-  for (const { name } of Deno.readDirSync(`${sessions}/${folder}/agents`)) {
+  const directory = [...Deno.readDirSync(sessions)].find(({ isDirectory }) => isDirectory)?.name;
+  for (const { name } of Deno.readDirSync(`${sessions}/${directory}/agents`)) {
     if (name.endsWith(".jsonl")) ids.push(name.replace(".jsonl", ""));
   }
   assertEquals(ids.length, 1);

@@ -43,7 +43,7 @@ Deno.test("the example of docs/subagents.md runs as it is printed", async () => 
   assertEquals(missing, [], stderr);
 });
 
-Deno.test("the agent file of docs/subagents.md is what it says once it is trusted", async () => {
+Deno.test("the agent file of docs/subagents.md works as described once it is trusted", async () => {
   const [, path = "", text = ""] = /<!-- file: (.*?) -->\n\n```markdown\n(.*?)\n```/s.exec(PAGE) ?? [];
   await using world = await makeWorld(mockConfig("http://127.0.0.1:9/v1"));
   await world.write(path, text);

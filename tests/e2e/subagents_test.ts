@@ -54,7 +54,7 @@ const tasks = (count: number, more: Record<string, unknown> = {}) =>
 
 const after = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds));
 
-Deno.test("eight agents work side by side", async () => {
+Deno.test("eight agents run in parallel", async () => {
   let at = 0;
   await using server = startAgentServer({
     main: [{ calls: tasks(8) }, { text: "all done" }],
@@ -79,7 +79,7 @@ Deno.test("eight agents work side by side", async () => {
   assertEquals(results.map(({ callId }) => callId).length, 8);
 });
 
-Deno.test("at most max_parallel agents work at the same time", async () => {
+Deno.test("at most max_parallel agents run at the same time", async () => {
   let [now, most] = [0, 0];
   const reply = async () => {
     most = Math.max(most, ++now);
@@ -98,7 +98,7 @@ Deno.test("at most max_parallel agents work at the same time", async () => {
   assert(/ {2}· agent explore is done · 0 steps · 0 calls · /.test(stderr), stderr);
 });
 
-Deno.test("a run waits for an agent in the background and informs the model of what it answered", async () => {
+Deno.test("a run waits for a background agent and sends its answer to the model", async () => {
   let id = "";
   await using server = startAgentServer({
     main: [
@@ -122,7 +122,7 @@ Deno.test("a run waits for an agent in the background and informs the model of w
   assert(stderr.includes("agent explore begins in the background: job-0."), stderr);
 });
 
-Deno.test("a task in the background can be stopped, and what is unknown is said", async () => {
+Deno.test("a background task can be stopped, and an unknown task is an error", async () => {
   let id = "";
   await using server = startAgentServer({
     main: [
@@ -146,7 +146,7 @@ Deno.test("a task in the background can be stopped, and what is unknown is said"
   assert(results[2].includes('There is no task "nothing" in this run; there are '), results[2]);
 });
 
-Deno.test("a denied agent never begins, whatever tool gives it the task, and others do", async () => {
+Deno.test("no tool starts a denied agent, and others start", async () => {
   await using server = startAgentServer({
     main: [
       {
@@ -212,7 +212,7 @@ Deno.test("30 steps with agents leave the prefix of the run as it was, byte for 
   assertEquals([main.length, new Set(heads).size], [steps + 1, 1]);
 });
 
-Deno.test("what agents change goes back with the turn that they worked in", async () => {
+Deno.test("a rewind of a turn reverts the changes of its agents", async () => {
   await using server = startAgentServer({
     main: [{ calls: [{ name: "task", args: { prompt: "job-0." } }] }, { text: "ok" }],
     "job-0.": [
@@ -249,16 +249,16 @@ Deno.test("stream-json reports agents as tasks", async () => {
   });
   await using world = await makeWorld(mockConfig(server.url));
   const { stdout } = await world.run(["run", "--output-format", "stream-json", "go"]);
-  const told = eventsOf(stdout).filter(({ subtype }) => String(subtype).startsWith("task_"));
-  assertEquals(told.map(({ subtype, status }) => [subtype, status]), [
+  const taskEvents = eventsOf(stdout).filter(({ subtype }) => String(subtype).startsWith("task_"));
+  assertEquals(taskEvents.map(({ subtype, status }) => [subtype, status]), [
     ["task_started", undefined],
     ["task_progress", undefined],
     ["task_notification", "completed"],
   ]);
-  assertEquals(new Set(told.map(({ task_id, tool_use_id }) => `${task_id} ${tool_use_id}`)).size, 1);
+  assertEquals(new Set(taskEvents.map(({ task_id, tool_use_id }) => `${task_id} ${tool_use_id}`)).size, 1);
 });
 
-Deno.test("with max_depth = 2 an agent calls another one, and waits for it in the background", async () => {
+Deno.test("with max_depth = 2 an agent starts another one and waits for it in the background", async () => {
   await using server = startAgentServer({
     main: [{ calls: [{ name: "task", args: { prompt: "outer-job" } }] }, { text: "ok" }],
     "outer-job": [

@@ -64,7 +64,7 @@ const ENDS: readonly { readonly name: string; readonly keys?: string; readonly s
 ];
 
 Deno.test({
-  ...needs("tmux", hasTmux, "a program gives the terminal back however it ends"),
+  ...needs("tmux", hasTmux, "a program restores the terminal however it ends"),
   fn: async () => {
     await using terminal = await openShell();
     for (const { name, keys, signal } of ENDS) {
@@ -79,7 +79,7 @@ Deno.test({
 });
 
 Deno.test({
-  ...needs("tmux", hasTmux, "a program that is stopped gives the terminal back and takes it again"),
+  ...needs("tmux", hasTmux, "a suspended program restores the terminal and takes it again on resume"),
   fn: async () => {
     await using terminal = await openShell();
     const pid = await startProgram(terminal);
@@ -105,7 +105,7 @@ Deno.test({
 });
 
 Deno.test({
-  ...needs("tmux", hasTmux, "a program lends the terminal, and no key of the other one is lost"),
+  ...needs("tmux", hasTmux, "a program lends the terminal to another program without losing its keys"),
   fn: async () => {
     await using terminal = await openShell();
     await startProgram(terminal);
@@ -185,7 +185,11 @@ function isRunning(pid: number): boolean {
 }
 
 Deno.test({
-  ...needs("tmux", hasTmux && Deno.build.os === "linux", "a terminal that takes nothing stops nobody"),
+  ...needs(
+    "tmux",
+    hasTmux && Deno.build.os === "linux",
+    "a terminal that accepts no output does not block the program",
+  ),
   fn: async () => {
     const file = await Deno.makeTempFile();
     await using terminal = await openShell();
@@ -205,7 +209,7 @@ Deno.test({
     } finally {
       Deno.kill(server, "SIGCONT");
     }
-    // What it was asked before it got stuck it answers now, and the shell takes that for typed.
+    // The terminal answers earlier queries now, and the shell takes the answers for typed text.
     await terminal.press("C-c");
     await enter(terminal, "clear; echo alive-$((1+0))");
     await terminal.shows("alive-1");

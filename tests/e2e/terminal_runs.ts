@@ -4,9 +4,9 @@ import { START_FLAGS } from "../../cli/terminal/start_flags.ts";
 import { recordTerminal } from "../../scripts/terminal/record.ts";
 import { denoDir, makeWorld, mockConfig, programFile, type World } from "../support/program.ts";
 
-export interface TerminalScene {
+export interface TerminalRun {
   readonly name: string;
-  /** What the model says. */
+  /** The replies of the model. */
   readonly turns?: readonly Turn[];
   /** Added to the user's configuration. */
   readonly config?: string;
@@ -53,7 +53,7 @@ const tree = parse("1 + 2 * 3", { strict: true, keepComments: false, maxDepth: 1
 
 That is all.`;
 
-export const SCENES: readonly TerminalScene[] = [
+export const RUNS: readonly TerminalRun[] = [
   {
     name: "plain",
     turns: [{ text: "Forty-two.", usage: { input: 2900, cached: 2100, output: 12 } }],
@@ -220,23 +220,23 @@ export const SCENES: readonly TerminalScene[] = [
 /** A clock that runs twenty times slower: what takes time says 0.0 s on every machine. */
 const SLOW_CLOCK = "const now = performance.now.bind(performance);\nperformance.now = () => now() / 20;\n";
 
-/** An address where no one listens. */
+/** Returns an address without a listener. */
 function closedAddress(): string {
   using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   return `http://127.0.0.1:${listener.addr.port}/v1`;
 }
 
-/** What a scene shows on a terminal of so many columns. */
-export async function playScene(scene: TerminalScene, columns: number, colours: boolean): Promise<string> {
-  await using server = startModelServer(scene.turns ?? [], { check: { prefix: false } });
-  const url = scene.unreachable ? closedAddress() : server.url;
-  await using world = await makeWorld(mockConfig(url, scene.config, scene.provider));
-  for (const [name, text] of Object.entries(scene.files ?? {})) await world.write(name, text);
-  for (const args of scene.before ?? []) {
+/** Returns the screen of a run on a terminal of this width. */
+export async function playRun(run: TerminalRun, columns: number, colours: boolean): Promise<string> {
+  await using server = startModelServer(run.turns ?? [], { check: { prefix: false } });
+  const url = run.unreachable ? closedAddress() : server.url;
+  await using world = await makeWorld(mockConfig(url, run.config, run.provider));
+  for (const [name, text] of Object.entries(run.files ?? {})) await world.write(name, text);
+  for (const args of run.before ?? []) {
     const { code, stderr } = await world.run(args);
     if (code !== 0) throw new Error(stderr);
   }
-  return await shownBy(world, scene.args, columns, { ...scene.env, ...(colours ? {} : { NO_COLOR: "1" }) });
+  return await shownBy(world, run.args, columns, { ...run.env, ...(colours ? {} : { NO_COLOR: "1" }) });
 }
 
 /** The screen after a command line of the program. */

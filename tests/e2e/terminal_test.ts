@@ -7,15 +7,15 @@ import { assert, assertEquals, assertStringIncludes } from "../support/assert.ts
 import { startModelServer } from "../support/model_server.ts";
 import { makeWorld, mockConfig } from "../support/program.ts";
 import { needs } from "../support/tools.ts";
-import { playScene, SCENES, shownBy, type TerminalScene } from "./terminal_runs.ts";
+import { playRun, RUNS, shownBy, type TerminalRun } from "./terminal_runs.ts";
 
-const FOLDER = new URL("../golden/terminal/", import.meta.url);
+const DIRECTORY = new URL("../golden/terminal/", import.meta.url);
 
 const has = (program: string, flag: string) =>
   new Deno.Command(program, { args: [flag] }).output().then(() => true, () => false);
 const [hasTmux, hasBwrap] = await Promise.all([has("tmux", "-V"), has("bwrap", "--version")]);
 
-/** What differs from run to run, in as many characters. */
+/** Masks for text that differs from run to run, of the same length. */
 const MASKS: readonly (readonly [RegExp, string])[] = [
   [/\d{8}-\d{6}-[a-z0-9]{4}\b/g, "20260101-000000-abcd"],
   [/127\.0\.0\.1:\d{5}/g, "127.0.0.1:12345"],
@@ -44,9 +44,9 @@ function page(lines: readonly Span[][], show: (line: readonly Span[]) => string)
   return `${masked(lines.map((line) => show(line).trimEnd()).join("\n").trimEnd())}\n`;
 }
 
-async function shownOn(scene: TerminalScene, columns: number): Promise<string> {
+async function shownOn(run: TerminalRun, columns: number): Promise<string> {
   const [colours, none] = await Promise.all([true, false].map(async (on) => {
-    const lines = spansOf(await playScene(scene, columns, on));
+    const lines = spansOf(await playRun(run, columns, on));
     assertEquals(lines.at(-1), [], "a run ends with the end of a line");
     return lines;
   }));
@@ -64,12 +64,12 @@ function onTerminal(title: string): { name: string; ignore: boolean } {
   return tmux.ignore ? tmux : needs("bwrap", hasBwrap, title);
 }
 
-for (const scene of SCENES) {
+for (const run of RUNS) {
   Deno.test({
-    ...onTerminal(`the screen of a run is as recorded: ${scene.name.replaceAll("_", " ")}`),
+    ...onTerminal(`the screen of a run is as recorded: ${run.name.replaceAll("_", " ")}`),
     async fn() {
-      const now = (await Promise.all([80, 40].map((columns) => shownOn(scene, columns)))).join("");
-      const file = new URL(`${scene.name}.txt`, FOLDER);
+      const now = (await Promise.all([80, 40].map((columns) => shownOn(run, columns)))).join("");
+      const file = new URL(`${run.name}.txt`, DIRECTORY);
       if (Deno.env.get("UPDATE_GOLDEN")) await Deno.writeTextFile(file, now);
       assertEquals(now, await Deno.readTextFile(file), "UPDATE_GOLDEN=1 records a changed screen");
     },
@@ -77,11 +77,11 @@ for (const scene of SCENES) {
 }
 
 Deno.test({
-  ...onTerminal("the variables of the environment decide about colours, a dumb terminal gets plain text"),
+  ...onTerminal("environment variables control colors, and a dumb terminal gets plain text"),
   async fn() {
     const turns = [{ text: "It is **forty-two**." }];
     const shown = async (env: Readonly<Record<string, string>>) => {
-      const lines = spansOf(await playScene({ name: "colours", turns, args: ["run", "x"], env }, 80, true));
+      const lines = spansOf(await playRun({ name: "colours", turns, args: ["run", "x"], env }, 80, true));
       return lines.slice(0, 3).map(marked).join("").trimEnd();
     };
     const summary = "· in 10 (0 cached, 0 %) · out 5 · cost unknown · 0.0 s";
@@ -101,7 +101,7 @@ Deno.test({
 });
 
 Deno.test({
-  ...onTerminal("with FORCE_COLOR a pipe gets colours, and never a line that is written over"),
+  ...onTerminal("with FORCE_COLOR a pipe gets colors, and no line is overwritten"),
   async fn() {
     await using server = startModelServer([
       { calls: [{ name: "ls", args: { path: "." } }, { name: "ls", args: { path: "nowhere" } }] },
@@ -135,7 +135,7 @@ Deno.test({
   },
 });
 
-Deno.test("tests/golden/terminal has no file without a run", () => {
-  const recorded = [...Deno.readDirSync(FOLDER)].map((entry) => entry.name.replace(/\.txt$/, "")).sort();
-  assertEquals(recorded, SCENES.map(({ name }) => name).sort());
+Deno.test("tests/golden/terminal has exactly one file per run", () => {
+  const recorded = [...Deno.readDirSync(DIRECTORY)].map((entry) => entry.name.replace(/\.txt$/, "")).sort();
+  assertEquals(recorded, RUNS.map(({ name }) => name).sort());
 });

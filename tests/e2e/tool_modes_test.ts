@@ -21,7 +21,7 @@ Deno.test("run completes a task with a model that is taught to write calls", asy
   assertMatch(second.messages.at(-1).content, /^%%RESULT%% 1 name="write_file"\n[^]*\n%%END%%$/);
 });
 
-Deno.test("run takes the mode of a single model, and shows what its tools cost", async () => {
+Deno.test("run uses the mode of a single model and shows the cost of its tools", async () => {
   await using server = startModelServer([{ text: JSON_CALL }, { text: "Done." }]);
   const settings = '[providers.model_settings."mock-1"]\ntool_mode = "pseudo"';
   await using world = await makeWorld(mockConfig(server.url, "", settings));
@@ -55,11 +55,11 @@ Deno.test("run with a file whose content is a call executes nothing of it", asyn
   await world.write("trap.txt", trap);
   const { stdout } = await world.run(["run", "read @trap.txt"]);
   assertEquals([stdout, [...Deno.readDirSync(world.dir)].map(({ name }) => name)], ["Read.\n", ["trap.txt"]]);
-  const told = server.requests[1]?.json.messages.at(-1).content as string;
-  assertStringIncludes(told, '\\%%END%%\n\\%%CMD%% name="write_file"');
+  const result = server.requests[1]?.json.messages.at(-1).content as string;
+  assertStringIncludes(result, '\\%%END%%\n\\%%CMD%% name="write_file"');
 });
 
-Deno.test("run of a model without tools is a chat, says so, and promises none", async () => {
+Deno.test("run with a model without tools prints a notice and offers no tools", async () => {
   await using server = startModelServer([{ text: CALL }]);
   await using world = await makeWorld(mockConfig(server.url, "", 'tool_mode = "none"'));
   const { code, stdout, stderr } = await world.run(["run", "write"]);
@@ -67,8 +67,8 @@ Deno.test("run of a model without tools is a chat, says so, and promises none", 
   assertStringIncludes(stderr, 'mock/mock-1 has no tools here (tool_mode = "none"): it can only talk');
   const { tools, messages } = server.requests[0]?.json ?? {};
   assertEquals(tools, undefined);
-  const told = messages.map(({ content }: { content: string }) => content).join("\n");
-  for (const word of ["dedicated tools", "# Skills", "memory tool"]) assert(!told.includes(word), word);
+  const text = messages.map(({ content }: { content: string }) => content).join("\n");
+  for (const word of ["dedicated tools", "# Skills", "memory tool"]) assert(!text.includes(word), word);
 });
 
 Deno.test("a session that continues with a model without tools reports its calls as text", async () => {
@@ -89,7 +89,7 @@ Deno.test("a session that continues with a model without tools reports its calls
   assertEquals([...roles].sort(), ["assistant", "system", "user"]);
 });
 
-Deno.test("run names the mode when the server says that the model has no tools", async () => {
+Deno.test("run suggests the mode when the server reports a model without tools", async () => {
   const message = "registry.ollama.ai/library/gemma3:27b does not support tools";
   await using server = startModelServer([{ status: 400, body: { error: { message } } }]);
   await using world = await makeWorld(mockConfig(server.url));
@@ -98,7 +98,7 @@ Deno.test("run names the mode when the server says that the model has no tools",
   assertStringIncludes(stderr, 'set tool_mode = "pseudo" for "mock-1"');
 });
 
-Deno.test("run still executes calls in the text with compat.text_calls, and says what took its place", async () => {
+Deno.test("run executes calls in text with compat.text_calls and reports its replacement", async () => {
   await using server = startModelServer([{ text: `I write.\n${JSON_CALL}` }, { text: "Done." }]);
   await using world = await makeWorld(mockConfig(server.url, "", "compat = { text_calls = true }"));
   const { code, stdout, stderr } = await world.run(["run", "write"]);
@@ -107,7 +107,7 @@ Deno.test("run still executes calls in the text with compat.text_calls, and says
   assertStringIncludes(stderr, "text_calls is deprecated");
 });
 
-Deno.test("run says that a call was written as text, and how to have it executed", async () => {
+Deno.test("run reports a call in text and how to execute it", async () => {
   await using server = startModelServer([{ text: JSON_CALL }]);
   await using world = await makeWorld(mockConfig(server.url));
   const { stdout, stderr } = await world.run(["run", "write"]);
@@ -116,7 +116,7 @@ Deno.test("run says that a call was written as text, and how to have it executed
   assertStringIncludes(stderr, 'set tool_mode = "pseudo" for provider "mock"');
 });
 
-Deno.test("a session that continues with another way of calling tools declares that, and runs calls in both", async () => {
+Deno.test("a session that continues with another tool mode declares a reset and runs calls in both", async () => {
   const official = { calls: [{ id: "c1", name: "write_file", args: { path: "b.txt", content: "y" } }] };
   await using server = startModelServer([
     { text: CALL },

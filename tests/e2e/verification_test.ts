@@ -1,4 +1,4 @@
-/** What a turn changed is tested before its answer counts: docs/verification.md, through the program. */
+/** Verification of a turn's changes before its answer counts: docs/verification.md, through the program. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../support/assert.ts";
 import { startModelServer, type Turn } from "../support/model_server.ts";
 import { makeWorld, mockConfig, type World } from "../support/program.ts";
@@ -57,12 +57,12 @@ Deno.test("a failure goes back to the model, which fixes it", async () => {
     assertEquals([code, stdout], [0, "Now it works.\n"], stderr);
     assertStringIncludes(stderr, "Verification 1 of 3");
     assertStringIncludes(stderr, "Verified: ");
-    const [told] = messages().filter(({ content }) => content?.includes("<verification>"));
-    assertMatch(told?.content ?? "", /sum\.js[\s\S]*\$ grep -q good[\s\S]*exit code 3[\s\S]*sum is bad/);
+    const [feedback] = messages().filter(({ content }) => content?.includes("<verification>"));
+    assertMatch(feedback?.content ?? "", /sum\.js[\s\S]*\$ grep -q good[\s\S]*exit code 3[\s\S]*sum is bad/);
   });
 });
 
-Deno.test("a turn that changes nothing, or nothing that a glob names, runs no command", async () => {
+Deno.test("a turn that changes no file of a glob runs no command", async () => {
   const turns = [{ calls: [{ name: "bash", args: { command: "ls" } }] }, { text: "Seen." }];
   await onStage({ turns, config: workflow('"touch ran"') }, async ({ result, world }) => {
     assertEquals([(await result()).verification, [...Deno.readDirSync(world.dir)]], [undefined, []]);
@@ -75,7 +75,7 @@ Deno.test("a turn that changes nothing, or nothing that a glob names, runs no co
   );
 });
 
-Deno.test("what a command changed is tested like what a tool wrote", async () => {
+Deno.test("changes of a command are verified like changes of a tool", async () => {
   const turns = [{ calls: [{ name: "bash", args: { command: "echo bad > sum.js" } }] }, { text: "ok" }];
   await onStage({ turns, config: workflow(TOML_CHECK, "max_rounds = 0") }, async ({ result }) => {
     const found = await result();
@@ -84,7 +84,7 @@ Deno.test("what a command changed is tested like what a tool wrote", async () =>
   });
 });
 
-Deno.test("at the limit the run has failed and its answer says so", async () => {
+Deno.test("at the limit the run fails, and its answer reports it", async () => {
   const turns = [write("bad"), { text: "one" }, { text: "two" }, { text: "I cannot." }];
   await onStage({ turns, config: workflow(TOML_CHECK, "max_rounds = 2") }, async ({ run }) => {
     const { code, stdout, stderr } = await run();
@@ -94,7 +94,7 @@ Deno.test("at the limit the run has failed and its answer says so", async () => 
   });
 });
 
-Deno.test("commands that do not end, or are not there, do not hold up a run", async () => {
+Deno.test("endless and missing commands do not block a run", async () => {
   const config = workflow('"sleep 60"', "max_rounds = 0\ntest_timeout_ms = 400");
   await onStage({ turns: [write("x"), { text: "ok" }], config }, async ({ result }) => {
     const { verification: { state, commands: [command] } } = await result();
@@ -114,13 +114,13 @@ Deno.test("only the end of a huge output goes to the model", async () => {
   const config = workflow(line, "max_rounds = 1");
   await onStage({ turns: [write("x"), { text: "a" }, { text: "b" }], config }, async ({ run, messages }) => {
     assertEquals((await run()).code, 1);
-    const told = messages().find(({ content }) => content?.includes("<verification>"))?.content ?? "";
-    assert(told.length < 9000, String(told.length));
-    assertStringIncludes(told, "the-end");
+    const feedback = messages().find(({ content }) => content?.includes("<verification>"))?.content ?? "";
+    assert(feedback.length < 9000, String(feedback.length));
+    assertStringIncludes(feedback, "the-end");
   });
 });
 
-Deno.test("what is denied stays denied", async () => {
+Deno.test("a denied command is not run", async () => {
   const config = workflow('"touch ran"').replace("[workflow]", 'deny = ["Bash(touch *)"]\n[workflow]');
   await onStage({ turns: [write("x"), { text: "ok" }], config }, async ({ result, world }) => {
     const { verification } = await result();
@@ -158,7 +158,7 @@ const hasMake = await new Deno.Command("make", { args: ["--version"], stdout: "n
 const withMake = (name: string) => needs("make", hasMake, name);
 
 Deno.test({
-  ...withMake("what a project defines is not run before it is trusted, and what it is then is what counts"),
+  ...withMake("commands of a project run only after trust, in the trusted form"),
   fn: async () => {
     const files = { "Makefile": MAKEFILE };
     const turns = [put("good 1"), { text: "ok" }, put("good 2"), { text: "ok" }, put("good 3"), {
@@ -186,7 +186,7 @@ Deno.test({
 });
 
 Deno.test({
-  ...withMake("--trust-project trusts what was there when the run began"),
+  ...withMake("--trust-project trusts the content at the start of the run"),
   fn: async () => {
     const files = { "Makefile": MAKEFILE };
     const changed = [

@@ -28,7 +28,7 @@ function imagesOf({ json }: RecordedRequest): string[] {
   );
 }
 
-Deno.test("an attached image is scaled to what the model takes, and the model is notified", async () => {
+Deno.test("an attached image is scaled to the model's limit with a note to the model", async () => {
   await using server = await startModelServer([{ text: "a gradient" }]);
   await using world = await makeWorld(config(server, { vision: true }));
   await Deno.writeFile(`${world.dir}/big.png`, await makeImage(3000, 300));
@@ -58,7 +58,7 @@ Deno.test("a damaged image from a tool is left out with a reason, and the turn c
   assertStringIncludes(request.body, "[The image was not attached: damaged or cut off");
 });
 
-Deno.test("vision_model describes an image once for a model that takes none, also after a resume", async () => {
+Deno.test("vision_model describes an image once for a model without vision, also after a resume", async () => {
   const lane = ({ json }: RecordedRequest) => `${json.model} ${json.messages.length === 2}`;
   await using server = await startModelServer([
     { text: "A blue gradient.", usage: USAGE },
@@ -74,9 +74,9 @@ Deno.test("vision_model describes an image once for a model that takes none, als
   const second = await world.run(["run", "-c", "look at a.png again"]);
   assertEquals(second.code, 0, second.stderr);
   assertEquals(server.requests.map(({ json }) => json.model), ["eyes", "main", "main", "main"]);
-  const [seen, told, , again] = server.requests as [RecordedRequest, ...RecordedRequest[]];
+  const [seen, described, , again] = server.requests as [RecordedRequest, ...RecordedRequest[]];
   assertEquals(imagesOf(seen).length, 1);
-  for (const request of [told, again]) {
+  for (const request of [described, again]) {
     assertEquals(imagesOf(request as RecordedRequest), []);
     assertStringIncludes(request?.body ?? "", "The image, described by mock/eyes:\\nA blue gradient.");
   }
@@ -84,7 +84,7 @@ Deno.test("vision_model describes an image once for a model that takes none, als
   assertMatch(stats.stdout, /"key":\s*"eyes"/);
 });
 
-Deno.test("an image that vision_model cannot describe is reported, and nothing stops", async () => {
+Deno.test("an image that vision_model cannot describe is reported, and the run continues", async () => {
   await using server = await startModelServer([
     { status: 400, body: { error: { message: "no pictures today" } } },
     { text: "Then without it." },
@@ -97,7 +97,7 @@ Deno.test("an image that vision_model cannot describe is reported, and nothing s
   assertStringIncludes(server.requests[1]?.body ?? "", "no pictures today");
 });
 
-Deno.test("a wrong vision_model is reported with its place", async () => {
+Deno.test("an invalid vision_model is reported with its location", async () => {
   await using server = await startModelServer([]);
   await using world = await makeWorld(config(server, { vision: false, more: 'vision_model = "mock/eyse"' }));
   const { code, stderr } = await world.run(["run", "-q", "go"]);

@@ -125,7 +125,7 @@ Deno.test({
   name: "a call that is denied after all leaves no worker behind",
   async fn() {
     let early = 0;
-    let told = "";
+    let request = "";
     await using run = await start((program) => [
       {
         stream: slowCall("write_file", MADE, async () => {
@@ -134,12 +134,12 @@ Deno.test({
         }),
       },
       ({ body }) => {
-        told = body;
+        request = body;
         return { text: "done" };
       },
     ], ["--permission-mode", "read-only"]);
     assertEquals((await finished(run.child)).code, 0);
-    assertStringIncludes(told, "blocked: ");
+    assertStringIncludes(request, "blocked: ");
     assertEquals([isAlive(early), await run.world.read("made.txt").catch(() => "")], [false, ""]);
   },
 });

@@ -23,7 +23,7 @@ Deno.test("parseOptions takes groups, scenarios and a program and refuses what i
   assertThrows(() => parseOptions(["--json"]), Error, "--json needs a value");
 });
 
-Deno.test("quantile is between the values around it and is absent for none", () => {
+Deno.test("quantile interpolates between neighbors and is undefined for an empty list", () => {
   assertEquals(median([3, 1, 2]), 2);
   assertEquals(median([1, 2]), 1.5);
   assertEquals(quantile([0, 10], 0.95), 9.5);
@@ -41,7 +41,7 @@ Deno.test("each scenario has a script, and no two figures or scenarios have one 
   }
 });
 
-Deno.test("what a model does comes back out of the path it is in", () => {
+Deno.test("a request path encodes and decodes the behavior of the model", () => {
   for (
     const manner of [{ script: "hello" }, {
       script: "long",
@@ -67,13 +67,13 @@ function sample(wall: number, ...times: readonly [arrived: number, replied: numb
   return { started: 0, wall, exchanges: times.map(([arrived, replied]) => ({ arrived, replied, bytes: 1 })) };
 }
 
-Deno.test("what the model took is no time of the program, and a first step is compared with later ones", () => {
+Deno.test("figures exclude the time of the model and compare the first step with later ones", () => {
   const run = sample(500, [50, 350], [380, 390], [396, 396], [400, 400]);
   assertEquals(ownTime(run), 500 - 300 - 10);
   assertEquals(firstAboveLater(run), 30 - 5);
 });
 
-Deno.test("a row says what was reached, by its own measure or by the floor's", () => {
+Deno.test("a row reports whether its absolute or relative target is reached", () => {
   const parts = { figure: "f", unit: "ms", reasonix: [40, 60, 44, 44, 44], floor: [22] };
   const fixed = row({ ...parts, target: 50, targetRatio: 1.9 });
   assertEquals(fixed.programs["reasonix"], { median: 44, min: 40, max: 60, samples: parts.reasonix });
@@ -86,7 +86,7 @@ Deno.test("a row says what was reached, by its own measure or by the floor's", (
   assertEquals([few.reached, few.target], [undefined, 50]);
 });
 
-Deno.test("tables show median, spread, ratio, runs and what became of both targets", async () => {
+Deno.test("tables show median, spread, ratio, runs and the outcome of both targets", async () => {
   const rows = [
     row({
       figure: "a",
@@ -136,7 +136,7 @@ Deno.test("docs/performance.md has every group of the benchmark and a row for ea
   assertEquals(figures.map(({ name }) => name).filter((name) => !rows.includes(name)), []);
 });
 
-Deno.test("rows of several runs are put together, the last of each figure", () => {
+Deno.test("merged rows of several runs keep the last row of each figure", () => {
   const one = (figure: string, value: number) => row({ figure, unit: "ms", reasonix: [value] });
   const merged = merge([
     [{ name: "steps", title: "x", rows: [one("a", 1), one("b", 2)] }],
@@ -152,7 +152,7 @@ Deno.test("rows of several runs are put together, the last of each figure", () =
 });
 
 Deno.test({
-  name: "memory of a tree is that of a process and all below it",
+  name: "memory of a process tree is the sum of a process and its descendants",
   ignore: Deno.build.os !== "linux",
   async fn() {
     const child = new Deno.Command("/bin/sh", {
@@ -173,7 +173,7 @@ Deno.test({
   },
 });
 
-Deno.test("a text is on the screen from the first chunk on after which it can be read there", () => {
+Deno.test("a text appears with the first chunk that makes it visible on the screen", () => {
   const chunks = [
     { time: 1, text: "\x1b[?2004h\r\n> " },
     { time: 2, text: "a" },
@@ -184,7 +184,7 @@ Deno.test("a text is on the screen from the first chunk on after which it can be
   assertThrows(() => screenTimes(chunks, ["> abcd"]), Error, "> abcd");
 });
 
-Deno.test("a long session is compared with a new one, whose figures are its floor", () => {
+Deno.test("a long session has the figures of a new session as its floor", () => {
   const visit = { prompt: 50, echo: 52, key: 1, streamKey: 2, submit: 3, paste: 100, memory: 40, idle: 0.1 };
   const resumed = { ...visit, prompt: 70, memory: 55 };
   const times = <T>(one: T): T[] => Array(5).fill(one);
@@ -200,7 +200,7 @@ Deno.test("a long session is compared with a new one, whose figures are its floo
   assertEquals(row("session): memory at rest")?.programs["floor"]?.median, 40);
 });
 
-Deno.test("Connection reads requests that arrive in pieces and one behind the other", async () => {
+Deno.test("Connection reads fragmented and pipelined requests", async () => {
   const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const client = await Deno.connect({ hostname: "127.0.0.1", port: listener.addr.port });
   const server = new Connection(await listener.accept());

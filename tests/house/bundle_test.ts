@@ -54,7 +54,7 @@ Deno.test("pack evaluates a lazy chunk, and the runtime's modules it needs, when
   assert(!/^import /m.test(code), "a runtime module is imported at the top");
 });
 
-Deno.test("pack keeps exported variables live and names passed on", async () => {
+Deno.test("pack keeps exported variables live and re-exported names", async () => {
   const code = packed({
     "main.js": 'import { count, step as more } from "./b.js";\nmore();\nmore();\nconsole.log(count);',
     "b.js": 'export * from "./c.js";\nexport { add as step } from "./c.js";',
@@ -96,8 +96,8 @@ Deno.test("a part is loaded when one of its chunks is imported", async () => {
     "late.js": 'export const late = "late";',
   }).map(([id, code]) => chunkOf(id, code));
   const own = chunks.filter(({ id }) => id !== "main.js" && id !== "shared.js");
-  await using folder = await makeTempDir();
-  const main = `${folder.path}/main.js`;
+  await using directory = await makeTempDir();
+  const main = `${directory.path}/main.js`;
   await Deno.writeTextFile(main, pack(chunks, "main.js", "1", new Map([["chat", own]])));
   const run = async () => {
     const done = await new Deno.Command(Deno.execPath(), { args: ["run", "-A", "--no-config", main] })
@@ -106,20 +106,20 @@ Deno.test("a part is loaded when one of its chunks is imported", async () => {
   };
   assertMatch(
     await run(),
-    /^main 1\nerror: [^\n]*reasonix\.chat\.js: it is not there; put it beside the program[^\n]*\n$/,
+    /^main 1\nerror: [^\n]*reasonix\.chat\.js: it is not there; put it next to the program[^\n]*\n$/,
   );
-  await Deno.writeTextFile(`${folder.path}/reasonix.chat.js`, packPart(own, "2"));
+  await Deno.writeTextFile(`${directory.path}/reasonix.chat.js`, packPart(own, "2"));
   assertStringIncludes(await run(), "reasonix.chat.js: it is of another build");
-  await Deno.writeTextFile(`${folder.path}/reasonix.chat.js`, packPart(own, "1"));
+  await Deno.writeTextFile(`${directory.path}/reasonix.chat.js`, packPart(own, "1"));
   assertEquals(await run(), "main 1\n3 late\n");
 });
 
-Deno.test("the paths that put chunks into parts exist", () => {
+Deno.test("the paths that assign chunks to parts exist", () => {
   const missing = PROJECT_PATHS.filter((path) => !existsSync(new URL(`../..${path}`, import.meta.url)));
   assertEquals(missing, []);
 });
 
-Deno.test("chunks get into parts by the paths of their modules, except what a start needs", () => {
+Deno.test("chunks are assigned to parts by module path, except chunks that a start needs", () => {
   const modules = {
     "repl.js": "src/frontend/repl/chat.ts",
     "zh.js": "src/i18n/zh_cn.ts",
@@ -159,9 +159,9 @@ Deno.test("the packed library exports what its entry exports", async () => {
     chunkOf("library.js", 'import { a } from "./a.js";\nconst b = 2;\nexport { a, b as two };'),
     chunkOf("a.js", "export const a = 1;"),
   ];
-  await using folder = await makeTempDir();
-  await Deno.writeTextFile(`${folder.path}/mod.js`, packLibrary(chunks, "library.js"));
-  assertEquals({ ...await import(`file://${folder.path}/mod.js`) }, { a: 1, two: 2 });
+  await using directory = await makeTempDir();
+  await Deno.writeTextFile(`${directory.path}/mod.js`, packLibrary(chunks, "library.js"));
+  assertEquals({ ...await import(`file://${directory.path}/mod.js`) }, { a: 1, two: 2 });
   assertThrows(() => packLibrary(chunks, "a.js"), Error, "a.js");
 });
 
@@ -187,9 +187,9 @@ Deno.test("compileEagerly marks executed functions and changes nothing else", as
   assertEquals(compileEagerly(code, new Set()), code);
 });
 
-Deno.test("a trace says so when the program does not run", async () => {
-  await using folder = await makeTempDir();
-  await Deno.writeTextFile(`${folder.path}/broken.js`, 'throw new Error("broken start");');
-  await using tracer = new Tracer(folder.path, ["broken.js"]);
+Deno.test("a trace fails with the error of a program that does not run", async () => {
+  await using directory = await makeTempDir();
+  await Deno.writeTextFile(`${directory.path}/broken.js`, 'throw new Error("broken start");');
+  await using tracer = new Tracer(directory.path, ["broken.js"]);
   await assertRejects(() => tracer.start(), Error, "broken start");
 });

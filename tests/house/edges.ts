@@ -80,7 +80,7 @@ function isLazyImport(node: ts.Node): node is ts.CallExpression {
   return ts.isCallExpression(node) && node.expression.kind === ts.SyntaxKind.ImportKeyword;
 }
 
-/** What is taken from `await import(…)` or `import(…).then((m) => …)`; "*" where that cannot be seen. */
+/** The names used of `await import(…)` or `import(…).then((m) => …)`; "*" if unknown. */
 function lazyNames(call: ts.CallExpression): string[] {
   const parent = outsideParentheses(call.parent);
   if (ts.isAwaitExpression(parent)) return namesOfUse(outsideParentheses(parent.parent), parent);

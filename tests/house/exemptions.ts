@@ -67,7 +67,7 @@ function excuses(exemption: Exemption, rule: string, offence: Offence): boolean 
   return exemption.limit === undefined || (offence.value ?? Infinity) <= exemption.limit;
 }
 
-/** The offences no one excused, one line each, and the exemptions of this rule that excuse nothing. */
+/** The offenses without an exemption, one line each, and the unused exemptions of this rule. */
 export function judge(
   rule: string,
   offences: readonly Offence[],

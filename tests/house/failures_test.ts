@@ -2,9 +2,9 @@ import { secondRun, withoutChance } from "../../scripts/test.ts";
 import {
   type Failure,
   filesOf,
+  listFailures,
   readFailures,
   stageFailure,
-  tellFailures,
 } from "../../scripts/test_failures.ts";
 import { assert, assertEquals, assertStringIncludes } from "../support/assert.ts";
 
@@ -56,7 +56,7 @@ const FAILURES: readonly Failure[] = [
   { test: "./unit/c_test.ts (uncaught error)", file: "./unit/c_test.ts", error: "error: Error: top level" },
 ];
 
-Deno.test("readFailures names test, file and error, steps and errors outside of tests included", () => {
+Deno.test("readFailures returns test, file and error, also of steps and errors outside of tests", () => {
   assertEquals(readFailures(RUN), [...FAILURES]);
   assertEquals(readFailures("ok | 3 passed | 0 failed (1ms)\n"), []);
 });
@@ -66,29 +66,29 @@ Deno.test("readFailures finds the file of a helper's test when files run side by
   assertEquals(readFailures(output)[2]?.file, "./unit/z_test.ts");
 });
 
-Deno.test("filesOf names each file once and nothing when a failure is of no file", () => {
+Deno.test("filesOf lists each file once and returns nothing when a failure has no file", () => {
   assertEquals(filesOf(FAILURES), ["./unit/a_test.ts", "./unit/b_test.ts", "./unit/c_test.ts"]);
   assertEquals(filesOf([...FAILURES, stageFailure("unit", "Ended with exit code 1", "")]), undefined);
 });
 
-Deno.test("tellFailures ends with a line for each test and cuts long errors and lists", () => {
+Deno.test("listFailures ends with a line for each test and cuts long errors and lists", () => {
   const long = Array.from({ length: 60 }, (_, at) => `line ${at} ${"x".repeat(2000)}`).join("\n");
   const many = Array.from({ length: 70 }, (_, at) => ({ test: `t${at}`, file: "./a_test.ts", error: long }));
-  const told = tellFailures("Failed", many);
-  assert(told.length < 300_000, `${told.length} characters`);
-  assertStringIncludes(told, "… and 20 more lines");
-  assertStringIncludes(told, "\nFailed:\n  t0, ./a_test.ts: line 0 x");
-  assertEquals(told.split("\n").at(-1), "  … and 20 more");
-  assertEquals(tellFailures("Failed", FAILURES).split("\n").slice(-4), [
+  const printed = listFailures("Failed", many);
+  assert(printed.length < 300_000, `${printed.length} characters`);
+  assertStringIncludes(printed, "… and 20 more lines");
+  assertStringIncludes(printed, "\nFailed:\n  t0, ./a_test.ts: line 0 x");
+  assertEquals(printed.split("\n").at(-1), "  … and 20 more");
+  assertEquals(listFailures("Failed", FAILURES).split("\n").slice(-4), [
     "  one fails, ./unit/a_test.ts: Error: boom",
     "  steps ... inner, ./unit/a_test.ts: TypeError: in",
     "  of a helper, ./unit/b_test.ts: Error: 中文 👍",
     "  ./unit/c_test.ts (uncaught error): Error: top level",
   ]);
-  assertEquals(tellFailures("Failed", []), "");
+  assertEquals(listFailures("Failed", []), "");
 });
 
-Deno.test("stageFailure keeps the end of what a stage printed", () => {
+Deno.test("stageFailure keeps the end of the output of a stage", () => {
   const output = Array.from({ length: 100 }, (_, at) => `line ${at}`).join("\n");
   const { test, error } = stageFailure("check", "Ended with exit code 1", output);
   assertEquals(test, "stage check");
@@ -96,7 +96,7 @@ Deno.test("stageFailure keeps the end of what a stage printed", () => {
   assertStringIncludes(error, "Ended with exit code 1\nline 60\n");
 });
 
-Deno.test("secondRun counts as passed what passes alone and as failed what fails again", () => {
+Deno.test("secondRun counts tests that pass alone as passed and tests that fail again as failed", () => {
   const first = { passed: 7, failed: 4, skipped: ["s"], failures: FAILURES, flaky: [] };
   const again = { passed: 3, failed: 1, skipped: [], failures: FAILURES.slice(1, 2), flaky: [] };
   const outcome = secondRun(first, again);
@@ -112,7 +112,7 @@ Deno.test("secondRun counts as passed what passes alone and as failed what fails
   assertEquals(secondRun(first, broken).flaky, []);
 });
 
-Deno.test("a test that passes only in its second run fails the stage unless the list of known ones has it", () => {
+Deno.test("a test that passes only in its second run fails the stage unless the known list has it", () => {
   const [first, second] = FAILURES as readonly [Failure, Failure];
   const outcome = { passed: 7, failed: 0, skipped: [], failures: [], flaky: [first, second] };
   const known = [{ test: first.test, file: "unit/a_test.ts", since: "2026-11-26" }];
@@ -122,14 +122,14 @@ Deno.test("a test that passes only in its second run fails the stage unless the 
   assertStringIncludes(judged.failures[0]?.error ?? "", second.error);
 });
 
-Deno.test("the test command runs failures again alone and names those that passed then", async () => {
-  const folder = await Deno.makeTempDir();
+Deno.test("the test command runs failures again alone and lists the tests that pass then", async () => {
+  const directory = await Deno.makeTempDir();
   try {
     await Deno.writeTextFile(
-      `${folder}/sample_test.ts`,
+      `${directory}/sample_test.ts`,
       `Deno.test("always", () => { throw new Error("twice"); });
 Deno.test("the first time", () => {
-  const mark = ${JSON.stringify(`${folder}/mark`)};
+  const mark = ${JSON.stringify(`${directory}/mark`)};
   try {
     Deno.statSync(mark);
   } catch {
@@ -141,18 +141,18 @@ Deno.test("the first time", () => {
     );
     const script = new URL("../../scripts/test.ts", import.meta.url).pathname;
     const done = await new Deno.Command(Deno.execPath(), {
-      args: ["run", "-A", script, `${folder}/sample_test.ts`],
-      cwd: folder,
+      args: ["run", "-A", script, `${directory}/sample_test.ts`],
+      cwd: directory,
     }).output();
     const lines = new TextDecoder().decode(done.stdout).trimEnd().split("\n");
     assertEquals(lines.at(-1), "0 passed, 2 failed, 0 skipped");
     assertEquals(lines.at(-2), "");
-    const told = lines.join("\n");
-    assertStringIncludes(told, "\n  always, ./sample_test.ts: Error: twice\n");
-    assertStringIncludes(told, "\n  the first time, ./sample_test.ts: Passed only when run again alone");
-    assertStringIncludes(told, "── Failed\nalways, ./sample_test.ts\n  error: Error: twice\n");
+    const printed = lines.join("\n");
+    assertStringIncludes(printed, "\n  always, ./sample_test.ts: Error: twice\n");
+    assertStringIncludes(printed, "\n  the first time, ./sample_test.ts: Passed only when run again alone");
+    assertStringIncludes(printed, "── Failed\nalways, ./sample_test.ts\n  error: Error: twice\n");
     assertEquals(done.code, 1);
   } finally {
-    await Deno.remove(folder, { recursive: true });
+    await Deno.remove(directory, { recursive: true });
   }
 });

@@ -1,8 +1,8 @@
-/** What the chat evaluates before it draws for the first time: each module there delays the prompt. */
+/** The modules that the chat evaluates before its first frame: each delays the prompt. */
 import { assert, assertEquals } from "../support/assert.ts";
 import { thisProject } from "./project.ts";
 
-/** Where the way to the first frame begins, what it imports lazily included. */
+/** The entry modules of the first frame, with their lazy imports. */
 const ROOTS = [
   "cli/main.ts",
   "cli/commands/run/chat.ts",
@@ -13,7 +13,7 @@ const ROOTS = [
 /** Raise it only for what the first frame shows. */
 const MOST = 112;
 
-Deno.test("the first frame of the chat waits for few modules, and for no large package", () => {
+Deno.test("the first frame of the chat loads few modules and no large package", () => {
   const { sources } = thisProject();
   const found = new Set<string>();
   const pending = [...ROOTS];

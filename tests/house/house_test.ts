@@ -93,7 +93,7 @@ for (const [path, map] of Object.entries(MAPS)) {
   });
 }
 
-Deno.test("judge excuses an offence within its limit and names an exemption no one needs", () => {
+Deno.test("judge accepts an offense within its limit and reports an unused exemption", () => {
   const table = [
     { rule: "small files", path: "a.ts", limit: 320, reason: "table" },
     { rule: "small files", path: "b.ts", reason: "gone" },

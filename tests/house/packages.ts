@@ -54,7 +54,7 @@ export interface ExtensionPoint {
   readonly list: string;
   /** Further files the list was split into. */
   readonly parts?: RegExp;
-  /** Whether an entry is a directory, a file of this ending, or either. */
+  /** The kind of an entry: a directory, a file with this extension, or either. */
   readonly entries: "directories" | ".ts" | ".toml" | "both";
   /** The entry whose types the others have to match. */
   readonly model?: string;

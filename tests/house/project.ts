@@ -46,10 +46,10 @@ export function thisProject(): Project {
   const root = new URL("../../", import.meta.url);
   const ignored = new IgnoreRules(`${Deno.readTextFileSync(new URL(".gitignore", root))}\n.git\n`);
   const files: Record<string, string> = {};
-  const walk = (folder: string) => {
-    for (const entry of Deno.readDirSync(new URL(folder || ".", root))) {
-      if (ignored.match(folder + entry.name, entry.name, entry.isDirectory) === "ignore") continue;
-      const path = folder + entry.name + (entry.isDirectory ? "/" : "");
+  const walk = (directory: string) => {
+    for (const entry of Deno.readDirSync(new URL(directory || ".", root))) {
+      if (ignored.match(directory + entry.name, entry.name, entry.isDirectory) === "ignore") continue;
+      const path = directory + entry.name + (entry.isDirectory ? "/" : "");
       if (entry.isDirectory) walk(path);
       else if (entry.isFile && !BINARY.test(path)) files[path] = Deno.readTextFileSync(new URL(path, root));
     }

@@ -112,7 +112,7 @@ class Usage {
 /**
  * Exports that nothing imports and the embedding API does not show. Types in the signature of a used export
  * count as used. Of the program a test is a user only of what the file itself uses, too; of scripts, whose
- * command lines no one imports, of everything.
+ * command lines have no importer, of everything.
  */
 export function deadExports(project: Project): Offence[] {
   const byProgram = usageBy(project, (path) => !isTest(path));
@@ -124,7 +124,7 @@ export function deadExports(project: Project): Offence[] {
     return dead.flatMap(({ name, line }) => {
       const tested = usage === byProgram && byAnyone.has(file.path, name);
       if (tested && usesItself(file, name)) return [];
-      const what = `${tested ? "only tests import" : "nobody imports"} ${name}; do not export it`;
+      const what = `${tested ? "only tests import" : "nothing imports"} ${name}; do not export it`;
       return [{ path: file.path, line, what }];
     });
   });

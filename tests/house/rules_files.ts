@@ -76,7 +76,7 @@ export function foreignPackages(project: Project): Offence[] {
 
 const PROSE = 500;
 
-/** Long prose in code, Markdown in `src` no one imports, and tools without a description next to them. */
+/** Long prose in code, unused Markdown in `src`, and tools without a description next to them. */
 export function misplacedProse(project: Project): Offence[] {
   const sources = productFiles(project).filter((file) => file.path.startsWith("src/"));
   const imported = new Set(sources.flatMap((file) => file.edges.map((edge) => edge.to)));
@@ -140,7 +140,7 @@ const SMALL = 30;
 
 /**
  * Small files that a single file uses: usually a piece of that file. Entries of a list file, what a `mod.ts`
- * shows, what is loaded late and what has tests of its own stand alone.
+ * exports, lazily loaded files and files with separate tests are exempt.
  */
 export function lonelyFiles(project: Project): Offence[] {
   const users = new Map<string, Edge[]>();

@@ -2,7 +2,7 @@ import ts from "typescript";
 import { OPENERS, SENDERS } from "../support/connections.ts";
 import { lineOf, type Offence, productFiles, type Project, type SourceFile, visitAll } from "./project.ts";
 
-/** What opens a connection by its name alone, or as a member of the global object. */
+/** Globals that open a connection, by name or as a member of the global object. */
 const GLOBALS = /^(?:fetch|WebSocket|WebSocketStream|EventSource|XMLHttpRequest|WebTransport)$/;
 const GLOBAL_OBJECTS = /^(?:globalThis|window|self|global)$/;
 const DENO_MEMBERS = /^(?:connect|connectTls|connectQuic|startTls|createHttpClient|listenDatagram|openKv)$/;
@@ -133,7 +133,7 @@ function bindsName(name: ts.BindingName | undefined, wanted: string): boolean {
 }
 
 const FETCH_TYPE = /^(?:Fetch|FetchLike)$|\["(?:fetch|fetchFn)"\]$/;
-const MAKES_FETCH = /^(?:withinOrigin|serverFetch|clientFetch|overhear)$/;
+const MAKES_FETCH = /^(?:withinOrigin|serverFetch|clientFetch)$/;
 
 /**
  * Every file that sends requests is known, with the test that redirects them to another origin. Finds files

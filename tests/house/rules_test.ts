@@ -91,7 +91,7 @@ Deno.test("sideDoors finds imports past a package's mod.ts, but for event types 
   assertFinds(layers.deepImports, files, ["src/agent/a.ts:1", "src/agent/a.ts:3", "src/agent/a.ts:6"]);
 });
 
-Deno.test("strayImports finds the program leaning on tests, and plugins leaning on the program", () => {
+Deno.test("strayImports finds imports of tests by the program, and of the program by plugins", () => {
   const files = {
     "cli/a.ts":
       'import { x } from "../tests/support/assert.ts";\nimport { y } from "../plugins/echo/mod.ts";',
@@ -112,7 +112,7 @@ Deno.test("cycles finds a circle of imports, also one that a lazy import closes"
   assertFinds(layers.cycles, files, ["src/core/a.ts", "src/util/a.ts"]);
 });
 
-Deno.test("unlistedExtensions finds the directory its list file forgot", () => {
+Deno.test("unlistedExtensions finds a directory that its list file omits", () => {
   const files = {
     "src/tool/builtins.ts": 'export const LIST = [() => import("./builtin/ls/tool.ts")];',
     "src/tool/builtin/ls/tool.ts": "",
@@ -128,7 +128,7 @@ Deno.test("unlistedExtensions finds the directory its list file forgot", () => {
   assertFinds(layers.unlistedExtensions, files, ["src/tool/builtin/glob", "cli/commands/setup"]);
 });
 
-Deno.test("lostExtensionPoints finds the directories that are not there", () => {
+Deno.test("lostExtensionPoints finds missing directories", () => {
   const files = { "src/tool/builtin/ls/tool.ts": "", "cli/commands/run.ts": "" };
   const found = layers.lostExtensionPoints(projectOf(files)).map(({ path }) => path);
   assert(found.includes("src/provider/kinds") && !found.includes("src/tool/builtin"), found.join());
@@ -144,7 +144,7 @@ Deno.test("extensionShortcuts finds an import into an extension from outside of 
   assertFinds(layers.extensionShortcuts, files, ["src/tool/builtin/glob/tool.ts:1", "src/tool/host.ts:1"]);
 });
 
-Deno.test("extensionShortcuts lets languages take their types from English, and nothing else from each other", () => {
+Deno.test("extensionShortcuts lets languages import only their types from English", () => {
   const files = {
     "src/i18n/zh_cn/run.ts": 'import type { texts as en } from "../en/run.ts";',
     "src/i18n/zh_cn/setup.ts": 'import { texts } from "../en/setup.ts";',
@@ -153,7 +153,7 @@ Deno.test("extensionShortcuts lets languages take their types from English, and 
   assertFinds(layers.extensionShortcuts, files, ["src/i18n/en/run.ts:1", "src/i18n/zh_cn/setup.ts:1"]);
 });
 
-Deno.test("deadExports finds exports no one names, through re-exports and lazy imports", () => {
+Deno.test("deadExports finds unused exports through re-exports and lazy imports", () => {
   const files = {
     "mod.ts": 'export * from "./src/core/mod.ts";',
     "src/core/mod.ts": 'export { shown } from "./a.ts";\nexport { hidden as other } from "./a.ts";',
@@ -172,7 +172,7 @@ Deno.test("deadExports finds exports no one names, through re-exports and lazy i
   assertFinds(deadExports, files, expected);
 });
 
-Deno.test("deadExports counts a test as a user of scripts, of tests, and of what a file of the program uses", () => {
+Deno.test("deadExports counts a test as a user of scripts, tests, and names that their own file uses", () => {
   const files = {
     "src/core/a.ts": "export const tested = 1;\nexport const both = 2;\nf(both);",
     "scripts/a.ts": "export const parse = 1;",
@@ -186,7 +186,7 @@ Deno.test("deadExports counts a test as a user of scripts, of tests, and of what
   assertFinds(deadExports, files, ["src/core/a.ts:1"]);
 });
 
-Deno.test("unsafeTypes finds any, double casts and non-null marks outside tests", () => {
+Deno.test("unsafeTypes finds any, double casts and non-null assertions outside tests", () => {
   const code = "let a: any;\nconst b = x as unknown as string;\nconst c = a!;\nconst d = x as unknown;";
   assertFinds(unsafeTypes, { "src/core/a.ts": code, "tests/unit/a_test.ts": code }, [
     "src/core/a.ts:1",
@@ -201,7 +201,7 @@ Deno.test("silencedCheckers finds comments that switch a checker off", () => {
   assertFinds(silencedCheckers, { "src/core/a.ts": code }, ["src/core/a.ts:1", "src/core/a.ts:2"]);
 });
 
-Deno.test("strayConnections finds every way to open a connection but the one of the openers", () => {
+Deno.test("strayConnections finds every way to open a connection outside of the openers", () => {
   const ways = [
     "await fetch(url);",
     "const deps = { fetch };",
@@ -249,7 +249,7 @@ Deno.test("strayConnections finds every way to open a connection but the one of 
   assertEquals(gone.map(({ path }) => path), ["src/tool/a.ts"]);
 });
 
-Deno.test("untestedSenders finds files that send requests, by whatever name, and senders that send none", () => {
+Deno.test("untestedSenders finds files that send requests by any name, and senders that send none", () => {
   const sending = [
     "deps.fetch(url);",
     "class A { #fetch: Fetch; b() { this.#fetch(url); } }",
@@ -323,7 +323,7 @@ Deno.test("talkativeFiles finds a file that is mostly comment", () => {
   assert(Math.round(text.commentShare(projectOf({ "src/core/a.ts": code }))) === 50);
 });
 
-Deno.test("badFileNames finds names that are not snake_case or say nothing", () => {
+Deno.test("badFileNames finds names that are not snake_case or are meaningless", () => {
   const files = {
     "src/core/fileName.ts": "",
     "src/core/utils.ts": "",
@@ -342,13 +342,13 @@ Deno.test("badTestNames finds names that are not sentences", () => {
   ]);
 });
 
-Deno.test("badErrorMessages finds small beginnings and full stops", () => {
+Deno.test("badErrorMessages finds lowercase beginnings and final periods", () => {
   const code =
     'throw new Error("cannot read");\nthrow new ReasonixError(`Cannot read ${x}.`);\nthrow new Error("Cannot read");';
   assertFinds(text.badErrorMessages, { "src/core/a.ts": code }, ["src/core/a.ts:1", "src/core/a.ts:2"]);
 });
 
-Deno.test("looseConfig finds options that are off and packages that are not pinned", () => {
+Deno.test("looseConfig finds disabled options and unpinned packages", () => {
   const config = {
     compilerOptions: { strict: true, exactOptionalPropertyTypes: true, noUncheckedIndexedAccess: false },
     lint: {
@@ -378,7 +378,7 @@ Deno.test("privatePlaces finds directories of a builder's machine and registries
   assertFinds(privatePaths, files, ["README.md:1", "README.md:2"]);
 });
 
-Deno.test("foreignPackages finds what did not come from npm", () => {
+Deno.test("foreignPackages finds packages from other sources than npm", () => {
   assertFinds(foreignPackages, { "deno.lock": '{\n"jsr:@std/path@1": "1",\n"npm:a@1": "1"\n}' }, [
     "deno.lock:2",
   ]);
@@ -408,14 +408,14 @@ Deno.test("crowdedDirectories finds a directory of more than fourteen files", ()
   ]);
 });
 
-Deno.test("sharedNames finds the fourth file of a name, names that the layout gives left out", () => {
+Deno.test("sharedNames finds the fourth file of a name, except names that the layout prescribes", () => {
   const paths = ["src/core/a.ts", "src/tool/a.ts", "src/util/a.ts", "src/agent/a.ts", "cli/commands/a.ts"];
   const mods = ["src/core/mod.ts", "src/tool/mod.ts", "src/util/mod.ts", "src/agent/mod.ts"];
   const files = Object.fromEntries([...paths, ...mods].map((path) => [path, ""]));
   assertFinds(sharedNames, files, ["src/agent/a.ts"]);
 });
 
-Deno.test("lonelyFiles finds a small file for a single other, unless it is loaded late, listed or tested", () => {
+Deno.test("lonelyFiles finds a small file with one importer, unless it is lazy, listed or tested", () => {
   const files = {
     "src/agent/loop.ts": [
       'import { a } from "./a.ts";',

@@ -3,13 +3,13 @@ import { chooseStages, countTests } from "../../scripts/test.ts";
 import { missingPaths, STAGES } from "../../scripts/test_stages.ts";
 import { assert, assertEquals, assertStringIncludes, assertThrows } from "../support/assert.ts";
 
-Deno.test("countTests reads the last summary when a test prints one of its own", () => {
+Deno.test("countTests reads the last summary when a test prints another one", () => {
   const output =
     "ok | 9 passed | 0 failed (1ms)\n\x1b[31mFAILED\x1b[0m | 3 passed (2 steps) | 1 failed (4ms)\n";
   assertEquals(countTests(output, 1), { passed: 3, failed: 1, skipped: [] });
 });
 
-Deno.test("countTests counts a failure when the run broke without a summary or despite it", () => {
+Deno.test("countTests counts a failure when the run failed without a summary or despite it", () => {
   const broken = (passed: number) => ({ passed, failed: 1, skipped: [] });
   assertEquals(countTests("error: cannot resolve module", 1), broken(0));
   assertEquals(countTests("ok | 2 passed | 0 failed (1ms)", 1), broken(2));
@@ -31,7 +31,7 @@ Deno.test("chooseStages takes names and paths and refuses a word that is neither
   assertThrows(() => chooseStages(["unti"]), Error, '"unti"');
 });
 
-Deno.test("linesByPackage adds up the lines of each package and skips what is none", () => {
+Deno.test("linesByPackage sums the lines of each package and skips other directories", () => {
   const lcov = ["/p/src/core/a.ts", "/p/src/core/b.ts", "/p/cli/main.ts", "/p/tests/x.ts", "/q/src/core/a.ts"]
     .map((file) => `SF:${file}\nDA:1,1\nLH:3\nLF:4\nend_of_record`).join("\n");
   assertEquals(
@@ -40,22 +40,22 @@ Deno.test("linesByPackage adds up the lines of each package and skips what is no
   );
 });
 
-Deno.test("missingPaths names the directories of tests that are not there", async () => {
+Deno.test("missingPaths lists test directories that do not exist", async () => {
   assertEquals(await missingPaths(STAGES.flatMap((stage) => stage.paths)), []);
   assertEquals(await missingPaths(["tests/house", "tests/gone"]), ["tests/gone"]);
 });
 
-Deno.test("dropTornFiles leaves whole coverage files and takes away what a killed process left", async () => {
-  const folder = await Deno.makeTempDir();
+Deno.test("dropTornFiles keeps complete coverage files and removes partial ones", async () => {
+  const directory = await Deno.makeTempDir();
   try {
-    await Deno.writeTextFile(`${folder}/whole.json`, '{"url":"file:///a.ts"}');
-    await Deno.writeTextFile(`${folder}/empty.json`, "");
-    await Deno.writeTextFile(`${folder}/torn.json`, '{"url":"file:');
-    await dropTornFiles(folder);
-    assertEquals([...Deno.readDirSync(folder)].map(({ name }) => name), ["whole.json"]);
-    await dropTornFiles(`${folder}/absent`);
+    await Deno.writeTextFile(`${directory}/whole.json`, '{"url":"file:///a.ts"}');
+    await Deno.writeTextFile(`${directory}/empty.json`, "");
+    await Deno.writeTextFile(`${directory}/torn.json`, '{"url":"file:');
+    await dropTornFiles(directory);
+    assertEquals([...Deno.readDirSync(directory)].map(({ name }) => name), ["whole.json"]);
+    await dropTornFiles(`${directory}/absent`);
   } finally {
-    await Deno.remove(folder, { recursive: true });
+    await Deno.remove(directory, { recursive: true });
   }
 });
 
@@ -67,13 +67,13 @@ Deno.test("the CI script runs the README's test command and nothing after it", a
 });
 
 Deno.test({
-  name: "the CI script says what could not be installed and continues to the tests",
+  name: "the CI script reports failed installs and continues with the tests",
   ignore: Deno.build.os === "windows",
   fn: async () => {
-    const folder = await Deno.makeTempDir();
+    const directory = await Deno.makeTempDir();
     try {
       const script = (name: string, text: string) =>
-        Deno.writeTextFile(`${folder}/${name}`, `#!/bin/bash\n${text}\n`, { mode: 0o755 });
+        Deno.writeTextFile(`${directory}/${name}`, `#!/bin/bash\n${text}\n`, { mode: 0o755 });
       await script("id", "echo $ID");
       await script("dirname", 'echo "${1%/*}"');
       await script("apt-get", "exit 100");
@@ -81,7 +81,7 @@ Deno.test({
       await script("rg", "");
       const run = new URL("../../.ci/run", import.meta.url).pathname;
       const say = async (ID: string) => {
-        const env = { PATH: folder, ID };
+        const env = { PATH: directory, ID };
         const { stdout, stderr } = await new Deno.Command("/bin/bash", { args: [run], clearEnv: true, env })
           .output();
         assertEquals(new TextDecoder().decode(stdout), "-y deno@2.9.6 task test with rg\n");
@@ -100,28 +100,31 @@ Deno.test({
       const [, names = ""] = user.match(/Cannot install (.*): that takes root/) ?? [];
       assertEquals(names.split(" ").sort(), ["bubblewrap", "podman", "runc", "tmux"], user);
     } finally {
-      await Deno.remove(folder, { recursive: true });
+      await Deno.remove(directory, { recursive: true });
     }
   },
 });
 
-Deno.test("the test command ends with its count and an exit code to match", async () => {
-  const folder = await Deno.makeTempDir();
+Deno.test("the test command ends with its count and a matching exit code", async () => {
+  const directory = await Deno.makeTempDir();
   try {
-    const file = `${folder}/sample_test.ts`;
+    const file = `${directory}/sample_test.ts`;
     await Deno.writeTextFile(
       file,
       'Deno.test("a", () => {});\nDeno.test("b", () => { throw new Error("no"); });\n' +
         'Deno.test({ name: "c", ignore: true, fn() {} });\n',
     );
     const script = new URL("../../scripts/test.ts", import.meta.url).pathname;
-    const done = await new Deno.Command(Deno.execPath(), { args: ["run", "-A", script, file], cwd: folder })
+    const done = await new Deno.Command(Deno.execPath(), {
+      args: ["run", "-A", script, file],
+      cwd: directory,
+    })
       .output();
     const output = new TextDecoder().decode(done.stdout);
     assertEquals(output.trimEnd().split("\n").at(-1), "1 passed, 1 failed, 1 skipped");
     assertStringIncludes(output, "Skipped:\n  c\n");
     assert(done.code === 1, `exit code ${done.code}`);
   } finally {
-    await Deno.remove(folder, { recursive: true });
+    await Deno.remove(directory, { recursive: true });
   }
 });

@@ -17,7 +17,7 @@ Deno.test("the task and the install lines of docs/start.md have the flags of the
   );
 });
 
-Deno.test("no permission is given by -A, which an installed command would turn into everything", () => {
+Deno.test("start flags never contain -A, which an installed command would turn into all permissions", () => {
   assert(!START_FLAGS.some((flag) => ["-A", "--allow-all", "--allow-ffi"].includes(flag)));
   assert(START_FLAGS.includes("--no-remote"));
   assertEquals(startFlagsFor("file:///x/reasonix.js"), START_FLAGS);
@@ -26,7 +26,7 @@ Deno.test("no permission is given by -A, which an installed command would turn i
   assert(!remote.includes("no-remote"));
 });
 
-Deno.test("the runtime itself writes nothing on the terminal, whatever the program is started by", () => {
+Deno.test("the runtime writes nothing to the terminal, however the program is started", () => {
   for (const flags of [START_FLAGS, startFlagsFor("https://example.org/reasonix.js")]) {
     assertEquals(flags[0], "--quiet");
   }

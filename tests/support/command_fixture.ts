@@ -80,7 +80,7 @@ export class CommandFixture implements CommandHost, AsyncDisposable {
     return { locale: this.locale, session: () => this.session() };
   }
 
-  /** What was said since the last question for it. */
+  /** Returns the messages since the last call. */
   takeSaid(): string {
     return this.said.splice(0).join("\n");
   }

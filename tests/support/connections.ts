@@ -8,7 +8,7 @@ export const OPENERS: Readonly<Record<string, string>> = {
   "src/provider/local/local_servers.ts": "Looks whether a port of this machine is open, and sends nothing",
   "src/sandbox/network/filter_proxy.ts":
     "The proxy of jailed commands: it opens what they ask for and no more",
-  "src/sandbox/network/forwarder.ts": "Connects a jailed command with that proxy, by a socket of its own",
+  "src/sandbox/network/forwarder.ts": "Connects a jailed command with that proxy, by a separate socket",
 };
 
 /**

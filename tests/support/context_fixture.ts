@@ -29,7 +29,7 @@ export interface ContextFixture extends AsyncDisposable {
   readonly agent: Fixture;
   readonly compaction: Compaction;
   readonly server: ReturnType<typeof startModelServer>;
-  /** Messages that went to the archive, one list per fold. */
+  /** Archived messages, one list per compaction. */
   readonly archived: (readonly Message[])[];
   compactions(): Extract<Event, { type: "compaction" }>[];
   notices(): string[];
@@ -37,7 +37,7 @@ export interface ContextFixture extends AsyncDisposable {
 
 export interface ContextOptions {
   readonly window: number;
-  /** What the server itself accepts; the declared window when absent. */
+  /** The window that the server accepts; the declared window when absent. */
   readonly realWindow?: number;
   readonly settings?: Partial<CompactionSettings>;
   readonly reply: (request: RecordedRequest) => Turn;

@@ -3,7 +3,7 @@
 export const MAGIC = "GGUF";
 export const contentType = "text/event-stream";
 
-/** How the fake behaves; it is in the model file. */
+/** The behavior of the fake, read from the model file. */
 export interface FakeModel {
   /** Milliseconds of "Loading model". */
   readonly loadMs?: number;

@@ -135,7 +135,7 @@ async function answer(request: Request): Promise<Response> {
 }
 
 Deno.serve({
-  // Tests are reached by no one but themselves.
+  // Only the test itself connects to it.
   hostname: value("--host") === "0.0.0.0" ? "127.0.0.1" : value("--host"),
   port,
   onListen() {},

@@ -37,7 +37,7 @@ export function animatedPng(png: Uint8Array): Uint8Array<ArrayBuffer> {
   return withChunk(png, "acTL", new Uint8Array([0, 0, 0, 1, 0, 0, 0, 0]));
 }
 
-/** A PNG with so many bytes more, in a chunk that the one that shows it passes over. */
+/** A PNG with this many extra bytes, in a chunk that decoders skip. */
 export function paddedPng(png: Uint8Array, bytes: number): Uint8Array<ArrayBuffer> {
   return withChunk(png, "paDd", new Uint8Array(bytes));
 }
@@ -57,7 +57,7 @@ export function withChunk(png: Uint8Array, type: string, data: Uint8Array): Uint
   return bytes;
 }
 
-/** A GIF of 20×20 pixels in black with so many frames. */
+/** A black GIF of 20×20 pixels with this many frames. */
 export function gif(frames: number): Uint8Array<ArrayBuffer> {
   const head = [...new TextEncoder().encode("GIF89a"), 20, 0, 20, 0, 0x80, 0, 0, 0, 0, 0, 255, 255, 255];
   // A clear code before every pixel keeps all codes three bits wide: 4, 0, 4, 0, …, 5.

@@ -3,7 +3,7 @@ import { programFile } from "./program.ts";
 import { makeTempDir } from "./tool_context.ts";
 
 export const DENO_DIRECTORY = Deno.execPath().replace(/\/[^/]*$/, "");
-/** Where cron jobs and hooks find programs: no `deno` is among them. */
+/** The PATH of cron jobs and hooks, without `deno`. */
 export const PLAIN_PATH = "/usr/local/bin:/usr/bin:/bin";
 
 interface Finished {

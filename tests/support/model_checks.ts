@@ -1,4 +1,4 @@
-/** What every request to a scripted model server is checked for. */
+/** Checks of every request to a scripted model server. */
 
 interface WireMessage {
   readonly role: string;

@@ -1,4 +1,4 @@
-/** What a process cannot choose, changed within it: the time of day, and the order of directories. */
+/** Replaces facts that a process cannot choose: the time of day, and the order of directory entries. */
 
 /** Moves the clock of this process; the returned object moves it on, and back when it is disposed of. */
 export function ownClock(): Disposable & { forward(ms: number): void } {

@@ -24,7 +24,7 @@ export async function processesWith(mark: string): Promise<Living[]> {
   return found;
 }
 
-/** What a process has started and not yet waited for, of whatever thread. */
+/** Returns the unreaped children of a process, of every thread. */
 export function childrenOf(pid: number): Living[] {
   const found: Living[] = [];
   try {

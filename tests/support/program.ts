@@ -9,10 +9,10 @@ import { makeTempDir } from "./tool_context.ts";
 const ROOT = new URL("../../", import.meta.url).pathname;
 const OUTPUT = `${ROOT}dist/test/reasonix.js`;
 
-function newestSource(folder: string): number {
+function newestSource(directory: string): number {
   let newest = 0;
-  for (const entry of Deno.readDirSync(folder)) {
-    const path = `${folder}/${entry.name}`;
+  for (const entry of Deno.readDirSync(directory)) {
+    const path = `${directory}/${entry.name}`;
     const time = entry.isDirectory ? newestSource(path) : Deno.statSync(path).mtime?.getTime() ?? 0;
     if (time > newest) newest = time;
   }
@@ -27,7 +27,7 @@ export function programFile(): Promise<string> {
     const given = Deno.env.get("REASONIX_TEST_BUNDLE");
     if (given !== undefined) return given;
     const sources = Math.max(
-      ...["cli", "src", "plugins", "scripts"].map((folder) => newestSource(ROOT + folder)),
+      ...["cli", "src", "plugins", "scripts"].map((directory) => newestSource(ROOT + directory)),
     );
     const age = await Deno.stat(OUTPUT).then((stat) => stat.mtime?.getTime() ?? 0, () => 0);
     if (age < sources) {

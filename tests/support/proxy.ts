@@ -1,4 +1,4 @@
-/** A proxy on this machine that writes down what it is asked for and passes it on. */
+/** A local proxy that records and forwards requests. */
 export interface TestProxy extends AsyncDisposable {
   readonly port: number;
   /** First lines of requests, with the credentials that came along. */

@@ -13,7 +13,7 @@ export interface TwoOrigins extends AsyncDisposable {
   readonly second: string;
   /** Redirects that the first server gave, as method and path. */
   readonly redirected: string[];
-  /** What reached the second server: an entry for each connection, with its first bytes. */
+  /** The connections to the second server, with their first bytes. */
   readonly reached: string[];
 }
 

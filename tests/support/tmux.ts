@@ -21,7 +21,7 @@ export interface Terminal extends AsyncDisposable {
   /** Pastes a text as the clipboard would. */
   paste(text: string): Promise<void>;
   resize(columns: number, rows: number): Promise<void>;
-  /** What tmux says about the terminal: `#{cursor_flag}`. */
+  /** Returns a tmux format of the terminal, such as `#{cursor_flag}`. */
   ask(format: string): Promise<string>;
   /** Scrolls as a person does who wants to see what was before, or comes back from there. */
   scrollTo(place: "top" | "end"): Promise<void>;
@@ -37,19 +37,19 @@ export interface Terminal extends AsyncDisposable {
 
 /** A shell on a separate terminal, with `reasonix` as a command in it. */
 export async function openTerminal(program: string, options: TerminalOptions): Promise<Terminal> {
-  const folder = await Deno.makeTempDir({ prefix: "reasonix-tmux-" });
-  const socket = `${folder}/socket`;
+  const directory = await Deno.makeTempDir({ prefix: "reasonix-tmux-" });
+  const socket = `${directory}/socket`;
   const { cwd, env, columns = 80, rows = 40 } = options;
   const start = [Deno.execPath(), "run", ...START_FLAGS, "--no-config", program];
   await Deno.writeTextFile(
-    `${folder}/rc`,
+    `${directory}/rc`,
     `PS1='$ '\nunset HISTFILE\nreasonix() { ${start.map((word) => `'${word}'`).join(" ")} "$@"; }\n`,
   );
   const variables = Object.entries({ ...env, TERM: "screen-256color" }).flatMap(([name, value]) => [
     "-e",
     `${name}=${value}`,
   ]);
-  const shell = `exec bash --noprofile --rcfile ${folder}/rc -i`;
+  const shell = `exec bash --noprofile --rcfile ${directory}/rc -i`;
   const size = ["-x", String(columns), "-y", String(rows)];
   await tmux(socket, "-u", "-f", "/dev/null", "new-session", "-d", ...size, "-c", cwd, ...variables, shell);
   const screen = () => tmux(socket, "capture-pane", "-p", "-t", "0");
@@ -87,7 +87,7 @@ export async function openTerminal(program: string, options: TerminalOptions): P
       const programs = childrenOf(shell);
       await tmux(socket, "kill-server").catch(() => {});
       const left = await gone(() => programs.filter(isAlive));
-      await Deno.remove(folder, { recursive: true });
+      await Deno.remove(directory, { recursive: true });
       if (left.length > 0) throw new Error(`Still running without a terminal: ${left[0]?.command}`);
     },
   };

@@ -17,7 +17,7 @@ export function makeToolContext(dir: string, overrides: ContextOverrides = {}): 
   return {
     callId: "call_1",
     cwd: dir,
-    paths: folderPolicy(dir),
+    paths: directoryPolicy(dir),
     jail: { wrap: spawn },
     seen: new Map(),
     outputDir: `${dir}-output`,
@@ -50,7 +50,7 @@ export async function makeTempDir(): Promise<
   };
 }
 
-function folderPolicy(dir: string): WorkspacePolicy {
+function directoryPolicy(dir: string): WorkspacePolicy {
   return {
     read: (path) => realOrFuture(absolute(dir, path)),
     async write(path) {

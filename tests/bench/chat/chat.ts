@@ -34,7 +34,7 @@ const FIGURES: readonly ChatFigure[] = [
   { figure: "processor at rest", unit: "%", target: 0.3, of: ({ idle }) => idle },
 ];
 
-/** What a session of 10,000 messages may take: 1.2 times as long, 20 MB more. */
+/** Limits of a session of 10,000 messages: 1.2 times as long, 20 MB more. */
 const LONG: readonly (Pick<ChatFigure, "figure" | "unit" | "of"> & { limit: (fresh: number) => number })[] = [
   { figure: "prompt drawn", unit: "ms", of: ({ prompt }) => prompt, limit: (fresh) => 1.2 * fresh },
   { figure: "key to screen", unit: "ms", of: ({ key }) => key, limit: (fresh) => 1.2 * fresh },
@@ -51,7 +51,7 @@ const LONG: readonly (Pick<ChatFigure, "figure" | "unit" | "of"> & { limit: (fre
 type Visits = Readonly<Record<"reasonix" | "floor" | "resumed", readonly Visit[]>>;
 
 /** Makes all visits and reads the figures off them. Linux with `script` only: elsewhere there are no rows. */
-export async function chatRows({ runner, program, quick, peers, tell }: Bench): Promise<Row[]> {
+export async function chatRows({ runner, program, quick, peers, log }: Bench): Promise<Row[]> {
   if (Deno.build.os !== "linux" || program.plain === undefined) return [];
   await using homes = await makeHomes(runner, program);
   const starts = await inTurns(homes, quick ? 4 : START_RUNS, { startOnly: true, idleMs: 0 });
@@ -61,7 +61,7 @@ export async function chatRows({ runner, program, quick, peers, tell }: Bench): 
     floor: [...starts.floor, ...visits.floor],
     resumed: [...starts.resumed, ...visits.resumed],
   });
-  return peers ? [...own, ...await peerVisitRows(runner, tell)] : own;
+  return peers ? [...own, ...await peerVisitRows(runner, log)] : own;
 }
 
 /** The table's rows; those of a long session have a new one as their floor. */

@@ -16,7 +16,7 @@ const MOST_MS = 15_000;
 const MEANT = "@file_54321";
 const SHOWN = "dir_543/file_54321.ts";
 
-/** What a program needs to be visited in the tree. */
+/** The data for visiting a program in the tree. */
 interface Visited {
   readonly command: string;
   readonly args: readonly string[];
@@ -32,7 +32,7 @@ interface Found {
   readonly later: number;
 }
 
-export async function fileRows({ runner, program, quick, peers, tell }: Bench): Promise<Row[]> {
+export async function fileRows({ runner, program, quick, peers, log }: Bench): Promise<Row[]> {
   if (Deno.build.os !== "linux" || program.plain === undefined) return [];
   const cwd = await makeTree(`${runner.stage.root}/many`);
   const home = `${runner.stage.root}/home_files`;
@@ -59,16 +59,16 @@ export async function fileRows({ runner, program, quick, peers, tell }: Bench): 
     }),
     row({ figure: LATER, unit: "ms", reasonix: found.map(({ later }) => later) }),
   ];
-  return peers ? [...rows, ...await peerRows(runner, cwd, tell)] : rows;
+  return peers ? [...rows, ...await peerRows(runner, cwd, log)] : rows;
 }
 
 const KEY = "@ in 100,000 files: the slowest key to the screen";
 const FIRST = "@ in 100,000 files: the first @ until the file is shown";
 const LATER = "@ in 100,000 files: a later @ until the file is shown, 10 keys included";
 
-async function peerRows(runner: Runner, cwd: string, tell: (line: string) => void): Promise<Row[]> {
+async function peerRows(runner: Runner, cwd: string, log: (line: string) => void): Promise<Row[]> {
   const rows: Row[] = [];
-  for (const { name, version, command, config: [path, text] } of await installedPeers(tell)) {
+  for (const { name, version, command, config: [path, text] } of await installedPeers(log)) {
     const home = await Deno.makeTempDir({ prefix: "bench-files-" });
     try {
       const file = `${home}/${path}`;
@@ -80,14 +80,14 @@ async function peerRows(runner: Runner, cwd: string, tell: (line: string) => voi
         cwd,
         env: { ...runner.environment(home), NO_COLOR: "" },
       });
-      const beside = ` (floor: ${name} ${version})`;
+      const suffix = ` (floor: ${name} ${version})`;
       rows.push(
-        row({ figure: KEY + beside, unit: "ms", floor: [found.key] }),
-        row({ figure: FIRST + beside, unit: "ms", floor: [found.first] }),
-        row({ figure: LATER + beside, unit: "ms", floor: [found.later] }),
+        row({ figure: KEY + suffix, unit: "ms", floor: [found.key] }),
+        row({ figure: FIRST + suffix, unit: "ms", floor: [found.first] }),
+        row({ figure: LATER + suffix, unit: "ms", floor: [found.later] }),
       );
     } catch (error) {
-      tell(`${name} does not find the file: ${String(error).split("\n", 1)[0]}`);
+      log(`${name} does not find the file: ${String(error).split("\n", 1)[0]}`);
     } finally {
       await Deno.remove(home, { recursive: true });
     }

@@ -4,7 +4,7 @@
  * terminal can be played afterwards, when nothing is being measured.
  */
 
-/** What a program printed at once, and when it arrived (`performance.now()`). */
+/** A chunk that a program printed, and its arrival (`performance.now()`). */
 export interface Chunk {
   readonly time: number;
   readonly text: string;

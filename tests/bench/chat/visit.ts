@@ -18,7 +18,7 @@ const KEY_MS = 37;
 const SETTLE_MS = 1500;
 const ANSWER_MS = 800;
 
-/** What a visit found; times in milliseconds. */
+/** The results of a visit; times in milliseconds. */
 export interface Visit {
   /** From the start of the process until a prompt was on the screen. */
   readonly prompt: number;
@@ -43,7 +43,7 @@ export interface VisitOptions {
   readonly args: readonly string[];
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
-  /** Where the server keeps what it was asked: `<scenario>/<run>`. */
+  /** The server's key for the recorded requests: `<scenario>/<run>`. */
   readonly path: string;
   /** Looks at the start only. */
   readonly startOnly?: boolean;

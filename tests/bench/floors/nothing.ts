@@ -1,2 +1,2 @@
-/** What starting the runtime costs: the floor of --version and --help. */
+/** The cost of starting the runtime: the floor of --version and --help. */
 await Deno.stdout.write(new TextEncoder().encode("nothing\n"));

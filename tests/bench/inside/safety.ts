@@ -1,4 +1,4 @@
-/** What safety costs: a decision of the gate, and a jail. */
+/** The cost of safety: a decision of the gate, and a jail. */
 import { buildWorkspace, loadTrustedConfig, withJail } from "../../../src/run/mod.ts";
 import { EVERYDAY } from "../../conformance/permission/everyday_lines.ts";
 import { bash, scene } from "../../unit/permission/scene.ts";
@@ -61,7 +61,7 @@ export async function jailRows({ runner, quick }: Bench): Promise<Row[]> {
       times.plain.push(plain);
     }
   });
-  const figure = "a command in a jail of its own (floor: without)";
+  const figure = "a command in a separate jail (floor: without)";
   return [row({ figure, unit: "ms", target: 15, reasonix: times.jailed, floor: times.plain })];
 }
 

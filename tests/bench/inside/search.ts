@@ -15,7 +15,7 @@ const SEARCH: Scenario = {
   name: "search",
   runs: 3,
   model: { script: "search" },
-  folder: "tree",
+  directory: "tree",
   figures: [
     { name: GREP, unit: "ms", target: 135, of: everySecond(0) },
     { name: GLOB, unit: "ms", target: 60, of: everySecond(1) },
@@ -31,11 +31,17 @@ export async function searchRows(bench: Bench): Promise<Row[]> {
   const runs = bench.quick ? 3 : RIPGREP_RUNS;
   const grep = await ripgrepTimes(tree, ["-n", GREP_PATTERN, "."], runs);
   const glob = await ripgrepTimes(tree, ["--files", "-g", GLOB_PATTERN], runs);
-  const folder = `${stage.root}/no_ripgrep`;
-  await linkPrograms(folder);
-  const own = { ...SEARCH, setup: (program: Program) => withPath(program, folder), floor: null };
+  const directory = `${stage.root}/no_ripgrep`;
+  await linkPrograms(directory);
+  const own = { ...SEARCH, setup: (program: Program) => withPath(program, directory), floor: null };
   const [rows, ownRows] = [await scenarioRows(bench, SEARCH), await scenarioRows(bench, own)];
-  const beside = (title: string, found: readonly Row[], figure: string, floor: number[], times?: number) =>
+  const comparison = (
+    title: string,
+    found: readonly Row[],
+    figure: string,
+    floor: number[],
+    times?: number,
+  ) =>
     row({
       figure: `${title} (floor: ripgrep alone)`,
       unit: "ms",
@@ -45,10 +51,10 @@ export async function searchRows(bench: Bench): Promise<Row[]> {
     });
   return [
     ...rows,
-    beside(GREP, rows, GREP, grep),
-    beside(GLOB, rows, GLOB, glob, 1.3),
-    beside(`${GREP}, without ripgrep`, ownRows, GREP, grep, 4),
-    beside(`${GLOB}, without ripgrep`, ownRows, GLOB, glob),
+    comparison(GREP, rows, GREP, grep),
+    comparison(GLOB, rows, GLOB, glob, 1.3),
+    comparison(`${GREP}, without ripgrep`, ownRows, GREP, grep, 4),
+    comparison(`${GLOB}, without ripgrep`, ownRows, GLOB, glob),
   ];
 }
 
@@ -65,11 +71,11 @@ async function ripgrepTimes(cwd: string, args: readonly string[], runs: number):
 }
 
 /** A directory with the usual programs but ripgrep. */
-async function linkPrograms(folder: string): Promise<void> {
-  await Deno.mkdir(folder);
+async function linkPrograms(directory: string): Promise<void> {
+  await Deno.mkdir(directory);
   for (const name of OTHER_PROGRAMS) {
     const found = await run("sh", { args: ["-c", `command -v ${name}`] });
-    if (found.code === 0) await Deno.symlink(found.output.trim(), `${folder}/${name}`);
+    if (found.code === 0) await Deno.symlink(found.output.trim(), `${directory}/${name}`);
   }
 }
 

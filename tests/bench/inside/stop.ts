@@ -1,4 +1,4 @@
-/** How long it takes until what is stopped has ended: the program at Ctrl-C, and a worker that is busy. */
+/** Times until a stopped process has ended: the program at Ctrl-C, and a busy worker. */
 import { loadProcessHost } from "../../../src/tool/mod.ts";
 import { makeToolContext } from "../../support/tool_context.ts";
 import { badTools } from "../../unit/tool/host/bad_tools.ts";
@@ -9,7 +9,7 @@ import type { Bench, Started } from "../runner.ts";
 
 const RUNS = 9;
 const LOOK_MS = 1;
-/** What the program does ahead while the model is silent is done by then. */
+/** By then the program has finished its warm-up work, which it does while the model is silent. */
 const SETTLE_MS = 300;
 const LIMIT_MS = 20_000;
 
@@ -79,7 +79,7 @@ async function abortTimes({ runner, quick }: Bench): Promise<number[]> {
     await until("a busy worker", () => processorTicks(pid) > before + BUSY_TICKS);
     const started = performance.now();
     controller.abort();
-    if (!await refused) throw new Error("A loop without end has ended by itself");
+    if (!await refused) throw new Error("An endless loop has ended");
     await until("the end of the worker", () => !lives(pid));
     times.push(performance.now() - started);
   }
@@ -94,7 +94,7 @@ function processorTicks(pid: number): number {
   return Number(fields[11]);
 }
 
-/** Whether a process is there and not only waits for its parent to notice its end. */
+/** Reports whether a process is alive and not a zombie. */
 function lives(pid: number): boolean {
   try {
     return !/\) [ZX] /.test(Deno.readTextFileSync(`/proc/${pid}/stat`));

@@ -1,6 +1,6 @@
-/** How the scripted model behaves in a run. It is in the base URL: the server needs no other word. */
+/** The behavior of the scripted model in a run, encoded in the base URL of the server. */
 export interface Manner {
-  /** What it says: a name of `SCRIPTS`. */
+  /** Its replies: a name of `SCRIPTS`. */
   readonly script: string;
   /** The provider kind; absent: `openai`. */
   readonly kind?: string;
@@ -19,7 +19,7 @@ export function mannerPath({ script, ...rest }: Manner): string {
   return [script, ...Object.entries(rest).map(([key, value]) => `${key}=${value}`)].join(",");
 }
 
-/** What `mannerPath` wrote. */
+/** Decodes a path of `mannerPath`. */
 export function readManner(text: string): Manner {
   const [script = "", ...rest] = text.split(",");
   const values = new Map(rest.map((part) => part.split("=") as [string, string]));

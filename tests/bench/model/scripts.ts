@@ -1,4 +1,4 @@
-/** What the scripted model says, reply by reply. */
+/** The replies of the scripted model. */
 import type { ScriptedAnswer } from "../../support/model_wire.ts";
 
 export const READS = 100;
@@ -27,7 +27,7 @@ export const HANGING = "sleep 60.0625";
 const FOREVER_MS = 60_000;
 
 export interface Script {
-  /** Requests that a run makes which does all that is asked for. */
+  /** The number of requests of a run that executes every call. */
   readonly requests: number;
   /** The reply to request `index`, from 0. */
   reply(index: number): ScriptedAnswer;
@@ -97,7 +97,7 @@ export const SCRIPTS: Readonly<Record<string, Script>> = {
   ),
   silent: { requests: 1, reply: () => END, think: () => FOREVER_MS },
   hanging_command: calls(1, () => call("bash", { command: HANGING })),
-  // These two are streams of their own: see the server.
+  // These two are separate streams: see the server.
   stream: { requests: 1, reply: () => END },
   chat: { requests: 0, reply: () => ({ text: "Hello." }) },
 };

@@ -14,7 +14,7 @@ import { type Connection, HEAD } from "./wire.ts";
 
 const TOKENS_PER_MS = 2;
 const TOKENS = 8000;
-/** How long the answer of `streamTokens` takes. */
+/** Returns the duration of the answer of `streamTokens`. */
 export const TOKENS_MS = TOKENS / TOKENS_PER_MS;
 
 const PIECE_MS = 10;
@@ -33,7 +33,7 @@ export async function streamTokens(connection: Connection): Promise<void> {
   await end(connection, [finishEvent(), usageEvent({ input: 1000, output: TOKENS })]);
 }
 
-/** Names the tool of a call at once, and writes its arguments in so many milliseconds. */
+/** Names the tool of a call at once, and writes its arguments over this many milliseconds. */
 export async function writeSlowly(
   connection: Connection,
   { calls: [call] = [], usage }: ScriptedAnswer,

@@ -74,13 +74,13 @@ const PEERS: readonly Peer[] = [
   },
 ];
 
-/** The peers that are there in their version. `tell` hears of the others. */
-export async function installedPeers(tell: (line: string) => void): Promise<Peer[]> {
+/** The installed peers of the expected version. Reports the others to `log`. */
+export async function installedPeers(log: (line: string) => void): Promise<Peer[]> {
   const found: Peer[] = [];
   for (const peer of PEERS) {
     const why = await missing(peer);
     if (why === undefined) found.push(peer);
-    else tell(`${peer.name} is left out: ${why}; npm install --prefix DIR ${peer.npm}@${peer.version}`);
+    else log(`${peer.name} is left out: ${why}; npm install --prefix DIR ${peer.npm}@${peer.version}`);
   }
   return found;
 }

@@ -21,17 +21,17 @@ const HELLO: RunPlan = { model: { script: "hello" } };
 export async function peerRunRows(bench: Bench): Promise<Row[]> {
   if (!bench.peers) return [];
   const rows: Row[] = [];
-  for (const peer of await installedPeers(bench.tell)) {
+  for (const peer of await installedPeers(bench.log)) {
     rows.push(
-      ...await beside(bench, peer, {}, TIMES),
-      ...await beside(bench, peer, { memory: true }, MEMORY),
+      ...await compare(bench, peer, {}, TIMES),
+      ...await compare(bench, peer, { memory: true }, MEMORY),
     );
   }
   return rows;
 }
 
 /** Runs both in turns and reads figures off the runs. */
-async function beside(
+async function compare(
   { runner, program, quick }: Bench,
   peer: Peer,
   plan: Pick<RunPlan, "memory">,

@@ -8,7 +8,7 @@ import { screenTimes } from "../chat/screen_times.ts";
 import { installedPeers, type Peer } from "./peers.ts";
 
 const RUNS = 3;
-/** A screen on which nothing has changed for so long is drawn; one that never rests is measured then. */
+/** A screen unchanged for this time is complete; one that always changes is measured then. */
 const QUIET_MS = 1500;
 const MOST_MS = 20_000;
 const LETTERS = "qzxwvkjpqzxw";
@@ -20,10 +20,10 @@ interface PeerVisit {
   readonly memory: number;
 }
 
-/** Starts each peer on a terminal, in an empty home. `tell` hears of those that are left out. */
-export async function peerVisitRows(runner: Runner, tell: (line: string) => void): Promise<Row[]> {
+/** Starts each peer on a terminal, in an empty home. Reports peers that are left out to `log`. */
+export async function peerVisitRows(runner: Runner, log: (line: string) => void): Promise<Row[]> {
   const rows: Row[] = [];
-  for (const peer of await installedPeers(tell)) {
+  for (const peer of await installedPeers(log)) {
     const visits: PeerVisit[] = [];
     for (let round = 0; round < RUNS; round++) visits.push(await visitPeer(runner, peer));
     const of = (figure: string, unit: string, value: (visit: PeerVisit) => number) =>

@@ -1,4 +1,4 @@
-/** Memory of the whole process tree: runs of their own, in which it is looked at all the time. */
+/** Memory of the whole process tree: separate runs that sample it continuously. */
 import { type Figure, treeMemory, workerMemory } from "../figures.ts";
 import { AGENTS, LONG_STEPS, READS, TASK_STEPS } from "../model/scripts.ts";
 import { parallelAgents } from "../programs.ts";

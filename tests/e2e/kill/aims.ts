@@ -6,18 +6,18 @@ export type Aim = {
   readonly at: "time";
   readonly wait: number;
 } | {
-  /** The so many-th event of a kind on standard output. */
+  /** The nth event of a kind on standard output. */
   readonly at: "event";
   readonly type: string;
   readonly nth: number;
   readonly wait: number;
 } | {
-  /** So many bytes more in the file that is measured, or so many files more. */
+  /** Growth of the measured file by this many bytes, or by this many files. */
   readonly at: "growth";
   readonly more: number;
   readonly wait: number;
 } | {
-  /** A request of the conversation, or for a summary, or so many pieces of its answer. */
+  /** The nth request of the conversation or for a summary, after this many pieces of its answer. */
   readonly at: "request" | "summary";
   readonly nth: number;
   readonly pieces: number;
@@ -37,9 +37,9 @@ export type Target =
   | "rewind"
   | "exit"
   | "copy"
-  | "beside";
+  | "concurrent";
 
-/** How often each is aimed at in a round. */
+/** The frequency of each target in a round. */
 const ROTA: readonly Target[] = [
   ...Array<Target>(1).fill("start"),
   ...Array<Target>(3).fill("request"),
@@ -50,7 +50,7 @@ const ROTA: readonly Target[] = [
   ...Array<Target>(4).fill("rewind"),
   ...Array<Target>(4).fill("exit"),
   ...Array<Target>(1).fill("copy"),
-  ...Array<Target>(3).fill("beside"),
+  ...Array<Target>(3).fill("concurrent"),
 ];
 
 export function targets(random: Random, only?: readonly Target[]): Target[] {
@@ -82,7 +82,7 @@ export function aimAt(target: Target, random: Random): Aim {
       return { at: "event", type: random.pick(["turn.end", "result"]), nth: 1, wait: random.below(3) };
     case "copy":
       return { at: "growth", more: 1, wait: random.below(4) };
-    case "beside":
+    case "concurrent":
       if (held) return { at: "time", wait: random.below(500) };
       return { at: "growth", more: 1 + random.below(30_000), wait: random.below(2) };
   }

@@ -88,7 +88,7 @@ export class Chain implements AsyncDisposable {
     }
   }
 
-  /** Starts the program until it was killed so many times, looking at everything after each. */
+  /** Starts the program until it was killed `kills` times, and checks everything after each kill. */
   async run(kills: number): Promise<void> {
     for (let link = 0; this.kills.length < kills; link++) {
       assert(link < kills * 4 + 40, `${link} starts, only ${this.kills.length} kills`);
@@ -111,9 +111,9 @@ export class Chain implements AsyncDisposable {
     this.#script.pace = { steps: target === "exit" ? 2 : 6, calls: target === "between" ? 1 : 3 };
     const before = this.#tree;
     const victims = [await this.#start(args, aim)];
-    if (session && target === "beside") {
+    if (session && target === "concurrent") {
       await new Promise((resolve) => setTimeout(resolve, this.#random.below(150)));
-      const other = aimAt("beside", this.#random);
+      const other = aimAt("concurrent", this.#random);
       victims.push(await this.#start(["run", "--output-format", "jsonl", "-c", this.#task()], other));
     }
     await this.#death(victims);
@@ -125,7 +125,7 @@ export class Chain implements AsyncDisposable {
     if (victims.every(({ code }) => code === 0)) this.#ownChange();
   }
 
-  /** How the program is started for a turn or a compaction. */
+  /** Returns the arguments of the program for a turn or a compaction. */
   #runArgs(target: Target, state: LoadedEvents["state"] | undefined): string[] {
     const args = ["run", "--output-format", "jsonl"];
     const random = this.#random;
@@ -156,7 +156,7 @@ export class Chain implements AsyncDisposable {
     this.#journeys.arrived();
   }
 
-  /** What a rewind puts in place is next to it for a moment; the next look of the session removes it. */
+  /** A rewind writes temporary files next to their targets; the next read of the session removes them. */
   #expectNoLitter(): void {
     const name = `.reasonix-${this.#lastPath()?.split("/").at(-1)?.replace(/\.jsonl$/, "")}.tmp`;
     const left = [...readTree(this.#world.dir).keys()].filter((path) => path.endsWith(name));
@@ -199,10 +199,10 @@ export class Chain implements AsyncDisposable {
   #look(
     victims: readonly Victim[],
   ): { readonly events: readonly Event[]; readonly ofAgents: readonly Event[] } {
-    const news = this.#witness.look();
+    const added = this.#witness.look();
     const path = this.#lastPath();
     if (path) { for (const victim of victims) checkShown(path, victim.shown()); }
-    const events = path === undefined ? [] : news.get(path) ?? [];
+    const events = path === undefined ? [] : added.get(path) ?? [];
     for (const victim of victims) {
       if (victim.signal === "SIGKILL") this.kills.push(phaseOf(victim, events, victims.length));
     }
@@ -212,7 +212,7 @@ export class Chain implements AsyncDisposable {
     this.#tree = tree;
     const marks = tree.get("marks.txt")?.trim().split("\n") ?? [];
     assertEquals(new Set(marks).size, marks.length, "a command ran twice");
-    return { events, ofAgents: [...news].flatMap(([file, more]) => file === path ? [] : more) };
+    return { events, ofAgents: [...added].flatMap(([file, more]) => file === path ? [] : more) };
   }
 
   #answer(request: RecordedRequest): Turn {
@@ -263,7 +263,7 @@ export class Chain implements AsyncDisposable {
     return path === undefined ? undefined : loadEvents(path);
   }
 
-  /** What all the kills left can be worked with: list, search, each turn's files, one more turn. */
+  /** Checks that the session still works: list, search, the files of each turn, another turn. */
   async #finish(): Promise<void> {
     const ok = async (...args: string[]) => {
       const { code, stdout, stderr } = await this.#world.run(args);

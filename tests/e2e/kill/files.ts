@@ -32,9 +32,9 @@ export function sizeOf(file: string): number {
   }
 }
 
-export function countOf(folder: string): number {
+export function countOf(directory: string): number {
   try {
-    return [...Deno.readDirSync(folder)].length;
+    return [...Deno.readDirSync(directory)].length;
   } catch {
     return 0;
   }

@@ -55,7 +55,7 @@ async function ends(how: "exit" | "SIGTERM" | "SIGKILL", config = ""): Promise<v
   assertEquals(left, [], `processes are left after ${how}`);
   const beat = beats(world);
   await new Promise((resolve) => setTimeout(resolve, 300));
-  assertEquals(beats(world), beat, "a job goes on");
+  assertEquals(beats(world), beat, "a job continues");
 }
 
 Deno.test({

@@ -3,7 +3,7 @@ import type { Event } from "../../../src/core/mod.ts";
 import type { Tree } from "./files.ts";
 import type { Random } from "../../support/seed.ts";
 
-/** What a rewind or a redo that was begun has to lead to. */
+/** The required result of a rewind or a redo that was begun. */
 export interface Journey {
   readonly args: readonly string[];
   readonly wanted: Tree;
@@ -12,7 +12,7 @@ export interface Journey {
   readonly isRedo: boolean;
 }
 
-/** Where one can go back to, and with which files; one journey at a time, begun again until it is done. */
+/** Points of a rewind with their files; one rewind at a time, repeated until it is done. */
 export class Journeys {
   /** The one that was begun and killed. */
   current: Journey | undefined;

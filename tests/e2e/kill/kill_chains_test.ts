@@ -33,7 +33,7 @@ async function runChain(options: ChainOptions): Promise<readonly Killed[]> {
     await chain.run(Math.ceil(KILLS / CHAINS));
   } catch (error) {
     const kills = chain.kills.length;
-    throw new Error(`after ${kills} kills; once more with REASONIX_KILL_SEED=${options.seed}`, {
+    throw new Error(`after ${kills} kills; run again with REASONIX_KILL_SEED=${options.seed}`, {
       cause: error,
     });
   }
@@ -60,11 +60,11 @@ Deno.test({
     for (let more = 0; chosen === undefined && rare().length > 0 && more < MOST_MORE; more++) {
       killed.push(...await runChain({ seed: SEED + CHAINS + more, only: rare() }));
     }
-    const told = PHASES.map((phase) => `${phase} ${killed.filter((one) => one.phase === phase).length}`);
-    const beside = killed.filter((one) => one.beside).length;
+    const phases = PHASES.map((phase) => `${phase} ${killed.filter((one) => one.phase === phase).length}`);
+    const concurrent = killed.filter((one) => one.concurrent).length;
     const seconds = Math.round((performance.now() - started) / 1000);
-    const text = `${killed.length} kills in ${seconds} s, ${beside} beside another process: ${
-      told.join(", ")
+    const text = `${killed.length} kills in ${seconds} s, ${concurrent} next to another process: ${
+      phases.join(", ")
     }\n`;
     await Deno.stderr.write(new TextEncoder().encode(text));
     if (chosen === undefined) assertEquals(rare(), [], text);

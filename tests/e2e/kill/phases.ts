@@ -2,17 +2,17 @@ import type { Event } from "../../../src/core/mod.ts";
 import type { Target } from "./aims.ts";
 import type { Victim } from "./victim.ts";
 
-/** Where a program was when it was killed. */
+/** The phase of a program when it was killed. */
 export interface Killed {
-  readonly phase: Exclude<Target, "beside" | "copy">;
+  readonly phase: Exclude<Target, "concurrent" | "copy">;
   /** Another process was started on the same session. */
-  readonly beside: boolean;
+  readonly concurrent: boolean;
 }
 
 /** Finds out where a killed program was from what it had recorded and asked. */
 export function phaseOf(victim: Victim, events: readonly Event[], together: number): Killed {
   const own = events.slice(events.findLastIndex(({ type }) => type === "turn.start") + 1);
-  return { phase: phase(victim, own), beside: together > 1 };
+  return { phase: phase(victim, own), concurrent: together > 1 };
 }
 
 function phase(victim: Victim, events: readonly Event[]): Killed["phase"] {

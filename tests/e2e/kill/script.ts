@@ -1,7 +1,7 @@
 import type { RecordedRequest, Turn } from "../../support/model_server.ts";
 import type { Random } from "../../support/seed.ts";
 
-/** What a call leaves behind in the workspace when it was executed. */
+/** The effect of an executed call on the workspace. */
 export interface Effect {
   readonly path: string;
   /** Found in the file, or the whole of it. */
@@ -14,7 +14,7 @@ type Call = NonNullable<Turn["calls"]>[number];
 /** Files that one command rewrites at once. */
 export const MANY = 30;
 
-/** What the scripted model says: mostly calls of tools that read, write and run commands, mixed. */
+/** Replies of the scripted model: mostly mixed calls of tools that read, write and run commands. */
 export class Script {
   /** By the call's id. */
   readonly effects = new Map<string, Effect>();
@@ -36,7 +36,7 @@ export class Script {
     return { ...(random.below(2) === 0 ? { text: this.#text() } : {}), calls, usage };
   }
 
-  /** What an agent that works on a part of the task says: one command, then a word. */
+  /** Replies of an agent that works on a part of the task: one command, then a word. */
   agentReply(request: RecordedRequest): Turn {
     const last = request.json.messages.at(-1);
     return last?.role === "tool" ? { text: "The part is done." } : { calls: [this.#mark()] };

@@ -39,7 +39,7 @@ export class Victim {
     this.#children = childrenOf(this.pid);
     try {
       this.#child.kill("SIGKILL");
-    } catch { /* it has ended by itself */ }
+    } catch { /* it has already ended */ }
   }
 
   /** Events that it has shown; those that are only live have the number 0 and are left out. */
@@ -48,7 +48,7 @@ export class Victim {
     return values.filter(({ seq }) => seq > 0);
   }
 
-  /** What it had started itself and is still there. */
+  /** Returns its child processes that are still alive. */
   orphans(): Living[] {
     return this.#children.filter(isAlive);
   }
@@ -90,7 +90,7 @@ export function checkRefusals(victims: readonly Victim[]): void {
   for (const { stderr, lines, code } of victims) {
     const said = stderr + lines.join("\n");
     if (!said.includes("has it open")) continue;
-    assert(victims.length > 1 && code !== 0, `refused although nobody else was there: ${said}`);
+    assert(victims.length > 1 && code !== 0, `refused without another process: ${said}`);
     assertStringIncludes(said, "--copy");
   }
 }

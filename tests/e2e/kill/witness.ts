@@ -10,13 +10,13 @@ const SUMMARY = "[The conversation is about to be shortened";
 
 /** The session files of a workspace, as they were seen last. Nothing in them may ever change. */
 export class Witness {
-  readonly #folder: string;
+  readonly #directory: string;
   readonly #seen = new Map<string, { readonly bytes: Uint8Array; readonly lastSeq: number }>();
   readonly #begun = new Set<string>();
 
-  /** `folder` holds the session files. */
-  constructor(folder: string) {
-    this.#folder = folder;
+  /** `directory` holds the session files. */
+  constructor(directory: string) {
+    this.#directory = directory;
   }
 
   /**
@@ -24,8 +24,8 @@ export class Witness {
    * numbers do not follow one another. Returns the new events by file.
    */
   look(): Map<string, Event[]> {
-    const news = new Map<string, Event[]>();
-    for (const path of sessionFiles(this.#folder)) {
+    const added = new Map<string, Event[]>();
+    for (const path of sessionFiles(this.#directory)) {
       const bytes = Deno.readFileSync(path);
       const before = this.#seen.get(path);
       if (before?.bytes.length === bytes.length) continue;
@@ -43,14 +43,14 @@ export class Witness {
         ? head.parent?.seq
         : 0;
       if (!before && copied) assert(lastSeq >= copied, `${path} has ${lastSeq} of ${copied} events`);
-      news.set(path, events.filter(({ seq }) => seq > (before?.lastSeq ?? copied ?? 0)));
+      added.set(path, events.filter(({ seq }) => seq > (before?.lastSeq ?? copied ?? 0)));
     }
-    return news;
+    return added;
   }
 
   /**
-   * What calls did is in the workspace: of those that are now said to have succeeded all, of those that had
-   * begun nothing or all, of others nothing.
+   * Checks the effects of calls in the workspace: all of a successful call, all or nothing of a begun call,
+   * nothing of others.
    */
   checkEffects(events: readonly Event[], effects: ReadonlyMap<string, Effect>, tree: Tree): void {
     for (const event of events) {
@@ -72,12 +72,12 @@ export class Witness {
   }
 }
 
-function sessionFiles(folder: string): string[] {
+function sessionFiles(directory: string): string[] {
   const found: string[] = [];
   try {
-    for (const { name, isDirectory } of Deno.readDirSync(folder)) {
-      if (isDirectory) found.push(...sessionFiles(`${folder}/${name}/agents`));
-      else if (name.endsWith(".jsonl")) found.push(`${folder}/${name}`);
+    for (const { name, isDirectory } of Deno.readDirSync(directory)) {
+      if (isDirectory) found.push(...sessionFiles(`${directory}/${name}/agents`));
+      else if (name.endsWith(".jsonl")) found.push(`${directory}/${name}`);
     }
   } catch { /* not made yet */ }
   return found;
@@ -111,8 +111,8 @@ export function asksForSummary(request: RecordedRequest): boolean {
 }
 
 /**
- * The request is exactly the conversation that the file holds while it is sent: nothing that the model is
- * told exists in memory only, and nothing in the file is left out.
+ * The request is exactly the conversation that the file holds while it is sent: no text for
+ * the model exists in memory only, and nothing in the file is left out.
  */
 export function checkRequest(request: RecordedRequest, { state }: LoadedEvents): void {
   const isSummary = asksForSummary(request);

@@ -26,7 +26,7 @@ const fact = (name: string, text: string, more: Record<string, unknown> = {}) =>
   ...more,
 });
 
-Deno.test("remember writes a Markdown file with frontmatter that only its owner may read", async () => {
+Deno.test("remember writes a private Markdown file with frontmatter", async () => {
   await using at = await scene();
   const saved = await at.store.remember(
     fact("Test Command", "Run `deno task test`: it takes a minute. Key sk-123"),
@@ -44,7 +44,7 @@ Deno.test("remember writes a Markdown file with frontmatter that only its owner 
   assertEquals(((await Deno.stat(saved.path)).mode ?? 0) & 0o777, 0o600);
 });
 
-Deno.test("remember changes the fact of the same name and keeps where and since when it is", async () => {
+Deno.test("remember updates a fact by name and keeps where and when it was created", async () => {
   await using at = await scene();
   await at.store.remember(fact("style", "tabs", { scope: "global", pinned: true }));
   at.later();
@@ -60,7 +60,7 @@ Deno.test("remember changes the fact of the same name and keeps where and since 
   ]);
 });
 
-Deno.test("remember stores facts about the user for all projects, and refuses invalid ones", async () => {
+Deno.test("remember stores facts about the user for all projects and rejects invalid ones", async () => {
   await using at = await scene();
   const { path } = await at.store.remember(fact("name", "Ada", { kind: "user" }));
   assertEquals(path, `${at.paths.home}/memory/name.md`);
@@ -71,7 +71,7 @@ Deno.test("remember stores facts about the user for all projects, and refuses in
   assertEquals(escape.path, `${at.paths.project}/memory/etc-passwd.md`);
 });
 
-Deno.test("forget archives the file and takes the fact out of search and lists", async () => {
+Deno.test("forget archives the file and removes the fact from search and lists", async () => {
   await using at = await scene();
   const { path } = await at.store.remember(fact("port", "The server listens on 8080"));
   const content = await Deno.readTextFile(path);
@@ -84,7 +84,7 @@ Deno.test("forget archives the file and takes the fact out of search and lists",
   await assertRejects(() => at.store.forget("port"), ReasonixError, "there is no such fact");
 });
 
-Deno.test("a name that both scopes have needs a scope", async () => {
+Deno.test("a name in both scopes requires a scope", async () => {
   await using at = await scene();
   await at.store.remember(fact("style", "here", { scope: "project" }));
   await at.store.remember(fact("style", "everywhere", { scope: "global" }));
@@ -95,7 +95,7 @@ Deno.test("a name that both scopes have needs a scope", async () => {
   assertStringIncludes(missing.remedy ?? "", "style");
 });
 
-Deno.test("search ranks by rare words, knows CJK, and drops what shares common words only", async () => {
+Deno.test("search ranks by rare words, supports CJK, and drops hits with common words only", async () => {
   await using at = await scene();
   for (let n = 0; n < 12; n++) {
     await at.store.remember(fact(`note-${n}`, `The project has a file number ${n}`));
@@ -110,7 +110,7 @@ Deno.test("search ranks by rare words, knows CJK, and drops what shares common w
   assertEquals((await at.store.search("file number", 3)).length, 3);
 });
 
-Deno.test("files written by hand are facts too, and damaged ones do no harm", async () => {
+Deno.test("files written by hand are facts, and damaged ones are skipped", async () => {
   await using at = await scene();
   const directory = `${at.paths.home}/memory`;
   await Deno.mkdir(`${directory}/sub.md`, { recursive: true });
@@ -123,7 +123,7 @@ Deno.test("files written by hand are facts too, and damaged ones do no harm", as
   assertEquals([read.description, read.kind], ["Prefers short answers", "user"]);
 });
 
-Deno.test("openingMemory names the pinned facts, counts the rest and is the same every time", async () => {
+Deno.test("openingMemory lists the pinned facts, counts the rest and is deterministic", async () => {
   await using at = await scene();
   assertEquals(await openingMemory(at.paths), undefined);
   await at.store.remember(fact("plain", "x"));

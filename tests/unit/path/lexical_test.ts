@@ -14,7 +14,7 @@ import { assertEquals, assertThrows } from "../../support/assert.ts";
 const WINDOWS = { cwd: "C:\\code\\ws", home: "C:\\Users\\me", windows: true };
 const POSIX = { cwd: "/srv/ws", home: "/home/me", windows: false };
 
-Deno.test("absolutePath reads Windows forms as Windows does", () => {
+Deno.test("absolutePath reads Windows paths as Windows does", () => {
   const cases: [string, string][] = [
     ["src/a.ts", "C:/code/ws/src/a.ts"],
     ["..\\x", "C:/code/ws/../x"],
@@ -38,7 +38,7 @@ Deno.test("absolutePath reads Windows forms as Windows does", () => {
   ]);
 });
 
-Deno.test("requireFilePath refuses Windows forms that are not the file they look like", () => {
+Deno.test("requireFilePath rejects Windows paths that name another file than they seem to", () => {
   const forms = [
     "\\\\?\\C:\\x",
     "\\\\.\\PhysicalDrive0",
@@ -66,7 +66,7 @@ Deno.test("requireFilePath refuses Windows forms that are not the file they look
   }
 });
 
-Deno.test("absolutePath takes the same names as they are on other systems", () => {
+Deno.test("absolutePath keeps the same names on other systems", () => {
   for (const name of ["nul", "a.ts.", "a:b", "C:x", "a\\b", "~x"]) {
     requireFilePath(name, false);
     assertEquals(absolutePath(name, POSIX), `/srv/ws/${name}`);
@@ -85,7 +85,7 @@ Deno.test("splitPath and normalize never climb above the root", () => {
   assertEquals(splitPath("C:", true), { root: "C:/", names: [] });
 });
 
-Deno.test("parentOf and relativeTo know the root", () => {
+Deno.test("parentOf and relativeTo handle the root", () => {
   assertEquals(["/a/b", "/a", "/", "C:/a", "C:/"].map(parentOf), ["/a", "/", "/", "C:/", "C:/"]);
   assertEquals([relativeTo("/a/b", "/a"), relativeTo("/a", "/"), relativeTo("/a", "/a")], ["b", "a", "."]);
   assertEquals([relativeTo("/ab", "/a"), relativeTo("/", "/a")], [undefined, undefined]);

@@ -3,7 +3,7 @@ import { existingRealPath } from "../../../src/path/real_path.ts";
 import { assertEquals } from "../../support/assert.ts";
 import { makeTempDir } from "../../support/tool_context.ts";
 
-Deno.test("looks answer for files, directories, links and nothing", async () => {
+Deno.test("probes recognize files, directories, links and missing paths", async () => {
   await using dir = await makeTempDir();
   const root = await Deno.realPath(dir.path);
   await Deno.writeTextFile(`${root}/file`, "");
@@ -23,7 +23,7 @@ Deno.test("looks answer for files, directories, links and nothing", async () => 
   assertEquals(sortedEntries(`${root}/file`), []);
 });
 
-Deno.test("readSmallText reads ordinary files and waits for nothing else", {
+Deno.test("readSmallText reads ordinary files and never blocks on others", {
   ignore: Deno.build.os === "windows",
 }, async () => {
   await using dir = await makeTempDir();

@@ -55,7 +55,7 @@ const FORMER_PROGRAMS =
     ".rustup go/bin .deno .bun/bin .npm-global .yarn/bin .nvm .volta .pyenv .rbenv .asdf .sdkman .krew .dotnet/tools " +
     ".vscode/extensions .vscode-server .npmrc .agents .claude").split(" ");
 
-Deno.test("protectedPath knows all that the gate prompted for and the jail mounted read-only", () => {
+Deno.test("protectedPath includes all paths that the gate prompts for and the jail mounts read-only", () => {
   for (const name of FORMER_GATE) {
     for (const path of [`${ROOT}/${name}`, `/elsewhere/deep/${name}`, `${ROOT}/${name.toUpperCase()}`]) {
       assert(protectedPath([path], context()) !== undefined, path);
@@ -71,7 +71,7 @@ Deno.test("protectedPath knows all that the gate prompted for and the jail mount
   }
 });
 
-Deno.test("protectedPath leaves ordinary files alone", () => {
+Deno.test("protectedPath excludes ordinary files", () => {
   for (
     const name of [
       "src/a.ts",
@@ -95,7 +95,7 @@ Deno.test("protectedPath leaves ordinary files alone", () => {
   }
 });
 
-Deno.test("programs in the home directory are protected unless a project holds them", () => {
+Deno.test("programs in the home directory are protected unless they are in a project", () => {
   const path = `${HOME}/.config/nvim/init.lua`;
   assert(protectedPath([path], context()) !== undefined);
   assert(protectedPath([path], context([HOME])) !== undefined);
@@ -103,7 +103,7 @@ Deno.test("programs in the home directory are protected unless a project holds t
   assert(protectedPath([`${HOME}/.ssh/config`], context([`${HOME}/.ssh`])) !== undefined);
 });
 
-Deno.test("protectedHolder names the directories that hold protected files", () => {
+Deno.test("protectedHolder returns the directories that contain protected files", () => {
   const holds = (path: string) => protectedHolder([path], context()) !== undefined;
   for (const path of [`${ROOT}/.vscode`, `${ROOT}/a/.reasonix`, `${HOME}/.config`, `${HOME}/.claude`]) {
     assert(holds(path), path);
@@ -111,7 +111,7 @@ Deno.test("protectedHolder names the directories that hold protected files", () 
   for (const path of [ROOT, `${ROOT}/.config`, `${ROOT}/src`, `${HOME}/work`]) assert(!holds(path), path);
 });
 
-Deno.test("protectedCandidates finds what is there, wildcards and further names of one directory included", async () => {
+Deno.test("protectedCandidates finds existing files, also by wildcard and by several names in a directory", async () => {
   await using dir = await makeTempDir();
   for (const name of [".reasonix/plugins", ".reasonix/bin", ".vscode", ".config/fish", "src"]) {
     await Deno.mkdir(`${dir.path}/${name}`, { recursive: true });
@@ -133,7 +133,7 @@ Deno.test("protectedCandidates finds what is there, wildcards and further names 
   assert(!found.has(`${dir.path}/.reasonix/x`) && !found.has(`${dir.path}/reasonix.toml`));
 });
 
-Deno.test("every row of the table is reached by its own pattern", () => {
+Deno.test("every row of the table is matched by its pattern", () => {
   for (const { pattern, scope, kind } of PROTECTED_PATHS) {
     const name = pattern.replace(/\{([^,}]*)[^}]*\}/g, "$1").replace("/**/", "/").replaceAll("**", "x")
       .replaceAll("*", "x");

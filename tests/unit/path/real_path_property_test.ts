@@ -43,7 +43,7 @@ function build(
 }
 
 Deno.test({
-  name: "realPath leads where the kernel does, and ends at loops and at what is missing",
+  name: "realPath resolves like the kernel, and stops at loops and missing files",
   ignore: Deno.build.os === "windows",
   fn: async () => {
     await using dir = await makeTempDir();
@@ -85,7 +85,7 @@ Deno.test({
   },
 });
 
-Deno.test("normalize is idempotent, keeps the root and contains agrees with the names", () => {
+Deno.test("normalize is idempotent and keeps the root, and contains agrees with the names", () => {
   const absolute = way.map((text) => `/${text}`);
   const windows = fc.tuple(
     fc.constantFrom("C:\\", "\\\\srv\\share\\", "\\\\?\\C:\\", "\\\\?\\UNC\\srv\\share\\"),
@@ -106,7 +106,7 @@ Deno.test("normalize is idempotent, keeps the root and contains agrees with the 
   );
 });
 
-Deno.test("foldPath takes spellings that differ by case or composition for one, and changes nothing twice", () => {
+Deno.test("foldPath maps spellings that differ by case or composition to one, and is idempotent", () => {
   fc.assert(
     fc.property(fc.string({ unit: "grapheme", maxLength: 12 }), (text) => {
       const known = foldPath(text);
@@ -118,7 +118,7 @@ Deno.test("foldPath takes spellings that differ by case or composition for one, 
   assertEquals(foldPath("/Stra\u00dfe/CAF\u00c9\u200c"), foldPath("/STRASSE/cafe\u0301"));
 });
 
-Deno.test("foldPath folds every character and its other spellings to the same text, once and for all", () => {
+Deno.test("foldPath maps every character and its other spellings to the same text, idempotently", () => {
   const wrong: string[] = [];
   for (let point = 0; point <= 0x10ffff; point++) {
     if (point >= 0xd800 && point <= 0xdfff) continue;
@@ -132,7 +132,7 @@ Deno.test("foldPath folds every character and its other spellings to the same te
   assertEquals(wrong, []);
 });
 
-Deno.test("containsOnDisk believes another spelling only where it is the same directory", async () => {
+Deno.test("containsOnDisk accepts another spelling only if it is the same directory", async () => {
   await using dir = await makeTempDir();
   const root = await Deno.realPath(dir.path);
   for (const each of ["ws", "other"]) await Deno.mkdir(`${root}/${each}`);

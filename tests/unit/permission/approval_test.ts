@@ -9,7 +9,7 @@ const ONCE: ApprovalAnswer = { allow: true, scope: "once" };
 const SESSION: ApprovalAnswer = { allow: true, scope: "session" };
 const ALWAYS: ApprovalAnswer = { allow: true, scope: "always" };
 
-Deno.test("an approval once asks again", async () => {
+Deno.test("a single approval prompts again the next time", async () => {
   const { gate, asked, events } = attended(ONCE);
   const request = bash("make");
   assertEquals(await gate.check(request, signal), { decision: "allow", source: "user" });
@@ -28,14 +28,14 @@ Deno.test("an approval once asks again", async () => {
   ]);
 });
 
-Deno.test("a refusal carries the user's note to the model", async () => {
+Deno.test("a refusal sends the user's note to the model", async () => {
   const { gate } = attended({ allow: false, scope: "once", note: "use deno task build" });
   const { reason = "", ...refusal } = await gate.check(bash("make"), signal);
   assertEquals(refusal, { decision: "deny", source: "user", asked: true });
   assertEquals(textOf(reason), 'the user declined "make": use deno task build');
 });
 
-Deno.test("a session approval of a command covers that command alone", async () => {
+Deno.test("a session approval of a command covers only that command", async () => {
   const { gate, asked } = attended(SESSION);
   await gate.check(bash("make a"), signal);
   await gate.check(bash("make a"), signal);
@@ -53,7 +53,7 @@ Deno.test("a session approval of an edit covers all edits, but no protected path
   assertEquals([asked.length, asked[1]?.scopes], [2, ["once", "session"]]);
 });
 
-Deno.test("always saves the exact rule and the call passes from then on", async () => {
+Deno.test("always saves the exact rule, and the call is allowed from then on", async () => {
   const { gate, asked, saved } = attended(ALWAYS);
   await gate.check(bash("go test ./..."), signal);
   assertEquals([asked[0]?.rule, asked[0]?.prefixRule], ["Bash(go test ./...)", "Bash(go test:*)"]);
@@ -62,7 +62,7 @@ Deno.test("always saves the exact rule and the call passes from then on", async 
   assertEquals(saved, ["Bash(go test ./...)", "Bash(go test ./x)"]);
 });
 
-Deno.test("the wider rule is used when the answer names it", async () => {
+Deno.test("the wider rule is saved when the answer selects it", async () => {
   const { gate, asked, saved } = attended({ ...ALWAYS, rule: "Bash(go test:*)" });
   await gate.check(bash("go test ./..."), signal);
   await gate.check(bash("go test ./x"), signal);
@@ -73,7 +73,7 @@ Deno.test("the wider rule is used when the answer names it", async () => {
   assertEquals([session.saved, session.asked.length], [[], 1]);
 });
 
-Deno.test("a rule that an answer makes up is not granted", async () => {
+Deno.test("a rule that was not offered is not granted", async () => {
   const { gate, asked, saved } = attended({ ...ALWAYS, rule: "Bash" });
   await gate.check(bash("make"), signal);
   assertEquals(saved, ["Bash(make)"]);
@@ -81,7 +81,7 @@ Deno.test("a rule that an answer makes up is not granted", async () => {
   assertEquals(asked.length, 2);
 });
 
-Deno.test("every proposed rule lets exactly its call pass next time", async () => {
+Deno.test("every proposed rule allows its call the next time", async () => {
   const lines = [
     "make",
     "echo 'a b' | tee x",
@@ -109,7 +109,7 @@ async function ask(line: string): Promise<ApprovalRequest | undefined> {
   return asked[0];
 }
 
-Deno.test("no rule is offered where none would help", async () => {
+Deno.test("no rule is offered when none would apply", async () => {
   const asking = attended(SESSION, { ask: ["Bash(make:*)"] });
   await asking.gate.check(bash("make"), signal);
   await asking.gate.check(bash("make"), signal);
@@ -126,7 +126,7 @@ Deno.test("no rule is offered where none would help", async () => {
   await unsaved.gate.check(bash("make"), signal);
 });
 
-Deno.test("wide rules are only offered for commands that cannot run others", async () => {
+Deno.test("wide rules are offered only for commands that cannot run others", async () => {
   const wide = async (line: string) => (await ask(line))?.prefixRule;
   assertEquals(await wide("npm run build -- --watch"), "Bash(npm run build:*)");
   assertEquals(await wide("pytest -x tests"), "Bash(pytest:*)");
@@ -149,7 +149,7 @@ Deno.test("wide rules are only offered for commands that cannot run others", asy
   }
 });
 
-Deno.test("an edit's rule names its whole path, since it is saved for all projects", async () => {
+Deno.test("a rule for an edit has its full path, since it is saved for all projects", async () => {
   const { gate, asked, saved } = attended(ALWAYS);
   await gate.check(call("edit_file", { path: "./src/../src/a.ts" }), signal);
   assertEquals(asked[0]?.rule, "Edit(/w/src/a.ts)");
@@ -157,7 +157,7 @@ Deno.test("an edit's rule names its whole path, since it is saved for all projec
   assertEquals(saved.length, 1);
 });
 
-Deno.test("a rule for the project alone names its files by their paths there", async () => {
+Deno.test("a project rule names its files by paths in the project", async () => {
   const here: string[] = [];
   const saveProjectRule = (rule: string) => Promise.resolve(void here.push(rule));
   const answer = { allow: true, scope: "project" } as const;
@@ -186,7 +186,7 @@ Deno.test("a rule for the project alone names its files by their paths there", a
   assertEquals(saved, []);
 });
 
-Deno.test("an answer for the project takes the wider rule, and none that is made up", async () => {
+Deno.test("an answer for the project can select the wider rule, and none that was not offered", async () => {
   const here: string[] = [];
   const saveProjectRule = (rule: string) => Promise.resolve(void here.push(rule));
   for (const rule of ["Bash(go test:*)", "Bash"]) {
@@ -213,7 +213,7 @@ Deno.test("yolo still asks when a denied command may hide", async () => {
   assertEquals(asked.length, 1);
 });
 
-Deno.test("plan mode asks whether a plugin's reader can be trusted, whatever the approval mode", async () => {
+Deno.test("plan mode prompts for a read-only plugin tool in every approval mode", async () => {
   const trusted: string[] = [];
   const reader = () => call("mcp__docs__search", {}, true);
   const saveTrust = (tool: string) => Promise.resolve(void trusted.push(tool));
@@ -235,7 +235,7 @@ Deno.test("plan mode asks whether a plugin's reader can be trusted, whatever the
   assertEquals((await known.gate.check(reader(), signal)).decision, "allow");
 });
 
-Deno.test("outside of plan mode a claim to read requires approval until the user believes it", async () => {
+Deno.test("outside of plan mode a read-only claim requires approval until the user trusts it", async () => {
   const reader = () => call("mcp__docs__search", {}, true);
   for (const scope of ["once", "session", "project", "always"] as const) {
     const trusted: string[] = [];
@@ -266,7 +266,7 @@ Deno.test("outside of plan mode a claim to read requires approval until the user
   }
 });
 
-Deno.test("what an answer about an address of a server grants is that address", async () => {
+Deno.test("an approval of a server address grants that address", async () => {
   const address = (uri: string): PreparedCall => ({
     ...call("mcp_resource", { server: "docs", uri }),
     server: "mcp__docs__",
@@ -291,7 +291,7 @@ async function edited(request: ReturnType<typeof bash>, rules: readonly string[]
   return rules.map((rule) => check ? check(rule)?.code ?? "taken" : "not offered");
 }
 
-Deno.test("a rule of the user's own words is taken between the exact and the widest proposed one", async () => {
+Deno.test("a custom rule is accepted between the exact and the widest proposed one", async () => {
   assertEquals(
     await edited(bash("npm run build -- --mode production"), [
       "Bash(npm run build:*)",
@@ -324,7 +324,7 @@ Deno.test("a rule of the user's own words is taken between the exact and the wid
   );
 });
 
-Deno.test("a command without a safe prefix takes only itself, however it is written", async () => {
+Deno.test("a command without a safe prefix accepts only its exact rule in any notation", async () => {
   assertEquals(
     await edited(bash("python3 tool.py --dry"), [
       "Bash(python3 tool.py --dry)",
@@ -337,7 +337,7 @@ Deno.test("a command without a safe prefix takes only itself, however it is writ
   );
 });
 
-Deno.test("an edit takes rules of the project's tree, and neither all edits nor places outside", async () => {
+Deno.test("an edit accepts rules inside the project, not for all edits or outside paths", async () => {
   const request = call("write_file", { path: "src/a.ts", content: "x" });
   assertEquals(
     await edited(request, [
@@ -353,7 +353,7 @@ Deno.test("an edit takes rules of the project's tree, and neither all edits nor 
   );
 });
 
-Deno.test("the rule that was written is the one that is saved and in force, and one that is too wide is not", async () => {
+Deno.test("the custom rule is saved and applied, and one that is too wide is not", async () => {
   const rule = "Bash(npm run build -- --mode:*)";
   const { gate, saved, asked } = attended({ ...ALWAYS, rule });
   await gate.check(bash("npm run build -- --mode production"), signal);

@@ -5,7 +5,7 @@ import { bash, scene } from "./scene.ts";
 const WRITING = [...SHELL_ATTACKS, ...PROGRAM_ATTACKS].filter(({ writes }) => writes)
   .map(({ calls }) => (calls.at(-1)?.args as { readonly command: string }).command);
 
-Deno.test("no attempt that changes a file outside is judged as a line that only reads", async () => {
+Deno.test("no line that changes an outside file is classified as read-only", async () => {
   const { gate } = scene("/w/ws", {}, { permissionMode: "read-only", onAsk: "deny" });
   assert(WRITING.length >= 50, String(WRITING.length));
   const allowed: string[] = [];

@@ -30,7 +30,7 @@ Deno.test("only commands proven to read are allowed automatically, in every mode
   }
 });
 
-Deno.test("an ask or deny rule holds for lines that only read", async () => {
+Deno.test("ask and deny rules apply to read-only lines", async () => {
   const { gate } = scene("/w", { deny: ["Bash(git log:*)", "Read(.env)"], ask: ["Bash(ls:*)"] }, {
     onAsk: "deny",
   });
@@ -39,7 +39,7 @@ Deno.test("an ask or deny rule holds for lines that only read", async () => {
   }
 });
 
-Deno.test("code of other languages could run a denied command, so it is refused headless next to a deny rule", async () => {
+Deno.test("embedded code could run a denied command, so a deny rule refuses it headless", async () => {
   const rules = { allow: ["Bash"], deny: ["Bash(zap:*)"] };
   const refused = scene("/w", rules, { approvalMode: "yolo" }).gate;
   const allowed = scene("/w", { allow: ["Bash"] }, { approvalMode: "yolo" }).gate;
@@ -49,7 +49,7 @@ Deno.test("code of other languages could run a denied command, so it is refused 
   }
 });
 
-Deno.test("a command that code starts by literal words is denied by its rule, not only prompted for", async () => {
+Deno.test("a command that embedded code starts literally is denied by its rule, not only prompted for", async () => {
   const { gate } = scene("/w", { deny: ["Bash(zap:*)"] }, { approvalMode: "yolo" });
   for (
     const line of CODE_THAT_RUNS.filter((each) =>
@@ -60,7 +60,7 @@ Deno.test("a command that code starts by literal words is denied by its rule, no
   }
 });
 
-Deno.test("what cannot be known follows --on-ask where it was given", async () => {
+Deno.test("a command that cannot be analyzed follows --on-ask if given", async () => {
   const rules = { deny: ["Bash(zap:*)"] };
   const decided = async (line: string, onAsk?: "allow" | "deny") =>
     (await scene("/w", rules, { onAsk }).gate.check(bash(line), signal)).decision;
@@ -71,7 +71,7 @@ Deno.test("what cannot be known follows --on-ask where it was given", async () =
   assertEquals(await decided("python3 -c 'import os; os.system(\"zap\")'", "allow"), "deny");
 });
 
-Deno.test("a script that the session wrote is judged by its content when it runs", async () => {
+Deno.test("a script that the session wrote is checked by its content when it runs", async () => {
   const cwd = await Deno.realPath(await Deno.makeTempDir());
   try {
     const rules = { allow: ["Bash", "Edit"], deny: ["Bash(zap:*)"] };

@@ -39,17 +39,17 @@ async function wrong(
   return found;
 }
 
-Deno.test("the gate asks about destruction in code of other languages, form by form", async () => {
+Deno.test("the gate prompts for destructive embedded code, form by form", async () => {
   assert(EMBEDDED.every((form) => form.length >= 4));
   assertEquals(await wrong(freeGate(), EMBEDDED.flat(), "floor"), []);
 });
 
-Deno.test("the gate asks about erased disks, pools, processes and remote histories, form by form", async () => {
+Deno.test("the gate prompts for erased disks, pools, processes and remote history, form by form", async () => {
   assert(SYSTEM.every((form) => form.length >= 4));
   assertEquals(await wrong(freeGate(), SYSTEM.flat(), "floor"), []);
 });
 
-Deno.test("where case makes no difference, programs are known by any spelling of their names", async () => {
+Deno.test("on case-insensitive file systems programs are recognized in any case", async () => {
   for (const [rule, lines] of CASES) {
     assertEquals(await wrong(freeGate({ deny: [rule], ignoreCase: true }), lines, "rule"), [], rule);
     assertEquals(await wrong(freeGate({ deny: [rule], ignoreCase: false }), lines.slice(0, 1), "allow"), []);
@@ -58,14 +58,14 @@ Deno.test("where case makes no difference, programs are known by any spelling of
   assertEquals(await wrong(freeGate({ ignoreCase: false }), ["RM -rf ~", "GIT push --force"], "allow"), []);
 });
 
-Deno.test("with an open network the gate asks about what clients of services delete there", async () => {
+Deno.test("with network access the gate prompts for remote deletions by service clients", async () => {
   assert(SERVICES.every((form) => form.length >= 4));
   assertEquals(await wrong(freeGate(around({ network: true })), SERVICES.flat(), "floor"), []);
   assertEquals(await wrong(freeGate(), SERVICES.flat(), "floor"), []);
   assertEquals(await wrong(freeGate(around({ network: true })), SERVICE_READS, "allow"), []);
 });
 
-Deno.test("without a network nothing can be deleted on other machines, and no prompt appears", async () => {
+Deno.test("without network access remote deletions cause no prompt", async () => {
   const local = SERVICES.flat().filter((line) => !/rm -rf|mongo/.test(line));
   assertEquals(await wrong(freeGate(around({})), local, "allow"), []);
 });
@@ -103,7 +103,7 @@ const STILL_ASKED = [
   'rm -rf "$(mktemp -d)/../etc"',
 ];
 
-Deno.test("temporary directories of the commands' own may be emptied unasked, others not", async () => {
+Deno.test("private temporary directories can be emptied without approval, others not", async () => {
   const own = freeGate(around({ privateDirectories: ["/tmp", "/var/tmp"] }));
   assertEquals(await wrong(own, [...OWN_TEMPORARY, ...OWN_VARIABLE, ...FRESH], "allow"), []);
   assertEquals(await wrong(own, STILL_ASKED, "floor"), []);
@@ -112,7 +112,7 @@ Deno.test("temporary directories of the commands' own may be emptied unasked, ot
   assertEquals(await wrong(shared, FRESH, "allow"), []);
 });
 
-Deno.test("a workspace in /tmp is not the commands' own", async () => {
+Deno.test("a workspace in /tmp is not a private temporary directory", async () => {
   const { gate } = scene("/tmp/me/ws", {}, {
     approvalMode: "yolo",
     home: "/home/me",
@@ -123,7 +123,7 @@ Deno.test("a workspace in /tmp is not the commands' own", async () => {
   assertEquals(await wrong(gate, ["rm -rf /tmp/other", "rm -rf build"], "allow"), []);
 });
 
-Deno.test("a home in /tmp is not the commands' own", async () => {
+Deno.test("a home in /tmp is not a private temporary directory", async () => {
   const { gate } = scene("/data/ws", {}, {
     approvalMode: "yolo",
     home: "/tmp/me",

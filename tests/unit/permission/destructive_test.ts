@@ -58,7 +58,7 @@ Deno.test("the gate refuses destructive commands headless in yolo", async () => 
   assertEquals(wrong, []);
 });
 
-Deno.test("the destructive-command check leaves ordinary work alone", async () => {
+Deno.test("the destructive-command check ignores ordinary commands", async () => {
   await using t = await tree();
   const { gate } = gateOf(t);
   const wrong: string[] = [];
@@ -69,7 +69,7 @@ Deno.test("the destructive-command check leaves ordinary work alone", async () =
   assertEquals(wrong, []);
 });
 
-Deno.test("the destructive-command check asks once only, with what would be deleted and how many files", async () => {
+Deno.test("the destructive-command check prompts once, with what would be deleted and how many files", async () => {
   await using t = await tree();
   const asked: ApprovalRequest[] = [];
   const approver = {
@@ -88,7 +88,7 @@ Deno.test("the destructive-command check asks once only, with what would be dele
   assertStringIncludes(textOf(asked[0]?.reason ?? ""), `it deletes ${t.home} (the home directory, 1 file)`);
 });
 
-Deno.test("the destructive-command check holds when an allow rule names the very command", async () => {
+Deno.test("the destructive-command check overrides an allow rule for the same command", async () => {
   await using t = await tree();
   const { gate } = scene(t.ws, { allow: ["Bash", "Bash(rm -rf ..)"] }, { home: t.home });
   const decision = await gate.check(bash("rm -rf .."), signal);
@@ -106,7 +106,7 @@ Deno.test("the destructive-command check stops counting at its bound", async () 
   assertEquals(destructive[0]?.targets, [{ path: `${t.root}/other`, files: 5000, more: true }]);
 });
 
-Deno.test("a denied command is not looked at by the destructive-command check", async () => {
+Deno.test("a denied command skips the destructive-command check", async () => {
   await using t = await tree();
   const { gate } = scene(t.ws, { deny: ["Bash(rm:*)"] }, { home: t.home });
   const found = await gate.explain(bash("rm -rf .."));
@@ -133,7 +133,7 @@ Deno.test("strict confirmation covers the wide class of risky commands", async (
   }
 });
 
-Deno.test("commands that the configuration names as dangerous are found wherever a line may run them", async () => {
+Deno.test("commands configured as dangerous are found wherever a line may run them", async () => {
   await using t = await tree();
   const { gate } = gateOf(t, {
     approvalMode: "yolo",
@@ -168,7 +168,7 @@ Deno.test("added roots belong to the workspace", async () => {
   assertEquals((await gate.check(bash("rm -rf ../other"), signal)).source, "floor");
 });
 
-Deno.test("a line that runs what it does not show needs a word where no jail holds it, and only there", async () => {
+Deno.test("a line that runs hidden code requires approval only without a jail", async () => {
   const sandboxUnavailable =
     scene("/repo", { allow: ["Bash"] }, { permissionMode: "danger-full-access" }).gate;
   const jailed = scene("/repo", { allow: ["Bash"] }).gate;

@@ -15,14 +15,14 @@ function brief(decision: Decision): string {
   return `${decision.decision} ${decision.source}`;
 }
 
-Deno.test("a plain read is decided at once, without a record", () => {
+Deno.test("a plain read is decided immediately, without a record", () => {
   const { gate, events } = scene("/w", { deny: ["Bash(rm:*)", "Edit(x)"] });
   const decision = gate.check(call("grep", { pattern: "x" }, true), signal);
   assert(!(decision instanceof Promise));
   assertEquals([brief(decision), events.length], ["allow mode", 0]);
 });
 
-Deno.test("an edit is decided at once and recorded", () => {
+Deno.test("an edit is decided immediately and recorded", () => {
   const { gate, events } = scene("/w");
   const request = edit();
   const decision = gate.check(request, signal);
@@ -32,14 +32,14 @@ Deno.test("an edit is decided at once and recorded", () => {
   ]);
 });
 
-Deno.test("a command is decided at once when the parser is warm", async () => {
+Deno.test("a command is decided immediately when the parser is loaded", async () => {
   const { gate } = scene("/w");
   assert(gate.check(bash("x"), signal) instanceof Promise);
   await gate.warm("Bash");
   assert(!(gate.check(bash("x"), signal) instanceof Promise));
 });
 
-Deno.test("getting ready for edits decides, records and allows nothing", async () => {
+Deno.test("preparing for edits decides, records and allows nothing", async () => {
   const { gate, events } = scene("/w");
   await gate.warm("Edit");
   assertEquals(events, []);
@@ -48,7 +48,7 @@ Deno.test("getting ready for edits decides, records and allows nothing", async (
   assertEquals(events.length, 1);
 });
 
-Deno.test("the gate waits for a log that is behind", async () => {
+Deno.test("the gate waits for pending log writes", async () => {
   let logged = false;
   const { gate } = scene("/w", {}, {
     record: async () => {
@@ -83,7 +83,7 @@ Deno.test("headless answers follow --on-ask and the fallback mode", async () => 
   }
 });
 
-Deno.test("a refusal says in one line who refused what and why", async () => {
+Deno.test("a refusal explains in one line who refused what and why", async () => {
   const rules = { deny: ["Bash(rm -rf*)"] };
   const texts = [
     [
@@ -123,7 +123,7 @@ Deno.test("a refusal says in one line who refused what and why", async () => {
   }
 });
 
-Deno.test("deny comes before ask, ask before allow, and every approval mode keeps denials", async () => {
+Deno.test("deny rules precede ask rules, ask precedes allow, and every approval mode keeps denials", async () => {
   const rules = { allow: ["Bash"], ask: ["Bash(git commit:*)"], deny: ["Bash(git push:*)"] };
   for (const approvalMode of ["ask", "auto", "yolo"] as const) {
     const { gate } = scene("/w", rules, { approvalMode, onAsk: "deny" });
@@ -134,14 +134,14 @@ Deno.test("deny comes before ask, ask before allow, and every approval mode keep
   }
 });
 
-Deno.test("an ask rule concerns reads as well", async () => {
+Deno.test("an ask rule applies to reads, too", async () => {
   const { gate, events } = scene("/w", { ask: ["Read(.env)"] }, { onAsk: "deny" });
   assertEquals(brief(await gate.check(call("read_file", { path: ".env" }, true), signal)), "deny headless");
   assertEquals(brief(await gate.check(call("read_file", { path: "a" }, true), signal)), "allow mode");
   assertEquals(events.length, 1);
 });
 
-Deno.test("approval modes and sandbox modes change between calls", async () => {
+Deno.test("approval modes and sandbox modes can change between calls", async () => {
   const { gate } = scene("/w", {}, { onAsk: "deny" });
   const found: string[] = [];
   const check = async () => void found.push(brief(await gate.check(edit(), signal)));
@@ -159,7 +159,7 @@ Deno.test("approval modes and sandbox modes change between calls", async () => {
   assertEquals(found, ["deny headless", "allow mode", "deny plan", "allow mode", "deny headless"]);
 });
 
-Deno.test("read-only and plan mode let known readers run", async () => {
+Deno.test("read-only and plan mode allow known reading commands", async () => {
   for (const permissionMode of ["read-only", "plan"] as const) {
     const { gate } = scene("/w", { allow: ["Bash"] }, { permissionMode, approvalMode: "yolo" });
     for (const line of READERS) assertEquals((await gate.check(bash(line), signal)).decision, "allow", line);
@@ -171,12 +171,12 @@ Deno.test("read-only and plan mode let known readers run", async () => {
   assertEquals(brief(await gate.check(call("complete_step", {}), signal)), "deny plan");
 });
 
-Deno.test("denials hold among the readers of a read-only mode", async () => {
+Deno.test("deny rules apply to reading commands in read-only mode", async () => {
   const { gate } = scene("/w", { deny: ["Read(.env)"] }, { permissionMode: "read-only" });
   assertEquals(brief(await gate.check(bash("cat .env"), signal)), "deny rule");
 });
 
-Deno.test("a file that may not be read cannot be given another name", async () => {
+Deno.test("a file that must not be read cannot be renamed or linked", async () => {
   const { gate } = scene("/w", { deny: ["Read(.env)"], allow: ["Edit"] });
   const patch = "*** Begin Patch\n*** Update File: .env\n*** Move to: x\n@@\n-a\n+b\n*** End Patch\n";
   const moves = [
@@ -231,7 +231,7 @@ Deno.test("protected paths require approval even when edits are allowed", async 
   assertEquals(brief(await gate.check(call("write_file", { path: ".git/config" }), signal)), "allow mode");
 });
 
-Deno.test("lines for another shell are not judged as if they were POSIX", async () => {
+Deno.test("lines for another shell are not parsed as POSIX", async () => {
   const { gate } = scene("/w", { deny: ["Bash(Remove-Item*)"] }, { shell: "other" });
   assertEquals(brief(await gate.check(bash("ls; Remove-Item x"), signal)), "deny rule");
   assertEquals(brief(await gate.check(bash("ls"), signal)), "deny rule");
@@ -240,7 +240,7 @@ Deno.test("lines for another shell are not judged as if they were POSIX", async 
   assertEquals(brief(await free.gate.check(bash("rm x"), signal)), "deny floor");
 });
 
-Deno.test("explain reports the segments, the rule and where it stands", async () => {
+Deno.test("explain reports the segments, the rule and its location", async () => {
   const { gate, events } = scene("/w", { allow: ["Bash(go test:*)"], deny: ["Bash(rm:*)"] });
   const found = await gate.explain(bash("cd x && sudo go test; timeout 5 rm a"));
   assertEquals([found.decision, found.source, found.rule, found.origin, found.headless], [
@@ -262,7 +262,7 @@ Deno.test("explain reports the segments, the rule and where it stands", async ()
   assertEquals((await gate.explain(edit())).decision, "ask");
 });
 
-Deno.test("a question that is interrupted is a refusal, and recorded as one", async () => {
+Deno.test("an interrupted prompt is recorded as a refusal", async () => {
   const controller = new AbortController();
   const approver = {
     ask: (_: unknown, given: AbortSignal) =>
@@ -285,7 +285,7 @@ Deno.test("a question that is interrupted is a refusal, and recorded as one", as
   });
 });
 
-Deno.test("a command is judged in the directory it runs in", async () => {
+Deno.test("a command is checked in the directory where it runs", async () => {
   let directory: string | undefined = "/w/secret";
   const { gate } = scene("/w", { deny: ["Edit(secret/**)"] }, { shellDirectory: () => directory });
   assertEquals(brief(await gate.check(bash("echo x > a"), signal)), "deny rule");
@@ -297,7 +297,7 @@ Deno.test("a command is judged in the directory it runs in", async () => {
   }
 });
 
-Deno.test("memory is changed on a person's word only, unless a rule names the tool or --on-ask was given", async () => {
+Deno.test("memory changes require approval, unless a rule names the tool or --on-ask is given", async () => {
   const remember = () => call("remember", { name: "x", description: "y", text: "z" });
   const rules = { allow: ["remember", "forget"] };
   let asked = 0;
@@ -325,7 +325,7 @@ Deno.test("memory is changed on a person's word only, unless a rule names the to
   assertEquals(await headless(rules, { permissionMode: "plan", onAsk: "allow" }), "deny plan");
 });
 
-Deno.test("a tool under another name is judged as what it is, and by rules for either name", async () => {
+Deno.test("an aliased tool is checked as its target, by rules for either name", async () => {
   const registry = new ToolRegistry(BUILTINS, [], {
     alias: { shell_command: { tool: "bash" }, view: { tool: "read_file", args: { file: "path" } } },
   });
@@ -343,7 +343,7 @@ Deno.test("a tool under another name is judged as what it is, and by rules for e
   assertEquals(await check(["read_file(.env)"], prepared("view", { file: ".env" })), "deny rule");
 });
 
-Deno.test("confirm asks in every approval mode and is refused headless", async () => {
+Deno.test("confirm prompts in every approval mode and is refused headless", async () => {
   const question = {
     subject: "make",
     reason: "wants to run without the jail",
@@ -363,7 +363,7 @@ Deno.test("confirm asks in every approval mode and is refused headless", async (
   assertEquals(events.map((event) => event.type), ["approval.request", "approval.decision"]);
 });
 
-Deno.test("the place of a rule is only looked up when it is shown", async () => {
+Deno.test("the location of a rule is computed only when it is displayed", async () => {
   let looked = 0;
   const deny = [{
     text: "Bash(rm:*)",
@@ -378,7 +378,7 @@ Deno.test("the place of a rule is only looked up when it is shown", async () => 
   assertStringIncludes(textOf((await gate.check(bash("rm x"), signal)).reason ?? ""), "(reasonix.toml:3:1)");
 });
 
-Deno.test("huge and deeply nested lines are decided, and none slips through", async () => {
+Deno.test("huge and deeply nested lines are decided, and none bypasses the rules", async () => {
   const { gate } = scene("/w", { deny: ["Bash(zap:*)"] }, { approvalMode: "yolo" });
   const lines = [
     `${"$(".repeat(3000)}zap${")".repeat(3000)}`,
@@ -394,7 +394,7 @@ Deno.test("huge and deeply nested lines are decided, and none slips through", as
   }
 });
 
-Deno.test("an allowed command that only reads says so, in the decision and not in the record", async () => {
+Deno.test("an allowed read-only command is marked in the decision and not in the record", async () => {
   const { gate, events } = scene("/w");
   const readsOnly = async (command: string) => (await gate.check(bash(command), signal)).readsOnly;
   assertEquals([await readsOnly("ls -l | grep x"), await readsOnly("true && git status")], [true, true]);
@@ -406,7 +406,7 @@ Deno.test("an allowed command that only reads says so, in the decision and not i
   assert(events.every((event) => !("readsOnly" in event)));
 });
 
-Deno.test("a read that a hook wants prompted for requires approval, whatever the tool", async () => {
+Deno.test("a read with a hook that requests a prompt requires approval for any tool", async () => {
   const asked: string[] = [];
   const answer = { allow: false, scope: "once" } as const;
   const approver = {
@@ -421,7 +421,7 @@ Deno.test("a read that a hook wants prompted for requires approval, whatever the
   assertEquals(asked, ["grep", "bash"]);
 });
 
-Deno.test("a link that leads elsewhere since the last call is judged by where it leads now", async () => {
+Deno.test("a link that has changed since the last call is checked by its current target", async () => {
   const cwd = await Deno.realPath(await Deno.makeTempDir());
   try {
     for (const directory of ["open", "secret"]) await Deno.mkdir(`${cwd}/${directory}`);
@@ -437,7 +437,7 @@ Deno.test("a link that leads elsewhere since the last call is judged by where it
   }
 });
 
-Deno.test("a program behind a link is known by the name it leads to", async () => {
+Deno.test("a program behind a link is recognized by the name of its target", async () => {
   const cwd = await Deno.realPath(await Deno.makeTempDir());
   try {
     await Deno.writeTextFile(`${cwd}/zap`, "", { mode: 0o755 });

@@ -21,7 +21,7 @@ function person() {
   return { asked, approver };
 }
 
-Deno.test("a grant for the session counts for the run and all of its agents, the one that was asked", async () => {
+Deno.test("a session grant applies to the run and all of its agents", async () => {
   const { asked, approver } = person();
   const run = gate({ approver });
   const agents = [gate({ approver, above: run }), gate({ approver, above: run })] as const;
@@ -36,7 +36,7 @@ Deno.test("a grant for the session counts for the run and all of its agents, the
   assertEquals(asked.length, 2);
 });
 
-Deno.test("the modes of the run bind its agents as they are at the moment, and theirs bind only them", async () => {
+Deno.test("agents follow the current modes of the run, and their own modes apply only to them", async () => {
   const run = gate({ approvalMode: "yolo" });
   const agent = gate({ above: run });
   const reader = gate({ above: run, permissionMode: "read-only" });
@@ -49,7 +49,7 @@ Deno.test("the modes of the run bind its agents as they are at the moment, and t
   assertEquals([agent.permissionMode, reader.permissionMode], ["workspace-write", "read-only"]);
 });
 
-Deno.test("rules about agents count by name, and without one a task is not prompted for", async () => {
+Deno.test("rules about agents match by name, and without one a task needs no approval", async () => {
   const { asked, approver } = person();
   const run = scene("/w", { ask: ["Task(plan)"], deny: ["Agent(rev*)"] }, { approver }).gate;
   assertEquals((await run.check(task("review"), never)).source, "rule");

@@ -16,7 +16,7 @@ async function workspace(): Promise<{ readonly ws: string } & AsyncDisposable> {
   return { ws, [Symbol.asyncDispose]: () => Deno.remove(ws, { recursive: true }) };
 }
 
-Deno.test("what an Edit rule names cannot be reached by moving or replacing a directory above it", async () => {
+Deno.test("a path of an Edit rule cannot be changed by moving or replacing its parent", async () => {
   await using t = await workspace();
   const { gate } = scene(t.ws, { deny: ["Edit(sub/docs/**)"] }, { onAsk: undefined });
   for (const line of MOVES) assertEquals((await gate.check(bash(line), signal)).decision, "deny", line);
@@ -35,7 +35,7 @@ Deno.test("what an Edit rule names cannot be reached by moving or replacing a di
   ]);
 });
 
-Deno.test("a rule with a wildcard above its file keeps directories, and lets ordinary files pass", async () => {
+Deno.test("a rule with a parent wildcard protects directories and allows ordinary files", async () => {
   await using t = await workspace();
   const { gate } = scene(t.ws, { deny: ["Edit(*/docs/x.md)"] }, { onAsk: undefined });
   const check = async (line: string) => (await gate.check(bash(line), signal)).decision;

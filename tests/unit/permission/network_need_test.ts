@@ -43,7 +43,7 @@ async function assertOffers(lines: Readonly<Record<string, string>>, cwd?: strin
   assertEquals(found, lines, cwd);
 }
 
-Deno.test("commands that are known to need a network name the hosts that they contact, and no others do", async () => {
+Deno.test("known network commands name the hosts they contact, and no others do", async () => {
   const lines = {
     "npm install left-pad": "registry.npmjs.org",
     "sudo -n npm ci": "registry.npmjs.org",
@@ -74,7 +74,7 @@ Deno.test("commands that are known to need a network name the hosts that they co
   await assertOffers(lines);
 });
 
-Deno.test("a compound line is offered no more hosts than its commands name", async () => {
+Deno.test("a compound line is offered only the hosts that its commands name", async () => {
   const lines = {
     "npm ci && curl https://a.example/x": "registry.npmjs.org a.example",
     "echo https://b.example; npm ci": "registry.npmjs.org",
@@ -87,7 +87,7 @@ Deno.test("a compound line is offered no more hosts than its commands name", asy
   await assertOffers(lines);
 });
 
-Deno.test("a host is named as it is contacted, however its address is written", async () => {
+Deno.test("a host is named as it is contacted, for any notation of its address", async () => {
   const lines = {
     "curl https://registry.npmjs.org@evil.example/": "evil.example",
     "curl https://registry.npmjs.org:pw@evil.example/": "evil.example",
@@ -101,7 +101,7 @@ Deno.test("a host is named as it is contacted, however its address is written", 
   await assertOffers(lines);
 });
 
-Deno.test("git contacts the remote of the repository that its words name", async () => {
+Deno.test("git contacts the remote that its arguments select", async () => {
   await using directory = await makeTempDir();
   const cwd = directory.path;
   await Deno.mkdir(`${cwd}/.git`);
@@ -129,7 +129,7 @@ Deno.test("git contacts the remote of the repository that its words name", async
   }
 });
 
-Deno.test("a command that deletes on another machine is offered no network, and asks as such once there is one", async () => {
+Deno.test("a remote deletion is offered no network, and prompts as such with network access", async () => {
   const line = "gh repo delete o/r --yes";
   const { gate, asked } = gateIn("/w", { answer: { allow: true, scope: "once", network: "session" } });
   await gate.check(bash(line), NEVER);
@@ -142,7 +142,7 @@ Deno.test("a command that deletes on another machine is offered no network, and 
   assertEquals(asked[2]?.network, undefined);
 });
 
-Deno.test("what an answer opens is the network of the question: once for its call, else for the session or project", async () => {
+Deno.test("an approval grants the offered network for the call, the session or the project", async () => {
   const saved: string[][] = [];
   const saveHosts = (hosts: readonly string[]) => Promise.resolve(void saved.push([...hosts]));
   const line = "npm install left-pad";
@@ -164,7 +164,7 @@ Deno.test("what an answer opens is the network of the question: once for its cal
   assertEquals(saved, [["registry.npmjs.org"]]);
 });
 
-Deno.test("an answer opens nothing where no network was offered, and any host never lasts", async () => {
+Deno.test("an approval grants no network that was not offered, and any host is never permanent", async () => {
   const answer = { allow: true, scope: "once", network: "project" } as const;
   const saved: string[][] = [];
   const saveHosts = (hosts: readonly string[]) => Promise.resolve(void saved.push([...hosts]));
@@ -179,7 +179,7 @@ Deno.test("an answer opens nothing where no network was offered, and any host ne
   assertEquals(saved.flat(), []);
 });
 
-Deno.test("a call that would fail goes back to the model without a question", async () => {
+Deno.test("a call that would fail is returned to the model without a prompt", async () => {
   const failure = { content: "error: a.js has not been read", summary: "a.js has not been read" };
   const { gate, asked } = gateIn("/w", { more: { preview: () => Promise.resolve({ failure }) } });
   const decision = await gate.check(bash("touch a.js"), NEVER);
@@ -188,7 +188,7 @@ Deno.test("a call that would fail goes back to the model without a question", as
   assertEquals(decision.decision, "deny");
 });
 
-Deno.test("a failure is not quoted where a rule asks about the call", async () => {
+Deno.test("a failure is not quoted when a rule requires approval", async () => {
   const failure = { content: "error: no such text; the nearest is SECRET", summary: "the nearest is SECRET" };
   const policy = { mode: "ask", allow: [], ask: [{ text: "Bash(touch:*)" }], deny: [] } as const;
   const { gate, asked } = gateIn("/w", { more: { policy, preview: () => Promise.resolve({ failure }) } });
@@ -197,7 +197,7 @@ Deno.test("a failure is not quoted where a rule asks about the call", async () =
   assert(decision.failure !== undefined && !JSON.stringify(decision).includes("SECRET"));
 });
 
-Deno.test("a directory outside of the roots requires approval first, and then the call as such", async () => {
+Deno.test("a directory outside of the roots requires approval before the call itself", async () => {
   const opened: string[] = [];
   const failure = { content: "error: outside", summary: "outside" };
   const preview = () =>

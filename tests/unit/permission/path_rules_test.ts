@@ -29,7 +29,7 @@ async function decisions(
   return found;
 }
 
-Deno.test("a denied glob holds for every way to write the path", async () => {
+Deno.test("a denied glob matches every notation of the path", async () => {
   await using t = await workspace();
   const paths = [
     "secret/a",
@@ -50,7 +50,7 @@ Deno.test("a denied glob holds for every way to write the path", async () => {
   assertEquals(await decisions(t.ws, { deny: ["Edit(./secret/)"] }, paths), "DDDDDDDDDD--");
 });
 
-Deno.test("an allowed glob holds for the real path alone", async () => {
+Deno.test("an allowed glob matches only the real path", async () => {
   await using t = await workspace();
   const paths = [
     "docs/a",
@@ -64,14 +64,14 @@ Deno.test("an allowed glob holds for the real path alone", async () => {
   assertEquals(await decisions(t.ws, { allow: ["Edit(docs/**)"] }, paths), "AA---A-");
 });
 
-Deno.test("a name without a slash is denied in any directory and allowed only where it stands", async () => {
+Deno.test("a name without a slash is denied in any directory and allowed only in its own", async () => {
   await using t = await workspace();
   const paths = [".env", "docs/.env", `${t.root}/.env`, "docs/x.env"];
   assertEquals(await decisions(t.ws, { deny: ["Edit(.env)"] }, paths), "DDD-");
   assertEquals(await decisions(t.ws, { allow: ["Edit(.env)"] }, paths), "A---");
 });
 
-Deno.test("globs keep the meaning they have in existing files", async () => {
+Deno.test("globs keep their meaning in existing files", async () => {
   await using t = await workspace();
   const paths = ["a.md", "docs/a.md", "docs/sub/a.md", "a.txt", "b.md"];
   assertEquals(await decisions(t.ws, { allow: ["Edit(*.md)"] }, paths), "AAA-A");
@@ -79,19 +79,19 @@ Deno.test("globs keep the meaning they have in existing files", async () => {
   assertEquals(await decisions(t.ws, { allow: ["Edit(?.md)"] }, paths), "A---A");
 });
 
-Deno.test("paths differ by case only where the platform says so", async () => {
+Deno.test("paths are case-sensitive only if the platform is", async () => {
   await using t = await workspace();
   const rules = { deny: ["Edit(Secret/**)"] };
   assertEquals(await decisions(t.ws, rules, ["secret/a", "SECRET/a"], { ignoreCase: true }), "DD");
   assertEquals(await decisions(t.ws, rules, ["secret/a", "Secret/a"], { ignoreCase: false }), "-D");
 });
 
-Deno.test("Unicode forms of one name are one path", async () => {
+Deno.test("Unicode normalization forms of a name are one path", async () => {
   await using t = await workspace();
   assertEquals(await decisions(t.ws, { deny: ["Edit(caf\u00e9/**)"] }, ["cafe\u0301/a"]), "D");
 });
 
-Deno.test("home-relative rules and paths meet", async () => {
+Deno.test("home-relative rules match absolute paths and the reverse", async () => {
   await using t = await workspace();
   const home = `${t.root}/me`;
   assertEquals(
@@ -100,7 +100,7 @@ Deno.test("home-relative rules and paths meet", async () => {
   );
 });
 
-Deno.test("relative rules follow the working directory and the workspace", async () => {
+Deno.test("relative rules are resolved from the working directory and the workspace", async () => {
   await using t = await workspace();
   const { gate } = scene(t.ws, { allow: ["Edit(docs/**)"] });
   gate.cwd = `${t.ws}/docs`;
@@ -108,7 +108,7 @@ Deno.test("relative rules follow the working directory and the workspace", async
   assertEquals([await check("a"), await check("docs/a"), await check("../a")], ["rule", "rule", "headless"]);
 });
 
-Deno.test("a move is allowed when both of its ends are", async () => {
+Deno.test("a move is allowed when its source and target are", async () => {
   await using t = await workspace();
   const { gate } = scene(t.ws, { allow: ["Edit(docs/**)", "Edit(out/**)"] });
   const check = async (source_path: string, destination_path: string) =>
@@ -120,7 +120,7 @@ Deno.test("a move is allowed when both of its ends are", async () => {
   ]);
 });
 
-Deno.test("a search is judged by the directory it looks into", async () => {
+Deno.test("a search is checked by the directory it searches", async () => {
   await using t = await workspace();
   const { gate } = scene(t.ws, { deny: ["Read(secret/**)"] });
   const check = async (name: string, args: Record<string, unknown>) =>
@@ -132,7 +132,7 @@ Deno.test("a search is judged by the directory it looks into", async () => {
   assertEquals(await check("glob", { pattern: "**/*.ts" }), "allow");
 });
 
-Deno.test("a link is also judged by its own name in the directory it really is in", async () => {
+Deno.test("a link is also checked by its own name in its real directory", async () => {
   await using dir = await makeTempDir();
   await Deno.mkdir(`${dir.path}/docs`);
   await Deno.writeTextFile(`${dir.path}/ok.md`, "x");
@@ -151,7 +151,7 @@ Deno.test("a link is also judged by its own name in the directory it really is i
   }
 });
 
-Deno.test("a rule for what is in a directory also concerns moving or replacing the directory", async () => {
+Deno.test("a rule for the content of a directory also covers moving or replacing the directory", async () => {
   await using dir = await makeTempDir();
   await Deno.mkdir(`${dir.path}/sub/docs`, { recursive: true });
   await Deno.symlink("sub", `${dir.path}/link`);

@@ -15,7 +15,7 @@ async function understood(line: string): Promise<string> {
   return (passes?.effects ?? []).join(" | ");
 }
 
-Deno.test("each program's row says what its words read, write, run and destroy", async () => {
+Deno.test("each program's row lists what its arguments read, write, run and destroy", async () => {
   const wrong: string[] = [];
   for (const [line, expected] of ROWS) {
     const found = await understood(line);
@@ -24,7 +24,7 @@ Deno.test("each program's row says what its words read, write, run and destroy",
   assertEquals(wrong, []);
 });
 
-Deno.test("each row of the table of programs has a line that names it", () => {
+Deno.test("each row of the table of programs has a test line", () => {
   const lines = ROWS.map(([line]) => ` ${line} `);
   const isNamed = (name: string) =>
     lines.some((line) => line.includes(` ${name} `) || line.includes(` ${name}3 `));

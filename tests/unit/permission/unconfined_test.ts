@@ -8,7 +8,7 @@ const { "not listed as readers": UNLISTED = [] } = readCorpus(text);
 
 const signal = new AbortController().signal;
 
-Deno.test("where files stay and no jail sees to it, only listed commands run, in every mode", async () => {
+Deno.test("in read-only modes without a jail only listed commands run, in every approval mode", async () => {
   const unconfined = () => Promise.resolve("there is no jail; answer with a diff");
   const modes = ["workspace-write", "danger-full-access", "read-only", "plan"] as const;
   for (const permissionMode of modes) {

@@ -20,7 +20,7 @@ function matches(glob: string, list: RuleList, paths: readonly string[], paths_ 
   return paths.map((path) => paths_.match(glob, list, paths_.forms(path))[0]).join("");
 }
 
-Deno.test("a name means the file, or the directory with its content", () => {
+Deno.test("a name matches a file, or a directory with its content", () => {
   const paths = ["docs", "docs/a", "docs/a/b", "docsx", "x/docs/a"];
   assertEquals(matches("docs", "deny", paths), "yyyny");
   assertEquals(matches("docs", "allow", paths), "yyynn");
@@ -31,7 +31,7 @@ Deno.test("a name means the file, or the directory with its content", () => {
   assertEquals(matches("~/docs", "deny", ["/home/me/docs/a", "docs/a"]), "yn");
 });
 
-Deno.test("braces and brackets are alternatives, and also the names they spell", () => {
+Deno.test("braces and brackets are alternatives and also match literally", () => {
   const paths = ["a/x.md", "b/x.md", "c/x.md", "{a,b}/x.md"];
   assertEquals(matches("{a,b}/**", "deny", paths), "yyny");
   assertEquals(matches("{a,b}/*.md", "allow", paths), "yyny");
@@ -44,7 +44,7 @@ Deno.test("braces and brackets are alternatives, and also the names they spell",
   assertEquals(matches("a\\[1\\]/\\*", "deny", ["a[1]/*", "a1/*", "a[1]/x"]), "ynn");
 });
 
-Deno.test("a leading slash is read from the project and from the root directory", () => {
+Deno.test("a leading slash means the project and the root directory", () => {
   const paths = ["docs/a", "/docs/a", "sub/docs/a"];
   assertEquals(matches("/docs/**", "deny", paths), "yyn");
   assertEquals(matches("/docs/**", "allow", paths), "yyn");
@@ -52,14 +52,14 @@ Deno.test("a leading slash is read from the project and from the root directory"
   assertEquals(matches("/*.md", "allow", ["a.md", "/a.md", "b/a.md"]), "yyy");
 });
 
-Deno.test("a relative glob may lead above its directory, and a base is no glob", () => {
+Deno.test("a relative glob can lead above its directory, and a base is not a glob", () => {
   assertEquals(matches("../x/**", "deny", ["/srv/x/a", "x/a"]), "yn");
   assertEquals(matches("a/../b", "deny", ["b/c", "a/c"]), "yn");
   const odd = matcher({ cwd: "/srv/w[1]*" });
   assertEquals(matches("docs/**", "deny", ["docs/a", "/srv/w1/docs/a"], odd), "yn");
 });
 
-Deno.test("case and composition do not count where the file system ignores them", () => {
+Deno.test("case and composition are ignored where the file system ignores them", () => {
   const folding = matcher({ ignoreCase: true });
   const paths = ["STRASSE/a", "straße/a", "caf\u00e9/b", "CAFE\u0301/b", "caf\u200ce\u0301/b"];
   assertEquals(matches("Straße/**", "deny", paths, folding), "yynnn");
@@ -67,14 +67,14 @@ Deno.test("case and composition do not count where the file system ignores them"
   assertEquals(matches("cafe\u0301/**", "deny", paths), "nnynn");
 });
 
-Deno.test("a path that is partly unknown matches for sure only what covers all of it", () => {
+Deno.test("a partly unknown path certainly matches only globs that cover all of it", () => {
   const paths = [`docs/${ANY}`, `docs/a/${ANY}`, `${ANY}`, `src/${ANY}`, `docs/x${ANY}`];
   assertEquals(matches("docs/**", "deny", paths), "yymny");
   assertEquals(matches("docs", "deny", paths), "yymmy");
   assertEquals(matches("docs/[x]*", "allow", paths), "mmmnm");
 });
 
-Deno.test("holders are the directories whose move gives what is named another path", () => {
+Deno.test("holders are directories whose move renames a matched path", () => {
   const paths = matcher();
   const holds = (glob: string, directories: readonly string[]) =>
     directories.map((path) => paths.holds(glob, paths.forms(path), () => true) ? "y" : "n").join("");
@@ -88,7 +88,7 @@ Deno.test("holders are the directories whose move gives what is named another pa
   assertEquals(holds("{sub,other}/a", directories), "yyynny");
 });
 
-Deno.test("lintRule reports rules that match nothing, or not what they seem to", () => {
+Deno.test("lintRule reports rules that match nothing or something unexpected", () => {
   const warning = (text: string) => {
     const read = readRule(text);
     return isFault(read) ? "fault" : lintRule(read)?.message ?? "";
@@ -129,7 +129,7 @@ Deno.test("lintRule reports rules that match nothing, or not what they seem to",
   ) assertEquals(warning(text), "", text);
 });
 
-Deno.test("a wildcard makes no holder of what is not a directory", () => {
+Deno.test("a wildcard does not make a file a holder", () => {
   const paths = matcher();
   const holds = (path: string, isDirectory: boolean) =>
     paths.holds("src/*/x/**", paths.forms(path), () => isDirectory);

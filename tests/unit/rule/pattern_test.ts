@@ -3,7 +3,7 @@ import { assert, assertEquals } from "../../support/assert.ts";
 import { ANY, matchPattern, ONE, SEP, STAR, toPattern } from "../../../src/rule/pattern.ts";
 import { Random, SEED } from "../../support/seed.ts";
 
-Deno.test("matchPattern reports certain from possible matches", () => {
+Deno.test("matchPattern distinguishes certain from possible matches", () => {
   const cases: [string, string, string][] = [
     ["rm*", "rm -rf", "yes"],
     ["rm", "rmdir", "no"],
@@ -44,7 +44,7 @@ Deno.test("matchPattern agrees with a regular expression on known text", () => {
   );
 });
 
-Deno.test("matchPattern never misses a value that unknown text can take", () => {
+Deno.test("matchPattern never misses a possible value of unknown text", () => {
   const unknown = fc.array(
     fc.tuple(fc.constantFrom("a", "b", "/", ANY, ONE, STAR), fc.constantFrom("a", "b", "ab", "")),
     { maxLength: 5 },
@@ -94,7 +94,7 @@ function slowly(pattern: string, text: string, intersects: boolean): boolean {
   return rows[pattern.length]?.[text.length] === true;
 }
 
-Deno.test("matchPattern agrees with a comparison of one position after the other, however long both are", () => {
+Deno.test("matchPattern agrees with a position-by-position comparison for any length", () => {
   const random = new Random(SEED);
   const made = (parts: readonly string[], most: number) =>
     Array.from({ length: random.below(most) }, () => random.pick(parts)).join("");
@@ -107,7 +107,7 @@ Deno.test("matchPattern agrees with a comparison of one position after the other
   }
 });
 
-Deno.test("patterns and texts that are made to be slow are compared in time", () => {
+Deno.test("pathological patterns and texts are compared quickly", () => {
   const long = "a".repeat(64 * 1024);
   const cases: readonly (readonly [pattern: string, text: string, expected: string])[] = [
     [`${`${ANY}a`.repeat(2000)}b`, long, "no"],

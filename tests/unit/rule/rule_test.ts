@@ -15,7 +15,7 @@ function problem(text: string): string {
   return `${parsed.message}. ${parsed.remedy}`;
 }
 
-Deno.test("parseRule knows families, legacy names and other systems' names", () => {
+Deno.test("parseRule supports families, legacy names and names of other systems", () => {
   const targets = (text: string) => rule(text).family ?? rule(text).tool;
   assertEquals(
     [
@@ -45,16 +45,16 @@ Deno.test("parseRule knows families, legacy names and other systems' names", () 
   assertEquals(targets("Mcp(github)"), "mcp__github");
 });
 
-Deno.test("parseRule reads literal rules as they are", () => {
+Deno.test("parseRule reads literal rules unchanged", () => {
   assertEquals(rule("bash=echo * | x").spec, { kind: "literal", text: "echo * | x" });
   assertEquals(rule("read_file=a(b).txt").spec, { kind: "literal", text: "a(b).txt" });
 });
 
-Deno.test("parseRule takes Tool(*) for Tool", () => {
+Deno.test("parseRule treats Tool(*) as Tool", () => {
   assertEquals(rule("Bash(*)").spec, undefined);
 });
 
-Deno.test("parseRule says what is wrong and what to write", () => {
+Deno.test("parseRule reports the error and the correct form", () => {
   assertStringIncludes(problem("Bsh(x)"), "did you mean Bash?");
   assertStringIncludes(problem("Raed"), "did you mean Read?");
   assertStringIncludes(problem("Frobnicate(x)"), "use Bash, Read, Edit, Mcp or a tool's own name");
@@ -63,7 +63,7 @@ Deno.test("parseRule says what is wrong and what to write", () => {
   assertStringIncludes(problem("  "), "empty permission rule");
 });
 
-Deno.test("createGate reports bad rules and continues without them", async () => {
+Deno.test("createGate reports invalid rules and continues without them", async () => {
   const { gate } = scene("/w", { deny: ["Bsh(x)", "Bash(x)"] });
   assertEquals(gate.problems.map((each) => [each.rule, each.list]), [["Bsh(x)", "deny"]]);
   assertEquals((await gate.check(bash("x"), new AbortController().signal)).decision, "deny");
@@ -75,7 +75,7 @@ async function denied(text: string, name: string, args: Record<string, unknown> 
   return (await gate.check(call(name, args), new AbortController().signal)).decision === "deny";
 }
 
-Deno.test("a rule concerns the tools it names", async () => {
+Deno.test("a rule applies to the tools it names", async () => {
   const cases: [string, string, Record<string, unknown>, boolean][] = [
     ["Edit", "write_file", { path: "a" }, true],
     ["Edit", "apply_patch", { patch: "" }, true],
@@ -112,7 +112,7 @@ Deno.test("a rule concerns the tools it names", async () => {
   }
 });
 
-Deno.test("path rules see every file of a call", async () => {
+Deno.test("path rules check every file of a call", async () => {
   const patch = "*** Begin Patch\n*** Update File: ok.txt\n*** Move to: secret/b\n*** End Patch";
   const diff = "--- a/secret/x\n+++ /dev/null\n";
   const cases: [string, Record<string, unknown>, boolean][] = [

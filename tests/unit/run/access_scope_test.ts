@@ -13,7 +13,7 @@ function accessOf(config: Config, mode?: Parameters<typeof buildAccessScope>[2])
   return { full, ...(notice === undefined ? {} : { notice }) };
 }
 
-Deno.test("buildAccessScope is full only in danger-full-access, and says so", () => {
+Deno.test("buildAccessScope is full only in danger-full-access, and reports it", () => {
   for (const mode of [undefined, "read-only", "workspace-write", "plan"] as const) {
     assertEquals(accessOf(config("off", "allow"), mode), { full: false });
   }
@@ -24,7 +24,7 @@ Deno.test("buildAccessScope is full only in danger-full-access, and says so", ()
   }
 });
 
-Deno.test("buildAccessScope leaves in force what is set more strictly, and names it", () => {
+Deno.test("buildAccessScope keeps stricter settings and names them", () => {
   const enforced = accessOf(config("enforce", "allow"), "danger-full-access");
   assertEquals(enforced.full, false);
   assertMatch(enforced.notice?.text ?? "", /stay confined .* because of \[sandbox\] bash = "enforce"$/);

@@ -17,7 +17,7 @@ Deno.test("createAgent keeps one conversation over several turns", async () => {
   assertEquals(roles?.slice(-3), ["user", "assistant", "user"]);
 });
 
-Deno.test("createAgent runs own tools and shows every event", async () => {
+Deno.test("createAgent runs custom tools and emits every event", async () => {
   const events: Event[] = [];
   const echo = tool("echo", true, () => Promise.resolve({ content: "heard", summary: "" }));
   const provider = scriptedProvider([calls(call("1", "echo")), say("ok")]);
@@ -31,7 +31,7 @@ Deno.test("createAgent runs own tools and shows every event", async () => {
   assertEquals(events[0]?.type, "context.prefix");
 });
 
-Deno.test("createAgent stops a turn by the caller's signal, before it began and while it runs", async () => {
+Deno.test("createAgent stops a turn at the caller's signal, before and during the run", async () => {
   const controller = new AbortController();
   const provider = scriptedProvider([async function* () {
     yield { type: "text", text: "so far" };
@@ -45,7 +45,7 @@ Deno.test("createAgent stops a turn by the caller's signal, before it began and 
   assertEquals(provider.requests.length, 1);
 });
 
-Deno.test("createAgent refuses what its gate denies", async () => {
+Deno.test("createAgent refuses calls that its gate denies", async () => {
   let ran = false;
   const danger = tool("danger", false, () => {
     ran = true;
@@ -77,13 +77,13 @@ async function attempts(cwd: string, options: Omit<AgentOptions, "provider" | "c
   return made.filter((_, i) => found[i]);
 }
 
-Deno.test("createAgent allows nothing that the rules ask about only because this run shows no prompt", async () => {
+Deno.test("createAgent does not allow calls of ask rules because the run shows no prompt", async () => {
   await using temp = await makeTempDir();
   assertEquals(await attempts(temp.path, {}), []);
   assertEquals(await attempts(temp.path, { config: { permissions: { allow: ["Edit(file)"] } } }), ["file"]);
 });
 
-Deno.test("createAgent asks its approver, and a rule of the configuration goes before the answer", async () => {
+Deno.test("createAgent calls its approver, and a configured rule precedes the answer", async () => {
   await using temp = await makeTempDir();
   const asked: string[] = [];
   const approver = {
@@ -97,7 +97,7 @@ Deno.test("createAgent asks its approver, and a rule of the configuration goes b
   assertEquals(asked, ["write_file", "own"]);
 });
 
-Deno.test("two agents with different configuration in one process do not see each other", async () => {
+Deno.test("two agents in one process have independent configuration", async () => {
   await using left = await makeTempDir();
   await using right = await makeTempDir();
   const replies = () => [write(`${left.path}/x`), write(`${right.path}/x`), say("ok")];
@@ -143,7 +143,7 @@ Deno.test("createAgent reads no file of the user or the project unless the confi
   assertEquals((await systemOf({ config: "load" })).includes("From the user"), true);
 });
 
-Deno.test("createAgent keeps a session file and continues with it in another process's place", async () => {
+Deno.test("createAgent saves a session file and continues it in a later process", async () => {
   await using temp = await makeTempDir();
   const [cwd, home] = [`${temp.path}/work`, `${temp.path}/home`];
   await Deno.mkdir(cwd);
@@ -178,7 +178,7 @@ Deno.test("createAgent rewinds the files and the conversation of a turn", async 
   await assertRejects(() => agent.rewind(7), Error, "no such finished turn");
 });
 
-Deno.test("the controller refuses a second turn and passes steering into the running one", async () => {
+Deno.test("the controller rejects a second turn and passes steering to the running one", async () => {
   const gate = Promise.withResolvers<void>();
   const started = Promise.withResolvers<void>();
   const wait = tool("wait", true, async () => {

@@ -2,8 +2,7 @@ import { assert, assertEquals, assertStringIncludes } from "../../support/assert
 import { makeTempDir } from "../../support/tool_context.ts";
 
 Deno.test({
-  name:
-    "disposing of agents, also in the middle of a turn, leaves no process, timer, descriptor or directory",
+  name: "disposing of agents, also during a turn, leaks no process, timer, descriptor or directory",
   ignore: Deno.build.os !== "linux",
   fn: async () => {
     await using temp = await makeTempDir();

@@ -58,7 +58,7 @@ function failing(kind: ProviderErrorKind, more: readonly Chunk[] = []): Chunk[] 
   return [...more, { type: "error", error: { kind, message: `it failed (${kind})` } }];
 }
 
-Deno.test("a model that fails before it says anything is answered for by the next one, of another kind", async () => {
+Deno.test("a model that fails before any output is replaced by the next one, of another kind", async () => {
   await using first = serve(
     "openai",
     { text: "one", usage: { input: 1_000_000, output: 100_000 } },
@@ -100,7 +100,7 @@ Deno.test("a model that fails before it says anything is answered for by the nex
   }
 });
 
-Deno.test("fallbacks are taken in their order, each once, and what cannot be used is passed over", async () => {
+Deno.test("fallbacks are used in order, each once, and unusable ones are skipped", async () => {
   await using a = serve("openai", BUSY, { text: "back" });
   await using b = serve("openai", { status: 401, body: { error: { message: "bad key" } } });
   await using c = serve("openai", BUSY);
@@ -151,7 +151,7 @@ for (const [kind, taken] of FAILURES) {
   });
 }
 
-Deno.test("a reply of which anything was shown is not begun by another model, not after a retry either", async () => {
+Deno.test("a reply with visible output is not restarted by another model, also after a retry", async () => {
   await using server = serve("openai");
   const retry: Chunk = {
     type: "retry",
@@ -174,7 +174,7 @@ Deno.test("a reply of which anything was shown is not begun by another model, no
   assertEquals(server.requests.length, 0);
 });
 
-Deno.test("a conversation that is too long goes to a model with a larger window only", async () => {
+Deno.test("a conversation that is too long falls back only to a model with a larger window", async () => {
   await using same = serve("openai");
   await using large = serve("openai", { text: "fits" });
   const { agent, notices } = await agentOf(
@@ -192,7 +192,7 @@ Deno.test("a conversation that is too long goes to a model with a larger window 
   assert(notices().some((text) => text.startsWith("same/same-1 cannot answer instead: its context window")));
 });
 
-Deno.test("a limit on costs passes over models whose price would not let it be kept", async () => {
+Deno.test("a cost limit skips models whose price would exceed it", async () => {
   await using server = serve("openai", { text: "counted" });
   const { agent, notices } = await agentOf(
     {
@@ -212,7 +212,7 @@ Deno.test("a limit on costs passes over models whose price would not let it be k
   assertEquals(notices().filter((text) => text.includes("agent.max_cost")).length, 2);
 });
 
-Deno.test("a fallback that no provider has is an error before anything is sent, with its place", async () => {
+Deno.test("an unknown fallback is an error with its location before any request", async () => {
   await using fixture = configFixture({
     "home/config.toml": `[agent]\nfallback = ["missing/x"]\n[[providers]]\nname = "a"\nmodel = "m"\n` +
       'base_url = "http://127.0.0.1:9"\n',
@@ -223,7 +223,7 @@ Deno.test("a fallback that no provider has is an error before anything is sent, 
   assertStringIncludes(JSON.stringify(error), '"line":2');
 });
 
-Deno.test("a fallback whose provider the project names without being trusted is said to be that", async () => {
+Deno.test("a fallback with an untrusted provider of the project is reported as untrusted", async () => {
   await using fixture = configFixture({
     "home/config.toml": '[[providers]]\nname = "a"\nmodel = "m"\nbase_url = "http://127.0.0.1:9"\n' +
       'fallback = ["theirs/m"]\n',
@@ -239,7 +239,7 @@ Deno.test("a fallback whose provider the project names without being trusted is 
   assertEquals(error.exit, "blocked");
 });
 
-Deno.test("the first model is asked again with the first turn after five minutes, never after a wrong key", async () => {
+Deno.test("the first model is tried again in the first turn after five minutes, never after a wrong key", async () => {
   for (const [kind, asked] of [["server", true], ["auth", false]] as const) {
     let now = 1_000_000;
     const first = scriptedProvider([], { provider: "a" });

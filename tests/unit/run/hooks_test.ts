@@ -43,7 +43,7 @@ async function asked({ commands, hooks, ask = [] }: Asked) {
 
 const answer = (decision: unknown) => `echo '${JSON.stringify({ hookSpecificOutput: { decision } })}'`;
 
-Deno.test("PermissionRequest answers in place of the person what no rule speaks of, and nothing else", async () => {
+Deno.test("PermissionRequest answers only prompts that no rule decides", async () => {
   const hooks = [{ event: "PermissionRequest", matcher: "Bash", command: answer({ behavior: "allow" }) }];
   const { questions, files, decisions } = await asked({
     commands: ["touch plain", "touch ruled", "touch .envrc"],
@@ -70,7 +70,7 @@ Deno.test("PermissionRequest refuses with a message, and ends the turn when it i
   assertEquals([ended.outcome.reason, ended.results.length], ["blocked", 1]);
 });
 
-Deno.test("PermissionRequest that changes the arguments each time is heard once", async () => {
+Deno.test("PermissionRequest that changes the arguments each time runs once", async () => {
   const command =
     `if grep -q more; then ${answer({ behavior: "allow", updatedInput: { command: "touch c-more" } })}; ` +
     `else ${answer({ behavior: "allow", updatedInput: { command: "touch b-more" } })}; fi`;
@@ -81,7 +81,7 @@ Deno.test("PermissionRequest that changes the arguments each time is heard once"
   assertEquals([files, questions], [["b-more"], []]);
 });
 
-Deno.test("Notification reports that a person is asked; a hook's ask has them asked though a rule allows", async () => {
+Deno.test("Notification reports a prompt; the ask decision of a hook overrides an allow rule", async () => {
   const ask = `cat >/dev/null; echo '${
     JSON.stringify({ hookSpecificOutput: { permissionDecision: "ask", permissionDecisionReason: "sure" } })
   }'`;
@@ -97,7 +97,7 @@ Deno.test("Notification reports that a person is asked; a hook's ask has them as
   assertStringIncludes(seen[0].message, "bash");
 });
 
-Deno.test("PreCompact refuses a compaction with its reason", async () => {
+Deno.test("PreCompact blocks a compaction with its reason", async () => {
   await using temp = await makeTempDir();
   await using agent = await createAgent({
     cwd: temp.path,
@@ -115,7 +115,7 @@ Deno.test("PreCompact refuses a compaction with its reason", async () => {
   assertEquals((await agent.run("go on")).answer, "two");
 });
 
-Deno.test("an abort ends a hook that waits, and the turn", async () => {
+Deno.test("an abort ends a waiting hook and the turn", async () => {
   await using temp = await makeTempDir();
   await using agent = await createAgent({
     cwd: temp.path,

@@ -18,7 +18,7 @@ const echo: Provider = {
   },
 };
 
-Deno.test("runInternal makes a completion next to the conversation, whose cost is the agent's", async () => {
+Deno.test("runInternal runs a completion outside of the conversation and adds its cost to the agent", async () => {
   const events: Event[] = [];
   await using agent = await createAgent({ provider: echo, onEvent: (event) => void events.push(event) });
   const made = await runInternal(agent, { prompt: "@nothing here", capture: "raw" });
@@ -32,7 +32,7 @@ Deno.test("runInternal makes a completion next to the conversation, whose cost i
   assertEquals([turn.answer, turn.cost], ["tools: hello", { amount: 2, currency: "USD" }]);
 });
 
-Deno.test("runInternal runs an agent with the tools it is given and says all of its texts", async () => {
+Deno.test("runInternal runs an agent with the given tools and returns all of its text", async () => {
   await using dir = await makeTempDir();
   await Deno.writeTextFile(`${dir.path}/a.txt`, "content\n");
   const provider = scriptedProvider([
@@ -51,7 +51,7 @@ Deno.test("runInternal runs an agent with the tools it is given and says all of 
   assertEquals([made.text, made.outcome.steps], ["I look.\n\nIt is there.", 1]);
 });
 
-Deno.test("runInternal keeps the cost limit of the agent and refuses a model that is not configured", async () => {
+Deno.test("runInternal applies the cost limit of the agent and rejects an unknown model", async () => {
   await using agent = await createAgent({ provider: echo, config: { agent: { max_cost: 1.5 } } });
   assertEquals((await runInternal(agent, { prompt: "one" })).outcome.reason, "done");
   assertEquals((await runInternal(agent, { prompt: "two" })).outcome.reason, "done");

@@ -55,7 +55,7 @@ const tagged = (messages: readonly Message[] | undefined, tag: string) =>
 const modesTold = (messages: readonly Message[] | undefined) =>
   tagged(messages, "mode").map((content) => content.slice("<mode>\n".length, content.indexOf(" mode is on")));
 
-Deno.test("a session that continues in another mode notifies the model so, once for each change", async () => {
+Deno.test("a session resumed in another mode notifies the model once per change", async () => {
   const inMode = (permissionMode: AgentOptions["permissionMode"], ...turns: string[]): Part => ({
     replies: turns.map(say),
     turns,
@@ -86,7 +86,7 @@ Deno.test("a session that continues in another mode notifies the model so, once 
   assertEquals(new Set(sources), new Set(["context"]));
 });
 
-Deno.test("a session that begins with full access is notified of nothing before that ends", async () => {
+Deno.test("a session that starts with full access has no notice until that changes", async () => {
   const full: AgentOptions = { permissionMode: "danger-full-access" };
   const { requests } = await inProcesses(
     { replies: [say("1")], turns: ["1"], options: full },
@@ -96,7 +96,7 @@ Deno.test("a session that begins with full access is notified of nothing before 
   assertEquals(requests.map((messages) => modesTold(messages)), [[], [], ["Workspace-write"]]);
 });
 
-Deno.test("open entries of the todo list come back as reminders, also in another process", async () => {
+Deno.test("open todo entries are repeated as reminders, also in another process", async () => {
   const { requests, events } = await inProcesses(
     { replies: [todos("解析器を直す 🛠️", "Test"), say("later")], turns: ["go"] },
     {
@@ -118,7 +118,7 @@ Deno.test("open entries of the todo list come back as reminders, also in another
   assert(reminders[1]?.includes("1 of 1"));
 });
 
-Deno.test("a model that cannot change the list is not reminded of it", async () => {
+Deno.test("a model without the todo tool gets no reminder", async () => {
   const { requests } = await inProcesses(
     { replies: [todos("Test"), say("later")], turns: ["go"] },
     {

@@ -18,7 +18,7 @@ name = "b"
 models = ["x"]
 `;
 
-Deno.test("prompts of agent, entry and model follow each other, repeated and empty ones left out", async () => {
+Deno.test("prompts of agent, entry and model are joined in order, without duplicates and empty ones", async () => {
   await using fixture = configFixture({ "home/config.toml": FILE });
   const { config } = await fixture.load();
   const texts = (provider: string, id: string) => supplementalPrompts(config, { provider, id });
@@ -32,7 +32,7 @@ Deno.test("prompts of agent, entry and model follow each other, repeated and emp
   assertEquals(turnPrompts(config, { provider: "unknown", id: "x" }), []);
 });
 
-Deno.test("a turn prompt is sent by name of what it represents, and is nothing that a compaction keeps", async () => {
+Deno.test("a turn prompt is sent under the name of its content and is not kept by a compaction", async () => {
   const provider = scriptedProvider([say("one"), say("two")]);
   await using agent = await createAgent({
     provider,

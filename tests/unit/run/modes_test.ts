@@ -87,7 +87,7 @@ for (const [mode, expected] of TABLE) {
   });
 }
 
-Deno.test("a mode chosen before the session is open is recorded when it opens, a later one at once", async () => {
+Deno.test("a mode chosen before the session opens is recorded at its start, a later one immediately", async () => {
   await inSession([say("ok")], "ask", async ({ assembly, events }) => {
     await assembly.modes.setApproval("auto");
     await assembly.open();
@@ -97,7 +97,7 @@ Deno.test("a mode chosen before the session is open is recorded when it opens, a
   });
 });
 
-Deno.test("the model is notified of plan mode in a message of the next turn, and of its end", async () => {
+Deno.test("the model is notified of the start and the end of plan mode in the next turn", async () => {
   await inSession([say("a"), say("b"), say("c"), say("d")], "ask", async ({ assembly, requests }) => {
     await assembly.run("one");
     await assembly.modes.setPermission("plan");
@@ -116,7 +116,7 @@ Deno.test("the model is notified of plan mode in a message of the next turn, and
   });
 });
 
-Deno.test("a mode that is switched to while a turn runs is reported with the next request, once", async () => {
+Deno.test("a mode changed during a turn is reported once, with the next request", async () => {
   const switched = Promise.withResolvers<Assembly>();
   const look: Reply = [call("l", "ls", { path: "." }), { type: "done", reason: "tool_calls" }];
   const switching: Reply = async function* () {
@@ -132,7 +132,7 @@ Deno.test("a mode that is switched to while a turn runs is reported with the nex
   });
 });
 
-Deno.test("a turn in which nothing may be changed is no change of the mode", async () => {
+Deno.test("a read-only turn is not a change of mode", async () => {
   await inSession([CALLS, say("done"), say("more")], "auto", async ({ assembly, requests, events }) => {
     await assembly.run({ text: "look", readOnly: true });
     const blocked = events.flatMap((event) =>
@@ -144,7 +144,7 @@ Deno.test("a turn in which nothing may be changed is no change of the mode", asy
   });
 });
 
-Deno.test("a rewind past what was said of the mode says it again", async () => {
+Deno.test("a rewind past a mode notice repeats it", async () => {
   await inSession([say("a"), say("b"), say("c")], "ask", async ({ assembly, requests }) => {
     await assembly.run("one");
     await assembly.modes.setPermission("read-only");

@@ -12,7 +12,7 @@ const calls = (name: string, args: unknown = {}): Chunk[] => [
   { type: "done", reason: "tool_calls" },
 ];
 
-Deno.test("always trust in a read-only claim is saved where the user's file has the server, and said elsewhere", async () => {
+Deno.test("trust in a read-only claim is saved in the user's file with the server, else shown", async () => {
   await using dir = await makeTempDir();
   const home = `${dir.path}/home`;
   const cwd = `${dir.path}/work`;
@@ -59,7 +59,7 @@ Deno.test("always trust in a read-only claim is saved where the user's file has 
   assertEquals(asked, ["mcp__other__echo"]);
 });
 
-Deno.test("an answer about a project's server changes nothing of the user's server of the same name", async () => {
+Deno.test("an answer about a project server does not affect the user's server of the same name", async () => {
   await using dir = await makeTempDir();
   const [home, cwd] = [`${dir.path}/home`, `${dir.path}/work`];
   await Deno.mkdir(home);
@@ -82,7 +82,7 @@ Deno.test("an answer about a project's server changes nothing of the user's serv
   assertEquals(await Deno.readTextFile(`${home}/config.toml`), own);
 });
 
-Deno.test("a server that is met while a turn runs joins between its steps, and the same list again changes nothing", async () => {
+Deno.test("a server approved during a turn connects between steps, and the same list changes nothing", async () => {
   await using dir = await makeTempDir();
   const events: Event[] = [];
   const isReady = () => events.some((event) => event.type === "mcp.server" && event.state === "ready");

@@ -54,7 +54,7 @@ async function open({ replies, behaviour = {}, believed = [], ...options }: Open
 
 const alive = (pid: number) => Deno.stat(`/proc/${pid}`).then(() => true, () => false);
 
-Deno.test("an agent of a program has the tools of its plugins, and they end with it", async () => {
+Deno.test("a programmatic agent has the tools of its plugins, which stop with it", async () => {
   const run = await open({ replies: [calls("mcp__docs__echo", { text: "hello 世界" }), say("done")] });
   await run.agent.run("go");
   assertEquals(run.results(), ["hello 世界"]);
@@ -64,7 +64,7 @@ Deno.test("an agent of a program has the tools of its plugins, and they end with
   assert(!await alive(pid));
 });
 
-Deno.test("a server whose tools are known is not started before the first request is on its way", async () => {
+Deno.test("a server with cached tools starts only after the first request is sent", async () => {
   await using dir = await makeTempDir();
   const home = `${dir.path}/home`;
   const plugins = [{ name: "docs", ...scriptedServer() }];
@@ -119,7 +119,7 @@ for (const era of ["old", "new"] as const) {
   });
 }
 
-Deno.test("a list that changes in a turn waits for its end, and is one declared reset", async () => {
+Deno.test("a tool list that changes during a turn applies after it, as one declared reset", async () => {
   await using run = await open({
     replies: [
       calls("mcp__docs__change"),
@@ -141,7 +141,7 @@ Deno.test("a list that changes in a turn waits for its end, and is one declared 
   assertEquals(run.resets().length, 2);
 });
 
-Deno.test("plan mode asks a person about a claim to be read-only; a program's settings cannot keep the answer", async () => {
+Deno.test("plan mode prompts for a read-only claim, and programmatic settings cannot save the answer", async () => {
   const asked: (readonly string[])[] = [];
   await using run = await open({
     permissionMode: "plan",
@@ -158,7 +158,7 @@ Deno.test("plan mode asks a person about a claim to be read-only; a program's se
   assertEquals(asked, [["once", "session"]]);
 });
 
-Deno.test("headless plan mode runs a server's tool by its full name in plan_mode_allowed_tools, and no other", async () => {
+Deno.test("headless plan mode runs only server tools listed by full name in plan_mode_allowed_tools", async () => {
   const replies = [
     [
       call("1", "mcp__docs__echo", { text: "a" }),

@@ -4,7 +4,7 @@ import { createWorkspace } from "../../../src/sandbox/mod.ts";
 import { assertEquals } from "../../support/assert.ts";
 import { makeTempDir } from "../../support/tool_context.ts";
 
-Deno.test("SandboxSession leaves nothing behind when it is closed while the jail is still being chosen", async () => {
+Deno.test("SandboxSession leaks nothing when it is closed while the jail is being selected", async () => {
   await using temp = await makeTempDir();
   const [cwd, home] = [`${temp.path}/work`, `${temp.path}/home`];
   await Deno.mkdir(cwd);

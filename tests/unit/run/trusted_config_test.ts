@@ -10,7 +10,7 @@ async function inProject(work: (load: Parameters<typeof loadTrustedConfig>[0]) =
   await Deno.remove(root, { recursive: true });
 }
 
-Deno.test("loadTrustedConfig asks a person once about project content, and remembers a yes", async () => {
+Deno.test("loadTrustedConfig prompts once for project content and remembers approval", async () => {
   await inProject(async (load) => {
     await assertRejects(() => loadTrustedConfig(load, {}));
     const asked: string[] = [];
@@ -28,7 +28,7 @@ Deno.test("loadTrustedConfig asks a person once about project content, and remem
   });
 });
 
-Deno.test("loadTrustedConfig asks again when what was trusted has changed", async () => {
+Deno.test("loadTrustedConfig prompts again when trusted content has changed", async () => {
   await inProject(async (load) => {
     await loadTrustedConfig(load, { decide: () => Promise.resolve("trust") });
     await Deno.writeTextFile(`${load.cwd}/reasonix.toml`, '[tools.shell]\npath = "./other.sh"\n');

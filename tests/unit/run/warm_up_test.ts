@@ -4,7 +4,7 @@ import { assert, assertEquals } from "../../support/assert.ts";
 import { startModelServer } from "../../support/model_server.ts";
 import { makeTempDir } from "../../support/tool_context.ts";
 
-Deno.test("a warm-up sends, records and changes nothing, and the first request is as without it", async () => {
+Deno.test("a warm-up sends, records and changes nothing, and does not affect the first request", async () => {
   await using temp = await makeTempDir();
   const server = startModelServer([{ text: "one" }, { text: "two" }]);
   await using _server = server;

@@ -22,7 +22,7 @@ function make(home: string, prompt: string, options: { title?: string; cwd?: str
 
 const touch = (log: SessionLog, seconds: number) => Deno.utimeSync(log.paths.path, seconds, seconds);
 
-Deno.test("listSessions shows titles and prompts, latest change first, from the ends of the files", () =>
+Deno.test("listSessions returns titles and prompts, latest change first, from both ends of the files", () =>
   withHome((home) => {
     const one = make(home, "fix the bug\nin main", {});
     const two = make(home, "other", { title: "Named" });
@@ -43,7 +43,7 @@ Deno.test("listSessions shows titles and prompts, latest change first, from the 
     assertEquals(listSessions(`${home}/none`), []);
   }));
 
-Deno.test("lastSession is the one begun or resumed last, found without looking at the others", () =>
+Deno.test("lastSession returns the session started or resumed last, without reading the others", () =>
   withHome((home) => {
     const project = projectDir(home, "/code/demo");
     assertEquals(lastSession(project), undefined);
@@ -56,7 +56,7 @@ Deno.test("lastSession is the one begun or resumed last, found without looking a
     assertEquals(lastSession(project)?.id, two.id);
   }));
 
-Deno.test("findSession takes a path, an id, a beginning of an id, or a piece of the title", () =>
+Deno.test("findSession accepts a path, an id, an id prefix, or part of the title", () =>
   withHome((home) => {
     const one = make(home, "first prompt", { title: "Parser rewrite" });
     const two = make(home, "second prompt", { cwd: "/elsewhere" });
@@ -70,7 +70,7 @@ Deno.test("findSession takes a path, an id, a beginning of an id, or a piece of 
     assertThrows(() => find("./none.jsonl"), ReasonixError, "Cannot find the session file");
   }));
 
-Deno.test("findSession prefers the current project and names all candidates when several fit", () =>
+Deno.test("findSession prefers the current project and lists all candidates of an ambiguous name", () =>
   withHome((home) => {
     const one = make(home, "same words");
     make(home, "same words", { cwd: "/elsewhere" });
@@ -93,7 +93,7 @@ Deno.test("copySession keeps numbers and messages and records its parent", () =>
     assertEquals(writer.append(user("on")).seq, 16);
   }));
 
-Deno.test("forkSession ends with the chosen turn, also one that was rewound later", () =>
+Deno.test("forkSession ends with the selected turn, also one that was rewound later", () =>
   withHome(async (home) => {
     const { forkSession } = await loadManage();
     const log = createLog(home);
@@ -104,7 +104,7 @@ Deno.test("forkSession ends with the chosen turn, also one that was rewound late
     assertThrows(() => forkSession(log.paths.path, 7, { version: "9" }), ReasonixError, "at turn 7");
   }));
 
-Deno.test("deleteSession removes file and directory but not a session in use", () =>
+Deno.test("deleteSession removes file and directory, but no session in use", () =>
   withHome(async (home) => {
     const { deleteSession } = await loadManage();
     const log = createLog(home);
@@ -118,7 +118,7 @@ Deno.test("deleteSession removes file and directory but not a session in use", (
     ]);
   }));
 
-Deno.test("renameSession gives a title that lists and finds", () =>
+Deno.test("renameSession sets a title that is listed and found", () =>
   withHome(async (home) => {
     const { renameSession } = await loadManage();
     const log = make(home, "prompt");
@@ -126,7 +126,7 @@ Deno.test("renameSession gives a title that lists and finds", () =>
     assertEquals(findSession(home, "better name").id, log.id);
   }));
 
-Deno.test("pruneCandidates selects old sessions beyond the number to keep", () =>
+Deno.test("pruneCandidates returns old sessions above the number to keep", () =>
   withHome(async (home) => {
     const { pruneCandidates } = await loadManage();
     const now = new Date("2026-01-31T00:00:00Z");
@@ -141,7 +141,7 @@ Deno.test("pruneCandidates selects old sessions beyond the number to keep", () =
     assertEquals(prompts({ keep: 2, olderThanDays: 30 }), []);
   }));
 
-Deno.test("projectDir keeps paths apart that look alike and stays readable", () => {
+Deno.test("projectDir distinguishes similar paths and is readable", () => {
   const slug = (cwd: string) => projectDir("/h", cwd).slice("/h/projects/".length);
   assertEquals(slug("/code/main").startsWith("code-main-"), true);
   assertEquals(slug("/a/b") === slug("/a-b"), false);

@@ -55,7 +55,7 @@ const withBench = (
     await run(bench);
   });
 
-Deno.test("Checkpoints.restore undoes what a shell command changed, created, renamed and deleted", () =>
+Deno.test("Checkpoints.restore reverts files that a command changed, created, renamed or deleted", () =>
   withBench(async (b) => {
     for (const name of ["kept", "changed", "deleted", "moved"]) b.write(`src/${name}.txt`, name);
     const id = await b.turn(() => {
@@ -83,7 +83,7 @@ Deno.test("Checkpoints.restore undoes what a shell command changed, created, ren
     assertEquals([...Deno.readDirSync(b.root)].map((e) => e.name), ["src"]);
   }));
 
-Deno.test("Checkpoints.restore goes forward again to the state before a rewind", () =>
+Deno.test("Checkpoints.restore returns to the state before a rewind", () =>
   withBench(async (b) => {
     b.write("a.txt", "1");
     const first = await b.turn(() => b.write("a.txt", "2"));
@@ -95,7 +95,7 @@ Deno.test("Checkpoints.restore goes forward again to the state before a rewind",
     assertEquals([b.read("a.txt"), b.read("b.txt")], ["2", "new"]);
   }));
 
-Deno.test("Checkpoints.restore leaves alone what the user changed between turns, and says where both did", () =>
+Deno.test("Checkpoints.restore keeps the user's changes between turns and reports conflicts", () =>
   withBench(async (b) => {
     b.write("mine.txt", "mine 1");
     b.write("shared.txt", "shared 1");
@@ -113,7 +113,7 @@ Deno.test("Checkpoints.restore leaves alone what the user changed between turns,
     ]);
   }));
 
-Deno.test("Checkpoints cover ignored, large and outside files that a tool announces", () =>
+Deno.test("Checkpoints include ignored, large and outside files that a tool announces", () =>
   withBench(async (b) => {
     const outside = `${b.root}-outside.txt`;
     Deno.writeTextFileSync(outside, "outside 1");
@@ -142,7 +142,7 @@ Deno.test("Checkpoints cover ignored, large and outside files that a tool announ
     );
   }, { fileBytes: 1000 }));
 
-Deno.test("Checkpoints.restore removes a file that a command made and a tool then changed", () =>
+Deno.test("Checkpoints.restore removes a file that a command created and a tool changed", () =>
   withBench(async (b) => {
     const id = await b.turn(async () => {
       b.write("made.txt", "by a command");
@@ -184,7 +184,7 @@ Deno.test("Checkpoints ignore the same files as a search, including .git/info/ex
     assertEquals(b.points.uncovered(id), ["notes/", "scratch/"]);
   }, { ignoredDirectoryFiles: 3 }));
 
-Deno.test("Checkpoints.uncovered names ignored files that were too many, then or now", () =>
+Deno.test("Checkpoints.uncovered returns ignored files above the limit, then or now", () =>
   withBench(async (b) => {
     b.write(".gitignore", "*.local\nbuild/\ncache/\n");
     b.write("env.local", "1");
@@ -203,7 +203,7 @@ Deno.test("Checkpoints.uncovered names ignored files that were too many, then or
     assertEquals(b.points.uncovered(id), ["build/", "cache/"]);
   }, { ignoredDirectoryFiles: 3 }));
 
-Deno.test("Checkpoints keep no more content of ignored files than their share, and say so", () =>
+Deno.test("Checkpoints limit the content of ignored files and report it", () =>
   withBench(async (b) => {
     b.write(".gitignore", "*.local\n");
     for (const name of ["a", "b"]) b.write(`${name}.local`, name.repeat(600));
@@ -213,14 +213,14 @@ Deno.test("Checkpoints keep no more content of ignored files than their share, a
     assertStringIncludes(failed[0]?.reason ?? "", "too large");
   }, { ignoredBytes: 1000 }));
 
-Deno.test("Checkpoints.uncovered names the workspace itself when it has too many files", () =>
+Deno.test("Checkpoints.uncovered returns the workspace itself when it has too many files", () =>
   withBench(async (b) => {
     for (let i = 0; i < 5; i++) b.write(`${i}`, "1");
     const id = await b.turn(() => b.write("0", "2"));
     assertEquals([await b.points.preview(id), b.points.uncovered(id)], [[], ["."]]);
   }, { files: 4 }));
 
-Deno.test("Checkpoints.restore says which files a command changed that were too large to keep", () =>
+Deno.test("Checkpoints.restore reports changed files that were too large to save", () =>
   withBench(async (b) => {
     b.write("big.bin", "x".repeat(2000));
     b.write("small.txt", "1");
@@ -281,7 +281,7 @@ Deno.test("Checkpoints.restore does not follow a link out of the workspace", () 
     assertEquals(b.read("dir/file.txt"), "inside");
   }));
 
-Deno.test("Checkpoints notice a change that keeps size and second", () =>
+Deno.test("Checkpoints detect a change that keeps size and second", () =>
   withBench(async (b) => {
     b.write("a.txt", "aaaa");
     const id = await b.turn(() => b.write("a.txt", "bbbb"));
@@ -290,7 +290,7 @@ Deno.test("Checkpoints notice a change that keeps size and second", () =>
     assertEquals(b.read("a.txt"), "aaaa");
   }));
 
-Deno.test("Checkpoints attribute changes of a turn that a crash cut short to the program", () =>
+Deno.test("Checkpoints attribute changes of a crashed turn to the program", () =>
   withBench(async (b) => {
     b.write("a.txt", "1");
     b.points.begin(1);
@@ -301,7 +301,7 @@ Deno.test("Checkpoints attribute changes of a turn that a crash cut short to the
     assertEquals(b.read("a.txt"), "1");
   }));
 
-Deno.test("Checkpoints remove what a killed rewind had made next to a file, and nothing of a similar name", () =>
+Deno.test("Checkpoints remove temporary files of a killed rewind and none with similar names", () =>
   withBench(async (b) => {
     b.write("sub/a.txt", "one");
     const first = await b.turn(() => b.write("sub/a.txt", "two"));
@@ -314,7 +314,7 @@ Deno.test("Checkpoints remove what a killed rewind had made next to a file, and 
     assertEquals(b.read("sub/.reasonix-other.tmp"), "the person's");
   }));
 
-Deno.test("Checkpoints.ready takes one checkpoint a turn, and a turn without it leaves no trace", () =>
+Deno.test("Checkpoints.ready creates one checkpoint per turn, and unused turns write nothing", () =>
   withBench(async (b) => {
     b.points.begin(1);
     await b.points.end();
@@ -335,7 +335,7 @@ Deno.test("Checkpoints.checkpointFor finds the snapshot for an event", () =>
     ]);
   }));
 
-Deno.test("Checkpoints.diff shows what a restore does to a text file", () =>
+Deno.test("Checkpoints.diff shows the change of a text file by a restore", () =>
   withBench(async (b) => {
     b.write("a.txt", "one\ntwo\n");
     const id = await b.turn(() => b.write("a.txt", "one\n2\n"));
@@ -346,7 +346,7 @@ Deno.test("Checkpoints.diff shows what a restore does to a text file", () =>
     assertStringIncludes(diff, "+two");
   }));
 
-Deno.test("Checkpoints take clean files from the user's repository and change nothing there", () =>
+Deno.test("Checkpoints read clean files from the user's repository and do not change it", () =>
   withBench(async (b) => {
     const git = (...args: string[]) =>
       new Deno.Command("git", {
@@ -376,7 +376,7 @@ Deno.test("Checkpoints take clean files from the user's repository and change no
     assertEquals([snapshot(), Deno.readFileSync(`${b.root}/.git/index`)], [before, index]);
   }));
 
-Deno.test("an interrupted copy is no session", () =>
+Deno.test("an interrupted copy is not a session", () =>
   withHome(async (home) => {
     using log = SessionLog.create({ home, cwd: "/w", version: "1" });
     log.append({ type: "message.user", origin: "user", content: "hello" });
@@ -396,7 +396,7 @@ Deno.test("an interrupted copy is no session", () =>
     assertEquals(sessionIds(project).length, 2);
   }));
 
-Deno.test("a fork can restore the files at the event that it begins with", () =>
+Deno.test("a fork can restore the files of its first event", () =>
   withHome(async (home) => {
     const root = `${Deno.realPathSync(home)}/work`;
     Deno.mkdirSync(root);

@@ -30,7 +30,7 @@ function session(home: string): string {
   return log.paths.path;
 }
 
-Deno.test("exportSession writes Markdown whose fences hold whatever the tools said", () =>
+Deno.test("exportSession writes Markdown with fences that contain any tool output", () =>
   withHome(async (home) => {
     const { exportSession } = await loadExport();
     const text = exportSession(session(home), "markdown");
@@ -45,7 +45,7 @@ Deno.test("exportSession writes Markdown whose fences hold whatever the tools sa
     assert(!text.includes("question 2"), "a branch that was left is not exported");
   }));
 
-Deno.test("exportSession keeps an open code block and what a person pasted out of the rest of the page", () =>
+Deno.test("exportSession closes open code blocks and pasted text", () =>
   withHome(async (home) => {
     const { exportSession } = await loadExport();
     const log = createLog(home);
@@ -58,7 +58,7 @@ Deno.test("exportSession keeps an open code block and what a person pasted out o
     assertStringIncludes(text, "~~~js\nlet a = 1;\n~~~\n\n### You\n\n> next");
   }));
 
-Deno.test("exportSession writes HTML in which nothing of the session is markup", () =>
+Deno.test("exportSession escapes the session in HTML", () =>
   withHome(async (home) => {
     const { exportSession } = await loadExport();
     const page = exportSession(session(home), "html");
@@ -68,7 +68,7 @@ Deno.test("exportSession writes HTML in which nothing of the session is markup",
     assert(!/<script|<b>|<i>/.test(page));
   }));
 
-Deno.test("exportSession renders the model's Markdown, and neither its HTML, its images nor odd links", () =>
+Deno.test("exportSession renders Markdown without HTML, images and unusual links", () =>
   withHome(async (home) => {
     const { exportSession } = await loadExport();
     const log = createLog(home);

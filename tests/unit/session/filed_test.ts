@@ -82,7 +82,7 @@ for (const [name, rest] of CASES) {
     }));
 }
 
-Deno.test("messages of a session that was opened are read once it continues, and a rewind brings all back", () =>
+Deno.test("messages of an opened session are read on demand, and a rewind restores all", () =>
   withHome((home) => {
     const path = written(home, 6, [removal]);
     using log = SessionLog.open(path, { messagesLater: true });
@@ -106,7 +106,7 @@ Deno.test("messages of a session that was opened are read once it continues, and
     assertEquals(facts(loadEvents(path).state), facts(log.state));
   }));
 
-Deno.test("messages that are not in the file any more are an error that names it", () =>
+Deno.test("messages that are missing in the file are an error that names it", () =>
   withHome((home) => {
     const path = written(home, 2);
     using log = SessionLog.open(path, { messagesLater: true });

@@ -17,7 +17,7 @@ async function openIndex(home: string) {
   return await (await loadIndex()).SessionIndex.open(home);
 }
 
-Deno.test("SessionIndex.list shows title, turns and model, and follows changes of the files", () =>
+Deno.test("SessionIndex.list returns title, turns and model, and follows file changes", () =>
   withHome(async (home) => {
     const one = make(home, [...turn(1), ...turn(2)]);
     using index = await openIndex(home);
@@ -32,7 +32,7 @@ Deno.test("SessionIndex.list shows title, turns and model, and follows changes o
     assertEquals(list(), []);
   }));
 
-Deno.test("SessionIndex.search finds the passage with the rare words and says where it is", () =>
+Deno.test("SessionIndex.search finds the passage with rare words and its location", () =>
   withHome(async (home) => {
     const log = make(home, [
       user("please fix the parser of the configuration"),
@@ -50,7 +50,7 @@ Deno.test("SessionIndex.search finds the passage with the rare words and says wh
     assertEquals(index.search({ query: '" OR * (' }).hits, []);
   }));
 
-Deno.test("SessionIndex.search does not find the searches themselves", () =>
+Deno.test("SessionIndex.search ignores earlier searches", () =>
   withHome(async (home) => {
     const call = { id: "c1", name: "history", arguments: '{"operation":"search","query":"zorblatt"}' };
     make(home, [
@@ -63,7 +63,7 @@ Deno.test("SessionIndex.search does not find the searches themselves", () =>
     assertEquals(index.search({ query: "looking" }).hits.map((hit) => hit.role), ["assistant"]);
   }));
 
-Deno.test("SessionIndex.search keeps to the project, leaves out the asking session and copies", () =>
+Deno.test("SessionIndex.search is limited to the project, without the current session and copies", () =>
   withHome(async (home) => {
     const here = make(home, [user("rare marmalade here")]);
     const there = make(home, [user("rare marmalade there")], "/elsewhere");
@@ -77,7 +77,7 @@ Deno.test("SessionIndex.search keeps to the project, leaves out the asking sessi
     assertEquals(ids({ exclude: there.id }).has(there.id), false);
   }));
 
-Deno.test("SessionIndex.search understands scripts without spaces and accents", () =>
+Deno.test("SessionIndex.search supports scripts without spaces, and accents", () =>
   withHome(async (home) => {
     make(home, [user("请修复配置解析器的错误"), reply("la configuración está lista"), user("別の話題です")]);
     using index = await openIndex(home);
@@ -85,7 +85,7 @@ Deno.test("SessionIndex.search understands scripts without spaces and accents", 
     assertEquals(index.search({ query: "configuracion" }).hits.length, 1);
   }));
 
-Deno.test("SessionIndex reads only what was added to a file", () =>
+Deno.test("SessionIndex reads only lines added to a file", () =>
   withHome(async (home) => {
     const log = make(home, [user("first pineapple")]);
     using index = await openIndex(home);
@@ -98,7 +98,7 @@ Deno.test("SessionIndex reads only what was added to a file", () =>
     }
   }));
 
-Deno.test("SessionIndex is made again when it is damaged, newer, or cannot be written", () =>
+Deno.test("SessionIndex is rebuilt when it is damaged, newer, or cannot be written", () =>
   withHome(async (home) => {
     make(home, [user("a papaya")]);
     const found = async () => {
@@ -118,7 +118,7 @@ Deno.test("SessionIndex is made again when it is damaged, newer, or cannot be wr
     assertEquals(await found(), 1);
   }));
 
-Deno.test("SessionIndex.stats counts tokens and money by day, model and project, copies once", () =>
+Deno.test("SessionIndex.stats sums tokens and cost by day, model and project, copies once", () =>
   withHome(async (home) => {
     const priced = (amount: number, currency: string): NewEvent =>
       ({ ...reply("a"), model: `m-${currency}`, cost: { amount, currency } }) as NewEvent;
@@ -144,7 +144,7 @@ Deno.test("SessionIndex.stats counts tokens and money by day, model and project,
     assertEquals(index.stats({ by: "session", since: today > "2999" ? today : "2999-01-01" }), []);
   }));
 
-Deno.test("SessionIndex.cacheResets lists every declared reset with its reason", () =>
+Deno.test("SessionIndex.cacheResets returns every declared reset with its reason", () =>
   withHome(async (home) => {
     make(home, [
       { type: "context.prefix", reason: "start", system: "s", tools: [], model: "m" },
@@ -160,7 +160,7 @@ Deno.test("SessionIndex.cacheResets lists every declared reset with its reason",
     ]);
   }));
 
-Deno.test("searchHistory returns hits or advice, and readAround the messages around a hit", () =>
+Deno.test("searchHistory returns hits or advice, and readAround returns messages around a hit", () =>
   withHome(async (home) => {
     const { readAround, searchHistory } = await loadHistory();
     const log = make(home, [
@@ -181,7 +181,7 @@ Deno.test("searchHistory returns hits or advice, and readAround the messages aro
     await assertRejects(() => readAround({ home, session: "none", seq: 1 }), Error, "no such session");
   }));
 
-Deno.test("words: nothing in a query is interpreted and snippets show the densest place", () => {
+Deno.test("words: a query has no operators, and snippets show the densest part", () => {
   assertEquals(matchExpression('foo AND (bar OR "baz*")'), '"foo" OR "and" OR "bar" OR "or" OR "baz"');
   assertEquals(matchExpression("错误码"), '"错 误" OR "误 码"');
   assertEquals(matchExpression("!?"), "");

@@ -20,7 +20,7 @@ function closedLog(home: string, ...events: NewEvent[]) {
 
 const lines = (path: string) => Deno.readTextFileSync(path).split("\n").slice(0, -1);
 
-Deno.test("SessionLog.append writes one line at once, numbered from 1, after a session.start", () =>
+Deno.test("SessionLog.append writes a line immediately, numbered from 1, after session.start", () =>
   withHome((home) => {
     using log = createLog(home);
     assertThrows(() => Deno.statSync(log.paths.path));
@@ -32,7 +32,7 @@ Deno.test("SessionLog.append writes one line at once, numbered from 1, after a s
     assertEquals(written[0].session, log.id);
   }));
 
-Deno.test("SessionLog.append keeps live-only kinds out of the file and the numbering", () =>
+Deno.test("SessionLog.append omits live-only events from the file and the numbering", () =>
   withHome((home) => {
     using log = createLog(home);
     log.append(user("hello"));
@@ -43,7 +43,7 @@ Deno.test("SessionLog.append keeps live-only kinds out of the file and the numbe
   }));
 
 Deno.test(
-  "SessionLog keeps its files from other users",
+  "SessionLog creates private files",
   { ignore: Deno.build.os === "windows" },
   () =>
     withHome((home) => {
@@ -81,14 +81,14 @@ Deno.test("SessionLog.open names the process that holds the session and offers a
     assertStringIncludes(error.remedy ?? "", "--copy");
   }));
 
-Deno.test("SessionLog.close frees the session and leaves no lock behind", () =>
+Deno.test("SessionLog.close releases the session and removes its lock", () =>
   withHome((home) => {
     const paths = closedLog(home, user("hello"));
     assertThrows(() => Deno.statSync(paths.lock), Deno.errors.NotFound);
     SessionLog.open(paths.path).close();
   }));
 
-Deno.test("SessionLog.open cuts a torn last line off and says so", () =>
+Deno.test("SessionLog.open truncates an incomplete last line and reports it", () =>
   withHome((home) => {
     const paths = closedLog(home, user("hello"));
     const whole = Deno.readTextFileSync(paths.path);
@@ -110,7 +110,7 @@ Deno.test("SessionLog.open keeps a last line that only lacks its line feed", () 
     assertEquals(lines(paths.path).length, 3);
   }));
 
-Deno.test("SessionLog.open passes damaged lines over and loads the rest", () =>
+Deno.test("SessionLog.open skips damaged lines and loads the rest", () =>
   withHome((home) => {
     const { path } = closedLog(home, ...["one", "two", "three"].map((text) => user(text)));
     const damaged = lines(path);
@@ -128,7 +128,7 @@ Deno.test("SessionLog.open passes damaged lines over and loads the rest", () =>
     assertEquals(again.append(user("four")).seq, 7);
   }));
 
-Deno.test("SessionLog.open refuses a file that is no session", () =>
+Deno.test("SessionLog.open rejects a file that is not a session", () =>
   withHome((home) => {
     const path = `${home}/notes.jsonl`;
     Deno.writeTextFileSync(path, "hello\nworld\n");
@@ -137,7 +137,7 @@ Deno.test("SessionLog.open refuses a file that is no session", () =>
     assertThrows(() => Deno.statSync(`${home}/notes.lock`), Deno.errors.NotFound);
   }));
 
-Deno.test("SessionLog continues in memory while the home refuses, and catches up later", () =>
+Deno.test("SessionLog continues in memory while the home is not writable, and catches up later", () =>
   withHome(async (home) => {
     Deno.writeTextFileSync(`${home}/projects`, "in the way");
     const log = createLog(home);
@@ -158,7 +158,7 @@ Deno.test("SessionLog continues in memory while the home refuses, and catches up
   }));
 
 Deno.test(
-  "SessionLog survives a full disk without a torn line",
+  "SessionLog survives a full disk without an incomplete line",
   { ignore: Deno.build.os !== "linux" },
   () =>
     withHome(async (home) => {
@@ -192,7 +192,7 @@ Deno.test(
     }),
 );
 
-Deno.test("SessionLog.append redacts what is stored, shown and kept", () =>
+Deno.test("SessionLog.append redacts text that is stored, displayed and kept", () =>
   withHome((home) => {
     using log = createLog(home, { redact: (text) => text.replaceAll("sk-secret", "[hidden]") });
     const shown = log.append(user('key "sk-secret"'));
@@ -201,7 +201,7 @@ Deno.test("SessionLog.append redacts what is stored, shown and kept", () =>
     assert(!Deno.readTextFileSync(log.paths.path).includes("sk-secret"));
   }));
 
-Deno.test("SessionLog.append redacts each text automatically, so that what follows stays", () =>
+Deno.test("SessionLog.append redacts each text separately, so that the next ones stay", () =>
   withHome((home) => {
     using log = createLog(home, { redact: (text) => text.replace(/secret.*/s, "[hidden]") });
     log.append({ type: "notice", level: "info", code: "x", text: "the secret is 1234" });
@@ -223,7 +223,7 @@ Deno.test("SessionLog.append redacts a token at the beginning of a line and a he
     assert(!written.includes(token) && !written.includes("0123456789"), written);
   }));
 
-Deno.test("SessionLog.append writes long texts as they are", () =>
+Deno.test("SessionLog.append writes long texts unchanged", () =>
   withHome((home) => {
     const long = '\u{1F98A} quoted "text", line\n'.repeat(100_000);
     using log = createLog(home);
@@ -242,20 +242,20 @@ Deno.test("SessionLog.close repeats a title that is far from the end", () =>
     assertEquals(lines(path).length, 4);
   }));
 
-Deno.test("SessionLog keeps texts no UTF-8 file can hold", () =>
+Deno.test("SessionLog keeps texts that UTF-8 cannot represent", () =>
   withHome((home) => {
     const odd = 'lone \ud800 nul \0 line \u2028 "quote" \\ 漢字 👩‍👩‍👧';
     assertEquals(loadEvents(closedLog(home, user(odd)).path).state.messages[0]?.content, odd);
   }));
 
-Deno.test("SessionLog.sync resolves when nothing was written", () =>
+Deno.test("SessionLog.sync resolves without pending writes", () =>
   withHome(async (home) => {
     using log = createLog(home);
     await log.sync();
     await assertRejects(() => Deno.stat(log.paths.path));
   }));
 
-Deno.test("SessionLog.open continues where no lock can be taken", () =>
+Deno.test("SessionLog.open continues if no lock can be created", () =>
   withHome((home) => {
     const paths = closedLog(home, user("hello"));
     Deno.mkdirSync(paths.lock);
@@ -264,7 +264,7 @@ Deno.test("SessionLog.open continues where no lock can be taken", () =>
     assertEquals(loadEvents(paths.path).state.messages.length, 2);
   }));
 
-Deno.test("writeArchive keeps messages one a line in the session's directory", () =>
+Deno.test("writeArchive writes one message per line in the session's directory", () =>
   withHome(async (home) => {
     const { writeArchive } = await loadArchive();
     using log = createLog(home);

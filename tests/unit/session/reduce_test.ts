@@ -44,7 +44,7 @@ Deno.test("reduce builds messages with fixed fields in fixed order", () => {
   );
 });
 
-Deno.test("reduce gives the same messages when events are read back from JSON", () => {
+Deno.test("reduce returns the same messages for events read back from JSON", () => {
   const events = sequence([...turn(1), ...turn(2), removal(1, 7, "digest"), ...turn(3)]);
   const read = JSON.parse(JSON.stringify(events)) as Event[];
   assertEquals(JSON.stringify(reduce(read)), JSON.stringify(reduce(events)));
@@ -62,25 +62,25 @@ Deno.test("reduce skips empty replies and drops the calls of interrupted ones", 
   assertEquals(pending.size, 0);
 });
 
-Deno.test("reduce counts the cost of a reply without a message, in the session and its open turn", () => {
+Deno.test("reduce adds the cost of a reply without a message to the session and its open turn", () => {
   const usage = { inputTokens: 9, cachedTokens: 0, outputTokens: 4, reasoningTokens: 4 };
   const read = state(begin(1), user("go"), { ...reply(""), usage } as NewEvent);
   assertEquals([read.usage, openTurn(read)?.usage], [usage, usage]);
   assertEquals([read.lastUsage, openTurn(read)?.steps, read.messages.length], [undefined, 0, 1]);
 });
 
-Deno.test("reduce ignores results that were not requested and a second result of one call", () => {
+Deno.test("reduce ignores results without a call and duplicate results", () => {
   assertEquals(contents(reply("a", "c1"), result("c1"), result("c1"), result("c9")), ["a", "result of c1"]);
 });
 
-Deno.test("reduce ignores kinds it does not know", () => {
+Deno.test("reduce ignores unknown events", () => {
   const events = sequence([user("hi")]);
   const strange = { v: 1, seq: 2, time: "t", type: "from.the.future" };
   const after = reduce([...events, JSON.parse(JSON.stringify(strange))]);
   assertEquals([after.messages.length, after.lastSeq], [1, 2]);
 });
 
-Deno.test("apply only ever appends to the messages array between resets", () => {
+Deno.test("apply only appends to the messages array between resets", () => {
   const current = emptyState();
   const first = current.messages;
   for (const event of sequence([...turn(1), ...turn(2)])) apply(current, event);
@@ -122,7 +122,7 @@ Deno.test("reduce keeps facts: prefix, model, modes, title, todos, usage and cos
   ]);
 });
 
-Deno.test("reduce records turns with prompt, answer and open end", () => {
+Deno.test("reduce records turns with prompt, answer and an open end", () => {
   const s = state(...turn(1), begin(2), user("second"), reply("thinking"));
   assertEquals(s.turns.map((t) => [t.turn, t.from, t.to, t.prompt, t.answer, t.steps]), [
     [1, 1, 7, "question 1", "answer 1", 1],
@@ -154,7 +154,7 @@ Deno.test("reduce keeps earlier digests and what follows the compacted range", (
   ]);
 });
 
-Deno.test("reduce compacts passing warnings and long pastes but no pinned context", () => {
+Deno.test("reduce compacts ephemeral warnings and long pastes, but no pinned context", () => {
   const say = (origin: "context" | "reminder" | "steer", content: string): NewEvent => ({
     type: "message.user",
     origin,
@@ -178,7 +178,7 @@ Deno.test("reduce never leaves a tool result without its call after a compaction
   ]);
 });
 
-Deno.test("reduce prunes long tool outputs in range and nothing else", () => {
+Deno.test("reduce prunes only long tool outputs in range", () => {
   const long = "y".repeat(500);
   const prune = { ...removal(1, 3, "[pruned]", { keepBelow: 100 }), action: "prune" } as NewEvent;
   assertEquals(
@@ -194,7 +194,7 @@ Deno.test("reduce prunes long tool outputs in range and nothing else", () => {
   );
 });
 
-Deno.test("reduce counts a compaction's own request but keeps it out of the conversation", () => {
+Deno.test("reduce adds the cost of a compaction request and omits it from the conversation", () => {
   const s = state(
     ...turn(1),
     { type: "message.user", origin: "summary", content: "summarise" },
@@ -207,7 +207,7 @@ Deno.test("reduce counts a compaction's own request but keeps it out of the conv
   assertEquals(s.usage.inputTokens, 400);
 });
 
-Deno.test("reduce rewinds conversation, turns and todos but not money, title or mode", () => {
+Deno.test("reduce rewinds conversation, turns and todos, but not cost, title or mode", () => {
   const s = state(
     ...turn(1),
     { type: "todo.update", items: [] },
@@ -236,7 +236,7 @@ Deno.test("reduce redoes by rewinding forward, across compactions and branches",
   assertEquals(contents(...events), ["question 1", "looking 1", "result of c1", "answer 1", "branch"]);
 });
 
-Deno.test("reduce leaves the conversation alone when only code is rewound", () => {
+Deno.test("reduce keeps the conversation when only code is rewound", () => {
   assertEquals(contents(...turn(1), rewind(1, "code"), user("on")).length, 5);
 });
 
@@ -257,7 +257,7 @@ Deno.test("repair adds nothing to a finished session", () => {
   assertEquals(repair(state(begin(1), user("q"), end(1))), []);
 });
 
-Deno.test("the spending of an agent counts for the session, and repair ends an interrupted one by name", () => {
+Deno.test("the cost of an agent is added to the session, and repair ends an interrupted one by name", () => {
   const state = emptyState();
   const usage = { inputTokens: 10, cachedTokens: 0, outputTokens: 5, reasoningTokens: 0 };
   const envelope = { v: 1 as const, time: "2026-01-01T00:00:00.000Z" };

@@ -27,7 +27,7 @@ Deno.test("TrustStore trusts nothing until the user has decided", async () => {
   }]);
 });
 
-Deno.test("TrustStore asks again when anything that would run has changed", async () => {
+Deno.test("TrustStore prompts again when anything that would run has changed", async () => {
   await using g = await sandboxDirs();
   const script = `${g.ws}/src/a.ts`;
   const item = { ...SERVER, files: [script] };
@@ -54,7 +54,7 @@ Deno.test("TrustStore asks again when anything that would run has changed", asyn
   assertEquals((await store.inspect([item])).untrusted, [item]);
 });
 
-Deno.test("TrustStore keeps decisions of other projects and of sessions that decide at once", async () => {
+Deno.test("TrustStore keeps decisions of other projects and concurrent sessions", async () => {
   await using g = await sandboxDirs();
   const here = new TrustStore({ home: g.home, project: g.ws });
   const there = new TrustStore({ home: g.home, project: g.outside });
@@ -66,14 +66,14 @@ Deno.test("TrustStore keeps decisions of other projects and of sessions that dec
   assertEquals((await there.inspect(items)).trusted.length, 10);
 });
 
-Deno.test("TrustStore keeps its file private", { ignore: Deno.build.os === "windows" }, async () => {
+Deno.test("TrustStore creates a private file", { ignore: Deno.build.os === "windows" }, async () => {
   await using g = await sandboxDirs();
   await new TrustStore({ home: `${g.base}/fresh`, project: g.ws }).trust([SERVER]);
   assertEquals(((await Deno.stat(`${g.base}/fresh/trust.json`)).mode ?? 0) & 0o777, 0o600);
   assertEquals(((await Deno.stat(`${g.base}/fresh`)).mode ?? 0) & 0o777, 0o700);
 });
 
-Deno.test("TrustStore trusts nothing of a damaged file and does not overwrite it", async () => {
+Deno.test("TrustStore ignores a damaged file and does not overwrite it", async () => {
   await using g = await sandboxDirs();
   await Deno.writeTextFile(`${g.home}/trust.json`, '{"version": 1, "trusted"');
   const store = new TrustStore({ home: g.home, project: g.ws });
@@ -82,7 +82,7 @@ Deno.test("TrustStore trusts nothing of a damaged file and does not overwrite it
   assertEquals(await Deno.readTextFile(`${g.home}/trust.json`), '{"version": 1, "trusted"');
 });
 
-Deno.test("a decision about an entry is keyed by its canonical text and the project's files that it names", async () => {
+Deno.test("a decision about an entry is keyed by its canonical text and the project files it names", async () => {
   await using g = await sandboxDirs();
   const written = { name: "s", command: "sh", args: ["src/a.ts", `${g.outside}/secret.txt`] };
   const paths = [`${g.ws}/src/a.ts`, `${g.ws}/src/missing.ts`, `${g.outside}/secret.txt`];

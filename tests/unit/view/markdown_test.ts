@@ -13,14 +13,14 @@ Deno.test("a table of wide characters keeps its borders at 40 columns", () => {
   assert(lines.length > 5, "the long cell takes several lines");
 });
 
-Deno.test("lines of code stay whole, with the characters they had", () => {
+Deno.test("lines of code stay whole and unchanged", () => {
   const code = 'const a = "11"; // $& \\1 `x` 宽字符 and a line that is much wider than the terminal';
   const lines = plain(`Text\n\n\`\`\`ts\n${code}\n\n  return;\n\`\`\``, 30);
   assert(lines.includes(`  ${code}`), lines.join("\n"));
   assert(lines.includes("    return;"));
 });
 
-Deno.test("without colours Markdown has no escape sequence, with them each line ends what it began", () => {
+Deno.test("Markdown has no escape sequence without colors, and complete ones with colors", () => {
   const text =
     "# Head\n\n*a* **b** `c` ~~d~~ [link](https://example.org)\n\n> quote\n\n- item\n\n```\ncode\n```";
   // deno-lint-ignore no-control-regex
@@ -31,7 +31,7 @@ Deno.test("without colours Markdown has no escape sequence, with them each line 
   }
 });
 
-Deno.test("a block of nothing but signs is shown as it is, in time", () => {
+Deno.test("a block of punctuation is shown unchanged, quickly", () => {
   for (const sign of ["*", "_", "A_", "![a](", "\\", "1. ", "- "]) {
     const text = `${sign.repeat(100_000)}x`;
     const start = performance.now();
@@ -50,7 +50,7 @@ function blocksOf(text: string, size = text.length): Block[] {
   return rest ? [...got, rest] : got;
 }
 
-Deno.test("MarkdownBlocks gives the same blocks whatever the pieces are", () => {
+Deno.test("MarkdownBlocks returns the same blocks for any chunks", () => {
   const text = "One\ntwo\n\n- a\n\n- b\n\n```\nx\n\ny\n```\n\n| a |\n| - |\n| 1 |\n\nend\n# Head\nText:\n" +
     "~~~ts\nx\n```\n~~~\n1. a\n   ```\n   b\n   ```\n\n   c\n2. d\n\nlast";
   const whole = [
@@ -70,7 +70,7 @@ Deno.test("MarkdownBlocks gives the same blocks whatever the pieces are", () => 
   }
 });
 
-Deno.test("MarkdownBlocks knows fenced code, its language and its lines while they come", () => {
+Deno.test("MarkdownBlocks recognizes fenced code, its language and its lines while they arrive", () => {
   assertEquals(blocksOf("```ts x\na\n\nb\n```\nend").map(({ code }) => code), [
     { info: "ts x", lines: ["a", "", "b"] },
     undefined,
@@ -85,7 +85,7 @@ Deno.test("MarkdownBlocks knows fenced code, its language and its lines while th
   assertEquals(blocks.end()?.code, { info: "ts", lines: ["a", "b"] });
 });
 
-Deno.test("MarkdownBlocks ends a block without a blank line where fenced code or a heading begins", () => {
+Deno.test("MarkdownBlocks ends a block without a blank line before fenced code and headings", () => {
   const sources = (text: string) => blocksOf(text).map(({ source }) => source);
   assertEquals(sources("Look:\n```\nx\n```\nand\n## On\ntext"), [
     "Look:",
@@ -98,7 +98,7 @@ Deno.test("MarkdownBlocks ends a block without a blank line where fenced code or
   assertEquals(sources("a `` b\n``` inline ``` code\nc"), ["a `` b\n``` inline ``` code\nc"]);
 });
 
-Deno.test("MarkdownBlocks takes the items of a long list that are finished, and nothing of other blocks", () => {
+Deno.test("MarkdownBlocks emits finished items of a long list, and no parts of other blocks", () => {
   const blocks = new MarkdownBlocks();
   blocks.push("1. a\n2. b\n   more\n3. c\n   - d\n   - e");
   assertEquals(blocks.takeItems(9), undefined);
@@ -109,7 +109,7 @@ Deno.test("MarkdownBlocks takes the items of a long list that are finished, and 
   assertEquals(blocks.takeItems(1), undefined);
 });
 
-Deno.test("code is coloured as its language is, after it was loaded, and each line ends what it began", async () => {
+Deno.test("code is highlighted after its language is loaded, with complete sequences on each line", async () => {
   const code = "/* a\nb */ const x = `1\n2` // <&>\"'";
   const source = `\`\`\`ts\n${code}\n\`\`\``;
   assertEquals(coloured.prepare("text `x` only"), undefined);
@@ -123,7 +123,7 @@ Deno.test("code is coloured as its language is, after it was loaded, and each li
   assertEquals(coloured.code("a\nb", "no-such-language"), ["\x1b[36ma\x1b[39m", "\x1b[36mb\x1b[39m"]);
 });
 
-Deno.test("links lead only to addresses and files where the terminal shows links, else they are behind", async () => {
+Deno.test("links are limited to web addresses and files if the terminal shows links, else written out", async () => {
   const text = "[a](https://example.org) [b](javascript:x) [c](mailto:a@b.c) [d](file:///x)";
   assertEquals(plain(text, 99), ["a (https://example.org) b (javascript:x) c (mailto:a@b.c) d (file:///x)"]);
   const linked = await loadMarkdown({ palette: palette(false), links: true });

@@ -4,7 +4,7 @@ import { assertEquals } from "../../support/assert.ts";
 
 const THEMES = ["dark", "light", "high-contrast", "none"] as const;
 
-Deno.test("a non-empty NO_COLOR wins, then the variables that force colors, then the terminal", () => {
+Deno.test("NO_COLOR overrides the variables that force colors, which override the terminal", () => {
   const cases: [Parameters<typeof wantsColor>[0], boolean, boolean][] = [
     [{}, true, true],
     [{}, false, false],
@@ -28,7 +28,7 @@ Deno.test("a non-empty NO_COLOR wins, then the variables that force colors, then
   }
 });
 
-Deno.test("a palette leaves an empty text empty, and without colors every text as it is", () => {
+Deno.test("a palette keeps an empty text empty, and every text unchanged without colors", () => {
   for (const theme of THEMES) {
     const { palette } = new ThemedPalette(true, theme);
     for (const [meaning, style] of Object.entries(palette)) assertEquals(style(""), "", meaning);
@@ -43,7 +43,7 @@ Deno.test("a palette leaves an empty text empty, and without colors every text a
   }
 });
 
-Deno.test("every style of every theme ends what it began", () => {
+Deno.test("every style of every theme closes its sequences", () => {
   for (const theme of THEMES) {
     for (const [meaning, style] of Object.entries(new ThemedPalette(true, theme).palette)) {
       // A line with an open style would get a reset.
@@ -52,7 +52,7 @@ Deno.test("every style of every theme ends what it began", () => {
   }
 });
 
-Deno.test("ThemedPalette colors in the theme that it has now", () => {
+Deno.test("ThemedPalette uses its current theme", () => {
   const themed = new ThemedPalette(true);
   const { dim } = themed.palette;
   assertEquals(dim("x"), "\x1b[2mx\x1b[22m");

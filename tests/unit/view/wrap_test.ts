@@ -12,12 +12,12 @@ Deno.test("wrapText breaks at blanks and continues under the indent", () => {
   assertEquals(wrap("", 10), [""]);
 });
 
-Deno.test("wrapText leaves a word that is wider than the terminal whole, and breaks behind it", () => {
+Deno.test("wrapText keeps a word wider than the terminal whole, and breaks after it", () => {
   const path = "/a/path/that/is/wider/than/this";
   assertEquals(wrap(`see ${path} there`, 12), ["see", path, "there"]);
 });
 
-Deno.test("wrapText parts wide characters anywhere but before closing punctuation", () => {
+Deno.test("wrapText breaks between wide characters except before closing punctuation", () => {
   assertEquals(wrap("这是一段，没有空格的文字。", 10), ["这是一段，", "没有空格的", "文字。"]);
   assertEquals(wrap("宽字，ok", 6), ["宽字，", "ok"]);
   for (const line of wrap("修改了 README.md 里的标题🎉和说明，共三处。".repeat(9), 20)) {
@@ -25,12 +25,12 @@ Deno.test("wrapText parts wide characters anywhere but before closing punctuatio
   }
 });
 
-Deno.test("wrapText keeps a per cent sign and the dots of a list at the ends of lines", () => {
+Deno.test("wrapText keeps percent signs and list dots at the ends of lines", () => {
   assertEquals(wrap("in 20 (15 cached, 72 %) · out 5", 20), ["in 20 (15 cached,", "72 %) · out 5"]);
   assertEquals(wrap("one two · three four", 8), ["one", "two ·", "three", "four"]);
 });
 
-Deno.test("StreamWrap writes the same whatever the pieces are, and loses nothing", () => {
+Deno.test("StreamWrap writes the same for any chunks and loses nothing", () => {
   const word = fc.constantFrom(
     "word",
     "a",
@@ -58,7 +58,7 @@ Deno.test("StreamWrap writes the same whatever the pieces are, and loses nothing
   );
 });
 
-Deno.test("StreamWrap follows a terminal that is made narrower", () => {
+Deno.test("StreamWrap follows a terminal that becomes narrower", () => {
   let columns = 20;
   const stream = new StreamWrap(() => columns, displayWidth);
   const first = stream.push("one two three four ");
@@ -70,7 +70,7 @@ Deno.test("StreamWrap follows a terminal that is made narrower", () => {
   ]);
 });
 
-Deno.test("roughWidth is the width of Latin and CJK text", () => {
+Deno.test("roughWidth equals the width of Latin and CJK text", () => {
   for (const text of ["plain", "中文，标点。", "かなカナ", "한글", "Ünïcödé"]) {
     assertEquals(roughWidth(text), displayWidth(text), text);
   }

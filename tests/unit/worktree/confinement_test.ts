@@ -4,7 +4,7 @@ import { createWorktree } from "../../../src/worktree/mod.ts";
 import { assert, assertEquals, assertRejects } from "../../support/assert.ts";
 import { makeRepository } from "./support.ts";
 
-Deno.test("file tools write in their own work tree and nowhere else in the Reasonix home", async () => {
+Deno.test("file tools write only in their own worktree of the Reasonix home", async () => {
   await using repo = await makeRepository({ "a.txt": "a\n" });
   await using mine = await createWorktree({ cwd: repo.dir, home: repo.home, id: "mine" });
   await using other = await createWorktree({ cwd: repo.dir, home: repo.home, id: "other" });
@@ -27,7 +27,7 @@ Deno.test("file tools write in their own work tree and nowhere else in the Reaso
   await assertRejects(() => outside.write(`${cwd}/a.txt`), Error, "it belongs to the state of Reasonix");
 });
 
-Deno.test("commands in the jail write in their own work tree and nowhere else in the Reasonix home", async () => {
+Deno.test("commands in the jail write only in their own worktree of the Reasonix home", async () => {
   await using repo = await makeRepository({ "a.txt": "a\n" });
   await using mine = await createWorktree({ cwd: repo.dir, home: repo.home, id: "mine" });
   const { cwd } = mine;
@@ -46,7 +46,7 @@ Deno.test("commands in the jail write in their own work tree and nowhere else in
   assertEquals((await mine.diff()).files, ["in.txt"]);
 });
 
-Deno.test("what is trusted in a project is trusted in its work tree as long as it is the same", async () => {
+Deno.test("trust in project content applies in its worktree while the content is equal", async () => {
   await using repo = await makeRepository({ "server.js": "1\n" });
   const item = (cwd: string) => ({
     kind: "mcp",

@@ -3,7 +3,7 @@ import { parentOfWorktree } from "../../../src/worktree/mod.ts";
 import { assert, assertEquals, assertRejects } from "../../support/assert.ts";
 import { git, makeRepository } from "./support.ts";
 
-Deno.test("createWorktree shows what the user sees: staged, changed, deleted and untracked files, nothing ignored", async () => {
+Deno.test("createWorktree copies the user's state: staged, changed, deleted and untracked files, not ignored", async () => {
   await using repo = await makeRepository({
     "kept.txt": "kept\n",
     "changed.txt": "old\n",
@@ -33,7 +33,7 @@ Deno.test("createWorktree shows what the user sees: staged, changed, deleted and
   assertEquals(parentOfWorktree(repo.home, tree.cwd), repo.dir);
 });
 
-Deno.test("diff holds what changed since the beginning, binary and untracked files and commits included, and applies", async () => {
+Deno.test("diff includes binary files, untracked files and commits since the start, and applies", async () => {
   await using repo = await makeRepository({
     "a.txt": "1\n2\n3\n",
     "b.bin": "x\0y",
@@ -74,7 +74,7 @@ Deno.test("diff holds what changed since the beginning, binary and untracked fil
   assertEquals(await repo.read("a.txt"), "something else\n");
 });
 
-Deno.test("a work tree of a directory inside of a repository has the same directory as its cwd", async () => {
+Deno.test("a worktree for a subdirectory of a repository has the same subdirectory as its cwd", async () => {
   await using repo = await makeRepository({ "pkg/a/x.txt": "x\n", "top.txt": "t\n" });
   await using tree = await createWorktree({ cwd: `${repo.dir}/pkg/a`, home: repo.home, id: "inner" });
   assert(tree.cwd.endsWith("/pkg/a"));
@@ -83,7 +83,7 @@ Deno.test("a work tree of a directory inside of a repository has the same direct
   assertEquals(parentOfWorktree(repo.home, tree.cwd), `${repo.dir}/pkg/a`);
 });
 
-Deno.test("files of submodules and of repositories inside are carried over, and their changes are in the patch", async () => {
+Deno.test("files of submodules and nested repositories are copied, and their changes are in the patch", async () => {
   await using lib = await makeRepository({ "lib.txt": "lib\n" });
   await using repo = await makeRepository({ "a.txt": "a\n" });
   await git(repo.dir, "-c", "protocol.file.allow=always", "submodule", "add", "-q", lib.dir, "vendor/lib");
@@ -106,7 +106,7 @@ Deno.test("files of submodules and of repositories inside are carried over, and 
   assertEquals(await repo.read("made/m.txt"), "m\n");
 });
 
-Deno.test("line endings, filters, sparse checkouts and hooks of the repository are in no way", async () => {
+Deno.test("line endings, filters, sparse checkouts and hooks of the repository have no effect", async () => {
   await using repo = await makeRepository({
     ".gitattributes": "*.crlf text eol=crlf\n*.big filter=big\n",
     "a.crlf": "one\r\ntwo\r\n",
@@ -144,7 +144,7 @@ Deno.test("line endings, filters, sparse checkouts and hooks of the repository a
   }
 });
 
-Deno.test("diff copes with files that became directories or links, and with known files that are ignored", async () => {
+Deno.test("diff supports files that became directories or links, and tracked files that are ignored", async () => {
   await using repo = await makeRepository({
     "a": "file\n",
     "d/x": "x\n",
@@ -169,7 +169,7 @@ Deno.test("diff copes with files that became directories or links, and with know
   assertEquals(await repo.read("a/inner"), "in\n");
 });
 
-Deno.test("a directory that no work tree can be made of says why, and leaves nothing", async () => {
+Deno.test("a directory without a possible worktree is an error with the reason, and leaves nothing", async () => {
   await using repo = await makeRepository({ "a.txt": "a\n" });
   const make = (cwd: string, home = repo.home) => () => createWorktree({ cwd, home, id: "bad" });
   const plain = await Deno.makeTempDir();
@@ -193,7 +193,7 @@ Deno.test("a directory that no work tree can be made of says why, and leaves not
   for (const path of [plain, bare]) await Deno.remove(path, { recursive: true });
 });
 
-Deno.test("a work tree whose process was killed is removed by the next, one that waits for its task is not", async () => {
+Deno.test("the worktree of a killed process is removed by the next process, a waiting one is not", async () => {
   await using repo = await makeRepository({ "a.txt": "a\n" });
   const script = new URL("./left_behind.ts", import.meta.url).pathname;
   for (const [id, days] of [["lost", ""], ["kept", "7"]]) {
