@@ -8,7 +8,7 @@ import { SEED } from "../../support/seed.ts";
 /** Random numbers for one history: each selects a move or a parameter of it. */
 const draws = fc.array(fc.nat(999), { minLength: 20, maxLength: 300 });
 
-/** A valid history from random numbers: turns, tools, compactions, prunes, rewinds, side requests and crashes. */
+/** A valid history from random numbers, with turns, tools, compactions, prunes, rewinds and crashes. */
 class Script {
   readonly events: Event[] = [];
   readonly state: SessionState = emptyState();
