@@ -1,7 +1,7 @@
 /**
- * Replies that stop too early on every wire: in a thought, in a text, in a call, or with nothing but a
- * thought. None of them is requested without end, and the conversation that follows is a valid one: the
- * servers check it by the rules of their vendors.
+ * Replies that end too early with every provider kind: in thinking, in a text, in a call, or with thinking
+ * only. None is retried forever, and the following conversation is valid: the servers check it by the rules
+ * of their vendors.
  */
 import { createAgent } from "../../../mod.ts";
 import { assert, assertEquals, assertStringIncludes } from "../../support/assert.ts";

@@ -1,7 +1,7 @@
 /**
- * Faults that servers and the networks before them put into a reply, as a table that runs on every wire: the
- * bytes of a good answer are changed in a way that was met in the field, and the outcome has to be the one
- * the table names. Faults of a single wire are tested with its kind.
+ * Faults of servers and networks in a reply, as a table for every provider kind: the bytes of a valid answer
+ * are changed as observed in practice, and the outcome must be the one in the table. Faults of a single kind
+ * are tested with that kind.
  */
 import { assert, assertEquals } from "../../support/assert.ts";
 import { collect, InstantClock, openClient, type Outcome } from "../../support/model_client.ts";
