@@ -15,7 +15,7 @@ const MOST_ERRORS = 10;
 const MOST_NAMES = 50;
 const MOST_COLUMNS = 160;
 
-/** The output without colours. */
+/** The output without colors. */
 export function plainText(output: string): string {
   // deno-lint-ignore no-control-regex
   return output.replaceAll(/\x1b\[[0-9;]*m/g, "").replaceAll("\r\n", "\n");

@@ -25,7 +25,7 @@ export async function tmux(socket: string, ...args: string[]): Promise<string> {
   return new TextDecoder().decode(stdout);
 }
 
-/** The lines of the screen and of what has scrolled off it, with their colours as SGR sequences. */
+/** The lines of the screen and of what has scrolled off it, with their colors as SGR sequences. */
 export async function recordTerminal({ command, cwd, env, columns, person }: TerminalRun): Promise<string> {
   const directory = await Deno.makeTempDir({ prefix: "reasonix-screen-" });
   const socket = `${directory}/socket`;

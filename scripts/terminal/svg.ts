@@ -9,7 +9,7 @@ export interface Theme {
   readonly dim: string;
   /** Behind lines and words of a diff. */
   readonly backgrounds: Readonly<Record<Background, string>>;
-  /** By the names of the terminal's colours. */
+  /** By the names of the terminal's colors. */
   readonly colors: Readonly<Record<string, string>>;
 }
 

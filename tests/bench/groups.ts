@@ -1,4 +1,4 @@
-/** All that is measured, in the order in which it is shown: one line per group. */
+/** All groups in the order of the report: one line per group. */
 import { chatRows } from "./chat/chat.ts";
 import { fileRows } from "./chat/files.ts";
 import { hookRows } from "./hooks/hooks.ts";
@@ -16,7 +16,7 @@ import { STARTS } from "./scenarios/start.ts";
 import { COMMANDS, NO_JAIL, STEPS, TASKS, WRITES } from "./scenarios/steps.ts";
 import { sessionRows } from "./sessions.ts";
 
-/** Figures that belong together: runs of scenarios, or a part that measures in a separate way. */
+/** Related figures: runs of scenarios, or a part with a separate measurement. */
 export interface Group {
   readonly name: string;
   readonly title: string;

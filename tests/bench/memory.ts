@@ -12,8 +12,8 @@ export interface TreeMemory {
 }
 
 /**
- * Looks take the processor that is looked at: times of the same run would not be honest. A peak that comes
- * and goes between two looks is missed.
+ * Sampling takes processor time, which would distort times of the same run. A peak between two samples is
+ * missed.
  */
 const LOOK_MS = 5;
 

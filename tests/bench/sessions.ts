@@ -10,14 +10,14 @@ const [SEARCHED, STORED] = [1_000, 5_000];
 const LINES = 36;
 const RUNS = 7;
 
-/** A session that the program has written itself, and where, below its home. */
+/** A session written by the program, and its path below the home. */
 interface Written {
   readonly id: string;
   readonly text: string;
   readonly path: string;
 }
 
-/** Homes that runs begin with, by what is in them. */
+/** Homes for runs, by their content. */
 interface Homes {
   readonly one: string;
   readonly long: string;
@@ -88,7 +88,7 @@ async function inTurns(
   return samples;
 }
 
-/** Wall times of a search; in the homes themselves, since the index goes by where sessions lie. */
+/** Wall times of a search in the original homes, since the index depends on the paths of sessions. */
 async function searchTimes(bench: Bench, homes: Homes, runs: number) {
   const times = { many: [] as number[], one: [] as number[] };
   for (let round = -1; round < runs; round++) {

@@ -14,11 +14,11 @@ export interface Stage extends AsyncDisposable {
   tree(): Promise<string>;
   /** A copy of the runtime that only programs under test are started from. */
   runtime(): Promise<string>;
-  /** Sets the workspace back to what it was. */
+  /** Resets the workspace. */
   reset(): Promise<void>;
 }
 
-/** Passes when a part is what the file of expectations says. */
+/** Passes when a part matches the file of expectations. */
 const CHECK = `expected=$(cat expected/part_$1.txt) || exit 1
 grep -q -F -e "$expected" src/part_$1.ts || { echo "part $1 failed"; exit 1; }
 echo "part $1 passed"

@@ -1,4 +1,4 @@
-/** A program installed from an address: it asks that address alone, and names a part it cannot get. */
+/** A program installed from a URL: it connects only to that URL and names a missing part. */
 import { makeTrial } from "../../scripts/try_program.ts";
 import { assert, assertEquals, assertMatch } from "../support/assert.ts";
 import { type Machine, makeMachine, serveFiles } from "../support/machine.ts";

@@ -1,4 +1,4 @@
-/** Several turns of a run without a person: how they continue and end, and what of them is printed. */
+/** Several turns of a headless run: continuation, end, and printed output. */
 import { type ScriptedTurn, startModelServer } from "../support/model_server.ts";
 import { WIRES } from "../support/wires/wires.ts";
 import { type Finished, makeWorld, mockConfig } from "../support/program.ts";
@@ -137,7 +137,7 @@ Deno.test("run --raw prints the provider's last reply and nothing else", async (
     [false, undefined],
     [false, undefined],
   ]);
-  // A server that streams all the same.
+  // A server that streams although the request does not.
   const events = (await run(["--raw", "count"], { script: [{ text: "Two." }] })).stdout.trimEnd().split("\n");
   assert(events.length > 1);
   assertEquals(events.map((line) => JSON.parse(line).object), events.map(() => "chat.completion.chunk"));

@@ -1,4 +1,4 @@
-/** The Claude Agent SDK for TypeScript, as npm has it, with this program in place of `claude`. */
+/** The Claude Agent SDK for TypeScript from npm, with this program instead of `claude`. */
 import { loadAgentSdk } from "../support/agent_sdk.ts";
 import { assert, assertEquals, assertStringIncludes } from "../support/assert.ts";
 import {

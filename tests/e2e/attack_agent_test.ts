@@ -6,7 +6,7 @@ import { jailed } from "../unit/sandbox/jail/jail_support.ts";
 import { type Attempt, bash, textOf } from "../conformance/sandbox/attacks.ts";
 import { ALL_ALLOWED, JAILED, play } from "./attack_lab.ts";
 
-/** A length of sleep that no other process on the machine has. */
+/** A duration of sleep that no other process on the machine uses. */
 const mark = () =>
   String(1_000_000 + crypto.getRandomValues(new Uint32Array(1)).reduce((sum, part) => sum + part));
 

@@ -4,8 +4,8 @@ import { type Clone, CLONES, DOORS, gotSomething, plant, THROUGH_THE_DOOR } from
 import { ALL_ALLOWED, play, through } from "./attack_lab.ts";
 
 /**
- * The whole program in the fresh clone, without a decision about trust: [what the repository got, exit code,
- * requests].
+ * Runs the program in the fresh clone without a decision about trust; returns [evidence of access, exit
+ * code, requests].
  */
 async function enter(clone: Clone, args: readonly string[]): Promise<[string[], number, number]> {
   const got: string[] = [];
@@ -40,8 +40,7 @@ Deno.test({
   },
 });
 
-// A model that writes these files itself gains as little: for the next run they are files that the repository
-// brings.
+// A model that writes these files gains nothing: in the next run they are untrusted files of the repository.
 Deno.test({
   ...jailed("an untrusted hostile clone grants nothing to a hostile model"),
   fn: async () => {

@@ -12,7 +12,7 @@ import { JAILED, play, through } from "./attack_lab.ts";
 const SECRET = "a-key-of-the-workspace";
 
 async function furnish(s: Fixture): Promise<void> {
-  for (const [directory, name] of [["deny", ".key"], ["fold/in", "secret.txt"]]) {
+  for (const [directory, name] of [["deny", ".key"], ["nest/in", "secret.txt"]]) {
     await Deno.mkdir(`${s.g.ws}/${directory}`, { recursive: true });
     await Deno.writeTextFile(`${s.g.ws}/${directory}/${name}`, SECRET);
   }
@@ -30,7 +30,7 @@ const move = (from: string, to: string): ScriptedCall => ({
   args: { source_path: from, destination_path: to },
 });
 
-/** A list or a search from above that shows a name, or what is in the file. */
+/** A list or a search from above that shows the name or the content of the file. */
 const lists = (tool: string, args: Record<string, unknown>): Attempt => ({
   ...attempt(`${tool} from above`, { name: tool, args }),
   succeeded: (_s, { stdout }) => /(?:deny|in)\/(?:\.key|secret\.txt)|a-key-of/.test(stdout),
@@ -45,7 +45,7 @@ const ATTEMPTS = [
   lists("ls", { path: ".", depth: 4, all: true }),
   attempt("a near name", read("keys/.key"), read(".key"), read("deny/key")),
   attempt("a script of another language", bash("perl -pe1 deny/.key"), bash("x=deny; cat $x/.k*")),
-  attempt("an archive", bash("tar cf - deny fold")),
+  attempt("an archive", bash("tar cf - deny nest")),
   attempt("a copy", bash("cp -r deny c; cat c/.key"), read("c/.key")),
   attempt("git", bash("git add -f deny; git show :deny/.key"), bash("git mv deny/.key x; cat x")),
   attempt("a search from above", bash("grep -rh key . --exclude-dir=.git")),
@@ -58,19 +58,19 @@ const ATTEMPTS = [
   attempt("the directory moved by a tool", move("deny", "d"), read("d/.key"), bash("cat d/.key")),
   attempt(
     "a forbidden file's directory moved by a command",
-    bash("mv fold f"),
+    bash("mv nest f"),
     bash("cat f/in/*"),
     read("f/in/secret.txt"),
   ),
   attempt(
     "a forbidden file's directory moved by a tool",
-    move("fold", "f"),
+    move("nest", "f"),
     bash("cat f/in/*"),
     read("f/in/secret.txt"),
   ),
   attempt(
     "the directory moved by a program",
-    bash("find . -maxdepth 1 -name fold -exec mv {} f ';'"),
+    bash("find . -maxdepth 1 -name nest -exec mv {} f ';'"),
     bash("cat f/in/*"),
   ),
 ];
@@ -82,7 +82,7 @@ Deno.test({
       prepare: furnish,
       config: (s) =>
         `[permissions]\ndeny = ["Read(deny/*)"]\n` +
-        JAILED(s).replace(`"${s.vault}"`, `"${s.vault}", "${s.g.ws}/fold/in"`),
+        JAILED(s).replace(`"${s.vault}"`, `"${s.vault}", "${s.g.ws}/nest/in"`),
     });
     assertEquals(through([run]), []);
     assertEquals(run.played.length, ATTEMPTS.length);

@@ -1,4 +1,4 @@
-/** Hooks that another program brings, or writes while a session runs. */
+/** Hooks of a clone, or written by the model during a session. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../support/assert.ts";
 import { startModelServer, type Turn } from "../support/model_server.ts";
 import { gone, processesWith } from "../support/processes.ts";

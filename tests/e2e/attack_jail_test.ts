@@ -4,12 +4,11 @@ import { jailed } from "../unit/sandbox/jail/jail_support.ts";
 import { assert, assertEquals } from "../support/assert.ts";
 import { playAll, type Run, through } from "./attack_lab.ts";
 
-/** The compile cache is in the home of the scene, where an attempt can reach for it. */
+/** The compile cache is in the home of the fixture, where an attempt can access it. */
 const OWN_CACHE = { DENO_DIR: "" };
 
 /**
- * Nothing secret went to the model, to the screen, or into a file; nor in a spelling that a search for it
- * misses.
+ * Checks that no secret, in any encoding, is in a request, on the screen or in a file.
  */
 function assertNoLeak(runs: readonly Run[]): void {
   const shapes = [SECRET, KEY].flatMap((

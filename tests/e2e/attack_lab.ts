@@ -1,6 +1,6 @@
 /**
- * Plays a hostile model to the real program: every attempt is made by tool calls, and judged by what is left
- * behind.
+ * Plays a hostile model against the real program: every attempt is a list of tool calls, judged by its
+ * effects.
  */
 import type { Attempt } from "../conformance/sandbox/attacks.ts";
 import { type Fixture, makeFixture } from "../conformance/sandbox/fixture.ts";
@@ -19,9 +19,9 @@ export interface PlayOptions {
   readonly config?: (s: Fixture) => string;
   readonly args?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
-  /** Furnishes the scene before the program starts. */
+  /** Prepares the fixture before the program starts. */
   readonly prepare?: (s: Fixture) => Promise<unknown> | void;
-  /** Looks at everything once the program is gone. */
+  /** Inspects the fixture after the program has ended. */
   readonly after?: (s: Fixture, run: Run) => Promise<void> | void;
 }
 
@@ -34,12 +34,12 @@ export interface Run {
   readonly kept: string;
 }
 
-/** The jail is on, everything else is allowed: only the lower layers stand. */
+/** The jail is on and everything else is allowed: only the lower layers protect. */
 export const JAILED = (s: Fixture): string => `[sandbox]\nbash = "enforce"\nforbid_read = ["${s.vault}"]\n`;
 export const UNJAILED = (s: Fixture): string => `[sandbox]\nbash = "off"\nforbid_read = ["${s.vault}"]\n`;
 export const ALL_ALLOWED = ["--permission-mode", "danger-full-access", "--allowed-tools", "Bash,Edit,Read"];
 
-/** One run of the program in a fresh scene. Attempts leave the workspace as they found it. */
+/** One run of the program in a fresh fixture. Attempts leave the workspace unchanged. */
 export async function play(attempts: readonly Attempt[], options: PlayOptions = {}): Promise<Run> {
   await using s = await makeFixture();
   await using world = await makeWorld();
@@ -68,7 +68,7 @@ export async function play(attempts: readonly Attempt[], options: PlayOptions = 
   return run;
 }
 
-/** Splits the attempts over several runs, two at a time, and joins what came of them. */
+/** Splits the attempts over several runs, two at a time, and merges the results. */
 export async function playAll(
   attempts: readonly Attempt[],
   options: PlayOptions & { readonly each?: number } = {},
@@ -84,7 +84,7 @@ export async function playAll(
   return runs;
 }
 
-/** Names of the attempts that got through, with what the model was reported. */
+/** Names of the attempts that got through, with the results of their calls. */
 export function through(runs: readonly Run[]): string[] {
   return runs.flatMap((run) => run.played).filter((one) => one.through)
     .map((one) => `${one.name}: ${one.results.join(" | ").slice(0, 300)}`);
@@ -95,7 +95,7 @@ interface Message {
   readonly content: string;
 }
 
-/** Says what the model does next, and judges each attempt once its calls have been answered. */
+/** Returns the next call of the model, and judges each attempt after its calls. */
 class Director {
   readonly played: Played[] = [];
   readonly #attempts: readonly Attempt[];
@@ -151,7 +151,7 @@ function codeOf(result: string): number {
   return Number(/^\[exit code (\d+)/m.exec(result)?.[1] ?? (/^\[(?:ended|stopped)/m.test(result) ? 137 : 0));
 }
 
-/** Puts the scene in order after an attempt. */
+/** Cleans up after an attempt. */
 async function tidy(s: Fixture, base: ReadonlySet<string>): Promise<void> {
   await removeOthers(s.g.ws, (name) => base.has(name) && name !== "src");
   await Deno.mkdir(`${s.g.ws}/src`);

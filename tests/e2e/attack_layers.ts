@@ -1,4 +1,4 @@
-/** Which layer stops what when it is the only one above the tools. A change here is a decision. */
+/** The attempts that each layer stops as the only layer above the tools. A change here is a decision. */
 
 /**
  * Attempts at the shell that the destructive-command check refuses; all others are for the layers next to it.

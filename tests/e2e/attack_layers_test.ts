@@ -30,7 +30,7 @@ const DENY_LIST = (s: Fixture): string => {
   return `[permissions]\ndeny = ${JSON.stringify(rules)}\n`;
 };
 
-/** A shell that runs nothing: what the layers above it let pass does no harm. */
+/** A shell that executes nothing: attempts that pass the layers above it do no harm. */
 const deafShell = (s: Fixture): Promise<void> =>
   Deno.writeTextFile(`${s.g.base}/bash`, "#!/bin/sh\necho RAN\n", { mode: 0o755 });
 const settings = (s: Fixture): string => `${UNJAILED(s)}[tools.shell]\npath = "${s.g.base}/bash"\n`;

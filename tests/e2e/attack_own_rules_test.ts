@@ -1,6 +1,6 @@
 /**
- * Rules that the user keeps for one project. No one is there to ask, so that only a rule lets a call run:
- * none may come with the repository, with a copy of the project, or from the model.
+ * Rules that the user saved for one project. Runs are headless, so that only a rule lets a call run: none may
+ * come with the repository, with a copy of the project, or from the model.
  */
 import { addSavedRule, savedRulesFile } from "../../src/config/mod.ts";
 import { startModelServer } from "../support/model_server.ts";
@@ -19,7 +19,7 @@ Deno.test("a repository cannot provide the user's saved rules for a project", as
   await using world = await makeWorld();
   const cwd = await Deno.realPath(world.dir);
   const place = { home: world.home, cwd };
-  // The very file that the program would write for the user, at every place where it could be looked for.
+  // The exact file that the program would write for the user, at every possible location.
   await addSavedRule(place, "allow", "Bash(make it)");
   assertEquals(await decision(world, cwd), "allow");
   const text = await Deno.readTextFile(savedRulesFile(place));
@@ -29,7 +29,7 @@ Deno.test("a repository cannot provide the user's saved rules for a project", as
     await world.write(planted, text);
   }
   assertEquals(await decision(world, cwd), "ask");
-  // In a project's own settings it is a wish that waits for trust.
+  // In project settings it has no effect before trust.
   await world.write("reasonix.toml", text);
   assertEquals(await decision(world, cwd), "ask");
 });
@@ -69,7 +69,7 @@ Deno.test({
     const cwd = await Deno.realPath(world.dir);
     const home = `${cwd}/.state`;
     await world.write(".state/config.toml", mockConfig(server.url) + '[sandbox]\nbash = "enforce"\n');
-    // Of its own project the gate stops it, of another one the file tools and the jail.
+    // For the same project the gate stops it, for another one the file tools and the jail.
     const layers = [[cwd, "settings of this program"], ["/other", "state of Reasonix"]] as const;
     for (const [project, refusal] of layers) {
       const file = savedRulesFile({ home, cwd: project });

@@ -1,6 +1,5 @@
 /**
- * Patches that try to reach a file without seeming to name it: every way of writing a name, by every kind of
- * change.
+ * Patches that reach a file by a disguised name: every spelling of a name, in every kind of change.
  */
 import type { Fixture } from "../conformance/sandbox/fixture.ts";
 import type { ScriptedCall } from "../support/model_server.ts";
@@ -182,7 +181,7 @@ const LINE_ENDS = ["x\u2028", "\u2029y", "a\u0085b", "v\u000bt"];
 /** One attempt per form; each has a separate directory, so that none depends on another. */
 export function editAttempts(directory: string): Attempt[] {
   return FORMS.map((form, index) => {
-    // Every fourth of the names holds what only some take for the end of a line.
+    // Every fourth name contains a character that only some programs treat as a line end.
     const odd = index % 4 === 3 ? LINE_ENDS[index % LINE_ENDS.length] as string : "n";
     const target = `${directory}/${odd}${index}`;
     const files = {
@@ -245,7 +244,7 @@ export function protectedAttempts(): Attempt[] {
   );
 }
 
-/** Ways to see what a Read rule hides: under another name, in a copy, in what a failure shows. */
+/** Ways to read a file that a Read rule hides: another name, a copy, the text of an error. */
 export function readAttempts(directory: string): Attempt[] {
   const forms = FORMS.filter(({ name }) =>
     /rename from|rename behind|move away|change|update|copy/.test(name)

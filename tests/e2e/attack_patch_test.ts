@@ -1,4 +1,4 @@
-/** No form of a patch reaches a file that a rule, a protected path or a mode keeps from it. */
+/** No form of a patch reaches a file that a rule, a protected path or a mode denies. */
 import { assertEquals } from "../support/assert.ts";
 import type { Attempt } from "../conformance/sandbox/attacks.ts";
 import { playAll, through, UNJAILED } from "./attack_lab.ts";

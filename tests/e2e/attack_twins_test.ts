@@ -1,6 +1,6 @@
 /**
- * Everything by which a repository can have something run or reached, each as a clone without trust and
- * as the same clone trusted: the second really starts it, so that the first can fail.
+ * Every way of a repository to execute or reach something, each as an untrusted and as a trusted clone: the
+ * trusted one really starts it, so that the test of the untrusted one can fail.
  */
 import { assert, assertEquals } from "../support/assert.ts";
 import { type ScriptedCall, startModelServer } from "../support/model_server.ts";
@@ -10,8 +10,8 @@ import { jailed } from "../unit/sandbox/jail/jail_support.ts";
 interface Door {
   readonly name: string;
   /**
-   * Files of the clone; `{dir}` is where it is, `{outside}` the directory above, `{url}` an address that
-   * notes who asks there.
+   * Files of the clone; `{dir}` is its path, `{outside}` the parent directory, `{url}` a URL that records
+   * requests.
    */
   readonly files: Readonly<Record<string, string>>;
   readonly prompt?: string;
@@ -21,8 +21,8 @@ interface Door {
   readonly env?: Readonly<Record<string, string>>;
   readonly flags?: readonly string[];
   /**
-   * Trust opens this door not at all: only the user's own configuration does, or the person, who starts it in
-   * the clone with a line of the shell.
+   * Trust does not open this door: only the user's configuration does, or a person who starts it in the
+   * clone from the shell.
    */
   readonly opens?: { readonly config: string } | { readonly line: string };
 }
@@ -38,7 +38,7 @@ const server = (entry: string) => `{"mcpServers": {"evil": ${entry}}}`;
 const provider = (rest: string, url = "{url}") =>
   `default_model = "evil"\n[[providers]]\nname = "evil"\nkind = "openai"\nbase_url = "${url}"\nmodel = "x"\n${rest}\n`;
 
-/** A program on the path, where no run can write: elsewhere not even the user's own file names one. */
+/** A program in PATH that no run can write; the user's file may name no program elsewhere. */
 const LANGUAGE_SERVER =
   '[lsp.servers.evil]\ncommand = "evil.sh"\nextensions = ["txt"]\nroot_markers = ["go.mark"]\n';
 
@@ -174,7 +174,7 @@ const DOORS: readonly Door[] = [
 
 interface Clone extends AsyncDisposable {
   readonly world: World;
-  /** One run; what of the door was started or reached by it. */
+  /** Runs once; returns the parts of the door that were started or reached. */
   enter(...flags: string[]): Promise<{ readonly done: Finished; readonly opened: readonly string[] }>;
   fill(text: string): string;
 }
@@ -231,7 +231,7 @@ function takeMark(directory: string): Promise<string[]> {
   return Deno.remove(`${directory}/started`).then(() => ["started"], () => []);
 }
 
-/** Opens the door as its owner would; what was started. */
+/** Opens the door like its owner; returns the started parts. */
 async function openByOwner(door: Door, { world, fill, enter }: Clone): Promise<readonly string[]> {
   if (door.opens && "line" in door.opens) {
     const shell = new Deno.Command("bash", { args: ["-c", door.opens.line], cwd: world.dir, stdin: "null" });
@@ -260,7 +260,7 @@ for (const door of DOORS) {
       }
       const opened = await openByOwner(door, it);
       assert(opened.length > 0, "it starts nothing either");
-      // Trust for one run leaves nothing behind.
+      // Trust for one run is not stored.
       if (!door.opens) assertEquals((await it.enter("--ignore-untrusted")).opened, []);
     },
   });

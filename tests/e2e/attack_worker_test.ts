@@ -1,6 +1,5 @@
 /**
- * The process that changes files, as the program really starts it: what could its code do, were it turned
- * against the user?
+ * The permissions of the process that changes files, as the program starts it, against hostile code in it.
  */
 import { makeFixture } from "../conformance/sandbox/fixture.ts";
 import { startModelServer } from "../support/model_server.ts";

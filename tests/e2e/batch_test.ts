@@ -19,10 +19,10 @@ function linesOf(stdout: string): Line[] {
   return stdout.split("\n").filter((line) => line !== "").map((line) => JSON.parse(line));
 }
 
-/** Tasks run side by side, and a killed one begins its conversation again. */
+/** Tasks run in parallel, and a killed one begins its conversation again. */
 const LOOSE = { check: { prefix: false } } as const;
 
-/** Writes one file, then answers; looks only at the conversation, as a model does. */
+/** Writes one file, then answers; its state is only the conversation. */
 function work(request: RecordedRequest): Turn {
   const messages: { role: string; content: unknown }[] = request.json.messages;
   const text = JSON.stringify(messages);
@@ -30,7 +30,7 @@ function work(request: RecordedRequest): Turn {
   // An append is looked at before it is done again.
   const command = `grep -qx ${id} out.txt 2>/dev/null || echo ${id} >> out.txt`;
   const results = messages.filter(({ role }) => role === "tool");
-  // Whatever else came back (the call was cut off, or its jail could not be set up), it is tried again.
+  // After any other result (an interrupted call, a jail that failed to start) it tries again.
   if (results.some(({ content }) => String(content) === "(no output)")) return { text: `did ${id}` };
   if (results.length > 8) return { text: `gave up: ${results.at(-1)?.content}` };
   return { calls: [{ id: `call-${id}-${results.length}`, name: "bash", args: { command } }] };
@@ -95,7 +95,7 @@ Deno.test("a batch killed at 10 random points executes each task exactly once in
   ]);
   const trees = [...Deno.readDirSync(`${world.home}/worktrees`)].filter(({ isDirectory }) => isDirectory);
   assertEquals(trees, []);
-  // Once more: everything is known, and no model is asked.
+  // A repeated batch has all results and sends no request.
   const before = server.requests.length;
   assertEquals(linesOf((await world.run(command)).stdout).length, TASKS);
   assertEquals(server.requests.length, before);
@@ -241,7 +241,7 @@ Deno.test("the example of the page about many tasks matches the program", async 
   assertEquals([code, stdout, stderr.replace(/ · [\d.]+ s$/gm, "")], [1, "", shown]);
   const patch = await world.read("a.patch");
   assert(patch.includes("+a\n"), patch);
-  // It applies where it came from.
+  // It applies to its source.
   const applied = await new Deno.Command("git", { args: ["apply", "a.patch"], cwd: world.dir }).output();
   assert(applied.success);
   assertEquals(await world.read("out.txt"), "a\n");

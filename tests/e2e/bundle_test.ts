@@ -1,4 +1,4 @@
-/** The built program: one file that names no place of its making, and compiles. */
+/** The built program: one file without paths of the build machine, which compiles to executables. */
 import { Buffer } from "node:buffer";
 import { START_FLAGS } from "../../cli/terminal/start_flags.ts";
 import { bundle } from "../../scripts/bundle.ts";

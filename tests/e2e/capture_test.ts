@@ -17,7 +17,7 @@ function words(line: string): string {
     .replace(/\s+/g, " ").trim();
 }
 
-/** The lines of a picture by the places of its texts. */
+/** Returns the lines of a picture by the positions of its texts. */
 function linesOf(svg: string): string[] {
   const rows = new Map<number, string>();
   for (const [, x, y, text = ""] of svg.matchAll(/<text x="(\d+)" y="(\d+)"[^>]*>([^<]*)</g)) {
@@ -44,7 +44,7 @@ Deno.test({
         const svg = await Deno.readTextFile(
           new URL(`../../docs/images/${picture}-${theme}.svg`, import.meta.url),
         );
-        assertEquals(linesOf(svg), shown.filter((line) => line !== ""), "deno task capture makes them anew");
+        assertEquals(linesOf(svg), shown.filter((line) => line !== ""), "run deno task capture");
         assert(svg.length < 20_000, "a picture is small");
       }
     }

@@ -1,4 +1,4 @@
-/** Esc stops the chat wherever it is, at once, and the session continues. */
+/** Esc stops every activity of the chat at once, and the session continues. */
 import { assert, assertEquals, assertStringIncludes } from "../support/assert.ts";
 import { type RecordedRequest, startModelServer, textEvent, type Turn } from "../support/model_server.ts";
 import { mockConfig } from "../support/program.ts";
@@ -6,7 +6,7 @@ import { EMPTY, onTerminal, openChat, shownSoon } from "../support/terminal_chat
 
 /** Most milliseconds from the key to a screen on which nothing runs any more. */
 const LIMIT_MS = 200;
-/** A machine that is busy with something else gets another try. */
+/** A busy machine gets another try. */
 const TRIES = 12;
 
 /** The activities of the agent, with the message that starts each and the text that shows it. */
@@ -58,7 +58,7 @@ onTerminal("Escape stops every activity within 200 ms, and the session continues
       await terminal.press("Escape");
       await shownSoon(terminal, (screen) => !/Esc stops|stopping|\?\n/.test(screen) && /^> /m.test(screen));
       times.push(Math.round(performance.now() - begun));
-      // A command that did not come to its end is the user's again.
+      // A canceled command returns to the composer.
       if ((await terminal.screen()).includes("> /compact")) await terminal.press("C-c");
       await terminal.shows(EMPTY);
     }

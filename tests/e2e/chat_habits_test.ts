@@ -8,7 +8,7 @@ import type { Terminal } from "../support/tmux.ts";
 const lastText = (server: { requests: readonly { json: { messages: { content: unknown }[] } }[] }) =>
   JSON.stringify(server.requests.at(-1)?.json.messages.at(-1)?.content);
 
-/** Leaves the chat, so that nothing is written any more when its home is removed. */
+/** Exits the chat, so that nothing is written after its home is removed. */
 async function leave(terminal: Terminal): Promise<void> {
   await terminal.press("C-d");
   await terminal.shows("left-with-0");

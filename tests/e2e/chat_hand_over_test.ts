@@ -1,4 +1,4 @@
-/** A chat of which nothing can be drawn any more continues in plain lines, in the same session. */
+/** A chat that cannot draw any more continues in plain lines in the same session. */
 import { assertEquals, assertStringIncludes } from "../support/assert.ts";
 import { startModelServer } from "../support/model_server.ts";
 import { denoDir, makeWorld, mockConfig } from "../support/program.ts";
@@ -53,7 +53,7 @@ onTerminal("a chat that cannot draw any more continues in lines in the same sess
   await server.received(2);
   const said = JSON.stringify(server.requests[1]?.json.messages);
   for (const text of ["first", "Noted.", "second"]) assertStringIncludes(said, text);
-  // The line is read by the terminal itself again, with echo.
+  // The terminal reads the line in canonical mode again, with echo.
   await terminal.shows("> second\nNoted.");
   assertEquals(await terminal.ask("#{cursor_flag} #{wrap_flag}"), "1 1");
   await terminal.press("C-d");

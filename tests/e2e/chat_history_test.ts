@@ -4,7 +4,7 @@ import { startModelServer, type Turn } from "../support/model_server.ts";
 import { mockConfig } from "../support/program.ts";
 import { EMPTY, onTerminal, openChat } from "../support/terminal_chat.ts";
 
-/** Paragraphs of one line each, some wide, some coloured, and the rows that they are shown in. */
+/** Paragraphs of one line each, some wide, some colored, and the rows that they are shown in. */
 function answer(turn: number, count: number): string[] {
   const lines = ["plain words", "**bold** and `code`", "汉字和 emoji 👩‍👩‍👧 · 한국어", "x".repeat(60)];
   return Array.from({ length: count }, (_, index) => `${turn}.${index} ${lines[index % lines.length]}`);
@@ -43,7 +43,7 @@ onTerminal(
     await terminal.shows(EMPTY);
     await chat.enter("Third question.");
     await server.received(4);
-    // A person looks at what was long ago while the answer comes.
+    // A person scrolls back while the answer streams.
     await terminal.scrollTo("top");
     release.resolve();
     await terminal.shows("3.299");

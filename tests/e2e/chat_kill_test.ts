@@ -1,4 +1,4 @@
-/** A chat that is killed at any moment: what was sent and done is in its session, once. */
+/** A chat killed at any moment: its session has every sent message and executed call once. */
 import type { Event } from "../../src/core/mod.ts";
 import { lastSession, loadEvents, projectDir } from "../../src/session/mod.ts";
 import { assert, assertEquals } from "../support/assert.ts";
@@ -9,7 +9,7 @@ import { needs } from "../support/tools.ts";
 import { Random, SEED } from "../support/seed.ts";
 
 const POINTS = 40;
-/** After this time half of the points are enough; a quick machine passes all of them in less. */
+/** After this time half of the points are enough; a fast machine passes all of them in less. */
 const LIMIT_MS = 20_000;
 const EMPTY = "> Ask for something";
 /** A panel that comes automatically takes no key for this long. */
@@ -23,7 +23,7 @@ const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 let ids = 0;
 
-/** Every message is answered by a call that leaves a mark, its result by another one or by words. */
+/** The model answers every message with a call that leaves a mark, and its result with a call or text. */
 function working({ json }: RecordedRequest): Turn {
   const last = json.messages.at(-1);
   if (last?.role === "tool" && random.below(2) === 0) return { text: "Done so far." };
@@ -130,7 +130,7 @@ function checkFile(world: World, kept: Map<number, Event>, where: string): void 
   for (const [seq, event] of events) kept.set(seq, event);
 }
 
-/** Each command ran once at most, after the person's yes, and each that is said to have run left its mark. */
+/** Each command ran at most once, after approval, and each recorded command left its mark. */
 async function checkMarks(world: World, events: readonly Event[]): Promise<void> {
   const marks = (await world.read("marks.txt")).trim().split("\n");
   assertEquals(new Set(marks).size, marks.length, `a command ran twice (seed ${SEED}): ${marks}`);

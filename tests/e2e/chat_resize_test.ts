@@ -1,4 +1,4 @@
-/** A terminal whose size changes while an answer comes: nothing of the history is lost or written twice. */
+/** A terminal resized while an answer streams: no line of the history is lost or written twice. */
 import { assert, assertEquals } from "../support/assert.ts";
 import { finishEvent, type Part, startModelServer, textEvent, usageEvent } from "../support/model_server.ts";
 import { mockConfig } from "../support/program.ts";
@@ -105,7 +105,7 @@ onTerminal(
     for (const line of [...lines, ""]) {
       const next = line === "" ? said.length : said.indexOf(line, at);
       assert(next >= 0, `${line} is missing:\n${history}`);
-      // Lines that tmux cut in a frame on its way, and that left such a small screen at once, stay above.
+      // Lines of a frame that tmux cut and that scrolled off the small screen at once stay in the history.
       assert(
         /^(?:Line\d{3}\.[a-z]*)*$/.test(said.slice(at, next)),
         `A frame is left above ${line}:\n${history}`,

@@ -7,7 +7,7 @@ import { needs } from "../support/tools.ts";
 
 const hasTmux = await new Deno.Command("tmux", { args: ["-V"] }).output().then(() => true, () => false);
 
-/** In the environment, in the file of keys, and one that only its form reports. */
+/** Secrets in the environment and in the file of keys, and one that only its form identifies. */
 const HELD = "provider-value-4713";
 const FILED = "filed-value-4720";
 const FORMED = "sk-ant-api03-abcdefghijklmnopqrstuvwxyz0123456789";
@@ -55,7 +55,7 @@ Deno.test({
     await enter("clear; reasonix", "> Ask for something");
     await enter("!env; echo end-of-$((1+1))", "end-of-2");
     await enter(`!cat '${world.home}/.env'; echo end-of-$((1+2))`, "end-of-3");
-    // While it runs, the end of its output is to be seen as well.
+    // While the command runs, the end of its output is visible as well.
     await enter(`!cat '${world.home}/.env'; echo now-$((3+4)); sleep 1`, "now-7");
     assert(!(await terminal.screen()).includes(FILED));
     await terminal.shows("sleep 1 · exit 0");
@@ -65,12 +65,12 @@ Deno.test({
     const shown = await terminal.history();
     for (const secret of [HELD, FILED]) assert(!shown.includes(secret), shown);
     await enter("hello", "So it is");
-    await enter("/export told.md", "session is in");
+    await enter("/export chat.md", "session is in");
     await enter("/bug bug.txt", "report is in");
     for (const secret of [HELD, FILED]) {
-      for (const name of ["told.md", "bug.txt"]) assert(!(await world.read(name)).includes(secret), name);
+      for (const name of ["chat.md", "bug.txt"]) assert(!(await world.read(name)).includes(secret), name);
     }
-    // What the user types is on his screen; it is kept and sent without what is known to be secret.
+    // Typed text stays on the screen; it is stored and sent without known secrets.
     await enter(`mine are ${HELD}, ${FILED} and ${FORMED}, you see`, "you see");
     await terminal.shows("> Ask for something");
     await terminal.press("C-d");

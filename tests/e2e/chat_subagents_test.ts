@@ -1,4 +1,4 @@
-/** Agents in the chat: what they are doing is on the screen, and their questions reach the person. */
+/** Agents in the chat: the screen shows their activity, and their prompts reach the person. */
 import { startAgentServer } from "../support/agents_stage.ts";
 import { lastSession, loadEvents, projectDir } from "../../src/session/mod.ts";
 import { assert, assertEquals } from "../support/assert.ts";
@@ -8,7 +8,7 @@ import { EMPTY, onTerminal, openChat, shownSoon } from "../support/terminal_chat
 
 const task = (prompt: string) => ({ name: "task", args: { agent: "general", prompt, description: prompt } });
 
-/** Time that the person takes for an answer. */
+/** Time until the person answers. */
 const THINKS_MS = 1500;
 
 onTerminal(
@@ -84,7 +84,7 @@ onTerminal("the chat shows the activity of an agent, and Esc stops it", async ()
   loadEvents(path, (event) => {
     if (event.type === "turn.end") ends.push(Date.parse(event.time));
   });
-  // The limit is 200 ms; the rest is for a machine that does much else.
+  // The limit is 200 ms; the rest is for a busy machine.
   const took = (ends[0] ?? Infinity) - pressed;
   assert(took <= 1_000, `${took} ms from Esc to the end of the turn`);
 });

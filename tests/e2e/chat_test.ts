@@ -1,4 +1,4 @@
-/** A person in the chat: the program itself, on a terminal, next to a model that does as it is notified. */
+/** A person in the chat: the real program on a terminal, with a model that follows instructions. */
 import { exists } from "../../src/path/probe.ts";
 import { loadTexts } from "../../src/i18n/mod.ts";
 import { assertEquals, assertStringIncludes } from "../support/assert.ts";
@@ -12,7 +12,7 @@ function said({ json }: RecordedRequest): string {
   return last.role === "user" ? JSON.stringify(last.content) : "";
 }
 
-/** Does what the last message says. */
+/** Follows the instructions of the last message. */
 function obedient(request: RecordedRequest): Turn {
   const text = said(request);
   if (text === "") return { text: "That was the work." };
@@ -135,14 +135,14 @@ onTerminal("a message typed while the agent works is queued or sent at once, and
   await chat.enter("Begin.");
   await server.received(1);
   await chat.enter("Wait for your turn.");
-  // It has left the composer, and is still to be seen.
+  // It has left the composer and is still visible.
   await shownSoon(terminal, (screen) => /^> Ask/m.test(screen) && screen.includes("Wait for your turn."));
   assertEquals(server.requests.length, 1);
   release.resolve();
   await server.received(2);
   assertStringIncludes(said(server.requests[1] as RecordedRequest), "Wait for your turn.");
   await terminal.shows("First.");
-  // Esc stops, and what waited is the user's again.
+  // Esc stops, and the queued message returns to the composer.
   await chat.enter("Not sent yet.");
   await terminal.shows("Not sent yet.");
   await terminal.press("Escape");

@@ -1,4 +1,4 @@
-/** Flags of Claude Code, in both ways to write them: what each does to a run. */
+/** Effects of Claude Code's flags on a run, in both spellings. */
 import { assert, assertEquals, assertStringIncludes } from "../support/assert.ts";
 import { startModelServer } from "../support/model_server.ts";
 import { makeWorld, mockConfig } from "../support/program.ts";

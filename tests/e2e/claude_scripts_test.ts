@@ -7,7 +7,7 @@ import { needs } from "../support/tools.ts";
 interface Script {
   readonly name: string;
   readonly script: string;
-  /** A part of what the model is asked. */
+  /** A part of the request to the model. */
   readonly asked: string;
   readonly stdout?: string;
 }

@@ -197,7 +197,7 @@ Deno.test("doctor --online reports a server whose window is smaller than the con
   await server.shutdown();
 });
 
-/** A server that answers each path as the table says, and counts what it was asked. */
+/** A server that answers each path by the table and counts the requests. */
 function pages(table: Readonly<Record<string, () => Response>>) {
   const asked: string[] = [];
   const server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen: () => {} }, (request) => {

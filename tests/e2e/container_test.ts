@@ -11,7 +11,7 @@ const call = (command: string, more: Record<string, unknown> = {}) => ({
 
 const SANDBOX = `[sandbox]\nbash = "enforce"\nbackend = "podman"\nimage = "${IMAGE}"\n`;
 
-/** Plays the turns; returns what the model was sent as results of its calls. */
+/** Plays the turns; returns the results of the calls. */
 async function play(
   turns: Turn[],
   config: string,

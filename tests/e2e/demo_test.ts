@@ -50,7 +50,7 @@ Deno.test("the demo with --live works with the model of the user's own configura
 /** A PATH without another Deno. */
 const PATH = "/usr/bin:/bin";
 
-/** A machine whose only Deno is where the jail shows nothing; undefined where none can be made. */
+/** A machine whose only Deno is hidden by the jail; undefined if it cannot be set up. */
 async function hiddenRuntime(): Promise<string[] | undefined> {
   if (await Deno.stat("/usr/bin/deno").then(() => true, () => false)) return undefined;
   const deno = "/run/reasonix-demo/deno";

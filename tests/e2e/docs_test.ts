@@ -1,4 +1,4 @@
-/** The documentation: the program shows it, its links lead somewhere, and its shell lines are tried. */
+/** The documentation: the program shows it, its links resolve, and its shell lines are executed. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../support/assert.ts";
 import { needs } from "../support/tools.ts";
 import { startModelServer } from "../support/model_server.ts";
@@ -81,7 +81,7 @@ Deno.test("both front pages link the same pages", async () => {
 /** Pages whose shell lines a reader types one after the other. */
 const TYPED = ["README.md", "docs/start.md", "docs/ci.md", "docs/update.md"];
 
-/** Lines that are not run here, by how they begin: by which test they are, or why by none. */
+/** Lines that are not run here, by prefix, with the test that runs them or the reason. */
 const ELSEWHERE: Readonly<Record<string, string>> = {
   "npx -y deno@2.9.6 task demo": "demo_test.ts, started by this Deno instead of npx",
   "npx -y deno@2.9.6 task test": "what runs this test",
@@ -95,7 +95,7 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   "reasonix run --model openrouter/": "built_in_test.ts; asks a vendor",
 };
 
-/** The other lines, as they stand or with what a reader fills in. */
+/** The other lines, unchanged or with values filled in. */
 const FILLED: Readonly<Record<string, string>> = {
   "reasonix run --output-format json --max-steps 20 …":
     'reasonix run --output-format json --max-steps 20 "look"',

@@ -1,4 +1,4 @@
-/** One run without the jail: offered to a person where the jail stopped a command, in the assembled agent. */
+/** A single run without the jail, offered after the jail stopped a command, in the assembled agent. */
 import { createAgent } from "../../mod.ts";
 import { type ApprovalAnswer, type Event, textOf } from "../../src/core/mod.ts";
 import type { ApprovalRequest } from "../../src/permission/mod.ts";
@@ -166,13 +166,13 @@ Deno.test({
     const fetch = "python3 -c 'import sys,urllib.request as r; r.urlopen(sys.argv[1])'";
     const lines = [
       `${fetch} http://named.invalid/x 2>&1`,
-      "echo \"wget: unable to resolve host address 'told.invalid'\"; false",
+      "echo \"wget: unable to resolve host address 'printed.invalid'\"; false",
     ];
     const hosts = [];
     for (const command of lines) {
       const { asked } = await runWith(g, { command, answer: { allow: false } });
       hosts.push(...asked.map(({ network }) => network?.hosts));
     }
-    assertEquals(hosts, [["named.invalid"], ["told.invalid"]]);
+    assertEquals(hosts, [["named.invalid"], ["printed.invalid"]]);
   },
 });

@@ -207,7 +207,7 @@ for (
     assertEquals([done.code, resultLine(done.stdout).subtype], [code, subtype]);
     assertEquals(await gone(() => processesWith(world.dir)), []);
     const ended = await endOfTurn(world);
-    // The limit is 200 ms; the rest is for a machine that does much else.
+    // The limit is 200 ms; the rest is for a busy machine.
     assert(ended - signalled <= 1_000, `${ended - signalled} ms from ${signal} to the end of the turn`);
   });
 }

@@ -1,9 +1,9 @@
-/** Nothing that a repository or the model writes keeps the program busy forever, or deaf to Ctrl-C. */
+/** No text of a repository or the model makes the program hang or ignore Ctrl-C. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../support/assert.ts";
 import { type ModelServer, startModelServer } from "../support/model_server.ts";
 import { type Finished, finished, makeWorld, mockConfig, type World } from "../support/program.ts";
 
-/** The machine may be busy; what this is about takes minutes, or forever. */
+/** A generous limit for busy machines; a regression takes minutes or forever. */
 const LIMIT_MS = 25_000;
 
 /** Runs the program; kills it at the time limit, without a separate exit code. */
@@ -18,7 +18,7 @@ async function ends(world: World, args: readonly string[]): Promise<Finished> {
 
 type Call = { readonly name: string; readonly args: Readonly<Record<string, unknown>> };
 
-/** Has the model make one call, and returns what it got for it. */
+/** Runs one call of the model and returns its result. */
 async function resultOf(call: Call, prepare: (world: World) => Promise<void> = async () => {}) {
   await using server = startModelServer([{ calls: [call] }, { text: "done" }]);
   await using world = await makeWorld(mockConfig(server.url, '[sandbox]\nbash = "off"\n'));

@@ -1,4 +1,4 @@
-/** The kind `google` as a user meets it: the entries of the page about Gemini, and the program. */
+/** The kind `google` through the program, with the entries of the page about Gemini. */
 import { startModelServer } from "../support/model_server.ts";
 import { makeWorld } from "../support/program.ts";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../support/assert.ts";

@@ -47,7 +47,7 @@ const CLOSED: Readonly<Record<string, string>> = {
   "closed-13": "echo '{broken'",
 };
 
-/** Hooks with a separate short time, so that a busy machine makes no other one late. */
+/** Hooks with a short timeout, so that a busy machine delays no other hook. */
 const LATE = [{ "late-8": "sleep 30" }, { "closed-12": "sleep 30" }] as const;
 
 function script(rows: Readonly<Record<string, string | readonly string[]>>, at: number): string {
@@ -61,7 +61,7 @@ function script(rows: Readonly<Record<string, string | readonly string[]>>, at: 
 interface Rows {
   readonly world: World;
   readonly done: Finished;
-  /** The result that the model got for the call with a word. */
+  /** Returns the result of the call with a word. */
   readonly reported: (word: string) => string;
   readonly made: (name: string) => Promise<boolean>;
 }

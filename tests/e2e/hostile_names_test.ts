@@ -1,6 +1,6 @@
 /**
- * A clone whose every name and text tries to steer the terminal: nothing of it gets there as it is, on a
- * terminal or on a pipe, in what commands list, explain or complain about.
+ * A clone whose names and texts contain terminal escapes: none reaches a terminal or a pipe unescaped in
+ * lists, explanations or errors.
  */
 import { assertEquals } from "../support/assert.ts";
 import { startModelServer } from "../support/model_server.ts";

@@ -1,4 +1,4 @@
-/** `reasonix config import` as a user runs it: what it shows, what it writes, and what that then means. */
+/** `reasonix config import`: its output, the written configuration, and its effect. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../support/assert.ts";
 import { denoDir, makeWorld, programFile, type World } from "../support/program.ts";
 import { openTerminal } from "../support/tmux.ts";
@@ -254,7 +254,7 @@ Deno.test({
     const screen = await terminal.shows("No configuration was written");
     assert(!screen.includes("gpt-5-codex"), "codex was not chosen");
     assertEquals([...Deno.readDirSync(world.home)], []);
-    // What the first round left on the screen could be taken for the second one's.
+    // Output of the first round could be mistaken for that of the second.
     await terminal.type("clear; printf 'round %d\\n' 2; reasonix config import claude");
     await terminal.press("Enter");
     await terminal.shows("round 2\n");

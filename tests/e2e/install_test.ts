@@ -1,4 +1,4 @@
-/** Each way of installing in the README, run as it is there, up to a finished task with an edit. */
+/** Each way of installing in the README, run unchanged up to a finished task with an edit. */
 import { START_FLAGS } from "../../cli/terminal/start_flags.ts";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../support/assert.ts";
 import { startModelServer } from "../support/model_server.ts";
@@ -45,7 +45,7 @@ async function finishTask(machine: Machine, { env = {}, command }: TaskOptions =
   assertStringIncludes(done.text, "Fixed.");
 }
 
-/** As the README says, or with the words of the runtime; of the program nothing stays but what it says. */
+/** Uninstalls as in the README or with the runtime; only the listed files remain. */
 async function uninstall(
   machine: Machine,
   line = UNINSTALL,
@@ -97,7 +97,7 @@ Deno.test("the program installs from a file, keeps the denials and uninstalls", 
   const open = await machine.sh(`deno run -A --no-config ${machine.files}/dist/reasonix.js doctor`);
   assertMatch(open.text, /✗ This program was started with permission to load native code \(ffi\)/);
   assertMatch(open.text, /✗ .* to load remote modules \(import\)/);
-  // What the flags of the line mean once they are in the command: a probe in the place of the program.
+  // A probe instead of the program checks the flags of the installed command.
   await Deno.writeTextFile(
     `${machine.files}/dist/reasonix.js`,
     `const name = "https://jsr.io/@std/x/mod.ts";
@@ -108,7 +108,7 @@ Deno.test("the program installs from a file, keeps the denials and uninstalls", 
   assertMatch((await machine.sh(machine.command)).text, /^denied .*--no-remote is specified/);
 });
 
-/** The sources as a clone has them. */
+/** The sources of a clone. */
 async function copySources(to: string): Promise<void> {
   const parts = [
     "cli",

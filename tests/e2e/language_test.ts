@@ -1,4 +1,4 @@
-/** The language of the interface as a user meets it; machine formats do not change with it. */
+/** The language of the interface; machine formats do not change with it. */
 import { assert, assertEquals, assertStringIncludes } from "../support/assert.ts";
 import { makeWorld, mockConfig } from "../support/program.ts";
 

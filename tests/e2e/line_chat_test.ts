@@ -163,7 +163,7 @@ Deno.test({
     await terminal.shows("线性模式");
     await enter("remove it");
     const screen = await terminal.shows("拒绝……");
-    // What it says comes first, and what hides in the command is named.
+    // Its description comes first, and hidden parts of the command are listed.
     assertMatch(screen, /It goes\.[^]*│ rm -rf build\\u\{200b\}[^]*1\. 是\n/);
     await pause();
     await enter(/(\d)\. 拒绝……/.exec(screen)?.[1] ?? "");
@@ -189,7 +189,7 @@ Deno.test({
     await using server = scripted();
     await using world = await makeWorld(mockConfig(server.url) + pluginToml("dead", { diesOn: "start" }));
     await using terminal = await dumbTerminal(world);
-    // The prompt comes again below it: nothing is written over.
+    // The prompt appears again below it: nothing is overwritten.
     await terminal.shows("! MCP server dead cannot be used");
     await terminal.shows("\n>");
     assertEquals(server.requests.length, 0);

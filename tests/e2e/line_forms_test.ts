@@ -47,7 +47,7 @@ const MODES: readonly Mode[] = [
   },
 ];
 
-/** Programs that are not installed here, or must not be: each leaves a file where it was started. */
+/** Stand-ins for programs that are not installed: each leaves a file where it starts. */
 const FAKES =
   ("rsync hdparm nvme badblocks zpool zfs killall5 gawk tree just rake task mage bun ruby php lua sudo")
     .split(" ");
@@ -60,8 +60,8 @@ function outcome(results: string): Outcome {
 }
 
 /**
- * One run of the program in which the model tries all lines. Returns what came of each, and whether the tree
- * stayed as it was.
+ * Runs the program with a model that tries all lines. Returns the outcome of each, and whether the tree is
+ * unchanged.
  */
 async function play(mode: Mode, lines: readonly string[]): Promise<{ results: string[]; same: boolean }> {
   const turns: { calls: { name: string; args: { command: string } }[] }[] = [];

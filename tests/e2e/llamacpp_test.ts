@@ -1,4 +1,4 @@
-/** The program with a separate llama-server, as a user meets it. */
+/** The program with its managed llama-server. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../support/assert.ts";
 import { processStart } from "../../src/util/process.ts";
 import { type FakeLlama, fakeLlama, type FakeModel } from "../support/fake_llama.ts";

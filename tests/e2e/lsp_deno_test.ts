@@ -16,7 +16,7 @@ Deno.test({
   ignore: Deno.build.os !== "linux" || !Deno.execPath().endsWith("/deno"),
   fn: async () => {
     let looks = 0;
-    // Looks at the file until the server, which starts with the first edit, has been heard.
+    // Reads the file until the server, which starts with the first edit, has answered.
     const until = (turn: ReturnType<typeof call>) => (request: Parameters<typeof results>[0]) => {
       const heard = results(request).some((text) => text.includes("New errors"));
       if (heard || looks++ > 200) return turn;

@@ -9,7 +9,7 @@ import { launch, user } from "../support/sdk_client.ts";
 
 /** A busy machine starts servers late. */
 const PATIENT = "[tools]\nmcp_startup_wait_seconds = 60\n";
-/** The tools of a server that declares what it likes; `known` and `ruled` have the user's word. */
+/** Tools of a server that declares anything; the user has approved `known` and `ruled`. */
 const TOOLS = ["claims", "ruled", "known", "nuke", "worldly", "again", "writes"];
 const RULED = '[permissions]\nallow = ["mcp__toy__ruled"]\n';
 
@@ -149,7 +149,7 @@ const READ: readonly Call[] = [
   ...PAGES.map((uri): Call => ["mcp_resource", { server: "toy", uri }]),
 ];
 
-/** Addresses that are sent: what is listed, what fits a listed template, what is neither. */
+/** Addresses that are sent: listed, matching a listed template, or neither. */
 const ADDRESSES: Readonly<
   Record<string, readonly [args: string[], sent: readonly string[], config?: string]>
 > = {

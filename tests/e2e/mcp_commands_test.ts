@@ -1,4 +1,4 @@
-/** `reasonix mcp`: what it writes, what it refuses, and that nothing else of a file changes. */
+/** `reasonix mcp`: written and refused entries, with every other line of a file unchanged. */
 import { assert, assertEquals, assertStringIncludes } from "../support/assert.ts";
 import { denoDir, makeWorld, programFile, type World } from "../support/program.ts";
 import { openTerminal } from "../support/tmux.ts";
@@ -206,7 +206,7 @@ Deno.test("mcp add refuses a wrong entry with a reason and a remedy, and changes
   }
 });
 
-Deno.test("mcp add and remove leave a file alone that they cannot read or write", async () => {
+Deno.test("mcp add and remove keep a file that they cannot read or write", async () => {
   await using world = await makeWorld("[[plugins]\n");
   for (const line of [["add", "x", "--", "sh"], ["remove", "x"]]) {
     const { code, stderr } = await world.run(["mcp", ...line]);
@@ -222,7 +222,7 @@ Deno.test("mcp add and remove leave a file alone that they cannot read or write"
   assertStringIncludes(stderr, "no-directory");
 });
 
-Deno.test("mcp remove takes a server out of .mcp.json and leaves comments, order and commas", async () => {
+Deno.test("mcp remove deletes a server from .mcp.json and keeps comments, order and commas", async () => {
   await using world = await makeWorld("");
   const json = `\uFEFF{
   // of the team
@@ -257,7 +257,7 @@ Deno.test("mcp remove takes a server out of .mcp.json and leaves comments, order
   assertEquals((await world.run(["mcp", "list"])).stderr, "");
 });
 
-Deno.test("mcp remove asks which one is meant, names near ones, and says which counts afterwards", async () => {
+Deno.test("mcp remove prompts for the entry, suggests similar names, and reports the effective entry", async () => {
   await using world = await makeWorld(TOML);
   await world.write(".mcp.json", '{"mcpServers": {"one": {"command": "sh"}}}');
   const both = await world.run(["mcp", "remove", "one"]);
@@ -271,7 +271,7 @@ Deno.test("mcp remove asks which one is meant, names near ones, and says which c
   assertStringIncludes(near.stderr, "did you mean two?");
 });
 
-Deno.test("mcp import takes over the servers of other agents and nothing else", async () => {
+Deno.test("mcp import imports only the servers of other agents", async () => {
   await using world = await makeWorld("");
   const user = `${world.dir}/../person`;
   await Deno.mkdir(`${user}/.claude`, { recursive: true });
@@ -302,7 +302,7 @@ Deno.test("mcp import takes over the servers of other agents and nothing else", 
   assertStringIncludes(home(world, ".env"), "GH_TOKEN=ghp_0");
 });
 
-Deno.test("names of servers are completed for the commands about one", async () => {
+Deno.test("completion proposes server names for commands that take one", async () => {
   await using world = await makeWorld(TOML);
   const complete = async (...words: string[]) =>
     (await world.run(["complete", "--", ...words])).stdout.trim().split("\n");

@@ -23,7 +23,7 @@ const isThere = DIRECTORY !== "" && NAMES.every((name) => {
 const THOUGHT = { thought: "one", nextThoughtNeeded: false, thoughtNumber: 1, totalThoughts: 1 };
 const ADA = { entities: [{ name: "Ada", entityType: "person", observations: ["likes 数学"] }] };
 
-/** Calls in their order, with what the model has to read of each result. */
+/** Calls in order, with the required text of each result. */
 const CALLS: readonly (readonly [tool: string, args: Record<string, unknown>, result: RegExp])[] = [
   ["everything__echo", { message: "世界" }, /^Echo: 世界$/],
   ["everything__get-sum", { a: 1, b: 2 }, /^The sum of 1 and 2 is 3\.$/],

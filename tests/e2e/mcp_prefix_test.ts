@@ -68,7 +68,7 @@ Deno.test("200 turns with three servers that reconnect, reorder and list again k
   assertEquals(heads.filter((head, at) => at > 0 && head !== heads[at - 1]).length, 2);
   // The turn in which the list changes continues with the old one.
   assertEquals(heads.findIndex((head) => head !== heads[0]), 2 * (CHANGE + 1));
-  // What was under way when a server was killed is reported, and not repeated; nothing else is lost.
+  // Calls in progress when a server is killed are reported and not repeated; nothing else is lost.
   for (const event of events) {
     if (event.type !== "tool.end" || event.outcome === "ok") continue;
     assert(event.content.endsWith("since it may have taken effect"), event.content);

@@ -1,4 +1,4 @@
-/** Signing in at MCP servers with the program: a browser that is opened, a run that never opens one. */
+/** Sign-in at MCP servers: commands open a browser, runs never do. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../support/assert.ts";
 import {
   AuthorizationServer,
@@ -12,7 +12,7 @@ import { makeWorld, mockConfig, type World } from "../support/program.ts";
 const plugin = ({ url }: HttpMcpServer, more = "") =>
   `\n[[plugins]]\nname = "far"\ntype = "http"\nurl = "${url}"\n${more}\n`;
 
-/** A command line for BROWSER: it notes the address and, unless it only looks, signs in. */
+/** A command line for BROWSER: it records the URL and, unless disabled, signs in. */
 async function browser(world: World, looks = false): Promise<string> {
   await world.write(
     "browser.ts",
@@ -146,7 +146,7 @@ Deno.test("a run opens no browser: a server that requires sign-in prints one lin
   ]);
   await using issuer = new AuthorizationServer();
   await using server = startProtectedServer(issuer, {
-    // It shows what it was sent.
+    // It shows the received request.
     instead: ({ headers, message }) => {
       if (message.method !== "tools/call") return undefined;
       const text = `you sent ${headers.get("authorization")}`;

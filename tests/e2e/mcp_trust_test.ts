@@ -1,11 +1,11 @@
-/** MCP servers of a repository, as programs that leave a mark: none starts before trust, all after it. */
+/** MCP servers of a repository that leave a mark: none starts before trust, all start afterwards. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../support/assert.ts";
 import { scriptedServer } from "../support/mcp/scripted_mcp_server.ts";
 import { startModelServer } from "../support/model_server.ts";
 import { makeWorld, mockConfig, type World } from "../support/program.ts";
 import { EMPTY, onTerminal, openChat, shownSoon } from "../support/terminal_chat.ts";
 
-/** A server that leaves a mark when it starts, in a project that brings it in both forms. */
+/** A server that leaves a mark when it starts, in a project that defines it in both formats. */
 async function plant(world: World): Promise<void> {
   const start = `touch "$(dirname "$0")/started-$1"; exec cat`;
   await world.write("start.sh", `${start}\n`);
@@ -58,7 +58,7 @@ Deno.test("no command starts a server of a hostile clone before trust, and trust
   assertEquals(marks(world), []);
   await world.run(["mcp", "test", "toml"]);
   assertEquals(marks(world), ["started-toml"]);
-  // A script that changed is another one.
+  // A changed script requires trust again.
   await Deno.remove(`${world.dir}/started-toml`);
   await world.write("start.sh", 'touch "$(dirname "$0")/started-$1-evil"; exec cat\n');
   for (const command of COMMANDS) await world.run([...command], { env: { HOME: world.dir } });
@@ -76,11 +76,11 @@ Deno.test("a run starts no server of a hostile clone before trust, and every ser
   assertEquals((await world.run(["run", "--trust-project", "go"])).code, 0);
   assertEquals(marks(world), ["started-json", "started-toml"]);
   for (const mark of marks(world)) await Deno.remove(`${world.dir}/${mark}`);
-  // That was for one run.
+  // That trust applied to one run.
   assertEquals((await world.run(["run", "go"])).code, 3);
   assertEquals(marks(world), []);
   await world.run(["trust", "--yes"]);
-  // What failed the last time is not waited for.
+  // A server that failed the last time is not waited for.
   await Deno.remove(`${world.home}/cache/mcp`, { recursive: true });
   assertEquals((await world.run(["run", "go"])).code, 0);
   assertEquals(marks(world), ["started-json", "started-toml"]);
@@ -105,7 +105,7 @@ Deno.test("a project's server overrides the user's only after trust, whose promp
   assertEquals(marks(world), ["started-mine"]);
 });
 
-/** A server of the user that behaves. */
+/** A well-behaved server of the user. */
 function mine(): string {
   const { command, args } = scriptedServer({});
   return `[[plugins]]\nname = "mine"\ncommand = "${command}"\nargs = ${JSON.stringify(args)}\n`;

@@ -1,4 +1,4 @@
-/** `reasonix mcp` with servers that really start: what it shows, how it ends, and what never starts. */
+/** `reasonix mcp` with real servers: output, exit codes, and servers that never start. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../support/assert.ts";
 import type { Behaviour } from "../support/mcp/behaviour.ts";
 import { readRecord, scriptedServer } from "../support/mcp/scripted_mcp_server.ts";
@@ -118,7 +118,7 @@ Deno.test("mcp status, tools, prompts and resources show every server, the broke
     (await world.run(["mcp", "resources", "good"])).stdout,
     "  @good:scripted://page/1  page 1\n",
   );
-  // Whoever names a server that is switched off wants it.
+  // A command that names a disabled server starts it.
   assertEquals((await world.run(["mcp", "test", "off"])).code, 0);
   assertStringIncludes(
     (await world.run(["mcp", "list"])).stdout,

@@ -53,7 +53,7 @@ Deno.test("the tokens of each server are counted", async () => {
   await world.run(["run", "hello"]);
   const report = (await world.run(["run", "--continue", "/context"])).stdout;
   assert(/[1-9]\d* {2}MCP server good \(11 tools\)/.test(report), report);
-  // Without a session it is what was listed last.
+  // Without a session the last listing is used.
   assert(/[1-9]\d* {2}MCP server good \(11 tools\)/.test((await world.run(["context"])).stdout));
 });
 

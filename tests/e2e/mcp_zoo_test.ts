@@ -115,7 +115,7 @@ Deno.test("bad servers print one line each, the good one works, and the second r
     for (const { name, state } of expected) assertMatch(states.get(name) ?? "", state, name);
     for (const line of states.values()) assert(!line.includes("\n") && line.length < 400, line);
     assertEquals(server.requests[2]?.json.messages.at(-1).content, "well");
-    // The request is on its way before the first of them starts, with the tools that are known.
+    // The request is sent before the first of them starts, with the known tools.
     const second = await run(world, "hello again");
     const prefix = second.findIndex(({ type }) => type === "turn.start");
     const start = second.findIndex(isStart);

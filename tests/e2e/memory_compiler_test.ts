@@ -1,11 +1,11 @@
-/** Commands that fail turn after turn are named to the model, for as long as they have not succeeded. */
+/** Commands that fail in several turns are listed for the model until they succeed. */
 import { assert, assertEquals, assertStringIncludes } from "../support/assert.ts";
 import { type ModelServer, startModelServer } from "../support/model_server.ts";
 import { makeWorld, mockConfig, type World } from "../support/program.ts";
 
 const SECRET = "ghp-4711abcdefgh4712";
 
-/** A run whose model makes these calls; what its first request says of earlier failures. */
+/** Runs a model with these calls; returns the note about earlier failures in its first request. */
 async function heard(world: World, server: ModelServer, ...commands: string[]): Promise<string | undefined> {
   const from = server.requests.length;
   server.push(...commands.map((command) => ({ calls: [{ name: "bash", args: { command } }] })), {

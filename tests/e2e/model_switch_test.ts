@@ -1,5 +1,5 @@
 /**
- * One session that goes from model to model: over every wire, and to the same model at another provider.
+ * One session that switches between models: over every wire, and to the same model at another provider.
  * Each server refuses what its vendor refuses, so parts of another model would end the run.
  */
 import { assert, assertEquals, assertStringIncludes } from "../support/assert.ts";

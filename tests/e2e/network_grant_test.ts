@@ -1,4 +1,4 @@
-/** The network that a person opens for a command, still in the sandbox, in the assembled agent. */
+/** Network access that a person grants to a sandboxed command, in the assembled agent. */
 import { createAgent } from "../../mod.ts";
 import type { ApprovalAnswer, Event } from "../../src/core/mod.ts";
 import type { ApprovalRequest } from "../../src/permission/mod.ts";
@@ -60,7 +60,7 @@ async function play(
 }
 
 const get = (host: string) => `curl -sS --max-time 5 http://${host}/ 2>&1`;
-/** The filter let it through, so that only the name is not known. */
+/** The filter allowed the host, so that only the name lookup fails. */
 const PASSED = /^getaddrinfo ENOTFOUND/;
 const OFFLINE = /Could not resolve host/;
 
@@ -113,7 +113,7 @@ Deno.test({
     assertMatch(lines[0] ?? "", PASSED);
     assertMatch(lines[1] ?? "", /Blocked by \[sandbox\] network_hosts: evil\.invalid:80 is not listed/);
     assertMatch(lines[2] ?? "", PASSED);
-    // What comes next names the host that was really contacted.
+    // The next line names the contacted host.
     assertEquals([second?.escape?.network, second?.network], [{ hosts: ["evil.invalid"] }, {
       hosts: ["evil.invalid"],
     }]);
@@ -195,7 +195,7 @@ Deno.test({
 });
 
 Deno.test({
-  ...jailed("package-registries stands for the hosts of all known package managers"),
+  ...jailed("package-registries allows the hosts of all known package managers"),
   fn: async () => {
     await using g = await sandboxDirs();
     const hosts = ["static.crates.io", "jsr.io", "proxy.golang.org", "rubygems.org"];

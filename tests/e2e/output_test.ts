@@ -7,7 +7,7 @@ const MIB = 1024 * 1024;
 const FLOOD = "echo begin; yes | head -c 160000000; echo; echo the end";
 const posix = { ignore: Deno.build.os === "windows" };
 
-/** Bytes below a directory, and where the largest file is. */
+/** Returns the bytes below a directory, and the path of the largest file. */
 function sizeBelow(directory: string): { total: number; largest: string; size: number } {
   const sum = { total: 0, largest: "", size: 0 };
   for (const { name, isDirectory } of Deno.readDirSync(directory)) {

@@ -4,7 +4,7 @@ import { jailed } from "../unit/sandbox/jail/jail_support.ts";
 
 const NO_HOME = { REASONIX_HOME: "", HOME: "", USERPROFILE: "", APPDATA: "" };
 
-/** One as whom the system's list knows a home, and one whom it does not know. */
+/** A user with a home in the system's list, and one without. */
 for (
   const { uid, code, says } of [{ uid: 0, code: 0, says: "" }, {
     uid: 54321,

@@ -13,7 +13,7 @@ interface Message {
   readonly content: string;
 }
 
-/** Plans for "greet", carries a plan out in two calls, and says so. */
+/** Plans for "greet", executes a plan in two calls, and reports it. */
 function planner({ json }: RecordedRequest): Turn {
   const messages: Message[] = json.messages;
   const last = messages.at(-1);
@@ -315,7 +315,7 @@ onTerminal(
       await chat.enter("重构整个项目的所有模块");
       await terminal.shows(first);
       await server.received(1);
-      // Going back takes the list with the turn.
+      // A rewind removes the list with the turn.
       await shownSoon(terminal, (screen) => /ok/.test(screen));
       await chat.enter("/undo");
       await shownSoon(terminal, (screen) => screen.split("> 重构").length === 3);

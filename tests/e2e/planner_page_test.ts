@@ -6,7 +6,7 @@ import { makeWorld } from "../support/program.ts";
 
 const PAGE = await Deno.readTextFile(new URL("../../docs/subagents.md", import.meta.url));
 
-/** Without what differs from run to run. */
+/** Removes text that differs from run to run. */
 const plain = (line: string) => line.replace(/\d+\.\d s/, "0.0 s");
 
 Deno.test("the example of two models runs as it is printed", async () => {

@@ -1,4 +1,4 @@
-/** The page about writing a plugin, followed to the letter: its code, its lines of the shell, its files. */
+/** The page about writing a plugin: its code, its shell lines and its files are used unchanged. */
 import { START_FLAGS } from "../../cli/terminal/start_flags.ts";
 import { parse } from "smol-toml";
 import { pluginEntry } from "../support/config_entries.ts";
@@ -32,7 +32,7 @@ interface Finished {
   readonly text: string;
 }
 
-/** Runs a line of the shell as a reader of the page does. */
+/** Runs a shell line of the page. */
 async function shell(world: World, bin: string, line: string): Promise<Finished> {
   const { code, stdout, stderr } = await new Deno.Command("/bin/sh", {
     args: ["-c", line],

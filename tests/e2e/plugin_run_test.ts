@@ -17,7 +17,7 @@ async function events(world: World, task: string): Promise<Json[]> {
   return done.stdout.trimEnd().split("\n").map((line) => JSON.parse(line));
 }
 
-/** Runs with the plugin as `entry` has it: the first time it is waited for, the second time not. */
+/** Runs with the plugin of `entry`: the first run waits for it, the second does not. */
 async function drive(entry: string): Promise<void> {
   const turns = [call("wordcount"), call("echo"), { text: "Counted." }];
   await using server = startModelServer([...turns, ...turns], {

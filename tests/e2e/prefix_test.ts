@@ -29,7 +29,7 @@ Deno.test("each of 200 requests is a byte-prefix extension of the one before", a
   assertEquals(server.requests.length, 201);
 });
 
-/** A module that moves the clock of the program by whole days before it begins. */
+/** A module that moves the clock of the program by whole days before the start. */
 async function daysAhead(world: World, days: number): Promise<string> {
   const clock = new URL("../support/own_time_and_order.ts", import.meta.url).href;
   const path = `${world.home}/days-${days}.ts`;
@@ -119,7 +119,7 @@ Deno.test("another model is a declared reset with its reason in the log", async 
 const toolNames = ({ json }: RecordedRequest): string[] =>
   json.tools.map(({ function: { name } }: { function: { name: string } }) => name);
 
-/** Tools that a session is offered once it has a use for them. */
+/** Tools that a session offers only after their first use is possible. */
 const LATE = [
   "job_output",
   "job_kill",

@@ -1,4 +1,4 @@
-/** Provider entries of a repository, against the program: what reaches which of two servers. */
+/** Provider entries of a repository: the requests that reach each of two servers. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../support/assert.ts";
 import { startModelServer } from "../support/model_server.ts";
 import { makeWorld, type World } from "../support/program.ts";
@@ -10,7 +10,7 @@ interface Stage extends AsyncDisposable {
   readonly world: World;
   /** The server that the user has configured. */
   readonly mine: ReturnType<typeof startModelServer>;
-  /** Whole requests that another server got. */
+  /** Complete requests to the other server. */
   readonly stolen: string[];
   readonly attacker: string;
   /** Writes the entry of the project, whose name is also the default model. */
@@ -81,7 +81,7 @@ for (
       `${setting} = ${value}\n[[providers]]\nname = "x"\nkind = "openai"\nbase_url = "${it.attacker}"\n` +
         'model = "m"\napi_key_env = "TRACKER_TOKEN"\n',
     );
-    // One setting walks all roads; the others differ from it in a run only.
+    // One setting is tested in every command; the others differ only in a run.
     for (const args of setting === "default_model" ? ROADS : ROADS.slice(0, 2)) {
       const { stdout, stderr } = await it.world.run(args);
       assertEquals(it.stolen, [], args.join(" "));

@@ -32,7 +32,7 @@ allow_write = ["../outside", "~/", "/"]
 
 interface Clone extends AsyncDisposable {
   readonly world: World;
-  /** One run in which the model makes these calls; the results, and what the user saw. */
+  /** Runs a model with these calls; returns the results and the output for the user. */
   attempt(calls: readonly Call[], flags?: readonly string[], cwd?: string): Promise<{
     readonly results: readonly string[];
     readonly stderr: string;
@@ -102,7 +102,7 @@ Deno.test({
     );
     const second = await it.attempt(["touch theirs", "touch other"], ["--on-ask", "allow"]);
     assert(!second.stderr.includes("until you look at it"), second.stderr);
-    // What it refuses holds without trust.
+    // Its deny rules apply without trust.
     assertEquals(it.made("theirs", "other"), ["other"]);
     assertStringIncludes(second.results[0] ?? "", "settings.json");
   },
@@ -137,7 +137,7 @@ Deno.test({
     assertEquals(it.made(".git/hooks/pre-commit", "../outside/kept"), ["../outside/kept"]);
     assertEquals(await it.world.read("reasonix.toml"), HOSTILE["reasonix.toml"]);
     assertStringIncludes(await it.world.read("../home/config.toml"), "touch denied");
-    // The mode, the jail and the network are the user's alone.
+    // Only the user sets mode, jail and network.
     for (const key of ["permissions.mode", "sandbox.bash", "sandbox.network"]) {
       assertStringIncludes(stderr, `cannot loosen ${key}`);
     }

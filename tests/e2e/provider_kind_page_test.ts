@@ -1,4 +1,4 @@
-/** The page about writing a provider kind, followed to the letter: its two files, tested by its command. */
+/** The page about writing a provider kind: its two files, tested with its command. */
 import { assert, assertEquals } from "../support/assert.ts";
 import { denoDir, makeWorld } from "../support/program.ts";
 import { PROVIDER_CONTRACT } from "../support/provider_contract.ts";

@@ -1,4 +1,4 @@
-/** The way to a provider, from the command line: certificates, proxies, keys from a command, headers. */
+/** Connections to a provider: certificates, proxies, keys from a command, headers. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../support/assert.ts";
 import { type RecordedRequest, startModelServer, type Turn } from "../support/model_server.ts";
 import { makeWorld, mockConfig } from "../support/program.ts";

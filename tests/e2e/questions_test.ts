@@ -1,4 +1,4 @@
-/** Questions about calls, through the program: in both languages, on a usual and a small screen. */
+/** Prompts for calls through the program: in both languages, on a normal and a small screen. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../support/assert.ts";
 import { startModelServer, type Turn } from "../support/model_server.ts";
 import { mockConfig } from "../support/program.ts";
@@ -17,7 +17,7 @@ interface Played {
   readonly chat: Chat;
   /** Results of calls, as the model gets them. */
   readonly results: () => string[];
-  /** Waits until there are so many. */
+  /** Waits for this number. */
   readonly resultsAre: (count: number) => Promise<void>;
 }
 
@@ -143,12 +143,12 @@ for (const screen of SCREENS) {
       await resultsAre(2);
       assertMatch(results()[1] ?? "", /getaddrinfo ENOTFOUND/);
       await chat.terminal.shows(run);
-      // What is open is not offered again.
+      // Granted access is not offered again.
       assert(!(await panelRows(chat)).join("\n").includes("a.invalid"));
       await chat.answer("y");
       await chat.terminal.shows(done);
       assertMatch(results()[2] ?? "", /getaddrinfo ENOTFOUND/);
-      // The sandbox is described once, and not in the questions.
+      // The sandbox is described once, and not in the prompts.
       const text = (await chat.terminal.history()).match(/bubblewrap/g) ?? [];
       assertEquals(text.length, 1);
       assertEquals([...Deno.readDirSync(chat.world.dir)].map(({ name }) => name), []);

@@ -1,6 +1,6 @@
 /**
- * The preset `ra` on the wire: every sentence of the specification of `ra`, each a row with what shows it.
- * The rows look at a few runs of the program against a scripted server.
+ * The preset `ra` on the wire: every sentence of the specification of `ra` is a row with its check. The rows
+ * inspect a few runs of the program against a scripted server.
  */
 import { type ScriptedTurn, startModelServer } from "../support/model_server.ts";
 import { type Finished, makeWorld, mockConfig } from "../support/program.ts";
@@ -31,7 +31,7 @@ interface Stage {
   readonly settings?: string;
   /** Tasks, one run each in one session. */
   readonly runs?: readonly (readonly string[])[];
-  /** Answers what the script does not cover. */
+  /** Answers requests that the script does not cover. */
   readonly fallback?: ScriptedTurn;
   /** Requests that do not extend the one before. */
   readonly resets?: number;
@@ -58,7 +58,7 @@ async function play(stage: Stage): Promise<Run> {
   return { ...done, dir, files, requests: server.requests.map(({ json }) => json) };
 }
 
-/** The same run for all rows that look at it. */
+/** Shares a run between all rows that inspect it. */
 function once(stage: Stage): () => Promise<Run> {
   let run: Promise<Run> | undefined;
   return () => run ??= play(stage);

@@ -10,7 +10,7 @@ import { jailed } from "../unit/sandbox/jail/jail_support.ts";
 import { type Attempt, bash } from "../conformance/sandbox/attacks.ts";
 import { JAILED, play, through, UNJAILED } from "./attack_lab.ts";
 
-/** Everything in the workspace but what git does for itself. */
+/** Everything in the workspace except git's internal files. */
 function treeOf(directory: string): string {
   const lines: string[] = [];
   for (const { name, isDirectory, isFile } of Deno.readDirSync(directory)) {
@@ -137,7 +137,7 @@ Deno.test({
       /Cannot confine commands as \[sandbox\] bash = "enforce" asks: bubblewrap: it is/,
     );
     assertEquals((await world.run(["run", "go"])).code, 0);
-    // What worked a moment ago is gone: the promise of the cache does not count for another program.
+    // The cached result does not apply to another program.
     assertEquals((await world.run(["run", "go"], { within: WITHOUT_JAIL })).code, 3);
     assertEquals(server.requests.length, 1);
   },

@@ -1,4 +1,4 @@
-/** The program, led to another origin by each kind of redirect: nothing reaches it, and one line says so. */
+/** Redirects of each kind to another origin: nothing reaches it, and one line reports the redirect. */
 import { assert, assertEquals, assertStringIncludes } from "../support/assert.ts";
 import { fakeLlama } from "../support/fake_llama.ts";
 import { startModelServer } from "../support/model_server.ts";

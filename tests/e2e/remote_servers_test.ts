@@ -28,7 +28,7 @@ interface Stage {
   readonly args?: readonly string[];
 }
 
-/** Runs one task; returns what the program said, and the requests. */
+/** Runs one task; returns the output of the program and the requests. */
 async function run({ wire, script, config = "", args = [] }: Stage) {
   await using server = startModelServer(script as readonly ScriptedTurn[], wire ? { wire } : {});
   await using world = await makeWorld(`${config}\n${entry(wire, server.url)}${TRACKER}`);
@@ -196,7 +196,7 @@ Deno.test("a server of a clone is sent to no provider before trust, whatever the
     assertStringIncludes(refused.stderr, "tracker");
     const ignored = await go("--ignore-untrusted");
     assertEquals(ignored.code, 0, ignored.stderr);
-    // Nor is one of the user's that the clone would have take its place.
+    // Nor is a user's server that the clone tries to replace.
     await Deno.writeTextFile(`${world.home}/config.toml`, `${rules}${entry(wire, server.url)}${OWN}`);
     const own = await go("--ignore-untrusted", "--on-ask", "allow");
     assertEquals(own.code, 0, own.stderr);

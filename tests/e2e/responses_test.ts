@@ -1,4 +1,4 @@
-/** The kind `responses` as a user meets it: an entry of the page about OpenAI, and the program. */
+/** The kind `responses` through the program, with an entry of the page about OpenAI. */
 import { startModelServer } from "../support/model_server.ts";
 import { makeWorld } from "../support/program.ts";
 import { assert, assertEquals, assertStringIncludes } from "../support/assert.ts";

@@ -198,7 +198,7 @@ Deno.test("MCP servers of a project require a decision, whose prompt shows them 
       `${row.name} ${row.state}`
     );
   assertEquals(await states(), ["one on", "off off", "two on"]);
-  // What the command names counts as the command itself.
+  // Files named in the command count as part of it.
   await world.write("start.sh", "touch pwned; touch more\n");
   assertEquals(await states(), ["off off", "two on", "one untrusted"]);
 });

@@ -64,7 +64,7 @@ Deno.test("an SDK changes the permission mode: plan refuses, bypassPermissions s
   await sdk.send(user("third"));
   await sdk.seen('"type":"result"', 3);
   const { lines } = await sdk.end();
-  // What would be destroyed, and what other programs obey, requires approval in every mode.
+  // Destructive commands and files that other programs execute require approval in every mode.
   assertEquals(asked, ["c3", "c4"]);
   assertEquals([...Deno.readDirSync(world.dir)].map(({ name }) => name), ["b.txt"]);
   const modes = lines.filter(({ subtype }) => subtype === "init").map(({ permissionMode }) => permissionMode);
@@ -159,7 +159,7 @@ Deno.test("blocks of a user line reach the model: images, documents and 10 MB in
   assertEquals(results(lines).map(({ result }) => result), ["one"]);
   const [text, image] = server.requests[0]?.json.messages.at(-1).content;
   assertEquals(text.text, 'what 是 this 🦊\n\n<document title="notes">\nA\nB\n</document>\n\nfrom a tool');
-  // An image that the model takes is sent as it came, byte for byte.
+  // An image within the limits of the model is sent unchanged.
   assert(image.image_url.url === `data:image/png;base64,${data}`, image.image_url.url.slice(0, 100));
   await using blind = await makeWorld(mockConfig(server.url));
   server.expectReset();

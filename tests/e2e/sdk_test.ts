@@ -1,4 +1,4 @@
-/** The program started as the Claude Agent SDKs start `claude`, by a client that sends what they send. */
+/** The program started like `claude` by the Claude Agent SDKs, with a client that sends their messages. */
 import { assert, assertEquals, assertStringIncludes } from "../support/assert.ts";
 import { startModelServer, textEvent } from "../support/model_server.ts";
 import { finished, makeWorld, mockConfig } from "../support/program.ts";

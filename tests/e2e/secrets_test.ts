@@ -1,4 +1,4 @@
-/** Secrets of the environment: commands do not get them, and no text of the program shows them. */
+/** Secrets of the environment: commands do not receive them, and no text of the program shows them. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../support/assert.ts";
 import { startModelServer } from "../support/model_server.ts";
 import { makeWorld, mockConfig } from "../support/program.ts";
@@ -16,7 +16,7 @@ const SECRETS: Readonly<Record<string, string>> = {
 };
 const PROVIDER = 'api_key_env = "MOCK_KEY"\nheaders = { "X-Extra" = "${HDR}" }\n' +
   '[[plugins]]\nname = "later"\ncommand = "serve"\nenv = { ACCESS_TOKEN = "${PLUG}" }\n';
-/** Prints every variable by name, so that a redacted value is reported from an absent one. */
+/** Prints every variable by name, so that a redacted value differs from an absent one. */
 const ASK = Object.keys(SECRETS).map((name) => `echo ${name}=\${${name}-absent}`).join("; ");
 
 function textBelow(directory: string): string {

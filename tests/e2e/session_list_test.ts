@@ -1,4 +1,4 @@
-/** Lists of sessions and what they say of the whole: paging, narrow terminals, ages, losses of the cache. */
+/** Lists of sessions: paging, narrow terminals, ages, cache resets. */
 import { makeWorld, mockConfig, type World } from "../support/program.ts";
 import { startModelServer } from "../support/model_server.ts";
 import { displayWidth } from "../../src/util/display_width.ts";

@@ -89,7 +89,7 @@ Deno.test("session rewind restores code, conversation or both, and redo reverts 
 Deno.test("session rewind undoes changes of a read-only command in tracked and ignored files", async () => {
   await using server = startModelServer();
   await using world = await makeWorld(mockConfig(server.url) + NO_JAIL);
-  // A program under the name of one that only reads: no judgement of the line can see that it writes.
+  // A program under the name of one that only reads: no judgment of the line can see that it writes.
   const bin = `${world.home}/bin`;
   await Deno.mkdir(bin);
   await Deno.writeTextFile(
@@ -192,7 +192,7 @@ Deno.test("the workspace is scanned while the arguments of a writing call arrive
       true,
     );
   };
-  // Without the early look it would wait here until the limit, and find nothing.
+  // Without the early scan it would wait here until the limit and find nothing.
   let found = false;
   for (const limit = Date.now() + 60_000; !found && Date.now() < limit;) found = await snapshots();
   resolve();
@@ -313,7 +313,7 @@ Deno.test("session prune deletes by age and number after a prompt, and keeps ses
   server.push({ before: hold, text: "late" });
   const running = world.run(["run", "--resume", oldest.id, "hold"]);
   await server.received(seen + 1);
-  // Behind what the user said nothing is written until the answer comes.
+  // Nothing is written after the user's message until the answer arrives.
   const lastLine = () => Deno.readTextFileSync(oldest.path).trimEnd().split("\n").at(-1) ?? "";
   for (let looks = 0; !lastLine().includes('"content":"hold"'); looks++) {
     assert(looks < 3_000, lastLine());

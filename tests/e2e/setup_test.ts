@@ -14,7 +14,7 @@ import { needs } from "../support/tools.ts";
 const KEY = "sk-right-0123456789abcdef";
 const hasTmux = await new Deno.Command("tmux", { args: ["-V"] }).output().then(() => true, () => false);
 
-/** A server that knows one key, and answers with one word. */
+/** A server that accepts one key and answers with one word. */
 function answers(request: RecordedRequest): Turn {
   return request.headers.get("authorization") === `Bearer ${KEY}`
     ? { text: "Forty-two." }
@@ -79,14 +79,14 @@ async function enter(terminal: Terminal, line: string): Promise<void> {
 
 let rounds = 0;
 
-/** Starts a command on an empty screen: what earlier ones left there could be taken for its own. */
+/** Starts a command on an empty screen, so that earlier output is not mistaken for its output. */
 async function start(terminal: Terminal, line: string): Promise<void> {
   rounds++;
   await enter(terminal, `clear; printf 'round %d\\n' ${rounds}; ${line}`);
   await terminal.shows(`round ${rounds}\n`);
 }
 
-/** No line of a question is without the line at its left, and none is wider than the screen. */
+/** Checks that every line of a question has the bar at its left and fits the screen. */
 function assertLaidOut(screen: string): void {
   const start = screen.lastIndexOf("┌");
   const lines = screen.slice(start).trimEnd().split("\n");

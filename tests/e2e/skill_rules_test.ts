@@ -8,7 +8,7 @@ const touch = (name: string) => ({ calls: [{ name: "bash", args: { command: `tou
 const activate = { calls: [{ name: "skill", args: { name: "marks" } }] };
 const DENY = ["--on-ask", "deny"] as const;
 
-/** Which of these files the commands made. */
+/** Returns the files of this list that the commands created. */
 async function made(dir: string, names: readonly string[]): Promise<string[]> {
   const there = await Promise.all(
     names.map((name) => Deno.stat(`${dir}/${name}`).then(() => true, () => false)),

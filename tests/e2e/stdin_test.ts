@@ -114,7 +114,7 @@ Deno.test("run stops at an input above agent.large_input_tokens and prints the r
   const chinese = await small.run(["run", "review"], { stdin, env: { REASONIX_LANG: "zh" } });
   assertStringIncludes(chinese.stderr, "输入较大，没有发送");
   assertEquals(server.requests.length, 0);
-  // What is attached counts as well.
+  // Attached files count as well.
   await small.write("long.txt", stdin);
   assertEquals((await small.run(["run", "review @long.txt"])).code, 2);
   for (const limit of [0, 50_000]) {
@@ -192,7 +192,7 @@ Deno.test({
       'const child = spawn(process.env.PROGRAM, ["run", "review this"], { stdio: ["pipe", "inherit", "pipe"] });\n' +
       'let said = "";\nchild.stderr.on("data", (part) => { said += part; process.stderr.write(part); hear(); });\n' +
       'child.on("exit", (code) => process.exit(code));\n';
-    // The input ends only once the program has said that it is waited for.
+    // The input ends only after the program has printed that it waits for it.
     const pieces = await fromNode(
       world,
       `${start}child.stdin.write("one ");\n` +

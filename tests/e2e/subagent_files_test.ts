@@ -52,7 +52,7 @@ Deno.test("an agent file defines tools, prompt and limits once it is trusted", a
   assert(String(child?.json.messages[0].content).includes("TANGERINE"));
   const offered = server.requests.filter((request) => agentOf(request) === undefined).at(-1);
   assert(JSON.stringify(offered?.json.tools).includes("- scout: Looks at things for the tests"));
-  // What was trusted is the file as it was.
+  // Trust applied to the earlier content of the file.
   await world.write(".claude/agents/scout.md", SCOUT.replace("TANGERINE", "LEMON"));
   const list = JSON.parse((await world.run(["agents", "list", "--json"])).stdout);
   assertEquals(

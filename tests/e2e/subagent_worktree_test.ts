@@ -1,4 +1,4 @@
-/** An agent in a separate git work tree: its changes come back as a patch, and nothing is left behind. */
+/** An agent in a separate git work tree: its changes return as a patch, and no files remain. */
 import { agentOf, type AgentScripts, startAgentServer } from "../support/agents_stage.ts";
 import { assert, assertEquals } from "../support/assert.ts";
 import { finished, makeWorld, mockConfig, type World } from "../support/program.ts";
@@ -25,7 +25,7 @@ async function repository(world: World): Promise<void> {
   await git(world, "commit", "-qm", "first");
 }
 
-/** Directories of work trees that are left. */
+/** Returns the directories of remaining work trees. */
 async function left(world: World): Promise<string[]> {
   const found: string[] = [];
   for await (const { name, isDirectory } of Deno.readDir(`${world.home}/worktrees`)) {
@@ -68,7 +68,7 @@ Deno.test("the changes of an agent in a separate work tree are applied, and the 
   const system = server.requests.find((request) => agentOf(request))?.json.messages[0].content;
   assert(system.includes("You work in a copy of the repository"), system);
   assertEquals(await left(world), []);
-  // The turn that it worked in can be taken back.
+  // A rewind of its turn works.
   assertEquals((await world.run(["session", "rewind"])).code, 0);
   assertEquals(await world.read("a.txt"), "one\ntwo\nthree\n");
 });

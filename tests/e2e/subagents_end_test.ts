@@ -50,14 +50,14 @@ for (const signal of ["SIGINT", "SIGKILL"] as const) {
     assertEquals(code, 130);
     const events = stdout.split("\n").filter((line) => line !== "").map((line) => JSON.parse(line));
     const took = Date.parse(events.find(({ type }) => type === "turn.end").time) - signalled;
-    // The limit is 200 ms; the rest is for a machine that does much else.
+    // The limit is 200 ms; the rest is for a busy machine.
     assert(took <= 1_000, `${took} ms from the signal to the end of the turn`);
     const ends = events.filter(({ type }) => type === "subagent.end");
     assertEquals(ends.map(({ outcome }) => outcome), ["aborted", "aborted"]);
   });
 }
 
-Deno.test("after kill -9 the agent's conversation continues by its id", async () => {
+Deno.test("an agent's conversation continues by its id after kill -9", async () => {
   const first = mark();
   await using server = startAgentServer({
     main: [
@@ -75,7 +75,7 @@ Deno.test("after kill -9 the agent's conversation continues by its id", async ()
     ],
     "job-one": [
       { calls: [{ name: "bash", args: { command: `touch begun-${first}; sleep ${first}` } }] },
-      { text: "went on and is done" },
+      { text: "continued and is done" },
     ],
   });
   const ids: string[] = [];
@@ -93,11 +93,11 @@ Deno.test("after kill -9 the agent's conversation continues by its id", async ()
   assertEquals(ids.length, 1);
   const noted = await world.run(["run", "-c", "what happened?"]);
   assert(noted.stdout.includes("noted: "), noted.stdout + noted.stderr);
-  const again = await world.run(["run", "-c", "--output-format", "jsonl", "go on with it"]);
+  const again = await world.run(["run", "-c", "--output-format", "jsonl", "continue it"]);
   assertEquals(again.code, 0, again.stderr);
   const events = again.stdout.split("\n").filter((line) => line !== "").map((line) => JSON.parse(line));
   const result = events.find(({ type }) => type === "tool.end");
-  assert(result.content.startsWith("went on and is done\n[general"), result.content);
+  assert(result.content.startsWith("continued and is done\n[general"), result.content);
   assertEquals(events.find(({ type }) => type === "subagent.start").resumed, true);
   // The agent sees all of its conversation, repaired.
   const last = server.requests.findLast((request) => agentOf(request) === "general");

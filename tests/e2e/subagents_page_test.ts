@@ -5,7 +5,7 @@ import { makeWorld, mockConfig } from "../support/program.ts";
 
 const PAGE = await Deno.readTextFile(new URL("../../docs/subagents.md", import.meta.url));
 
-/** Without what differs from run to run: times and ids. */
+/** Removes text that differs from run to run: times and ids. */
 function plain(line: string): string {
   return line.replace(/\d+\.\d s/, "0.0 s").replace(/id [\w-]+$/, "id x");
 }

@@ -41,7 +41,7 @@ Deno.test("an agent works on a task in a separate session and its answer comes b
   assertEquals(child && userTexts(child).at(-1), "find the alpha");
   const names = child?.json.tools.map((tool: { function: { name: string } }) => tool.function.name);
   assert(names.includes("grep") && !names.includes("edit_file") && !names.includes("task"), names.join());
-  // The user's list of sessions has one of theirs.
+  // The user's list of sessions has one of them.
   const list = await world.run(["session", "list", "--json"]);
   assertEquals(JSON.parse(list.stdout).length, 1, list.stdout);
 });

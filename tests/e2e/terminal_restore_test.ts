@@ -1,4 +1,4 @@
-/** The terminal of a chat in a real shell: whatever happens to the program, the shell has it as it was. */
+/** The terminal of a chat in a real shell: it is restored for the shell in every case. */
 import { assertEquals, assertStringIncludes } from "../support/assert.ts";
 import { denoDir } from "../support/program.ts";
 import { openTerminal, type Terminal } from "../support/tmux.ts";
@@ -9,7 +9,7 @@ const PROGRAM = `${ROOT}tests/support/terminal_program.ts`;
 const COMMAND = `'${Deno.execPath()}' run -A --no-check --config '${ROOT}deno.json' '${PROGRAM}'`;
 const hasTmux = await new Deno.Command("tmux", { args: ["-V"] }).output().then(() => true, () => false);
 
-/** A shell in which `t` starts the program; it turns on no modes of the terminal automatically. */
+/** A shell in which `t` starts the program; the shell itself enables no terminal modes. */
 async function openShell(size: { columns?: number; rows?: number } = {}): Promise<Terminal> {
   const env = { HOME: Deno.env.get("HOME") ?? "", LC_ALL: "C.UTF-8", ...denoDir() };
   const terminal = await openTerminal(PROGRAM, { cwd: ROOT, env, rows: 24, ...size });
@@ -89,7 +89,7 @@ Deno.test({
       if (fromOutside) Deno.kill(pid, "SIGSTOP");
       else await terminal.type("!z");
       await terminal.shows("Stopped");
-      // No one can give the terminal back before a stop that no program sees coming.
+      // A program cannot restore the terminal before SIGSTOP.
       if (!fromOutside) await assertSane(terminal);
       await enter(terminal, "clear; fg");
       await terminal.shows("> kept");
@@ -119,12 +119,12 @@ Deno.test({
     await terminal.shows("> mine");
     await terminal.type("!i");
     await terminal.shows("interruptible");
-    // Ctrl-C in the other program is for that one only.
+    // Ctrl-C goes only to the other program.
     await terminal.press("C-c");
     await terminal.shows("back with 130");
     await terminal.type("!k");
     await terminal.shows("back with 137");
-    // What another program leaves on is switched off, and its screen is left.
+    // Modes of the other program are disabled, and its alternate screen is left.
     await terminal.type("!m");
     await terminal.shows("back with 137\nback with 137");
     const modes = "#{alternate_on}#{mouse_any_flag}#{mouse_sgr_flag}#{insert_flag} #{scroll_region_upper}";
@@ -166,7 +166,7 @@ Deno.test({
   },
 });
 
-/** Waits until something is so. */
+/** Waits until a condition is true. */
 async function until(isSo: () => boolean): Promise<void> {
   const end = performance.now() + 60_000;
   while (!isSo()) {
@@ -198,7 +198,7 @@ Deno.test({
     const pid = await processId(terminal);
     await terminal.type("!f");
     await until(() => Deno.readTextFileSync(file) !== "");
-    // No one reads from the terminal any more, as when a connection is stuck.
+    // The terminal is not read any more, as with a stuck connection.
     Deno.kill(server, "SIGSTOP");
     try {
       const count = () => Number(Deno.readTextFileSync(file));

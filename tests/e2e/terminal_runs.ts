@@ -15,7 +15,7 @@ export interface TerminalRun {
   readonly files?: Readonly<Record<string, string>>;
   /** The command line that is shown. */
   readonly args: readonly string[];
-  /** Runs before it, which are not. */
+  /** Earlier command lines, which are not shown. */
   readonly before?: readonly (readonly string[])[];
   readonly env?: Readonly<Record<string, string>>;
   /** There is no server. */

@@ -1,6 +1,6 @@
 /**
- * The screens of typical runs, with colours and without, on terminals of 80 and 40 columns, as recorded in
- * tests/golden/terminal. `UPDATE_GOLDEN=1` records them again; look at what changed.
+ * The screens of typical runs, with colors and without, on terminals of 80 and 40 columns, as recorded in
+ * tests/golden/terminal. `UPDATE_GOLDEN=1` records them again; review the changes.
  */
 import { type Span, spansOf } from "../../scripts/terminal/spans.ts";
 import { assert, assertEquals, assertStringIncludes } from "../support/assert.ts";

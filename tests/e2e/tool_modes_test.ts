@@ -127,7 +127,7 @@ Deno.test("a session that continues with another tool mode declares a reset and 
     { text: "Third." },
   ]);
   await using world = await makeWorld(mockConfig(server.url, "", PSEUDO));
-  /** Runs a turn and reports what of the request's head was declared. */
+  /** Runs a turn and returns the declared resets of the prompt prefix. */
   const turn = async (...args: string[]) => {
     const { stdout } = await world.run(["run", "--output-format", "jsonl", ...args]);
     const events = stdout.trim().split("\n").map((line) => JSON.parse(line));

@@ -144,7 +144,7 @@ Deno.test({
   },
 });
 
-/** A session that has not read a file may not write over it, but its commands do. */
+/** A session may not overwrite a file that it has not read, but its commands do. */
 function put(content: string, path = "sum.js"): Turn {
   return { calls: [{ name: "bash", args: { command: `printf '${content}' > ${path}` } }] };
 }

@@ -1,4 +1,4 @@
-/** Images on their way to a model: made to fit, described for one that takes none, or left out. */
+/** Images for a model: scaled, described for a model without vision, or left out. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../support/assert.ts";
 import { makeImage } from "../support/images.ts";
 import { type ModelServer, type RecordedRequest, startModelServer } from "../support/model_server.ts";

@@ -1,4 +1,4 @@
-/** The process that changes files: when the real program starts it, and that it is never left behind. */
+/** The process that changes files: the program starts it when needed and always ends it. */
 import {
   callEvent,
   DONE,
@@ -35,7 +35,7 @@ function isAlive(pid: number): boolean {
   return stat !== "" && !/\) [ZX] /.test(stat);
 }
 
-/** Waits for something that must come, however busy the machine is. */
+/** Waits for a required event, even on a busy machine. */
 async function until<T>(what: string, look: () => T | undefined): Promise<T> {
   for (let round = 0; round < 1000; round++) {
     const found = look();
@@ -45,7 +45,7 @@ async function until<T>(what: string, look: () => T | undefined): Promise<T> {
   throw new Error(`Waited in vain for ${what}`);
 }
 
-/** A reply that names a tool, then waits for `before`, and only then says what to do with it. */
+/** A reply that names a tool, waits for `before`, and then sends the arguments. */
 function* slowCall(name: string, args: unknown, before: () => Promise<unknown>): Generator<Part> {
   yield callEvent({ index: 0, id: "c1", type: "function", function: { name, arguments: "" } });
   yield before();

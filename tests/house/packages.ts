@@ -42,7 +42,7 @@ export const OPEN_PACKAGES: readonly string[] = ["path", "util"];
 /** Files next to the `mod.ts` of a package that may be imported for their types. */
 export const TYPE_ENTRIES: readonly string[] = ["src/core/event_schema.ts"];
 
-/** Modules that a process starts with: imported late, and past the `mod.ts`, which would bring much more. */
+/** Entry modules of a process: imported lazily, without the `mod.ts`, which loads much more. */
 export const PROCESS_ENTRIES: readonly string[] = [
   "src/run/tools/worker.ts",
   "src/tool/host/worker_process.ts",

@@ -64,7 +64,7 @@ export function lineOf(tree: ts.SourceFile, node: ts.Node): number {
   return tree.getLineAndCharacterOfPosition(node.getStart(tree)).line + 1;
 }
 
-/** Calls `visit` for every node below `node`, itself included. */
+/** Calls `visit` for `node` and every node below it. */
 export function visitAll(node: ts.Node, visit: (node: ts.Node) => void): void {
   visit(node);
   ts.forEachChild(node, (child) => visitAll(child, visit));

@@ -59,7 +59,7 @@ export function importSideEffects(project: Project): Offence[] {
   );
 }
 
-/** A vendor is described by data, never recognised by its address. */
+/** Data describes a vendor; no code recognizes it by its URL. */
 export function vendorSniffing(project: Project): Offence[] {
   return productFiles(project).filter((file) => file.path.startsWith("src/")).flatMap((file) =>
     eachNode(file, (node) => {

@@ -45,8 +45,7 @@ function exportedNames(statement: ts.Statement): string[] {
 }
 
 /**
- * Names in the signature of an exported declaration: what its users have to deal with, function bodies left
- * out.
+ * Names in the signature of an exported declaration, without function bodies.
  */
 function signatureNames(file: SourceFile, name: string): string[] {
   const found: string[] = [];
@@ -148,7 +147,7 @@ function usageBy(project: Project, isUser: (path: string) => boolean): Usage {
   return usage;
 }
 
-/** A type may be passed on next to the functions that speak of it, whether or not someone names it. */
+/** A type may be re-exported with the functions that use it, even if unused elsewhere. */
 function isUsed(usage: Usage, path: string, item: Declared): boolean {
   if (usage.has(path, item.name)) return true;
   return item.typeFrom !== undefined && usage.has(item.typeFrom.path, item.typeFrom.name);

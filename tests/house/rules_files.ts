@@ -38,7 +38,7 @@ export function looseConfig(project: Project): Offence[] {
   return missing.map((what) => ({ path, what }));
 }
 
-/** Places on a builder's machine, and addresses packages were fetched from. */
+/** Paths of a build machine, and registries of packages. */
 const PRIVATE = [
   /(?<![\w.$-])\/(root|work)\/[\w.]/,
   /(?<![\w.$-])\/tmp\/[\w.-]*(bash_jobs|[0-9a-f]{8})/,
@@ -63,7 +63,7 @@ export function privatePaths(project: Project): Offence[] {
   );
 }
 
-/** Packages the lock file took from anywhere but their usual source. */
+/** Packages in the lock file from other sources than npm. */
 export function foreignPackages(project: Project): Offence[] {
   const path = "deno.lock";
   const lock = project.texts.get(path) ?? "";
@@ -106,7 +106,7 @@ export function misplacedProse(project: Project): Offence[] {
   return found;
 }
 
-/** Programs that are started by the name `deno` may not be there: it can have been started by npx. */
+/** Programs started by the name `deno`, which may be missing: npx can have started the runtime. */
 export function denoByName(project: Project): Offence[] {
   return [...project.sources.values()].flatMap((file) =>
     file.lines.flatMap((text, index) =>
@@ -119,7 +119,7 @@ export function denoByName(project: Project): Offence[] {
 
 const MOST_NAMESAKES = 3;
 
-/** Names that too many files share to find one by its name. Commands are called as their packages are. */
+/** File names that too many files share. Commands have the names of their packages. */
 export function sharedNames(project: Project): Offence[] {
   const files = new Map<string, string[]>();
   for (const { path } of productFiles(project)) {

@@ -57,7 +57,7 @@ export function deepImports(project: Project): Offence[] {
   });
 }
 
-/** The program leans on nothing outside of it, and plugins lean on nothing inside. */
+/** Imports of the program from outside of it, and imports of plugins from the program. */
 export function strayImports(project: Project): Offence[] {
   return productEdges(project).flatMap((edge) => {
     const fromProgram = packageOf(edge.from) !== undefined || edge.from === "mod.ts";
@@ -74,7 +74,7 @@ export function strayImports(project: Project): Offence[] {
   });
 }
 
-/** Circles of imports within the program, lazy ones included, each reported once at its first file. */
+/** Import cycles within the program, lazy ones included, each reported once at its first file. */
 export function cycles(project: Project): Offence[] {
   const next = new Map<string, string[]>();
   for (const edge of productEdges(project)) {
@@ -100,7 +100,7 @@ export function cycles(project: Project): Offence[] {
   return found;
 }
 
-/** Extension points whose directory is not there: a rule about them would look at nothing. */
+/** Extension points without their directory: a rule about them would check nothing. */
 export function lostExtensionPoints(project: Project): Offence[] {
   const paths = [...project.texts.keys()];
   return EXTENSION_POINTS.filter(({ directory }) => !paths.some((path) => path.startsWith(`${directory}/`)))

@@ -7,7 +7,7 @@ const GLOBALS = /^(?:fetch|WebSocket|WebSocketStream|EventSource|XMLHttpRequest|
 const GLOBAL_OBJECTS = /^(?:globalThis|window|self|global)$/;
 const DENO_MEMBERS = /^(?:connect|connectTls|connectQuic|startTls|createHttpClient|listenDatagram|openKv)$/;
 const MODULES = /^(?:node:)?(?:https?|http2|net|tls|dgram|inspector)(?:\/.*)?$|^npm:|^undici$|^ws$/;
-/** Functions of the MCP SDK that send requests, and would do so by the global fetch. */
+/** Functions of the MCP SDK that send requests with the global fetch by default. */
 const SDK_SENDERS =
   /^(?:auth|discover(?:OAuth|AuthorizationServer|AndRequest)\w*|exchange\w+|fetchToken|refreshAuthorization|registerClient|request\w*Grant|StreamableHTTPClientTransport)$/;
 const SDK_REFUSED = /^(?:SSEClientTransport|WebSocketClientTransport)$/;
@@ -17,7 +17,7 @@ function programFiles(project: Project): SourceFile[] {
 }
 
 /**
- * Only the fetch of the program sends requests, since only it judges where a redirect leads. Finds every
+ * Only the program's fetch sends requests, since only it checks the targets of redirects. Finds every
  * other way to open a connection outside of `openers`, and openers that open none.
  */
 export function strayConnections(
@@ -79,7 +79,7 @@ function hasFetch(call: ts.CallExpression | ts.NewExpression): boolean {
   );
 }
 
-/** Stands for what it names: it is no type, no name of a member and none that is just being declared. */
+/** Reports whether an identifier is a reference: no type, member name or declaration. */
 function isValue(node: ts.Identifier): boolean {
   const { parent } = node;
   if (ts.isPropertyAccessExpression(parent) || ts.isQualifiedName(parent)) {

@@ -136,7 +136,7 @@ function nameKeys(node: ts.Node, path: string, paths: Map<ts.Node, string>): voi
 export function deadSettings(project: Project): Offence[] {
   const read = readKeys(project);
   return [...leafKeys(schemaData as Node)].flatMap(([key, idle]) => {
-    // What is said of a model is laid over its entry before anybody reads it.
+    // Settings of a model are merged into its entry before any code reads it.
     const reader = key.replace("providers[].model_settings.*.", "providers[].");
     if (read.has(reader) !== idle) return [];
     const what = idle ? "is read: remove the note `idle` from it" : "has no reader: give it the note `idle`";

@@ -87,7 +87,7 @@ export function manyImports(project: Project): Offence[] {
 
 const MOST_FILES = 14;
 
-/** Directories whose listing is too long to report what is in them. */
+/** Directories with too many entries for a readable listing. */
 export function crowdedDirectories(project: Project): Offence[] {
   const counts = new Map<string, number>();
   for (const { path } of productFiles(project)) {

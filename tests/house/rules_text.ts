@@ -13,7 +13,7 @@ import {
 const BANNER = /^\s*(\/\/|\/\*+|\*)\s*([-=#*~_─═]{4,}|[-=#*~─═]{3,}.*[-=#*~─═]{3,}\s*(\*\/)?)\s*$/;
 const HISTORY = /^\s*(\/\/|\*|\/\*+).*\b(TODO|FIXME|XXX|HACK)\b/;
 
-/** Comments that decorate, and notes of unfinished work. */
+/** Decorative comments, and notes of unfinished work. */
 export function badComments(project: Project): Offence[] {
   return productFiles(project).flatMap((file) =>
     file.lines.flatMap((text, index) => {
@@ -95,13 +95,13 @@ const SNAKE = /^[a-z0-9]+(_[a-z0-9]+)*(\.(ts|tsx|md|txt|toml|json|d\.ts))+$/;
 const VAGUE = /(^|_)(utils?|helpers?|misc|common|stuff|v\d+|new|old|tmp)\.tsx?$/;
 
 /**
- * TypeScript files, and whatever is next to them in src and cli, are snake_case and named for what they do.
+ * TypeScript files, and other files next to them in src and cli, have snake_case names by their purpose.
  */
 export function badFileNames(project: Project): Offence[] {
   return [...project.texts.keys()].flatMap((path) => {
     const name = path.split("/").at(-1) ?? path;
     if (!/^(src|cli)\//.test(path) && !/\.tsx?$/.test(path)) return [];
-    // A catalogue is named for its language.
+    // A catalog has the name of its language.
     if (/^src\/i18n\/[a-z]{2}-[A-Z]{2}\.json$/.test(path)) return [];
     if (!SNAKE.test(name)) return [{ path, what: "file name is not snake_case" }];
     return VAGUE.test(name) ? [{ path, what: "file name does not say what the file does" }] : [];

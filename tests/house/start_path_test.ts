@@ -41,7 +41,7 @@ for (const { name, replies, most } of TASKS) {
       const recorded = (await Deno.readTextFile(golden)).trimEnd().split("\n");
       assertEquals(files.filter((file) => !recorded.includes(file)), []);
       assert(recorded.length <= most, `${recorded.length} files execute for "${name}", at most ${most} may`);
-      // A list that the program has long left says nothing.
+      // An outdated list has no value.
       const unused = recorded.filter((file) => !files.includes(file));
       assert(unused.length <= 5, `files of the list that do not execute:\n${unused.join("\n")}`);
       const features = recorded.filter((file) => file.startsWith("src/features/"));

@@ -9,7 +9,7 @@ const AREAS: Readonly<Record<string, readonly string[]>> = {
   pages: ["docs", "README.md", "AGENTS.md"],
   tests: ["tests", "scripts"],
 };
-/** Persisted names, names of programs, and this table keep their words. */
+/** Excluded files: persisted names, names of programs, and this table. */
 const SKIPPED = /^tests\/(golden|house\/words)|^docs\/(config|events|commands)\.md$|\.(json|lock|svg)$/;
 
 async function textOf(paths: readonly string[]): Promise<string> {

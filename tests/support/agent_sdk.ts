@@ -5,7 +5,7 @@ const VERSION = "0.3.330";
 const SHA256 = "6ecbc493eda07c20536c97b7529a6873034ad50faafd8eb2bddba4201825950f";
 const DIRECTORY = new URL("../../dist/test/", import.meta.url).pathname;
 
-/** The module of the SDK, or the reason why npm does not give it. */
+/** The module of the SDK, or the reason why npm cannot install it. */
 // deno-lint-ignore no-explicit-any
 export async function loadAgentSdk(): Promise<{ readonly sdk?: any; readonly missing?: string }> {
   const file = `${DIRECTORY}claude-agent-sdk-${VERSION}/package/sdk.mjs`;

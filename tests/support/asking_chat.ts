@@ -1,8 +1,8 @@
-/** A chat whose model calls tools, and what is to be seen of its questions. */
+/** A chat whose model calls tools, with access to its prompts. */
 import { call, type Reply } from "./agent_fixture.ts";
 import { type ChatStage, type ChatStageOptions, openChat } from "./chat_stage.ts";
 
-/** Longer than the pause that a panel wants before it takes a key. */
+/** Longer than the pause before a panel accepts a key. */
 const PAUSE_MS = 350;
 
 /** A reply that calls tools. */
@@ -14,7 +14,7 @@ export const calls = (...chunks: ReturnType<typeof call>[]): Reply => [...chunks
 export const bash = (id: string, command: string, more: object = {}) =>
   call(id, "bash", { command, ...more });
 
-/** A chat with commands outside of any jail, which is not what these tests are about. */
+/** A chat with unjailed commands: these tests do not cover the jail. */
 export function openAskingChat(
   replies: readonly Reply[],
   rest: Partial<ChatStageOptions> = {},
@@ -31,7 +31,7 @@ export async function decline({ terminal }: ChatStage): Promise<void> {
   terminal.press("enter");
 }
 
-/** Questions so far. */
+/** Number of prompts so far. */
 export const asked = ({ events }: ChatStage) =>
   events.filter(({ type }) => type === "approval.request").length;
 
@@ -56,5 +56,5 @@ export function shownCommand(chat: ChatStage): string {
     .slice(1);
 }
 
-/** Names of what the workspace holds. */
+/** Names of the entries of the workspace. */
 export const filesOf = ({ cwd }: ChatStage) => [...Deno.readDirSync(cwd)].map(({ name }) => name).sort();

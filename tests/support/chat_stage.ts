@@ -22,13 +22,13 @@ export interface ChatStageOptions {
   readonly locale?: Locale;
   readonly columns?: number;
   readonly rows?: number;
-  /** May break the texts, of which the chat draws some with each frame. */
+  /** Can break the texts that the chat draws with each frame. */
   readonly texts?: (texts: ChatTexts) => void;
   /** Sessions and the user's configuration are files; without, nothing is kept and nothing can be saved. */
   readonly onDisk?: boolean;
   /** Variables of the environment; those of the tests when absent. */
   readonly env?: (name: string) => string | undefined;
-  /** Awaited before a session opens; what it throws is why it cannot be opened. */
+  /** Awaited before a session opens; throws the reason of a failure. */
   readonly beforeOpen?: (request: OpenRequest, person: Person) => void | Promise<void>;
 }
 
@@ -37,17 +37,17 @@ export interface ChatStage extends AsyncDisposable {
   readonly provider: ScriptedProvider;
   readonly cwd: string;
   readonly home: string;
-  /** Everything that was recorded, and what was live only. */
+  /** Recorded and live events. */
   readonly events: Event[];
   /** Requests to open a session, in order. */
   readonly opened: OpenRequest[];
   /** The session that was opened last. */
   readonly assembly: () => Assembly;
-  /** Sessions to resume in another front end, since nothing could be drawn. */
+  /** Sessions to resume in another front end, since drawing failed. */
   readonly gaveUp: (string | undefined)[];
-  /** The exit code, once the chat is left. */
+  /** The exit code after the chat has ended. */
   readonly left: Promise<number>;
-  /** Resolves when something is so; fails with the screen when it never is. */
+  /** Resolves when a condition is true; fails with the screen otherwise. */
   until(holds: () => boolean): Promise<void>;
   /** Resolves when the screen shows a text. */
   shows(text: string): Promise<void>;

@@ -69,7 +69,7 @@ export class CommandFixture implements CommandHost, AsyncDisposable {
     return fixture;
   }
 
-  /** Types a line. A text that is no command is a turn; so is what a command sends. */
+  /** Types a line. Text that is no command, and a message of a command, is a turn. */
   async type(line: string): Promise<void> {
     const found = await readCommand(line, this.scope);
     if (!found) return void await (await this.session()).run(line);

@@ -1,4 +1,4 @@
-/** Every place of the program that opens a connection, as the house rules find them. */
+/** Every location in the program that opens a connection, for the house rules. */
 
 /** Files that open connections themselves, with the reason why a redirect cannot lead these elsewhere. */
 export const OPENERS: Readonly<Record<string, string>> = {
@@ -12,9 +12,9 @@ export const OPENERS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Files that send requests, and what follows a redirect to another origin in a test of theirs: the whole
- * program (tests/e2e/redirects_test.ts), their functions (tests/conformance/redirects_test.ts), or nothing,
- * since they are a part of each of these.
+ * Files that send requests, and the test that redirects them to another origin: the whole program
+ * (tests/e2e/redirects_test.ts), their functions (tests/conformance/redirects_test.ts), or none, since they
+ * are a part of each of these.
  */
 export const SENDERS: Readonly<Record<string, "program" | "functions" | "all">> = {
   "cli/commands/reports.ts": "program",

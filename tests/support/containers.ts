@@ -52,9 +52,9 @@ rm -r root image.tar`;
 let built: Promise<Readonly<Record<string, string>>> | undefined;
 
 /**
- * Makes an image in a separate store, and returns the variables by which podman finds that. What podman
- * needs on a machine without all rights of root is in its own configuration: limits that are no higher than
- * ours, and a runtime that takes the machine's control groups.
+ * Creates an image in a separate store and returns the variables with which podman finds it. A separate
+ * configuration makes podman work without full root rights: limits no higher than the current ones, and a
+ * runtime that uses the machine's control groups.
  */
 export function containerStore(): Promise<Readonly<Record<string, string>>> {
   return built ??= build();

@@ -52,7 +52,7 @@ export interface ContextOptions {
 export async function contextFixture(options: ContextOptions): Promise<ContextFixture> {
   const limit = options.realWindow ?? options.window;
   const answer: ScriptedTurn = (request) => {
-    // A request was checked before it is answered: what was declared before it says nothing of the next one.
+    // A request is checked before its answer: an earlier declaration does not apply to the next one.
     server.expectNoReset();
     if (limit > 0 && serverTokens(request) > limit) return TOO_LONG;
     const turn = options.reply(request);

@@ -1,17 +1,17 @@
 /**
- * A language server for tests. Every line of a file with `BAD` is an error; how it misbehaves is said in its
- * first argument, as JSON.
+ * A language server for tests. Every line of a file with `BAD` is an error; its first argument, as JSON,
+ * defines its faults.
  */
 export interface FakeBehaviour {
   /** Publishes automatically instead of being asked. */
   readonly publishes?: boolean;
   /** Never answers about a text with this word. */
   readonly hangsOn?: string;
-  /** Ends when it gets a text with this word. */
+  /** Exits when it receives a text with this word. */
   readonly diesOn?: string;
-  /** Starts to work after this time, in ms. */
+  /** Delay of its first answer, in ms. */
   readonly startsAfter?: number;
-  /** Writes what is no message first. */
+  /** Writes an invalid message first. */
   readonly garbage?: boolean;
   /** Number of further findings for each text. */
   readonly flood?: number;
@@ -93,7 +93,7 @@ if (import.meta.main) {
     try {
       Deno.writeTextFileSync(behaviour.writes, "written");
     } catch {
-      // The jail holds.
+      // The jail denied it.
     }
   }
   if (behaviour.garbage) Deno.stdout.writeSync(new TextEncoder().encode("Welcome!\nno header\n"));

@@ -19,7 +19,7 @@ export interface FakeModel {
   readonly window?: number;
   /** Megabytes that it writes to its log at a request. */
   readonly noise?: number;
-  /** Redirects conversations, with this status, to the same path of this origin. */
+  /** Redirects conversations with this status to the same path at this origin. */
   readonly redirect?: readonly [status: number, origin: string];
   /** Base URL of the server whose replies it passes on. */
   readonly upstream?: string;

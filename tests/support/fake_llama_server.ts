@@ -1,7 +1,7 @@
 /**
- * Stands for llama-server: takes its flags, is "Loading model" for a while, and answers /health, /props, chat
- * completions as its public description says. How it behaves is in its model file, behind
- * the magic.
+ * Replaces llama-server: accepts its flags, is "Loading model" for a while, and answers /health, /props, chat
+ * completions as publicly documented. Its model file defines its behavior
+ * after the magic bytes.
  */
 import { contentType, type FakeModel, MAGIC } from "./fake_llama.ts";
 

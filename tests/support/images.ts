@@ -1,4 +1,4 @@
-/** Images for tests, made by the runtime, and the ways in which they are broken. */
+/** Images for tests, made by the runtime, also broken ones. */
 
 /** An image with a gradient; `noise` makes it hard to compress. */
 export async function makeImage(
@@ -22,7 +22,7 @@ export async function makeImage(
   return new Uint8Array(await (await canvas.convertToBlob({ type })).arrayBuffer());
 }
 
-/** A PNG whose header, with a right checksum, says another size. */
+/** A PNG with another size in its header and a correct checksum. */
 export function withSize(png: Uint8Array, width: number, height: number): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(png);
   const view = new DataView(bytes.buffer);
@@ -32,7 +32,7 @@ export function withSize(png: Uint8Array, width: number, height: number): Uint8A
   return bytes;
 }
 
-/** A PNG that says it is an animation of one frame more. */
+/** A PNG that declares an animation of an extra frame. */
 export function animatedPng(png: Uint8Array): Uint8Array<ArrayBuffer> {
   return withChunk(png, "acTL", new Uint8Array([0, 0, 0, 1, 0, 0, 0, 0]));
 }
@@ -42,7 +42,7 @@ export function paddedPng(png: Uint8Array, bytes: number): Uint8Array<ArrayBuffe
   return withChunk(png, "paDd", new Uint8Array(bytes));
 }
 
-/** A PNG with one chunk more behind its header. */
+/** A PNG with an extra chunk after its header. */
 export function withChunk(png: Uint8Array, type: string, data: Uint8Array): Uint8Array<ArrayBuffer> {
   const chunk = new Uint8Array(data.length + 12);
   const view = new DataView(chunk.buffer);

@@ -1,6 +1,6 @@
 /**
- * Runs a program next to stand-ins for Ollama and LM Studio on their usual ports, and says on standard error
- * what they were asked. Meant for a separate network, where no other test is disturbed.
+ * Runs a program next to stand-ins for Ollama and LM Studio on their usual ports, and prints their requests
+ * to standard error. Use it in a separate network, where it disturbs no other test.
  */
 const asked: string[] = [];
 const PAGES: Readonly<Record<string, unknown>> = {

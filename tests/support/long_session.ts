@@ -1,4 +1,4 @@
-/** The log of a session that has continued for very long. */
+/** The log of a very long session. */
 
 const TURNS = 2_500;
 /** Messages that the log adds: a question, a call, its result and an answer for each turn. */

@@ -1,4 +1,4 @@
-/** A machine on which the built program is installed from a file or an address, as the README says. */
+/** A machine on which the built program is installed from a file or a URL as in the README. */
 import { programFile } from "./program.ts";
 import { makeTempDir } from "./tool_context.ts";
 

@@ -94,7 +94,7 @@ function atTopLevel(body: string, at: number): boolean {
   return depth === 1;
 }
 
-/** Says where `next` stops being an extension of `previous`, or undefined when it is one. */
+/** Describes where `next` stops extending `previous`; undefined if it extends it. */
 export function prefixProblem(previous: string, next: string): string | undefined {
   if (next.startsWith(previous)) {
     const after = next[previous.length];

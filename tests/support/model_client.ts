@@ -1,4 +1,4 @@
-/** A provider of kind "openai" pointed at a test's server, and what comes out of it. */
+/** A provider of kind "openai" for a test's server, and its output. */
 import { parseProvider, type ProviderEntry } from "../../src/config/mod.ts";
 import type {
   AssistantMessage,
@@ -138,7 +138,7 @@ function sortOut(chunks: readonly Chunk[]): Outcome {
   };
 }
 
-/** The outcome of one scripted stream; nothing is retried. */
+/** The outcome of one scripted stream, without retries. */
 export async function outcomeOf(
   stream: readonly Part[],
   entry: Record<string, unknown> = {},

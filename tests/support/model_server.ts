@@ -27,7 +27,7 @@ export interface Turn extends ScriptedAnswer {
   readonly json?: boolean;
   /** Breaks the connection after this many bytes of the body. */
   readonly cutAfter?: number;
-  /** After its first words the answer goes no further: the connection breaks, or stays open in silence. */
+  /** The answer stops after its first words: the connection breaks or stays open in silence. */
   readonly stuck?: "cut" | "silent";
   /** Breaks the connection instead of answering. */
   readonly drop?: boolean;
@@ -52,7 +52,7 @@ export interface ModelServerOptions {
   readonly wire?: ScriptedWire;
   /** Identifiers listed under /models. */
   readonly models?: readonly string[];
-  /** Answers what the script does not cover. */
+  /** Answers requests that the script does not cover. */
   readonly fallback?: ScriptedTurn;
   /** Conversation a request belongs to, where one server serves several. */
   readonly lane?: (request: RecordedRequest) => string;
@@ -93,7 +93,7 @@ export class ModelServer implements AsyncDisposable {
     this.#accepting = this.#accept();
   }
 
-  /** Turns not asked for yet. */
+  /** Turns not requested yet. */
   get remaining(): number {
     return this.#script.length;
   }
@@ -107,7 +107,7 @@ export class ModelServer implements AsyncDisposable {
     this.#resets++;
   }
 
-  /** Takes back what was declared and not made use of. */
+  /** Withdraws an unused declaration. */
   expectNoReset(): void {
     this.#resets = 0;
   }
@@ -118,7 +118,7 @@ export class ModelServer implements AsyncDisposable {
     return new Promise((resolve) => this.#waiting.push({ count, resolve }));
   }
 
-  /** Closes every connection, then throws what was wrong with the requests. */
+  /** Closes every connection, then throws the violations of the requests. */
   async close(): Promise<void> {
     await this[Symbol.asyncDispose]();
   }
@@ -170,7 +170,7 @@ export class ModelServer implements AsyncDisposable {
     return await send(connection, this.#whole(turn, request));
   }
 
-  /** The turn with its answer as the wire says it. */
+  /** The turn with its answer encoded for the wire. */
   #whole(turn: Turn, request: RecordedRequest): Turn {
     if (turn.body !== undefined || turn.stream !== undefined) return turn;
     const number = this.requests.length;
@@ -199,7 +199,7 @@ export class ModelServer implements AsyncDisposable {
     return { request, refusal };
   }
 
-  /** Keeps what is wrong with a request; returns the vendor's answer to it, where it would refuse it. */
+  /** Records the violations of a request; returns the vendor's error if it would refuse the request. */
   #check(request: RecordedRequest): Refusal | undefined {
     const note = (text: string) => void this.violations.push(`request ${this.requests.length}: ${text}`);
     const { check = {}, lane } = this.#options;

@@ -12,7 +12,7 @@ export interface StageOptions {
   readonly rows?: number;
   readonly locale?: Locale;
   readonly colors?: boolean;
-  /** Colours of a theme. */
+  /** Colors of a theme. */
   readonly theme?: Theme;
 }
 
@@ -22,9 +22,9 @@ export interface Stage {
   readonly composer: Composer;
   /** Drafts that were sent from the composer. */
   readonly sent: string[];
-  /** Moves the clock of the overlays on. */
+  /** Advances the clock of the overlays. */
   pass(milliseconds: number): void;
-  /** Selects a row by its letter or digit and answers with it, as slowly as that has to be. */
+  /** Selects a row by its letter or digit and answers with it after the required pause. */
   choose(key: string): void;
   /** Resolves when the requested panel is on the screen, and takes keys. */
   shown(): Promise<void>;
@@ -76,7 +76,7 @@ export function openStage(
     },
     async shown() {
       const before = dialogs.overlays.top;
-      // Panels are loaded on demand: a few turns of the event loop, in which another one may be gone already.
+      // Panels load on demand within a few turns of the event loop, in which another one may close.
       const waits = () => dialogs.overlays.top === before || dialogs.overlays.top === undefined;
       for (let turn = 0; turn < 30_000 && waits(); turn++) {
         await new Promise((resolve) => setTimeout(resolve, 1));

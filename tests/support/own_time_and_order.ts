@@ -20,7 +20,7 @@ export function ownClock(): Disposable & { forward(ms: number): void } {
   };
 }
 
-/** Lists every directory backwards, or as the system does, as it is notified. */
+/** Lists every directory in reverse or in the system's order, by its argument. */
 export function ownDirectoryOrder(): Disposable & { backwards: boolean } {
   const { readDir, readDirSync } = Deno;
   const order = { backwards: false };

@@ -28,7 +28,7 @@ export interface PlanStageOptions extends Partial<Parameters<typeof assemble>[0]
   /** The lifetime of an answer; default: once. */
   readonly scope?: "once" | "session";
   readonly takesProse?: boolean;
-  /** Goes on with the directories of another stage. */
+  /** Continues with the directories of another stage. */
   readonly root?: string;
 }
 

@@ -2,7 +2,7 @@
 import { type ModelServer, type ScriptedTurn, startModelServer } from "./model_server.ts";
 import { mockConfig } from "./program.ts";
 
-/** Big enough to be planned. */
+/** A task large enough to be planned. */
 export const TASK =
   "Add a flag --json to the list command, cover it with a test and describe it in the readme";
 

@@ -1,4 +1,4 @@
-/** Which processes are there, by a mark that only they can have: a directory of the test or a random word. */
+/** Finds processes by a unique mark: a directory of the test or a random word. */
 
 /** A process, distinguished from a later one that gets its number. */
 export interface Living {
@@ -9,8 +9,8 @@ export interface Living {
 }
 
 /**
- * Processes whose environment or command line has the mark, zombies left out. Sees what the user of the tests
- * may see; on systems without /proc the command lines that `ps` shows.
+ * Processes whose environment or command line has the mark, without zombies. Sees the processes of the tests'
+ * user; on systems without /proc the command lines of `ps`.
  */
 export async function processesWith(mark: string): Promise<Living[]> {
   if (Deno.build.os !== "linux") return await listed(mark);
@@ -38,7 +38,7 @@ export function childrenOf(pid: number): Living[] {
   return found;
 }
 
-/** Reports whether this very process is still there. */
+/** Reports whether this process still runs. */
 export function isAlive({ pid, started }: Living): boolean {
   return processOf(pid)?.started === started;
 }
@@ -54,7 +54,7 @@ export function isRunning(pid: number): boolean {
   }
 }
 
-/** Waits until a look finds nothing, and returns what was found last. */
+/** Waits until `look` finds nothing, and returns its last result. */
 export async function gone<T>(look: () => Promise<T[]> | T[], withinMs = 20_000): Promise<T[]> {
   const end = performance.now() + withinMs;
   for (;;) {

@@ -1,6 +1,5 @@
 /**
- * The program itself, run as a user runs it: the bundle in a child process, with a home and a workspace of
- * its own.
+ * The program as a user runs it: the bundle in a child process, with a separate home and workspace.
  */
 import { START_FLAGS } from "../../cli/terminal/start_flags.ts";
 import { readSdkLines } from "./sdk_messages.ts";
@@ -31,7 +30,7 @@ export function programFile(): Promise<string> {
     );
     const age = await Deno.stat(OUTPUT).then((stat) => stat.mtime?.getTime() ?? 0, () => 0);
     if (age < sources) {
-      // It loads a compiler, which most processes of tests do without.
+      // It loads a compiler, which most test processes do not need.
       const { bundle } = await import("../../scripts/bundle.ts");
       await bundle(OUTPUT);
     }

@@ -31,12 +31,12 @@ export interface ContractTurn {
   readonly failure?: "refused" | "overloaded" | "cut" | "silent";
 }
 
-/** One promise of every provider, with the replies it is tried on. */
+/** One rule for every provider, with the replies that test it. */
 export interface ContractCase {
   readonly name: string;
   /** Replies of the server, in the order of the requests. */
   readonly turns: readonly ContractTurn[];
-  /** Rejects with an error that says what was promised and what came. */
+  /** Rejects with an error of the expected and the actual value. */
   run(provider: Provider): Promise<void>;
 }
 
@@ -136,7 +136,7 @@ export const PROVIDER_CONTRACT: readonly ContractCase[] = [
       messages.push(reply.message, ...reply.calls.map(resultOf));
     }
     expect("the last answer", reply.text, "done");
-    // As after a restart: other objects that say the same.
+    // As after a restart: equal objects with other identities.
     const again: Message[] = structuredClone([...messages, reply.message]);
     again.push({ role: "user", content: "Go on" });
     expect("the answer to the copy", (await answered(provider, again)).text, "more");
@@ -209,7 +209,7 @@ interface ContractReply {
   readonly usage: Usage | undefined;
   readonly finish: string | undefined;
   readonly error: ProviderError | undefined;
-  /** The reply as it is in the conversation afterwards. */
+  /** The reply as recorded in the conversation. */
   readonly message: AssistantMessage;
 }
 
@@ -226,7 +226,7 @@ async function replyTo(
   return sorted(chunks);
 }
 
-/** One tool, so that calls make sense. */
+/** One tool, which calls can name. */
 const PREFIX: ModelRequest["prefix"] = {
   system: "Be brief",
   tools: [{

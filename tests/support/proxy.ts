@@ -37,7 +37,7 @@ export function startProxy(login?: string): TestProxy {
     }
     const tunnel = /^CONNECT [^ ]*:(\d+)/.exec(line);
     const port = Number(tunnel?.[1] ?? new URL(line.split(" ")[1] ?? "").port);
-    // Names of other machines lead to this one, too: nothing here leaves it.
+    // Names of other machines resolve to this one: no request leaves it.
     const server = await Deno.connect({ hostname: "127.0.0.1", port });
     open.add(server);
     if (tunnel) await client.write(encoder.encode("HTTP/1.1 200 OK\r\n\r\n"));

@@ -1,4 +1,4 @@
-/** Panels of the chat as they are recorded in tests/golden/chat; UPDATE_GOLDEN=1 records changed ones. */
+/** Panels of the chat recorded in tests/golden/chat; UPDATE_GOLDEN=1 records changed ones. */
 import type { Locale } from "../../src/i18n/mod.ts";
 import { assertEquals } from "./assert.ts";
 

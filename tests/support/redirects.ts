@@ -1,4 +1,4 @@
-/** Two origins, of which the first one sends everybody to the second. */
+/** Two origins; the first redirects every request to the second. */
 import { SENDERS } from "./connections.ts";
 
 export const REDIRECTS = [301, 302, 303, 307, 308] as const;
@@ -20,7 +20,7 @@ export interface TwoOrigins extends AsyncDisposable {
 /** On Linux the whole of 127.0.0.0/8 is this machine; elsewhere the port alone makes the second origin. */
 const SECOND_HOST = Deno.build.os === "linux" ? "127.0.0.2" : "127.0.0.1";
 
-/** Starts both; `answer` returns what the first one answers in place of its redirect. */
+/** Starts both; `answer` returns an answer of the first one instead of its redirect. */
 export function twoOrigins(
   status: Redirect,
   answer: (request: Request) => Response | undefined | Promise<Response | undefined> = () => undefined,

@@ -24,7 +24,7 @@ interface Asked {
   readonly input: Record<string, unknown>;
 }
 
-/** A client of the program, which sends what the SDKs send; `answer` settles what it is asked. */
+/** A client that sends the messages of the SDKs; `answer` answers control requests. */
 export async function launch(
   world: World,
   flags: readonly string[],

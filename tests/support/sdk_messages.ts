@@ -209,7 +209,7 @@ export function readSdkLines(output: string): any[] {
   return output.split("\n").filter(Boolean).map((line) => checkSdkLine(JSON.parse(line)));
 }
 
-/** Every message there is: the type, or for a system message and a result its subtype. */
+/** All messages: the type, or for a system message and a result its subtype. */
 export const SDK_MESSAGE_NAMES: readonly string[] = [
   ...Object.keys(MESSAGES),
   ...Object.keys(SYSTEM),

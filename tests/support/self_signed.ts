@@ -34,5 +34,5 @@ BAIwADAKBggqhkjOPQQDAgNJADBGAiEAxFeFUpje/Lb7puauvjIPQxVM+NTuQdRC
 ISgNoaDUCQwCIQDqHKlX8KrBB9bKtv7J9CuhjN1ArdEqx7RQ9Vc97gBuWg==
 -----END CERTIFICATE-----`;
 
-/** The same of a client, unknown to the one that knows the first. */
+/** A client certificate that the first authority does not know. */
 export const CLIENT_CERTIFICATE = { key: otherKey, cert: otherCert };

@@ -10,7 +10,7 @@ export interface Chat extends AsyncDisposable {
   readonly terminal: Terminal;
   /** Types a line and sends it. */
   enter(line: string): Promise<void>;
-  /** Answers a panel by a key or the letter of a row, once a person could have seen it. */
+  /** Answers a panel with a key or the letter of a row, after the delay of a person. */
   answer(key: string): Promise<void>;
   /** The process of the program. */
   pid(): Promise<number>;
@@ -70,7 +70,7 @@ export function onTerminal(name: string, fn: () => Promise<void>): void {
   Deno.test({ ...needs("tmux", hasTmux && Deno.build.os === "linux", name), fn });
 }
 
-/** Waits for a screen, with many looks a second. */
+/** Waits for a screen, polling many times a second. */
 export async function shownSoon(terminal: Terminal, isSo: (screen: string) => boolean): Promise<string> {
   const end = performance.now() + 60_000;
   for (;;) {

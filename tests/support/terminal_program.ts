@@ -58,7 +58,7 @@ const ACTIONS: Readonly<Record<string, () => unknown>> = {
   z: () => screen.stopJob(),
   e: () => lend(READ_LINE),
   i: () => lend("echo interruptible; read line"),
-  // An editor that dies on its own screen, in its own modes.
+  // An editor that is killed on the alternate screen with its modes enabled.
   m: () => lend("printf '\\033[?1049h\\033[?1000;1003;1006h\\033[4h\\033[3;9r\\033[31m\\033(0'; kill -9 $$"),
   p: printNumbered,
   c: () => text = "",

@@ -1,4 +1,4 @@
-/** A terminal in which a person sits: tmux with the program in it, keys in, the screen out. */
+/** A terminal of a person: tmux with the program; keys as input, the screen as output. */
 import { START_FLAGS } from "../../cli/terminal/start_flags.ts";
 import { tmux } from "../../scripts/terminal/record.ts";
 import { childrenOf, gone, isAlive } from "./processes.ts";
@@ -23,15 +23,15 @@ export interface Terminal extends AsyncDisposable {
   resize(columns: number, rows: number): Promise<void>;
   /** Returns a tmux format of the terminal, such as `#{cursor_flag}`. */
   ask(format: string): Promise<string>;
-  /** Scrolls as a person does who wants to see what was before, or comes back from there. */
+  /** Scrolls back or forward like a person. */
   scrollTo(place: "top" | "end"): Promise<void>;
   /** The lines that have left the screen, and the screen. */
   history(): Promise<string>;
   /** The screen as it is. */
   screen(): Promise<string>;
-  /** The screen with its colours. */
+  /** The screen with its colors. */
   coloured(): Promise<string>;
-  /** The screen once it shows a text; throws with the screen when that does not come. */
+  /** The screen once it shows a text; throws with the screen otherwise. */
   shows(text: string): Promise<string>;
 }
 

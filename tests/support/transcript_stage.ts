@@ -23,7 +23,7 @@ export interface TranscriptStage {
   feed(...events: NewEvent[]): void;
   /** An answer that streams in pieces and ends its turn. */
   stream(text: string, size: number): void;
-  /** Everything that was printed, once nothing is live any more. */
+  /** Everything that was printed, after the live region is empty. */
   printed(): Promise<string[]>;
 }
 

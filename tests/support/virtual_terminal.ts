@@ -1,4 +1,4 @@
-/** A terminal without a window: what xterm would show, for tests of what is written to one. */
+/** A headless xterm, for tests of terminal output. */
 import graphemes from "@xterm/addon-unicode-graphemes";
 import xterm from "@xterm/headless";
 import { InputDecoder } from "../../src/frontend/repl/terminal/decoder.ts";
@@ -13,11 +13,11 @@ export interface VirtualTerminalOptions {
   readonly reflow?: boolean;
   /** Emoji and marks joined into one cell (modern terminals), or each character separately. */
   readonly graphemes?: boolean;
-  /** Says that it can hold a frame back until it is whole (mode 2026). */
+  /** Reports support of synchronized output (mode 2026). */
   readonly synchronized?: boolean;
 }
 
-/** Sequences that a program must never send, since it destroys what the user has in the terminal. */
+/** Sequences that a program must never send, since they destroy the user's scrollback. */
 // deno-lint-ignore no-control-regex
 const DESTRUCTIVE = /\x1b\[[123]J|\x1bc|\x1b\[\?(?:47|1047|1049)h/;
 
@@ -127,7 +127,7 @@ export class VirtualTerminal implements Terminal {
     this.#decoder?.push(this.#encoder.encode(bytes));
   }
 
-  /** The terminal is gone, or a signal asks the program to end. */
+  /** The terminal is closed, or a signal asks the program to end. */
   hangUp(signal?: EndSignal): void {
     this.#handlers?.ended(signal);
   }
@@ -137,7 +137,7 @@ export class VirtualTerminal implements Terminal {
     this.#handlers?.resize();
   }
 
-  /** From now on the terminal takes no text: writes stay under way until `release`. */
+  /** The terminal accepts no text from now on: writes stay pending until `release`. */
   hold(): void {
     this.#held ??= Promise.withResolvers<void>();
   }

@@ -50,7 +50,7 @@ const LONG: readonly (Pick<ChatFigure, "figure" | "unit" | "of"> & { limit: (fre
 /** Visits of each kind, by program; `resumed` is Reasonix in a session of 10,000 messages. */
 type Visits = Readonly<Record<"reasonix" | "floor" | "resumed", readonly Visit[]>>;
 
-/** Makes all visits and reads the figures off them. Linux with `script` only: elsewhere there are no rows. */
+/** Makes all visits and computes their figures. Without Linux and `script` there are no rows. */
 export async function chatRows({ runner, program, quick, peers, log }: Bench): Promise<Row[]> {
   if (Deno.build.os !== "linux" || program.plain === undefined) return [];
   await using homes = await makeHomes(runner, program);

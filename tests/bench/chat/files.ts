@@ -1,4 +1,4 @@
-/** Keys behind `@` in a tree of 100,000 files, and the time until the file that is meant is on the screen. */
+/** Keys after `@` in a tree of 100,000 files, and the time until the wanted file is on the screen. */
 import { run } from "../../../scripts/process.ts";
 import { installedPeers } from "../peers/peers.ts";
 import { type Row, row } from "../report.ts";

@@ -1,4 +1,4 @@
-/** When a screen first showed something, found out by playing what was printed to a terminal. */
+/** Finds the first time of a text on the screen by replaying the output to a terminal. */
 import { VirtualTerminal } from "../../support/virtual_terminal.ts";
 import { type Chunk, COLUMNS, ROWS } from "./pty.ts";
 

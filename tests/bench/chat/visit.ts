@@ -6,9 +6,9 @@ import type { Runner } from "../runner.ts";
 import { Pty } from "./pty.ts";
 import { screenTimes } from "./screen_times.ts";
 
-/** The beginning of the line in which one writes. */
+/** The prompt of the input line. */
 const PROMPT = "> ";
-/** Letters that nothing else on the screen makes into the same words. */
+/** Letters that form no other text on the screen. */
 const MESSAGE = "qzxwvkjpqzxwvkjpqzxwvkjp";
 const WHILE_STREAMING = "jvkwzqpxjvkwzqpxjvkwzqpx";
 const AFTER_PASTE = "xkcdqz";
@@ -45,9 +45,9 @@ export interface VisitOptions {
   readonly env: Readonly<Record<string, string>>;
   /** The server's key for the recorded requests: `<scenario>/<run>`. */
   readonly path: string;
-  /** Looks at the start only. */
+  /** Measures only the start. */
   readonly startOnly?: boolean;
-  /** It has no line to write in while an answer comes. */
+  /** It has no input line while an answer streams. */
   readonly plain?: boolean;
   readonly idleMs: number;
 }

@@ -1,6 +1,6 @@
 /**
  * The smallest chat there can be on this runtime: a prompt, keys echoed, a line sent as a request, the answer
- * printed. No editing, no session, no layout: what is above it is the price of being a product.
+ * printed. No editing, session or layout: the difference to it is the cost of a product.
  */
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();

@@ -1,7 +1,7 @@
 /**
  * The smallest agent there can be on this runtime: one request per step, the tools the scenarios need, the
- * answer printed, each message serialised once. No sessions, no permissions, no retries: what is above it is
- * the price of being a product.
+ * answer printed, each message serialized once. No sessions, permissions or retries: the difference to it is
+ * the cost of a product.
  */
 interface Call {
   readonly id: string;

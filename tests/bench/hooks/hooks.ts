@@ -1,4 +1,4 @@
-/** The row of hooks: many at one event cost hardly more than the slowest of them. */
+/** The row of hooks: many hooks of one event take hardly longer than the slowest. */
 import { readHooks } from "../../../src/features/hooks/hook.ts";
 import { Hooks, runHook } from "../../../src/features/hooks/hook_runs.ts";
 import { type Row, row } from "../report.ts";

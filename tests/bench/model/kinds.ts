@@ -8,7 +8,7 @@ export interface BenchKind {
   readonly wire: () => ScriptedWire;
   /** Path of a request below the base URL. */
   readonly path: string;
-  /** The smallest request that says something. */
+  /** The smallest valid request. */
   readonly body: Readonly<Record<string, unknown>>;
 }
 

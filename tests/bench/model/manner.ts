@@ -6,7 +6,7 @@ export interface Manner {
   readonly kind?: string;
   /** Milliseconds of silence before each reply. */
   readonly think?: number;
-  /** It thinks before the first five replies, and after them only before each so-many-th. */
+  /** It thinks before the first five replies, and then only before every nth. */
   readonly every?: number;
   /** Milliseconds that it takes to write a call, once it has named the tool. */
   readonly write?: number;

@@ -8,7 +8,7 @@ export const LONG_STEPS = 400;
 export const STREAM_EVENTS = 131_072;
 const SEARCHES = 6;
 
-/** Agents that work side by side, and what the model takes for each of their answers. */
+/** The number of parallel agents, and the model's time for each of their answers. */
 export const AGENTS = 8;
 export const AGENT_MS = 500;
 
@@ -20,10 +20,10 @@ export const TASK_STEPS = 5 * ROUNDS;
 export const GREP_PATTERN = "needle_[0-9]+";
 export const GLOB_PATTERN = "**/*_needle.ts";
 
-/** The command that `hanging_command` runs, in words that no other process has. */
+/** The command of `hanging_command`, with arguments that no other process has. */
 export const HANGING = "sleep 60.0625";
 
-/** No run waits so long. */
+/** Longer than any run waits. */
 const FOREVER_MS = 60_000;
 
 export interface Script {
@@ -46,7 +46,7 @@ function calls(count: number, of: (index: number) => ScriptedAnswer): Script {
   return { requests: count + 1, reply: (index) => index < count ? of(index) : END };
 }
 
-/** The numbers keep the calls apart, so that no detector of repeated calls has a reason to step in. */
+/** The numbers distinguish the calls, so that no detector of repeated calls triggers. */
 function note(index: number): ScriptedAnswer {
   const content = `# Note ${index}\n\n${`What part ${index} should do, in a line of its own.\n`.repeat(20)}`;
   return call("write_file", { path: `notes/note_${index}.md`, content });

@@ -26,7 +26,7 @@ const words = Array.from({ length: TOKENS }, (_, index) => {
   return sse(textEvent(`${["some", "word", "text", "read"][index % 4]}${end}`));
 });
 
-/** Answers with 2,000 tokens a second, each an event, whatever the timers of the machine are like. */
+/** Answers with 2,000 tokens a second, each an event, on any timer resolution. */
 export async function streamTokens(connection: Connection): Promise<void> {
   await connection.write(encoder.encode(HEAD));
   await spread(connection, words, { within: TOKENS_MS, everyMs: 1 });

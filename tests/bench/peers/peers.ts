@@ -1,4 +1,4 @@
-/** Other agents for the terminal: which version is measured, and how each is given the scripted model. */
+/** Other agents for the terminal: the measured version, and the configuration of the scripted model. */
 import { run } from "../../../scripts/process.ts";
 import type { Program } from "../programs.ts";
 
@@ -91,7 +91,7 @@ async function missing({ command, version }: Peer): Promise<string | undefined> 
   return done.output.includes(version) ? undefined : `${command} is another version`;
 }
 
-/** A peer as a program that is run on a task, with its defaults but for the model. */
+/** A peer as a program for a task, with its defaults except the model. */
 export function peerProgram({ name, command, args, env = {}, config: [path, text] }: Peer): Program {
   return {
     name,

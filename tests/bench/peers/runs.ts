@@ -1,4 +1,4 @@
-/** One question put to this program and to other agents in turns. */
+/** One task for this program and other agents in turns. */
 import { type Figure, firstRequest, type Sample, treeMemory, wall } from "../figures.ts";
 import { type Row, row } from "../report.ts";
 import type { Bench, RunPlan } from "../runner.ts";
@@ -17,7 +17,7 @@ const MEMORY: readonly Read[] = [
 ];
 const HELLO: RunPlan = { model: { script: "hello" } };
 
-/** No rows unless other agents are wanted and installed. Every home is new, theirs as ours. */
+/** No rows unless other agents are requested and installed. Every home is new. */
 export async function peerRunRows(bench: Bench): Promise<Row[]> {
   if (!bench.peers) return [];
   const rows: Row[] = [];
@@ -30,7 +30,7 @@ export async function peerRunRows(bench: Bench): Promise<Row[]> {
   return rows;
 }
 
-/** Runs both in turns and reads figures off the runs. */
+/** Runs both in turns and computes figures from the runs. */
 async function compare(
   { runner, program, quick }: Bench,
   peer: Peer,

@@ -137,7 +137,7 @@ function both(spoil: (text: string) => string): Mistake["apply"] {
   return ({ old, fresh }) => ({ old: spoil(old), fresh: spoil(fresh) });
 }
 
-/** The texts without the indentation that all lines of both have in common. */
+/** The texts without the common indentation of all lines. */
 function dedented(pair: Pair, which: readonly (keyof Pair)[]): Pair | undefined {
   const lines = `${pair.old}${pair.fresh}`.split("\n").filter((line) => line.trim() !== "");
   const margin = Math.min(...lines.map((line) => /^ */.exec(line)?.[0].length ?? 0));

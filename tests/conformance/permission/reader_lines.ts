@@ -199,7 +199,7 @@ const BUILTINS = new Set(
     "read readarray return set shopt test time trap type ulimit umask unset wait : [ [[").split(" "),
 );
 
-/** A line about a program that is not here would prove nothing. */
+/** A line with a missing program would prove nothing. */
 function isHere(name: string): boolean {
   return BUILTINS.has(name) || ["/usr/bin", "/bin"].some((directory) => {
     try {
@@ -245,7 +245,7 @@ function words(pick: Pick, random: () => number, most: number): string {
   return list.join(" ");
 }
 
-/** An endless supply of lines. */
+/** An endless generator of lines. */
 export function* makeReaderLines(random: () => number): Generator<string, never> {
   const pick: Pick = (list) => list[Math.floor(random() * list.length)] as (typeof list)[number];
   for (;;) {

@@ -133,7 +133,7 @@ function directive(r: Random): string[] {
   ]);
 }
 
-/** The number of sections of a patch; only with one is every named file sure to change. */
+/** The number of sections of a patch; only with one does every named file certainly change. */
 export interface MadePatch {
   readonly text: string;
   readonly plain: boolean;

@@ -10,7 +10,7 @@ import type { Turn } from "../../support/model_server.ts";
 import { runWireSession } from "../../support/wire_session.ts";
 import { type AnthropicWire, anthropicWire, type BlockAnswer } from "../../support/wires/anthropic.ts";
 
-/** The answer of the model in a step; every one of them has another shape. */
+/** The answer of the model in a step; each step has a different form. */
 function answer(step: number): BlockAnswer {
   const thought = (text: string) => ({ type: "thinking", thinking: `${text} ${step} 任务🦊` });
   const call = (name: string, input: unknown, n = 0) => ({
@@ -67,7 +67,7 @@ function totalOf({ fresh, read, written }: AnthropicWire["inputs"][number]): num
   return fresh + read + written;
 }
 
-/** Runs a session: a valid request each time, the one before read from the cache, true totals. */
+/** Runs a session and checks each request, its use of the cache, and the totals. */
 async function checkSession(wire: AnthropicWire, { steps, entry, answer }: Plan): Promise<void> {
   const at = (share: number) => Math.round(share * steps);
   const { requests, logged } = await runWireSession({

@@ -9,7 +9,7 @@ import type { RecordedRequest, Turn } from "../../support/model_server.ts";
 import { runWireSession } from "../../support/wire_session.ts";
 import { type GoogleWire, googleWire, type PartsAnswer } from "../../support/wires/google.ts";
 
-/** The answer of the model in a step; every one of them has another shape. */
+/** The answer of the model in a step; each step has a different form. */
 function answer(step: number): PartsAnswer {
   const call = (name: string, args: unknown, more = {}) => ({ functionCall: { name, args }, ...more });
   const look = (at: number, more = {}) => call("read_file", { path: `f${at}.txt` }, more);
@@ -51,7 +51,7 @@ function answer(step: number): PartsAnswer {
 interface Plan {
   readonly model: string;
   readonly steps: number;
-  /** Numbers of the requests that do not go as usual. */
+  /** Numbers of the requests with a failure. */
   readonly busy: number;
   readonly killed: number;
   readonly stopped: number;
@@ -69,7 +69,7 @@ const BUSY = {
   },
 };
 
-/** Runs a session: what could come from the cache did, nothing signed was lost, sums agree. */
+/** Runs a session and checks cache use, signatures and totals. */
 async function session(
   wire: GoogleWire,
   { model, steps, ...at }: Plan,

@@ -61,7 +61,7 @@ for (const kind of Object.keys(WIRES)) {
   for (const { name, answers, reason, detail } of CASES) {
     // Gemini sends the arguments of a call as a whole.
     if (kind === "google" && name === "a call is cut") continue;
-    Deno.test(`on the wire ${kind} the conversation continues when ${name}`, async () => {
+    Deno.test(`the conversation with a ${kind} provider continues when ${name}`, async () => {
       const wire = WIRES[kind]?.();
       assert(wire);
       await using server = startModelServer([...answers, ANSWER], { wire });

@@ -22,7 +22,7 @@ const FILE = new URL("./old_parts.jsonl", import.meta.url);
 const [first = "", ...lines] = (await Deno.readTextFile(FILE)).trimEnd().split("\n");
 const { tools }: { readonly tools: readonly ToolSchema[] } = JSON.parse(first);
 
-/** The body that goes out for these messages. */
+/** The request body for these messages. */
 async function bodyOf(
   { entry, effort, ...session }: OldSession,
   messages: readonly Message[],

@@ -57,11 +57,11 @@ interface Sent {
   readonly url: string;
   readonly headers: Record<string, string>;
   readonly body: Record<string, unknown>;
-  /** Everything as one text. */
+  /** The whole request as text. */
   readonly all: string;
 }
 
-/** The requests of one turn of the model that the configuration chooses. */
+/** The requests of one turn with the configured model. */
 async function requestsOf({ config, keys }: LoadedConfig): Promise<Sent[]> {
   const sent: Sent[] = [];
   const fetch: typeof globalThis.fetch = async (input, init) => {
@@ -161,7 +161,7 @@ function put(table: Record<string, unknown>, [name = "", ...rest]: readonly stri
   else put((table[name] ??= {}) as Record<string, unknown>, rest, value);
 }
 
-/** Parts of a request that a project may choose, and the values that it may choose. */
+/** Parts of a request that a project may set, and the allowed values. */
 const FREE =
   /^(model|prompt_cache_key|seed|temperature|top_p|generationConfig\.(temperature|topP|seed|maxOutputTokens|thinkingConfig\..*)|max_(completion_|output_)?tokens|reasoning(_effort|\.(effort|summary|enabled))?|thinking\.(type|budget_tokens|display)|output_config\.effort|text\.verbosity|include\.0)$/;
 const FREE_VALUE =
@@ -188,7 +188,7 @@ function departures(sent: Sent, usual: Sent): unknown[] {
   return [...isHere ? [] : [sent.url], ...headers, ...body.map((name) => [name, now.get(name)])];
 }
 
-/** The outcome of a load or a request that the program refuses. */
+/** The outcome of a rejected configuration or request. */
 async function unlessRefused<T>(work: () => Promise<T>): Promise<T | undefined> {
   try {
     return await work();
@@ -223,7 +223,7 @@ async function checkUntrusted({ fixture, usual, trusted }: Trial, label: string)
   return requests.length;
 }
 
-/** After trust: a secret of the user goes only to where they pair it, or where the trusted text names it. */
+/** After trust: a user's secret is sent only to its configured server, or where the trusted text names it. */
 async function checkTrusted({ fixture, usual, trusted }: Trial, text: string, label: string): Promise<void> {
   const trust = ({ definition }: TrustItem) => {
     trusted.add(definition);
@@ -272,7 +272,7 @@ Deno.test("every field of a provider entry has its own trust level or that of it
 });
 
 for (const kind of KINDS) {
-  Deno.test(`nothing but models and sampling of a project's entry reaches a request of kind ${kind} before trust`, async () => {
+  Deno.test(`only models and sampling of a project's entry affect a ${kind} request before trust`, async () => {
     const random = randomFrom(KINDS.indexOf(kind));
     const keys = Object.entries(SECRETS).filter(([name]) => name !== "SHELL_TOKEN");
     await using fixture = configFixture({

@@ -29,7 +29,7 @@ for (
     ["write_file", { path: "sub/new.txt", content: "pwned" }],
   ] as const
 ) {
-  Deno.test(`${name} notices that a directory became a link after the path was checked`, async () => {
+  Deno.test(`${name} detects a directory that became a link after the path was checked`, async () => {
     await using temp = await makeTempDir();
     const [dir, outside] = [`${temp.path}/w`, `${temp.path}/outside`];
     await Deno.mkdir(`${dir}/sub`, { recursive: true });

@@ -42,7 +42,7 @@ function reply(content: string, calls: string[]): NewEvent {
   };
 }
 
-/** One step of the script, chosen so that a live program could have taken it. */
+/** One step of the script that a live program could have taken. */
 function step(log: SessionLog): NewEvent {
   const { state } = log;
   const call = [...state.pending.values()][0];

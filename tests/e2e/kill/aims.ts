@@ -115,7 +115,7 @@ export class Trigger {
     }
   }
 
-  /** The answer to a request, which ends where this aims at it. */
+  /** Returns the answer to a request, cut at the aim. */
   answer(turn: Turn, isSummary: boolean, onByte: () => void): Turn {
     const aim = this.#aim;
     const aimed = aim.at === (isSummary ? "summary" : "request") && ++this.#seen === aim.nth;
@@ -129,7 +129,7 @@ export class Trigger {
           if (sent === pieces && held) yield new Promise<never>(() => {});
           if (sent++ === 0) onByte();
           yield part;
-          // The program takes in each piece automatically.
+          // The program reads each piece separately.
           if (sent % 4 === 0) yield new Promise((resolve) => setTimeout(resolve, 0));
         }
         if (sent <= pieces && aimed) pull();

@@ -27,7 +27,7 @@ export interface ChainOptions {
   readonly only?: readonly Target[];
 }
 
-/** One home and one workspace, in which the program is started and killed again and again. */
+/** One home and one workspace in which the program is started and killed repeatedly. */
 export class Chain implements AsyncDisposable {
   readonly kills: Killed[] = [];
   readonly #random: Random;
@@ -142,7 +142,7 @@ export class Chain implements AsyncDisposable {
     return `task ${++this.#tasks}.`;
   }
 
-  /** A rewind or redo. When its event is recorded the files are back, whether it was killed or not. */
+  /** A rewind or redo. Once its event is recorded, the files are restored even after a kill. */
   async #travel(journey: Journey, aim: Aim): Promise<void> {
     const victim = await this.#start(journey.args, aim);
     await this.#death([victim]);
@@ -181,7 +181,7 @@ export class Chain implements AsyncDisposable {
     return victim;
   }
 
-  /** Waits until all are dead and nothing is left of them. */
+  /** Waits until all programs and their children are dead. */
   async #death(victims: readonly Victim[]): Promise<void> {
     const late = setTimeout(() => {
       this.#problem ??= new Error(`${victims.map(({ args }) => args.join(" "))} did not end`);
@@ -195,7 +195,7 @@ export class Chain implements AsyncDisposable {
     assertEquals(await settled(victims, mark), [], "a process is left");
   }
 
-  /** Takes in what is there after the deaths: the new events, and the files. */
+  /** Reads the state after the kills: the new events and the files. */
   #look(
     victims: readonly Victim[],
   ): { readonly events: readonly Event[]; readonly ofAgents: readonly Event[] } {
@@ -221,7 +221,7 @@ export class Chain implements AsyncDisposable {
     const prompt = texts.findLast((text) => /^task \d+\.$/.test(text)) ?? "";
     const isSummary = asksForSummary(request);
     const found = this.#victims.get(prompt) ?? (isSummary ? [...this.#victims.values()][0] : undefined);
-    // What a dead one had sent may be read only now.
+    // Requests of a killed program may arrive only now.
     if (!found) return { text: "too late" };
     const { victim, trigger } = found;
     try {
@@ -236,7 +236,7 @@ export class Chain implements AsyncDisposable {
     return trigger.answer(turn, isSummary, () => isSummary || victim.begun++);
   }
 
-  /** The person changes a file of theirs, where the program has looked at what it left itself. */
+  /** The person changes a file after the program has recorded the workspace. */
   #ownChange(): void {
     try {
       const last = Deno.readTextFileSync(snapshotsOf(this.#lastPath())).trim().split("\n").at(-1) ?? "";

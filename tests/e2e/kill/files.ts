@@ -11,7 +11,7 @@ export function readTree(root: string, below = ""): Map<string, string> {
   return tree;
 }
 
-/** Says how two trees differ; empty when they do not. */
+/** Describes the difference of two trees; empty when they are equal. */
 export function difference(wanted: Tree, found: Tree): string {
   const paths = [...new Set([...wanted.keys(), ...found.keys()])].sort();
   const lines = paths.filter((path) => wanted.get(path) !== found.get(path)).map((path) =>

@@ -1,4 +1,4 @@
-/** A hundred background jobs end with the program, whichever way it goes. */
+/** A hundred background jobs end with the program, however it ends. */
 import { assert, assertEquals } from "../../support/assert.ts";
 import { startModelServer, type Turn } from "../../support/model_server.ts";
 import { gone, type Living, processesWith } from "../../support/processes.ts";
@@ -8,7 +8,7 @@ const JOBS = 100;
 /** Calls of one reply. */
 const AT_ONCE = 20;
 
-/** A beat as long as the job continues, or a child of its group, or also one that has left it. */
+/** A beat while the job, a child of its group, or a child that left the group runs. */
 function command(job: number): string {
   const sleep = job % 10 > 0 ? "sleep 600" : "setsid -f sleep 600; (sleep 600 &); sleep 600";
   return job % 20 === 0 ? `while echo x >> beat-${job}; do sleep 0.1; done` : `${sleep}; true`;
@@ -62,7 +62,7 @@ Deno.test({
   name: `${JOBS} background jobs end with the program: when it exits, with SIGTERM and with SIGKILL`,
   ignore: Deno.build.os !== "linux",
   async fn() {
-    // The jail ends with its parent; without one the guard alone sees to it.
+    // The jail ends with its parent; without a jail only the guard ends it.
     const withoutJail = ends("SIGKILL", '[sandbox]\nbash = "off"\n');
     await Promise.all([ends("exit"), ends("SIGTERM"), ends("SIGKILL"), withoutJail]);
   },

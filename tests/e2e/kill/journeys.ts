@@ -7,14 +7,14 @@ import type { Random } from "../../support/seed.ts";
 export interface Journey {
   readonly args: readonly string[];
   readonly wanted: Tree;
-  /** The files before it was begun for the first time: where a redo leads. */
+  /** The files before it was first begun: the target of a redo. */
   readonly from: Tree;
   readonly isRedo: boolean;
 }
 
 /** Points of a rewind with their files; one rewind at a time, repeated until it is done. */
 export class Journeys {
-  /** The one that was begun and killed. */
+  /** The rewind or redo that was begun and killed. */
   current: Journey | undefined;
   readonly #random: Random;
   /** The files at the end of each turn and before it, by the number of the event that began it. */
@@ -26,7 +26,7 @@ export class Journeys {
     this.#random = random;
   }
 
-  /** Takes in what a run has recorded; `turn` began with the event of this number. */
+  /** Records the events of a run; `turn` began with the event of this number. */
   wentOn(
     events: readonly Event[],
     { turn, before, after }: {
@@ -51,7 +51,7 @@ export class Journeys {
     this.current = undefined;
   }
 
-  /** The one that is under way, or another one; undefined where there is nowhere to go. */
+  /** Returns the current or a new one; undefined without a possible target. */
   plan(state: SessionState, now: Tree): Journey | undefined {
     return this.current ??= this.#redo(now) ?? this.#rewind(state, now);
   }
@@ -71,7 +71,7 @@ export class Journeys {
     return { args: scope === 1 ? [...args, "--code"] : args, wanted: files, from: now, isRedo: false };
   }
 
-  /** The turns one can go back to, with the files at their end; 0 is before the first one. */
+  /** Turns that a rewind can target, with the files at their end; 0 is before the first one. */
   places({ turns }: SessionState): [turn: number, files: Tree][] {
     const first = turns[0] && this.#before.get(turns[0].from);
     const ends = turns.flatMap(({ turn, from }): [number, Tree][] => {

@@ -24,7 +24,7 @@ const hasJail = await new Deno.Command("bwrap", { args: ["--version"] }).output(
   () => false,
 );
 
-/** Chains more that aim at what was hit too rarely, since a busy machine hits what it likes. */
+/** Extra chains for rarely hit phases, since a busy machine shifts the kills. */
 const MOST_MORE = 16;
 
 async function runChain(options: ChainOptions): Promise<readonly Killed[]> {

@@ -9,7 +9,7 @@ export interface Killed {
   readonly concurrent: boolean;
 }
 
-/** Finds out where a killed program was from what it had recorded and asked. */
+/** Returns the phase of a killed program from its events and requests. */
 export function phaseOf(victim: Victim, events: readonly Event[], together: number): Killed {
   const own = events.slice(events.findLastIndex(({ type }) => type === "turn.start") + 1);
   return { phase: phase(victim, own), concurrent: together > 1 };
@@ -18,8 +18,8 @@ export function phaseOf(victim: Victim, events: readonly Event[], together: numb
 function phase(victim: Victim, events: readonly Event[]): Killed["phase"] {
   if (victim.args[0] === "session") return "rewind";
   const last = events.findLast(({ type }) => type !== "notice")?.type;
-  const folds = events.filter(({ type }) => type === "compaction").length;
-  if (victim.summaries > folds || last === "compaction") return "compaction";
+  const compactions = events.filter(({ type }) => type === "compaction").length;
+  if (victim.summaries > compactions || last === "compaction") return "compaction";
   if (victim.asked === 0) return "start";
   if (events.some(({ type }) => type === "turn.end")) return "exit";
   const open = new Set<string>();

@@ -4,7 +4,7 @@ import type { Random } from "../../support/seed.ts";
 /** The effect of an executed call on the workspace. */
 export interface Effect {
   readonly path: string;
-  /** Found in the file, or the whole of it. */
+  /** Text found in the file, or its whole content. */
   readonly text: string;
   readonly whole?: boolean;
 }
@@ -18,7 +18,7 @@ export const MANY = 30;
 export class Script {
   /** By the call's id. */
   readonly effects = new Map<string, Effect>();
-  /** Steps after which a turn comes to its end, and calls that a reply has at most. */
+  /** The number of steps of a turn, and the most calls of a reply. */
   pace = { steps: 6, calls: 3 };
   readonly #random: Random;
   #ids = 0;
@@ -46,7 +46,7 @@ export class Script {
     return { text: [`Summary ${++this.#ids}: `, "what was done, ".repeat(20), "and what comes next."] };
   }
 
-  /** A few words, or many; now and then more than is written at once. */
+  /** Returns a short or a long text; sometimes more than one write takes. */
   #text(): string[] {
     const random = this.#random;
     const words = random.below(40) === 0 ? 12_000 : random.below(60);

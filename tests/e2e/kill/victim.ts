@@ -3,7 +3,7 @@ import { childrenOf, gone, isAlive, type Living, processesWith } from "../../sup
 import type { World } from "../../support/program.ts";
 import type { Event } from "../../../src/core/mod.ts";
 
-/** The program, run until it is killed or ends automatically. */
+/** The program, run until it ends or is killed. */
 export class Victim {
   readonly args: readonly string[];
   /** Whole lines of standard output, as they were read. */
@@ -13,7 +13,7 @@ export class Victim {
   begun = 0;
   summaries = 0;
   stderr = "";
-  /** The signal that ended it; undefined where it ended automatically. */
+  /** The signal that ended it; undefined for a normal exit. */
   signal: string | undefined;
   code = -1;
   readonly ended: Promise<void>;
@@ -42,7 +42,7 @@ export class Victim {
     } catch { /* it has already ended */ }
   }
 
-  /** Events that it has shown; those that are only live have the number 0 and are left out. */
+  /** Shown events, without live ones, whose number is 0. */
   shown(): Event[] {
     const values = this.lines.filter((line) => line.startsWith('{"v":1,')).map((line) => JSON.parse(line));
     return values.filter(({ seq }) => seq > 0);
@@ -77,7 +77,7 @@ export class Victim {
   }
 }
 
-/** Waits until nothing is left of the program and of what it started; returns what stays nevertheless. */
+/** Waits until the program and its children have ended; returns the survivors. */
 export function settled(victims: readonly Victim[], mark: string): Promise<Living[]> {
   return gone(async () => [
     ...victims.flatMap((victim) => victim.orphans()),
@@ -85,7 +85,7 @@ export function settled(victims: readonly Victim[], mark: string): Promise<Livin
   ]);
 }
 
-/** Who was refused because another one has the session was reported so, and what to do. */
+/** Checks the message of a program that was refused because another one has the session. */
 export function checkRefusals(victims: readonly Victim[]): void {
   for (const { stderr, lines, code } of victims) {
     const said = stderr + lines.join("\n");

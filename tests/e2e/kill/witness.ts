@@ -8,7 +8,7 @@ import type { Effect } from "./script.ts";
 /** Begins the message that asks for a summary. */
 const SUMMARY = "[The conversation is about to be shortened";
 
-/** The session files of a workspace, as they were seen last. Nothing in them may ever change. */
+/** The last read state of a workspace's session files. Recorded events may never change. */
 export class Witness {
   readonly #directory: string;
   readonly #seen = new Map<string, { readonly bytes: Uint8Array; readonly lastSeq: number }>();
@@ -93,7 +93,7 @@ function checkNumbers(path: string, events: readonly Event[]): void {
   assertEquals(numbers, numbers.map((_, at) => at + 1), path);
 }
 
-/** Every event that was shown is in the file as it was shown. */
+/** Checks that the file has every shown event unchanged. */
 export function checkShown(path: string, shown: readonly Event[]): void {
   if (shown.length === 0) return;
   const stored = new Map<number, Event>();

@@ -1,16 +1,16 @@
-/** A scripted authorization server on loopback, and what protects a scripted MCP server with it. */
+/** A scripted authorization server on loopback, and a scripted MCP server that it protects. */
 import { type HttpBehaviour, HttpMcpServer, type Seen } from "./http_mcp_server.ts";
 
 export interface AuthorizationBehaviour {
   /** Registers clients; default: true. */
   readonly registers?: boolean;
-  /** Says in its metadata that it names itself in answers (RFC 9207), and does; default: true. */
+  /** Sends its issuer in answers and declares it in its metadata (RFC 9207); default: true. */
   readonly namesItself?: boolean;
-  /** A false name for itself in the answer. */
+  /** A wrong issuer in the answer. */
   readonly answersAs?: string;
-  /** Takes documents as identifiers of clients. */
+  /** Accepts client ID metadata documents. */
   readonly documents?: boolean;
-  /** Gives no tokens that renew; default: it does. */
+  /** Issues no refresh tokens; default: it does. */
   readonly renews?: boolean;
   /** Answers every authorization with this error. */
   readonly refuses?: string;
@@ -37,11 +37,11 @@ interface Grant {
 export class AuthorizationServer implements AsyncDisposable {
   readonly issuer: string;
   readonly seen: AuthorizationSeen[] = [];
-  /** Access tokens that count, with their scopes. */
+  /** Valid access tokens with their scopes. */
   readonly accepted = new Map<string, string>();
-  /** Tokens that renew, with their scopes. */
+  /** Refresh tokens with their scopes. */
   readonly renewing = new Map<string, string>();
-  /** Registered clients, with their redirect address. */
+  /** Registered clients with their redirect URI. */
   readonly clients = new Map<string, string>();
   readonly #behaviour: AuthorizationBehaviour;
   readonly #server: Deno.HttpServer<Deno.NetAddr>;
@@ -64,7 +64,7 @@ export class AuthorizationServer implements AsyncDisposable {
     await this.#server.shutdown();
   }
 
-  /** Makes tokens that count, as a sign-in would. */
+  /** Creates valid tokens, as a sign-in does. */
   issue(scope = ""): { access_token: string; refresh_token: string } {
     const access_token = `access-${++this.#count}-${crypto.randomUUID()}`;
     const refresh_token = `refresh-${this.#count}-${crypto.randomUUID()}`;
@@ -176,15 +176,15 @@ export class AuthorizationServer implements AsyncDisposable {
 }
 
 export interface ProtectionOptions extends HttpBehaviour {
-  /** Rights that every request needs. */
+  /** Scopes that every request needs. */
   readonly scope?: string;
-  /** Rights that calls of a tool, or requests of another method, need in addition. */
+  /** Additional scopes for calls of a tool or requests of another method. */
   readonly scopeOf?: Readonly<Record<string, string>>;
-  /** Names this authorization server in place of the one that issues its tokens. */
+  /** Names this authorization server instead of the issuer of its tokens. */
   readonly namesIssuer?: string;
 }
 
-/** Starts an MCP server that lets in who has a token of the authorization server. */
+/** Starts an MCP server that accepts tokens of the authorization server. */
 export function startProtectedServer(
   issuer: AuthorizationServer,
   { scope = "", scopeOf = {}, namesIssuer, ...behaviour }: ProtectionOptions = {},
@@ -229,7 +229,7 @@ function refusal(
   return new Response(null, { status: 403, headers: { "www-authenticate": challenge } });
 }
 
-/** Goes where a browser would go, and follows it back to the program. */
+/** Opens the URL like a browser and follows its redirects back to the program. */
 export async function visitAsBrowser(address: URL): Promise<string> {
   const response = await fetch(address, { redirect: "manual" });
   await response.body?.cancel();

@@ -1,6 +1,6 @@
 /**
  * The behavior of a scripted MCP server, as JSON: a stdio server gets it as its only argument. Without any
- * setting it is a server of both eras that behaves.
+ * setting it is a well-behaved server of both eras.
  */
 export interface Behaviour {
   /** The protocol it speaks; default: both. One of the old era answers the probe with an error. */
@@ -11,15 +11,15 @@ export interface Behaviour {
   readonly diesOn?: string;
   /** Seconds before the first message is read; default 0. */
   readonly startSeconds?: number;
-  /** A file: a process that does not find it makes it, and answers nothing before a second message. */
+  /** A file: a process that does not find it creates it and answers nothing before a second message. */
   readonly sleepyAt?: string;
   /** Each call of a tool sends a message for the log. */
   readonly logs?: boolean;
-  /** Lines that are no messages are before the first message and before each answer. */
+  /** Prints lines that are no messages before the first message and before each answer. */
   readonly noise?: boolean;
   /** Bytes written to standard error at the start. */
   readonly stderrBytes?: number;
-  /** Goes on after the end of its input, and ignores interrupt, hang-up and TERM. */
+  /** Continues after the end of its input and ignores SIGINT, SIGHUP and SIGTERM. */
   readonly stubborn?: boolean;
   /** Starts a child in its process group that holds its standard output and outlives it. */
   readonly child?: boolean;
@@ -44,7 +44,7 @@ export interface Noted {
   readonly params?: Readonly<Record<string, unknown>>;
 }
 
-/** A message of JSON-RPC, as it stands on the wire. */
+/** A JSON-RPC message on the wire. */
 export interface Message {
   readonly jsonrpc?: "2.0";
   readonly id?: string | number | null;

@@ -4,17 +4,17 @@ import { PNG } from "./offer.ts";
 /** The part of its session that a call sees. */
 export interface CallContext {
   readonly signal: AbortSignal;
-  /** Reports the client how far it is, if that has asked for it. */
+  /** Sends progress to a client that requested it. */
   progress(done: number, total: number, message: string): void;
-  /** Asks the client; throws `InputNeeded` where the era has it ask for the call again. */
+  /** Prompts the client; throws `InputNeeded` in the era in which the client repeats the call. */
   ask(method: string, params: Readonly<Record<string, unknown>>): Promise<unknown>;
-  /** Changes the list of tools and says so. */
+  /** Changes the list of tools with a notification. */
   change(): void;
   /** Ends the process. */
   die(): void;
 }
 
-/** The new era's way of asking: the result of the call is the question. */
+/** Elicitation of the new era: the result of the call is the prompt. */
 export class InputNeeded extends Error {
   constructor(readonly question: Readonly<Record<string, unknown>>) {
     super("Input is needed");

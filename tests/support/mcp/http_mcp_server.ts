@@ -7,7 +7,7 @@ export interface HttpBehaviour extends Behaviour {
   readonly answer?: "json" | "stream";
   /** The old era has sessions, as a header; default: true. */
   readonly sessions?: boolean;
-  /** Takes the place of the usual answer where it returns one. */
+  /** Replaces the usual answer if it returns one. */
   readonly instead?: (request: Seen) => Response | undefined | Promise<Response | undefined>;
   /** Settles before each event of a stream is sent. */
   readonly beforeEvent?: () => Promise<unknown>;
@@ -17,7 +17,7 @@ export interface HttpBehaviour extends Behaviour {
   readonly notices?: boolean;
 }
 
-/** A request as it came in. */
+/** A received request. */
 export interface Seen {
   readonly verb: string;
   readonly path: string;
@@ -87,7 +87,7 @@ export class HttpMcpServer implements AsyncDisposable {
     this.url = `http://127.0.0.1:${this.#server.addr.port}/mcp`;
   }
 
-  /** Methods of the messages that came in, in order. */
+  /** Methods of the received messages, in order. */
   get methods(): string[] {
     return this.seen.flatMap(({ message }) => message.method ?? []);
   }
@@ -139,7 +139,7 @@ export class HttpMcpServer implements AsyncDisposable {
     return response;
   }
 
-  /** The session a request belongs to; undefined for one that is not known any more. */
+  /** The session of a request; undefined for an expired one. */
   #sessionOf({ headers, message }: Seen): Session | undefined {
     if (this.#behaviour.sessions === false) return this.#shared;
     const id = headers.get(SESSION);
@@ -184,7 +184,7 @@ export class HttpMcpServer implements AsyncDisposable {
       resolve(stream.response);
       return stream;
     };
-    // The end of a stream is how a client of the new era cancels.
+    // A client of the new era cancels by closing the stream.
     if (message.params?.name === "wait") open();
     const emit: Emit = (answer) => {
       const isLast = answer.id === message.id && answer.method === undefined;

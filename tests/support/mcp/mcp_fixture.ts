@@ -1,4 +1,4 @@
-/** MCP servers as a run has them, without the run: a separate home, and calls by their raw names. */
+/** MCP servers of a run without the run: a separate home, and calls by raw names. */
 import { pluginEntry } from "../config_entries.ts";
 import {
   loadHttpAccess,
@@ -13,7 +13,7 @@ import { makeTempDir, makeToolContext } from "../tool_context.ts";
 import type { Behaviour } from "./behaviour.ts";
 import { scriptedServer } from "./scripted_mcp_server.ts";
 
-/** An entry of `[[plugins]]`; what is not given has its default. */
+/** An entry of `[[plugins]]`; missing fields have their defaults. */
 type Entry = Readonly<Record<string, unknown>>;
 
 export interface FixtureOptions {

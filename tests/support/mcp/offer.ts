@@ -72,7 +72,7 @@ const STRANGE: readonly Entry[] = [
 
 const claiming = (name: string, annotations: Entry): Entry => tool(name, none, { annotations });
 
-/** Tools that are distinguished by what the server declares of them. */
+/** Tools that differ in the server's declarations. */
 const CLAIMS: readonly Entry[] = [
   claiming("claims", { readOnlyHint: true }),
   claiming("ruled", { readOnlyHint: true }),
@@ -83,7 +83,7 @@ const CLAIMS: readonly Entry[] = [
   tool("writes"),
 ];
 
-/** The tools of a server with this behaviour; `late` = also the one that comes and goes. */
+/** The tools of a server with this behavior; `late` = also the one that comes and goes. */
 export function toolsOf({ tools = "plain" }: Behaviour, late: boolean): readonly Entry[] {
   if (typeof tools === "number") {
     const description = "Does one thing of many, which takes some words to describe to a model. ".repeat(4);

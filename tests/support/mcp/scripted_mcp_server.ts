@@ -24,7 +24,7 @@ export function scriptedServer(
   return { command: Deno.execPath(), args };
 }
 
-/** Everything that servers have noted in this file. */
+/** All records of servers in this file. */
 export async function readRecord(path: string): Promise<Noted[]> {
   const text = await Deno.readTextFile(path).catch(() => "");
   return text.split("\n").filter((line) => line !== "").map((line) => JSON.parse(line));

@@ -34,14 +34,14 @@ export class Session {
   readonly #turns = new Map<string, number>();
   #questions = 0;
 
-  /** `notify` sends what belongs to no request, in the old era; `die` ends the process. */
+  /** `notify` sends notifications in the old era; `die` ends the process. */
   constructor(behaviour: Behaviour, notify: Send, die: () => void) {
     this.#behaviour = behaviour;
     this.#notify = notify;
     this.#die = die;
   }
 
-  /** Takes one message; what belongs to it goes to `send`. Settles once it is answered, if it ever is. */
+  /** Handles one message; its responses go to `send`. Settles after the answer, if there is one. */
   async receive(message: Message, send: Send): Promise<void> {
     const { id, method, params = {} } = message;
     if (method === undefined) return this.#asked.get(id)?.(message);
@@ -69,7 +69,7 @@ export class Session {
     this.#running.get(id)?.abort();
   }
 
-  /** Changes the list of tools and says so. */
+  /** Changes the list of tools with a notification. */
   change(): void {
     this.#late = !this.#late;
     const method = "notifications/tools/list_changed";

@@ -166,7 +166,7 @@ export function wireEvent(event: WirePart): string {
   return `data: ${JSON.stringify(event)}\n\n`;
 }
 
-/** Counts grow from event to event; the last ones say why the answer ended, and count all of it. */
+/** Counts grow from event to event; the last ones have the reason of the end and the totals. */
 function* events(parts: readonly WirePart[], answer: PartsAnswer, usage: Counted): Generator<Part, void> {
   const counts = answer.usage === false ? undefined : usage;
   for (const [at, part] of parts.entries()) {

@@ -1,4 +1,4 @@
-/** A prompt cache that works automatically, as servers that ask for no marks have it. */
+/** An automatic prompt cache, as of servers without cache marks. */
 
 export interface CacheRules {
   /** Shortest prefix that is kept, in tokens. */
@@ -16,7 +16,7 @@ export function tokensOf(text: string): number {
   return Math.ceil(text.length / TOKEN);
 }
 
-/** Remembers the prompts it has seen and says how much of the next one it knows. */
+/** Stores prompts and returns the cached length of the next one. */
 export class PromptCache {
   readonly #rules: CacheRules;
   readonly #seen: string[] = [];

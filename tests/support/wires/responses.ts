@@ -11,7 +11,7 @@ import type { Refusal, ScriptedWire, WireRequest } from "./scripted_wire.ts";
 export interface ResponsesOptions {
   /** Optional fields that the model does not take, such as `temperature`. */
   readonly refuses?: readonly string[];
-  /** Count tokens, and what the cache knows of them, where the script does not say them. */
+  /** Counts tokens and cached tokens unless the script gives them. */
   readonly counts?: boolean;
   /** Number of the request before which all stored replies are lost, as they are after a while; or always. */
   readonly losesAt?: number | "always";
@@ -68,7 +68,7 @@ export class ResponsesWire implements ScriptedWire {
     return refusalOf(json, { stored: this.#stored, sealed: this.#sealed, refuses: this.#refuses });
   }
 
-  /** Nothing is promised of a request that continues from a stored reply. */
+  /** No rule applies to a request that continues from a stored reply. */
   list({ body, json }: WireRequest): string | undefined {
     return json.store ? undefined : rawList(body, "input");
   }

@@ -1,12 +1,12 @@
-/** The rules by which a server of the Responses API takes or refuses a request, and its words for that. */
+/** The rules by which a server of the Responses API accepts or refuses a request, with its error texts. */
 import type { Refusal } from "./scripted_wire.ts";
 
 // deno-lint-ignore no-explicit-any
 export type Json = any;
 
-/** The knowledge of the server when a request comes in. */
+/** The state of the server when a request arrives. */
 export interface ServerMemory {
-  /** Everything a stored response represents, by its id. */
+  /** The items of a stored response, by its id. */
   readonly stored: ReadonlyMap<string, readonly Json[]>;
   /** Ids of reasoning items by their encrypted content. */
   readonly sealed: ReadonlyMap<string, string>;
@@ -67,7 +67,7 @@ export function refusalOf(json: Json, memory: ServerMemory): Refusal | undefined
   return undefined;
 }
 
-/** Everything that a request puts before the model: what the server keeps, and what it brings. */
+/** The whole input of a request: stored items and new ones. */
 export function contextOf(json: Json, { stored }: ServerMemory): readonly Json[] {
   return [...stored.get(json.previous_response_id) ?? [], ...json.input];
 }
@@ -233,7 +233,7 @@ function checkReasoning(item: Json, json: Json, { sealed }: ServerMemory): void 
   }
 }
 
-/** Calls have results, results have calls, and reasoning is followed by what it led to. */
+/** Calls have results, results have calls, and reasoning is followed by its output. */
 function checkOrder(items: readonly Json[]): void {
   const open = new Set<string>();
   const known = new Set<string>();

@@ -14,13 +14,13 @@ export interface WireRequest {
 export interface Refusal {
   readonly status: number;
   readonly body: Readonly<Record<string, unknown>>;
-  /** True where an agent cannot know better; it is no violation then. */
+  /** True if an agent cannot know the rule; it is no violation then. */
   readonly expected?: boolean;
 }
 
 /**
- * One wire as its vendor's server speaks it. An object may remember what was said (stored items, signatures,
- * its cache), so each server has a separate one.
+ * One wire as its vendor's server speaks it. An object may have state (stored items, signatures, its cache),
+ * so each server has a separate one.
  */
 export interface ScriptedWire {
   /** The provider kind that speaks it. */
@@ -35,12 +35,12 @@ export interface ScriptedWire {
   models(ids: readonly string[]): Readonly<Record<string, unknown>>;
   /** The well-formed event stream of an answer, its end included. */
   parts(answer: ScriptedAnswer, turn: number, request: WireRequest): Iterable<Part>;
-  /** The same answer in one piece, where the wire has that. */
+  /** The same answer without streaming, if the wire supports it. */
   json?(answer: ScriptedAnswer, turn: number, request: WireRequest): Readonly<Record<string, unknown>>;
-  /** Faults of a request by the rules that every agent keeps; kept as violations. */
+  /** Violations by a request of the rules for every agent. */
   problems?(request: WireRequest): readonly string[];
   /** The vendor's own answer to a request that breaks its rules; kept as a violation, too. */
   refusal?(request: WireRequest): Refusal | undefined;
-  /** Raw text of the list that only grows from request to request; undefined where nothing is promised. */
+  /** Raw text of the list that only grows from request to request; undefined without such a rule. */
   list(request: WireRequest): string | undefined;
 }

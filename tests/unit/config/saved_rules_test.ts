@@ -15,7 +15,7 @@ import {
 } from "../../support/assert.ts";
 import { configFixture, type Fixture } from "./fixture.ts";
 
-/** The user's rules for the project are kept with the place at which they stand. */
+/** The user's rules for the project have the location in their file. */
 async function rules(f: Fixture, cwd = f.cwd) {
   const loaded = await f.load({ cwd });
   return { ...loaded.config.permissions, loaded };

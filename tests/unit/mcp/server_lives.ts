@@ -15,7 +15,7 @@ function holdings() {
   return { children, descriptors: [...Deno.readDirSync("/proc/self/fd")].length };
 }
 
-/** Starts a server, calls it, and ends it: automatically, by a SIGKILL between calls, or by one in a call. */
+/** Starts a server, calls it, and ends it: normally, by a SIGKILL between calls, or by one in a call. */
 async function life(number: number): Promise<void> {
   const era = number % 2 === 0 ? "old" : "new";
   await using mcp = await openMcp([scripted("s", { era, ...(number % 8 === 7 ? { stubborn: true } : {}) })]);

@@ -1,4 +1,4 @@
-/** Servers that start badly, or end badly: each is one line, and the others continue. */
+/** Servers that fail at their start or end: each is one line, and the others continue. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../../support/assert.ts";
 import { type McpFixture, openMcp, scripted } from "../../support/mcp/mcp_fixture.ts";
 import { readRecord, recordedEnd } from "../../support/mcp/scripted_mcp_server.ts";
@@ -6,7 +6,7 @@ import { makeTempDir } from "../../support/tool_context.ts";
 
 const ECHO = { text: "hello" };
 
-/** Starts all servers, and returns each one's state with why. */
+/** Starts all servers and returns each state with its reason. */
 async function started({ servers }: McpFixture): Promise<string[]> {
   await servers.start();
   return servers.status.map(({ name, state, detail }) => `${name} ${state}${detail ? `: ${detail}` : ""}`);

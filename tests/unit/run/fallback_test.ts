@@ -1,4 +1,4 @@
-/** Models that answer in place of one that failed: servers of several wires, and one agent over them. */
+/** Fallback models: servers of several provider kinds and one agent. */
 import { createAgent } from "../../../src/features/mod.ts";
 import { Fallback } from "../../../src/run/fallback.ts";
 import type { ConfigInput } from "../../../src/config/mod.ts";
@@ -140,7 +140,7 @@ const FAILURES: [ProviderErrorKind, taken: boolean][] = [
 ];
 
 for (const [kind, taken] of FAILURES) {
-  Deno.test(`a failure of kind ${kind} ${taken ? "lets" : "lets no"} other model answer`, async () => {
+  Deno.test(`a failure of kind ${kind} ${taken ? "starts" : "starts no"} fallback`, async () => {
     await using server = serve("openai", ...(taken ? [{ text: "instead" }] : []));
     const { agent } = await agentOf(
       { agent: { fallback: ["b"] }, providers: [entry("b", server)] },

@@ -9,7 +9,7 @@ import { call, say, scriptedProvider } from "../../support/agent_fixture.ts";
 const calls = (...chunks: Chunk[]): Chunk[] => [...chunks, { type: "done", reason: "tool_calls" }];
 const config = { permissions: { allow: ["Edit", "Bash"] } };
 
-/** Lives of each kind between the two counts. */
+/** Lifecycles of each kind between the two counts. */
 const LIVES = 3;
 
 /** Children, descriptors and temporary directories of this process. */

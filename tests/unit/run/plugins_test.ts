@@ -86,7 +86,7 @@ Deno.test("a server with cached tools starts only after the first request is sen
 });
 
 for (const era of ["old", "new"] as const) {
-  Deno.test(`questions of a server of the ${era} era go to the person, and its model requests too`, async () => {
+  Deno.test(`requests of a server of the ${era} protocol prompt the user, and its model requests, too`, async () => {
     const answers = [["Ada"], ["36"], ["red"], ["Send"], ["Allow once"]];
     await using run = await open({
       behaviour: { era },
@@ -106,7 +106,7 @@ for (const era of ["old", "new"] as const) {
     assertEquals(run.provider.requests[2]?.map(({ content }) => content), ["Hi"]);
   });
 
-  Deno.test(`no answer goes to a server of the ${era} era in headless runs, whatever the approval mode`, async () => {
+  Deno.test(`a server of the ${era} protocol gets no answer in headless runs in any approval mode`, async () => {
     await using run = await open({
       behaviour: { era },
       replies: [calls("mcp__docs__ask"), calls("mcp__docs__sample"), say("done")],

@@ -51,7 +51,7 @@ export class LiveSession {
     return await LiveSession.#start(SessionLog.create({ home, cwd: root, version: "1" }), root);
   }
 
-  /** As a new process would open it. */
+  /** Opens the session as a new process would. */
   static async open(path: string, root: string): Promise<LiveSession> {
     return await LiveSession.#start(SessionLog.open(path), root);
   }

@@ -1,8 +1,8 @@
-/** The vendor's prompt cache: what is written at marks, and found from them by looking back. */
+/** The vendor's prompt cache: entries written at marks and found by a lookback from them. */
 import { createHash } from "node:crypto";
 import type { MessagesRequest, WireBlock } from "./shapes.ts";
 
-/** Counts of one request, as the vendor notifies them. */
+/** Counts of one request, as the vendor reports them. */
 export interface InputCount {
   readonly fresh: number;
   readonly read: number;
@@ -39,7 +39,7 @@ export class PromptCache {
     this.#minimum = minimum;
   }
 
-  /** Forgets everything, as the server does when no request came for a while. */
+  /** Clears the cache, as the server does after a while without requests. */
   clear(): void {
     this.#entries.clear();
   }
@@ -64,7 +64,7 @@ export class PromptCache {
   }
 }
 
-/** Every block in the order in which the vendor puts them together; what changes the answer is part of it. */
+/** Every block in the vendor's order, with the settings that change the answer. */
 function positionsOf({ model, tools = [], system = [], messages, thinking, tool_choice }: MessagesRequest) {
   const positions: Position[] = [];
   const hash = createHash("sha256").update(model);

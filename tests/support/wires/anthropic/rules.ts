@@ -202,7 +202,7 @@ function thoughts(request: MessagesRequest, { bound }: Rules): string | undefine
   return thinking?.type === "enabled" ? loopProblem(request) : undefined;
 }
 
-/** With a budget the first reply of the calls that are under way has to begin with a thought. */
+/** With a budget the first reply of the pending calls has to begin with a thought. */
 function loopProblem({ messages }: MessagesRequest): string | undefined {
   const isResults = (at: number) => messages[at]?.content.some(({ type }) => type === "tool_result");
   let start = messages.length - 1;

@@ -26,5 +26,5 @@ export interface MessagesRequest {
   readonly stream?: boolean;
 }
 
-/** Ways of thinking that a model has. */
+/** Thinking modes of a model. */
 export type ThinkingStyle = "budget" | "adaptive";

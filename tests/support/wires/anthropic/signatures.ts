@@ -11,14 +11,14 @@ function sign(text: string): string {
 
 const known = new WeakMap<MessagesRequest, readonly string[]>();
 
-/** Everything before the message of this number, by a name. */
+/** A digest of everything before the message of this number. */
 function before(request: MessagesRequest, number: number): string {
   let names = known.get(request);
   if (names === undefined) known.set(request, names = prefixNames(request));
   return names[number] ?? "";
 }
 
-/** A name for what is before each message, and for all of them. */
+/** Digests of the conversation before each message, and of all of it. */
 function prefixNames({ system = [], tools = [], messages }: MessagesRequest): readonly string[] {
   const hash = createHash("sha256");
   for (const block of [...tools, ...system]) hash.update(unmarked(block));
@@ -44,7 +44,7 @@ export function redactedData(request: MessagesRequest): string {
   return `${text}.${sign(text)}`;
 }
 
-/** The vendor's complaint about a thought of the message of this number; undefined when it is as it was. */
+/** The vendor's error about a thought of the message of this number; undefined if it is unchanged. */
 export function thoughtProblem(
   block: WireBlock,
   request: MessagesRequest,

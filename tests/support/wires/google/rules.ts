@@ -212,7 +212,7 @@ function isStruct(value: unknown): boolean {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Signatures stand where they came; the calls since the user spoke last have theirs. */
+/** Signatures keep their positions; calls since the last user message have theirs. */
 function signatures({ contents }: GenerateRequest, { generation, signatures }: Rules): string | undefined {
   const spoke = contents.findLastIndex((turn) =>
     turn.role === "user" && having(turn, "functionResponse").length === 0

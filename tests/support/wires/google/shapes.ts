@@ -17,7 +17,7 @@ export interface GenerateRequest {
   readonly generationConfig?: WirePart;
 }
 
-/** A part without what the model has to say about its thoughts. */
+/** A part without its thoughts. */
 export function unsigned({ thoughtSignature: _, ...part }: WirePart): WirePart {
   return part;
 }

@@ -1,8 +1,8 @@
-/** Signatures of thoughts: bytes that only the server understands, each for the one part it came with. */
+/** Signatures of thoughts: opaque bytes of the server, each bound to its part. */
 import { createHash } from "node:crypto";
 import { unsigned, type WirePart } from "./shapes.ts";
 
-/** The text that the vendor takes in place of a signature, for a call that it does not know. */
+/** The text that the vendor accepts instead of a signature, for an unknown call. */
 const DUMMY = "skip_thought_signature_validator";
 
 export class Signatures {

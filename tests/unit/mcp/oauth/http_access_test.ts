@@ -20,7 +20,7 @@ async function signIn({ servers, home }: McpFixture): Promise<void> {
   });
 }
 
-/** A server that is signed in at and runs. */
+/** A running server with a sign-in. */
 async function signedIn(server: HttpMcpServer): Promise<McpFixture> {
   const mcp = await openMcp([remote(server.url)]);
   await signIn(mcp);

@@ -1,4 +1,4 @@
-/** A disk that takes nothing: clear words, and nothing is lost while the chat is open. */
+/** A full disk: clear messages, and nothing is lost while the chat is open. */
 import { say } from "../../../../support/agent_fixture.ts";
 import { ended, openAskingChat, pause } from "../../../../support/asking_chat.ts";
 import { assertEquals, assertStringIncludes } from "../../../../support/assert.ts";
