@@ -3,9 +3,17 @@ import { displayOf } from "../terminal/display.ts";
 import { Speech } from "../terminal/language.ts";
 import { type CliContext, runPaths } from "../terminal/process.ts";
 import { loadConfig } from "../../src/config/mod.ts";
-import { type Event, EXIT, message, type NewEventOf, totalCost, usageError } from "../../src/core/mod.ts";
+import {
+  type Event,
+  EXIT,
+  isMessage,
+  message,
+  type NewEventOf,
+  totalCost,
+  usageError,
+} from "../../src/core/mod.ts";
 import { FRONTENDS, Output, type RunResult } from "../../src/frontend/mod.ts";
-import { findSession, isMessage, loadEvents, openTurn, type SessionState } from "../../src/session/mod.ts";
+import { findSession, loadEvents, openTurn, type SessionState } from "../../src/session/mod.ts";
 import { defined } from "../../src/util/json.ts";
 
 const FLAGS = {

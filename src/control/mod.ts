@@ -6,7 +6,6 @@ export {
   type EventSource,
   type EventStore,
   openConversation,
-  PersonWaits,
   Recorder,
   recordPrefix,
   type TurnState,

@@ -10,6 +10,7 @@ import {
   type ExitName,
   formatLocation,
   freshTokens,
+  isMessage,
   message,
   NO_USAGE,
   ReasonixError,
@@ -18,7 +19,6 @@ import {
   type Usage,
   type WrittenMessage,
 } from "../core/mod.ts";
-import { isMessage } from "../session/mod.ts";
 import type { ShownState } from "../mcp/mod.ts";
 import { isRecord, mapTexts, parseJson } from "../util/json.ts";
 

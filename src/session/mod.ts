@@ -21,7 +21,6 @@ export {
   apply,
   descriptionKey,
   emptyState,
-  isMessage,
   type MessageKind,
   type MessageSource,
   openGoal,

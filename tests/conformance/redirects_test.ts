@@ -1,6 +1,6 @@
 /**
- * Every function that sends requests, led to another origin by each kind of redirect: nothing reaches it. The
- * cases are those of SENDERS (tests/support/connections.ts), which a house rule keeps complete.
+ * Every function that sends requests, redirected to another origin in each way: nothing reaches it. The cases
+ * are those of SENDERS (tests/support/connections.ts), which a house rule keeps complete.
  */
 import { loadSignIn } from "../../src/mcp/mod.ts";
 import { checkProvider, createProvider, loadLocalServers, loadWindow } from "../../src/provider/mod.ts";
@@ -26,14 +26,14 @@ function entryAt({ first }: TwoOrigins, more: Record<string, unknown> = {}) {
   return providerEntry({ base_url: `${first}/v1`, model: "m", headers: { "x-own": KEY }, ...more });
 }
 
-/** Answers the list of models, so that what comes after it is asked too. */
+/** Answers the list of models, so that later requests are sent, too. */
 function withModels(request: Request): Response | undefined {
   return new URL(request.url).pathname === "/v1/models"
     ? Response.json({ data: [{ id: "m" }], models: [{ name: "m" }] })
     : undefined;
 }
 
-async function told(work: () => Promise<unknown>): Promise<string> {
+async function messageOf(work: () => Promise<unknown>): Promise<string> {
   try {
     return JSON.stringify(await work());
   } catch (error) {
@@ -69,11 +69,11 @@ async function signedInWith(
   await work(mcp, issuer);
 }
 
-/** A request that is led to another origin. */
+/** A request that is redirected to another origin. */
 interface Case {
   readonly answer?: (request: Request) => Response | undefined;
   readonly run: (origins: TwoOrigins) => Promise<unknown>;
-  /** A person reads the result, which has to say where the redirect leads. */
+  /** The user reads the result, which must name the target of the redirect. */
   readonly names?: true;
 }
 
@@ -82,14 +82,18 @@ const CASES: Readonly<Record<string, readonly Case[]>> = {
     ...["openai", "responses", "anthropic", "google"].map((kind): Case => ({
       names: true,
       run: (origins) =>
-        told(() => checkProvider({ entry: entryAt(origins, { kind }), apiKey: KEY, version: "1" }, signal())),
+        messageOf(() =>
+          checkProvider({ entry: entryAt(origins, { kind }), apiKey: KEY, version: "1" }, signal())
+        ),
     })),
     {
       names: true,
       run: async (origins) => {
         const entry = entryAt(origins, { kind: "anthropic" });
         const provider = await createProvider({ entry, model: "m", apiKey: KEY, version: "1" });
-        return await told(async () => await provider.count?.({ prefix: PREFIX, messages: HELLO }, signal()));
+        return await messageOf(async () =>
+          await provider.count?.({ prefix: PREFIX, messages: HELLO }, signal())
+        );
       },
     },
   ],
@@ -134,7 +138,7 @@ const CASES: Readonly<Record<string, readonly Case[]>> = {
     names: true,
     run: async (origins) => {
       const entry = entryAt(origins);
-      // A program that embeds this one may bring any fetch.
+      // An embedding program may supply any fetch.
       const deps = { fetch };
       const provider = await createProvider({
         entry,
@@ -190,7 +194,7 @@ const CASES: Readonly<Record<string, readonly Case[]>> = {
               : new Response(null, { status: 404 }),
         });
         await using mcp = await openMcp([far(server.url)]);
-        return await told(() => signIn(mcp));
+        return await messageOf(() => signIn(mcp));
       },
     },
     {
@@ -198,22 +202,22 @@ const CASES: Readonly<Record<string, readonly Case[]>> = {
         await using issuer = new AuthorizationServer();
         await using server = startProtectedServer(issuer, { namesIssuer: first });
         await using mcp = await openMcp([far(server.url)]);
-        return await told(() => signIn(mcp));
+        return await messageOf(() => signIn(mcp));
       },
     },
     {
       names: true,
       run: async ({ first }) => {
-        let said: string | undefined;
+        let message: string | undefined;
         const metadata: Record<string, unknown> = {};
         await signedInWith(metadata, async (mcp, issuer) => {
           await signIn(mcp);
           issuer.accepted.clear();
           metadata.token_endpoint = `${first}/token`;
           await mcp.servers.start();
-          said = mcp.servers.status[0]?.detail;
+          message = mcp.servers.status[0]?.detail;
         });
-        return said;
+        return message;
       },
     },
   ],
@@ -222,47 +226,47 @@ const CASES: Readonly<Record<string, readonly Case[]>> = {
       names: true,
       run: async ({ first }) => {
         await using mcp = await openMcp([far(`${first}/mcp`, { headers: { "x-own": KEY } })]);
-        return await told(() => signIn(mcp));
+        return await messageOf(() => signIn(mcp));
       },
     },
     {
       names: true,
       run: async ({ first }) => {
-        let said = "";
+        let message = "";
         await signedInWith({ registration_endpoint: `${first}/register` }, async (mcp) => {
-          said = await told(() => signIn(mcp));
+          message = await messageOf(() => signIn(mcp));
         });
-        return said;
+        return message;
       },
     },
     {
       names: true,
       run: async ({ first }) => {
-        let said = "";
+        let message = "";
         await signedInWith({ token_endpoint: `${first}/token` }, async (mcp) => {
-          said = await told(() => signIn(mcp));
+          message = await messageOf(() => signIn(mcp));
         });
-        return said;
+        return message;
       },
     },
     {
       names: true,
       run: async ({ first }) => {
-        let said = "";
+        let message = "";
         const { signOut } = await loadSignIn();
         await signedInWith({ revocation_endpoint: `${first}/revoke` }, async (mcp) => {
           await signIn(mcp);
           const { spec } = mcp.servers.named("far");
-          said = JSON.stringify(await signOut(spec, { home: mcp.home, secret: () => undefined }));
+          message = JSON.stringify(await signOut(spec, { home: mcp.home, secret: () => undefined }));
         });
-        return said;
+        return message;
       },
     },
   ],
 };
 
 for (const [path, cases] of Object.entries(CASES)) {
-  Deno.test(`${path} sends nothing to another origin, whatever the redirect`, async () => {
+  Deno.test(`${path} sends nothing to another origin for any redirect`, async () => {
     for (const status of REDIRECTS) {
       for (const one of cases) await check(one, status);
     }

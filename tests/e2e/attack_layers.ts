@@ -4,7 +4,7 @@
  * Attempts at the shell that the destructive-command check refuses; all others are for the layers next to it.
  */
 export const DESTRUCTIVE_STOPS: readonly string[] = [
-  "a user namespace of its own",
+  "a separate user namespace",
   "rename of the workspace itself",
   "rm -rf of the user's home",
   "rm outside",
@@ -48,7 +48,7 @@ export const POLICY_LETS_PASS: readonly string[] = [
   "git's own protocol",
   "grep -r from above",
   "objects of a forbidden repository",
-  "removing .git and making it anew",
+  "removing .git and creating it again",
   "tar of a forbidden directory",
   "the agent's key by name",
   "the project's MCP servers",

@@ -1,5 +1,4 @@
-import { type Event, type EventOf, freshTokens } from "../../core/mod.ts";
-import { isMessage } from "../../session/mod.ts";
+import { type Event, type EventOf, freshTokens, isMessage } from "../../core/mod.ts";
 import { VERSION } from "../../util/version.ts";
 import type { Output } from "../output.ts";
 import { argumentsOf, type Printer, resultObject, type RunResult, type RunStart } from "../result.ts";

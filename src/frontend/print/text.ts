@@ -1,5 +1,5 @@
-import { PersonWaits, type TurnState } from "../../control/mod.ts";
-import { type Event, type EventOf } from "../../core/mod.ts";
+import type { TurnState } from "../../control/mod.ts";
+import { type Event, type EventOf, PersonWaits } from "../../core/mod.ts";
 import type { Texts } from "../../i18n/mod.ts";
 import { oneLine, terminalSafe } from "../../util/terminal_text.ts";
 import type { Printer, RunResult, RunStart } from "../result.ts";

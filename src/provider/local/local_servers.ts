@@ -116,8 +116,8 @@ async function askPage(
 ): Promise<Page> {
   try {
     const post = body === undefined ? {} : { method: "POST", body: JSON.stringify(body) };
-    const type = body === undefined ? {} : { "content-type": "application/json" };
-    const all = { ...headers, accept: "application/json", ...type };
+    const all: Record<string, string> = { ...headers, accept: "application/json" };
+    if (body !== undefined) all["content-type"] = "application/json";
     const response = await fetch(url, { headers: all, signal, ...post });
     const text = await boundedText(response, longest);
     return { status: response.status, body: response.ok && text !== undefined ? parseJson(text) : undefined };

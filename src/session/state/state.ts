@@ -5,6 +5,7 @@ import {
   type Cost,
   type Event,
   type EventOf,
+  isMessage,
   type Message,
   message,
   type NewEvent,
@@ -916,9 +917,4 @@ function lastText(state: SessionState, from: number): string {
 export function titleOf(prompt: string): string {
   const line = prompt.trimStart().split("\n", 1)[0] ?? "";
   return line.length > 80 ? `${line.slice(0, 79)}…` : line;
-}
-
-/** A reply that says and does nothing is recorded for what it cost: it is no message. */
-export function isMessage({ content, calls, interrupted }: EventBodies["message.end"]): boolean {
-  return content !== "" || (!interrupted && (calls ?? []).length > 0);
 }

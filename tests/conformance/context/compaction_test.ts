@@ -125,7 +125,7 @@ const FAILURES: Record<string, Turn> = {
 };
 
 for (const [name, failure] of Object.entries(FAILURES)) {
-  Deno.test(`the session continues and says how when every summary request gives ${name}`, async () => {
+  Deno.test(`the session continues with a notice when every summary request returns ${name}`, async () => {
     await using fixture = await contextFixture({
       window: 8_000,
       tools: [read],

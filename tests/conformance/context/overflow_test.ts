@@ -12,7 +12,7 @@ function worker(request: RecordedRequest): Turn {
   return { calls: [{ name: "read_file", args: { path: "a.ts" } }] };
 }
 
-/** Reads on and on within one turn, as a run with one task does. */
+/** Reads repeatedly within one turn, like a run with one task. */
 function longTask(steps: number): (request: RecordedRequest) => Turn {
   let left = steps;
   return (request) => {
@@ -22,7 +22,7 @@ function longTask(steps: number): (request: RecordedRequest) => Turn {
 }
 
 for (const window of [0, 1_000_000]) {
-  Deno.test(`a turn continues when the server refuses although ${window} tokens are declared`, async () => {
+  Deno.test(`a turn continues when the server rejects a request within the declared ${window} tokens`, async () => {
     await using fixture = await contextFixture({
       window,
       realWindow: 8_000,

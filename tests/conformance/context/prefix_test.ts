@@ -1,6 +1,6 @@
 /**
- * 200 turns of one session in four processes, made of the parts that a run is made of. Each departure of a
- * request from the one before has exactly one declared cause, and each cause makes one.
+ * 200 turns of one session in four processes, built from the parts of a run. Each request that does not
+ * extend the previous one has exactly one declared cause, and each cause has one such request.
  */
 import { assemble } from "../../../src/features/mod.ts";
 import { type Assembly, loadTrustedConfig } from "../../../src/run/mod.ts";
@@ -25,13 +25,13 @@ const TURNS = 200;
 const RESTARTS = [45, 100, 153];
 /** Turns in which a server changes its tools. */
 const CHANGES = [62, 143];
-/** Turns of many steps in which the list is not looked at. */
+/** Turns of many steps in which the list is not read. */
 const LONG = [35, 130];
 const HOURS = 5 * 3_600_000;
 
 type Call = NonNullable<Turn["calls"]>[number];
 
-/** The calls of the model in a turn, one a step. */
+/** The calls of the model in a turn, one per step. */
 function callsOf(turn: number): Call[] {
   const ls: Call = { name: "ls", args: { path: "." } };
   if (CHANGES.includes(turn)) return [{ name: "mcp__alpha__change", args: {} }];
@@ -53,13 +53,13 @@ function callsOf(turn: number): Call[] {
   ][turn % 5] ?? [];
 }
 
-/** The mode that a person switches to in a turn. */
+/** The mode that the user selects in a turn. */
 function modeOf(turn: number): PermissionMode | undefined {
   if (turn % 9 === 4) return turn % 5 === 0 ? "plan" : "read-only";
   return turn % 9 === 7 ? "workspace-write" : undefined;
 }
 
-/** Everything that is recorded, with the number of requests that had been sent by then. */
+/** Recorded events, with the number of requests sent before each. */
 interface Seen {
   readonly event: Event;
   readonly requests: number;
@@ -77,7 +77,7 @@ class World {
 
   constructor(root: string) {
     this.#root = root;
-    // All is looked at afterwards, the departures that are declared among it.
+    // The test checks all of it afterwards, including declared resets.
     this.server = startModelServer([], {
       fallback: (request) => this.#reply(request),
       check: { prefix: false },
@@ -88,7 +88,7 @@ class World {
     return `${this.#root}/work`;
   }
 
-  /** Opens the session as the next process would, with everything in another order. */
+  /** Opens the session like the next process, with everything in another order. */
   async open(number: number, isNew = number === 0): Promise<void> {
     const home = `${this.#root}/home`;
     const plugins = ["alpha", "beta"].map((name) => ({ name, ...scriptedServer({ shuffled: true }) }));
@@ -129,7 +129,7 @@ class World {
     this.assembly = assembly;
   }
 
-  /** All servers of this process have said what they offer. */
+  /** All servers of this process have listed their tools. */
   serversReady(): Promise<void> {
     return this.#ready.promise;
   }
@@ -148,7 +148,7 @@ class World {
     const usage = { input: serverTokens(request), output: 20 };
     if (isSummaryRequest(request)) return { text: "Goal: continue", usage };
     const mode = modeOf(this.turn);
-    // A person who switches while the model is at work.
+    // The user switches while the model is working.
     if (mode && this.turn % 2 === 1 && this.#step === 0) await this.assembly?.modes.setPermission(mode);
     const call = callsOf(this.turn)[this.#step++];
     return call ? { calls: [call], usage } : { text: `Answer ${this.turn}`, usage };
@@ -158,7 +158,7 @@ class World {
     return this.seen.map(({ event }) => event).filter((event): event is EventOf<T> => event.type === type);
   }
 
-  /** Texts that the harness put at the end, by their tag. */
+  /** Texts that the program appended, by tag. */
   late(tag: string): string[] {
     return this.all("message.user").flatMap(({ content }) => content.startsWith(`<${tag}`) ? [content] : []);
   }
@@ -169,7 +169,7 @@ class World {
     return rawList(body, "tools") + JSON.stringify(JSON.parse(body).messages[0]);
   }
 
-  /** Numbers of the requests that do not extend the one before, and of those for which that was declared. */
+  /** Numbers of the requests that do not extend the previous one, and of the declared resets. */
   departures(): { readonly actual: number[]; readonly declared: number[] } {
     const bodies = this.server.requests.map(({ body }) => body);
     const isOther = (body: string, before: string) =>
@@ -187,7 +187,7 @@ function modelOf(body: string): string {
   return JSON.parse(body).model;
 }
 
-/** Changes what stands around the agent before a turn; returns what it is to be reported of that. */
+/** Changes the environment of the agent before a turn; returns the changes to be reported. */
 async function changeSurroundings(cwd: string, turn: number): Promise<string> {
   const branch = `branch-${turn - turn % 25}`;
   await Deno.mkdir(`${cwd}/.git`, { recursive: true });
@@ -241,7 +241,7 @@ Deno.test("over 200 turns each request extends the last one except after declare
   }
 });
 
-/** Requests departed from the one before where that was declared and nowhere else, as often as was caused. */
+/** Requests differ from the previous one exactly at declared resets, as often as caused. */
 function assertResets(scene: World): void {
   const { actual, declared } = scene.departures();
   assertEquals(actual, declared);
@@ -265,7 +265,7 @@ function assertResets(scene: World): void {
   assertEquals(actual.length, summaries + 6);
 }
 
-/** A new session begins with the same head, however much later and in whatever order things are found. */
+/** A new session has the same prompt prefix, at any time and for any order of discovery. */
 async function assertSameHead(scene: World, order: { backwards: boolean }): Promise<void> {
   for (const number of [1, 2]) {
     await scene.assembly?.[Symbol.asyncDispose]();
@@ -277,7 +277,7 @@ async function assertSameHead(scene: World, order: { backwards: boolean }): Prom
   }
 }
 
-/** Everything that changed was reported at the end, each change once. */
+/** Every change was reported once, at the end of the messages. */
 function assertLateMessages(scene: World, environments: readonly string[]): void {
   const switches = Array.from({ length: TURNS }, (_, turn) => modeOf(turn)).filter((mode) =>
     mode !== undefined

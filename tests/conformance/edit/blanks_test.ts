@@ -24,7 +24,7 @@ const RUNS = soakSize(20_000, 3000);
 
 const EVERY_FORM = RUNS >= 20_000;
 
-/** Every blank that a line may be indented with. */
+/** Every blank that can indent a line. */
 const BLANKS: readonly string[] = [
   " ",
   "\t",
@@ -47,7 +47,7 @@ interface SceneLine {
 
 /** The form in which the model quotes a part of the file. */
 interface Quoting {
-  /** The texts end within a line: the blanks at its end stay behind what comes in its place. */
+  /** The texts end within a line: its trailing blanks stay after the replacement. */
   readonly isOpen: boolean;
   readonly lead: (lead: string) => string;
   readonly body: (body: string) => string;
@@ -177,12 +177,12 @@ function quoted({ lines, from, changes, quoting }: Example): Quoted[] {
   });
 }
 
-/** A line of the file after the change: its bytes, but for what is in `open`. */
+/** A line of the file after the change: its bytes, except for those in `open`. */
 interface Expected {
   readonly text: string;
   /**
-   * The lead of a new line is up to the tool; a changed line keeps the blanks at its end or has none. Where
-   * some of the lines in its place are deleted, it may be spelled as any of them.
+   * The tool chooses the indentation of a new line; a changed line keeps its trailing blanks or has none. If
+   * some of the replaced lines are deleted, it may have the blanks of any of them.
    */
   readonly open: "nothing" | "lead and tail" | "tail" | "spelling";
 }
@@ -304,7 +304,7 @@ const TOOLS: Readonly<Record<string, Apply>> = {
 };
 
 for (const [name, apply] of Object.entries(TOOLS)) {
-  Deno.test(`${name} changes no byte outside of the change, whatever blanks the file and the model use`, () => {
+  Deno.test(`${name} changes no byte outside of the edit for any blanks of the file and the model`, () => {
     let landed = 0;
     let tried = 0;
     fc.assert(
@@ -325,7 +325,7 @@ for (const [name, apply] of Object.entries(TOOLS)) {
   });
 }
 
-/** The text after a call of a tool, and whether all of it landed. */
+/** The text after a tool call, and whether the whole edit applied. */
 function called(text: string, { tool, args }: FormCall): { readonly text: string; readonly landed: boolean } {
   if (tool === "apply_patch") {
     const after = patched(text, String(args.patch));
@@ -342,13 +342,13 @@ function called(text: string, { tool, args }: FormCall): { readonly text: string
   return { text: after, landed: true };
 }
 
-/** The text with `width` blanks of another kind for each two spaces of its indentation. */
+/** The text with `width` other blanks for each two spaces of indentation. */
 function indentedWith(text: string, char: string, width: number): string {
   return text.replace(/^(?: {2})+/gm, (lead) => char.repeat(lead.length / 2 * width));
 }
 
 for (const [index, form] of FORMS.entries()) {
-  Deno.test(`commits of files indented with any blank, quoted with spaces as ${form}, land exactly or are refused`, () => {
+  Deno.test(`commits of files indented with any blank, quoted with spaces as ${form}, apply exactly or are refused`, () => {
     let landed = 0;
     let tried = 0;
     for (const [at, { before, after }] of codeCommits(300, SEED).entries()) {
@@ -356,7 +356,7 @@ for (const [index, form] of FORMS.entries()) {
       const calls = callsFor(form, before, after, false);
       for (const [kind, char] of BLANKS.entries()) {
         if (!EVERY_FORM && (at + kind) % FORMS.length !== index) continue;
-        // A step of one space cannot be reported from a shift of the whole block.
+        // A step of one space cannot be distinguished from a shift of the whole block.
         const width = char === " " ? 2 : 1 + at % 2;
         let text = indentedWith(before, char, width);
         let whole = true;

@@ -1,10 +1,10 @@
-/** A change of one file in the forms that models write. */
+/** A change of one file in the formats that models write. */
 import { structuredPatch } from "diff";
 
 export type Form = "unified" | "begin" | "anchored" | "edit_file" | "multi_edit";
 export const FORMS: readonly Form[] = ["unified", "begin", "anchored", "edit_file", "multi_edit"];
 
-/** One tool call, or one after the other. */
+/** One tool call, or several in sequence. */
 export interface FormCall {
   readonly tool: "apply_patch" | "edit_file" | "multi_edit";
   readonly args: Record<string, unknown>;

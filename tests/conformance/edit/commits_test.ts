@@ -10,7 +10,7 @@ import { SEED } from "../../support/seed.ts";
 
 const TOOLS = { apply_patch: APPLY_PATCH, edit_file: EDIT_FILE, multi_edit: MULTI_EDIT };
 
-/** Least share of commits that land; the rest must be refused and leave the file alone. */
+/** Minimum share of commits that apply; the rest must be refused without a change. */
 const BARS: Readonly<Record<Form, number>> = {
   unified: 0.999,
   begin: 0.985,
@@ -48,7 +48,7 @@ async function play(dir: string, form: Form, commit: FileCommit): Promise<"exact
   return same(await Deno.readFile(path), bytesOf(after, format)) ? "exact" : "wrong";
 }
 
-/** Commits of this repository's own history, where there is one: real code that changed in real ways. */
+/** Commits of this repository, if it has a history: real changes of real code. */
 async function ownCommits(limit: number): Promise<FileCommit[]> {
   const git = async (...args: string[]) => {
     const { stdout, success } = await new Deno.Command("git", { args, stderr: "null" }).output();
@@ -94,17 +94,17 @@ async function check(form: Form, commits: readonly FileCommit[], bar: number): P
   );
 }
 
-/** The commits that the bars are set for. */
+/** The commits for which the minimum shares are set. */
 const CORPUS_SEED = 1418735446;
 
 for (const form of FORMS) {
-  Deno.test(`generated commits written as ${form} land exactly or are refused`, async () => {
+  Deno.test(`generated commits written as ${form} apply exactly or are refused`, async () => {
     await check(form, codeCommits(300, CORPUS_SEED + FORMS.indexOf(form)), BARS[form]);
     // The share of a new sample varies by a few percent; no commit of it may land in the wrong place.
     await check(form, codeCommits(100, SEED + FORMS.indexOf(form)), BARS[form] - 0.05);
   });
 
-  Deno.test(`commits of this repository written as ${form} never land in the wrong place`, async () => {
+  Deno.test(`commits of this repository written as ${form} never apply in the wrong place`, async () => {
     const commits = await ownCommits(25);
     if (commits.length > 0) await check(form, commits, 0.9);
   });

@@ -1,12 +1,12 @@
 /**
- * The mistakes that models make when they quote a file, each with what becomes of it and why. `apply` spoils
- * a correct pair of old and new text (LF line ends); undefined where the mistake cannot be made in this text.
+ * Mistakes of models in quoting a file, each with its outcome and reason. `apply` introduces the mistake into
+ * a correct pair of old and new text (LF line ends); undefined if the mistake is impossible in this text.
  */
 export interface Mistake {
   readonly name: string;
   /**
-   * Accepted: the edit lands as if the mistake had not been made. Refused: the file is left alone. Accepted
-   * or refused: where the text allows two readings it is refused.
+   * Accepted: the edit applies as without the mistake. Refused: the file is unchanged. Accepted or refused:
+   * it is refused if the text is ambiguous.
    */
   readonly outcome: "accepted" | "refused" | "accepted or refused";
   readonly reason: string;
@@ -137,7 +137,7 @@ function both(spoil: (text: string) => string): Mistake["apply"] {
   return ({ old, fresh }) => ({ old: spoil(old), fresh: spoil(fresh) });
 }
 
-/** The texts without the indentation that all lines of both have in common. */
+/** The texts without the common indentation of all lines. */
 function dedented(pair: Pair, which: readonly (keyof Pair)[]): Pair | undefined {
   const lines = `${pair.old}${pair.fresh}`.split("\n").filter((line) => line.trim() !== "");
   const margin = Math.min(...lines.map((line) => /^ */.exec(line)?.[0].length ?? 0));

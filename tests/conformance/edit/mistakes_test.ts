@@ -6,7 +6,7 @@ import { assert, assertEquals } from "../../support/assert.ts";
 import { type Mistake, MISTAKES, type Pair } from "./mistakes.ts";
 import { SEED } from "../../support/seed.ts";
 
-/** A file of unique lines, and a change of some of them that a model could ask for. */
+/** A file of unique lines, and a change of some of them that a model could request. */
 interface Example {
   readonly lines: readonly string[];
   readonly from: number;
@@ -37,7 +37,7 @@ const EXAMPLES: fc.Arbitrary<Example> = fc.record({
   crlf: fc.boolean(),
 });
 
-/** The lines the model means to replace, and by what. */
+/** The lines that the model replaces, and the new ones. */
 function intended({ lines, from, count, change }: Example): { old: string[]; fresh: string[] } {
   const old = lines.slice(from, from + count);
   const last = old.at(-1) ?? "";
@@ -93,7 +93,7 @@ for (const mistake of MISTAKES) {
   });
 }
 
-/** A changed line is as the model wrote it, with or without blanks at its end. */
+/** A changed line equals the text of the model, with or without trailing blanks. */
 function trimmed(text: string): string {
   return text.replace(/[ \t]+(?=\r?\n)/g, "");
 }

@@ -1,4 +1,4 @@
-/** Generated edit cases: a file, an edit as a model would ask for it, and the bytes that must come out. */
+/** Generated edit cases: a file, an edit as requested by a model, and the expected bytes. */
 import { encodeText, type Encoding } from "../../../src/tool/text/encoding.ts";
 
 interface RawLine {
@@ -10,7 +10,7 @@ export interface EditCase {
   readonly name: string;
   readonly bytes: Uint8Array<ArrayBuffer>;
   readonly args: { readonly old_string: string; readonly new_string: string; readonly replace_all?: boolean };
-  /** Undefined: the edit must be refused and the file left alone. */
+  /** Undefined: the edit must be refused without a change. */
   readonly expected: Uint8Array<ArrayBuffer> | undefined;
 }
 
@@ -38,7 +38,7 @@ const EOLS: Readonly<Record<string, (line: number) => string>> = {
   cr: () => "\r",
 };
 
-/** The lines of every file. The ones that edits touch are unique; the `dup` block stands three times. */
+/** The lines of every file. Edited lines are unique; the `dup` block occurs three times. */
 function linesOf(format: Format, eol: (line: number) => string, finalNewline: boolean): RawLine[] {
   const special = format.cjk ? "// 中文注释，全角　空格" : "// Grüße, naïve café";
   const hidden = format.encoding.startsWith("utf") ? "zero\u200bwidth \u00a0 nbsp" : "plain";

@@ -3,7 +3,7 @@ import { makeTempDir, makeToolContext } from "../../support/tool_context.ts";
 import { APPLY_PATCH } from "../../../src/tool/builtin/apply_patch/tool.ts";
 import { type Commit, makeHistory, type Tree } from "./git_history.ts";
 
-/** All files below a directory, as the history describes them. */
+/** All files below a directory in the format of the history. */
 async function readTree(
   directory: string,
   prefix = "",
@@ -45,7 +45,7 @@ async function writeTree(directory: string, tree: Tree): Promise<void> {
   }
 }
 
-/** Applies every commit to a directory that follows the history, and reports those that went wrong. */
+/** Applies every commit to a directory and returns those with a wrong result. */
 async function replay(directory: string, commits: readonly Commit[]): Promise<string[]> {
   const problems: string[] = [];
   let before: Tree = new Map();

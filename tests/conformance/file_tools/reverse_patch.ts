@@ -1,4 +1,4 @@
-/** Turns a unified diff round: what it added is removed, what it removed is added. */
+/** Reverses a unified diff: added lines are removed, removed lines are added. */
 export function reversePatch(patch: string): string {
   const lines = patch.split(/(?<=\n)/);
   const out: string[] = [];

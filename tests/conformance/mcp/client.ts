@@ -18,14 +18,14 @@ import { pluginEntry } from "../../support/config_entries.ts";
 /** The address that the suite expects as the identifier of a client that describes itself in a document. */
 const DOCUMENT = "https://conformance-test.local/client-metadata.json";
 
-/** Calls that a scenario wants next to the first listing. */
+/** Calls that a scenario requires in addition to the first listing. */
 const CALLS: Readonly<Record<string, readonly [tool: string, args: Record<string, unknown>]>> = {
   tools_call: ["add_numbers", { a: 5, b: 3 }],
   "elicitation-sep1034-client-defaults": ["test_client_elicitation_defaults", {}],
   "sse-retry": ["test_reconnection", {}],
 };
 
-/** Sign-ins that one run may need: the first, and one for rights that turn out to be missing. */
+/** Sign-ins of one run: the first, and one for missing scopes. */
 const MOST_SIGN_INS = 3;
 
 const home = await Deno.makeTempDir({ prefix: "reasonix-conformance-" });
@@ -50,7 +50,7 @@ const secret = (name: string) => {
   return name === "SECRET" ? context.client_secret : undefined;
 };
 
-/** Goes where a browser would go, as far as the page that belongs to the program. */
+/** Follows redirects like a browser, up to the page of the program. */
 async function visit(address: URL): Promise<void> {
   const response = await fetch(address, { redirect: "manual" });
   await response.body?.cancel();
@@ -59,7 +59,7 @@ async function visit(address: URL): Promise<void> {
   void fetch(new URL(target, address)).then((page) => page.body?.cancel()).catch(() => {});
 }
 
-/** Leaves every question as it is proposed. */
+/** Accepts the defaults of every form. */
 const elicit: NonNullable<McpQuestions["elicit"]> = (_server, params) => {
   const { properties = {} } = "requestedSchema" in params ? params.requestedSchema : {};
   const proposed = Object.entries(properties).filter(([, field]) => "default" in field);

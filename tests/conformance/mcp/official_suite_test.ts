@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "../../support/assert.ts";
 
-/** Scenarios that every run goes through. */
+/** Scenarios of every run. */
 const APPLICABLE = [
   "initialize",
   "tools_call",
@@ -27,7 +27,7 @@ const APPLICABLE = [
   "auth/offline-access-not-supported",
 ];
 
-/** Extensions of the protocol for programs that act without a person, whom this program always has. */
+/** Protocol extensions for clients without a user, which this program always has. */
 const NOT_APPLICABLE = [
   "auth/client-credentials-jwt",
   "auth/client-credentials-basic",
@@ -80,7 +80,7 @@ async function find(directory: string, name: string): Promise<string | undefined
   return undefined;
 }
 
-/** A busy machine comes back late, which says nothing about the client; too early would. */
+/** On a busy machine a late retry is no failure of the client; an early one is. */
 function isLate({ details }: Check): boolean {
   return details?.slightlyLate === true || details?.veryLate === true;
 }

@@ -5,12 +5,12 @@ import { EVERYDAY, type EverydayLine } from "./everyday_lines.ts";
 const READING = EVERYDAY.filter((row) => row.class === "read" || row.class === "query");
 const PERSON = EVERYDAY.filter((row) => row.class === "person");
 
-/** Deny rules as people write them; none of the lines is one of these commands. */
+/** Typical deny rules; none of the lines is one of these commands. */
 const DENIED = ["Bash(npm publish:*)", "Bash(git push --force:*)", "Bash(sudo:*)", "Bash(rm -rf /)"];
 
 type Overrides = NonNullable<Parameters<typeof scene>[2]>;
 
-/** The lines that a gate does not let through automatically, with what it says. */
+/** The lines that a gate does not allow automatically, with the reason. */
 async function stopped(
   lines: readonly EverydayLine[],
   overrides: Overrides,
@@ -45,7 +45,7 @@ Deno.test("the corpus has 1,000 distinct everyday lines, of which at most 1% nee
 });
 
 for (const mode of ["ask", "deny"] as const) {
-  Deno.test(`every reading line runs unasked with mode = "${mode}" and --on-ask deny`, async () => {
+  Deno.test(`every reading line runs without approval with mode = "${mode}" and --on-ask deny`, async () => {
     assertEquals(shown(await stopped(READING, { mode, onAsk: "deny" })), []);
   });
 }
@@ -56,21 +56,21 @@ for (const permissionMode of ["read-only", "plan"] as const) {
   });
 }
 
-/** The jail of a default configuration: temporary separate directories, and no network. */
+/** The jail of a default configuration: private temporary directories and no network. */
 const JAILED: Overrides = {
   commandEnvironment: () => Promise.resolve({ privateDirectories: ["/tmp", "/var/tmp"], network: false }),
 };
 
 for (const approvalMode of ["ask", "auto"] as const) {
   const name = approvalMode === "ask" ? "headless" : "in the approval mode auto";
-  Deno.test(`inside the jail only the lines marked so need a person ${name}`, async () => {
+  Deno.test(`inside the jail only the marked lines need approval ${name}`, async () => {
     const found = await stopped(EVERYDAY, { ...JAILED, approvalMode });
     assertEquals(shown(found.filter((row) => row.class !== "person")), []);
     assertEquals(found.length, PERSON.length);
   });
 }
 
-/** Code of other languages may run anything, so a deny rule may always concern it. */
+/** Embedded code may run anything, so a deny rule may always apply to it. */
 const INLINE_CODE = /^(?:echo .*\| |cat .*\| )?(?:python3?|node|deno|bun|perl|ruby|php|lua)(?: |$)/;
 
 Deno.test("unrelated deny rules stop at most 1% of the lines without inline code", async () => {

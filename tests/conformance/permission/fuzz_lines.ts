@@ -1,6 +1,6 @@
 /**
- * Random shell lines around a fake program `zap`. Nothing here knows how the gate works: the lines are made
- * from the shell's own ways of running a command, and a real shell says which of them ran it.
+ * Random shell lines around a fake program `zap`, independent of the gate: the lines use the syntax by which
+ * a shell runs commands, and a real shell shows which of them ran it.
  */
 
 function quote(text: string): string {
@@ -23,7 +23,7 @@ const NAMES = [
   "$(command -v zap)",
 ];
 
-/** Words that run the words after them. */
+/** Programs that run their arguments. */
 const PREFIXES = [
   "A=1 %",
   "A=1 B='c d' %",
@@ -56,7 +56,7 @@ const PREFIXES = [
   "flock lock$RANDOM %",
 ];
 
-/** Places in which a command runs; `%` is the command, `Q` the same as one quoted word. */
+/** Positions in which a command runs; `%` is the command, `Q` the same as one quoted word. */
 const PLACES = [
   "true && %",
   "false || %",
@@ -170,7 +170,7 @@ export interface Line {
   readonly kind: "live" | "text" | "noise";
 }
 
-/** `count` lines: commands in nested places, commands as text, and token noise. */
+/** `count` lines: commands in nested positions, commands as text, and token noise. */
 export function makeLines(count: number, random: () => number): Line[] {
   const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)] as T;
   const fill = (template: string, command: string) =>

@@ -1,18 +1,18 @@
 import type { PermissionGate } from "../../../src/permission/mod.ts";
 import { bash, scene } from "../../unit/permission/scene.ts";
 
-/** A directory in which a real shell runs one line with a fake `zap` that notes when it is started. */
+/** A directory in which a real shell runs one line with a fake `zap` that records its start. */
 export interface Harness {
-  /** A gate that allows everything but `zap`, in yolo, without a user. */
+  /** A headless gate in yolo that allows everything except `zap`. */
   readonly gate: PermissionGate;
   allows(line: string): Promise<boolean>;
-  /** Reports whether the line started `zap`. */
+  /** Returns whether the line started `zap`. */
   runs(line: string): Promise<boolean>;
 }
 
 /**
- * Each line has a separate directory, so that what an earlier line left running is not taken for a later
- * one's.
+ * Each line has a separate directory, so that a background process of an earlier line does not count for a
+ * later one.
  */
 export async function harness(root: string, id: number): Promise<Harness> {
   const cwd = `${root}/${id}`;

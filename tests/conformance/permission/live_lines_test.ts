@@ -11,7 +11,7 @@ import text from "./zap_lines.txt" with { type: "text" };
  */
 const { "run it": LIVE = [], "only name it": TEXT = [] } = readCorpus(text);
 
-/** Programs that a machine may lack; a line that names one of those cannot run there. */
+/** Programs that may not be installed; a line that names one cannot run without it. */
 const NEEDED =
   "cmake dash dpkg ed ex gcc git less make mawk node perl python3 python3.11 rbash ruby scp script sftp ssh vim"
     .split(" ");

@@ -17,9 +17,9 @@ git remote add origin ../none; echo dirty >> b.txt; touch -d 2020-01-03 b.txt; c
 git stash list > /dev/null; git config advice.x false`;
 
 /**
- * Runs the lines of a file (each ended by a NUL) in groups, and prints the number of each group after which
- * the tree was another. A group shares one shell, each line in a subshell; one that hangs is run again line
- * by line, each with its own time limit.
+ * Runs the lines of a file (each ended by a NUL) in groups, and prints the number of each group that changed
+ * the tree. A group shares one shell, each line in a subshell; one that hangs is run again line by line, each
+ * with its own time limit.
  */
 const RUNNER = `cd "$1/ws"
 snapshot() { find "$1" -path "$1/ws/.git" -o -printf '%p %y %m %s %T@ %C@ %l\\n' | sort | cksum; find /tmp -mindepth 1 -not -path "$1*" | cksum; }
@@ -48,7 +48,7 @@ export function snapshot(directory: string): Promise<string> {
 }
 
 interface Recording {
-  /** Indexes of the groups after which something had changed. */
+  /** Indexes of the groups that changed something. */
   readonly changed: readonly number[];
   /** Lines that ended without an error. */
   readonly succeeded: number;
@@ -76,13 +76,13 @@ async function output(command: string, args: readonly string[], env: Record<stri
   return decoder.decode(stdout);
 }
 
-/** Makes the scratch tree: `ws` is a small project in git, `home` the home directory. */
+/** Creates the scratch tree: `ws` is a small project in git, `home` the home directory. */
 export async function makeTree(root: string): Promise<void> {
   await Deno.mkdir(root, { recursive: true });
   await output("bash", ["-c", SETUP], { ...READER_ENV, HOME: `${root}/home` }, root);
 }
 
-/** Really runs the lines in a separate jail around a separate tree. */
+/** Runs the lines in a separate jail with a separate tree. */
 async function record(root: string, lines: readonly string[], group: number): Promise<Recording> {
   const tree = `${root}/tree`;
   await makeTree(tree);
@@ -130,7 +130,7 @@ async function record(root: string, lines: readonly string[], group: number): Pr
   return { changed, succeeded: new Set(report.match(/^ok \d+$/gm)).size };
 }
 
-/** The lines that change something when they are run alone on a fresh tree, out of groups that did. */
+/** The lines that change a fresh tree alone, out of groups that did. */
 export async function culprits(
   root: string,
   lines: readonly string[],

@@ -1,7 +1,6 @@
 /**
- * Random lines that look as if they only read: programs that print, with options, operands, wrappers and
- * redirections of which some write. Nothing here knows which: the gate says what it takes for reading, and a
- * recording jail says what changed.
+ * Random lines that look read-only: programs that print, with options, operands, wrappers and redirections of
+ * which some write. The gate classifies the lines, and a recording jail shows what they changed.
  */
 import { EXPRESSIONS, GIT, OWN, PROGRAMS } from "./reader_words.ts";
 
@@ -199,7 +198,7 @@ const BUILTINS = new Set(
     "read readarray return set shopt test time trap type ulimit umask unset wait : [ [[").split(" "),
 );
 
-/** A line about a program that is not here would prove nothing. */
+/** A line with a missing program would prove nothing. */
 function isHere(name: string): boolean {
   return BUILTINS.has(name) || ["/usr/bin", "/bin"].some((directory) => {
     try {
@@ -245,7 +244,7 @@ function words(pick: Pick, random: () => number, most: number): string {
   return list.join(" ");
 }
 
-/** An endless supply of lines. */
+/** An endless generator of lines. */
 export function* makeReaderLines(random: () => number): Generator<string, never> {
   const pick: Pick = (list) => list[Math.floor(random() * list.length)] as (typeof list)[number];
   for (;;) {

@@ -8,7 +8,7 @@ import { makeReaderLines } from "./reader_lines.ts";
 const COUNT = soakSize(5000, 700);
 const WORKERS = 2;
 
-/** Different lines that the gate takes for reading, in a tree that will lie at `tree`. */
+/** Different lines that the gate classifies as read-only, in a tree at `tree`. */
 async function readingLines(tree: string, count: number): Promise<string[]> {
   const home = `${tree}/home`;
   const { gate } = scene(`${tree}/ws`, {}, {

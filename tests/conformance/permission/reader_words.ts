@@ -1,5 +1,5 @@
 // deno-fmt-ignore-file: rows of words
-/** Programs that people run to look at something, and some that only sound like it. */
+/** Programs for reading, and some with similar names that write. */
 export const PROGRAMS: readonly string[] = (
   "ls cat head tail wc pwd true false echo test which type file stat du df whoami id uname nproc uptime basename dirname realpath readlink " +
   "cut tr nl tac rev comm cmp md5sum sha1sum sha256sum sha512sum b2sum cksum sum od hexdump strings grep egrep fgrep tree column fold expand " +
@@ -14,7 +14,7 @@ export const PROGRAMS: readonly string[] = (
   "watch column col colrm ul hexdump mcookie namei lsblk findmnt lsns lslocks last lastlog who w users tset vmstat top pmap pidof"
 ).split(" ");
 
-/** Forms of single programs that change what they do. */
+/** Arguments that change the effect of single programs. */
 export const OWN: readonly (readonly [name: string, forms: readonly string[]])[] = [
   ["sed", ["'s/a/b/' a.txt", "-n '1p' a.txt", "'w out' a.txt", "-n '/a/w out' a.txt", "'s/a/b/w out' a.txt", "'1e touch out' a.txt", "-i s/a/b/ a.txt", "-bi s/a/b/ a.txt", "-l 5 'w f' a.txt", "-s -n '$=' a.txt b.txt", "-e p -e 'w out' a.txt", "--expression='w out' a.txt", "'$r b.txt' a.txt", "-E 's/(a)/\\1/gw out' a.txt", "'s/a/touch out/e' a.txt", "'1~2d' a.txt", "--in-place=.b s/a/b/ a.txt", "-ni p a.txt", "'1!G;h;$!d' a.txt", "y/a/b/ a.txt", "'1{p;w out\n}' a.txt", "-zn p a.txt", "'s/x/y/;W out' a.txt", "'R b.txt' a.txt", "-f run.sed a.txt", "--debug p a.txt", "'1,3!d' a.txt", "-u 2q a.txt", "'/a/,/b/p' a.txt", "'i\\\nx' a.txt", "'$!N;P;D' a.txt", "q5 a.txt", "--posix -n l a.txt", "'s/a/b/2p;s/c/d/I' a.txt", "--null-data p a.txt"]],
   ["awk", ["'{print}' a.txt", "'{print > \"out\"}' a.txt", "'{print >> \"a.txt\"}' a.txt", "'BEGIN{system(\"touch out\")}'", "'{print | \"tee out\"}' a.txt", "-f run.awk a.txt", "-F, '{print $1}' data.csv", "-v x=1 '{print x}' a.txt", "'NR==1' a.txt", "'BEGIN{while((getline l < \"a.txt\")>0) print l}'", "'BEGIN{\"touch out\"|getline}'", "'END{print NR}' a.txt", "'{printf \"%s\\n\",$1 > \"/dev/stderr\"}' a.txt", "'$1 > 5' data.csv", "'/x/{print $1}' a.txt", "'BEGIN{print 1 > 2}'", "'BEGIN{print (1 > 2)}'", "'{a[$1]++} END{for(k in a) print k, a[k]}' a.txt", "'{x = $1 > 2 ? 1 : 0; print x}' data.csv", "'/>/' a.txt", "'BEGIN{printf(\"x\") > \"out\"}'", "-W dump-variables 1 a.txt", "'{ print substr($0, 1, 3) }' a.txt"]],

@@ -1,14 +1,14 @@
-/** The tree in which the lines of the table are run, and the lines that show nothing there. */
+/** The tree in which the lines of the table run, and the lines without a visible effect there. */
 import type { RULE_SETS } from "./command_table.ts";
 
 type SetName = keyof typeof RULE_SETS;
 
-/** Text of the files that the rules of `files` keep from being read. */
+/** Text of the files that the rules of `files` protect from reading. */
 export const SECRET = "x-secret-text";
 
 /**
  * Builds the tree: a repository on a branch that could be rebased, in the middle of a bisection, with a
- * submodule. The times are old and known to git, so that it has no reason to read a file again.
+ * submodule. The times are old and in the index of git, so that it does not read a file again.
  */
 export const SETUP = `set -e
 mkdir -p home lib ws/secret ws/sub ws/dir ws/x ws/t ws/docs ws/out; cd lib
@@ -31,16 +31,16 @@ export const CHANGES: Readonly<Record<SetName, string>> = {
   files: `echo ${SECRET}-2 >> .env; echo ${SECRET}-2 >> sub/.env`,
 };
 
-/** Programs that another machine would have to be there for; they are only noted. */
+/** Programs that require another machine; they are only recorded. */
 export const IMITATED = "apt curl eslint foo go gofmt gotest npm npx remake ssh tsc x y".split(" ");
 export const NOTED = [...IMITATED, ..."cp git make mv node perl python python3 rm rmdir touch".split(" ")];
 
 const NO_RIGHTS = "gaining rights does not work in a jail";
 
-/** Why nothing is seen; with `needs` that is so only where the program is missing. */
+/** The reason why no effect is visible; with `needs` only if the program is missing. */
 export type Excuse = string | { readonly needs: string };
 
-/** Refused lines that do not do here what they are refused for. */
+/** Refused lines without their refused effect in this tree. */
 export const UNSEEN: Readonly<Record<SetName, Readonly<Record<string, Excuse>>>> = {
   refuse: {
     "echo x || rm -rf t": "the first command succeeds",
@@ -64,7 +64,7 @@ export const UNSEEN: Readonly<Record<SetName, Readonly<Record<string, Excuse>>>>
   },
 };
 
-/** Lines that are judged more mildly than something which they start, with the reason. */
+/** Lines with a weaker decision than a command they start, with the reason. */
 export const MILDER: Readonly<Record<string, string>> = {
   "find . -exec touch {} +":
     "words that only find knows are not taken for protected files; the jail keeps those",

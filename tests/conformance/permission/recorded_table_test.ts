@@ -1,4 +1,4 @@
-/** The lines of the table are really run, and what they did is compared with what the gate says of them. */
+/** Runs the lines of the table and compares their effects with the decisions of the gate. */
 import { readLine } from "../../../src/permission/command/effects.ts";
 import { matchPattern } from "../../../src/rule/mod.ts";
 import { assert, assertEquals } from "../../support/assert.ts";
@@ -17,7 +17,7 @@ const isPush = ([name, ...args]: readonly string[]) =>
   name === "git" &&
   args.find((arg, i) => !arg.startsWith("-") && !/^-[cC]$/.test(args[i - 1] ?? "")) === "push";
 
-/** Reports whether a line did what the rules of a set refuse; written without any look at the gate. */
+/** Returns whether a line did what the rules of a set deny; independent of the gate. */
 const REFUSED: Readonly<Record<SetName, (did: Recording) => boolean>> = {
   refuse: ({ started }) =>
     started.map(words).some(([name, ...args]) =>
@@ -65,13 +65,13 @@ const shown = (line: string, did: Recording | undefined) =>
     did?.changed.join(" ")
   }]`;
 
-/** The reason why a line shows nothing here; a program that is there excuses nothing. */
+/** The reason why a line has no visible effect; not for an installed program. */
 function reasonOf(excuse: Excuse | undefined): string | undefined {
   if (typeof excuse !== "object") return excuse;
   return statOf(`/usr/bin/${excuse.needs}`) ? undefined : `${excuse.needs} is not installed`;
 }
 
-/** Rows that did something else than what becomes of them says. */
+/** Rows whose effect differs from their expectation. */
 function surprises(set: SetName, { recorded }: Stage): string[] {
   return TABLE[set].flatMap(([line, expected]) => {
     const did = recorded.get(line);
@@ -83,10 +83,10 @@ function surprises(set: SetName, { recorded }: Stage): string[] {
   });
 }
 
-/** In a non-interactive run, a guarded line is refused as a denied one is. */
+/** In a headless run, a guarded line is refused like a denied one. */
 const STRICTNESS: Readonly<Record<Expected, number>> = { allow: 0, ask: 1, guard: 2, deny: 2 };
 
-/** Rows that are judged more mildly than one of the commands which they started, written plainly. */
+/** Rows with a weaker decision than a command they started, written plainly. */
 async function milder(set: SetName, { cwd, env, recorded }: Stage): Promise<string[]> {
   const { gate } = scene(cwd, RULE_SETS[set], { env: () => env, saveRule: () => Promise.resolve() });
   const strict = async (line: string) => {
@@ -102,7 +102,7 @@ async function milder(set: SetName, { cwd, env, recorded }: Stage): Promise<stri
   return wrong;
 }
 
-/** Starts and changes that the reading of a line, where it claims to know everything, does not have. */
+/** Starts and changes that are missing in a complete analysis of a line. */
 function unforeseen({ cwd, env, recorded }: Stage): string[] {
   const isDirectory = (path: string) => statOf(path)?.isDirectory === true;
   const environment = { cwd, home: env.HOME ?? "", env, isDirectory, realPath: (path: string) => path };

@@ -2,24 +2,24 @@
 
 /** The path of the tree in the jail, the same for every line. */
 export interface World {
-  /** The tree as every line finds it. The files in it are seen as `tree` in the jail. */
+  /** The initial tree of every line. The jail shows it as `tree`. */
   readonly seed: string;
-  /** The directory in which the jail shows a fresh copy of it; outside it stays empty but for directories. */
+  /** The directory in which the jail shows a fresh copy of it; outside it only has directories. */
   readonly tree: string;
   /** The directory within the tree where lines run; absent: the tree. */
   readonly start?: string;
-  /** Programs whose starts are noted. One that the machine has is run after that. */
+  /** Programs whose starts are recorded. Installed ones are then run. */
   readonly noted?: readonly string[];
-  /** Those of them that are only noted: they would want another machine. */
+  /** Programs that are only recorded, since they require another machine. */
   readonly imitated?: readonly string[];
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** The actions of one line. Paths count from the tree. */
+/** The actions of one line. Paths are relative to the tree. */
 export interface Recording {
-  /** Starts of noted programs, each as a plain command line, in order. */
+  /** Starts of recorded programs, each as a plain command line, in order. */
   readonly started: readonly string[];
-  /** Files and directories that were made, removed or changed. */
+  /** Files and directories that were created, removed or changed. */
   readonly changed: readonly string[];
   /** Files whose content was read. */
   readonly read: readonly string[];
@@ -30,12 +30,12 @@ export interface Recording {
 }
 
 const LIMIT_SECONDS = 20;
-/** A loop that starts programs forever has shown by then what it starts. */
+/** Long enough for an endless loop to show what it starts. */
 const MOST_STARTS = 20;
 
 /**
- * Stands in for a noted program. Under another name, such as `git-upload-pack`, it is no start of this one.
- * The group of a line that never ends is killed; what it did is known by then.
+ * Replaces a recorded program. Under another name, such as `git-upload-pack`, it does not count as a start.
+ * The group of a line that never ends is killed after its actions are recorded.
  */
 const recorder = (name: string): string =>
   `#!/bin/bash -p
@@ -50,7 +50,7 @@ fi
 exit 0
 `;
 
-/** A read shows in the time of access, which is long ago before the line: nothing else reads the tree. */
+/** A read updates the access time, which is old before the line; nothing else reads the tree. */
 const RUNNER = `tree=$1 start=$2 line=$3
 cp -a /tmp/seed/. "$tree" && find "$tree" -exec touch -h -a -d 2001-01-01 {} +
 look() { find "$tree" -mindepth 1 -printf '%P\\t%y %m %s %n %T@ %C@ %l\\t%y%A@\\0'; }
@@ -74,7 +74,7 @@ export class RecordingJail {
     this.#mounts = mounts;
   }
 
-  /** Makes the jail of a world; `directory` is where it keeps its parts. */
+  /** Creates the jail of a world; `directory` has its files. */
   static async create(world: World, directory: string): Promise<RecordingJail> {
     const { noted = [], imitated = [] } = world;
     await Deno.mkdir(`${directory}/bin`, { recursive: true });

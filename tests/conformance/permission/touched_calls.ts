@@ -1,5 +1,5 @@
 /**
- * Calls of every built-in tool, most of them hostile: odd paths, and patches that hide what they are about.
+ * Calls of every built-in tool, most of them hostile: unusual paths, and patches that hide their targets.
  */
 import type { Random } from "../../support/seed.ts";
 
@@ -133,7 +133,7 @@ function directive(r: Random): string[] {
   ]);
 }
 
-/** The number of sections of a patch; only with one is every named file sure to change. */
+/** The number of sections of a patch; only with one does every named file certainly change. */
 export interface MadePatch {
   readonly text: string;
   readonly plain: boolean;

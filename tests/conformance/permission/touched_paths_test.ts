@@ -1,4 +1,4 @@
-/** The paths of a call that the gate judges are those that the tool touches on the disk. */
+/** The paths of a call that the gate checks are those that the tool accesses on disk. */
 import { FactStore } from "../../../src/memory/store.ts";
 import { createGate, type PermissionGate } from "../../../src/permission/mod.ts";
 import type { PreparedCall } from "../../../src/core/mod.ts";
@@ -24,7 +24,7 @@ const EDITORS = BUILTINS.filter(({ family }) => family === "Edit").map(({ name }
 const SEARCHES = ["ls", "glob", "grep"];
 const signal = new AbortController().signal;
 
-/** A tree that is put in order after each call that changed it. */
+/** A tree that is restored after each call that changed it. */
 class Disk {
   readonly ws: string;
   readonly #base: string;
@@ -74,7 +74,7 @@ class Disk {
   }
 }
 
-/** A gate and a workspace that keep one file from being written and read. */
+/** A gate and a workspace that protect one file from writing and reading. */
 interface Guarded {
   readonly file: string;
   readonly edits: PermissionGate;
@@ -102,7 +102,7 @@ function guard(ws: string, home: string, file: string): Guarded {
   };
 }
 
-/** A policy that notes the real path of every path in question. */
+/** A policy that records the real path of every checked path. */
 function watched(paths: Workspace, seen: Set<string>): WorkspacePolicy {
   const note = (path: string) => {
     seen.add(path);
@@ -122,7 +122,7 @@ const below = (path: string, directory: string): boolean =>
 const meets = (path: string, judged: readonly string[]): boolean =>
   judged.some((one) => below(path, one) || below(one, path));
 
-/** As if the model had just read every file. */
+/** Marks every file as read by the model. */
 const ALL_READ: FileReadTracker = {
   get(path) {
     const info = stat(path);
@@ -174,7 +174,7 @@ class Bench {
     return JSON.stringify(args).replaceAll("{ws}", this.#disk.ws);
   }
 
-  /** Makes a call, whatever the gates say of it; undefined when it cannot be made. */
+  /** Executes a call regardless of the gates; undefined if it cannot be prepared. */
   async observe(r: Random, name: string, args: string): Promise<Observed | undefined> {
     const call = await registry.prepare({ id: "1", name, arguments: args });
     if (typeof call === "string") return undefined;
@@ -207,7 +207,7 @@ const isLink = (path: string): boolean =>
   TREE[path.slice(path.indexOf("/ws/") + 4)]?.startsWith("-> ") ?? false;
 const nfc = (path: string): string => path.normalize("NFC");
 
-/** Checks what must hold of every call; `single` when each path it names surely changes once it succeeds. */
+/** Checks the invariants of a call; `single` if each named path certainly changes when it succeeds. */
 function verify(bench: Bench, seen: Observed, single: boolean): void {
   const { call, result, changes, guarded, allowed } = seen;
   const { file } = guarded;

@@ -1,4 +1,4 @@
-/** Who answers what: four ways of approving, four kinds of question, with a person and without. */
+/** Answers by approval mode and kind of prompt, with a user and headless. */
 import { call, type Reply, say } from "../../support/agent_fixture.ts";
 import { assertEquals } from "../../support/assert.ts";
 import { onPlanStage, type PlanStage } from "../../support/plan_stage.ts";
@@ -8,7 +8,7 @@ const WRITE = "new.txt";
 const QUESTION = "Which one?";
 const READER = "mcp__docs__search";
 
-/** What a server says of itself. */
+/** A read-only claim of a server. */
 const SELF_DECLARED: Tool = {
   name: READER,
   description: "Search",
@@ -42,7 +42,7 @@ const POSTURES = ["ask", "auto", "yolo", "window"] as const;
 type Posture = (typeof POSTURES)[number];
 type Cells = Readonly<Record<"tool" | "plan" | "trust" | "question", string>>;
 
-/** With a person everything but tools waits for the user; tools wait where approvals are asked for. */
+/** With a user every prompt except tools waits for the user; tools wait if they require approval. */
 const INTERACTIVE: Readonly<Record<Posture, Cells>> = {
   ask: { tool: "asked", plan: "asked", trust: "asked once", question: "asked" },
   auto: { tool: "allowed by mode", plan: "asked", trust: "asked once", question: "asked" },
@@ -50,7 +50,7 @@ const INTERACTIVE: Readonly<Record<Posture, Cells>> = {
   window: { tool: "allowed by mode", plan: "asked", trust: "asked once", question: "asked" },
 };
 
-/** Without one nothing is answered in the user's name: plans are kept, claims refused, answers assumed. */
+/** Headless runs decide nothing for the user: plans are kept, claims refused, answers assumed. */
 const HEADLESS: Readonly<Record<Posture, Cells>> = {
   ask: { tool: "allowed by headless", plan: "kept", trust: "refused", question: "assumed" },
   auto: { tool: "allowed by mode", plan: "kept", trust: "refused", question: "assumed" },
@@ -123,10 +123,10 @@ function ofQuestion(stage: PlanStage): string {
 }
 
 for (const posture of POSTURES) {
-  Deno.test(`approvals by ${posture}: tools as the policy says, and the user's own decisions stay the user's`, async () => {
+  Deno.test(`approvals by ${posture}: tools follow the policy, and the user's decisions are left to the user`, async () => {
     assertEquals(await cells(posture, true), INTERACTIVE[posture]);
   });
-  Deno.test(`approvals by ${posture} without a user: nothing is decided in the user's name`, async () => {
+  Deno.test(`approvals by ${posture} in headless runs: no decision is made for the user`, async () => {
     assertEquals(await cells(posture, false), HEADLESS[posture]);
   });
 }

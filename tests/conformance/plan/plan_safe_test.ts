@@ -1,4 +1,4 @@
-/** Plan mode fails closed: whatever runs in it only reads, by whatever name it is called. */
+/** Plan mode fails closed: only reading calls run, under any name. */
 import type { PreparedCall } from "../../../src/core/mod.ts";
 import { keepsFiles } from "../../../src/permission/mod.ts";
 import { BUILTINS, type Tool, ToolRegistry } from "../../../src/tool/mod.ts";
@@ -10,7 +10,7 @@ import { onPlanStage } from "../../support/plan_stage.ts";
 
 const signal = new AbortController().signal;
 
-/** Arguments that the tools and their namesakes elsewhere understand. */
+/** Arguments that the tools and their aliases accept. */
 const ARGUMENTS: readonly Record<string, unknown>[] = [
   {
     path: "a.txt",
@@ -41,7 +41,7 @@ const ARGUMENTS: readonly Record<string, unknown>[] = [
   {},
 ];
 
-/** A tool of a server that says what it likes of itself. */
+/** A tool of a server with arbitrary claims. */
 function fromServer(name: string, readOnly: boolean, more: Partial<Tool> = {}): Tool {
   return {
     name: `mcp__s__${name}`,
@@ -76,7 +76,7 @@ const FOREIGN = [
   "TodoWrite",
 ];
 
-/** A registry in which every tool can be called by a second, innocent name. */
+/** A registry in which every tool has a second, harmless name. */
 function registry(): ToolRegistry {
   const names = [...BUILTINS, ...SERVER].map(({ name }) => name);
   return new ToolRegistry(BUILTINS, SERVER, {
@@ -93,7 +93,7 @@ interface SchemaPart {
   readonly items?: SchemaPart;
 }
 
-/** A value that fits a schema: what is required, and nothing else. */
+/** A value that matches a schema, with required keys only. */
 function sample({ type, enum: values, properties = {}, required = [], items = {} }: SchemaPart): unknown {
   if (values) return values[0];
   if (type === "object") {
@@ -221,9 +221,9 @@ Deno.test("plan_mode_allowed_tools allows server tools by full name and nothing 
   await onPlanStage({ replies, config, approvalMode: "yolo" }, async ({ assembly, all }) => {
     await assembly.run("go");
     assertEquals(all("tool.end").map(({ outcome }) => outcome), ["blocked", "blocked", "blocked", "blocked"]);
-    const told = all("notice").map(({ text }) => text).filter((text) =>
+    const reported = all("notice").map(({ text }) => text).filter((text) =>
       text.includes("plan_mode_allowed_tools")
     );
-    assertEquals(told.length, 4);
+    assertEquals(reported.length, 4);
   });
 });

@@ -1,7 +1,7 @@
 /**
- * A session of 200 steps with the Messages API: tools, thoughts, images, a reply that is cut, a busy server,
- * a stop by the user, and a process that dies. The server refuses what its vendor refuses, signs thoughts
- * over all that came before them, and keeps a prompt cache.
+ * A session of 200 steps with the Messages API: tools, thinking, images, a truncated reply, a busy server, an
+ * interrupt by the user, and a killed process. The server rejects what its vendor rejects, signs thinking
+ * together with its prefix, and has a prompt cache.
  */
 import type { Usage } from "../../../src/core/mod.ts";
 import { assert, assertEquals } from "../../support/assert.ts";
@@ -10,7 +10,7 @@ import type { Turn } from "../../support/model_server.ts";
 import { runWireSession } from "../../support/wire_session.ts";
 import { type AnthropicWire, anthropicWire, type BlockAnswer } from "../../support/wires/anthropic.ts";
 
-/** The answer of the model in a step; every one of them has another shape. */
+/** The answer of the model in a step; each step has a different form. */
 function answer(step: number): BlockAnswer {
   const thought = (text: string) => ({ type: "thinking", thinking: `${text} ${step} 任务🦊` });
   const call = (name: string, input: unknown, n = 0) => ({
@@ -67,7 +67,7 @@ function totalOf({ fresh, read, written }: AnthropicWire["inputs"][number]): num
   return fresh + read + written;
 }
 
-/** Runs a session: a valid request each time, the one before read from the cache, true totals. */
+/** Runs a session and checks each request, its use of the cache, and the totals. */
 async function checkSession(wire: AnthropicWire, { steps, entry, answer }: Plan): Promise<void> {
   const at = (share: number) => Math.round(share * steps);
   const { requests, logged } = await runWireSession({

@@ -1,4 +1,4 @@
-/** A cassette of any wire, in any mode of calling tools, plays the same as what was recorded. */
+/** A cassette of any provider kind and tool mode replays what was recorded. */
 import { assert, assertEquals } from "../../support/assert.ts";
 import type { Chunk, Message } from "../../../src/core/mod.ts";
 import { createProvider, type Provider } from "../../../src/provider/mod.ts";

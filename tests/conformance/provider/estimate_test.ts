@@ -1,4 +1,4 @@
-/** The estimate of a request counts the thoughts that go back, and only these, by the words of the body. */
+/** The estimate of a request counts exactly the thinking in the body. */
 import { assert } from "../../support/assert.ts";
 import type { Message } from "../../../src/core/mod.ts";
 import { roughTokens } from "../../../src/context/rough_tokens.ts";
@@ -12,7 +12,7 @@ const THOUGHT = "The parser drops the last line when the file has no newline. ".
 const TOOL = { name: "look", description: "Looks", parameters: { type: "object", properties: {} } };
 const PREFIX = { system: "Be brief. ".repeat(50), tools: [TOOL] };
 
-/** Parts that each wire sends back: a thought as it stands, or nothing that the model reads. */
+/** Parts that each provider kind sends back: thinking as it is, or nothing that the model reads. */
 const SENT: Readonly<Record<string, boolean>> = {
   anthropic: true,
   responses: true,
@@ -21,7 +21,7 @@ const SENT: Readonly<Record<string, boolean>> = {
 };
 
 for (const [kind, wire] of Object.entries(WIRES)) {
-  Deno.test(`the estimate of a request on the wire ${kind} counts the thoughts that are sent`, async () => {
+  Deno.test(`the estimate of a ${kind} request counts the thinking that is sent`, async () => {
     const calls = [{ id: "toolu_1", name: "look", args: {} }];
     await using server = startModelServer([{ reasoning: THOUGHT, text: "I look.", calls }, { text: "ok" }], {
       wire: wire(),

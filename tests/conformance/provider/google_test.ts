@@ -1,7 +1,7 @@
 /**
- * Sessions with Gemini's wire: tools, thoughts, images, a reply that is cut, a server that is busy, a stop by
- * the user, and a process that dies. The server refuses what its vendor refuses, knows each signature that it
- * gave and the part it belongs to, and keeps the vendor's implicit cache.
+ * Sessions with the Gemini API: tools, thinking, images, a truncated reply, a busy server, an interrupt by
+ * the user, and a killed process. The server rejects what its vendor rejects, checks each signature with its
+ * part, and has the vendor's implicit cache.
  */
 import { assert, assertEquals } from "../../support/assert.ts";
 import { soakSize } from "../../support/seed.ts";
@@ -9,7 +9,7 @@ import type { RecordedRequest, Turn } from "../../support/model_server.ts";
 import { runWireSession } from "../../support/wire_session.ts";
 import { type GoogleWire, googleWire, type PartsAnswer } from "../../support/wires/google.ts";
 
-/** The answer of the model in a step; every one of them has another shape. */
+/** The answer of the model in a step; each step has a different form. */
 function answer(step: number): PartsAnswer {
   const call = (name: string, args: unknown, more = {}) => ({ functionCall: { name, args }, ...more });
   const look = (at: number, more = {}) => call("read_file", { path: `f${at}.txt` }, more);
@@ -51,7 +51,7 @@ function answer(step: number): PartsAnswer {
 interface Plan {
   readonly model: string;
   readonly steps: number;
-  /** Numbers of the requests that do not go as usual. */
+  /** Numbers of the requests with a failure. */
   readonly busy: number;
   readonly killed: number;
   readonly stopped: number;
@@ -69,7 +69,7 @@ const BUSY = {
   },
 };
 
-/** Runs a session: what could come from the cache did, nothing signed was lost, sums agree. */
+/** Runs a session and checks cache use, signatures and totals. */
 async function session(
   wire: GoogleWire,
   { model, steps, ...at }: Plan,

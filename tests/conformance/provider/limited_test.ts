@@ -1,7 +1,7 @@
 /**
- * Replies that stop too early on every wire: in a thought, in a text, in a call, or with nothing but a
- * thought. None of them is requested without end, and the conversation that follows is a valid one: the
- * servers check it by the rules of their vendors.
+ * Replies that end too early with every provider kind: in thinking, in a text, in a call, or with thinking
+ * only. None is retried forever, and the following conversation is valid: the servers check it by the rules
+ * of their vendors.
  */
 import { createAgent } from "../../../mod.ts";
 import { assert, assertEquals, assertStringIncludes } from "../../support/assert.ts";
@@ -61,7 +61,7 @@ for (const kind of Object.keys(WIRES)) {
   for (const { name, answers, reason, detail } of CASES) {
     // Gemini sends the arguments of a call as a whole.
     if (kind === "google" && name === "a call is cut") continue;
-    Deno.test(`on the wire ${kind} the conversation continues when ${name}`, async () => {
+    Deno.test(`the conversation with a ${kind} provider continues when ${name}`, async () => {
       const wire = WIRES[kind]?.();
       assert(wire);
       await using server = startModelServer([...answers, ANSWER], { wire });

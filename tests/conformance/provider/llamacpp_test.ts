@@ -1,4 +1,4 @@
-/** The life of a managed llama-server: who starts, shares and ends it, whatever happens to whom. */
+/** The lifecycle of a managed llama-server: starting, sharing and ending it, through failures. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../../support/assert.ts";
 import { START_FLAGS } from "../../../cli/terminal/start_flags.ts";
 import { createProvider } from "../../../src/provider/mod.ts";
@@ -10,7 +10,7 @@ import { makeTempDir } from "../../support/tool_context.ts";
 const AGENT = new URL("../../support/llama_agent.ts", import.meta.url).pathname;
 const CONFIG = new URL("../../../deno.json", import.meta.url).pathname;
 
-/** Those of the program, which may not read what the system reports processes. */
+/** Permissions of the program, which cannot read system information about processes. */
 const PERMISSIONS = START_FLAGS.filter((flag) => flag.startsWith("--allow-"));
 
 class Stage implements AsyncDisposable {
@@ -51,7 +51,7 @@ class Stage implements AsyncDisposable {
     return `${this.home}/llamacpp/${entry?.name}`;
   }
 
-  /** Started servers that run still. */
+  /** Started servers that are still running. */
   alive(): number {
     return this.fake.starts().filter(({ pid }) => processStart(pid) !== undefined).length;
   }

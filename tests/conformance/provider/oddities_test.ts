@@ -1,7 +1,7 @@
 /**
- * Faults that servers and the networks before them put into a reply, as a table that runs on every wire: the
- * bytes of a good answer are changed in a way that was met in the field, and the outcome has to be the one
- * the table names. Faults of a single wire are tested with its kind.
+ * Faults of servers and networks in a reply, as a table for every provider kind: the bytes of a valid answer
+ * are changed as observed in practice, and the outcome must be the one in the table. Faults of a single kind
+ * are tested with that kind.
  */
 import { assert, assertEquals } from "../../support/assert.ts";
 import { collect, InstantClock, openClient, type Outcome } from "../../support/model_client.ts";
@@ -32,7 +32,7 @@ const CALLS: ScriptedAnswer = {
 };
 
 type Events = readonly string[];
-/** `partial`: it fails, or what came whole counts; never half a call. */
+/** `partial`: it fails, or the complete parts count; never a partial call. */
 type Expected = "same" | "fails" | "same or fails" | "partial";
 type Row = readonly [oddity: string, change: (events: Events) => readonly Part[], expected: Expected];
 
@@ -42,7 +42,7 @@ const bytes = (events: Events) => encoder.encode(events.join(""));
 const between = (events: Events, odd: string) => events.flatMap((event) => [odd, event]);
 const middle = (events: Events) => Math.floor(events.length / 2);
 
-/** In order: framing of the text, packets, foreign lines and events, endings, what is no stream at all. */
+/** In order: framing, packets, unknown lines and events, endings, and bodies that are not streams. */
 const ROWS: readonly Row[] = [
   ["comes as it should", (events) => events, "same"],
   ["comes in one packet", (events) => [events.join("")], "same"],
@@ -133,7 +133,7 @@ function inMiddle(events: Events, odd: string): string[] {
   return [...events.slice(0, middle(events)), odd, ...events.slice(middle(events))];
 }
 
-/** The outcome of one request for a turn; nothing is retried. */
+/** The outcome of one request without retries. */
 async function outcomeOf(wire: ScriptedWire, turn: Turn, entry = {}): Promise<Outcome> {
   await using server = startModelServer([turn], { wire, check: { prefix: false, pairing: false } });
   const client = await openClient(server, {
@@ -153,7 +153,7 @@ function eventsOf(wire: ScriptedWire, answer: ScriptedAnswer): string[] {
   return [...wire.parts(answer, 1, request)].map((part) => typeof part === "string" ? part : sse(part));
 }
 
-/** Everything of an outcome that the agent acts upon. */
+/** The parts of an outcome that the agent uses. */
 function essence({ text, reasoning, calls, usage, reason, error, chunks }: Outcome): unknown {
   if (error) return "failed";
   const parts = chunks.flatMap((chunk) => chunk.type === "part" ? [chunk.part.data] : []);
@@ -164,7 +164,7 @@ function calledIn({ calls }: Pick<Outcome, "calls">): unknown[] {
   return calls.map(({ name, arguments: args }) => [name, JSON.parse(args)]);
 }
 
-/** Calls that are whole count, also when more were to come: the model asks again for what it misses. */
+/** Complete calls count, even if more were expected: the model repeats missing ones. */
 function isPartial(odd: Outcome, good: unknown): boolean {
   const { calls = [] } = Object(good);
   assertEquals(calledIn(odd), calls.slice(0, odd.calls.length));
@@ -190,7 +190,7 @@ for (const [kind, makeWire] of Object.entries(WIRES)) {
     });
   }
 
-  Deno.test(`provider kind ${kind} gives thoughts, text, calls and counts, also in one piece`, async () => {
+  Deno.test(`provider kind ${kind} returns thinking, text, calls and counts, also without streaming`, async () => {
     const answer = {
       reasoning: ["Let me ", "see"],
       text: ["Hel", "lo 🦊"],
@@ -230,7 +230,7 @@ for (const [kind, makeWire] of Object.entries(WIRES)) {
     assertEquals([text, reason], ["a🦊b", "stop"]);
   });
 
-  Deno.test(`provider kind ${kind} takes no half of a call, wherever the reply is cut`, async () => {
+  Deno.test(`provider kind ${kind} never returns a partial call, wherever the reply is truncated`, async () => {
     const events = eventsOf(makeWire(), CALLS);
     const good = calledIn(await outcomeOf(makeWire(), { stream: events }));
     for (let at = 0; at < events.length; at++) {
@@ -243,7 +243,7 @@ for (const [kind, makeWire] of Object.entries(WIRES)) {
     }
   });
 
-  Deno.test(`provider kind ${kind} names refusals by what can be done about them`, async () => {
+  Deno.test(`provider kind ${kind} classifies errors by their remedy`, async () => {
     const said = async (status: number, message: string, headers = {}) => {
       const body = { type: "error", error: { type: "some_error", message, status: "SOME" } };
       const { error } = await outcomeOf(makeWire(), { status, body, headers });

@@ -1,6 +1,6 @@
 /**
- * A provider entry of a project, field by field: every field of the schema with many values, before the user
- * trusts it, after, and when it has changed since; the real loader and the real requests.
+ * A provider entry of a project, field by field: every field of the schema with many values, before trust,
+ * after trust, and after a later change; with the real loader and real requests.
  */
 import { stringify } from "smol-toml";
 import { configJsonSchema, type JsonNode } from "../../../scripts/config_json_schema.ts";
@@ -57,11 +57,11 @@ interface Sent {
   readonly url: string;
   readonly headers: Record<string, string>;
   readonly body: Record<string, unknown>;
-  /** Everything as one text. */
+  /** The whole request as text. */
   readonly all: string;
 }
 
-/** The requests of one turn of the model that the configuration chooses. */
+/** The requests of one turn with the configured model. */
 async function requestsOf({ config, keys }: LoadedConfig): Promise<Sent[]> {
   const sent: Sent[] = [];
   const fetch: typeof globalThis.fetch = async (input, init) => {
@@ -161,7 +161,7 @@ function put(table: Record<string, unknown>, [name = "", ...rest]: readonly stri
   else put((table[name] ??= {}) as Record<string, unknown>, rest, value);
 }
 
-/** Parts of a request that a project may choose, and the values that it may choose. */
+/** Parts of a request that a project may set, and the allowed values. */
 const FREE =
   /^(model|prompt_cache_key|seed|temperature|top_p|generationConfig\.(temperature|topP|seed|maxOutputTokens|thinkingConfig\..*)|max_(completion_|output_)?tokens|reasoning(_effort|\.(effort|summary|enabled))?|thinking\.(type|budget_tokens|display)|output_config\.effort|text\.verbosity|include\.0)$/;
 const FREE_VALUE =
@@ -188,7 +188,7 @@ function departures(sent: Sent, usual: Sent): unknown[] {
   return [...isHere ? [] : [sent.url], ...headers, ...body.map((name) => [name, now.get(name)])];
 }
 
-/** The outcome of a load or a request that the program refuses. */
+/** The outcome of a rejected configuration or request. */
 async function unlessRefused<T>(work: () => Promise<T>): Promise<T | undefined> {
   try {
     return await work();
@@ -223,7 +223,7 @@ async function checkUntrusted({ fixture, usual, trusted }: Trial, label: string)
   return requests.length;
 }
 
-/** After trust: a secret of the user goes only to where they pair it, or where the trusted text names it. */
+/** After trust: a user's secret is sent only to its configured server, or where the trusted text names it. */
 async function checkTrusted({ fixture, usual, trusted }: Trial, text: string, label: string): Promise<void> {
   const trust = ({ definition }: TrustItem) => {
     trusted.add(definition);
@@ -232,7 +232,7 @@ async function checkTrusted({ fixture, usual, trusted }: Trial, text: string, la
   const loaded = await unlessRefused(() => fixture.load({ variables: VARIABLES, trust }));
   if (!loaded) return;
   assertEquals(loaded.needsTrust, [], label);
-  // These would run something or look at files.
+  // These would run programs or read files.
   if (/kind = "(?!openai|responses|anthropic|google)|api_key_command|proxy|_file|server/.test(text)) return;
   for (const { url, all } of await unlessRefused(() => requestsOf(loaded)) ?? []) {
     for (const [name, value] of [...Object.entries(SECRETS), ["X-Own", "own-5566778899"]] as const) {
@@ -272,7 +272,7 @@ Deno.test("every field of a provider entry has its own trust level or that of it
 });
 
 for (const kind of KINDS) {
-  Deno.test(`nothing but models and sampling of a project's entry reaches a request of kind ${kind} before trust`, async () => {
+  Deno.test(`only models and sampling of a project's entry affect a ${kind} request before trust`, async () => {
     const random = randomFrom(KINDS.indexOf(kind));
     const keys = Object.entries(SECRETS).filter(([name]) => name !== "SHELL_TOKEN");
     await using fixture = configFixture({
@@ -310,7 +310,7 @@ for (const kind of KINDS) {
         await checkUntrusted(trial, `changed: ${label}`);
       }
     }
-    // Entries that only choose are used; without them nothing above would be tested.
+    // Entries with only allowed settings are used; without them nothing above would be tested.
     assert(sent > FIELDS.length / 10, `${sent} requests`);
   });
 }

@@ -1,7 +1,7 @@
 /**
- * Sessions of 200 steps with the Responses API: tools, reasoning, images, a reply that is cut, a server that
- * is busy, a stop by the user, and a process that dies. The server refuses what its vendor refuses and keeps
- * the vendor's prompt cache.
+ * Sessions of 200 steps with the Responses API: tools, reasoning, images, a truncated reply, a busy server,
+ * an interrupt by the user, and a killed process. The server rejects what its vendor rejects and has the
+ * vendor's prompt cache.
  */
 import { assert, assertEquals } from "../../support/assert.ts";
 import type { RecordedRequest, ScriptedAnswer } from "../../support/model_server.ts";
@@ -10,14 +10,14 @@ import { type CountedReply, ResponsesWire } from "../../support/wires/responses.
 
 const STEPS = 200;
 
-/** Requests that do not go as usual, by their number. */
+/** Requests with a failure, by number. */
 const BUSY = 30;
 const CUT = 31;
 const KILLED = 80;
 const LOST = 110;
 const STOPPED = 140;
 
-/** The answer of the model in a step; no two steps are alike, and each kind of step has another shape. */
+/** The answer of the model in a step; steps differ, and each kind has a different form. */
 function answer(step: number): ScriptedAnswer {
   const note = { name: "todo_write", args: { todos: [{ content: `step ${step}`, status: "pending" }] } };
   const look = (at: number) => ({ name: "read_file", args: { path: `f${at}.txt` } });
@@ -44,13 +44,13 @@ function answer(step: number): ScriptedAnswer {
 
 interface Session {
   readonly requests: readonly RecordedRequest[];
-  /** Counts of the server for the replies that came through. */
+  /** Counts of the server for the completed replies. */
   readonly counted: readonly CountedReply[];
   /** Usage of all replies in the session's log. */
   readonly logged: readonly CountedReply[];
 }
 
-/** Runs the session to its end; the server's rules are checked at every request. */
+/** Runs the session to its end and checks the server's rules at every request. */
 async function session(wire: ResponsesWire, settings: string): Promise<Session> {
   const { requests, logged } = await runWireSession({
     wire,

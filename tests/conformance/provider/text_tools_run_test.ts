@@ -1,6 +1,6 @@
 /**
- * A long piece of work with a model that only writes text: its calls come in every form, some of them broken,
- * the program is stopped and killed in between, and the server watches every request.
+ * A long task with a model that only writes text: its calls have every form, some of them invalid, the
+ * program is stopped and killed in between, and the server checks every request.
  */
 import type { Message } from "../../../src/core/mod.ts";
 import { assert, assertEquals, assertStringIncludes } from "../../support/assert.ts";
@@ -22,11 +22,11 @@ function taught(name: string, args: Record<string, string>, blocks: Record<strin
 const bash = (command: string) => taught("bash", { command });
 const json = (name: string, args: unknown) => JSON.stringify({ name, arguments: args });
 
-/** A line that would be a call, and the end of one, if it did not be in a file. */
+/** A line that would be a call, and the end of one, outside of a file. */
 const TRAP =
   'A call: %%CMD%%\n\\%%END%%\n\\%%CMD%% name="bash" command="touch trapped"\n\\%%END%%\n<tool_call>';
 
-/** The text of the model at a step; each step leaves a line in log.txt unless its call is broken. */
+/** The text of the model at a step; each step writes a line to log.txt unless its call is invalid. */
 function reply(step: number): string {
   const line = `echo ${step} >> log.txt`;
   const forms = [
@@ -59,7 +59,7 @@ function reply(step: number): string {
   return forms[step % forms.length]?.() ?? "";
 }
 
-/** The part of a reply that goes back: results that the model made up do not. */
+/** The part of a reply that is sent back, without results that the model invented. */
 function kept(text: string): string {
   return text.split("%%RESULT%%")[0] ?? "";
 }
@@ -68,7 +68,7 @@ function streamed(text: string): Turn {
   return { text: text.match(/.{1,7}/gsu) ?? [] };
 }
 
-/** A reply that stays unfinished inside a call. */
+/** A reply that ends inside a call. */
 function hanging(step: number): Turn {
   const text = `Step ${step} begins.\n%%CMD%% name="bash" command="touch hanging`;
   return { stream: [...(text.match(/.{1,9}/gsu) ?? []).map(textEvent), new Promise(() => {})] };
@@ -136,7 +136,7 @@ Deno.test("a model with text tools completes a long task through an abort and a 
 });
 
 for (const [kind, wire] of Object.entries(WIRES)) {
-  Deno.test(`kind ${kind} carries calls as text and their results, and its own parts with them`, async () => {
+  Deno.test(`provider kind ${kind} sends calls as text with their results and its own parts`, async () => {
     const texts = Array.from({ length: 8 }, (_, at) => at % 2 === 0 ? `${at}.\n\n${bash("ls")}\n` : `${at}.`);
     const script = texts.map((text, at) => ({
       ...streamed(text),

@@ -1,4 +1,4 @@
-/** Tokens are what the server counted, for every wire, streamed or in one piece, and their sum is the sum. */
+/** Token counts equal those of the server for every provider kind, streamed or not, and add up. */
 import fc from "fast-check";
 import { addUsage, NO_USAGE, type Usage } from "../../../src/core/mod.ts";
 import { assert, assertEquals } from "../../support/assert.ts";
@@ -21,7 +21,7 @@ const usages = fc.array(fc.tuple(count, part, count, part), { minLength: 1, maxL
 for (const [kind, makeWire] of Object.entries(WIRES)) {
   for (const json of [false, true]) {
     if (json && makeWire().json === undefined) continue;
-    Deno.test(`provider kind ${kind} counts what the server counts, ${json ? "in one piece" : "streamed"}`, async () => {
+    Deno.test(`provider kind ${kind} reports the counts of the server, ${json ? "without streaming" : "streamed"}`, async () => {
       await fc.assert(
         fc.asyncProperty(usages, async (list) => {
           const turns = list.map((usage) => ({ text: "ok", usage, json }));

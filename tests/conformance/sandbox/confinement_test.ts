@@ -16,7 +16,7 @@ function workspaceOf(s: Fixture): Workspace {
   });
 }
 
-/** Does what the file tools do: check, open, check again, and replace instead of changing in place. */
+/** Accesses files like the file tools: check, open, check again, and replace instead of writing in place. */
 async function act(s: Fixture, attack: ToolAttack): Promise<string> {
   const workspace = workspaceOf(s);
   const path = s.fill(attack.path);
@@ -41,7 +41,7 @@ async function act(s: Fixture, attack: ToolAttack): Promise<string> {
   return "";
 }
 
-/** The same accesses in a process without checks, which has only its permissions. */
+/** The same accesses in a process without checks, limited only by its permissions. */
 async function actUnchecked(s: Fixture, attack: ToolAttack): Promise<string> {
   const flags = processFlags({
     writable: [s.g.ws, `${s.g.home}/config.toml`],

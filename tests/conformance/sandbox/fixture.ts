@@ -2,11 +2,11 @@ import { createSocket, type Socket } from "node:dgram";
 import { once } from "node:events";
 import { type SandboxDirs, sandboxDirs } from "../../unit/sandbox/support.ts";
 
-/** Marks of the scene that must stay where they are. */
+/** Marks of the fixture that must stay in place. */
 export const SECRET = "the-outside-secret";
 export const KEY = "provider-key-0123456789";
 
-/** A workspace with things worth attacking around it. */
+/** A workspace surrounded by targets of attacks. */
 export interface Fixture extends AsyncDisposable {
   readonly g: SandboxDirs;
   /** Not writable, and forbidden to read. */
@@ -19,7 +19,7 @@ export interface Fixture extends AsyncDisposable {
   readonly udpPort: number;
   readonly unixPath: string;
   readonly reached: string[];
-  /** Puts the places of the scene into a text: {ws} {out} {vault} {home} {user} {pid} {tcp} {udp} {unix}. */
+  /** Replaces placeholders of paths in a text: {ws} {out} {vault} {home} {user} {pid} {tcp} {udp} {unix}. */
   fill(text: string): string;
 }
 
@@ -39,7 +39,7 @@ function copyDirectory(from: string, to: string): void {
 let repository: Promise<string> | undefined;
 
 /**
- * A `.git` directory with one commit of `src/a.ts` and `secret.txt`; made once, since each scene needs two.
+ * A `.git` directory with one commit of `src/a.ts` and `secret.txt`; cached, since each fixture needs two.
  */
 async function makeRepository(): Promise<string> {
   const directory = await Deno.makeTempDir({ prefix: "reasonix-repository-" });

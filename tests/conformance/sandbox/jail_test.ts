@@ -49,7 +49,7 @@ for (const attack of SHELL_ATTACKS) {
   });
 }
 
-/** A container starts in half a second: a run takes every eighth attack, the first by its seed. */
+/** A container starts in half a second, so that a run uses every eighth attack, offset by its seed. */
 const CONTAINED = SHELL_ATTACKS.filter((_, at) => (at + Math.abs(SEED)) % soakSize(1, 8) === 0);
 
 for (const attack of CONTAINED) {

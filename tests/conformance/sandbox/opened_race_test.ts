@@ -4,8 +4,7 @@ import { assert, assertStringIncludes } from "../../support/assert.ts";
 import { makeTempDir, makeToolContext } from "../../support/tool_context.ts";
 
 /**
- * A policy whose answer is right when it is given and wrong when it is used: the directory becomes a link in
- * between.
+ * A policy whose answer is outdated when it is used: the directory becomes a link in between.
  */
 function racingPolicy(dir: string, outside: string) {
   const workspace = createWorkspace({ cwd: dir, roots: [dir], home: `${dir}-home` });
@@ -29,7 +28,7 @@ for (
     ["write_file", { path: "sub/new.txt", content: "pwned" }],
   ] as const
 ) {
-  Deno.test(`${name} notices that a directory became a link after the path was checked`, async () => {
+  Deno.test(`${name} detects a directory that became a link after the path was checked`, async () => {
     await using temp = await makeTempDir();
     const [dir, outside] = [`${temp.path}/w`, `${temp.path}/outside`];
     await Deno.mkdir(`${dir}/sub`, { recursive: true });

@@ -32,7 +32,7 @@ const NAMES = [
   "deep/er/still/one.d.ts",
 ];
 
-/** Alone and as parts of longer ones: endings in plain text, wildcards, groups, escapes, several patterns. */
+/** Patterns alone and within longer ones: plain endings, wildcards, groups, escapes, several patterns. */
 const PATTERNS = [
   "**",
   "**/*",
@@ -72,7 +72,7 @@ const PATTERNS = [
   "**/*.",
 ];
 
-/** Left out by the package: names with a line end or quotation marks, and a sign as an alternative. */
+/** Not supported by the package: names with a line end or quotation marks, and a sign as an alternative. */
 const ONLY_HERE: Readonly<Record<string, readonly string[]>> = {
   "**": ["new\nline.ts"],
   "**/+(a|b|+).ts": ["a+b.ts"],
@@ -104,7 +104,7 @@ Deno.test({
         assertEquals(await found(dir.path, pattern), expected);
       });
     }
-    await t.step("what is hidden is never listed, whatever the pattern ends with", async () => {
+    await t.step("hidden files are never listed, for any end of the pattern", async () => {
       const hidden = (path: string) => path.includes("/deep/er") || path.endsWith("/変数.ts");
       for (const pattern of ["**", "**/*.ts", "deep/er/still/one.d.ts", "**/変数.ts"]) {
         const shown = await found(dir.path, pattern, hidden);
@@ -133,7 +133,7 @@ async function found(root: string, pattern: string, hidden: (path: string) => bo
   return files.map((path) => path.slice(root.length + 1)).sort();
 }
 
-/** The list of ripgrep; names that are no text as the runtime shows them. */
+/** The list of ripgrep; names that are not valid text as the runtime returns them. */
 async function listed(cwd: string): Promise<string[]> {
   const { stdout } = await new Deno.Command(findRipgrep(cwd) ?? "", { args: FLAGS, cwd, stdin: "null" })
     .output();

@@ -8,7 +8,7 @@ import { needs } from "../../support/tools.ts";
 import { makeTempDir } from "../../support/tool_context.ts";
 import { growTree } from "./tree.ts";
 
-/** Directories from which no program is started: with all of the path the search is the own one. */
+/** Directories whose programs are ignored: with all of PATH the fallback search is used. */
 const ENGINES = { ripgrep: [], fallback: (Deno.env.get("PATH") ?? "").split(":") } as const;
 const BOTH = ["ripgrep", "fallback"] as const;
 

@@ -5,10 +5,10 @@ import { apply, emptyState, repair, type SessionState } from "../../../src/sessi
 import { reduce } from "../../support/reduce.ts";
 import { SEED } from "../../support/seed.ts";
 
-/** Draws for one history: each number chooses a move or a parameter of it. */
+/** Random numbers for one history: each selects a move or a parameter of it. */
 const draws = fc.array(fc.nat(999), { minLength: 20, maxLength: 300 });
 
-/** A valid history made from draws: turns, tools, compactions, prunes, rewinds, side requests and crashes. */
+/** A valid history from random numbers, with turns, tools, compactions, prunes, rewinds and crashes. */
 class Script {
   readonly events: Event[] = [];
   readonly state: SessionState = emptyState();

@@ -5,16 +5,16 @@ import type { Checkpoints } from "../../../src/session/mod.ts";
 
 type Tree = Map<string, string>;
 
-/** A place the model can go back to: the files then, and what the conversation said. */
+/** A point to which the model can rewind: its files and conversation. */
 interface Mark {
   readonly seq: number;
   readonly files: Tree;
   readonly talk: readonly string[];
-  /** True when the program looked at the files then; else the next such mark has their state. */
+  /** True if the program took a snapshot then; else the next such point has the state. */
   looked: boolean;
 }
 
-/** A stretch of time in which the program may have changed files. */
+/** A period in which the program may have changed files. */
 interface Stretch {
   readonly from: number;
   readonly changed: ReadonlySet<string>;
@@ -36,7 +36,7 @@ function difference(a: Tree, b: Tree): Set<string> {
   return paths;
 }
 
-/** Session, workspace and what a plain model says both should be. */
+/** Session, workspace, and the expected state of both in a simple model. */
 class Walk {
   readonly #home: string;
   readonly #root: string;
@@ -175,7 +175,7 @@ class Walk {
     await this.open();
   }
 
-  /** Goes on in a copy; what can be gone back to stays the same. */
+  /** Continues in a copy with the same points to rewind to. */
   async #fork(): Promise<void> {
     if (this.#log.state.lastSeq === 0) return;
     const { copySession } = await loadManage();

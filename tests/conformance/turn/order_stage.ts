@@ -1,4 +1,4 @@
-/** One session in which everything happens in a random order, and what must hold of it whatever the order. */
+/** One session with actions in random order, and its invariants. */
 import { assemble } from "../../../src/features/mod.ts";
 import { type Assembly, loadTrustedConfig } from "../../../src/run/mod.ts";
 import { type Chunk, type Event, ReasonixError } from "../../../src/core/mod.ts";
@@ -12,11 +12,11 @@ import { TRANSITIONS } from "../../support/turn_transitions.ts";
 
 const RESTING = ["idle", "done", "failed", "stopped"];
 
-/** The actions of a person at any moment. */
+/** The actions of a user at any moment. */
 const ACTIONS = ["interrupt", "auto", "ask", "yolo", "plan", "normal", "steer", "kill"] as const;
 
 class OrderStage {
-  /** Number of executions of each call, over all lives of the session. */
+  /** Number of executions of each call, over all processes of the session. */
   readonly effects = new Map<string, number>();
   readonly #dice: Random;
   readonly #root: string;
@@ -28,7 +28,7 @@ class OrderStage {
   #assembly: Assembly | undefined;
   #state = "idle";
   #turnEnds = 0;
-  /** Calls whose result was shown. */
+  /** Calls whose result was displayed. */
   readonly #results = new Set<string>();
 
   constructor(seed: number, root: string) {
@@ -38,7 +38,7 @@ class OrderStage {
     this.#until = this.#dice.below(25);
   }
 
-  /** Lives through some turns, killed and continued with now and then. */
+  /** Runs some turns, with occasional kills and resumes. */
   async live(): Promise<void> {
     await Deno.mkdir(`${this.#root}/work`);
     await Deno.mkdir(this.#home);
@@ -58,7 +58,7 @@ class OrderStage {
     for (const [id, times] of this.effects) assertEquals(times, 1, `${id} was executed ${times} times`);
   }
 
-  /** Everything shown is in the conversation, also after the program was killed. */
+  /** Everything displayed is in the conversation, also after a kill. */
   #checkResults({ session: { state } }: Assembly): void {
     const kept = new Set(state.messages.flatMap((each) => each.role === "tool" ? [each.callId] : []));
     for (const id of this.#results) assert(kept.has(id), `the result of ${id} is lost`);
@@ -206,7 +206,7 @@ function argumentsOf(name: (typeof CALLS)[number]): unknown {
   return name === "task" ? { agent: "general", description: "a part", prompt: "do a part of it" } : {};
 }
 
-/** A request of a conversation begins with all of the one before, where nothing declared a new beginning. */
+/** A request of a conversation begins with the whole previous one unless a reset was declared. */
 function checkPrefix({ prefix, messages }: ModelRequest, bodies: Map<string, string>): void {
   const key = JSON.stringify([prefix, messages[0]]);
   const body = JSON.stringify(messages).slice(0, -1);
@@ -215,7 +215,7 @@ function checkPrefix({ prefix, messages }: ModelRequest, bodies: Map<string, str
   bodies.set(key, body);
 }
 
-/** An interrupt may come before there is a turn. */
+/** An interrupt may arrive before a turn. */
 function notBegun(error: unknown): false {
   if (error instanceof ReasonixError && (error.exit === "interrupt" || error.exit === "terminated")) {
     return false;
@@ -239,7 +239,7 @@ function copyTree(from: string, to: string): Promise<void> {
   return Promise.resolve(copyTreeSync(from, to));
 }
 
-/** Lives through one order of events; throws where something does not hold. */
+/** Runs one order of events; throws if an invariant is violated. */
 export async function liveThrough(seed: number): Promise<{ readonly calls: number }> {
   const root = await Deno.realPath(await Deno.makeTempDir({ prefix: "reasonix-orders-" }));
   try {

@@ -4,10 +4,10 @@ import { assert, assertEquals } from "../../support/assert.ts";
 import { CommandFixture } from "../../support/command_fixture.ts";
 import { pluginToml } from "../../support/mcp/config.ts";
 
-/** Commands whose argument is free text, a name of a file, or a number of something that is not there yet. */
+/** Commands whose argument is free text, a file name, or a number of something that does not exist yet. */
 const FREE = ["new", "rename", "compact", "export", "init", "review", "bug"];
 
-/** A session in which there is something of everything. */
+/** A session with some of everything. */
 async function furnished(locale: (typeof LOCALES)[number]): Promise<CommandFixture> {
   const chat = await CommandFixture.open({
     locale,

@@ -87,7 +87,7 @@ for (
     ["auto", "mode", "ask"],
   ] as const
 ) {
-  Deno.test(`defaultMode ${mode} restricts as far as it does, and never grants automatically`, async () => {
+  Deno.test(`defaultMode ${mode} restricts as in Claude Code and never grants automatically`, async () => {
     const { config, warnings } = await load({ permissions: { defaultMode: mode } });
     const all = {
       mode: config.permissions.mode,
@@ -156,7 +156,7 @@ for (
     ],
   ] as const
 ) {
-  Deno.test(`an unreadable file or rule that may refuse calls ends the program: ${name}`, async () => {
+  Deno.test(`an unreadable file or restricting rule is an error: ${name}`, async () => {
     const error = await assertRejects(() => load(text), ConfigError) as ConfigError;
     const [problem] = error.problems;
     assertEquals(error.problems.length, 1);

@@ -37,7 +37,7 @@ const EDITS: [key: string, value: unknown, before: string, after: string][] = [
 ];
 
 for (const [key, value, before, after] of EDITS) {
-  Deno.test(`setConfigValue changes ${key} and not a byte next to it`, async () => {
+  Deno.test(`setConfigValue changes only the bytes of ${key}`, async () => {
     await using fixture = configFixture();
     for (const text of [FILE, FILE.replaceAll("\n", "\r\n"), `\uFEFF${FILE}`]) {
       const file = fixture.write("home/config.toml", text);
@@ -130,7 +130,7 @@ const REFUSED: [name: string, key: string, value: unknown, message: string][] = 
 ];
 
 for (const [name, key, value, message] of REFUSED) {
-  Deno.test(`setConfigValue refuses ${name} and leaves the file alone`, async () => {
+  Deno.test(`setConfigValue rejects ${name} and does not change the file`, async () => {
     await using fixture = configFixture();
     const file = fixture.write("home/config.toml", FILE);
     await assertRejects(() => setConfigValue(file, key, value), ReasonixError, message);

@@ -20,7 +20,7 @@ const TEXTS: [text: string, expanded: string, missing: string[]][] = [
 ];
 
 for (const [text, expanded, expected] of TEXTS) {
-  Deno.test(`expandConfig makes ${JSON.stringify(expanded)} of ${JSON.stringify(text)}`, () => {
+  Deno.test(`expandConfig expands ${JSON.stringify(text)} to ${JSON.stringify(expanded)}`, () => {
     const { table, missing } = expandConfig({ providers: [{ base_url: text }] }, {
       lookup: () => (name) => VARIABLES[name],
       env: () => undefined,

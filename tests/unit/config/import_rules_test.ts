@@ -4,7 +4,7 @@ import { isFault, lintRule, readRule } from "../../../src/rule/mod.ts";
 import { assert, assertEquals } from "../../support/assert.ts";
 import { SEED } from "../../support/seed.ts";
 
-/** rule, list, scope → ours; undefined = not taken over */
+/** rule, list, scope → our rule; undefined = not imported */
 const CASES: [string, RuleListName, "user" | "project", string | undefined][] = [
   ["Bash(git:*)", "allow", "user", "Bash(git:*)"],
   ["Bash(ls*)", "allow", "user", "Bash(ls*)"],

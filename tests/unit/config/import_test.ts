@@ -6,7 +6,7 @@ import { configFixture } from "./fixture.ts";
 const { filesFrom, findFiles, previewImport, writeConfig } = await loadImport();
 
 interface Played {
-  /** `key value` or `list name` of what is written, in order. */
+  /** `key value` or `list name` of each written setting, in order. */
   readonly taken: string[];
   readonly left: string[];
   readonly keys: string[];
@@ -14,7 +14,7 @@ interface Played {
   readonly text: string;
 }
 
-/** Imports one file of a user and loads what comes out. */
+/** Imports one user file and loads the result. */
 async function play(name: string, text: string, existing = ""): Promise<Played> {
   await using fixture = configFixture(existing === "" ? {} : { "home/config.toml": existing });
   const file = fixture.write(name, text);
@@ -326,7 +326,7 @@ Deno.test("import: hooks of Claude Code become hooks of our file once", async ()
   assertEquals(mine.taken, ["hooks Stop say done"]);
 });
 
-/** Agents of opencode, and what becomes of each. */
+/** Agents of opencode and their translations. */
 const OPENCODE_AGENTS: readonly (readonly [agent: unknown, becomes: string])[] = [
   [
     {

@@ -46,7 +46,7 @@ for (
     ["comments that are never closed", `{"a": ${"/*".repeat(300_000)}`],
   ] as const
 ) {
-  Deno.test(`parseJsonc refuses ${name} and says nothing of the text`, async () => {
+  Deno.test(`parseJsonc rejects ${name} without quoting the text`, async () => {
     const json = await parseJsonc(text);
     assert(
       "fault" in json && !/[[{'"*]/.test(json.fault) && json.line === 1,

@@ -9,7 +9,7 @@ import {
 } from "../../support/assert.ts";
 import { configFixture, type Fixture } from "./fixture.ts";
 
-/** The configuration file of the Go product, every commented line switched on. */
+/** The configuration file of the Go version with every commented line enabled. */
 const GO_FILE = `
 default_model = "deepseek"
 language = "zh"

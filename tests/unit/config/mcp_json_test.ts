@@ -4,7 +4,7 @@ import { configFixture, type Fixture } from "./fixture.ts";
 
 type Options = Parameters<Fixture["load"]>[0];
 
-/** The result of the files of a project and of the user; those of the project are trusted. */
+/** The configuration from files of a project and of the user; those of the project are trusted. */
 async function load(files: Record<string, string>, options: Options = {}) {
   await using fixture = configFixture(files);
   const loaded = await fixture.load({ trust: () => true, ...options });
@@ -112,7 +112,7 @@ for (
     ["nothing", '{"inputs": []}', []],
   ] as [string, string, string[]][]
 ) {
-  Deno.test(`a .mcp.json with ${what} stops nothing and says what to do`, async () => {
+  Deno.test(`a .mcp.json with ${what} does not stop the program and explains what to do`, async () => {
     for (const [source, name] of [["project", ".mcp.json"], ["home", "~/.mcp.json"]] as const) {
       const result = await load({ [`${source}/.mcp.json`]: text });
       assertEquals(result.servers, []);

@@ -37,7 +37,7 @@ const FOUND: [reference: string, provider: string, model: string][] = [
 ];
 
 for (const [reference, provider, model] of FOUND) {
-  Deno.test(`resolveModel takes "${reference}" for ${provider}/${model}`, async () => {
+  Deno.test(`resolveModel resolves "${reference}" to ${provider}/${model}`, async () => {
     await using fixture = configFixture({ "home/config.toml": FILE });
     const choice = resolveModel((await fixture.load()).config, reference);
     assertEquals([choice.entry.name, choice.model], [provider, model]);
@@ -58,7 +58,7 @@ const REFUSED: [reference: string, message: string, remedy: string][] = [
 ];
 
 for (const [reference, message, remedy] of REFUSED) {
-  Deno.test(`resolveModel refuses "${reference}" with what to write instead`, async () => {
+  Deno.test(`resolveModel rejects "${reference}" with a suggestion`, async () => {
     await using fixture = configFixture({ "home/config.toml": FILE });
     const { config } = await fixture.load();
     const error = assertThrows(() => resolveModel(config, reference), ReasonixError, message);

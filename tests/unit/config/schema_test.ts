@@ -14,7 +14,7 @@ import { SEED } from "../../support/seed.ts";
 const ROOT = new URL("../../../", import.meta.url);
 
 for (const [path, content] of Object.entries(generatedFiles())) {
-  Deno.test(`${path} is what scripts/gen_config.ts makes of the schema`, () => {
+  Deno.test(`${path} equals the output of scripts/gen_config.ts`, () => {
     assertEquals(Deno.readTextFileSync(new URL(path, ROOT)), content);
   });
 }
@@ -47,7 +47,7 @@ Deno.test("reasonix.example.toml loads as a user file without warnings", async (
 });
 
 for (const place of ["home/config.toml", "project/reasonix.toml"]) {
-  Deno.test(`defaultConfigText loads without warnings as ${place} and says what the defaults say`, async () => {
+  Deno.test(`defaultConfigText loads without warnings as ${place} and equals the defaults`, async () => {
     await using fixture = configFixture({ [place]: await defaultConfigText() });
     await using empty = configFixture();
     const loaded = await fixture.load();

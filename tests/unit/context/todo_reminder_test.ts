@@ -10,7 +10,7 @@ const reply: Message = { role: "assistant", content: "", calls: [{ id: "c", name
 const result = (content: string): Message => ({ role: "tool", callId: "c", name: "ls", content });
 const todo = (content: string, status: TodoItem["status"] = "pending"): TodoItem => ({ content, status });
 
-/** A conversation that grows in place; what is due is put at its end, as a run does. */
+/** A conversation that grows in place; due reminders are appended, as in a run. */
 class Talk {
   messages: Message[] = [];
   todos: TodoItem[] = [];

@@ -9,7 +9,7 @@ import { assert, assertEquals } from "../../support/assert.ts";
 const ROOT = new URL("../../../", import.meta.url);
 const readText = (path: string) => Deno.readTextFileSync(new URL(path, ROOT));
 
-/** Texts as a session holds them: code, prose in two scripts, JSON, listings. */
+/** Typical texts of a session: code, prose in two scripts, JSON, listings. */
 const TEXTS = [
   readText("src/context/tokens.ts"),
   readText("docs/session-format.md").slice(0, 6_000),
@@ -32,7 +32,7 @@ type Count = (text: string) => number;
 
 const cl100k: Count = (text) => countTokens(text, { disallowedSpecial: new Set<string>() });
 
-/** Servers with their own vocabularies and their own ways to write roles, tools and calls. */
+/** Servers with different vocabularies and formats of roles, tools and calls. */
 const SERVERS: Readonly<Record<string, Count>> = {
   "cl100k": cl100k,
   "llama": (text) => llama.encode(text, false, false).length,
@@ -105,7 +105,7 @@ function errorsOf(count: Count, begin: number): number[] {
 }
 
 for (const [server, open] of Object.entries(SERVERS)) {
-  Deno.test(`each estimate is as near to the count of a ${server} server as documented`, () => {
+  Deno.test(`each estimate is within the documented error of a ${server} server's count`, () => {
     const count = remembered(open);
     // For each kind of text that begins the session.
     for (let begin = 0; begin < TEXTS.length; begin++) {

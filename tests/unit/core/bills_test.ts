@@ -1,4 +1,4 @@
-/** Bills as one computes them by hand. */
+/** Costs computed by hand. */
 import { addSpending, costOf, NO_SPENDING, type Price, type Usage } from "../../../src/core/mod.ts";
 import { assert, assertEquals } from "../../support/assert.ts";
 
@@ -38,7 +38,7 @@ const YUAN: Price = { input: 2, cachedInput: 0.2, output: 8, currency: "CNY" };
 
 type Tokens = readonly [input: number, cached: number, stored: number, output: number, reasoning: number];
 
-/** Per million tokens: so many of each kind times its price, over a million. */
+/** Prices are per million tokens: the sum of tokens times price per kind, divided by a million. */
 const BILLS: readonly (readonly [
   what: string,
   price: Price,

@@ -80,7 +80,7 @@ const TAPE: NewEvent[] = [
   { type: "message.end", step: 2, model: "m", content: "hi", durationMs: 1 },
 ];
 
-/** How many events of the tape come before the conversation is open. */
+/** The number of events on the tape before the conversation is open. */
 const EARLY = 2;
 
 async function play(

@@ -1,4 +1,4 @@
-/** What the text format writes to a terminal: standard output and standard error on one screen. */
+/** Output of the text format on a terminal: standard output and standard error on one screen. */
 import { loadTexts } from "../../../src/i18n/mod.ts";
 import type { Event, NewEvent } from "../../../src/core/mod.ts";
 import { FRONTENDS, Output, type RunResult } from "../../../src/frontend/mod.ts";
@@ -66,7 +66,7 @@ async function show(events: readonly NewEvent[], options: Show = {}) {
   return written;
 }
 
-/** The lines that are left when the live line has been written over. */
+/** The lines that remain after the live line is overwritten. */
 function linesOf(screen: string): string[] {
   return screen.split("\n").map((line) => line.split("\r\x1b[2K").at(-1) ?? "");
 }

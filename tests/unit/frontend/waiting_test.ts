@@ -1,7 +1,7 @@
 import { SilenceNotifier } from "../../../src/frontend/print/silence_notifier.ts";
 import { assert, assertEquals } from "../../support/assert.ts";
 
-/** A timer that is turned by hand. */
+/** A timer that the test advances. */
 class HandTimer {
   time = 0;
   #due: { at: number; call: () => void }[] = [];
@@ -33,38 +33,38 @@ class HandTimer {
 }
 
 Deno.test("SilenceNotifier reports a silence after 30 s and each time it has doubled", () => {
-  const [timer, told] = [new HandTimer(), [] as number[]];
-  const waiting = new SilenceNotifier((seconds) => told.push(seconds), timer);
+  const [timer, reported] = [new HandTimer(), [] as number[]];
+  const waiting = new SilenceNotifier((seconds) => reported.push(seconds), timer);
   waiting.begin();
   timer.turn(29);
-  assertEquals(told, []);
+  assertEquals(reported, []);
   timer.turn(300);
-  assertEquals(told, [30, 60, 120, 240]);
+  assertEquals(reported, [30, 60, 120, 240]);
   waiting.end();
   timer.turn(1000);
-  assertEquals([told.length, timer.pending], [4, 0]);
+  assertEquals([reported.length, timer.pending], [4, 0]);
 });
 
 Deno.test("SilenceNotifier measures each silence separately with one timer", () => {
-  const [timer, told] = [new HandTimer(), [] as number[]];
-  const waiting = new SilenceNotifier((seconds) => told.push(seconds), timer);
+  const [timer, reported] = [new HandTimer(), [] as number[]];
+  const waiting = new SilenceNotifier((seconds) => reported.push(seconds), timer);
   for (let step = 0; step < 100; step++) {
     waiting.begin();
     timer.turn(5);
     waiting.end();
   }
-  assertEquals([told, timer.pending <= 1], [[], true]);
+  assertEquals([reported, timer.pending <= 1], [[], true]);
   waiting.begin();
   timer.turn(31);
-  assertEquals(told, [30]);
+  assertEquals(reported, [30]);
 });
 
 Deno.test("SilenceNotifier restarts its delays after a long silence", () => {
-  const [timer, told] = [new HandTimer(), [] as number[]];
-  const waiting = new SilenceNotifier((seconds) => told.push(seconds), timer);
+  const [timer, reported] = [new HandTimer(), [] as number[]];
+  const waiting = new SilenceNotifier((seconds) => reported.push(seconds), timer);
   waiting.begin();
   timer.turn(121);
   waiting.begin();
   timer.turn(130);
-  assertEquals(told, [30, 60, 120, 30, 60, 120]);
+  assertEquals(reported, [30, 60, 120, 30, 60, 120]);
 });

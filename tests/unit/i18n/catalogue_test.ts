@@ -1,4 +1,4 @@
-/** The Chinese catalogue: every text of the program is in it, complete, and nothing else is. */
+/** The Chinese catalogue has exactly the messages of the program, complete. */
 import ts from "typescript";
 import { CLAUSES, LIST } from "../../../src/core/mod.ts";
 import catalogue from "../../../src/i18n/zh-CN.json" with { type: "json" };
@@ -152,11 +152,11 @@ Deno.test("a Chinese translation differs from the English text", () => {
   }
 });
 
-/** Words that every English sentence has some of, and no command or setting. */
+/** Words of which every English sentence has some, and no command or setting. */
 const ENGLISH =
   /(?<![\w.-])(?:a|an|the|is|are|was|not|no|of|to|and|or|for|with|in|on|it|its|this|that|be|you|your|cannot)(?![\w.=-])/;
 
-/** Leaves out what is quoted as code. */
+/** Removes quoted code. */
 function plain(text: string): string {
   return text.replace(/`[^`]*`|"[^"]*"|\{[^}]*\}/g, "");
 }

@@ -13,7 +13,7 @@ import { bash, call, type RuleTexts, scene } from "../permission/scene.ts";
 const translator = await loadTranslator("zh-CN");
 const signal = new AbortController().signal;
 
-/** The question that a line of a user without rules raises. */
+/** The prompt for a line of a user without rules. */
 async function asked(line: string, rules: RuleTexts = {}): Promise<Text[]> {
   const reasons: Text[] = [];
   const { gate } = scene("/w/p", rules, {

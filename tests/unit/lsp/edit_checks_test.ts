@@ -6,7 +6,7 @@ import { makeTempDir } from "../../support/tool_context.ts";
 
 const SERVER = new URL("../../support/fake_language_server.ts", import.meta.url).pathname;
 
-/** A project with one server; `edit` writes a file as a tool does, and returns what its result would say. */
+/** A project with one server; `edit` writes a file like a tool and returns the text for its result. */
 async function stage(behaviour: FakeBehaviour, { budgetMs = 20_000, limitMs = 20_000 } = {}) {
   const { EditChecks, LanguageServers, serverSpecs } = await loadLsp();
   const { ServerProcess } = await loadProcesses();
@@ -47,7 +47,7 @@ async function stage(behaviour: FakeBehaviour, { budgetMs = 20_000, limitMs = 20
 }
 
 for (const publishes of [false, true]) {
-  Deno.test(`an edit says which errors are new, from a server that ${publishes ? "publishes" : "is asked"}`, async () => {
+  Deno.test(`an edit reports new errors of a server that ${publishes ? "publishes" : "answers requests"}`, async () => {
     await using s = await stage({ publishes });
     Deno.writeTextFileSync(s.path, "one BAD\ntwo\n");
     assertEquals(await s.edit("zero\none BAD\ntwo\n"), undefined, "it only moved");

@@ -1,4 +1,4 @@
-/** Failures on the way to a server over HTTP are one line with the reason and a remedy. */
+/** Failures to reach an HTTP server are one line with the reason and a remedy. */
 import { assert, assertEquals, assertMatch } from "../../support/assert.ts";
 import { type HttpBehaviour, type Seen, startHttpMcpServer } from "../../support/mcp/http_mcp_server.ts";
 import { openMcp, remote, started } from "../../support/mcp/mcp_fixture.ts";

@@ -11,7 +11,7 @@ const signal = new AbortController().signal;
 
 type Answers = readonly (readonly string[] | undefined)[];
 
-/** A user who gives these answers, in order; an undefined one leaves, undefined answers are no user. */
+/** A user with these answers in order; an undefined answer dismisses, undefined answers mean no user. */
 function context(answers: Answers | undefined) {
   const asked: Question[] = [];
   const notices: string[] = [];

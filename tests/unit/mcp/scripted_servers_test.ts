@@ -1,4 +1,4 @@
-/** The scripted servers of the other tests keep to the protocol unless a test wants otherwise. */
+/** The scripted servers of the other tests follow the protocol unless a test requires otherwise. */
 import { assert, assertEquals } from "../../support/assert.ts";
 import { type Behaviour, type Message, NEW_VERSION, OLD_VERSION } from "../../support/mcp/behaviour.ts";
 import { startHttpMcpServer } from "../../support/mcp/http_mcp_server.ts";
@@ -20,7 +20,7 @@ const ECHO: Message = {
   params: { name: "echo", arguments: { text: "世界" } },
 };
 
-/** Sends messages to a server's standard input, ends it, and returns what came back, parsed. */
+/** Sends messages to a server's standard input, closes it, and returns the parsed answers. */
 async function talk(behaviour: Behaviour, messages: readonly Message[]): Promise<Message[]> {
   const { command, args } = scriptedServer(behaviour);
   const child = new Deno.Command(command, { args, stdin: "piped", stdout: "piped", stderr: "piped" }).spawn();

@@ -1,7 +1,6 @@
 /**
- * Whole lives of servers in a separate process, for what they leave behind. Prints the children and the
- * number of descriptors of this process before and after, and ends automatically only when no timer and no
- * operation is left.
+ * Full lifecycles of servers in a separate process, to find leaks. Prints the children and the number of
+ * descriptors of this process before and after, and exits only when no timer and no operation is left.
  */
 import { openMcp, scripted } from "../../support/mcp/mcp_fixture.ts";
 
@@ -15,7 +14,7 @@ function holdings() {
   return { children, descriptors: [...Deno.readDirSync("/proc/self/fd")].length };
 }
 
-/** Starts a server, calls it, and ends it: automatically, by a SIGKILL between calls, or by one in a call. */
+/** Starts a server, calls it, and ends it: normally, by a SIGKILL between calls, or by one in a call. */
 async function life(number: number): Promise<void> {
   const era = number % 2 === 0 ? "old" : "new";
   await using mcp = await openMcp([scripted("s", { era, ...(number % 8 === 7 ? { stubborn: true } : {}) })]);

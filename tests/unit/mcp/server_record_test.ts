@@ -8,7 +8,7 @@ import { openMcp, scripted } from "../../support/mcp/mcp_fixture.ts";
 import { scriptedServer } from "../../support/mcp/scripted_mcp_server.ts";
 import { makeTempDir } from "../../support/tool_context.ts";
 
-/** A cache whose first write ends after the second one, if that does not wait for it. */
+/** A cache whose first write ends after a concurrent second one. */
 class SlowCache extends ListingCache {
   readonly begun = Promise.withResolvers<void>();
   readonly #second = Promise.withResolvers<void>();

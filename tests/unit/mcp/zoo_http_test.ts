@@ -1,4 +1,4 @@
-/** Servers over HTTP that refuse, redirect, forget, break off or are slow: each is one clear line. */
+/** HTTP servers that refuse, redirect, lose sessions, disconnect or are slow: each is one clear line. */
 import { assert, assertEquals, assertMatch } from "../../support/assert.ts";
 import { type HttpBehaviour, type Seen, startHttpMcpServer } from "../../support/mcp/http_mcp_server.ts";
 import { openMcp, remote, scripted, started } from "../../support/mcp/mcp_fixture.ts";

@@ -1,4 +1,4 @@
-/** Servers that start badly, or end badly: each is one line, and the others continue. */
+/** Servers that fail at their start or end: each is one line, and the others continue. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../../support/assert.ts";
 import { type McpFixture, openMcp, scripted } from "../../support/mcp/mcp_fixture.ts";
 import { readRecord, recordedEnd } from "../../support/mcp/scripted_mcp_server.ts";
@@ -6,7 +6,7 @@ import { makeTempDir } from "../../support/tool_context.ts";
 
 const ECHO = { text: "hello" };
 
-/** Starts all servers, and returns each one's state with why. */
+/** Starts all servers and returns each state with its reason. */
 async function started({ servers }: McpFixture): Promise<string[]> {
   await servers.start();
   return servers.status.map(({ name, state, detail }) => `${name} ${state}${detail ? `: ${detail}` : ""}`);
@@ -75,7 +75,7 @@ Deno.test("a server that answers the probe late is used with the new protocol", 
   {
     await using mcp = await openMcp(entries, { home });
     assertEquals(await started(mcp), ["new ready", "both ready"]);
-    // One that takes the older greeting is used in the older way for this once.
+    // A server that accepts the older greeting is used with the older protocol this time.
     assertEquals(mcp.servers.status.map(({ protocol }) => protocol), ["2026-07-28", "2025-11-25"]);
     for (const name of ["new", "both"]) {
       assertEquals((await mcp.call(`mcp__${name}__echo`, ECHO)).content, "hello");

@@ -1,4 +1,4 @@
-/** Odd lists and results of servers: the model gets something that it can use. */
+/** Unusual lists and results of servers: the model gets usable ones. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../../support/assert.ts";
 import { type McpFixture, openMcp, scripted } from "../../support/mcp/mcp_fixture.ts";
 import { readRecord } from "../../support/mcp/scripted_mcp_server.ts";

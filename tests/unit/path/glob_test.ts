@@ -4,7 +4,7 @@ import { createPathMatcher } from "../../../src/rule/mod.ts";
 import { assert, assertEquals } from "../../support/assert.ts";
 import { randomFrom, soakSize } from "../../support/seed.ts";
 
-/** The same globs for the engine of the runtime, which may take forever. */
+/** The same globs as regular expressions of the runtime, which may backtrack without limit. */
 function oracle(glob: string, dialect: GlobDialect): RegExp | undefined {
   const spelled = expandBraces(glob, 64);
   try {
@@ -49,7 +49,7 @@ const PIECES = [
   ..."a b ab . / / * * ** **/ /** /**/ ? [ab] [!a] [a-c] [^b/] []a] \\* \\{ { } , ] [ x.ts é A".split(" "),
   ..."{a,b} {a/,} {,b} {**,a} {a,{b,c}} {a} {*,a/**}/ {.,?} *a*a *?* **a".split(" "),
 ];
-/** Groups, which only a search knows. */
+/** Groups, which only a search supports. */
 const GROUPS = "@(a|b) +(a|ab) *(a|b) ?(a) !(a) !(*a*b) !( +( *( @( ( ) | (a|b)".split(" ");
 const NAMES = [..."a b ab . / / c x.ts é * { } , [ ] A \n aaaa".split(" "), "\n"];
 
@@ -58,7 +58,7 @@ const pick = (list: readonly string[]) => list[Math.floor(draw() * list.length)]
 const made = (pieces: readonly string[], most: number) =>
   Array.from({ length: Math.floor(draw() * most) + 1 }, () => pick(pieces)).join("");
 
-/** The shortest of several runs: the machine may be busy with something else. */
+/** The shortest of several runs, since the machine may be busy. */
 function fastest(run: () => void, enough: number): number {
   let best = Infinity;
   for (let i = 0; i < 5 && best > enough; i++) {
@@ -71,7 +71,7 @@ function fastest(run: () => void, enough: number): number {
 
 const MOST_MS = 50;
 
-/** Runs within the bound; what is compiled is compiled in it, too. */
+/** Asserts that a run, with its compilation, is within the time limit. */
 function inTime<T>(label: string, run: () => T): T {
   let result = run();
   const took = fastest(() => void (result = run()), MOST_MS);
@@ -183,7 +183,7 @@ Deno.test("a list of globs matches what any of them matches, and ranks identify 
   }
 });
 
-/** One letter a text: y or n. */
+/** One letter per text: y or n. */
 function matches(glob: string, texts: string): string {
   const test = compileGlobs([glob], { dialect: "search" });
   return texts.split(" ").map((text) => test(text) ? "y" : "n").join("");

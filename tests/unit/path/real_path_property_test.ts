@@ -23,7 +23,7 @@ const link: fc.Arbitrary<Link> = fc.record({
   absolute: fc.boolean(),
 });
 
-/** Makes directories, and links one or two levels deep; only in real directories: links lead anywhere. */
+/** Creates directories, and links one or two levels deep inside real directories; targets are arbitrary. */
 function build(
   root: string,
   directories: readonly string[],

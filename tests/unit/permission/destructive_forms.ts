@@ -1,5 +1,5 @@
 // deno-fmt-ignore-file: one line of shell a line
-/** Forms of destructive commands with their siblings; each is a question. */
+/** Forms of destructive commands and similar ones; each causes a prompt. */
 export const EMBEDDED: readonly (readonly string[])[] = [
   [`python3 -c 'import subprocess; subprocess.run(["rm","-rf","/"])'`, `python3 -c 'import subprocess; subprocess.call("rm -rf /", shell=True)'`, `python3 -c 'from subprocess import Popen; Popen(["/bin/rm", "--recursive", "/"])'`, `python3 -c 'import os; os.system("rm -fr ~")'`],
   [`python3 -c 'import os; os.execvp("rm", ["rm", "-rf", "/"])'`, `python3 -c 'import os; os.execlp("rm", "rm", "-r", "/")'`, `python3 -c 'import os; os.execv("/bin/rm", ("rm", "-Rf", "/"))'`, `python3 -c 'import os; os.posix_spawn("/bin/rm", ["rm", "-rf", "/"], {})'`],
@@ -25,7 +25,7 @@ export const SYSTEM: readonly (readonly string[])[] = [
   ["git send-pack --force host:repo main", "git send-pack host:repo +main", "git send-pack --mirror host:repo", "git -C src send-pack --force host:repo"],
 ];
 
-/** Rules that deny in lower case, and lines that mean the same where case makes no difference. */
+/** Deny rules in lower case, and lines that are equal on a case-insensitive file system. */
 export const CASES: readonly (readonly [rule: string, lines: readonly string[]])[] = [
   ["Bash(rm:*)", ["RM x", "/bin/Rm x", "/BIN/RM -f x", "sudo Rm x"]],
   ["Bash(git push:*)", ["GIT push", "Git push origin", "/usr/bin/GIT push", "env GIT push"]],
@@ -37,7 +37,7 @@ export const UPPER: readonly (readonly string[])[] = [
   ["SHUTDOWN now", "MkFs.ext4 /dev/sda", "Dd if=x of=/dev/sda", "FIND ~ -delete"],
 ];
 
-/** With an open network these delete on another machine. */
+/** With network access these delete on another machine. */
 export const SERVICES: readonly (readonly string[])[] = [
   ["kubectl delete pod web", "kubectl -n prod delete ns prod", "kubectl drain node-1", "kubectl apply -f x.yaml --prune", "kubectl exec web -- rm -rf /data", "oc delete project x"],
   ["helm uninstall web", "helm -n prod delete web", "helm upgrade web . --force", "helm del web"],

@@ -5,7 +5,7 @@ import { bash, scene } from "./scene.ts";
 
 const signal = new AbortController().signal;
 
-/** A gate in yolo, where only denials and the destructive-command check are in the way. */
+/** A gate in yolo, which only denials and the destructive-command check restrict. */
 function freeGate(more: Partial<GateOptions> & { deny?: readonly string[] } = {}) {
   const { deny = [], ...options } = more;
   return scene("/w/ws", { deny }, {
@@ -23,7 +23,7 @@ function around(commandEnvironment: Partial<CommandEnvironment>): Pick<GateOptio
   };
 }
 
-/** The lines of a list that are not judged as expected, with the reason. */
+/** The lines of a list with an unexpected decision, with the reason. */
 async function wrong(
   gate: ReturnType<typeof freeGate>,
   lines: readonly string[],

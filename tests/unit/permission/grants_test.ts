@@ -15,7 +15,7 @@ function gate(options: Partial<GateOptions> = {}): PermissionGate {
   return scene("/w", {}, options).gate;
 }
 
-/** Answers for the session and notes what it was asked. */
+/** Approves for the session and records the requests. */
 function person() {
   const { asked, approver } = attended({ allow: true, scope: "session" });
   return { asked, approver };

@@ -1,4 +1,4 @@
-/** The network that a command line is known to need: what a person is offered, and no more. */
+/** The network that a command line is known to need: exactly what a prompt offers. */
 import { type ApprovalAnswer, textOf } from "../../../src/core/mod.ts";
 import type { GateOptions, NetworkNeed } from "../../../src/permission/mod.ts";
 import { assert, assertEquals } from "../../support/assert.ts";

@@ -4,7 +4,7 @@ import { bash, scene } from "./scene.ts";
 import { readCorpus } from "../../support/corpus.ts";
 import text from "./program_rows.txt" with { type: "text" };
 
-/** Each line, and below it what the third pass makes of it. */
+/** Each line, and below it the result of the third pass. */
 const { rows = [] } = readCorpus(text);
 const ROWS = rows.flatMap((line, i) => i % 2 === 0 ? [[line, rows[i + 1]?.slice(2) ?? ""] as const] : []);
 

@@ -9,7 +9,7 @@ import {
 } from "../../../src/permission/mod.ts";
 import { BUILTINS, preparedCall, type Tool, ToolRegistry } from "../../../src/tool/mod.ts";
 
-/** A gate in a separate directory, with what it recorded. */
+/** A gate in a separate directory, with its records. */
 export interface GateFixture {
   readonly gate: PermissionGate;
   readonly events: DecisionEvent[];
@@ -49,7 +49,7 @@ export function scene(cwd: string, rules: RuleTexts = {}, overrides: Overrides =
   return { gate, events };
 }
 
-/** A gate with a person who gives the same answer each time, what they were asked, and what was saved. */
+/** A gate with a user who always gives the same answer, the prompts, and the saved rules. */
 export function attended(
   answer: ApprovalAnswer,
   rules: RuleTexts = {},
@@ -80,7 +80,7 @@ export function call(name: string, args: Record<string, unknown>, readOnly = fal
   return typeof prepared === "object" && "call" in prepared ? prepared : preparedCall(made, tool, args);
 }
 
-/** A tool that declares nothing but its name, such as one of a server. */
+/** A tool that declares only its name, such as a server tool. */
 function foreign(name: string, readOnly: boolean): Tool {
   const result = { content: "", summary: "" };
   return {

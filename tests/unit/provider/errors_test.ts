@@ -13,7 +13,7 @@ async function errorOf(turn: Turn, apiKey?: string, entry: Record<string, unknow
 
 const said = (message: string, more = {}) => ({ error: { message, ...more } });
 
-/** Words of servers, with the status they send. */
+/** Error messages of servers, with their status. */
 const TOO_LONG: readonly (readonly [vendor: string, status: number, body: unknown])[] = [
   [
     "OpenAI",
@@ -86,7 +86,7 @@ const TOO_LONG: readonly (readonly [vendor: string, status: number, body: unknow
 ];
 
 for (const [vendor, status, body] of TOO_LONG) {
-  Deno.test(`openai provider recognises a context overflow when ${vendor} reports it`, async () => {
+  Deno.test(`openai provider recognizes a context overflow of ${vendor}`, async () => {
     const text = typeof body === "string" ? body : JSON.stringify(body);
     assertEquals((await errorOf({ status, body: text })).kind, "context_length");
   });

@@ -12,7 +12,7 @@ const REPAIRED: readonly (readonly [name: string, text: string, value: unknown])
 ];
 
 for (const [name, text, value] of REPAIRED) {
-  Deno.test(`repairArguments repairs a text when its only fault is ${name}`, async () => {
+  Deno.test(`repairArguments repairs a text whose only error is ${name}`, async () => {
     assertEquals(plainArguments(text), undefined);
     assertEquals(JSON.parse(await repairArguments(text)), value);
   });
@@ -34,7 +34,7 @@ const AMBIGUOUS: readonly (readonly [name: string, text: string])[] = [
 ];
 
 for (const [name, text] of AMBIGUOUS) {
-  Deno.test(`repairArguments leaves a text as it is when ${name}`, async () => {
+  Deno.test(`repairArguments keeps a text unchanged when ${name}`, async () => {
     assertEquals(await repairArguments(text), text);
   });
 }

@@ -1,4 +1,4 @@
-/** Wrappers of a provider lose nothing of what it can do in addition to streaming. */
+/** Wrappers of a provider keep all of its optional capabilities. */
 import { assert, assertEquals } from "../../support/assert.ts";
 import type { Chunk } from "../../../src/core/mod.ts";
 import type { ModelRequest, Provider } from "../../../src/provider/mod.ts";
@@ -7,14 +7,14 @@ import { withTextTools } from "../../../src/provider/tool_modes/text_tools.ts";
 import { Fallback } from "../../../src/run/fallback.ts";
 import { HELLO } from "../../support/model_client.ts";
 
-/** No setting is looked at. */
+/** Settings are not used. */
 const LOADED = { config: { agent: { max_cost: 0 } } } as never;
 const PREFIX = {
   system: "Be brief",
   tools: [{ name: "look", description: "Looks", parameters: { type: "object", properties: {} } }],
 };
 
-/** A provider of a class, whose members reach its private state; the type asks for every optional one. */
+/** A provider class whose members use private state; the type requires every optional member. */
 class Whole implements Required<Provider> {
   readonly name = "whole";
   readonly model = { provider: "whole", id: "m", vision: false };
@@ -59,7 +59,7 @@ class Whole implements Required<Provider> {
   }
 }
 
-/** Asks for every member that a provider may have, and reports which of them it has. */
+/** Reads every optional member of a provider and returns those it has. */
 async function useAll(provider: Provider): Promise<readonly string[]> {
   const { signal } = new AbortController();
   const request = { prefix: PREFIX, messages: HELLO };

@@ -15,7 +15,7 @@ function matcher(overrides: { readonly cwd?: string; readonly ignoreCase?: boole
   });
 }
 
-/** One letter a path: y, n or m for maybe. */
+/** One letter per path: y, n or m for maybe. */
 function matches(glob: string, list: RuleList, paths: readonly string[], paths_ = matcher()): string {
   return paths.map((path) => paths_.match(glob, list, paths_.forms(path))[0]).join("");
 }

@@ -65,7 +65,7 @@ Deno.test("matchPattern never misses a possible value of unknown text", () => {
   );
 });
 
-/** A comparison of one position after the other. `intersects`: marks of the text are open, too. */
+/** Compares position by position. `intersects`: marks of the text are wildcards, too. */
 function slowly(pattern: string, text: string, intersects: boolean): boolean {
   const open = (char: string | undefined) => char === ANY || (intersects && char === STAR);
   const fits = (char: string, other: string) => char === ANY || (other !== "/" && other !== SEP);

@@ -7,7 +7,7 @@ function config(bash: Config["sandbox"]["bash"], writes: Config["tools"]["writes
   return fillDefaults({ sandbox: { bash }, tools: { writes } });
 }
 
-/** The access of a run with this configuration, in a directory where nothing is. */
+/** The access of a run with this configuration in an empty directory. */
 function accessOf(config: Config, mode?: Parameters<typeof buildAccessScope>[2]) {
   const { full, notice } = buildAccessScope({ cwd: "/w", home: "/h", env: () => undefined }, config, mode);
   return { full, ...(notice === undefined ? {} : { notice }) };

@@ -1,4 +1,4 @@
-/** Hooks of an embedded agent: where a person is asked, and around a compaction. */
+/** Hooks of an embedded agent at prompts and compactions. */
 import { createAgent } from "../../../src/features/mod.ts";
 import { type Event, ReasonixError } from "../../../src/core/mod.ts";
 import { call, say, scriptedProvider } from "../../support/agent_fixture.ts";
@@ -11,7 +11,7 @@ interface Asked {
   readonly ask?: readonly string[];
 }
 
-/** Runs the commands one by one with a person who says yes, and returns what they were asked. */
+/** Runs the commands one by one with a user who approves, and returns the prompts. */
 async function asked({ commands, hooks, ask = [] }: Asked) {
   await using temp = await makeTempDir();
   const questions: string[] = [];

@@ -6,7 +6,7 @@ import { makeTempDir } from "../../support/tool_context.ts";
 const USAGE = { inputTokens: 1_000_000, cachedTokens: 0, outputTokens: 0, reasoningTokens: 0 };
 const PRICE = { input: 1, cachedInput: 1, output: 1, currency: "USD" };
 
-/** Says what it was asked, and whether it had tools. */
+/** Replies with the request and whether it had tools. */
 const echo: Provider = {
   name: "echo",
   model: { provider: "echo", id: "echo-1", contextWindow: 0, vision: false, price: PRICE },

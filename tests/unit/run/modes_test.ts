@@ -7,13 +7,13 @@ import { assert, assertEquals, assertRejects } from "../../support/assert.ts";
 
 interface Stage {
   readonly assembly: Assembly;
-  /** The prompts to the person, by the subject of the call or the question. */
+  /** The prompts to the user, by the subject of the call or the question. */
   readonly asked: string[];
   readonly events: Event[];
   readonly requests: readonly (readonly Message[])[];
 }
 
-/** Runs something with a session whose person declines everything. */
+/** Runs a function with a session whose user declines everything. */
 async function inSession(
   replies: readonly Reply[],
   approvalMode: ApprovalMode,
@@ -75,7 +75,7 @@ const TABLE: readonly [mode: ApprovalMode, asked: readonly string[]][] = [
 ];
 
 for (const [mode, expected] of TABLE) {
-  Deno.test(`approval mode ${mode} asks about what it has to and about nothing else`, async () => {
+  Deno.test(`approval mode ${mode} prompts only when it must`, async () => {
     await inSession([CALLS, say("done")], mode, async ({ assembly, asked, events }) => {
       await assembly.run("go");
       assertEquals([...asked].sort(), [...expected].sort());

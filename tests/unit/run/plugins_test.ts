@@ -86,7 +86,7 @@ Deno.test("a server with cached tools starts only after the first request is sen
 });
 
 for (const era of ["old", "new"] as const) {
-  Deno.test(`questions of a server of the ${era} era go to the person, and its model requests too`, async () => {
+  Deno.test(`requests of a server of the ${era} protocol prompt the user, and its model requests, too`, async () => {
     const answers = [["Ada"], ["36"], ["red"], ["Send"], ["Allow once"]];
     await using run = await open({
       behaviour: { era },
@@ -106,7 +106,7 @@ for (const era of ["old", "new"] as const) {
     assertEquals(run.provider.requests[2]?.map(({ content }) => content), ["Hi"]);
   });
 
-  Deno.test(`no answer goes to a server of the ${era} era in headless runs, whatever the approval mode`, async () => {
+  Deno.test(`a server of the ${era} protocol gets no answer in headless runs in any approval mode`, async () => {
     await using run = await open({
       behaviour: { era },
       replies: [calls("mcp__docs__ask"), calls("mcp__docs__sample"), say("done")],
@@ -131,7 +131,7 @@ Deno.test("a tool list that changes during a turn applies after it, as one decla
   });
   await run.agent.run("go");
   assertEquals(run.resets(), [undefined]);
-  // The server has said so; that the list was read again is a matter of time.
+  // The server has announced the change; the list is read again a little later.
   while (!run.events.some((event) => event.type === "mcp.server" && event.tools === 12)) {
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
@@ -173,7 +173,7 @@ Deno.test("headless plan mode runs only server tools listed by full name in plan
     const ran = run.results().map((content) => content.startsWith("blocked") ? "blocked" : content);
     assertEquals(ran, [believed[0] === "mcp__docs__echo" ? "a" : "blocked", "blocked"], `${believed}`);
   }
-  // What is not said to read is believed when the user names it.
+  // A tool without a read-only claim is trusted when the user names it.
   await using run = await open({ permissionMode: "plan", believed: ["mcp__docs__change"], replies });
   await run.agent.run("go");
   assertEquals(run.results().map((content) => content.startsWith("blocked")), [true, false]);

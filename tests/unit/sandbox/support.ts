@@ -1,8 +1,8 @@
 import { createWorkspace, type Workspace, type WorkspaceOptions } from "../../../src/sandbox/mod.ts";
 
-/** A real workspace next to real directories that must stay out of reach. */
+/** A real workspace next to real directories that must not be accessible. */
 export interface SandboxDirs extends AsyncDisposable {
-  /** Holds everything below; itself not writable for tools. */
+  /** Contains everything below; not writable for tools. */
   readonly base: string;
   readonly ws: string;
   readonly outside: string;

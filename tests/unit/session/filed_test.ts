@@ -13,7 +13,7 @@ const turn = (number: number): NewEvent[] => [
   end(number, `answer ${number}`),
 ];
 
-/** Writes a session of some turns with other events behind it, and returns its file. */
+/** Writes a session of some turns followed by other events, and returns its file. */
 function written(home: string, turns: number, rest: readonly NewEvent[] = []): string {
   const log = createLog(home);
   for (let number = 1; number <= turns; number++) turn(number).forEach((event) => log.append(event));
@@ -46,7 +46,7 @@ const removal: NewEvent = {
 const rewind = (to: number, scope = "conversation"): NewEvent =>
   ({ type: "rewind", to, scope }) as unknown as NewEvent;
 
-/** The conversation that a state describes. */
+/** The conversation of a state. */
 function facts({ messages, sources, turns, todos, pending, lastSeq, head, usage }: SessionState) {
   return { messages, sources, turns, todos, pending: [...pending], lastSeq, head, usage };
 }
@@ -69,7 +69,7 @@ const CASES: readonly (readonly [string, readonly NewEvent[]])[] = [
 ];
 
 for (const [name, rest] of CASES) {
-  Deno.test(`SessionLog.open says the same when messages stay in the file: ${name}`, () =>
+  Deno.test(`SessionLog.open returns an equal session with messages left in the file: ${name}`, () =>
     withHome((home) => {
       const path = written(home, 6, rest);
       const whole = facts(loadEvents(path).state);

@@ -16,7 +16,7 @@ export function createLog(home: string, options: { cwd?: string; redact?: (text:
   return SessionLog.create({ home, version: "1.2.3", cwd: options.cwd ?? "/code/demo", ...options });
 }
 
-/** Gives events the envelope a log would. */
+/** Adds the envelope of a log to events. */
 export function sequence(events: readonly NewEvent[]): Event[] {
   return events.map((event, i) => ({ v: 1, seq: i + 1, time: "2026-01-02T03:04:05.000Z", ...event }));
 }

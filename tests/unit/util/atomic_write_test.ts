@@ -40,7 +40,7 @@ Deno.test({
   },
 });
 
-/** Lets no file be made next to the target, as a directory that may not be written to does. */
+/** Prevents new files next to the target, like a directory without write permission. */
 const noneBeside = (path: string) => {
   if (path.endsWith(".tmp")) throw new Deno.errors.PermissionDenied("no new files here");
 };

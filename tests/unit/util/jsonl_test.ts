@@ -36,7 +36,7 @@ Deno.test("scanJsonl reads empty files and lines larger than its buffer", () => 
 });
 
 for (const shift of [0, 1, 2]) {
-  Deno.test(`jsonLine writes what JSON.stringify does when characters of two units stand ${shift} off the seams`, () => {
+  Deno.test(`jsonLine equals JSON.stringify for surrogate pairs ${shift} units off the chunk borders`, () => {
     const text = ".".repeat(shift) + '\u{1F98A}"\\\n\0\ud800 é\u2028'.repeat(60_000) + "\udfff";
     const record = { v: 1, type: "x", content: text, none: undefined, calls: [{ id: text }], nothing: null };
     const line = jsonLine(record);

@@ -1,7 +1,7 @@
 import { createRedactor, isOrdinaryText, looksLikeSecret } from "../../../src/util/redact.ts";
 import { assert, assertEquals } from "../../support/assert.ts";
 
-/** Tokens are put together here so that no scanner takes this file for a leak. */
+/** Tokens are joined from parts, so that no scanner reports this file as a leak. */
 const body = (length: number) => "aB3dE5gH7jK9".repeat(10).slice(0, length);
 
 Deno.test("createRedactor removes known values in every spelling", () => {

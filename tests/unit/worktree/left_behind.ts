@@ -1,4 +1,4 @@
-/** Makes a work tree and stays in it until it is killed. Arguments: repository, home, id, days to keep. */
+/** Creates a worktree and waits until it is killed. Arguments: repository, home, id, days to keep. */
 import { createWorktree } from "../../../src/worktree/mod.ts";
 
 const [cwd = "", home = "", id = "", days = ""] = Deno.args;

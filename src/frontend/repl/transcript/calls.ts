@@ -1,5 +1,4 @@
-import type { EventOf, NewEventOf } from "../../../core/mod.ts";
-import type { PersonWaits } from "../../../control/mod.ts";
+import type { EventOf, NewEventOf, PersonWaits } from "../../../core/mod.ts";
 import { timeText, type TranscriptTexts } from "../chat_texts.ts";
 import type { CollapsedItems, PrintedPieces } from "./printed.ts";
 import { displayWidth, fitDisplay } from "../../../util/display_width.ts";

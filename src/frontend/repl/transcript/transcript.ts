@@ -1,5 +1,5 @@
-import { PersonWaits, type TurnState } from "../../../control/mod.ts";
-import { type Event, type EventOf } from "../../../core/mod.ts";
+import type { TurnState } from "../../../control/mod.ts";
+import { type Event, type EventOf, isMessage, PersonWaits } from "../../../core/mod.ts";
 import { timeText, type TranscriptTexts } from "../chat_texts.ts";
 import { Calls } from "./calls.ts";
 import { type Note, noteRows, Notes, plainRows } from "./notes.ts";
@@ -7,7 +7,7 @@ import { type CollapsedItem, CollapsedItems, PrintedPieces } from "./printed.ts"
 import { Reply } from "./reply.ts";
 import { wrappedRows } from "../screen/line.ts";
 import type { WatchedSession } from "../../server_updates.ts";
-import { isMessage, type SessionState } from "../../../session/mod.ts";
+import type { SessionState } from "../../../session/mod.ts";
 import { fitDisplay } from "../../../util/display_width.ts";
 import { oneLine, terminalSafe } from "../../../util/terminal_text.ts";
 import { after } from "../../../util/timer.ts";

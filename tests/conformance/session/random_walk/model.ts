@@ -1,9 +1,9 @@
 /**
- * The expected workspace and conversation in the plainest form: whole trees and lists, nothing shared
- * with the product.
+ * The expected workspace and conversation in the simplest form: whole trees and lists, without code of the
+ * program.
  */
 
-/** Files by path; a leading "x" or "-" reports whether the file is executable. */
+/** Files by path; a leading "x" or "-" marks whether the file is executable. */
 export type Tree = Readonly<Record<string, string>>;
 
 export function readTree(root: string, below = ""): Tree {
@@ -23,12 +23,12 @@ function difference(a: Tree, b: Tree): string[] {
   return [...new Set([...Object.keys(a), ...Object.keys(b)])].filter((path) => a[path] !== b[path]);
 }
 
-/** A stretch of time in which the program changes files, with the tree it began with. */
+/** A period in which the program changes files, with its initial tree. */
 interface Stretch {
-  /** Moments up to this event are restored by undoing this stretch and all after it. */
+  /** Points up to this event are restored by undoing this period and all later ones. */
   seq: number;
   readonly files: Tree;
-  /** Undefined while it is not known when it ended: the program was lost in it. */
+  /** Undefined while its end is unknown: the program was killed in it. */
   changed: readonly string[] | undefined;
 }
 
@@ -53,7 +53,7 @@ export class Model {
     return this.#rewound.length;
   }
 
-  /** A turn ran; `start` is its first event. A turn that was lost in the middle has no `after`. */
+  /** A turn ran; `start` is its first event. A killed turn has no `after`. */
   turn(
     text: string,
     place: { start: number; end: number },
@@ -69,8 +69,8 @@ export class Model {
   }
 
   /**
-   * The tree after bringing files back to the end of a turn (0: before the first). `now` is the tree, `seq`
-   * the last event.
+   * The tree after restoring files to the end of a turn (0: before the first). `now` is the tree, `seq` the
+   * last event.
    */
   rewind(turn: number, scope: string, now: Tree, seq: number): Tree {
     const to = turn === 0 ? (this.talk[0]?.start ?? NaN) - 1 : this.talk[turn - 1]?.end ?? NaN;
@@ -106,13 +106,13 @@ export class Model {
     return expected;
   }
 
-  /** Whatever happened since the program was lost counts as its doing, up to the next look. */
+  /** Changes since the kill of the program are attributed to it, up to the next snapshot. */
   #look(now: Tree): void {
     const last = this.#stretches.at(-1);
     if (last && last.changed === undefined) last.changed = difference(last.files, now);
   }
 
-  /** Goes on in a copy that ends with a turn. */
+  /** Continues in a copy that ends with a turn. */
   fork(turn: number): void {
     this.talk = this.talk.slice(0, turn);
     const end = this.talk.at(-1)?.end ?? 0;

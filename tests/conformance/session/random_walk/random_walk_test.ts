@@ -78,7 +78,7 @@ class Walk {
     checkPairing(state.messages);
   }
 
-  /** Calls of tools that write files, each after having read what is there. */
+  /** Calls of tools that write files, each after reading the file. */
   #edit(): Call[] {
     const path = this.#pick(FILES);
     const there = path in readTree(this.#root);

@@ -34,7 +34,7 @@ for (
     ["permission:\n  webfetch: deny", false, undefined, '3: permission of "webfetch" has no counterpart'],
   ] as const
 ) {
-  Deno.test(`readAgent reads ${JSON.stringify(head)} and never more than the user allows`, () => {
+  Deno.test(`readAgent reads ${JSON.stringify(head)} within the user's permissions`, () => {
     const { agent, warnings } = read(`---\ndescription: d\n${head}\n---\nx\n`);
     assertEquals([agent?.readOnly, agent?.deny], [readOnly, deny]);
     assertEquals(warnings.length, warning === undefined ? 0 : 1);
@@ -50,7 +50,7 @@ for (
     ["---\ndescription: d", "1: the block that begins with --- has no end"],
   ] as const
 ) {
-  Deno.test(`readAgent leaves ${JSON.stringify(text)} out and says why`, () => {
+  Deno.test(`readAgent omits ${JSON.stringify(text)} with the reason`, () => {
     const { agent, warnings } = read(text);
     assertEquals(agent, undefined);
     assert(warnings[0]?.startsWith(warning), warnings.join());

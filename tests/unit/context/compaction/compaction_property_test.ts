@@ -58,7 +58,7 @@ class World {
   readonly store = new MemoryStore();
   readonly recorder = new Recorder(this.store);
   readonly compaction: Compaction;
-  /** Facts that must never be lost. */
+  /** Facts that must be kept. */
   readonly kept: string[] = [];
   #calls = 0;
 

@@ -24,7 +24,7 @@ for (
     [{}, "opus", {}],
   ] as const
 ) {
-  Deno.test(`an agent that asks for ${model} with ${JSON.stringify(agent)} gets ${JSON.stringify(expected)}`, () => {
+  Deno.test(`an agent that requests ${model} with ${JSON.stringify(agent)} gets ${JSON.stringify(expected)}`, () => {
     assertEquals(agentModel(config(agent), { name: "x", ...(model ? { model } : {}) }), expected);
   });
 }

@@ -17,7 +17,7 @@ interface Row {
 
 const write = (path: string, content: string) => calling("write_file", { path, content });
 
-/** Calls and words in turn: every second request ends a turn. */
+/** Alternates calls and text: every second request ends a turn. */
 const inTurns = (calls: (turn: number) => Reply) => (request: number) =>
   request % 2 === 0 ? calls(request / 2) : say(`said ${request}`);
 
@@ -26,7 +26,7 @@ const CHINESE = ["无法连接数据库。", "无法连接 数据库", "「无�
 
 const ROWS: readonly Row[] = [
   {
-    name: "an honest one",
+    name: "an honest model",
     model: (n) =>
       [write("done.txt", "yes\n"), reporting("complete", "written"), say("It is written.")][n] ?? say("?"),
     checks: ["test -f done.txt"],
@@ -36,7 +36,7 @@ const ROWS: readonly Row[] = [
     waits: [],
   },
   {
-    name: "an ok sayer",
+    name: "a model that only says ok",
     model: () => say("ok"),
     state: "limit",
     limit: "progress",
@@ -45,7 +45,7 @@ const ROWS: readonly Row[] = [
     waits: [1000, 5000, 25_000],
   },
   {
-    name: "a liar whom a check finds out",
+    name: "a false claim that a check finds",
     model: inTurns(() => reporting("complete", "all done")),
     checks: ["false"],
     state: "limit",
@@ -55,7 +55,7 @@ const ROWS: readonly Row[] = [
     waits: [1000, 5000, 25_000],
   },
   {
-    name: "one that finishes although its check fails, and fixes it",
+    name: "a model that fixes a failing check",
     model: (n) =>
       [
         write("n.txt", "1\n"),
@@ -72,7 +72,7 @@ const ROWS: readonly Row[] = [
     waits: [],
   },
   {
-    name: "one that is blocked, in words that drift",
+    name: "a block reported in changing words",
     model: inTurns((turn) => reporting("blocked", WORDINGS[turn] ?? "?")),
     state: "blocked",
     requests: 6,
@@ -80,7 +80,7 @@ const ROWS: readonly Row[] = [
     waits: [1000, 5000],
   },
   {
-    name: "one that is blocked in Chinese, with other punctuation",
+    name: "a block reported in Chinese with other punctuation",
     model: inTurns((turn) => reporting("blocked", CHINESE[turn] ?? "?")),
     state: "blocked",
     requests: 6,
@@ -88,7 +88,7 @@ const ROWS: readonly Row[] = [
     waits: [1000, 5000],
   },
   {
-    name: "one that is blocked by something else each time",
+    name: "a different block each time",
     model: inTurns((turn) => reporting("blocked", `obstacle ${"abcdef"[turn]}`)),
     state: "limit",
     limit: "progress",
@@ -97,7 +97,7 @@ const ROWS: readonly Row[] = [
     waits: [1000, 5000, 25_000],
   },
   {
-    name: "an oscillator that writes back and forth",
+    name: "a model that alternates between two contents",
     model: inTurns((turn) => write("flag.txt", turn % 2 === 0 ? "on\n" : "off\n")),
     state: "limit",
     limit: "progress",
@@ -107,7 +107,7 @@ const ROWS: readonly Row[] = [
     waits: [5000, 25_000],
   },
   {
-    name: "a slow one",
+    name: "a slow model",
     model: (n, clock) => {
       clock.pass(40_000);
       return inTurns((turn) => write(`f${turn}.txt`, `${turn}\n`))(n);
@@ -120,7 +120,7 @@ const ROWS: readonly Row[] = [
     waits: [],
   },
   {
-    name: "a busy one that never ends",
+    name: "a model that always writes new files",
     model: inTurns((turn) => write(`f${turn}.txt`, `${turn}\n`)),
     limits: { max_turns: 7 },
     state: "limit",
@@ -130,7 +130,7 @@ const ROWS: readonly Row[] = [
     waits: [],
   },
   {
-    name: "one that claims progress and does nothing",
+    name: "a model that claims progress without calls",
     model: inTurns((turn) => reporting("progress", `step ${"abcdef"[turn]} is nearly there`)),
     state: "limit",
     limit: "progress",
@@ -139,7 +139,7 @@ const ROWS: readonly Row[] = [
     waits: [1000, 5000, 25_000],
   },
   {
-    name: "one that only reads, always something else",
+    name: "a model that only reads different files",
     model: inTurns((turn) => calling("glob", { pattern: `${"abcdefghij"[turn]}*` })),
     state: "limit",
     limit: "progress",
@@ -148,7 +148,7 @@ const ROWS: readonly Row[] = [
     waits: [],
   },
   {
-    name: "one that runs the same command, whose output only differs in times",
+    name: "a model that repeats a command whose output differs only in times",
     model: inTurns((turn) => calling("bash", { command: `echo took ${turn} ms; touch x` })),
     state: "limit",
     limit: "progress",
@@ -157,7 +157,7 @@ const ROWS: readonly Row[] = [
     waits: [5000, 25_000],
   },
   {
-    name: "one whose provider fails",
+    name: "a failing provider",
     model: (n) =>
       n === 0
         ? say("on it")

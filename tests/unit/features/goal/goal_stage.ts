@@ -5,7 +5,7 @@ import type { TurnOutcome } from "../../../../src/agent/mod.ts";
 import type { ConfigInput } from "../../../../src/config/mod.ts";
 import { call, type Reply, scriptedProvider } from "../../../support/agent_fixture.ts";
 
-/** A clock that stands still but for what is waited and what a model takes. */
+/** A clock that advances only by waits and by the duration of model requests. */
 export class StoppedClock {
   #now = 0;
   readonly waits: number[] = [];
@@ -35,11 +35,11 @@ export interface GoalStage {
   readonly events: Event[];
   readonly requests: readonly (readonly Message[])[];
   readonly cwd: string;
-  /** Works towards a goal to its end. */
+  /** Runs a goal to its end. */
   pursue(request: GoalRequest): Promise<TurnOutcome>;
 }
 
-/** Runs something with a session whose model is a function of the number of the request. */
+/** Runs a function with a session whose model depends on the number of the request. */
 export async function onGoalStage(
   model: (request: number, clock: StoppedClock, messages: readonly Message[]) => Reply,
   work: (stage: GoalStage) => Promise<void>,

@@ -26,7 +26,7 @@ for (
     ["项目", ["项目"], ["项"]],
   ] as readonly [string, string[], string[]][]
 ) {
-  Deno.test(`a matcher means whole names: ${JSON.stringify(matcher)}`, () => {
+  Deno.test(`a matcher matches whole names: ${JSON.stringify(matcher)}`, () => {
     const matches = readMatcher(matcher);
     assert(typeof matches === "function");
     assertEquals(hit.filter((name) => !matches([name])), []);

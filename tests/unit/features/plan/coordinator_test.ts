@@ -38,7 +38,7 @@ Deno.test("a larger task is planned; answers, questions and small changes are no
   assertEquals(NOT_PLANNED.filter((text) => isTaskToPlan(text)), []);
 });
 
-/** An agent of the library with both models. */
+/** A library agent with both models. */
 async function withAgent(
   stage: ReturnType<typeof startPlannerStage>,
   work: (agent: Awaited<ReturnType<typeof createAgent>>, events: Event[]) => Promise<void>,

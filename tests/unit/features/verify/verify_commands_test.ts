@@ -59,7 +59,7 @@ const DETECTED: readonly (readonly [string, Readonly<Record<string, string>>, re
 ];
 
 for (const [name, files, lines] of DETECTED) {
-  Deno.test(`what a project is tested with: ${name}`, async () => {
+  Deno.test(`detectCommands finds test commands: ${name}`, async () => {
     await inProject(files, async (cwd) => {
       assertEquals((await detectCommands(cwd)).map(({ line }) => line), lines);
     });
@@ -87,7 +87,7 @@ const GLOBS: readonly (readonly [glob: string, path: string, asks: boolean])[] =
 ];
 
 for (const [glob, path, asks] of GLOBS) {
-  Deno.test(`${glob} ${asks ? "means" : "does not mean"} ${path}`, () => {
+  Deno.test(`${glob} ${asks ? "matches" : "does not match"} ${path}`, () => {
     assertEquals(filesFor({ globs: [glob] }, [path]).length > 0, asks);
   });
 }
@@ -146,7 +146,7 @@ const RELATED: readonly (readonly [line: string, files: readonly string[], narro
   ];
 
 for (const [line, files, narrowed] of RELATED) {
-  Deno.test(`${line} for ${files.join(", ")} is first ${narrowed ?? "the whole"}`, async () => {
+  Deno.test(`${line} for ${files.join(", ")} is narrowed to ${narrowed ?? "the whole"}`, async () => {
     await inProject(TREE, (cwd) => assertEquals(relatedCommand({ line }, files, cwd), narrowed));
   });
 }

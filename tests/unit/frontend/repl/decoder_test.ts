@@ -25,7 +25,7 @@ function decoder() {
     replies,
     push: (text: string) => input.push(encoder.encode(text)),
     bytes: (bytes: Uint8Array) => input.push(bytes),
-    /** Lets time pass. */
+    /** Advances the clock. */
     wait(ms: number) {
       now += ms;
       for (const timer of [...timers]) {
@@ -38,7 +38,7 @@ function decoder() {
   };
 }
 
-/** Input that a terminal may send in one piece. */
+/** Input that a terminal may send in one chunk. */
 const PIECES = [
   ..."aZ9 漢é👍",
   ...["\r", "\t", "\x7f", "\x03", "\x00"],

@@ -1,11 +1,11 @@
-/** Drawing fails: the session continues, and nothing is lost. */
+/** After a drawing failure the session continues and nothing is lost. */
 import { say } from "../../../support/agent_fixture.ts";
 import { assert, assertEquals } from "../../../support/assert.ts";
 import { openChat } from "../../../support/chat_stage.ts";
 
 const NOTICE = "Something could not be shown; please report it: no such text";
 
-/** Throws for every text of an area, as long as it is broken. */
+/** Throws for every text of a broken area. */
 function breaking(area: "status" | "composer") {
   const state = { broken: false };
   const texts = (all: object): void => {

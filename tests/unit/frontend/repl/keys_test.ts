@@ -1,7 +1,7 @@
 import { parseKey } from "../../../../src/frontend/repl/terminal/decoder.ts";
 import { assertEquals } from "../../../support/assert.ts";
 
-/** The bytes of a key and its name; a second name is the text that it types. */
+/** The bytes of a key and its name; a second name is the typed text. */
 type Row = readonly [sequence: string, key: string | undefined, text?: string];
 
 const TYPED: readonly Row[] = [
@@ -128,7 +128,7 @@ const KITTY: readonly Row[] = [
 ];
 
 for (const [name, rows] of Object.entries({ TYPED, WITH_ALT, XTERM, OTHER_KEYS, KITTY })) {
-  Deno.test(`parseKey names the keys of the table ${name}`, () => {
+  Deno.test(`parseKey returns the keys of the table ${name}`, () => {
     for (const [sequence, key, text] of rows) {
       const expected = key === undefined ? undefined : { key, ...(text === undefined ? {} : { text }) };
       assertEquals(parseKey(sequence), expected, JSON.stringify(sequence));

@@ -1,8 +1,8 @@
-/** Writing to a terminal that takes little, nothing, or is gone. */
+/** Writing to a terminal that accepts little or nothing, or is closed. */
 import { TerminalOutput } from "../../../../src/frontend/repl/terminal/deno_terminal.ts";
 import { assertEquals } from "../../../support/assert.ts";
 
-/** Standard output takes what the script says: a number of bytes, or it throws. */
+/** A scripted standard output: accepts a number of bytes, or throws. */
 async function written(
   script: (number | Error)[],
   work: (output: TerminalOutput) => unknown,

@@ -1,4 +1,4 @@
-/** The top of the live region after the size of the terminal has changed. */
+/** The top of the live region after a change of the terminal size. */
 import { type RegionState, rowsToTop } from "../../../../src/frontend/repl/screen/region.ts";
 import { SizeReports } from "../../../../src/frontend/repl/terminal/deno_terminal.ts";
 import { assertEquals } from "../../../support/assert.ts";

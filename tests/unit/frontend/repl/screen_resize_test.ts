@@ -10,7 +10,7 @@ class Stream {
   readonly terminal: VirtualTerminal;
   readonly screen: Screen;
   composer = "> ";
-  /** The live region as it was drawn last. */
+  /** The live region as last drawn. */
   live: readonly string[] = [];
   lostComposers = 0;
   readonly lostNumbers = new Set<string>();
@@ -41,7 +41,7 @@ class Stream {
     this.screen.open();
   }
 
-  /** A line grows in the live part; the one before it is over. */
+  /** Grows a line in the live region and finishes the one before it. */
   line(length: number): void {
     if (this.#tail.length > 0) this.screen.print(this.#tail.splice(0));
     const text = `L${String(this.#lines++).padStart(4, "0")} ${"text 漢字 ".repeat(40)}`;
@@ -128,7 +128,7 @@ for (const reflow of [true, false]) {
   });
 }
 
-/** A terminal that has changed its size before the program knows. */
+/** A terminal that changed its size before the program is notified. */
 class LateTerminal extends VirtualTerminal {
   said: { readonly columns: number; readonly rows: number } | undefined;
 

@@ -17,7 +17,7 @@ function* tokens(count: number): Generator<string> {
   }
 }
 
-/** Shows an answer while it comes: whole rows become history, the last one is live above a composer. */
+/** Shows a streaming answer: whole rows become history, the last one is live above a composer. */
 class Answer {
   readonly terminal: VirtualTerminal;
   readonly screen: Screen;

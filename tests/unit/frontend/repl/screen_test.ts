@@ -6,7 +6,7 @@ import { assertEquals } from "../../../support/assert.ts";
 import { VirtualTerminal, type VirtualTerminalOptions } from "../../../support/virtual_terminal.ts";
 import { SEED } from "../../../support/seed.ts";
 
-/** A screen whose view shows what the test puts into `frame`. */
+/** A screen whose view shows `frame`, which the test sets. */
 function open(options: VirtualTerminalOptions = {}) {
   const terminal = new VirtualTerminal(options);
   const state: { frame: Frame } = { frame: { lines: ["> "], caret: { row: 0, column: 2 } } };

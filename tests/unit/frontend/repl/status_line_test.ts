@@ -4,7 +4,7 @@ import { say } from "../../../support/agent_fixture.ts";
 import { assert, assertEquals } from "../../../support/assert.ts";
 import { openChat } from "../../../support/chat_stage.ts";
 
-/** The last row of the screen that says something. */
+/** The last non-empty row of the screen. */
 const lastRow = (rows: readonly string[]) => rows.findLast((row) => row !== "") ?? "";
 
 Deno.test("the status line shows model and mode, drops the least important, and never wraps", async () => {

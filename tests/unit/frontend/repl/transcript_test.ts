@@ -27,7 +27,7 @@ const end = (callId: string, more: Partial<Extract<NewEvent, { type: "tool.end" 
   ...more,
 });
 
-/** The renderer is loaded, so that what follows is printed at once. */
+/** Loads the renderer, so that later text is printed immediately. */
 async function warm(stage: TranscriptStage): Promise<void> {
   stage.transcript.say("ready *now*");
   await stage.printed();

@@ -10,7 +10,7 @@ import { startHttpMcpServer } from "../../../support/mcp/http_mcp_server.ts";
 import { type McpFixture, openMcp, remote } from "../../../support/mcp/mcp_fixture.ts";
 
 interface Person {
-  /** Visits the address; default: goes there and comes back. */
+  /** Visits the address; by default it follows the redirect. */
   readonly visit?: (address: URL) => void | Promise<void>;
   readonly pasted?: AsyncIterable<string>;
   readonly refused?: (why: Text) => void;
@@ -21,7 +21,7 @@ interface Person {
 
 const specOf = ({ servers }: McpFixture): McpServerSpec => servers.named("far").spec;
 
-/** Signs in; what the page at the end says is returned with it. */
+/** Signs in; the result includes the text of the final page. */
 async function signIn(mcp: McpFixture, person: Person = {}) {
   const { signIn } = await loadSignIn();
   let page: Promise<string> = Promise.resolve("");

@@ -13,7 +13,7 @@ interface Asked {
   readonly apiKey?: string;
 }
 
-/** The request that goes out for these messages; the server refuses what its vendor refuses. */
+/** The request for these messages; the server rejects what its vendor rejects. */
 async function sent(messages: readonly Message[], asked: Asked = {}) {
   const { entry = {}, tools = [], system = PREFIX.system, apiKey, ...rest } = asked;
   await using server = startModelServer([{ text: "ok" }], { wire: anthropicWire() });

@@ -29,7 +29,7 @@ function open(
   });
 }
 
-/** Asks once and takes the answer, with a result for each call, into the conversation. */
+/** Sends one request and appends the answer, with a result for each call, to the conversation. */
 const ask = async (provider: Provider, messages: Message[], prefix: Prefix = PREFIX): Promise<void> => {
   await takeStep(provider, messages, { prefix });
 };

@@ -12,7 +12,7 @@ import type { Message } from "../../../../src/core/mod.ts";
 import { listModels } from "../../../../src/provider/create_provider.ts";
 import { googleWire } from "../../../support/wires/google.ts";
 
-/** The outcome of a refusal that is followed by a good answer. */
+/** The outcome of an error response followed by a valid answer. */
 async function after(turn: Turn) {
   const clock = new InstantClock();
   await using server = startModelServer([turn, { text: "ok" }], { wire: googleWire() });

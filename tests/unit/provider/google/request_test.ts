@@ -23,7 +23,7 @@ interface Sent {
   readonly request?: Partial<ModelRequest>;
 }
 
-/** The body of the one request that these messages make, and the path it went to. */
+/** The body and path of the single request for these messages. */
 // deno-lint-ignore no-explicit-any
 async function sent(messages: readonly Message[], options: Sent = {}): Promise<any> {
   const { model = "gemini-3-pro", entry = {}, effort, generation, tools = [LS], request = {} } = options;

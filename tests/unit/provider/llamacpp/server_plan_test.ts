@@ -65,7 +65,7 @@ const CASES: Readonly<Record<string, readonly [spoil: Spoil, setting: string, me
 
 for (const [name, [spoil, setting, message]] of Object.entries(CASES)) {
   Deno.test({
-    name: `a llamacpp entry with ${name} is refused with its setting`,
+    name: `a llamacpp entry with ${name} is rejected with its setting`,
     ignore: Deno.build.os === "windows",
     async fn() {
       await using temp = await makeTempDir();

@@ -4,7 +4,7 @@ import { assertEquals } from "../../../support/assert.ts";
 
 type Page = unknown | ((body: string) => unknown);
 
-/** A server on this machine with these pages, and what was asked of it. */
+/** A local server with these pages, and the requests it received. */
 function serve(pages: Readonly<Record<string, Page>>) {
   const asked: string[] = [];
   const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, async (request) => {
@@ -19,7 +19,7 @@ function serve(pages: Readonly<Record<string, Page>>) {
   return { asked, port: server.addr.port, [Symbol.asyncDispose]: () => server.shutdown() };
 }
 
-/** Enough for a machine that is busy with other tests. */
+/** Long enough for a machine that is busy with other tests. */
 const PATIENCE_MS = 60_000;
 
 async function find(name: string, port: number, limitMs = PATIENCE_MS) {
@@ -124,7 +124,7 @@ const NO_SERVERS: readonly (readonly [what: string, page: () => Response])[] = [
 ];
 
 for (const [what, page] of NO_SERVERS) {
-  Deno.test(`findLocalServers does not take ${what} for a model server`, async () => {
+  Deno.test(`findLocalServers does not treat ${what} as a model server`, async () => {
     await using server = serve({ "/v1/models": page });
     assertEquals(await find("vllm", server.port), []);
   });

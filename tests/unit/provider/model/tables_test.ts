@@ -5,7 +5,7 @@ import { assert, assertEquals, assertMatch } from "../../../support/assert.ts";
 const WORDS: readonly string[] = [...EFFORT_LEVELS, "default"];
 
 for (const [vendor, load] of Object.entries(FACT_TABLES)) {
-  Deno.test(`the table of ${vendor} has a day and a source, and sizes and prices that can be`, async () => {
+  Deno.test(`the table of ${vendor} has a date, a source, and plausible sizes and prices`, async () => {
     const { date, source, models } = (await load()).default;
     assertMatch(date, /^\d{4}-\d{2}-\d{2}$/);
     assert(source !== "" && Object.keys(models).length > 0);

@@ -9,7 +9,7 @@ import { makeTempDir } from "../../../support/tool_context.ts";
 const ANSWER =
   'data: {"choices":[{"index":0,"delta":{"content":"Hi"},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n';
 
-/** An encrypted server; with `ca` it wants a certificate that this authority vouches for. */
+/** A TLS server; with `ca` it requires a client certificate of this authority. */
 async function startServer(ca?: string) {
   const wants = ca === undefined ? {} : { ca: [ca], requestCert: true, rejectUnauthorized: true };
   const server = https.createServer({ ...SELF_SIGNED, ...wants }, (_request, response) => {
@@ -47,7 +47,7 @@ async function withFiles(test: (path: (name: string) => string) => Promise<void>
   await test(path);
 }
 
-/** Clients stay open for as long as the program runs. */
+/** Clients stay open until the program ends. */
 function test(name: string, fn: () => Promise<void>): void {
   Deno.test({ name, fn, sanitizeResources: false, sanitizeOps: false });
 }

@@ -5,7 +5,7 @@ import { collect, InstantClock, openClient, providerEntry } from "../../../suppo
 import { type RecordedRequest, startModelServer, type Turn } from "../../../support/model_server.ts";
 import { makeTempDir } from "../../../support/tool_context.ts";
 
-/** A command that prints the lines of a file in turn, the last one again and again, and counts its runs. */
+/** A command that prints the next line of a file at each run, then repeats the last, and counts its runs. */
 async function keyPrinter(...keys: readonly string[]) {
   const temp = await makeTempDir();
   await Deno.writeTextFile(`${temp.path}/keys`, `${keys.join("\n")}\n`);
@@ -91,7 +91,7 @@ Deno.test("a second rejected key ends the request", async () => {
   });
   const first = await collect(provider);
   assertEquals([first.error?.kind, first.retries.length, server.requests.length], ["auth", 1, 2]);
-  // The next request of the user is a new chance.
+  // The next request of the user tries again.
   assertEquals((await collect(provider)).text, "Hi");
   assertEquals(await printer.runs(), 4);
 });
@@ -138,7 +138,7 @@ const FAILURES: readonly (readonly [what: string, command: string | string[], me
 ];
 
 for (const [what, command, expected] of FAILURES) {
-  Deno.test(`a request fails without being sent when the key's command ${what}`, async () => {
+  Deno.test(`a request fails before it is sent when the key command ${what}`, async () => {
     await using server = startModelServer([], { fallback: { text: "Hi" }, check });
     const provider = await openClient(server, {
       clock: new InstantClock(),

@@ -11,7 +11,7 @@ const NAMES = ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"].flatMap((
   name,
 ) => [name, name.toLowerCase()]);
 
-/** Clients stay open for as long as the program runs. */
+/** Clients stay open until the program ends. */
 function test(name: string, fn: () => Promise<void>): void {
   Deno.test({ name, fn, sanitizeResources: false, sanitizeOps: false });
 }

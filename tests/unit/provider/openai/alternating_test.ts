@@ -1,4 +1,4 @@
-/** Conversations for chat templates in which user and assistant have to take turns. */
+/** Conversations for chat templates in which user and assistant must alternate. */
 import { assert, assertEquals, assertStringIncludes } from "../../../support/assert.ts";
 import type { Message } from "../../../../src/core/mod.ts";
 import { AlternatingMessages } from "../../../../src/provider/kinds/openai/chat_request.ts";
@@ -31,7 +31,7 @@ const result = (callId: string, images = false): Message => ({
   ...(images ? { images: [IMAGE] } : {}),
 });
 
-/** The template's own rule: replies with calls and results do not count. */
+/** The rule of the template: replies with calls and results do not count. */
 function breaksRule(messages: readonly Sent[]): boolean {
   const counted = messages.filter(({ role, tool_calls }) =>
     role === "user" || (role === "assistant" && tool_calls === undefined)

@@ -3,7 +3,7 @@ import { assertEquals } from "../../../support/assert.ts";
 import { EventReader } from "../../../../src/provider/wire/wire_reply.ts";
 import { SEED } from "../../../support/seed.ts";
 
-/** The events that a reader finds in a stream that comes in these pieces. */
+/** The events that a reader returns for a stream in these chunks. */
 function readAll(pieces: readonly string[]): Record<string, unknown> {
   const events: unknown[] = [];
   const reader = new EventReader((event) => void events.push(onlyContent(event)), /tool_call/);
@@ -13,7 +13,7 @@ function readAll(pieces: readonly string[]): Record<string, unknown> {
   return { events: joined(events), good, broken, brokenCall, done };
 }
 
-/** A parsed event that says a text counts as the text. */
+/** Returns the text of a parsed text event. */
 function onlyContent(event: unknown): unknown {
   const text = (event as { choices?: { delta?: { content?: unknown } }[] })?.choices?.[0]?.delta?.content;
   return typeof text === "string" ? ["text", text] : event;
@@ -34,7 +34,7 @@ function said(text: string, id = 1): string {
 }
 
 /**
- * Blocks of a stream: mostly the same event around another text, and everything that can come between them.
+ * Blocks of a stream: mostly the same event with different text, and everything that can be between them.
  */
 const BLOCKS = [
   ...["word ", "two words ", "line\n", "", "é任务🦊", "a\\b", "\\", "tab\t", 'say "so"', "data: ", '"}}]}']
@@ -55,7 +55,7 @@ const BLOCKS = [
   "data: [DONE]\n\n",
 ];
 
-/** Pieces of one character never hold an event, so that only the parser reads them. */
+/** Chunks of one character never contain an event, so that only the parser reads them. */
 function slowly(stream: string): Record<string, unknown> {
   return readAll(stream.split(""));
 }

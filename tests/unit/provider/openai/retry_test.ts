@@ -23,14 +23,14 @@ const busy = (headers: Record<string, string> = {}, status = 429): Turn => ({
 });
 
 for (const status of [408, 409, 429, 500, 502, 503, 504, 529]) {
-  Deno.test(`openai provider tries again when the status is ${status}`, async () => {
+  Deno.test(`openai provider retries status ${status}`, async () => {
     const outcome = await run([busy({}, status), { text: "ok" }]);
     assertEquals([outcome.text, outcome.waits], ["ok", [1000]]);
   });
 }
 
 for (const status of [400, 401, 402, 403, 404, 413, 422]) {
-  Deno.test(`openai provider does not try again when the status is ${status}`, async () => {
+  Deno.test(`openai provider does not retry status ${status}`, async () => {
     const outcome = await run([busy({}, status)]);
     assertEquals([outcome.requests, outcome.retries.length, outcome.error?.status], [1, 0, status]);
   });

@@ -21,7 +21,7 @@ Deno.test("openai provider explains a connection failure of which the runtime gi
   );
 });
 
-/** A port of this machine that nothing listens on. */
+/** A local port on which nothing listens. */
 function freePort(): number {
   using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   return listener.addr.port;
@@ -77,7 +77,7 @@ Deno.test("openai provider reports a server without TLS behind an https address"
   await server.shutdown();
 });
 
-/** Every limit comes two hundred times as soon. */
+/** Every time limit is 200 times shorter. */
 class QuickClock extends InstantClock {
   override after(ms = 0, task: () => void = () => {}): () => void {
     const timer = setTimeout(task, ms / 200);

@@ -18,7 +18,7 @@ for (
     "null",
   ]]
 ) {
-  Deno.test(`openai provider takes arguments for an empty object when they are ${name}`, async () => {
+  Deno.test(`openai provider reads arguments that are ${name} as an empty object`, async () => {
     assertEquals(await argumentsFor(args), "{}");
   });
 }

@@ -67,7 +67,7 @@ for (
     null,
   ]]] as const
 ) {
-  Deno.test(`openai provider passes over an event when its choices are ${name}`, async () => {
+  Deno.test(`openai provider skips an event whose choices are ${name}`, async () => {
     const event = { id: "x", object: "chat.completion.chunk", ...(choices === undefined ? {} : { choices }) };
     const outcome = await outcomeOf([event, textEvent("hi"), event, finishEvent(), event]);
     assertEquals([outcome.text, outcome.reason, outcome.error], ["hi", "stop", undefined]);
@@ -132,10 +132,10 @@ Deno.test("openai provider reports an interrupted reply after the last attempt",
 
 const CALL = callEvent({ index: 0, id: "a", function: { name: "ls", arguments: "{}" } });
 
-/** A clock on which limits of up to a second pass at once, and longer ones never. */
+/** A clock on which limits of up to a second pass immediately, and longer ones never. */
 class ShortClock extends InstantClock {
   readonly passed: number[] = [];
-  /** Aborts when nothing has ended the test for long. */
+  /** Aborts a test that does not end. */
   readonly stuck = AbortSignal.timeout(60_000);
 
   override after(ms: number, task: () => void): () => void {
@@ -217,7 +217,7 @@ const KINDS: readonly (readonly [name: string, error: unknown, kind: string])[] 
 ];
 
 for (const [name, event, kind] of KINDS) {
-  Deno.test(`openai provider reports kind ${kind} when a stream with status 200 brings an error with ${name}`, async () => {
+  Deno.test(`openai provider reports kind ${kind} for an error with ${name} in a stream with status 200`, async () => {
     const outcome = await outcomeOf([event as Record<string, unknown>]);
     assertEquals(outcome.error?.kind, kind);
   });
@@ -339,7 +339,7 @@ const textsOf = async (parts: readonly Part[], compat: Record<string, unknown> =
 };
 
 for (const field of ["reasoning_content", "reasoning"]) {
-  Deno.test(`openai provider gives reasoning when it comes as ${field}`, async () => {
+  Deno.test(`openai provider reads reasoning in the field ${field}`, async () => {
     const parts = [
       deltaEvent({ content: null, [field]: "I " }),
       deltaEvent({ content: "", [field]: "think" }),

@@ -5,7 +5,7 @@ import { RequestBuffer } from "../../../../src/provider/wire/request_buffer.ts";
 import { collect, InstantClock, openClient, PREFIX, providerEntry } from "../../../support/model_client.ts";
 import { type RecordedRequest, startModelServer } from "../../../support/model_server.ts";
 
-/** A user message, no two kilobytes of it alike and some of it in characters of several bytes. */
+/** A user message of distinct kilobytes, partly in multi-byte characters. */
 function large(kilobytes: number, name = "x"): Message {
   const line = (at: number) => `${name} ${at} → “quoted” \u{1F98A}\n`.padEnd(64, ".");
   return { role: "user", content: Array.from({ length: kilobytes * 16 }, (_, at) => line(at)).join("") };
@@ -34,7 +34,7 @@ function written(messages: readonly Message[]): string {
 }
 
 for (const kilobytes of [1, 250, 300, 4000]) {
-  Deno.test(`openai provider states the length of its request when the body has ${kilobytes} KB`, async () => {
+  Deno.test(`openai provider sends the length of a request of ${kilobytes} KB`, async () => {
     await using server = startModelServer([{ text: "ok" }]);
     const messages = [large(kilobytes)];
     assertEquals((await collect(await openClient(server), messages)).text, "ok");
@@ -78,7 +78,7 @@ Deno.test("openai provider resends a large body after a redirect on the same ori
   assertEquals(new Set(server.requests.map(({ body }) => body)), new Set([written(messages)]));
 });
 
-/** A server that reads the first bytes of a request and does with the connection what it is notified. */
+/** A server that reads the first bytes of a request and then handles the connection as scripted. */
 async function withDeafServer(
   answer: (conn: Deno.TcpConn) => Promise<unknown>,
   work: (url: string) => Promise<void>,
@@ -98,8 +98,7 @@ async function withDeafServer(
 }
 
 /**
- * More than the buffers of both ends of a connection take, so that it cannot have been sent before anything
- * reads.
+ * More than the buffers of both ends of a connection hold, so that it cannot be sent before a read.
  */
 const ENDLESS = [large(32 * 1024)];
 

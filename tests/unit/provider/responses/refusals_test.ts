@@ -27,7 +27,7 @@ const WORDS: readonly (readonly [message: string, field: string | undefined])[] 
 ];
 
 for (const [message, field] of WORDS) {
-  Deno.test(`refusedField finds ${field ?? "no field"} when the server says: ${message}`, () => {
+  Deno.test(`refusedField returns ${field ?? "no field"} for: ${message}`, () => {
     assertEquals(refusedField(failure(`Provider "p" at h answered with status 400: ${message}`)), field);
   });
 }

@@ -1,4 +1,4 @@
-/** Tools for tests of calls as text, and what a scanner makes of a reply. */
+/** Tools for tests of calls as text, and the result of a scanner. */
 import type { FinishReason, ToolSchema } from "../../../../src/core/mod.ts";
 import { CallScanner } from "../../../../src/provider/tool_modes/call_scanner.ts";
 import type { TextCall } from "../../../../src/provider/tool_modes/taught_form.ts";

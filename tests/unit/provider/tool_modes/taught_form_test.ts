@@ -57,7 +57,7 @@ const READ: readonly (readonly [form: string, text: string, calls: unknown[]])[]
 ];
 
 for (const [form, text, calls] of READ) {
-  Deno.test(`CallScanner reads the taught form when it has ${form}`, () => {
+  Deno.test(`CallScanner reads the taught form with ${form}`, () => {
     assertEquals(scan([`Look:\n\n${text}`]), { text: "Look:", calls: scan([text]).calls });
     assertEquals(brief(scan([text]).calls), calls);
   });
@@ -75,7 +75,7 @@ const BAD: readonly (readonly [why: string, text: string, name: string])[] = [
 ];
 
 for (const [why, text, name] of BAD) {
-  Deno.test(`CallScanner gives a call that cannot run when ${why}`, () => {
+  Deno.test(`CallScanner returns an invalid call when ${why}`, () => {
     const { text: shown, calls } = scan([`Now.\n${text}`]);
     assertEquals([shown, calls], ["Now.", [{ name, arguments: text }]]);
   });
@@ -108,7 +108,7 @@ const SHOWN: readonly (readonly [what: string, text: string])[] = [
 ];
 
 for (const [what, text] of SHOWN) {
-  Deno.test(`CallScanner shows all of ${what} and executes nothing`, () => {
+  Deno.test(`CallScanner returns all of ${what} as text, without calls`, () => {
     assertEquals(scan([text]), { text, calls: [] });
   });
 }

@@ -9,7 +9,7 @@ import { SCHEMAS } from "./scan.ts";
 const PREFIX = { system: "Be brief.\n", tools: SCHEMAS };
 const MODEL = { provider: "p", id: "m", contextWindow: 0, vision: true };
 
-/** A provider of this mode over one that plays replies, and the requests that one gets. */
+/** A provider of this mode over one with scripted replies, and the requests of the latter. */
 function open(mode: TextToolMode, ...replies: readonly (readonly Chunk[])[]) {
   const requests: ModelRequest[] = [];
   const left = [...replies];
@@ -56,7 +56,7 @@ async function hear(provider: Provider, messages: readonly Message[], more = {})
   };
 }
 
-/** The reply as it is kept in a session. */
+/** The reply as stored in a session. */
 function kept({ text, calls, parts }: Heard): AssistantMessage {
   const made = { role: "assistant", content: text, calls, parts } as const;
   return JSON.parse(JSON.stringify(made));
@@ -269,7 +269,7 @@ Deno.test("A model without tools receives earlier calls as text and can make non
   assertEquals(requests[0]?.messages.map(({ role }) => role), ["user", "assistant", "user"]);
 });
 
-/** The outcome of a client over HTTP when calls in the text count, too. */
+/** The outcome of an HTTP client that also accepts calls in the text. */
 async function official(stream: readonly Parameters<typeof textEvent>[0][], finish = "stop", extra = {}) {
   await using server = startModelServer([{ stream: [...stream.map(textEvent), finishEvent(finish)] }]);
   const entry = { max_attempts: 1, compat: { text_calls: true }, ...extra };

@@ -36,7 +36,7 @@ const CALLS: readonly (readonly [form: string, text: string])[] = [
 ];
 
 for (const [form, text] of CALLS) {
-  Deno.test(`readTextCalls reads a call when it has the form of ${form}`, () => {
+  Deno.test(`readTextCalls reads a call in the form of ${form}`, () => {
     const calls = readTextCalls(text, TOOLS).map((call) => ({
       ...call,
       arguments: JSON.parse(call.arguments),
@@ -45,7 +45,7 @@ for (const [form, text] of CALLS) {
   });
 }
 
-/** Enough that no test would end that looked at every part of it. */
+/** So long that quadratic code would not end in time. */
 const BLANKS = "\n ".repeat(500_000);
 
 const TEXTS: readonly (readonly [why: string, text: string])[] = [

@@ -85,7 +85,7 @@ const CASES: readonly (readonly [what: string, schema: Record<string, unknown>, 
 ];
 
 for (const [what, schema, strict] of CASES) {
-  Deno.test(`strictSchema keeps its word when ${what}`, () => {
+  Deno.test(`strictSchema is correct when ${what}`, () => {
     const before = structuredClone(schema);
     assertEquals(strictSchema(schema), strict as ReturnType<typeof strictSchema>);
     assertEquals(schema, before);

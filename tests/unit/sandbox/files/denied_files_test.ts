@@ -54,7 +54,7 @@ sandboxTest("DeniedFiles stops at its limit and reports it", async (g) => {
 });
 
 sandboxTest(
-  jailed("a command in the jail cannot read what a Read rule denies, whatever it is called"),
+  jailed("a jailed command cannot read files that a Read rule denies, under any name"),
   async (g) => {
     await furnish(g);
     await Deno.symlink(`${g.ws}/sub/.env`, `${g.ws}/link`);
@@ -83,7 +83,7 @@ sandboxTest(
 );
 
 sandboxTest(
-  jailed("what is hidden or protected stays where it is when a directory above it is moved"),
+  jailed("hidden and protected paths stay in place when a parent directory is moved"),
   async (g) => {
     await furnish(g);
     await Deno.mkdir(`${g.ws}/.vscode`);

@@ -3,7 +3,7 @@ import { assertEquals, assertMatch } from "../../../support/assert.ts";
 import { runRestricted } from "../../../support/restricted.ts";
 import { sandboxDirs } from "../support.ts";
 
-/** Tries the operations in a process with these flags. */
+/** Runs the operations in a process with these flags. */
 async function ask(
   flags: readonly string[],
   attempts: readonly (readonly [string, string])[],

@@ -8,7 +8,7 @@ import {
 import { jailed, sandboxJail, sh } from "./jail_support.ts";
 import { sandboxTest } from "../support.ts";
 
-sandboxTest(jailed("a jailed command works in the workspace as it would outside"), async (g) => {
+sandboxTest(jailed("a jailed command works in the workspace like outside of the jail"), async (g) => {
   const jail = await sandboxJail(g);
   const result = await sh(
     jail,
@@ -20,7 +20,7 @@ sandboxTest(jailed("a jailed command works in the workspace as it would outside"
   assert((await Deno.stat(`${g.ws}/d`)).isDirectory);
 });
 
-sandboxTest(jailed("a jailed command is notified of no socket that it cannot reach"), async (g) => {
+sandboxTest(jailed("a jailed command sees no variable of a socket that it cannot reach"), async (g) => {
   const env = {
     PATH: "/usr/bin:/bin",
     KEPT: "yes",
@@ -32,7 +32,7 @@ sandboxTest(jailed("a jailed command is notified of no socket that it cannot rea
   assertEquals(stdout, "yes []\n");
 });
 
-sandboxTest(jailed("a jailed command writes nowhere else"), async (g) => {
+sandboxTest(jailed("a jailed command writes only in the workspace"), async (g) => {
   const jail = await sandboxJail(g);
   const targets = [
     `${g.outside}/x`,
@@ -70,7 +70,7 @@ sandboxTest(jailed("/tmp is private and kept between commands when a directory i
   }
 });
 
-sandboxTest(jailed("a writable root that is /tmp is the real one"), async (g) => {
+sandboxTest(jailed("a writable root /tmp is the real directory"), async (g) => {
   const file = await Deno.makeTempFile({ dir: "/tmp" });
   try {
     const jail = await sandboxJail(g, { roots: [g.ws, "/tmp"] });
@@ -81,7 +81,7 @@ sandboxTest(jailed("a writable root that is /tmp is the real one"), async (g) =>
   }
 });
 
-sandboxTest(jailed("roots that may only be read cannot be changed, /tmp and caches can"), async (g) => {
+sandboxTest(jailed("read-only roots cannot be changed, /tmp and caches can"), async (g) => {
   await Deno.mkdir(`${g.base}/home/.npm`);
   const below = await Deno.makeTempDir({ dir: "/tmp" });
   try {
@@ -106,7 +106,7 @@ sandboxTest(jailed("roots that may only be read cannot be changed, /tmp and cach
 
 sandboxTest(
   jailed(
-    "a shared repository of a linked work tree stays readable, and nothing else, when roots may only be read",
+    "the repository of a linked worktree is readable, and nothing else, with read-only roots",
   ),
   async (g) => {
     const main = await Deno.makeTempDir({ dir: "/tmp" });
@@ -127,7 +127,7 @@ sandboxTest(
 );
 
 sandboxTest(
-  jailed("a further directory is shown read-only below a /tmp of the jail, from when it exists"),
+  jailed("an additional directory is mounted read-only below the private /tmp once it exists"),
   async (g) => {
     const directory = await Deno.makeTempDir({ dir: "/tmp" });
     try {
@@ -146,7 +146,7 @@ sandboxTest(
 );
 
 sandboxTest(
-  jailed("forbidden files and key files are invisible, and stay so when they are symlinked"),
+  jailed("forbidden files and key files are invisible, also through a symlink"),
   async (g) => {
     await Deno.symlink(g.outside, `${g.ws}/link`);
     const jail = await sandboxJail(g, { forbidRead: [g.outside, `${g.ws}/src/a.ts`] });
@@ -162,7 +162,7 @@ sandboxTest(
   },
 );
 
-sandboxTest(jailed("protected paths are read-only, also by way of renaming .git"), async (g) => {
+sandboxTest(jailed("protected paths are read-only, also after an attempt to rename .git"), async (g) => {
   await Deno.mkdir(`${g.ws}/.git/hooks`, { recursive: true });
   await Deno.mkdir(`${g.ws}/.git/modules/sub/hooks`, { recursive: true });
   await Deno.writeTextFile(`${g.ws}/.git/config`, "[core]\n");
@@ -185,7 +185,7 @@ sandboxTest(jailed("protected paths are read-only, also by way of renaming .git"
 });
 
 sandboxTest(
-  jailed("a hook directory that a command makes is protected from the next command on"),
+  jailed("a hook directory that a command creates is protected from the next command"),
   async (g) => {
     const jail = await sandboxJail(g);
     assertEquals((await sh(jail, g.ws, "mkdir -p .git/hooks && echo > .git/config")).code, 0);
@@ -194,7 +194,7 @@ sandboxTest(
 );
 
 sandboxTest(
-  jailed("a jailed command sees neither other processes nor the network nor a way to more rights"),
+  jailed("a jailed command has no access to other processes, the network or more privileges"),
   async (g) => {
     const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
     try {
@@ -221,7 +221,7 @@ sandboxTest(
   },
 );
 
-sandboxTest(jailed("an open network reaches the host"), async (g) => {
+sandboxTest(jailed("a jail with network access reaches the host"), async (g) => {
   const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   try {
     const jail = await sandboxJail(g, { network: "open" });
@@ -234,7 +234,7 @@ sandboxTest(jailed("an open network reaches the host"), async (g) => {
 });
 
 sandboxTest(
-  jailed("a jailed command dies with everything it started when its group is killed"),
+  jailed("killing the group of a jailed command ends all its processes"),
   async (g) => {
     const jail = await sandboxJail(g);
     const plan = jail.wrap(["/bin/bash", "-c", "(sleep 300 & echo started; wait)"], { cwd: g.ws });
@@ -257,7 +257,7 @@ sandboxTest(
 );
 
 sandboxTest(
-  jailed("a signal that ends the command shows in the exit code as a shell shows it"),
+  jailed("a signal that ends the command is in the exit code as in a shell"),
   async (g) => {
     const jail = await sandboxJail(g);
     assertEquals((await sh(jail, g.ws, "kill -SEGV $$")).code, 139);
@@ -265,7 +265,7 @@ sandboxTest(
   },
 );
 
-sandboxTest(jailed("directories that are gone by the time of a command do not break it"), async (g) => {
+sandboxTest(jailed("directories that disappear before a command do not break it"), async (g) => {
   await Deno.mkdir(`${g.base}/extra`);
   const jail = await sandboxJail(g, { roots: [g.ws, `${g.base}/extra`], forbidRead: [g.outside] });
   await Deno.remove(`${g.base}/extra`);

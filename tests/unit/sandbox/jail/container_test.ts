@@ -49,7 +49,7 @@ const mountsOf = (words: readonly string[]) =>
   words.filter((word) => word.startsWith("--mount=type=bind,")).map((word) => word.slice(18));
 
 for (const program of ["podman", "docker"] as const) {
-  Deno.test(`${program} gets the mounts of the plan, what is hidden and protected over what is writable`, () => {
+  Deno.test(`${program} gets the mounts of the plan, hidden and protected paths over writable ones`, () => {
     assertEquals(mountsOf(wordsOf(program, false)), [
       "source=/ws,destination=/ws",
       "source=/own/tmp,destination=/tmp",
@@ -64,7 +64,7 @@ for (const program of ["podman", "docker"] as const) {
     ]);
   });
 
-  Deno.test(`${program} starts a new container without network, rights or pulling for each command`, () => {
+  Deno.test(`${program} starts a new container without network, privileges or pulling for each command`, () => {
     const words = wordsOf(program, false);
     assertEquals(words.slice(0, 4), ["reasonix", `/usr/bin/${program}`, "reasonix", "/ws/.git/commondir"]);
     for (
@@ -92,7 +92,7 @@ for (const program of ["podman", "docker"] as const) {
     assert(wordsOf(program, false, { network: "open" }).includes("--network=host"));
   });
 
-  Deno.test(`${program} runs a command in the kept container of the project, whose mounts have a mark`, () => {
+  Deno.test(`${program} runs a command in the persistent container of the project, whose mounts have a mark`, () => {
     const words = wordsOf(program, true);
     const [, , name = "", , , image, mark, create = ""] = words;
     assertMatch(name, /^reasonix-[0-9a-f]{12}$/);
@@ -165,7 +165,7 @@ for (const kept of [false, true]) {
   const kind = kept ? "a kept container" : "a new container";
 
   sandboxTest(
-    contained(`a command in ${kind} works in the workspace and sees nothing else of the machine`),
+    contained(`a command in ${kind} works in the workspace and sees no other files of the machine`),
     async (g) => {
       const secret = `${g.ws}/keys`;
       await Deno.mkdir(secret);
@@ -190,7 +190,7 @@ for (const kept of [false, true]) {
   );
 
   sandboxTest(
-    contained(`whatever a command in ${kind} starts ends with it, and when it is stopped`),
+    contained(`processes of a command in ${kind} end with it, also when it is stopped`),
     async (g) => {
       const jail = await jailOf(g, kept);
       // Each process that is left would write again.
@@ -217,7 +217,7 @@ for (const kept of [false, true]) {
     },
   );
 
-  sandboxTest(contained(`a command in ${kind} is asked to end before it is ended`), async (g) => {
+  sandboxTest(contained(`a command in ${kind} gets a signal to terminate before it is killed`), async (g) => {
     const jail = await jailOf(g, kept);
     const line = "trap 'echo asked > asked; exit 3' TERM; touch ready; while :; do sleep 0.02; done";
     const plan = jail.wrap(["/bin/bash", "-c", line], { cwd: g.ws });
@@ -254,7 +254,7 @@ for (const kept of [false, true]) {
   });
 }
 
-sandboxTest(contained("a link that takes the place of a mounted directory leads nowhere"), async (g) => {
+sandboxTest(contained("a link that replaces a mounted directory leads nowhere"), async (g) => {
   await Deno.mkdir(`${g.ws}/a b/.vscode`, { recursive: true });
   await Deno.writeTextFile(`${g.ws}/a b/.vscode/tasks.json`, "{}");
   const jail = await jailOf(g, false, { forbidRead: [`${g.ws}/a b/.vscode`] });
@@ -273,7 +273,9 @@ sandboxTest(contained("a link that takes the place of a mounted directory leads 
 });
 
 sandboxTest(
-  contained("hosts that are opened for commands of a kept container neither end it nor each other"),
+  contained(
+    "hosts allowed for commands of a persistent container do not restart it or affect other commands",
+  ),
   async (g) => {
     const jail = await jailOf(g, true);
     const job = sh(jail, g.ws, "touch job; while [ ! -e done ]; do sleep 0.05; done; echo survived");
@@ -305,7 +307,7 @@ sandboxTest(
 );
 
 sandboxTest(
-  contained("a new container forgets what a command changed of the image, a kept one does not"),
+  contained("a new container discards changes of the image, a persistent one keeps them"),
   async (g) => {
     const fresh = await jailOf(g, false);
     assertMatch((await sh(fresh, g.ws, "echo x > /opt/mark")).stderr, /Read-only file system/);
@@ -323,7 +325,7 @@ sandboxTest(
 );
 
 sandboxTest(
-  contained("an image that is not on the machine is named with the command that gets it"),
+  contained("a missing image is reported with the command that pulls it"),
   async (g) => {
     await containerStore();
     const container = { program: "podman", image: "localhost/no-such:1", kept: false } as const;

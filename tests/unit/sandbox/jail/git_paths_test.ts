@@ -42,7 +42,7 @@ sandboxTest("gitPaths ignores a .git file that the repository does not confirm",
 });
 
 sandboxTest(
-  jailed("a jailed command commits in a linked work tree but does not change the repository's settings"),
+  jailed("a jailed command commits in a linked worktree but cannot change the repository's settings"),
   async (g) => {
     const [main, tree] = [`${g.base}/main`, `${g.base}/tree`];
     await Deno.mkdir(main);
@@ -68,7 +68,7 @@ sandboxTest(
   },
 );
 
-/** A repository with a submodule in a directory of a directory, one in that, and a repository in addition. */
+/** A repository with a submodule two directories deep, a submodule in that, and a nested repository. */
 async function family(base: string): Promise<string> {
   const [lib, top] = [`${base}/lib`, `${base}/top`];
   for (const path of [lib, top, `${top}/other`]) {
@@ -84,7 +84,7 @@ async function family(base: string): Promise<string> {
 
 sandboxTest(
   jailed(
-    "hooks and settings of submodules and of repositories in the workspace are not the commands' to make",
+    "commands cannot create hooks and settings of submodules and nested repositories",
   ),
   async (g) => {
     const top = await family(g.base);
@@ -122,7 +122,7 @@ sandboxTest(
 
 sandboxTest(
   jailed(
-    "a jailed command commits in a submodule that is the workspace, and changes nothing else of the repository around it",
+    "a jailed command commits in a submodule as workspace and changes nothing else of the outer repository",
   ),
   async (g) => {
     const top = await family(g.base);
@@ -146,7 +146,7 @@ sandboxTest(
 
 sandboxTest(
   jailed(
-    "a file that would lead git to other settings is removed after the command, and the command's exit code stays",
+    "a file that redirects git to other settings is removed after the command, which keeps its exit code",
   ),
   async (g) => {
     await git(g.ws, "init", "-q");
@@ -161,7 +161,7 @@ sandboxTest(
   },
 );
 
-sandboxTest(jailed("such a file that was there before is the user's: it stays, as it is"), async (g) => {
+sandboxTest(jailed("an existing file that redirects git is kept unchanged"), async (g) => {
   await git(g.ws, "init", "-q");
   await git(g.ws, "config", "extensions.worktreeConfig", "true");
   await git(g.ws, "config", "--worktree", "user.name", "the user");
@@ -172,7 +172,7 @@ sandboxTest(jailed("such a file that was there before is the user's: it stays, a
   assertEquals(await Deno.readTextFile(`${g.ws}/.git/config.worktree`), settings);
 });
 
-sandboxTest(jailed("such a file is removed as well when the command is terminated"), async (g) => {
+sandboxTest(jailed("a file that redirects git is also removed when the command is terminated"), async (g) => {
   await git(g.ws, "init", "-q");
   const jail = await sandboxJail(g);
   const plan = jail.wrap(["/bin/bash", "-c", "echo x > .git/commondir; echo made; sleep 300"], {

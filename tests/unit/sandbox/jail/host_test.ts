@@ -1,4 +1,4 @@
-/** Protection by a jail outside of the workspace and of the directories in its options. */
+/** Protection of the host outside of the workspace and of the configured directories. */
 import { currentPlan, fixPlan } from "../../../../src/sandbox/jail/plan.ts";
 import { visibleSockets } from "../../../../src/sandbox/mounts/mounts.ts";
 import { assert, assertEquals, assertStringIncludes } from "../../../support/assert.ts";
@@ -12,7 +12,7 @@ async function fileAt(path: string, text = ""): Promise<void> {
 
 const textOf = (path: string): Promise<string | undefined> => Deno.readTextFile(path).catch(() => undefined);
 
-/** Which of these paths below the home a jailed command can write, as the user then sees them. */
+/** Returns the paths below the home that a jailed command can write, as seen by the user. */
 async function written(g: SandboxDirs, root: string, names: readonly string[], path = "/usr/bin:/bin") {
   const jail = await sandboxJail(g, { roots: [root], environment: { env: { PATH: path } } });
   const home = `${g.base}/home`;
@@ -21,7 +21,7 @@ async function written(g: SandboxDirs, root: string, names: readonly string[], p
   return names.filter((_, index) => texts[index] === "pwned\n");
 }
 
-sandboxTest(jailed("descriptors that the program inherited do not lead out of the jail"), async (g) => {
+sandboxTest(jailed("inherited descriptors do not lead out of the jail"), async (g) => {
   const jail = await sandboxJail(g);
   const line = "echo pwned > /proc/self/fd/25/pwn; echo pwned >&26; ls /proc/self/fd; exit 5";
   const { command, args, env } = jail.wrap(["/bin/bash", "-c", line], { cwd: g.ws });
@@ -38,7 +38,7 @@ sandboxTest(jailed("descriptors that the program inherited do not lead out of th
 });
 
 sandboxTest(
-  jailed("what cleans up after a command is not looked up where the command can write"),
+  jailed("cleanup programs are not searched in directories that the command can write"),
   async (g) => {
     await Deno.mkdir(`${g.ws}/.git`);
     const jail = await sandboxJail(g, { environment: { env: { PATH: `${g.ws}/bin:/usr/bin:/bin` } } });
@@ -53,7 +53,7 @@ sandboxTest(
   },
 );
 
-sandboxTest(jailed("sockets of the user's programs are not there, wherever they are"), async (g) => {
+sandboxTest(jailed("sockets of the user's programs are invisible in any directory"), async (g) => {
   const home = `${g.base}/home`;
   await Deno.mkdir(`${home}/.ssh/agent`, { recursive: true });
   const listen = (path: string) => Deno.listen({ transport: "unix", path });
@@ -101,7 +101,7 @@ Deno.test("visibleSockets lists sockets that a jail would expose, without those 
   assertEquals(visibleSockets(["/tmp/a", "/tmp/u/b", "/tmp/u/ws/c"], scope, ["/tmp/u"]), ["/tmp/u/b"]);
 });
 
-sandboxTest(jailed("caches of packages are shared with the user, caches of programs are not"), async (g) => {
+sandboxTest(jailed("package caches are shared with the user, program caches are not"), async (g) => {
   const home = `${g.base}/home`;
   const shared = [
     ".cache/pip/x",
@@ -138,7 +138,7 @@ sandboxTest(jailed("caches of packages are shared with the user, caches of progr
   assertEquals((await sh(jail, g.ws, `cat ${home}/.cache/new/x`)).stdout, "kept\n");
 });
 
-sandboxTest(jailed("a cache that the user opens, or a project inside of one, is the real one"), async (g) => {
+sandboxTest(jailed("a configured cache, or a project inside of one, is the real directory"), async (g) => {
   const cache = `${g.base}/home/.cache`;
   await fileAt(`${cache}/checkout/a`);
   for (const root of [cache, `${cache}/checkout`]) {
@@ -150,7 +150,7 @@ sandboxTest(jailed("a cache that the user opens, or a project inside of one, is 
 });
 
 sandboxTest(
-  jailed("programs in a directory of PATH that belongs to the project stay the project's"),
+  jailed("programs in a PATH directory of the project remain writable"),
   async (g) => {
     const bin = `${g.ws}/node_modules/.bin`;
     await Deno.mkdir(bin, { recursive: true });
@@ -161,7 +161,7 @@ sandboxTest(
 
 sandboxTest(
   jailed(
-    "a workspace that is the whole file system shows neither processes nor services nor the kernel's settings",
+    "a workspace that is the whole file system exposes no processes, services or kernel settings",
   ),
   async (g) => {
     await fileAt(`${g.base}/home/.bashrc`);

@@ -2,7 +2,7 @@ import { createJail, type Jail, type JailOptions } from "../../../../src/sandbox
 import { needs } from "../../../support/tools.ts";
 import type { SandboxDirs } from "../support.ts";
 
-/** The first bubblewrap of the usual places. */
+/** The first bubblewrap in the standard locations. */
 const BWRAP = ["/usr/bin/bwrap", "/usr/local/bin/bwrap"].find((path) => {
   try {
     return Deno.statSync(path).isFile;
@@ -35,7 +35,7 @@ export function sandboxJail(g: SandboxDirs, options: Partial<JailOptions> = {}):
   });
 }
 
-/** Really runs a shell line through a jail. */
+/** Runs a shell line in a jail. */
 export async function sh(jail: Jail, cwd: string, line: string): Promise<Outcome> {
   const attempt = () => run(jail.wrap(["/bin/bash", "-c", line], { cwd }), cwd);
   const outcome = await attempt();

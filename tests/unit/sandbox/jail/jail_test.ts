@@ -16,7 +16,7 @@ import { type SandboxDirs, sandboxDirs, sandboxTest } from "../support.ts";
 
 const SET = { roots: ["/srv/ws"], home: "/srv/home", network: "none" } as const;
 
-/** A backend whose probe is counted. */
+/** A backend that counts its probes. */
 function counting(result: ProbeResult): Backend & { probes: number; stamp: string | undefined } {
   return {
     probes: 0,
@@ -67,7 +67,7 @@ Deno.test("createJail runs commands unconfined when it is off, and reports it", 
 });
 
 sandboxTest(
-  jailed("createJail refuses a jail that leaves the network open only when it is enforced"),
+  jailed("createJail rejects a jail without network isolation only when it is enforced"),
   async (g) => {
     await remember(g, { network: false, detail: "refused" });
     const error = await assertRejects(() => sandboxJail(g), ReasonixError, "Cannot confine commands");
@@ -82,7 +82,7 @@ sandboxTest(
 
 sandboxTest(
   jailed(
-    "expectedSandbox returns at once what an earlier run found, and probes again before it refuses to begin",
+    "expectedSandbox returns the result of an earlier run immediately, and probes again before it fails",
   ),
   async (g) => {
     const cacheDir = `${g.base}/cache`;
@@ -99,7 +99,7 @@ sandboxTest(
 );
 
 sandboxTest(
-  jailed("a stale expectation makes no run less safe: without the promised jail nothing runs"),
+  jailed("a stale expectation is safe: without the expected jail nothing runs"),
   async (g) => {
     const cacheDir = `${g.base}/cache`;
     await sandboxJail(g);
@@ -126,7 +126,7 @@ sandboxTest(
 );
 
 sandboxTest(
-  jailed("a remembered probe counts for the same program, kernel and user, and nothing is started for it"),
+  jailed("a cached probe applies to the same program, kernel and user, without starting a process"),
   async (g) => {
     const cacheDir = `${g.base}/cache`;
     await sandboxJail(g);
@@ -156,14 +156,14 @@ async function remember(g: SandboxDirs, found: Partial<ProbeResult>): Promise<vo
   await Deno.writeTextFile(file, JSON.stringify({ ...stamp, result: { ...stamp.result, ...found } }));
 }
 
-sandboxTest(jailed("forgetProbe makes the next jail probe again"), async (g) => {
+sandboxTest(jailed("forgetProbe makes the next jail run its probe again"), async (g) => {
   const jail = await sandboxJail(g);
   await Deno.lstat(`${g.base}/cache/jail-bubblewrap.json`);
   await jail.forgetProbe();
   await assertRejects(() => Deno.lstat(`${g.base}/cache/jail-bubblewrap.json`), Deno.errors.NotFound);
 });
 
-sandboxTest(jailed("describe says in one line what is and what is not confined"), async (g) => {
+sandboxTest(jailed("describe reports in one line what is confined and what is not"), async (g) => {
   const closed = (await sandboxJail(g, { forbidRead: [g.outside] })).describe().text;
   assertStringIncludes(
     closed,
@@ -205,7 +205,7 @@ Deno.test("runForwarder relays to the proxy and returns the exit code of its com
 });
 
 sandboxTest(
-  jailed("a jail says which temporary directories are the commands' own and whether they reach others"),
+  jailed("a jail reports private temporary directories and access to others"),
   async (g) => {
     const around = async (options: Parameters<typeof sandboxJail>[1]) => {
       const { privateDirectories, network } = await sandboxJail(g, options);

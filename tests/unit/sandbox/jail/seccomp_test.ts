@@ -12,7 +12,7 @@ interface SystemCall {
 const [X86, ARM] = [0xc000003e, 0xc00000b7];
 const [ALLOW, EPERM, ENOSYS, EAFNOSUPPORT] = [0x7fff0000, 0x50001, 0x50026, 0x50061];
 
-/** Runs a filter as the kernel does. */
+/** Runs a filter like the kernel. */
 function judge(filter: Uint8Array<ArrayBuffer>, { arch, number, args = [] }: SystemCall): number {
   const view = new DataView(filter.buffer);
   const data: Record<number, number> = { 0: number, 4: arch, 16: args[0] ?? 0, 24: args[1] ?? 0 };

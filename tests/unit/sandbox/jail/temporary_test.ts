@@ -1,4 +1,4 @@
-/** Homes, programs and projects that lie below the directory which commands see an empty one instead of. */
+/** Homes, programs and projects below /tmp, which is private in the jail. */
 import { neededBelowTemporary } from "../../../../src/sandbox/mounts/mounts.ts";
 import { assertEquals, assertMatch, assertRejects } from "../../../support/assert.ts";
 import { jailed, sandboxJail, sh } from "./jail_support.ts";
@@ -29,7 +29,7 @@ Deno.test("neededBelowTemporary returns paths inside a temporary directory, not 
   }));
 
 Deno.test({
-  ...jailed("a home, programs and a project below /tmp are seen, and only the project can be changed"),
+  ...jailed("a home, programs and a project below /tmp are visible, and only the project is writable"),
   fn: () =>
     temporary(async (base) => {
       await using g = await sandboxDirs();

@@ -5,7 +5,7 @@ import { sandboxTest } from "../support.ts";
 
 const POSIX = { ignore: Deno.build.os === "windows" };
 
-/** A real web server on a loopback port that shows what reached it. */
+/** A real web server on a loopback port that records its requests. */
 function upstream(): Deno.HttpServer<Deno.NetAddr> {
   return Deno.serve({ hostname: "127.0.0.1", port: 0, onListen: () => {} }, async (request) => {
     const { pathname } = new URL(request.url);

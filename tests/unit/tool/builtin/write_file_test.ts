@@ -48,7 +48,7 @@ Deno.test("write_file detects changed content of the same length", async () => {
 
 Deno.test("write_file does not overwrite a change that another program makes at the last moment", async () => {
   await using dir = await makeTempDir();
-  /** Writes a file while another program does so at one of the looks at the signal; how many there were. */
+  /** Writes a file while another program writes it at one of the signal checks; returns their number. */
   const attempt = async (name: string, at?: number) => {
     await Deno.writeTextFile(`${dir.path}/${name}`, "old\n");
     const { signal } = new AbortController();

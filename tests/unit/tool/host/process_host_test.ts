@@ -89,7 +89,7 @@ Deno.test("ProcessToolHost kills a busy loop when it is aborted and continues wi
   }
 });
 
-/** A clock that a test moves: the tasks that wait, by what is to pass before. */
+/** A clock that a test advances: waiting tasks by their remaining time. */
 function handClock() {
   const waiting = new Map<() => void, number>();
   const timer = (ms: number, task: () => void) => {

@@ -6,7 +6,7 @@ import { assert, assertEquals, assertRejects, assertStringIncludes } from "../..
 import { makeTempDir } from "../../../support/tool_context.ts";
 import { needs } from "../../../support/tools.ts";
 
-/** Directories in which no program counts: with all of the path the search is the own one. */
+/** Directories whose programs are ignored: with all of PATH the fallback search is used. */
 const NO_PROGRAMS = (Deno.env.get("PATH") ?? "").split(":");
 
 const installed = findRipgrep("/nowhere");

@@ -47,7 +47,7 @@ async function eventually(check: () => Promise<boolean>): Promise<void> {
   }
 }
 
-/** The shortest of three times: what else the machine does only makes them longer. */
+/** The shortest of three times, since other load only makes them longer. */
 async function quickest(measure: () => Promise<number>): Promise<number> {
   const times: number[] = [];
   for (let turn = 0; turn < 3; turn++) times.push(await measure());

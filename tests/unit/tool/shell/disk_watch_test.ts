@@ -10,7 +10,7 @@ function tool(name: string): Tool {
   return BUILTINS.find((one) => one.name === name) as Tool;
 }
 
-/** Gives the values in order; the last one forever. */
+/** Returns the values in order, then repeats the last. */
 function readings(...megabytes: number[]): FreeSpace {
   return () => Promise.resolve((megabytes.length > 1 ? megabytes.shift() ?? 0 : megabytes[0] ?? 0) * MB);
 }

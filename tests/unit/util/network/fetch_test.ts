@@ -8,7 +8,7 @@ interface Sent {
   readonly init: RequestInit | undefined;
 }
 
-/** A fetch without a network: what it was asked to send, answered by the list and then with 200. */
+/** A fetch without a network: records requests and answers with the list, then with 200. */
 function scripted(answers: readonly (readonly [status: number, location?: string])[]) {
   const sent: Sent[] = [];
   const send: Fetch = (url, init) => {

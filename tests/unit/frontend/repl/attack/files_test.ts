@@ -1,4 +1,4 @@
-/** Files that the chat reads and writes: none is overwritten, and none read that is hidden from the model. */
+/** Files that the chat reads and writes: it overwrites none and reads none hidden from the model. */
 import { say } from "../../../../support/agent_fixture.ts";
 import {
   asked,

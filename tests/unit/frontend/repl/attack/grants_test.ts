@@ -1,4 +1,4 @@
-/** An answer of the user allows no more than its label says. */
+/** An answer of the user allows no more than its label states. */
 import { call, say } from "../../../../support/agent_fixture.ts";
 import {
   asked,

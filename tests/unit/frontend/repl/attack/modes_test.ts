@@ -1,4 +1,4 @@
-/** Who answers which question in which approval mode, through a real session and a real panel. */
+/** Answers to prompts by approval mode, with a real session and a real panel. */
 import { call, say } from "../../../../support/agent_fixture.ts";
 import {
   asked,
@@ -35,7 +35,7 @@ const row = (name: string, command: string, outcome: Row["outcome"]): Row => (
 const wide = { ask: "asks", auto: "runs", yolo: "runs" } as const;
 const ruled = { ask: "asks", auto: "asks", yolo: "runs" } as const;
 
-/** The table of docs/permissions.md, and what no mode moves. */
+/** The table of docs/permissions.md, and the prompts that no mode changes. */
 const TABLE: readonly Row[] = [
   { name: "a read", tool: "ls", args: { path: "." }, outcome: same("runs") },
   row("a command that reads", "cat notes.txt", same("runs")),
@@ -56,7 +56,7 @@ const TABLE: readonly Row[] = [
   },
   row("a connection", "curl -s http://127.0.0.1:1/", wide),
   {
-    name: "a fact that is remembered",
+    name: "a saved memory",
     tool: "remember",
     args: { name: "n", description: "d", text: "t" },
     outcome: same("asks"),
@@ -87,7 +87,7 @@ async function outcomeOf(chat: ChatStage): Promise<Outcome> {
 }
 
 for (const mode of MODES) {
-  Deno.test(`in the mode ${mode} exactly the calls of the table need approval`, async () => {
+  Deno.test(`mode ${mode} requires approval for exactly the calls of the table`, async () => {
     for (const { name, tool, args, outcome } of TABLE) {
       await using chat = await openApprovalChat([calls(call("1", tool, args)), say("done")], {
         config,
@@ -101,7 +101,7 @@ for (const mode of MODES) {
 }
 
 Deno.test({
-  ...jailed("no mode answers in place of a person whether a command may run without the jail"),
+  ...jailed("no mode approves a command without the jail"),
   fn: async () => {
     const command = "echo run >> runs; echo 'touch: /opt/x: Read-only file system' >&2; exit 1";
     for (const mode of MODES) {

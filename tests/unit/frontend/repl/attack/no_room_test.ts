@@ -1,4 +1,4 @@
-/** A disk that takes nothing: clear words, and nothing is lost while the chat is open. */
+/** A full disk: clear messages, and nothing is lost while the chat is open. */
 import { say } from "../../../../support/agent_fixture.ts";
 import { ended, openApprovalChat, pause } from "../../../../support/approval_chat.ts";
 import { assertEquals, assertStringIncludes } from "../../../../support/assert.ts";
@@ -24,7 +24,7 @@ Deno.test("a session is kept during a full disk, not closed by mistake, and save
   }
   chat.say("/new");
   await chat.shows("Leave this session and lose it?");
-  // What cannot be taken back is not what a mere Enter does.
+  // Enter alone never selects an irreversible action.
   await pause();
   chat.terminal.press("enter");
   await chat.until(() => !chat.terminal.screen().some((row) => row.includes("lose it?")));

@@ -1,4 +1,4 @@
-/** Output of others reaches the terminal as text, and cannot look like anything else. */
+/** Output of others reaches the terminal as text and cannot imitate other elements. */
 import { call, type Reply, say } from "../../../../support/agent_fixture.ts";
 import { assert, assertEquals } from "../../../../support/assert.ts";
 import { type ChatStage, openChat } from "../../../../support/chat_stage.ts";
@@ -6,7 +6,7 @@ import { VirtualTerminal } from "../../../../support/virtual_terminal.ts";
 import { Screen } from "../../../../../src/frontend/repl/screen/screen.ts";
 import { safeLine } from "../../../../../src/frontend/repl/screen/line.ts";
 
-/** Each is followed by a word, so that what is left over shows. */
+/** Each is followed by a word, so that remains are visible. */
 const ATTACKS = [
   "\x1b]0;OWNED-TITLE\x07",
   "\x1b]2;OWNED-TITLE\x1b\\",
@@ -36,7 +36,7 @@ const OWN =
   // deno-lint-ignore no-control-regex
   /\x1b\[\d*[ABCDGKLM]|\x1b\[[0-9;:]*m|\x1b\[J|\x1b\[0J|\x1b\[\?(?:25|2026|2004|1004)[hl]|\x1b\[[<>=]\d*u|\x1b\]8;[^;\x07\x1b]*;(?:(?:https?|mailto):[^\x00-\x20\x7f-\x9f]*)?(?:\x07|\x1b\\)/g;
 
-/** Fails on anything in what was written that is neither text nor what the screen itself needs. */
+/** Fails if the output has anything except text and sequences of the screen itself. */
 function checkWrites(terminal: VirtualTerminal): void {
   const rest = terminal.writes.join("").replace(OWN, "");
   const bad = CONTROL_OR_HIDDEN.exec(rest);

@@ -1,4 +1,4 @@
-/** Lines of the shell that the user types: the same rules, the same record, and output that is only text. */
+/** Shell lines that the user types: the same rules, the same record, and output as plain text. */
 import { say } from "../../../../support/agent_fixture.ts";
 import {
   asked,

@@ -1,4 +1,4 @@
-/** The call that is shown is the one that runs: nothing in it is hidden or too long. */
+/** The displayed call is the one that runs: no part of it is hidden or too long. */
 import { call, say } from "../../../../support/agent_fixture.ts";
 import {
   asked,

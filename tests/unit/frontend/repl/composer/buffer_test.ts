@@ -3,7 +3,7 @@ import { Random, SEED } from "../../../../support/seed.ts";
 import { TextBuffer } from "../../../../../src/frontend/repl/composer/buffer.ts";
 import { characterEnds } from "../../../../../src/util/display_width.ts";
 
-/** A buffer that holds a text, the caret at `|`. */
+/** A buffer with a text and the caret at `|`. */
 function at(text: string): TextBuffer {
   const buffer = new TextBuffer();
   buffer.type(text.replace("|", ""));
@@ -126,7 +126,7 @@ Deno.test("TextBuffer undoes by words and redoes until other text is typed", () 
   assertEquals(buffer.text, "");
 });
 
-/** A text as a list of lines of characters, edited without any cleverness. */
+/** A text as a list of lines of characters: the simple model for comparison. */
 class Model {
   characters: string[] = [];
   caret = 0;
@@ -144,7 +144,7 @@ class Model {
     if (all === "") this.caret = 0;
   }
 
-  /** Takes characters away; what is left may join. */
+  /** Removes characters; the rest may join into clusters. */
   remove(from: number, to: number): void {
     const before = this.characters.slice(0, from).join("");
     const all = before + this.characters.slice(to).join("");

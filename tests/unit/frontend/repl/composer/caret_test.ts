@@ -1,4 +1,4 @@
-/** The composer on a terminal: where xterm has the caret, and what it shows before it. */
+/** The composer on a terminal: the position of the caret in xterm and the text before it. */
 import { Composer } from "../../../../../src/frontend/repl/composer/composer.ts";
 import { Screen } from "../../../../../src/frontend/repl/screen/screen.ts";
 import { loadTexts } from "../../../../../src/i18n/mod.ts";

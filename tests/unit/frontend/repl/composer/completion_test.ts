@@ -14,7 +14,7 @@ import {
 } from "../../../../../src/frontend/repl/composer/completion.ts";
 import { openReference, referencedNames, referenceTo } from "../../../../../src/path/reference_text.ts";
 
-/** Waits until items have come. */
+/** Waits for items. */
 async function offered(
   completion: Completion,
   changes: { readonly next: () => Promise<void> },

@@ -35,7 +35,7 @@ function open(options: Partial<ComposerOptions> = {}) {
       for (const character of text) composer.input({ kind: "key", key: character, text: character });
     },
     paste: (text: string) => composer.input({ kind: "paste", text }),
-    /** The rows, and the caret as `|` in its cell, where all cells before are narrow. */
+    /** The rows with the caret as `|` in its cell; all cells before it must be narrow. */
     rows: (columns = 40, rows = 24) => [...composer.frame(columns, rows).lines],
   };
 }

@@ -29,7 +29,7 @@ Deno.test("Layout breaks after blanks, next to wide characters, and in words tha
   assertEquals(rows("abcd  e", 4), ["abcd ", " e"]);
 });
 
-/** Text before the caret, width, and the cell that the caret has to be in. */
+/** Text before the caret, width, and the expected cell of the caret. */
 const CELLS: readonly (readonly [string, number, number, number])[] = [
   ["", 10, 0, 0],
   ["abc", 10, 0, 3],

@@ -4,7 +4,7 @@ import { resourceSource } from "../../../../../src/frontend/repl/composer/comple
 
 type Servers = Parameters<typeof resourceItems>[1];
 
-/** Servers as far as completion asks them. */
+/** Servers with the functions that completion uses. */
 function servers(uris: readonly string[], values: readonly string[] = []) {
   const asked: unknown[] = [];
   const pool: Pick<Servers, "resources" | "complete"> = {

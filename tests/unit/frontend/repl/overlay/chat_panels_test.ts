@@ -13,7 +13,7 @@ function screen({ terminal }: ChatStage): string {
   return terminal.screen().join("\n").trimEnd();
 }
 
-/** Longer than the pause that a panel wants before it takes a key, or Enter again. */
+/** Longer than the pause before a panel accepts a key, or Enter again. */
 const pause = () => new Promise((resolve) => setTimeout(resolve, 350));
 
 /** Chooses the row of a letter or digit in a panel that the user did not open. */

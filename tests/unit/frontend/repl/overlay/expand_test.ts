@@ -1,4 +1,4 @@
-/** Collapsed items in full: opened and closed, and searched. */
+/** The view of collapsed items: expanding, collapsing and searching. */
 import { ExpandPanel } from "../../../../../src/frontend/repl/overlay/expand.ts";
 import { loadTexts } from "../../../../../src/i18n/mod.ts";
 import { palette } from "../../../../../src/view/mod.ts";
@@ -153,7 +153,7 @@ Deno.test("the view keeps its current line visible in any window, also with 100,
   assert(rows(40, 20).some((row) => row.startsWith("›   line 77777")), rows(40, 20).join("\n"));
 });
 
-Deno.test("without anything folded the view says so", async () => {
+Deno.test("the view reports when nothing is collapsed", async () => {
   const { rows, press } = await opened([]);
   press("enter", "e", "n", "down", "/", "x", "enter");
   assert(rows().includes("Nothing was folded yet."));

@@ -1,4 +1,4 @@
-/** Every panel as it is shown, in both languages and two widths. UPDATE_GOLDEN=1 records a changed one. */
+/** Golden files of every panel in both languages and two widths. UPDATE_GOLDEN=1 records changes. */
 import { message } from "../../../../../src/core/mod.ts";
 import { NO_RULE } from "../../../../../src/rule/mod.ts";
 import type { Dialogs } from "../../../../../src/frontend/repl/overlay/dialogs.ts";
@@ -13,7 +13,7 @@ import { assertRecorded, recordedPanel } from "../../../../support/recorded_pane
 interface Dialog {
   readonly show: (dialogs: Dialogs, signal: AbortSignal) => Promise<unknown>;
   readonly keys?: readonly string[];
-  /** Keys for the panel that the first keys lead to. */
+  /** Keys for the panel that the first keys open. */
   readonly next?: readonly string[];
 }
 
@@ -41,7 +41,7 @@ const DIFF = [
   " }",
 ].join("\n");
 
-/** A plan that may have left the screen, so that it can be read in the panel. */
+/** A plan that may have scrolled off the screen, so that it can be read in the panel. */
 const LONG_PLAN = `# Tests\n\n1. Write **tests**\n2. 修改代码\n${
   Array.from({ length: 12 }, (_, index) => `${index + 3}. Step`).join("\n")
 }`;
@@ -292,7 +292,7 @@ const CHAT_PANELS: Readonly<Record<string, ChatPanel>> = {
   },
 };
 
-/** Leaves two sessions for a third one. They are from the future, so that no age is shown. */
+/** Creates two sessions for a third one, dated in the future so that no age is shown. */
 async function toAnotherSession(chat: ChatStage): Promise<void> {
   for (const text of ["修复登录页面的错误", "Explain the parser"]) {
     await newSession(chat);
@@ -357,10 +357,10 @@ for (const [name, panel] of Object.entries(CHAT_PANELS)) {
   });
 }
 
-/** One server that works, one that does not, one that wants a sign-in, and one that is off. */
+/** A working server, a failing one, one that requires a sign-in, and a disabled one. */
 const NAMES = ["works", "missing", "locked", "off"];
 
-/** Keys in the list of servers, and what they lead to. */
+/** Keys in the list of servers and the panels they open. */
 const SERVER_PANELS: Readonly<
   Record<string, { readonly pressed: readonly string[]; readonly shows: RegExp }>
 > = {
@@ -412,7 +412,7 @@ for (const [name, { pressed, shows }] of Object.entries(SERVER_PANELS)) {
     await chat.until(() => /^› 1\. works/m.test(shown(chat)));
     for (const key of pressed) {
       const before = shown(chat);
-      // An Enter that comes sooner after another is one that the key repeats.
+      // An Enter that follows another sooner is a key repeat.
       await new Promise((resolve) => setTimeout(resolve, 310));
       chat.terminal.press(key);
       await chat.until(() => shown(chat) !== before && /^─{20}/m.test(shown(chat)));

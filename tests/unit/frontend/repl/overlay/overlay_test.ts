@@ -15,7 +15,7 @@ const REQUEST: ApprovalRequest = {
   prefixRule: "Bash(rm:*)",
 };
 
-/** A stage with an approval, before the pause after its appearance is over. */
+/** A stage with an approval, before the pause after its appearance has elapsed. */
 function asked(changes: Partial<ApprovalRequest> = {}, options: StageOptions = {}) {
   const stage = openStage(options);
   const abort = new AbortController();

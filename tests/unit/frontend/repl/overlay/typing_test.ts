@@ -1,4 +1,4 @@
-/** Typed text answers no question, whenever it comes up and whatever the pauses are. */
+/** Typed text answers no prompt, at any time and with any pauses. */
 import type { ApprovalRequest } from "../../../../../src/permission/mod.ts";
 import type { Dialogs } from "../../../../../src/frontend/repl/overlay/dialogs.ts";
 import { assert, assertEquals } from "../../../../support/assert.ts";
@@ -47,7 +47,7 @@ type Ask = (dialogs: Dialogs, signal: AbortSignal) => Promise<unknown>;
 const ask = (multiple: boolean, written = false): Ask => (dialogs, signal) =>
   dialogs.ask([{ question: "Which?", options: OPTIONS, multiple, written }], signal);
 
-/** Each kind of question of the chat. */
+/** Each kind of prompt in the chat. */
 const QUESTIONS: Readonly<Record<string, Ask>> = {
   command: (dialogs, signal) => dialogs.approve(COMMAND, signal),
   edit: (dialogs, signal) => dialogs.approve(EDIT, signal),
@@ -74,7 +74,7 @@ const QUESTIONS: Readonly<Record<string, Ask>> = {
   prompted: (dialogs) => dialogs.prompt("Which rule?", "Bash(npm:*)"),
 };
 
-/** They take text once the user has written nothing for a second: they were called for. */
+/** Panels that the user opened accept text after a second without input. */
 const TAKE_TEXT = ["filtered", "prompted"];
 
 Deno.test(`ten thousand texts at human typing speed answer nothing and are all kept (seed ${SEED})`, async () => {
@@ -82,7 +82,7 @@ Deno.test(`ten thousand texts at human typing speed answer nothing and are all k
   const between = (low: number, high: number) => low + Math.floor(random() * (high - low + 1));
   const message = () =>
     Array.from({ length: between(1, 4) }, () => WORDS[between(0, WORDS.length - 1)] ?? "").join(" ");
-  /** The keys of a text, with some slips that are taken back. */
+  /** The keys of a text, with some typing errors that are corrected. */
   const keysOf = (text: string) =>
     [...text].flatMap((character) => random() < 0.03 ? ["x", "\x7f", character] : [character]);
   const stage = openStage({ columns: 40, rows: 12 });
