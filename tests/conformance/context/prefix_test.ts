@@ -17,7 +17,7 @@ import {
   startModelServer,
   type Turn,
 } from "../../support/model_server.ts";
-import { keysBackwards, ownClock, ownDirectoryOrder } from "../../support/own_time_and_order.ts";
+import { keysBackwards, ownClock, ownDirectoryOrder } from "../../support/replaced_clock.ts";
 import { makeTempDir } from "../../support/tool_context.ts";
 
 const TURNS = 200;
