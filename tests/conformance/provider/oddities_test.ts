@@ -244,26 +244,26 @@ for (const [kind, makeWire] of Object.entries(WIRES)) {
   });
 
   Deno.test(`provider kind ${kind} classifies errors by their remedy`, async () => {
-    const said = async (status: number, message: string, headers = {}) => {
+    const failure = async (status: number, message: string, headers = {}) => {
       const body = { type: "error", error: { type: "some_error", message, status: "SOME" } };
       const { error } = await outcomeOf(makeWire(), { status, body, headers });
       return [error?.kind, error?.status, error?.retryAfterMs];
     };
-    assertEquals(await said(401, "bad key"), ["auth", 401, undefined]);
-    assertEquals(await said(402, "payment required"), ["auth", 402, undefined]);
-    assertEquals(await said(403, "not yours"), ["auth", 403, undefined]);
-    assertEquals(await said(404, "no such model"), ["not_found", 404, undefined]);
-    assertEquals(await said(400, "prompt is too long: 210000 tokens > 200000 maximum"), [
+    assertEquals(await failure(401, "bad key"), ["auth", 401, undefined]);
+    assertEquals(await failure(402, "payment required"), ["auth", 402, undefined]);
+    assertEquals(await failure(403, "not yours"), ["auth", 403, undefined]);
+    assertEquals(await failure(404, "no such model"), ["not_found", 404, undefined]);
+    assertEquals(await failure(400, "prompt is too long: 210000 tokens > 200000 maximum"), [
       "context_length",
       400,
       undefined,
     ]);
-    assertEquals(await said(413, "request too large"), ["context_length", 413, undefined]);
-    assertEquals(await said(400, "temperature: must be at most 1"), ["bad_request", 400, undefined]);
-    assertEquals(await said(429, "slow down", { "retry-after": "7" }), ["rate_limit", 429, 7000]);
-    assertEquals(await said(429, "slow down", { "retry-after-ms": "1500" }), ["rate_limit", 429, 1500]);
-    assertEquals(await said(500, "oops"), ["server", 500, undefined]);
-    assertEquals(await said(503, "busy"), ["server", 503, undefined]);
-    assertEquals(await said(529, "overloaded"), ["server", 529, undefined]);
+    assertEquals(await failure(413, "request too large"), ["context_length", 413, undefined]);
+    assertEquals(await failure(400, "temperature: must be at most 1"), ["bad_request", 400, undefined]);
+    assertEquals(await failure(429, "slow down", { "retry-after": "7" }), ["rate_limit", 429, 7000]);
+    assertEquals(await failure(429, "slow down", { "retry-after-ms": "1500" }), ["rate_limit", 429, 1500]);
+    assertEquals(await failure(500, "oops"), ["server", 500, undefined]);
+    assertEquals(await failure(503, "busy"), ["server", 503, undefined]);
+    assertEquals(await failure(529, "overloaded"), ["server", 529, undefined]);
   });
 }

@@ -48,8 +48,8 @@ async function overWire(one: ContractCase, wire: ScriptedWire, options = {}): Pr
 function scripted({ limited, failure, ...answer }: ContractTurn): Turn {
   if (failure === "refused") return { status: 401, body: { error: { message: "no" } } };
   if (failure === "overloaded") return { status: 503, body: { error: { message: "busy" } } };
-  const said = limited ? { ...answer, finish: "length" } : answer;
-  return failure === undefined ? said : { ...said, stuck: failure };
+  const output = limited ? { ...answer, finish: "length" } : answer;
+  return failure === undefined ? output : { ...output, stuck: failure };
 }
 
 for (const kind of Object.keys(PROVIDER_KINDS)) {

@@ -28,23 +28,23 @@ for (const [kind, makeWire] of Object.entries(WIRES)) {
           await using server = startModelServer(turns, { wire: makeWire(), check: { prefix: false } });
           const client = await openClient(server, { clock: new InstantClock() });
           let sum: Usage = NO_USAGE;
-          for (const said of list) {
+          for (const reported of list) {
             const { usage, error } = await collect(client);
             assert(!error && usage, error?.message ?? "no usage");
             assertEquals([usage.inputTokens, usage.cachedTokens, usage.outputTokens], [
-              said.input,
-              said.cached,
-              said.output,
+              reported.input,
+              reported.cached,
+              reported.output,
             ]);
             // Not every wire reports how much of the output was thought.
             assert(
-              [0, said.reasoning].includes(usage.reasoningTokens),
-              `${usage.reasoningTokens} of ${said.reasoning}`,
+              [0, reported.reasoning].includes(usage.reasoningTokens),
+              `${usage.reasoningTokens} of ${reported.reasoning}`,
             );
             sum = addUsage(sum, usage);
           }
           const total = (key: "input" | "cached" | "output") =>
-            list.reduce((all, said) => all + said[key], 0);
+            list.reduce((all, reported) => all + reported[key], 0);
           assertEquals([sum.inputTokens, sum.cachedTokens, sum.outputTokens], [
             total("input"),
             total("cached"),

@@ -12,9 +12,12 @@ async function load(variables: Record<string, string> = {}, config?: string) {
 Deno.test("requireProvider suggests setup without configuration and key, in both languages", async () => {
   const loaded = await load();
   for (
-    const [locale, said] of [["en", "No provider is set up yet"], ["zh-CN", "还没有配置模型供应商"]] as const
+    const [locale, output] of [["en", "No provider is set up yet"], [
+      "zh-CN",
+      "还没有配置模型供应商",
+    ]] as const
   ) {
-    const error = await assertRejects(() => requireProvider(loaded, locale), ReasonixError, said);
+    const error = await assertRejects(() => requireProvider(loaded, locale), ReasonixError, output);
     assertStringIncludes(error.remedy ?? "", "reasonix setup");
     assertStringIncludes(error.remedy ?? "", "DEEPSEEK_API_KEY");
     assertEquals(error.exit, "config");
@@ -22,9 +25,9 @@ Deno.test("requireProvider suggests setup without configuration and key, in both
 });
 
 Deno.test("requireProvider names the environment variable of the key, but not the key", async () => {
-  const said = await requireProvider(await load({ OPENAI_API_KEY: "sk-o" }), "en") ?? "";
-  assertStringIncludes(said, "using OPENAI_API_KEY from the environment (OpenAI)");
-  assert(!said.includes("sk-o"));
+  const output = await requireProvider(await load({ OPENAI_API_KEY: "sk-o" }), "en") ?? "";
+  assertStringIncludes(output, "using OPENAI_API_KEY from the environment (OpenAI)");
+  assert(!output.includes("sk-o"));
 });
 
 Deno.test("requireProvider names the setting that keeps a key of the environment from being used", async () => {

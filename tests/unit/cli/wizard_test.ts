@@ -92,7 +92,7 @@ Deno.test("setup replaces an older key and keeps the other lines", async () => {
 });
 
 Deno.test("keyProblem rejects text that is not a key, and the key of another vendor", () => {
-  const wrong: [key: string, vendor: string | undefined, said: string][] = [
+  const wrong: [key: string, vendor: string | undefined, output: string][] = [
     ["https://api.example.com", undefined, "address"],
     ["sk-1234 5678", "openai", "blanks"],
     ['"sk-12345678"', "openai", "quotes"],
@@ -102,8 +102,8 @@ Deno.test("keyProblem rejects text that is not a key, and the key of another ven
     ["sk-ant-api03-abcdefgh", "openai", "Anthropic"],
     ["gsk_abcdefghijkl", "deepseek", "Groq"],
   ];
-  for (const [key, vendor, said] of wrong) {
-    assertStringIncludes(keyProblem(key, vendor, texts.wrong) ?? "", said);
+  for (const [key, vendor, output] of wrong) {
+    assertStringIncludes(keyProblem(key, vendor, texts.wrong) ?? "", output);
   }
   assertEquals(keyProblem("sk-proj-0123456789abcdef", "openai", texts.wrong), undefined);
   assertEquals(keyProblem("sk-ant-api03-abcdefgh", "anthropic", texts.wrong), undefined);

@@ -135,9 +135,9 @@ Deno.test("/mcp login shows the address, waits for the browser and begins to use
     const address = await shownAddress(chat);
     await visitAsBrowser(address);
     await done;
-    const said = chat.takeSaid();
+    const output = chat.takeSaid();
     for (const part of [address.href, signIn.waiting, signIn.done("far", issuer.issuer, "read"), "far: "]) {
-      assertStringIncludes(said, part);
+      assertStringIncludes(output, part);
     }
     assertEquals((await chat.session()).servers?.named("far").status.state, "ready");
   }

@@ -78,8 +78,8 @@ Deno.test("/status, /cost, /todo, /skills, /mcp, /sandbox and /context report in
     await chat.type("hello");
     for (const name of ["status", "cost", "todo", "skills", "mcp", "sandbox", "context"]) {
       await chat.type(`/${name}`);
-      const said = chat.takeSaid();
-      assert(said.trim() !== "" && !/undefined|NaN|\[object/.test(said), `/${name}: ${said}`);
+      const output = chat.takeSaid();
+      assert(output.trim() !== "" && !/undefined|NaN|\[object/.test(output), `/${name}: ${output}`);
     }
   }
 });
@@ -91,12 +91,12 @@ Deno.test("/context names instruction files and servers, hides empty rows, and m
     await chat.write("AGENTS.md", "Be kind.\n");
     await chat.reopen({});
     await chat.type("/context");
-    const said = chat.takeSaid();
-    assertMatch(said, locale === "en" ? /about [\d,]+ tokens/ : /约 [\d,]+ 个词元/);
-    assertMatch(said, locale === "en" ? /^ +\d+ {2}MCP server docs/m : /^ +\d+ {2}MCP 服务器 docs/m);
-    assertStringIncludes(said, "/AGENTS.md");
-    const [, categories = ""] = said.split("\n\n");
-    assert(categories !== "" && !/^ +0 /m.test(categories), said);
+    const output = chat.takeSaid();
+    assertMatch(output, locale === "en" ? /about [\d,]+ tokens/ : /约 [\d,]+ 个词元/);
+    assertMatch(output, locale === "en" ? /^ +\d+ {2}MCP server docs/m : /^ +\d+ {2}MCP 服务器 docs/m);
+    assertStringIncludes(output, "/AGENTS.md");
+    const [, categories = ""] = output.split("\n\n");
+    assert(categories !== "" && !/^ +0 /m.test(categories), output);
   }
 });
 
@@ -106,9 +106,9 @@ Deno.test("/status shows the modes and whether commands are confined", async () 
   await chat.type("/mode plan");
   chat.takeSaid();
   await chat.type("/status");
-  const said = chat.takeSaid();
-  assertMatch(said, /^modes +auto · plan · plan$/m);
-  assertMatch(said, /^sandbox +off: commands can do what you can/m);
+  const output = chat.takeSaid();
+  assertMatch(output, /^modes +auto · plan · plan$/m);
+  assertMatch(output, /^sandbox +off: commands can do what you can/m);
 });
 
 Deno.test("/bug contains no secret and no conversation text, and overwrites nothing", async () => {
@@ -118,9 +118,9 @@ Deno.test("/bug contains no secret and no conversation text, and overwrites noth
   });
   await chat.type("the word is xylophone");
   await chat.type("/bug");
-  const said = chat.takeSaid();
-  assertStringIncludes(said, "What happened");
-  assert(!said.includes("xylophone") && !said.includes("tok-very-secret-1"), said);
+  const output = chat.takeSaid();
+  assertStringIncludes(output, "What happened");
+  assert(!output.includes("xylophone") && !output.includes("tok-very-secret-1"), output);
   await chat.type("/bug report.txt");
   assertStringIncludes(await chat.read("report.txt"), "reasonix");
   await assertRejects(() => chat.type("/bug report.txt"), Error, "it exists already");

@@ -12,7 +12,7 @@ async function load(files: Record<string, string>, options: Options = {}) {
   return {
     ...loaded,
     servers: loaded.config.plugins,
-    said: loaded.warnings.map((problem) => short(formatProblem(problem))),
+    output: loaded.warnings.map((problem) => short(formatProblem(problem))),
     rows: listServers(loaded),
   };
 }
@@ -20,7 +20,7 @@ async function load(files: Record<string, string>, options: Options = {}) {
 const project = (servers: unknown) => ({ "project/.mcp.json": JSON.stringify({ mcpServers: servers }) });
 
 Deno.test(".mcp.json supports the schema of Claude Code", async () => {
-  const { servers, said } = await load({
+  const { servers, output } = await load({
     "project/.mcp.json": `\uFEFF{
   // a warning
   "mcpServers": {\r
@@ -35,7 +35,7 @@ Deno.test(".mcp.json supports the schema of Claude Code", async () => {
   },
 }`,
   }, { variables: { TOKEN: "t" } });
-  assertEquals(said, []);
+  assertEquals(output, []);
   const [local, far, plain, old] = servers;
   assertEquals([local?.type, local?.command, local?.args, local?.env, local?.call_timeout_seconds], [
     "stdio",
@@ -56,7 +56,7 @@ Deno.test(".mcp.json supports the schema of Claude Code", async () => {
 });
 
 Deno.test("an invalid entry of .mcp.json is reported with its location, and the others are used", async () => {
-  const { servers, said, rows } = await load({
+  const { servers, output, rows } = await load({
     "project/.mcp.json": `{"mcpServers": {
   "good": {"command": "c"},
   "typed": {"command": ["npx", "x"]},
@@ -72,7 +72,7 @@ Deno.test("an invalid entry of .mcp.json is reported with its location, and the 
 }}`,
   });
   assertEquals(servers.map(({ name }) => name), ["good", "near"]);
-  assertEquals(said, [
+  assertEquals(output, [
     '.mcp.json:3:13: The MCP server "typed" is not used: "command" must be a text. Correct it',
     '.mcp.json:4:28: The MCP server "args" is not used: "args" must be an array of texts. Correct it',
     '.mcp.json:5:27: The MCP server "env" is not used: "env" must be an object of texts. Correct it',
@@ -90,7 +90,7 @@ Deno.test("an invalid entry of .mcp.json is reported with its location, and the 
 });
 
 for (
-  const [what, text, said] of [
+  const [what, text, output] of [
     ["the key of another editor", '{"servers": {"a": {"command": "c"}}}', [
       '1:2: The servers under "servers" are not used: the key is "mcpServers". Rename "servers" to "mcpServers"',
     ]],
@@ -116,7 +116,7 @@ for (
     for (const [source, name] of [["project", ".mcp.json"], ["home", "~/.mcp.json"]] as const) {
       const result = await load({ [`${source}/.mcp.json`]: text });
       assertEquals(result.servers, []);
-      assertEquals(result.said, said.map((line) => `${name}:${line}`));
+      assertEquals(result.output, output.map((line) => `${name}:${line}`));
     }
   });
 }
@@ -163,12 +163,12 @@ Deno.test("our files override .mcp.json, project files those of the user, with a
 });
 
 Deno.test("a server with a missing variable is omitted with a report, and the others are used", async () => {
-  const { servers, said, rows } = await load(project({
+  const { servers, output, rows } = await load(project({
     a: { command: "c", env: { T: "${GONE}" } },
     b: { command: "c", env: { T: "${GONE:-}" } },
   }));
   assertEquals(servers.map(({ name }) => name), ["b"]);
-  assertEquals(said, [
+  assertEquals(output, [
     '.mcp.json:1:42: The MCP server "a" is not started: ${GONE} in its env.T is not set. ' +
     "Set GONE, or write ${GONE:-…} with a default",
   ]);

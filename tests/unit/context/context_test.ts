@@ -190,7 +190,7 @@ Deno.test("resolveReferences suggests a name for a mistyped path and ignores pac
     "node_modules/@scope/pkg.js/index.js": "",
   };
   await writeFiles(dir.path, files);
-  const said = async (text: string) => (await references(text, dir.path)).notices;
+  const output = async (text: string) => (await references(text, dir.path)).notices;
   for (
     const [name, hint] of [
       ["src/wrpa.ts", "src/wrap.ts"],
@@ -210,9 +210,9 @@ Deno.test("resolveReferences suggests a name for a mistyped path and ignores pac
     ]
   ) {
     const expected = `@${name} was not attached: there is no such file`;
-    assertEquals(await said(`see @${name}.`), [hint ? `${expected}; did you mean @${hint}?` : expected]);
+    assertEquals(await output(`see @${name}.`), [hint ? `${expected}; did you mean @${hint}?` : expected]);
   }
-  assertEquals(await said("@sr/"), ["@sr/ was not attached: there is no such directory"]);
+  assertEquals(await output("@sr/"), ["@sr/ was not attached: there is no such directory"]);
   for (
     const text of [
       "@john.doe and @jane @someone @scope/pkg.js @types/node me@src/wrpa.ts @Override",
@@ -223,7 +223,7 @@ Deno.test("resolveReferences suggests a name for a mistyped path and ignores pac
       "@/components/Button",
     ]
   ) {
-    assertEquals(await said(text), [], text);
+    assertEquals(await output(text), [], text);
   }
 });
 

@@ -65,9 +65,9 @@ for (const publishes of [false, true]) {
 
 Deno.test("every error in a new file is new, and at most ten are reported", async () => {
   await using s = await stage({ flood: 1_500, garbage: true });
-  const said = await s.edit("x\n") ?? "";
-  assertEquals(said.split("\n").length, 12);
-  assertStringIncludes(said, "\nand 990 more");
+  const output = await s.edit("x\n") ?? "";
+  assertEquals(output.split("\n").length, 12);
+  assertStringIncludes(output, "\nand 990 more");
 });
 
 Deno.test("a server that hangs uses up the budget once and is stopped after its time limit", async () => {

@@ -117,9 +117,10 @@ Deno.test("listModels returns an empty list when the kind has none", async () =>
 });
 
 Deno.test("a DNS failure is reported as a network or proxy problem, not a server problem", async () => {
-  const said = "error sending request for url (http://nowhere.invalid/v1/models): client error (Connect): " +
+  const reported =
+    "error sending request for url (http://nowhere.invalid/v1/models): client error (Connect): " +
     "dns error: failed to lookup address information: Name or service not known";
-  const fetch = () => Promise.reject(new TypeError("fetch failed", { cause: new Error(said) }));
+  const fetch = () => Promise.reject(new TypeError("fetch failed", { cause: new Error(reported) }));
   const entry = providerEntry({ base_url: "http://nowhere.invalid/v1" });
   const error = await assertRejects(
     () => listModels({ entry, version: "1", deps: { fetch } }),

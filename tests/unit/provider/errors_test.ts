@@ -11,14 +11,14 @@ async function errorOf(turn: Turn, apiKey?: string, entry: Record<string, unknow
   return { ...error, host: `127.0.0.1:${server.port}` };
 }
 
-const said = (message: string, more = {}) => ({ error: { message, ...more } });
+const errorBody = (message: string, more = {}) => ({ error: { message, ...more } });
 
 /** Error messages of servers, with their status. */
 const TOO_LONG: readonly (readonly [vendor: string, status: number, body: unknown])[] = [
   [
     "OpenAI",
     400,
-    said(
+    errorBody(
       "This model's maximum context length is 128000 tokens. However, your messages resulted in 130000 tokens.",
       { code: "context_length_exceeded" },
     ),
@@ -26,12 +26,12 @@ const TOO_LONG: readonly (readonly [vendor: string, status: number, body: unknow
   [
     "OpenAI, newer",
     400,
-    said("Your input exceeds the context window of this model. Please adjust your input and try again."),
+    errorBody("Your input exceeds the context window of this model. Please adjust your input and try again."),
   ],
   [
     "DeepSeek",
     400,
-    said("This model's maximum context length is 131072 tokens. However, you requested 140000 tokens"),
+    errorBody("This model's maximum context length is 131072 tokens. However, you requested 140000 tokens"),
   ],
   ["Anthropic, compatible", 400, {
     type: "error",
@@ -49,8 +49,8 @@ const TOO_LONG: readonly (readonly [vendor: string, status: number, body: unknow
       type: "exceed_context_size_error",
     },
   }],
-  ["llama.cpp, older", 500, said("context size exceeded")],
-  ["Ollama", 400, said("prompt too long; exceeded max context length by 400 tokens")],
+  ["llama.cpp, older", 500, errorBody("context size exceeded")],
+  ["Ollama", 400, errorBody("prompt too long; exceeded max context length by 400 tokens")],
   ["Gemini, compatible", 400, [{
     error: {
       code: 400,
@@ -66,22 +66,24 @@ const TOO_LONG: readonly (readonly [vendor: string, status: number, body: unknow
   [
     "Groq",
     400,
-    said("Please reduce the length of the messages or completion.", { code: "context_length_exceeded" }),
+    errorBody("Please reduce the length of the messages or completion.", { code: "context_length_exceeded" }),
   ],
   ["xAI", 400, {
     error: "This model's maximum prompt length is 131072 but the request contains 140000 tokens.",
   }],
-  ["Moonshot", 400, said("Invalid request: Your request exceeded model token limit: 131072")],
+  ["Moonshot", 400, errorBody("Invalid request: Your request exceeded model token limit: 131072")],
   [
     "OpenRouter",
     400,
-    said("This endpoint's maximum context length is 65536 tokens. However, you requested about 70000 tokens"),
+    errorBody(
+      "This endpoint's maximum context length is 65536 tokens. However, you requested about 70000 tokens",
+    ),
   ],
   ["LM Studio", 400, {
     error:
       "Trying to keep the first 9000 tokens when context the overflows. However, the model is loaded with context length of only 4096 tokens",
   }],
-  ["Bedrock gateway", 400, said("Input is too long for requested model.")],
+  ["Bedrock gateway", 400, errorBody("Input is too long for requested model.")],
   ["a proxy", 413, "Request Entity Too Large"],
 ];
 
@@ -110,12 +112,12 @@ for (const [status, body, kind] of OTHERS) {
 
 Deno.test("openai provider reports provider, host, status, message and variable of a rejected key", async () => {
   const entry = { api_key_env: "TEST_API_KEY" };
-  const refused = await errorOf({ status: 401, body: said("Invalid key") }, "very-secret", entry);
+  const refused = await errorOf({ status: 401, body: errorBody("Invalid key") }, "very-secret", entry);
   assertEquals(
     refused.message,
     `Provider "test" at ${refused.host} answered with status 401: Invalid key; check the value of TEST_API_KEY`,
   );
-  const missing = await errorOf({ status: 401, body: said("No key") }, undefined, entry);
+  const missing = await errorOf({ status: 401, body: errorBody("No key") }, undefined, entry);
   assertStringIncludes(missing.message, "set TEST_API_KEY in the environment or in the .env file");
   assertStringIncludes(
     (await errorOf({ status: 403, body: "" })).message,
@@ -143,7 +145,7 @@ Deno.test("openai provider suggests other models when the model cannot call tool
     ]
   ) {
     assertStringIncludes(
-      (await errorOf({ status: 400, body: said(text) })).message,
+      (await errorOf({ status: 400, body: errorBody(text) })).message,
       "choose a model that can call tools",
     );
   }
@@ -165,11 +167,11 @@ Deno.test("openai provider names the target of a redirect", async () => {
 
 Deno.test("an untrusted certificate and a missing CA file have errors with a remedy", () => {
   const endpoint = { provider: "p", host: "h", model: "m", keyName: "", keyed: false, secrets: [] };
-  const said = (text: string) => connectionFailure(new TypeError(text), endpoint, false);
-  const authority = said("invalid peer certificate: Other(OtherError(CaUsedAsEndEntity))");
+  const failureOf = (text: string) => connectionFailure(new TypeError(text), endpoint, false);
+  const authority = failureOf("invalid peer certificate: Other(OtherError(CaUsedAsEndEntity))");
   assertStringIncludes(authority.message, "basicConstraints=critical,CA:FALSE");
   assertStringIncludes(authority.message, "name its file in ca_file of this provider");
-  const missing = said("Failed opening CA file: No such file or directory (os error 2)");
+  const missing = failureOf("Failed opening CA file: No such file or directory (os error 2)");
   assertEquals([missing.retryable, /DENO_CERT names a file/.test(missing.message)], [false, true]);
 });
 
@@ -188,7 +190,7 @@ Deno.test("openai provider redacts a key that the server repeats", async () => {
 });
 
 Deno.test("openai provider quotes the upstream error that a gateway passes on", async () => {
-  const body = said("Provider returned error", { metadata: { raw: "engine is warming up" } });
+  const body = errorBody("Provider returned error", { metadata: { raw: "engine is warming up" } });
   assertStringIncludes(
     (await errorOf({ status: 502, body })).message,
     "Provider returned error (engine is warming up)",

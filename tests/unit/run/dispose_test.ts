@@ -15,8 +15,8 @@ Deno.test({
       signal: AbortSignal.timeout(300_000),
     }).output();
     assertEquals(code, 0, new TextDecoder().decode(stderr));
-    const { said, reason, before, after } = JSON.parse(new TextDecoder().decode(stdout));
-    assertStringIncludes(said, "made");
+    const { output, reason, before, after } = JSON.parse(new TextDecoder().decode(stdout));
+    assertStringIncludes(output, "made");
     assertEquals(reason, "interrupted");
     assertEquals([before.children, before.directories], [[], []]);
     assertEquals([after.children, after.directories], [[], []]);

@@ -50,7 +50,7 @@ async function cutLife(cwd: string): Promise<string> {
 if (import.meta.main) {
   const [cwd = ""] = Deno.args;
   // Modules that stay loaded for the whole process are there after the first lifecycles.
-  const said = await wholeLife(cwd);
+  const output = await wholeLife(cwd);
   await cutLife(cwd);
   const before = holdings();
   let reason = "";
@@ -59,5 +59,5 @@ if (import.meta.main) {
     reason = await cutLife(cwd);
   }
   const after = holdings();
-  await Deno.stdout.write(new TextEncoder().encode(JSON.stringify({ said, reason, before, after })));
+  await Deno.stdout.write(new TextEncoder().encode(JSON.stringify({ output, reason, before, after })));
 }

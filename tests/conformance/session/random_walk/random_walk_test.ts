@@ -73,8 +73,8 @@ class Walk {
     this.counts[name] = (this.counts[name] ?? 0) + 1;
     await moves[name]();
     const { state } = this.#live.log;
-    const said = state.messages.flatMap((message) => message.role === "user" ? [message.content] : []);
-    assertEquals(said, this.#model.talk.map(({ text }) => text), `after ${name}`);
+    const output = state.messages.flatMap((message) => message.role === "user" ? [message.content] : []);
+    assertEquals(output, this.#model.talk.map(({ text }) => text), `after ${name}`);
     checkPairing(state.messages);
   }
 

@@ -6,7 +6,7 @@ function read(text: string, file = "/p/.claude/agents/scout.md") {
   const warnings: string[] = [];
   const agent = readAgent(
     { file, text, scope: "project" },
-    (line, said) => void warnings.push(`${line}: ${said}`),
+    (line, output) => void warnings.push(`${line}: ${output}`),
   );
   return { agent, warnings };
 }

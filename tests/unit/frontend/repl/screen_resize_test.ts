@@ -130,14 +130,14 @@ for (const reflow of [true, false]) {
 
 /** A terminal that changed its size before the program is notified. */
 class LateTerminal extends VirtualTerminal {
-  said: { readonly columns: number; readonly rows: number } | undefined;
+  reported: { readonly columns: number; readonly rows: number } | undefined;
 
   override get columns(): number {
-    return this.said?.columns ?? super.columns;
+    return this.reported?.columns ?? super.columns;
   }
 
   override get rows(): number {
-    return this.said?.rows ?? super.rows;
+    return this.reported?.rows ?? super.rows;
   }
 }
 
@@ -152,13 +152,13 @@ Deno.test("lines printed for an outdated width are printed again, whole", () => 
   screen.open();
   screen.print(["before"]);
   screen.draw();
-  terminal.said = { columns: 40, rows: 15 };
+  terminal.reported = { columns: 40, rows: 15 };
   terminal.resize(24, 12);
   const lines = [1, 2, 3].map((number) => `line ${number} ${"word ".repeat(5)}end${number}`);
   screen.print(lines);
   screen.draw();
   terminal.lastTaken = "after";
-  terminal.said = undefined;
+  terminal.reported = undefined;
   composer = "> ";
   screen.resized();
   const text = terminal.text().map((line) => line.trimEnd());
@@ -174,13 +174,13 @@ Deno.test("lines that left the screen with an outdated width are printed again, 
   terminal.write("\x1b[?7l");
   const screen = new Screen(terminal, { frame: () => ({ lines: ["", "> ", "status"] }) });
   screen.open();
-  terminal.said = { columns: 40, rows: 15 };
+  terminal.reported = { columns: 40, rows: 15 };
   terminal.resize(24, 5);
   const lines = [1, 2, 3, 4].map((number) => `line ${number} ${"word ".repeat(5)}end${number}`);
   screen.print([...lines, "short"]);
   screen.draw();
   terminal.lastTaken = "after";
-  terminal.said = undefined;
+  terminal.reported = undefined;
   screen.resized();
   const text = terminal.text().join("\n");
   assertEquals(text.replaceAll("\n", "").match(/end\d/g), ["end1", "end2", "end3", "end4"], text);
@@ -212,12 +212,12 @@ Deno.test("a frame that erases a rewrapped region leaves nothing of it", () => {
     }),
   });
   screen.open();
-  terminal.said = { columns: 40, rows: 15 };
+  terminal.reported = { columns: 40, rows: 15 };
   terminal.resize(24, 15);
   // The size is said to have changed and changed back: everything is written again.
   screen.resized();
   terminal.lastTaken = "after";
-  terminal.said = undefined;
+  terminal.reported = undefined;
   screen.resized();
   const text = terminal.text().map((line) => line.trimEnd()).filter(Boolean);
   assertEquals(text, ["live word word word word", ">", "status"]);

@@ -262,8 +262,8 @@ Deno.test("a call that waits for approval is not running, and a refusal denies i
     const summary = 'denied, not executed: the user declined "make"';
     stage.feed(end("1", { outcome: "blocked", denied: true, summary, durationMs: 0 }), end("2"), TURN_END);
     const lines = await stage.printed();
-    const said = locale === "en" ? "denied, not executed" : "已拒绝，未执行";
-    assert(lines.includes(`⊘ bash make · ${said}`), lines.join("\n"));
+    const message = locale === "en" ? "denied, not executed" : "已拒绝，未执行";
+    assert(lines.includes(`⊘ bash make · ${message}`), lines.join("\n"));
   }
 });
 

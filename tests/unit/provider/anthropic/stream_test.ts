@@ -13,7 +13,7 @@ async function outcomeOf(...turns: readonly (Turn & BlockAnswer)[]): Promise<Out
 
 const delta = (fields: Record<string, unknown>, index = 0) =>
   wireEvent({ type: "content_block_delta", index, delta: fields });
-const text = (said: string, index = 0) => delta({ type: "text_delta", text: said }, index);
+const text = (value: string, index = 0) => delta({ type: "text_delta", text: value }, index);
 const start = (content_block: Record<string, unknown>, index = 0) =>
   wireEvent({ type: "content_block_start", index, content_block });
 const CALL = start({ type: "tool_use", id: "a", name: "ls", input: {} });
@@ -66,8 +66,8 @@ Deno.test("anthropic reply separates text blocks that have another block between
 
 Deno.test("anthropic provider retries when the stream ends inside a call or before any content", async () => {
   for (const stream of [[CALL, input('{"pa')], [CALL, input('{"path":"x"}')], [CALL], []]) {
-    const { text: said, calls, retries } = await outcomeOf({ stream }, { text: "whole" });
-    assertEquals([said, calls.length, retries.length], ["whole", 0, 1]);
+    const { text: value, calls, retries } = await outcomeOf({ stream }, { text: "whole" });
+    assertEquals([value, calls.length, retries.length], ["whole", 0, 1]);
   }
 });
 
@@ -90,8 +90,8 @@ Deno.test("anthropic provider retries when the server is overloaded, by status o
     { stream: [text("half"), wireEvent({ ...overloaded, request_id: "req_stream" })] },
     { text: "whole" },
   ], { wire: anthropicWire() });
-  const { text: said, retries } = await collect(await openClient(server, { clock }));
-  assertEquals([said, retries.map(({ discarded }) => discarded)], ["whole", [false, false, true]]);
+  const { text: value, retries } = await collect(await openClient(server, { clock }));
+  assertEquals([value, retries.map(({ discarded }) => discarded)], ["whole", [false, false, true]]);
   assertEquals(clock.waits[1], 7000);
   assertStringIncludes(retries[0]?.reason ?? "", "status 529: Overloaded (request req_head)");
   assertStringIncludes(retries[2]?.reason ?? "", "Overloaded (request req_stream)");
@@ -134,15 +134,15 @@ Deno.test("anthropic reply that pauses continues as one answer with the sum of i
     { text: "More" },
   ], { wire: anthropicWire({ bound: true }) });
   const provider = await openClient(server, { clock: new InstantClock() });
-  const { chunks, text: said, usage, reason } = await collect(provider);
+  const { chunks, text: value, usage, reason } = await collect(provider);
   assertEquals([usage?.inputTokens, usage?.outputTokens, reason], [20, 10, "stop"]);
   assertEquals(chunks.filter(({ type }) => type === "usage").length, 1);
-  assertEquals(said, "I search.Found.");
+  assertEquals(value, "I search.Found.");
   const last = chunks.findLastIndex((chunk) => chunk.type === "retry" && chunk.discarded);
   const counted = chunks.slice(last + 1);
   const message: Message = {
     role: "assistant",
-    content: said,
+    content: value,
     reasoning: counted.map((chunk) => chunk.type === "reasoning" ? chunk.text : "").join(""),
     parts: counted.flatMap((chunk) => chunk.type === "part" ? [chunk.part] : []),
   };

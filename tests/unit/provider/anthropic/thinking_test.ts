@@ -226,12 +226,12 @@ Deno.test("anthropic request drops an effort that an unknown model rejects, and 
 });
 
 Deno.test("anthropic request is not retried when the server rejects thinking or the user's settings", async () => {
-  const said = (message: string): BlockAnswer =>
+  const rejection = (message: string): BlockAnswer =>
     ({ status: 400, body: { error: { type: "invalid_request_error", message } } }) as BlockAnswer;
   const cases: readonly (readonly [BlockAnswer, Setting, AnthropicWireOptions])[] = [
-    [said("messages.1.content.0: `thinking` blocks cannot be modified"), { effort: "high" }, {}],
+    [rejection("messages.1.content.0: `thinking` blocks cannot be modified"), { effort: "high" }, {}],
     [
-      said('"thinking.type.enabled" is not supported for this model.'),
+      rejection('"thinking.type.enabled" is not supported for this model.'),
       { entry: { extra_body: { thinking: { type: "enabled", budget_tokens: 2000 } } } },
       { thinking: "budget" },
     ],

@@ -17,9 +17,9 @@ const event = (parts: readonly unknown[], more: Record<string, unknown> = {}) =>
 const STOP = { finishReason: "STOP" };
 
 Deno.test("google reply counts server tools, thinking as output, and single usage reports", async () => {
-  const said = event([{ text: "hi" }], STOP);
+  const textEvent = event([{ text: "hi" }], STOP);
   const usage = async (...counts: readonly Record<string, number>[]) =>
-    (await outcomeOf({ stream: [said, ...counts.map((usageMetadata) => wireEvent({ usageMetadata }))] }))
+    (await outcomeOf({ stream: [textEvent, ...counts.map((usageMetadata) => wireEvent({ usageMetadata }))] }))
       .usage;
   assertEquals(
     await usage({

@@ -88,15 +88,15 @@ Deno.test("a model larger than the memory is an error with both sizes", async ()
   await using temp = await makeTempDir();
   const { model } = fakeLlama(temp.path);
   Deno.truncateSync(model, 30e9);
-  let said: unknown;
+  let thrown: unknown;
   try {
     checkMemory("own", [model], 8e9);
   } catch (error) {
-    said = error;
+    thrown = error;
   }
-  assert(said instanceof ReasonixError);
-  assertMatch(said.message, /tiny\.gguf needs 30 GB, and 8\.0 GB of memory are available$/);
-  assertMatch(said.remedy ?? "", /check_memory = false/);
+  assert(thrown instanceof ReasonixError);
+  assertMatch(thrown.message, /tiny\.gguf needs 30 GB, and 8\.0 GB of memory are available$/);
+  assertMatch(thrown.remedy ?? "", /check_memory = false/);
   checkMemory("own", [model], 31e9);
 });
 

@@ -72,8 +72,8 @@ test('a provider with proxy = "none" goes through none, though the environment h
     () => false,
   );
   await inEnvironment({ HTTP_PROXY: `http://127.0.0.1:${proxy.port}` }, async () => {
-    const said = await ask(url, "none");
-    if (hasName) assertEquals(said, "Hi");
+    const reported = await ask(url, "none");
+    if (hasName) assertEquals(reported, "Hi");
   });
   assertEquals(proxy.asked, []);
 });

@@ -8,6 +8,6 @@ Deno.test("providers use proxies as their settings and the environment say, in a
     env: { NO_COLOR: "1" },
     stderr: "null",
   }).output();
-  const said = new TextDecoder().decode(stdout);
-  assertEquals([code, /\| [1-9]\d* passed/.test(said) ? "" : said], [0, ""], said);
+  const message = new TextDecoder().decode(stdout);
+  assertEquals([code, /\| [1-9]\d* passed/.test(message) ? "" : message], [0, ""], message);
 });

@@ -147,12 +147,12 @@ Deno.test("alternating messages are append-only, also after a resume, except wit
 });
 
 Deno.test("an error about alternating roles names the setting and is not retried", async () => {
-  const said = [
+  const output = [
     "Conversation roles must alternate user/assistant/user/assistant/...",
     "After the optional system message, conversation roles must alternate user and assistant roles",
     "Jinja Exception: Conversation roles must alternate user/assistant at row 12",
   ];
-  for (const message of said) {
+  for (const message of output) {
     for (const status of [400, 500]) {
       await using server = startModelServer([{ status, body: { error: { code: status, message } } }]);
       const { error, retries } = await collect(await openClient(server, { clock: new InstantClock() }));

@@ -29,7 +29,7 @@ function joined(events: readonly unknown[]): unknown[] {
   return all;
 }
 
-function said(text: string, id = 1): string {
+function textEvent(text: string, id = 1): string {
   return JSON.stringify({ id, choices: [{ index: 0, delta: { content: text } }] });
 }
 
@@ -38,17 +38,17 @@ function said(text: string, id = 1): string {
  */
 const BLOCKS = [
   ...["word ", "two words ", "line\n", "", "é任务🦊", "a\\b", "\\", "tab\t", 'say "so"', "data: ", '"}}]}']
-    .map((text) => `data: ${said(text)}\n\n`),
-  `data: ${said("other", 2)}\n\n`,
-  `data:${said("no space")}\n\n`,
-  `data: ${said("carriage")}\r\n\r\n`,
-  `event: error\ndata: ${said("odd")}\n\n`,
-  `id: 7\ndata: ${said("with id")}\n\n`,
-  `data: ${said("a")}\ndata: ${said("b")}\n\n`,
-  `data: ${said("raw\nline").replace("\\n", "\n")}\n\n`,
-  `data: ${said("raw\rreturn").replace("\\r", "\r")}\n\n`,
-  `data: ${said("cut short").slice(0, -8)}\n\n`,
-  `data: ${said("lone \\").replace("\\\\", "\\")}\n\n`,
+    .map((text) => `data: ${textEvent(text)}\n\n`),
+  `data: ${textEvent("other", 2)}\n\n`,
+  `data:${textEvent("no space")}\n\n`,
+  `data: ${textEvent("carriage")}\r\n\r\n`,
+  `event: error\ndata: ${textEvent("odd")}\n\n`,
+  `id: 7\ndata: ${textEvent("with id")}\n\n`,
+  `data: ${textEvent("a")}\ndata: ${textEvent("b")}\n\n`,
+  `data: ${textEvent("raw\nline").replace("\\n", "\n")}\n\n`,
+  `data: ${textEvent("raw\rreturn").replace("\\r", "\r")}\n\n`,
+  `data: ${textEvent("cut short").slice(0, -8)}\n\n`,
+  `data: ${textEvent("lone \\").replace("\\\\", "\\")}\n\n`,
   ": keep-alive\n\n",
   "\n",
   "data: \n\n",
@@ -65,7 +65,7 @@ Deno.test("EventReader returns the same events for any chunk size", () => {
   const cuts = fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { maxLength: 6 });
   fc.assert(
     fc.property(fc.array(block, { maxLength: 15 }), cuts, (blocks, places) => {
-      const stream = `data: ${said("first")}\n\n${blocks.join("")}`;
+      const stream = `data: ${textEvent("first")}\n\n${blocks.join("")}`;
       const at = places.map((place) => Math.floor(place * stream.length)).sort((a, b) => a - b);
       const pieces = [...at, stream.length].map((end, index) => stream.slice(at[index - 1] ?? 0, end));
       const expected = slowly(stream);
@@ -77,7 +77,7 @@ Deno.test("EventReader returns the same events for any chunk size", () => {
 });
 
 Deno.test("EventReader returns the same events wherever an event is split", () => {
-  const first = `data: ${said("first")}\n\n`;
+  const first = `data: ${textEvent("first")}\n\n`;
   for (const block of BLOCKS) {
     const rest = block + first;
     const expected = slowly(first + rest);

@@ -107,8 +107,12 @@ Deno.test("responses returns server items unchanged and in order", async () => {
   await using server = startModelServer([{ body }, { text: "b" }], { wire: new ResponsesWire() });
   const [first] = await converse(await openClient(server), [...HELLO], 2);
   assertEquals([first?.text, first?.reason], ["I search.\n\nSunny.", "stop"]);
-  const said = (content: string) => ({ type: "message", role: "assistant", content });
-  assertEquals(server.requests[1]?.json.input.slice(1, 4), [said("I search."), search, said("Sunny.")]);
+  const assistant = (content: string) => ({ type: "message", role: "assistant", content });
+  assertEquals(server.requests[1]?.json.input.slice(1, 4), [
+    assistant("I search."),
+    search,
+    assistant("Sunny."),
+  ]);
 });
 
 Deno.test("responses sends only new items when the server stores the conversation", async () => {

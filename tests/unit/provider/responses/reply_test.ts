@@ -220,12 +220,12 @@ Deno.test("a refusal is shown as text", async () => {
 });
 
 Deno.test("messages of a reply are separate and keep their phases", async () => {
-  const said = (text: string, phase: string) => ({
+  const messageItem = (text: string, phase: string) => ({
     ...MESSAGE,
     content: [{ type: "output_text", text }],
     phase,
   });
-  const output = [said("Looking.", "commentary"), said("Found.", "final_answer")];
+  const output = [messageItem("Looking.", "commentary"), messageItem("Found.", "final_answer")];
   const chunks = await read([stream({ type: "response.completed", response: { ...COMPLETED, output } })]);
   assertEquals(chunks[0], { type: "text", text: "Looking.\n\nFound." });
   const part = chunks.find((chunk) => chunk.type === "part")?.part.data;

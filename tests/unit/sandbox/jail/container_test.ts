@@ -123,10 +123,13 @@ Deno.test("a path with commas and quotes is one field of a mount", () => {
 });
 
 Deno.test("a container error counts as a setup failure, and the same output of a command does not", () => {
-  const said = { output: "Error: x: image not known\n", exitCode: 125 };
-  assertEquals(looksJailDenied(said, { backend: "podman", network: "none" })?.kind, "setup");
-  assertEquals(looksJailDenied({ ...said, exitCode: 1 }, { backend: "podman", network: "none" }), undefined);
-  assertEquals(looksJailDenied(said, { backend: "bubblewrap", network: "none" }), undefined);
+  const message = { output: "Error: x: image not known\n", exitCode: 125 };
+  assertEquals(looksJailDenied(message, { backend: "podman", network: "none" })?.kind, "setup");
+  assertEquals(
+    looksJailDenied({ ...message, exitCode: 1 }, { backend: "podman", network: "none" }),
+    undefined,
+  );
+  assertEquals(looksJailDenied(message, { backend: "bubblewrap", network: "none" }), undefined);
 });
 
 sandboxTest("no command runs without its container, for any value of [sandbox] bash", async (g) => {

@@ -207,14 +207,14 @@ Deno.test("bash explains a syntax error and an empty command", async () => {
 Deno.test("bash suggests an alternative when files must not change", async () => {
   const command = "echo 'touch: x: Read-only file system' >&2; false";
   for (
-    const [writes, said] of [
+    const [writes, output] of [
       ["deny", /\n\[commands cannot change .*; put the change into your answer as a unified diff\]$/],
       ["dry-run", /\n\[commands cannot change .*; use the edit tools, which show the diff .*\]$/],
       ["allow", /\[exit code 1\]$/],
     ] as const
   ) {
     await using b = await bench({ settings: { writes } });
-    assertMatch((await b.run(command)).content, said);
+    assertMatch((await b.run(command)).content, output);
     assertMatch((await b.run("false")).content, /\[exit code 1\]$/);
   }
 });
@@ -222,14 +222,14 @@ Deno.test("bash suggests an alternative when files must not change", async () =>
 Deno.test("only a command whose jail could not be set up is run again", async () => {
   const FAILING = ["-c", "echo 'bwrap: no such socket' >&2; exit 1"];
   let plans = 0;
-  const said: string[] = [];
+  const output: string[] = [];
   await using b = await bench({
     jail: {
       wrap: (argv) => {
         const env = Deno.env.toObject();
         const real = { command: argv[0] ?? "", args: argv.slice(1), env };
         const again = (text: string) => {
-          said.push(text);
+          output.push(text);
           return plans++ === 0 ? real : undefined;
         };
         return plans === 0 ? { command: "/bin/sh", args: FAILING, env, again } : { ...real, again };
@@ -237,10 +237,10 @@ Deno.test("only a command whose jail could not be set up is run again", async ()
     },
   });
   assertEquals((await b.run("echo done >> log; cat log")).content, "done");
-  assertEquals(said, ["bwrap: no such socket\n"]);
+  assertEquals(output, ["bwrap: no such socket\n"]);
   // What a command prints itself shows that it has begun, whatever it says.
   for (const line of ["echo 'bwrap: no' >&2; exit 1", "exit 1", "exec sh -c 'echo bwrap: no; exit 1'"]) {
     assertMatch((await b.run(line)).content, /\[exit code 1\]$/);
   }
-  assertEquals(said.length, 1);
+  assertEquals(output.length, 1);
 });
