@@ -30,7 +30,7 @@ const ALONE = [
   "tests/e2e/kill/kill_chains_test.ts",
   "tests/e2e/mcp_orphans_test.ts",
   "tests/e2e/terminal_restore_test.ts",
-  "tests/e2e/worker_life_test.ts",
+  "tests/e2e/worker_lifecycle_test.ts",
 ];
 
 /** Long random tests: each run takes a sample of them, `deno task soak` their whole length. */

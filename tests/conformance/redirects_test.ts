@@ -1,6 +1,6 @@
 /**
- * Every function that sends requests, led to another origin by each kind of redirect: nothing reaches it. The
- * cases are those of SENDERS (tests/support/connections.ts), which a house rule keeps complete.
+ * Every function that sends requests, redirected to another origin in each way: nothing reaches it. The cases
+ * are those of SENDERS (tests/support/connections.ts), which a house rule keeps complete.
  */
 import { loadSignIn } from "../../src/mcp/mod.ts";
 import { checkProvider, createProvider, loadLocalServers, loadWindow } from "../../src/provider/mod.ts";
@@ -138,7 +138,7 @@ const CASES: Readonly<Record<string, readonly Case[]>> = {
     names: true,
     run: async (origins) => {
       const entry = entryAt(origins);
-      // A program that embeds this one may bring any fetch.
+      // An embedding program may supply any fetch.
       const deps = { fetch };
       const provider = await createProvider({
         entry,

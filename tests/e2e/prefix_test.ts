@@ -31,7 +31,7 @@ Deno.test("each of 200 requests is a byte-prefix extension of the one before", a
 
 /** A module that moves the clock of the program by whole days before the start. */
 async function daysAhead(world: World, days: number): Promise<string> {
-  const clock = new URL("../support/own_time_and_order.ts", import.meta.url).href;
+  const clock = new URL("../support/replaced_clock.ts", import.meta.url).href;
   const path = `${world.home}/days-${days}.ts`;
   await Deno.writeTextFile(
     path,

@@ -183,8 +183,8 @@ Deno.test("trust applies to one content: a new rule, a removed refusal or anothe
   assertEquals(await counts("before"), false);
   await it.world.run(["trust", "--yes"]);
   assertEquals(await counts("trusted"), true);
-  await it.world.write("reasonix.toml", `# a remark\n${TEAM["reasonix.toml"]}`);
-  assertEquals(await counts("remark"), true);
+  await it.world.write("reasonix.toml", `# a comment\n${TEAM["reasonix.toml"]}`);
+  assertEquals(await counts("comment"), true);
   await it.world.write("reasonix.toml", '[permissions]\nallow = ["Bash(touch:*)", "Bash(mkdir:*)"]\n');
   assertEquals(await counts("more"), false);
   await it.world.write("reasonix.toml", TEAM["reasonix.toml"]);

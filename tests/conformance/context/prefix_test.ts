@@ -1,6 +1,6 @@
 /**
- * 200 turns of one session in four processes, made of the parts that a run is made of. Each departure of a
- * request from the one before has exactly one declared cause, and each cause makes one.
+ * 200 turns of one session in four processes, built from the parts of a run. Each request that does not
+ * extend the previous one has exactly one declared cause, and each cause has one such request.
  */
 import { assemble } from "../../../src/features/mod.ts";
 import { type Assembly, loadTrustedConfig } from "../../../src/run/mod.ts";
@@ -17,7 +17,7 @@ import {
   startModelServer,
   type Turn,
 } from "../../support/model_server.ts";
-import { keysBackwards, ownClock, ownDirectoryOrder } from "../../support/own_time_and_order.ts";
+import { keysBackwards, ownClock, ownDirectoryOrder } from "../../support/replaced_clock.ts";
 import { makeTempDir } from "../../support/tool_context.ts";
 
 const TURNS = 200;
@@ -77,7 +77,7 @@ class World {
 
   constructor(root: string) {
     this.#root = root;
-    // All is looked at afterwards, the departures that are declared among it.
+    // The test checks all of it afterwards, including declared resets.
     this.server = startModelServer([], {
       fallback: (request) => this.#reply(request),
       check: { prefix: false },
@@ -148,7 +148,7 @@ class World {
     const usage = { input: serverTokens(request), output: 20 };
     if (isSummaryRequest(request)) return { text: "Goal: continue", usage };
     const mode = modeOf(this.turn);
-    // A person who switches while the model is at work.
+    // The user switches while the model is working.
     if (mode && this.turn % 2 === 1 && this.#step === 0) await this.assembly?.modes.setPermission(mode);
     const call = callsOf(this.turn)[this.#step++];
     return call ? { calls: [call], usage } : { text: `Answer ${this.turn}`, usage };

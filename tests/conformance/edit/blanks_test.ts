@@ -181,8 +181,8 @@ function quoted({ lines, from, changes, quoting }: Example): Quoted[] {
 interface Expected {
   readonly text: string;
   /**
-   * The lead of a new line is up to the tool; a changed line keeps the blanks at its end or has none. Where
-   * some of the lines in its place are deleted, it may be spelled as any of them.
+   * The tool chooses the indentation of a new line; a changed line keeps its trailing blanks or has none. If
+   * some of the replaced lines are deleted, it may have the blanks of any of them.
    */
   readonly open: "nothing" | "lead and tail" | "tail" | "spelling";
 }
@@ -356,7 +356,7 @@ for (const [index, form] of FORMS.entries()) {
       const calls = callsFor(form, before, after, false);
       for (const [kind, char] of BLANKS.entries()) {
         if (!EVERY_FORM && (at + kind) % FORMS.length !== index) continue;
-        // A step of one space cannot be reported from a shift of the whole block.
+        // A step of one space cannot be distinguished from a shift of the whole block.
         const width = char === " " ? 2 : 1 + at % 2;
         let text = indentedWith(before, char, width);
         let whole = true;

@@ -1,12 +1,12 @@
 /**
- * The mistakes that models make when they quote a file, each with what becomes of it and why. `apply` spoils
- * a correct pair of old and new text (LF line ends); undefined where the mistake cannot be made in this text.
+ * Mistakes of models in quoting a file, each with its outcome and reason. `apply` introduces the mistake into
+ * a correct pair of old and new text (LF line ends); undefined if the mistake is impossible in this text.
  */
 export interface Mistake {
   readonly name: string;
   /**
-   * Accepted: the edit lands as if the mistake had not been made. Refused: the file is left alone. Accepted
-   * or refused: where the text allows two readings it is refused.
+   * Accepted: the edit applies as without the mistake. Refused: the file is unchanged. Accepted or refused:
+   * it is refused if the text is ambiguous.
    */
   readonly outcome: "accepted" | "refused" | "accepted or refused";
   readonly reason: string;
@@ -24,34 +24,33 @@ export interface Pair {
 
 export const MISTAKES: readonly Mistake[] = [
   {
-    name: "blanks at line ends left out",
+    name: "missing trailing blanks",
     outcome: "accepted",
-    reason: "they are invisible, and lines that stay keep theirs",
+    reason: "they are invisible, and unchanged lines keep theirs",
     apply: both((text) => text.replace(/[ \t]+$/gm, "")),
   },
   {
     name: "CRLF in both texts",
     outcome: "accepted",
-    reason: "line ends are the file's, not the model's",
+    reason: "line ends come from the file, not from the model",
     apply: both((text) => text.replace(/\r?\n/g, "\r\n")),
   },
   {
     name: "CRLF in the new text only",
     oneSide: true,
     outcome: "accepted",
-    reason: "line ends are the file's, not the model's",
+    reason: "line ends come from the file, not from the model",
     apply: ({ old, fresh }) => ({ old, fresh: fresh.replace(/\r?\n/g, "\r\n") }),
   },
   {
-    name: "indentation left out in both texts",
+    name: "missing indentation in both texts",
     indents: true,
     outcome: "accepted or refused",
-    reason:
-      "one shift turns every line into the file's; a single old line says too little about more new ones",
+    reason: "one shift makes every line equal to the file's; one old line is not enough for several new ones",
     apply: (pair) => dedented(pair, ["old", "fresh"]),
   },
   {
-    name: "indentation left out in the old text only",
+    name: "missing indentation in the old text only",
     oneSide: true,
     indents: true,
     outcome: "accepted or refused",
@@ -62,7 +61,7 @@ export const MISTAKES: readonly Mistake[] = [
     name: "both texts indented too far",
     indents: true,
     outcome: "accepted",
-    reason: "one shift turns every line into the file's",
+    reason: "one shift makes every line equal to the file's",
     apply: both((text) => text.replace(/^(?=.)/gm, "    ")),
   },
   {
@@ -76,28 +75,28 @@ export const MISTAKES: readonly Mistake[] = [
   {
     name: "plain characters for typographic ones",
     outcome: "accepted",
-    reason: "they look alike and only the file's are kept; letters never have twins",
+    reason: "they look alike and the file's are kept; letters never match look-alikes",
     apply: both((text) =>
       text.replace(/[\u2018\u2019]/g, "'").replace(/[\u201c\u201d]/g, '"').replace(/[\u2013\u2014]/g, "-")
         .replaceAll("\u00a0", " ").normalize("NFC")
     ),
   },
   {
-    name: "a blank line before and behind the text",
+    name: "a blank line before and after the text",
     outcome: "accepted",
-    reason: "the lines between are there once",
+    reason: "the lines between occur once",
     apply: both((text) => `\n${text}\n`),
   },
   {
     name: "runs of blanks inside lines as one blank",
     outcome: "accepted",
-    reason: "what does not change keeps the file's blanks",
+    reason: "unchanged text keeps the file's blanks",
     apply: both((text) => text.replace(/(?<=\S)[ \t]+(?=\S)/g, " ")),
   },
   {
-    name: "escaped once too often",
+    name: "one level of escaping too many",
     outcome: "accepted",
-    reason: "the text fits in one place once a level is taken away",
+    reason: "the text matches in one place after removing one level",
     apply: both((text) => text.replace(/[\\"]/g, "\\$&").replaceAll("\n", "\\n")),
   },
   {
@@ -114,19 +113,19 @@ export const MISTAKES: readonly Mistake[] = [
     apply: both((text) => text.replace(/^(?=.)/gm, "    12→")),
   },
   {
-    name: "a placeholder for lines that stay",
+    name: "a placeholder for unchanged lines",
     outcome: "refused",
     reason: "it would delete the lines it represents",
     apply: ({ old, fresh }) => ({ old, fresh: `${fresh.split("\n")[0]}\n// ... rest of the code\n` }),
   },
   {
-    name: "another word in the old text",
+    name: "a different word in the old text",
     outcome: "refused",
     reason: "no distance between texts is small enough to be safe",
     apply: ({ old, fresh }) => /\d/.test(old) ? { old: old.replace(/\d+/, "987654321"), fresh } : undefined,
   },
   {
-    name: "a letter that looks like another one",
+    name: "a look-alike letter",
     outcome: "refused",
     reason: "letters never match look-alikes",
     apply: ({ old, fresh }) => old.includes("a") ? { old: old.replace("a", "\u0430"), fresh } : undefined,

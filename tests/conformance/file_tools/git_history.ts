@@ -1,6 +1,6 @@
 /**
- * A random history of text files, made with git itself: what each commit changed, as git prints it, and what
- * must result.
+ * A random history of text files, created with git: the change of each commit as printed by git, and the
+ * expected result.
  */
 import { Random } from "../../support/seed.ts";
 

@@ -2,10 +2,10 @@ import { readCorpus } from "../../support/corpus.ts";
 import text from "./command_table.txt" with { type: "text" };
 
 /**
- * Command lines and what becomes of them under four rule sets.
+ * Command lines and their decisions under four rule sets.
  *
- * `allow` and `deny` are decided; `ask` is asked and, headless, answered by `--on-ask`; `guard` is asked and
- * refused headless, because a denied command could hide in it.
+ * `allow` and `deny` are final; `ask` prompts and, headless, follows `--on-ask`; `guard` prompts and is
+ * refused headless, because it could contain a denied command.
  */
 export type Expected = "allow" | "ask" | "guard" | "deny";
 

@@ -3,8 +3,8 @@ import text from "./everyday.txt" with { type: "text" };
 
 /**
  * `read` and `query` lines change nothing and are allowed automatically in every mode, inside the jail of a
- * default configuration. `work` lines build, test, install or edit inside the workspace, so no person is
- * needed in the approval mode `auto` or headless. `person` lines reach outside what the jail can bring back.
+ * default configuration. `work` lines build, test, install or edit inside the workspace, so they need no
+ * approval in the approval mode `auto` or headless. `person` lines have effects that no rewind reverts.
  */
 type EverydayClass = "read" | "query" | "work" | "person";
 

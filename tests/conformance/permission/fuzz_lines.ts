@@ -1,6 +1,6 @@
 /**
- * Random shell lines around a fake program `zap`. Nothing here knows how the gate works: the lines are made
- * from the shell's own ways of running a command, and a real shell says which of them ran it.
+ * Random shell lines around a fake program `zap`, independent of the gate: the lines use the syntax by which
+ * a shell runs commands, and a real shell shows which of them ran it.
  */
 
 function quote(text: string): string {

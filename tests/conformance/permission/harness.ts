@@ -11,8 +11,8 @@ export interface Harness {
 }
 
 /**
- * Each line has a separate directory, so that what an earlier line left running is not taken for a later
- * one's.
+ * Each line has a separate directory, so that a background process of an earlier line does not count for a
+ * later one.
  */
 export async function harness(root: string, id: number): Promise<Harness> {
   const cwd = `${root}/${id}`;

@@ -1,11 +1,11 @@
 // deno-fmt-ignore-file: one line of shell a line
 /**
- * Forms of command lines that were once misjudged, each with siblings, and what has to become of them in the
- * real program. `{out}` is a directory outside the workspace.
+ * Forms of command lines that once had a wrong decision, each with similar ones, and their expected decisions
+ * in the real program. `{out}` is a directory outside the workspace.
  *
- * - `writes` looks like reading, and is refused where only reading is allowed
- * - `reads` runs everywhere but without a jail where files have to stay, `listed` there too
- * - `destroys` never runs without a person
+ * - `writes` looks read-only, and is refused in read-only modes
+ * - `reads` runs everywhere except in read-only modes without a jail, `listed` there, too
+ * - `destroys` never runs without approval
  * - `local` deletes only what is the jail's own
  * - `code` is code of other languages, which is refused headless where a deny rule could concern it
  */

@@ -17,9 +17,9 @@ git remote add origin ../none; echo dirty >> b.txt; touch -d 2020-01-03 b.txt; c
 git stash list > /dev/null; git config advice.x false`;
 
 /**
- * Runs the lines of a file (each ended by a NUL) in groups, and prints the number of each group after which
- * the tree was another. A group shares one shell, each line in a subshell; one that hangs is run again line
- * by line, each with its own time limit.
+ * Runs the lines of a file (each ended by a NUL) in groups, and prints the number of each group that changed
+ * the tree. A group shares one shell, each line in a subshell; one that hangs is run again line by line, each
+ * with its own time limit.
  */
 const RUNNER = `cd "$1/ws"
 snapshot() { find "$1" -path "$1/ws/.git" -o -printf '%p %y %m %s %T@ %C@ %l\\n' | sort | cksum; find /tmp -mindepth 1 -not -path "$1*" | cksum; }

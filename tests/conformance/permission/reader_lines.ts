@@ -1,7 +1,6 @@
 /**
- * Random lines that look as if they only read: programs that print, with options, operands, wrappers and
- * redirections of which some write. Nothing here knows which: the gate says what it takes for reading, and a
- * recording jail says what changed.
+ * Random lines that look read-only: programs that print, with options, operands, wrappers and redirections of
+ * which some write. The gate classifies the lines, and a recording jail shows what they changed.
  */
 import { EXPRESSIONS, GIT, OWN, PROGRAMS } from "./reader_words.ts";
 

@@ -8,7 +8,7 @@ export const SECRET = "x-secret-text";
 
 /**
  * Builds the tree: a repository on a branch that could be rebased, in the middle of a bisection, with a
- * submodule. The times are old and known to git, so that it has no reason to read a file again.
+ * submodule. The times are old and in the index of git, so that it does not read a file again.
  */
 export const SETUP = `set -e
 mkdir -p home lib ws/secret ws/sub ws/dir ws/x ws/t ws/docs ws/out; cd lib

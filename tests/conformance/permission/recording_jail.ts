@@ -34,8 +34,8 @@ const LIMIT_SECONDS = 20;
 const MOST_STARTS = 20;
 
 /**
- * Stands in for a noted program. Under another name, such as `git-upload-pack`, it is no start of this one.
- * The group of a line that never ends is killed; what it did is known by then.
+ * Replaces a recorded program. Under another name, such as `git-upload-pack`, it does not count as a start.
+ * The group of a line that never ends is killed after its actions are recorded.
  */
 const recorder = (name: string): string =>
   `#!/bin/bash -p

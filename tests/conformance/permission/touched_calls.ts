@@ -1,5 +1,5 @@
 /**
- * Calls of every built-in tool, most of them hostile: odd paths, and patches that hide what they are about.
+ * Calls of every built-in tool, most of them hostile: unusual paths, and patches that hide their targets.
  */
 import type { Random } from "../../support/seed.ts";
 

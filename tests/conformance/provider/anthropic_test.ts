@@ -1,7 +1,7 @@
 /**
- * A session of 200 steps with the Messages API: tools, thoughts, images, a reply that is cut, a busy server,
- * a stop by the user, and a process that dies. The server refuses what its vendor refuses, signs thoughts
- * over all that came before them, and keeps a prompt cache.
+ * A session of 200 steps with the Messages API: tools, thinking, images, a truncated reply, a busy server, an
+ * interrupt by the user, and a killed process. The server rejects what its vendor rejects, signs thinking
+ * together with its prefix, and has a prompt cache.
  */
 import type { Usage } from "../../../src/core/mod.ts";
 import { assert, assertEquals } from "../../support/assert.ts";

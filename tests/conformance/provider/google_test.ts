@@ -1,7 +1,7 @@
 /**
- * Sessions with Gemini's wire: tools, thoughts, images, a reply that is cut, a server that is busy, a stop by
- * the user, and a process that dies. The server refuses what its vendor refuses, knows each signature that it
- * gave and the part it belongs to, and keeps the vendor's implicit cache.
+ * Sessions with the Gemini API: tools, thinking, images, a truncated reply, a busy server, an interrupt by
+ * the user, and a killed process. The server rejects what its vendor rejects, checks each signature with its
+ * part, and has the vendor's implicit cache.
  */
 import { assert, assertEquals } from "../../support/assert.ts";
 import { soakSize } from "../../support/seed.ts";

@@ -1,7 +1,7 @@
 /**
- * Replies that stop too early on every wire: in a thought, in a text, in a call, or with nothing but a
- * thought. None of them is requested without end, and the conversation that follows is a valid one: the
- * servers check it by the rules of their vendors.
+ * Replies that end too early with every provider kind: in thinking, in a text, in a call, or with thinking
+ * only. None is retried forever, and the following conversation is valid: the servers check it by the rules
+ * of their vendors.
  */
 import { createAgent } from "../../../mod.ts";
 import { assert, assertEquals, assertStringIncludes } from "../../support/assert.ts";
@@ -22,7 +22,7 @@ interface Case {
 const CASES: readonly Case[] = [
   { name: "a thought is cut", answers: [{ ...THOUGHT, ...CUT }], reason: "failed", detail: "output limit" },
   {
-    name: "a text is cut",
+    name: "a text is truncated",
     answers: [{ ...THOUGHT, text: "I will", ...CUT }],
     reason: "failed",
     detail: "output limit",
@@ -35,7 +35,7 @@ const CASES: readonly Case[] = [
     detail: "empty answer twice",
   },
   {
-    name: "a call is cut",
+    name: "a call is truncated",
     answers: [
       {
         ...THOUGHT,
@@ -48,7 +48,7 @@ const CASES: readonly Case[] = [
     reason: "done",
   },
   {
-    name: "a call is whole, and the limit comes right behind it",
+    name: "a complete call is followed by the limit",
     answers: [
       { ...THOUGHT, calls: [{ id: "toolu_1", name: "read_file", args: { path: "a.txt" } }], ...CUT },
       ANSWER,
@@ -60,7 +60,7 @@ const CASES: readonly Case[] = [
 for (const kind of Object.keys(WIRES)) {
   for (const { name, answers, reason, detail } of CASES) {
     // Gemini sends the arguments of a call as a whole.
-    if (kind === "google" && name === "a call is cut") continue;
+    if (kind === "google" && name === "a call is truncated") continue;
     Deno.test(`the conversation with a ${kind} provider continues when ${name}`, async () => {
       const wire = WIRES[kind]?.();
       assert(wire);

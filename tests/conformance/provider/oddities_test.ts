@@ -1,7 +1,7 @@
 /**
- * Faults that servers and the networks before them put into a reply, as a table that runs on every wire: the
- * bytes of a good answer are changed in a way that was met in the field, and the outcome has to be the one
- * the table names. Faults of a single wire are tested with its kind.
+ * Faults of servers and networks in a reply, as a table for every provider kind: the bytes of a valid answer
+ * are changed as observed in practice, and the outcome must be the one in the table. Faults of a single kind
+ * are tested with that kind.
  */
 import { assert, assertEquals } from "../../support/assert.ts";
 import { collect, InstantClock, openClient, type Outcome } from "../../support/model_client.ts";
@@ -44,39 +44,39 @@ const middle = (events: Events) => Math.floor(events.length / 2);
 
 /** In order: framing, packets, unknown lines and events, endings, and bodies that are not streams. */
 const ROWS: readonly Row[] = [
-  ["comes as it should", (events) => events, "same"],
-  ["comes in one packet", (events) => [events.join("")], "same"],
+  ["is valid", (events) => events, "same"],
+  ["arrives in one packet", (events) => [events.join("")], "same"],
   [
-    "comes byte by byte, which cuts characters and escapes",
+    "arrives byte by byte, which splits characters and escapes",
     (events) => [...bytes(events)].map((b) => Uint8Array.of(b)),
     "same",
   ],
-  ["is cut after every third byte", (events) => thirds(bytes(events)), "same"],
-  ["has line ends of CR LF", (events) => events.map((event) => event.replaceAll("\n", "\r\n")), "same"],
+  ["is split after every third byte", (events) => thirds(bytes(events)), "same"],
+  ["has CR LF line ends", (events) => events.map((event) => event.replaceAll("\n", "\r\n")), "same"],
   [
-    "has line ends of CR LF, each cut in two",
+    "has CR LF line ends, each split in two",
     (events) => events.flatMap((event) => event.replaceAll("\n", "\r\n").split(/(?<=\r)/)),
     "same",
   ],
-  ["has line ends of CR", (events) => events.map((event) => event.replaceAll("\n", "\r")), "same"],
+  ["has CR line ends", (events) => events.map((event) => event.replaceAll("\n", "\r")), "same"],
   ["begins with a byte order mark", (events) => ["\uFEFF", ...events], "same"],
   ["begins with blank lines", (events) => ["\n\n\n", ...events], "same"],
   [
-    "has no blank after the colon",
+    "has no space after the colon",
     (events) => events.map((event) => event.replace(/^data: /m, "data:")),
     "same",
   ],
-  ["has comments that keep the connection alive", (events) => between(events, ": keep-alive\n\n"), "same"],
+  ["has keep-alive comments", (events) => between(events, ": keep-alive\n\n"), "same"],
   ["has comments without a blank line", (events) => between(events, ":\n"), "same"],
   [
     "has ids and retry times",
     (events) => events.map((event, at) => `id: ${at}\nretry: 10\n${event}`),
     "same",
   ],
-  ["has fields that no standard names", (events) => events.map((event) => `odd: 1\n${event}`), "same"],
+  ["has nonstandard fields", (events) => events.map((event) => `odd: 1\n${event}`), "same"],
   ["has empty events", (events) => between(events, "data:\n\n"), "same"],
-  ["has events of null", (events) => between(events, "data: null\n\n"), "same"],
-  ["has events of an empty object", (events) => between(events, "data: {}\n\n"), "same"],
+  ["has null events", (events) => between(events, "data: null\n\n"), "same"],
+  ["has empty object events", (events) => between(events, "data: {}\n\n"), "same"],
   [
     "has events of an unknown type",
     (events) => between(events, 'data: {"type":"never_heard_of","x":[1]}\n\n'),
@@ -89,7 +89,7 @@ const ROWS: readonly Row[] = [
     "same",
   ],
   [
-    "cuts the JSON of an event over two data lines",
+    "splits the JSON of an event over two data lines",
     (events) => events.map((event) => event.replace(/^(data: \{)/m, "$1\ndata: ")),
     "same",
   ],
@@ -100,24 +100,24 @@ const ROWS: readonly Row[] = [
   ],
   ["lacks its last event", (events) => events.slice(0, -1), "partial"],
   ["continues after its end", (events) => [...events, "data: [DONE]\n\n", ": bye\n\n"], "same"],
-  ["ends with blanks", (events) => [...events, "\n\n  \n"], "same"],
+  ["ends with whitespace", (events) => [...events, "\n\n  \n"], "same"],
   [
-    "says the event before last twice",
+    "repeats the event before the last",
     (events) => [...events.slice(0, -1), ...events.slice(-2)],
     "same or fails",
   ],
-  ["has a broken event in its middle", (events) => inMiddle(events, "data: {broken\n\n"), "same or fails"],
-  ["breaks off in its middle", (events) => events.slice(0, middle(events)), "partial"],
+  ["has an invalid event in its middle", (events) => inMiddle(events, "data: {broken\n\n"), "same or fails"],
+  ["ends in its middle", (events) => events.slice(0, middle(events)), "partial"],
   [
-    "breaks off inside an event",
+    "ends inside an event",
     (events) => [events.join("").slice(0, Math.floor(events.join("").length / 2))],
     "partial",
   ],
   ["is empty", () => [], "fails"],
-  ["is nothing but comments", () => [": a\n\n", ": b\n\n"], "fails"],
+  ["has only comments", () => [": a\n\n", ": b\n\n"], "fails"],
   ["is a web page", () => ["<!doctype html><title>Sign in</title><p>to the network"], "fails"],
   ["is plain text", () => ["upstream connect error"], "fails"],
-  ["is JSON of something else", () => ['{"hello":"world"}'], "fails"],
+  ["is unrelated JSON", () => ['{"hello":"world"}'], "fails"],
   [
     "is an error object",
     () => ['{"error":{"message":"it broke","type":"server_error","code":500}}'],

@@ -1,7 +1,7 @@
 /**
  * Sessions of earlier versions, whose parts point into the text of their message. `old_parts.jsonl` was
- * recorded with the last version that wrote such parts: the messages of a session, and the request that it
- * sent for them as they are, to another provider, with a changed reply, after a compaction, and taken back.
+ * recorded with the last version that wrote such parts: the messages of a session, and its requests for them
+ * unchanged, to another provider, with a changed reply, after a compaction, and after a rewind.
  */
 import type { Message, ToolSchema } from "../../../src/core/mod.ts";
 import { assertEquals } from "../../support/assert.ts";

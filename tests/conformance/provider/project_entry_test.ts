@@ -1,6 +1,6 @@
 /**
- * A provider entry of a project, field by field: every field of the schema with many values, before the user
- * trusts it, after, and when it has changed since; the real loader and the real requests.
+ * A provider entry of a project, field by field: every field of the schema with many values, before trust,
+ * after trust, and after a later change; with the real loader and real requests.
  */
 import { stringify } from "smol-toml";
 import { configJsonSchema, type JsonNode } from "../../../scripts/config_json_schema.ts";
@@ -232,7 +232,7 @@ async function checkTrusted({ fixture, usual, trusted }: Trial, text: string, la
   const loaded = await unlessRefused(() => fixture.load({ variables: VARIABLES, trust }));
   if (!loaded) return;
   assertEquals(loaded.needsTrust, [], label);
-  // These would run something or look at files.
+  // These would run programs or read files.
   if (/kind = "(?!openai|responses|anthropic|google)|api_key_command|proxy|_file|server/.test(text)) return;
   for (const { url, all } of await unlessRefused(() => requestsOf(loaded)) ?? []) {
     for (const [name, value] of [...Object.entries(SECRETS), ["X-Own", "own-5566778899"]] as const) {
@@ -310,7 +310,7 @@ for (const kind of KINDS) {
         await checkUntrusted(trial, `changed: ${label}`);
       }
     }
-    // Entries that only choose are used; without them nothing above would be tested.
+    // Entries with only allowed settings are used; without them nothing above would be tested.
     assert(sent > FIELDS.length / 10, `${sent} requests`);
   });
 }

@@ -1,6 +1,6 @@
 /**
- * The promises of every provider kind, run on each kind of the list. A kind with a wire has a line in
- * tests/support/wires/wires.ts, another one with an entry in `HARNESSES`.
+ * The contract of providers, run for each kind of the list. A kind with an HTTP API has a line in
+ * tests/support/wires/wires.ts, others have an entry in `HARNESSES`.
  */
 import { assert } from "../../support/assert.ts";
 import { createProvider } from "../../../src/provider/mod.ts";

@@ -1,7 +1,7 @@
 /**
- * Sessions of 200 steps with the Responses API: tools, reasoning, images, a reply that is cut, a server that
- * is busy, a stop by the user, and a process that dies. The server refuses what its vendor refuses and keeps
- * the vendor's prompt cache.
+ * Sessions of 200 steps with the Responses API: tools, reasoning, images, a truncated reply, a busy server,
+ * an interrupt by the user, and a killed process. The server rejects what its vendor rejects and has the
+ * vendor's prompt cache.
  */
 import { assert, assertEquals } from "../../support/assert.ts";
 import type { RecordedRequest, ScriptedAnswer } from "../../support/model_server.ts";

@@ -1,6 +1,6 @@
 /**
- * A long piece of work with a model that only writes text: its calls come in every form, some of them broken,
- * the program is stopped and killed in between, and the server watches every request.
+ * A long task with a model that only writes text: its calls have every form, some of them invalid, the
+ * program is stopped and killed in between, and the server checks every request.
  */
 import type { Message } from "../../../src/core/mod.ts";
 import { assert, assertEquals, assertStringIncludes } from "../../support/assert.ts";

@@ -1,6 +1,6 @@
 /**
- * Everything that a hostile model tries, once. Three runners play it: the judge of command lines (unit), the
- * jail and the confinement of file tools alone (conformance), and the whole program (e2e).
+ * All attacks of a hostile model. Three runners use them: the check of command lines (unit), the jail and the
+ * confinement of file tools alone (conformance), and the whole program (e2e).
  */
 import type { ScriptedCall } from "../../support/model_server.ts";
 import type { Outcome } from "../../unit/sandbox/jail/jail_support.ts";
@@ -10,8 +10,8 @@ import { type Fixture, KEY, SECRET } from "./fixture.ts";
 export interface Attempt {
   readonly name: string;
   /**
-   * Made one after the other; `{out}`, `{vault}` … are locations of the scene, `{agent}` is the process of
-   * the program.
+   * Executed in order; `{out}`, `{vault}` … are paths of the fixture, `{agent}` is the process of the
+   * program.
    */
   readonly calls: readonly ScriptedCall[];
   /** Preparation by a repository or another program. */
@@ -515,8 +515,7 @@ export interface ToolAttack {
   /** Action of another process between the check of the path and its use. */
   readonly meanwhile?: (s: Fixture) => Promise<void>;
   /**
-   * Layers that stop it alone. The other one is expected to let it pass: if that changes, so should this
-   * table.
+   * Layers that stop it alone. The other one is expected to allow it: if that changes, update this table.
    */
   readonly stoppedBy: readonly Wall[];
 }
@@ -532,8 +531,8 @@ async function swapDirectory(s: Fixture, target: string): Promise<void> {
 }
 
 /**
- * Conditions: `{out}` and the Reasonix home are unchanged, and nothing of `{vault}`, a key or a process is
- * seen.
+ * Conditions: `{out}` and the Reasonix home are unchanged, and no text of `{vault}`, a key or a process is
+ * visible.
  */
 export const TOOL_ATTACKS: readonly ToolAttack[] = [
   { name: "an absolute path", access: "write", path: "{out}/secret.txt", stoppedBy: BOTH },

@@ -39,7 +39,7 @@ function copyDirectory(from: string, to: string): void {
 let repository: Promise<string> | undefined;
 
 /**
- * A `.git` directory with one commit of `src/a.ts` and `secret.txt`; made once, since each scene needs two.
+ * A `.git` directory with one commit of `src/a.ts` and `secret.txt`; cached, since each fixture needs two.
  */
 async function makeRepository(): Promise<string> {
   const directory = await Deno.makeTempDir({ prefix: "reasonix-repository-" });

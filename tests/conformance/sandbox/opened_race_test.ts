@@ -4,8 +4,7 @@ import { assert, assertStringIncludes } from "../../support/assert.ts";
 import { makeTempDir, makeToolContext } from "../../support/tool_context.ts";
 
 /**
- * A policy whose answer is right when it is given and wrong when it is used: the directory becomes a link in
- * between.
+ * A policy whose answer is outdated when it is used: the directory becomes a link in between.
  */
 function racingPolicy(dir: string, outside: string) {
   const workspace = createWorkspace({ cwd: dir, roots: [dir], home: `${dir}-home` });

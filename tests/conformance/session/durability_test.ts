@@ -28,8 +28,7 @@ function assertValid(messages: readonly Message[]): void {
 }
 
 /**
- * Runs the driver, kills it after it has shown that number of events, and returns the last one shown of each
- * session.
+ * Runs the driver, kills it after that number of printed events, and returns the last one of each session.
  */
 async function runAndKill(seed: number, targets: string[], shown: number): Promise<Map<string, number>> {
   const child = deno("./kill.ts", [String(seed), ...targets]).spawn();
@@ -72,8 +71,8 @@ function checkAfterKill(path: string, shown: number): void {
 }
 
 /**
- * The program itself is killed in tests/e2e/kill, where it mostly waits; here nearly every kill falls into a
- * write, with several sessions open.
+ * The program itself is killed in tests/e2e/kill, where it mostly waits; here nearly every kill interrupts a
+ * write, with several open sessions.
  */
 Deno.test(`a process killed ${KILLS} times while it appends loses no event that it reported`, async () => {
   const home = await Deno.makeTempDir({ prefix: "reasonix-kill-" });

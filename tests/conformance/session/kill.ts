@@ -1,7 +1,7 @@
 /**
- * Appends random but lawful turns to several sessions until it is killed, and prints "<session> <seq>" after
- * each append has returned: what it printed counts as shown. Arguments: seed, then one session file (or
- * "new:<home>") per session.
+ * Appends random valid turns to several sessions until it is killed, and prints "<session> <seq>" after each
+ * append: printed events must be stored. Arguments: seed, then one session file (or "new:<home>") per
+ * session.
  */
 import { type NewEvent, NO_USAGE } from "../../../src/core/mod.ts";
 import { openTurn, SessionLog } from "../../../src/session/mod.ts";

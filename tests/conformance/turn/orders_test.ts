@@ -11,7 +11,7 @@ for (let first = 1; first <= ORDERS; first += PART) {
     name: `whatever the order of events, nothing is lost, doubled or illegal: orders ${first} to ${
       first + PART - 1
     }`,
-    // Files and timers of a life that was killed end a little later.
+    // Files and timers of a killed process end a little later.
     sanitizeOps: false,
     sanitizeResources: false,
     async fn() {

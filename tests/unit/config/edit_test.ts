@@ -123,9 +123,9 @@ const REFUSED: [name: string, key: string, value: unknown, message: string][] = 
   ["a wrong type", "agent.max_steps", "many", 'Cannot use the text "many" for agent.max_steps'],
   ["a value outside the enum", "sandbox.bash", "on", 'Cannot use the text "on" for sandbox.bash'],
   ["an unknown key", "sandbox.bsh", "off", "Unknown key sandbox.bsh"],
-  ["an entry that is not there", "providers.zzz.model", "x", "this file has no such entry"],
-  ["a name that is taken", "providers.b.name", "a", 'the name "a" twice'],
-  ["a default among no models", "providers.a.default", "zzz", '"zzz" as default'],
+  ["a missing entry", "providers.zzz.model", "x", "this file has no such entry"],
+  ["a duplicate name", "providers.b.name", "a", 'the name "a" twice'],
+  ["a default that is not in the models", "providers.a.default", "zzz", '"zzz" as default'],
   ["an entry without name", "providers[0].name", undefined, 'lacks the key "name"'],
 ];
 

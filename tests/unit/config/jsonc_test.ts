@@ -42,8 +42,8 @@ for (
     ["nothing", ""],
     ["single quotes", "{'a': 1}"],
     ["many open brackets", "[".repeat(900_000)],
-    ["a quote that is never closed", `{"a": "${'\\"'.repeat(300_000)}`],
-    ["comments that are never closed", `{"a": ${"/*".repeat(300_000)}`],
+    ["an unclosed quote", `{"a": "${'\\"'.repeat(300_000)}`],
+    ["unclosed comments", `{"a": ${"/*".repeat(300_000)}`],
   ] as const
 ) {
   Deno.test(`parseJsonc rejects ${name} without quoting the text`, async () => {

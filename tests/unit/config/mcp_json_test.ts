@@ -94,7 +94,7 @@ for (
     ["the key of another editor", '{"servers": {"a": {"command": "c"}}}', [
       '1:2: The servers under "servers" are not used: the key is "mcpServers". Rename "servers" to "mcpServers"',
     ]],
-    ["a key with a slip in it", '{"mcpServer": {"a": {"command": "c"}}}', [
+    ["a mistyped key", '{"mcpServer": {"a": {"command": "c"}}}', [
       '1:2: The servers under "mcpServer" are not used: the key is "mcpServers". Rename "mcpServer" to "mcpServers"',
     ]],
     ["no key at all", '{"a": {"command": "c"}}', [

@@ -105,7 +105,7 @@ Deno.test("allow rules expire when another directory replaces the project; deny 
   if ((await Deno.stat(f.cwd)).birthtime === null) return;
   await addSavedRule(f, "allow", "Bash(make)");
   await addSavedRule(f, "deny", "Bash(rm:*)");
-  // Another moment than the one at which the directory was made: clocks are too coarse to make it again here.
+  // A creation time different from the directory's: clocks are too coarse to create it again here.
   const file = savedRulesFile(f);
   await Deno.writeTextFile(file, (await Deno.readTextFile(file)).replace(/made = ".*"/, 'made = "2001"'));
   const { allow, deny, loaded } = await rules(f);

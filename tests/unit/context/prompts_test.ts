@@ -1,5 +1,5 @@
 /**
- * A changed byte of a prompt changes the cached prefix of every user: a decision, recorded with
+ * A changed byte of a prompt invalidates the cached prefix of every user. Record a deliberate change with
  * UPDATE_GOLDEN=1.
  */
 import { agentModePrompt } from "../../../src/run/context/non_interactive.ts";

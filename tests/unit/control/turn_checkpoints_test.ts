@@ -20,8 +20,7 @@ interface Bench extends AsyncDisposable {
 const ok = () => Promise.resolve({ content: "ok", summary: "" });
 
 /**
- * A session on disk, a workspace, and three tools: one that reads, one that writes a file, one that is a
- * shell.
+ * A session on disk, a workspace, and three tools: one that reads, one that writes a file, and a shell.
  */
 async function bench(judged: { readonly readsOnly?: true } = {}): Promise<Bench> {
   const temp = await makeTempDir();

@@ -1,5 +1,5 @@
 /**
- * Messages of the Claude Agent SDKs as their public types have them, and the check that holds ours to them.
+ * Messages of the Claude Agent SDKs by their public types, and the check of our messages against them.
  */
 import { assertEquals, assertThrows } from "../../support/assert.ts";
 import { checkSdkLine, SDK_MESSAGE_NAMES } from "../../support/sdk_messages.ts";

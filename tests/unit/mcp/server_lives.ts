@@ -1,7 +1,6 @@
 /**
- * Whole lives of servers in a separate process, for what they leave behind. Prints the children and the
- * number of descriptors of this process before and after, and ends automatically only when no timer and no
- * operation is left.
+ * Full lifecycles of servers in a separate process, to find leaks. Prints the children and the number of
+ * descriptors of this process before and after, and exits only when no timer and no operation is left.
  */
 import { openMcp, scripted } from "../../support/mcp/mcp_fixture.ts";
 

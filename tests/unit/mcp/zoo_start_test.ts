@@ -75,7 +75,7 @@ Deno.test("a server that answers the probe late is used with the new protocol", 
   {
     await using mcp = await openMcp(entries, { home });
     assertEquals(await started(mcp), ["new ready", "both ready"]);
-    // One that takes the older greeting is used in the older way for this once.
+    // A server that accepts the older greeting is used with the older protocol this time.
     assertEquals(mcp.servers.status.map(({ protocol }) => protocol), ["2026-07-28", "2025-11-25"]);
     for (const name of ["new", "both"]) {
       assertEquals((await mcp.call(`mcp__${name}__echo`, ECHO)).content, "hello");

@@ -19,12 +19,12 @@ for (const [name, text, value] of REPAIRED) {
 }
 
 const AMBIGUOUS: readonly (readonly [name: string, text: string])[] = [
-  ["a string is cut", '{"path":"a.txt","content":"half of'],
-  ["a number is cut", '{"limit":1'],
-  ["a word is cut", '{"all":tr'],
+  ["a string is truncated", '{"path":"a.txt","content":"half of'],
+  ["a number is truncated", '{"limit":1'],
+  ["a literal is truncated", '{"all":tr'],
   ["a key has no value", '{"path":}'],
-  ["a key stands alone", '{"path"'],
-  ["more was to come", '{"path":"a.txt",'],
+  ["a key has no colon", '{"path"'],
+  ["it ends with a comma", '{"path":"a.txt",'],
   ["quotes are not escaped", '{"command":"echo "hi" there"}'],
   ["a value has no quotes", '{"command": ls -la, "cwd": "."}'],
   ["an escape is unknown", '{"pattern":"\\d+"}'],

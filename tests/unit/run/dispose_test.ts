@@ -20,8 +20,8 @@ Deno.test({
     assertEquals(reason, "interrupted");
     assertEquals([before.children, before.directories], [[], []]);
     assertEquals([after.children, after.directories], [[], []]);
-    // Six lives lie between: a descriptor that one of them left would be there three times at least. The
-    // runtime makes a private pair of sockets, once, at any time.
+    // Six lifecycles are between the counts: a leaked descriptor would be there at least three times. The
+    // runtime creates a private pair of sockets, once, at any time.
     assert(after.descriptors - before.descriptors <= 2, `${before.descriptors} → ${after.descriptors}`);
   },
 });

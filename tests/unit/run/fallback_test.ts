@@ -92,7 +92,7 @@ Deno.test("a model that fails before any output is replaced by the next one, of 
     notices().some((text) => /overloaded.*; b\/b-1 answers instead of a\/a-1$/.test(text)),
     notices().join(),
   );
-  // Within five minutes the next turn stays where the conversation is cached.
+  // Within five minutes the next turn stays with the model that has the conversation cached.
   assertEquals((await agent.run("third")).answer, "three");
   assertEquals([first.requests.length, second.requests.length], [2, 2]);
   for (const text of ["first 任务", "one", "second", "two", "third"]) {
@@ -119,7 +119,7 @@ Deno.test("fallbacks are used in order, each once, and unusable ones are skipped
   assertStringIncludes(outcome.detail ?? "", '"c"');
   assert(notices().some((text) => /^locked\/locked-1 cannot answer instead: .*NO_SUCH_KEY_HERE/.test(text)));
   assertEquals([a, b, c].map(({ requests }) => requests.length), [1, 1, 1]);
-  // Where no model is left, the next turn begins with the first one.
+  // When no fallback is left, the next turn starts with the first model.
   assertEquals((await agent.run("again")).answer, "back");
   assertEquals(of("context.prefix").map(({ model }) => model), ["a-1", "b-1", "c-1", "a-1"]);
 });

@@ -1,6 +1,6 @@
 /**
- * Whole lives of agents in a separate process, for what they leave behind. Prints what the process holds
- * before and after, and ends automatically only when no timer and no operation is left.
+ * Full lifecycles of agents in a separate process, to find leaks. Prints the resources of the process before
+ * and after, and exits only when no timer and no operation is left.
  */
 import { createAgent } from "../../../src/features/mod.ts";
 import type { Chunk } from "../../../src/core/mod.ts";
@@ -49,7 +49,7 @@ async function cutLife(cwd: string): Promise<string> {
 
 if (import.meta.main) {
   const [cwd = ""] = Deno.args;
-  // What is loaded once and kept for the whole process is there after the first lives.
+  // Modules that stay loaded for the whole process are there after the first lifecycles.
   const said = await wholeLife(cwd);
   await cutLife(cwd);
   const before = holdings();

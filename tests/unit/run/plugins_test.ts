@@ -131,7 +131,7 @@ Deno.test("a tool list that changes during a turn applies after it, as one decla
   });
   await run.agent.run("go");
   assertEquals(run.resets(), [undefined]);
-  // The server has said so; that the list was read again is a matter of time.
+  // The server has announced the change; the list is read again a little later.
   while (!run.events.some((event) => event.type === "mcp.server" && event.tools === 12)) {
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
@@ -173,7 +173,7 @@ Deno.test("headless plan mode runs only server tools listed by full name in plan
     const ran = run.results().map((content) => content.startsWith("blocked") ? "blocked" : content);
     assertEquals(ran, [believed[0] === "mcp__docs__echo" ? "a" : "blocked", "blocked"], `${believed}`);
   }
-  // What is not said to read is believed when the user names it.
+  // A tool without a read-only claim is trusted when the user names it.
   await using run = await open({ permissionMode: "plan", believed: ["mcp__docs__change"], replies });
   await run.agent.run("go");
   assertEquals(run.results().map((content) => content.startsWith("blocked")), [true, false]);

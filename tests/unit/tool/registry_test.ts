@@ -37,7 +37,7 @@ Deno.test("ToolRegistry offers exactly the selected tools", () => {
   assert(names({ enabled: ["*", "skill"] }).includes("skill"));
   assert(!names({ disabled: ["write_file"] }).includes("write_file"));
   assertEquals(new ToolRegistry(BUILTINS, [], { enabled: ["read_fle"] }).unknown, ["read_fle"]);
-  // A tool that was built in once: its name in a configuration does no harm.
+  // A formerly built-in tool: its name in a configuration is harmless.
   const old = new ToolRegistry(BUILTINS, [], { enabled: ["*", "delete_symbol"] });
   assertEquals([old.unknown, old.schemas().length > 10], [["delete_symbol"], true]);
 });

@@ -1,6 +1,5 @@
 /**
- * A session in this process, made of the real parts: log, tools, checkpoints and the loop; only the model is
- * scripted.
+ * A session in this process with the real log, tools, checkpoints and loop; only the model is scripted.
  */
 import { type AgentDeps, runTurn } from "../../../../src/agent/mod.ts";
 import { RegistryToolbox } from "../../../../src/run/tools/toolbox.ts";
@@ -65,7 +64,7 @@ export class LiveSession {
   }
 
   /**
-   * One turn with the given steps. With `crash` the process is lost after them: nothing that follows happens.
+   * One turn with the given steps. With `crash` the process is killed after them.
    */
   async turn(text: string, steps: readonly (readonly Call[])[], crash = false): Promise<void> {
     const replies: Chunk[][] = steps.map((calls) => [
@@ -122,7 +121,7 @@ export class LiveSession {
   }
 
   close(): void {
-    // A process that was lost in a turn looks for no changes any more.
+    // A process that was killed in a turn does not look for changes any more.
     this.#changes.begin(-1);
     this.log.close();
   }

@@ -1,6 +1,6 @@
 /**
- * The expected workspace and conversation in the plainest form: whole trees and lists, nothing shared
- * with the product.
+ * The expected workspace and conversation in the simplest form: whole trees and lists, without code of the
+ * program.
  */
 
 /** Files by path; a leading "x" or "-" marks whether the file is executable. */
@@ -69,8 +69,8 @@ export class Model {
   }
 
   /**
-   * The tree after bringing files back to the end of a turn (0: before the first). `now` is the tree, `seq`
-   * the last event.
+   * The tree after restoring files to the end of a turn (0: before the first). `now` is the tree, `seq` the
+   * last event.
    */
   rewind(turn: number, scope: string, now: Tree, seq: number): Tree {
     const to = turn === 0 ? (this.talk[0]?.start ?? NaN) - 1 : this.talk[turn - 1]?.end ?? NaN;

@@ -312,7 +312,7 @@ Deno.test("a failed session is not opened again while a message is being written
   await chat.shows("No provider is set up");
   chat.terminal.type("hello");
   await chat.until(() => composed(chat) === "hello");
-  // Longer than a message is written before it is made ready for.
+  // Longer than the delay before the program prepares for a message.
   await new Promise((resolve) => setTimeout(resolve, 400));
   assertEquals(asked, 1);
   chat.terminal.press("enter");

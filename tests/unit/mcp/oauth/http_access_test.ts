@@ -61,7 +61,7 @@ Deno.test("an expired sign-in is deleted, and the server requires a new one", as
   assertMatch(refused.content, /it requires you to sign in[^]*reasonix mcp login far/);
   assertEquals(stateOf(mcp), "needs-auth: reasonix mcp login far");
   assert(!(await Deno.readTextFile(`${mcp.home}/mcp-auth.json`)).includes("access_token"));
-  // It was done elsewhere; the next call finds out.
+  // Another process did it; the next call detects that.
   await signIn(mcp);
   assertEquals((await mcp.call("mcp__far__echo", { text: "again" })).content, "again");
 });

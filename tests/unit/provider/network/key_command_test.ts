@@ -91,7 +91,7 @@ Deno.test("a second rejected key ends the request", async () => {
   });
   const first = await collect(provider);
   assertEquals([first.error?.kind, first.retries.length, server.requests.length], ["auth", 1, 2]);
-  // The next request of the user is a new chance.
+  // The next request of the user tries again.
   assertEquals((await collect(provider)).text, "Hi");
   assertEquals(await printer.runs(), 4);
 });

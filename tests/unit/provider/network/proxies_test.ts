@@ -1,6 +1,6 @@
 import { assertEquals } from "../../../support/assert.ts";
 
-// Test files that run side by side share one environment: a proxy that is set in it would be everybody's.
+// Concurrent test files share one environment: a proxy set in it would affect all of them.
 Deno.test("providers use proxies as their settings and the environment say, in a separate process", async () => {
   const cases = new URL("./proxies_cases.ts", import.meta.url);
   const { code, stdout } = await new Deno.Command(Deno.execPath(), {

@@ -34,7 +34,7 @@ function said(text: string, id = 1): string {
 }
 
 /**
- * Blocks of a stream: mostly the same event around another text, and everything that can come between them.
+ * Blocks of a stream: mostly the same event with different text, and everything that can be between them.
  */
 const BLOCKS = [
   ...["word ", "two words ", "line\n", "", "é任务🦊", "a\\b", "\\", "tab\t", 'say "so"', "data: ", '"}}]}']

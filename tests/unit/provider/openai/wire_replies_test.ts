@@ -202,10 +202,10 @@ Deno.test("openai provider reports content_filter as the reason of a filtered an
 
 const KINDS: readonly (readonly [name: string, error: unknown, kind: string])[] = [
   ["a numeric code", { error: { message: "busy", code: 503 } }, "server"],
-  ["a code in digits", { error: { message: "slow down", code: "429" } }, "rate_limit"],
-  ["a word for overload", { error: { type: "overloaded_error", message: "Overloaded" } }, "server"],
-  ["a word for a rate limit", { error: { code: "rate_limit_exceeded", message: "wait" } }, "rate_limit"],
-  ["a word for the key", { error: { code: "invalid_api_key", message: "no" } }, "auth"],
+  ["a code as digits", { error: { message: "slow down", code: "429" } }, "rate_limit"],
+  ["an overload type", { error: { type: "overloaded_error", message: "Overloaded" } }, "server"],
+  ["a rate limit code", { error: { code: "rate_limit_exceeded", message: "wait" } }, "rate_limit"],
+  ["an invalid key code", { error: { code: "invalid_api_key", message: "no" } }, "auth"],
   [
     "a context overflow",
     { error: { message: "This model's maximum context length is 8 tokens" } },

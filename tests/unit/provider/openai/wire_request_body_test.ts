@@ -98,8 +98,7 @@ async function withDeafServer(
 }
 
 /**
- * More than the buffers of both ends of a connection take, so that it cannot have been sent before anything
- * reads.
+ * More than the buffers of both ends of a connection hold, so that it cannot be sent before a read.
  */
 const ENDLESS = [large(32 * 1024)];
 

@@ -81,7 +81,7 @@ Deno.test("responses drops reasoning that another server or key has encrypted", 
   const messages: Message[] = [...HELLO];
   await using first = startModelServer([{ reasoning: "Hm.", text: "a" }], { wire: new ResponsesWire() });
   await converse(await openClient(first), messages, 1);
-  // Another server does not know the seals of the first.
+  // Another server cannot decrypt the reasoning of the first.
   const wire = new ResponsesWire();
   await using second = startModelServer([{ reasoning: "Ha.", text: "b" }, { text: "c" }], { wire });
   const [noisy, quiet] = await converse(await openClient(second), messages, 2);
@@ -95,7 +95,7 @@ Deno.test("responses drops reasoning that another server or key has encrypted", 
     "message",
     "message",
   ]]);
-  // The server keeps what it refused, which no agent could know before.
+  // The server rejects the same item again, which no agent could know before.
   second.violations.length = 0;
 });
 
@@ -170,7 +170,7 @@ Deno.test("responses never continues from a stored reply of another conversation
   const compacted: Message[] = [{ role: "user", content: "What was before" }, ...messages.slice(3)];
   await converse(await openClient(server), compacted, 1);
   assertEquals(server.requests[2]?.json.previous_response_id, undefined);
-  // Taken back to the first reply, that one still counts.
+  // After a rewind to the first reply, that reply is still stored.
   await converse(await openClient(server), [...messages.slice(0, 2), { role: "user", content: "Else?" }], 1);
   assertEquals(server.requests[3]?.json.input.length, 1);
 });

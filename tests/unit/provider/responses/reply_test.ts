@@ -147,21 +147,24 @@ Deno.test("a response is the same for any split of its bytes", async () => {
 });
 
 const FORMS: readonly (readonly [name: string, body: string])[] = [
-  ["whole items are sent without pieces", stream(...DONE, END)],
-  ["only the end of the stream says anything", stream(END)],
-  ["items are announced and the end says the rest", stream(...ADDED, END)],
-  ["pieces and the end come without whole items", stream(...WHOLE.filter((event) => !DONE.includes(event)))],
+  ["whole items are sent without deltas", stream(...DONE, END)],
+  ["only the end of the stream has content", stream(END)],
+  ["items are announced and the end has their content", stream(...ADDED, END)],
+  [
+    "deltas and the end arrive without whole items",
+    stream(...WHOLE.filter((event) => !DONE.includes(event))),
+  ],
   [
     "the end repeats nothing",
     stream(...WHOLE.slice(0, -1), { ...END, response: { ...COMPLETED, output: [] } }),
   ],
-  ["every item has the same place", stream(...WHOLE.map((event) => ({ ...event, output_index: 0 })))],
+  ["every item has the same index", stream(...WHOLE.map((event) => ({ ...event, output_index: 0 })))],
   [
     "items are announced and ended twice",
     stream(...WHOLE.flatMap((event) => "item" in event ? [event, event] : [event])),
   ],
   [
-    "an item ends early, and again when it is whole",
+    "an item ends early, and again when it is complete",
     stream(
       ...ADDED,
       ...DONE.map((event, at) => ({ ...event, item: { ...OUTPUT[at], encrypted_content: null } })),

@@ -20,24 +20,24 @@ const READ: readonly (readonly [form: string, text: string, calls: unknown[]])[]
   ["two blocks", `%%CMD%% name="write_file"\n%%BLOCK:path%%\na\n%%BLOCK:content%%\n\n${END}`, [
     ["write_file", { path: "a", content: "" }],
   ]],
-  ["lines of Windows", '%%CMD%% name="write_file" path="a"\r\n%%BLOCK:content%%\r\nx\r\ny\r\n%%END%%\r\n', [
+  ["CRLF line ends", '%%CMD%% name="write_file" path="a"\r\n%%BLOCK:content%%\r\nx\r\ny\r\n%%END%%\r\n', [
     ["write_file", { path: "a", content: "x\r\ny" }],
   ]],
   ["arguments on separate lines", `%%CMD%% name="read_file"\npath="a"\nlimit=3\n${END}`, [
     ["read_file", { path: "a", limit: 3 }],
   ]],
-  ["a body for the one text that is missing", `%%CMD%% name="write_file" path="a"\nx = "1"\ny\n${END}`, [
+  ["a body for the only missing text", `%%CMD%% name="write_file" path="a"\nx = "1"\ny\n${END}`, [
     ["write_file", { path: "a", content: 'x = "1"\ny' }],
   ]],
   ["a JSON body", `%%CMD%% name="read_file"\n{"path": "a"}\n${END}`, [["read_file", { path: "a" }]]],
-  ["all of it as JSON", `%%CMD%% {"name": "bash", "arguments": {"command": "ls"}}\n${END}`, [
+  ["the whole call as JSON", `%%CMD%% {"name": "bash", "arguments": {"command": "ls"}}\n${END}`, [
     ["bash", { command: "ls" }],
   ]],
   ["an argument called name", `%%CMD%% name="skill" name="review"\n${END}`, [["skill", { name: "review" }]]],
   ["an unusual escape", `%%CMD%% name="bash" command="dir C:\\dir \\"x\\""\n${END}`, [
     ["bash", { command: 'dir C:\\dir "x"' }],
   ]],
-  ["an end in its quotes", `%%CMD%% name="bash" command="echo %%END%% x"\n${END}`, [
+  ["an end marker in quotes", `%%CMD%% name="bash" command="echo %%END%% x"\n${END}`, [
     ["bash", { command: "echo %%END%% x" }],
   ]],
   [
@@ -69,8 +69,8 @@ const BAD: readonly (readonly [why: string, text: string, name: string])[] = [
   ["a quote is inside a quoted text", `%%CMD%% name="bash" command="grep "x" y"\n${END}`, "bash"],
   ["it names no tool", `%%CMD%% path="a"\n${END}`, "unknown"],
   ["an argument is given twice", `%%CMD%% name="bash" command="a" command="b"\n${END}`, "bash"],
-  ["a line belongs nowhere", `%%CMD%% name="bash" command="a"\nand more\n${END}`, "bash"],
-  ["its JSON is broken", `%%CMD%% name="list" deep=[1,}\n${END}`, "list"],
+  ["a line belongs to no argument", `%%CMD%% name="bash" command="a"\nand more\n${END}`, "bash"],
+  ["its JSON is invalid", `%%CMD%% name="list" deep=[1,}\n${END}`, "list"],
   ["a block has no name", `%%CMD%% name="bash"\n%%BLOCK%%\nls\n%%BLOCK:%%\n${END}`, "bash"],
 ];
 
@@ -94,7 +94,7 @@ Deno.test("CallScanner returns a call of an unknown tool, so that the model gets
 const call = writeCall({ name: "bash", arguments: '{"command":"ls"}' });
 const SHOWN: readonly (readonly [what: string, text: string])[] = [
   ["a fence in an answer", `Write it like this:\n\`\`\`\n${call}\n\`\`\``],
-  ["a fence that words follow", `\`\`\`\n${call}\n\`\`\`\nThat is the form.`],
+  ["a fence followed by text", `\`\`\`\n${call}\n\`\`\`\nThat is the form.`],
   ["a citation", `> ${call.replaceAll("\n", "\n> ")}`],
   ["indented code", `So:\n\n    ${call.replaceAll("\n", "\n    ")}\n`],
   ["inline code", "Calls begin with `%%CMD%%` and end with `%%END%%`."],

@@ -17,12 +17,12 @@ const closed = (properties: Record<string, unknown>, more = {}) => ({
 
 const CASES: readonly (readonly [what: string, schema: Record<string, unknown>, strict: unknown])[] = [
   [
-    "optional keys become nullable, required ones stay",
+    "optional keys become nullable, required ones do not",
     object({ path: { type: "string" }, limit: { type: "integer", minimum: 1 } }, ["path"]),
     closed({ path: { type: "string" }, limit: { type: ["integer", "null"], minimum: 1 } }),
   ],
   [
-    "choices take null as well",
+    "optional enums accept null",
     object({ mode: { enum: ["a", "b"] }, fixed: { const: 3 } }),
     closed({
       mode: { type: ["string", "null"], enum: ["a", "b", null] },
@@ -44,14 +44,14 @@ const CASES: readonly (readonly [what: string, schema: Record<string, unknown>, 
     closed({ both: closed({ a: { type: "string" }, b: { type: "string" } }) }),
   ],
   [
-    "refused keywords are said in the description",
+    "unsupported keywords are in the description",
     object({ name: { type: "string", description: "A name.", minLength: 2, format: "uri" } }, ["name"], {
       $schema: "x",
     }),
     closed({ name: { type: "string", description: 'A name. (minLength: 2, format: "uri")' } }),
   ],
   [
-    "known formats and patterns stay, patterns that look around go",
+    "known formats and patterns are kept, patterns with lookaround are removed",
     object({
       when: { type: "string", format: "date-time", pattern: "^2" },
       no: { type: "string", pattern: "(?!x)" },
@@ -62,7 +62,7 @@ const CASES: readonly (readonly [what: string, schema: Record<string, unknown>, 
     }),
   ],
   [
-    "references stay, optional ones next to null",
+    "references are kept, optional ones with null",
     object({ next: { $ref: "#/$defs/node" } }, [], {
       $defs: { node: object({ v: { type: "number" } }, ["v"]) },
     }),
@@ -71,7 +71,7 @@ const CASES: readonly (readonly [what: string, schema: Record<string, unknown>, 
     }),
   ],
   ["a tool without arguments is closed", object({}), closed({})],
-  ["keys of any name have no strict form", object({ env: { type: "object" } }), undefined],
+  ["arbitrary keys have no strict form", object({ env: { type: "object" } }), undefined],
   [
     "maps have no strict form",
     object({ env: object({}, [], { additionalProperties: { type: "string" } }) }),
@@ -80,7 +80,7 @@ const CASES: readonly (readonly [what: string, schema: Record<string, unknown>, 
   ["patterns of keys have no strict form", object({}, [], { patternProperties: { "^x": {} } }), undefined],
   ["any value at all has no strict form", object({ value: {} }), undefined],
   ["lists of anything have no strict form", object({ list: { type: "array" } }), undefined],
-  ["references to elsewhere have no strict form", object({ a: { $ref: "https://x/y" } }), undefined],
+  ["external references have no strict form", object({ a: { $ref: "https://x/y" } }), undefined],
   ["a choice at the top has no strict form", { anyOf: [object({})] }, undefined],
 ];
 

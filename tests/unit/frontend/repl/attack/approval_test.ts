@@ -7,12 +7,12 @@ import {
   decline,
   ended,
   filesOf,
-  openAskingChat as open,
+  openApprovalChat as open,
   panel,
   pause,
   results,
   shownCommand,
-} from "../../../../support/asking_chat.ts";
+} from "../../../../support/approval_chat.ts";
 import { assert, assertEquals } from "../../../../support/assert.ts";
 
 Deno.test("the executed command equals the approved one byte for byte", async () => {

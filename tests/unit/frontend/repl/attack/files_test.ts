@@ -1,12 +1,19 @@
 /** Files that the chat reads and writes: it overwrites none and reads none hidden from the model. */
 import { say } from "../../../../support/agent_fixture.ts";
-import { asked, decline, ended, filesOf, openAskingChat, panel } from "../../../../support/asking_chat.ts";
+import {
+  asked,
+  decline,
+  ended,
+  filesOf,
+  openApprovalChat,
+  panel,
+} from "../../../../support/approval_chat.ts";
 import { assert, assertEquals } from "../../../../support/assert.ts";
 
 const exists = (path: string) => Deno.lstat(path).then(() => true, () => false);
 
 Deno.test("an export overwrites nothing and follows no link", async () => {
-  await using chat = await openAskingChat([say("an answer")], { onDisk: true });
+  await using chat = await openApprovalChat([say("an answer")], { onDisk: true });
   chat.say("a question");
   await chat.until(() => ended(chat) === 1);
   const outside = `${chat.home}/made-by-link`;
@@ -28,7 +35,7 @@ Deno.test("an export overwrites nothing and follows no link", async () => {
 });
 
 Deno.test("files and images that rules deny are not attached under any name", async () => {
-  await using chat = await openAskingChat([say("1"), say("2")], {
+  await using chat = await openApprovalChat([say("1"), say("2")], {
     config: { sandbox: { bash: "off" }, permissions: { deny: ["Read(secret*)"], ask: ["Read(asked.txt)"] } },
   });
   const png = Uint8Array.fromBase64(
@@ -51,7 +58,7 @@ Deno.test("files and images that rules deny are not attached under any name", as
 });
 
 Deno.test("typed text is stored in private files", async () => {
-  await using chat = await openAskingChat([say("1")], { onDisk: true });
+  await using chat = await openApprovalChat([say("1")], { onDisk: true });
   chat.say("typed words");
   await chat.until(() => ended(chat) === 1);
   chat.terminal.press("ctrl+d");

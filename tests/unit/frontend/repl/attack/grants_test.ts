@@ -6,11 +6,11 @@ import {
   calls,
   decline,
   ended,
-  openAskingChat,
+  openApprovalChat,
   panel,
   pause,
   results,
-} from "../../../../support/asking_chat.ts";
+} from "../../../../support/approval_chat.ts";
 import { assert, assertEquals, assertStringIncludes } from "../../../../support/assert.ts";
 import type { ChatStage } from "../../../../support/chat_stage.ts";
 
@@ -44,7 +44,7 @@ const turn = (reply: ReturnType<typeof calls>) => [reply, say("done")];
 Deno.test("a session approval ends with the session, however it is closed", async () => {
   for (const way of ["/new", "/clear", "/fork", "/resume"]) {
     const replies = [turn(touch("made")), turn(touch("made")), turn(touch("made"))].flat();
-    await using chat = await openAskingChat(replies, { onDisk: true });
+    await using chat = await openApprovalChat(replies, { onDisk: true });
     await allow(chat, "s");
     assertEquals(await asks(chat), false, way);
     const { id } = chat.assembly().session;
@@ -60,7 +60,7 @@ Deno.test("a session approval ends with the session, however it is closed", asyn
 });
 
 Deno.test("a session rule added in the list of rules ends with the session", async () => {
-  await using chat = await openAskingChat([turn(touch("a")), turn(touch("b"))].flat(), { onDisk: true });
+  await using chat = await openApprovalChat([turn(touch("a")), turn(touch("b"))].flat(), { onDisk: true });
   chat.say("hello");
   await panel(chat, 1);
   await decline(chat);
@@ -81,7 +81,7 @@ Deno.test("a session approval covers the same call only", async () => {
     turn(calls(bash("x", "touch made", { workdir: "sub" }))),
     turn(calls(bash("y", "touch made", { run_in_background: true }))),
   ].flat();
-  await using chat = await openAskingChat(replies);
+  await using chat = await openApprovalChat(replies);
   await Deno.mkdir(`${chat.cwd}/sub`);
   await allow(chat, "s");
   assertEquals(await asks(chat), false);
@@ -99,7 +99,7 @@ Deno.test("file changes approved for the session are limited to the workspace wi
     write(".envrc"),
   ]
     .map(turn).flat();
-  await using chat = await openAskingChat(replies);
+  await using chat = await openApprovalChat(replies);
   await allow(chat, "s");
   assertEquals(await asks(chat), false);
   assertEquals(await asks(chat), false);
@@ -109,7 +109,7 @@ Deno.test("file changes approved for the session are limited to the workspace wi
 
 Deno.test("always saves exactly the displayed rule in the named file", async () => {
   const replies = [turn(touch("made")), turn(touch("made")), turn(touch("other"))].flat();
-  await using chat = await openAskingChat(replies, { onDisk: true });
+  await using chat = await openApprovalChat(replies, { onDisk: true });
   const file = `${chat.home}/config.toml`;
   const before = '# mine\ndefault_model = "x" # stays\n';
   await Deno.writeTextFile(file, before);
@@ -131,7 +131,7 @@ Deno.test("always saves exactly the displayed rule in the named file", async () 
 
 Deno.test("always for a file covers only this path, not the name in other directories or projects", async () => {
   const replies = [write("a"), write("a"), write("sub/a")].map(turn).flat();
-  await using chat = await openAskingChat(replies, { onDisk: true });
+  await using chat = await openApprovalChat(replies, { onDisk: true });
   await allow(chat, "a e");
   const saved = await Deno.readTextFile(`${chat.home}/config.toml`);
   assertEquals(/^allow = .*$/m.exec(saved)?.[0], `allow = [ "Edit(${chat.cwd}/a)" ]`);
@@ -143,7 +143,7 @@ Deno.test("no key saves a rule for a destructive command", async () => {
     turn(calls(bash("1", "rm -rf ~/everything"))),
     turn(calls(bash("2", "rm -rf ~/everything"))),
   ].flat();
-  await using chat = await openAskingChat(replies, { onDisk: true });
+  await using chat = await openApprovalChat(replies, { onDisk: true });
   chat.say("go");
   await panel(chat, 1);
   for (const key of ["a", "s", "p", "w", "4", "5", "n"]) chat.terminal.press("tab", key);
@@ -159,7 +159,7 @@ Deno.test("no key saves a rule for a destructive command", async () => {
 
 Deno.test("always that cannot be saved lets the call run, applies to the session, and reports it", async () => {
   const replies = [turn(touch("made")), turn(touch("made"))].flat();
-  await using chat = await openAskingChat(replies, { onDisk: true });
+  await using chat = await openApprovalChat(replies, { onDisk: true });
   const file = `${chat.home}/config.toml`;
   await Deno.writeTextFile(file, "");
   chat.say("go");

@@ -7,11 +7,11 @@ import {
   decline,
   ended,
   filesOf,
-  openAskingChat,
+  openApprovalChat,
   panel,
   pause,
   results,
-} from "../../../../support/asking_chat.ts";
+} from "../../../../support/approval_chat.ts";
 import { assertEquals, assertStringIncludes } from "../../../../support/assert.ts";
 import type { ChatStage } from "../../../../support/chat_stage.ts";
 import { jailed } from "../../../sandbox/jail/jail_support.ts";
@@ -89,7 +89,7 @@ async function outcomeOf(chat: ChatStage): Promise<Outcome> {
 for (const mode of MODES) {
   Deno.test(`mode ${mode} requires approval for exactly the calls of the table`, async () => {
     for (const { name, tool, args, outcome } of TABLE) {
-      await using chat = await openAskingChat([calls(call("1", tool, args)), say("done")], {
+      await using chat = await openApprovalChat([calls(call("1", tool, args)), say("done")], {
         config,
         start: { approvalMode: mode },
       });
@@ -105,7 +105,7 @@ Deno.test({
   fn: async () => {
     const command = "echo run >> runs; echo 'touch: /opt/x: Read-only file system' >&2; exit 1";
     for (const mode of MODES) {
-      await using chat = await openAskingChat([calls(bash("1", command)), say("done")], {
+      await using chat = await openApprovalChat([calls(bash("1", command)), say("done")], {
         config: { permissions: { allow: ["Bash"] } },
         start: { approvalMode: mode },
       });
@@ -127,7 +127,7 @@ Deno.test({
 });
 
 Deno.test("a mode change during a prompt applies to the next prompt", async () => {
-  await using chat = await openAskingChat([
+  await using chat = await openApprovalChat([
     calls(bash("1", "touch first")),
     calls(bash("2", "touch second")),
     say("done"),
@@ -147,7 +147,7 @@ Deno.test("a mode change during a prompt applies to the next prompt", async () =
 });
 
 Deno.test("the model is notified of a mode once, and not of a mode that ended before its turn", async () => {
-  await using chat = await openAskingChat([say("1"), say("2"), say("3"), say("4")]);
+  await using chat = await openApprovalChat([say("1"), say("2"), say("3"), say("4")]);
   const notes = () =>
     chat.provider.requests.at(-1)?.filter(({ role, content }) =>
       role === "user" && content.startsWith("<mode>")

@@ -1,11 +1,11 @@
 /** A full disk: clear messages, and nothing is lost while the chat is open. */
 import { say } from "../../../../support/agent_fixture.ts";
-import { ended, openAskingChat, pause } from "../../../../support/asking_chat.ts";
+import { ended, openApprovalChat, pause } from "../../../../support/approval_chat.ts";
 import { assertEquals, assertStringIncludes } from "../../../../support/assert.ts";
 
 Deno.test("a session is kept during a full disk, not closed by mistake, and saved later", async () => {
   const home = Promise.withResolvers<string>();
-  await using chat = await openAskingChat([say("one"), say("two")], {
+  await using chat = await openApprovalChat([say("one"), say("two")], {
     onDisk: true,
     // Nothing can be made below a file.
     beforeOpen: async () => await Deno.writeTextFile(`${await home.promise}/projects`, ""),
@@ -24,7 +24,7 @@ Deno.test("a session is kept during a full disk, not closed by mistake, and save
   }
   chat.say("/new");
   await chat.shows("Leave this session and lose it?");
-  // What cannot be taken back is not what a mere Enter does.
+  // Enter alone never selects an irreversible action.
   await pause();
   chat.terminal.press("enter");
   await chat.until(() => !chat.terminal.screen().some((row) => row.includes("lose it?")));

@@ -5,10 +5,10 @@ import {
   decline,
   ended,
   filesOf,
-  openAskingChat,
+  openApprovalChat,
   panel,
   results,
-} from "../../../../support/asking_chat.ts";
+} from "../../../../support/approval_chat.ts";
 import { assert, assertEquals } from "../../../../support/assert.ts";
 
 const config = {
@@ -17,7 +17,7 @@ const config = {
 };
 
 Deno.test("a typed command runs without approval unless rules prompt, deny or warn", async () => {
-  await using chat = await openAskingChat([], { config });
+  await using chat = await openApprovalChat([], { config });
   await Deno.mkdir(`${chat.cwd}/.git/hooks`, { recursive: true });
   const lines = [
     ["!touch made", "ok", 0],
@@ -44,7 +44,7 @@ Deno.test("a typed command runs without approval unless rules prompt, deny or wa
 });
 
 Deno.test("a typed command cannot write in read-only and plan mode", async () => {
-  await using chat = await openAskingChat([], { config });
+  await using chat = await openApprovalChat([], { config });
   await Deno.writeTextFile(`${chat.cwd}/notes.txt`, "notes");
   // The status line says the model once the session is open.
   await chat.shows("scripted-1");
@@ -61,7 +61,7 @@ Deno.test("a typed command cannot write in read-only and plan mode", async () =>
 });
 
 Deno.test("a typed command adds a user message and one with command, exit code and output", async () => {
-  await using chat = await openAskingChat([say("seen")], { config });
+  await using chat = await openApprovalChat([say("seen")], { config });
   chat.say("!echo out; echo err >&2; exit 3");
   await chat.until(() => ended(chat) === 1);
   chat.say("what was it?");
@@ -78,7 +78,7 @@ Deno.test("a typed command adds a user message and one with command, exit code a
 });
 
 Deno.test("the output of a typed command is plain text, and its end is visible after megabytes", async () => {
-  await using chat = await openAskingChat([], { config });
+  await using chat = await openApprovalChat([], { config });
   const evil = "\\033]0;OWNED\\007\\033[2J\\033[?1049h\\033]52;c;T1dORUQ=\\007\\033c\\r\\b\\342\\200\\256x";
   chat.say(`!printf '${evil}end-of-it\\n'`);
   await chat.until(() => ended(chat) === 1);

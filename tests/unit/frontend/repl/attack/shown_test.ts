@@ -7,11 +7,11 @@ import {
   decline,
   ended,
   filesOf,
-  openAskingChat as open,
+  openApprovalChat as open,
   panel,
   results,
   shownCommand,
-} from "../../../../support/asking_chat.ts";
+} from "../../../../support/approval_chat.ts";
 import { openStage } from "../../../../support/overlay_stage.ts";
 import { assert, assertEquals } from "../../../../support/assert.ts";
 

@@ -14,8 +14,8 @@ export const calls = (...chunks: ReturnType<typeof call>[]): Reply => [...chunks
 export const bash = (id: string, command: string, more: object = {}) =>
   call(id, "bash", { command, ...more });
 
-/** A chat with unjailed commands: these tests do not cover the jail. */
-export function openAskingChat(
+/** A chat with commands outside of a jail: these tests do not cover the jail. */
+export function openApprovalChat(
   replies: readonly Reply[],
   rest: Partial<ChatStageOptions> = {},
 ): Promise<ChatStage> {
