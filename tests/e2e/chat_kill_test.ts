@@ -85,7 +85,9 @@ Deno.test({
       const stage = random.below(5);
       if (stage === 0) await wait(random.below(300));
       else {
-        assert(await shownSoon(terminal, (screen) => screen.includes(EMPTY)), where);
+        // The composer of the killed chat remains on the screen until the shell has cleared it.
+        const opened = (screen: string) => screen.includes(EMPTY) && !screen.includes("left-with-");
+        assert(await shownSoon(terminal, opened), where);
         await terminal.type(`task ${round}.`);
         await terminal.press("Enter");
         const asks = () => shownSoon(terminal, (screen) => screen.includes("Run this command?"));

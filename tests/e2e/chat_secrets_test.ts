@@ -27,7 +27,7 @@ Deno.test({
   ...needs(
     "tmux",
     hasTmux && Deno.build.os === "linux",
-    "what the chat shows, sends and keeps holds no secret",
+    "the chat shows, sends and stores no secret",
   ),
   async fn() {
     await using server = startModelServer([], { fallback: { text: `So it is ${HELD}.` } });

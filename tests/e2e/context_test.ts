@@ -109,7 +109,7 @@ Deno.test("headless, facts change only by --on-ask allow or a rule that names th
   }
 });
 
-Deno.test("context shows what is loaded, by category and in percent", async () => {
+Deno.test("context lists the loaded content by category and in percent", async () => {
   await using server = startModelServer([{ text: "hi", usage: { input: 2600 } }]);
   await using world = await makeWorld(mockConfig(server.url, "", "context_window = 100000"));
   await world.write("AGENTS.md", "Be kind.\n");

@@ -76,7 +76,7 @@ Deno.test({
 });
 
 Deno.test({
-  ...jailed("a declined or unasked escape leaves the failure as it is"),
+  ...jailed("a declined or unoffered escape keeps the failure"),
   fn: async () => {
     await using g = await sandboxDirs();
     const command = `${COUNT}; touch ${g.outside}/made`;

@@ -175,7 +175,7 @@ Deno.test("rows 1 to 29 of the table of hooks: the output of a hook decides abou
   assertStringIncludes(reported("no-such-29"), "context-of-29");
 });
 
-Deno.test("rows 30 and 31: a hook that defers, or says continue: false, ends the turn before the call", async () => {
+Deno.test("rows 30 and 31: a hook with defer or continue: false ends the turn before the call", async () => {
   for (
     const output of [
       specific({ permissionDecision: "defer", permissionDecisionReason: "word-of-the-hook" }),

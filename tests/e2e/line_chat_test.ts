@@ -144,7 +144,7 @@ Deno.test({
   ...needs(
     "tmux",
     hasTmux,
-    "in linear mode an approval comes below what was said, whole, and takes a reason along",
+    "in linear mode an approval prompt follows the text in full and accepts a reason",
   ),
   async fn() {
     await using server = scripted();

@@ -176,7 +176,7 @@ Deno.test("mcp call prints results and progress, and its exit code distinguishes
   }
 });
 
-Deno.test("doctor lists each server in one line with what to do, and tries them with --online", async () => {
+Deno.test("doctor lists each server in one line with the next step, and tests servers with --online", async () => {
   await using server = startModelServer([], { fallback: { text: "ok" } });
   const missing = '[[plugins]]\nname = "missing"\ncommand = "sh"\nenv = { T = "${GONE_FOR_GOOD}" }\n';
   await using world = await makeWorld(

@@ -122,7 +122,7 @@ Deno.test({
 
 Deno.test({
   ...jailed(
-    "what is opened for the session lasts until its end, for its hosts alone",
+    "a network grant for the session lasts until its end and only for its hosts",
   ),
   fn: async () => {
     await using g = await sandboxDirs();
@@ -145,7 +145,7 @@ Deno.test({
 
 Deno.test({
   ...jailed(
-    "after a failure that looks like the sandbox's network a network is offered before no sandbox at all",
+    "after a network failure in the sandbox network access is offered before a run without sandbox",
   ),
   fn: async () => {
     await using g = await sandboxDirs();

@@ -80,7 +80,7 @@ Deno.test("stats --cache counts the reasons of cache resets, without session sta
     assertEquals(JSON.parse((await world.run(["stats", "--cache", "--json"])).stdout).resets.length, 1);
   }));
 
-Deno.test("a rewind on a terminal asks before it overwrites what another program changed", async () => {
+Deno.test("a rewind on a terminal prompts before it overwrites changes of another program", async () => {
   await using server = startModelServer([
     { calls: [{ name: "write_file", args: { path: "made.txt", content: "mine\n" } }] },
     { text: "made" },

@@ -31,7 +31,7 @@ Deno.test("/compact shortens the session with the hint in the request, prints on
   assertEquals(events.match(/"type":"turn\.start"/g)?.length, 2);
 });
 
-Deno.test("/compact without the model leaves an extract; with nothing to compact it says so", async () => {
+Deno.test("/compact without the model leaves an extract and reports when there is nothing to compact", async () => {
   await using server = startModelServer([{ text: "short" }], {
     fallback: { status: 401, body: { error: { message: "no" } } },
     check: { prefix: false },

@@ -159,7 +159,7 @@ Deno.test({
   ...needs(
     "node",
     node !== undefined,
-    "run reads what a program of Node writes to it, with and without a task",
+    "run reads the output of a Node program, with and without a task",
   ),
   async fn() {
     await using server = startModelServer(NODE_CALLS.map(() => ({ text: "ok" })), {

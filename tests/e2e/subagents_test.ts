@@ -8,7 +8,7 @@ function eventsOf(stdout: string): any[] {
   return stdout.split("\n").filter((line) => line !== "").map((line) => JSON.parse(line));
 }
 
-Deno.test("an agent works on a task in a separate session and its answer comes back", async () => {
+Deno.test("an agent works on a task in a separate session and returns its answer", async () => {
   await using server = startAgentServer({
     main: [
       {

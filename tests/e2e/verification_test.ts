@@ -50,7 +50,7 @@ async function onStage(
 
 const workflow = (line: string, more = "") => `[workflow]\nverify_commands = { "*.js" = [${line}] }\n${more}`;
 
-Deno.test("a failure goes back to the model, which fixes it", async () => {
+Deno.test("a failure is returned to the model, which fixes it", async () => {
   const turns = [write("bad"), { text: "It is done." }, write("good"), { text: "Now it works." }];
   await onStage({ turns, config: workflow(TOML_CHECK) }, async ({ run, messages }) => {
     const { code, stdout, stderr } = await run();
@@ -109,7 +109,7 @@ Deno.test("endless and missing commands do not block a run", async () => {
   });
 });
 
-Deno.test("only the end of a huge output goes to the model", async () => {
+Deno.test("only the end of a huge output is sent to the model", async () => {
   const line = JSON.stringify("seq 1 300000; echo the-end; exit 1");
   const config = workflow(line, "max_rounds = 1");
   await onStage({ turns: [write("x"), { text: "a" }, { text: "b" }], config }, async ({ run, messages }) => {

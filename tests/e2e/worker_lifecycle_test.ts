@@ -122,7 +122,7 @@ Deno.test({
 
 Deno.test({
   ...LINUX,
-  name: "a call that is denied after all leaves no worker behind",
+  name: "a denied call leaves no worker",
   async fn() {
     let early = 0;
     let request = "";
@@ -146,7 +146,7 @@ Deno.test({
 
 Deno.test({
   ...LINUX,
-  name: "a call that never completes leaves no worker behind, whatever ends the program",
+  name: "an incomplete call leaves no worker, however the program ends",
   async fn() {
     for (const signal of ["SIGINT", "SIGTERM", "SIGKILL"] as const) {
       const never = Promise.withResolvers<void>();
