@@ -54,7 +54,7 @@ const BILLS: readonly (readonly [
     0,
   ],
   [
-    "a million read anew",
+    "a million read without the cache",
     FLAT,
     [1_000_000, 0, 0, 0, 0],
     "1,000,000 fresh × 3",

@@ -45,7 +45,7 @@ for (const [form, text] of CALLS) {
   });
 }
 
-/** So long that quadratic code would not end in time. */
+/** Long enough that quadratic code would not end in time. */
 const BLANKS = "\n ".repeat(500_000);
 
 const TEXTS: readonly (readonly [why: string, text: string])[] = [

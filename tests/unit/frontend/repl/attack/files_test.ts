@@ -19,9 +19,9 @@ Deno.test("an export overwrites nothing and follows no link", async () => {
   const outside = `${chat.home}/made-by-link`;
   await Deno.symlink(outside, `${chat.cwd}/link.md`);
   await Deno.writeTextFile(`${chat.cwd}/mine.md`, "mine");
-  await Deno.mkdir(`${chat.cwd}/folder.md`);
+  await Deno.mkdir(`${chat.cwd}/directory.md`);
   for (const command of ["export", "bug"]) {
-    for (const name of ["link.md", "mine.md", "folder.md"]) {
+    for (const name of ["link.md", "mine.md", "directory.md"]) {
       chat.say(`/${command} ${name}`);
       await chat.shows(`Cannot write ${chat.cwd.slice(0, 20)}`);
       chat.terminal.press("ctrl+c");
@@ -31,7 +31,7 @@ Deno.test("an export overwrites nothing and follows no link", async () => {
   }
   assertEquals(await exists(outside), false);
   assertEquals(await Deno.readTextFile(`${chat.cwd}/mine.md`), "mine");
-  assertEquals(filesOf(chat), ["folder.md", "link.md", "mine.md"]);
+  assertEquals(filesOf(chat), ["directory.md", "link.md", "mine.md"]);
 });
 
 Deno.test("files and images that rules deny are not attached under any name", async () => {
@@ -41,7 +41,7 @@ Deno.test("files and images that rules deny are not attached under any name", as
   const png = Uint8Array.fromBase64(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
   );
-  await Deno.writeTextFile(`${chat.cwd}/secret.txt`, "for nobody");
+  await Deno.writeTextFile(`${chat.cwd}/secret.txt`, "for no reader");
   await Deno.writeTextFile(`${chat.cwd}/asked.txt`, "for who may");
   await Deno.writeFile(`${chat.cwd}/secret.png`, png);
   await Deno.symlink("secret.txt", `${chat.cwd}/harmless.txt`);
@@ -53,7 +53,7 @@ Deno.test("files and images that rules deny are not attached under any name", as
   await decline(chat);
   await chat.until(() => ended(chat) === 1);
   const sent = JSON.stringify(chat.provider.requests[0]);
-  for (const text of ["for nobody", "for who may", "iVBORw0KGgo"]) assert(!sent.includes(text), text);
+  for (const text of ["for no reader", "for who may", "iVBORw0KGgo"]) assert(!sent.includes(text), text);
   assertEquals(asked(chat), 1);
 });
 
