@@ -16,7 +16,22 @@ export const PAGES = "reasonix.docs.js";
 const PARTS: Readonly<Record<string, readonly string[]>> = {
   zh_cn: ["/src/i18n/zh_cn.ts", "/src/i18n/zh-CN.json"],
   mcp: ["/@modelcontextprotocol/", "/jose/", "/src/mcp/", "/src/features/mcp/", "/plugins/"],
-  chat: ["/src/frontend/repl/", "/@earendil-works/pi-tui/", "/marked/", "/highlight.js/"],
+  chat: [
+    "/src/frontend/repl/",
+    "/cli/commands/run/chat.ts",
+    "/cli/commands/run/open_chat.ts",
+    "/src/command/mod.ts",
+    "/src/command/builtins.ts",
+    "/src/command/project_commands.ts",
+    "/src/command/registry.ts",
+    "/src/i18n/en/chat.ts",
+    "/src/i18n/en/composer.ts",
+    "/src/i18n/en/turn_view.ts",
+    "/src/path/reference_text.ts",
+    "/@earendil-works/pi-tui/",
+    "/marked/",
+    "/highlight.js/",
+  ],
   commands: [
     "/cli/",
     "/src/command/",
@@ -64,7 +79,12 @@ export function partsOf(chunks: readonly Chunk[], code: string, started: Readonl
     ...chunks.filter(({ body }) => body.includes("import.meta")).map(({ id }) => id),
   ]);
   const parts = new Map<string, Chunk[]>(Object.keys(PARTS).map((name) => [name, []]));
-  for (const chunk of chunks) if (!stays.has(chunk.id)) parts.get(partOf(chunk))?.push(chunk);
+  const byId = new Map(chunks.map((chunk) => [chunk.id, chunk]));
+  for (const chunk of chunks) {
+    // A chunk without modules only exports what the first one that it imports exports.
+    const { id, modules } = chunk.modules.length > 0 ? chunk : byId.get(chunk.imports[0] ?? "") ?? chunk;
+    if (!stays.has(chunk.id) && !stays.has(id)) parts.get(partOf({ modules }))?.push(chunk);
+  }
   return parts;
 }
 
@@ -73,7 +93,7 @@ export function withoutDisplay(chunks: readonly Chunk[]): readonly Chunk[] {
   return chunks.filter((chunk) => !["chat", "zh_cn"].includes(partOf(chunk)));
 }
 
-function partOf({ modules }: Chunk): string {
+function partOf({ modules }: Pick<Chunk, "modules">): string {
   const named = Object.entries(PARTS).find(([, paths]) =>
     modules.some((module) => paths.some((path) => module.includes(path)))
   );

@@ -137,6 +137,7 @@ Deno.test("chunks are assigned to parts by module path, except chunks that a sta
   const chunks = [
     ...Object.entries(modules).map(([id, path]) => chunkOf(id, lazy(id), [`/project/${path}`])),
     chunkOf("edit.js", "", ["/project/src/tool/edit/edit_file.ts"]),
+    chunkOf("reexport.js", 'import { a } from "./repl.js"; import "./grep.js"; export { a };'),
   ];
   const parts = partsOf(chunks, pack(chunks, "worker.js"), new Set());
   assertEquals([...parts.keys()].sort().map((name) => `reasonix.${name}.js`), partFiles());
@@ -146,7 +147,7 @@ Deno.test("chunks are assigned to parts by module path, except chunks that a sta
     {
       zh_cn: ["zh.js", "sentences.js"],
       mcp: ["client.js"],
-      chat: ["repl.js"],
+      chat: ["repl.js", "reexport.js"],
       commands: ["reports.js"],
       tools: ["grep.js"],
     },
