@@ -204,8 +204,13 @@ function normalizeCluster(cluster: string): string {
 /** The compared part of a line: all of it, without blanks at its end, or without blanks at both ends. */
 type LineKey = "text" | "ended" | "bare";
 
+/** Lookups that scan the lines; after this many a map pays. */
+const SCANS = 4;
+
 class LineIndex {
   readonly keys: readonly string[];
+  #scans = 0;
+  #map: { readonly first: Map<string, number>; readonly next: Int32Array } | undefined;
 
   constructor(keys: readonly string[]) {
     this.keys = keys;
@@ -217,14 +222,34 @@ class LineIndex {
     // The longest line is the rarest one.
     for (const [index, key] of wanted.entries()) if (key.length > (wanted[probe]?.length ?? 0)) probe = index;
     const found: number[] = [];
-    const rarest = wanted[probe] ?? "";
-    for (let at = this.keys.indexOf(rarest); at >= 0; at = this.keys.indexOf(rarest, at + 1)) {
-      const start = at - probe;
-      if (start < 0 || start + wanted.length > this.keys.length) continue;
-      if (wanted.every((key, index) => this.keys[start + index] === key)) found.push(start);
+    for (const position of this.#positions(wanted[probe] ?? "")) {
+      const at = position - probe;
+      if (at < 0 || at + wanted.length > this.keys.length) continue;
+      if (wanted.every((key, index) => this.keys[at + index] === key)) found.push(at);
     }
     return found;
   }
+
+  *#positions(key: string): Generator<number> {
+    if (this.#map === undefined && this.#scans++ < SCANS) {
+      for (let at = this.keys.indexOf(key); at >= 0; at = this.keys.indexOf(key, at + 1)) yield at;
+      return;
+    }
+    const { first, next } = this.#map ??= chained(this.keys);
+    for (let at = first.get(key) ?? -1; at >= 0; at = next[at] ?? -1) yield at;
+  }
+}
+
+/** The first index of every key, and for every index the next one with the same key (-1: none). */
+function chained(keys: readonly string[]): { first: Map<string, number>; next: Int32Array } {
+  const first = new Map<string, number>();
+  const next = new Int32Array(keys.length);
+  for (let at = keys.length - 1; at >= 0; at--) {
+    const key = keys[at] ?? "";
+    next[at] = first.get(key) ?? -1;
+    first.set(key, at);
+  }
+  return { first, next };
 }
 
 /** The lines of a file, indexed for searches for blocks of lines. */

@@ -217,6 +217,8 @@ function statedLine(hunk: Hunk): number | undefined {
 class HunkSearch {
   readonly #patched: PatchedFile;
   readonly #file: FileLines;
+  /** Line indexes by the trimmed text of the line: a patch can have thousands of anchors. */
+  #trimmed: Map<string, number[]> | undefined;
 
   constructor(patched: PatchedFile) {
     this.#patched = patched;
@@ -320,18 +322,31 @@ class HunkSearch {
   #anchorLines(anchor: string, from: number): number[] {
     const wanted = anchor.trim();
     const { lines } = this.#file;
+    const exact = this.#byTrimmed(wanted).filter((index) => index >= from);
+    if (exact.length > 0) return exact;
     const where = (test: (index: number) => boolean) => {
       const found: number[] = [];
       for (let index = from; index < lines.length; index++) if (test(index)) found.push(index);
       return found;
     };
-    const exact = where((index) => lines[index]?.text.trim() === wanted);
-    if (exact.length > 0) return exact;
     const holding = where((index) => lines[index]?.text.includes(wanted) ?? false);
     if (holding.length > 0) return holding;
     const keys = this.#file.index("bare", BLANK_RUNS).keys;
     const alike = new FileLines([{ text: wanted, eol: "" }]).index("bare", BLANK_RUNS).keys[0] ?? wanted;
     return where((index) => keys[index]?.includes(alike) ?? false);
+  }
+
+  #byTrimmed(text: string): readonly number[] {
+    if (!this.#trimmed) {
+      this.#trimmed = new Map();
+      for (const [index, line] of this.#file.lines.entries()) {
+        const key = line.text.trim();
+        const known = this.#trimmed.get(key);
+        if (known) known.push(index);
+        else this.#trimmed.set(key, [index]);
+      }
+    }
+    return this.#trimmed.get(text) ?? [];
   }
 }
 
