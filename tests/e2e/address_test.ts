@@ -31,9 +31,11 @@ Deno.test("a program from a URL runs tools, connects only to that URL, and works
   await server.close();
   await trial.work(command, watched);
   // A part that was never used is missing: the message has its address and the next step.
-  const chat = await machine.sh(`echo hi | ${machine.command} chat`, { env: { REASONIX_HOME: trial.home } });
+  const chinese = await machine.sh(`${machine.command} run hi`, {
+    env: { REASONIX_HOME: trial.home, REASONIX_LANG: "zh-CN" },
+  });
   assertMatch(
-    chat.text,
+    chinese.text,
     /Cannot load http:.*: it is not there; it comes from there when it is first used: try again with a network/,
   );
 });
