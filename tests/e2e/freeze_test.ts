@@ -222,7 +222,8 @@ Deno.test("an endless pattern of --json-schema is an error, and Ctrl-C ends the 
 
 Deno.test("Ctrl-C ends a search with deliberately slow rules and names", async () => {
   await using server = startModelServer([{ calls: [{ name: "glob", args: { pattern: "**/*" } }] }], {
-    fallback: { text: "Done." },
+    // Where the search has ended by then, Ctrl-C ends the wait for the next reply.
+    fallback: { text: "Done.", stuck: "silent" },
   });
   await using world = await makeWorld(mockConfig(server.url));
   const line = (i: number) => `{${"*a,?b,".repeat(100)}${i}}{${"*a,?b,".repeat(100)}c}`;
@@ -234,8 +235,6 @@ Deno.test("Ctrl-C ends a search with deliberately slow rules and names", async (
   await new Promise((resolve) => setTimeout(resolve, 100));
   const start = performance.now();
   child.kill("SIGINT");
-  const { code, stderr } = await finished(child);
-  // A fast machine has searched everything by then, and asked the model again.
-  assertEquals(code, server.requests.length === 1 ? 130 : code, stderr);
+  assertEquals((await finished(child)).code, 130);
   assert(performance.now() - start < 15_000, `${performance.now() - start} ms`);
 });
