@@ -19,8 +19,8 @@ const MOST_NAMES = 0.45;
 
 /**
  * A text as a person reads it on the terminal that standard output is; anything else gets it as it is. Lines
- * that are too wide are broken: a description continues under its beginning, or under its name where names
- * leave too little width.
+ * that are too wide are broken: a description continues under its beginning, or under its
+ * name where names leave too little width; lists with bars (`a|b`) may break after each bar.
  */
 export function forReader(text: string, columns: number = outputWidth() ?? Infinity): string {
   return text.split("\n").flatMap((line) =>
@@ -40,7 +40,22 @@ function narrowed(line: string, columns: number): string[] {
   return [name.trimEnd(), ...block(" ".repeat(indent), description, indent)];
 
   function block(start: string, body: string, indent: number): string[] {
-    const lines = wrapText(body.replace(/\s+/g, " "), Math.max(10, columns - indent), width);
+    const space = Math.max(10, columns - indent);
+    const lines = wrapText(broken(body.replace(/\s+/g, " "), space), space, width);
     return lines.map((text, at) => (at === 0 ? start : " ".repeat(indent)) + text);
   }
+}
+
+/** Adds a space in lists that are wider than the line, so that each part fits. */
+function broken(text: string, space: number): string {
+  return text.split(" ").map((word) => {
+    if (word.length <= space || !word.includes("|")) return word;
+    const parts: string[] = [];
+    for (const piece of word.match(/[^|]+\|?/g) ?? []) {
+      const last = parts.at(-1);
+      if (last === undefined || last.length + piece.length > space) parts.push(piece);
+      else parts[parts.length - 1] = last + piece;
+    }
+    return parts.join(" ");
+  }).join(" ");
 }

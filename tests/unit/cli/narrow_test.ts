@@ -3,25 +3,28 @@ import { displayWidth } from "../../../src/util/display_width.ts";
 import { assert, assertEquals } from "../../support/assert.ts";
 
 const HELP = `USAGE
-  reasonix session list ...
+  reasonix session list|show|search|rename|export ...
 
 FLAGS
   -h  --help   Print help information and exit
-     --mode    Set the mode (read-only, workspace-write)
+     --mode    What may run [read-only|workspace-write|plan]
 `;
 
-Deno.test("forReader continues descriptions under their beginning", () => {
+Deno.test("forReader continues descriptions under their beginning and breaks lists after their bars", () => {
   assertEquals(forReader(HELP, 34).split("\n"), [
     "USAGE",
-    "  reasonix session list ...",
+    "  reasonix session",
+    "    list|show|search|rename|export",
+    "    ...",
     "",
     "FLAGS",
     "  -h  --help   Print help",
     "               information and",
     "               exit",
-    "     --mode    Set the mode",
-    "               (read-only,",
-    "               workspace-write)",
+    "     --mode    What may run",
+    "               [read-only|",
+    "               workspace-write|",
+    "               plan]",
     "",
   ]);
 });
@@ -36,7 +39,7 @@ Deno.test("forReader puts descriptions below names that leave too little width",
 
 Deno.test("forReader keeps lines that fit and truncates nothing", () => {
   assertEquals(forReader(HELP, 80), HELP);
-  const squeezed = forReader(HELP, 32);
+  const squeezed = forReader(HELP, 26);
   assertEquals(squeezed.replace(/\s/g, ""), HELP.replace(/\s/g, ""));
-  assert(squeezed.split("\n").every((line) => displayWidth(line) <= 32));
+  assert(squeezed.split("\n").every((line) => displayWidth(line) <= 26));
 });
