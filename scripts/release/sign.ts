@@ -111,9 +111,7 @@ export async function signingKey(env: Record<string, string>, publicKey: string)
 export function decidedKey(names: Readonly<Record<string, string>>): string {
   const open = Object.keys(names).filter((name) => decided(names[name] ?? "") === undefined);
   if (open.length === 0) return names.PUBLIC_KEY ?? "";
-  const how = open.includes("PUBLIC_KEY")
-    ? "; `minisign -G` makes a key, whose second public line it is"
-    : "";
+  const how = open.includes("PUBLIC_KEY") ? "; `minisign -G` writes the key, to line 2 of minisign.pub" : "";
   throw new Error(`Cannot release: set ${open.join(", ")} in cli/identity.ts${how}`);
 }
 

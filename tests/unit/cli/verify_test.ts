@@ -2,13 +2,7 @@ import { decided, PUBLIC_KEY } from "../../../cli/identity.ts";
 import { entryOf, parsePublicKey, sha256Of, verifySums } from "../../../cli/release/verify.ts";
 import { checkRelease, decidedKey, signingKey, signSums, writeSums } from "../../../scripts/release/sign.ts";
 import { ReasonixError } from "../../../src/core/mod.ts";
-import {
-  assert,
-  assertEquals,
-  assertRejects,
-  assertStringIncludes,
-  assertThrows,
-} from "../../support/assert.ts";
+import { assert, assertEquals, assertRejects, assertThrows } from "../../support/assert.ts";
 import { type TestKey, testKey } from "../../support/minisign.ts";
 import { makeTempDir } from "../../support/tool_context.ts";
 import { needs } from "../../support/tools.ts";
