@@ -100,6 +100,8 @@ interface ReportOptions {
   readonly locale: Locale;
   readonly texts: Texts["doctor"];
   readonly warnings: readonly string[];
+  /** The location of the program, and the way in which it was installed. */
+  readonly installation?: { readonly program: string; readonly channel: string };
 }
 
 /**
@@ -134,7 +136,7 @@ function isOlder(version: string, than: string): boolean {
 /** Examines configuration, providers, sandbox and disk; asks the providers only when `online`. */
 export async function diagnose(
   paths: RunPaths,
-  { online, loaded, locale, texts, warnings }: ReportOptions,
+  { online, loaded, locale, texts, warnings, installation }: ReportOptions,
 ): Promise<Report> {
   const permissions = readPermissions();
   const problems = needlessPermissions(permissions, texts);
@@ -144,9 +146,19 @@ export async function diagnose(
   if (usable) problems.push(...await hookProblems(paths, usable));
   const sessions = listSessions(projectDir(paths.home, paths.cwd));
   return {
-    versions: { reasonix: VERSION, deno: Deno.version.deno, target: Deno.build.target },
+    versions: {
+      reasonix: VERSION,
+      deno: Deno.version.deno,
+      target: Deno.build.target,
+      ...defined({ channel: installation?.channel }),
+    },
     permissions,
-    paths: { cwd: paths.cwd, home: paths.home, sessions: `${projectDir(paths.home, paths.cwd)}/sessions` },
+    paths: {
+      ...defined({ program: installation?.program }),
+      cwd: paths.cwd,
+      home: paths.home,
+      sessions: `${projectDir(paths.home, paths.cwd)}/sessions`,
+    },
     config: usable ? configPart(usable, warnings) : brokenConfig(paths, loaded as ConfigError),
     rules: usable ? (await loadRuleRows()).ruleRows(usable) : [],
     providers: usable ? await providerPart(usable, { online, texts, home: paths.home }, problems) : [],

@@ -8,6 +8,8 @@ type Tool =
   | "node"
   | "npx"
   | "podman"
+  | "minisign"
+  | "mandoc"
   | "unshare and ip"
   | "minisign"
   | "mandoc"
