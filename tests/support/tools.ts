@@ -10,10 +10,8 @@ type Tool =
   | "podman"
   | "minisign"
   | "mandoc"
-  | "unshare and ip"
-  | "minisign"
-  | "mandoc"
   | "shellcheck"
+  | "unshare and ip"
   | "official MCP servers"
   | "Claude Agent SDK";
 
