@@ -1,7 +1,7 @@
 /**
  * Tries a program that was built: `deno run -A scripts/try_program.ts COMMAND [ARGUMENT …]`, or a bundle:
- * `… FILE.js`, which this Deno starts with the permissions of an installed program. It does a task with tools,
- * for which the replies are scripted. No network is needed.
+ * `… FILE.js`, which this Deno starts with the permissions of an installed program. It does a task with
+ * tools, for which the replies are scripted. No network is needed.
  */
 import { START_FLAGS } from "../cli/terminal/start_flags.ts";
 import { run, say } from "./process.ts";

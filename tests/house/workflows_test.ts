@@ -74,7 +74,7 @@ function wordsOf(script: string): string[][] {
 
 const PATH = /^(?!-|\/|~|\.\.|[\w-]+:|@)[\w.*-]+(?:\/[\w.*-]+)+$/;
 
-/** What a job names and nobody made: tasks, stages and paths. */
+/** Tasks, stages and paths that a job names and that do not exist when it needs them. */
 export function missingNames(jobs: Workflow["jobs"], name: string): string[] {
   const missing: string[] = [];
   const made: string[] = [];
