@@ -88,12 +88,6 @@ function readOnly(name: string, description: string, prompt: string): AgentDefin
   };
 }
 
-interface AgentSource {
-  readonly file: string;
-  readonly text: string;
-  readonly scope: SkillScope;
-}
-
 type Warn = (line: number, text: string) => void;
 
 const MAX_DESCRIPTION = 300;
@@ -111,7 +105,10 @@ const WRITING: ReadonlySet<string> = new Set([
 const FAMILIES: Readonly<Record<string, string>> = { bash: "Bash", edit: "Edit", read: "Read", task: "Task" };
 
 /** Reads an agent from its file; undefined, with a warning, when it cannot be used. */
-export function readAgent({ file, text, scope }: AgentSource, warn: Warn): AgentDefinition | undefined {
+export function readAgent(
+  { file, text, scope }: { readonly file: string; readonly text: string; readonly scope: SkillScope },
+  warn: Warn,
+): AgentDefinition | undefined {
   const head = parseFrontmatter(text);
   for (const problem of head.problems) warn(problem.line, problem.text);
   const lineOf = (key: string) => lineOfKey(text, key);

@@ -156,12 +156,9 @@ function realDirectory(path: string): string {
   }
 }
 
-interface AgentHome {
-  readonly path: string;
-  remove(): void;
-}
-
-function homeOf({ home, config, session = "memory", cwd = Deno.cwd() }: AgentOptions): AgentHome {
+function homeOf(
+  { home, config, session = "memory", cwd = Deno.cwd() }: AgentOptions,
+): { readonly path: string; remove(): void } {
   const kept = home ?? (config === "load" ? reasonixHome(env, cwd) : undefined);
   if (kept !== undefined) return { path: kept, remove() {} };
   if (session !== "memory") {

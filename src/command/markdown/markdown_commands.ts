@@ -50,16 +50,11 @@ export function trustItemOf({ name, file, scope, allowedTools, pieces }: Command
   };
 }
 
-interface Invocation {
-  readonly argument: string;
-  readonly signal: AbortSignal | undefined;
-}
-
 /** Runs the command lines of a template, and sends the rest as the user's message. */
 async function invoke(
   command: CommandFile,
   host: CommandHost,
-  { argument, signal }: Invocation,
+  { argument, signal }: { readonly argument: string; readonly signal: AbortSignal | undefined },
 ): Promise<void> {
   const { name, file, allowedTools, pieces } = command;
   const texts = await loadTexts("commands", host.locale);

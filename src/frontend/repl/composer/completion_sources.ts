@@ -62,11 +62,6 @@ export function argumentSource(host: CommandHost): CompletionSource {
   };
 }
 
-interface FileSourceOptions {
-  readonly cwd: string;
-  readonly home: string | undefined;
-}
-
 const MAX_ENTRIES = 2000;
 
 const MAX_SEEN = 20_000;
@@ -87,7 +82,9 @@ function referenceSource(
 }
 
 /** Files for `@`: one directory at a time, hidden ones once a dot was typed, ignored ones at the end. */
-export function fileSource({ cwd, home }: FileSourceOptions): CompletionSource {
+export function fileSource(
+  { cwd, home }: { readonly cwd: string; readonly home: string | undefined },
+): CompletionSource {
   const match = (path: string) => {
     const cut = path.lastIndexOf("/") + 1;
     const [directory, query] = [path.slice(0, cut), path.slice(cut)];
