@@ -1,3 +1,4 @@
+import { attempt } from "../../src/core/mod.ts";
 import type { PrinterOptions } from "../../src/frontend/mod.ts";
 import { roughWidth, wantsColor } from "../../src/view/mod.ts";
 import type { CliContext } from "./process.ts";
@@ -53,9 +54,5 @@ function measuring(): Pick<Display, "fit" | "width"> {
  * cut.
  */
 export function outputWidth(): number | undefined {
-  try {
-    return Deno.stdout.isTerminal() ? Deno.consoleSize().columns : undefined;
-  } catch {
-    return undefined;
-  }
+  return attempt(() => Deno.stdout.isTerminal() ? Deno.consoleSize().columns : undefined);
 }

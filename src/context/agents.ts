@@ -1,3 +1,4 @@
+import { attempt } from "../core/mod.ts";
 import { contains } from "../path/lexical.ts";
 import { sortedEntries } from "../path/probe.ts";
 import { toolsNamed } from "../tool/mod.ts";
@@ -309,9 +310,5 @@ function agentFiles(root: SkillRoot, warnings: AgentWarning[]): string[] {
 }
 
 function staysInside(path: string, root: string): boolean {
-  try {
-    return contains(root, Deno.realPathSync(path));
-  } catch {
-    return false;
-  }
+  return attempt(() => contains(root, Deno.realPathSync(path))) ?? false;
 }

@@ -1,4 +1,4 @@
-import { errorMessage, type ImagePart } from "../core/mod.ts";
+import { attempt, errorMessage, type ImagePart } from "../core/mod.ts";
 import { sortedEntries } from "../path/probe.ts";
 import { imageType, MAX_IMAGE_FILE_BYTES, referencedNames, serverAndUri } from "../path/reference_text.ts";
 import { suggestNames } from "../util/suggest.ts";
@@ -172,11 +172,7 @@ function nearestPath(
 }
 
 function statOf(name: string, cwd: string): Deno.FileInfo | undefined {
-  try {
-    return Deno.statSync(name.startsWith("/") ? name : `${cwd}/${name}`);
-  } catch {
-    return undefined;
-  }
+  return attempt(() => Deno.statSync(name.startsWith("/") ? name : `${cwd}/${name}`));
 }
 
 async function addFile(

@@ -1,7 +1,7 @@
 import type { TurnOutcome } from "../agent/mod.ts";
 import { type ConfigInput, type EnvLookup, nonInteractive, reasonixHome } from "../config/mod.ts";
 import type { Controller, FileReport, RewindScope } from "../control/mod.ts";
-import { errorMessage, type EventSink, message, ReasonixError } from "../core/mod.ts";
+import { errorMessage, type EventSink, message, usageError } from "../core/mod.ts";
 import type { Approver, Gate } from "../permission/mod.ts";
 import type { Provider } from "../provider/mod.ts";
 import type { Asker, Tool } from "../tool/mod.ts";
@@ -149,10 +149,10 @@ function realDirectory(path: string): string {
   try {
     return Deno.realPathSync(path);
   } catch (error) {
-    throw new ReasonixError(message`Cannot work in ${path}: ${errorMessage(error)}`, {
-      exit: "usage",
-      remedy: message`name an existing directory`,
-    });
+    throw usageError(
+      message`Cannot work in ${path}: ${errorMessage(error)}`,
+      message`name an existing directory`,
+    );
   }
 }
 
@@ -162,10 +162,10 @@ function homeOf(
   const kept = home ?? (config === "load" ? reasonixHome(env, cwd) : undefined);
   if (kept !== undefined) return { path: kept, remove() {} };
   if (session !== "memory") {
-    throw new ReasonixError(message`Cannot keep a session file: the agent has no home`, {
-      exit: "usage",
-      remedy: message`name \`home\`, or load the configuration`,
-    });
+    throw usageError(
+      message`Cannot keep a session file: the agent has no home`,
+      message`name \`home\`, or load the configuration`,
+    );
   }
   const path = Deno.makeTempDirSync({ prefix: "reasonix-home-" });
   return { path, remove: () => Deno.removeSync(path, { recursive: true }) };

@@ -1,3 +1,4 @@
+import { attempt } from "../core/mod.ts";
 /** Questions to the file system that answer instead of throwing: what cannot be looked at is not there. */
 
 /** Says whether something has this name, even if it is a link that leads nowhere. */
@@ -11,19 +12,11 @@ export function exists(path: string): boolean {
 }
 
 export function isFile(path: string): boolean {
-  try {
-    return Deno.statSync(path).isFile;
-  } catch {
-    return false;
-  }
+  return attempt(() => Deno.statSync(path).isFile) ?? false;
 }
 
 export function isDirectory(path: string): boolean {
-  try {
-    return Deno.statSync(path).isDirectory;
-  } catch {
-    return false;
-  }
+  return attempt(() => Deno.statSync(path).isDirectory) ?? false;
 }
 
 /**
@@ -41,9 +34,5 @@ export function readSmallText(path: string, maxBytes = 1024 * 1024): string | un
 
 /** The entries of a directory by name. */
 export function sortedEntries(directory: string): Deno.DirEntry[] {
-  try {
-    return [...Deno.readDirSync(directory)].sort((a, b) => a.name < b.name ? -1 : 1);
-  } catch {
-    return [];
-  }
+  return attempt(() => [...Deno.readDirSync(directory)].sort((a, b) => a.name < b.name ? -1 : 1)) ?? [];
 }

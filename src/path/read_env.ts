@@ -1,12 +1,9 @@
+import { attempt } from "../core/mod.ts";
 /**
  * An environment variable, or undefined where the program may not read it (a worker with narrow permissions).
  */
 export function readEnv(name: string): string | undefined {
-  try {
-    return Deno.env.get(name) || undefined;
-  } catch {
-    return undefined;
-  }
+  return attempt(() => Deno.env.get(name) || undefined);
 }
 
 /** The whole environment; empty where the program may not read it. */

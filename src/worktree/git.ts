@@ -1,4 +1,4 @@
-import { message, ReasonixError } from "../core/mod.ts";
+import { attempt, message, ReasonixError } from "../core/mod.ts";
 import { exists } from "../path/probe.ts";
 import { existingRealPath } from "../path/real_path.ts";
 import { writeFileAtomic } from "../util/atomic_write.ts";
@@ -175,11 +175,7 @@ class Look {
   }
 
   #info(path: string): Deno.FileInfo | undefined {
-    try {
-      return Deno.lstatSync(`${this.#top}/${path}`);
-    } catch {
-      return undefined;
-    }
+    return attempt(() => Deno.lstatSync(`${this.#top}/${path}`));
   }
 }
 

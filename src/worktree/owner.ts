@@ -1,4 +1,4 @@
-import { errorMessage, message, ReasonixError } from "../core/mod.ts";
+import { attempt, errorMessage, message, ReasonixError } from "../core/mod.ts";
 import { relativeTo } from "../path/lexical.ts";
 import { readSmallText, sortedEntries } from "../path/probe.ts";
 import { worktreeIdOf, worktreesDir } from "../path/project_dir.ts";
@@ -126,11 +126,7 @@ function isWaiting({ keepUntil }: WorktreeRecord): boolean {
 }
 
 function isOld(path: string): boolean {
-  try {
-    return Date.now() - (Deno.lstatSync(path).mtime?.getTime() ?? 0) > UNSIGNED_MS;
-  } catch {
-    return false;
-  }
+  return attempt(() => Date.now() - (Deno.lstatSync(path).mtime?.getTime() ?? 0) > UNSIGNED_MS) ?? false;
 }
 
 /**

@@ -21,7 +21,7 @@ import { planReasonix } from "./reasonix.ts";
 import { checkLayer, lazyDotenv, readProjectText, readText } from "../load/layer.ts";
 import type { ConfigProblem } from "../problem.ts";
 import { isTable, parseKeyPath, schemaAt, type TomlTable, valueAt } from "../schema/json_schema.ts";
-import { formatLocation, message, type SourceLocation, type Text } from "../../core/mod.ts";
+import { attempt, formatLocation, message, type SourceLocation, type Text } from "../../core/mod.ts";
 import { join, parentOf } from "../../path/lexical.ts";
 import { exists } from "../../path/probe.ts";
 import { canonicalJson, defined } from "../../util/json.ts";
@@ -240,11 +240,7 @@ function isSame(present: unknown, change: Setting): boolean {
 }
 
 function isLink(path: string): boolean {
-  try {
-    return Deno.lstatSync(path).isSymlink;
-  } catch {
-    return false;
-  }
+  return attempt(() => Deno.lstatSync(path).isSymlink) ?? false;
 }
 
 /** Returns the reason why our file cannot hold a change: another program may have accepted any value. */

@@ -1,3 +1,4 @@
+import { attempt } from "../../core/mod.ts";
 import type { SourceDocument } from "./document.ts";
 import { safeArguments, safeEnvironment, safeHeaders, safeText } from "./plan.ts";
 import { lazyDotenv } from "../load/layer.ts";
@@ -67,11 +68,7 @@ function planEntries(document: SourceDocument, list: "providers" | "plugins"): v
 function planKeys(document: SourceDocument): void {
   const file = `${parentOf(document.path)}/.env`;
   const saved = lazyDotenv(() => {
-    try {
-      return Deno.readTextFileSync(file);
-    } catch {
-      return undefined;
-    }
+    return attempt(() => Deno.readTextFileSync(file));
   });
   for (const [name, value] of saved()) {
     const origin = { text: name, place: { file }, scope: document.scope };

@@ -1,3 +1,4 @@
+import { attempt } from "../../core/mod.ts";
 import { type EnvLookup, isInside, resolvePath, userConfigFile } from "../config_paths.ts";
 import { type Layer, locationOf } from "../load/layer.ts";
 import { type ConfigProblem, formatKey, type KeyPath } from "../problem.ts";
@@ -321,11 +322,7 @@ function effectOf(
 }
 
 function resolved(path: string): string | undefined {
-  try {
-    return realPath(path);
-  } catch {
-    return undefined;
-  }
+  return attempt(() => realPath(path));
 }
 
 /** System directories, parents of the user's home, and the Reasonix home. */

@@ -1,4 +1,4 @@
-import { message, withRemedy } from "../../core/mod.ts";
+import { attempt, message, withRemedy } from "../../core/mod.ts";
 import { rewriteConfig, writeConfig } from "../edit/edit.ts";
 import { checkLayer, type Layer, parseToml, readText } from "../load/layer.ts";
 import type { ConfigProblem } from "../problem.ts";
@@ -126,9 +126,5 @@ function identityOf({ cwd }: SavedRulesLocation): { readonly directory: string; 
 }
 
 function birthOf(directory: string): string | undefined {
-  try {
-    return Deno.statSync(directory).birthtime?.toISOString();
-  } catch {
-    return undefined;
-  }
+  return attempt(() => Deno.statSync(directory).birthtime?.toISOString());
 }

@@ -5,9 +5,9 @@ import {
   type ApprovalAnswer,
   message,
   type NewEvent,
+  newNotice,
   type PreparedCall,
   ReasonixError,
-  textFields,
   textOf,
 } from "../../core/mod.ts";
 import type { ApprovalRequest, Approver } from "../../permission/mod.ts";
@@ -223,7 +223,7 @@ class HookExtension implements TurnExtension {
   readonly opened = (): void => {
     const { problems, ready, run: { recorder, paths } } = this.#hooks;
     for (const text of [...problems.map(formatHookProblem), ...missingCommands(ready, paths)]) {
-      void recorder.record({ type: "notice", level: "warning", code: "hook", text });
+      void recorder.record(newNotice("warning", "hook", text));
     }
     this.#start();
   };
@@ -283,14 +283,13 @@ class HookExtension implements TurnExtension {
     const notes = [outcome.reason ?? "", ...outcome.contexts];
     this.#kept += 1;
     if (this.#kept <= MOST_ENDS) return notes.map((text) => hookNote(event, text)).join("\n\n");
-    await this.#hooks.record({
-      type: "notice",
-      level: "warning",
-      code: "hook",
-      ...textFields(
+    await this.#hooks.record(
+      newNotice(
+        "warning",
+        "hook",
         message`${event} hooks have prevented the end of this turn ${MOST_ENDS} times; it ends now`,
       ),
-    });
+    );
     return undefined;
   };
 

@@ -1,4 +1,4 @@
-import { message, type Text, textOf } from "../../core/mod.ts";
+import { attempt, message, type Text, textOf } from "../../core/mod.ts";
 import { absolutePath, baseName, contains, normalize } from "../../path/lexical.ts";
 import { exists, isFile } from "../../path/probe.ts";
 import { MKTEMP_NAME } from "./expand.ts";
@@ -319,11 +319,7 @@ function expandGlob(path: string): string[] {
 }
 
 function listDirectory(path: string): string[] {
-  try {
-    return [...Deno.readDirSync(path)].map((entry) => entry.name);
-  } catch {
-    return [];
-  }
+  return attempt(() => [...Deno.readDirSync(path)].map((entry) => entry.name)) ?? [];
 }
 
 /** Counts the files below a path; links are not followed. */

@@ -1,5 +1,5 @@
 import { forEachChild, type SyntaxNode } from "unbash";
-import { message, type Text, textOf } from "../../core/mod.ts";
+import { attempt, message, type Text, textOf } from "../../core/mod.ts";
 import { baseName } from "../../path/lexical.ts";
 import { isDirectory, readSmallText } from "../../path/probe.ts";
 import { PROTECTED_KINDS, protectedHolder, protectedPath } from "../../path/protected.ts";
@@ -146,11 +146,7 @@ function judgeLine(
 }
 
 function realPath(path: string): string | undefined {
-  try {
-    return Deno.realPathSync(path);
-  } catch {
-    return undefined;
-  }
+  return attempt(() => Deno.realPathSync(path));
 }
 
 function report(

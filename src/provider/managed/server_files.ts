@@ -1,4 +1,4 @@
-import { errorMessage, message, ReasonixError, type Text } from "../../core/mod.ts";
+import { attempt, errorMessage, message, ReasonixError, type Text } from "../../core/mod.ts";
 import { join } from "../../path/lexical.ts";
 import { exists, readSmallText, sortedEntries } from "../../path/probe.ts";
 import { groupRuns } from "./server_process.ts";
@@ -131,11 +131,7 @@ async function replaceLinks(path: string): Promise<void> {
 }
 
 function readOwnText(path: string): string | undefined {
-  try {
-    return Deno.lstatSync(path).isFile ? readSmallText(path, 100_000) : undefined;
-  } catch {
-    return undefined;
-  }
+  return attempt(() => Deno.lstatSync(path).isFile ? readSmallText(path, 100_000) : undefined);
 }
 
 function isLease(value: unknown): value is ServerLease {

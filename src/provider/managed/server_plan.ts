@@ -1,5 +1,5 @@
 import { type ProviderEntry, reasonixHome, withModelSettings } from "../../config/mod.ts";
-import { type LocalizedMessage, message, ReasonixError, type Text } from "../../core/mod.ts";
+import { attempt, type LocalizedMessage, message, ReasonixError, type Text } from "../../core/mod.ts";
 import { baseName, isAbsolute, join, parentOf } from "../../path/lexical.ts";
 import { isFile } from "../../path/probe.ts";
 import { readEnv } from "../../path/read_env.ts";
@@ -209,11 +209,7 @@ function partsOf(path: string): string[] {
 }
 
 function sizeOf(path: string): number | undefined {
-  try {
-    return Deno.statSync(path).size;
-  } catch {
-    return undefined;
-  }
+  return attempt(() => Deno.statSync(path).size);
 }
 
 function bytesOf(paths: readonly string[]): number {

@@ -1,5 +1,6 @@
 import { createParser } from "eventsource-parser";
 import {
+  attempt,
   type Chunk,
   type FinishReason,
   message,
@@ -251,13 +252,9 @@ function parseData(data: string): readonly unknown[] | undefined {
   try {
     return [JSON.parse(data.replaceAll("\n", ""))];
   } catch { /* several events, perhaps */ }
-  try {
-    return data.split("\n").filter((line) => line.trim() !== "" && line !== "[DONE]").map((line) =>
-      JSON.parse(line)
-    );
-  } catch {
-    return undefined;
-  }
+  return attempt(() =>
+    data.split("\n").filter((line) => line.trim() !== "" && line !== "[DONE]").map((line) => JSON.parse(line))
+  );
 }
 
 export type Channel = "text" | "reasoning";

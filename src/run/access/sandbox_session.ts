@@ -4,6 +4,7 @@ import {
   type LocalizedMessage,
   message,
   type NewEventOf,
+  newNotice,
   type PreparedCall,
   subjectOf,
   type Text,
@@ -337,7 +338,7 @@ export class SandboxSession {
       if (hint === undefined || this.#explained.has(hint)) return undefined;
       this.#explained.add(hint);
       const text = hintText(hint, hosts);
-      return { type: "notice", level: "warning", code: "sandbox.denied", ...textFields(text) };
+      return newNotice("warning", "sandbox.denied", text);
     });
   };
 

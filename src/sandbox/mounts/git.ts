@@ -1,3 +1,4 @@
+import { attempt } from "../../core/mod.ts";
 import { contains } from "../../path/lexical.ts";
 import { exists, readSmallText } from "../../path/probe.ts";
 import { realPath } from "../../path/real_path.ts";
@@ -171,11 +172,7 @@ function textOf(path: string): string {
 }
 
 function entriesOf(directory: string): Deno.DirEntry[] {
-  try {
-    return [...Deno.readDirSync(directory)];
-  } catch {
-    return [];
-  }
+  return attempt(() => [...Deno.readDirSync(directory)]) ?? [];
 }
 
 function namesIn(directory: string): string[] {

@@ -1,5 +1,5 @@
 import { projectDir } from "../../path/project_dir.ts";
-import { message, ReasonixError } from "../../core/mod.ts";
+import { attempt, message, ReasonixError, usageError } from "../../core/mod.ts";
 import { isFile } from "../../path/probe.ts";
 import {
   parentDir,
@@ -56,11 +56,7 @@ export function projectDirs(home: string): string[] {
 }
 
 function namesIn(directory: string): string[] {
-  try {
-    return [...Deno.readDirSync(directory)].map((entry) => entry.name).sort();
-  } catch {
-    return [];
-  }
+  return attempt(() => [...Deno.readDirSync(directory)].map((entry) => entry.name).sort()) ?? [];
 }
 
 export function sessionIds(project: string): string[] {
@@ -182,10 +178,10 @@ export function findSession(
       if (hits.length > 1) throw ambiguous(ref, hits);
     }
   }
-  throw new ReasonixError(message`Cannot find a session "${ref}"`, {
-    exit: "usage",
-    remedy: message`see the sessions there are with \`reasonix session list --all\``,
-  });
+  throw usageError(
+    message`Cannot find a session "${ref}"`,
+    message`see the sessions there are with \`reasonix session list --all\``,
+  );
 }
 
 interface Hit {
@@ -195,10 +191,10 @@ interface Hit {
 
 function findPath(ref: string): SessionPaths {
   if (isFile(ref)) return pathsOfFile(ref);
-  throw new ReasonixError(message`Cannot find the session file ${ref}`, {
-    exit: "usage",
-    remedy: message`give the path of a .jsonl session file, or a session id`,
-  });
+  throw usageError(
+    message`Cannot find the session file ${ref}`,
+    message`give the path of a .jsonl session file, or a session id`,
+  );
 }
 
 function byIdPrefix(project: string, ref: string): Hit[] {
@@ -223,10 +219,10 @@ function byText(project: string, ref: string): Hit[] {
 function ambiguous(ref: string, hits: readonly Hit[]): ReasonixError {
   const shown = hits.slice(0, 5).map(({ paths, title }) => title ? `${paths.id} (${title})` : paths.id);
   const list = hits.length > 5 ? [...shown, "…"] : shown;
-  return new ReasonixError(message`"${ref}" matches ${hits.length} sessions: ${list}`, {
-    exit: "usage",
-    remedy: message`give the whole id, or more of the title`,
-  });
+  return usageError(
+    message`"${ref}" matches ${hits.length} sessions: ${list}`,
+    message`give the whole id, or more of the title`,
+  );
 }
 
 /** The agent of a session; undefined for sessions of the user. */

@@ -1,3 +1,4 @@
+import { attempt } from "../../core/mod.ts";
 import { IgnoreScope, isTelling } from "../../path/ignore_files.ts";
 import { relativeTo } from "../../path/lexical.ts";
 import { readSmallText } from "../../path/probe.ts";
@@ -459,11 +460,7 @@ export class ChangeDetector {
   /** Reports whether a name in snapshots is a file of the workspace that exists now. */
   holds(path: string): boolean {
     if (path === this.absolute(path)) return false;
-    try {
-      return !Deno.lstatSync(this.absolute(path)).isDirectory;
-    } catch {
-      return false;
-    }
+    return attempt(() => !Deno.lstatSync(this.absolute(path)).isDirectory) ?? false;
   }
 
   isIgnored(path: string): boolean {

@@ -1,4 +1,4 @@
-import { message, ReasonixError } from "../../core/mod.ts";
+import { attempt, message, ReasonixError } from "../../core/mod.ts";
 import { type AtomicWriteOptions, writeFileAtomic } from "../../util/atomic_write.ts";
 import { lineFigures } from "../../view/mod.ts";
 import { unifiedDiff } from "../text/diff.ts";
@@ -93,11 +93,7 @@ export function requireSameOnDisk(before: ExistingFile): void {
 }
 
 function statOrUndefined(path: string): Deno.FileInfo | undefined {
-  try {
-    return Deno.statSync(path);
-  } catch {
-    return undefined;
-  }
+  return attempt(() => Deno.statSync(path));
 }
 
 export function describeChange(target: Target, before: string | undefined, after: string): FileChange {

@@ -1,3 +1,4 @@
+import { attempt } from "../../../core/mod.ts";
 import type { Assembly } from "../../../run/mod.ts";
 import type { CommandHost, SlashCommand } from "../../../command/mod.ts";
 import type { MentionDeps, PathIndex } from "./completion_lists.ts";
@@ -210,9 +211,5 @@ async function ignoredIn(directory: string): Promise<EntryLocation["isIgnored"]>
 }
 
 function leadsToDirectory(path: string): boolean {
-  try {
-    return Deno.statSync(path).isDirectory;
-  } catch {
-    return false;
-  }
+  return attempt(() => Deno.statSync(path).isDirectory) ?? false;
 }
