@@ -1,7 +1,7 @@
-import { attempt } from "../../src/core/mod.ts";
 import type { PrinterOptions } from "../../src/frontend/mod.ts";
 import { roughWidth, wantsColor } from "../../src/view/mod.ts";
 import type { CliContext } from "./process.ts";
+import { attempt } from "../../src/util/lazy.ts";
 
 type Display = Pick<PrinterOptions, "color" | "outColor" | "terminal" | "live" | "columns" | "fit" | "width">;
 

@@ -1,6 +1,7 @@
-import { attempt, message, ReasonixError } from "../core/mod.ts";
+import { message, ReasonixError } from "../core/mod.ts";
 import { absolutePath, contains, isAbsolute, join, normalize } from "../path/lexical.ts";
 import { realPath } from "../path/real_path.ts";
+import { attempt } from "../util/lazy.ts";
 
 export type EnvLookup = (name: string) => string | undefined;
 

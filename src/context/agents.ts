@@ -1,4 +1,3 @@
-import { attempt } from "../core/mod.ts";
 import { contains } from "../path/lexical.ts";
 import { sortedEntries } from "../path/probe.ts";
 import { toolsNamed } from "../tool/mod.ts";
@@ -9,6 +8,7 @@ import type { SkillRoot, SkillScope } from "./skills/skill.ts";
 import explore from "./agents/explore.md" with { type: "text" };
 import plan from "./agents/plan.md" with { type: "text" };
 import review from "./agents/review.md" with { type: "text" };
+import { attempt } from "../util/lazy.ts";
 
 /** Another agent as its file, or the program, describes it. */
 export interface AgentDefinition {

@@ -1,7 +1,8 @@
-import { attempt, errorMessage, type ImagePart } from "../core/mod.ts";
+import { errorMessage, type ImagePart } from "../core/mod.ts";
 import { sortedEntries } from "../path/probe.ts";
 import { imageType, MAX_IMAGE_FILE_BYTES, referencedNames, serverAndUri } from "../path/reference_text.ts";
 import { suggestNames } from "../util/suggest.ts";
+import { attempt } from "../util/lazy.ts";
 
 export interface References {
   /** Tagged blocks that precede the message. */

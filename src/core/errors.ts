@@ -65,15 +65,6 @@ export function usageError(message: Text, remedy?: Text): ReasonixError {
   return new ReasonixError(message, { exit: "usage", ...(remedy === undefined ? {} : { remedy }) });
 }
 
-/** Returns the result of some work; undefined where it throws. */
-export function attempt<T>(work: () => T): T | undefined {
-  try {
-    return work();
-  } catch {
-    return undefined;
-  }
-}
-
 /** The text of anything thrown. */
 export function errorMessage(error: unknown): string {
   return error instanceof Error ? error.message : String(error);

@@ -1,4 +1,3 @@
-import { attempt } from "../core/mod.ts";
 /** Questions to the file system that answer instead of throwing: what cannot be looked at is not there. */
 
 /** Says whether something has this name, even if it is a link that leads nowhere. */
@@ -12,11 +11,19 @@ export function exists(path: string): boolean {
 }
 
 export function isFile(path: string): boolean {
-  return attempt(() => Deno.statSync(path).isFile) ?? false;
+  try {
+    return Deno.statSync(path).isFile;
+  } catch {
+    return false;
+  }
 }
 
 export function isDirectory(path: string): boolean {
-  return attempt(() => Deno.statSync(path).isDirectory) ?? false;
+  try {
+    return Deno.statSync(path).isDirectory;
+  } catch {
+    return false;
+  }
 }
 
 /**
@@ -34,5 +41,9 @@ export function readSmallText(path: string, maxBytes = 1024 * 1024): string | un
 
 /** The entries of a directory by name. */
 export function sortedEntries(directory: string): Deno.DirEntry[] {
-  return attempt(() => [...Deno.readDirSync(directory)].sort((a, b) => a.name < b.name ? -1 : 1)) ?? [];
+  try {
+    return [...Deno.readDirSync(directory)].sort((a, b) => a.name < b.name ? -1 : 1);
+  } catch {
+    return [];
+  }
 }

@@ -1,9 +1,12 @@
-import { attempt } from "../core/mod.ts";
 /**
  * An environment variable, or undefined where the program may not read it (a worker with narrow permissions).
  */
 export function readEnv(name: string): string | undefined {
-  return attempt(() => Deno.env.get(name) || undefined);
+  try {
+    return Deno.env.get(name) || undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** The whole environment; empty where the program may not read it. */

@@ -1,4 +1,4 @@
-import { attempt, errorMessage, ReasonixError } from "../core/mod.ts";
+import { errorMessage, ReasonixError } from "../core/mod.ts";
 import { baseName, join, normalize, parentOf, slashed, splitPath } from "./lexical.ts";
 
 /** Links after which kernels give up on a path. */
@@ -72,7 +72,11 @@ class Walk {
 
 /** The path with every link, `.` and `..` resolved; undefined when nothing is there. */
 export function existingRealPath(path: string): string | undefined {
-  return attempt(() => slashed(Deno.realPathSync(path)));
+  try {
+    return slashed(Deno.realPathSync(path));
+  } catch {
+    return undefined;
+  }
 }
 
 /**

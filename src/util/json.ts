@@ -1,4 +1,4 @@
-import { attempt } from "../core/mod.ts";
+import { attempt } from "./lazy.ts";
 export function parseJson(text: string): unknown {
   return attempt(() => JSON.parse(text));
 }

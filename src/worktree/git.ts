@@ -1,8 +1,9 @@
-import { attempt, message, ReasonixError } from "../core/mod.ts";
+import { message, ReasonixError } from "../core/mod.ts";
 import { exists } from "../path/probe.ts";
 import { existingRealPath } from "../path/real_path.ts";
 import { writeFileAtomic } from "../util/atomic_write.ts";
 import { findGit, gitEnvironment, type ProgramResult, runProgram } from "../util/process.ts";
+import { attempt } from "../util/lazy.ts";
 
 /** Settings that keep git from running other programs and from using the network. */
 const SETTINGS = [

@@ -1,4 +1,4 @@
-import { attempt, errorMessage, message, ReasonixError } from "../core/mod.ts";
+import { errorMessage, message, ReasonixError } from "../core/mod.ts";
 import { relativeTo } from "../path/lexical.ts";
 import { readSmallText, sortedEntries } from "../path/probe.ts";
 import { worktreeIdOf, worktreesDir } from "../path/project_dir.ts";
@@ -7,6 +7,7 @@ import { writeFileAtomic } from "../util/atomic_write.ts";
 import { isRecord, parseJson } from "../util/json.ts";
 import { FileLock } from "../util/lock.ts";
 import { processStart } from "../util/process.ts";
+import { attempt } from "../util/lazy.ts";
 
 /** The record of a work tree, in a file next to it. Absolute paths. */
 export interface WorktreeRecord {

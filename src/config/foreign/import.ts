@@ -21,10 +21,11 @@ import { planReasonix } from "./reasonix.ts";
 import { checkLayer, lazyDotenv, readProjectText, readText } from "../load/layer.ts";
 import type { ConfigProblem } from "../problem.ts";
 import { isTable, parseKeyPath, schemaAt, type TomlTable, valueAt } from "../schema/json_schema.ts";
-import { attempt, formatLocation, message, type SourceLocation, type Text } from "../../core/mod.ts";
+import { formatLocation, message, type SourceLocation, type Text } from "../../core/mod.ts";
 import { join, parentOf } from "../../path/lexical.ts";
 import { exists } from "../../path/probe.ts";
 import { canonicalJson, defined } from "../../util/json.ts";
+import { attempt } from "../../util/lazy.ts";
 
 export { writeConfig } from "../edit/edit.ts";
 export { AGENTS, filesFrom, findFiles, usualFiles } from "./files.ts";

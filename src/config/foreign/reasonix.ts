@@ -1,4 +1,3 @@
-import { attempt } from "../../core/mod.ts";
 import type { SourceDocument } from "./document.ts";
 import { safeArguments, safeEnvironment, safeHeaders, safeText } from "./plan.ts";
 import { lazyDotenv } from "../load/layer.ts";
@@ -11,6 +10,7 @@ import {
   type TomlTable,
 } from "../schema/json_schema.ts";
 import { parentOf } from "../../path/lexical.ts";
+import { attempt } from "../../util/lazy.ts";
 
 /** Plans the copy of a configuration of the Go Reasonix in another directory: its keys are ours. */
 export function planReasonix(documents: readonly SourceDocument[]): void {

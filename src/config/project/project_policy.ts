@@ -1,4 +1,3 @@
-import { attempt } from "../../core/mod.ts";
 import { type EnvLookup, isInside, resolvePath, userConfigFile } from "../config_paths.ts";
 import { type Layer, locationOf } from "../load/layer.ts";
 import { type ConfigProblem, formatKey, type KeyPath } from "../problem.ts";
@@ -12,6 +11,7 @@ import { realPath } from "../../path/real_path.ts";
 import { isFault, isProblem, parseRule, readRule, type Rule } from "../../rule/mod.ts";
 import { entryItem, type PermissionGrant, type TrustEntry, type TrustItem } from "../../trust/mod.ts";
 import { canonicalJson } from "../../util/json.ts";
+import { attempt } from "../../util/lazy.ts";
 
 interface ProjectInput {
   readonly layer: Layer;

@@ -1,4 +1,4 @@
-import { attempt, message, withRemedy } from "../../core/mod.ts";
+import { message, withRemedy } from "../../core/mod.ts";
 import { rewriteConfig, writeConfig } from "../edit/edit.ts";
 import { checkLayer, type Layer, parseToml, readText } from "../load/layer.ts";
 import type { ConfigProblem } from "../problem.ts";
@@ -6,6 +6,7 @@ import { isTable, type TomlTable } from "../schema/json_schema.ts";
 import { exists } from "../../path/probe.ts";
 import { projectDir } from "../../path/project_dir.ts";
 import type { RuleList } from "../../rule/mod.ts";
+import { attempt } from "../../util/lazy.ts";
 
 export interface SavedRulesLocation {
   /** The Reasonix home. Nothing in it comes with a project, and neither tools nor commands write there. */

@@ -1,7 +1,7 @@
-import { attempt } from "../../core/mod.ts";
 import { contains } from "../../path/lexical.ts";
 import { sortedEntries } from "../../path/probe.ts";
 import { readSkill, type Skill, type SkillRoot, type SkillRoots, type SkillWarning } from "./skill.ts";
+import { attempt } from "../../util/lazy.ts";
 
 /** Everything that was found. `skills` is sorted by name, so that the same files give the same prompt. */
 export interface SkillSet {

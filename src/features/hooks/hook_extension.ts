@@ -11,14 +11,7 @@ import {
   textOf,
 } from "../../core/mod.ts";
 import type { ApprovalRequest, Approver } from "../../permission/mod.ts";
-import type {
-  AssemblyOptions,
-  PreparedHooks,
-  RunContext,
-  RunPaths,
-  TurnExtension,
-  TurnInput,
-} from "../../run/mod.ts";
+import type { AssemblyOptions, RunContext, RunPaths, TurnExtension, TurnInput } from "../../run/mod.ts";
 import type { Asker, ToolResult } from "../../tool/mod.ts";
 import { after } from "../../util/timer.ts";
 import {
@@ -65,7 +58,7 @@ const MODES = {
 const APPROVALS = { ask: undefined, auto: "acceptEdits", yolo: "bypassPermissions" } as const;
 
 /** The hooks of one run, from its assembling on. They run once it is there. */
-class RunHooks implements PreparedHooks {
+class RunHooks {
   readonly problems: ReturnType<typeof readHooks>["problems"];
   readonly agent: HookedAgent | undefined;
   /** Calls that are being judged or run, by their id. */
@@ -84,10 +77,6 @@ class RunHooks implements PreparedHooks {
     const { hooks, problems } = readHooks(configured);
     this.#ready = hooks;
     this.problems = problems;
-  }
-
-  get forAgent(): boolean {
-    return this.agent !== undefined;
   }
 
   ofAgent(agent: HookedAgent): RunHooks {

@@ -1,7 +1,6 @@
 import { type LoadedConfig, resolveModel } from "../../config/mod.ts";
 import type { Recorder } from "../../control/mod.ts";
 import {
-  attempt,
   costOf,
   errorMessage,
   type ImagePart,
@@ -15,6 +14,7 @@ import { COMMON_IMAGES, fitImage, type ImageLimits, SAFE_IMAGES } from "../../ut
 import { grouped } from "../../view/mod.ts";
 import { type AdmitImages, type AdmittedImages, providerOf } from "../../run/mod.ts";
 import prompt from "./describe.md" with { type: "text" };
+import { attempt } from "../../util/lazy.ts";
 
 /** One image as the model gets it; without `image` it is left out. */
 interface Outcome {

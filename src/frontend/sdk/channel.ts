@@ -1,7 +1,8 @@
-import { attempt, errorMessage, type ImagePart, message, ReasonixError, usageError } from "../../core/mod.ts";
+import { errorMessage, type ImagePart, message, ReasonixError, usageError } from "../../core/mod.ts";
 import type { Output } from "../output.ts";
 import { isRecord, parseJson } from "../../util/json.ts";
 import { LineSplitter } from "../../util/lines.ts";
+import { attempt } from "../../util/lazy.ts";
 
 export type Fields = Record<string, unknown>;
 

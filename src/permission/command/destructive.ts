@@ -1,4 +1,4 @@
-import { attempt, message, type Text, textOf } from "../../core/mod.ts";
+import { message, type Text, textOf } from "../../core/mod.ts";
 import { absolutePath, baseName, contains, normalize } from "../../path/lexical.ts";
 import { exists, isFile } from "../../path/probe.ts";
 import { MKTEMP_NAME } from "./expand.ts";
@@ -23,6 +23,7 @@ import {
   type Rule,
   STAR,
 } from "../../rule/mod.ts";
+import { attempt } from "../../util/lazy.ts";
 
 export interface DestructiveContext extends CommandEnvironment {
   readonly pathContext: PathContext;

@@ -1,5 +1,5 @@
 import { forEachChild, type SyntaxNode } from "unbash";
-import { attempt, message, type Text, textOf } from "../../core/mod.ts";
+import { message, type Text, textOf } from "../../core/mod.ts";
 import { baseName } from "../../path/lexical.ts";
 import { isDirectory, readSmallText } from "../../path/probe.ts";
 import { PROTECTED_KINDS, protectedHolder, protectedPath } from "../../path/protected.ts";
@@ -40,6 +40,7 @@ import {
   type ToolRules,
   unsure,
 } from "../../rule/mod.ts";
+import { attempt } from "../../util/lazy.ts";
 
 /** The rules and directories that a command line is judged by. */
 export interface JudgeContext {

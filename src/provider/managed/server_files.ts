@@ -1,4 +1,4 @@
-import { attempt, errorMessage, message, ReasonixError, type Text } from "../../core/mod.ts";
+import { errorMessage, message, ReasonixError, type Text } from "../../core/mod.ts";
 import { join } from "../../path/lexical.ts";
 import { exists, readSmallText, sortedEntries } from "../../path/probe.ts";
 import { groupRuns } from "./server_process.ts";
@@ -6,6 +6,7 @@ import { writeFileAtomic } from "../../util/atomic_write.ts";
 import { isRecord, parseJson } from "../../util/json.ts";
 import { processStart } from "../../util/process.ts";
 import { oneLine } from "../../util/terminal_text.ts";
+import { attempt } from "../../util/lazy.ts";
 
 /** A process: its number may be reused, its start time is not. */
 export interface ProcessName {

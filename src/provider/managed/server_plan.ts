@@ -1,11 +1,12 @@
 import { type ProviderEntry, reasonixHome, withModelSettings } from "../../config/mod.ts";
-import { attempt, type LocalizedMessage, message, ReasonixError, type Text } from "../../core/mod.ts";
+import { type LocalizedMessage, message, ReasonixError, type Text } from "../../core/mod.ts";
 import { baseName, isAbsolute, join, parentOf } from "../../path/lexical.ts";
 import { isFile } from "../../path/probe.ts";
 import { readEnv } from "../../path/read_env.ts";
 import type { KindOptions } from "../kind.ts";
 import { isSameRunning, running, ServerFiles, serversDirectory } from "./server_files.ts";
 import { findProgram, systemText } from "../../util/process.ts";
+import { attempt } from "../../util/lazy.ts";
 
 /** A server that can be started; its settings are validated. */
 export interface ServerPlan {

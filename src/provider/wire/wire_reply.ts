@@ -1,6 +1,5 @@
 import { createParser } from "eventsource-parser";
 import {
-  attempt,
   type Chunk,
   type FinishReason,
   message,
@@ -22,6 +21,7 @@ import {
 import type { ModelInfo } from "../provider.ts";
 import { ToolCallCollector } from "../tool_calls.ts";
 import type { ReplyReader } from "./http_stream.ts";
+import { attempt } from "../../util/lazy.ts";
 
 export interface ReplyContext {
   readonly endpoint: Endpoint;

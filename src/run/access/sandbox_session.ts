@@ -396,12 +396,6 @@ export class SandboxSession {
     await this.#notifyOnce(await this.open());
   }
 
-  /** Describes what commands can and cannot do at the moment. */
-  async confinement(): Promise<Warning> {
-    const { text, confinement } = await this.#confinement();
-    return { ...textFields(text), confinement };
-  }
-
   async #confinement(): Promise<{ readonly text: LocalizedMessage; readonly confinement: Confinement }> {
     const { paths: { cwd } } = this.#sources;
     const jail = await this.open();

@@ -8,7 +8,7 @@ import {
   TurnCheckpoints,
   type WantedPrefix,
 } from "../../control/mod.ts";
-import { attempt, message, type NewEvent, newNotice, usageError } from "../../core/mod.ts";
+import { message, type NewEvent, newNotice, usageError } from "../../core/mod.ts";
 import { isDirectory } from "../../path/probe.ts";
 import { worktreeIdOf } from "../../path/project_dir.ts";
 import { realPath } from "../../path/real_path.ts";
@@ -26,7 +26,7 @@ import {
   sessionPaths,
 } from "../../session/mod.ts";
 import type { ToolRegistry } from "../../tool/mod.ts";
-import { lazy } from "../../util/lazy.ts";
+import { attempt, lazy } from "../../util/lazy.ts";
 import { VERSION } from "../../util/version.ts";
 import { buildWorkspace, loadTrustedConfig, redactorOf } from "../access/access_scope.ts";
 import type { Modes } from "../access/gate.ts";

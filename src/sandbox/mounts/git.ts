@@ -1,7 +1,7 @@
-import { attempt } from "../../core/mod.ts";
 import { contains } from "../../path/lexical.ts";
 import { exists, readSmallText } from "../../path/probe.ts";
 import { realPath } from "../../path/real_path.ts";
+import { attempt } from "../../util/lazy.ts";
 
 /** Paths of the repository of a writable root. They are absolute; some may not exist. */
 interface GitPaths {

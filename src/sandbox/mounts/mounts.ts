@@ -1,9 +1,9 @@
-import { attempt } from "../../core/mod.ts";
 import { contains } from "../../path/lexical.ts";
 import { isSystemDirectory } from "../../path/protected.ts";
 import { realPath } from "../../path/real_path.ts";
 import type { HostEnvironment, JailScope, MountPath, Replacement } from "../jail/backend.ts";
 import { runProgram } from "../../util/process.ts";
+import { attempt } from "../../util/lazy.ts";
 
 /** The existing ones, as real paths: nothing can be mounted on a path that does not exist. */
 export function existingMounts(paths: Iterable<string>): MountPath[] {

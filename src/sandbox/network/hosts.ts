@@ -1,4 +1,5 @@
-import { attempt, message, ReasonixError } from "../../core/mod.ts";
+import { message, ReasonixError } from "../../core/mod.ts";
+import { attempt } from "../../util/lazy.ts";
 
 /** One entry of `[sandbox] network_hosts`. */
 interface HostRule {

@@ -1,5 +1,5 @@
 import { projectDir } from "../../path/project_dir.ts";
-import { attempt, message, ReasonixError, usageError } from "../../core/mod.ts";
+import { message, ReasonixError, usageError } from "../../core/mod.ts";
 import { isFile } from "../../path/probe.ts";
 import {
   parentDir,
@@ -11,6 +11,7 @@ import {
 } from "../paths.ts";
 import { isRecord, parseJson } from "../../util/json.ts";
 import { titleOf } from "../state/state.ts";
+import { attempt } from "../../util/lazy.ts";
 
 /** The facts of a session that can be read from the beginning and the end of its file. */
 export interface SessionInfo {

@@ -1,9 +1,9 @@
-import { attempt } from "../../core/mod.ts";
 import { IgnoreScope, isTelling } from "../../path/ignore_files.ts";
 import { relativeTo } from "../../path/lexical.ts";
 import { readSmallText } from "../../path/probe.ts";
 import { findGit, gitEnvironment, runProgram } from "../../util/process.ts";
 import { entryOf, existedAt, type FileEntry, isSameContent, isSameStamp } from "./timeline.ts";
+import { attempt } from "../../util/lazy.ts";
 
 /** Bytes gathered before they are written. */
 const BATCH = 4 << 20;

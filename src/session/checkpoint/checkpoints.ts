@@ -1,9 +1,10 @@
-import { attempt, errorMessage, message, usageError } from "../../core/mod.ts";
+import { errorMessage, message, usageError } from "../../core/mod.ts";
 import { writeFileAtomic } from "../../util/atomic_write.ts";
 import { oneLine } from "../../util/terminal_text.ts";
 import { parentDir } from "../paths.ts";
 import { ChangeDetector, type DetectorLimits } from "./change_detector.ts";
 import { type FileEntry, isSameContent, type SnapshotKind, Timeline } from "./timeline.ts";
+import { attempt } from "../../util/lazy.ts";
 
 export interface CheckpointOptions {
   readonly dir: string;

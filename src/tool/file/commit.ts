@@ -1,4 +1,4 @@
-import { attempt, message, ReasonixError } from "../../core/mod.ts";
+import { message, ReasonixError } from "../../core/mod.ts";
 import { type AtomicWriteOptions, writeFileAtomic } from "../../util/atomic_write.ts";
 import { lineFigures } from "../../view/mod.ts";
 import { unifiedDiff } from "../text/diff.ts";
@@ -7,6 +7,7 @@ import { eolStyle } from "../text/eol.ts";
 import { failure, type FileChange, insteadOfWriting, type ToolContext, type ToolResult } from "../tool.ts";
 import { osReason } from "./os_reason.ts";
 import { type ExistingFile, stampOf, type Target, type TextFile } from "./text_file.ts";
+import { attempt } from "../../util/lazy.ts";
 
 const IS_WINDOWS = Deno.build.os === "windows";
 

@@ -1,6 +1,6 @@
-import { attempt } from "../../core/mod.ts";
 import { type LinePort, readLines, sendMessage } from "../host/worker.ts";
 import type { FoundFile, FoundLine, SearchRequest } from "./request.ts";
+import { attempt } from "../../util/lazy.ts";
 
 /** ripgrep reads this much at once and gives up a file at the piece that holds a NUL byte. */
 const RIPGREP_PIECE = 65_536;

@@ -1,8 +1,8 @@
-import { attempt } from "../../core/mod.ts";
 import { CappedFile } from "./capped_file.ts";
 import { joinBytes } from "../../util/bytes.ts";
 import { decodeAs, detectEncoding, type Encoding } from "../text/encoding.ts";
 import { type Caps, type Cut, keepEnds, whereFullText } from "../truncation.ts";
+import { attempt } from "../../util/lazy.ts";
 
 const KEPT = 64 * 1024;
 

@@ -1,10 +1,10 @@
-import { attempt } from "../../../core/mod.ts";
 import type { Assembly } from "../../../run/mod.ts";
 import type { CommandHost, SlashCommand } from "../../../command/mod.ts";
 import type { MentionDeps, PathIndex } from "./completion_lists.ts";
 import type { CompletionItem, CompletionList, CompletionMatch, CompletionSource } from "./completion.ts";
 import { openReference, referenceTo, serverAndUri } from "../../../path/reference_text.ts";
 import { oneLine } from "../../../util/terminal_text.ts";
+import { attempt } from "../../../util/lazy.ts";
 
 /** Names of commands for a `/` at the start of a draft. */
 export function commandSource(commands: () => Promise<readonly SlashCommand[]>): CompletionSource {
