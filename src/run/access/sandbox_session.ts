@@ -39,7 +39,7 @@ import {
 import { projectDir } from "../../session/mod.ts";
 import type { CommandJail, FailedCommand, SpawnPlan } from "../../tool/mod.ts";
 import type { RunPaths } from "../run_options.ts";
-import { containerOf, deniedGlobs, linkedSettings, secretsOf, type Warning } from "./access_scope.ts";
+import { containerOf, deniedGlobs, linkedSettings, secretsOf } from "./access_scope.ts";
 
 export interface SandboxSessionDeps {
   readonly paths: RunPaths;
