@@ -8,7 +8,6 @@ import {
   type PreparedCall,
   subjectOf,
   type Text,
-  textFields,
   textOf,
 } from "../../core/mod.ts";
 import { escapeGlob } from "../../path/glob.ts";
