@@ -10,7 +10,7 @@ import { call, type Reply, say } from "../../../../support/agent_fixture.ts";
 import { assert, assertEquals, assertStringIncludes } from "../../../../support/assert.ts";
 import { type ChatStage, openChat } from "../../../../support/chat_stage.ts";
 import { openStage } from "../../../../support/overlay_stage.ts";
-import { randomFrom, SEED } from "../../../../support/seed.ts";
+import { randomFrom, SEED, soakSize } from "../../../../support/seed.ts";
 
 /** The placeholder of an empty composer. */
 const COMPOSER = "Ask for something";
@@ -330,7 +330,7 @@ Deno.test("the view reports when nothing is collapsed", async () => {
 
 // Typed text answers no prompt, at any time and with any pauses.
 
-const TEXTS = 10_000;
+const TEXTS = soakSize(10_000, 1000);
 const COMMAND: ApprovalRequest = {
   callId: "1",
   tool: "bash",
@@ -402,7 +402,7 @@ const QUESTIONS: Readonly<Record<string, Ask>> = {
 /** Panels that the user opened accept text after a second without input. */
 const TAKE_TEXT = ["filtered", "prompted"];
 
-Deno.test(`ten thousand texts at human typing speed answer nothing and are all kept (seed ${SEED})`, async () => {
+Deno.test(`${TEXTS} texts at human typing speed answer nothing and are all kept (seed ${SEED})`, async () => {
   const random = randomFrom(1);
   const between = (low: number, high: number) => low + Math.floor(random() * (high - low + 1));
   const message = () =>
