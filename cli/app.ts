@@ -110,6 +110,10 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
     brief: "Install this program as the command reasonix",
     load: async () => (await import("./commands/install.ts")).installCommand,
   },
+  update: {
+    brief: "Update the program, or go back to the version before",
+    load: async () => (await import("./commands/update.ts")).updateCommand,
+  },
   uninstall: {
     brief: "Remove the command reasonix",
     load: async () => (await import("./commands/install.ts")).uninstallCommand,

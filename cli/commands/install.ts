@@ -1,7 +1,15 @@
 import { command } from "../command.ts";
 import type { CliContext } from "../terminal/process.ts";
 import { installationOf, managerOf } from "../release/channel.ts";
-import { commandText, directoryOf, nameIn, removeStore, storeOf, switchCommand, userHome } from "../release/store.ts";
+import {
+  commandText,
+  directoryOf,
+  nameIn,
+  removeStore,
+  storeOf,
+  switchCommand,
+  userHome,
+} from "../release/store.ts";
 import { startFlagsFor } from "../terminal/start_flags.ts";
 import { message, ReasonixError, usageError } from "../../src/core/mod.ts";
 import { exists } from "../../src/path/probe.ts";

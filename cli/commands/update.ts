@@ -102,9 +102,12 @@ function serverOf({ from, program }: Installation): string {
 function baseOf({ from }: Installation, env: Work["context"]["process"]["env"]): string {
   const base = releaseBase(env.REASONIX_BASE_URL || from);
   if (base !== undefined) return base;
-  throw new ReasonixError(message`Cannot determine the latest version: this build names no repository of releases`, {
-    remedy: message`set REASONIX_BASE_URL to the address of a server with releases`,
-  });
+  throw new ReasonixError(
+    message`Cannot determine the latest version: this build names no repository of releases`,
+    {
+      remedy: message`set REASONIX_BASE_URL to the address of a server with releases`,
+    },
+  );
 }
 
 async function update(work: Work, wanted: string | undefined): Promise<void> {
@@ -123,7 +126,11 @@ async function update(work: Work, wanted: string | undefined): Promise<void> {
   stdout.write(`${texts.replace(directoryOf(program), address)}\n`);
 }
 
-function printLine({ context: { process: { stdout, stderr } } }: Work, explanation: string, line: string): void {
+function printLine(
+  { context: { process: { stdout, stderr } } }: Work,
+  explanation: string,
+  line: string,
+): void {
   stderr.write(`${explanation}\n`);
   stdout.write(`${line}\n`);
 }
@@ -148,7 +155,7 @@ async function updateStore(work: Work, wanted: string | undefined): Promise<void
     (release.isSigned || nameIn(store, installation.program) === name);
   if (isSame) return stdout.write(`${texts.latest(VERSION)}\n`);
   if (wanted === undefined) refuseOlder(release.version);
-  if (!release.isSigned) stderr.write(`${texts.unsigned()}\n`);
+  if (!release.isSigned) stderr.write(`${texts.unsigned}\n`);
   const directory = `${versionsOf(store)}/${name}`;
   if (!holdsRelease(directory, release, channel)) {
     stderr.write(`${texts.downloading(release.version, release.directory)}\n`);
@@ -156,16 +163,19 @@ async function updateStore(work: Work, wanted: string | undefined): Promise<void
   }
   await startInstall(store, directory, release.version);
   await pruneVersions(store);
-  stdout.write(`${texts.updated(VERSION, release.version)}\n${texts.undo()}\n`);
+  stdout.write(`${texts.updated(VERSION, release.version)}\n${texts.undo}\n`);
 }
 
 /** The store with the command that starts this program. */
 function ownStore({ channel, program }: Installation, env: Work["context"]["process"]["env"]): Store {
   const store = storeOf(env, channel);
   if (commandText(store)?.includes(program)) return store;
-  throw new ReasonixError(message`Cannot find the command that starts this program: ${store.command} does not`, {
-    remedy: message`update the program by the command reasonix, or install it again`,
-  });
+  throw new ReasonixError(
+    message`Cannot find the command that starts this program: ${store.command} does not`,
+    {
+      remedy: message`update the program by the command reasonix, or install it again`,
+    },
+  );
 }
 
 async function chosenRelease(work: Work, wanted: string | undefined): Promise<Release> {
@@ -234,7 +244,10 @@ async function fetchVersion(work: Work, release: Release, store: Store, director
 
 function interrupted(reason: "interrupted" | "terminated"): ReasonixError {
   const exit = reason === "interrupted" ? "interrupt" : "terminated";
-  return new ReasonixError(message`The update was interrupted`, { exit, remedy: message`nothing was changed` });
+  return new ReasonixError(message`The update was interrupted`, {
+    exit,
+    remedy: message`nothing was changed`,
+  });
 }
 
 function noFiles({ directory }: Release): ReasonixError {
@@ -287,14 +300,16 @@ async function rollBack(work: Work): Promise<void> {
     });
   }
   await switchCommand(store, saved.command);
-  stdout.write(`${texts.rolledBack(shownVersion(saved.name) ?? texts.before())}\n`);
+  stdout.write(`${texts.rolledBack(shownVersion(saved.name) ?? texts.before)}\n`);
 }
 
 /** A command that starts a program outside of the store is the user's, who may have removed that program. */
 function isStartable(store: Store, text: string): boolean {
   const name = nameIn(store, text);
   if (name === undefined) return true;
-  return sortedEntries(`${versionsOf(store)}/${name}`).some((entry) => /^reasonix(?:\.exe|\.js)?$/.test(entry.name));
+  return sortedEntries(`${versionsOf(store)}/${name}`).some((entry) =>
+    /^reasonix(?:\.exe|\.js)?$/.test(entry.name)
+  );
 }
 
 /** The version in the name of a directory; undefined for a command from outside of the store. */
@@ -312,7 +327,7 @@ interface NpmPackage {
 
 function npmPackageOf({ program }: Installation): NpmPackage {
   const path = program.replaceAll("\\", "/");
-  const [, tree = "", name = ""] = /^(.*\/node_modules)\/((?:@[^/]+\/)?[^/]+)\/[^/]+$/.exec(path) ?? [];
+  const [, tree = "", name = ""] = /^(.*\/node_modules)\/((?:@[^/]+\/)?[^/]+)\//.exec(path) ?? [];
   const [, prefix] = (WINDOWS ? /^(.+)\/node_modules$/ : /^(.+)\/lib\/node_modules$/).exec(tree) ?? [];
   const isGlobal = prefix !== undefined && !/\/(?:_npx|\.pnpm|pnpm|\.bun|yarn)\//.test(path);
   return { name, ...(isGlobal ? { prefix } : {}) };
@@ -327,7 +342,11 @@ function npmOf({ prefix }: NpmPackage): readonly string[] {
 
 async function runNpm(pack: NpmPackage, args: readonly string[]): Promise<string> {
   const words = [...npmOf(pack), ...args];
-  const done = await runProgram(words).catch((error) => ({ code: -1, text: "", errors: errorMessage(error) }));
+  const done = await runProgram(words).catch((error) => ({
+    code: -1,
+    text: "",
+    errors: errorMessage(error),
+  }));
   if (done.code === 0) return done.text.trim();
   const lines = done.errors.trim().split("\n").map((line) => line.replace(/^npm (?:ERR!|error) ?/i, ""));
   const reason = lines.find((line) => line !== "" && !/^code /.test(line)) ?? `exit code ${done.code}`;
@@ -343,4 +362,15 @@ async function latestOnNpm(installation: Installation): Promise<string> {
   throw new ReasonixError(message`Cannot determine the latest version: npm names none for ${pack.name}`, {
     remedy: message`check the registry with: npm view ${pack.name}`,
   });
+}
+
+async function updateNpm(work: Work, version: string): Promise<void> {
+  const { installation, context: { process: { stdout } }, texts } = work;
+  const pack = npmPackageOf(installation);
+  if (pack.prefix === undefined) return printLine(work, texts.byHand, `npm install ${pack.name}@${version}`);
+  await runNpm(pack, ["install", "-g", "--prefix", pack.prefix, `${pack.name}@${version}`]);
+  stdout.write(`${texts.updated(VERSION, version)}\n`);
+}
+
+async function rollBackNpm(_work: Work): Promise<void> {
 }

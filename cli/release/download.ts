@@ -90,7 +90,9 @@ export async function latestVersion(base: string): Promise<string> {
 export async function openRelease(directory: string, wanted?: string): Promise<Release> {
   const sums = await content(`${directory}/SHA256SUMS`);
   const key = decided(PUBLIC_KEY);
-  if (key === undefined) return { directory, sums, version: wanted ?? await versionAt(directory), isSigned: false };
+  if (key === undefined) {
+    return { directory, sums, version: wanted ?? await versionAt(directory), isSigned: false };
+  }
   const signature = new TextDecoder().decode(await content(`${directory}/SHA256SUMS.minisig`));
   return { directory, sums, version: verifySums(sums, signature, key, wanted).version, isSigned: true };
 }
@@ -191,7 +193,9 @@ async function request(address: string, signal?: AbortSignal) {
     for (let hops = 0;; hops++) {
       const stop = signal ? AbortSignal.any([signal, control.signal]) : control.signal;
       const response = await programFetch(url, { redirect: "manual", signal: stop });
-      const location = response.status >= 300 && response.status < 400 ? response.headers.get("location") : null;
+      const location = response.status >= 300 && response.status < 400
+        ? response.headers.get("location")
+        : null;
       if (location === null) {
         if (response.ok) return { response, watch, url };
         await response.body?.cancel();
@@ -223,7 +227,8 @@ function idleWatch(act: () => void) {
 }
 
 function cannotFetch(address: string, cause: unknown): ReasonixError {
-  const isText = typeof cause === "string" || (typeof cause === "object" && cause !== null && "template" in cause);
+  const isText = typeof cause === "string" ||
+    (typeof cause === "object" && cause !== null && "template" in cause);
   const failure = isText ? undefined : networkFailure(cause, "REASONIX_BASE_URL");
   const reason = failure === undefined
     ? cause as Text
