@@ -170,7 +170,11 @@ fetch() {
     status=$?
     [ "$status" != 23 ] || fail_to_write "$2"
   elif has wget; then
-    wget -q -T 60 -O "$2" "$1" 2>"$scratch/reason"
+    # The wget of BusyBox knows neither.
+    limits=''
+    ! wget --help 2>&1 | grep -q -e --tries || limits='--tries=2 --timeout=60'
+    # shellcheck disable=SC2086 # words
+    wget -q $limits -O "$2" "$1" 2>"$scratch/reason"
     status=$?
     [ "$status" != 3 ] || fail_to_write "$2"
   else

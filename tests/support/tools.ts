@@ -10,6 +10,7 @@ type Tool =
   | "podman"
   | "minisign"
   | "mandoc"
+  | "shellcheck"
   | "unshare and ip"
   | "an official MCP server";
 
