@@ -32,7 +32,7 @@ export const installCommand = command({
       );
     }
     const store = storeOf(env, channel);
-    if (Deno.build.standalone && nameIn(store, program) === undefined) {
+    if (Deno.build.standalone && nameIn(program) === undefined) {
       throw usageError(
         message`Cannot install an executable that needs no installing`,
         message`copy ${Deno.execPath()} to a directory of PATH`,

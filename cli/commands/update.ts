@@ -31,6 +31,7 @@ import { entriesOf, entryOf, sha256Of } from "../release/verify.ts";
 import { textsFor } from "../terminal/language.ts";
 import { type CliContext, onSignals } from "../terminal/process.ts";
 import { START_FLAGS } from "../terminal/start_flags.ts";
+import { reasonixHome } from "../../src/config/mod.ts";
 import { errorMessage, message, ReasonixError, usageError } from "../../src/core/mod.ts";
 import type { Texts } from "../../src/i18n/mod.ts";
 import { exists, sortedEntries } from "../../src/path/probe.ts";
@@ -152,7 +153,7 @@ async function updateStore(work: Work, wanted: string | undefined): Promise<void
   const release = await chosenRelease(work, wanted);
   const name = versionName(release.version, release.sums);
   const isSame = release.version === VERSION &&
-    (release.isSigned || nameIn(store, installation.program) === name);
+    (release.isSigned || nameIn(installation.program) === name);
   if (isSame) return stdout.write(`${texts.latest(VERSION)}\n`);
   if (wanted === undefined) refuseOlder(release.version);
   if (!release.isSigned) stderr.write(`${texts.unsigned}\n`);
@@ -169,7 +170,9 @@ async function updateStore(work: Work, wanted: string | undefined): Promise<void
 /** The store with the command that starts this program. */
 function ownStore({ channel, program }: Installation, env: Work["context"]["process"]["env"]): Store {
   const store = storeOf(env, channel);
-  if (commandText(store)?.includes(program)) return store;
+  const text = commandText(store);
+  const name = nameIn(program);
+  if (name === undefined ? text?.includes(program) : nameIn(text ?? "") === name) return store;
   throw new ReasonixError(
     message`Cannot find the command that starts this program: ${store.command} does not`,
     {
@@ -271,7 +274,7 @@ async function startInstall(store: Store, directory: string, version: string): P
     code: -1,
     errors: errorMessage(error),
   }));
-  if (done.code === 0 && commandText(store)?.includes(directory)) return;
+  if (done.code === 0 && directory.endsWith(`/${nameIn(commandText(store) ?? "")}`)) return;
   removeDirectory(directory);
   const reason = done.errors.trim().split("\n")[0] || `exit code ${done.code}`;
   throw new ReasonixError(message`Cannot start version ${version}: ${reason}`, {
@@ -294,18 +297,14 @@ async function rollBack(work: Work): Promise<void> {
   using _lock = lockStore(store);
   const saved = savedVersion(store);
   const isThere = saved !== undefined && isStartable(store, saved.command);
-  if (!isThere) {
-    throw new ReasonixError(message`Cannot go back: no earlier version is kept`, {
-      remedy: message`install one by its number: reasonix update VERSION`,
-    });
-  }
+  if (!isThere) throw nothingKept();
   await switchCommand(store, saved.command);
   stdout.write(`${texts.rolledBack(shownVersion(saved.name) ?? texts.before)}\n`);
 }
 
 /** A command that starts a program outside of the store is the user's, who may have removed that program. */
 function isStartable(store: Store, text: string): boolean {
-  const name = nameIn(store, text);
+  const name = nameIn(text);
   if (name === undefined) return true;
   return sortedEntries(`${versionsOf(store)}/${name}`).some((entry) =>
     /^reasonix(?:\.exe|\.js)?$/.test(entry.name)
@@ -367,10 +366,55 @@ async function latestOnNpm(installation: Installation): Promise<string> {
 async function updateNpm(work: Work, version: string): Promise<void> {
   const { installation, context: { process: { stdout } }, texts } = work;
   const pack = npmPackageOf(installation);
-  if (pack.prefix === undefined) return printLine(work, texts.byHand, `npm install ${pack.name}@${version}`);
-  await runNpm(pack, ["install", "-g", "--prefix", pack.prefix, `${pack.name}@${version}`]);
-  stdout.write(`${texts.updated(VERSION, version)}\n`);
+  const spec = `${pack.name}@${version}`;
+  if (pack.prefix === undefined) return printLine(work, texts.byHand, `npm install ${spec}`);
+  keepFiles(installation, work);
+  await runNpm(pack, ["install", "-g", "--prefix", pack.prefix, spec]);
+  stdout.write(`${texts.updated(VERSION, version)}\n${texts.undo}\n`);
 }
 
-async function rollBackNpm(_work: Work): Promise<void> {
+/** Versions whose files are kept: those that chats may still be running. */
+const MAX_KEPT = 3;
+
+/**
+ * Copies the files of this version to where running programs look for them (src/tool/host/worker.ts and the
+ * loader of the bundle) when npm has replaced those that they began with.
+ */
+function keepFiles({ program }: Installation, work: Work): void {
+  const kept = keptDirectory(work);
+  const directory = `${kept}/${VERSION}`;
+  try {
+    Deno.mkdirSync(directory, { recursive: true, mode: 0o700 });
+    for (const { name } of sortedEntries(directoryOf(program))) {
+      if (/^reasonix(?:\.\w+)?\.js$/.test(name)) {
+        Deno.copyFileSync(`${directoryOf(program)}/${name}`, `${directory}/${name}`);
+      }
+    }
+    Deno.utimeSync(directory, new Date(), new Date());
+  } catch (error) {
+    throw cannotWrite(directory, error);
+  }
+  for (const name of keptVersions(kept).slice(MAX_KEPT)) removeDirectory(`${kept}/${name}`);
+}
+
+function keptDirectory({ context: { process: { env } } }: Work): string {
+  return `${reasonixHome((name) => env[name], Deno.cwd())}/kept`;
+}
+
+/** The versions that updates by npm have replaced, the latest one first. */
+function keptVersions(kept: string): readonly string[] {
+  const time = (name: string) => Deno.statSync(`${kept}/${name}`).mtime?.getTime() ?? 0;
+  return sortedEntries(kept).map(({ name }) => name).filter(isVersion).sort((a, b) => time(b) - time(a));
+}
+
+async function rollBackNpm(work: Work): Promise<void> {
+  const before = keptVersions(keptDirectory(work)).find((name) => name !== VERSION);
+  if (before === undefined) throw nothingKept();
+  await updateNpm(work, before);
+}
+
+function nothingKept(): ReasonixError {
+  return new ReasonixError(message`Cannot go back: no earlier version is kept`, {
+    remedy: message`install one by its number: reasonix update VERSION`,
+  });
 }

@@ -61,10 +61,9 @@ function digestOf(content: Uint8Array | string): string {
   return createHash("sha256").update(content).digest("hex").slice(0, 8);
 }
 
-/** The name of the version that a command starts, or that a path is in; undefined outside of the store. */
-export function nameIn(store: Store, text: string): string | undefined {
-  const after = text.replaceAll("\\", "/").split(`${versionsOf(store).replaceAll("\\", "/")}/`)[1];
-  return /^[\w.+-]+(?=\/)/.exec(after ?? "")?.[0];
+/** The name of the version that a command starts, or that a path is in; undefined outside of a store. */
+export function nameIn(text: string): string | undefined {
+  return /\/reasonix\/versions\/([\w.+-]+)\//.exec(text.replaceAll("\\", "/"))?.[1];
 }
 
 /** The first words of the files that this program or `deno install` writes as the command. */
@@ -88,7 +87,7 @@ export async function switchCommand(store: Store, text: string): Promise<void> {
   const before = commandText(store);
   try {
     if (before !== undefined && before !== text) {
-      const directory = `${versionsOf(store)}/${nameIn(store, before) ?? `other+${digestOf(before)}`}`;
+      const directory = `${versionsOf(store)}/${nameIn(before) ?? `other+${digestOf(before)}`}`;
       await Deno.mkdir(directory, { recursive: true });
       await writeWhole(`${directory}/${SAVED_COMMAND}`, before);
     }
@@ -178,53 +177,34 @@ export function removeDirectory(directory: string): void {
 
 /** Removes every version that is neither started by the command, nor saved, nor in use by a running program. */
 export async function pruneVersions(store: Store): Promise<void> {
-  const kept = [nameIn(store, commandText(store) ?? ""), savedVersion(store)?.name];
+  const kept = [nameIn(commandText(store) ?? ""), savedVersion(store)?.name];
   const names = sortedEntries(versionsOf(store)).map(({ name }) => name).filter((name) =>
     !kept.includes(name)
   );
   if (names.length === 0) return;
   const running = await commandLines();
-  if (running === undefined) return;
+  if (running === "") return;
   for (const name of names) {
-    const directory = `${versionsOf(store)}/${name}/`;
-    if (!running.some((line) => line.includes(directory))) removeDirectory(directory);
+    if (!running.includes(`/versions/${name}/`)) removeDirectory(`${versionsOf(store)}/${name}`);
   }
 }
 
-/** Command lines and executables of all processes; undefined where the system does not list them. */
-async function commandLines(): Promise<readonly string[] | undefined> {
-  if (Deno.build.os === "linux") {
-    return sortedEntries("/proc").filter(({ name }) => /^\d+$/.test(name)).flatMap(({ name }) =>
-      [() => Deno.readTextFileSync(`/proc/${name}/cmdline`), () => Deno.readLinkSync(`/proc/${name}/exe`)]
-        .flatMap(
-          (read) => {
-            try {
-              return [read().replaceAll("\0", " ")];
-            } catch {
-              // It has ended, or belongs to another user.
-              return [];
-            }
-          },
-        )
-    );
-  }
-  const list = WINDOWS
-    ? [
-      "powershell",
-      "-NoProfile",
-      "-Command",
-      "Get-CimInstance Win32_Process | ForEach-Object { $_.CommandLine; $_.ExecutablePath }",
-    ]
+/** Command lines of all processes, empty where the system does not list them. The runtime may not read /proc. */
+async function commandLines(): Promise<string> {
+  const list = Deno.build.os === "linux"
+    ? ["/bin/sh", "-c", "cat /proc/[0-9]*/cmdline 2>/dev/null"]
+    : WINDOWS
+    ? ["powershell", "-NoProfile", "-Command", "(Get-CimInstance Win32_Process).CommandLine"]
     : ["/bin/ps", "-axww", "-o", "command="];
   const listed = await runProgram(list).catch(() => undefined);
-  return listed?.code === 0 ? listed.text.replaceAll("\\", WINDOWS ? "/" : "\\").split(/\r?\n/) : undefined;
+  return listed?.text.replaceAll("\\", "/") ?? "";
 }
 
 /** Removes the command and, unless another command starts a version of it, the whole store. */
 export async function removeStore(store: Store, others: readonly Store[]): Promise<void> {
   await Deno.remove(store.command);
   const isUsed = others.some(({ command }) =>
-    command !== store.command && nameIn(store, readSmallText(command) ?? "") !== undefined
+    command !== store.command && nameIn(readSmallText(command) ?? "") !== undefined
   );
   if (isUsed) return;
   await Deno.remove(store.root, { recursive: true }).catch((error) => {

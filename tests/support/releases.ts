@@ -51,10 +51,14 @@ export async function makeReleases() {
     return body ? new Response(body) : new Response("", { status: 404 });
   });
 
+  const made = new Set<string>();
+
   /** Directory with the bundle of a version. */
   async function bundleOf(version: string): Promise<string> {
     const directory = `${temp.path}/bundle-${version}`;
-    await Deno.mkdir(directory, { recursive: true });
+    if (made.has(version)) return directory;
+    made.add(version);
+    await Deno.mkdir(directory);
     const from = program.replace(/\/[^/]*$/, "");
     for (const { name } of Deno.readDirSync(from)) {
       if (!/^reasonix(?:\.\w+)?\.js$/.test(name)) continue;
@@ -102,6 +106,18 @@ export async function makeReleases() {
     base: `http://127.0.0.1:${server.addr.port}`,
     bundleOf,
     sign,
+    /** Publishes the bundle of a version in `/files`, as a server of the user has it. */
+    async publishFiles(version: string): Promise<string> {
+      const directory = `${root}/files`;
+      await Deno.remove(directory, { recursive: true }).catch(() => {});
+      await Deno.mkdir(directory);
+      const from = await bundleOf(version);
+      for (const { name } of Deno.readDirSync(from)) {
+        await Deno.copyFile(`${from}/${name}`, `${directory}/${name}`);
+      }
+      await sign(directory, version);
+      return directory;
+    },
     /** Publishes a version as the latest one: the executable of this system, or this text in its place. */
     async publish(version: string, text?: string): Promise<string> {
       const directory = `${root}/v${version}`;
