@@ -89,9 +89,10 @@ export const uninstallCommand = command({
     }
     await removeStore(store, stores);
     const directory = directoryOf(store.command);
-    // `deno install` keeps a file of settings for each of its commands in a separate directory.
-    await Deno.remove(`${directory}/.reasonix/deno.json`)
-      .then(() => Deno.remove(`${directory}/.reasonix`)).catch(() => {});
+    // `deno install` keeps files of settings for each of its commands in a separate directory.
+    for (const name of ["deno.json", "deno.lock", ""]) {
+      await Deno.remove(`${directory}/.reasonix/${name}`).catch(() => {});
+    }
     stdout.write(`Removed ${store.command}\n`);
     const home = env.REASONIX_HOME ?? `${userHome(env)}/.reasonix`;
     if (!exists(home)) return;
