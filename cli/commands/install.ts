@@ -135,7 +135,7 @@ function shellLauncher(): string {
     } "$@"\n`;
 }
 
-/** A shell that reads this file line by line finds nothing after the line when an update has replaced the file. */
+/** The shell reads this file line by line, and an update may replace it: nothing is read after the line. */
 function windowsLauncher(): string {
   const [runtime = "", ...words] = programWords();
   const program = words.pop();

@@ -332,10 +332,10 @@ function npmPackageOf({ program }: Installation): NpmPackage {
   return { name, ...(isGlobal ? { prefix } : {}) };
 }
 
-/** The words that start npm for a package: the one next to the package, which wrote it, before that of PATH. */
+/** The words that start npm for a package: the npm of the same prefix, else that of PATH. */
 function npmOf({ prefix }: NpmPackage): readonly string[] {
-  const beside = prefix === undefined ? "" : WINDOWS ? `${prefix}/npm.cmd` : `${prefix}/bin/npm`;
-  const program = exists(beside) ? beside : WINDOWS ? "npm.cmd" : "npm";
+  const sibling = prefix === undefined ? "" : WINDOWS ? `${prefix}/npm.cmd` : `${prefix}/bin/npm`;
+  const program = exists(sibling) ? sibling : WINDOWS ? "npm.cmd" : "npm";
   return WINDOWS ? ["cmd", "/d", "/c", program] : [program];
 }
 

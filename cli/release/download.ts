@@ -51,7 +51,7 @@ function compareParts(a: readonly string[], b: readonly string[]): number {
   return 0;
 }
 
-/** Where releases are: the mirror of the user, the one of the installation, or GitHub. */
+/** The address of all releases: the mirror of the user, the one of the installation, or GitHub. */
 export function releaseBase(mirror: string | undefined): string | undefined {
   if (mirror) return mirror.replace(/\/+$/, "");
   const repository = decided(REPOSITORY);
@@ -112,7 +112,7 @@ async function versionAt(directory: string): Promise<string> {
   });
 }
 
-/** Writes a file of a release to a path. The path does not exist afterwards if the file is not the right one. */
+/** Writes a file of a release to a path, where nothing remains of a file that is not the right one. */
 export async function download(
   { directory, sums }: Release,
   name: string,
@@ -187,7 +187,7 @@ async function content(address: string): Promise<Uint8Array<ArrayBuffer>> {
 /** Follows redirects to other servers: the requests hold no secret, and the content is verified. */
 async function request(address: string, signal?: AbortSignal) {
   const control = new AbortController();
-  const watch = idleWatch(() => control.abort(new Error(`no data for ${IDLE_MS / 1000} seconds`)));
+  const watch = idleWatch(() => control.abort(new Error(`No data for ${IDLE_MS / 1000} seconds`)));
   try {
     let url = address;
     for (let hops = 0;; hops++) {

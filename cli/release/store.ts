@@ -1,6 +1,7 @@
 /**
  * Installed versions, each in its own directory that never changes, and the command that starts one of them.
- * An update only replaces the command: a running program still finds its files, and a rollback has all it needs.
+ * An update only replaces the command: a running program still finds its files, and a rollback has all that
+ * it needs.
  */
 import { createHash } from "node:crypto";
 import { errorMessage, message, ReasonixError } from "../../src/core/mod.ts";
@@ -24,7 +25,7 @@ export interface Store {
   readonly command: string;
 }
 
-/** The store of this user. The command of install.sh and install.ps1 has its location, all others another one. */
+/** The store of this user. The command of install.sh and install.ps1 has its own location. */
 export function storeOf(env: Env, channel: string): Store {
   const home = userHome(env);
   const root = WINDOWS
@@ -175,7 +176,7 @@ export function removeDirectory(directory: string): void {
   }
 }
 
-/** Removes every version that is neither started by the command, nor saved, nor in use by a running program. */
+/** Removes every version that neither the command, nor a rollback, nor a running program needs. */
 export async function pruneVersions(store: Store): Promise<void> {
   const kept = [nameIn(commandText(store) ?? ""), savedVersion(store)?.name];
   const names = sortedEntries(versionsOf(store)).map(({ name }) => name).filter((name) =>
@@ -189,7 +190,7 @@ export async function pruneVersions(store: Store): Promise<void> {
   }
 }
 
-/** Command lines of all processes, empty where the system does not list them. The runtime may not read /proc. */
+/** Command lines of all processes; empty where they cannot be listed. The runtime may not read /proc. */
 async function commandLines(): Promise<string> {
   const list = Deno.build.os === "linux"
     ? ["/bin/sh", "-c", "cat /proc/[0-9]*/cmdline 2>/dev/null"]

@@ -6,7 +6,7 @@ import { makeTempDir } from "../support/tool_context.ts";
 import { needs } from "../support/tools.ts";
 
 const SCRIPT = await Deno.readTextFile(new URL("../../scripts/release/install.sh", import.meta.url));
-/** What the script uses of a system, without what downloads and verifies. */
+/** Programs that the script uses, without those that download and verify. */
 const TOOLS =
   "sh uname getconf ldd sed grep ls mktemp tr tail head cut awk sha256sum cat wc od mkdir rmdir rm mv " +
   "chmod sleep kill printf dirname basename env id";

@@ -1,4 +1,4 @@
-/** `reasonix update`: forward, back, past every wrong release, killed at any point, and next to a running chat. */
+/** `reasonix update`: forward, back, with wrong releases, killed at any point, and next to a running chat. */
 import { START_FLAGS, startFlagsFor } from "../../cli/terminal/start_flags.ts";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../support/assert.ts";
 import { testKey } from "../support/minisign.ts";
