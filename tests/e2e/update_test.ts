@@ -1,7 +1,6 @@
 /** `reasonix update`: forward, back, with wrong releases, killed at any point, and next to a running chat. */
-import { START_FLAGS, startFlagsFor } from "../../cli/terminal/start_flags.ts";
-import { assert, assertEquals, assertMatch, assertStringIncludes } from "../support/assert.ts";
-import { testKey } from "../support/minisign.ts";
+import { startFlagsFor } from "../../cli/terminal/start_flags.ts";
+import { assert, assertEquals } from "../support/assert.ts";
 import { startModelServer } from "../support/model_server.ts";
 import { denoDir, mockConfig } from "../support/program.ts";
 import { filesBelow, makeReleases, type Releases, stamped, TARGET } from "../support/releases.ts";
