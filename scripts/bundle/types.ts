@@ -48,14 +48,17 @@ export async function writeTypes(directory: string): Promise<void> {
   }
 }
 
-/** Returns the declarations of a module if its text has them all, as that of three in four does. */
+/**
+ * Returns the declarations of a module if its text has them all, as that of three in four does. The compiler
+ * declares methods named by symbols twice there.
+ */
 async function declared(source: string): Promise<string | undefined> {
   const { diagnostics, outputText } = ts.transpileDeclaration(await Deno.readTextFile(ROOT + source), {
     fileName: ROOT + source,
     reportDiagnostics: true,
     compilerOptions: { ...OPTIONS, emitDeclarationOnly: false, isolatedDeclarations: true },
   });
-  return diagnostics?.length ? undefined : outputText;
+  return diagnostics?.length || outputText.includes("[Symbol.") ? undefined : outputText;
 }
 
 type Declare = (source: string) => string;

@@ -180,7 +180,7 @@ Deno.test("the packed library exports what its entry exports", async () => {
 });
 
 /** A source map in which each of these offsets of a line begins code of the only source, some with names. */
-function mapOf(offsets: readonly (readonly [number, string?])[]): SourceMap {
+function mapOf(offsets: readonly (readonly [number, string | undefined])[]): SourceMap {
   const digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
   const field = (value: number): string => {
     let [rest, text] = [value << 1, ""];
