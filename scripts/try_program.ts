@@ -1,7 +1,9 @@
 /**
- * Tries a program that was built: `deno run -A scripts/try_program.ts COMMAND [ARGUMENT …]`. It does a task
- * with tools, for which the replies are scripted. No network is needed.
+ * Tries a program that was built: `deno run -A scripts/try_program.ts COMMAND [ARGUMENT …]`, or a bundle:
+ * `… FILE.js`, which this Deno starts with the permissions of an installed program. It does a task with
+ * tools, for which the replies are scripted. No network is needed.
  */
+import { START_FLAGS } from "../cli/terminal/start_flags.ts";
 import { run, say } from "./process.ts";
 
 /** Calls of the scripted model: the worker process writes, the jail runs the command. */
@@ -62,6 +64,10 @@ async function textOf(file: string): Promise<string> {
 
 if (import.meta.main) {
   await using trial = await makeTrial();
-  await trial.work(Deno.args);
+  const [program = "", ...args] = Deno.args;
+  const command = program.endsWith(".js")
+    ? [Deno.execPath(), "run", ...START_FLAGS, "--no-config", await Deno.realPath(program)]
+    : [program];
+  await trial.work([...command, ...args]);
   say("The task is done");
 }
