@@ -1,7 +1,8 @@
 /**
  * Builds the program: `deno task bundle [output] [--no-library | --no-types]`, default dist/reasonix.js, with its parts next to it. The
  * file can be run, installed from an http URL, and is what `deno task compile` embeds. Next to it comes the
- * library, `mod.js`, with its types.
+ * library, `mod.js`, with its types, and what a release says about the packages in these files:
+ * THIRD_PARTY_LICENSES, which is in the program, too, and sbom.cdx.json.
  *
  * Three steps for the program: a split and minified bundle, its chunks made into functions, of which those that
  * usual runs execute are marked for the code cache, and these packed into few files. Against a plain one-file
@@ -12,10 +13,14 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { type Chunk, chunkOf, type SplitFile } from "./bundle/chunk.ts";
 import { type FunctionList, readExecuted } from "./bundle/executed.ts";
 import { pack, packLibrary, packPart } from "./bundle/pack.ts";
-import { PAGES, partsOf, withoutDisplay, WORKER } from "./bundle/parts.ts";
+import { LICENSES, PAGES, partsOf, withoutDisplay, WORKER } from "./bundle/parts.ts";
 import { writeTypes } from "./bundle/types.ts";
+import { bundledPackages, noticesText, runtimePackage } from "./release/notices.ts";
+import { releaseDate } from "./release/date.ts";
+import { sbomText } from "./release/sbom.ts";
 import { sourcePages } from "../cli/terminal/pages.ts";
 import { START_FLAGS } from "../cli/terminal/start_flags.ts";
+import { VERSION } from "../src/util/version.ts";
 import { mustRun, say } from "./process.ts";
 
 const ROOT = new URL("..", import.meta.url);
@@ -29,7 +34,10 @@ const MAIN = "reasonix.js";
 /** Entry of the file of worker processes, which execute a tenth of the program. */
 const WORKER_ENTRY = "src/run/tools/worker_entry.ts";
 /** Packages are in a directory with the name of the registry. */
-const PACKAGE = /^.*\/npm\/[^/]+\/(?=(?:@[^/]+\/)?[^/]+\/\d)/;
+const PACKAGE = /^.*\/npm\/[^/]+\//;
+
+/** The file with the licenses of the packages in the program. */
+const NOTICES = "THIRD_PARTY_LICENSES";
 
 /** Lets the file be started by name on Unix. */
 const SHEBANG = `#!/usr/bin/env -S deno run ${START_FLAGS.join(" ")} --no-config`;
@@ -46,11 +54,13 @@ export async function bundle(output: string = DEFAULT_OUTPUT): Promise<Bundle> {
   const to = path.replace(/[^/]*$/, "");
   await Deno.mkdir(to, { recursive: true });
   const build = await buildName();
-  const { files } = await programFiles(build);
+  const { files, notices } = await programFiles(build);
   const text = `${SHEBANG}\n${headOf(build)}${files.get(MAIN)}`;
   await Deno.writeTextFile(path, text);
   if (Deno.build.os !== "windows") await Deno.chmod(path, 0o755);
-  for (const [name, code] of files) if (name !== MAIN) await Deno.writeTextFile(to + name, code);
+  for (const [name, code] of [...files, ...notices]) {
+    if (name !== MAIN) await Deno.writeTextFile(to + name, code);
+  }
   const { code } = await workerFile(build);
   await Deno.writeTextFile(to + WORKER, headOf(build) + code);
   return { path, bytes: text.length, build };
@@ -135,23 +145,42 @@ export async function workerFile(build: string): Promise<Packed> {
   return { code: pack(chunks, made.entry, build), chunks };
 }
 
-/** Returns the program and its parts, by the names of their files, and their chunks. */
-export async function programFiles(
-  build: string,
-): Promise<{ readonly files: ReadonlyMap<string, string>; readonly chunks: readonly Chunk[] }> {
+/** The files of the program. */
+interface Program {
+  /** The program and its parts, by name. */
+  readonly files: ReadonlyMap<string, string>;
+  readonly chunks: readonly Chunk[];
+  /** The files about the packages in it. */
+  readonly notices: ReadonlyMap<string, string>;
+}
+
+export async function programFiles(build: string): Promise<Program> {
   const { start, program } = await readExecuted();
   const made = await chunksFrom(ENTRY, program);
-  const chunks = [...made.chunks, await pagesChunk()];
+  const notices = await noticeFiles(made.chunks);
+  const texts = [textChunk(PAGES, await sourcePages()), textChunk(LICENSES, notices.get(NOTICES))];
+  const chunks = [...made.chunks, ...texts];
   const parts = partsOf(chunks, start);
   const files = new Map([[MAIN, pack(chunks, made.entry, build, parts)]]);
   for (const [name, list] of parts) files.set(`reasonix.${name}.js`, packPart(list, build));
-  return { files, chunks };
+  return { files, chunks, notices };
 }
 
-/** Returns a chunk with the pages of the documentation. */
-async function pagesChunk(): Promise<Chunk> {
-  const code = `var pages=${JSON.stringify(await sourcePages())};export{pages as default};`;
-  return chunkOf({ name: PAGES, code, modules: [`/${PAGES}`] }, (id) => id);
+/** Returns the files about the packages that these chunks hold. */
+async function noticeFiles(chunks: readonly Chunk[]): Promise<ReadonlyMap<string, string>> {
+  const packages = await bundledPackages(chunks.flatMap(({ modules }) => modules));
+  const runtime = await runtimePackage();
+  const [lock, date] = [await Deno.readTextFile(new URL("deno.lock", ROOT)), await releaseDate(VERSION)];
+  return new Map([
+    [NOTICES, noticesText([runtime, ...packages], VERSION)],
+    ["sbom.cdx.json", sbomText({ version: VERSION, packages, runtime, lock, date })],
+  ]);
+}
+
+/** Returns a chunk with texts, such as the pages of the documentation. */
+function textChunk(id: string, value: unknown): Chunk {
+  const code = `var text=${JSON.stringify(value)};export{text as default};`;
+  return chunkOf({ name: id, code, modules: [`/${id}`] }, (id) => id);
 }
 
 /**

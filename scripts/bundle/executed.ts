@@ -21,7 +21,7 @@ const HEAD = "# Modules and functions that usual runs execute. Written by `deno 
 
 /** The name of a module in the list, which stays when the version of its package changes. */
 export function listed(module: string): string {
-  return module.replace(/^(npm:\/(?:@[^/]+\/)?[^/]+)\/[^/]+/, "$1");
+  return module.replace(/^(npm:\/(?:@[^/]+\/)?[^/]+)\/\d[^/]*/, "$1");
 }
 
 /**
