@@ -1,13 +1,13 @@
 /**
- * Builds the program: `deno task bundle [output] [--no-library | --no-types]`, default dist/reasonix.js, with its parts next to it. The
- * file can be run, installed from an http URL, and is what `deno task compile` embeds. Next to it comes the
- * library, `mod.js`, with its types, and what a release says about the packages in these files:
- * THIRD_PARTY_LICENSES, which is in the program, too, and sbom.cdx.json.
+ * Builds the program: `deno task bundle [output] [--no-library | --no-types]`, default dist/reasonix.js, with
+ * its parts next to it. The file can be run, installed from an http URL, and is what `deno task compile`
+ * embeds. Next to it comes the library, `mod.js`, with its types, and what a release says about the packages
+ * in these files: THIRD_PARTY_LICENSES, which is in the program, too, and sbom.cdx.json.
  *
- * Three steps for the program: a split and minified bundle, its chunks made into functions, of which those that
- * usual runs execute are marked for the code cache, and these packed into few files. Against a plain one-file
- * bundle this halves the time to the first request and to the version. Nothing in the files depends on the
- * machine, the directory or the time: two builds of one commit are equal.
+ * Three steps for the program: a split and minified bundle, its chunks made into functions, of which those
+ * that usual runs execute are marked for the code cache, and these packed into few files. Against a plain
+ * one-file bundle this halves the time to the first request and to the version. Nothing in the files depends
+ * on the machine, the directory or the time: two builds of one commit are equal.
  */
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { type Chunk, chunkOf, type SplitFile } from "./bundle/chunk.ts";
@@ -110,14 +110,16 @@ async function readSplit(directory: string): Promise<SplitFile[]> {
   }));
 }
 
-/** The name of a module, on every machine the same: its path below the root, or `npm:` and its package's path. */
+/**
+ * The name of a module, on every machine the same: its path below the root, or `npm:` and its package's path.
+ */
 function moduleName(path: string): string {
   return path.startsWith(ROOT_PATH) ? path.slice(ROOT_PATH.length - 1) : path.replace(PACKAGE, "npm:/");
 }
 
 /**
- * Sorts the files of a split bundle by their first modules; those without modules, which only export what others
- * do, come last, by the names that they export. Two that have the same can replace each other.
+ * Sorts the files of a split bundle by their first modules; those without modules, which only export what
+ * others do, come last, by the names that they export. Two that have the same can replace each other.
  */
 function inOrder(files: readonly SplitFile[]): readonly SplitFile[] {
   const first = new Map(files.map(({ name, modules }) => [`./${name}`, [...modules].sort()[0] ?? ""]));
@@ -184,8 +186,8 @@ function textChunk(id: string, value: unknown): Chunk {
 }
 
 /**
- * Bundles the library into `mod.js` of a directory; its types are to be in `types` there. Started as a program
- * it does the part of an agent's work that a worker process is for.
+ * Bundles the library into `mod.js` of a directory; its types are to be in `types` there. Started as a
+ * program it does the part of an agent's work that a worker process is for.
  */
 export async function bundleLibrary(directory: string): Promise<string> {
   const path = `${directory}/mod.js`;
@@ -205,8 +207,8 @@ async function denoBundle(args: readonly string[]): Promise<void> {
 }
 
 /**
- * Version and commit; the commit is left out where there is no git history, as in a source archive. Neither the
- * tags nor the number of objects of a clone change it.
+ * Version and commit; the commit is left out where there is no git history, as in a source archive. Neither
+ * the tags nor the number of objects of a clone change it.
  */
 async function buildName(): Promise<string> {
   const manifest = JSON.parse(await Deno.readTextFile(new URL("deno.json", ROOT))) as { version: string };

@@ -80,8 +80,8 @@ function chunkId(specifier: string): string {
  *
  * V8 compiles a function in parentheses when it compiles the file, and Deno's code cache, which is written at
  * that moment, holds it; any other is compiled when it is first called, in every process again. So functions
- * that execute get parentheses. Declared ones become variables at the beginning, where declarations take effect
- * too.
+ * that execute get parentheses. Declared ones become variables at the beginning, where declarations take
+ * effect too.
  */
 class Body {
   readonly imported: string[] = [];

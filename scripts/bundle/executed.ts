@@ -1,7 +1,7 @@
 /**
- * The functions that usual runs of the program execute: a committed list, so that a build runs nothing and two
- * builds of one commit are equal. `deno task trace` writes it. A function that it does not name is compiled
- * when it is first called; a module that it does not name may be loaded from a part.
+ * The functions that usual runs of the program execute: a committed list, so that a build runs nothing and
+ * two builds of one commit are equal. `deno task trace` writes it. A function that it does not name is
+ * compiled when it is first called; a module that it does not name may be loaded from a part.
  */
 
 /** Functions by module. */

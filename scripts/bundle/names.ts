@@ -74,7 +74,7 @@ function nameOf(node: ts.Node): ts.Node | undefined {
   return ts.isPropertyAccessExpression(parent.left) ? parent.left.name : parent.left;
 }
 
-/** Where code comes from: the indices of its source and its name. */
+/** The origin of code: the indices of its source and its name. */
 interface Segment {
   readonly offset: number;
   readonly source: number;

@@ -15,7 +15,7 @@ const manifest = JSON.parse(await Deno.readTextFile(`${ROOT}deno.json`));
 
 const file = await programFile();
 const built = file.replace(/\/[^/]*$/, "");
-/** What these tests make. */
+/** Holds the files that these tests make. */
 const directory = await Deno.makeTempDir({ prefix: "reasonix-bundle-" });
 
 Deno.test.afterAll(async () => {
@@ -93,7 +93,9 @@ Deno.test({
   },
 });
 
-/** Builds the program, with `deno task soak` the library too, from a copy of the sources; returns the files. */
+/**
+ * Builds the program, with `deno task soak` the library too, from a copy of the sources; returns the files.
+ */
 async function buildElsewhere(full: boolean): Promise<string> {
   const [copy, output] = [`${directory}/another directory/sources`, `${directory}/output`];
   await Deno.mkdir(copy, { recursive: true });
