@@ -90,7 +90,7 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   "npx -y deno@2.9.6 task npm ": "npm_test.ts",
   "reasonix uninstall": "install_test.ts",
   "reasonix setup": "setup_test.ts, in a terminal",
-  "reasonix run --model openrouter/": "built_in_test.ts; asks a vendor",
+  "reasonix run --model openrouter/": "schema_test.ts; asks a vendor",
 };
 
 /** The other lines, unchanged or with values filled in. */
