@@ -1,6 +1,7 @@
 /**
- * Writes the manual pages: `deno run -A scripts/release/man.ts [directory]`, by default dist/man. The pages of
- * commands are made from their help, as docs/commands.md is, the others from docs/config.md and docs/events.md.
+ * Writes the manual pages: `deno run -A scripts/release/man.ts [directory]`, by default dist/man. The pages
+ * of commands are made from their help, as docs/commands.md is, the others from docs/config.md and
+ * docs/events.md.
  */
 import { generateHelpTextForAllCommands, run } from "@stricli/core";
 import { lexer, type Token, type Tokens } from "marked";
