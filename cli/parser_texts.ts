@@ -21,7 +21,7 @@ const COMMANDS: Readonly<Record<string, string>> = {
   continue: "reasonix -c",
   exec: 'reasonix run "…", or for a command in the jail: reasonix sandbox exec -- COMMAND',
   init: "reasonix setup",
-  install: "a line of docs/start.md, which installs and updates",
+  install: "a line of docs/install.md, which installs and updates",
   login: "reasonix setup",
   model: "reasonix models list",
   prompt: 'reasonix run "…"',
