@@ -79,7 +79,13 @@ export async function checkRelease(directory: string, version: string, publicKey
 }
 
 async function minisign(args: readonly string[], cwd: string, input: string): Promise<void> {
-  const child = new Deno.Command("minisign", { args: [...args], cwd, stdin: "piped", stderr: "piped" });
+  const child = new Deno.Command("minisign", {
+    args: [...args],
+    cwd,
+    stdin: "piped",
+    stdout: "null",
+    stderr: "piped",
+  });
   let process: Deno.ChildProcess;
   try {
     process = child.spawn();
