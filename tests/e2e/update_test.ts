@@ -326,12 +326,15 @@ Deno.test("an update refuses every wrong release, and follows redirects of a rig
   releases.answers.clear();
   await Deno.remove(other.root);
   await Deno.symlink(releases.root, other.root);
+  // As GitHub answers.
+  releases.answers.set("/latest", () => Response.redirect(`${other.base}/tag/v0.6.0`));
+  other.answers.set("/tag/v0.6.0", () => new Response("<html>"));
   for (const file of [SUMS, `${SUMS}.minisig`, FILE]) {
     releases.answers.set(`/v0.6.0/${file}`, () => Response.redirect(`${other.base}/v0.6.0/${file}`));
   }
   const done = await user.run(`${command} update`);
   assertEquals(done.code, 0, done.errors);
-  assertEquals(other.asked.length, 3);
+  assertEquals(other.asked.length, 4);
   await assertVersion(user, command, "0.6.0");
 });
 
