@@ -28,9 +28,12 @@ const CACHED = new RegExp(`^(?:[^/]+/)*?${NAME}/(\\d+\\.\\d+\\.\\d+[^/_]*)(?:_\\
 const EMBEDDED = /node_modules\/\.pnpm\/((?:@[^/+]+\+)?[^/@]+)@([^/_(]+)/;
 const NOTICE = /^(?:licen[cs]e|copying|notice|third[-_ ]?party)/i;
 
+/** Modules of the project, from its root. */
+const OURS = /^\/(?:cli|src|plugins)\/|^\/(?:mod\.ts|deno\.json)$/;
+
 /**
  * Returns the packages of modules, by name and version. A module is a path in the cache, or `npm:/` and the
- * path below the registry; what is elsewhere is no package.
+ * path below the registry; those of the project are not packages.
  */
 export async function bundledPackages(modules: readonly string[]): Promise<readonly Package[]> {
   const cache = await npmCache();
@@ -38,7 +41,10 @@ export async function bundledPackages(modules: readonly string[]): Promise<reado
   const without: string[] = [];
   for (const module of modules.map(slashed)) {
     const root = ["npm:/", ...cache.roots].find((start) => module.startsWith(start));
-    if (root === undefined) continue;
+    if (root === undefined && OURS.test(module)) continue;
+    if (root === undefined) {
+      throw new Error(`Cannot find the package of ${module}: it is not in the npm cache`);
+    }
     const path = module.slice(root.length);
     const [, name, version] = EMBEDDED.exec(path) ?? CACHED.exec(path) ?? [];
     if (name !== undefined && version !== undefined) found.add(`${name.replace("+", "/")}@${version}`);
@@ -74,8 +80,14 @@ async function npmCache(): Promise<NpmCache> {
   const { npmCache } = JSON.parse(await mustRun(Deno.execPath(), { args: ["info", "--json"] }));
   const here = fileURLToPath(import.meta.resolve("spdx-license-list/package.json"));
   const hosts = [...Deno.readDirSync(npmCache)].map(({ name }) => `${npmCache}/${name}`);
+  const paths = [npmCache, await Deno.realPath(npmCache)].map((path) => `${slashed(path)}/`);
+  const project = slashed(fileURLToPath(new URL("../../", import.meta.url)));
   return {
-    roots: [npmCache, await Deno.realPath(npmCache)].map((root) => `${slashed(root)}/`),
+    // A cache in the project has the form of its modules.
+    roots: [
+      ...paths,
+      ...paths.filter((path) => path.startsWith(project)).map((path) => path.slice(project.length - 1)),
+    ],
     registries: [here.replace(/[\\/]spdx-license-list[\\/][^]*$/, ""), ...hosts],
   };
 }

@@ -16,9 +16,8 @@ const CACHE = new URL(import.meta.resolve("zod")).pathname.replace(/\/zod\/[^]*$
 
 Deno.test("bundledPackages reads packages, their copies and what is compiled into them from paths of modules", async () => {
   const packages = await bundledPackages([
-    "/home/u/npm/reasonix/1.0.0/src/core/mod.ts",
-    "/home/u/npm/lib/src/core/mod.ts",
-    "/reasonix.docs.js",
+    "/src/core/mod.ts",
+    "/deno.json",
     `${CACHE}/zod/4.6.7/v4/core/core.js`,
     `${CACHE}/zod/4.6.7/v4/index.js`,
     `npm:/${SCOPE}/client/2.4.0/dist/index.mjs`,
@@ -49,6 +48,7 @@ Deno.test("bundledPackages refuses a module of unknown version, and a package wi
   for (const path of ["npm:/a/node_modules/b/index.js", "npm:/zod/lib/index.js", `${CACHE}/a/dist/1.js`]) {
     await assertRejects(() => bundledPackages([path]), Error, "names no version");
   }
+  await assertRejects(() => bundledPackages(["/home/u/lib/index.js"]), Error, "it is not in the npm cache");
   const missing = "npm:/a/node_modules/.pnpm/no-such@1.2.3/node_modules/no-such/index.js";
   await assertRejects(
     () => bundledPackages([missing]),
