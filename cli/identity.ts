@@ -1,6 +1,6 @@
 /**
- * Names under which the program is published. The npm package, install scripts, manifests, README's install line
- * and `reasonix update` are made from them. A value that begins with `@unset` is not decided yet; a step
+ * Names under which the program is published. The npm package, install scripts, manifests, README's install
+ * line and `reasonix update` are made from them. A value that begins with `@unset` is not decided yet; a step
  * that would publish it stops.
  */
 

@@ -16,7 +16,7 @@ import {
   stageFailure,
 } from "./test_failures.ts";
 import knownFlaky from "./known_flaky.json" with { type: "json" };
-import { missingPaths, SOAK, type Stage, STAGES, TEST_BUNDLE } from "./test_stages.ts";
+import { COVERAGE, missingPaths, SOAK, type Stage, STAGES, TEST_BUNDLE } from "./test_stages.ts";
 
 interface Count {
   readonly passed: number;
@@ -47,7 +47,7 @@ export function countTests(output: string, code: number): Count {
 }
 
 /** `echo`: the output is passed on while it comes, otherwise when the stage has ended. */
-async function runStage(stage: Stage, echo = true): Promise<Outcome> {
+async function runStage(stage: Stage, echo: boolean): Promise<Outcome> {
   if (echo) say(`\n── ${stage.name}`);
   const missing = await missingPaths(stage.paths);
   if (missing.length > 0) {
@@ -63,10 +63,10 @@ async function runStage(stage: Stage, echo = true): Promise<Outcome> {
     ...(stage.env ? { env: stage.env } : {}),
   });
   if (!echo) say(`\n── ${stage.name}\n${done.output.trimEnd()}`);
-  const outcome = withoutChance(await runAgain(stage, judge(stage, done)));
   if (stage.name === "build" && done.code === 0) {
     Deno.env.set("REASONIX_TEST_BUNDLE", `${Deno.cwd()}/${TEST_BUNDLE}`);
   }
+  const outcome = judge(stage, done);
   const seconds = ((performance.now() - started) / 1000).toFixed(1);
   say(
     `── ${stage.name}: ${outcome.passed} passed, ${outcome.failed} failed, ` +
@@ -149,8 +149,8 @@ function uncaught(outcome: Outcome): number {
 }
 
 async function runCoverage(): Promise<Outcome> {
-  say("\n── coverage");
   const report = await coverageReport(COVERAGE_DIR);
+  say("\n── coverage");
   say(report.table);
   for (const problem of report.problems) say(problem);
   if (report.problems.length > 0) return broken(stageFailure("coverage", "", report.problems.join("\n")));
@@ -166,6 +166,7 @@ export function chooseStages(words: readonly string[]): Stage[] {
     if (word.includes("/") || word.endsWith(".ts")) {
       return {
         name: word,
+        lane: "main",
         command: ["test", "-A"],
         paths: [word],
         tests: true,
@@ -186,14 +187,33 @@ function announceSeed(): void {
   say(`Random tests use seed ${seed}; repeat with REASONIX_SEED=${seed} deno task test`);
 }
 
-/** Runs one stage after the other; the build, which takes one core, together with the gates before it. */
+/**
+ * Runs the stages of each lane one after the other, two lanes at the same time: the tests of the program wait
+ * for processes while the others compute. The output of the first lane comes at once. Failed files run again
+ * when all lanes have ended, so that they run alone.
+ */
 async function runStages(stages: readonly Stage[]): Promise<Outcome[]> {
-  const outcomes: Outcome[] = [];
-  const build = stages.findIndex(({ name }) => name === "build");
-  const building = build > 0 ? stages[build] : undefined;
-  const built = building && runStage(building, false);
-  for (const stage of stages) outcomes.push(await (stage === building && built || runStage(stage)));
-  return outcomes;
+  const outcomes = new Map<Stage, Outcome>();
+  const build = Promise.withResolvers<void>();
+  const waits = stages.some(({ name }) => name === "build");
+  const runLane = async (lane: Stage["lane"], echo: boolean) => {
+    const chosen = stages.filter((stage) => stage.lane === lane);
+    for (const stage of chosen) {
+      if (stage.bundle && waits) await build.promise;
+      outcomes.set(stage, await runStage(stage, echo));
+      if (stage.name === "build") build.resolve();
+    }
+    if (chosen.some((stage) => stage.coverage)) outcomes.set(COVERAGE, await runCoverage());
+  };
+  const hasMain = stages.some(({ lane }) => lane === "main");
+  await Promise.all([runLane("main", true), runLane("program", !hasMain)]);
+  await runLane("alone", true);
+  const final: Outcome[] = [];
+  for (const stage of [...stages, COVERAGE]) {
+    const first = outcomes.get(stage);
+    if (first) final.push(withoutChance(await runAgain(stage, first)));
+  }
+  return final;
 }
 
 async function main(): Promise<number> {
@@ -201,7 +221,6 @@ async function main(): Promise<number> {
   announceSeed();
   await Deno.remove("coverage", { recursive: true }).catch(() => {});
   const outcomes = await runStages(stages);
-  if (stages.some((stage) => stage.coverage)) outcomes.push(await runCoverage());
   const passed = outcomes.reduce((sum, outcome) => sum + outcome.passed, 0);
   const failed = outcomes.reduce((sum, outcome) => sum + outcome.failed, 0);
   const skipped = outcomes.flatMap((outcome) => outcome.skipped);

@@ -1,6 +1,12 @@
+/** Stages of one lane run one after the other, both lanes at the same time, and `alone` after them. */
+type Lane = "main" | "program" | "alone";
+
 /** One step of the test command. */
 export interface Stage {
   readonly name: string;
+  readonly lane: Lane;
+  /** Says that tests of it start the bundle: it waits for the stage `build`. */
+  readonly bundle?: boolean;
   /** Arguments of `deno`. */
   readonly command: readonly string[];
   /** Files and directories appended to the command; one that does not exist is a failure. */
@@ -20,18 +26,8 @@ const TEST = ["test", "-A", "--no-check"];
 /** The bundle that the e2e tests start. */
 export const TEST_BUNDLE = "dist/test/reasonix.js";
 
-/** Tests that look at processes, mounts, times or terminals of the whole machine run one after another. */
-const ALONE = [
-  "tests/e2e/capture_test.ts",
-  "tests/e2e/chat_kill_test.ts",
-  "tests/e2e/chat_resize_test.ts",
-  "tests/e2e/freeze_test.ts",
-  "tests/e2e/kill/jobs_end_test.ts",
-  "tests/e2e/kill/kill_chains_test.ts",
-  "tests/e2e/mcp_orphans_test.ts",
-  "tests/e2e/terminal_restore_test.ts",
-  "tests/e2e/worker_lifecycle_test.ts",
-];
+/** tmux cuts frames of a program that gets the size of the terminal late: what then remains is up to tmux. */
+const ALONE = "tests/e2e/chat_resize_test.ts";
 
 /** Long random tests: each run takes a sample of them, `deno task soak` their whole length. */
 export const SOAK: readonly Stage[] = [
@@ -57,35 +53,41 @@ export const STAGES: readonly Stage[] = [
   gate("lint", ["lint", "--quiet"], []),
   gate("check", ["check", "--quiet"], SOURCES),
   tests("house", TEST, ["tests/house"]),
-  gate("build", ["run", "-A", "scripts/bundle.ts", TEST_BUNDLE], []),
-  { ...tests("unit", [...TEST, "--parallel"], ["tests/unit"]), coverage: true, env: jobs(3) },
+  { ...gate("build", ["run", "-A", "scripts/bundle.ts", TEST_BUNDLE], []), lane: "program" },
+  { ...tests("unit", [...TEST, "--parallel"], ["tests/unit"]), coverage: true, env: jobs(2) },
   tests("doc", ["test", "-A", "--doc"], ["mod.ts"]),
   {
-    ...tests("conformance", [...TEST, "--parallel", `--ignore=${ALONE.join(",")}`], ["tests/conformance"]),
+    ...tests("conformance", [...TEST, "--parallel"], ["tests/conformance"]),
     coverage: true,
     limitSeconds: 1500,
-    env: jobs(3),
+    env: jobs(2),
+    bundle: true,
   },
   // What these run is another process, of which coverage here knows nothing.
   {
-    ...tests("e2e", [...TEST, "--parallel", `--ignore=${ALONE.join(",")}`], ["tests/e2e"]),
+    ...tests("e2e", [...TEST, "--parallel", `--ignore=${ALONE}`], ["tests/e2e"]),
+    lane: "program",
     limitSeconds: 1500,
-    env: jobs(5),
+    env: jobs(4),
+    bundle: true,
   },
-  { ...tests("alone", TEST, ALONE), limitSeconds: 1500 },
+  { ...tests("alone", TEST, [ALONE]), lane: "alone", bundle: true },
 ];
 
-/** More test files at once than a machine with two cores would run: they wait for other processes. */
+/** The report after the tests that count towards coverage. */
+export const COVERAGE: Stage = gate("coverage", [], []);
+
+/** Test files at once, more in both lanes than two cores run: tests of the program wait for processes. */
 function jobs(count: number): Record<string, string> {
   return { DENO_JOBS: String(Math.max(count, navigator.hardwareConcurrency)) };
 }
 
 function gate(name: string, command: readonly string[], paths: readonly string[]): Stage {
-  return { name, command, paths, tests: false, coverage: false, limitSeconds: 300 };
+  return { name, lane: "main", command, paths, tests: false, coverage: false, limitSeconds: 300 };
 }
 
 function tests(name: string, command: readonly string[], paths: readonly string[]): Stage {
-  return { name, command, paths, tests: true, coverage: false, limitSeconds: 900 };
+  return { name, lane: "main", command, paths, tests: true, coverage: false, limitSeconds: 900 };
 }
 
 function soak(name: string, paths: readonly string[]): Stage {

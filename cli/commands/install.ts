@@ -1,5 +1,6 @@
 import { command } from "../command.ts";
 import type { CliContext } from "../terminal/process.ts";
+import { installationOf, managerOf } from "../release/channel.ts";
 import { startFlagsFor } from "../terminal/start_flags.ts";
 import { message, ReasonixError, usageError } from "../../src/core/mod.ts";
 import { exists } from "../../src/path/probe.ts";
@@ -10,6 +11,13 @@ const WINDOWS = Deno.build.os === "windows";
 /** Makes the command `reasonix`, which starts this very program, file or address, with this very Deno. */
 export const installCommand = command({
   async run() {
+    const manager = managerOf(installationOf().channel);
+    if (manager) {
+      throw usageError(
+        message`Cannot install the program: ${manager.name} installed it already`,
+        message`start it with: reasonix`,
+      );
+    }
     if (Deno.build.standalone) {
       throw usageError(
         message`Cannot install an executable that needs no installing`,
@@ -36,6 +44,14 @@ export const installCommand = command({
 /** Removes the command, and names the files that stay. */
 export const uninstallCommand = command({
   async run() {
+    const { channel, program } = installationOf();
+    const manager = managerOf(channel);
+    if (manager) {
+      throw usageError(
+        message`Cannot remove ${program}: it belongs to ${manager.name}`,
+        message`remove it with: ${manager.remove}`,
+      );
+    }
     const { stdout, env } = this.process;
     const { directory, file } = installed(env);
     if (!exists(file)) {

@@ -1,5 +1,6 @@
 /** Reports of models, figures and the state of the installation. */
 import { argument, command, type CommandGroup, entry, flag, JSON_FLAG, option, setting } from "../command.ts";
+import { installationOf } from "../release/channel.ts";
 import { outputWidth } from "../terminal/display.ts";
 import { languageNotice, languageOf, textsFor } from "../terminal/language.ts";
 import { forReader } from "../terminal/narrow.ts";
@@ -55,6 +56,7 @@ export const doctorCommand = command({
       locale,
       texts,
       warnings: notice === undefined ? [] : [notice],
+      installation: installationOf(),
     });
     const { stdout } = this.process;
     if (flags.json) stdout.json(report);

@@ -90,7 +90,7 @@ interface Report {
   readonly worktrees: Readonly<Record<"inUse" | "waiting" | "removed" | "failed", readonly string[]>>;
   readonly sessions: { readonly count: number; readonly bytes: number; readonly homeBytes: number };
   readonly problems: readonly string[];
-  /** Warnings: faults in files of agents and skills, an unknown context window. */
+  /** Warnings: faults of the runtime and of files of agents and skills, an unknown context window. */
   readonly remarks: readonly string[];
 }
 
@@ -100,12 +100,43 @@ interface ReportOptions {
   readonly locale: Locale;
   readonly texts: Texts["doctor"];
   readonly warnings: readonly string[];
+  /** The location of the program, and the way in which it was installed. */
+  readonly installation?: { readonly program: string; readonly channel: string };
+}
+
+/**
+ * Faults of runtimes that weaken this program or end its runs, with where the runtime's makers describe them.
+ * The runtime that a package or an executable contains has none of them.
+ */
+const RUNTIME_FAULTS: readonly RuntimeFault[] = [
+  { fixedIn: "2.7.14", os: "darwin", fault: "deniedSpellings", source: "CVE-2026-49401" },
+  { fixedIn: "2.9.2", fault: "unixSockets", source: "denoland/deno#34395, denoland/deno#35835" },
+  { fixedIn: "2.9.4", os: "windows", fault: "pipeNames", source: "denoland/deno#36081" },
+];
+
+interface RuntimeFault {
+  readonly fixedIn: string;
+  /** Absent where every system has it. */
+  readonly os?: typeof Deno.build.os;
+  readonly fault: "deniedSpellings" | "unixSockets" | "pipeNames";
+  readonly source: string;
+}
+
+/** Known faults of the runtime `version` on `os`. */
+export function runtimeFaults(version: string, os: typeof Deno.build.os): readonly RuntimeFault[] {
+  return RUNTIME_FAULTS.filter((row) => (row.os ?? os) === os && isOlder(version, row.fixedIn));
+}
+
+function isOlder(version: string, than: string): boolean {
+  const [a, b] = [version, than].map((text) => text.split(/[.+-]/).slice(0, 3).map(Number));
+  const at = [0, 1, 2].find((index) => a?.[index] !== b?.[index]);
+  return at !== undefined && (a?.[at] ?? 0) < (b?.[at] ?? 0);
 }
 
 /** Examines configuration, providers, sandbox and disk; asks the providers only when `online`. */
 export async function diagnose(
   paths: RunPaths,
-  { online, loaded, locale, texts, warnings }: ReportOptions,
+  { online, loaded, locale, texts, warnings, installation }: ReportOptions,
 ): Promise<Report> {
   const permissions = readPermissions();
   const problems = needlessPermissions(permissions, texts);
@@ -115,9 +146,19 @@ export async function diagnose(
   if (usable) problems.push(...await hookProblems(paths, usable));
   const sessions = listSessions(projectDir(paths.home, paths.cwd));
   return {
-    versions: { reasonix: VERSION, deno: Deno.version.deno, target: Deno.build.target },
+    versions: {
+      reasonix: VERSION,
+      deno: Deno.version.deno,
+      target: Deno.build.target,
+      ...defined({ channel: installation?.channel }),
+    },
     permissions,
-    paths: { cwd: paths.cwd, home: paths.home, sessions: `${projectDir(paths.home, paths.cwd)}/sessions` },
+    paths: {
+      ...defined({ program: installation?.program }),
+      cwd: paths.cwd,
+      home: paths.home,
+      sessions: `${projectDir(paths.home, paths.cwd)}/sessions`,
+    },
     config: usable ? configPart(usable, warnings) : brokenConfig(paths, loaded as ConfigError),
     rules: usable ? (await loadRuleRows()).ruleRows(usable) : [],
     providers: usable ? await providerPart(usable, { online, texts, home: paths.home }, problems) : [],
@@ -134,9 +175,14 @@ export async function diagnose(
       homeBytes: directoryBytes(paths.home),
     },
     problems,
-    remarks: usable
-      ? [...await fileWarnings(paths, usable), ...await windowWarnings(usable, online, texts)]
-      : [],
+    remarks: [
+      ...runtimeFaults(Deno.version.deno, Deno.build.os).map(({ fault, source, fixedIn }) =>
+        texts.runtimeFault(Deno.version.deno, texts[fault], source, fixedIn)
+      ),
+      ...(usable
+        ? [...await fileWarnings(paths, usable), ...await windowWarnings(usable, online, texts)]
+        : []),
+    ],
   };
 }
 

@@ -1,6 +1,7 @@
+import ts from "typescript";
 import { assert, assertEquals } from "../support/assert.ts";
 import { judge } from "./exemptions.ts";
-import { type Offence, type Project, thisProject } from "./project.ts";
+import { type Offence, productFiles, type Project, thisProject, visitAll } from "./project.ts";
 import { importSideEffects, printsOrExits, vendorSniffing } from "./rules_effects.ts";
 import { deadSettings } from "./rules_settings.ts";
 import { deadExports } from "./rules_exports.ts";
@@ -92,6 +93,23 @@ for (const [path, map] of Object.entries(MAPS)) {
     assertEquals([...new Set(named)].sort(), packages.sort());
   });
 }
+
+Deno.test("files that name the runtime's API become fewer", () => {
+  const golden = new URL("../golden/runtime.json", import.meta.url);
+  const named = productFiles(thisProject()).filter(({ path, tree }) => {
+    if (!/^(src|cli)\//.test(path)) return false;
+    let names = false;
+    visitAll(tree, (node) => names ||= ts.isIdentifier(node) && node.text === "Deno");
+    return names;
+  }).length;
+  if (Deno.env.get("UPDATE_GOLDEN") === "1") {
+    Deno.writeTextFileSync(golden, `${JSON.stringify({ filesThatNameDeno: named }, null, 2)}\n`);
+  }
+  const { filesThatNameDeno: most } = JSON.parse(Deno.readTextFileSync(golden));
+  const remedy = "docs/adr/0012 has the reason; use a helper of src/util or src/path, or a node: module";
+  assert(named <= most, `${named} files of src and cli name Deno, at most ${most}; ${remedy}`);
+  assert(named > most - 10, `${named} files of src and cli name Deno; record that with UPDATE_GOLDEN=1`);
+});
 
 Deno.test("judge accepts an offense within its limit and reports an unused exemption", () => {
   const table = [

@@ -1,4 +1,4 @@
-/** Programs that some tests need; CI installs bwrap, rg, tmux and podman. */
+/** Programs that some tests need; `.ci/run` installs those that Debian has. */
 type Tool =
   | "bwrap"
   | "rg"
@@ -8,6 +8,8 @@ type Tool =
   | "node"
   | "npx"
   | "podman"
+  | "minisign"
+  | "mandoc"
   | "unshare and ip"
   | "an official MCP server";
 

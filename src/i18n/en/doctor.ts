@@ -12,6 +12,11 @@ export const texts = (t: Translate) => ({
     t`This program was started with permission to load ${kind} (${name}), which it never needs; install it again with a line of docs/start.md`,
   nativeCode: t`native code`,
   remoteModules: t`remote modules`,
+  runtimeFault: (version: string, fault: string, source: string, fixedIn: string) =>
+    t`Deno ${version} has a known fault: ${fault} (${source}); use Deno ${fixedIn} or newer`,
+  deniedSpellings: t`a path denied to file tools opens under another Unicode spelling`,
+  unixSockets: t`a process without network permission can connect to Unix sockets`,
+  pipeNames: t`a pipe to a program can collide with an existing pipe`,
 
   paths: t`Paths`,
   configuration: t`Configuration`,
