@@ -86,8 +86,14 @@ function userHome(env: Env): string {
   });
 }
 
+interface Check {
+  readonly test: string;
+  readonly error: string;
+  readonly code: number;
+}
+
 /** Conditions under which the runtime would fail before the program starts, or replace a closed stream. */
-const CHECKS: readonly { readonly test: string; readonly error: string; readonly code: number }[] = [
+const CHECKS: readonly Check[] = [
   {
     // The runtime would replace a closed descriptor by the null device.
     test: "{ true 9>&1; } 2>/dev/null",
@@ -108,17 +114,40 @@ const CHECKS: readonly { readonly test: string; readonly error: string; readonly
   },
 ];
 
+export interface ShellCommand {
+  readonly runtime: string;
+  /** Path or address. */
+  readonly program: string;
+  readonly flags: readonly string[];
+  /** A comment: what wrote the command and what removes it. */
+  readonly about: string;
+  readonly checks?: readonly Check[];
+  /** Lines of shell after the checks. */
+  readonly lines?: readonly string[];
+}
+
+/** Returns a POSIX shell script that checks its surroundings and becomes the program. */
+export function shellCommand(
+  { runtime, program, flags, about, checks = [], lines = [] }: ShellCommand,
+): string {
+  const words = [runtime, "run", ...flags, "--no-config", program];
+  const tests = [...checks, ...CHECKS].map(({ test, error, code }) =>
+    `${test} || { printf '%s\\n' ${quoted(error)} >&2; exit ${code}; }\n`
+  );
+  return `#!/bin/sh\n# ${about}\n${tests.join("")}${lines.map((line) => `${line}\n`).join("")}exec ${
+    words.map((word) => /^[\w@%+=:,./-]+$/.test(word) ? word : quoted(word)).join(" ")
+  } "$@"\n`;
+}
+
 /** The path of the runtime is absolute: the command also runs where no `deno` is found by name. */
 function shellLauncher(): string {
   const program = Deno.mainModule;
-  const words = [Deno.execPath(), "run", ...startFlagsFor(program), "--no-config", program];
-  const checks = CHECKS.map(({ test, error, code }) =>
-    `${test} || { printf '%s\\n' ${quoted(error)} >&2; exit ${code}; }\n`
-  );
-  return "#!/bin/sh\n# Written by `reasonix install`; `reasonix uninstall` removes it.\n" +
-    `${checks.join("")}exec ${
-      words.map((word) => /^[\w@%+=:,./-]+$/.test(word) ? word : quoted(word)).join(" ")
-    } "$@"\n`;
+  return shellCommand({
+    runtime: Deno.execPath(),
+    program,
+    flags: startFlagsFor(program),
+    about: "Written by `reasonix install`; `reasonix uninstall` removes it.",
+  });
 }
 
 function windowsLauncher(): string {

@@ -1,0 +1,71 @@
+#!/usr/bin/env node
+/**
+ * Starts the program where the shell command could not replace this file. It becomes the shell command if
+ * this Node can do that; otherwise it starts it, passes on every signal and ends the way the program ended.
+ */
+"use strict";
+const { spawn } = require("child_process");
+const { constants } = require("os");
+const process = require("process");
+const { missing, flags, program, runtime, shellCommand } = require("../package.cjs");
+
+const WINDOWS = process.platform === "win32";
+const PARENT_POLL_MS = 250;
+/** Signals that end or stop a process, or that its program may wait for. */
+const PASSED_ON = WINDOWS
+  ? ["SIGINT", "SIGBREAK", "SIGHUP"]
+  : ["SIGHUP", "SIGINT", "SIGQUIT", "SIGTERM", "SIGUSR1", "SIGUSR2", "SIGALRM", "SIGCONT", "SIGWINCH"];
+
+/** npx waits for this process; KILL and HUP end npx alone. */
+const parent = process.env.npm_command === "exec" ? process.ppid : undefined;
+
+function start(deno) {
+  const args = process.argv.slice(2);
+  // The program learns what started it, and the process whose end it has to notice.
+  const environment = (watched) => Object.assign({}, process.env, { REASONIX_LAUNCHER: "node:" + watched });
+  if (WINDOWS) {
+    const words = ["run"].concat(flags, "--no-config", program, args);
+    follow(spawn(deno, words, { stdio: "inherit", env: environment(process.pid) }));
+    return;
+  }
+  const words = ["-c", shellCommand(deno), "reasonix"].concat(args);
+  if (process.execve) {
+    process.removeAllListeners("warning");
+    process.execve("/bin/sh", ["sh"].concat(words), environment(parent || ""));
+  }
+  follow(spawn("/bin/sh", words, { stdio: "inherit", env: environment(process.pid) }));
+}
+
+/** Passes signals on to the child until it has ended, and ends the same way. */
+function follow(child) {
+  PASSED_ON.forEach((signal) => {
+    // A console sends its signals to every process of the window.
+    process.on(signal, () => WINDOWS || child.kill(signal));
+  });
+  if (!WINDOWS) {
+    process.on("SIGTSTP", () => {
+      child.kill("SIGTSTP");
+      process.kill(process.pid, "SIGSTOP");
+    });
+  }
+  if (parent !== undefined && !WINDOWS) {
+    setInterval(() => process.ppid === parent || child.kill("SIGTERM"), PARENT_POLL_MS).unref();
+  }
+  child.on("error", (error) => fail("error: Cannot start " + child.spawnfile + ": " + error.message + "\n"));
+  child.on("exit", (code, signal) => {
+    if (signal === null) process.exit(code);
+    process.removeAllListeners(signal);
+    process.kill(process.pid, signal);
+    // A signal that does not end this process.
+    setTimeout(() => process.exit(128 + constants.signals[signal]), 100);
+  });
+}
+
+function fail(text) {
+  process.stderr.write(text);
+  process.exitCode = 1;
+}
+
+const found = runtime();
+if (found === undefined) fail(missing());
+else start(found);
