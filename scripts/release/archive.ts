@@ -81,7 +81,10 @@ function header({ path, mode, type, size, time }: Entry): Uint8Array {
 }
 
 /** Returns an ar archive, in the given order. */
-export function ar(members: readonly (readonly [name: string, bytes: Uint8Array])[], time: number): Uint8Array {
+export function ar(
+  members: readonly (readonly [name: string, bytes: Uint8Array])[],
+  time: number,
+): Uint8Array {
   const parts = members.flatMap(([name, bytes]) => [
     encoder.encode(
       `${name.padEnd(16)}${String(time).padEnd(12)}${"0".padEnd(6)}${"0".padEnd(6)}${"100644".padEnd(8)}${

@@ -14,7 +14,8 @@ export interface Artifact {
 
 /** Returns the table of a directory, in order of names. */
 export async function artifactsOf(directory: string): Promise<readonly Artifact[]> {
-  const files = [...Deno.readDirSync(directory)].filter(({ isFile }) => isFile).map(({ name }) => name).sort();
+  const files = [...Deno.readDirSync(directory)].filter(({ isFile }) => isFile).map(({ name }) => name)
+    .sort();
   return await Promise.all(files.map(async (file): Promise<Artifact> => {
     const bytes = await Deno.readFile(`${directory}/${file}`);
     const target = TARGETS.find((known) => executableName(known) === file);
@@ -31,5 +32,9 @@ export function artifactOf(artifacts: readonly Artifact[], file: string, remedy:
 
 /** Returns the executable of a target. */
 export function executableOf(artifacts: readonly Artifact[], target: Target): Artifact {
-  return artifactOf(artifacts, executableName(target), `deno task compile ${target}, then deno task release files`);
+  return artifactOf(
+    artifacts,
+    executableName(target),
+    `deno task compile ${target}, then deno task release files`,
+  );
 }

