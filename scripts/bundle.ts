@@ -1,7 +1,8 @@
 /**
  * Builds the program: `deno task bundle [output]`, default dist/reasonix.js, with its parts next to it. The
  * file can be run, installed from an http URL, and is what `deno task compile` embeds. Next to it comes the
- * library, `mod.js`, with its types.
+ * library, `mod.js`, with its types, and what a release says about the packages in these files:
+ * THIRD_PARTY_LICENSES, which is in the program, too, and sbom.cdx.json.
  *
  * Four steps for the program: a split bundle, its chunks packed into few files, those minified, and the
  * functions of the start path marked for the code cache. Against a plain one-file bundle this halves the
@@ -9,11 +10,15 @@
  */
 import { compileEagerly } from "./bundle/eager.ts";
 import { type Chunk, chunkOf, pack, packLibrary, packPart, type Parts } from "./bundle/pack.ts";
-import { PAGES, partsOf, withoutDisplay, WORKER } from "./bundle/parts.ts";
+import { LICENSES, PAGES, partsOf, withoutDisplay, WORKER } from "./bundle/parts.ts";
 import { executedByWorker, Tracer } from "./bundle/trace.ts";
 import { writeTypes } from "./bundle/types.ts";
+import { bundledPackages, noticesText, runtimePackage } from "./release/notices.ts";
+import { releaseDate } from "./release/date.ts";
+import { sbomText } from "./release/sbom.ts";
 import { sourcePages } from "../cli/terminal/pages.ts";
 import { START_FLAGS } from "../cli/terminal/start_flags.ts";
+import { VERSION } from "../src/util/version.ts";
 import { mustRun, say } from "./process.ts";
 
 const ROOT = new URL("..", import.meta.url);
@@ -25,6 +30,9 @@ const MAIN = "reasonix.js";
 const WORKER_ENTRY = "src/run/tools/worker_entry.ts";
 /** The chunk of {@linkcode ENTRY}. */
 const ENTRY_CHUNK = "main.js";
+
+/** The file with the licenses of the packages in the program. */
+const NOTICES = "THIRD_PARTY_LICENSES";
 
 /** Lets the file be started by name on Unix. */
 const SHEBANG = `#!/usr/bin/env -S deno run ${START_FLAGS.join(" ")} --no-config`;
@@ -97,22 +105,37 @@ async function workerFile(directory: string, name: string): Promise<string> {
 
 /** Returns the program and its parts, by the names of their files. */
 async function programFiles(directory: string, build: string): Promise<ReadonlyMap<string, string>> {
-  const chunks = [...await chunksFrom(ENTRY, `${directory}/chunks`), await pagesChunk()];
+  const modules = await chunksFrom(ENTRY, `${directory}/chunks`);
+  const notices = await noticeFiles(modules);
+  const texts = [textChunk(PAGES, await sourcePages()), textChunk(LICENSES, notices.get(NOTICES))];
+  const chunks = [...modules, ...texts];
   const whole = (await packed(chunks, new Map(), { directory, build })).get(MAIN) ?? "";
   await using starts = new Tracer(directory, [MAIN]);
   const parts = partsOf(chunks, whole, (await starts.start()).get(MAIN) ?? new Set());
   const files = await packed(chunks, parts, { directory, build });
   await using tracer = new Tracer(directory, [...files.keys()]);
   const executed = await tracer.everything();
-  return new Map(
-    [...files].map(([name, code]) => [name, ascii(compileEagerly(code, executed.get(name) ?? new Set()))]),
+  const marked = [...files].map(([name, code]) =>
+    [name, ascii(compileEagerly(code, executed.get(name) ?? new Set()))] as const
   );
+  return new Map([...marked, ...notices]);
 }
 
-/** Returns a chunk with the pages of the documentation. */
-async function pagesChunk(): Promise<Chunk> {
-  const body = `exports.default = ${JSON.stringify(await sourcePages())};`;
-  return { id: PAGES, modules: [`/${PAGES}`], imports: [], lazy: [], names: [], body };
+/** Returns the files about the packages that these chunks hold. */
+async function noticeFiles(chunks: readonly Chunk[]): Promise<ReadonlyMap<string, string>> {
+  const packages = await bundledPackages(chunks.flatMap(({ modules }) => modules));
+  const runtime = await runtimePackage();
+  const [lock, date] = [await Deno.readTextFile(new URL("deno.lock", ROOT)), await releaseDate(VERSION)];
+  return new Map([
+    [NOTICES, noticesText([runtime, ...packages], VERSION)],
+    ["sbom.cdx.json", sbomText({ version: VERSION, packages, runtime, lock, date })],
+  ]);
+}
+
+/** Returns a chunk with texts, such as the pages of the documentation. */
+function textChunk(id: string, value: unknown): Chunk {
+  const body = `exports.default = ${JSON.stringify(value)};`;
+  return { id, modules: [`/${id}`], imports: [], lazy: [], names: [], body };
 }
 
 /** The minified program and its parts, by the names of their files; written to the directory, too. */

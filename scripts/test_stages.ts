@@ -42,6 +42,7 @@ export const SOAK: readonly Stage[] = [
     "tests/conformance/turn/orders_test.ts",
     "tests/e2e/install_test.ts",
     "tests/e2e/kill/kill_chains_test.ts",
+    "tests/unit/frontend/repl/overlay/chat_panels_test.ts",
     "tests/unit/mcp/server_lives_test.ts",
     "tests/unit/path/glob_test.ts",
   ]),

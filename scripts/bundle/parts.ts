@@ -8,6 +8,9 @@ export const WORKER = "reasonix.worker.js";
 /** A chunk of the pages of the documentation, by the name that cli/terminal/pages.ts loads. */
 export const PAGES = "reasonix.docs.js";
 
+/** A chunk of the licenses of the packages in the program, likewise. */
+export const LICENSES = "reasonix.licenses.js";
+
 /**
  * The parts of the program (`reasonix.<name>.js`) by the paths of their modules; the first part that names a
  * module of a chunk gets it. Every start executes the program and reads a megabyte in 7 ms, so that it holds
@@ -40,6 +43,7 @@ const PARTS: Readonly<Record<string, readonly string[]>> = {
     "/toml-patch/",
     "/@clack/",
     PAGES,
+    LICENSES,
   ],
   tools: ["/"],
 };

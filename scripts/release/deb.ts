@@ -16,6 +16,7 @@ export type Architecture = typeof ARCHITECTURES[number];
 const RUNTIMES = { amd64: "@deno/linux-x64-glibc", arm64: "@deno/linux-arm64-glibc" } as const;
 
 const PROGRAM = "usr/lib/reasonix";
+const DOC = "usr/share/doc/reasonix";
 const ROOT = new URL("../../", import.meta.url);
 
 export interface Package {
@@ -46,15 +47,16 @@ export async function debPackage(options: Package): Promise<Uint8Array> {
     { path: `${PROGRAM}/deno`, bytes: runtime, executable: true },
     { path: `${PROGRAM}/${MARKER}`, bytes: encoded('{ "channel": "deb" }\n') },
     ...await Promise.all(
-      ["reasonix.js", ...partFiles(), WORKER, "THIRD_PARTY_LICENSES"].map(async (name) => ({
+      ["reasonix.js", ...partFiles(), WORKER].map(async (name) => ({
         path: `${PROGRAM}/${name}`,
         bytes: await Deno.readFile(`${from}/${name}`),
       })),
     ),
     ...[...share].map(([path, bytes]) => ({ path: `usr/share/${path}`, bytes })),
-    { path: "usr/share/doc/reasonix/copyright", bytes: encoded(await copyright(options)) },
+    { path: `${DOC}/copyright`, bytes: encoded(await copyright(options)) },
+    { path: `${DOC}/THIRD_PARTY_LICENSES`, bytes: await Deno.readFile(`${from}/THIRD_PARTY_LICENSES`) },
     {
-      path: "usr/share/doc/reasonix/changelog.gz",
+      path: `${DOC}/changelog.gz`,
       bytes: gzip(await Deno.readFile(new URL("CHANGELOG.md", ROOT))),
     },
   ];
@@ -79,6 +81,8 @@ function command(): string {
     program: `/${PROGRAM}/reasonix.js`,
     flags: START_FLAGS,
     about: "Part of the package reasonix; `sudo apt remove reasonix` removes it.",
+    // The runtime is of the package, so that a newer one would be of no use.
+    lines: ["export DENO_NO_UPDATE_CHECK=1"],
   });
 }
 
@@ -132,7 +136,7 @@ async function copyright({ repository }: Package): Promise<string> {
     "Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/",
     "Upstream-Name: Reasonix",
     `Source: https://github.com/${repository}`,
-    `Comment: Licenses of bundled packages and of the runtime: /${PROGRAM}/THIRD_PARTY_LICENSES`,
+    `Comment: Licenses of bundled packages and of the runtime: /${DOC}/THIRD_PARTY_LICENSES`,
     "",
     "Files: *",
     `Copyright: ${holder}`,

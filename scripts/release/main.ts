@@ -1,6 +1,6 @@
 /**
- * Makes a release: `deno task release STEP … [option …]`. `deno task release` lists the steps; `all` does
- * them in order. Files of a release come to dist/release, files for package managers to dist/channels.
+ * Makes a release: `deno task release [STEP …] [option …]`. Without a step it does all of them in order; `help`
+ * lists them. Files of a release are written to dist/release, files for package managers to dist/channels.
  *
  * Published files name the repository, the package on npm and the key of cli/identity.ts. While one of them is
  * not decided, every step stops, unless `--dry-run` says that the files stay on this machine: they then have
@@ -16,6 +16,7 @@ import { executableName, TARGETS } from "../compile.ts";
 import { say } from "../process.ts";
 import { tarGzip } from "./archive.ts";
 import { artifactsOf } from "./artifacts.ts";
+import { releaseDate } from "./date.ts";
 import { ARCHITECTURES, debName, debPackage, runtimeOf } from "./deb.ts";
 import { homebrew, image, type Manifests, type Release, scoop, SHARE, winget } from "./manifests.ts";
 import { type ManPages, shareFiles } from "./share.ts";
@@ -92,7 +93,7 @@ function stamped(text: string, { npm, repository, publicKey }: Identity): string
 
 /** Copies what was built, with the names of the release. */
 async function files({ from, to, identity, dryRun }: Work): Promise<void> {
-  const texts = ["reasonix.js", ...partFiles(), WORKER, "THIRD_PARTY_LICENSES"];
+  const texts = ["reasonix.js", ...partFiles(), WORKER, "THIRD_PARTY_LICENSES", "sbom.cdx.json"];
   const executables = TARGETS.map(executableName);
   await Deno.remove(to, { recursive: true }).catch(() => {});
   await Deno.mkdir(to, { recursive: true });
@@ -119,7 +120,7 @@ async function manPages(): Promise<ManPages> {
 
 /** The time of every file in an archive, in seconds. */
 async function releaseTime(): Promise<number> {
-  return await Promise.resolve(0);
+  return ((await releaseDate(VERSION))?.getTime() ?? 0) / 1000;
 }
 
 async function share({ to }: Work): Promise<void> {
@@ -220,11 +221,12 @@ async function main(): Promise<void> {
       runtime: { ...text, multiple: true },
     },
   });
-  if (positionals.length === 0) {
+  if (positionals.includes("help")) {
+    say("all        Do every step in this order");
     for (const [name, { about }] of Object.entries(STEPS)) say(`${name.padEnd(10)} ${about}`);
     return;
   }
-  const chosen = positionals.includes("all") ? Object.keys(STEPS) : positionals;
+  const chosen = positionals.length === 0 || positionals.includes("all") ? Object.keys(STEPS) : positionals;
   const unknown = chosen.find((name) => !Object.hasOwn(STEPS, name));
   if (unknown !== undefined) {
     throw new Error(`Cannot find the step ${unknown}; steps are all, ${Object.keys(STEPS).join(", ")}`);

@@ -1,5 +1,5 @@
 import type { Checkpointer } from "../agent/mod.ts";
-import { errorMessage, listOf, message, type PreparedCall, textFields } from "../core/mod.ts";
+import { errorMessage, listOf, message, newNotice, type PreparedCall } from "../core/mod.ts";
 import { type Checkpoints, loadCheckpoints } from "../session/mod.ts";
 import { isKnownToRead, type Tool } from "../tool/mod.ts";
 import { after } from "../util/timer.ts";
@@ -128,12 +128,7 @@ export class TurnCheckpoints implements Checkpointer {
     const names = rest > 0 ? message`${first} and ${rest} more` : listOf(first);
     const text =
       message`Files changed although all calls of this turn were considered read-only: ${names}. \`reasonix session rewind\` restores them`;
-    await this.#options.recorder.record({
-      type: "notice",
-      level: "warning",
-      code: "checkpoint",
-      ...textFields(text),
-    });
+    await this.#options.recorder.record(newNotice("warning", "checkpoint", text));
   }
 
   #firstLook(): Promise<Checkpoints | false> {
@@ -156,7 +151,7 @@ export class TurnCheckpoints implements Checkpointer {
       const problem = errorMessage(error);
       const text =
         message`Cannot save the state of the files of ${root}: ${problem}. The changes of this turn cannot be rewound`;
-      await recorder.record({ type: "notice", level: "warning", code: "checkpoint", ...textFields(text) });
+      await recorder.record(newNotice("warning", "checkpoint", text));
       return false;
     }
   }

@@ -17,6 +17,7 @@ import {
   type Spending,
   type ToolCall,
   type Usage,
+  usageError,
   type WrittenMessage,
 } from "../core/mod.ts";
 import type { ShownState } from "../mcp/mod.ts";
@@ -349,10 +350,10 @@ function writing(file: string, write: () => void): void {
   try {
     write();
   } catch (error) {
-    throw new ReasonixError(message`Cannot write the metrics to ${file}: ${errorMessage(error)}`, {
-      exit: "usage",
-      remedy: message`name a file in an existing, writable directory`,
-    });
+    throw usageError(
+      message`Cannot write the metrics to ${file}: ${errorMessage(error)}`,
+      message`name a file in an existing, writable directory`,
+    );
   }
 }
 

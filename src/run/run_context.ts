@@ -1,7 +1,7 @@
 import type { Toolbox } from "../agent/mod.ts";
 import { type Config, type LoadedConfig, problemText } from "../config/mod.ts";
 import { Recorder, type TurnCheckpoints } from "../control/mod.ts";
-import { message, type PreparedCall, textFields } from "../core/mod.ts";
+import { message, newNotice, type PreparedCall, textFields } from "../core/mod.ts";
 import type { CallPreview, Gate, PermissionGate, SandboxAccess } from "../permission/mod.ts";
 import type { Provider } from "../provider/mod.ts";
 import { processFlags, type Workspace } from "../sandbox/mod.ts";
@@ -282,7 +282,7 @@ function buildTools(deps: ToolDeps, features: BaseFeatures): RunTools {
     workspace,
     outputDir,
     guard: services.shell?.guard,
-    notify: (text) => void recorder.record({ type: "notice", level: "warning", code: "tools", text }),
+    notify: (text) => void recorder.record(newNotice("warning", "tools", text)),
   });
   const { guard } = services.shell ?? {};
   const lsp = features.languageSupport({ paths, loaded, scope, recorder, guard, openJail: jail.open });

@@ -11,10 +11,11 @@ import {
 import type { ControlledDeps, Recorder } from "../control/mod.ts";
 import {
   message,
+  newNotice,
   type PreparedCall,
   ReasonixError,
   type Spending,
-  textFields,
+  usageError,
   type UserInput,
 } from "../core/mod.ts";
 import { detectLocale, loadTexts } from "../i18n/mod.ts";
@@ -218,13 +219,13 @@ export async function resolveInput(input: TurnInput, deps: TurnInputDeps): Promi
       ...(resource ? { resource } : {}),
     });
   for (const text of found.notices) {
-    await recorder.record({ type: "notice", level: "warning", code: "reference", text });
+    await recorder.record(newNotice("warning", "reference", text));
   }
   if (images.length > 0 && !takesImages(model, deps.loaded)) {
     const { id } = model;
     const text =
       message`${id} takes no images: it only learns that there was one (set \`vision = true\` of the provider if it takes images)`;
-    await recorder.record({ type: "notice", level: "warning", code: "reference", ...textFields(text) });
+    await recorder.record(newNotice("warning", "reference", text));
   }
   const admitted = await deps.admit([...images, ...found.images], model, deps.signal);
   const blocks = [...references, ...found.blocks, ...admitted.notes];
@@ -293,14 +294,11 @@ async function requireRoom(texts: readonly string[], deps: TurnInputDeps): Promi
     return await confirmLarge(grouped(tokens), grouped(limit), deps);
   }
   if (!window || tokens < window) return;
-  throw new ReasonixError(
+  throw usageError(
     message`The input is too long for ${provider.model.id}: about ${grouped(tokens)} tokens of ${
       grouped(window)
     }`,
-    {
-      exit: "usage",
-      remedy: message`write it to a file and name the file in the task, so that parts of it can be read`,
-    },
+    message`write it to a file and name the file in the task, so that parts of it can be read`,
   );
 }
 
@@ -318,12 +316,9 @@ async function confirmLarge(
     signal.throwIfAborted();
     if (answers?.[0]?.[0] === send) return;
   }
-  throw new ReasonixError(
+  throw usageError(
     message`The input is large and was not sent: about ${tokens} tokens, more than agent.large_input_tokens (${limit})`,
-    {
-      exit: "usage",
-      remedy: message`write it to a file and name the file in the task, or raise agent.large_input_tokens`,
-    },
+    message`write it to a file and name the file in the task, or raise agent.large_input_tokens`,
   );
 }
 

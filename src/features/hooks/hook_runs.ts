@@ -1,5 +1,5 @@
 import type { ConfiguredHook, LoadedConfig } from "../../config/mod.ts";
-import { errorMessage, type LocalizedMessage, message, type NewEventOf, textFields } from "../../core/mod.ts";
+import { errorMessage, type LocalizedMessage, message, type NewEventOf, newNotice } from "../../core/mod.ts";
 import { contains } from "../../path/lexical.ts";
 import { isFile } from "../../path/probe.ts";
 import { existingRealPath } from "../../path/real_path.ts";
@@ -311,7 +311,7 @@ export class Hooks {
   }
 
   async #notice(level: "info" | "warning", text: LocalizedMessage): Promise<void> {
-    await this.#options.record({ type: "notice", level, code: "hook", ...textFields(text) });
+    await this.#options.record(newNotice(level, "hook", text));
   }
 
   async #combine(runs: readonly FinishedHook[]): Promise<HookOutcome> {

@@ -241,9 +241,4 @@ export class CollapsedItems {
   get entries(): readonly CollapsedItem[] {
     return this.#entries;
   }
-
-  clear(): void {
-    this.#entries.length = 0;
-    this.#characters = 0;
-  }
 }

@@ -468,13 +468,8 @@ export class Transcript {
 const TURNS = 3;
 const EVENTS = 90;
 
-interface Past {
-  readonly events: readonly Event[];
-  readonly earlier: number;
-}
-
 /** The last turns of a session; the cost does not grow with the session. */
-function pastOf(state: SessionState): Past {
+function pastOf(state: SessionState): { readonly events: readonly Event[]; readonly earlier: number } {
   const events = state.events.recent(state.head, { turns: TURNS, events: EVENTS });
   const shown = events.filter((event) =>
     event.type === "message.end"
