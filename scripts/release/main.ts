@@ -237,7 +237,7 @@ async function main(): Promise<void> {
 
 if (import.meta.main) {
   await main().catch((error) => {
-    say(`error: ${errorMessage(error)}`);
+    Deno.stderr.writeSync(new TextEncoder().encode(`error: ${errorMessage(error)}\n`));
     Deno.exit(1);
   });
 }

@@ -8,6 +8,7 @@ type Tool =
   | "node"
   | "npx"
   | "podman"
+  | "dpkg"
   | "minisign"
   | "mandoc"
   | "shellcheck"
