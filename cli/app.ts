@@ -25,6 +25,7 @@ const sandbox = () => import("./commands/sandbox.ts");
 const replay = () => import("./commands/replay.ts");
 const completion = () => import("./commands/completion/completion.ts");
 const install = () => import("./commands/install.ts");
+const update = () => import("./commands/update.ts");
 const runs = () => import("./commands/run/run.ts");
 
 const STATS = "Show tokens, cache hits and cost";
@@ -61,6 +62,10 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
   version: ["Print versions", async () => (await program()).versionCommand],
   completion: ["Print a shell completion script", async () => (await completion()).completionCommand],
   install: ["Install this program as the command reasonix", async () => (await install()).installCommand],
+  update: [
+    "Update the program, or go back to the version before",
+    async () => (await update()).updateCommand,
+  ],
   uninstall: ["Remove the command reasonix", async () => (await install()).uninstallCommand],
   docs: ["Read the documentation of this version", async () => (await program()).docsCommand],
   [HIDDEN]: [

@@ -65,8 +65,10 @@ function clientsOfServices(): string {
 }
 
 /** The install line of a front page: npm's, or the one that works in a clone while there is no name. */
-function installLine(comments: Readonly<Record<"npm" | "clone", string>>): string {
-  const name = decided(NPM_NAME);
+export function installLine(
+  name: string | undefined,
+  comments: Readonly<Record<"npm" | "clone", string>>,
+): string {
   const lines = name === undefined
     ? [`# ${comments.clone}`, "npx -y deno@2.9.6 task npm && npm install -g ./dist/npm"]
     : [`npm install -g ${name}   # ${comments.npm}`];
@@ -141,14 +143,17 @@ const SECTIONS: Readonly<Record<string, Readonly<Record<string, () => string>>>>
   "docs/install.md": { "ways to install": channelLines, "checks by hand": checkLines },
   "README.md": {
     "install": () =>
-      installLine({
+      installLine(decided(NPM_NAME), {
         npm: "brings its runtime; needs Node 16 or newer",
         clone: "in a clone, until the first release is published",
       }),
   },
   "README.zh-CN.md": {
     "install": () =>
-      installLine({ npm: "自带运行时；需要 Node 16 或更新版本", clone: "首个版本发布之前：在克隆的仓库中" }),
+      installLine(decided(NPM_NAME), {
+        npm: "自带运行时；需要 Node 16 或更新版本",
+        clone: "首个版本发布之前：在克隆的仓库中",
+      }),
   },
 };
 

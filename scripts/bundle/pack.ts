@@ -101,7 +101,8 @@ async function start(id) {
 }
 async function addPart(name) {
   const file = "reasonix." + name + ".js";
-  const part = await import(partUrl(file)).catch((cause) => ({ cause }));
+  let part = await import(partUrl(file)).catch((cause) => ({ cause }));
+  if (part.build !== build) part = await importKept(file).catch(() => part);
   if (part.build !== build) {
     const why = part.cause ? "it is not there" : "it is of another build";
     const remedy = part.cause && isRemote(partUrl(file))
@@ -115,6 +116,13 @@ async function addPart(name) {
     chunks[id] = part.chunks[id];
     delete elsewhere[id];
   }
+}
+/* An update by npm replaces the files of a running program; reasonix update has kept those. */
+async function importKept(file) {
+  const { pathToFileURL } = await import("node:url");
+  const home = Deno.env.get("REASONIX_HOME") ??
+    (Deno.env.get("HOME") ?? Deno.env.get("USERPROFILE")) + "/.reasonix";
+  return await import(pathToFileURL(home + "/kept/" + build.split(" ")[0] + "/" + file).href);
 }
 function isRemote(url) {
   return /^https?:/.test(url);

@@ -54,7 +54,12 @@ const PROVIDERS = "/src/provider/kinds/";
 /**
  * Stay in the program with all that they import: commands that run where the other files may be missing.
  */
-const ALONE = ["/cli/commands/sandbox.ts", "/cli/commands/install.ts"];
+const ALONE = [
+  "/cli/commands/sandbox.ts",
+  "/cli/commands/install.ts",
+  "/cli/commands/update.ts",
+  "/src/i18n/en/cli/update.ts",
+];
 
 /**
  * Stay in the program with all that they load: a program that came from an address starts its worker

@@ -13,9 +13,8 @@ const encoder = new TextEncoder();
 
 /**
  * Returns a compressed tar archive of files and their directories, in order of paths, all of root.
- * `time` is in seconds.
  */
-export function tarGzip(files: readonly ArchiveFile[], time: number): Uint8Array {
+export function tarGzip(files: readonly ArchiveFile[], time: Date): Uint8Array {
   const directories = new Set(files.flatMap(({ path }) => parentsOf(path)));
   const entries = [
     ...[...directories].map((path) => ({ path, bytes: new Uint8Array(), mode: 0o755, type: "5" })),
@@ -50,7 +49,7 @@ interface Entry {
   readonly mode: number;
   readonly type: string;
   readonly size: number;
-  readonly time: number;
+  readonly time: Date;
 }
 
 /** The header of an entry: field by field at its offset, as in POSIX.1-1988. */
@@ -65,7 +64,7 @@ function header({ path, mode, type, size, time }: Entry): Uint8Array {
     [108, octal(0, 7)],
     [116, octal(0, 7)],
     [124, octal(size, 11)],
-    [136, octal(time, 11)],
+    [136, octal(seconds(time), 11)],
     // The sum counts itself as spaces.
     [148, " ".repeat(8)],
     [156, type],
@@ -80,16 +79,20 @@ function header({ path, mode, type, size, time }: Entry): Uint8Array {
   return bytes;
 }
 
+function seconds(time: Date): number {
+  return Math.floor(time.getTime() / 1000);
+}
+
 /** Returns an ar archive, in the given order. */
 export function ar(
   members: readonly (readonly [name: string, bytes: Uint8Array])[],
-  time: number,
+  time: Date,
 ): Uint8Array {
   const parts = members.flatMap(([name, bytes]) => [
     encoder.encode(
-      `${name.padEnd(16)}${String(time).padEnd(12)}${"0".padEnd(6)}${"0".padEnd(6)}${"100644".padEnd(8)}${
-        String(bytes.length).padEnd(10)
-      }\`\n`,
+      `${name.padEnd(16)}${String(seconds(time)).padEnd(12)}${"0".padEnd(6)}${"0".padEnd(6)}${
+        "100644".padEnd(8)
+      }${String(bytes.length).padEnd(10)}\`\n`,
     ),
     bytes,
     encoder.encode(bytes.length % 2 === 0 ? "" : "\n"),

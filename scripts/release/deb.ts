@@ -30,8 +30,8 @@ export interface Package {
   readonly share: ReadonlyMap<string, Uint8Array>;
   /** `owner/name` on GitHub. */
   readonly repository: string;
-  /** Of every file, in seconds. */
-  readonly time: number;
+  /** Of every file. */
+  readonly time: Date;
 }
 
 /** Name of the package's file. */

@@ -18,8 +18,9 @@ import { tarGzip } from "./archive.ts";
 import { artifactsOf } from "./artifacts.ts";
 import { releaseDate } from "./date.ts";
 import { ARCHITECTURES, debName, debPackage, runtimeOf } from "./deb.ts";
+import { manPages } from "./man.ts";
 import { homebrew, image, type Manifests, type Release, scoop, SHARE, winget } from "./manifests.ts";
-import { type ManPages, shareFiles } from "./share.ts";
+import { shareFiles } from "./share.ts";
 import { packPackage, RUNTIME_VERSION, writePackage } from "./npm.ts";
 import { writeSums } from "./sign.ts";
 
@@ -94,11 +95,16 @@ function stamped(text: string, { npm, repository, publicKey }: Identity): string
 /** Copies what was built, with the names of the release. */
 async function files({ from, to, identity, dryRun }: Work): Promise<void> {
   const texts = ["reasonix.js", ...partFiles(), WORKER, "THIRD_PARTY_LICENSES", "sbom.cdx.json"];
+  const scripts = ["install.sh"];
   const executables = TARGETS.map(executableName);
   await Deno.remove(to, { recursive: true }).catch(() => {});
   await Deno.mkdir(to, { recursive: true });
   for (const name of texts) {
     const text = await Deno.readTextFile(`${from}/${name}`).catch(() => missing(name, "deno task bundle"));
+    await Deno.writeTextFile(`${to}/${name}`, stamped(text, identity));
+  }
+  for (const name of scripts) {
+    const text = await Deno.readTextFile(new URL(name, import.meta.url));
     await Deno.writeTextFile(`${to}/${name}`, stamped(text, identity));
   }
   for (const name of executables) {
@@ -113,22 +119,20 @@ function missing(name: string, task: string): never {
   throw new Error(`Cannot find ${name} among the built files; make it with: ${task}`);
 }
 
-/** Man pages by the names of their files. */
-async function manPages(): Promise<ManPages> {
-  return await Promise.resolve(new Map());
-}
-
-/** The time of every file in an archive, in seconds. */
-async function releaseTime(): Promise<number> {
-  return ((await releaseDate(VERSION))?.getTime() ?? 0) / 1000;
+/** The time of every file in an archive and on every page. */
+async function releaseTime(): Promise<Date> {
+  return await releaseDate(VERSION) ?? new Date(0);
 }
 
 async function share({ to }: Work): Promise<void> {
-  const entries = [...shareFiles(await manPages())].map(([path, bytes]) => ({ path, bytes }));
-  await Deno.writeFile(`${to}/${SHARE}`, tarGzip(entries, await releaseTime()));
+  const time = await releaseTime();
+  const entries = [...shareFiles(await manPages(time))].map(([path, bytes]) => ({ path, bytes }));
+  await Deno.writeFile(`${to}/${SHARE}`, tarGzip(entries, time));
 }
 
 async function debs({ to, identity, runtimes }: Work): Promise<void> {
+  const time = await releaseTime();
+  const share = shareFiles(await manPages(time));
   for (const architecture of ARCHITECTURES) {
     const file = runtimes.get(architecture);
     const bytes = await debPackage({
@@ -138,9 +142,9 @@ async function debs({ to, identity, runtimes }: Work): Promise<void> {
         ? await runtimeOf(architecture, RUNTIME_VERSION)
         : await Deno.readFile(file),
       from: to,
-      share: shareFiles(await manPages()),
+      share,
       repository: identity.repository,
-      time: await releaseTime(),
+      time,
     });
     await Deno.writeFile(`${to}/${debName(VERSION, architecture)}`, bytes);
   }

@@ -115,7 +115,7 @@ export function homebrew(release: Release): Manifests {
     "end",
     "",
   ];
-  return { "Formula/reasonix.rb": lines.join("\n") };
+  return { "reasonix.rb": lines.join("\n") };
 }
 
 function indented(lines: readonly string[]): string[] {
@@ -153,7 +153,7 @@ export function scoop(release: Release): Manifests {
       hash: { url: "$baseurl/SHA256SUMS" },
     },
   };
-  return { "bucket/reasonix.json": `${JSON.stringify(manifest, undefined, 4)}\n` };
+  return { "reasonix.json": `${JSON.stringify(manifest, undefined, 4)}\n` };
 }
 
 /** The newest version of the schema that the community's repository takes. */

@@ -2,9 +2,6 @@
 import { gzip } from "./archive.ts";
 import { SCRIPTS } from "../../cli/commands/completion/completion.ts";
 
-/** Man pages by the names of their files, such as `reasonix.1`. */
-export type ManPages = ReadonlyMap<string, string>;
-
 /** Names of the directories that shells read completions from, as Debian and Homebrew have them. */
 const COMPLETIONS: readonly (readonly [shell: string, path: string])[] = [
   ["bash", "bash-completion/completions/reasonix"],
@@ -12,8 +9,8 @@ const COMPLETIONS: readonly (readonly [shell: string, path: string])[] = [
   ["fish", "fish/vendor_completions.d/reasonix.fish"],
 ];
 
-/** Returns the files by their paths below `share`. */
-export function shareFiles(pages: ManPages): ReadonlyMap<string, Uint8Array> {
+/** Returns the files by their paths below `share`. `pages` are man pages by names such as `reasonix.1`. */
+export function shareFiles(pages: ReadonlyMap<string, string>): ReadonlyMap<string, Uint8Array> {
   const encoder = new TextEncoder();
   return new Map([
     ...COMPLETIONS.map(([shell, path]) => [path, encoder.encode(SCRIPTS[shell] ?? "")] as const),

@@ -1,16 +1,12 @@
 import type { Checkpointer } from "../agent/mod.ts";
 import { errorMessage, listOf, message, newNotice, type PreparedCall } from "../core/mod.ts";
-import { type Checkpoints, loadCheckpoints } from "../session/mod.ts";
+import { type CheckpointOptions, type Checkpoints, loadCheckpoints } from "../session/mod.ts";
 import { isKnownToRead, type Tool } from "../tool/mod.ts";
 import { after } from "../util/timer.ts";
 import type { Recorder } from "./recorder.ts";
 
-export interface TurnCheckpointOptions {
+export interface TurnCheckpointOptions extends Pick<CheckpointOptions, "dir" | "root" | "skip"> {
   readonly recorder: Recorder;
-  readonly dir: string;
-  readonly root: string;
-  /** Absolute paths never looked at. */
-  readonly skip?: (path: string) => boolean;
   /** Real path of a file a tool is about to write; rejects when it may not. */
   readonly resolve: (path: string) => Promise<string>;
 }

@@ -1,5 +1,5 @@
 import type { Limits, Stop, StopReason, TurnOutcome } from "../agent/mod.ts";
-import type { Config, LoadedConfig } from "../config/mod.ts";
+import type { Config } from "../config/mod.ts";
 import {
   type CompactionHooks,
   loadReferences,
@@ -20,14 +20,14 @@ import {
 } from "../core/mod.ts";
 import { detectLocale, loadTexts } from "../i18n/mod.ts";
 import type { Gate } from "../permission/mod.ts";
-import type { ModelInfo, Provider, ToolMode } from "../provider/mod.ts";
+import type { ModelInfo, ToolMode } from "../provider/mod.ts";
 import type { Workspace } from "../sandbox/mod.ts";
 import { findSession, loadEvents } from "../session/mod.ts";
 import type { Asker } from "../tool/mod.ts";
 import { userText } from "../util/user_text.ts";
 import { grouped } from "../view/mod.ts";
 import { type PromptInputs, turnPrompts } from "./context/prompt_inputs.ts";
-import type { AdmitImages, TurnExtension } from "./run_features.ts";
+import type { AdmitImages, PluginDeps, TurnExtension } from "./run_features.ts";
 import { takesImages } from "./tools/toolbox.ts";
 import type { AssemblyOptions, RunPaths, TurnInput, Verification } from "./run_options.ts";
 
@@ -182,18 +182,14 @@ function turnPrompt(config: Config, turn: number, model: ModelInfo): string | un
     .replace(/\{\{(turn|model|date|time)\}\}/g, (_, name: string) => values[name]?.() ?? "");
 }
 
-interface TurnInputDeps {
+interface TurnInputDeps extends Pick<PluginDeps, "paths" | "loaded" | "provider" | "recorder"> {
   readonly cwd: string;
   readonly workspace: Workspace;
-  readonly provider: Provider;
-  readonly recorder: Recorder;
   readonly gate: Gate;
   /** Tokens that a conversation of the model can have, where declared; 0 or absent: unknown. */
   readonly window: number | undefined;
   /** Reads a resource of an MCP server; absent: there are none. */
   readonly resource: ReferenceOptions["resource"] | undefined;
-  readonly loaded: LoadedConfig;
-  readonly paths: RunPaths;
   /** Absent: no prompt. */
   readonly asker?: Asker | undefined;
   /** Looks at the images of the message. */

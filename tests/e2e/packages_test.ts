@@ -100,7 +100,7 @@ Deno.test({
       from,
       share: new Map([["man/man5/reasonix.toml.5.gz", new Uint8Array(3)]]),
       repository: NAME,
-      time: 1_700_000_000,
+      time: new Date("2023-11-14T22:13:20Z"),
     });
     const deb = `${temp.path}/reasonix.deb`;
     await Deno.writeFile(deb, bytes);
@@ -141,6 +141,7 @@ Deno.test({
       const file of [
         "SHA256SUMS",
         "THIRD_PARTY_LICENSES",
+        "install.sh",
         "reasonix-share.tar.gz",
         "reasonix.js",
         `reasonix_${VERSION}_amd64.deb`,
@@ -155,9 +156,9 @@ Deno.test({
     const winget = names(NAME).winget;
     const manifests = `winget/manifests/s/${winget.replace(".", "/")}/${VERSION}/${winget}`;
     assertEquals(filesOf(`${one}/channels`), [
-      "homebrew/Formula/reasonix.rb",
+      "homebrew/reasonix.rb",
       "image/Containerfile",
-      "scoop/bucket/reasonix.json",
+      "scoop/reasonix.json",
       `${manifests}.installer.yaml`,
       `${manifests}.locale.en-US.yaml`,
       `${manifests}.yaml`,
@@ -175,7 +176,7 @@ Deno.test({
     const program = await Deno.readTextFile(`${one}/release/reasonix.commands.js`);
     assertEquals(program.includes("@unset-repository"), false);
     const sums = await Deno.readTextFile(`${one}/release/SHA256SUMS`);
-    const formula = await Deno.readTextFile(`${one}/channels/homebrew/Formula/reasonix.rb`);
+    const formula = await Deno.readTextFile(`${one}/channels/homebrew/reasonix.rb`);
     for (const [, sum = ""] of formula.matchAll(/sha256 "(.*?)"/g)) assertStringIncludes(sums, sum);
 
     await t.step({
@@ -247,6 +248,10 @@ async function installDeb(directory: string): Promise<void> {
       "doc/reasonix/changelog.gz",
       "doc/reasonix/copyright",
       "fish/vendor_completions.d/reasonix.fish",
+      "man/man1/reasonix-run.1.gz",
+      "man/man1/reasonix.1.gz",
+      "man/man5/reasonix.toml.5.gz",
+      "man/man7/reasonix-events.7.gz",
       "zsh/vendor-completions/_reasonix",
     ]
   ) {

@@ -100,7 +100,7 @@ Deno.test({
       const [, names = ""] = user.match(/Cannot install (.*): that takes apt-get/) ?? [];
       assertEquals(
         names.split(" ").sort(),
-        ["bubblewrap", "mandoc", "minisign", "podman", "runc", "shellcheck", "tmux"],
+        ["bubblewrap", "busybox", "dash", "mandoc", "minisign", "podman", "runc", "shellcheck", "tmux"],
         user,
       );
     } finally {

@@ -228,18 +228,11 @@ export interface Firing {
   readonly callId?: string | undefined;
 }
 
-/** The combined outcome of all hooks of an event. */
-export interface HookOutcome {
-  /** The strongest, with its reasons in the order of the hooks. */
-  readonly decision?: HookDecision;
-  readonly reason?: string;
-  /** The run is to end. */
-  readonly stop?: string;
-  readonly updatedInput?: Readonly<Record<string, unknown>>;
+/** The combined outcome of all hooks of an event: the strongest decision, with its reasons in their order. */
+export interface HookOutcome
+  extends Pick<HookEffect, "decision" | "reason" | "stop" | "updatedInput" | "guide"> {
   /** For the model, in the order of the hooks. */
   readonly contexts: readonly string[];
-  /** Instructions for the summary of a compaction. */
-  readonly guide?: string;
 }
 
 interface FinishedHook {

@@ -1,4 +1,3 @@
-import type { LoadedConfig } from "../../config/mod.ts";
 import {
   type EventStore,
   MemoryStore,
@@ -25,13 +24,12 @@ import {
   type SessionPaths,
   sessionPaths,
 } from "../../session/mod.ts";
-import type { ToolRegistry } from "../../tool/mod.ts";
 import { attempt, lazy } from "../../util/lazy.ts";
 import { VERSION } from "../../util/version.ts";
 import { buildWorkspace, loadTrustedConfig, redactorOf } from "../access/access_scope.ts";
 import type { Modes } from "../access/gate.ts";
 import type { PromptInputs } from "../context/prompt_inputs.ts";
-import type { RunPlugins } from "../run_features.ts";
+import type { PluginDeps, RunPlugins } from "../run_features.ts";
 import type { AssemblyOptions, ParentRun, RunOptions, RunPaths } from "../run_options.ts";
 import { offerLateTools } from "../tools/toolbox.ts";
 import type { TurnExtensions } from "../turn.ts";
@@ -221,13 +219,9 @@ async function openCheckpoints(
   return await createCheckpointer({ paths, session: log, recorder, workspace }).open();
 }
 
-interface OpeningDeps {
-  readonly paths: RunPaths;
-  readonly loaded: LoadedConfig;
+interface OpeningDeps extends Pick<PluginDeps, "paths" | "loaded" | "registry" | "provider"> {
   readonly workspace: Workspace;
   readonly inputs: PromptInputs;
-  readonly registry: ToolRegistry;
-  readonly provider: Provider;
   readonly session: Pick<RunSession, "head" | "state" | "takeNotices">;
   /** Absent where no plugin is configured. */
   readonly plugins?: RunPlugins | undefined;

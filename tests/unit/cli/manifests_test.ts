@@ -38,7 +38,7 @@ function assertNames(text: string, files: readonly string[], sum = (sha256: stri
 
 Deno.test("the formula is Ruby in which each platform has its executable", async () => {
   const files = homebrew(RELEASE);
-  assertEquals(Object.keys(files), ["Formula/reasonix.rb"]);
+  assertEquals(Object.keys(files), ["reasonix.rb"]);
   const text = onlyText(files);
   const ruby = await loadPrism();
   const { errors, warnings, value } = ruby(text);
@@ -157,7 +157,7 @@ function assertMatchesSchema(schema: unknown, value: unknown, name: string): voi
 Deno.test("the manifests for Scoop and winget have the fields and forms of their schemas", () => {
   const windows = FILES.filter((file) => file.endsWith(".exe"));
   const bucket = scoop(RELEASE);
-  assertEquals(Object.keys(bucket), ["bucket/reasonix.json"]);
+  assertEquals(Object.keys(bucket), ["reasonix.json"]);
   const manifest = JSON.parse(onlyText(bucket));
   assertMatchesSchema(SCOOP, manifest, "Scoop");
   assertNames(onlyText(bucket), windows);

@@ -27,7 +27,7 @@ interface Markdown extends Progress {
 
 type Piece = Lines | Markdown;
 
-interface PrintedPiecesOptions {
+export interface PrintedPiecesOptions {
   readonly palette: Palette;
   readonly print: (lines: readonly string[]) => void;
   readonly changed: () => void;
