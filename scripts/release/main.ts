@@ -1,10 +1,11 @@
 /**
- * Makes a release: `deno task release [STEP …] [option …]`. Without a step it does all of them in order; `help`
- * lists them. Files of a release are written to dist/release, files for package managers to dist/channels.
+ * Makes a release: `deno task release [STEP …] [option …]`. Without a step it does all of them in order;
+ * `help` lists them. Files of a release are written to dist/release, files for package managers to
+ * dist/channels.
  *
- * Published files name the repository, the package on npm and the key of cli/identity.ts. While one of them is
- * not decided, every step stops, unless `--dry-run` says that the files stay on this machine: they then have
- * local names, or those given with `--repository`, `--npm-name` and `--public-key`.
+ * Published files name the repository, the package on npm and the key of cli/identity.ts. While one of them
+ * is not decided, every step stops, unless `--dry-run` says that the files stay on this machine: they then
+ * have local names, or those given with `--repository`, `--npm-name` and `--public-key`.
  */
 import { parseArgs } from "node:util";
 import { names } from "../../cli/release/channel.ts";
@@ -126,13 +127,13 @@ async function releaseTime(): Promise<Date> {
 
 async function share({ to }: Work): Promise<void> {
   const time = await releaseTime();
-  const entries = [...shareFiles(await manPages(time))].map(([path, bytes]) => ({ path, bytes }));
+  const entries = [...await shareFiles(await manPages(time))].map(([path, bytes]) => ({ path, bytes }));
   await Deno.writeFile(`${to}/${SHARE}`, tarGzip(entries, time));
 }
 
 async function debs({ to, identity, runtimes }: Work): Promise<void> {
   const time = await releaseTime();
-  const share = shareFiles(await manPages(time));
+  const share = await shareFiles(await manPages(time));
   for (const architecture of ARCHITECTURES) {
     const file = runtimes.get(architecture);
     const bytes = await debPackage({
@@ -242,6 +243,6 @@ async function main(): Promise<void> {
 if (import.meta.main) {
   await main().catch((error) => {
     Deno.stderr.writeSync(new TextEncoder().encode(`error: ${errorMessage(error)}\n`));
-    Deno.exit(1);
+    Deno.exitCode = 1;
   });
 }

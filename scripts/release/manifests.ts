@@ -1,4 +1,4 @@
-/** Files for package managers, made from the table of a release: Homebrew, Scoop, winget and a container image. */
+/** Files made from the table of a release: for Homebrew, Scoop, winget and a container image. */
 import { stringify } from "yaml";
 import { MARKER } from "../../cli/release/channel.ts";
 import type { Target } from "../compile.ts";

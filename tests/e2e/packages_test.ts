@@ -1,6 +1,6 @@
 /**
- * A release as `deno task release` makes it, with stand-ins for the executables and for the runtime. The Debian
- * package is installed by dpkg into an empty root, the container image is built by podman.
+ * A release as `deno task release` makes it, with stand-ins for the executables and for the runtime. dpkg
+ * installs the Debian package into an empty root, podman builds the container image.
  */
 import { names } from "../../cli/release/channel.ts";
 import { executableName, TARGETS } from "../../scripts/compile.ts";
