@@ -1,6 +1,7 @@
 import { command } from "../command.ts";
 import type { CliContext } from "../terminal/process.ts";
 import { installationOf, managerOf } from "../release/channel.ts";
+import { shellCommand } from "../terminal/shell_command.ts";
 import { startFlagsFor } from "../terminal/start_flags.ts";
 import { message, ReasonixError, usageError } from "../../src/core/mod.ts";
 import { exists } from "../../src/path/probe.ts";
@@ -86,66 +87,11 @@ function userHome(env: Env): string {
   });
 }
 
-interface Check {
-  readonly test: string;
-  readonly error: string;
-  readonly code: number;
-}
-
-/** Conditions under which the runtime would fail before the program starts, or replace a closed stream. */
-const CHECKS: readonly Check[] = [
-  {
-    // The runtime would replace a closed descriptor by the null device.
-    test: "{ true 9>&1; } 2>/dev/null",
-    error: "error: Standard output is closed, so the answer would be lost\n" +
-      "       Redirect it to /dev/null if that is what you want; nothing was done",
-    code: 1,
-  },
-  {
-    test: '[ "$PWD" -ef . ]',
-    error: "error: Cannot work in the current directory: it was removed, or it cannot be read\n" +
-      "       Change to a directory that exists; nothing was done",
-    code: 2,
-  },
-  {
-    test: '[ ! -e "${HOME:-/}" ] || [ -d "${HOME:-/}" ]',
-    error: "error: HOME is not a directory\n       Set it to your home directory; nothing was done",
-    code: 2,
-  },
-];
-
-export interface ShellCommand {
-  readonly runtime: string;
-  /** Path or address. */
-  readonly program: string;
-  readonly flags: readonly string[];
-  /** A comment: what wrote the command and what removes it. */
-  readonly about: string;
-  readonly checks?: readonly Check[];
-  /** Lines of shell after the checks. */
-  readonly lines?: readonly string[];
-}
-
-/** Returns a POSIX shell script that checks its surroundings and becomes the program. */
-export function shellCommand(
-  { runtime, program, flags, about, checks = [], lines = [] }: ShellCommand,
-): string {
-  const words = [runtime, "run", ...flags, "--no-config", program];
-  const tests = [...checks, ...CHECKS].map(({ test, error, code }) =>
-    `${test} || { printf '%s\\n' ${quoted(error)} >&2; exit ${code}; }\n`
-  );
-  return `#!/bin/sh\n# ${about}\n${tests.join("")}${lines.map((line) => `${line}\n`).join("")}exec ${
-    words.map((word) => /^[\w@%+=:,./-]+$/.test(word) ? word : quoted(word)).join(" ")
-  } "$@"\n`;
-}
-
 /** The path of the runtime is absolute: the command also runs where no `deno` is found by name. */
 function shellLauncher(): string {
   const program = Deno.mainModule;
   return shellCommand({
-    runtime: Deno.execPath(),
-    program,
-    flags: startFlagsFor(program),
+    words: [Deno.execPath(), "run", ...startFlagsFor(program), "--no-config", program],
     about: "Written by `reasonix install`; `reasonix uninstall` removes it.",
   });
 }
@@ -154,8 +100,4 @@ function windowsLauncher(): string {
   const flags = ["run", ...startFlagsFor(Deno.mainModule), "--no-config"].join(" ");
   const program = Deno.mainModule.replaceAll("%", "%%");
   return `@rem Written by reasonix install\r\n@"${Deno.execPath()}" ${flags} "${program}" %*\r\n`;
-}
-
-function quoted(text: string): string {
-  return `'${text.replaceAll("'", `'\\''`)}'`;
 }
