@@ -10,6 +10,7 @@ import {
   switchCommand,
   userHome,
 } from "../release/store.ts";
+import { shellCommand } from "../terminal/shell_command.ts";
 import { startFlagsFor } from "../terminal/start_flags.ts";
 import { message, ReasonixError, usageError } from "../../src/core/mod.ts";
 import { exists } from "../../src/path/probe.ts";
@@ -101,66 +102,10 @@ export const uninstallCommand = command({
   },
 });
 
-interface Check {
-  readonly test: string;
-  readonly error: string;
-  readonly code: number;
-}
-
-/** Conditions under which the runtime would fail before the program starts, or replace a closed stream. */
-const CHECKS: readonly Check[] = [
-  {
-    // The runtime would replace a closed descriptor by the null device.
-    test: "{ true 9>&1; } 2>/dev/null",
-    error: "error: Standard output is closed, so the answer would be lost\n" +
-      "       Redirect it to /dev/null if that is what you want; nothing was done",
-    code: 1,
-  },
-  {
-    test: '[ "$PWD" -ef . ]',
-    error: "error: Cannot work in the current directory: it was removed, or it cannot be read\n" +
-      "       Change to a directory that exists; nothing was done",
-    code: 2,
-  },
-  {
-    test: '[ ! -e "${HOME:-/}" ] || [ -d "${HOME:-/}" ]',
-    error: "error: HOME is not a directory\n       Set it to your home directory; nothing was done",
-    code: 2,
-  },
-];
-
-export interface ShellCommand {
-  readonly runtime: string;
-  /** Path or address. */
-  readonly program: string;
-  readonly flags: readonly string[];
-  /** A comment: what wrote the command and what removes it. */
-  readonly about: string;
-  readonly checks?: readonly Check[];
-  /** Lines of shell after the checks. */
-  readonly lines?: readonly string[];
-}
-
-/** Returns a POSIX shell script that checks its surroundings and becomes the program. */
-export function shellCommand({ runtime, program, flags, ...more }: ShellCommand): string {
-  return shellScript([runtime, "run", ...flags, "--no-config", program], more);
-}
-
-function shellScript(
-  words: readonly string[],
-  { about, checks = [], lines = [] }: Pick<ShellCommand, "about" | "checks" | "lines">,
-): string {
-  const tests = [...checks, ...CHECKS].map(({ test, error, code }) =>
-    `${test} || { printf '%s\\n' ${quoted(error)} >&2; exit ${code}; }\n`
-  );
-  return `#!/bin/sh\n# ${about}\n${tests.join("")}${lines.map((line) => `${line}\n`).join("")}exec ${
-    words.map((word) => /^[\w@%+=:,./-]+$/.test(word) ? word : quoted(word)).join(" ")
-  } "$@"\n`;
-}
-
 /** The path of the runtime is absolute: the command also runs where no `deno` is found by name. */
 function shellLauncher(): string {
-  return shellScript(programWords(), {
+  return shellCommand({
+    words: programWords(),
     about: "Written by `reasonix install`; `reasonix uninstall` removes it.",
   });
 }
@@ -180,8 +125,4 @@ function programWords(): readonly string[] {
   if (Deno.build.standalone) return [Deno.execPath()];
   const program = Deno.mainModule;
   return [Deno.execPath(), "run", ...startFlagsFor(program), "--no-config", program];
-}
-
-function quoted(text: string): string {
-  return `'${text.replaceAll("'", `'\\''`)}'`;
 }

@@ -4,31 +4,36 @@ const POLL_MS = 250;
 const AGAIN_MS = 5_000;
 
 /**
- * Follows the process that started this one and waits for it: the launcher of the npm package, or npx. KILL
- * ends it alone; the program then ends as if it had been asked to terminate. `launcher` is the value of
- * REASONIX_LAUNCHER, `node` or `npm` and the number of that process, which is empty if the launcher became
- * this process. Processes started from here get neither.
+ * Follows the processes that started this one and wait for it: the launcher of the npm package, npx and its
+ * shell. KILL ends them alone; the program then ends as if it had been asked to terminate. `launcher` is the
+ * value of REASONIX_LAUNCHER: `node` or `npm`, the numbers of those processes, and the name of the package.
+ * Processes that are started from here do not get it.
  */
 export function followLauncher(launcher: string): void {
-  const [kind = "", parent = ""] = launcher.split(":");
+  const [kind = "", waiting = "", name = ""] = launcher.split(":");
   Deno.env.delete("REASONIX_LAUNCHER");
   // The run of npx is this one.
   Deno.env.delete("npm_command");
-  Deno.env.set("REASONIX_LAUNCHED", `${kind}:${Deno.pid}`);
-  if (!/^\d+$/.test(parent)) return;
+  Deno.env.set("REASONIX_LAUNCHED", `${kind}:${Deno.pid}:${name}`);
+  const [parent, ...others] = waiting.split(",").filter((word) => /^\d+$/.test(word)).map(Number);
+  if (parent === undefined) return;
   let asked = -Infinity;
   Deno.unrefTimer(setInterval(() => {
-    if (isWaiting(Number(parent)) || performance.now() - asked < AGAIN_MS) return;
+    if (isParent(parent) && others.every(isRunning)) return;
+    if (performance.now() - asked < AGAIN_MS) return;
     asked = performance.now();
     Deno.kill(Deno.pid, "SIGTERM");
   }, POLL_MS));
 }
 
 /** On Windows a process keeps the number of its parent when that has ended. */
-function isWaiting(parent: number): boolean {
-  if (Deno.build.os !== "windows") return Deno.ppid === parent;
+function isParent(pid: number): boolean {
+  return Deno.build.os === "windows" ? isRunning(pid) : Deno.ppid === pid;
+}
+
+function isRunning(pid: number): boolean {
   try {
-    return process.getBuiltinModule("node:process").kill(parent, 0);
+    return process.getBuiltinModule("node:process").kill(pid, 0);
   } catch {
     return false;
   }

@@ -138,7 +138,7 @@ const SAME_SIGNAL_MS = 300;
 export function onSignals(handlers: SignalHandlers): () => void {
   let stopping = false;
   let first = -Infinity;
-  const hasLauncher = lazyEnv().REASONIX_LAUNCHED?.endsWith(`:${Deno.pid}`) === true;
+  const hasLauncher = lazyEnv().REASONIX_LAUNCHED?.includes(`:${Deno.pid}:`) === true;
   const listen = (signal: Deno.Signal, reason: "interrupted" | "terminated", code: number): () => void => {
     const listener = () => {
       if (hasLauncher && performance.now() - first < SAME_SIGNAL_MS) return;

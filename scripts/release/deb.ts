@@ -3,7 +3,7 @@
  * runtime can start worker processes with fewer permissions than the program has.
  */
 import { MARKER } from "../../cli/release/channel.ts";
-import { shellCommand } from "../../cli/commands/install.ts";
+import { shellCommand } from "../../cli/terminal/shell_command.ts";
 import { START_FLAGS } from "../../cli/terminal/start_flags.ts";
 import { partFiles, WORKER } from "../bundle/parts.ts";
 import { mustRun } from "../process.ts";
@@ -77,9 +77,7 @@ function encoded(text: string): Uint8Array {
 
 function command(): string {
   return shellCommand({
-    runtime: `/${PROGRAM}/deno`,
-    program: `/${PROGRAM}/reasonix.js`,
-    flags: START_FLAGS,
+    words: [`/${PROGRAM}/deno`, "run", ...START_FLAGS, "--no-config", `/${PROGRAM}/reasonix.js`],
     about: "Part of the package reasonix; `sudo apt remove reasonix` removes it.",
     // The runtime is of the package, so that a newer one would be of no use.
     lines: ["export DENO_NO_UPDATE_CHECK=1"],

@@ -3,8 +3,9 @@
  * has the bundle and depends on the runtime, so that npm installs both. Without a name in cli/identity.ts it
  * gets one that only serves on this machine; then `--publishable` stops, and npm refuses to publish it.
  */
-import { shellCommand } from "../../cli/commands/install.ts";
 import { decided, NPM_NAME, PUBLIC_KEY, REPOSITORY } from "../../cli/identity.ts";
+import { MARKER } from "../../cli/release/channel.ts";
+import { shellCommand } from "../../cli/terminal/shell_command.ts";
 import { START_FLAGS } from "../../cli/terminal/start_flags.ts";
 import { bundle } from "../bundle.ts";
 import { partFiles, WORKER } from "../bundle/parts.ts";
@@ -45,6 +46,7 @@ export async function writePackage(
     // A program without a name takes the one of its package.
     await Deno.writeTextFile(`${to}/lib/${file}`, code.replaceAll("@unset-npm-name", used));
   }
+  await Deno.writeTextFile(`${to}/lib/${MARKER}`, `${JSON.stringify({ channel: "npm" })}\n`);
   await Deno.copyFile(`${TEMPLATES}launcher.cjs`, `${to}/bin/reasonix`);
   await Deno.chmod(`${to}/bin/reasonix`, 0o755);
   for (const file of ["package.cjs", "scripts.cjs"]) await Deno.copyFile(TEMPLATES + file, `${to}/${file}`);
@@ -61,12 +63,21 @@ function notThere(error: unknown): void {
   if (!(error instanceof Deno.errors.NotFound)) throw error;
 }
 
+/**
+ * Names npx, and its shell if that waits for the program, to the program: KILL and HUP end npx alone
+ * (cli/terminal/launcher.ts). The second word of the file is the name of the process, the fourth its parent.
+ */
+const FOLLOW_NPX = `if [ "\${npm_command-}" = exec ] && [ -z "\${REASONIX_LAUNCHER-}" ]; then
+  export REASONIX_LAUNCHER="npm:$PPID"
+  { read -r a b c d e </proc/$PPID/stat; } 2>/dev/null && case $b in
+  "(sh)" | "(bash)" | "(dash)" | "(ash)" | "(zsh)" | "(ksh)") REASONIX_LAUNCHER="npm:$PPID,$d" ;;
+  esac
+fi`;
+
 /** The shell command, with words for the paths that are known when npm has installed the package. */
 function commandTemplate(name: string): string {
   return shellCommand({
-    runtime: "@RUNTIME@",
-    program: "@PROGRAM@",
-    flags: START_FLAGS,
+    words: ["@RUNTIME@", "run", ...START_FLAGS, "--no-config", "@PROGRAM@"],
     about: `Written when npm installed ${name}; \`npm rm -g ${name}\` removes it.`,
     checks: [{
       test: "[ -x @RUNTIME@ ] && [ -f @PROGRAM@ ]",
@@ -74,11 +85,7 @@ function commandTemplate(name: string): string {
         `       Install it again: npm install -g ${name}`,
       code: 1,
     }],
-    // KILL and HUP end npx alone, so that the program has to notice its end.
-    lines: [
-      '[ "${npm_command-}" != exec ] || : "${REASONIX_LAUNCHER:=npm:$PPID}"',
-      '[ -z "${REASONIX_LAUNCHER-}" ] || export REASONIX_LAUNCHER',
-    ],
+    lines: [FOLLOW_NPX],
   });
 }
 

@@ -95,7 +95,7 @@ function manifestFile(manifest: unknown): Entry {
 
 export interface NpmRegistry extends AsyncDisposable {
   readonly url: string;
-  /** Paths that were asked for, in order. */
+  /** Paths of the requests, in order. */
   readonly asked: string[];
   /** Adds a packed package, with the manifest that is in it. */
   publish(file: string, manifest: Record<string, unknown>): Promise<void>;

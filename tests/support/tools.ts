@@ -6,6 +6,7 @@ type Tool =
   | "make"
   | "jq"
   | "node"
+  | "npm"
   | "npx"
   | "podman"
   | "dpkg"

@@ -5,35 +5,43 @@
  */
 "use strict";
 const { spawn } = require("child_process");
+const fs = require("fs");
 const { constants } = require("os");
 const process = require("process");
-const { missing, flags, program, runtime, shellCommand } = require("../package.cjs");
+const { flags, missing, name, program, runtime, shellCommand } = require("../package.cjs");
 
 const WINDOWS = process.platform === "win32";
-const PARENT_POLL_MS = 250;
 /** Signals that end or stop a process, or that its program may wait for. */
 const PASSED_ON = WINDOWS
   ? ["SIGINT", "SIGBREAK", "SIGHUP"]
   : ["SIGHUP", "SIGINT", "SIGQUIT", "SIGTERM", "SIGUSR1", "SIGUSR2", "SIGALRM", "SIGCONT", "SIGWINCH"];
 
-/** npx waits for this process; KILL and HUP end npx alone. */
-const parent = process.env.npm_command === "exec" ? process.ppid : undefined;
+/** Numbers of the processes that wait for this one, which may end alone: npx, and its shell if it has one. */
+function waiting() {
+  if (process.env.npm_command !== "exec") return [];
+  try {
+    const words = fs.readFileSync("/proc/" + process.ppid + "/stat", "utf8").split(" ");
+    if (/^\((ba|da|a|z|k)?sh\)$/.test(words[1])) return [process.ppid, words[3]];
+  } catch (_) { /* another system than Linux */ }
+  return [process.ppid];
+}
 
 function start(deno) {
   const args = process.argv.slice(2);
-  // The program learns what started it, and the process whose end it has to notice.
-  const environment = (watched) => Object.assign({}, process.env, { REASONIX_LAUNCHER: "node:" + watched });
+  // The program learns what started it, and the processes whose end it has to notice.
+  const environment = (processes) =>
+    Object.assign({}, process.env, { REASONIX_LAUNCHER: "node:" + processes.join(",") + ":" + name });
   if (WINDOWS) {
     const words = ["run"].concat(flags, "--no-config", program, args);
-    follow(spawn(deno, words, { stdio: "inherit", env: environment(process.pid) }));
+    follow(spawn(deno, words, { stdio: "inherit", env: environment([process.pid].concat(waiting())) }));
     return;
   }
   const words = ["-c", shellCommand(deno), "reasonix"].concat(args);
   if (process.execve) {
     process.removeAllListeners("warning");
-    process.execve("/bin/sh", ["sh"].concat(words), environment(parent || ""));
+    process.execve("/bin/sh", ["sh"].concat(words), environment(waiting()));
   }
-  follow(spawn("/bin/sh", words, { stdio: "inherit", env: environment(process.pid) }));
+  follow(spawn("/bin/sh", words, { stdio: "inherit", env: environment([process.pid].concat(waiting())) }));
 }
 
 /** Passes signals on to the child until it has ended, and ends the same way. */
@@ -47,9 +55,6 @@ function follow(child) {
       child.kill("SIGTSTP");
       process.kill(process.pid, "SIGSTOP");
     });
-  }
-  if (parent !== undefined && !WINDOWS) {
-    setInterval(() => process.ppid === parent || child.kill("SIGTERM"), PARENT_POLL_MS).unref();
   }
   child.on("error", (error) => fail("error: Cannot start " + child.spawnfile + ": " + error.message + "\n"));
   child.on("exit", (code, signal) => {

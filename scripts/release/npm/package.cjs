@@ -85,5 +85,7 @@ exports.shellCommand = function (runtime) {
   );
 };
 
+exports.name = name;
+
 /** The start flags, for where no shell starts the program. */
 exports.flags = manifest.startFlags;
