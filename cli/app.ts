@@ -13,127 +13,73 @@ import { PARSER_TEXTS } from "./parser_texts.ts";
 import { shortForm } from "./short_form.ts";
 import { type CliContext, exitCodeOf, finalExitCode, processContext } from "./terminal/process.ts";
 
-interface Entry {
-  readonly brief: string;
-  readonly hidden?: true;
-  readonly load: () => Promise<Command | CommandGroup>;
-}
+const chat = () => import("./commands/run/chat.ts");
+const program = () => import("./commands/program.ts");
+const reports = () => import("./commands/reports.ts");
+const config = () => import("./commands/config.ts");
+const session = () => import("./commands/session.ts");
+const extensions = () => import("./commands/extensions.ts");
+const mcp = () => import("./commands/mcp/mcp.ts");
+const permissions = () => import("./commands/permissions.ts");
+const sandbox = () => import("./commands/sandbox.ts");
+const replay = () => import("./commands/replay.ts");
+const completion = () => import("./commands/completion/completion.ts");
+const install = () => import("./commands/install.ts");
+const update = () => import("./commands/update.ts");
+const runs = () => import("./commands/run/run.ts");
 
 const STATS = "Show tokens, cache hits and cost";
+/** Only shell completion uses it. */
+const HIDDEN = "complete";
+
+type Entry = readonly [brief: string, load: () => Promise<Command | CommandGroup>];
 
 const COMMANDS: Readonly<Record<string, Entry>> = {
-  run: {
-    brief: "Do one task and exit (short form: reasonix -p)",
-    load: async () => (await import("./commands/run/run.ts")).runCommand,
-  },
-  chat: {
-    brief: "Open the chat (also: reasonix alone)",
-    load: async () => (await import("./commands/run/chat.ts")).chatCommand,
-  },
-  setup: {
-    brief: "Set up a provider: key, model, a first try",
-    load: async () => (await import("./commands/program.ts")).setupCommand,
-  },
-  doctor: {
-    brief: "Check configuration, providers and sandbox",
-    load: async () => (await import("./commands/reports.ts")).doctorCommand,
-  },
-  config: {
-    brief: "Show and change settings",
-    load: async () => (await import("./commands/config.ts")).configCommands,
-  },
-  session: {
-    brief: "List, search, rewind and manage sessions",
-    load: async () => {
-      const { sessionCommands } = await import("./commands/session.ts");
-      const { statsCommand: command } = await import("./commands/reports.ts");
-      return { commands: { ...sessionCommands.commands, stats: { brief: STATS, command } } };
-    },
-  },
-  stats: {
-    brief: STATS,
-    load: async () => (await import("./commands/reports.ts")).statsCommand,
-  },
-  context: {
-    brief: "Show what is sent to the model, by category",
-    load: async () => (await import("./commands/reports.ts")).contextCommand,
-  },
-  models: {
-    brief: "Show context windows, effort levels and prices of models",
-    load: async () => (await import("./commands/reports.ts")).modelsCommands,
-  },
-  skills: {
-    brief: "List and check skills",
-    load: async () => (await import("./commands/extensions.ts")).skillsCommands,
-  },
-  agents: {
-    brief: "List and show agents for parts of a task",
-    load: async () => (await import("./commands/extensions.ts")).agentsCommands,
-  },
-  hooks: {
-    brief: "List and try hooks",
-    load: async () => (await import("./commands/extensions.ts")).hooksCommands,
-  },
-  mcp: {
-    brief: "List, add and try MCP servers",
-    load: async () => (await import("./commands/mcp/mcp.ts")).mcpCommands,
-  },
-  permissions: {
-    brief: "Explain permission decisions",
-    load: async () => (await import("./commands/permissions.ts")).permissionsCommands,
-  },
-  sandbox: {
-    brief: "Use the command jail by hand",
-    load: async () => (await import("./commands/sandbox.ts")).sandboxCommands,
-  },
-  trust: {
-    brief: "Trust hooks, servers and agents of this project",
-    load: async () => (await import("./commands/extensions.ts")).trustCommand,
-  },
-  plugin: {
-    brief: "Start a plugin that comes with reasonix",
-    load: async () => (await import("./commands/program.ts")).pluginCommands,
-  },
-  replay: {
-    brief: "Show a recorded session without a model",
-    load: async () => (await import("./commands/replay.ts")).replayCommand,
-  },
-  version: {
-    brief: "Print versions",
-    load: async () => (await import("./commands/program.ts")).versionCommand,
-  },
-  completion: {
-    brief: "Print a shell completion script",
-    load: async () => (await import("./commands/completion/completion.ts")).completionCommand,
-  },
-  install: {
-    brief: "Install this program as the command reasonix",
-    load: async () => (await import("./commands/install.ts")).installCommand,
-  },
-  uninstall: {
-    brief: "Remove the command reasonix",
-    load: async () => (await import("./commands/install.ts")).uninstallCommand,
-  },
-  docs: {
-    brief: "Read the documentation of this version",
-    load: async () => (await import("./commands/program.ts")).docsCommand,
-  },
-  complete: {
-    brief: "Propose completions",
-    hidden: true,
-    load: async () => {
-      const { completeCommand } = await import("./commands/completion/completion.ts");
-      return completeCommand({ appFor, inCommandWords });
-    },
-  },
+  run: ["Do one task and exit (short form: reasonix -p)", async () => (await runs()).runCommand],
+  chat: ["Open the chat (also: reasonix alone)", async () => (await chat()).chatCommand],
+  setup: ["Set up a provider: key, model, a first try", async () => (await program()).setupCommand],
+  doctor: ["Check configuration, providers and sandbox", async () => (await reports()).doctorCommand],
+  config: ["Show and change settings", async () => (await config()).configCommands],
+  session: ["List, search, rewind and manage sessions", async () => {
+    const [{ sessionCommands }, { statsCommand: command }] = await Promise.all([session(), reports()]);
+    return { commands: { ...sessionCommands.commands, stats: { brief: STATS, command } } };
+  }],
+  stats: [STATS, async () => (await reports()).statsCommand],
+  context: ["Show what is sent to the model, by category", async () => (await reports()).contextCommand],
+  models: [
+    "Show context windows, effort levels and prices of models",
+    async () => (await reports()).modelsCommands,
+  ],
+  skills: ["List and check skills", async () => (await extensions()).skillsCommands],
+  agents: ["List and show agents for parts of a task", async () => (await extensions()).agentsCommands],
+  hooks: ["List and try hooks", async () => (await extensions()).hooksCommands],
+  mcp: ["List, add and try MCP servers", async () => (await mcp()).mcpCommands],
+  permissions: ["Explain permission decisions", async () => (await permissions()).permissionsCommands],
+  sandbox: ["Use the command jail by hand", async () => (await sandbox()).sandboxCommands],
+  trust: ["Trust hooks, servers and agents of this project", async () => (await extensions()).trustCommand],
+  plugin: ["Start a plugin that comes with reasonix", async () => (await program()).pluginCommands],
+  replay: ["Show a recorded session without a model", async () => (await replay()).replayCommand],
+  version: ["Print versions", async () => (await program()).versionCommand],
+  completion: ["Print a shell completion script", async () => (await completion()).completionCommand],
+  install: ["Install this program as the command reasonix", async () => (await install()).installCommand],
+  update: [
+    "Update the program, or go back to the version before",
+    async () => (await update()).updateCommand,
+  ],
+  uninstall: ["Remove the command reasonix", async () => (await install()).uninstallCommand],
+  docs: ["Read the documentation of this version", async () => (await program()).docsCommand],
+  [HIDDEN]: [
+    "Propose completions",
+    async () => (await completion()).completeCommand({ appFor, inCommandWords }),
+  ],
 };
 
 /** The program with one of its commands, or with all of them; the others are only named. */
 export async function appFor(name: string | "all" | undefined): Promise<Application<CliContext>> {
   const commands: Record<string, CommandGroup["commands"][string]> = {};
-  for (const [each, { load, ...about }] of Object.entries(COMMANDS)) {
+  for (const [each, [brief, load]] of Object.entries(COMMANDS)) {
     const command = name === "all" || name === each ? await load() : { run() {} };
-    commands[each] = { ...about, command };
+    commands[each] = { brief, command, ...(each === HIDDEN ? { hidden: true } : {}) };
   }
   const root = groupRoute("A coding agent for the terminal", { commands });
   return buildApplication<CliContext>(root, {
@@ -237,7 +183,7 @@ function withEmptyValues(words: readonly string[]): readonly string[] {
 /** A group of commands without one of them prints its help. */
 async function isGroup([first = "", ...more]: readonly string[]): Promise<boolean> {
   if (more.length > 0 || !Object.hasOwn(COMMANDS, first)) return false;
-  const command = await COMMANDS[first]?.load();
+  const command = await COMMANDS[first]?.[1]();
   return command !== undefined && "commands" in command;
 }
 

@@ -47,7 +47,17 @@ const GROUPS: readonly (readonly [title: string, flags: readonly (keyof RunFlags
 
 const MANY_FLAGS = 15;
 
-const RARE = ["context", "sandbox", "plugin", "replay", "version", "completion", "install", "uninstall"];
+const RARE = [
+  "context",
+  "sandbox",
+  "plugin",
+  "replay",
+  "version",
+  "completion",
+  "install",
+  "update",
+  "uninstall",
+];
 
 const ROOT = `Usage
   reasonix [flags] ["message"]   Open the chat

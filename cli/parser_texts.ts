@@ -21,7 +21,7 @@ const COMMANDS: Readonly<Record<string, string>> = {
   continue: "reasonix -c",
   exec: 'reasonix run "…", or for a command in the jail: reasonix sandbox exec -- COMMAND',
   init: "reasonix setup",
-  install: "a line of docs/start.md, which installs and updates",
+  install: "a line of docs/install.md, which installs and updates",
   login: "reasonix setup",
   model: "reasonix models list",
   prompt: 'reasonix run "…"',
@@ -86,6 +86,9 @@ export const PARSER_TEXTS: typeof text_en = {
   },
 };
 
+/** Servers that are described with it elsewhere usually have both. */
+const OLD_TRANSPORT = "leave it out: most such servers answer streamable HTTP, often at …/mcp";
+
 type Refusal = readonly [message: string, remedy?: string];
 
 function refusal(error: unknown): Refusal {
@@ -93,7 +96,8 @@ function refusal(error: unknown): Refusal {
   if (error instanceof AliasNotFoundError) return unknownOption(`-${error.input}`, []);
   if (error instanceof EnumValidationError) {
     const { externalFlagName: name, input, values } = error;
-    return [`--${kebab(name)} cannot be "${input}"`, `use ${oneOf(values)}`];
+    const remedy = name === "transport" && input === "sse" ? OLD_TRANSPORT : `use ${oneOf(values)}`;
+    return [`--${kebab(name)} cannot be "${input}"`, remedy];
   }
   if (error instanceof UnsatisfiedFlagError) {
     const { externalFlagName: name, nextFlagName: next } = error;

@@ -1,4 +1,9 @@
-/** Writes the tables of protected paths and of programs into docs/security.md and docs/permissions.md. */
+/**
+ * Writes the tables of protected paths and of programs into docs/security.md and docs/permissions.md, and the
+ * lines that install the program into docs/install.md and the front pages.
+ */
+import { decided, NPM_NAME, PUBLIC_KEY, REPOSITORY } from "../cli/identity.ts";
+import { names } from "../cli/release/channel.ts";
 import { PROTECTED_KINDS, PROTECTED_PATHS, type ProtectedScope } from "../src/path/protected.ts";
 import { limitsReading, type Program } from "../src/permission/command/program.ts";
 import { PROGRAMS } from "../src/permission/command/programs.ts";
@@ -59,6 +64,69 @@ function clientsOfServices(): string {
   ]);
 }
 
+/**
+ * The install line of a front page: npm's, or the one that works in a clone while there is no name; and the
+ * key with which releases are signed.
+ */
+export function installLine(
+  { name, key }: { readonly name?: string | undefined; readonly key?: string | undefined },
+  comments: Readonly<Record<"npm" | "clone" | "key", string>>,
+): string {
+  const lines = name === undefined
+    ? [`# ${comments.clone}`, "npx -y deno@2.9.6 task npm && npm install -g ./dist/npm"]
+    : [`npm install -g ${name}   # ${comments.npm}`];
+  return shellBlock([...lines, ...(key === undefined ? [] : [`# ${comments.key}: ${key}`])]);
+}
+
+/** One line for each way of installing a release. */
+function channelLines(): string {
+  const { npm, repository, winget, image } = names();
+  const open = decided(NPM_NAME) === undefined || decided(REPOSITORY) === undefined;
+  const [owner = ""] = repository.split("/");
+  const release = `https://github.com/${repository}/releases`;
+  const deb = "reasonix_VERSION_amd64.deb";
+  const block = shellBlock([
+    "# npm, on every system; the package brings its runtime",
+    `npm install -g ${npm}`,
+    "# npm, without an installation",
+    `npx -y ${npm} run "What does this project do?"`,
+    "# Linux and macOS, without Node",
+    `curl -fsSL ${release}/latest/download/install.sh | sh`,
+    "# Windows, in PowerShell",
+    `irm ${release}/latest/download/install.ps1 | iex`,
+    "# Homebrew, on macOS and Linux",
+    `brew install ${owner}/tap/reasonix`,
+    "# Scoop, on Windows",
+    `scoop bucket add reasonix https://github.com/${owner}/scoop-bucket; scoop install reasonix`,
+    "# winget, on Windows",
+    `winget install --id ${winget}`,
+    "# Debian and Ubuntu, as amd64 or arm64",
+    `curl -fLO ${release}/download/vVERSION/${deb} && sudo apt install ./${deb}`,
+    "# a container: Debian with git, ripgrep and bubblewrap; it works on the current directory",
+    `podman run --rm -it -v "$PWD:/work" -e ANTHROPIC_API_KEY ${image}`,
+    "# Deno, from any server that has the files of a release",
+    "deno run -A https://example.org/install.js",
+  ]);
+  return open
+    ? `No release is published yet: \`OWNER\` and \`NAME\` are not decided. Use [a clone](#from-a-clone).\n\n${block}`
+    : block;
+}
+
+/** Lines that check a downloaded file of a release. */
+function checkLines(): string {
+  const key = decided(PUBLIC_KEY) ?? "KEY";
+  return shellBlock([
+    `minisign -Vm SHA256SUMS -P ${key}   # its comment must be: reasonix VERSION`,
+    "sha256sum --ignore-missing -c SHA256SUMS",
+    `gh attestation verify FILE --repo ${names().repository}`,
+    "npm audit signatures                # for the npm package, in the project that uses it",
+  ]);
+}
+
+function shellBlock(lines: readonly string[]): string {
+  return `\`\`\`sh\n${lines.join("\n")}\n\`\`\``;
+}
+
 /** Aligned the way `deno fmt` aligns it, so that generating and formatting agree. */
 function markdownTable([head = [], ...rows]: string[][]): string {
   const widths = head.map((_, column) => Math.max(...[head, ...rows].map((row) => row[column]?.length ?? 0)));
@@ -67,6 +135,8 @@ function markdownTable([head = [], ...rows]: string[][]): string {
   return [line(head), line(widths.map((width) => "-".repeat(width))), ...rows.map(line)].join("\n");
 }
 
+const DECIDED = { name: decided(NPM_NAME), key: decided(PUBLIC_KEY) };
+
 /** Generated parts of the documents, by page and by the name in their markers. */
 const SECTIONS: Readonly<Record<string, Readonly<Record<string, () => string>>>> = {
   "docs/security.md": { "protected paths": protectedPaths },
@@ -74,6 +144,23 @@ const SECTIONS: Readonly<Record<string, Readonly<Record<string, () => string>>>>
     "reading programs": readingPrograms,
     "deleting programs": deletingPrograms,
     "clients of services": clientsOfServices,
+  },
+  "docs/install.md": { "ways to install": channelLines, "checks by hand": checkLines },
+  "README.md": {
+    "install": () =>
+      installLine(DECIDED, {
+        key: "minisign key of the releases",
+        npm: "brings its runtime; needs Node 16 or newer",
+        clone: "in a clone, until the first release is published",
+      }),
+  },
+  "README.zh-CN.md": {
+    "install": () =>
+      installLine(DECIDED, {
+        key: "发布文件的 minisign 公钥",
+        npm: "自带运行时；需要 Node 16 或更新版本",
+        clone: "首个版本发布之前：在克隆的仓库中",
+      }),
   },
 };
 

@@ -1,25 +1,39 @@
 import { command } from "../command.ts";
 import type { CliContext } from "../terminal/process.ts";
 import { installationOf, managerOf } from "../release/channel.ts";
+import {
+  commandText,
+  directoryOf,
+  nameIn,
+  removeStore,
+  storeOf,
+  switchCommand,
+  userHome,
+} from "../release/store.ts";
 import { shellCommand } from "../terminal/shell_command.ts";
 import { startFlagsFor } from "../terminal/start_flags.ts";
 import { message, ReasonixError, usageError } from "../../src/core/mod.ts";
 import { exists } from "../../src/path/probe.ts";
-import { writeFileAtomic } from "../../src/util/atomic_write.ts";
 
 const WINDOWS = Deno.build.os === "windows";
 
-/** Makes the command `reasonix`, which starts this very program, file or address, with this very Deno. */
+/**
+ * Makes the command `reasonix`, which starts this very program. A version in the store is started from there;
+ * any other file or address from where it is, with this very Deno.
+ */
 export const installCommand = command({
   async run() {
-    const manager = managerOf(installationOf().channel);
+    const { stdout, env } = this.process;
+    const { channel, program } = installationOf();
+    const manager = managerOf(channel);
     if (manager) {
       throw usageError(
         message`Cannot install the program: ${manager.name} installed it already`,
         message`start it with: reasonix`,
       );
     }
-    if (Deno.build.standalone) {
+    const store = storeOf(env, channel);
+    if (Deno.build.standalone && nameIn(program) === undefined) {
       throw usageError(
         message`Cannot install an executable that needs no installing`,
         message`copy ${Deno.execPath()} to a directory of PATH`,
@@ -31,20 +45,34 @@ export const installCommand = command({
         message`build and install them with: deno task install`,
       );
     }
-    const { stdout, env } = this.process;
-    const { directory, file } = installed(env);
-    await Deno.mkdir(directory, { recursive: true });
-    await writeFileAtomic(file, WINDOWS ? windowsLauncher() : shellLauncher(), { setMode: 0o755 });
-    stdout.write(`Installed ${file}\n`);
+    await switchCommand(store, WINDOWS ? windowsLauncher() : shellLauncher());
+    stdout.write(`Installed ${store.command}\n`);
+    const directory = directoryOf(store.command);
     const isFound = (env.PATH ?? "").split(WINDOWS ? ";" : ":").includes(directory);
-    if (!isFound) stdout.write(`Add ${directory} to PATH, or start it by its path\n`);
+    if (!isFound) {
+      stdout.write(`Add ${directory} to PATH, or start it by its path\n`);
+      if (!WINDOWS) stdout.write(`  ${pathLine(directory, env)}\n`);
+    }
     stdout.write("Next: reasonix setup\n");
   },
 });
 
-/** Removes the command, and names the files that stay. */
+/** The line that adds a directory to PATH for new shells of this user. */
+function pathLine(directory: string, env: CliContext["process"]["env"]): string {
+  const home = env.HOME ?? "";
+  const short = home !== "" && directory.startsWith(`${home}/`)
+    ? `$HOME${directory.slice(home.length)}`
+    : directory;
+  const shell = env.SHELL?.replace(/^.*\//, "");
+  if (shell === "fish") return `fish_add_path "${short}"`;
+  const file = shell === "zsh" ? "~/.zshrc" : shell === "bash" ? "~/.bashrc" : "~/.profile";
+  return `echo 'export PATH="${short}:$PATH"' >> ${file}`;
+}
+
+/** Removes the command with all that updates have kept, and names the files that stay. */
 export const uninstallCommand = command({
   async run() {
+    const { stdout, env } = this.process;
     const { channel, program } = installationOf();
     const manager = managerOf(channel);
     if (manager) {
@@ -53,16 +81,20 @@ export const uninstallCommand = command({
         message`remove it with: ${manager.remove}`,
       );
     }
-    const { stdout, env } = this.process;
-    const { directory, file } = installed(env);
-    if (!exists(file)) {
-      throw new ReasonixError(message`Cannot find ${file}`, { remedy: message`nothing is installed there` });
+    const stores = [storeOf(env, channel), storeOf(env, channel === "script" ? "address" : "script")];
+    const store = stores.find((store) => exists(store.command) && commandText(store) !== undefined);
+    if (store === undefined) {
+      throw new ReasonixError(message`Cannot find ${stores[0]?.command ?? ""}`, {
+        remedy: message`nothing is installed there`,
+      });
     }
-    await Deno.remove(file);
-    // `deno install` keeps a file of settings for each of its commands in a separate directory.
-    await Deno.remove(`${directory}/.reasonix/deno.json`)
-      .then(() => Deno.remove(`${directory}/.reasonix`)).catch(() => {});
-    stdout.write(`Removed ${file}\n`);
+    await removeStore(store, stores);
+    const directory = directoryOf(store.command);
+    // `deno install` keeps files of settings for each of its commands in a separate directory.
+    for (const name of ["deno.json", "deno.lock", ""]) {
+      await Deno.remove(`${directory}/.reasonix/${name}`).catch(() => {});
+    }
+    stdout.write(`Removed ${store.command}\n`);
     const home = env.REASONIX_HOME ?? `${userHome(env)}/.reasonix`;
     if (!exists(home)) return;
     const remove = `${WINDOWS ? "rd /s" : "rm -r"} ${home}`;
@@ -70,34 +102,27 @@ export const uninstallCommand = command({
   },
 });
 
-type Env = CliContext["process"]["env"];
-
-function installed(env: Env): { readonly directory: string; readonly file: string } {
-  const directory = `${env.DENO_INSTALL_ROOT ?? `${userHome(env)}/.deno`}/bin`;
-  return { directory, file: `${directory}/${WINDOWS ? "reasonix.cmd" : "reasonix"}` };
-}
-
-function userHome(env: Env): string {
-  const home = WINDOWS ? env.USERPROFILE : env.HOME;
-  if (home) return home;
-  throw new ReasonixError(message`Cannot determine your home directory`, {
-    remedy: message`set ${
-      WINDOWS ? "USERPROFILE" : "HOME"
-    }, or DENO_INSTALL_ROOT to where the command belongs`,
-  });
-}
-
 /** The path of the runtime is absolute: the command also runs where no `deno` is found by name. */
 function shellLauncher(): string {
-  const program = Deno.mainModule;
   return shellCommand({
-    words: [Deno.execPath(), "run", ...startFlagsFor(program), "--no-config", program],
+    words: programWords(),
     about: "Written by `reasonix install`; `reasonix uninstall` removes it.",
   });
 }
 
+/** The shell reads this file line by line, and an update may replace it: nothing is read after the line. */
 function windowsLauncher(): string {
-  const flags = ["run", ...startFlagsFor(Deno.mainModule), "--no-config"].join(" ");
-  const program = Deno.mainModule.replaceAll("%", "%%");
-  return `@rem Written by reasonix install\r\n@"${Deno.execPath()}" ${flags} "${program}" %*\r\n`;
+  const [runtime = "", ...words] = programWords();
+  const program = words.pop();
+  const start = program === undefined
+    ? `"${runtime}"`
+    : `"${runtime}" ${words.join(" ")} "${program.replaceAll("%", "%%")}"`;
+  return `@rem Written by reasonix install\r\n@${start} %* & exit /b\r\n`;
+}
+
+/** The words that start this program. */
+function programWords(): readonly string[] {
+  if (Deno.build.standalone) return [Deno.execPath()];
+  const program = Deno.mainModule;
+  return [Deno.execPath(), "run", ...startFlagsFor(program), "--no-config", program];
 }

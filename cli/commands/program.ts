@@ -13,7 +13,7 @@ import {
 } from "../command.ts";
 import { displayOf } from "../terminal/display.ts";
 import { textsFor } from "../terminal/language.ts";
-import { loadPages } from "../terminal/pages.ts";
+import { loadLicenses, loadPages } from "../terminal/pages.ts";
 import { runPaths } from "../terminal/process.ts";
 import { defaultConfigText, userConfigFile } from "../../src/config/mod.ts";
 import { errorMessage, message, ReasonixError, usageError } from "../../src/core/mod.ts";
@@ -24,8 +24,17 @@ import { VERSION } from "../../src/util/version.ts";
 import { loadMarkdown, palette } from "../../src/view/mod.ts";
 
 export const versionCommand = command({
-  flags: { json: JSON_FLAG },
-  run({ json }) {
+  flags: { json: JSON_FLAG, licenses: flag("Print the licenses of the packages in the program") },
+  async run({ json, licenses }) {
+    if (licenses) {
+      if (json) {
+        throw usageError(
+          message`Cannot print licenses as JSON`,
+          message`leave out --json; sbom.cdx.json of a release lists the packages`,
+        );
+      }
+      return this.process.stdout.exact(await loadLicenses());
+    }
     const { deno, v8, typescript } = Deno.version;
     const { target } = Deno.build;
     this.process.stdout.exact(

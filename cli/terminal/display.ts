@@ -1,6 +1,7 @@
 import type { PrinterOptions } from "../../src/frontend/mod.ts";
 import { roughWidth, wantsColor } from "../../src/view/mod.ts";
 import type { CliContext } from "./process.ts";
+import { attempt } from "../../src/util/lazy.ts";
 
 type Display = Pick<PrinterOptions, "color" | "outColor" | "terminal" | "live" | "columns" | "fit" | "width">;
 
@@ -53,9 +54,5 @@ function measuring(): Pick<Display, "fit" | "width"> {
  * cut.
  */
 export function outputWidth(): number | undefined {
-  try {
-    return Deno.stdout.isTerminal() ? Deno.consoleSize().columns : undefined;
-  } catch {
-    return undefined;
-  }
+  return attempt(() => Deno.stdout.isTerminal() ? Deno.consoleSize().columns : undefined);
 }

@@ -5,13 +5,13 @@ type Pages = Readonly<Record<string, string>>;
 
 const PAGE = /^([a-z0-9-]+)\.md$/;
 
-/** The module of the bundle that holds the pages. */
-const BUNDLED = "./reasonix.docs.js";
+/** The modules of the bundle that hold the pages, and the licenses. */
+const BUNDLED = { pages: "./reasonix.docs.js", licenses: "./reasonix.licenses.js" };
 
 /** The pages of this very version. */
 export async function loadPages(): Promise<Pages> {
   try {
-    return import.meta.url.endsWith(".ts") ? await sourcePages() : await bundledPages(BUNDLED);
+    return import.meta.url.endsWith(".ts") ? await sourcePages() : await bundled<Pages>(BUNDLED.pages);
   } catch (error) {
     throw new ReasonixError(message`Cannot find the documentation: ${errorMessage(error)}`, {
       remedy: message`keep reasonix.commands.js next to reasonix.js`,
@@ -19,9 +19,25 @@ export async function loadPages(): Promise<Pages> {
   }
 }
 
-async function bundledPages(file: string): Promise<Pages> {
-  const { default: pages }: { default: Pages } = await import(file);
-  return pages;
+/** The licenses of the packages in this very program: the text of THIRD_PARTY_LICENSES. */
+export async function loadLicenses(): Promise<string> {
+  if (import.meta.url.endsWith(".ts")) {
+    throw new ReasonixError(message`Cannot print the licenses of a program that runs from its sources`, {
+      remedy: message`run the built program, or read dist/THIRD_PARTY_LICENSES after deno task bundle`,
+    });
+  }
+  try {
+    return await bundled<string>(BUNDLED.licenses);
+  } catch (error) {
+    throw new ReasonixError(message`Cannot find the licenses: ${errorMessage(error)}`, {
+      remedy: message`keep reasonix.commands.js next to reasonix.js`,
+    });
+  }
+}
+
+async function bundled<Content>(file: string): Promise<Content> {
+  const { default: content }: { default: Content } = await import(file);
+  return content;
 }
 
 /** The pages of the sources; those for people who work on the program are in capitals. */

@@ -89,15 +89,16 @@ export function processContext(): CliContext {
 
 /**
  * Returns an error of a command as the user reads it: place, message, remedy. Anything that is not meant for
- * the user is a defect and says so. Further lines are indented by `columns`.
+ * the user is a defect and says so.
  */
-export function errorText(error: unknown, word = "error: ", columns = word.length): string {
+export function errorText(error: unknown): string {
+  const word = "error: ";
   if (isIncomplete(error)) return `${word}${error.message}`;
   if (!(error instanceof ReasonixError)) {
     const text = error instanceof Error ? error.stack ?? error.message : String(error);
     return `${word}Internal error; please report it\n${text}`;
   }
-  const remedy = error.remedy ? `\n${" ".repeat(columns)}${error.remedy}` : "";
+  const remedy = error.remedy ? `\n${" ".repeat(word.length)}${error.remedy}` : "";
   const place = error.place ? `${formatLocation(error.place)}: ` : "";
   return `${word}${place}${error.message}${remedy}`;
 }

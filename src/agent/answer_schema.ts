@@ -1,5 +1,5 @@
 import { type OutputUnit, type Schema, type SchemaDraft, Validator } from "@cfworker/json-schema";
-import { errorMessage, type JsonSchema, message, ReasonixError } from "../core/mod.ts";
+import { errorMessage, type JsonSchema, message, usageError } from "../core/mod.ts";
 import { loadSchemaCheck } from "../tool/mod.ts";
 import { isRecord } from "../util/json.ts";
 import type { AnswerForm } from "./ports.ts";
@@ -31,10 +31,10 @@ export class AnswerSchema implements AnswerForm {
       if (fault !== undefined) throw new TypeError(fault);
       new Validator(structuredClone(schema) as Schema, draftOf(schema), false);
     } catch (error) {
-      throw new ReasonixError(message`Cannot use the JSON Schema: ${errorMessage(error)}`, {
-        exit: "usage",
-        remedy: message`correct the schema; references have to stay within it`,
-      });
+      throw usageError(
+        message`Cannot use the JSON Schema: ${errorMessage(error)}`,
+        message`correct the schema; references have to stay within it`,
+      );
     }
   }
 

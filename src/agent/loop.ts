@@ -9,11 +9,11 @@ import {
   mergeSpending,
   message,
   type NewEventOf,
+  newNotice,
   NO_SPENDING,
   type ProviderError,
   type ProviderPart,
   type Spending,
-  textFields,
   type ToolCall,
   totalCost,
   type Usage,
@@ -284,14 +284,13 @@ async function unexecutedCall(deps: AgentDeps, answer: string): Promise<string |
   }
   const [call] = readTextCalls(answer, tools);
   if (!call) return undefined;
-  await conversation.record({
-    type: "notice",
-    level: "warning",
-    code: "text-call",
-    ...textFields(
+  await conversation.record(
+    newNotice(
+      "warning",
+      "text-call",
       message`The model wrote a call of ${call.name} as text, which is not executed; if that was its intention, set tool_mode = "pseudo" for provider "${provider.name}"`,
     ),
-  });
+  );
   return undefined;
 }
 
@@ -437,14 +436,11 @@ function remoteCallNotice(call: Extract<Chunk, { type: "remote_call" }>): NewEve
   const output = oneLine(call.output, SHOWN.output) || message`(nothing)`;
   const { failed } = call;
   const what = tool === "" ? message`could not list its tools` : `${tool}(${args})`;
-  return {
-    type: "notice",
-    level: failed ? "warning" : "info",
-    code: "mcp",
-    ...textFields(
-      failed
-        ? message`${server} failed: ${what}: ${output}`
-        : message`${server} was called: ${what}: ${output}`,
-    ),
-  };
+  return newNotice(
+    failed ? "warning" : "info",
+    "mcp",
+    failed
+      ? message`${server} failed: ${what}: ${output}`
+      : message`${server} was called: ${what}: ${output}`,
+  );
 }

@@ -1,20 +1,13 @@
-import type { Assembly, TurnInput } from "../run/mod.ts";
+import type { Assembly, RunOptions, TurnInput } from "../run/mod.ts";
 import type { ProviderEntry } from "../config/mod.ts";
 import type { Locale } from "../i18n/mod.ts";
-import type { ApprovalMode } from "../permission/mod.ts";
 
 /** The session to open, and what differs from the flags of the command line. Absent: a new session. */
-export interface OpenRequest {
-  readonly resume?: string;
-  /** Goes on in a copy of that session. */
-  readonly copy?: boolean;
-  /** Goes on with the latest session of the directory. */
-  readonly continue?: boolean;
+export interface OpenRequest
+  extends Pick<RunOptions, "resume" | "copy" | "continue" | "effort" | "approvalMode"> {
   readonly model?: string;
   /** A provider that the configuration has not, or not with this model. */
   readonly offered?: ProviderEntry;
-  readonly effort?: string;
-  readonly approvalMode?: ApprovalMode;
 }
 
 export interface Choice<T> {

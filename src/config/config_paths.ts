@@ -1,6 +1,7 @@
 import { message, ReasonixError } from "../core/mod.ts";
 import { absolutePath, contains, isAbsolute, join, normalize } from "../path/lexical.ts";
 import { realPath } from "../path/real_path.ts";
+import { attempt } from "../util/lazy.ts";
 
 export type EnvLookup = (name: string) => string | undefined;
 
@@ -75,11 +76,7 @@ export function resolvePath(path: string, base: string, env: EnvLookup): string 
 
 /** Reports whether a path is the directory or in it, links followed; unreadable paths are outside. */
 export function isInside(path: string, directory: string): boolean {
-  try {
-    return contains(realPath(directory), realPath(path));
-  } catch {
-    return false;
-  }
+  return attempt(() => contains(realPath(directory), realPath(path))) ?? false;
 }
 
 function userHome(env: EnvLookup): string | undefined {

@@ -1,4 +1,4 @@
-import { message, ReasonixError } from "../core/mod.ts";
+import { message, usageError } from "../core/mod.ts";
 import { suggestNames } from "../util/suggest.ts";
 
 export interface Preset {
@@ -30,8 +30,8 @@ export async function presetText(name: string): Promise<string> {
   if (preset) return (await preset.load()).default;
   const names = PRESETS.map((candidate) => candidate.name);
   const near = suggestNames(name, names, 1)[0];
-  throw new ReasonixError(message`Unknown preset "${name}"`, {
-    exit: "usage",
-    remedy: near ? message`did you mean "${near}"?` : message`choose one of ${names.join(", ")}`,
-  });
+  throw usageError(
+    message`Unknown preset "${name}"`,
+    near ? message`did you mean "${near}"?` : message`choose one of ${names.join(", ")}`,
+  );
 }

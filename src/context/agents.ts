@@ -8,6 +8,7 @@ import type { SkillRoot, SkillScope } from "./skills/skill.ts";
 import explore from "./agents/explore.md" with { type: "text" };
 import plan from "./agents/plan.md" with { type: "text" };
 import review from "./agents/review.md" with { type: "text" };
+import { attempt } from "../util/lazy.ts";
 
 /** Another agent as its file, or the program, describes it. */
 export interface AgentDefinition {
@@ -88,12 +89,6 @@ function readOnly(name: string, description: string, prompt: string): AgentDefin
   };
 }
 
-interface AgentSource {
-  readonly file: string;
-  readonly text: string;
-  readonly scope: SkillScope;
-}
-
 type Warn = (line: number, text: string) => void;
 
 const MAX_DESCRIPTION = 300;
@@ -111,7 +106,10 @@ const WRITING: ReadonlySet<string> = new Set([
 const FAMILIES: Readonly<Record<string, string>> = { bash: "Bash", edit: "Edit", read: "Read", task: "Task" };
 
 /** Reads an agent from its file; undefined, with a warning, when it cannot be used. */
-export function readAgent({ file, text, scope }: AgentSource, warn: Warn): AgentDefinition | undefined {
+export function readAgent(
+  { file, text, scope }: { readonly file: string; readonly text: string; readonly scope: SkillScope },
+  warn: Warn,
+): AgentDefinition | undefined {
   const head = parseFrontmatter(text);
   for (const problem of head.problems) warn(problem.line, problem.text);
   const lineOf = (key: string) => lineOfKey(text, key);
@@ -312,9 +310,5 @@ function agentFiles(root: SkillRoot, warnings: AgentWarning[]): string[] {
 }
 
 function staysInside(path: string, root: string): boolean {
-  try {
-    return contains(root, Deno.realPathSync(path));
-  } catch {
-    return false;
-  }
+  return attempt(() => contains(root, Deno.realPathSync(path))) ?? false;
 }

@@ -2,6 +2,7 @@ import { errorMessage, type ImagePart } from "../core/mod.ts";
 import { sortedEntries } from "../path/probe.ts";
 import { imageType, MAX_IMAGE_FILE_BYTES, referencedNames, serverAndUri } from "../path/reference_text.ts";
 import { suggestNames } from "../util/suggest.ts";
+import { attempt } from "../util/lazy.ts";
 
 export interface References {
   /** Tagged blocks that precede the message. */
@@ -172,11 +173,7 @@ function nearestPath(
 }
 
 function statOf(name: string, cwd: string): Deno.FileInfo | undefined {
-  try {
-    return Deno.statSync(name.startsWith("/") ? name : `${cwd}/${name}`);
-  } catch {
-    return undefined;
-  }
+  return attempt(() => Deno.statSync(name.startsWith("/") ? name : `${cwd}/${name}`));
 }
 
 async function addFile(

@@ -201,10 +201,6 @@ export class Recorder implements Conversation {
     return this.#waits.since(since, this.#now(), callId);
   }
 
-  get turnState(): TurnState {
-    return this.#states.state;
-  }
-
   /** Says that nothing is continuing any more, where something that was begun has not ended. */
   async settle(): Promise<void> {
     const change = this.#states.settle();
@@ -223,10 +219,6 @@ export class Recorder implements Conversation {
   async sync(): Promise<void> {
     await this.#store.sync();
     for (const notice of this.#store.takeNotices?.() ?? []) await this.record(notice);
-  }
-
-  close(): void {
-    this.#store.close();
   }
 }
 

@@ -1,4 +1,4 @@
-import { type EventOf, message, ReasonixError } from "../core/mod.ts";
+import { type EventOf, message, ReasonixError, usageError } from "../core/mod.ts";
 import {
   type Checkpoints,
   type FileRestore,
@@ -42,12 +42,12 @@ export function turnTarget(state: SessionState, turn: number, scope: RewindScope
   const to = turn === 0 ? turns[0] && turns[0].from - 1 : turns.find((record) => record.turn === turn)?.to;
   if (to !== undefined) return { to, scope };
   const known = turns.filter((record) => record.to !== undefined).map((record) => record.turn);
-  throw new ReasonixError(message`Cannot rewind to turn ${turn}: the session has no such finished turn`, {
-    exit: "usage",
-    remedy: known.length > 0
+  throw usageError(
+    message`Cannot rewind to turn ${turn}: the session has no such finished turn`,
+    known.length > 0
       ? message`choose one of ${["0", ...known.map(String)]}; 0 is before the first turn`
       : message`the session has no finished turn yet`,
-  });
+  );
 }
 
 /**
@@ -65,10 +65,10 @@ export function redoTarget(state: SessionState): RewindTarget {
   }
   const target = rewinds.at(-1);
   if (target) return target;
-  throw new ReasonixError(message`Cannot redo: nothing was rewound since the latest turn`, {
-    exit: "usage",
-    remedy: message`redo takes back a rewind as long as the session has not continued`,
-  });
+  throw usageError(
+    message`Cannot redo: nothing was rewound since the latest turn`,
+    message`redo takes back a rewind as long as the session has not continued`,
+  );
 }
 
 /** Reports what a rewind would do to files, and changes nothing. */

@@ -1,16 +1,12 @@
 import type { Checkpointer } from "../agent/mod.ts";
-import { errorMessage, listOf, message, type PreparedCall, textFields } from "../core/mod.ts";
-import { type Checkpoints, loadCheckpoints } from "../session/mod.ts";
+import { errorMessage, listOf, message, newNotice, type PreparedCall } from "../core/mod.ts";
+import { type CheckpointOptions, type Checkpoints, loadCheckpoints } from "../session/mod.ts";
 import { isKnownToRead, type Tool } from "../tool/mod.ts";
 import { after } from "../util/timer.ts";
 import type { Recorder } from "./recorder.ts";
 
-export interface TurnCheckpointOptions {
+export interface TurnCheckpointOptions extends Pick<CheckpointOptions, "dir" | "root" | "skip"> {
   readonly recorder: Recorder;
-  readonly dir: string;
-  readonly root: string;
-  /** Absolute paths never looked at. */
-  readonly skip?: (path: string) => boolean;
   /** Real path of a file a tool is about to write; rejects when it may not. */
   readonly resolve: (path: string) => Promise<string>;
 }
@@ -128,12 +124,7 @@ export class TurnCheckpoints implements Checkpointer {
     const names = rest > 0 ? message`${first} and ${rest} more` : listOf(first);
     const text =
       message`Files changed although all calls of this turn were considered read-only: ${names}. \`reasonix session rewind\` restores them`;
-    await this.#options.recorder.record({
-      type: "notice",
-      level: "warning",
-      code: "checkpoint",
-      ...textFields(text),
-    });
+    await this.#options.recorder.record(newNotice("warning", "checkpoint", text));
   }
 
   #firstLook(): Promise<Checkpoints | false> {
@@ -156,7 +147,7 @@ export class TurnCheckpoints implements Checkpointer {
       const problem = errorMessage(error);
       const text =
         message`Cannot save the state of the files of ${root}: ${problem}. The changes of this turn cannot be rewound`;
-      await recorder.record({ type: "notice", level: "warning", code: "checkpoint", ...textFields(text) });
+      await recorder.record(newNotice("warning", "checkpoint", text));
       return false;
     }
   }

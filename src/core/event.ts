@@ -1,4 +1,5 @@
 import type { EventBodies } from "./event_schema.ts";
+import { type Text, textFields } from "./texts.ts";
 
 /** Version of the event format and of the session file. */
 export const EVENT_VERSION = 1;
@@ -20,6 +21,15 @@ export type Event = NewEvent & Envelope;
 
 export type EventOf<K extends EventType> = Extract<Event, { type: K }>;
 export type NewEventOf<K extends EventType> = Extract<NewEvent, { type: K }>;
+
+/** Makes a line for the user. */
+export function newNotice(
+  level: NewEventOf<"notice">["level"],
+  code: string,
+  text: Text,
+): NewEventOf<"notice"> {
+  return { type: "notice", level, code, ...textFields(text) };
+}
 
 /** Kinds that are streamed to readers but never written to the session file. */
 export const LIVE_ONLY: ReadonlySet<EventType> = new Set([

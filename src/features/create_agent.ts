@@ -1,7 +1,7 @@
 import type { TurnOutcome } from "../agent/mod.ts";
 import { type ConfigInput, type EnvLookup, nonInteractive, reasonixHome } from "../config/mod.ts";
 import type { Controller, FileReport, RewindScope } from "../control/mod.ts";
-import { errorMessage, type EventSink, message, ReasonixError } from "../core/mod.ts";
+import { errorMessage, type EventSink, message, usageError } from "../core/mod.ts";
 import type { Approver, Gate } from "../permission/mod.ts";
 import type { Provider } from "../provider/mod.ts";
 import type { Asker, Tool } from "../tool/mod.ts";
@@ -149,26 +149,23 @@ function realDirectory(path: string): string {
   try {
     return Deno.realPathSync(path);
   } catch (error) {
-    throw new ReasonixError(message`Cannot work in ${path}: ${errorMessage(error)}`, {
-      exit: "usage",
-      remedy: message`name an existing directory`,
-    });
+    throw usageError(
+      message`Cannot work in ${path}: ${errorMessage(error)}`,
+      message`name an existing directory`,
+    );
   }
 }
 
-interface AgentHome {
-  readonly path: string;
-  remove(): void;
-}
-
-function homeOf({ home, config, session = "memory", cwd = Deno.cwd() }: AgentOptions): AgentHome {
+function homeOf(
+  { home, config, session = "memory", cwd = Deno.cwd() }: AgentOptions,
+): { readonly path: string; remove(): void } {
   const kept = home ?? (config === "load" ? reasonixHome(env, cwd) : undefined);
   if (kept !== undefined) return { path: kept, remove() {} };
   if (session !== "memory") {
-    throw new ReasonixError(message`Cannot keep a session file: the agent has no home`, {
-      exit: "usage",
-      remedy: message`name \`home\`, or load the configuration`,
-    });
+    throw usageError(
+      message`Cannot keep a session file: the agent has no home`,
+      message`name \`home\`, or load the configuration`,
+    );
   }
   const path = Deno.makeTempDirSync({ prefix: "reasonix-home-" });
   return { path, remove: () => Deno.removeSync(path, { recursive: true }) };

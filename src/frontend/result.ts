@@ -1,5 +1,5 @@
 import type { AnswerSchema, TurnOutcome } from "../agent/mod.ts";
-import type { Assembly } from "../run/mod.ts";
+import type { Assembly, SessionStart } from "../run/mod.ts";
 import type { CommandReport } from "../command/mod.ts";
 import {
   type Cost,
@@ -17,6 +17,7 @@ import {
   type Spending,
   type ToolCall,
   type Usage,
+  usageError,
   type WrittenMessage,
 } from "../core/mod.ts";
 import type { ShownState } from "../mcp/mod.ts";
@@ -192,19 +193,10 @@ export const SHOWN_TEXTS = ["final", "full", "none"] as const;
 export type ShownTexts = (typeof SHOWN_TEXTS)[number] | "raw";
 
 /** The conversation a run works in, as its first message finds it. */
-export interface RunStart {
-  readonly session: string;
-  readonly cwd: string;
-  readonly model: string;
-  readonly tools: readonly string[];
-  readonly skills: readonly string[];
-  /** Names of the agents that the model can hand work to. */
-  readonly agents: () => Promise<readonly string[]>;
+export interface RunStart extends Omit<SessionStart, "servers"> {
   readonly servers: readonly { readonly name: string; readonly state: ShownState }[];
   /** Names of the commands that a line can begin with, without the slash. */
   readonly commands: () => Promise<readonly string[]>;
-  /** The provider is sent a key. */
-  readonly keyed: boolean;
   /** Absent: as the form of the output has it. */
   readonly output?: ShownTexts | undefined;
   /** Answers to permission questions from here on, where they have changed. */
@@ -349,10 +341,10 @@ function writing(file: string, write: () => void): void {
   try {
     write();
   } catch (error) {
-    throw new ReasonixError(message`Cannot write the metrics to ${file}: ${errorMessage(error)}`, {
-      exit: "usage",
-      remedy: message`name a file in an existing, writable directory`,
-    });
+    throw usageError(
+      message`Cannot write the metrics to ${file}: ${errorMessage(error)}`,
+      message`name a file in an existing, writable directory`,
+    );
   }
 }
 

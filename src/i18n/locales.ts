@@ -20,6 +20,7 @@ const AREAS = {
   setup: () => import("./en/setup.ts"),
   start: () => import("./en/start.ts"),
   turn_view: () => import("./en/turn_view.ts"),
+  update: () => import("./en/cli/update.ts"),
 };
 
 /** The texts of each area in one language. */

@@ -28,13 +28,6 @@ interface Watched {
   findings: Findings | undefined;
 }
 
-interface Job {
-  readonly path: string;
-  readonly file: Watched;
-  readonly edit: number;
-  readonly text: string;
-}
-
 const LIMIT_MS = 60_000;
 /** Without findings from before the edit: time for the server to report those. */
 const BASELINE_MS = 30_000;
@@ -155,7 +148,11 @@ export class EditChecks {
     return { behind, done };
   }
 
-  async #check(running: RunningServer, ignored: readonly string[], job: Job): Promise<void> {
+  async #check(
+    running: RunningServer,
+    ignored: readonly string[],
+    job: { readonly path: string; readonly file: Watched; readonly edit: number; readonly text: string },
+  ): Promise<void> {
     const { path, file, text } = job;
     const { limitMs = LIMIT_MS } = this.#options;
     const { signal } = this.#stopped;

@@ -1,4 +1,4 @@
-import { message, ReasonixError } from "../core/mod.ts";
+import { message, ReasonixError, usageError } from "../core/mod.ts";
 import type { CompletionQuery, ConnectionOptions } from "./connection.ts";
 import { type AttachedContent, type ContentIntake, promptContent, resourceContent } from "./content.ts";
 import {
@@ -99,18 +99,14 @@ export class McpServers {
     const found = this.servers.find(({ spec }) => spec.name === name);
     if (found) return found;
     if (this.#options.specs.some((spec) => spec.name === name)) {
-      throw new ReasonixError(
+      throw usageError(
         message`The model's provider speaks to the MCP server "${name}": nothing of it runs here`,
-        {
-          exit: "usage",
-          remedy: message`take transport = "provider" out of its entry to have it here`,
-        },
+        message`take transport = "provider" out of its entry to have it here`,
       );
     }
     const names = this.servers.map(({ spec }) => spec.name);
-    throw new ReasonixError(
+    throw usageError(
       message`There is no MCP server "${name}" (configured: ${names.length === 0 ? message`none` : names})`,
-      { exit: "usage" },
     );
   }
 

@@ -2,8 +2,8 @@ import {
   type ApprovalAnswer,
   errorMessage,
   message,
+  newNotice,
   type PreparedCall,
-  textFields,
   textOf,
 } from "../core/mod.ts";
 import {
@@ -348,12 +348,7 @@ class SessionGate implements PermissionGate {
     } catch (error) {
       const why = errorMessage(error);
       const text = message`The rule ${rule} is not saved and applies to this session only: ${why}`;
-      await this.#options.record({
-        type: "notice",
-        level: "warning",
-        code: "permission",
-        ...textFields(text),
-      });
+      await this.#options.record(newNotice("warning", "permission", text));
       return false;
     }
   }

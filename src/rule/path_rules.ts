@@ -8,17 +8,13 @@ import {
 } from "../path/glob.ts";
 import { absolutePath, baseName, foldPath, join, normalize, parentOf, slashed } from "../path/lexical.ts";
 import { exists } from "../path/probe.ts";
+import type { ProtectedContext } from "../path/protected.ts";
 import { ANY, firstMark, isKnown, type Match, matchPattern, ONE } from "./pattern.ts";
 export type RuleList = "allow" | "ask" | "deny";
 
 /** The directories that paths are counted from. */
-export interface PathContext {
+export interface PathContext extends ProtectedContext {
   readonly cwd: string;
-  readonly home: string;
-  readonly roots: readonly string[];
-  /** Files that are never written without a question. */
-  readonly protectedFiles?: readonly string[] | undefined;
-  readonly realPath: (path: string) => string;
   readonly ignoreCase: boolean;
 }
 

@@ -4,9 +4,9 @@ import {
   clausesOf,
   errorMessage,
   message,
+  newNotice,
   type ProviderError,
   type ProviderErrorKind,
-  textFields,
 } from "../core/mod.ts";
 import { optionalMembers, type Provider } from "../provider/mod.ts";
 import type { ToolRegistry } from "../tool/mod.ts";
@@ -95,12 +95,7 @@ export class Fallback {
     this.#back ??= until;
     const [from, to] = [nameOf(this.#current), nameOf(next)];
     const text = clausesOf([error.localized ?? error.message, message`${to} answers instead of ${from}`]);
-    await deps.recorder.record({
-      type: "notice",
-      level: "warning",
-      code: "fallback",
-      ...textFields(text),
-    });
+    await deps.recorder.record(newNotice("warning", "fallback", text));
     await this.#change(next, deps);
     return true;
   }
@@ -114,7 +109,7 @@ export class Fallback {
     await this.#change(first, deps);
     const name = nameOf(first);
     const text = message`${name} is used again`;
-    await deps.recorder.record({ type: "notice", level: "info", code: "fallback", ...textFields(text) });
+    await deps.recorder.record(newNotice("info", "fallback", text));
   }
 
   async #takeNext(error: ProviderError, deps: FallbackDeps): Promise<Provider | undefined> {
@@ -182,5 +177,5 @@ function nameOf({ model }: Provider): string {
 
 async function passOver({ recorder }: FallbackDeps, name: string, why: string): Promise<void> {
   const text = message`${name} cannot answer instead: ${why}`;
-  await recorder.record({ type: "notice", level: "warning", code: "fallback", ...textFields(text) });
+  await recorder.record(newNotice("warning", "fallback", text));
 }

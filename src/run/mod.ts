@@ -36,7 +36,6 @@ export type {
   PlanController,
   PlanProposal,
   PlanReviewer,
-  PreparedHooks,
   RunAgents,
   RunOptions,
   RunPaths,

@@ -9,7 +9,7 @@ import {
   sourceOf,
 } from "../config/mod.ts";
 import { localDate } from "../context/mod.ts";
-import { message, ReasonixError, textFields } from "../core/mod.ts";
+import { message, ReasonixError, textFields, usageError } from "../core/mod.ts";
 import { type CreateOptions, createProvider, type Provider } from "../provider/mod.ts";
 import { suggestNames } from "../util/suggest.ts";
 import { VERSION } from "../util/version.ts";
@@ -164,10 +164,10 @@ function checkEffort(effort: string | undefined, { efforts }: ProviderEntry): vo
   const levels = effortLevels(efforts);
   if (effort === undefined || effort === "" || levels.includes(effort)) return;
   const near = suggestNames(effort, levels, 1)[0];
-  throw new ReasonixError(message`Cannot use ${JSON.stringify(effort)} as effort: the levels are ${levels}`, {
-    exit: "usage",
-    remedy: near ? message`did you mean "${near}"?` : message`use one of them`,
-  });
+  throw usageError(
+    message`Cannot use ${JSON.stringify(effort)} as effort: the levels are ${levels}`,
+    near ? message`did you mean "${near}"?` : message`use one of them`,
+  );
 }
 
 function unknownPrice(provider: Provider): ReasonixError {

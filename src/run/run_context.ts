@@ -1,9 +1,8 @@
 import type { Toolbox } from "../agent/mod.ts";
-import { type Config, type LoadedConfig, problemText } from "../config/mod.ts";
+import { type Config, problemText } from "../config/mod.ts";
 import { Recorder, type TurnCheckpoints } from "../control/mod.ts";
-import { message, type PreparedCall, textFields } from "../core/mod.ts";
+import { message, newNotice, type PreparedCall, textFields } from "../core/mod.ts";
 import type { CallPreview, Gate, PermissionGate, SandboxAccess } from "../permission/mod.ts";
-import type { Provider } from "../provider/mod.ts";
 import { processFlags, type Workspace } from "../sandbox/mod.ts";
 import {
   type Asker,
@@ -16,19 +15,18 @@ import {
   type Tool,
   type ToolContext,
   type ToolHost,
-  type ToolRegistry,
   type ToolResult,
   type ToolServices,
   type ToolSettings,
 } from "../tool/mod.ts";
 import { lazy } from "../util/lazy.ts";
-import { openAccessScope, type RunScope, type Warning } from "./access/access_scope.ts";
+import { openAccessScope, type Warning } from "./access/access_scope.ts";
 import { buildGate, Modes, SkillRules } from "./access/gate.ts";
 import { SandboxSession } from "./access/sandbox_session.ts";
 import { gatherPromptInputs, type PromptInputs } from "./context/prompt_inputs.ts";
 import { buildModel, type RunModel } from "./provider.ts";
-import type { AdmitImages, BaseFeatures, RemotePlugins, RunPlugins } from "./run_features.ts";
-import type { AdaptedTools, AssemblyOptions, CallHost, RunPaths } from "./run_options.ts";
+import type { AdmitImages, BaseFeatures, PluginDeps, RunPlugins, ScopedDeps } from "./run_features.ts";
+import type { AdaptedTools, AssemblyOptions, CallHost } from "./run_options.ts";
 import { openSession, type RunSession } from "./session/session.ts";
 import {
   buildRegistry,
@@ -41,25 +39,16 @@ import type { UserCommandRunner } from "./tools/user_command.ts";
 import { TurnExtensions } from "./turn.ts";
 
 /** The base of a run: its model, its scope, its session, the inputs of its prompt and its tools' registry. */
-interface RunBase {
+interface RunBase extends ScopedDeps, Omit<PluginDeps, "options" | "guard"> {
   readonly options: AssemblyOptions;
-  readonly paths: RunPaths;
-  readonly loaded: LoadedConfig;
   readonly model: RunModel;
-  readonly provider: Provider;
-  readonly remote: RemotePlugins | undefined;
-  readonly scope: RunScope;
   readonly workspace: Workspace;
   readonly session: RunSession;
   /** Takes secrets out of what leaves the run, except its events. */
   readonly redact: (text: string) => string;
-  readonly recorder: Recorder;
   readonly extensions: TurnExtensions;
   readonly skillRules: SkillRules;
   readonly inputs: PromptInputs;
-  readonly registry: ToolRegistry;
-  /** Absent: no prompt. */
-  readonly asker: Asker | undefined;
 }
 
 export async function openRunBase(options: AssemblyOptions, features: BaseFeatures): Promise<RunBase> {
@@ -282,7 +271,7 @@ function buildTools(deps: ToolDeps, features: BaseFeatures): RunTools {
     workspace,
     outputDir,
     guard: services.shell?.guard,
-    notify: (text) => void recorder.record({ type: "notice", level: "warning", code: "tools", text }),
+    notify: (text) => void recorder.record(newNotice("warning", "tools", text)),
   });
   const { guard } = services.shell ?? {};
   const lsp = features.languageSupport({ paths, loaded, scope, recorder, guard, openJail: jail.open });

@@ -143,11 +143,6 @@ export interface GoalClock {
   wait(ms: number, signal: AbortSignal): Promise<void>;
 }
 
-export interface PreparedHooks {
-  /** They run for an agent that works on a part of the task. */
-  readonly forAgent: boolean;
-}
-
 /** Everything an assembly is made from. */
 export interface AssemblyOptions extends RunOptions {
   readonly paths: RunPaths;
@@ -184,7 +179,7 @@ export interface AssemblyOptions extends RunOptions {
   /** False: the run does not wait for MCP servers that it starts for the first time. */
   readonly waitForPlugins?: boolean;
   /** The hooks of the run that this one works for; absent: those of the configuration. */
-  readonly hooks?: PreparedHooks;
+  readonly hooks?: object;
 }
 
 /** The input of the user for one turn; `@path` and `@server:uri` in the text are resolved. */

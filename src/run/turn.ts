@@ -1,5 +1,5 @@
 import type { Limits, Stop, StopReason, TurnOutcome } from "../agent/mod.ts";
-import type { Config, LoadedConfig } from "../config/mod.ts";
+import type { Config } from "../config/mod.ts";
 import {
   type CompactionHooks,
   loadReferences,
@@ -11,22 +11,23 @@ import {
 import type { ControlledDeps, Recorder } from "../control/mod.ts";
 import {
   message,
+  newNotice,
   type PreparedCall,
   ReasonixError,
   type Spending,
-  textFields,
+  usageError,
   type UserInput,
 } from "../core/mod.ts";
 import { detectLocale, loadTexts } from "../i18n/mod.ts";
 import type { Gate } from "../permission/mod.ts";
-import type { ModelInfo, Provider, ToolMode } from "../provider/mod.ts";
+import type { ModelInfo, ToolMode } from "../provider/mod.ts";
 import type { Workspace } from "../sandbox/mod.ts";
 import { findSession, loadEvents } from "../session/mod.ts";
 import type { Asker } from "../tool/mod.ts";
 import { userText } from "../util/user_text.ts";
 import { grouped } from "../view/mod.ts";
 import { type PromptInputs, turnPrompts } from "./context/prompt_inputs.ts";
-import type { AdmitImages, TurnExtension } from "./run_features.ts";
+import type { AdmitImages, PluginDeps, TurnExtension } from "./run_features.ts";
 import { takesImages } from "./tools/toolbox.ts";
 import type { AssemblyOptions, RunPaths, TurnInput, Verification } from "./run_options.ts";
 
@@ -181,18 +182,14 @@ function turnPrompt(config: Config, turn: number, model: ModelInfo): string | un
     .replace(/\{\{(turn|model|date|time)\}\}/g, (_, name: string) => values[name]?.() ?? "");
 }
 
-interface TurnInputDeps {
+interface TurnInputDeps extends Pick<PluginDeps, "paths" | "loaded" | "provider" | "recorder"> {
   readonly cwd: string;
   readonly workspace: Workspace;
-  readonly provider: Provider;
-  readonly recorder: Recorder;
   readonly gate: Gate;
   /** Tokens that a conversation of the model can have, where declared; 0 or absent: unknown. */
   readonly window: number | undefined;
   /** Reads a resource of an MCP server; absent: there are none. */
   readonly resource: ReferenceOptions["resource"] | undefined;
-  readonly loaded: LoadedConfig;
-  readonly paths: RunPaths;
   /** Absent: no prompt. */
   readonly asker?: Asker | undefined;
   /** Looks at the images of the message. */
@@ -218,13 +215,13 @@ export async function resolveInput(input: TurnInput, deps: TurnInputDeps): Promi
       ...(resource ? { resource } : {}),
     });
   for (const text of found.notices) {
-    await recorder.record({ type: "notice", level: "warning", code: "reference", text });
+    await recorder.record(newNotice("warning", "reference", text));
   }
   if (images.length > 0 && !takesImages(model, deps.loaded)) {
     const { id } = model;
     const text =
       message`${id} takes no images: it only learns that there was one (set \`vision = true\` of the provider if it takes images)`;
-    await recorder.record({ type: "notice", level: "warning", code: "reference", ...textFields(text) });
+    await recorder.record(newNotice("warning", "reference", text));
   }
   const admitted = await deps.admit([...images, ...found.images], model, deps.signal);
   const blocks = [...references, ...found.blocks, ...admitted.notes];
@@ -293,14 +290,11 @@ async function requireRoom(texts: readonly string[], deps: TurnInputDeps): Promi
     return await confirmLarge(grouped(tokens), grouped(limit), deps);
   }
   if (!window || tokens < window) return;
-  throw new ReasonixError(
+  throw usageError(
     message`The input is too long for ${provider.model.id}: about ${grouped(tokens)} tokens of ${
       grouped(window)
     }`,
-    {
-      exit: "usage",
-      remedy: message`write it to a file and name the file in the task, so that parts of it can be read`,
-    },
+    message`write it to a file and name the file in the task, so that parts of it can be read`,
   );
 }
 
@@ -318,12 +312,9 @@ async function confirmLarge(
     signal.throwIfAborted();
     if (answers?.[0]?.[0] === send) return;
   }
-  throw new ReasonixError(
+  throw usageError(
     message`The input is large and was not sent: about ${tokens} tokens, more than agent.large_input_tokens (${limit})`,
-    {
-      exit: "usage",
-      remedy: message`write it to a file and name the file in the task, or raise agent.large_input_tokens`,
-    },
+    message`write it to a file and name the file in the task, or raise agent.large_input_tokens`,
   );
 }
 

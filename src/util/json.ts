@@ -1,9 +1,6 @@
+import { attempt } from "./lazy.ts";
 export function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+  return attempt(() => JSON.parse(text));
 }
 
 export function isRecord(value: unknown): value is Record<string, unknown> {

@@ -3,3 +3,12 @@ export function lazy<T>(load: () => Promise<T>): () => Promise<T> {
   let loading: Promise<T> | undefined;
   return () => loading ??= load();
 }
+
+/** Returns the result of some work; undefined where it throws. */
+export function attempt<T>(work: () => T): T | undefined {
+  try {
+    return work();
+  } catch {
+    return undefined;
+  }
+}

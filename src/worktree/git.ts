@@ -3,6 +3,7 @@ import { exists } from "../path/probe.ts";
 import { existingRealPath } from "../path/real_path.ts";
 import { writeFileAtomic } from "../util/atomic_write.ts";
 import { findGit, gitEnvironment, type ProgramResult, runProgram } from "../util/process.ts";
+import { attempt } from "../util/lazy.ts";
 
 /** Settings that keep git from running other programs and from using the network. */
 const SETTINGS = [
@@ -175,11 +176,7 @@ class Look {
   }
 
   #info(path: string): Deno.FileInfo | undefined {
-    try {
-      return Deno.lstatSync(`${this.#top}/${path}`);
-    } catch {
-      return undefined;
-    }
+    return attempt(() => Deno.lstatSync(`${this.#top}/${path}`));
   }
 }
 

@@ -7,6 +7,7 @@ import { writeFileAtomic } from "../util/atomic_write.ts";
 import { isRecord, parseJson } from "../util/json.ts";
 import { FileLock } from "../util/lock.ts";
 import { processStart } from "../util/process.ts";
+import { attempt } from "../util/lazy.ts";
 
 /** The record of a work tree, in a file next to it. Absolute paths. */
 export interface WorktreeRecord {
@@ -126,11 +127,7 @@ function isWaiting({ keepUntil }: WorktreeRecord): boolean {
 }
 
 function isOld(path: string): boolean {
-  try {
-    return Date.now() - (Deno.lstatSync(path).mtime?.getTime() ?? 0) > UNSIGNED_MS;
-  } catch {
-    return false;
-  }
+  return attempt(() => Date.now() - (Deno.lstatSync(path).mtime?.getTime() ?? 0) > UNSIGNED_MS) ?? false;
 }
 
 /**

@@ -24,6 +24,8 @@ Deno.test("a program from a URL runs tools, connects only to that URL, and works
   await trial.work(command, watched);
   const slash = await machine.sh(`${machine.command} run /context`, { env: { REASONIX_HOME: trial.home } });
   assertMatch(slash.text, /tokens/);
+  const licenses = await machine.sh(`${machine.command} version --licenses`);
+  assertMatch(licenses.text, /^Third-party licenses of Reasonix [^]*Permission is hereby granted/);
   assertEquals(elsewhere.asked, 0);
   // The runtime keeps every file: none is requested twice.
   assertEquals(server.asked.length, new Set(server.asked).size);

@@ -8,6 +8,7 @@ import {
   textEvent,
 } from "../support/model_server.ts";
 import { makeWorld, mockConfig } from "../support/program.ts";
+import { needs } from "../support/tools.ts";
 
 const { sdk, missing } = await loadAgentSdk();
 const NEVER = new Promise<never>(() => {});
@@ -71,9 +72,10 @@ async function world(
 }
 
 function test(title: string, run: () => Promise<void>): void {
-  const name = missing === undefined ? title : `${title} [skipped: ${missing}]`;
+  const options = needs("Claude Agent SDK", missing === undefined, title, missing);
+  const fn = () => missing === undefined ? run() : Promise.reject(new Error(missing));
   // The SDK keeps its timers for a while.
-  Deno.test({ name, ignore: missing !== undefined, sanitizeOps: false, sanitizeResources: false, fn: run });
+  Deno.test({ ...options, sanitizeOps: false, sanitizeResources: false, fn });
 }
 
 test("query of the SDK runs one task with a system prompt, a model's name and partial messages", async () => {

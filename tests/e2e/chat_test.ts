@@ -269,7 +269,7 @@ onTerminal("code of edits and of read files has colors, and none with NO_COLOR",
     await terminal.shows("That was the work.");
     assertStringIncludes(await line("const") ?? "", added);
     await terminal.press("C-o");
-    await terminal.shows("read x.ts");
+    await terminal.shows("› ▸ read x.ts");
     await terminal.press("Enter");
     await terminal.shows("1→const");
     assertStringIncludes(await line("1→") ?? "", read);

@@ -87,12 +87,10 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   "npx -y deno@2.9.6 task test": "what runs this test",
   "deno install -g ": "install_test.ts",
   "npx -y deno@2.9.6 run --quiet --v8-flags=--max-semi-space-size=1 --allow-read ": "install_test.ts",
-  "deno task install": "install_test.ts",
-  "npx -y deno@2.9.6 task install": "install_test.ts",
+  "npx -y deno@2.9.6 task npm ": "npm_test.ts",
   "reasonix uninstall": "install_test.ts",
   "reasonix setup": "setup_test.ts, in a terminal",
-  "sudo ": "changes the machine",
-  "reasonix run --model openrouter/": "built_in_test.ts; asks a vendor",
+  "reasonix run --model openrouter/": "schema_test.ts; asks a vendor",
 };
 
 /** The other lines, unchanged or with values filled in. */

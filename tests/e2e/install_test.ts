@@ -10,7 +10,8 @@ import { needs } from "../support/tools.ts";
 
 const ROOT = new URL("../../", import.meta.url).pathname;
 const LINES = await installLines();
-const [ADDRESS = "", NPX_ADDRESS = "", FILE = "", CLONE = "", NPX = "", UNINSTALL = ""] = LINES;
+const [ADDRESS = "", NPX_ADDRESS = "", FILE = "", CLONE = "", NPX = ""] = LINES;
+const UNINSTALL = "reasonix uninstall";
 
 /** Puts a newer version where the program was. */
 async function publishNewer({ files }: Machine): Promise<void> {

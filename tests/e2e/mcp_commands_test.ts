@@ -181,7 +181,11 @@ const REFUSED: readonly (readonly [line: string[], message: string, remedy: stri
   [["x", "--cwd", "nowhere", "--", "sh"], "there is no such directory", "name an existing directory"],
   [["x", "ftp://x"], '"ftp://x" is no address of a web server', "give https://"],
   [["x", "http://"], '"http://" is no address', "give https://"],
-  [["x", "https://x.example", "--transport", "sse"], "the transport sse", "leave --transport out"],
+  [
+    ["x", "https://x.example", "--transport", "sse"],
+    '--transport cannot be "sse"',
+    "leave it out: most such servers",
+  ],
   [["x", "https://x.example", "--env", "A=b"], "--env has no meaning", "leave --env out"],
   [["x", "https://x.example", "--header", "broken"], "a --header is no header", "Name: value"],
   [["x", "--header", "A: b", "--", "sh"], "--header has no meaning", "leave --header out"],

@@ -42,7 +42,7 @@ const CALLS: readonly (readonly [tool: string, args: Record<string, unknown>, re
 ];
 
 Deno.test({
-  ...needs("an official MCP server", isThere, "the official servers work in a run"),
+  ...needs("official MCP servers", isThere, "the official servers work in a run", "they are not installed"),
   fn: async () => {
     const calls = CALLS.map(([tool, args]) => ({ calls: [{ name: `mcp__${tool}`, args }] }));
     await using server = startModelServer([...calls, { text: "done" }], { check: { prefix: false } });

@@ -13,10 +13,11 @@ const ROOTS = [
 /** Raise it only for what the first frame shows. */
 const MOST = 112;
 
-Deno.test("the first frame of the chat loads few modules and no large package", () => {
+/** The files that the modules load, except lazily and for types only. */
+function loadedBy(roots: readonly string[]): Set<string> {
   const { sources } = thisProject();
   const found = new Set<string>();
-  const pending = [...ROOTS];
+  const pending = [...roots];
   for (let path = pending.pop(); path !== undefined; path = pending.pop()) {
     if (found.has(path)) continue;
     found.add(path);
@@ -24,8 +25,24 @@ Deno.test("the first frame of the chat loads few modules and no large package", 
       if (kind !== "lazy" && !typeOnly) pending.push(to);
     }
   }
+  return found;
+}
+
+Deno.test("the first frame of the chat loads few modules and no large package", () => {
+  const { sources } = thisProject();
+  const found = loadedBy(ROOTS);
   const files = [...found].filter((path) => sources.has(path)).sort();
   const packages = [...found].filter((path) => !sources.has(path) && !/\.(?:json|md)$/.test(path)).sort();
   assert(files.length <= MOST, `${files.length} modules:\n${files.join("\n")}`);
   assertEquals(packages, ["get-east-asian-width", "smol-toml"]);
+});
+
+Deno.test("without hooks no hook module is loaded at the start of a run", () => {
+  const found = loadedBy([
+    "cli/main.ts",
+    "cli/commands/run/run.ts",
+    "src/run/assembly.ts",
+    "src/agent/loop.ts",
+  ]);
+  assertEquals([...found].filter((path) => /^src\/(?:hook|config\/hooks|features\/hooks)\//.test(path)), []);
 });

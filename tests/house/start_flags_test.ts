@@ -1,3 +1,4 @@
+import { installLine } from "../../scripts/gen_tables.ts";
 import { START_FLAGS, startFlagsFor } from "../../cli/terminal/start_flags.ts";
 import { assert, assertEquals, assertStringIncludes } from "../support/assert.ts";
 import { installLines } from "../support/readme.ts";
@@ -31,3 +32,24 @@ Deno.test("the runtime writes nothing to the terminal, however the program is st
     assertEquals(flags[0], "--quiet");
   }
 });
+
+Deno.test("a front page installs by npm once the package has a name, and from a clone before", () => {
+  const comments = { npm: "brings its runtime", clone: "in a clone", key: "key" };
+  assertEquals(
+    installLine({ name: "an-agent", key: "RWx" }, comments),
+    "```sh\nnpm install -g an-agent   # brings its runtime\n# key: RWx\n```",
+  );
+  const lines = installLine({}, comments).split("\n");
+  assertEquals(lines.slice(0, 2), ["```sh", "# in a clone"]);
+  assert(/^npx -y deno@\S+ task npm && npm install -g \.\/dist\/npm$/.test(lines[2] ?? ""), lines[2]);
+});
+
+for (const [page, title] of [["README.md", "## Install"], ["README.zh-CN.md", "## 安装"]] as const) {
+  Deno.test(`${page} says in at most 10 lines how to install, without flags of the runtime`, async () => {
+    const text = await Deno.readTextFile(new URL(page, ROOT));
+    const section = text.split(`${title}\n`)[1]?.split("\n## ")[0] ?? "";
+    const lines = section.split("\n").filter((line) => line !== "");
+    assert(lines.length > 0 && lines.length <= 10, lines.join("\n"));
+    assert(!text.includes("--allow-"), `${page} has flags of the runtime`);
+  });
+}

@@ -14,9 +14,11 @@ export const OPENERS: Readonly<Record<string, string>> = {
 /**
  * Files that send requests, and the test that redirects them to another origin: the whole program
  * (tests/e2e/redirects_test.ts), their functions (tests/conformance/redirects_test.ts), or none, since they
- * are a part of each of these.
+ * are a part of each of these. A download of a release holds no key and is verified, so that it follows
+ * redirects: tests/e2e/update_test.ts.
  */
-export const SENDERS: Readonly<Record<string, "program" | "functions" | "all">> = {
+export const SENDERS: Readonly<Record<string, "program" | "functions" | "all" | "download">> = {
+  "cli/release/download.ts": "download",
   "cli/commands/reports.ts": "program",
   "src/reports/doctor.ts": "program",
   "src/mcp/oauth/http_access.ts": "functions",

@@ -15,10 +15,14 @@ export async function codeBlocks(page: string, language: string): Promise<string
   );
 }
 
-/** The commands of the install section of docs/start.md, without their comments. */
+/**
+ * The commands that install from an address, from an address with npx, from a file, from a clone and from a
+ * clone with npx, without their comments.
+ */
 export async function installLines(): Promise<string[]> {
-  const block = await codeBlock("docs/start.md", "Install", "sh");
-  return block.split("\n").filter((line) => line !== "" && !line.startsWith("#"));
+  const server = await codeBlock("docs/start.md", "From your own server", "sh");
+  const clone = await codeBlock("docs/install.md", "From a clone", "sh");
+  return `${server}${clone}`.split("\n").filter((line) => line !== "" && !line.startsWith("#"));
 }
 
 /** Every line of a page's shell blocks, comments taken away. */

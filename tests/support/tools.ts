@@ -11,16 +11,24 @@ type Tool =
   | "podman"
   | "minisign"
   | "mandoc"
+  | "shellcheck"
   | "unshare and ip"
-  | "an official MCP server";
+  | "official MCP servers"
+  | "Claude Agent SDK";
 
 /**
  * Options of a test that needs a program. The reason shows in the name when it is skipped; where CI has
- * installed the program (`.ci/run` says so), the test runs even if the program is not found, and fails.
+ * installed the program (`REASONIX_CI_TOOLS` names it, with dashes for spaces), the test runs even if the
+ * program is not found, and fails.
  */
-export function needs(tool: Tool, isThere: boolean, name: string): { name: string; ignore: boolean } {
-  const promised = (Deno.env.get("REASONIX_CI_TOOLS") ?? "").split(" ").includes(tool);
+export function needs(
+  tool: Tool,
+  isThere: boolean,
+  name: string,
+  reason = `${tool} is not installed`,
+): { name: string; ignore: boolean } {
+  const promised = (Deno.env.get("REASONIX_CI_TOOLS") ?? "").split(" ").includes(tool.replaceAll(" ", "-"));
   return isThere || promised
     ? { name, ignore: false }
-    : { name: `${name} [skipped: ${tool} is not installed]`, ignore: true };
+    : { name: `${name} [skipped: ${reason}]`, ignore: true };
 }

@@ -40,12 +40,7 @@ const ADD_FLAGS = {
   cwd: option("Directory that the program runs in", "dir"),
   header: options("Header for an address", "Name: value"),
   headersHelper: option("Line of the shell that prints headers as JSON", "line"),
-  transport: choice("How it is reached; known from what is given", [
-    "stdio",
-    "http",
-    "streamable-http",
-    "sse",
-  ]),
+  transport: choice("How it is reached; known from what is given", ["stdio", "http", "streamable-http"]),
   ...SCOPE,
 };
 
@@ -133,20 +128,13 @@ function serverOf(name: string, words: readonly string[], flags: AddFlags, paths
   const type = flags.transport ?? (isAddress ? "http" : "stdio");
   if (type === "stdio") return program(name, { first, rest, flags, paths });
   if (!isAddress) throw usage(name, `${JSON.stringify(words.join(" "))} is no address`, "give https://…");
-  return remote(name, { url: first, type, flags });
+  return remote(name, first, flags);
 }
 
-function remote(
-  name: string,
-  { url, type, flags }: { readonly url: string; readonly type: string; readonly flags: AddFlags },
-): NewServer {
+function remote(name: string, url: string, flags: AddFlags): NewServer {
   const parsed = URL.parse(url);
   if (parsed?.protocol !== "https:" && parsed?.protocol !== "http:") {
     throw usage(name, `${JSON.stringify(url)} is no address of a web server`, "give https://…");
-  }
-  if (type === "sse") {
-    const remedy = "leave --transport out: most such servers answer streamable HTTP, often at …/mcp";
-    throw usage(name, "the transport sse of old servers is not there", remedy);
   }
   refuse(name, { env: flags.env, cwd: flags.cwd }, "a server with an address starts no program here");
   return {

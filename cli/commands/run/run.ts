@@ -80,16 +80,10 @@ export const runCommand = command({
   run,
 });
 
-interface PrinterDeps {
-  readonly out: Output;
-  readonly speech: Speech;
-  readonly err: Output;
-}
-
 async function printerFor(
   context: CliContext,
   flags: RunFlags,
-  { out, err, speech }: PrinterDeps,
+  { out, err, speech }: { readonly out: Output; readonly speech: Speech; readonly err: Output },
 ): Promise<Printer> {
   const { createPrinter } = await FRONTENDS.print();
   return createPrinter({

@@ -3,7 +3,7 @@ import type { CommandHost, SlashCommand } from "../command.ts";
 import { fillIn, fillInLine, type Piece, piecesOf, takesArguments, UnsafeArgument } from "./template.ts";
 import { resolveModel } from "../../config/mod.ts";
 import { type CommandRoots, commandRoots, type SkillScope } from "../../context/mod.ts";
-import { errorMessage, formatLocation, ReasonixError } from "../../core/mod.ts";
+import { errorMessage, formatLocation, newNotice, ReasonixError } from "../../core/mod.ts";
 import { loadTexts, type Texts } from "../../i18n/mod.ts";
 import { contains } from "../../path/lexical.ts";
 import { sortedEntries } from "../../path/probe.ts";
@@ -50,16 +50,11 @@ export function trustItemOf({ name, file, scope, allowedTools, pieces }: Command
   };
 }
 
-interface Invocation {
-  readonly argument: string;
-  readonly signal: AbortSignal | undefined;
-}
-
 /** Runs the command lines of a template, and sends the rest as the user's message. */
 async function invoke(
   command: CommandFile,
   host: CommandHost,
-  { argument, signal }: Invocation,
+  { argument, signal }: { readonly argument: string; readonly signal: AbortSignal | undefined },
 ): Promise<void> {
   const { name, file, allowedTools, pieces } = command;
   const texts = await loadTexts("commands", host.locale);
@@ -138,7 +133,7 @@ async function usableModel(
 
 async function notify(assembly: Assembly, text: string): Promise<void> {
   await assembly.open();
-  await assembly.controller.recorder.record({ type: "notice", level: "warning", code: "command", text });
+  await assembly.controller.recorder.record(newNotice("warning", "command", text));
 }
 
 /** Commands that Markdown files bring. `commands` is sorted by name; every name is there once. */

@@ -2,7 +2,7 @@ import { checkValue, type Finding } from "../load/check.ts";
 import { checkLayer, parseToml, readText } from "../load/layer.ts";
 import { ConfigError, type ConfigProblem, formatKey, type KeyPath } from "../problem.ts";
 import { isTable, locate, parseKeyPath, schemaAt, type TomlTable } from "../schema/json_schema.ts";
-import { message, ReasonixError } from "../../core/mod.ts";
+import { message, ReasonixError, usageError } from "../../core/mod.ts";
 import { saveFile } from "../../util/atomic_write.ts";
 import { canonicalJson } from "../../util/json.ts";
 
@@ -46,10 +46,7 @@ export async function setConfigValue(
 export async function addConfigItem(file: string, key: string, item: unknown): Promise<void> {
   const path = parseKeyPath(key);
   if (schemaAt(path).type !== "array") {
-    throw new ReasonixError(message`Cannot add to ${key}: it is not a list`, {
-      exit: "usage",
-      remedy: message`set it instead`,
-    });
+    throw usageError(message`Cannot add to ${key}: it is not a list`, message`set it instead`);
   }
   checkNewValue(path, [item]);
   await editFile(file, false, (table) => {

@@ -4,7 +4,7 @@ import { parseJsonc } from "../load/jsonc.ts";
 import { readText } from "../load/layer.ts";
 import { ConfigError, type ConfigProblem } from "../problem.ts";
 import { isTable, type TomlTable } from "../schema/json_schema.ts";
-import { message, ReasonixError, textOf } from "../../core/mod.ts";
+import { message, ReasonixError, textOf, usageError } from "../../core/mod.ts";
 import { canonicalJson, isRecord } from "../../util/json.ts";
 
 export { writeConfig };
@@ -53,12 +53,7 @@ function withoutSecrets(
   takeServer(plan, origin, server.name, { entry: server, without: [] });
   const [step] = plan.steps;
   if (step?.change.kind !== "entry") {
-    throw new ReasonixError(
-      message`Cannot add the MCP server "${server.name}": ${textOf(plan.left[0]?.why ?? "")}`,
-      {
-        exit: "usage",
-      },
-    );
+    throw usageError(message`Cannot add the MCP server "${server.name}": ${textOf(plan.left[0]?.why ?? "")}`);
   }
   let text = JSON.stringify(step.change.entry);
   const secrets = plan.keys.map(({ name, value }): LiftedSecret => {

@@ -1,7 +1,7 @@
 import { type EnvLookup, isInside, reasonixHome, resolvePath, userConfigFile } from "../config_paths.ts";
 import type { SourceFile } from "./document.ts";
 import type { AgentName, Scope } from "./plan.ts";
-import { message, ReasonixError } from "../../core/mod.ts";
+import { message, ReasonixError, usageError } from "../../core/mod.ts";
 import { join } from "../../path/lexical.ts";
 import { exists, isDirectory, isFile } from "../../path/probe.ts";
 
@@ -168,7 +168,7 @@ const NAMES = [
 ];
 
 function unusable(from: string, reason: string, remedy: string): ReasonixError {
-  return new ReasonixError(message`Cannot import from ${from}: ${reason}`, { exit: "usage", remedy });
+  return usageError(message`Cannot import from ${from}: ${reason}`, remedy);
 }
 
 /** Finds the agent of a file by its name and directory. */

@@ -25,6 +25,7 @@ import { formatLocation, message, type SourceLocation, type Text } from "../../c
 import { join, parentOf } from "../../path/lexical.ts";
 import { exists } from "../../path/probe.ts";
 import { canonicalJson, defined } from "../../util/json.ts";
+import { attempt } from "../../util/lazy.ts";
 
 export { writeConfig } from "../edit/edit.ts";
 export { AGENTS, filesFrom, findFiles, usualFiles } from "./files.ts";
@@ -240,11 +241,7 @@ function isSame(present: unknown, change: Setting): boolean {
 }
 
 function isLink(path: string): boolean {
-  try {
-    return Deno.lstatSync(path).isSymlink;
-  } catch {
-    return false;
-  }
+  return attempt(() => Deno.lstatSync(path).isSymlink) ?? false;
 }
 
 /** Returns the reason why our file cannot hold a change: another program may have accepted any value. */

@@ -66,16 +66,10 @@ function planModels(document: SourceDocument): void {
   else plan.leave(origin, message`its provider is not taken over`);
 }
 
-interface Described {
-  readonly name: string;
-  readonly settings: TomlTable;
-  readonly model: string;
-}
-
 function providerEntry(
   plan: ImportPlan,
   origin: Origin,
-  { name, settings, model }: Described,
+  { name, settings, model }: { readonly name: string; readonly settings: TomlTable; readonly model: string },
 ): { readonly entry: ProviderTable; readonly note?: Text } | { readonly why: Text } {
   const options = [settings.options, settings.settings].find(isTable) ?? {};
   const vendor = VENDORS.find((candidate) => candidate.name === (ALIASES[name] ?? name));

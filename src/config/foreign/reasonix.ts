@@ -10,6 +10,7 @@ import {
   type TomlTable,
 } from "../schema/json_schema.ts";
 import { parentOf } from "../../path/lexical.ts";
+import { attempt } from "../../util/lazy.ts";
 
 /** Plans the copy of a configuration of the Go Reasonix in another directory: its keys are ours. */
 export function planReasonix(documents: readonly SourceDocument[]): void {
@@ -67,11 +68,7 @@ function planEntries(document: SourceDocument, list: "providers" | "plugins"): v
 function planKeys(document: SourceDocument): void {
   const file = `${parentOf(document.path)}/.env`;
   const saved = lazyDotenv(() => {
-    try {
-      return Deno.readTextFileSync(file);
-    } catch {
-      return undefined;
-    }
+    return attempt(() => Deno.readTextFileSync(file));
   });
   for (const [name, value] of saved()) {
     const origin = { text: name, place: { file }, scope: document.scope };

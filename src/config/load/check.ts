@@ -28,8 +28,8 @@ function errorAt(path: KeyPath, [text, remedy]: Problem, at: Finding["at"] = "va
   return { level: "error", path, at, ...withRemedy(text, remedy) };
 }
 
-function warningAt(path: KeyPath, [text, remedy]: Problem, at: Finding["at"] = "key"): Finding {
-  return { level: "warning", path, at, ...withRemedy(text, remedy) };
+function warningAt(path: KeyPath, [text, remedy]: Problem): Finding {
+  return { level: "warning", path, at: "key", ...withRemedy(text, remedy) };
 }
 
 /** Compares a parsed file with the schema: wrong types are errors, unknown keys are warnings. */

@@ -11,6 +11,7 @@ import { realPath } from "../../path/real_path.ts";
 import { isFault, isProblem, parseRule, readRule, type Rule } from "../../rule/mod.ts";
 import { entryItem, type PermissionGrant, type TrustEntry, type TrustItem } from "../../trust/mod.ts";
 import { canonicalJson } from "../../util/json.ts";
+import { attempt } from "../../util/lazy.ts";
 
 interface ProjectInput {
   readonly layer: Layer;
@@ -321,11 +322,7 @@ function effectOf(
 }
 
 function resolved(path: string): string | undefined {
-  try {
-    return realPath(path);
-  } catch {
-    return undefined;
-  }
+  return attempt(() => realPath(path));
 }
 
 /** System directories, parents of the user's home, and the Reasonix home. */

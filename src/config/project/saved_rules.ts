@@ -6,6 +6,7 @@ import { isTable, type TomlTable } from "../schema/json_schema.ts";
 import { exists } from "../../path/probe.ts";
 import { projectDir } from "../../path/project_dir.ts";
 import type { RuleList } from "../../rule/mod.ts";
+import { attempt } from "../../util/lazy.ts";
 
 export interface SavedRulesLocation {
   /** The Reasonix home. Nothing in it comes with a project, and neither tools nor commands write there. */
@@ -126,9 +127,5 @@ function identityOf({ cwd }: SavedRulesLocation): { readonly directory: string; 
 }
 
 function birthOf(directory: string): string | undefined {
-  try {
-    return Deno.statSync(directory).birthtime?.toISOString();
-  } catch {
-    return undefined;
-  }
+  return attempt(() => Deno.statSync(directory).birthtime?.toISOString());
 }

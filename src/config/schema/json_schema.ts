@@ -1,5 +1,5 @@
 import { formatKey, type KeyPath } from "../problem.ts";
-import { message, ReasonixError } from "../../core/mod.ts";
+import { message, ReasonixError, usageError } from "../../core/mod.ts";
 import { suggestNames } from "../../util/suggest.ts";
 import schemaData from "./schema.json" with { type: "json" };
 
@@ -91,10 +91,10 @@ export function parseKeyPath(text: string): KeyPath {
   while (PART.lastIndex < text.length || path.length === 0) {
     const match = PART.exec(text);
     if (!match) {
-      throw new ReasonixError(message`Cannot read the key "${text}"`, {
-        exit: "usage",
-        remedy: message`write it with dots, such as sandbox.bash or providers.deepseek.effort`,
-      });
+      throw usageError(
+        message`Cannot read the key "${text}"`,
+        message`write it with dots, such as sandbox.bash or providers.deepseek.effort`,
+      );
     }
     const [, double, single, bare, index] = match;
     path.push(index === undefined ? double ?? single ?? bare ?? "" : Number(index));
@@ -145,10 +145,10 @@ export function valueAt(table: TomlTable, path: KeyPath): unknown {
 function unknownKey(path: KeyPath, schema: JsonSchema): ReasonixError {
   const near = suggestNames(String(path.at(-1)), Object.keys(schema.properties ?? {}), 1)[0];
   const suggestion = near && formatKey([...path.slice(0, -1), near]);
-  return new ReasonixError(message`Unknown key ${formatKey(path)}`, {
-    exit: "usage",
-    remedy: suggestion
+  return usageError(
+    message`Unknown key ${formatKey(path)}`,
+    suggestion
       ? message`did you mean ${suggestion}?`
       : message`run \`reasonix config show\` to see every key`,
-  });
+  );
 }

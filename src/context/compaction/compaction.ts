@@ -72,11 +72,6 @@ export class Compaction {
     if (conversation.state.messages !== before) await hooks?.after(trigger, signal);
   }
 
-  /** Tokens of the next request as well as they are known. */
-  async estimate(): Promise<number> {
-    return (await this.#load()).accountant.estimate();
-  }
-
   /** No text has more tokens than characters by much: an upper bound that needs no counting. */
   #atMost(): number {
     const { state, prefix } = this.#options.conversation;

@@ -5,8 +5,8 @@ import {
   type Message,
   message,
   type NewEventOf,
+  newNotice,
   type Text,
-  textFields,
 } from "../../core/mod.ts";
 import { type MessageSource, prunedOutput } from "../../session/mod.ts";
 import { TokenCounter } from "../tokens.ts";
@@ -303,12 +303,7 @@ class TokenAccountant {
   }
 
   async notice(level: "info" | "warning", text: LocalizedMessage): Promise<void> {
-    await this.#options.conversation.record({
-      type: "notice",
-      level,
-      code: "compaction",
-      ...textFields(text),
-    });
+    await this.#options.conversation.record(newNotice(level, "compaction", text));
   }
 }
 

@@ -1,6 +1,7 @@
 import { contains } from "../../path/lexical.ts";
 import { sortedEntries } from "../../path/probe.ts";
 import { readSkill, type Skill, type SkillRoot, type SkillRoots, type SkillWarning } from "./skill.ts";
+import { attempt } from "../../util/lazy.ts";
 
 /** Everything that was found. `skills` is sorted by name, so that the same files give the same prompt. */
 export interface SkillSet {
@@ -75,17 +76,9 @@ function skillDirectories(root: SkillRoot, warnings: SkillWarning[]): string[] {
 
 function isDirectoryEntry(entry: Deno.DirEntry, path: string): boolean {
   if (!entry.isSymlink) return entry.isDirectory;
-  try {
-    return Deno.statSync(path).isDirectory;
-  } catch {
-    return false;
-  }
+  return attempt(() => Deno.statSync(path).isDirectory) ?? false;
 }
 
 function staysInside(path: string, root: string): boolean {
-  try {
-    return contains(root, Deno.realPathSync(path));
-  } catch {
-    return false;
-  }
+  return attempt(() => contains(root, Deno.realPathSync(path))) ?? false;
 }

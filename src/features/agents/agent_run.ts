@@ -9,6 +9,7 @@ import {
   isAbort,
   message,
   type NewEventOf,
+  newNotice,
   type PreparedCall,
   ReasonixError,
   type Spending,
@@ -564,7 +565,7 @@ export async function openChild(
     const skill = await instructionsOf(task, child);
     const { fellBack } = task.model === undefined ? agentModel(options.loaded, task.agent) : {};
     if (fellBack !== undefined) {
-      await recorder.record({ type: "notice", level: "warning", code: "agents", text: fellBack });
+      await recorder.record(newNotice("warning", "agents", fellBack));
     }
     return {
       child,

@@ -1,5 +1,5 @@
 import type { AgentDefinition } from "../../context/mod.ts";
-import { errorMessage, type PreparedCall, ReasonixError, textOf } from "../../core/mod.ts";
+import { errorMessage, newNotice, type PreparedCall, ReasonixError, textOf } from "../../core/mod.ts";
 import { createWorktree, type Worktree, type WorktreePatch } from "../../worktree/mod.ts";
 import type { RunContext, RunPaths } from "../../run/mod.ts";
 
@@ -31,7 +31,7 @@ export async function isolate(
         const text = `Cannot remove the work tree of agent ${name}: ${
           errorMessage(error)
         }; the next one tries again`;
-        void recorder.record({ type: "notice", level: "warning", code: "agents", text });
+        void recorder.record(newNotice("warning", "agents", text));
       });
     }
   };

@@ -1,7 +1,7 @@
 import { StopReason, type TurnOutcome } from "../../agent/mod.ts";
 import { resolveModel } from "../../config/mod.ts";
 import type { AgentDefinition } from "../../context/mod.ts";
-import { type Event, ReasonixError } from "../../core/mod.ts";
+import { type Event, newNotice, ReasonixError } from "../../core/mod.ts";
 import {
   type Assemble,
   type DelegatedTask,
@@ -170,7 +170,7 @@ export class SubagentManager implements RunAgents {
     if (late !== "" && !signal.aborted) {
       const text = `Agents in the background end with the run: ${late} were not done after ${seconds} s ` +
         "([agents] background_wait_seconds)";
-      await recorder.record({ type: "notice", level: "warning", code: "agents", text });
+      await recorder.record(newNotice("warning", "agents", text));
     }
     const updates = extensions.drainUpdates();
     return updates.length === 0 || signal.aborted

@@ -2,7 +2,7 @@ import type { Config } from "../../config/mod.ts";
 import type { Recorder } from "../../control/mod.ts";
 import type { GoalRecord } from "../../run/mod.ts";
 import type { ResearchStatus } from "./goal_record.ts";
-import { errorMessage, message, ReasonixError } from "../../core/mod.ts";
+import { errorMessage, message, newNotice, ReasonixError, usageError } from "../../core/mod.ts";
 import type { GoalClock, GoalRequest, Modes } from "../../run/mod.ts";
 import type { ResearchEntryKind } from "../../tool/mod.ts";
 import { parseJson } from "../../util/json.ts";
@@ -119,10 +119,10 @@ export class GoalResearch {
     const { loaded: { config }, modes, redact, clock } = this.#deps;
     const canWrite = modes.permission !== "read-only" && config.tools.writes === "allow";
     if (strategy === "research" && !canWrite) {
-      throw new ReasonixError(message`Cannot keep a research record: this session changes no files`, {
-        exit: "usage",
-        remedy: message`leave out --research, or let it write`,
-      });
+      throw usageError(
+        message`Cannot keep a research record: this session changes no files`,
+        message`leave out --research, or let it write`,
+      );
     }
     const isWanted = strategy === "research" ||
       (strategy === "auto" && config.goal.autoresearch && canWrite && looksLikeResearch(objective));
@@ -182,7 +182,7 @@ export class GoalResearch {
       });
     } catch (error) {
       const text = errorMessage(error);
-      await this.#deps.recorder.record({ type: "notice", level: "warning", code: "goal", text });
+      await this.#deps.recorder.record(newNotice("warning", "goal", text));
       return undefined;
     }
   }

@@ -8,8 +8,9 @@ import {
   type LocalizedMessage,
   message,
   type NewEvent,
+  newNotice,
   ReasonixError,
-  textFields,
+  usageError,
 } from "../../core/mod.ts";
 import {
   type GoalClock,
@@ -132,7 +133,7 @@ async function requireGoal({ objective, checks, modes, registry, gate }: Wanted)
 }
 
 function unfit(why: string, remedy: string): ReasonixError {
-  return new ReasonixError(message`Cannot work towards this goal: ${why}`, { exit: "usage", remedy });
+  return usageError(message`Cannot work towards this goal: ${why}`, remedy);
 }
 
 /** The bounds of a goal; what a run may cost bounds its goal too. */
@@ -153,12 +154,7 @@ function remaining({ durationMs, cost }: GoalLimits, { leg }: GoalRecord): Limit
   };
 }
 
-const CLEARED: NewEvent = {
-  type: "notice",
-  level: "info",
-  code: "goal",
-  ...textFields(message`Goal cleared`),
-};
+const CLEARED: NewEvent = newNotice("info", "goal", message`Goal cleared`);
 
 /**
  * The goal of a session: turns follow one another until the model says that it is reached and its checks
@@ -230,10 +226,10 @@ export class SessionGoal implements GoalController {
 
   resume(): Promise<TurnInput> {
     if (!this.open) {
-      throw new ReasonixError(message`Cannot resume: the session has no open goal`, {
-        exit: "usage",
-        remedy: message`set one with /goal OBJECTIVE or reasonix run --goal OBJECTIVE`,
-      });
+      throw usageError(
+        message`Cannot resume: the session has no open goal`,
+        message`set one with /goal OBJECTIVE or reasonix run --goal OBJECTIVE`,
+      );
     }
     return Promise.resolve({ text: RESUME_TEXT, origin: "continue", literal: true });
   }
@@ -388,7 +384,7 @@ export class SessionGoal implements GoalController {
   }
 
   async #notify(level: "info" | "warning", text: LocalizedMessage): Promise<void> {
-    await this.#deps.recorder.record({ type: "notice", level, code: "goal", ...textFields(text) });
+    await this.#deps.recorder.record(newNotice(level, "goal", text));
   }
 }
 

@@ -268,11 +268,6 @@ export function formatHookProblem({ source, message, remedy }: HookProblem): str
   return `${place}${message}; the hook ${JSON.stringify(source.command)} does not run; ${remedy}`;
 }
 
-interface Sample {
-  readonly input: Record<string, unknown>;
-  readonly names: readonly string[];
-}
-
 const FAMILIES: Readonly<Record<string, HookedCall["family"]>> = {
   bash: "Bash",
   edit_file: "Edit",
@@ -308,7 +303,7 @@ export function sampleInput(
     readonly tool?: string | undefined;
     readonly given: Readonly<Record<string, unknown>>;
   },
-): Sample {
+): { readonly input: Record<string, unknown>; readonly names: readonly string[] } {
   const common = { session_id: "test", transcript_path: "", cwd, permission_mode: "default" };
   const fields = FIELDS[event];
   if (fields || event === "Stop") {

@@ -5,20 +5,13 @@ import {
   type ApprovalAnswer,
   message,
   type NewEvent,
+  newNotice,
   type PreparedCall,
   ReasonixError,
-  textFields,
   textOf,
 } from "../../core/mod.ts";
 import type { ApprovalRequest, Approver } from "../../permission/mod.ts";
-import type {
-  AssemblyOptions,
-  PreparedHooks,
-  RunContext,
-  RunPaths,
-  TurnExtension,
-  TurnInput,
-} from "../../run/mod.ts";
+import type { AssemblyOptions, RunContext, RunPaths, TurnExtension, TurnInput } from "../../run/mod.ts";
 import type { Asker, ToolResult } from "../../tool/mod.ts";
 import { after } from "../../util/timer.ts";
 import {
@@ -65,7 +58,7 @@ const MODES = {
 const APPROVALS = { ask: undefined, auto: "acceptEdits", yolo: "bypassPermissions" } as const;
 
 /** The hooks of one run, from its assembling on. They run once it is there. */
-class RunHooks implements PreparedHooks {
+class RunHooks {
   readonly problems: ReturnType<typeof readHooks>["problems"];
   readonly agent: HookedAgent | undefined;
   /** Calls that are being judged or run, by their id. */
@@ -84,10 +77,6 @@ class RunHooks implements PreparedHooks {
     const { hooks, problems } = readHooks(configured);
     this.#ready = hooks;
     this.problems = problems;
-  }
-
-  get forAgent(): boolean {
-    return this.agent !== undefined;
   }
 
   ofAgent(agent: HookedAgent): RunHooks {
@@ -223,7 +212,7 @@ class HookExtension implements TurnExtension {
   readonly opened = (): void => {
     const { problems, ready, run: { recorder, paths } } = this.#hooks;
     for (const text of [...problems.map(formatHookProblem), ...missingCommands(ready, paths)]) {
-      void recorder.record({ type: "notice", level: "warning", code: "hook", text });
+      void recorder.record(newNotice("warning", "hook", text));
     }
     this.#start();
   };
@@ -283,14 +272,13 @@ class HookExtension implements TurnExtension {
     const notes = [outcome.reason ?? "", ...outcome.contexts];
     this.#kept += 1;
     if (this.#kept <= MOST_ENDS) return notes.map((text) => hookNote(event, text)).join("\n\n");
-    await this.#hooks.record({
-      type: "notice",
-      level: "warning",
-      code: "hook",
-      ...textFields(
+    await this.#hooks.record(
+      newNotice(
+        "warning",
+        "hook",
         message`${event} hooks have prevented the end of this turn ${MOST_ENDS} times; it ends now`,
       ),
-    });
+    );
     return undefined;
   };
 

@@ -1,6 +1,6 @@
 /** Hooks outside of a run: which there are, and what one says of a made-up event. */
 import { type ConfiguredHook, type LoadedConfig, loadHookConfig } from "../../config/mod.ts";
-import { message, type NewEventOf, ReasonixError, type SourceLocation } from "../../core/mod.ts";
+import { message, type NewEventOf, type SourceLocation, usageError } from "../../core/mod.ts";
 import {
   factsOf,
   HOOK_EVENTS,
@@ -128,10 +128,10 @@ function requireEvent(name: string): HookEvent {
   if (isHookEvent(name)) return name;
   const known = Object.keys(HOOK_EVENTS);
   const [near] = suggestNames(name, known, 1);
-  throw new ReasonixError(message`There is no event "${name}"`, {
-    exit: "usage",
-    remedy: near ? message`did you mean ${near}?` : message`choose one of ${known.join(", ")}`,
-  });
+  throw usageError(
+    message`There is no event "${name}"`,
+    near ? message`did you mean ${near}?` : message`choose one of ${known.join(", ")}`,
+  );
 }
 
 function given(text: string | undefined): Record<string, unknown> {
@@ -140,8 +140,8 @@ function given(text: string | undefined): Record<string, unknown> {
   if (typeof value === "object" && value !== null && !Array.isArray(value)) {
     return value as Record<string, unknown>;
   }
-  throw new ReasonixError(message`Cannot read --input ${text.slice(0, 80)}: it is no JSON object`, {
-    exit: "usage",
-    remedy: message`write it like --input '{"command": "ls"}'`,
-  });
+  throw usageError(
+    message`Cannot read --input ${text.slice(0, 80)}: it is no JSON object`,
+    message`write it like --input '{"command": "ls"}'`,
+  );
 }

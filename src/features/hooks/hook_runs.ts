@@ -1,5 +1,5 @@
 import type { ConfiguredHook, LoadedConfig } from "../../config/mod.ts";
-import { errorMessage, type LocalizedMessage, message, type NewEventOf, textFields } from "../../core/mod.ts";
+import { errorMessage, type LocalizedMessage, message, type NewEventOf, newNotice } from "../../core/mod.ts";
 import { contains } from "../../path/lexical.ts";
 import { isFile } from "../../path/probe.ts";
 import { existingRealPath } from "../../path/real_path.ts";
@@ -228,18 +228,11 @@ export interface Firing {
   readonly callId?: string | undefined;
 }
 
-/** The combined outcome of all hooks of an event. */
-export interface HookOutcome {
-  /** The strongest, with its reasons in the order of the hooks. */
-  readonly decision?: HookDecision;
-  readonly reason?: string;
-  /** The run is to end. */
-  readonly stop?: string;
-  readonly updatedInput?: Readonly<Record<string, unknown>>;
+/** The combined outcome of all hooks of an event: the strongest decision, with its reasons in their order. */
+export interface HookOutcome
+  extends Pick<HookEffect, "decision" | "reason" | "stop" | "updatedInput" | "guide"> {
   /** For the model, in the order of the hooks. */
   readonly contexts: readonly string[];
-  /** Instructions for the summary of a compaction. */
-  readonly guide?: string;
 }
 
 interface FinishedHook {
@@ -311,7 +304,7 @@ export class Hooks {
   }
 
   async #notice(level: "info" | "warning", text: LocalizedMessage): Promise<void> {
-    await this.#options.record({ type: "notice", level, code: "hook", ...textFields(text) });
+    await this.#options.record(newNotice(level, "hook", text));
   }
 
   async #combine(runs: readonly FinishedHook[]): Promise<HookOutcome> {

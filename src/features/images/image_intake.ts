@@ -6,7 +6,7 @@ import {
   type ImagePart,
   type LocalizedMessage,
   message,
-  textFields,
+  newNotice,
 } from "../../core/mod.ts";
 import { collectReply, type ModelInfo, type ModelRequest } from "../../provider/mod.ts";
 import { descriptionKey } from "../../session/mod.ts";
@@ -14,6 +14,7 @@ import { COMMON_IMAGES, fitImage, type ImageLimits, SAFE_IMAGES } from "../../ut
 import { grouped } from "../../view/mod.ts";
 import { type AdmitImages, type AdmittedImages, providerOf } from "../../run/mod.ts";
 import prompt from "./describe.md" with { type: "text" };
+import { attempt } from "../../util/lazy.ts";
 
 /** One image as the model gets it; without `image` it is left out. */
 interface Outcome {
@@ -123,22 +124,13 @@ class ImageIntake {
 
   async #leftOut(number: string, problem: string): Promise<Outcome> {
     const text = message`${named(number)} was not attached: ${problem}`;
-    await this.#deps.recorder.record({
-      type: "notice",
-      level: "warning",
-      code: "image",
-      ...textFields(text),
-    });
+    await this.#deps.recorder.record(newNotice("warning", "image", text));
     return { note: `[${text.text}]` };
   }
 }
 
 function decoded(base64: string): Uint8Array<ArrayBuffer> | undefined {
-  try {
-    return Uint8Array.fromBase64(base64);
-  } catch {
-    return undefined;
-  }
+  return attempt(() => Uint8Array.fromBase64(base64));
 }
 
 interface AdmissionDeps {
@@ -169,12 +161,7 @@ class ImageDescriber {
       if (signal.aborted) return " was not described: the turn was stopped";
       const problem = errorMessage(error);
       const text = message`${named(number)} could not be described by ${this.#reference}: ${problem}`;
-      await this.#deps.recorder.record({
-        type: "notice",
-        level: "warning",
-        code: "image",
-        ...textFields(text),
-      });
+      await this.#deps.recorder.record(newNotice("warning", "image", text));
       return ` could not be described by ${this.#reference}: ${problem}`;
     }
   }
@@ -212,16 +199,15 @@ class ImageDescriber {
     if (text === "") throw new Error(`The answer of ${name} was empty`);
     const tokens = grouped(usage ? usage.inputTokens + usage.outputTokens : 0);
     const money = cost ? `${Number(cost.amount.toFixed(6))} ${cost.currency}` : "";
-    await recorder.record({
-      type: "notice",
-      level: "info",
-      code: "image",
-      ...textFields(
+    await recorder.record(
+      newNotice(
+        "info",
+        "image",
         money === ""
           ? message`${named(number)} was described by ${name} (${tokens} tokens)`
           : message`${named(number)} was described by ${name} (${tokens} tokens, ${money})`,
       ),
-    });
+    );
     return `, described by ${name}:\n${text}`;
   }
 }

@@ -1,5 +1,5 @@
 import { cacheDirectory, type LoadedConfig } from "../../config/mod.ts";
-import { errorMessage, message, type PreparedCall, ReasonixError, textFields } from "../../core/mod.ts";
+import { errorMessage, message, newNotice, type PreparedCall, ReasonixError } from "../../core/mod.ts";
 import { type EditChecks, type LanguageServers, loadLsp, loadNameTools, type Names } from "../../lsp/mod.ts";
 import { projectDir } from "../../session/mod.ts";
 import {
@@ -129,7 +129,7 @@ async function openLanguageServers(deps: LanguageDeps): Promise<LanguageServers>
     spawn: (server, argv, env) => startJailed(deps, server, { argv, env }),
     givenUp(server, why) {
       const text = message`The language server ${server} is not started again: ${why}`;
-      void recorder.record({ type: "notice", level: "warning", code: "lsp", ...textFields(text) });
+      void recorder.record(newNotice("warning", "lsp", text));
     },
   });
 }

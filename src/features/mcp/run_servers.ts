@@ -7,7 +7,7 @@ import {
   userConfigFile,
 } from "../../config/mod.ts";
 import { appendIfChanged, changeTools } from "../../control/mod.ts";
-import { errorMessage, message, type NewEvent, textFields } from "../../core/mod.ts";
+import { errorMessage, message, type NewEvent, newNotice } from "../../core/mod.ts";
 import { detectLocale, loadTexts, type Texts } from "../../i18n/mod.ts";
 import {
   type AttachedContent,
@@ -136,7 +136,7 @@ export class RunPlugins implements RunPluginsPort {
       why = errorMessage(error);
     }
     const text = (await this.#texts()).trustNotSaved(tool, server, why);
-    await recorder.record({ type: "notice", level: "warning", code: "mcp", text });
+    await recorder.record(newNotice("warning", "mcp", text));
   };
 
   /** Offers what is known of the configured servers. Nothing is started. */
@@ -169,18 +169,15 @@ export class RunPlugins implements RunPluginsPort {
   async #await(met: ReturnType<McpServers["unknown"]>, seconds: number): Promise<void> {
     const { recorder } = this.#deps;
     const names = met.map(({ spec }) => spec.name);
-    await recorder.record({
-      type: "notice",
-      level: "info",
-      code: "mcp",
-      ...textFields(message`Starting ${names} for the first time (waiting at most ${seconds} s)`),
-    });
+    await recorder.record(
+      newNotice("info", "mcp", message`Starting ${names} for the first time (waiting at most ${seconds} s)`),
+    );
     await atMost(seconds * 1000, this.servers.start(met));
     await Promise.all(met.map((server) => server.overdue(seconds)));
     const slow = met.filter(({ status }) => status.state === "starting").map(({ spec }) => spec.name);
     if (slow.length === 0) return;
     const text = message`MCP: ${slow} not ready after ${seconds} s: their tools are added once they are`;
-    await recorder.record({ type: "notice", level: "warning", code: "mcp", ...textFields(text) });
+    await recorder.record(newNotice("warning", "mcp", text));
   }
 
   warm(): void {
@@ -248,7 +245,7 @@ function serverQuestions(
       asker,
       texts,
       notify: (text: string, level: "info" | "warning" = "warning") =>
-        void recorder.record({ type: "notice", level, code: "mcp", text }),
+        void recorder.record(newNotice(level, "mcp", text)),
       open: (address: URL) => openInBrowser(address, [paths.cwd]),
       provider,
       budget,

@@ -1,5 +1,5 @@
 import type { AgentDefinition } from "../../context/mod.ts";
-import { errorMessage, message, textFields } from "../../core/mod.ts";
+import { errorMessage, message, newNotice } from "../../core/mod.ts";
 import {
   type Features,
   type RunContext,
@@ -72,12 +72,7 @@ class Coordinator implements TurnExtension {
     const { modes, recorder } = this.#run;
     const plan = report.answer.trim();
     this.#heard = recorder.state.turns.length;
-    await recorder.record({
-      type: "notice",
-      level: "info",
-      code: "planner",
-      ...textFields(message`Plan of ${this.#model}:\n${plan}`),
-    });
+    await recorder.record(newNotice("info", "planner", message`Plan of ${this.#model}:\n${plan}`));
     const block = handOff(plan, this.#model, modes.collaboration === "plan");
     return { ...input, references: [...input.references ?? [], block] };
   }
@@ -113,16 +108,15 @@ class Coordinator implements TurnExtension {
   async #failed(why: string): Promise<void> {
     this.#failures += 1;
     const rests = this.#failures >= MOST_FAILURES;
-    await this.#run.recorder.record({
-      type: "notice",
-      level: "warning",
-      code: "planner",
-      ...textFields(
+    await this.#run.recorder.record(
+      newNotice(
+        "warning",
+        "planner",
         rests
           ? message`No plan from ${this.#model}: ${why}. The turn continues without one; it is not asked again in this run`
           : message`No plan from ${this.#model}: ${why}. The turn continues without one`,
       ),
-    });
+    );
   }
 }
 

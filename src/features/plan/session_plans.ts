@@ -5,7 +5,7 @@ import {
   message,
   type NewEvent,
   type NewEventOf,
-  textFields,
+  newNotice,
 } from "../../core/mod.ts";
 import { detectLocale, loadTexts } from "../../i18n/mod.ts";
 import type {
@@ -327,7 +327,7 @@ export class SessionPlans implements PlanController {
       const why = errorMessage(error);
       const text =
         message`The plan cannot be written to ${directory}: ${why}; the session has it all the same`;
-      await recorder.record({ type: "notice", level: "warning", code: "plan", ...textFields(text) });
+      await recorder.record(newNotice("warning", "plan", text));
       return undefined;
     }
   }
@@ -415,14 +415,13 @@ export async function attachPlans(
       const isUsers = (input.origin ?? "user") === "user" && input.skill === undefined;
       if (!isFree || !isUsers || !isComplexTask(input.text)) return input;
       await modes.setCollaboration("plan");
-      await recorder.record({
-        type: "notice",
-        level: "info",
-        code: "plan",
-        ...textFields(
+      await recorder.record(
+        newNotice(
+          "info",
+          "plan",
           message`This task is complex, so it begins in plan mode: nothing changes before you approve a plan; /plan off leaves it`,
         ),
-      });
+      );
       await modes.announce();
       return input;
     },

@@ -6,9 +6,9 @@ import {
   type LocalizedMessage,
   message,
   type NewEventOf,
-  ReasonixError,
-  textFields,
+  newNotice,
   textOf,
+  usageError,
 } from "../../core/mod.ts";
 import { isFile } from "../../path/probe.ts";
 import {
@@ -224,12 +224,9 @@ export class Verifier implements Verification {
   async byHand(signal: AbortSignal): Promise<readonly VerifyResult[]> {
     const commands = await verifyCommands(this.#workflow, this.#run.paths.cwd);
     if (commands.length === 0) {
-      throw new ReasonixError(
+      throw usageError(
         message`There is nothing to verify with: no command is configured or was found`,
-        {
-          exit: "usage",
-          remedy: message`set [workflow] verify_commands; see docs/verification.md`,
-        },
+        message`set [workflow] verify_commands; see docs/verification.md`,
       );
     }
     this.#round += 1;
@@ -342,7 +339,7 @@ export class Verifier implements Verification {
   }
 
   async #notify(level: NewEventOf<"notice">["level"], text: LocalizedMessage): Promise<void> {
-    await this.#run.recorder.record({ type: "notice", level, code: "verification", ...textFields(text) });
+    await this.#run.recorder.record(newNotice(level, "verification", text));
   }
 }
 

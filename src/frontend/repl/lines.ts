@@ -1,7 +1,7 @@
 /** The chat in plain lines: a person who reads lines and types numbers. */
 import type { PlanAnswer, PlanProposal, PlanReviewer } from "../../run/mod.ts";
 import { allCommands, type Choice, type CommandHost } from "../../command/mod.ts";
-import { type ApprovalAnswer, ReasonixError } from "../../core/mod.ts";
+import { type ApprovalAnswer, usageError } from "../../core/mod.ts";
 import type { ApprovalLines, QuestionInLines } from "./overlay/questions.ts";
 import type { Person } from "./session_host.ts";
 import type { Locale, Texts } from "../../i18n/mod.ts";
@@ -273,9 +273,6 @@ export class LineCommands implements CommandHost {
   #asking(question: string): LinePerson {
     const { person, language: { chat } } = this.#parts;
     if (person) return person;
-    throw new ReasonixError(chat.lineInput.noTerminal(question), {
-      exit: "usage",
-      remedy: chat.lineInput.onTerminal,
-    });
+    throw usageError(chat.lineInput.noTerminal(question), chat.lineInput.onTerminal);
   }
 }

@@ -1,20 +1,14 @@
-import type { Assembly, PlanReviewer } from "../../run/mod.ts";
+import type { Assembly, AssemblyOptions } from "../../run/mod.ts";
 import type { OpenRequest } from "../../command/mod.ts";
 import { type Event, message, ReasonixError } from "../../core/mod.ts";
 import type { Locale } from "../../i18n/mod.ts";
-import type { Approver } from "../../permission/mod.ts";
-import type { Asker } from "../../tool/mod.ts";
 import { after } from "../../util/timer.ts";
 
 /** Thrown instead of opening a session when the chat ends and the program continues in another way. */
 export class ChatLeft extends Error {}
 
 /** Asks and informs the user of a front end. */
-export interface Person {
-  /** Absent: no user can be asked. */
-  readonly approver?: Approver;
-  readonly asker?: Asker;
-  readonly planReviewer?: PlanReviewer;
+export interface Person extends Pick<AssemblyOptions, "approver" | "asker" | "planReviewer"> {
   /** Asks whether repository content may be used; `lines` summarize `details`. */
   readonly trust?: (lines: readonly string[], details: string) => Promise<"trust" | "ignore">;
   /** Asks whether to continue in a copy of a session that another process has open. */

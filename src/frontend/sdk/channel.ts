@@ -1,7 +1,8 @@
-import { errorMessage, type ImagePart, message, ReasonixError } from "../../core/mod.ts";
+import { errorMessage, type ImagePart, message, ReasonixError, usageError } from "../../core/mod.ts";
 import type { Output } from "../output.ts";
 import { isRecord, parseJson } from "../../util/json.ts";
 import { LineSplitter } from "../../util/lines.ts";
+import { attempt } from "../../util/lazy.ts";
 
 export type Fields = Record<string, unknown>;
 
@@ -128,10 +129,10 @@ function messageOf(line: string, given: unknown): UserLine | ReasonixError {
   try {
     if (isRecord(given) && given.type === "user") return readUserLine(given);
     const why = !isRecord(given) ? "it is not a JSON object" : `unknown type ${JSON.stringify(given.type)}`;
-    throw new ReasonixError(message`Cannot read a line of standard input: ${why}: ${line.slice(0, 80)}`, {
-      exit: "usage",
-      remedy: message`send one JSON object on each line, as --input-format stream-json says`,
-    });
+    throw usageError(
+      message`Cannot read a line of standard input: ${why}: ${line.slice(0, 80)}`,
+      message`send one JSON object on each line, as --input-format stream-json says`,
+    );
   } catch (error) {
     if (error instanceof ReasonixError) return error;
     throw error;
@@ -211,11 +212,7 @@ function documentText(source: unknown, title: unknown, at: string): string {
 }
 
 function isBase64(text: string): boolean {
-  try {
-    return Uint8Array.fromBase64(text).length > 0;
-  } catch {
-    return false;
-  }
+  return attempt(() => Uint8Array.fromBase64(text).length > 0) ?? false;
 }
 
 function shown(value: unknown): string {
@@ -224,8 +221,8 @@ function shown(value: unknown): string {
 }
 
 function unusable(why: string): ReasonixError {
-  return new ReasonixError(message`Cannot use a line of the user: ${why}`, {
-    exit: "usage",
-    remedy: message`send the message again with what can be used`,
-  });
+  return usageError(
+    message`Cannot use a line of the user: ${why}`,
+    message`send the message again with what can be used`,
+  );
 }

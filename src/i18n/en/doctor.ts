@@ -9,7 +9,7 @@ export const texts = (t: Translate) => ({
   limited: t`limited`,
   denied: t`denied`,
   needless: (kind: string, name: string) =>
-    t`This program was started with permission to load ${kind} (${name}), which it never needs; install it again with a line of docs/start.md`,
+    t`This program was started with permission to load ${kind} (${name}), which it never needs; install it again with a line of docs/install.md`,
   nativeCode: t`native code`,
   remoteModules: t`remote modules`,
   runtimeFault: (version: string, fault: string, source: string, fixedIn: string) =>

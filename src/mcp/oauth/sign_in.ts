@@ -6,6 +6,7 @@ import {
   message,
   ReasonixError,
   type Text,
+  usageError,
 } from "../../core/mod.ts";
 import { explain, hasOwnAuthorization } from "../failures.ts";
 import {
@@ -64,7 +65,7 @@ export async function signIn(spec: McpServerSpec, options: SignInOptions): Promi
   options.signal.throwIfAborted();
   const other = otherAuthentication(spec);
   if (other !== undefined) {
-    throw new ReasonixError(message`MCP server ${spec.name} needs no sign-in: ${other}`, { exit: "usage" });
+    throw usageError(message`MCP server ${spec.name} needs no sign-in: ${other}`);
   }
   try {
     return await authorize(spec, options);

@@ -23,6 +23,7 @@ import {
   type Rule,
   STAR,
 } from "../../rule/mod.ts";
+import { attempt } from "../../util/lazy.ts";
 
 export interface DestructiveContext extends CommandEnvironment {
   readonly pathContext: PathContext;
@@ -319,11 +320,7 @@ function expandGlob(path: string): string[] {
 }
 
 function listDirectory(path: string): string[] {
-  try {
-    return [...Deno.readDirSync(path)].map((entry) => entry.name);
-  } catch {
-    return [];
-  }
+  return attempt(() => [...Deno.readDirSync(path)].map((entry) => entry.name)) ?? [];
 }
 
 /** Counts the files below a path; links are not followed. */

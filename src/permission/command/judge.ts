@@ -40,6 +40,7 @@ import {
   type ToolRules,
   unsure,
 } from "../../rule/mod.ts";
+import { attempt } from "../../util/lazy.ts";
 
 /** The rules and directories that a command line is judged by. */
 export interface JudgeContext {
@@ -146,11 +147,7 @@ function judgeLine(
 }
 
 function realPath(path: string): string | undefined {
-  try {
-    return Deno.realPathSync(path);
-  } catch {
-    return undefined;
-  }
+  return attempt(() => Deno.realPathSync(path));
 }
 
 function report(

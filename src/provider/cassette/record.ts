@@ -1,11 +1,4 @@
-import {
-  type Chunk,
-  errorMessage,
-  type Message,
-  message,
-  type Prefix,
-  ReasonixError,
-} from "../../core/mod.ts";
+import { type Chunk, errorMessage, type Message, message, type Prefix, usageError } from "../../core/mod.ts";
 import { type ModelRequest, type Provider, wrapProvider } from "../provider.ts";
 import { ConversationStates } from "../wire/request_buffer.ts";
 import {
@@ -59,10 +52,10 @@ class Recorder {
     try {
       await Deno.writeTextFile(file, `${JSON.stringify(header)}\n`);
     } catch (error) {
-      throw new ReasonixError(message`Cannot record to ${file}: ${errorMessage(error)}`, {
-        exit: "usage",
-        remedy: message`name a file in an existing, writable directory`,
-      });
+      throw usageError(
+        message`Cannot record to ${file}: ${errorMessage(error)}`,
+        message`name a file in an existing, writable directory`,
+      );
     }
   }
 

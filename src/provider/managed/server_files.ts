@@ -6,6 +6,7 @@ import { writeFileAtomic } from "../../util/atomic_write.ts";
 import { isRecord, parseJson } from "../../util/json.ts";
 import { processStart } from "../../util/process.ts";
 import { oneLine } from "../../util/terminal_text.ts";
+import { attempt } from "../../util/lazy.ts";
 
 /** A process: its number may be reused, its start time is not. */
 export interface ProcessName {
@@ -131,11 +132,7 @@ async function replaceLinks(path: string): Promise<void> {
 }
 
 function readOwnText(path: string): string | undefined {
-  try {
-    return Deno.lstatSync(path).isFile ? readSmallText(path, 100_000) : undefined;
-  } catch {
-    return undefined;
-  }
+  return attempt(() => Deno.lstatSync(path).isFile ? readSmallText(path, 100_000) : undefined);
 }
 
 function isLease(value: unknown): value is ServerLease {

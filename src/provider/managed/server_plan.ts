@@ -6,6 +6,7 @@ import { readEnv } from "../../path/read_env.ts";
 import type { KindOptions } from "../kind.ts";
 import { isSameRunning, running, ServerFiles, serversDirectory } from "./server_files.ts";
 import { findProgram, systemText } from "../../util/process.ts";
+import { attempt } from "../../util/lazy.ts";
 
 /** A server that can be started; its settings are validated. */
 export interface ServerPlan {
@@ -209,11 +210,7 @@ function partsOf(path: string): string[] {
 }
 
 function sizeOf(path: string): number | undefined {
-  try {
-    return Deno.statSync(path).size;
-  } catch {
-    return undefined;
-  }
+  return attempt(() => Deno.statSync(path).size);
 }
 
 function bytesOf(paths: readonly string[]): number {

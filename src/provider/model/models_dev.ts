@@ -1,4 +1,4 @@
-import { message, ReasonixError } from "../../core/mod.ts";
+import { message, ReasonixError, usageError } from "../../core/mod.ts";
 import { saveFile } from "../../util/atomic_write.ts";
 import { defined, isRecord, parseJson } from "../../util/json.ts";
 import {
@@ -85,11 +85,10 @@ function readModelList(text: string, source: string) {
 }
 
 function noList(source: string, reason: string): ReasonixError {
-  return new ReasonixError(message`Cannot use ${source} as a list of models: ${reason}`, {
-    exit: "usage",
-    remedy:
-      message`give the format of https://models.dev/api.json; the tables that are there stay as they are`,
-  });
+  return usageError(
+    message`Cannot use ${source} as a list of models: ${reason}`,
+    message`give the format of https://models.dev/api.json; the tables that are there stay as they are`,
+  );
 }
 
 /** Undefined for what lacks the sizes that every model has. */

@@ -21,6 +21,7 @@ import {
 import type { ModelInfo } from "../provider.ts";
 import { ToolCallCollector } from "../tool_calls.ts";
 import type { ReplyReader } from "./http_stream.ts";
+import { attempt } from "../../util/lazy.ts";
 
 export interface ReplyContext {
   readonly endpoint: Endpoint;
@@ -251,13 +252,9 @@ function parseData(data: string): readonly unknown[] | undefined {
   try {
     return [JSON.parse(data.replaceAll("\n", ""))];
   } catch { /* several events, perhaps */ }
-  try {
-    return data.split("\n").filter((line) => line.trim() !== "" && line !== "[DONE]").map((line) =>
-      JSON.parse(line)
-    );
-  } catch {
-    return undefined;
-  }
+  return attempt(() =>
+    data.split("\n").filter((line) => line.trim() !== "" && line !== "[DONE]").map((line) => JSON.parse(line))
+  );
 }
 
 export type Channel = "text" | "reasoning";

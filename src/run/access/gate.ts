@@ -9,14 +9,7 @@ import {
 } from "../../config/mod.ts";
 import type { SkillActivation } from "../../context/mod.ts";
 import type { Recorder } from "../../control/mod.ts";
-import {
-  type Event,
-  formatLocation,
-  type Message,
-  message,
-  ReasonixError,
-  textFields,
-} from "../../core/mod.ts";
+import { type Event, formatLocation, type Message, message, newNotice, usageError } from "../../core/mod.ts";
 import { contains } from "../../path/lexical.ts";
 import { escapeGlob } from "../../path/glob.ts";
 import { processEnvironment } from "../../path/read_env.ts";
@@ -180,12 +173,9 @@ export class Modes {
     if (mode === this.permission) return;
     this.approvedPlan = false;
     if (!["read-only", "plan", this.writing].includes(mode)) {
-      throw new ReasonixError(
+      throw usageError(
         message`Cannot switch to ${mode} in a session that began with ${this.#initial}`,
-        {
-          exit: "usage",
-          remedy: message`leave, and continue with: reasonix -c --permission-mode ${mode}`,
-        },
+        message`leave, and continue with: reasonix -c --permission-mode ${mode}`,
       );
     }
     const before = this.collaboration;
@@ -275,10 +265,10 @@ export class Modes {
 
   #requireModes(): void {
     if (this.#gate.approvalMode !== undefined) return;
-    throw new ReasonixError(message`Cannot switch modes: calls are not judged by the permission rules here`, {
-      exit: "usage",
-      remedy: message`leave out your own gate to use them`,
-    });
+    throw usageError(
+      message`Cannot switch modes: calls are not judged by the permission rules here`,
+      message`leave out your own gate to use them`,
+    );
   }
 }
 
@@ -441,13 +431,12 @@ export class SkillRules {
     if (approved) {
       return this.add(skill.allowedTools.map((text) => ({ text, origin: skill.file })));
     }
-    void this.#recorder.record({
-      type: "notice",
-      level: "warning",
-      code: "skill",
-      ...textFields(
+    void this.#recorder.record(
+      newNotice(
+        "warning",
+        "skill",
         message`The allowed-tools of skill ${skill.name} are ignored: the project contains it, and it is not trusted yet with \`reasonix trust\``,
       ),
-    });
+    );
   };
 }

@@ -4,10 +4,10 @@ import {
   type LocalizedMessage,
   message,
   type NewEventOf,
+  newNotice,
   type PreparedCall,
   subjectOf,
   type Text,
-  textFields,
   textOf,
 } from "../../core/mod.ts";
 import { escapeGlob } from "../../path/glob.ts";
@@ -38,7 +38,7 @@ import {
 import { projectDir } from "../../session/mod.ts";
 import type { CommandJail, FailedCommand, SpawnPlan } from "../../tool/mod.ts";
 import type { RunPaths } from "../run_options.ts";
-import { containerOf, deniedGlobs, linkedSettings, secretsOf, type Warning } from "./access_scope.ts";
+import { containerOf, deniedGlobs, linkedSettings, secretsOf } from "./access_scope.ts";
 
 export interface SandboxSessionDeps {
   readonly paths: RunPaths;
@@ -337,7 +337,7 @@ export class SandboxSession {
       if (hint === undefined || this.#explained.has(hint)) return undefined;
       this.#explained.add(hint);
       const text = hintText(hint, hosts);
-      return { type: "notice", level: "warning", code: "sandbox.denied", ...textFields(text) };
+      return newNotice("warning", "sandbox.denied", text);
     });
   };
 
@@ -393,12 +393,6 @@ export class SandboxSession {
   /** Describes the jail before the first question about a command, once. */
   async describeOnce(): Promise<void> {
     await this.#notifyOnce(await this.open());
-  }
-
-  /** Describes what commands can and cannot do at the moment. */
-  async confinement(): Promise<Warning> {
-    const { text, confinement } = await this.#confinement();
-    return { ...textFields(text), confinement };
   }
 
   async #confinement(): Promise<{ readonly text: LocalizedMessage; readonly confinement: Confinement }> {

@@ -9,7 +9,7 @@ import {
   type TodoReminder,
 } from "../../context/mod.ts";
 import { appendIfChanged, changeTools, type ControlledDeps, type Recorder } from "../../control/mod.ts";
-import { type Message, message, type Prefix, ReasonixError, textFields } from "../../core/mod.ts";
+import { type Message, message, newNotice, type Prefix, ReasonixError } from "../../core/mod.ts";
 import type { Texts } from "../../i18n/mod.ts";
 import { type McpServers, namePrefix } from "../../mcp/mod.ts";
 import {
@@ -125,12 +125,7 @@ function lateInstructions(deps: RunContext): LateInstructions {
     messages: () => recorder.messages,
     describe: registry.describe,
     onNotice: ({ path, problem }) => {
-      void recorder.record({
-        type: "notice",
-        level: "warning",
-        code: "instructions",
-        text: `${path} ${problem}`,
-      });
+      void recorder.record(newNotice("warning", "instructions", `${path} ${problem}`));
     },
   });
 }
@@ -161,7 +156,7 @@ class ContextWindow {
     if (!found) return;
     this.#found = found.tokens;
     const text = message`The server's context window is ${grouped(found.tokens)} tokens (${found.source})`;
-    await recorder.record({ type: "notice", level: "info", code: "window", ...textFields(text) });
+    await recorder.record(newNotice("info", "window", text));
   }
 }
 

@@ -1,4 +1,3 @@
-import type { LoadedConfig } from "../../config/mod.ts";
 import {
   type EventStore,
   MemoryStore,
@@ -8,7 +7,7 @@ import {
   TurnCheckpoints,
   type WantedPrefix,
 } from "../../control/mod.ts";
-import { message, type NewEvent, ReasonixError, textFields } from "../../core/mod.ts";
+import { message, type NewEvent, newNotice, usageError } from "../../core/mod.ts";
 import { isDirectory } from "../../path/probe.ts";
 import { worktreeIdOf } from "../../path/project_dir.ts";
 import { realPath } from "../../path/real_path.ts";
@@ -25,13 +24,12 @@ import {
   type SessionPaths,
   sessionPaths,
 } from "../../session/mod.ts";
-import type { ToolRegistry } from "../../tool/mod.ts";
-import { lazy } from "../../util/lazy.ts";
+import { attempt, lazy } from "../../util/lazy.ts";
 import { VERSION } from "../../util/version.ts";
 import { buildWorkspace, loadTrustedConfig, redactorOf } from "../access/access_scope.ts";
 import type { Modes } from "../access/gate.ts";
 import type { PromptInputs } from "../context/prompt_inputs.ts";
-import type { RunPlugins } from "../run_features.ts";
+import type { PluginDeps, RunPlugins } from "../run_features.ts";
 import type { AssemblyOptions, ParentRun, RunOptions, RunPaths } from "../run_options.ts";
 import { offerLateTools } from "../tools/toolbox.ts";
 import type { TurnExtensions } from "../turn.ts";
@@ -70,10 +68,7 @@ export async function openSession(options: AssemblyOptions): Promise<OpenedSessi
     };
   }
   if (options.copy) {
-    throw new ReasonixError(message`Cannot copy a session: none was named`, {
-      exit: "usage",
-      remedy: message`add --continue or --resume ID`,
-    });
+    throw usageError(message`Cannot copy a session: none was named`, message`add --continue or --resume ID`);
   }
   const id = options.sessionId === undefined ? {} : { id: newId(paths, options.sessionId) };
   const session = SessionLog.create({ home: paths.home, cwd: paths.cwd, version: VERSION, redact, ...id });
@@ -95,41 +90,34 @@ function agentSession(
 function newId({ home, cwd }: RunPaths, id: string): string {
   const remedy = "give a UUID that no session has";
   if (!/^[0-9A-Za-z][\w-]{0,63}$/.test(id)) {
-    throw new ReasonixError(message`Cannot use "${id}" as the identifier of a session`, {
-      exit: "usage",
-      remedy,
-    });
+    throw usageError(message`Cannot use "${id}" as the identifier of a session`, remedy);
   }
   if (!isFile(sessionPaths(projectDir(home, cwd), id).path)) return id;
-  throw new ReasonixError(message`Cannot begin session ${id}: there is one already`, {
-    exit: "usage",
-    remedy: message`resume it: --resume ${id}`,
-  });
+  throw usageError(
+    message`Cannot begin session ${id}: there is one already`,
+    message`resume it: --resume ${id}`,
+  );
 }
 
 function isFile(path: string): boolean {
-  try {
-    return Deno.statSync(path).isFile;
-  } catch {
-    return false;
-  }
+  return attempt(() => Deno.statSync(path).isFile) ?? false;
 }
 
 function chosenSession({ home, cwd }: RunPaths, options: RunOptions): string | undefined {
   if (options.resume !== undefined && options.continue) {
-    throw new ReasonixError(message`Cannot use --continue together with --resume`, {
-      exit: "usage",
-      remedy: message`--continue takes the latest session, --resume the one it names`,
-    });
+    throw usageError(
+      message`Cannot use --continue together with --resume`,
+      message`--continue takes the latest session, --resume the one it names`,
+    );
   }
   if (options.resume !== undefined) return findSession(home, options.resume, { cwd }).path;
   if (!options.continue) return undefined;
   const last = lastSession(projectDir(home, cwd));
   if (last) return last.path;
-  throw new ReasonixError(message`Cannot continue: there is no session for ${cwd} yet`, {
-    exit: "usage",
-    remedy: message`run without --continue to begin one`,
-  });
+  throw usageError(
+    message`Cannot continue: there is no session for ${cwd} yet`,
+    message`run without --continue to begin one`,
+  );
 }
 
 /**
@@ -194,7 +182,7 @@ export async function recordOtherVendorParts(recorder: Recorder, { model }: Prov
   if (sources === "") return;
   const own = `${model.provider}/${model.id}`;
   const text = message`Signed reasoning of ${sources} is left out of requests: ${own} cannot take it`;
-  await recorder.record({ type: "notice", level: "info", code: "model", ...textFields(text) });
+  await recorder.record(newNotice("info", "model", text));
 }
 
 interface RewindableSession {
@@ -220,12 +208,9 @@ async function openCheckpoints(
 ): Promise<Checkpoints> {
   const cwd = log.state.cwd ?? "";
   if (!isDirectory(cwd)) {
-    throw new ReasonixError(
+    throw usageError(
       message`Cannot rewind files: the session's directory ${cwd || "?"} is not there`,
-      {
-        exit: "usage",
-        remedy: message`bring the directory back, or rewind with --conversation`,
-      },
+      message`bring the directory back, or rewind with --conversation`,
     );
   }
   const paths = { cwd: Deno.realPathSync(cwd), home, env };
@@ -234,13 +219,9 @@ async function openCheckpoints(
   return await createCheckpointer({ paths, session: log, recorder, workspace }).open();
 }
 
-interface OpeningDeps {
-  readonly paths: RunPaths;
-  readonly loaded: LoadedConfig;
+interface OpeningDeps extends Pick<PluginDeps, "paths" | "loaded" | "registry" | "provider"> {
   readonly workspace: Workspace;
   readonly inputs: PromptInputs;
-  readonly registry: ToolRegistry;
-  readonly provider: Provider;
   readonly session: Pick<RunSession, "head" | "state" | "takeNotices">;
   /** Absent where no plugin is configured. */
   readonly plugins?: RunPlugins | undefined;

@@ -34,12 +34,6 @@ export interface WorkspaceOptions {
   readonly privateTmp?: string;
 }
 
-interface Areas {
-  readonly roots: string[];
-  readonly home: string;
-  readonly forbidden: readonly string[];
-}
-
 /**
  * Confines file tools to the workspace; what `[sandbox]` sets; see docs/security.md. Structurally a
  * `WorkspacePolicy`.
@@ -57,7 +51,7 @@ export class Workspace {
   /**
    * Resolved once, before any tool ran: a root that turns into a symlink later does not move the boundary.
    */
-  readonly #areas: Areas;
+  readonly #areas: { readonly roots: string[]; readonly home: string; readonly forbidden: readonly string[] };
   readonly #hidden: readonly string[];
   readonly #denied: ((path: string) => boolean) | undefined;
   #tmp: string | undefined;

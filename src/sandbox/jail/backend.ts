@@ -1,3 +1,4 @@
+import type { WorkspaceOptions } from "../files/workspace.ts";
 import { isFile } from "../../path/probe.ts";
 import { contains } from "../../path/lexical.ts";
 
@@ -19,23 +20,14 @@ export interface MountPath {
 }
 
 /** The directories and the network a jail is made of. Absolute paths; variables are already expanded. */
-export interface JailScope {
-  /** The workspace root, `allow_write`, `--add-dir`; writable unless they are to stay as they are. */
-  readonly roots: readonly string[];
-  /** "read": nothing in the roots may change. */
+export interface JailScope
+  extends Pick<WorkspaceOptions, "roots" | "forbidRead" | "denyRead" | "home" | "userHome" | "privateTmp"> {
+  /** "read": nothing in the roots may change, which else are writable. */
   readonly rootAccess?: "read";
   /** Further directories that are shown read-only where they exist, although their parents may not be. */
   readonly shown?: readonly string[];
-  readonly forbidRead?: readonly string[];
-  /** Globs of permission rules that refuse to read; what matches them is as invisible. */
-  readonly denyRead?: readonly string[];
   /** Globs of permission rules that refuse to edit; what matches them and is there is read-only. */
   readonly denyWrite?: readonly string[];
-  /** The Reasonix home: nothing in it is writable, its key files are invisible. */
-  readonly home: string;
-  readonly userHome?: string;
-  /** The directory shown as `/tmp`, kept between commands. */
-  readonly privateTmp?: string;
   readonly network: NetworkMode;
   readonly proxy?: ProxyAddress;
 }

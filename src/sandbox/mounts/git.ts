@@ -1,6 +1,7 @@
 import { contains } from "../../path/lexical.ts";
 import { exists, readSmallText } from "../../path/probe.ts";
 import { realPath } from "../../path/real_path.ts";
+import { attempt } from "../../util/lazy.ts";
 
 /** Paths of the repository of a writable root. They are absolute; some may not exist. */
 interface GitPaths {
@@ -171,11 +172,7 @@ function textOf(path: string): string {
 }
 
 function entriesOf(directory: string): Deno.DirEntry[] {
-  try {
-    return [...Deno.readDirSync(directory)];
-  } catch {
-    return [];
-  }
+  return attempt(() => [...Deno.readDirSync(directory)]) ?? [];
 }
 
 function namesIn(directory: string): string[] {

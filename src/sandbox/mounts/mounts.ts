@@ -3,6 +3,7 @@ import { isSystemDirectory } from "../../path/protected.ts";
 import { realPath } from "../../path/real_path.ts";
 import type { HostEnvironment, JailScope, MountPath, Replacement } from "../jail/backend.ts";
 import { runProgram } from "../../util/process.ts";
+import { attempt } from "../../util/lazy.ts";
 
 /** The existing ones, as real paths: nothing can be mounted on a path that does not exist. */
 export function existingMounts(paths: Iterable<string>): MountPath[] {
@@ -171,12 +172,10 @@ function directoryAt(path: string): MountPath {
 }
 
 function toolchains(userHome: string | undefined): string[] {
-  try {
-    return [...Deno.readDirSync(`${userHome}/${TOOLCHAINS}`)]
-      .filter(({ name }) => name.startsWith("toolchain@")).map(({ name }) => `${TOOLCHAINS}/${name}`);
-  } catch {
-    return [];
-  }
+  return attempt(() =>
+    [...Deno.readDirSync(`${userHome}/${TOOLCHAINS}`)]
+      .filter(({ name }) => name.startsWith("toolchain@")).map(({ name }) => `${TOOLCHAINS}/${name}`)
+  ) ?? [];
 }
 
 /** Undefined where the replacement cannot be made: then the real one is read-only. */
@@ -246,13 +245,11 @@ export function namedSockets(env: Readonly<Record<string, string>>): string[] {
 
 export function agentSockets(userHome: string | undefined): string[] {
   return userHome === undefined ? [] : AGENT_DIRECTORIES.flatMap((name) => {
-    try {
-      return [...Deno.readDirSync(`${userHome}/${name}`)]
+    return attempt(() =>
+      [...Deno.readDirSync(`${userHome}/${name}`)]
         .filter((entry) => !entry.isFile && !entry.isDirectory && !entry.isSymlink)
-        .map((entry) => `${userHome}/${name}/${entry.name}`);
-    } catch {
-      return [];
-    }
+        .map((entry) => `${userHome}/${name}/${entry.name}`)
+    ) ?? [];
   });
 }
 
@@ -273,9 +270,5 @@ export function visibleSockets(
 }
 
 function isSocket(path: string): boolean {
-  try {
-    return Deno.statSync(path).isSocket === true;
-  } catch {
-    return false;
-  }
+  return attempt(() => Deno.statSync(path).isSocket === true) ?? false;
 }

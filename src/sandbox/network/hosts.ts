@@ -1,4 +1,5 @@
 import { message, ReasonixError } from "../../core/mod.ts";
+import { attempt } from "../../util/lazy.ts";
 
 /** One entry of `[sandbox] network_hosts`. */
 interface HostRule {
@@ -28,11 +29,9 @@ const V4 = /^\d+\.\d+\.\d+\.\d+$/;
 export function normalizeHost(host: string): string | undefined {
   const bare = host.startsWith("[") ? host : host.includes(":") ? `[${host}]` : host;
   if (!/^[^\s/?#@\\%]+$/.test(bare)) return undefined;
-  try {
-    return new URL(`http://${bare}/`).hostname.replace(/\.$/, "").replace(/^\[|\]$/g, "") || undefined;
-  } catch {
-    return undefined;
-  }
+  return attempt(() =>
+    new URL(`http://${bare}/`).hostname.replace(/\.$/, "").replace(/^\[|\]$/g, "") || undefined
+  );
 }
 
 function parseRule(entry: string): HostRule {

@@ -1,5 +1,5 @@
 import { projectDir } from "../../path/project_dir.ts";
-import { message, ReasonixError } from "../../core/mod.ts";
+import { message, ReasonixError, usageError } from "../../core/mod.ts";
 import { isFile } from "../../path/probe.ts";
 import {
   parentDir,
@@ -11,6 +11,7 @@ import {
 } from "../paths.ts";
 import { isRecord, parseJson } from "../../util/json.ts";
 import { titleOf } from "../state/state.ts";
+import { attempt } from "../../util/lazy.ts";
 
 /** The facts of a session that can be read from the beginning and the end of its file. */
 export interface SessionInfo {
@@ -56,11 +57,7 @@ export function projectDirs(home: string): string[] {
 }
 
 function namesIn(directory: string): string[] {
-  try {
-    return [...Deno.readDirSync(directory)].map((entry) => entry.name).sort();
-  } catch {
-    return [];
-  }
+  return attempt(() => [...Deno.readDirSync(directory)].map((entry) => entry.name).sort()) ?? [];
 }
 
 export function sessionIds(project: string): string[] {
@@ -182,10 +179,10 @@ export function findSession(
       if (hits.length > 1) throw ambiguous(ref, hits);
     }
   }
-  throw new ReasonixError(message`Cannot find a session "${ref}"`, {
-    exit: "usage",
-    remedy: message`see the sessions there are with \`reasonix session list --all\``,
-  });
+  throw usageError(
+    message`Cannot find a session "${ref}"`,
+    message`see the sessions there are with \`reasonix session list --all\``,
+  );
 }
 
 interface Hit {
@@ -195,10 +192,10 @@ interface Hit {
 
 function findPath(ref: string): SessionPaths {
   if (isFile(ref)) return pathsOfFile(ref);
-  throw new ReasonixError(message`Cannot find the session file ${ref}`, {
-    exit: "usage",
-    remedy: message`give the path of a .jsonl session file, or a session id`,
-  });
+  throw usageError(
+    message`Cannot find the session file ${ref}`,
+    message`give the path of a .jsonl session file, or a session id`,
+  );
 }
 
 function byIdPrefix(project: string, ref: string): Hit[] {
@@ -223,10 +220,10 @@ function byText(project: string, ref: string): Hit[] {
 function ambiguous(ref: string, hits: readonly Hit[]): ReasonixError {
   const shown = hits.slice(0, 5).map(({ paths, title }) => title ? `${paths.id} (${title})` : paths.id);
   const list = hits.length > 5 ? [...shown, "…"] : shown;
-  return new ReasonixError(message`"${ref}" matches ${hits.length} sessions: ${list}`, {
-    exit: "usage",
-    remedy: message`give the whole id, or more of the title`,
-  });
+  return usageError(
+    message`"${ref}" matches ${hits.length} sessions: ${list}`,
+    message`give the whole id, or more of the title`,
+  );
 }
 
 /** The agent of a session; undefined for sessions of the user. */

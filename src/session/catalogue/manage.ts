@@ -1,4 +1,4 @@
-import { EVENT_VERSION, message, ReasonixError } from "../../core/mod.ts";
+import { EVENT_VERSION, message, usageError } from "../../core/mod.ts";
 import { FileLock } from "../../util/lock.ts";
 import { scanJsonl } from "../../util/json.ts";
 import { loadEvents, SessionBusyError, SessionLog } from "../log/log.ts";
@@ -79,14 +79,9 @@ export function forkSession(path: string, turn: number, options: CopyOptions): S
   const record = turns.find((candidate) => candidate.turn === turn);
   if (record?.to === undefined) {
     const known = turns.filter(({ to }) => to !== undefined).map((candidate) => candidate.turn);
-    throw new ReasonixError(
+    throw usageError(
       message`Cannot fork ${pathsOfFile(path).id} at turn ${turn}: no such finished turn`,
-      {
-        exit: "usage",
-        remedy: known.length > 0
-          ? message`choose one of ${known}`
-          : message`the session has no finished turn yet`,
-      },
+      known.length > 0 ? message`choose one of ${known}` : message`the session has no finished turn yet`,
     );
   }
   return copySession(path, { ...options, upTo: record.to });

@@ -3,6 +3,7 @@ import { relativeTo } from "../../path/lexical.ts";
 import { readSmallText } from "../../path/probe.ts";
 import { findGit, gitEnvironment, runProgram } from "../../util/process.ts";
 import { entryOf, existedAt, type FileEntry, isSameContent, isSameStamp } from "./timeline.ts";
+import { attempt } from "../../util/lazy.ts";
 
 /** Bytes gathered before they are written. */
 const BATCH = 4 << 20;
@@ -459,11 +460,7 @@ export class ChangeDetector {
   /** Reports whether a name in snapshots is a file of the workspace that exists now. */
   holds(path: string): boolean {
     if (path === this.absolute(path)) return false;
-    try {
-      return !Deno.lstatSync(this.absolute(path)).isDirectory;
-    } catch {
-      return false;
-    }
+    return attempt(() => !Deno.lstatSync(this.absolute(path)).isDirectory) ?? false;
   }
 
   isIgnored(path: string): boolean {

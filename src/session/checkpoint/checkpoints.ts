@@ -1,9 +1,10 @@
-import { errorMessage, message, ReasonixError } from "../../core/mod.ts";
+import { errorMessage, message, usageError } from "../../core/mod.ts";
 import { writeFileAtomic } from "../../util/atomic_write.ts";
 import { oneLine } from "../../util/terminal_text.ts";
 import { parentDir } from "../paths.ts";
 import { ChangeDetector, type DetectorLimits } from "./change_detector.ts";
 import { type FileEntry, isSameContent, type SnapshotKind, Timeline } from "./timeline.ts";
+import { attempt } from "../../util/lazy.ts";
 
 export interface CheckpointOptions {
   readonly dir: string;
@@ -250,12 +251,9 @@ export class Checkpoints {
   #snapshot(id: string): number {
     const found = this.#timeline.snapshots.find((snapshot) => String(snapshot.id) === id);
     if (found) return found.id;
-    throw new ReasonixError(
+    throw usageError(
       message`Cannot rewind files to checkpoint ${id}: the session has no such checkpoint`,
-      {
-        exit: "usage",
-        remedy: message`choose a turn that changed files`,
-      },
+      message`choose a turn that changed files`,
     );
   }
 
@@ -383,9 +381,5 @@ function removeEmptyTree(directory: string): void {
 }
 
 function lstat(path: string): Deno.FileInfo | undefined {
-  try {
-    return Deno.lstatSync(path);
-  } catch {
-    return undefined;
-  }
+  return attempt(() => Deno.lstatSync(path));
 }

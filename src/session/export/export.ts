@@ -1,5 +1,5 @@
 import { Marked } from "marked";
-import { errorMessage, type Event, type EventOf, message, ReasonixError } from "../../core/mod.ts";
+import { errorMessage, type Event, type EventOf, message, usageError } from "../../core/mod.ts";
 import { oneLine } from "../../util/terminal_text.ts";
 import { moneyFigure, tokenFigures } from "../../view/mod.ts";
 import { loadEvents } from "../log/log.ts";
@@ -368,14 +368,11 @@ export function exportToFile(path: string, file: string, { format, force, taken 
     Deno.writeTextFileSync(file, text, { createNew: !force });
   } catch (error) {
     const exists = error instanceof Deno.errors.AlreadyExists;
-    throw new ReasonixError(
+    throw usageError(
       exists
         ? message`Cannot write ${file}: it exists already`
         : message`Cannot write ${file}: ${errorMessage(error)}`,
-      {
-        exit: "usage",
-        remedy: exists ? taken : message`name a file in a writable directory`,
-      },
+      exists ? taken : message`name a file in a writable directory`,
     );
   }
 }

@@ -1,5 +1,5 @@
 import type { DatabaseSync, SQLOutputValue } from "node:sqlite";
-import { message, ReasonixError, type Spending } from "../../core/mod.ts";
+import { message, type Spending, usageError } from "../../core/mod.ts";
 import { projectDir } from "../../path/project_dir.ts";
 import { defined } from "../../util/json.ts";
 import { matchExpression, snippet, termsOf } from "../../util/search_words.ts";
@@ -419,11 +419,8 @@ export async function readAround(question: AroundQuery): Promise<TranscriptPiece
     pieces = index.around(options);
   }
   if (pieces.length > 0) return pieces;
-  throw new ReasonixError(
+  throw usageError(
     message`Cannot read around event ${question.seq} of session ${question.session}: no such session`,
-    {
-      exit: "usage",
-      remedy: message`use the session and seq of a search hit`,
-    },
+    message`use the session and seq of a search hit`,
   );
 }

@@ -6,8 +6,8 @@ import {
   message,
   type NewEvent,
   type NewEventOf,
+  newNotice,
   ReasonixError,
-  textFields,
 } from "../../core/mod.ts";
 import { projectDir } from "../../path/project_dir.ts";
 import { jsonLine, mapTexts, parseJson, scanJsonl } from "../../util/json.ts";
@@ -442,32 +442,30 @@ export class SessionLog {
   #cutTail(end: number): void {
     const lost = this.#file.size - end;
     this.#file.cut(end);
-    this.#notices.push({
-      type: "notice",
-      level: "warning",
-      code: "session.torn",
-      ...textFields(
+    this.#notices.push(
+      newNotice(
+        "warning",
+        "session.torn",
         message`The last line of session ${this.id} was cut off (${lost} bytes): the program ended while writing it`,
       ),
-    });
+    );
   }
 
   #recovered(): void {
     this.#warned = false;
     const text = message`Session ${this.id} is on disk again; nothing is missing`;
-    this.#notices.push({ type: "notice", level: "info", code: "session.saved", ...textFields(text) });
+    this.#notices.push(newNotice("info", "session.saved", text));
   }
 
   #warn(problem: string): void {
     this.#warned = true;
-    this.#notices.push({
-      type: "notice",
-      level: "warning",
-      code: "session.unsaved",
-      ...textFields(
+    this.#notices.push(
+      newNotice(
+        "warning",
+        "session.unsaved",
         message`Cannot write ${this.paths.path}: ${problem}. The session continues in memory and is saved at the end of a turn once writing works again`,
       ),
-    });
+    );
   }
 }
 
@@ -527,11 +525,12 @@ export function loadEvents(
     });
   }
   const shown = bad.slice(0, 10).join(", ");
-  const notices: NewEventOf<"notice">[] = bad.length === 0 ? [] : [{
-    type: "notice",
-    level: "warning",
-    code: "session.damaged",
-    ...textFields(message`${bad.length} damaged line(s) of ${path} were passed over: ${shown}`),
-  }];
+  const notices: NewEventOf<"notice">[] = bad.length === 0 ? [] : [
+    newNotice(
+      "warning",
+      "session.damaged",
+      message`${bad.length} damaged line(s) of ${path} were passed over: ${shown}`,
+    ),
+  ];
   return { state, notices, end: report.end, tail };
 }

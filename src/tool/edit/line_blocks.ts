@@ -217,19 +217,13 @@ function nameOf(blanks: string): string {
   return `U+${char.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0")} blank`;
 }
 
-interface ChangedLine {
-  readonly raw: string;
-  readonly old: string;
-  readonly fresh: string;
-}
-
 /**
  * The new line, in which every word, blank or sign that the model did not change is taken from the file: a
  * typographic quote stays one, although the model quoted it as a plain one. `indent` shifts an indentation
  * that is new. Where the normalized lines of the file and of the quote differ, the new line is the model's.
  */
 function mergeTokens(
-  line: ChangedLine,
+  line: { readonly raw: string; readonly old: string; readonly fresh: string },
   normalization: Normalization,
   indent: (text: string) => string,
 ): string {

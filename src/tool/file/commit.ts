@@ -7,6 +7,7 @@ import { eolStyle } from "../text/eol.ts";
 import { failure, type FileChange, insteadOfWriting, type ToolContext, type ToolResult } from "../tool.ts";
 import { osReason } from "./os_reason.ts";
 import { type ExistingFile, stampOf, type Target, type TextFile } from "./text_file.ts";
+import { attempt } from "../../util/lazy.ts";
 
 const IS_WINDOWS = Deno.build.os === "windows";
 
@@ -93,11 +94,7 @@ export function requireSameOnDisk(before: ExistingFile): void {
 }
 
 function statOrUndefined(path: string): Deno.FileInfo | undefined {
-  try {
-    return Deno.statSync(path);
-  } catch {
-    return undefined;
-  }
+  return attempt(() => Deno.statSync(path));
 }
 
 export function describeChange(target: Target, before: string | undefined, after: string): FileChange {

@@ -1,6 +1,8 @@
+import { exists } from "../../path/probe.ts";
 import { readEnv } from "../../path/read_env.ts";
 import { parseJson } from "../../util/json.ts";
 import { linesOf } from "../../util/lines.ts";
+import { VERSION } from "../../util/version.ts";
 
 interface LineHandlers<Out> {
   readonly onMessage: (message: Out) => void;
@@ -145,10 +147,12 @@ export function selfCommand(options: SelfOptions): SelfCommand {
     const value = readEnv(name);
     if (value !== undefined) env[name] = value;
   }
-  const command = Deno.execPath();
+  // The system adds this when an update has replaced the file of the runtime.
+  const command = Deno.execPath().replace(/ \(deleted\)$/, "");
   if (Deno.build.standalone) return limited({ command, args: [role], env }, options.cpuSeconds);
   const bundled = !options.module.endsWith(".ts");
-  const entry = bundled ? workerFile(options.module) ?? options.module : options.sourceEntry.href;
+  const program = ownProgram(options.module);
+  const entry = bundled ? workerFile(program) ?? program : options.sourceEntry.href;
   // The bundle needs no import map, and must not take one from where it happens to lie. It also holds all
   // packages it needs.
   const own = bundled ? ["--no-config", "--no-npm"] : [];
@@ -158,6 +162,19 @@ export function selfCommand(options: SelfOptions): SelfCommand {
 }
 
 const HEAD_BYTES = 512;
+
+/**
+ * Returns the file of this program. An update by npm replaces that of a running one, for which `reasonix
+ * update` has kept the old files.
+ */
+function ownProgram(module: string): string {
+  if (!/^file:.*\.js$/.test(module)) return module;
+  const [, version] = /^\/\/ Reasonix ([^ ,]+)/.exec(buildOf(new URL(module)) ?? "") ?? [];
+  if (version === VERSION) return module;
+  const home = readEnv("REASONIX_HOME") ?? `${readEnv("HOME") ?? readEnv("USERPROFILE")}/.reasonix`;
+  const kept = `${home}/kept/${VERSION}/reasonix.js`;
+  return exists(kept) ? process.getBuiltinModule("node:url").pathToFileURL(kept).href : module;
+}
 
 /**
  * The file with only the code of workers, which starts in half the time. Undefined where it is missing or

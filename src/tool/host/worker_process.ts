@@ -1,4 +1,4 @@
-import { ReasonixError } from "../../core/mod.ts";
+import { usageError } from "../../core/mod.ts";
 import type { WorkspacePolicy } from "../tool.ts";
 import { type LinePort, WORKER_FLAG } from "./worker.ts";
 
@@ -23,6 +23,6 @@ export async function runWorkerProcess(
   } else if (role === "schema") {
     const { runSchemaProcess } = await import("./schema_check.ts");
     await runSchemaProcess(port);
-  } else throw new ReasonixError(`Cannot start as "${role}": no such worker`, { exit: "usage" });
+  } else throw usageError(`Cannot start as "${role}": no such worker`);
   return true;
 }

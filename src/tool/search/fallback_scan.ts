@@ -1,5 +1,6 @@
 import { type LinePort, readLines, sendMessage } from "../host/worker.ts";
 import type { FoundFile, FoundLine, SearchRequest } from "./request.ts";
+import { attempt } from "../../util/lazy.ts";
 
 /** ripgrep reads this much at once and gives up a file at the piece that holds a NUL byte. */
 const RIPGREP_PIECE = 65_536;
@@ -349,11 +350,7 @@ function escaped(token: string, inClass: boolean): string {
 function property(token: string): string {
   const [, letter = "p", name = ""] = /^\\([pP])\{?([^}]*)\}?$/.exec(token) ?? [];
   const found = [name, `Script=${name}`].map((form) => `\\${letter}{${form}}`).find((set) => {
-    try {
-      return new RegExp(set, "v");
-    } catch {
-      return false;
-    }
+    return attempt(() => new RegExp(set, "v")) ?? false;
   });
   return found ?? needsRipgrep(token);
 }

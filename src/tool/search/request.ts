@@ -1,4 +1,5 @@
 import type { PathFilter, PathTest } from "./path_filter.ts";
+import type { TreeScope } from "./walk.ts";
 
 /** The goal of a content search; plain data, so that it can cross to a worker. */
 export interface SearchRequest {
@@ -12,13 +13,9 @@ export interface SearchRequest {
   readonly maxLines: number;
 }
 
-export interface SearchRoot {
-  readonly root: string;
-  readonly cwd: string;
-  readonly hidden: (path: string) => boolean;
+export interface SearchRoot extends TreeScope {
   readonly filter: PathFilter;
   readonly included: PathTest | undefined;
-  readonly signal: AbortSignal;
   /** Time (ms since the epoch) at which the search ends with what it has. */
   readonly deadline: number;
 }

@@ -1,12 +1,16 @@
 import { IgnoreScope, isTelling } from "../../path/ignore_files.ts";
 
-/** Options of a walk through a tree. All paths are absolute and real, with `/` between names. */
-export interface WalkOptions {
+/** The visible part of a tree. All paths are absolute and real, with `/` between names. */
+export interface TreeScope {
   readonly root: string;
   /** Directory that anchored patterns of the user's global ignore file count from. */
   readonly cwd: string;
   /** Paths that may not be seen at all. */
   readonly hidden: (path: string) => boolean;
+  readonly signal: AbortSignal;
+}
+
+export interface WalkOptions extends TreeScope {
   readonly all?: boolean;
   /**
    * Files worth reporting, by directory (with a slash at its end) and name. Asked before what is ignored or
@@ -15,7 +19,6 @@ export interface WalkOptions {
   readonly wanted?: (directory: string, name: string) => boolean;
   /** Directories not worth entering. */
   readonly prune?: (path: string, name: string) => boolean;
-  readonly signal: AbortSignal;
   /** Time (ms since the epoch) after which the walk stops and says so. */
   readonly deadline?: number;
   /** Milliseconds of walking after which the event loop gets its turn; default: 25. */

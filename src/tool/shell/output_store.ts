@@ -2,6 +2,7 @@ import { CappedFile } from "./capped_file.ts";
 import { joinBytes } from "../../util/bytes.ts";
 import { decodeAs, detectEncoding, type Encoding } from "../text/encoding.ts";
 import { type Caps, type Cut, keepEnds, whereFullText } from "../truncation.ts";
+import { attempt } from "../../util/lazy.ts";
 
 const KEPT = 64 * 1024;
 
@@ -213,11 +214,7 @@ function decodeWithNuls(bytes: Bytes): string | undefined {
 
 /** Undefined when the bytes are something else; a character that is cut off at the end counts as none. */
 function asUtf8(bytes: Bytes): string | undefined {
-  try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(bytes, { stream: true });
-  } catch {
-    return undefined;
-  }
+  return attempt(() => new TextDecoder("utf-8", { fatal: true }).decode(bytes, { stream: true }));
 }
 
 /** Each line in UTF-8 if it is that, else in the one encoding that fits all the others. */

@@ -1,5 +1,5 @@
-import type { Chunk } from "../../../src/core/mod.ts";
-import { StopReason, SUBMIT_TOOL } from "../../../src/agent/mod.ts";
+import { loadAnswerSchema, StopReason, SUBMIT_TOOL } from "../../../src/agent/mod.ts";
+import type { Chunk, EventOf, JsonSchema, ProviderError, Usage } from "../../../src/core/mod.ts";
 import {
   agentFixture,
   call,
@@ -8,7 +8,7 @@ import {
   scriptedProvider,
   tool,
 } from "../../support/agent_fixture.ts";
-import { assert, assertEquals, assertStringIncludes } from "../../support/assert.ts";
+import { assert, assertEquals, assertStringIncludes, assertThrows } from "../../support/assert.ts";
 
 const ok = tool("look", true, () => Promise.resolve({ content: "seen", summary: "seen" }));
 const done: Chunk = { type: "done", reason: "tool_calls" };
@@ -182,4 +182,177 @@ Deno.test("runTurn reports why a truncated or filtered answer is not a success",
     );
     assertEquals((await agent.run("go")).reason, expected);
   }
+});
+
+Deno.test("runTurn preloads modules of the next step while the model is silent", async () => {
+  const warmed = Promise.withResolvers<void>();
+  const provider = scriptedProvider([async function* () {
+    await warmed.promise;
+    yield* say("done");
+  }]);
+  const agent = await agentFixture(provider, [], { warm: () => warmed.resolve() });
+  // The timer that is waited for does not keep a process alive.
+  const alive = setInterval(() => {}, 1000);
+  assertEquals((await agent.run("go")).answer, "done");
+  clearInterval(alive);
+});
+
+Deno.test("runTurn preloads nothing after a reply has begun", async () => {
+  let warmed = 0;
+  const provider = scriptedProvider([async function* () {
+    yield { type: "text", text: "do" };
+    // Set later than the timer it has to outlast, so that it ends after it.
+    await new Promise((resolve) => setTimeout(resolve, 60));
+    yield* say("ne");
+  }]);
+  const agent = await agentFixture(provider, [], { warm: () => void warmed++ });
+  assertEquals([(await agent.run("go")).answer, warmed], ["done", 0]);
+});
+
+const PRICE = { input: 1, output: 10, cachedInput: 1, currency: "USD" };
+const used = (inputTokens: number, outputTokens: number): Usage => ({
+  inputTokens,
+  cachedTokens: 0,
+  outputTokens,
+  reasoningTokens: 0,
+});
+const thinks: readonly Chunk[] = [
+  { type: "reasoning", text: "hmm" },
+  { type: "usage", usage: used(1000, 20) },
+];
+const fails = (kind: ProviderError["kind"]): Chunk[] => [
+  ...thinks,
+  { type: "error", error: { kind, message: "gone" } },
+];
+
+Deno.test("runTurn records the cost of an empty reply, and no message", async () => {
+  const only: Chunk[] = [...thinks, { type: "done", reason: "stop" }];
+  const provider = scriptedProvider([only, [{ type: "usage", usage: used(500, 5) }, ...say("done")]], {
+    price: PRICE,
+  });
+  const { run, recorder, events } = await agentFixture(provider);
+  const outcome = await run("go");
+  const ends = events.filter((event): event is EventOf<"message.end"> => event.type === "message.end");
+  assertEquals(ends.map(({ content, usage }) => [content, usage?.outputTokens]), [["", 20], ["done", 5]]);
+  assertEquals(provider.requests.map((messages) => messages.length), [2, 2]);
+  const { state } = recorder;
+  assertEquals([outcome.usage, state.usage, state.turns[0]?.usage], Array(3).fill(used(1500, 25)));
+  assertEquals([state.unpriced, state.costs.USD], [0, outcome.cost?.amount]);
+  assertEquals(outcome.cost?.amount.toFixed(6), "0.001750");
+  // How full the window is can be reported only from a request that a message answers.
+  assertEquals(state.lastUsage, used(500, 5));
+});
+
+Deno.test("runTurn records the cost of a reply that failed or was stopped before any content", async () => {
+  for (const kind of ["server", "aborted"] as const) {
+    const provider = scriptedProvider([fails(kind)], { price: PRICE });
+    const { run, recorder, events } = await agentFixture(provider);
+    await run("go");
+    assertEquals(recorder.state.usage, used(1000, 20), kind);
+    assertEquals([recorder.state.lastUsage, recorder.state.messages.length], [undefined, 2]);
+    const [end] = events.filter((event): event is EventOf<"message.end"> => event.type === "message.end");
+    assertEquals([end?.content, end?.interrupted], ["", undefined]);
+  }
+  const free = scriptedProvider([[{ type: "error", error: { kind: "server", message: "no" } }]]);
+  const { run, events } = await agentFixture(free);
+  await run("go");
+  assertEquals(events.some(({ type }) => type === "message.end"), false);
+});
+
+const { AnswerSchema } = await loadAnswerSchema();
+
+const problem = (schema: JsonSchema, answer: unknown) =>
+  new AnswerSchema(schema).problem(typeof answer === "string" ? answer : JSON.stringify(answer));
+
+Deno.test("AnswerSchema accepts one JSON value, with blanks or a code fence around it", async () => {
+  const schema = new AnswerSchema({ type: ["object", "number"] });
+  for (
+    const answer of [
+      '{"a":"是🦊"}',
+      '\n {"a":"是🦊"}\n',
+      '```json\n{"a":"是🦊"}\n```',
+      '```\r\n{"a":"是🦊"}\r\n```',
+    ]
+  ) {
+    assertEquals((await schema.read(answer))?.value, { a: "是🦊" });
+    assertEquals((await schema.read(answer))?.text, '{"a":"是🦊"}');
+  }
+  assertEquals((await schema.read("7"))?.value, 7);
+  for (const answer of ["", "Here: {}", "{} {}", "```json\n{}\n```\nDone.", "'a'"]) {
+    assertEquals(await schema.read(answer), undefined);
+    assertStringIncludes(await schema.problem(answer) ?? "", "not one JSON value");
+  }
+});
+
+Deno.test("AnswerSchema reports each mismatch and no consequential ones", async () => {
+  const schema = {
+    type: "object",
+    properties: {
+      list: { type: "array", items: { type: "object", properties: { n: { type: "integer" } } } },
+    },
+    required: ["name"],
+    additionalProperties: false,
+  };
+  const found = await problem(schema, { list: [{ n: 1 }, { n: "2" }], other: 1 });
+  const lines = found?.split("\n").slice(1) ?? [];
+  assertEquals(lines.length, 3, lines.join("\n"));
+  for (const part of ["the answer: ", "/list/1/n: ", "/other: is not allowed here"]) {
+    assert(lines.some((line) => line.startsWith(`- ${part}`)), lines.join("\n"));
+  }
+  const many = await problem(
+    { type: "array", items: { type: "string" } },
+    Array.from({ length: 50 }, (_, n) => n),
+  );
+  assertStringIncludes(many ?? "", "- and 40 more");
+});
+
+Deno.test("AnswerSchema supports references and the different drafts", async () => {
+  const tree = {
+    $ref: "#/$defs/node",
+    $defs: { node: { type: "object", properties: { next: { $ref: "#/$defs/node" } } } },
+  };
+  assertEquals(await problem(tree, { next: { next: {} } }), undefined);
+  assertStringIncludes(await problem(tree, { next: { next: 1 } }) ?? "", "/next/next");
+  const pair = [{ type: "string" }, { type: "number" }];
+  assertEquals(await problem({ prefixItems: pair }, ["a", 1]), undefined);
+  assert(await problem({ prefixItems: pair }, [1, "a"]) !== undefined);
+  const old = { $schema: "http://json-schema.org/draft-07/schema#", items: pair };
+  assert(await problem(old, [1, "a"]) !== undefined);
+  assertEquals(await problem(old, ["a", 1]), undefined);
+});
+
+Deno.test("AnswerSchema rejects unsatisfiable and unsupported schemas, but ignores schemas in data", async () => {
+  for (
+    const schema of [
+      { type: "strng" },
+      { type: ["string", "nul"] },
+      { properties: { a: { pattern: "(" } } },
+      { items: { $ref: "#/$defs/none" } },
+    ]
+  ) assertThrows(() => new AnswerSchema(schema));
+  const data = {
+    enum: [{ type: "strng" }],
+    properties: { type: { type: "string" }, pattern: { const: "(" } },
+  };
+  assertEquals(await problem(data, { type: "strng" }), undefined);
+  const named = { $ref: "#somewhere" };
+  assertStringIncludes(await problem(named, {}) ?? "", "$ref");
+});
+
+Deno.test("AnswerSchema reports a slow pattern and stops when it is aborted", async () => {
+  const schema = { properties: { a: { type: "string", pattern: "^(a+)+$" } } };
+  const hostile = JSON.stringify({ a: `${"a".repeat(40)}!` });
+  assertEquals(await problem(schema, { a: "aaa" }), undefined);
+  assertStringIncludes(await problem(schema, { a: "b" }) ?? "", "/a: ");
+  const start = performance.now();
+  const checked = new AnswerSchema(schema);
+  assertStringIncludes(await checked.problem(hostile) ?? "", "could not be checked");
+  assertEquals(await checked.read(hostile), undefined);
+  assert(performance.now() - start < 20_000);
+  const stop = new AbortController();
+  const pending = new AnswerSchema(schema).problem(hostile, stop.signal);
+  setTimeout(() => stop.abort(), 300);
+  const aborted = performance.now();
+  assertEquals(await pending, undefined);
+  assert(performance.now() - aborted < 4000);
 });

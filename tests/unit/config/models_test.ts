@@ -1,6 +1,23 @@
-import { modelReferences, nonInteractive, resolveModel } from "../../../src/config/mod.ts";
+import { parse } from "smol-toml";
+import {
+  modelReferences,
+  nonInteractive,
+  PRESETS,
+  presetText,
+  resolveModel,
+  VENDORS,
+} from "../../../src/config/mod.ts";
+import { vendorEntry } from "../../../src/config/vendors.ts";
 import { ReasonixError } from "../../../src/core/mod.ts";
-import { assertEquals, assertThrows } from "../../support/assert.ts";
+import { BUILTINS } from "../../../src/tool/mod.ts";
+import { canonicalJson } from "../../../src/util/json.ts";
+import {
+  assert,
+  assertEquals,
+  assertRejects,
+  assertStringIncludes,
+  assertThrows,
+} from "../../support/assert.ts";
 import { configFixture } from "./fixture.ts";
 
 const FILE = `
@@ -104,4 +121,78 @@ Deno.test("a non-interactive run uses agent_model, else the default model", asyn
   assertEquals(nonInteractive(loaded), loaded);
   const other = { ...loaded, config: { ...loaded.config, agent_model: "vendor/big" } };
   assertEquals(resolveModel(nonInteractive(other).config).model, "big");
+});
+
+const DOCS = new URL("../../../docs/", import.meta.url);
+const PAGES = [...Deno.readDirSync(new URL("providers", DOCS))].map(({ name }) => `providers/${name}`).sort();
+
+function blocks(page: string): string[] {
+  return [...Deno.readTextFileSync(new URL(page, DOCS)).matchAll(/^```toml\n(.*?)^```/gms)].map((
+    [, text = ""],
+  ) => text);
+}
+
+for (const page of ["providers.md", "config.md", ...PAGES]) {
+  Deno.test(`each configuration of docs/${page} loads without a diagnostic`, async () => {
+    const texts = blocks(page);
+    if (page !== "config.md") assert(texts.length > 0, "a page without an entry helps no reader");
+    for (const text of texts) {
+      await using fixture = configFixture({ "home/config.toml": text });
+      const { config, warnings } = await fixture.load();
+      assertEquals(warnings, [], text);
+      if (page === "config.md") continue;
+      for (const { base_url, server, models, model } of config.providers) {
+        assert(
+          (server !== undefined || URL.canParse(base_url)) && (model !== undefined || models !== undefined),
+          text,
+        );
+      }
+    }
+  });
+}
+
+Deno.test("docs/providers.md links each page, and each vendor page has the entry that setup writes", () => {
+  const index = Deno.readTextFileSync(new URL("providers.md", DOCS));
+  for (const page of PAGES) assertStringIncludes(index, `(${page})`);
+  for (const vendor of VENDORS) {
+    const [first = ""] = blocks(`providers/${vendor.name}.md`);
+    assertEquals(canonicalJson(parse(first).providers), canonicalJson([vendorEntry(vendor)]));
+  }
+});
+
+Deno.test("each provider page explains the key, the window and how to check", () => {
+  for (const page of PAGES) {
+    const text = Deno.readTextFileSync(new URL(page, DOCS));
+    for (const part of ["**Key.**", "**Window.**", "**Check.**", "doctor --online", "(../providers.md)"]) {
+      assertStringIncludes(text, part, page);
+    }
+  }
+});
+
+for (const { name } of PRESETS) {
+  Deno.test(`preset ${name} loads without warnings, changes something and names real tools`, async () => {
+    await using fixture = configFixture();
+    const plain = await fixture.load();
+    const { config, warnings } = await fixture.load({ preset: name });
+    assertEquals(warnings, []);
+    assert(JSON.stringify(config) !== JSON.stringify(plain.config));
+    const known = new Set(BUILTINS.map((tool) => tool.name));
+    const named = [...config.tools.enabled, ...Object.values(config.tools.alias).map((alias) => alias.tool)];
+    assertEquals(named.filter((tool) => !known.has(tool)), []);
+  });
+}
+
+Deno.test("every file in presets/ is listed", () => {
+  const directory = new URL("../../../src/config/presets/", import.meta.url);
+  const files = [...Deno.readDirSync(directory)].map((entry) => entry.name).sort();
+  assertEquals(files, PRESETS.map((preset) => `${preset.name}.toml`).sort());
+});
+
+Deno.test("presetText suggests the nearest preset for an unknown name", async () => {
+  const error = await assertRejects(() => presetText("offlin"), ReasonixError, 'Unknown preset "offlin"');
+  assertEquals([error.exit, error.remedy], ["usage", 'did you mean "offline"?']);
+  assertEquals(
+    (await assertRejects(() => presetText("x"), ReasonixError)).remedy,
+    "choose one of ra, offline, memex",
+  );
 });

@@ -1,5 +1,12 @@
-import { environmentText, loadInstructions, systemPrompt } from "../../../src/context/mod.ts";
+import { summarize, type SummaryTask } from "../../../src/context/compaction/summary.ts";
+import { environmentText, loadInstructions, loadReport, systemPrompt } from "../../../src/context/mod.ts";
 import { resolveReferences } from "../../../src/context/references.ts";
+import { MemoryStore } from "../../../src/control/memory_store.ts";
+import { openConversation, Recorder } from "../../../src/control/mod.ts";
+import { taughtPrefix } from "../../../src/provider/tool_modes/taught_form.ts";
+import { agentModePrompt } from "../../../src/run/context/non_interactive.ts";
+import { emptyState } from "../../../src/session/mod.ts";
+import { say, scriptedProvider } from "../../support/agent_fixture.ts";
 import { assert, assertEquals, assertStringIncludes } from "../../support/assert.ts";
 import { makeTempDir, writeFiles } from "../../support/tool_context.ts";
 
@@ -251,4 +258,147 @@ Deno.test("environmentText describes the access to all files", () => {
   const options = { cwd: "/w", now: new Date("2026-02-03T12:00:00Z"), platform: "linux" };
   const text = environmentText({ ...options, files: "not to be changed" });
   assertEquals(text.split("\n").at(-2), "files: not to be changed");
+});
+
+// A changed byte of a prompt invalidates the cached prefix of every user. Record a deliberate change
+// with UPDATE_GOLDEN=1.
+
+const TOOLS = [
+  {
+    name: "list",
+    description: "Lists a directory.\n",
+    parameters: { type: "object", properties: { deep: { type: "boolean", default: false } } },
+  },
+  {
+    name: "write",
+    description: "Writes a file.",
+    parameters: {
+      type: "object",
+      properties: {
+        path: { type: "string", description: "Where to" },
+        content: { type: "string" },
+        mode: { type: "string", enum: ["new", "end"], description: "How,\n  if not anew" },
+        times: { type: "integer", minimum: 1, maximum: 9 },
+        marks: { type: "array", items: { type: "string" }, description: "Marks" },
+      },
+      required: ["path", "content"],
+    },
+  },
+];
+const DIRECTORY = new URL("../../golden/prompts/", import.meta.url);
+
+/** The last message of the request for a summary. */
+async function summaryPrompt(more: Partial<SummaryTask>): Promise<string> {
+  const conversation = new Recorder(new MemoryStore());
+  await openConversation(conversation, { system: "Be brief.", tools: [], model: "m" });
+  const provider = scriptedProvider([say("a summary")]);
+  const task = { provider, conversation, removed: [], limit: 1000, window: undefined, tokens: 0 };
+  await summarize({ ...task, replacesSummaries: false, ...more }, new AbortController().signal);
+  return String(provider.requests[0]?.at(-1)?.content);
+}
+
+const PROMPTS: Readonly<Record<string, () => string | Promise<string>>> = {
+  "system.md": () => systemPrompt({ instructions: [] }),
+  "system_with_everything.md": () =>
+    systemPrompt({
+      reasoningLanguage: "en",
+      skills: "# Skills\n- marks: Makes marks",
+      instructions: [
+        { path: "/h/AGENTS.md", label: "AGENTS.md (user)", text: "Use tabs\n" },
+        { path: "/w/AGENTS.md", label: "AGENTS.md (project)", text: "Run the tests\n" },
+      ],
+    }),
+  "system_without_tools.md": () => systemPrompt({ instructions: [], withoutTools: true }),
+  "taught_tools.md": () => taughtPrefix({ system: "Be brief.\n", tools: TOOLS }).system,
+  "summary.md": () => summaryPrompt({}),
+  "several_turns.md": () => `${agentModePrompt("allow")}\n\n---\n\n${agentModePrompt("deny")}\n`,
+  "summary_with_everything.md": () => summaryPrompt({ replacesSummaries: true, hint: "the port numbers" }),
+};
+
+for (const [name, prompt] of Object.entries(PROMPTS)) {
+  Deno.test(`the prompt is sent as recorded in tests/golden/prompts/${name}`, async () => {
+    const file = new URL(name, DIRECTORY);
+    const now = await prompt();
+    if (Deno.env.get("UPDATE_GOLDEN")) await Deno.writeTextFile(file, now);
+    assertEquals(
+      now,
+      await Deno.readTextFile(file),
+      "a changed prompt is a decision: UPDATE_GOLDEN=1 records it",
+    );
+  });
+}
+
+Deno.test("tests/golden/prompts has only files of existing prompts", () => {
+  assertEquals([...Deno.readDirSync(DIRECTORY)].map(({ name }) => name).sort(), Object.keys(PROMPTS).sort());
+});
+
+const FILE = {
+  path: "/w/AGENTS.md",
+  label: "AGENTS.md (project)",
+  text: "Use tabs, never blanks. ".repeat(30),
+};
+const CATALOGUE = "# Skills\n- pdf: Reads PDF files";
+
+function input() {
+  const state = emptyState();
+  state.messages = [
+    { role: "user", content: "<environment>\nx\n</environment>" },
+    { role: "user", content: "Fix the parser ".repeat(10) },
+    { role: "user", content: '<instructions folder="a">\nmore\n</instructions>' },
+    {
+      role: "assistant",
+      content: "Reading",
+      calls: [{ id: "1", name: "read_file", arguments: '{"path":"a"}' }],
+    },
+    { role: "tool", callId: "1", name: "read_file", content: "line of code\n".repeat(200) },
+    { role: "user", content: "<compaction-summary>\nearlier\n</compaction-summary>" },
+  ];
+  state.sources = (["pinned", "user", "pinned", "assistant", "tool", "summary"] as const)
+    .map((kind, i) => ({ seq: i + 1, kind }));
+  return {
+    state,
+    prefix: {
+      system: systemPrompt({ instructions: [FILE], skills: CATALOGUE }),
+      tools: [{ name: "read_file", description: "Reads", parameters: { type: "object" } }],
+    },
+    model: "m",
+    instructions: {
+      files: [FILE],
+      notices: [{ path: "/w/x.md", problem: "cut" }],
+      shadowed: [{ path: "/w/CLAUDE.md", by: "/w/AGENTS.md" }],
+    },
+    catalogue: CATALOGUE,
+    window: 10_000,
+    windowSource: "declared",
+    compaction: { auto: true, ratio: 0.8 },
+  };
+}
+
+Deno.test("contextReport counts by category, with categories that add up to the total", async () => {
+  const { contextReport } = await loadReport();
+  const report = await contextReport(input());
+  const tokens = Object.fromEntries(report.categories.map(({ name, tokens }) => [name, tokens]));
+  const sum = Object.values(tokens).reduce((total, value) => total + value, 0);
+  assert(Math.abs(sum - report.tokens) <= report.categories.length, `${sum} and ${report.tokens}`);
+  for (const [name, value] of Object.entries(tokens)) assert(value > 0, `${name} is empty`);
+  assert((tokens["tool results"] ?? 0) > (tokens.assistant ?? 0));
+  assertEquals([report.measure, report.compactsAt, report.window], ["estimated", 8_000, 10_000]);
+  assertEquals(report.percent, Math.round(report.tokens / 10) / 10);
+  assertEquals(report.loaded.map((part) => [part.kind, part.name]), [
+    ["instructions", "AGENTS.md (project)"],
+    ["late instructions", "a"],
+  ]);
+  assertEquals([report.shadowed, report.notices], [[{ path: "/w/CLAUDE.md", by: "/w/AGENTS.md" }], [{
+    path: "/w/x.md",
+    text: "cut",
+  }]]);
+});
+
+Deno.test("contextReport uses the server's count if available and reports the cached tokens", async () => {
+  const { contextReport } = await loadReport();
+  const given = input();
+  given.state.lastUsage = { inputTokens: 5_000, cachedTokens: 4_000, outputTokens: 10, reasoningTokens: 0 };
+  const report = await contextReport({ ...given, window: 0 });
+  assert(report.tokens > 5_000 && report.measure === "reported");
+  assertEquals([report.percent, report.compactsAt, report.cachedPercent], [undefined, undefined, 80]);
 });

@@ -1,8 +1,15 @@
-import { assert, assertEquals, assertStringIncludes } from "../../support/assert.ts";
 import type { PreparedCall } from "../../../src/core/mod.ts";
-import { BUILTINS, type Tool, ToolRegistry, type ToolSelection } from "../../../src/tool/mod.ts";
-import { FILE_WRITERS } from "../../../src/tool/file_writers.ts";
+import { checkArguments } from "../../../src/tool/arguments.ts";
+import { APPLY_PATCH } from "../../../src/tool/builtin/apply_patch/tool.ts";
+import { GREP } from "../../../src/tool/builtin/grep/tool.ts";
+import { MOVE_FILE } from "../../../src/tool/builtin/move_file/tool.ts";
 import { READ_FILE } from "../../../src/tool/builtin/read_file/tool.ts";
+import { FILE_WRITERS } from "../../../src/tool/file_writers.ts";
+import { BUILTINS, type Tool, ToolRegistry, type ToolSelection } from "../../../src/tool/mod.ts";
+import { cutLine, keepEnds, keepHead, keepTail, spillPath } from "../../../src/tool/truncation.ts";
+import { byteLength } from "../../../src/util/bytes.ts";
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "../../support/assert.ts";
+import { makeTempDir, makeToolContext } from "../../support/tool_context.ts";
 
 function prepare(registry: ToolRegistry, name: string, args: string) {
   return registry.prepare({ id: "1", name, arguments: args });
@@ -276,4 +283,194 @@ Deno.test("ToolRegistry resolves an alias unless another tool or a user alias ha
   assertEquals(registry.get("find")?.name, "mcp__a__find");
   registry.setPluginTools([tool("mcp__b__find", "find")]);
   assertEquals(registry.get("find")?.name, "mcp__b__find");
+});
+
+Deno.test("a dry run over many files stays within the size limit of a result", async () => {
+  await using dir = await makeTempDir();
+  const files = Array.from(
+    { length: 200 },
+    (_, index) => `*** Add File: ${index}.txt\n${"+line\n".repeat(2000)}`,
+  );
+  const patch = `*** Begin Patch\n${files.join("")}*** End Patch`;
+  const context = makeToolContext(dir.path, { settings: { writes: "dry-run" } });
+  const result = await APPLY_PATCH.execute({ patch }, context);
+  assert(byteLength(result.content) < 41_000);
+  assertMatch(result.content, /\[middle cut: \d+ of \d+ bytes/);
+  assertEquals([result.truncated?.cut, result.changes?.length], ["middle", 200]);
+});
+
+Deno.test("a very long path is refused with a short line", async () => {
+  await using dir = await makeTempDir();
+  for (const [tool, key] of [[READ_FILE, "path"], [GREP, "path"], [MOVE_FILE, "source_path"]] as const) {
+    const args = { path: "a", pattern: "x", destination_path: "b", [key]: "长/".repeat(100_000) };
+    const result = await tool.execute(args, makeToolContext(dir.path));
+    assertStringIncludes(result.content, "error: The path is too long (200000 characters): 长/长/");
+    assert(result.content.length < 200);
+  }
+});
+
+const FOLDER = new URL("../../golden/tools/", import.meta.url);
+
+for (const tool of BUILTINS) {
+  Deno.test(`${tool.name} is described to the model as recorded in tests/golden/tools`, async () => {
+    const now = `${
+      JSON.stringify(
+        { name: tool.name, description: tool.description, parameters: tool.schema },
+        null,
+        2,
+      )
+    }\n`;
+    const file = new URL(`${tool.name}.json`, FOLDER);
+    if (Deno.env.get("UPDATE_GOLDEN")) await Deno.writeTextFile(file, now);
+    assertEquals(
+      now,
+      await Deno.readTextFile(file),
+      "a changed description is a decision: UPDATE_GOLDEN=1 records it",
+    );
+  });
+}
+
+Deno.test("tests/golden/tools has only files of existing tools", () => {
+  const recorded = [...Deno.readDirSync(FOLDER)].map((entry) => entry.name.replace(/\.json$/, "")).sort();
+  assertEquals(recorded, BUILTINS.map((tool) => tool.name).sort());
+});
+
+Deno.test("ToolRegistry describes the default tools in at most 9.5 KB", () => {
+  assert(JSON.stringify(new ToolRegistry(BUILTINS).schemas()).length <= 9.5 * 1024);
+});
+
+const SCHEMA = {
+  type: "object",
+  properties: {
+    path: { type: "string" },
+    limit: { type: "integer", minimum: 1, maximum: 100 },
+    all: { type: "boolean" },
+    mode: { type: "string", enum: ["files", "count"] },
+    names: { type: "array", items: { type: "string" } },
+    edits: {
+      type: "array",
+      minItems: 1,
+      items: {
+        type: "object",
+        properties: { old: { type: "string" } },
+        required: ["old"],
+        additionalProperties: false,
+      },
+    },
+  },
+  required: ["path"],
+  additionalProperties: false,
+};
+
+function check(given: unknown): unknown {
+  const result = checkArguments(SCHEMA, given, { synonyms: { file: "path", note: null } });
+  return "problem" in result ? result.problem : result.args;
+}
+
+Deno.test("checkArguments returns valid arguments unchanged", () => {
+  const args = { path: "a", limit: 3, all: true, mode: "count", names: ["x"], edits: [{ old: "y" }] };
+  assertEquals(check(args), args);
+});
+
+Deno.test("checkArguments fixes values with only one meaning", () => {
+  assertEquals(check({ path: 5, limit: "3", all: "True", mode: "FILES" }), {
+    path: "5",
+    limit: 3,
+    all: true,
+    mode: "files",
+  });
+  assertEquals(check({ path: "a", names: "x", edits: { old: "y" } }), {
+    path: "a",
+    names: ["x"],
+    edits: [{ old: "y" }],
+  });
+  assertEquals(check({ path: "a", names: '["x","y"]', limit: null }), { path: "a", names: ["x", "y"] });
+  assertEquals(check('{"path":"a"}'), { path: "a" });
+  assertEquals(check({ path: "a", limit: 0 }), { path: "a" });
+  assertEquals(check({ path: "a", mode: "files_with_matches" }), { path: "a", mode: "files" });
+});
+
+Deno.test("checkArguments renames synonyms unless the real name is present", () => {
+  assertEquals(check({ file: "a", note: "why" }), { path: "a" });
+  assertEquals(check({ file: "a", path: "b" }), { path: "b" });
+});
+
+Deno.test("checkArguments reports the field, the value and the expected type", () => {
+  assertEquals(check({}), "path is required (a string)");
+  assertEquals(check({ path: ["a"] }), 'path must be a string, got ["a"]');
+  assertEquals(check({ path: "a", limit: "many" }), 'limit must be an integer, got "many"');
+  assertEquals(check({ path: "a", limit: 1.5 }), "limit must be an integer, got 1.5");
+  assertEquals(check({ path: "a", limit: -1 }), "limit must be at least 1, got -1");
+  assertEquals(check({ path: "a", limit: 101 }), "limit must be at most 100, got 101");
+  assertEquals(check({ path: "a", mode: "x" }), 'mode must be one of files, count, got "x"');
+  assertEquals(check({ path: "a", all: 1 }), "all must be a boolean, got 1");
+  assertEquals(check({ path: "a", edits: [] }), "edits must have at least 1 entries, got 0");
+  assertEquals(check({ path: "a", edits: [{ old: "x" }, {}] }), "edits[1].old is required (a string)");
+  assertEquals(
+    check({ path: "a", limt: 3 }),
+    "limt is not an argument; did you mean limit? (known: path, limit, all, mode, names, edits)",
+  );
+  assertEquals(check([1]), "arguments must be an object, got [1]");
+});
+
+Deno.test("checkArguments ignores keywords outside its schema subset", () => {
+  const schema = { type: "object", properties: { x: { anyOf: [{ type: "string" }, { type: "null" }] } } };
+  assertEquals(checkArguments(schema, { x: null, other: 1 }), { args: { x: null, other: 1 } });
+});
+
+const LINES = Array.from({ length: 100 }, (_, index) => `line ${index + 1}`).join("\n");
+
+Deno.test("keepHead, keepTail and keepEnds return a text within the limits unchanged", () => {
+  for (const keep of [keepHead, keepTail, keepEnds]) {
+    assertEquals(keep("short\n", { maxBytes: 100, maxLines: 10 }), { text: "short\n" });
+  }
+});
+
+Deno.test("keepHead keeps whole lines and reports what is missing and how to continue", () => {
+  const cut = keepHead(LINES, { maxBytes: 10_000, maxLines: 3 }, { next: "use offset" });
+  assertEquals(
+    cut.text,
+    "line 1\nline 2\nline 3\n[tail cut: 770 of 791 bytes, about 96 of 100 lines left out; use offset]",
+  );
+  assertEquals(cut.truncated, {
+    cut: "tail",
+    reason: "lines",
+    totalBytes: 791,
+    totalLines: 100,
+    keptBytes: 21,
+  });
+});
+
+Deno.test("keepTail keeps the last lines", () => {
+  const cut = keepTail(LINES, { maxBytes: 30 });
+  assertMatch(cut.text, /^\[head cut: .*; narrow the request to see more\]\nline 98\nline 99\nline 100$/);
+  assertEquals(cut.truncated?.reason, "bytes");
+});
+
+Deno.test("keepEnds keeps both ends around one marker", () => {
+  const cut = keepEnds(LINES, { maxBytes: 10_000, maxLines: 4 }, { fullText: "/tmp/full.txt" });
+  assertMatch(
+    cut.text,
+    /^line 1\nline 2\n\[middle cut: .* left out; full text: \/tmp\/full.txt\]\nline 99\nline 100$/,
+  );
+  assertEquals(cut.truncated?.fullText, "/tmp/full.txt");
+});
+
+Deno.test("keepHead never splits a character", () => {
+  for (let maxBytes = 1; maxBytes < 20; maxBytes++) {
+    for (const keep of [keepHead, keepTail]) {
+      const cut = keep("é好😀".repeat(9), { maxBytes });
+      assert(cut.text.isWellFormed() && (cut.truncated?.keptBytes ?? 99) <= maxBytes);
+    }
+  }
+});
+
+Deno.test("cutLine reports the length of the line", () => {
+  assertEquals(cutLine("abcdef", 3), "abc… [line cut: 6 bytes in all]");
+  assertEquals(cutLine("好好", 6), "好好");
+});
+
+Deno.test("spillPath stays in the output directory for any call id", () => {
+  const context = makeToolContext("/tmp/x", { callId: "call/../1" });
+  assertEquals(spillPath(context), "/tmp/x-output/call____1.txt");
 });

@@ -1,7 +1,9 @@
 interface Ranked {
+  /** Shown, and compared with the query. */
   readonly label: string;
   /** Other words to search in; matches come after those of labels. */
   readonly also?: string;
+  /** Comes after all others, however well it matches. */
   readonly last?: boolean;
 }
 
@@ -71,10 +73,7 @@ const isUpperCode = (code: number) => code >= 65 && code <= 90;
 const isLowerCode = (code: number) => code >= 97 && code <= 122;
 const isWordCode = (code: number) => isUpperCode(code) || isLowerCode(code) || (code >= 48 && code <= 57);
 
-export interface CompletionItem {
-  /** Shown, and compared with the query. */
-  readonly label: string;
-  readonly also?: string;
+export interface CompletionItem extends Ranked {
   readonly detail?: string;
   /** Replaces the completed part. */
   readonly insert: string;
@@ -82,8 +81,6 @@ export interface CompletionItem {
   readonly more?: boolean;
   /** Nothing can follow: Enter inserts it and sends the draft. */
   readonly sends?: boolean;
-  /** Comes after all others, however well it matches. */
-  readonly last?: boolean;
 }
 
 /** The part of a draft that a source completes. */

@@ -4,6 +4,7 @@ import type { MentionDeps, PathIndex } from "./completion_lists.ts";
 import type { CompletionItem, CompletionList, CompletionMatch, CompletionSource } from "./completion.ts";
 import { openReference, referenceTo, serverAndUri } from "../../../path/reference_text.ts";
 import { oneLine } from "../../../util/terminal_text.ts";
+import { attempt } from "../../../util/lazy.ts";
 
 /** Names of commands for a `/` at the start of a draft. */
 export function commandSource(commands: () => Promise<readonly SlashCommand[]>): CompletionSource {
@@ -62,11 +63,6 @@ export function argumentSource(host: CommandHost): CompletionSource {
   };
 }
 
-interface FileSourceOptions {
-  readonly cwd: string;
-  readonly home: string | undefined;
-}
-
 const MAX_ENTRIES = 2000;
 
 const MAX_SEEN = 20_000;
@@ -87,7 +83,9 @@ function referenceSource(
 }
 
 /** Files for `@`: one directory at a time, hidden ones once a dot was typed, ignored ones at the end. */
-export function fileSource({ cwd, home }: FileSourceOptions): CompletionSource {
+export function fileSource(
+  { cwd, home }: { readonly cwd: string; readonly home: string | undefined },
+): CompletionSource {
   const match = (path: string) => {
     const cut = path.lastIndexOf("/") + 1;
     const [directory, query] = [path.slice(0, cut), path.slice(cut)];
@@ -213,9 +211,5 @@ async function ignoredIn(directory: string): Promise<EntryLocation["isIgnored"]>
 }
 
 function leadsToDirectory(path: string): boolean {
-  try {
-    return Deno.statSync(path).isDirectory;
-  } catch {
-    return false;
-  }
+  return attempt(() => Deno.statSync(path).isDirectory) ?? false;
 }

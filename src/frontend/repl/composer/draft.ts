@@ -416,11 +416,6 @@ function indexOf(sorted: readonly number[], wanted: number): number {
   return low;
 }
 
-interface DraftTextOptions {
-  readonly label: PartLabel;
-  readonly mark: (text: string) => string;
-}
-
 /** The visible rows of a draft, and the caret within them. */
 export interface DraftWindow {
   readonly rows: readonly string[];
@@ -440,7 +435,7 @@ export class DraftText {
   /** The column to which the caret returns in longer rows while it moves up and down. */
   #wanted: { readonly column: number; readonly at: number } | undefined;
 
-  constructor({ label, mark }: DraftTextOptions) {
+  constructor({ label, mark }: { readonly label: PartLabel; readonly mark: (text: string) => string }) {
     this.#parts = new Parts(label);
     this.#layout = new Layout((character, most) => {
       const text = this.#parts.labelOf(character);

@@ -27,7 +27,7 @@ interface CallsNow {
   readonly waits: Pick<PersonWaits, "since" | "waiting">;
 }
 
-interface CallsDeps {
+export interface CallsDeps {
   readonly palette: Palette;
   readonly history: PrintedPieces;
   readonly collapsed: CollapsedItems;

@@ -27,7 +27,7 @@ interface Markdown extends Progress {
 
 type Piece = Lines | Markdown;
 
-interface PrintedPiecesOptions {
+export interface PrintedPiecesOptions {
   readonly palette: Palette;
   readonly print: (lines: readonly string[]) => void;
   readonly changed: () => void;
@@ -240,10 +240,5 @@ export class CollapsedItems {
 
   get entries(): readonly CollapsedItem[] {
     return this.#entries;
-  }
-
-  clear(): void {
-    this.#entries.length = 0;
-    this.#characters = 0;
   }
 }

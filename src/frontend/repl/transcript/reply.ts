@@ -1,6 +1,7 @@
 import type { EventOf } from "../../../core/mod.ts";
-import { timeText, type TranscriptTexts } from "../chat_texts.ts";
-import { CodeLines, codeRows, type CollapsedItems, type PrintedPieces } from "./printed.ts";
+import { timeText } from "../chat_texts.ts";
+import type { CallsDeps } from "./calls.ts";
+import { CodeLines, codeRows, type PrintedPieces } from "./printed.ts";
 import { rowsOfLine } from "../screen/line.ts";
 import { fitDisplay } from "../../../util/display_width.ts";
 import { terminalSafe } from "../../../util/terminal_text.ts";
@@ -96,11 +97,7 @@ const CUT_SEQUENCE = /\x1b(?:\[[0-?]*[ -/]*|\][^\x07\x1b]{0,500}\x1b?)?$/;
 /** By then the request was sent. */
 const WARM_AFTER_MS = 40;
 
-interface ReplyDeps {
-  readonly palette: Palette;
-  readonly history: PrintedPieces;
-  readonly collapsed: CollapsedItems;
-  readonly texts: () => TranscriptTexts;
+interface ReplyDeps extends CallsDeps {
   readonly now: () => number;
 }
 

@@ -3,7 +3,7 @@ import { type Event, type EventOf, isMessage, PersonWaits } from "../../../core/
 import { timeText, type TranscriptTexts } from "../chat_texts.ts";
 import { Calls } from "./calls.ts";
 import { type Note, noteRows, Notes, plainRows } from "./notes.ts";
-import { type CollapsedItem, CollapsedItems, PrintedPieces } from "./printed.ts";
+import { type CollapsedItem, CollapsedItems, PrintedPieces, type PrintedPiecesOptions } from "./printed.ts";
 import { Reply } from "./reply.ts";
 import { wrappedRows } from "../screen/line.ts";
 import type { WatchedSession } from "../../server_updates.ts";
@@ -217,14 +217,8 @@ interface ActivityView {
   readonly still: boolean;
 }
 
-interface TranscriptOptions {
-  readonly palette: Palette;
+interface TranscriptOptions extends Omit<PrintedPiecesOptions, "load"> {
   readonly texts: () => TranscriptTexts;
-  readonly print: (lines: readonly string[]) => void;
-  readonly changed: () => void;
-  readonly columns: () => number;
-  /** Called when something could not be shown and was left out. */
-  readonly failed: (error: unknown) => void;
   readonly still?: () => boolean;
   readonly links?: boolean;
   /** Monotonic clock in milliseconds; default: that of the process. */
@@ -468,13 +462,8 @@ export class Transcript {
 const TURNS = 3;
 const EVENTS = 90;
 
-interface Past {
-  readonly events: readonly Event[];
-  readonly earlier: number;
-}
-
 /** The last turns of a session; the cost does not grow with the session. */
-function pastOf(state: SessionState): Past {
+function pastOf(state: SessionState): { readonly events: readonly Event[]; readonly earlier: number } {
   const events = state.events.recent(state.head, { turns: TURNS, events: EVENTS });
   const shown = events.filter((event) =>
     event.type === "message.end"

@@ -3,7 +3,7 @@ import { compileGlobs, expandBraces } from "../../../path/glob.ts";
 import { isDirectory } from "../../../path/probe.ts";
 import { below, readFilter, splitRoot } from "../../search/path_filter.ts";
 import { reported, searchTarget, shown } from "../../search/search_target.ts";
-import { walkFiles } from "../../search/walk.ts";
+import { type TreeScope, walkFiles } from "../../search/walk.ts";
 import { failure, type ToolContext, type ToolResult } from "../../tool.ts";
 import { DEFAULT_CAPS, keepHead } from "../../truncation.ts";
 
@@ -68,11 +68,7 @@ function nothing(pattern: string, rest: string, root: string): string {
   return `No files match ${pattern}${hint}`;
 }
 
-export interface FindOptions {
-  readonly root: string;
-  readonly cwd: string;
-  readonly hidden: (path: string) => boolean;
-  readonly signal: AbortSignal;
+export interface FindOptions extends TreeScope {
   readonly ignoreCase?: boolean;
 }
 

@@ -1,6 +1,7 @@
 import { message } from "../../../core/mod.ts";
 import { IgnoreScope, isTelling } from "../../../path/ignore_files.ts";
 import { reported, searchTarget, shown } from "../../search/search_target.ts";
+import type { TreeScope } from "../../search/walk.ts";
 import { failure, type ToolContext, type ToolResult } from "../../tool.ts";
 import { DEFAULT_CAPS, keepHead } from "../../truncation.ts";
 
@@ -53,14 +54,10 @@ function line(entry: TreeEntry): string {
   return `${"  ".repeat(entry.level)}${entry.name}${entry.mark}`;
 }
 
-interface TreeOptions {
-  readonly root: string;
-  readonly cwd: string;
+interface TreeOptions extends TreeScope {
   readonly depth: number;
   /** Lists what ignore files hide, too, and `.git`. */
   readonly all: boolean;
-  readonly hidden: (path: string) => boolean;
-  readonly signal: AbortSignal;
 }
 
 interface TreeEntry {

@@ -1,3 +1,4 @@
+import type { NewEvent } from "../../../../src/core/mod.ts";
 import {
   type HookedCall,
   type HookEvent,
@@ -10,7 +11,7 @@ import {
   readMatcher,
 } from "../../../../src/features/hooks/hook.ts";
 import { Hooks, readRun } from "../../../../src/features/hooks/hook_runs.ts";
-import type { NewEvent } from "../../../../src/core/mod.ts";
+import { agentFixture, call, say, scriptedProvider, tool } from "../../../support/agent_fixture.ts";
 import { assert, assertEquals, assertStringIncludes } from "../../../support/assert.ts";
 
 for (
@@ -226,4 +227,29 @@ Deno.test("a matcher with catastrophic backtracking is an error, and usual ones 
     "x?",
   ];
   for (const matcher of usual) assertEquals([matcher, typeof readMatcher(matcher)], [matcher, "function"]);
+});
+
+Deno.test("hooks of calls run once before and once after each call that runs", async () => {
+  const seen: string[] = [];
+  const provider = scriptedProvider([[call("1", "look"), call("2", "look"), {
+    type: "done",
+    reason: "tool_calls",
+  }], say("ok")]);
+  const look = tool("look", true, () => Promise.resolve({ content: "found", summary: "" }));
+  const fixture = await agentFixture(provider, [look], {
+    beforeCall: ({ call: { id } }) => {
+      seen.push(`before ${id}`);
+      return Promise.resolve(id === "2" ? { deny: "not this", notes: ["note"] } : undefined);
+    },
+    afterCall: ({ call: { id } }) => {
+      seen.push(`after ${id}`);
+      return Promise.resolve({ notes: ["behind"] });
+    },
+  });
+  assertEquals((await fixture.run("go")).reason, "done");
+  assertEquals(seen.toSorted(), ["after 1", "before 1", "before 2"]);
+  const results = fixture.recorder.messages.filter(({ role }) => role === "tool").map(({ content }) =>
+    content
+  );
+  assertEquals(results, ["found\n\nbehind", "blocked: not this\n\nnote"]);
 });

@@ -1,5 +1,6 @@
 import fc from "fast-check";
-import { InputDecoder } from "../../../../src/frontend/repl/terminal/decoder.ts";
+import { InputDecoder, parseKey } from "../../../../src/frontend/repl/terminal/decoder.ts";
+import { Capabilities } from "../../../../src/frontend/repl/terminal/deno_terminal.ts";
 import type { InputEvent } from "../../../../src/frontend/repl/terminal/terminal.ts";
 import { assert, assertEquals } from "../../../support/assert.ts";
 import { SEED } from "../../../support/seed.ts";
@@ -266,5 +267,226 @@ Deno.test("decoder ends a slow paste at its end, not between chunks", () => {
     }
     input.push("a");
     assertEquals(input.keys(), ["paste text", "a"]);
+  }
+});
+
+/** The bytes of a key and its name; a second name is the typed text. */
+type Row = readonly [sequence: string, key: string | undefined, text?: string];
+
+const TYPED: readonly Row[] = [
+  ["a", "a", "a"],
+  ["A", "A", "A"],
+  ["é", "é", "é"],
+  ["漢", "漢", "漢"],
+  ["👍", "👍", "👍"],
+  [" ", "space", " "],
+  ["\r", "enter"],
+  ["\n", "ctrl+j"],
+  ["\t", "tab"],
+  ["\x7f", "backspace"],
+  ["\x08", "backspace"],
+  ["\x1b", "escape"],
+  ["\x00", "ctrl+space"],
+  ["\x01", "ctrl+a"],
+  ["\x1a", "ctrl+z"],
+  ["\x1c", "ctrl+\\"],
+  ["\x1d", "ctrl+]"],
+  ["\x1e", "ctrl+^"],
+  ["\x1f", "ctrl+-"],
+  ["\x85", undefined],
+];
+const WITH_ALT: readonly Row[] = [
+  ["\x1ba", "alt+a"],
+  ["\x1bA", "shift+alt+a"],
+  ["\x1b1", "alt+1"],
+  ["\x1b.", "alt+."],
+  ["\x1bé", "alt+é"],
+  ["\x1b ", "alt+space"],
+  ["\x1b\r", "alt+enter"],
+  ["\x1b\x7f", "alt+backspace"],
+  ["\x1b\x01", "ctrl+alt+a"],
+];
+const XTERM: readonly Row[] = [
+  ["\x1b[A", "up"],
+  ["\x1bOA", "up"],
+  ["\x1b[1;2A", "shift+up"],
+  ["\x1b[1;3B", "alt+down"],
+  ["\x1b[1;5C", "ctrl+right"],
+  ["\x1b[1;6D", "shift+ctrl+left"],
+  ["\x1b[H", "home"],
+  ["\x1bOF", "end"],
+  ["\x1b[1~", "home"],
+  ["\x1b[4~", "end"],
+  ["\x1b[7~", "home"],
+  ["\x1b[8~", "end"],
+  ["\x1b[1;5H", "ctrl+home"],
+  ["\x1b[2~", "insert"],
+  ["\x1b[3~", "delete"],
+  ["\x1b[3;5~", "ctrl+delete"],
+  ["\x1b[5~", "pageUp"],
+  ["\x1b[6;2~", "shift+pageDown"],
+  ["\x1bOP", "f1"],
+  ["\x1b[1;2P", "shift+f1"],
+  ["\x1b[1;5R", "ctrl+f3"],
+  ["\x1b[11~", "f1"],
+  ["\x1b[15~", "f5"],
+  ["\x1b[15;5~", "ctrl+f5"],
+  ["\x1b[24~", "f12"],
+  ["\x1b[34~", "f20"],
+  ["\x1b[[A", "f1"],
+  ["\x1b[[E", "f5"],
+  ["\x1b[Z", "shift+tab"],
+  ["\x1b[E", "clear"],
+  ["\x1bOM", "enter"],
+  ["\x1bOp", "0", "0"],
+  ["\x1bOk", "+", "+"],
+  ["\x1b[a", "shift+up"],
+  ["\x1bOd", "ctrl+left"],
+  ["\x1b[3$", "shift+delete"],
+  ["\x1b[7^", "ctrl+home"],
+  ["\x1b[7@", "shift+ctrl+home"],
+];
+const OTHER_KEYS: readonly Row[] = [
+  ["\x1b[27;2;13~", "shift+enter"],
+  ["\x1b[27;5;13~", "ctrl+enter"],
+  ["\x1b[27;3;13~", "alt+enter"],
+  ["\x1b[27;5;99~", "ctrl+c"],
+  ["\x1b[27;6;67~", "shift+ctrl+c"],
+  ["\x1b[27;2;65~", "A", "A"],
+  ["\x1b[27;5;9~", "ctrl+tab"],
+  ["\x1b[27;5;45~", "ctrl+-"],
+];
+const KITTY: readonly Row[] = [
+  ["\x1b[27u", "escape"],
+  ["\x1b[13u", "enter"],
+  ["\x1b[13;2u", "shift+enter"],
+  ["\x1b[13;3u", "alt+enter"],
+  ["\x1b[13;5u", "ctrl+enter"],
+  ["\x1b[13;5:1u", "ctrl+enter"],
+  ["\x1b[13;5:2u", "ctrl+enter"],
+  ["\x1b[13;5:3u", undefined],
+  ["\x1b[1;1:3A", undefined],
+  ["\x1b[3;1:3~", undefined],
+  ["\x1b[9;2u", "shift+tab"],
+  ["\x1b[127;5u", "ctrl+backspace"],
+  ["\x1b[99;5u", "ctrl+c"],
+  ["\x1b[99;69u", "ctrl+c"],
+  ["\x1b[99;133u", "ctrl+c"],
+  ["\x1b[99:67;6u", "shift+ctrl+c"],
+  ["\x1b[1089::99;5u", "ctrl+c"],
+  ["\x1b[1103::122;5u", "ctrl+z"],
+  ["\x1b[97u", "a", "a"],
+  ["\x1b[97:65;2u", "A", "A"],
+  ["\x1b[49:33;2u", "!", "!"],
+  ["\x1b[228;;228u", "ä", "ä"],
+  ["\x1b[32u", "space", " "],
+  ["\x1b[32;5u", "ctrl+space"],
+  ["\x1b[45;5u", "ctrl+-"],
+  ["\x1b[45:95;6u", "ctrl+-"],
+  ["\x1b[107;9u", "super+k"],
+  ["\x1b[57399u", "0", "0"],
+  ["\x1b[57414u", "enter"],
+  ["\x1b[57414;5u", "ctrl+enter"],
+  ["\x1b[57419u", "up"],
+  ["\x1b[57427u", "clear"],
+  ["\x1b[57376u", "f13"],
+  ["\x1b[57441;2u", undefined],
+  ["\x1b[57358u", undefined],
+  ["\x1b[1114112u", undefined],
+  ["\x1b[55296u", undefined],
+];
+
+for (const [name, rows] of Object.entries({ TYPED, WITH_ALT, XTERM, OTHER_KEYS, KITTY })) {
+  Deno.test(`parseKey returns the keys of the table ${name}`, () => {
+    for (const [sequence, key, text] of rows) {
+      const expected = key === undefined ? undefined : { key, ...(text === undefined ? {} : { text }) };
+      assertEquals(parseKey(sequence), expected, JSON.stringify(sequence));
+    }
+  });
+}
+
+Deno.test("capabilities uses the kitty keyboard protocol if available, and xterm's otherwise", () => {
+  const kitty = new Capabilities({ TERM: "xterm-kitty" });
+  assert(kitty.on.includes("\x1b[>5u") && kitty.on.includes("\x1b[?u"));
+  assertEquals(kitty.reply("\x1b[?5u") + kitty.reply("\x1b[?62;c"), "");
+  assert(kitty.off.includes("\x1b[<u") && !kitty.off.includes("\x1b[>4"));
+  const tmux = new Capabilities({ TERM: "tmux-256color" });
+  void tmux.on;
+  assertEquals(tmux.reply("\x1b[?1;2;4c"), "\x1b[>4;1m");
+  assert(tmux.off.includes("\x1b[>4;0m"), tmux.off);
+  assert(tmux.on.includes("\x1b[>4;1m") && !tmux.on.includes("\x1b[?u"), "asked only once");
+});
+
+Deno.test("capabilities disables everything it enabled, before and after an answer", () => {
+  for (const answered of [false, true]) {
+    const capabilities = new Capabilities({ TERM: "xterm-256color" });
+    const on = capabilities.on + (answered ? capabilities.reply("\x1b[?62c") : "");
+    for (const [set, reset] of [["\x1b[?2004h", "\x1b[?2004l"], ["\x1b[?7l", "\x1b[?7h"]] as const) {
+      assert(on.includes(set) && capabilities.off.includes(reset));
+    }
+    assert(capabilities.off.includes(answered ? "\x1b[>4;0m" : "\x1b[<u"));
+    assert(capabilities.off.includes("\x1b[?25h"));
+  }
+});
+
+Deno.test("capabilities uses synchronized output only if the terminal supports it", () => {
+  for (const [answer, expected] of [["1", true], ["2", true], ["0", false], ["4", false]] as const) {
+    const capabilities = new Capabilities({ TERM: "xterm-256color" });
+    assertEquals(capabilities.synchronized, false);
+    capabilities.reply(`\x1b[?2026;${answer}$y`);
+    assertEquals(capabilities.synchronized, expected, answer);
+  }
+});
+
+Deno.test("capabilities sends no query to terminals that would display it", () => {
+  for (const env of [{ TERM: "linux" }, { TERM: "xterm-256color", TERM_PROGRAM: "Apple_Terminal" }]) {
+    const capabilities = new Capabilities(env);
+    assertEquals(capabilities.on, "\x1b[?2004h\x1b[?7l");
+    assertEquals([capabilities.echo, capabilities.waiting, capabilities.mayAnswer], ["", false, false]);
+    assertEquals(capabilities.off, "\x1b[?7h\x1b[?2004l\x1b[?25h");
+  }
+});
+
+Deno.test("capabilities lists terminals that do not rewrap old lines", () => {
+  const reflow = (env: Record<string, string>, version?: string) => {
+    const capabilities = new Capabilities(env);
+    if (version) capabilities.reply(`\x1bP>|${version}\x1b\\`);
+    return capabilities.reflow;
+  };
+  assertEquals(reflow({ TERM: "xterm-256color" }, "XTerm(390)"), "none");
+  assertEquals(reflow({ TERM: "screen", STY: "1.pts" }), "none");
+  assertEquals(reflow({ TERM: "st-256color" }), "none");
+  assertEquals(reflow({ TERM: "xterm-256color", TERM_PROGRAM: "vscode" }), "other-lines");
+  assertEquals(reflow({ TERM: "xterm-256color" }, "xterm.js(6.0.0)"), "other-lines");
+  assertEquals(reflow({ TERM: "tmux-256color" }, "tmux 3.4"), "all");
+  assertEquals(reflow({ TERM: "xterm-kitty" }), "all");
+});
+
+Deno.test("capabilities waits only for the answers to its queries", () => {
+  const capabilities = new Capabilities({ TERM: "xterm-256color" });
+  void capabilities.on;
+  capabilities.reply("\x1b[?62c");
+  assertEquals(capabilities.waiting, false);
+  assertEquals(capabilities.echo, "\x1b[c");
+  assertEquals(capabilities.waiting, true);
+  capabilities.reply("\x1b[?2026;2$y");
+  assertEquals(capabilities.waiting, true);
+  capabilities.reply("\x1b[?62c");
+  assertEquals([capabilities.waiting, capabilities.mayAnswer], [false, true]);
+});
+
+Deno.test("capabilities detects the background color from the terminal's answer", () => {
+  const cases: [string, "dark" | "light" | undefined][] = [
+    ["\x1b]11;rgb:ffff/ffff/ffff\x1b\\", "light"],
+    ["\x1b]11;rgb:fd/f6/e3\x07", "light"],
+    ["\x1b]11;rgb:0000/2b2b/3636\x1b\\", "dark"],
+    ["\x1b]11;rgba:1e/1e/1e/ff\x07", "dark"],
+    ["\x1b]11;?\x1b\\", undefined],
+  ];
+  for (const [answer, background] of cases) {
+    const capabilities = new Capabilities({ TERM: "xterm-256color" });
+    assert(capabilities.on.includes("\x1b]11;?"));
+    assertEquals(capabilities.reply(answer), "");
+    assertEquals(capabilities.background, background, JSON.stringify(answer));
   }
 });

@@ -1,6 +1,16 @@
+import fc from "fast-check";
 import type { Message } from "../../../../src/core/mod.ts";
+import { createProvider } from "../../../../src/provider/mod.ts";
+import { EventReader } from "../../../../src/provider/wire/wire_reply.ts";
 import { assert, assertEquals, assertStringIncludes } from "../../../support/assert.ts";
-import { collect, HELLO, InstantClock, openClient, outcomeOf } from "../../../support/model_client.ts";
+import {
+  collect,
+  HELLO,
+  InstantClock,
+  openClient,
+  outcomeOf,
+  providerEntry,
+} from "../../../support/model_client.ts";
 import {
   callEvent,
   deltaEvent,
@@ -13,6 +23,7 @@ import {
   type Turn,
   usageEvent,
 } from "../../../support/model_server.ts";
+import { SEED } from "../../../support/seed.ts";
 
 Deno.test("openai provider skips an invalid event among valid ones", async () => {
   const outcome = await outcomeOf([
@@ -445,4 +456,96 @@ Deno.test("openai provider adds reasoning to the output when the total shows tha
 
 Deno.test("openai provider reports no usage when the counts are not numbers", async () => {
   assertEquals(await usageOf(withUsage({ prompt_tokens: "many", completion_tokens: -1 })), undefined);
+});
+
+/** The events that a reader returns for a stream in these chunks. */
+function readAll(pieces: readonly string[]): Record<string, unknown> {
+  const events: unknown[] = [];
+  const reader = new EventReader((event) => void events.push(onlyContent(event)), /tool_call/);
+  for (const piece of pieces) reader.feed(piece);
+  reader.end();
+  const { good, broken, brokenCall, done } = reader;
+  return { events: joined(events), good, broken, brokenCall, done };
+}
+
+/** Returns the text of a parsed text event. */
+function onlyContent(event: unknown): unknown {
+  const text = (event as { choices?: { delta?: { content?: unknown } }[] })?.choices?.[0]?.delta?.content;
+  return typeof text === "string" ? ["text", text] : event;
+}
+
+function joined(events: readonly unknown[]): unknown[] {
+  const all: unknown[] = [];
+  for (const item of events) {
+    const last = all.at(-1);
+    if (Array.isArray(item) && Array.isArray(last)) last[1] += item[1];
+    else all.push(Array.isArray(item) ? [...item] : item);
+  }
+  return all;
+}
+
+function textChunk(text: string, id = 1): string {
+  return JSON.stringify({ id, choices: [{ index: 0, delta: { content: text } }] });
+}
+
+/**
+ * Blocks of a stream: mostly the same event with different text, and everything that can be between them.
+ */
+const BLOCKS = [
+  ...["word ", "two words ", "line\n", "", "é任务🦊", "a\\b", "\\", "tab\t", 'say "so"', "data: ", '"}}]}']
+    .map((text) => `data: ${textChunk(text)}\n\n`),
+  `data: ${textChunk("other", 2)}\n\n`,
+  `data:${textChunk("no space")}\n\n`,
+  `data: ${textChunk("carriage")}\r\n\r\n`,
+  `event: error\ndata: ${textChunk("odd")}\n\n`,
+  `id: 7\ndata: ${textChunk("with id")}\n\n`,
+  `data: ${textChunk("a")}\ndata: ${textChunk("b")}\n\n`,
+  `data: ${textChunk("raw\nline").replace("\\n", "\n")}\n\n`,
+  `data: ${textChunk("raw\rreturn").replace("\\r", "\r")}\n\n`,
+  `data: ${textChunk("cut short").slice(0, -8)}\n\n`,
+  `data: ${textChunk("lone \\").replace("\\\\", "\\")}\n\n`,
+  ": keep-alive\n\n",
+  "\n",
+  "data: \n\n",
+  "data: [DONE]\n\n",
+];
+
+/** Chunks of one character never contain an event, so that only the parser reads them. */
+function slowly(stream: string): Record<string, unknown> {
+  return readAll(stream.split(""));
+}
+
+Deno.test("EventReader returns the same events for any chunk size", () => {
+  const block = fc.oneof({ weight: 3, arbitrary: fc.constant(BLOCKS[0] ?? "") }, fc.constantFrom(...BLOCKS));
+  const cuts = fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { maxLength: 6 });
+  fc.assert(
+    fc.property(fc.array(block, { maxLength: 15 }), cuts, (blocks, places) => {
+      const stream = `data: ${textChunk("first")}\n\n${blocks.join("")}`;
+      const at = places.map((place) => Math.floor(place * stream.length)).sort((a, b) => a - b);
+      const pieces = [...at, stream.length].map((end, index) => stream.slice(at[index - 1] ?? 0, end));
+      const expected = slowly(stream);
+      assertEquals(readAll([stream]), expected);
+      assertEquals(readAll(pieces), expected);
+    }),
+    { numRuns: 400, seed: SEED },
+  );
+});
+
+Deno.test("EventReader returns the same events wherever an event is split", () => {
+  const first = `data: ${textChunk("first")}\n\n`;
+  for (const block of BLOCKS) {
+    const rest = block + first;
+    const expected = slowly(first + rest);
+    for (let cut = 0; cut < rest.length; cut++) {
+      assertEquals(readAll([first, rest.slice(0, cut), rest.slice(cut)]), expected, `${block} cut at ${cut}`);
+    }
+  }
+});
+
+Deno.test("openai provider reads a reply when the runtime's stream has no byte reader", async () => {
+  const bytes = new TextEncoder().encode(sse(textEvent("plain")) + sse(finishEvent()));
+  const entry = providerEntry({ base_url: "http://127.0.0.1:1/v1" });
+  const fetch = () => Promise.resolve(new Response(ReadableStream.from([bytes])));
+  const provider = await createProvider({ entry, model: "m", version: "1", deps: { fetch } });
+  assertEquals((await collect(provider)).text, "plain");
 });

@@ -1,9 +1,11 @@
 /** Protection of the host outside of the workspace and of the configured directories. */
+import { childEnvironment } from "../../../../src/sandbox/jail/environment.ts";
+import { looksJailDenied } from "../../../../src/sandbox/jail/jail.ts";
 import { currentPlan, fixPlan } from "../../../../src/sandbox/jail/plan.ts";
 import { visibleSockets } from "../../../../src/sandbox/mounts/mounts.ts";
 import { assert, assertEquals, assertStringIncludes } from "../../../support/assert.ts";
-import { jailed, sandboxJail, sh } from "./jail_support.ts";
 import { type SandboxDirs, sandboxTest } from "../support.ts";
+import { jailed, sandboxJail, sh } from "./jail_support.ts";
 
 async function fileAt(path: string, text = ""): Promise<void> {
   await Deno.mkdir(path.slice(0, path.lastIndexOf("/")), { recursive: true });
@@ -187,4 +189,118 @@ sandboxTest("a plan is plain data that another process can execute", (g) => {
   assertEquals(currentPlan(structuredClone(fixed)), currentPlan(fixed));
   assert(fixed.programs.every((place) => place.path.startsWith("/")));
   assertStringIncludes(JSON.stringify(fixed.programs), '"/usr/bin"');
+});
+
+Deno.test("childEnvironment keeps what commands need and identifies the agent", () => {
+  const env = childEnvironment({
+    env: { PATH: "/bin", HOME: "/home/me", LANG: "de_DE.UTF-8", TERM: "xterm" },
+  });
+  assertEquals(env.PATH, "/bin");
+  assertEquals(env.HOME, "/home/me");
+  assertEquals(env.LANG, "de_DE.UTF-8");
+  assertEquals(env.TERM, "dumb");
+  assertEquals(env.REASONIX, "1");
+  assertEquals(env.AI_AGENT, "reasonix");
+  assertEquals([env.GIT_TERMINAL_PROMPT, env.GIT_OPTIONAL_LOCKS], ["0", "0"]);
+});
+
+Deno.test("childEnvironment drops provider keys by name, by value and inside other values", () => {
+  const env = childEnvironment({
+    env: {
+      DEEPSEEK_API_KEY: "sk-deep-0123456789",
+      deepseek_api_key: "x",
+      COPY: "sk-deep-0123456789",
+      URL: "https://me:sk-deep-0123456789@host/",
+      FROM_FILE: "value-of-the-env-file",
+      GITHUB_TOKEN: "kept",
+      SHORT: "1",
+      FLAG: "1",
+    },
+    secretNames: ["DEEPSEEK_API_KEY", "SHORT"],
+    secretValues: ["sk-deep-0123456789", "value-of-the-env-file"],
+  });
+  const kept = Object.keys(env).filter((name) =>
+    ["COPY", "URL", "FROM_FILE", "SHORT", "FLAG", "GITHUB_TOKEN"].includes(name)
+  );
+  assertEquals(kept, ["GITHUB_TOKEN", "FLAG"]);
+  assertEquals(env.DEEPSEEK_API_KEY, undefined);
+  assertEquals(env.deepseek_api_key, undefined);
+});
+
+Deno.test("childEnvironment drops variables that load code, and internal ones", () => {
+  const dropped = [
+    "LD_PRELOAD",
+    "LD_AUDIT",
+    "DYLD_INSERT_LIBRARIES",
+    "BASH_ENV",
+    "ENV",
+    "PROMPT_COMMAND",
+    "BASH_FUNC_ls%%",
+    "OTEL_EXPORTER_OTLP_HEADERS",
+    "REASONIX_HOME",
+    "REASONIX_TOKEN",
+    "DENO_AUTH_TOKENS",
+    "TMUX",
+    "SSH_ASKPASS",
+  ];
+  const env = childEnvironment({ env: Object.fromEntries(dropped.map((name) => [name, "some value"])) });
+  assertEquals(dropped.filter((name) => name in env), []);
+});
+
+Deno.test("childEnvironment keeps essential variables, even if a secret is part of the value", () => {
+  const env = childEnvironment({
+    env: { PATH: "/usr/local/bin:/bin", HOME: "/usr/local", ROOT: "/usr/local", ROOT_KEY: "/usr/local" },
+    secretNames: ["ROOT_KEY"],
+    secretValues: ["/usr/local"],
+  });
+  assertEquals([env.PATH, env.HOME, env.ROOT, env.ROOT_KEY], [
+    "/usr/local/bin:/bin",
+    "/usr/local",
+    undefined,
+    undefined,
+  ]);
+});
+
+const LINUX = { backend: "bubblewrap", network: "none" } as const;
+const MAC = { backend: "seatbelt", network: "filtered" } as const;
+
+Deno.test("looksJailDenied recognizes how programs report a denied access", () => {
+  const cases: [line: string, kind: "file" | "network" | "setup", host?: string][] = [
+    ["touch: cannot touch '/etc/x': Read-only file system", "file"],
+    ["Error: EROFS: read-only file system, open '/usr/x'", "file"],
+    ["error: could not lock config file .git/config: Device or resource busy", "file"],
+    ["OSError: [Errno 30] Read-only file system: '/x'", "file"],
+    ["curl: (6) Could not resolve host: example.com", "network", "example.com"],
+    ["npm error getaddrinfo EAI_AGAIN registry.example.org", "network", "registry.example.org"],
+    ["go: dial tcp: lookup proxy.golang.org: no such host", "network", "proxy.golang.org"],
+    ["failed to lookup address information: Temporary failure in name resolution", "network"],
+    ["npm error code EAI_AGAIN", "network"],
+    ["fatal: unable to access 'https://x/': Could not resolve host: x", "network"],
+    ["ssh: connect to host 1.2.3.4 port 22: Network is unreachable", "network"],
+    ["bwrap: Can't find source path /x: No such file or directory", "setup"],
+  ];
+  for (const [line, kind, host] of cases) {
+    const denial = looksJailDenied({ exitCode: 1, output: `some output\n${line}\nmore\n` }, LINUX);
+    assertEquals(denial, { kind, evidence: line, ...(host === undefined ? {} : { host }) });
+  }
+  assertEquals(
+    looksJailDenied({ exitCode: 1, output: "sh: /x: Operation not permitted" }, MAC)?.kind,
+    "file",
+  );
+});
+
+Deno.test("looksJailDenied ignores other failures, success and unconfined runs", () => {
+  const output = "touch: cannot touch '/etc/x': Read-only file system";
+  assertEquals(looksJailDenied({ exitCode: 0, output }, LINUX), undefined);
+  assertEquals(looksJailDenied({ exitCode: undefined, output }, LINUX), undefined);
+  assertEquals(looksJailDenied({ exitCode: 1, output }, { ...LINUX, backend: "none" }), undefined);
+  const others = [
+    "FAIL src/a_test.ts",
+    "cat: secret/key: Permission denied",
+    "No such file or directory",
+    "kill: No such process",
+  ];
+  for (const line of others) assertEquals(looksJailDenied({ exitCode: 1, output: line }, LINUX), undefined);
+  const dns = "Could not resolve host: example.com";
+  assertEquals(looksJailDenied({ exitCode: 1, output: dns }, { ...LINUX, network: "open" }), undefined);
 });

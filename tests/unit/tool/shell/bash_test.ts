@@ -2,10 +2,17 @@ import { textOf } from "../../../../src/core/mod.ts";
 import {
   BUILTINS,
   openServices,
+  type Question,
+  type TodoItem,
   type Tool,
   type ToolContext,
   type ToolResult,
 } from "../../../../src/tool/mod.ts";
+import { CappedFile } from "../../../../src/tool/shell/capped_file.ts";
+import { JobTable } from "../../../../src/tool/shell/jobs/job_table.ts";
+import { jobText } from "../../../../src/tool/shell/jobs/job_tools.ts";
+import { decodeOutput, OutputStore } from "../../../../src/tool/shell/output_store.ts";
+import { DEFAULT_CAPS } from "../../../../src/tool/truncation.ts";
 import {
   assert,
   assertEquals,
@@ -243,4 +250,160 @@ Deno.test("only a command whose jail could not be set up is run again", async ()
     assertMatch((await b.run(line)).content, /\[exit code 1\]$/);
   }
   assertEquals(output.length, 1);
+});
+
+const CASES: readonly (readonly [string, readonly (string | number[])[], string | undefined])[] = [
+  ["plain text with colours", ["\u001b[31mred\u001b[0m\n"], "\u001b[31mred\u001b[0m\n"],
+  ["GBK", [[0xd6, 0xd0, 0xce, 0xc4], "\n"], "中文\n"],
+  [
+    "GBK next to UTF-8",
+    ["a.txt: 中文\nb.txt: ", [0xd6, 0xd0, 0xce, 0xc4], "\n"],
+    "a.txt: 中文\nb.txt: 中文\n",
+  ],
+  ["Latin-1", ["caf", [0xe9], " au lait\n"], "café au lait\n"],
+  ["UTF-8 with one stray byte", ["中文中文中文中文中文 ", [0xff], "\n"], "中文中文中文中文中文 \ufffd\n"],
+  ["a character cut off at the end", ["ok 中", [0xe6, 0x96]], "ok 中"],
+  ["UTF-16 with a mark", [[0xff, 0xfe, 0x68, 0, 0x69, 0, 0x0a, 0]], "hi\n"],
+  ["UTF-16 without a mark", ["h\0i\0 \0y\0o\0u\0\r\0\n\0"], "hi you\r\n"],
+  ["a list separated by NUL", ["a.ts\0src/b.ts\0"], "a.ts\nsrc/b.ts\n"],
+  ["bytes that are no text", [[0xff, 0xfe, 0xff, 0xfe, 0xff, 0xfe, 0xff, 0xfe]], undefined],
+  ["a program file", ["\x7fELF\x02\x01\x01\0\0\0\0\0\x03\0>\0"], undefined],
+  ["control characters", ["\x01\x02\x03\x04\x05\x06"], undefined],
+];
+
+for (const [what, parts, expected] of CASES) {
+  Deno.test(`decodeOutput reads ${what}`, () => {
+    const encoder = new TextEncoder();
+    const bytes = parts.flatMap((part) => typeof part === "string" ? [...encoder.encode(part)] : part);
+    assertEquals(decodeOutput(new Uint8Array(bytes)), expected);
+  });
+}
+
+Deno.test("CappedFile keeps both ends in order for any sizes of chunks", async () => {
+  await using dir = await makeTempDir();
+  const path = `${dir.path}/out`;
+  for (const size of [1, 7, 100, 999, 5000]) {
+    using file = new CappedFile(path, 1000);
+    let stream = "";
+    for (let count = 0; count < 6000 / size; count++) {
+      const chunk = Array.from({ length: size }, (_, at) => String((count * size + at) % 10)).join("");
+      stream += chunk;
+      assertEquals(file.write(new TextEncoder().encode(chunk)), size);
+      const kept = await Deno.readTextFile(path);
+      assert(kept.length <= 1000);
+      const [head = "", tail = ""] = kept.split(/\n\[ *\d+ bytes left out\]\n/);
+      assert(stream.startsWith(head) && stream.endsWith(tail));
+      assertEquals(stream.length - file.leftOut, head.length + tail.length);
+      for (const from of [0, stream.length - 100, stream.length]) {
+        const read = file.read(Math.max(0, from));
+        assertEquals(new TextDecoder().decode(read.bytes), stream.slice(read.from));
+      }
+    }
+    assertEquals(file.total, stream.length);
+  }
+});
+
+function filled(store: OutputStore, kilobytes: number): OutputStore {
+  const line = new TextEncoder().encode(`${"x".repeat(1023)}\n`);
+  for (let count = 0; count < kilobytes; count++) store.push(line);
+  return store;
+}
+
+Deno.test("OutputStore reports a file with only both ends of the output", async () => {
+  await using dir = await makeTempDir();
+  const file = `${dir.path}/out.txt`;
+  const cut = filled(new OutputStore(file, 100_000), 300).finish(DEFAULT_CAPS);
+  const { size } = await Deno.stat(file);
+  assert(size > 50_000 && size <= 100_000, String(size));
+  const leftOut = 300 * 1024 - size + 35;
+  assertStringIncludes(
+    cut.text,
+    `beginning and end, without ${leftOut} bytes between them, are kept in ${file}`,
+  );
+  assertStringIncludes(await Deno.readTextFile(file), `${leftOut} bytes left out]\n`);
+  assertEquals(cut.truncated?.totalBytes, 300 * 1024);
+});
+
+Deno.test("OutputStore names the file that has the whole output", async () => {
+  await using dir = await makeTempDir();
+  const file = `${dir.path}/out.txt`;
+  const cut = filled(new OutputStore(file), 300).finish(DEFAULT_CAPS);
+  assertStringIncludes(cut.text, `full text: ${file}`);
+  assertEquals((await Deno.stat(file)).size, 300 * 1024);
+});
+
+Deno.test("JobTable keeps both ends of an output that exceeds the size of its file", async () => {
+  await using dir = await makeTempDir();
+  await using services = openServices();
+  await using jobs = new JobTable({
+    maxFile: 4000,
+    ...(services.shell ? { guard: services.shell.guard } : {}),
+  });
+  const plan = { command: "/bin/sh", args: ["-c", "echo begin; seq 1 5000; echo end"], env: {} };
+  const { id, outputFile } = jobs.start({
+    command: "x",
+    plan,
+    cwd: dir.path,
+    dir: dir.path,
+    minFreeDiskMb: 0,
+  });
+  while (jobs.get(id)?.status === "running") await new Promise((resolve) => setTimeout(resolve, 5));
+  const update = jobs.newOutput(id);
+  const shown = update ? jobText(update).text : "";
+  assertStringIncludes(shown, "bytes left out");
+  assertStringIncludes(shown, "\n4999\n5000\nend");
+  const kept = await Deno.readTextFile(outputFile);
+  assert(kept.length <= 4000, String(kept.length));
+  assert(kept.startsWith("begin\n1\n2\n") && kept.endsWith("\n5000\nend\n"), kept.slice(-100));
+  assertEquals(/\[ *(\d+) bytes left out\]/.exec(kept)?.[1], String(23893 + 10 - (kept.length - 35)));
+});
+
+function tool(name: string): Tool {
+  return BUILTINS.find((one) => one.name === name) as Tool;
+}
+
+Deno.test("todo_write keeps the list, reports it and shows a checklist", async () => {
+  await using dir = await makeTempDir();
+  const heard: (readonly TodoItem[])[] = [];
+  await using services = openServices({ onTodos: (items) => heard.push(items) });
+  const context = makeToolContext(dir.path, { services });
+  assertEquals((await tool("todo_read").execute({}, context)).content, "The todo list is empty");
+  const todos = [
+    { content: "read  the\ncode", status: "completed" },
+    { content: "write it", status: "in_progress" },
+    { content: "test it", status: "pending" },
+  ];
+  const result = await tool("todo_write").execute({ todos }, context);
+  assertEquals(result.content, "[x] read the code\n[~] write it\n[ ] test it");
+  assertEquals(textOf(result.summary), "1/3 done");
+  assertEquals((await tool("todo_read").execute({}, context)).content, result.content);
+  assertEquals(heard[0]?.[0], { content: "read the code", status: "completed" });
+});
+
+const QUESTIONS = [
+  { question: "Which way?", options: [{ label: "Delete the table" }, { label: "Keep it" }] },
+  { question: "Colour?", options: [{ label: "Blue" }, { label: "Red" }] },
+];
+
+Deno.test("ask selects the safest option in a headless run and labels it", async () => {
+  await using dir = await makeTempDir();
+  const result = await tool("ask").execute({ questions: QUESTIONS }, makeToolContext(dir.path));
+  assertMatch(result.content, /Assumption, not a decision of the user/);
+  assertStringIncludes(result.content, "Which way?\n→ Keep it\nColour?\n→ Blue");
+});
+
+Deno.test("ask returns the user's choice", async () => {
+  await using dir = await makeTempDir();
+  let asked: readonly Question[] = [];
+  await using services = openServices({
+    asker: {
+      ask: (questions) => {
+        asked = questions;
+        return Promise.resolve([["Keep it"], ["Blue", "own words"]]);
+      },
+    },
+  });
+  const result = await tool("ask").execute({ questions: QUESTIONS }, makeToolContext(dir.path, { services }));
+  assertEquals(result.content, "The user answered:\nWhich way?\n→ Keep it\nColour?\n→ Blue, own words");
+  assertEquals(asked[0]?.multiple, false);
 });

@@ -1,10 +1,25 @@
 /** Output of others reaches the terminal as text and cannot imitate other elements. */
-import { call, type Reply, say } from "../../../../support/agent_fixture.ts";
-import { assert, assertEquals } from "../../../../support/assert.ts";
-import { type ChatStage, openChat } from "../../../../support/chat_stage.ts";
-import { VirtualTerminal } from "../../../../support/virtual_terminal.ts";
-import { Screen } from "../../../../../src/frontend/repl/screen/screen.ts";
 import { safeLine } from "../../../../../src/frontend/repl/screen/line.ts";
+import { Screen } from "../../../../../src/frontend/repl/screen/screen.ts";
+import { call, type Reply, say } from "../../../../support/agent_fixture.ts";
+import {
+  asked,
+  bash,
+  calls,
+  decline,
+  ended,
+  filesOf,
+  openApprovalChat,
+  openApprovalChat as open,
+  panel,
+  pause,
+  results,
+  shownCommand,
+} from "../../../../support/approval_chat.ts";
+import { assert, assertEquals, assertStringIncludes } from "../../../../support/assert.ts";
+import { type ChatStage, openChat } from "../../../../support/chat_stage.ts";
+import { openStage } from "../../../../support/overlay_stage.ts";
+import { VirtualTerminal } from "../../../../support/virtual_terminal.ts";
 
 /** Each is followed by a word, so that remains are visible. */
 const ATTACKS = [
@@ -146,4 +161,228 @@ Deno.test("an answer and output of millions of characters in one line do not blo
   chat.terminal.type("alive");
   await chat.shows("alive");
   checkWrites(chat.terminal);
+});
+
+// Files that the chat reads and writes: it overwrites none and reads none hidden from the model.
+
+const exists = (path: string) => Deno.lstat(path).then(() => true, () => false);
+
+Deno.test("an export overwrites nothing and follows no link", async () => {
+  await using chat = await openApprovalChat([say("an answer")], { onDisk: true });
+  chat.say("a question");
+  await chat.until(() => ended(chat) === 1);
+  const outside = `${chat.home}/made-by-link`;
+  await Deno.symlink(outside, `${chat.cwd}/link.md`);
+  await Deno.writeTextFile(`${chat.cwd}/mine.md`, "mine");
+  await Deno.mkdir(`${chat.cwd}/directory.md`);
+  for (const command of ["export", "bug"]) {
+    for (const name of ["link.md", "mine.md", "directory.md"]) {
+      chat.say(`/${command} ${name}`);
+      await chat.shows(`Cannot write ${chat.cwd.slice(0, 20)}`);
+      chat.terminal.press("ctrl+c");
+      chat.terminal.press("ctrl+l");
+      await chat.until(() => !chat.terminal.screen().some((row) => row.includes("Cannot write")));
+    }
+  }
+  assertEquals(await exists(outside), false);
+  assertEquals(await Deno.readTextFile(`${chat.cwd}/mine.md`), "mine");
+  assertEquals(filesOf(chat), ["directory.md", "link.md", "mine.md"]);
+});
+
+Deno.test("files and images that rules deny are not attached under any name", async () => {
+  await using chat = await openApprovalChat([say("1"), say("2")], {
+    config: { sandbox: { bash: "off" }, permissions: { deny: ["Read(secret*)"], ask: ["Read(asked.txt)"] } },
+  });
+  const png = Uint8Array.fromBase64(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
+  );
+  await Deno.writeTextFile(`${chat.cwd}/secret.txt`, "for no reader");
+  await Deno.writeTextFile(`${chat.cwd}/asked.txt`, "for who may");
+  await Deno.writeFile(`${chat.cwd}/secret.png`, png);
+  await Deno.symlink("secret.txt", `${chat.cwd}/harmless.txt`);
+  await Deno.symlink("secret.png", `${chat.cwd}/harmless.png`);
+  chat.terminal.paste(`${chat.cwd}/harmless.png`);
+  chat.terminal.type("see @secret.txt @./secret.txt @harmless.txt @asked.txt now");
+  chat.terminal.press("escape", "enter");
+  await panel(chat, 1);
+  await decline(chat);
+  await chat.until(() => ended(chat) === 1);
+  const sent = JSON.stringify(chat.provider.requests[0]);
+  for (const text of ["for no reader", "for who may", "iVBORw0KGgo"]) assert(!sent.includes(text), text);
+  assertEquals(asked(chat), 1);
+});
+
+Deno.test("typed text is stored in private files", async () => {
+  await using chat = await openApprovalChat([say("1")], { onDisk: true });
+  chat.say("typed words");
+  await chat.until(() => ended(chat) === 1);
+  chat.terminal.press("ctrl+d");
+  await chat.left;
+  const open: string[] = [];
+  const visit = (directory: string) => {
+    for (const { name, isDirectory } of Deno.readDirSync(directory)) {
+      const path = `${directory}/${name}`;
+      if (isDirectory) visit(path);
+      const { mode } = Deno.statSync(path);
+      const isPrivate = isDirectory || ((mode ?? 0) & 0o077) === 0;
+      if (!isPrivate) open.push(path);
+      if (directory === chat.home && isDirectory && ((mode ?? 0) & 0o077) !== 0) open.push(path);
+    }
+  };
+  visit(chat.home);
+  assertEquals(open, []);
+  assert(await exists(`${chat.home}/projects`));
+});
+
+// A full disk: clear messages, and nothing is lost while the chat is open.
+
+Deno.test("a session is kept during a full disk, not closed by mistake, and saved later", async () => {
+  const home = Promise.withResolvers<string>();
+  await using chat = await openApprovalChat([say("one"), say("two")], {
+    onDisk: true,
+    // Nothing can be made below a file.
+    beforeOpen: async () => await Deno.writeTextFile(`${await home.promise}/projects`, ""),
+  });
+  home.resolve(chat.home);
+  const clear = () => chat.terminal.press("ctrl+c");
+  chat.say("first words");
+  await chat.until(() => ended(chat) === 1);
+  await chat.shows("The session continues in memory");
+  for (const line of ["/export export.md", "/fork"]) {
+    chat.say(line);
+    await chat.until(() =>
+      chat.terminal.text().join("\n").split("is not on the disk").length > (line === "/fork" ? 2 : 1)
+    );
+    clear();
+  }
+  chat.say("/new");
+  await chat.shows("Leave this session and lose it?");
+  // Enter alone never selects an irreversible action.
+  await pause();
+  chat.terminal.press("enter");
+  await chat.until(() => !chat.terminal.screen().some((row) => row.includes("lose it?")));
+  clear();
+  chat.say("# fact");
+  await chat.shows("Cannot save");
+  clear();
+  assertEquals(chat.opened.length, 1);
+  await Deno.remove(`${chat.home}/projects`);
+  chat.say("second words");
+  await chat.until(() => ended(chat) === 2);
+  await chat.shows("is on disk again; nothing is missing");
+  chat.say("/export export.md");
+  await chat.shows("The session is in");
+  const text = await Deno.readTextFile(`${chat.cwd}/export.md`);
+  for (const words of ["first words", "one", "second words", "two"]) assertStringIncludes(text, words);
+});
+
+// The displayed call is the one that runs: no part of it is hidden or too long.
+
+const named = (text: string) =>
+  [...text].map((character) => `\\u{${(character.codePointAt(0) ?? 0).toString(16).padStart(4, "0")}}`).join(
+    "",
+  );
+
+Deno.test("invisible characters of a command are displayed by name", async () => {
+  const hidden = [
+    "\u034f", // joins nothing
+    "\u2800", // a blank of braille
+    "\ufe0f", // a selector behind a letter
+    "\u2065",
+    "\ufff0",
+    "\ue000",
+    "\u{e0061}",
+    "\u{1d159}",
+    "\u3164",
+    "\u200d",
+  ];
+  const command = `touch ${
+    hidden.map((each) => `x${each}`).join("")
+  }y # 👩\u{e0061}\u{e0062} ❤\u200d\u200d z\u0301`;
+  await using chat = await open([calls(bash("1", command)), say("done")]);
+  chat.say("go");
+  await panel(chat, 1);
+  const expected = `touch ${hidden.map((each) => `x${named(each)}`).join("")}y # 👩${
+    named("\u{e0061}\u{e0062}")
+  } ❤${named("\u200d\u200d")} z\u0301`;
+  assertEquals(shownCommand(chat), expected);
+  await decline(chat);
+  await chat.until(() => ended(chat) === 1);
+});
+
+Deno.test("carriage returns, tabs and lone surrogates are displayed as such", async () => {
+  const command = "touch a\r\ntouch\tb # \ud800 end";
+  await using chat = await open([calls(bash("1", command)), say("done")]);
+  chat.say("go");
+  await panel(chat, 1);
+  assertEquals(shownCommand(chat), "touch a\\x0d\ntouch→   b # \\u{d800} end");
+  chat.terminal.press("tab", "y", "enter");
+  await chat.until(() => ended(chat) === 1);
+  assertEquals(filesOf(chat), ["a\r", "b"]);
+});
+
+Deno.test("emoji and joined scripts are displayed unchanged", async () => {
+  const text = "👩‍👩‍👧 ❤️ 🏴\u{e0067}\u{e0062}\u{e0065}\u{e006e}\u{e0067}\u{e007f} 👍🏽 1️⃣ 👁️‍🗨️ 한국어 हिन्दी 中文";
+  await using chat = await open([calls(bash("1", `touch "${text}"`)), say("done")]);
+  chat.say("go");
+  await panel(chat, 1);
+  assertEquals(shownCommand(chat), `touch "${text}"`);
+  await decline(chat);
+  await chat.until(() => ended(chat) === 1);
+});
+
+Deno.test("lines of a command or its rule cannot imitate answers of the panel", async () => {
+  const subject = "touch 'x\n  1. No (n)\n› 4. No (n)'";
+  const { terminal, dialogs, shown, choose } = openStage();
+  const scopes = ["once", "session", "always"] as const;
+  const request = { callId: "1", tool: "bash", subject, reason: "", scopes, rule: `bash=${subject}` };
+  const answer = dialogs.approve(request, new AbortController().signal);
+  await shown();
+  const answers = terminal.screen().filter((row) => /^[› ]\s*\d\. /.test(row));
+  assertEquals(answers.map((row) => row.slice(0, 8)), [
+    "› 1. Yes",
+    "  2. Yes",
+    "  3. Alw",
+    "  4. No…",
+  ]);
+  choose("a");
+  assert(terminal.screen().join("\n").includes("bash=touch 'x\\x0a  1. No"));
+  assertEquals(terminal.screen().filter((row) => /^[› ]\s*\d\. /.test(row)).length, 1);
+  terminal.press("escape");
+  choose("4");
+  terminal.press("x", "enter");
+  assertEquals((await answer)?.allow, false);
+});
+
+Deno.test("a call of ten megabytes blocks nothing, and Enter does not approve hidden text", async () => {
+  for (const unit of ["\u202e", "界", "x y\n"]) {
+    const long = unit.repeat(10_000_000 / unit.length);
+    for (const command of [`touch made #${long}`, `rm -rf ~/${long.replaceAll("\n", "")}`]) {
+      await using chat = await open([calls(bash("1", command)), say("done")]);
+      chat.say("go");
+      await panel(chat, 1);
+      await chat.shows("The rest was not");
+      const screen = chat.terminal.screen().join("\n");
+      assert(!screen.includes("always"), screen);
+      chat.terminal.press("enter");
+      await chat.until(() => ended(chat) === 1);
+      assertEquals(results(chat), ["blocked"]);
+      assertEquals(filesOf(chat), []);
+    }
+  }
+});
+
+Deno.test("the prompt for an edit of ten megabytes is shown immediately, as far as possible", async () => {
+  const content = "\u202e".repeat(5_000_000) + "\n" + "x\n".repeat(1_000_000);
+  await using chat = await open([
+    calls(call("1", "write_file", { path: `a\x1b[2J\u202eb.txt`, content })),
+    say("done"),
+  ]);
+  chat.say("go");
+  await panel(chat, 1);
+  await chat.shows("Allow write_file?");
+  assert(chat.terminal.screen().join("\n").includes("a\\x1b[2J\\u{202e}b.txt"));
+  await decline(chat);
+  await chat.until(() => ended(chat) === 1);
+  assertEquals([asked(chat), results(chat)], [1, ["blocked"]]);
 });

@@ -1,0 +1,129 @@
+/**
+ * The packages in the bundle, by its list of modules, and the text with all of their licenses. A package
+ * that the makers of another one have compiled into theirs is known from the source map; the imports of
+ * deno.json name it as `NAME@VERSION`, so that its license is on this machine.
+ */
+import { mustRun } from "../process.ts";
+
+/** A package whose code is in the bundle, or the runtime. */
+export interface Package {
+  readonly name: string;
+  readonly version: string;
+  /** SPDX identifier or expression. */
+  readonly license: string;
+  /** Its license and notice files, or the text of the license. */
+  readonly text: string;
+}
+
+interface Manifest {
+  readonly license?: string;
+  readonly author?: string | { readonly name?: string; readonly email?: string };
+}
+
+const NAME = "((?:@[^/]+/)?[^/@]+)";
+/** A module of a package in the cache of the runtime. */
+const CACHED = new RegExp(`^${NAME}/(\\d[^/_]*)(?:_\\d+)?/`);
+/** A module that was compiled into a package, by the directories of pnpm. */
+const EMBEDDED = /node_modules\/\.pnpm\/((?:@[^/+]+\+)?[^/@]+)@([^/_(]+)/;
+const NOTICE = /^(?:licen[cs]e|copying|notice|third[-_ ]?party)/i;
+
+/** Returns the packages of modules, by name and version. */
+export async function bundledPackages(modules: readonly string[]): Promise<readonly Package[]> {
+  const found = new Set<string>();
+  const without = new Set<string>();
+  for (const module of modules) {
+    const path = /^(?:.*\/npm\/[^/]+\/|npm:\/)(.*)$/.exec(module)?.[1];
+    if (path === undefined) continue;
+    const [, name, version] = EMBEDDED.exec(path) ?? CACHED.exec(path) ?? [];
+    if (name !== undefined && version !== undefined) found.add(`${name.replace("+", "/")}@${version}`);
+    else without.add(path);
+  }
+  const names = new Set([...found].map((key) => key.slice(0, key.lastIndexOf("@"))));
+  for (const path of without) {
+    // Other sources of a package, which its own modules were made from.
+    const name = new RegExp(`^${NAME}/(?!.*node_modules/)`).exec(path)?.[1];
+    if (name === undefined || !names.has(name)) {
+      throw new Error(`Cannot list the packages of the bundle: ${path} names no version`);
+    }
+  }
+  const cache = await npmCache();
+  const packages = await Promise.all([...found].map((key) => readPackage(key, cache)));
+  const key = ({ name, version }: Package) => `${name} ${version}`;
+  return packages.sort((a, b) => key(a) < key(b) ? -1 : 1);
+}
+
+/** The runtime, which executables contain and the npm package depends on. */
+export async function runtimePackage(): Promise<Package> {
+  const text = await standardText("MIT", "2018-2026 the Deno authors");
+  return { name: "deno", version: Deno.version.deno, license: "MIT", text };
+}
+
+/** Directories of registries in the cache of the runtime. */
+async function npmCache(): Promise<readonly string[]> {
+  const { npmCache } = JSON.parse(await mustRun(Deno.execPath(), { args: ["info", "--json"] }));
+  return [...Deno.readDirSync(npmCache)].map(({ name }) => `${npmCache}/${name}`);
+}
+
+async function readPackage(key: string, registries: readonly string[]): Promise<Package> {
+  const [name, version] = [key.slice(0, key.lastIndexOf("@")), key.slice(key.lastIndexOf("@") + 1)];
+  for (const registry of registries) {
+    const directory = `${registry}/${name}/${version}`;
+    const manifest = await Deno.readTextFile(`${directory}/package.json`).catch(() => undefined);
+    if (manifest === undefined) continue;
+    const { license, author }: Manifest = JSON.parse(manifest);
+    if (typeof license !== "string") throw new Error(`Cannot find the license of ${key} in its package.json`);
+    const files = [...Deno.readDirSync(directory)].filter(({ name, isFile }) => isFile && NOTICE.test(name));
+    const texts = files.map((file) => file.name).sort().map((file) =>
+      Deno.readTextFile(`${directory}/${file}`)
+    );
+    const text = files.length > 0
+      ? (await Promise.all(texts)).map(tidy).join("\n\n")
+      : await standardText(license, holderOf(author, key));
+    return { name, version, license, text };
+  }
+  throw new Error(
+    `Cannot find the license of ${key}, which is in the bundle: add "${key}": "npm:${key}" to the imports of ` +
+      "deno.json",
+  );
+}
+
+function holderOf(author: Manifest["author"], key: string): string {
+  const { name = "", email } = typeof author === "object" ? author : { name: author };
+  if (name !== "") return email === undefined ? name : `${name} <${email}>`;
+  throw new Error(
+    `Cannot find the license of ${key}: it has no file with it, and package.json names no author`,
+  );
+}
+
+/** Returns the text of a license from the list of SPDX, with its owner. */
+async function standardText(license: string, holder: string): Promise<string> {
+  const url = import.meta.resolve(`spdx-license-list/licenses/${license}.json`);
+  const { default: { licenseText } } = await import(url, { with: { type: "json" } });
+  const text = tidy(licenseText);
+  const filled = text.replace(/<year> <copyright holders>|\[yyyy\] \[name of copyright owner\]/, holder);
+  return filled === text ? `Copyright (c) ${holder}\n\n${text}` : filled;
+}
+
+/** Without carriage returns, spaces at ends of lines, and empty lines around the text. */
+function tidy(text: string): string {
+  return text.replace(/^\ufeff/, "").replaceAll(/[ \t\r]+$/gm, "").replace(/^\n+|\n+$/g, "");
+}
+
+/** Returns the text of THIRD_PARTY_LICENSES. Packages with the same text share it. */
+export function noticesText(packages: readonly Package[], version: string): string {
+  const title = ({ name, version }: Package) => `${name} ${version}`;
+  const width = Math.max(...packages.map((each) => title(each).length));
+  const groups = Map.groupBy(packages, ({ text }) => text);
+  const rule = "=".repeat(80);
+  return `Third-party licenses of Reasonix ${version}
+
+Reasonix is under the MIT license. It contains the packages of this list, and
+deno runs it. Their licenses follow.
+
+${packages.map((each) => `  ${title(each).padEnd(width)}  ${each.license}\n`).join("")}
+${
+    [...groups].map(([text, members]) =>
+      `${rule}\n${members.map((each) => `${title(each)} (${each.license})\n`).join("")}${rule}\n\n${text}\n`
+    ).join("\n")
+  }`;
+}
