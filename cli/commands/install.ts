@@ -81,6 +81,12 @@ export const uninstallCommand = command({
         message`remove it with: ${manager.remove}`,
       );
     }
+    if (WINDOWS && channel === "script") {
+      throw usageError(
+        message`Cannot remove ${program} while it runs`,
+        message`remove it with install.ps1 -Uninstall`,
+      );
+    }
     const stores = [storeOf(env, channel), storeOf(env, channel === "script" ? "address" : "script")];
     const store = stores.find((store) => exists(store.command) && commandText(store) !== undefined);
     if (store === undefined) {
