@@ -1,4 +1,4 @@
-/** How often the end of the process that waits for this one is looked for. */
+/** Interval of looking for the processes that wait for this one. */
 const POLL_MS = 250;
 /** A second request to terminate ends the program at once. */
 const AGAIN_MS = 5_000;

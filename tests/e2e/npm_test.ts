@@ -1,4 +1,4 @@
-/** The npm package, from an empty prefix to a finished task: with npm, npx and pnpm, and after failures. */
+/** The npm package, up to a finished task: with npm, npx and pnpm, and where a step fails. */
 import { packPackage, writePackage } from "../../scripts/release/npm.ts";
 import { makeTrial } from "../../scripts/try_program.ts";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../support/assert.ts";

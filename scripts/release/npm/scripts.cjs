@@ -1,7 +1,7 @@
 /**
- * Scripts that npm executes around the installation: before it the check of the platform, after it the replacement of
- * the launcher by the shell command, which starts three times as fast. The launcher remains on Windows, on a
- * read-only disk, and where another program than npm makes the links to it.
+ * Scripts that npm executes around the installation: before it the check of the platform, after it the
+ * replacement of the launcher by the shell command, which starts three times as fast. The launcher remains on
+ * Windows, on a read-only disk, and where another program than npm makes the links to it.
  */
 "use strict";
 const fs = require("fs");
