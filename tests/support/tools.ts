@@ -9,6 +9,7 @@ type Tool =
   | "npm"
   | "npx"
   | "podman"
+  | "dpkg"
   | "minisign"
   | "mandoc"
   | "shellcheck"
