@@ -1,17 +1,19 @@
 /**
- * Builds the program: `deno task bundle [output]`, default dist/reasonix.js, with its parts next to it. The
- * file can be run, installed from an http URL, and is what `deno task compile` embeds. Next to it comes the
- * library, `mod.js`, with its types, and what a release says about the packages in these files:
- * THIRD_PARTY_LICENSES, which is in the program, too, and sbom.cdx.json.
+ * Builds the program: `deno task bundle [output] [--no-library | --no-types]`, default dist/reasonix.js, with
+ * its parts next to it. The file can be run, installed from an http URL, and is what `deno task compile`
+ * embeds. Next to it comes the library, `mod.js`, with its types, and what a release says about the packages
+ * in these files: THIRD_PARTY_LICENSES, which is in the program, too, and sbom.cdx.json.
  *
- * Four steps for the program: a split bundle, its chunks packed into few files, those minified, and the
- * functions of the start path marked for the code cache. Against a plain one-file bundle this halves the
- * time to the first request and to the version.
+ * Three steps for the program: a split and minified bundle, its chunks made into functions, of which those
+ * that usual runs execute are marked for the code cache, and these packed into few files. Against a plain
+ * one-file bundle this halves the time to the first request and to the version. Nothing in the files depends
+ * on the machine, the directory or the time: two builds of one commit are equal.
  */
-import { compileEagerly } from "./bundle/eager.ts";
-import { type Chunk, chunkOf, pack, packLibrary, packPart, type Parts } from "./bundle/pack.ts";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { type Chunk, chunkOf, type SplitFile } from "./bundle/chunk.ts";
+import { type FunctionList, readExecuted } from "./bundle/executed.ts";
+import { pack, packLibrary, packPart } from "./bundle/pack.ts";
 import { LICENSES, PAGES, partsOf, withoutDisplay, WORKER } from "./bundle/parts.ts";
-import { executedByWorker, Tracer } from "./bundle/trace.ts";
 import { writeTypes } from "./bundle/types.ts";
 import { bundledPackages, noticesText, runtimePackage } from "./release/notices.ts";
 import { releaseDate } from "./release/date.ts";
@@ -22,14 +24,17 @@ import { VERSION } from "../src/util/version.ts";
 import { mustRun, say } from "./process.ts";
 
 const ROOT = new URL("..", import.meta.url);
+const ROOT_PATH = fileURLToPath(ROOT);
 const ENTRY = "cli/main.ts";
 const DEFAULT_OUTPUT = "dist/reasonix.js";
+/** Flags that leave out the library, or only its types, which take as long as the rest. */
+const [NO_LIBRARY, NO_TYPES] = ["--no-library", "--no-types"] as const;
 /** The name of the program while it is being built. */
 const MAIN = "reasonix.js";
 /** Entry of the file of worker processes, which execute a tenth of the program. */
 const WORKER_ENTRY = "src/run/tools/worker_entry.ts";
-/** The chunk of {@linkcode ENTRY}. */
-const ENTRY_CHUNK = "main.js";
+/** Packages are in a directory with the name of the registry. */
+const PACKAGE = /^.*?\/npm\/[^/]+\//;
 
 /** The file with the licenses of the packages in the program. */
 const NOTICES = "THIRD_PARTY_LICENSES";
@@ -45,22 +50,20 @@ interface Bundle {
 
 /** Bundles the program; `output` is absolute or relative to the project's root. */
 export async function bundle(output: string = DEFAULT_OUTPUT): Promise<Bundle> {
-  const path = new URL(output, ROOT).pathname;
-  await Deno.mkdir(new URL(".", new URL(output, ROOT)), { recursive: true });
-  const directory = await Deno.makeTempDir({ prefix: "reasonix-build-" });
-  try {
-    const to = path.replace(/[^/]*$/, "");
-    const build = await buildName();
-    const files = await programFiles(directory, build);
-    const text = `${SHEBANG}\n${headOf(build)}${files.get(MAIN)}`;
-    await Deno.writeTextFile(path, text);
-    if (Deno.build.os !== "windows") await Deno.chmod(path, 0o755);
-    for (const [name, code] of files) if (name !== MAIN) await Deno.writeTextFile(to + name, code);
-    await Deno.writeTextFile(to + WORKER, headOf(build) + await workerFile(directory, build));
-    return { path, bytes: new TextEncoder().encode(text).length, build };
-  } finally {
-    await Deno.remove(directory, { recursive: true });
+  const path = fileURLToPath(new URL(output, ROOT));
+  const to = path.replace(/[^/]*$/, "");
+  await Deno.mkdir(to, { recursive: true });
+  const build = await buildName();
+  const { files, notices } = await programFiles(build);
+  const text = `${SHEBANG}\n${headOf(build)}${files.get(MAIN)}`;
+  await Deno.writeTextFile(path, text);
+  if (Deno.build.os !== "windows") await Deno.chmod(path, 0o755);
+  for (const [name, code] of [...files, ...notices]) {
+    if (name !== MAIN) await Deno.writeTextFile(to + name, code);
   }
+  const { code } = await workerFile(build);
+  await Deno.writeTextFile(to + WORKER, headOf(build) + code);
+  return { path, bytes: text.length, build };
 }
 
 /** The line by which a program knows the file of worker processes that is of its build. */
@@ -68,57 +71,101 @@ function headOf(build: string): string {
   return `// Reasonix ${build}, MIT license\n`;
 }
 
+/** The chunks of a program or library, and that of its entry. */
+interface Chunks {
+  readonly chunks: readonly Chunk[];
+  readonly entry: string;
+}
+
 /** Returns the modules that an entry leads to, in the chunks of a split bundle. */
-async function chunksFrom(entry: string, directory: string): Promise<readonly Chunk[]> {
-  const config = `${ROOT.pathname}deno.json`;
-  const flags = ["--code-splitting", "--minify", "--sourcemap=external", "--config", config];
-  await denoBundle([...flags, "--outdir", directory, entry]);
+async function chunksFrom(entry: string, executing: FunctionList = new Map()): Promise<Chunks> {
+  const directory = await Deno.makeTempDir({ prefix: "reasonix-build-" });
+  try {
+    const config = `${ROOT_PATH}deno.json`;
+    const flags = ["--code-splitting", "--minify", "--sourcemap=external", "--config", config];
+    await denoBundle([...flags, "--outdir", directory, entry]);
+    const files = inOrder(await readSplit(directory));
+    // The names of files are made from paths.
+    const ids = new Map(files.map(({ name }, index) => [`./${name}`, String(index)]));
+    const idOf = (specifier: string) => ids.get(`./${specifier.replace("./", "")}`) ?? specifier;
+    const chunks = files.map((file) => chunkOf(file, idOf, executing));
+    return { chunks, entry: idOf(entry.replace(/^.*\//, "./").replace(/\.ts$/, ".js")) };
+  } finally {
+    await Deno.remove(directory, { recursive: true });
+  }
+}
+
+async function readSplit(directory: string): Promise<SplitFile[]> {
+  const base = pathToFileURL(`${directory}/`);
   const names = [...Deno.readDirSync(directory)].map(({ name }) => name).filter((name) =>
     name.endsWith(".js")
   );
-  return await Promise.all(
-    names.sort().map(async (name) => {
-      const { sources } = JSON.parse(await Deno.readTextFile(`${directory}/${name}.map`));
-      const modules = sources.map((source: string) => new URL(source, `file://${directory}/`).pathname);
-      return chunkOf(name, await Deno.readTextFile(`${directory}/${name}`), modules);
-    }),
-  );
+  return await Promise.all(names.map(async (name) => {
+    const [code, text] = await Promise.all(
+      [name, `${name}.map`].map((file) => Deno.readTextFile(`${directory}/${file}`)),
+    );
+    const map = JSON.parse(text ?? "");
+    const paths = map.sources.map((source: string) => fileURLToPath(new URL(source, base)));
+    return { name, code: code ?? "", map, modules: paths.map(moduleName) };
+  }));
 }
 
-/** Writes packed code to a file of the directory, minified; returns it. */
-async function minified(code: string, directory: string, name: string): Promise<string> {
-  await Deno.writeTextFile(`${directory}/packed.js`, code);
-  await denoBundle(["--minify", "-o", `${directory}/${name}`, `${directory}/packed.js`]);
-  return await Deno.readTextFile(`${directory}/${name}`);
+/**
+ * The name of a module, on every machine the same: its path below the root, or `npm:` and its package's path.
+ */
+function moduleName(path: string): string {
+  return path.startsWith(ROOT_PATH) ? path.slice(ROOT_PATH.length - 1) : path.replace(PACKAGE, "npm:/");
+}
+
+/**
+ * Sorts the files of a split bundle by their first modules; those without modules, which only export what
+ * others do, come last, by the names that they export. Two that have the same can replace each other.
+ */
+function inOrder(files: readonly SplitFile[]): readonly SplitFile[] {
+  const first = new Map(files.map(({ name, modules }) => [`./${name}`, [...modules].sort()[0] ?? ""]));
+  const keyOf = ({ code, modules, name }: SplitFile) =>
+    modules.length > 0
+      ? `/${first.get(`./${name}`)}`
+      : `~${code.replaceAll(/\.\/[\w.$@-]+\.js/g, (specifier) => first.get(specifier) ?? specifier)}`;
+  const keys = new Map(files.map((file) => [file, keyOf(file)]));
+  return files.toSorted((a, b) => (keys.get(a) ?? "") < (keys.get(b) ?? "") ? -1 : 1);
+}
+
+/** A packed file, with the chunks in it. */
+export interface Packed {
+  readonly code: string;
+  readonly chunks: readonly Chunk[];
 }
 
 /**
  * Returns the code that worker processes execute. The program contains it as well: a program loaded from an
  * address may load nothing else from there in a worker.
  */
-async function workerFile(directory: string, name: string): Promise<string> {
-  const chunks = withoutDisplay(await chunksFrom(WORKER_ENTRY, `${directory}/worker_chunks`));
-  const packed = pack(chunks, "worker_entry.js", name);
-  const code = await minified(packed, directory, WORKER);
-  return ascii(compileEagerly(code, await executedByWorker(directory, WORKER)));
+export async function workerFile(build: string): Promise<Packed> {
+  const made = await chunksFrom(WORKER_ENTRY, (await readExecuted()).worker);
+  const chunks = withoutDisplay(made.chunks);
+  return { code: pack(chunks, made.entry, build), chunks };
 }
 
-/** Returns the program and its parts, by the names of their files. */
-async function programFiles(directory: string, build: string): Promise<ReadonlyMap<string, string>> {
-  const modules = await chunksFrom(ENTRY, `${directory}/chunks`);
-  const notices = await noticeFiles(modules);
+/** The files of the program. */
+interface Program {
+  /** The program and its parts, by name. */
+  readonly files: ReadonlyMap<string, string>;
+  readonly chunks: readonly Chunk[];
+  /** The files about the packages in it. */
+  readonly notices: ReadonlyMap<string, string>;
+}
+
+export async function programFiles(build: string): Promise<Program> {
+  const { start, program } = await readExecuted();
+  const made = await chunksFrom(ENTRY, program);
+  const notices = await noticeFiles(made.chunks);
   const texts = [textChunk(PAGES, await sourcePages()), textChunk(LICENSES, notices.get(NOTICES))];
-  const chunks = [...modules, ...texts];
-  const whole = (await packed(chunks, new Map(), { directory, build })).get(MAIN) ?? "";
-  await using starts = new Tracer(directory, [MAIN]);
-  const parts = partsOf(chunks, whole, (await starts.start()).get(MAIN) ?? new Set());
-  const files = await packed(chunks, parts, { directory, build });
-  await using tracer = new Tracer(directory, [...files.keys()]);
-  const executed = await tracer.everything();
-  const marked = [...files].map(([name, code]) =>
-    [name, ascii(compileEagerly(code, executed.get(name) ?? new Set()))] as const
-  );
-  return new Map([...marked, ...notices]);
+  const chunks = [...made.chunks, ...texts];
+  const parts = partsOf(chunks, start);
+  const files = new Map([[MAIN, pack(chunks, made.entry, build, parts)]]);
+  for (const [name, list] of parts) files.set(`reasonix.${name}.js`, packPart(list, build));
+  return { files, chunks, notices };
 }
 
 /** Returns the files about the packages that these chunks hold. */
@@ -134,74 +181,53 @@ async function noticeFiles(chunks: readonly Chunk[]): Promise<ReadonlyMap<string
 
 /** Returns a chunk with texts, such as the pages of the documentation. */
 function textChunk(id: string, value: unknown): Chunk {
-  const body = `exports.default = ${JSON.stringify(value)};`;
-  return { id, modules: [`/${id}`], imports: [], lazy: [], names: [], body };
-}
-
-/** The minified program and its parts, by the names of their files; written to the directory, too. */
-async function packed(
-  chunks: readonly Chunk[],
-  parts: Parts,
-  { directory, build }: { readonly directory: string; readonly build: string },
-): Promise<ReadonlyMap<string, string>> {
-  const files = new Map([[MAIN, pack(chunks, ENTRY_CHUNK, build, parts)]]);
-  for (const [name, list] of parts) files.set(`reasonix.${name}.js`, packPart(list, build));
-  for (const [name, code] of files) files.set(name, await minified(code, directory, name));
-  return files;
+  const code = `var text=${JSON.stringify(value)};export{text as default};`;
+  return chunkOf({ name: id, code, modules: [`/${id}`] }, (id) => id);
 }
 
 /**
- * Bundles the library into `mod.js` of a directory, with its types. Started as a program it does the part of
- * an agent's work that a worker process is for.
+ * Bundles the library into `mod.js` of a directory; its types are to be in `types` there. Started as a
+ * program it does the part of an agent's work that a worker process is for.
  */
 export async function bundleLibrary(directory: string): Promise<string> {
-  const scratch = await Deno.makeTempDir({ prefix: "reasonix-library-" });
-  try {
-    const entry = `${scratch}/library.ts`;
-    const mod = JSON.stringify(new URL("mod.ts", ROOT).href);
-    await Deno.writeTextFile(
-      entry,
-      `export * from ${mod};\nimport { runWorker } from ${mod};\n` +
-        "if (import.meta.main) await runWorker(Deno.args);\n",
-    );
-    const code = packLibrary(await chunksFrom(entry, `${scratch}/chunks`), "library.js");
-    const head = `// @ts-self-types="./types/mod.d.ts"\n${headOf(await buildName())}`;
-    const path = `${directory}/mod.js`;
-    await Deno.mkdir(directory, { recursive: true });
-    await Deno.writeTextFile(path, head + ascii(await minified(code, scratch, "mod.js")));
-    await Deno.remove(`${directory}/types`, { recursive: true }).catch(() => {});
-    await writeTypes(`${directory}/types`, scratch);
-    return path;
-  } finally {
-    await Deno.remove(scratch, { recursive: true });
-  }
-}
-
-/** A single other character would double the memory of the whole source and the time to read it. */
-function ascii(code: string): string {
-  // deno-lint-ignore no-control-regex
-  return code.replaceAll(/[^\x00-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
+  const path = `${directory}/mod.js`;
+  const { chunks, entry } = await chunksFrom("scripts/bundle/library.ts");
+  const head = `// @ts-self-types="./types/mod.d.ts"\n${headOf(await buildName())}`;
+  await Deno.mkdir(directory, { recursive: true });
+  await Deno.writeTextFile(path, head + packLibrary(chunks, entry));
+  return path;
 }
 
 async function denoBundle(args: readonly string[]): Promise<void> {
   await mustRun(Deno.execPath(), {
     args: ["bundle", "--quiet", "--platform=deno", ...args],
-    cwd: ROOT.pathname,
+    cwd: ROOT_PATH,
     env: { NO_COLOR: "1" },
   });
 }
 
-/** Version and commit; the commit is left out where there is no git history, as in a source archive. */
+/**
+ * Version and commit; the commit is left out where there is no git history, as in a source archive. Neither
+ * the tags nor the number of objects of a clone change it.
+ */
 async function buildName(): Promise<string> {
   const manifest = JSON.parse(await Deno.readTextFile(new URL("deno.json", ROOT))) as { version: string };
   const commit = await mustRun("git", {
-    args: ["-C", ROOT.pathname, "describe", "--always", "--dirty"],
+    args: [
+      ...["-c", "safe.directory=*", "-C", ROOT_PATH],
+      ...["describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"],
+    ],
   }).catch(() => "");
   return commit === "" ? manifest.version : `${manifest.version} (${commit.trim()})`;
 }
 
 if (import.meta.main) {
-  const made = await bundle(Deno.args[0]);
+  const flags = Deno.args.filter((word) => word.startsWith("--"));
+  const unknown = flags.find((flag) => flag !== NO_LIBRARY && flag !== NO_TYPES);
+  if (unknown !== undefined) throw new Error(`Unknown flag ${unknown}; flags are ${NO_LIBRARY}, ${NO_TYPES}`);
+  const made = await bundle(Deno.args.find((word) => !flags.includes(word)));
   say(`${made.path}  ${(made.bytes / 1024).toFixed(0)} KB  ${made.build}`);
-  say(await bundleLibrary(made.path.replace(/\/[^/]*$/, "")));
+  const directory = made.path.replace(/\/[^/]*$/, "");
+  if (!flags.includes(NO_LIBRARY)) say(await bundleLibrary(directory));
+  if (flags.length === 0) await writeTypes(`${directory}/types`);
 }

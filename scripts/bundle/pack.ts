@@ -4,87 +4,12 @@
  * one-file bundle has neither property: it declares the functions of all modules at its top and imports every
  * `node:` module at once.
  */
-import ts from "typescript";
+import type { Chunk } from "./chunk.ts";
 
-/** A chunk as a function body, and what it imports before it runs. */
-export interface Chunk {
-  readonly id: string;
-  /** Absolute paths of the modules in it. */
-  readonly modules: readonly string[];
-  readonly imports: readonly string[];
-  /** Chunks and modules that it imports when it needs them. */
-  readonly lazy: readonly string[];
-  readonly body: string;
-  /** The names that it exports in an export list. */
-  readonly names: readonly string[];
-}
-
-/**
- * Turns an ES module into the body of `async function (exports, require) {}`. Lazy imports become calls of
- * `load`.
- */
-export function chunkOf(id: string, code: string, modules: readonly string[] = []): Chunk {
-  const tree = ts.createSourceFile(id, code, ts.ScriptTarget.Latest, true, ts.ScriptKind.JS);
-  const imports = new Set<string>();
-  const names: string[] = [];
-  for (const statement of tree.statements) {
-    if (!ts.isImportDeclaration(statement) && !ts.isExportDeclaration(statement)) continue;
-    if (
-      ts.isExportDeclaration(statement) && statement.exportClause && ts.isNamedExports(statement.exportClause)
-    ) {
-      names.push(...statement.exportClause.elements.map(({ name }) => name.text));
-    }
-    const specifier = statement.moduleSpecifier;
-    if (specifier !== undefined && ts.isStringLiteral(specifier)) imports.add(specifier.text);
-  }
-  const lazy = lazyCalls(tree, code);
-  const { outputText } = ts.transpileModule(lazy.code, {
-    fileName: id,
-    compilerOptions: {
-      module: ts.ModuleKind.CommonJS,
-      target: ts.ScriptTarget.ESNext,
-      removeComments: true,
-    },
-  });
-  return {
-    id,
-    modules,
-    imports: [...imports].map(chunkId),
-    lazy: lazy.specifiers.map(chunkId),
-    body: outputText,
-    names,
-  };
-}
-
-/** "./chunk-A.js" → "chunk-A.js"; other specifiers stay. */
-function chunkId(specifier: string): string {
-  return specifier.replace(/^\.\//, "");
-}
-
-/** Replaces the keyword of each `import(…)` by the packed file's own loader; reports what is imported so. */
-function lazyCalls(tree: ts.SourceFile, code: string): { code: string; specifiers: readonly string[] } {
-  const places: number[] = [];
-  const specifiers: string[] = [];
-  const visit = (node: ts.Node): void => {
-    if (node.kind === ts.SyntaxKind.ImportKeyword && ts.isCallExpression(node.parent)) {
-      places.push(node.getStart(tree));
-      const [specifier] = node.parent.arguments;
-      if (specifier && ts.isStringLiteral(specifier)) specifiers.push(specifier.text);
-    }
-    ts.forEachChild(node, visit);
-  };
-  visit(tree);
-  let result = code;
-  for (const place of places.reverse()) {
-    result = `${result.slice(0, place)}load${result.slice(place + "import".length)}`;
-  }
-  return { code: result, specifiers };
-}
-
-const LOADER = `
+const LOADER = withoutIndents(`
 const started = new Map();
 const ready = new Map();
-const require = (id) => ready.get(id.replace(/^\\.\\//, ""));
+const $need = (id) => ready.get(id);
 async function start(id) {
   if (elsewhere[id] !== undefined) await addPart(elsewhere[id]);
   const chunk = chunks[id];
@@ -93,10 +18,9 @@ async function start(id) {
     ready.set(id, found);
     return found;
   }
-  const exports = {};
-  for (const needed of chunk[0]) await load(needed);
+  for (const needed of chunk[0]) await $load(needed);
+  const exports = await chunk[1]($need);
   ready.set(id, exports);
-  await chunk[1](exports, require);
   return exports;
 }
 async function addPart(name) {
@@ -111,7 +35,7 @@ async function addPart(name) {
     const error = new Error("Cannot load " + partUrl(file) + ": " + why + "; " + remedy, part);
     throw Object.assign(error, { name: "IncompleteInstallation" });
   }
-  part.use(load);
+  part.use($load);
   for (const id in part.chunks) {
     chunks[id] = part.chunks[id];
     delete elsewhere[id];
@@ -139,13 +63,16 @@ function leave(error) {
   console.error("error: " + error.message);
   Deno.exit(1);
 }
-function load(specifier) {
-  const id = specifier.replace(/^\\.\\//, "");
+function $load(id) {
   let loading = started.get(id);
   if (loading === undefined) started.set(id, loading = start(id));
   return loading;
 }
-`;
+`);
+
+function withoutIndents(code: string): string {
+  return code.replaceAll(/^ +|\/\*.*?\*\/\n/gm, "");
+}
 
 /** Chunks in separate files, by the name of the part (`reasonix.<name>.js`). */
 export type Parts = ReadonlyMap<string, readonly Chunk[]>;
@@ -157,7 +84,7 @@ export function pack(
   build = "",
   parts: Parts = new Map(),
 ): string {
-  return `${loaderOf(chunks, build, parts)}\nawait load(${JSON.stringify(entry)}).catch(leave);\n`;
+  return `${loaderOf(chunks, build, parts)}\nawait $load(${JSON.stringify(entry)}).catch(leave);\n`;
 }
 
 /** Returns the packed library: one file, which exports what its entry does. */
@@ -165,7 +92,7 @@ export function packLibrary(chunks: readonly Chunk[], entry: string): string {
   const names = chunks.find(({ id }) => id === entry)?.names ?? [];
   if (names.length === 0) throw new Error(`Cannot find what ${entry} exports`);
   const loader = loaderOf(chunks, "", new Map());
-  return `${loader}\nexport const { ${names.join(", ")} } = await load(${JSON.stringify(entry)});\n`;
+  return `${loader}\nexport const { ${names.join(", ")} } = await $load(${JSON.stringify(entry)});\n`;
 }
 
 function loaderOf(chunks: readonly Chunk[], build: string, parts: Parts): string {
@@ -180,14 +107,16 @@ function loaderOf(chunks: readonly Chunk[], build: string, parts: Parts): string
 export function packPart(chunks: readonly Chunk[], build: string): string {
   const own = chunks.find(({ body }) => body.includes("import.meta"));
   if (own) throw new Error(`Cannot put the chunk ${own.id} into a part: it asks for its address`);
-  return `export const build = ${JSON.stringify(build)};\nlet load;\n` +
-    `export const use = (loader) => load = loader;\nexport const chunks = ${listOf(chunks)};\n`;
+  return `export const build = ${JSON.stringify(build)};\nlet $load;\n` +
+    `export const use = (loader) => $load = loader;\nexport const chunks = ${listOf(chunks)};\n`;
 }
 
+/** A chunk that executes is compiled with its file, as its functions are. */
 function listOf(chunks: readonly Chunk[]): string {
-  const list = chunks.map(({ id, imports, body }) =>
-    `${JSON.stringify(id)}: [${JSON.stringify(imports)}, async function (exports, require) {\n${body}\n}]`
-  );
+  const list = chunks.map(({ id, imports, body, executes }) => {
+    const code = `async function($need){\n${body}\n}`;
+    return `${JSON.stringify(id)}:[${JSON.stringify(imports)},${executes ? `(${code})` : code}]`;
+  });
   return `{\n${list.join(",\n")}\n}`;
 }
 

@@ -1,15 +1,16 @@
 /** The files next to the program, and the modules that are in each. */
-import { executedChunks } from "./eager.ts";
-import { type Chunk, type Parts, reachedFrom } from "./pack.ts";
+import type { Chunk } from "./chunk.ts";
+import { hasMost } from "./executed.ts";
+import { type Parts, reachedFrom } from "./pack.ts";
 
 /** The file of worker processes. An executable starts them from itself. */
 export const WORKER = "reasonix.worker.js";
 
 /** A chunk of the pages of the documentation, by the name that cli/terminal/pages.ts loads. */
-export const PAGES = "reasonix.docs.js";
+export const PAGES = "./reasonix.docs.js";
 
 /** A chunk of the licenses of the packages in the program, likewise. */
-export const LICENSES = "reasonix.licenses.js";
+export const LICENSES = "./reasonix.licenses.js";
 
 /**
  * The parts of the program (`reasonix.<name>.js`) by the paths of their modules; the first part that names a
@@ -76,11 +77,11 @@ export function partFiles(): readonly string[] {
   return Object.keys(PARTS).sort().map((name) => `reasonix.${name}.js`);
 }
 
-/** Sorts the chunks of a program, which has this code, into parts; `started` are functions of its start. */
-export function partsOf(chunks: readonly Chunk[], code: string, started: ReadonlySet<number>): Parts {
+/** Sorts the chunks of a program into parts; `started` are the modules that its start executes. */
+export function partsOf(chunks: readonly Chunk[], started: ReadonlySet<string>): Parts {
   const eagerOnly = chunks.map((chunk) => ({ ...chunk, lazy: [] }));
   const stays = new Set([
-    ...executedChunks(code, started),
+    ...chunks.filter(({ modules }) => hasMost(started, modules)).map(({ id }) => id),
     ...reachedFrom(chunksOf(WORKERS, chunks), withoutDisplay(chunks)),
     ...reachedFrom(chunksOf(ALONE, chunks), eagerOnly),
     ...chunksOf([PROVIDERS], chunks),

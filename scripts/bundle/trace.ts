@@ -1,6 +1,13 @@
-/** Finds the functions that runs of the program execute, by making some with V8's coverage switched on. */
+/**
+ * Finds the functions that runs of the program execute, by making some with V8's coverage switched on:
+ * `deno task trace` writes them to executed.txt, which builds read.
+ */
+import { programFiles, workerFile } from "../bundle.ts";
 import { START_FLAGS } from "../../cli/terminal/start_flags.ts";
-import { mustRun } from "../process.ts";
+import { mustRun, say } from "../process.ts";
+import type { Chunk } from "./chunk.ts";
+import { type FunctionList, listed, writeExecuted } from "./executed.ts";
+import { WORKER } from "./parts.ts";
 
 const LIMIT_SECONDS = 60;
 /** Time between two keys in a chat. */
@@ -18,10 +25,10 @@ interface Coverage {
 }
 
 /** End offsets of the functions of a file that ran. */
-export type Ends = ReadonlySet<number>;
+type Ends = ReadonlySet<number>;
 
 /** The functions of each file that ran, by file name. */
-export type Executed = ReadonlyMap<string, Ends>;
+type EndsByFile = ReadonlyMap<string, Ends>;
 
 const TASK = "task";
 
@@ -30,7 +37,7 @@ const TASK = "task";
  * functions that ran in it and in its parts. All runs have the default configuration and an MCP server that
  * an earlier run has recorded.
  */
-export class Tracer implements AsyncDisposable {
+class Tracer implements AsyncDisposable {
   readonly #directory: string;
   readonly #files: readonly string[];
   readonly #home = Deno.makeTempDirSync({ prefix: "reasonix-trace-" });
@@ -47,16 +54,16 @@ export class Tracer implements AsyncDisposable {
     Deno.writeTextFileSync(`${this.#home}/config.toml`, config(this.#server.addr.port));
   }
 
-  /** Functions that a task executes whose first reply ends it. */
-  async start(): Promise<Executed> {
-    return await this.#executed([await this.#run(USUAL_KIND)]);
+  /** Functions that a task executes whose first reply ends it; `run` numbers the runs of this task. */
+  async start(run: number): Promise<EndsByFile> {
+    return await this.#executed([await this.#run(USUAL_KIND, `start_${run}`)]);
   }
 
   /**
    * Functions that tasks with each provider kind execute, a task with tools, and a chat that was opened and
    * left. Without `script` of util-linux there is no terminal for a chat, which then starts a little slower.
    */
-  async everything(): Promise<Executed> {
+  async everything(): Promise<EndsByFile> {
     const traced = await this.#task();
     for (const kind of TRACED_KINDS) traced.push(await this.#run(kind));
     if (await visitChat(this.#command("chat"), this.#options())) traced.push(`${this.#home}/chat`);
@@ -99,7 +106,7 @@ export class Tracer implements AsyncDisposable {
     return { cwd: this.#home, env, limitSeconds: LIMIT_SECONDS };
   }
 
-  async #executed(directories: readonly string[]): Promise<Executed> {
+  async #executed(directories: readonly string[]): Promise<EndsByFile> {
     const found = new Map<string, Ends>();
     for (const [index, file] of this.#files.entries()) {
       found.set(file, await endsOf(directories, file, index > 0));
@@ -324,7 +331,7 @@ function messages(workspace: string): readonly unknown[] {
 }
 
 /** Returns the end offsets of the worker's functions that ran. Throws for an unexpected result of a call. */
-export async function executedByWorker(directory: string, file: string): Promise<ReadonlySet<number>> {
+async function executedByWorker(directory: string, file: string): Promise<ReadonlySet<number>> {
   const home = await Deno.makeTempDir({ prefix: "reasonix-trace-" });
   try {
     const worker = new Deno.Command(Deno.execPath(), {
@@ -363,3 +370,63 @@ export async function executedByWorker(directory: string, file: string): Promise
     await Deno.remove(home, { recursive: true });
   }
 }
+
+/** Returns the modules and functions of a file that executed. */
+function executedIn(code: string, chunks: readonly Chunk[], ends: Ends): FunctionList {
+  const found = new Map<string, Set<string>>();
+  for (const { body, functions, modules } of chunks) {
+    const at = code.indexOf(body);
+    if (at < 0 || !ends.has(at + body.length + END_OF_CHUNK.length)) continue;
+    for (const module of modules) found.set(listed(module), found.get(listed(module)) ?? new Set());
+    for (const [end, name] of functions) {
+      const [module = "", path = ""] = name.split(" ");
+      if (ends.has(at + end)) found.get(listed(module))?.add(path);
+    }
+  }
+  return found;
+}
+
+/** Follows the body of a chunk in its function. */
+const END_OF_CHUNK = "\n}";
+
+/** Returns the functions of all these lists. */
+function together(lists: readonly FunctionList[]): FunctionList {
+  const all = new Map<string, Set<string>>();
+  for (const [module, functions] of lists.flatMap((list) => [...list])) {
+    all.set(module, (all.get(module) ?? new Set()).union(functions));
+  }
+  return all;
+}
+
+const START_RUNS = 3;
+
+async function trace(): Promise<void> {
+  const directory = await Deno.makeTempDir({ prefix: "reasonix-trace-" });
+  try {
+    const { files, chunks } = await programFiles("trace");
+    const worker = await workerFile("trace");
+    for (const [name, code] of [...files, [WORKER, worker.code] as const]) {
+      await Deno.writeTextFile(`${directory}/${name}`, code);
+    }
+    await using tracer = new Tracer(directory, [...files.keys()]);
+    const listOf = (executed: EndsByFile) =>
+      together([...files].map(([name, code]) => executedIn(code, chunks, executed.get(name) ?? new Set())));
+    // A slow run executes more, such as the connection to a server that an earlier run had no time to record.
+    const starts: ReadonlySet<string>[] = [];
+    for (let run = 0; run < START_RUNS; run++) starts.push(new Set(listOf(await tracer.start(run)).keys()));
+    const start = starts.reduce((all, modules) => all.intersection(modules));
+    const program = listOf(await tracer.everything());
+    const ends = await executedByWorker(directory, WORKER);
+    await writeExecuted({
+      start,
+      program,
+      worker: executedIn(worker.code, worker.chunks, ends),
+    });
+    const count = [...program.values()].reduce((sum, functions) => sum + functions.size, 0);
+    say(`${start.size} modules execute at the start, ${count} functions of ${program.size} modules in all`);
+  } finally {
+    await Deno.remove(directory, { recursive: true });
+  }
+}
+
+if (import.meta.main) await trace();

@@ -1,8 +1,9 @@
 /** Declarations of the library, so that programs which import the bundled file are checked. */
+import { fileURLToPath } from "node:url";
 import ts from "typescript";
 import { mustRun } from "../process.ts";
 
-const ROOT = new URL("../../", import.meta.url).pathname;
+const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 
 const OPTIONS: ts.CompilerOptions = {
   declaration: true,
@@ -22,28 +23,54 @@ const OPTIONS: ts.CompilerOptions = {
 };
 
 /** Writes what the types of `mod.ts` need below `directory`; its root is `mod.d.ts` there. */
-export async function writeTypes(directory: string, scratch: string): Promise<void> {
-  const emitted = await declarations(scratch);
-  const written = new Set<string>();
-  const pending = ["/mod.d.ts"];
-  for (let path = pending.pop(); path !== undefined; path = pending.pop()) {
-    if (written.has(path)) continue;
-    written.add(path);
-    const text = emitted.get(path);
-    if (text === undefined) throw new Error(`Cannot find the declarations ${path}`);
-    for (const { fileName } of ts.preProcessFile(text).importedFiles) {
-      if (fileName.startsWith(".")) {
-        pending.push(declarationFile(new URL(fileName, `file://${path}`).pathname));
+export async function writeTypes(directory: string): Promise<void> {
+  const scratch = await Deno.makeTempDir({ prefix: "reasonix-types-" });
+  try {
+    await Deno.remove(directory, { recursive: true }).catch(() => {});
+    const written = new Set<string>();
+    const pending = ["/mod.d.ts"];
+    for (let path = pending.pop(); path !== undefined; path = pending.pop()) {
+      if (written.has(path)) continue;
+      written.add(path);
+      const source = path.slice(1).replace(/\.d\.ts$/, ".ts");
+      const text = await declared(source) ?? (await compiler(scratch))(source);
+      for (const { fileName } of ts.preProcessFile(text).importedFiles) {
+        if (fileName.startsWith(".")) {
+          pending.push(declarationFile(new URL(fileName, `file://${path}`).pathname));
+        }
       }
+      const file = `${directory}${path}`;
+      await Deno.mkdir(file.replace(/[^/]*$/, ""), { recursive: true });
+      await Deno.writeTextFile(file, await withSpecifiers(text));
     }
-    const file = `${directory}${path}`;
-    await Deno.mkdir(file.replace(/[^/]*$/, ""), { recursive: true });
-    await Deno.writeTextFile(file, await withSpecifiers(text));
+  } finally {
+    await Deno.remove(scratch, { recursive: true });
   }
 }
 
-/** Declarations of every module, by path from the root of the project. */
-async function declarations(scratch: string): Promise<Map<string, string>> {
+/**
+ * Returns the declarations of a module if its text has them all, as that of three in four does. The compiler
+ * declares methods named by symbols twice there.
+ */
+async function declared(source: string): Promise<string | undefined> {
+  const { diagnostics, outputText } = ts.transpileDeclaration(await Deno.readTextFile(ROOT + source), {
+    fileName: ROOT + source,
+    reportDiagnostics: true,
+    compilerOptions: { ...OPTIONS, emitDeclarationOnly: false, isolatedDeclarations: true },
+  });
+  return diagnostics?.length || outputText.includes("[Symbol.") ? undefined : outputText;
+}
+
+type Declare = (source: string) => string;
+
+let compiling: Promise<Declare> | undefined;
+
+/** Returns a function that infers what the text of a module does not declare. */
+function compiler(scratch: string): Promise<Declare> {
+  return compiling ??= startCompiler(scratch);
+}
+
+async function startCompiler(scratch: string): Promise<Declare> {
   const runtime = `${scratch}/runtime.d.ts`;
   await Deno.writeTextFile(
     runtime,
@@ -63,9 +90,12 @@ async function declarations(scratch: string): Promise<Map<string, string>> {
       ts.resolveModuleName(text, text.startsWith(".") ? from : `${scratch}/any.ts`, options, host)
     );
   const program = ts.createProgram([`${ROOT}mod.ts`, runtime], OPTIONS, host);
-  const emitted = new Map<string, string>();
-  program.emit(undefined, (path, text) => void emitted.set(path, text));
-  return emitted;
+  return (source) => {
+    let made: string | undefined;
+    program.emit(program.getSourceFile(ROOT + source), (_path, text) => void (made = text));
+    if (made === undefined) throw new Error(`Cannot find the declarations of ${source}`);
+    return made;
+  };
 }
 
 /** Names files as they were written, and packages with their versions: no import map is at hand there. */

@@ -1,20 +1,22 @@
 /** The built program: one file without paths of the build machine, which compiles to executables. */
 import { Buffer } from "node:buffer";
 import { START_FLAGS } from "../../cli/terminal/start_flags.ts";
-import { bundle } from "../../scripts/bundle.ts";
 import { partFiles, WORKER } from "../../scripts/bundle/parts.ts";
+import { writeTypes } from "../../scripts/bundle/types.ts";
 import { compile, compileArgs, TARGETS } from "../../scripts/compile.ts";
 import { makeTrial } from "../../scripts/try_program.ts";
 import { assert, assertEquals, assertStringIncludes } from "../support/assert.ts";
+import { startModelServer } from "../support/model_server.ts";
+import { makeWorld, mockConfig, programFile } from "../support/program.ts";
+import { soakSize } from "../support/seed.ts";
 
-const manifest = JSON.parse(await Deno.readTextFile(new URL("../../deno.json", import.meta.url)));
+const ROOT = new URL("../../", import.meta.url).pathname;
+const manifest = JSON.parse(await Deno.readTextFile(`${ROOT}deno.json`));
 
+const file = await programFile();
+const built = file.replace(/\/[^/]*$/, "");
+/** Holds the files that these tests make. */
 const directory = await Deno.makeTempDir({ prefix: "reasonix-bundle-" });
-const file = `${directory}/reasonix.js`;
-
-Deno.test.beforeAll(async () => {
-  await bundle(file);
-});
 
 Deno.test.afterAll(async () => {
   await Deno.remove(directory, { recursive: true });
@@ -24,7 +26,7 @@ Deno.test("the bundle is one file without paths of the build machine", async () 
   const code = await Deno.readTextFile(file);
   assert(code.startsWith(`#!/usr/bin/env -S deno run ${START_FLAGS.join(" ")} --no-config\n`));
   assertStringIncludes(code.slice(0, 300), `Reasonix ${manifest.version}`);
-  assert(!code.includes(new URL("../..", import.meta.url).pathname), "it holds a path of the source tree");
+  assert(!code.includes(ROOT), "it holds a path of the source tree");
   assert(!/from\s*["']\.{1,2}\//.test(code), "it imports another file");
 });
 
@@ -35,9 +37,9 @@ for (const target of TARGETS) {
     assertEquals(args.at(-1), file);
     const included = args.flatMap((arg, at) => args[at - 1] === "--include" ? [arg] : []);
     // An executable starts its workers from itself.
-    const made = [...Deno.readDirSync(directory)].map(({ name }) => name)
+    const made = [...Deno.readDirSync(built)].map(({ name }) => name)
       .filter((name) => /^reasonix\..+\.js$/.test(name) && name !== WORKER);
-    assertEquals([...included].sort(), made.map((name) => `${directory}/${name}`).sort());
+    assertEquals([...included].sort(), made.map((name) => `${built}/${name}`).sort());
   });
 }
 
@@ -50,7 +52,7 @@ Deno.test("all parts are embedded into a stand-alone executable", async () => {
     const made = Buffer.from(await Deno.readFile(await compile(file, target, directory)));
     for (const name of ["reasonix.js", ...partFiles()]) {
       assert(
-        made.includes(Buffer.from(await Deno.readFile(`${directory}/${name}`))),
+        made.includes(Buffer.from(await Deno.readFile(`${built}/${name}`))),
         `${name} is not in it as it was built`,
       );
     }
@@ -92,6 +94,126 @@ Deno.test({
 });
 
 /**
+ * Builds the program, with `deno task soak` the library too, from a copy of the sources; returns the files.
+ */
+async function buildElsewhere(full: boolean): Promise<string> {
+  const [copy, output] = [`${directory}/another directory/sources`, `${directory}/output`];
+  await Deno.mkdir(copy, { recursive: true });
+  const sources = [
+    "cli",
+    "src",
+    "scripts",
+    "docs",
+    "plugins",
+    "mod.ts",
+    "deno.json",
+    "deno.lock",
+    "CHANGELOG.md",
+  ];
+  const run = async (command: string, args: readonly string[], env: Record<string, string> = {}) => {
+    const done = await new Deno.Command(command, { args: [...args], cwd: ROOT, env }).output();
+    assert(done.success, new TextDecoder().decode(done.stderr));
+    return new TextDecoder().decode(done.stdout);
+  };
+  await run("cp", ["-R", ...sources, copy]);
+  const home = `${directory}/home`;
+  await Deno.mkdir(home);
+  const { metadata: { timestamp } } = JSON.parse(await Deno.readTextFile(`${built}/sbom.cdx.json`));
+  const { denoDir } = JSON.parse(await run(Deno.execPath(), ["info", "--json"]));
+  // A copy of the packages takes seconds.
+  if (full) await run("cp", ["-R", denoDir, `${home}/cache`]);
+  await run(
+    Deno.execPath(),
+    ["run", "-A", `${copy}/scripts/bundle.ts`, `${output}/reasonix.js`, ...full ? [] : ["--no-library"]],
+    {
+      DENO_DIR: full ? `${home}/cache` : denoDir,
+      HOME: home,
+      TMPDIR: home,
+      LC_ALL: "tr_TR.UTF-8",
+      TZ: "Asia/Kathmandu",
+      // The copy has no commit, whose date it would be.
+      SOURCE_DATE_EPOCH: String(Date.parse(timestamp) / 1000),
+    },
+  );
+  return output;
+}
+
+Deno.test("a build in another directory with another home and locale makes the same bytes", async () => {
+  const full = soakSize(1, 0) === 1;
+  const made = await buildElsewhere(full);
+  const expected = `${directory}/expected`;
+  if (full) await new Deno.Command("cp", { args: ["-R", built, expected] }).output();
+  else {
+    await Deno.mkdir(expected);
+    for (const { name, isFile } of Deno.readDirSync(built)) {
+      if (isFile && name !== "mod.js") await Deno.copyFile(`${built}/${name}`, `${expected}/${name}`);
+    }
+  }
+  if (full) await writeTypes(`${expected}/types`);
+  const [files, others] = await Promise.all([made, expected].map(filesBelow));
+  assertEquals([...files?.keys() ?? []].sort(), [...others?.keys() ?? []].sort());
+  // The copy has no commit.
+  const [, build = ""] = /^\/\/ Reasonix (.*), MIT license$/m.exec(await Deno.readTextFile(file)) ?? [];
+  for (const [name, text] of others ?? []) {
+    assert(files?.get(name) === text.replaceAll(build, manifest.version), `${name} differs`);
+  }
+});
+
+async function filesBelow(directory: string): Promise<ReadonlyMap<string, string>> {
+  const found = new Map<string, string>();
+  const pending = [""];
+  for (let below = pending.pop(); below !== undefined; below = pending.pop()) {
+    for (const { name, isDirectory } of Deno.readDirSync(directory + below)) {
+      const path = `${below}/${name}`;
+      if (isDirectory) pending.push(path);
+      else found.set(path, await Deno.readTextFile(directory + path));
+    }
+  }
+  return found;
+}
+
+interface Coverage {
+  readonly url: string;
+  readonly functions: readonly {
+    readonly ranges: readonly {
+      readonly startOffset: number;
+      readonly endOffset: number;
+      readonly count: number;
+    }[];
+  }[];
+}
+
+/** `scripts/bundle/executed.txt` is only right about the code for which it was written. */
+Deno.test("a short task loads no part, and what it executes is compiled with the file", async () => {
+  await using server = startModelServer([{ text: "Hi." }]);
+  await using world = await makeWorld(mockConfig(server.url));
+  const coverage = `${world.dir}/coverage`;
+  const done = await world.run(["run", "say hi"], { env: { DENO_COVERAGE_DIR: coverage } });
+  assertEquals(done.code, 0, done.stderr);
+  const scripts = [...Deno.readDirSync(coverage)].filter(({ name }) => name.endsWith(".json"))
+    .map(({ name }) => JSON.parse(Deno.readTextFileSync(`${coverage}/${name}`)) as Coverage);
+  const remedy = "is the list old? Run: deno task trace";
+  assertEquals(scripts.map(({ url }) => url.replace(/^.*\//, "")), ["reasonix.js"], remedy);
+  const code = await Deno.readTextFile(file);
+  const functions = (scripts[0]?.functions ?? []).flatMap(({ ranges }) => ranges.slice(0, 1))
+    .filter(({ count }) => count > 0);
+  const textOf = ({ startOffset }: { readonly startOffset: number }) =>
+    code.slice(startOffset, startOffset + 100);
+  const chunks = functions.filter((range) => textOf(range).startsWith("async function($need){"));
+  const isOuter = ({ startOffset, endOffset }: (typeof functions)[number]) =>
+    functions.filter((other) => other.startOffset < startOffset && endOffset < other.endOffset)
+      .every((other) => other.startOffset === 0 || chunks.includes(other));
+  const outer = functions.filter(isOuter);
+  // Declared functions that are marked have become variables.
+  const declared = outer.filter((range) => /^(?:async )?function\*? *[\w$]+\(/.test(textOf(range)));
+  assert(chunks.length > 50 && outer.length > 200, `${chunks.length} chunks, ${outer.length} functions`);
+  assert(
+    declared.length < outer.length / 10,
+    `${declared.length} of ${outer.length} are not marked; ${remedy}`,
+  );
+});
+
+/**
  * Minifying inlines a resource that is used only once, which is then never closed: write try and finally
  * there.
  */
@@ -107,6 +229,6 @@ Deno.test("the bundle closes every resource that the sources declare with using"
   }
   assert(declared > 0);
   const files = ["reasonix.js", ...partFiles()];
-  const code = await Promise.all(files.map((name) => Deno.readTextFile(`${directory}/${name}`)));
+  const code = await Promise.all(files.map((name) => Deno.readTextFile(`${built}/${name}`)));
   assertEquals(count(code.join(""), /\busing [\w$]+=/g), declared);
 });

@@ -1,5 +1,6 @@
 /** The bundled library, used by the example of its page from an empty directory. */
 import { bundleLibrary } from "../../scripts/bundle.ts";
+import { writeTypes } from "../../scripts/bundle/types.ts";
 import { assert, assertEquals, assertStringIncludes } from "../support/assert.ts";
 import { startModelServer } from "../support/model_server.ts";
 import { denoDir } from "../support/program.ts";
@@ -17,19 +18,14 @@ function serve(directory: string) {
   });
 }
 
-/** Copies the library that was built with the program under test. */
-async function copyLibrary(from: string, to: string): Promise<void> {
-  await Deno.mkdir(to);
-  await Deno.copyFile(`${from}mod.js`, `${to}/mod.js`);
-  await new Deno.Command("cp", { args: ["-R", `${from}types`, `${to}/types`] }).output();
-}
-
 Deno.test("the example of docs/extending/library.md runs from an empty directory, by path and by address", async () => {
   await using temp = await makeTempDir();
   const library = `${temp.path}/library`;
   const built = Deno.env.get("REASONIX_TEST_BUNDLE")?.replace(/[^/]*$/, "");
+  await Deno.mkdir(library);
   if (built === undefined) await bundleLibrary(library);
-  else await copyLibrary(built, library);
+  else await Deno.copyFile(`${built}mod.js`, `${library}/mod.js`);
+  await writeTypes(`${library}/types`);
   await using server = serve(library);
   const host = `127.0.0.1:${server.addr.port}`;
   const [page = ""] = await codeBlocks("docs/extending/library.md", "ts");
