@@ -73,7 +73,7 @@ export function installLine(
   comments: Readonly<Record<"npm" | "clone" | "key", string>>,
 ): string {
   const lines = name === undefined
-    ? [`# ${comments.clone}`, "npx -y deno@2.9.6 task npm && npm install -g ./dist/npm"]
+    ? [`# ${comments.clone}`, "npx -y deno@2.9.6 task npm && npm install -g --install-links ./dist/npm"]
     : [`npm install -g ${name}   # ${comments.npm}`];
   return shellBlock([...lines, ...(key === undefined ? [] : [`# ${comments.key}: ${key}`])]);
 }
