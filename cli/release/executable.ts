@@ -1,6 +1,6 @@
 /**
- * An executable that the user copied somewhere: the new version replaces it in one step, and the old one stays
- * next to it under the name of its version, for a rollback and for programs that are running.
+ * An executable that the user copied somewhere: the new version replaces it in one step, and the old one
+ * stays next to it under the name of its version, for a rollback and for programs that are running.
  */
 import { download, isVersion, type Release } from "./download.ts";
 import { cannotWrite, directoryOf } from "./store.ts";
@@ -19,7 +19,7 @@ function keptPath(program: string, version: string): string {
 }
 
 /** Versions next to a program, the last one that was replaced first. */
-export function keptVersions(program: string): readonly string[] {
+function keptVersions(program: string): readonly string[] {
   const head = keptPath(program, "").slice(directoryOf(program).length + 1, -SUFFIX.length || undefined);
   const time = (version: string) => Deno.statSync(keptPath(program, version)).mtime?.getTime() ?? 0;
   return sortedEntries(directoryOf(program)).map(({ name }) => name)
