@@ -64,15 +64,18 @@ function clientsOfServices(): string {
   ]);
 }
 
-/** The install line of a front page: npm's, or the one that works in a clone while there is no name. */
+/**
+ * The install line of a front page: npm's, or the one that works in a clone while there is no name; and the
+ * key with which releases are signed.
+ */
 export function installLine(
-  name: string | undefined,
-  comments: Readonly<Record<"npm" | "clone", string>>,
+  { name, key }: { readonly name?: string | undefined; readonly key?: string | undefined },
+  comments: Readonly<Record<"npm" | "clone" | "key", string>>,
 ): string {
   const lines = name === undefined
     ? [`# ${comments.clone}`, "npx -y deno@2.9.6 task npm && npm install -g ./dist/npm"]
     : [`npm install -g ${name}   # ${comments.npm}`];
-  return shellBlock(lines);
+  return shellBlock([...lines, ...(key === undefined ? [] : [`# ${comments.key}: ${key}`])]);
 }
 
 /** One line for each way of installing a release. */
@@ -132,6 +135,8 @@ function markdownTable([head = [], ...rows]: string[][]): string {
   return [line(head), line(widths.map((width) => "-".repeat(width))), ...rows.map(line)].join("\n");
 }
 
+const DECIDED = { name: decided(NPM_NAME), key: decided(PUBLIC_KEY) };
+
 /** Generated parts of the documents, by page and by the name in their markers. */
 const SECTIONS: Readonly<Record<string, Readonly<Record<string, () => string>>>> = {
   "docs/security.md": { "protected paths": protectedPaths },
@@ -143,14 +148,16 @@ const SECTIONS: Readonly<Record<string, Readonly<Record<string, () => string>>>>
   "docs/install.md": { "ways to install": channelLines, "checks by hand": checkLines },
   "README.md": {
     "install": () =>
-      installLine(decided(NPM_NAME), {
+      installLine(DECIDED, {
+        key: "minisign key of the releases",
         npm: "brings its runtime; needs Node 16 or newer",
         clone: "in a clone, until the first release is published",
       }),
   },
   "README.zh-CN.md": {
     "install": () =>
-      installLine(decided(NPM_NAME), {
+      installLine(DECIDED, {
+        key: "发布文件的 minisign 公钥",
         npm: "自带运行时；需要 Node 16 或更新版本",
         clone: "首个版本发布之前：在克隆的仓库中",
       }),

@@ -60,11 +60,7 @@ export function releaseBase(mirror: string | undefined): string | undefined {
 
 /** Address of the directory of a version. */
 export function releaseDirectory(base: string, version: string): string {
-  return isGitHub(base) ? `${base}/download/v${version}` : `${base}/v${version}`;
-}
-
-function isGitHub(base: string): boolean {
-  return base.startsWith("https://github.com/");
+  return base.startsWith("https://github.com/") ? `${base}/download/v${version}` : `${base}/v${version}`;
 }
 
 const VERSION = /^\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?$/;
@@ -73,13 +69,14 @@ export function isVersion(text: string): boolean {
   return VERSION.test(text);
 }
 
-/** Asks which version is the latest. The answer is not signed: the signature of its files decides. */
+/**
+ * Asks for the latest version: a text or, from GitHub, a redirect to the page of its tag. The answer is not
+ * signed: the signature of its files decides.
+ */
 export async function latestVersion(base: string): Promise<string> {
   const address = `${base}/latest`;
-  // The page of the latest release has the name of its tag.
-  const answer = isGitHub(base)
-    ? (await request(address)).url.match(/\/releases\/tag\/v([^/?#]+)$/)?.[1] ?? ""
-    : new TextDecoder().decode(await content(address)).trim();
+  const { bytes, url } = await content(address);
+  const answer = /\/tag\/v([^/?#]+)$/.exec(url)?.[1] ?? new TextDecoder().decode(bytes).trim();
   if (isVersion(answer)) return answer;
   throw new ReasonixError(message`Cannot determine the latest version: ${address} names none`, {
     remedy: message`name one: reasonix update VERSION`,
@@ -88,12 +85,12 @@ export async function latestVersion(base: string): Promise<string> {
 
 /** Fetches the checksums of a release and verifies their signature. */
 export async function openRelease(directory: string, wanted?: string): Promise<Release> {
-  const sums = await content(`${directory}/SHA256SUMS`);
+  const { bytes: sums } = await content(`${directory}/SHA256SUMS`);
   const key = decided(PUBLIC_KEY);
   if (key === undefined) {
     return { directory, sums, version: wanted ?? await versionAt(directory), isSigned: false };
   }
-  const signature = new TextDecoder().decode(await content(`${directory}/SHA256SUMS.minisig`));
+  const signature = new TextDecoder().decode((await content(`${directory}/SHA256SUMS.minisig`)).bytes);
   return { directory, sums, version: verifySums(sums, signature, key, wanted).version, isSigned: true };
 }
 
@@ -163,8 +160,14 @@ function removeQuietly(path: string): void {
   }
 }
 
-async function content(address: string): Promise<Uint8Array<ArrayBuffer>> {
-  const { response, watch } = await request(address);
+interface Content {
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  /** The address after redirects. */
+  readonly url: string;
+}
+
+async function content(address: string): Promise<Content> {
+  const { response, watch, url } = await request(address);
   const chunks: Uint8Array<ArrayBuffer>[] = [];
   let size = 0;
   try {
@@ -181,7 +184,7 @@ async function content(address: string): Promise<Uint8Array<ArrayBuffer>> {
   } finally {
     watch.end();
   }
-  return new Uint8Array(await new Blob(chunks).arrayBuffer());
+  return { bytes: new Uint8Array(await new Blob(chunks).arrayBuffer()), url };
 }
 
 /** Follows redirects to other servers: the requests hold no secret, and the content is verified. */

@@ -138,21 +138,19 @@ release_base() {
   esac
 }
 
+# The answer is a text with the version or, from GitHub, a redirect to the page of its tag.
 latest_version() {
-  case $base in
-    https://github.com/*)
-      # The address of the latest release ends with its tag.
-      if has curl; then
-        found=$(curl -fsSIL -o "$scratch/page" -w '%{url_effective}' "$base/latest" 2>"$scratch/reason")
-      else
-        found=$(wget -S --spider "$base/latest" 2>&1 | sed -n 's/^ *[Ll]ocation: *\([^ ]*\).*/\1/p' | tail -n 1)
-      fi
-      found=${found##*/tag/v}
-      ;;
-    *)
-      fetch "$base/latest" "$scratch/latest"
-      found=$(sed -n 1p "$scratch/latest" | tr -d '\r')
-      ;;
+  if has curl; then
+    found=$(curl -fsSL --connect-timeout 30 --max-time 120 -o "$scratch/latest" -w '%{url_effective}' "$base/latest" \
+      2>"$scratch/reason")
+  elif has wget; then
+    found=$(wget -S -O "$scratch/latest" "$base/latest" 2>&1 | sed -n 's/^ *[Ll]ocation: *\([^ ]*\).*/\1/p' | sed -n '$p')
+  else
+    fail 'Cannot download: neither curl nor wget is installed; install one of them'
+  fi
+  case $found in
+    */tag/v*) found=${found##*/tag/v} ;;
+    *) found=$(sed -n 1p "$scratch/latest" 2>/dev/null | tr -d '\r') ;;
   esac
   is_version "$found" ||
     fail "Cannot determine the latest version at $base/latest; check the network, or set REASONIX_VERSION"

@@ -22,7 +22,9 @@ export async function manPages(date: Date): Promise<ReadonlyMap<string, string>>
   const page = (name: string, section: number, brief: string, body: string) =>
     [
       `${name}.${section}`,
-      `.TH ${name.toUpperCase()} ${section} ${date.toISOString().slice(0, 10)} "Reasonix ${VERSION}"\n` +
+      `.TH ${name.toUpperCase()} ${section} ${
+        date.toISOString().slice(0, 10)
+      } "Reasonix ${VERSION}"\n.nh\n.ad l\n` +
       `.SH NAME\n${literal(name)} \\- ${plain(brief)}\n${body}.SH SEE ALSO\n${seeAlso(name, names)}`,
     ] as const;
   const config = `.SH DESCRIPTION\n${markdown(await Deno.readTextFile(new URL("config.md", DOCS)))}`;

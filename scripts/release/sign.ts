@@ -79,7 +79,13 @@ export async function checkRelease(directory: string, version: string, publicKey
 }
 
 async function minisign(args: readonly string[], cwd: string, input: string): Promise<void> {
-  const child = new Deno.Command("minisign", { args: [...args], cwd, stdin: "piped", stderr: "piped" });
+  const child = new Deno.Command("minisign", {
+    args: [...args],
+    cwd,
+    stdin: "piped",
+    stdout: "null",
+    stderr: "piped",
+  });
   let process: Deno.ChildProcess;
   try {
     process = child.spawn();
@@ -91,9 +97,8 @@ async function minisign(args: readonly string[], cwd: string, input: string): Pr
   await writer.write(new TextEncoder().encode(input)).then(() => writer.close()).catch(() => {});
   const { code, stderr } = await process.output();
   if (code === 0) return;
-  throw new Error(
-    `Cannot sign the release: ${new TextDecoder().decode(stderr).trim() || `exit code ${code}`}`,
-  );
+  const reason = new TextDecoder().decode(stderr).replace("Password:", "").trim();
+  throw new Error(`Cannot sign the release: ${reason || `minisign ended with exit code ${code}`}`);
 }
 
 /** Reads the secret key from the environment. */

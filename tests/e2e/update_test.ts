@@ -1,6 +1,7 @@
 /** `reasonix update`: forward, back, with wrong releases, killed at any point, and next to a running chat. */
-import { startFlagsFor } from "../../cli/terminal/start_flags.ts";
-import { assert, assertEquals } from "../support/assert.ts";
+import { START_FLAGS, startFlagsFor } from "../../cli/terminal/start_flags.ts";
+import { assert, assertEquals, assertMatch } from "../support/assert.ts";
+import { testKey } from "../support/minisign.ts";
 import { startModelServer } from "../support/model_server.ts";
 import { denoDir, mockConfig } from "../support/program.ts";
 import { filesBelow, makeReleases, type Releases, stamped, TARGET } from "../support/releases.ts";
@@ -229,4 +230,223 @@ Deno.test("a chat that began before two updates loads its parts after them, and 
   );
   assertEquals((await user.run(`${command} uninstall`)).code, 0);
   assertEquals(foreignFiles(user), []);
+});
+
+const FILE = `reasonix-${TARGET}`;
+const SUMS = "SHA256SUMS";
+
+/** Releases of version 0.6.0 that an update refuses, made from the right one in this directory. */
+const REFUSED: Readonly<
+  Record<string, readonly [change: (directory: string, releases: Releases) => unknown, error: RegExp]>
+> = {
+  "a changed executable": [
+    (directory) => Deno.writeTextFile(`${directory}/${FILE}`, "#!/bin/sh\ntouch executed\n"),
+    /Cannot use http.*: its SHA-256 is not the one of the release/,
+  ],
+  "an executable that is missing": [
+    (directory) => Deno.remove(`${directory}/${FILE}`),
+    /Cannot fetch http.*: 404 Not Found/,
+  ],
+  "checksums without a signature": [
+    (directory) => Deno.remove(`${directory}/${SUMS}.minisig`),
+    /Cannot fetch .*\.minisig: 404 Not Found/,
+  ],
+  "checksums that end half way": [
+    async (directory) =>
+      await Deno.writeTextFile(
+        `${directory}/${SUMS}`,
+        (await Deno.readTextFile(`${directory}/${SUMS}`)).slice(0, 40),
+      ),
+    /Cannot trust SHA256SUMS/,
+  ],
+  "a signature by another key": [
+    (directory, { sign }) => sign(directory, "0.6.0", testKey()),
+    /Cannot trust SHA256SUMS: it is signed with the key/,
+  ],
+  "an older release under the name of this one": [
+    (directory, { sign }) => sign(directory, "0.4.0"),
+    /Cannot trust SHA256SUMS: it is signed for version 0\.4\.0, and version 0\.6\.0 is wanted/,
+  ],
+  "a release without an executable for this system": [
+    async (directory, { sign }) => {
+      await Deno.rename(`${directory}/${FILE}`, `${directory}/reasonix-other`);
+      await sign(directory, "0.6.0");
+    },
+    /Cannot find reasonix-\S+ in SHA256SUMS/,
+  ],
+  "a server without any version": [
+    (_directory, { root }) => Deno.writeTextFile(`${root}/latest`, "<html>"),
+    /Cannot determine the latest version: http\S*\/latest names none/,
+  ],
+  "a redirect to a file of this machine": [
+    (_directory, { answers }) =>
+      answers.set(
+        `/v0.6.0/${SUMS}`,
+        () => new Response(null, { status: 302, headers: { location: "file:///etc/passwd" } }),
+      ),
+    /Cannot fetch .*: it leads to file:\/\/\/etc\/passwd, which is not followed/,
+  ],
+  "a program that does not start": [
+    async (directory, { sign }) => {
+      await Deno.writeTextFile(`${directory}/${FILE}`, "#!/bin/sh\necho missing library >&2\nexit 127\n");
+      await sign(directory, "0.6.0");
+    },
+    /Cannot start version 0\.6\.0: missing library/,
+  ],
+};
+
+Deno.test("an update refuses every wrong release, and follows redirects of a right one to another server", async () => {
+  await using releases = await makeReleases();
+  await using user = await makeUser(releases);
+  await releases.publish("0.5.0");
+  const command = await user.installScript();
+  const before = filesBelow(user.home);
+  for (const [name, [change, error]] of Object.entries(REFUSED)) {
+    const directory = await releases.publish("0.6.0");
+    releases.answers.clear();
+    await change(directory, releases);
+    const { code, errors } = await user.run(`${command} update`);
+    assertEquals(code, 1, name);
+    assertMatch(errors, error, name);
+    assertMatch(errors, /^(?:Downloading .*\n)?error: .*\n {7}\S.*\n$/, name);
+    assertEquals(filesBelow(user.home).filter((file) => !file.startsWith(".reasonix/")), before, name);
+  }
+  await assertVersion(user, command, "0.5.0");
+  const closed = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  closed.close();
+  const gone = await user.run(`${command} update`, {
+    REASONIX_BASE_URL: `http://127.0.0.1:${closed.addr.port}`,
+  });
+  assertMatch(
+    gone.errors,
+    /^error: Cannot fetch http:\S+\/latest: .*\n {7}check the network and the address/,
+  );
+  await releases.publish("0.6.0");
+  await using other = await makeReleases();
+  releases.answers.clear();
+  await Deno.remove(other.root);
+  await Deno.symlink(releases.root, other.root);
+  // As GitHub answers.
+  releases.answers.set("/latest", () => Response.redirect(`${other.base}/tag/v0.6.0`));
+  other.answers.set("/tag/v0.6.0", () => new Response("<html>"));
+  for (const file of [SUMS, `${SUMS}.minisig`, FILE]) {
+    releases.answers.set(`/v0.6.0/${file}`, () => Response.redirect(`${other.base}/v0.6.0/${file}`));
+  }
+  const done = await user.run(`${command} update`);
+  assertEquals(done.code, 0, done.errors);
+  assertEquals(other.asked.length, 4);
+  await assertVersion(user, command, "0.6.0");
+});
+
+Deno.test("an update killed at any point leaves the old version or the new one, and the next one completes", async () => {
+  await using releases = await makeReleases();
+  await using user = await makeUser(releases);
+  await releases.publish("0.5.0");
+  const command = await user.installScript();
+  const directory = await releases.publish("0.6.0");
+  const right = await Deno.readTextFile(`${directory}/${FILE}`);
+  const killed = async (point: string, kill: (child: Deno.ChildProcess) => void) => {
+    const child = user.spawn(command, ["update"]);
+    kill(child);
+    const [{ signal }] = await Promise.all([child.output(), child.stdin.close()]);
+    assertEquals(signal, "SIGKILL", point);
+  };
+  for (const path of ["/latest", `/v0.6.0/${SUMS}`, `/v0.6.0/${SUMS}.minisig`, `/v0.6.0/${FILE}`]) {
+    await killed(path, (child) =>
+      releases.answers.set(path, () => {
+        releases.answers.delete(path);
+        const body = new ReadableStream<Uint8Array>({
+          start(control) {
+            control.enqueue(new TextEncoder().encode(right.slice(0, 100)));
+            child.kill("SIGKILL");
+          },
+        });
+        return new Response(body);
+      }));
+    await assertVersion(user, command, "0.5.0");
+  }
+  // The new version writes the command: the update dies before that, and after it.
+  for (
+    const [text, version] of [["kill -9 $PPID; exit 1", "0.5.0"], ['"$0" version && kill -9 $PPID', "0.6.0"]]
+  ) {
+    const dying = right.replace("exec ", `[ "$1" != install ] || trap '${text}' EXIT\n`).replace(
+      "\nexport",
+      version === "0.5.0" ? `\n[ "$1" != install ] || { ${text}; }\nexport` : "\nexport",
+    );
+    await Deno.writeTextFile(`${directory}/${FILE}`, dying);
+    await releases.sign(directory, "0.6.0");
+    await killed(text ?? "", () => {});
+    await assertVersion(user, command, version ?? "");
+  }
+  await Deno.writeTextFile(`${directory}/${FILE}`, right);
+  await releases.sign(directory, "0.6.0");
+  await releases.publish("0.7.0");
+  const { code, errors } = await user.run(`${command} update`);
+  assertEquals(code, 0, errors);
+  await assertVersion(user, command, "0.7.0");
+  assertEquals(versionsOf(user), ["0.6.0", "0.7.0"]);
+});
+
+/** An npm that knows two versions of a package, in directories. */
+const NPM = `#!/bin/sh
+set -e
+echo "$*" >> "$PACKAGES/asked"
+case $1 in
+  view) cat "$PACKAGES/latest" ;;
+  install)
+    [ "$2 $3" = "-g --prefix" ]
+    directory=$4/lib/node_modules/a-program
+    rm -rf "$directory"
+    mkdir -p "$directory"
+    cp -R "$PACKAGES/\${5#a-program@}" "$directory/lib"
+    ;;
+  *) exit 1 ;;
+esac
+`;
+
+Deno.test("an update of the npm package runs npm, and a chat that began before it loads its parts after it", async () => {
+  await using releases = await makeReleases();
+  await using user = await makeUser(releases);
+  const packages = `${user.home}/packages`;
+  const prefix = `${user.home}/npm`;
+  await Deno.mkdir(packages);
+  await Deno.mkdir(`${prefix}/bin`, { recursive: true });
+  for (const version of ["0.5.0", "0.6.0"]) {
+    await Deno.symlink(await releases.bundleOf(version), `${packages}/${version}`);
+  }
+  await Deno.writeTextFile(`${packages}/latest`, "0.6.0\n");
+  const npm = NPM.replaceAll("$PACKAGES", packages).replace("cp -R", "cp -RH");
+  await Deno.writeTextFile(`${prefix}/bin/npm`, npm, { mode: 0o755 });
+  const command = `${prefix}/bin/reasonix`;
+  const words = [Deno.execPath(), "run", ...START_FLAGS, "--no-config"];
+  await Deno.writeTextFile(
+    command,
+    `#!/bin/sh\nexec ${words.join(" ")} ${prefix}/lib/node_modules/a-program/lib/reasonix.js "$@"\n`,
+    { mode: 0o755 },
+  );
+  await user.run(`npm install -g --prefix ${prefix} a-program@0.5.0`);
+  await assertVersion(user, command, "0.5.0");
+  const check = await user.run(`${command} update --check`);
+  assertEquals([check.code, check.out.split(";")[0]], [10, "reasonix 0.6.0 is available"], check.errors);
+  const chat = await openChat(user, command);
+  const updated = await user.run(`${command} update`);
+  assertEquals(
+    [updated.code, updated.out.split("\n")[0]],
+    [0, "Updated reasonix from 0.5.0 to 0.6.0"],
+    updated.errors,
+  );
+  await assertVersion(user, command, "0.6.0");
+  await chat.say("edit it", "Edited.");
+  assertEquals(await Deno.readTextFile(`${user.work}/made.txt`), "made\n");
+  await chat.close();
+  for (const version of ["0.5.0", "0.6.0"]) {
+    const back = await user.run(`${command} update --rollback`);
+    assertEquals(back.code, 0, back.errors);
+    await assertVersion(user, command, version);
+  }
+  const asked = (await Deno.readTextFile(`${packages}/asked`)).split("\n");
+  assert(asked.includes(`install -g --prefix ${prefix} a-program@0.5.0`));
+  const removal = await user.run(`${command} uninstall`);
+  assertEquals(removal.code, 2);
+  assertMatch(removal.errors, /remove it with: npm rm -g /);
 });

@@ -34,12 +34,12 @@ Deno.test("the runtime writes nothing to the terminal, however the program is st
 });
 
 Deno.test("a front page installs by npm once the package has a name, and from a clone before", () => {
-  const comments = { npm: "brings its runtime", clone: "in a clone" };
+  const comments = { npm: "brings its runtime", clone: "in a clone", key: "key" };
   assertEquals(
-    installLine("an-agent", comments),
-    "```sh\nnpm install -g an-agent   # brings its runtime\n```",
+    installLine({ name: "an-agent", key: "RWx" }, comments),
+    "```sh\nnpm install -g an-agent   # brings its runtime\n# key: RWx\n```",
   );
-  const lines = installLine(undefined, comments).split("\n");
+  const lines = installLine({}, comments).split("\n");
   assertEquals(lines.slice(0, 2), ["```sh", "# in a clone"]);
   assert(/^npx -y deno@\S+ task npm && npm install -g \.\/dist\/npm$/.test(lines[2] ?? ""), lines[2]);
 });
