@@ -19,6 +19,7 @@ import { bundledPackages, noticesText, runtimePackage } from "./release/notices.
 import { releaseDate } from "./release/date.ts";
 import { sbomText } from "./release/sbom.ts";
 import { sourcePages } from "../cli/terminal/pages.ts";
+import { sha256Of } from "../cli/release/verify.ts";
 import { START_FLAGS } from "../cli/terminal/start_flags.ts";
 import { VERSION } from "../src/util/version.ts";
 import { mustRun, say } from "./process.ts";
@@ -68,6 +69,7 @@ export async function bundle(output: string = DEFAULT_OUTPUT): Promise<Bundle> {
   }
   const { code } = await workerFile(build);
   await Deno.writeTextFile(to + WORKER, headOf(build) + code);
+  await writeInstaller(to);
   return { path, bytes: text.length, build };
 }
 
@@ -184,6 +186,15 @@ async function noticeFiles(chunks: readonly Chunk[]): Promise<ReadonlyMap<string
     [NOTICES, noticesText([runtime, ...packages], VERSION)],
     ["sbom.cdx.json", sbomText({ version: VERSION, packages, runtime, lock, date })],
   ]);
+}
+
+/** Writes the installer, and the sums that it checks, next to the program. */
+async function writeInstaller(directory: string): Promise<void> {
+  await denoBundle(["--minify", "-o", `${directory}install.js`, "cli/release/install.ts"]);
+  const names = [...Deno.readDirSync(directory)].map(({ name }) => name)
+    .filter((name) => /^reasonix(?:[.-]\w+)?\.js$/.test(name) || name === "install.js").sort();
+  const lines = names.map((name) => `${sha256Of(Deno.readFileSync(directory + name))}  ${name}\n`);
+  await Deno.writeTextFile(`${directory}SHA256SUMS`, lines.join(""));
 }
 
 /** Returns a chunk with texts, such as the pages of the documentation. */

@@ -121,6 +121,7 @@ async function copySources(to: string): Promise<void> {
     "mod.ts",
     "deno.json",
     "deno.lock",
+    "CHANGELOG.md",
     "reasonix.example.toml",
   ];
   const { code } = await new Deno.Command("cp", { args: ["-R", ...parts, to], cwd: ROOT }).output();
