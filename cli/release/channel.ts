@@ -140,8 +140,7 @@ export function managerOf(channel: Channel): Manager | undefined {
 }
 
 /** Names in package managers, made from the decided ones; placeholders where nothing is decided. */
-export function names() {
-  const repository = decided(REPOSITORY) ?? "OWNER/NAME";
+export function names(repository: string = decided(REPOSITORY) ?? "OWNER/NAME") {
   const [owner = ""] = repository.split("/");
   return {
     npm: decided(NPM_NAME) ?? "NAME",
