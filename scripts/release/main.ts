@@ -23,7 +23,7 @@ import { manPages } from "./man.ts";
 import { homebrew, image, type Manifests, type Release, scoop, SHARE, winget } from "./manifests.ts";
 import { shareFiles } from "./share.ts";
 import { packPackage, RUNTIME_VERSION, writePackage } from "./npm.ts";
-import { writeSums } from "./sign.ts";
+import { decidedKey, writeSums } from "./sign.ts";
 
 const ROOT = new URL("../../", import.meta.url).pathname;
 
@@ -78,25 +78,23 @@ const STEPS: Readonly<Record<string, Step>> = {
 
 /** Throws unless everything that a published file names is decided. */
 function decidedIdentity(): Identity {
-  const open = Object.entries({ NPM_NAME, REPOSITORY, PUBLIC_KEY }).filter(([, value]) => !decided(value));
-  if (open.length === 0) return { npm: NPM_NAME, repository: REPOSITORY, publicKey: PUBLIC_KEY };
-  throw new Error(
-    `Cannot make a release to publish: ${open.map(([name]) => name).join(", ")} is not decided; ` +
-      "edit cli/identity.ts, or try the steps with --dry-run",
-  );
+  const publicKey = decidedKey({ NPM_NAME, REPOSITORY, PUBLIC_KEY });
+  return { npm: NPM_NAME, repository: REPOSITORY, publicKey };
 }
 
-/** The text with the names of a release in the place of those that are not decided. */
+/** The text with the names of a release in place of those that are not decided. */
 function stamped(text: string, { npm, repository, publicKey }: Identity): string {
-  const named = text.replaceAll(REPOSITORY, repository);
-  const withPackage = npm === undefined ? named : named.replaceAll(NPM_NAME, npm);
-  return publicKey === undefined ? withPackage : withPackage.replaceAll(PUBLIC_KEY, publicKey);
+  const values = { "npm-name": npm, repository, "public-key": publicKey };
+  return Object.entries(values).reduce(
+    (done, [name, value]) => value === undefined ? done : done.replaceAll(`@unset-${name}`, value),
+    text,
+  );
 }
 
 /** Copies what was built, with the names of the release. */
 async function files({ from, to, identity, dryRun }: Work): Promise<void> {
   const texts = ["reasonix.js", ...partFiles(), WORKER, "THIRD_PARTY_LICENSES", "sbom.cdx.json"];
-  const scripts = ["install.sh"];
+  const scripts = ["install.sh", "install.ps1"];
   const executables = TARGETS.map(executableName);
   await Deno.remove(to, { recursive: true }).catch(() => {});
   await Deno.mkdir(to, { recursive: true });
@@ -184,10 +182,11 @@ async function table({ to }: Work): Promise<void> {
 function work(values: Readonly<Record<string, string | boolean | readonly string[] | undefined>>): Work {
   const dryRun = values["dry-run"] === true;
   const given = (name: string) => typeof values[name] === "string" ? values[name] : undefined;
-  for (const name of dryRun ? [] : ["repository", "npm-name", "public-key"]) {
-    if (given(name) !== undefined) {
-      throw new Error(`Cannot use --${name} without --dry-run; edit cli/identity.ts`);
-    }
+  const decidedNames = { repository: REPOSITORY, "npm-name": NPM_NAME, "public-key": PUBLIC_KEY };
+  for (const [name, value] of Object.entries(decidedNames)) {
+    if (given(name) === undefined) continue;
+    if (!dryRun) throw new Error(`Cannot use --${name} without --dry-run; edit cli/identity.ts`);
+    if (decided(value)) throw new Error(`Cannot use --${name}: the built program has the name ${value}`);
   }
   const runtimes = [values.runtime ?? []].flat() as string[];
   return {
@@ -203,8 +202,9 @@ function work(values: Readonly<Record<string, string | boolean | readonly string
       }
       : decidedIdentity(),
     runtimes: new Map(runtimes.map((text) => {
-      const [architecture = "", file = ""] = text.split("=");
-      return [architecture, file];
+      const [, architecture = "", file = ""] = /^(.*?)=(.+)$/.exec(text) ?? [];
+      if (ARCHITECTURES.some((known) => known === architecture)) return [architecture, file];
+      throw new Error(`Cannot use --runtime ${text}: give ${ARCHITECTURES.join(" or ")}=FILE`);
     })),
   };
 }

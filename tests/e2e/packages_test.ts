@@ -2,6 +2,7 @@
  * A release as `deno task release` makes it, with stand-ins for the executables and for the runtime. dpkg
  * installs the Debian package into an empty root, podman builds the container image.
  */
+import { decided, NPM_NAME, PUBLIC_KEY, REPOSITORY } from "../../cli/identity.ts";
 import { names } from "../../cli/release/channel.ts";
 import { executableName, TARGETS } from "../../scripts/compile.ts";
 import { debPackage } from "../../scripts/release/deb.ts";
@@ -15,7 +16,9 @@ import { needs } from "../support/tools.ts";
 
 const ROOT = new URL("../../", import.meta.url).pathname;
 const ARCHITECTURE = Deno.build.arch === "aarch64" ? "arm64" : "amd64";
-const NAME = "some-owner/some-name";
+/** Names that are not decided yet get a value here. */
+const NAME = decided(REPOSITORY) ?? "some-owner/some-name";
+const KEY = decided(PUBLIC_KEY) ?? "RWQdecidedInThisTest";
 const decoder = new TextDecoder();
 
 /** The running Deno under another name, without its bytes but with the marks of its libraries. */
@@ -68,7 +71,8 @@ async function makeRelease(directory: string, env: Record<string, string> = {}):
     from,
     to: `${directory}/release`,
     channels: `${directory}/channels`,
-    repository: NAME,
+    ...decided(REPOSITORY) ? {} : { repository: NAME },
+    ...decided(PUBLIC_KEY) ? {} : { "public-key": KEY },
   };
   const words = [
     "all",
@@ -141,6 +145,7 @@ Deno.test({
       const file of [
         "SHA256SUMS",
         "THIRD_PARTY_LICENSES",
+        "install.ps1",
         "install.sh",
         "reasonix-share.tar.gz",
         "reasonix.js",
@@ -154,7 +159,9 @@ Deno.test({
     }
     assert(files.some((file) => file.endsWith(`-${VERSION}.tgz`)), `${files}`);
     const winget = names(NAME).winget;
-    const manifests = `winget/manifests/s/${winget.replace(".", "/")}/${VERSION}/${winget}`;
+    const manifests = `winget/manifests/${NAME[0]?.toLowerCase()}/${
+      winget.replace(".", "/")
+    }/${VERSION}/${winget}`;
     assertEquals(filesOf(`${one}/channels`), [
       "homebrew/reasonix.rb",
       "image/Containerfile",
@@ -172,9 +179,12 @@ Deno.test({
         assertEquals(first, second, file);
       }
     }
-    // Names that are not decided are local ones here, and nowhere else.
-    const program = await Deno.readTextFile(`${one}/release/reasonix.commands.js`);
-    assertEquals(program.includes("@unset-repository"), false);
+    // Names that are not decided are local ones here; those that are not given stay open.
+    for (const file of ["reasonix.js", "install.sh", "install.ps1"]) {
+      const text = await Deno.readTextFile(`${one}/release/${file}`);
+      assertEquals([text.includes("@unset-repository"), text.includes(NAME)], [false, true], file);
+    }
+    assertStringIncludes(await Deno.readTextFile(`${one}/release/install.sh`), `'${KEY}'`);
     const sums = await Deno.readTextFile(`${one}/release/SHA256SUMS`);
     const formula = await Deno.readTextFile(`${one}/channels/homebrew/reasonix.rb`);
     for (const [, sum = ""] of formula.matchAll(/sha256 "(.*?)"/g)) assertStringIncludes(sums, sum);
@@ -197,9 +207,11 @@ Deno.test({
 Deno.test("a step of a release stops without decided names and for wrong arguments", async () => {
   await using temp = await makeTempDir();
   const refusals: readonly (readonly [words: string, error: RegExp])[] = [
-    [
-      "deb",
-      /^error: Cannot make a release to publish: .*REPOSITORY.* is not decided; edit cli\/identity\.ts, /,
+    ...[NPM_NAME, REPOSITORY, PUBLIC_KEY].every(decided) ? [] : [
+      [
+        "deb",
+        /^error: Cannot release: set .*REPOSITORY.* in cli\/identity\.ts/,
+      ] as const,
     ],
     [
       "scoop --repository=a/b",
