@@ -11,8 +11,7 @@ import { VERSION } from "../src/util/version.ts";
 import type { Argument, Command, CommandGroup, Flag, ValueKind } from "./command.ts";
 import { PARSER_TEXTS } from "./parser_texts.ts";
 import { shortForm } from "./short_form.ts";
-import { exitCodeOf } from "./terminal/exit.ts";
-import { type CliContext, finalExitCode, processContext } from "./terminal/process.ts";
+import { type CliContext, exitCodeOf, finalExitCode, processContext } from "./terminal/process.ts";
 
 const chat = () => import("./commands/run/chat.ts");
 const program = () => import("./commands/program.ts");

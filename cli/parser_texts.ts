@@ -9,7 +9,7 @@ import {
   UnsatisfiedFlagError,
   UnsatisfiedPositionalError,
 } from "@stricli/core";
-import { errorText } from "./terminal/exit.ts";
+import { errorText } from "./terminal/process.ts";
 import { ReasonixError } from "../src/core/mod.ts";
 import { suggestNames } from "../src/util/suggest.ts";
 

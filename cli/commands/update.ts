@@ -24,9 +24,9 @@ import {
   versionName,
   versionsOf,
 } from "../release/store.ts";
-import { installVersion } from "../release/install_version.ts";
+import { installVersion, interrupted } from "../release/install_version.ts";
 import { textsFor } from "../terminal/language.ts";
-import type { CliContext } from "../terminal/process.ts";
+import { type CliContext, onSignals } from "../terminal/process.ts";
 import { reasonixHome } from "../../src/config/mod.ts";
 import { errorMessage, message, ReasonixError, usageError } from "../../src/core/mod.ts";
 import type { Texts } from "../../src/i18n/mod.ts";
@@ -156,7 +156,17 @@ async function updateStore(work: Work, wanted: string | undefined): Promise<void
   const { from } = installation;
   const mirror = channel === "address" ? release.directory : env.REASONIX_BASE_URL || from;
   const onDownload = () => stderr.write(`${texts.downloading(release.version, release.directory)}\n`);
-  await installVersion(store, release, { channel, onDownload, ...(mirror ? { mirror } : {}) });
+  const control = new AbortController();
+  const removeListeners = onSignals({
+    stop: (reason) => control.abort(interrupted(reason)),
+    exit: (code) => Deno.exit(code),
+  });
+  try {
+    const { signal } = control;
+    await installVersion(store, release, { channel, onDownload, signal, ...(mirror ? { mirror } : {}) });
+  } finally {
+    removeListeners();
+  }
   stdout.write(`${texts.updated(VERSION, release.version)}\n${texts.undo}\n`);
 }
 

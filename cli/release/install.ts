@@ -1,12 +1,11 @@
 /**
- * Entry of `install.js`: installs the release whose directory has this file, on any server. It is one file, so
- * that `deno run -A https://HOST/install.js` loads nothing that is not verified.
+ * Entry of `install.js`: installs the release whose directory has this file, on any server. It is one file,
+ * so that `deno run -A https://HOST/install.js` loads nothing that is not verified.
  */
 import { compareVersions, openRelease, type Release } from "./download.ts";
-import { installVersion } from "./install_version.ts";
+import { installVersion, interrupted } from "./install_version.ts";
 import { commandText, directoryOf, lockStore, nameIn, storeOf, versionsOf } from "./store.ts";
-import { errorText, exitCodeOf } from "../terminal/exit.ts";
-import { message, ReasonixError } from "../../src/core/mod.ts";
+import { EXIT, message, ReasonixError } from "../../src/core/mod.ts";
 import { VERSION } from "../../src/util/version.ts";
 
 async function install(address: string): Promise<void> {
@@ -23,6 +22,7 @@ async function install(address: string): Promise<void> {
     await installVersion(store, release, {
       channel: "address",
       mirror: release.directory,
+      signal: untilSignal(),
       onDownload: () => write(`Downloading Reasonix ${release.version} from ${release.directory}`),
     });
   } finally {
@@ -49,7 +49,7 @@ function refuseOther(
 ): void {
   if (wanted !== undefined && wanted !== version) {
     throw new ReasonixError(
-      message`Cannot install version ${wanted}: ${directory} has the files of version ${version}`,
+      message`Cannot install version ${wanted}: ${directory} has version ${version}`,
       { remedy: message`use the address of that version, or unset REASONIX_VERSION` },
     );
   }
@@ -73,9 +73,21 @@ function write(line: string): void {
   Deno.stdout.writeSync(new TextEncoder().encode(`${line}\n`));
 }
 
+/** Aborts at the first Ctrl-C or request to terminate. */
+function untilSignal(): AbortSignal {
+  const control = new AbortController();
+  Deno.addSignalListener("SIGINT", () => control.abort(interrupted("interrupted")));
+  const other = Deno.build.os === "windows" ? "SIGBREAK" : "SIGTERM";
+  Deno.addSignalListener(other, () => control.abort(interrupted("terminated")));
+  return control.signal;
+}
+
 try {
   await install(import.meta.url);
+  Deno.exit();
 } catch (error) {
-  Deno.stderr.writeSync(new TextEncoder().encode(`${errorText(error)}\n`));
-  Deno.exit(exitCodeOf(error));
+  if (!(error instanceof ReasonixError)) throw error;
+  const remedy = error.remedy === undefined ? "" : `\n       ${error.remedy}`;
+  Deno.stderr.writeSync(new TextEncoder().encode(`error: ${error.message}${remedy}\n`));
+  Deno.exit(EXIT[error.exit]);
 }

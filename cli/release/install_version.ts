@@ -14,7 +14,6 @@ import {
   versionsOf,
 } from "./store.ts";
 import { entriesOf, entryOf, sha256Of } from "./verify.ts";
-import { onSignals } from "../terminal/exit.ts";
 import { START_FLAGS } from "../terminal/start_flags.ts";
 import { errorMessage, message, ReasonixError } from "../../src/core/mod.ts";
 import { exists, sortedEntries } from "../../src/path/probe.ts";
@@ -27,6 +26,8 @@ interface InstallOptions {
   /** Server that later updates ask, if it is not the usual one. */
   readonly mirror?: string;
   readonly onDownload: () => void;
+  /** Ends the download with its reason; nothing is changed then. */
+  readonly signal: AbortSignal;
 }
 
 /** Downloads the files that are not there yet, and makes the command start them. The store is locked. */
@@ -69,19 +70,14 @@ async function fetchVersion(
   release: Release,
   store: Store,
   directory: string,
-  { channel, mirror }: InstallOptions,
+  { channel, mirror, signal }: InstallOptions,
 ): Promise<void> {
-  const control = new AbortController();
-  const removeListeners = onSignals({
-    stop: (reason) => control.abort(interrupted(reason)),
-    exit: (code) => Deno.exit(code),
-  });
   const staged = stageVersion(store);
   try {
     const files = filesOf(release, channel);
     if (files.size === 0) throw noFiles(release);
     for (const [file, name] of files) {
-      await download(release, file, `${staged}/${name}`, { mode: 0o755, signal: control.signal });
+      await download(release, file, `${staged}/${name}`, { mode: 0o755, signal });
     }
     const marker = { channel, ...(mirror ? { from: mirror } : {}) };
     await Deno.writeTextFile(`${staged}/${MARKER}`, `${JSON.stringify(marker)}\n`);
@@ -91,12 +87,12 @@ async function fetchVersion(
   } catch (error) {
     throw cannotWrite(directory, error);
   } finally {
-    removeListeners();
     removeDirectory(staged);
   }
 }
 
-function interrupted(reason: "interrupted" | "terminated"): ReasonixError {
+/** The reason of a signal that ends a download. */
+export function interrupted(reason: "interrupted" | "terminated"): ReasonixError {
   const exit = reason === "interrupted" ? "interrupt" : "terminated";
   return new ReasonixError(message`The update was interrupted`, {
     exit,

@@ -1,6 +1,13 @@
 import type { RunPaths } from "../../src/run/mod.ts";
 import { type EnvLookup, reasonixHome } from "../../src/config/mod.ts";
-import { errorMessage, EXIT, message, ReasonixError, usageError } from "../../src/core/mod.ts";
+import {
+  errorMessage,
+  EXIT,
+  formatLocation,
+  message,
+  ReasonixError,
+  usageError,
+} from "../../src/core/mod.ts";
 import { isAbsolute } from "../../src/path/lexical.ts";
 import { printableJson, terminalSafe } from "../../src/util/terminal_text.ts";
 import { palette, roughWidth, wantsColor, wrapText } from "../../src/view/mod.ts";
@@ -81,12 +88,77 @@ export function processContext(): CliContext {
 }
 
 /**
+ * Returns an error of a command as the user reads it: place, message, remedy. Anything that is not meant for
+ * the user is a defect and says so.
+ */
+export function errorText(error: unknown): string {
+  const word = "error: ";
+  if (isIncomplete(error)) return `${word}${error.message}`;
+  if (!(error instanceof ReasonixError)) {
+    const text = error instanceof Error ? error.stack ?? error.message : String(error);
+    return `${word}Internal error; please report it\n${text}`;
+  }
+  const remedy = error.remedy ? `\n${" ".repeat(word.length)}${error.remedy}` : "";
+  const place = error.place ? `${formatLocation(error.place)}: ` : "";
+  return `${word}${place}${error.message}${remedy}`;
+}
+
+/** Reports whether a file of the program is missing; the loader of the bundle names it and the remedy. */
+function isIncomplete(error: unknown): error is Error {
+  return error instanceof Error && error.name === "IncompleteInstallation";
+}
+
+/** Returns the exit code of an error; a defect counts as a failure. */
+export function exitCodeOf(error: unknown): number {
+  return EXIT[error instanceof ReasonixError ? error.exit : "failed"];
+}
+
+/**
  * Returns the exit code of a command line. Negative codes are the parser's own: an unknown command or flag is
  * a usage error, the rest a defect.
  */
 export function finalExitCode(context: CliContext): number {
   const code = Number(context.process.exitCode ?? 0);
   return code >= 0 ? code : code <= -4 ? EXIT.usage : EXIT.failed;
+}
+
+export interface SignalHandlers {
+  /** The first Ctrl-C, or a request to terminate: stop cleanly. */
+  readonly stop: (reason: "interrupted" | "terminated") => void;
+  readonly exit: (code: number) => void;
+}
+
+/**
+ * Ctrl-C reaches every process of the job, and a launcher that waits for this one passes it on: within this
+ * time it is the same one.
+ */
+const SAME_SIGNAL_MS = 300;
+
+/** Listens until the returned function is called. */
+export function onSignals(handlers: SignalHandlers): () => void {
+  let stopping = false;
+  let first = -Infinity;
+  const hasLauncher = lazyEnv().REASONIX_LAUNCHED?.includes(`:${Deno.pid}:`) === true;
+  const listen = (signal: Deno.Signal, reason: "interrupted" | "terminated", code: number): () => void => {
+    const listener = () => {
+      if (hasLauncher && performance.now() - first < SAME_SIGNAL_MS) return;
+      if (stopping) handlers.exit(code);
+      stopping = true;
+      first = performance.now();
+      handlers.stop(reason);
+    };
+    Deno.addSignalListener(signal, listener);
+    return () => Deno.removeSignalListener(signal, listener);
+  };
+  const removers = [listen("SIGINT", "interrupted", EXIT.interrupt)];
+  if (Deno.build.os === "windows") removers.push(listen("SIGBREAK", "terminated", EXIT.terminated));
+  else {
+    removers.push(
+      listen("SIGTERM", "terminated", EXIT.terminated),
+      listen("SIGHUP", "terminated", EXIT.terminated),
+    );
+  }
+  return () => removers.forEach((remove) => remove());
 }
 
 export function runPaths(context: CliContext, dir?: string): RunPaths {

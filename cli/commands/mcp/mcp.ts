@@ -4,8 +4,7 @@ import { ADD, REMOVE } from "./entries.ts";
 import { IMPORT_WORDS } from "../../import_flags.ts";
 import { displayOf } from "../../terminal/display.ts";
 import { forReader } from "../../terminal/narrow.ts";
-import { onSignals } from "../../terminal/exit.ts";
-import { type CliContext, runPaths } from "../../terminal/process.ts";
+import { type CliContext, onSignals, runPaths } from "../../terminal/process.ts";
 import { type KnownServer, loadServerWork } from "../../../src/features/mod.ts";
 import { loadTrustedConfig, type RunPaths } from "../../../src/run/mod.ts";
 import {

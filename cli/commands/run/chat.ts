@@ -3,8 +3,14 @@ import type { LineOptions } from "./line_chat.ts";
 import { CHAT_FLAGS, type ChatFlags, startOf } from "../../run_flags.ts";
 import { displayOf } from "../../terminal/display.ts";
 import { inLanguage, languageOf } from "../../terminal/language.ts";
-import { errorText, exitCodeOf } from "../../terminal/exit.ts";
-import { type CliContext, finalExitCode, processContext, runPaths } from "../../terminal/process.ts";
+import {
+  type CliContext,
+  errorText,
+  exitCodeOf,
+  finalExitCode,
+  processContext,
+  runPaths,
+} from "../../terminal/process.ts";
 import type { LoadedConfig } from "../../../src/config/mod.ts";
 import { message, usageError } from "../../../src/core/mod.ts";
 import { FRONTENDS } from "../../../src/frontend/mod.ts";

@@ -2,8 +2,7 @@ import { chatOpener } from "./open_chat.ts";
 import { type ChatFlags, startOf } from "../../run_flags.ts";
 import { displayOf } from "../../terminal/display.ts";
 import { inLanguage, Speech } from "../../terminal/language.ts";
-import { errorText, exitCodeOf, onSignals } from "../../terminal/exit.ts";
-import { type CliContext } from "../../terminal/process.ts";
+import { type CliContext, errorText, exitCodeOf, onSignals } from "../../terminal/process.ts";
 import type { CommandHost } from "../../../src/command/mod.ts";
 import { EXIT, ReasonixError } from "../../../src/core/mod.ts";
 import {

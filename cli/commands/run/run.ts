@@ -4,8 +4,7 @@ import { requireTasks, sdkHost } from "./config.ts";
 import { RUN_FLAGS, type RunFlags } from "../../run_flags.ts";
 import { displayOf } from "../../terminal/display.ts";
 import { Speech } from "../../terminal/language.ts";
-import { onSignals } from "../../terminal/exit.ts";
-import { type CliContext, runPaths } from "../../terminal/process.ts";
+import { type CliContext, onSignals, runPaths } from "../../terminal/process.ts";
 import { readTask } from "../../terminal/stdin.ts";
 import { message, usageError } from "../../../src/core/mod.ts";
 import {

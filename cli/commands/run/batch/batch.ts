@@ -1,8 +1,7 @@
 import type { RunFlags } from "../../../run_flags.ts";
 import { displayOf } from "../../../terminal/display.ts";
 import { languageOf, Speech, textsFor } from "../../../terminal/language.ts";
-import { onSignals } from "../../../terminal/exit.ts";
-import { type CliContext, runPaths } from "../../../terminal/process.ts";
+import { type CliContext, onSignals, runPaths } from "../../../terminal/process.ts";
 import { buildWorkspace, type RunPaths, withJail } from "../../../../src/run/mod.ts";
 import { requireProvider } from "../../../../src/config/mod.ts";
 import {
