@@ -41,10 +41,12 @@ export async function writePackage(
   const used = name ?? LOCAL_NAME;
   await Deno.remove(to, { recursive: true }).catch(() => {});
   for (const directory of ["bin", "lib"]) await Deno.mkdir(`${to}/${directory}`, { recursive: true });
+  const sizes: Record<string, number> = {};
   for (const file of ["reasonix.js", ...partFiles(), WORKER]) {
     const code = await Deno.readTextFile(`${from}/${file}`);
     // A program without a name takes the one of its package.
     await Deno.writeTextFile(`${to}/lib/${file}`, code.replaceAll("@unset-npm-name", used));
+    sizes[`lib/${file}`] = (await Deno.stat(`${to}/lib/${file}`)).size;
   }
   await Deno.writeTextFile(`${to}/lib/${MARKER}`, `${JSON.stringify({ channel: "npm" })}\n`);
   await Deno.copyFile(`${TEMPLATES}launcher.cjs`, `${to}/bin/reasonix`);
@@ -54,7 +56,7 @@ export async function writePackage(
   await Deno.copyFile(`${from}/THIRD_PARTY_LICENSES`, `${to}/THIRD_PARTY_LICENSES`).catch(notThere);
   await Deno.writeTextFile(`${to}/command.sh`, commandTemplate(used));
   await Deno.writeTextFile(`${to}/README.md`, readme(used, version));
-  const text = JSON.stringify(manifest({ name, version, license }), undefined, 2);
+  const text = JSON.stringify({ ...manifest({ name, version, license }), sizes }, undefined, 2);
   await Deno.writeTextFile(`${to}/package.json`, `${text}\n`);
   return { name: used, version };
 }
@@ -111,8 +113,9 @@ function manifest({ name, version, license }: Named): Record<string, unknown> {
     }),
     bin: { reasonix: "bin/reasonix" },
     scripts: {
-      preinstall: "node scripts.cjs check",
-      postinstall: "node scripts.cjs",
+      // A file that the full disk left empty has no such function.
+      preinstall: `node -e "require('./scripts.cjs').check()"`,
+      postinstall: `node -e "require('./scripts.cjs').replaceLauncher()"`,
       ...(name === undefined ? { prepublishOnly: `echo "error: ${UNDECIDED}" >&2 && exit 1` } : {}),
     },
     dependencies: { deno: `=${RUNTIME_VERSION}` },

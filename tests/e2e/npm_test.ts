@@ -1,4 +1,5 @@
 /** The npm package, up to a finished task: with npm, npx and pnpm, and where a step fails. */
+import pnpm from "pnpm" with { type: "json" };
 import { packPackage, writePackage } from "../../scripts/release/npm.ts";
 import { makeTrial } from "../../scripts/try_program.ts";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../support/assert.ts";
@@ -20,6 +21,8 @@ const npmDirectory = (Deno.env.get("PATH") ?? "").split(":").find((directory) =>
     return false;
   }
 });
+
+const HAS_BWRAP = LINUX && new Deno.Command("sh", { args: ["-c", "command -v bwrap"] }).outputSync().success;
 
 /** Options of a test that needs npm, and Linux for its table of processes. */
 function withNpm(name: string): { name: string; ignore: boolean } {
@@ -52,6 +55,7 @@ async function makeUser() {
     npm_config_fund: "false",
     npm_config_audit: "false",
     npm_config_fetch_retries: "0",
+    PNPM_HOME: path("pnpm"),
     ...more,
   });
   const command = (line: string, more?: Record<string, string>) =>
@@ -244,5 +248,170 @@ Deno.test({
     await user.finishTask([`${npmDirectory}/npx`, "-y", NAME]);
     await endsCleanly(user, `npx -y ${NAME}`);
     await endsCleanly(user, `npx --ignore-scripts -y ${NAME}`);
+  },
+});
+
+/** The file of pnpm in the cache of packages, to be started with Node. */
+async function pnpmFile(): Promise<string> {
+  const { stdout } = await new Deno.Command(Deno.execPath(), { args: ["info", "--json"] }).output();
+  const { npmCache } = JSON.parse(new TextDecoder().decode(stdout));
+  const files = [...Deno.readDirSync(npmCache)].map(({ name }) =>
+    `${npmCache}/${name}/pnpm/${pnpm.version}/bin/pnpm.cjs`
+  );
+  const found = files.find((file) => {
+    try {
+      return Deno.statSync(file).isFile;
+    } catch {
+      return false;
+    }
+  });
+  assert(found !== undefined, `pnpm ${pnpm.version} is not in ${npmCache}`);
+  return found;
+}
+
+Deno.test({
+  ...withNpm("pnpm installs the package, whose launcher starts the program"),
+  async fn() {
+    await using user = await makeUser();
+    const line = `node ${await pnpmFile()}`;
+    const PATH = `${user.path("pnpm")}:${npmDirectory}:/usr/bin:/bin`;
+    await user.must(`${line} add -g ${NAME}`, { PATH });
+    const command = user.path("pnpm/reasonix");
+    await user.finishTask([command]);
+    assertStringIncludes((await user.sh(`${command} doctor`)).text, "The launcher of the npm package");
+    await endsCleanly(user, command);
+  },
+});
+
+/** A file that Node reads before a script, so that it sees another version or platform. */
+const OTHER_NODE = `const process = require("process");
+const set = (object, key, value) => Object.defineProperty(object, key, { value });
+const { version, platform, arch, musl } = JSON.parse(process.env.OTHER_NODE);
+if (version) set(process, "versions", { node: version });
+if (platform) set(process, "platform", platform);
+if (arch) set(process, "arch", arch);
+if (musl) {
+  const fs = require("fs");
+  fs.existsSync = () => false;
+  fs.readdirSync = () => ["ld-musl-x86_64.so.1"];
+}
+`;
+
+Deno.test({
+  ...withNpm("an installation that cannot work names the reason and leaves nothing"),
+  async fn(t) {
+    await using user = await makeUser();
+    const prefix = user.path("prefix");
+    const line = `npm i -g ${NAME}`;
+    const nothing = async (text: string, pattern: RegExp) => {
+      assertMatch(text, pattern);
+      const files = await Deno.stat(prefix).then(() => filesBelow(prefix), () => []);
+      assertEquals(files, [], text);
+    };
+    await t.step("where the network ends in the middle of the runtime or of the package", async () => {
+      for (
+        const [cut, pattern] of [
+          [
+            /linux/,
+            /error: (?:Cannot find the runtime|Cannot install .* is not complete).*\n.*check the network/,
+          ],
+          [/reasonix/, /npm error/],
+        ] as const
+      ) {
+        user.registry.cut(cut);
+        await Deno.remove(user.path("cache"), { recursive: true }).catch(() => {});
+        const { code, text } = await user.sh(line);
+        assert(code !== 0, text);
+        await nothing(text, pattern);
+      }
+      user.registry.cut(undefined);
+    });
+    await t.step({
+      ...needs("bwrap", HAS_BWRAP, "on a full disk"),
+      fn: async () => {
+        await Deno.mkdir(prefix, { recursive: true });
+        const full = (size: number) =>
+          user.sh(
+            `bwrap --dev-bind / / --size ${size} --tmpfs ${prefix} ` +
+              `sh -c '${line}; code=$?; find ${prefix} -type f; exit $code'`,
+          );
+        for (
+          const [size, pattern] of [
+            [
+              20_000_000,
+              /error: Cannot install .* is not complete\n.*free space on the disk, .* nothing was installed/,
+            ],
+            [300_000, /is not complete|are not complete|npm error/],
+          ] as const
+        ) {
+          const { code, text } = await full(size);
+          assert(code !== 0, text);
+          assertMatch(text, pattern);
+          assert(!text.split("\n").some((row) => row.startsWith(`${prefix}/`)), text);
+        }
+      },
+    });
+    await t.step({
+      ...needs("bwrap", HAS_BWRAP, "with a home that is read-only"),
+      fn: async () => {
+        const home = user.path("home");
+        const { code, text } = await user.sh(`bwrap --dev-bind / / --ro-bind ${home} ${home} ${line}`, {
+          npm_config_cache: `${home}/.npm`,
+        });
+        assert(code !== 0, text);
+        await nothing(text, /npm error .*\/\.npm/);
+      },
+    });
+    await t.step("where a command of that name exists, which stays", async () => {
+      await Deno.mkdir(`${prefix}/bin`, { recursive: true });
+      await Deno.writeTextFile(`${prefix}/bin/reasonix`, "mine\n");
+      const { code, text } = await user.sh(line);
+      assert(code !== 0, text);
+      assertMatch(text, /File exists: .*\/bin\/reasonix\n.*Remove the existing file/);
+      assertEquals(await Deno.readTextFile(`${prefix}/bin/reasonix`), "mine\n");
+      await Deno.remove(`${prefix}/bin/reasonix`);
+      await nothing(text, /EEXIST/);
+    });
+    await t.step("on another platform or with an old Node", async () => {
+      await Deno.writeTextFile(user.path("other.cjs"), OTHER_NODE);
+      for (
+        const [other, error, remedy] of [
+          [{ version: "12.22.9" }, `Node 12.22.9 is too old for ${NAME}`, "install Node 16 or later"],
+          [
+            { arch: "ia32" },
+            "There is no runtime for linux on ia32",
+            "it exists for Linux, macOS and Windows on 64-bit",
+          ],
+          [{ platform: "freebsd" }, "There is no runtime for freebsd on ", "it exists for"],
+          [
+            { musl: true },
+            "There is no runtime for Linux with musl (Alpine)",
+            "use a system or an image with glibc",
+          ],
+        ] as const
+      ) {
+        const env = { OTHER_NODE: JSON.stringify(other), NODE_OPTIONS: `-r ${user.path("other.cjs")}` };
+        const check = await user.sh(`node -e "require('${user.path("package/scripts.cjs")}').check()"`, env);
+        assertEquals(check.code, 1, check.text);
+        assertMatch(check.text, /^error: .*\n {7}.*\n$/);
+        assertStringIncludes(check.text, `error: ${error}`);
+        assertStringIncludes(check.text, `       ${remedy}`);
+      }
+      const found = await user.sh(`node ${user.path("package/bin/reasonix")} --version`);
+      assertMatch(found.text, /^error: Cannot find the runtime.*\n.*npm install -g .* --include=optional\n$/);
+    });
+    await t.step({
+      ...needs("bwrap", HAS_BWRAP, "where scripts cannot write, the launcher stays"),
+      fn: async () => {
+        await user.must(`${line} --ignore-scripts`);
+        const at = `${prefix}/lib/node_modules/${NAME}`;
+        await user.must(
+          `bwrap --dev-bind / / --ro-bind ${prefix} ${prefix} sh -c 'cd ${at} && reasonix --version &&
+          npm_config_user_agent=npm/1 node -e "require(\\"./scripts.cjs\\").replaceLauncher()"'`,
+        );
+        assertEquals([...Deno.readDirSync(`${at}/bin`)].map(({ name }) => name), ["reasonix"]);
+        assertMatch(await Deno.readTextFile(`${at}/bin/reasonix`), /^#!\/usr\/bin\/env node\n/);
+      },
+    });
   },
 });

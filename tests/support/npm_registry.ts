@@ -119,26 +119,26 @@ export async function startRegistry(): Promise<NpmRegistry> {
       versions: { [version]: { ...manifest, dist } },
     });
   };
-  const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, async ({ url }) => {
-    const { pathname, origin } = new URL(url);
-    const path = decodeURIComponent(pathname).slice(1);
-    asked.push(path);
-    const isTarball = path.endsWith("/-/package.tgz");
-    const found = packages.get(path.replace(/\/-\/package\.tgz$/, ""));
-    if (found === undefined) return Response.json({ error: "Not found" }, { status: 404 });
-    if (!isTarball) return await packument(found, origin);
-    if (!broken?.test(path)) return new Response(found.tarball);
-    const half = found.tarball.subarray(0, found.tarball.length / 2);
-    return new Response(
-      new ReadableStream({
-        start(controller) {
-          controller.enqueue(half);
-          controller.error(new Error("cut"));
-        },
-      }),
-      { headers: { "content-length": String(found.tarball.length) } },
-    );
-  });
+  const server = Deno.serve(
+    { hostname: "127.0.0.1", port: 0, onListen() {}, onError: () => new Response() },
+    async ({ url }) => {
+      const { pathname, origin } = new URL(url);
+      const path = decodeURIComponent(pathname).slice(1);
+      asked.push(path);
+      const isTarball = path.endsWith("/-/package.tgz");
+      const found = packages.get(path.replace(/\/-\/package\.tgz$/, ""));
+      if (found === undefined) return Response.json({ error: "Not found" }, { status: 404 });
+      if (!isTarball) return await packument(found, origin);
+      if (!broken?.test(path)) return new Response(found.tarball);
+      const half = found.tarball.subarray(0, found.tarball.length / 2);
+      const body = ReadableStream.from((async function* () {
+        yield half;
+        await new Promise((resolve) => setTimeout(resolve));
+        throw new Error("cut");
+      })());
+      return new Response(body, { headers: { "content-length": String(found.tarball.length) } });
+    },
+  );
   return {
     url: `http://127.0.0.1:${server.addr.port}/`,
     asked,

@@ -3,6 +3,7 @@
  * program with it. Every Node that may start it has to read it, so that it uses no recent syntax.
  */
 "use strict";
+const { spawnSync } = require("child_process");
 const fs = require("fs");
 const path = require("path");
 const process = require("process");
@@ -71,6 +72,25 @@ exports.missing = function () {
   return exports.unsupported() || lines(
     "Cannot find the runtime: npm did not install the package of this platform, which is optional to it",
     "check the network, then: npm install -g " + name + " --include=optional",
+  );
+};
+
+/** Returns the reason why files are missing or cut off: npm only warns when the disk is full. */
+exports.incomplete = function () {
+  const found = exports.runtime();
+  if (found === undefined) return exports.missing();
+  const cut = Object.keys(manifest.sizes).find((file) => {
+    try {
+      return fs.statSync(path.join(__dirname, file)).size !== manifest.sizes[file];
+    } catch (_) {
+      return true;
+    }
+  });
+  const starts = spawnSync(found, ["--version"], { encoding: "utf8" });
+  if (cut === undefined && starts.status === 0) return undefined;
+  return lines(
+    "Cannot install " + name + ": " + (cut || found) + " is not complete",
+    "check the network and the free space on the disk, then install it again; nothing was installed",
   );
 };
 
