@@ -5,7 +5,12 @@
 import { VERSION } from "../src/util/version.ts";
 
 const args = Deno.args;
+const launcher = Deno.env.get("REASONIX_LAUNCHER");
 
+if (launcher !== undefined) {
+  const { followLauncher } = await import("./terminal/launcher.ts");
+  followLauncher(launcher);
+}
 if (args[0]?.startsWith("--worker=")) {
   const { runWorker } = await import("../src/run/tools/worker.ts");
   await runWorker(args);

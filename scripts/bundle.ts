@@ -34,7 +34,7 @@ const MAIN = "reasonix.js";
 /** Entry of the file of worker processes, which execute a tenth of the program. */
 const WORKER_ENTRY = "src/run/tools/worker_entry.ts";
 /** Packages are in a directory with the name of the registry. */
-const PACKAGE = /^.*\/npm\/[^/]+\//;
+const PACKAGE = /^.*?\/npm\/[^/]+\//;
 
 /** The file with the licenses of the packages in the program. */
 const NOTICES = "THIRD_PARTY_LICENSES";

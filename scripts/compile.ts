@@ -24,7 +24,7 @@ export const TARGETS = [
 export type Target = typeof TARGETS[number];
 
 /** Name of the executable for a target. */
-function executableName(target: Target): string {
+export function executableName(target: Target): string {
   return `reasonix-${target}${target.includes("windows") ? ".exe" : ""}`;
 }
 

@@ -73,7 +73,7 @@ export function installLine(
   comments: Readonly<Record<"npm" | "clone" | "key", string>>,
 ): string {
   const lines = name === undefined
-    ? [`# ${comments.clone}`, "npx -y deno@2.9.6 task npm && npm install -g ./dist/npm"]
+    ? [`# ${comments.clone}`, "npx -y deno@2.9.6 task npm && npm install -g --install-links ./dist/npm"]
     : [`npm install -g ${name}   # ${comments.npm}`];
   return shellBlock([...lines, ...(key === undefined ? [] : [`# ${comments.key}: ${key}`])]);
 }
@@ -103,7 +103,7 @@ function channelLines(): string {
     "# Debian and Ubuntu, as amd64 or arm64",
     `curl -fLO ${release}/download/vVERSION/${deb} && sudo apt install ./${deb}`,
     "# a container: Debian with git, ripgrep and bubblewrap; it works on the current directory",
-    `podman run --rm -it -v "$PWD:/work" -e ANTHROPIC_API_KEY ${image}`,
+    `podman run --rm -it --userns=keep-id:uid=1000,gid=1000 -v "$PWD:/work" -e ANTHROPIC_API_KEY ${image}`,
     "# Deno, from any server that has the files of a release",
     "deno run -A https://example.org/install.js",
   ]);

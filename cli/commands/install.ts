@@ -10,6 +10,7 @@ import {
   switchCommand,
   userHome,
 } from "../release/store.ts";
+import { shellCommand } from "../terminal/shell_command.ts";
 import { startFlagsFor } from "../terminal/start_flags.ts";
 import { message, ReasonixError, usageError } from "../../src/core/mod.ts";
 import { exists } from "../../src/path/probe.ts";
@@ -80,6 +81,12 @@ export const uninstallCommand = command({
         message`remove it with: ${manager.remove}`,
       );
     }
+    if (WINDOWS && channel === "script") {
+      throw usageError(
+        message`Cannot remove ${program} while it runs`,
+        message`remove it with install.ps1 -Uninstall`,
+      );
+    }
     const stores = [storeOf(env, channel), storeOf(env, channel === "script" ? "address" : "script")];
     const store = stores.find((store) => exists(store.command) && commandText(store) !== undefined);
     if (store === undefined) {
@@ -101,38 +108,12 @@ export const uninstallCommand = command({
   },
 });
 
-/** Conditions under which the runtime would fail before the program starts, or replace a closed stream. */
-const CHECKS: readonly { readonly test: string; readonly error: string; readonly code: number }[] = [
-  {
-    // The runtime would replace a closed descriptor by the null device.
-    test: "{ true 9>&1; } 2>/dev/null",
-    error: "error: Standard output is closed, so the answer would be lost\n" +
-      "       Redirect it to /dev/null if that is what you want; nothing was done",
-    code: 1,
-  },
-  {
-    test: '[ "$PWD" -ef . ]',
-    error: "error: Cannot work in the current directory: it was removed, or it cannot be read\n" +
-      "       Change to a directory that exists; nothing was done",
-    code: 2,
-  },
-  {
-    test: '[ ! -e "${HOME:-/}" ] || [ -d "${HOME:-/}" ]',
-    error: "error: HOME is not a directory\n       Set it to your home directory; nothing was done",
-    code: 2,
-  },
-];
-
 /** The path of the runtime is absolute: the command also runs where no `deno` is found by name. */
 function shellLauncher(): string {
-  const words = programWords();
-  const checks = CHECKS.map(({ test, error, code }) =>
-    `${test} || { printf '%s\\n' ${quoted(error)} >&2; exit ${code}; }\n`
-  );
-  return "#!/bin/sh\n# Written by `reasonix install`; `reasonix uninstall` removes it.\n" +
-    `${checks.join("")}exec ${
-      words.map((word) => /^[\w@%+=:,./-]+$/.test(word) ? word : quoted(word)).join(" ")
-    } "$@"\n`;
+  return shellCommand({
+    words: programWords(),
+    about: "Written by `reasonix install`; `reasonix uninstall` removes it.",
+  });
 }
 
 /** The shell reads this file line by line, and an update may replace it: nothing is read after the line. */
@@ -150,8 +131,4 @@ function programWords(): readonly string[] {
   if (Deno.build.standalone) return [Deno.execPath()];
   const program = Deno.mainModule;
   return [Deno.execPath(), "run", ...startFlagsFor(program), "--no-config", program];
-}
-
-function quoted(text: string): string {
-  return `'${text.replaceAll("'", `'\\''`)}'`;
 }

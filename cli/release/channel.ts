@@ -1,5 +1,6 @@
 /** The way in which the program was installed, and a package manager's lines that update and remove it. */
 import { decided, NPM_NAME, REPOSITORY } from "../identity.ts";
+import { message, type Text } from "../../src/core/mod.ts";
 import { exists, readSmallText } from "../../src/path/probe.ts";
 
 const CHANNELS = [
@@ -92,7 +93,7 @@ function markerOf(file: string): Pick<Installation, "channel" | "from"> | undefi
 }
 
 interface Manager {
-  readonly name: string;
+  readonly name: Text;
   /** The line that updates the program to this version. */
   update(version: string): string;
   readonly remove: string;
@@ -130,7 +131,7 @@ export function managerOf(channel: Channel): Manager | undefined {
       };
     case "image":
       return {
-        name: "the container image",
+        name: message`the container image`,
         update: (version) => `podman pull ${image}:${version}`,
         remove: `podman rmi ${image}`,
       };
@@ -140,8 +141,7 @@ export function managerOf(channel: Channel): Manager | undefined {
 }
 
 /** Names in package managers, made from the decided ones; placeholders where nothing is decided. */
-export function names() {
-  const repository = decided(REPOSITORY) ?? "OWNER/NAME";
+export function names(repository: string = decided(REPOSITORY) ?? "OWNER/NAME") {
   const [owner = ""] = repository.split("/");
   return {
     npm: decided(NPM_NAME) ?? "NAME",

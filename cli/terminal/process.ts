@@ -128,13 +128,23 @@ export interface SignalHandlers {
   readonly exit: (code: number) => void;
 }
 
+/**
+ * Ctrl-C reaches every process of the job, and a launcher that waits for this one passes it on: within this
+ * time it is the same one.
+ */
+const SAME_SIGNAL_MS = 300;
+
 /** Listens until the returned function is called. */
 export function onSignals(handlers: SignalHandlers): () => void {
   let stopping = false;
+  let first = -Infinity;
+  const hasLauncher = lazyEnv().REASONIX_LAUNCHED?.includes(`:${Deno.pid}:`) === true;
   const listen = (signal: Deno.Signal, reason: "interrupted" | "terminated", code: number): () => void => {
     const listener = () => {
+      if (hasLauncher && performance.now() - first < SAME_SIGNAL_MS) return;
       if (stopping) handlers.exit(code);
       stopping = true;
+      first = performance.now();
       handlers.stop(reason);
     };
     Deno.addSignalListener(signal, listener);

@@ -3,6 +3,7 @@
  * that the makers of another one have compiled into theirs is known from the source map; the imports of
  * deno.json name it as `NAME@VERSION`, so that its license is on this machine.
  */
+import { fileURLToPath } from "node:url";
 import { mustRun } from "../process.ts";
 
 /** A package whose code is in the bundle, or the runtime. */
@@ -21,33 +22,43 @@ interface Manifest {
 }
 
 const NAME = "((?:@[^/]+/)?[^/@]+)";
-/** A module of a package in the cache of the runtime. */
-const CACHED = new RegExp(`^${NAME}/(\\d[^/_]*)(?:_\\d+)?/`);
+/** A module of a package in the cache of the runtime, below the directories of its registry. */
+const CACHED = new RegExp(`^(?:[^/]+/)*?${NAME}/(\\d+\\.\\d+\\.\\d+[^/_]*)(?:_\\d+)?/`);
 /** A module that was compiled into a package, by the directories of pnpm. */
 const EMBEDDED = /node_modules\/\.pnpm\/((?:@[^/+]+\+)?[^/@]+)@([^/_(]+)/;
 const NOTICE = /^(?:licen[cs]e|copying|notice|third[-_ ]?party)/i;
 
-/** Returns the packages of modules, by name and version. */
+/** Modules of the project, from its root. */
+const OURS = /^\/(?:cli|src|plugins)\/|^\/(?:mod\.ts|deno\.json)$/;
+
+/**
+ * Returns the packages of modules, by name and version. A module is a path in the cache, or `npm:/` and the
+ * path below the registry; those of the project are not packages.
+ */
 export async function bundledPackages(modules: readonly string[]): Promise<readonly Package[]> {
+  const cache = await npmCache();
   const found = new Set<string>();
-  const without = new Set<string>();
-  for (const module of modules) {
-    const path = /^(?:.*\/npm\/[^/]+\/|npm:\/)(.*)$/.exec(module)?.[1];
-    if (path === undefined) continue;
+  const without: string[] = [];
+  for (const module of modules.map(slashed)) {
+    const root = ["npm:/", ...cache.roots].find((start) => module.startsWith(start));
+    if (root === undefined && OURS.test(module)) continue;
+    if (root === undefined) {
+      throw new Error(`Cannot find the package of ${module}: it is not in the npm cache`);
+    }
+    const path = module.slice(root.length);
     const [, name, version] = EMBEDDED.exec(path) ?? CACHED.exec(path) ?? [];
     if (name !== undefined && version !== undefined) found.add(`${name.replace("+", "/")}@${version}`);
-    else without.add(path);
+    else without.push(path);
   }
-  const names = new Set([...found].map((key) => key.slice(0, key.lastIndexOf("@"))));
-  for (const path of without) {
-    // Other sources of a package, which its own modules were made from.
-    const name = new RegExp(`^${NAME}/(?!.*node_modules/)`).exec(path)?.[1];
-    if (name === undefined || !names.has(name)) {
-      throw new Error(`Cannot list the packages of the bundle: ${path} names no version`);
-    }
+  const names = [...found].map((key) => key.slice(0, key.lastIndexOf("@")));
+  // Other sources of a package, which its own modules were made from.
+  const isKnown = (path: string) =>
+    !path.includes("node_modules/") && names.some((name) => `/${path}`.includes(`/${name}/`));
+  const unknown = without.find((path) => !isKnown(path));
+  if (unknown !== undefined) {
+    throw new Error(`Cannot list the packages of the bundle: ${unknown} names no version`);
   }
-  const cache = await npmCache();
-  const packages = await Promise.all([...found].map((key) => readPackage(key, cache)));
+  const packages = await Promise.all([...found].map((key) => readPackage(key, cache.registries)));
   const key = ({ name, version }: Package) => `${name} ${version}`;
   return packages.sort((a, b) => key(a) < key(b) ? -1 : 1);
 }
@@ -58,10 +69,31 @@ export async function runtimePackage(): Promise<Package> {
   return { name: "deno", version: Deno.version.deno, license: "MIT", text };
 }
 
-/** Directories of registries in the cache of the runtime. */
-async function npmCache(): Promise<readonly string[]> {
+interface NpmCache {
+  /** The directory of the cache, also by its real path, with a slash at the end. */
+  readonly roots: readonly string[];
+  /** Directories with the packages of a registry, whose address may have a path. */
+  readonly registries: readonly string[];
+}
+
+async function npmCache(): Promise<NpmCache> {
   const { npmCache } = JSON.parse(await mustRun(Deno.execPath(), { args: ["info", "--json"] }));
-  return [...Deno.readDirSync(npmCache)].map(({ name }) => `${npmCache}/${name}`);
+  const here = fileURLToPath(import.meta.resolve("spdx-license-list/package.json"));
+  const hosts = [...Deno.readDirSync(npmCache)].map(({ name }) => `${npmCache}/${name}`);
+  const paths = [npmCache, await Deno.realPath(npmCache)].map((path) => `${slashed(path)}/`);
+  const project = slashed(fileURLToPath(new URL("../../", import.meta.url)));
+  return {
+    // A cache in the project has the form of its modules.
+    roots: [
+      ...paths,
+      ...paths.filter((path) => path.startsWith(project)).map((path) => path.slice(project.length - 1)),
+    ],
+    registries: [here.replace(/[\\/]spdx-license-list[\\/][^]*$/, ""), ...hosts],
+  };
+}
+
+function slashed(path: string): string {
+  return path.replaceAll("\\", "/");
 }
 
 async function readPackage(key: string, registries: readonly string[]): Promise<Package> {

@@ -36,14 +36,16 @@ export async function executeLine(
   assembly: Assembly,
   { locale = "en", signal }: LineOptions,
 ): Promise<LineOutcome> {
-  const host = new HeadlessHost(assembly, locale, await loadTexts("commands", locale));
-  const line = await readCommand(text, { locale, session: () => host.session() });
+  const outcome: { report: string; sent?: TurnInput } = { report: "" };
+  const host = headlessHost(assembly, locale, await loadTexts("commands", locale), outcome);
+  const line = await readCommand(text, { locale, session: host.session });
   if (!line) return { input: { text: plainText(text) } };
   const { command, argument } = line;
   const notice = await shadowNotice(command, assembly, locale);
   return await assembly.stoppable(signal, async () => {
     const spent = await measured(assembly, async () => await command.run(host, argument, signal));
-    return { ...notice, ...host.sent ? { input: host.sent } : { report: { text: host.report, ...spent } } };
+    const { report, sent } = outcome;
+    return { ...notice, ...sent ? { input: sent } : { report: { text: report, ...spent } } };
   });
 }
 
@@ -60,63 +62,32 @@ async function shadowNotice(
   return { notice: (await loadTexts("report_commands", locale)).builtinWins(file.file, file.name) };
 }
 
-/** A run has one session and an output, and no user. */
-class HeadlessHost implements CommandHost {
-  readonly headless = true;
-  readonly locale: Locale;
-  report = "";
-  sent: TurnInput | undefined;
-  readonly #assembly: Assembly;
-  readonly #texts: Texts["commands"];
-
-  constructor(assembly: Assembly, locale: Locale, texts: Texts["commands"]) {
-    this.#assembly = assembly;
-    this.locale = locale;
-    this.#texts = texts;
-  }
-
-  session(): Promise<Assembly> {
-    return Promise.resolve(this.#assembly);
-  }
-
-  commands(): Promise<readonly SlashCommand[]> {
-    return allCommands({ headless: true, locale: this.locale, session: () => this.session() });
-  }
-
-  say(text: string): void {
-    this.report += text.endsWith("\n") ? text : `${text}\n`;
-  }
-
-  choose(): Promise<never> {
-    return this.#refuse(this.#texts.needsPerson, this.#texts.needsPersonRemedy);
-  }
-
-  confirm(question: string): Promise<never> {
-    const { noPromptFor, needsPersonToAgree } = this.#texts;
-    return this.#refuse(noPromptFor(question), needsPersonToAgree);
-  }
-
-  prompt(question: string): Promise<never> {
-    return this.#refuse(this.#texts.noPromptFor(question), this.#texts.needsPersonRemedy);
-  }
-
-  show(_title: string, text: string): Promise<void> {
-    return Promise.resolve(this.say(text));
-  }
-
-  send(text: string, rest: Omit<TurnInput, "text"> = {}): void {
-    this.sent = { ...rest, text };
-  }
-
-  reopen(): Promise<never> {
-    return this.#refuse(this.#texts.oneSession, this.#texts.continueHeadless);
-  }
-
-  #refuse(message: string, remedy: string): Promise<never> {
-    return Promise.reject(usageError(message, remedy));
-  }
-
-  quit(): void {}
+/** A run has one session and an output, and no user. Fills in `outcome`. */
+function headlessHost(
+  assembly: Assembly,
+  locale: Locale,
+  texts: Texts["commands"],
+  outcome: { report: string; sent?: TurnInput },
+): CommandHost {
+  const { continueHeadless, needsPerson, needsPersonRemedy, needsPersonToAgree, noPromptFor, oneSession } =
+    texts;
+  const refuse = (message: string, remedy: string) => Promise.reject(usageError(message, remedy));
+  const session = () => Promise.resolve(assembly);
+  const say = (text: string) => void (outcome.report += text.endsWith("\n") ? text : `${text}\n`);
+  return {
+    headless: true,
+    locale,
+    session,
+    say,
+    commands: () => allCommands({ headless: true, locale, session }),
+    choose: () => refuse(needsPerson, needsPersonRemedy),
+    confirm: (question) => refuse(noPromptFor(question), needsPersonToAgree),
+    prompt: (question) => refuse(noPromptFor(question), needsPersonRemedy),
+    show: (_title, text) => Promise.resolve(say(text)),
+    send: (text, rest = {}) => void (outcome.sent = { ...rest, text }),
+    reopen: () => refuse(oneSession, continueHeadless),
+    quit: () => {},
+  };
 }
 
 /** Does a piece of work and counts what it cost. */

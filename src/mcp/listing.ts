@@ -2,7 +2,7 @@ import type { JsonSchema, WrittenMessage } from "../core/mod.ts";
 import { textHash } from "./server_spec.ts";
 import { writeFileAtomic } from "../util/atomic_write.ts";
 import { byteLength } from "../util/bytes.ts";
-import { isRecord, parseJson } from "../util/json.ts";
+import { isRecord, parseJson, recordOf } from "../util/json.ts";
 import { terminalSafe } from "../util/terminal_text.ts";
 
 export interface McpToolInfo {
@@ -114,7 +114,7 @@ function objectSchema(raw: unknown, tool: string, problems: string[]): JsonSchem
     return ANY_OBJECT;
   }
   const { $schema: _dialect, properties, ...rest } = raw;
-  return { ...rest, type: "object", properties: isRecord(properties) ? properties : {} };
+  return { ...rest, type: "object", properties: recordOf(properties) };
 }
 
 function promptInfo(raw: unknown): McpPromptInfo | undefined {

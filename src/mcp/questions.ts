@@ -5,7 +5,7 @@ import type { Texts } from "../i18n/mod.ts";
 import type { McpQuestions } from "./connection.ts";
 import { type CollectedReply, collectReply, type Provider } from "../provider/mod.ts";
 import type { Asker, Question } from "../tool/mod.ts";
-import { isRecord } from "../util/json.ts";
+import { isRecord, recordOf } from "../util/json.ts";
 import { oneLine, terminalSafe } from "../util/terminal_text.ts";
 
 export interface QuestionContext {
@@ -215,11 +215,11 @@ type Checked =
 
 /** Reads the form of a server; required fields of an unknown kind are `unreadable`. */
 export function formFields(schema: unknown): { fields: FormField[]; unreadable: string[] } {
-  const { properties, required } = isRecord(schema) ? schema : {};
+  const { properties, required } = recordOf(schema);
   const needed = Array.isArray(required) ? required : [];
   const fields: FormField[] = [];
   const unreadable: string[] = [];
-  for (const [name, property] of Object.entries(isRecord(properties) ? properties : {})) {
+  for (const [name, property] of Object.entries(recordOf(properties))) {
     const field = isRecord(property) ? formField(name, property, needed.includes(name)) : undefined;
     if (field) fields.push(field);
     else if (needed.includes(name)) unreadable.push(name);
@@ -259,7 +259,7 @@ function kindOf({ type, enum: list, oneOf, items }: Property): FormField["kind"]
 }
 
 function valuesOf(schema: unknown): FormField["values"] {
-  const { enum: list, enumNames, oneOf, anyOf } = isRecord(schema) ? schema : {};
+  const { enum: list, enumNames, oneOf, anyOf } = recordOf(schema);
   const names = Array.isArray(enumNames) ? enumNames : [];
   const titled = Array.isArray(list)
     ? list.map((value, at) => ({ const: value, title: names[at] }))

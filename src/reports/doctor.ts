@@ -179,11 +179,19 @@ export async function diagnose(
       ...runtimeFaults(Deno.version.deno, Deno.build.os).map(({ fault, source, fixedIn }) =>
         texts.runtimeFault(Deno.version.deno, texts[fault], source, fixedIn)
       ),
+      ...launcherCost(paths, texts),
       ...(usable
         ? [...await fileWarnings(paths, usable), ...await windowWarnings(usable, online, texts)]
         : []),
     ],
   };
+}
+
+/** Reports that the Node launcher of the npm package started this process (cli/terminal/launcher.ts). */
+function launcherCost({ env }: RunPaths, texts: Texts["doctor"]): string[] {
+  const [kind, pid, name = ""] = env("REASONIX_LAUNCHED")?.split(":") ?? [];
+  if (kind !== "node" || pid !== String(Deno.pid)) return [];
+  return [Deno.build.os === "windows" ? texts.launcherOnWindows : texts.launcher(name)];
 }
 
 /** Hooks that do not run, or whose program is missing. */

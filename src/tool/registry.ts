@@ -10,7 +10,7 @@ import { checkArguments } from "./arguments.ts";
 import type { BuiltinTool } from "./builtin_tool.ts";
 import { patchOfCommand, thirdPartyCall } from "./third_party_calls.ts";
 import { type Arguments, isKnownToRead, texts, type Tool } from "./tool.ts";
-import { isRecord } from "../util/json.ts";
+import { isRecord, recordOf } from "../util/json.ts";
 import { suggestNames } from "../util/suggest.ts";
 
 /** `[tools]` of the configuration, as far as it chooses tools. */
@@ -273,7 +273,7 @@ export class Offer {
     this.exact = wanted.length > 0;
     const all = this.#renamed(tool.schema);
     const more = this.exact ? this.#renamed({ properties: tool.unoffered ?? {} }) : {};
-    const known = { ...propertiesOf(more), ...propertiesOf(all) };
+    const known = { ...recordOf(more.properties), ...recordOf(all.properties) };
     this.unknown = wanted.map(bare).filter((one) => !Object.hasOwn(known, one));
     this.schema = this.exact ? signature(all, known, wanted) : all;
   }
@@ -304,7 +304,7 @@ export class Offer {
     return {
       ...schema,
       properties: Object.fromEntries(
-        Object.entries(propertiesOf(schema)).map(([name, value]) => [rename(name), value]),
+        Object.entries(recordOf(schema.properties)).map(([name, value]) => [rename(name), value]),
       ),
       ...(Array.isArray(schema.required) ? { required: schema.required.map(rename) } : {}),
     };
@@ -334,10 +334,6 @@ function bare(parameter: string): string {
 
 function inverse(names: Readonly<Record<string, string>>): Map<string, string> {
   return new Map(Object.entries(names).map(([theirs, ours]) => [ours, theirs]));
-}
-
-function propertiesOf(schema: JsonSchema): Readonly<Record<string, unknown>> {
-  return isRecord(schema.properties) ? schema.properties : {};
 }
 
 /** Fills in a tool's declarations about one call; nothing else reads them. */

@@ -89,6 +89,7 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   "npx -y deno@2.9.6 run --quiet --v8-flags=--max-semi-space-size=1 --allow-read ": "install_test.ts",
   "npx -y deno@2.9.6 task npm ": "npm_test.ts",
   "reasonix uninstall": "install_test.ts",
+  "reasonix update": "update_test.ts",
   "reasonix setup": "setup_test.ts, in a terminal",
   "reasonix run --model openrouter/": "schema_test.ts; asks a vendor",
 };

@@ -6,6 +6,7 @@ import { startModelServer } from "../support/model_server.ts";
 import { denoDir, mockConfig } from "../support/program.ts";
 import { filesBelow, makeReleases, type Releases, stamped, TARGET } from "../support/releases.ts";
 import { makeTempDir } from "../support/tool_context.ts";
+import { needs } from "../support/tools.ts";
 
 const SCRIPT = new URL("../../scripts/release/install.sh", import.meta.url);
 
@@ -449,4 +450,76 @@ Deno.test("an update of the npm package runs npm, and a chat that began before i
   const removal = await user.run(`${command} uninstall`);
   assertEquals(removal.code, 2);
   assertMatch(removal.errors, /remove it with: npm rm -g /);
+});
+
+/** The line or sentence that an update prints for each way that has another owner of the files. */
+const LINES: readonly (readonly [channel: string, out: RegExp])[] = [
+  ["deb", /^curl -fLO \S+reasonix_99\.0\.0_(?:amd|arm)64\.deb && sudo apt install \S+\n$/],
+  ["homebrew", /^brew upgrade reasonix\n$/],
+  ["scoop", /^scoop update reasonix\n$/],
+  ["winget", /^winget upgrade --id \S+\n$/],
+  ["image", /^podman pull \S+:99\.0\.0\n$/],
+  ["clone", /^git pull && deno task install\n$/],
+  [
+    "file",
+    /^To update, replace the files in \S+ by those .* install it with http\S+\/v99\.0\.0\/install\.js\n$/,
+  ],
+  ["executable", /^To update, replace .* install it with http\S+\/v99\.0\.0\/install\.sh\n$/],
+];
+
+Deno.test("an update changes nothing that a package manager or the user has put there, and prints the line", async () => {
+  await using releases = await makeReleases();
+  await using user = await makeUser(releases);
+  await Deno.writeTextFile(`${releases.root}/latest`, "99.0.0\n");
+  const bundle = await releases.bundleOf("0.5.0");
+  const line = `${Deno.execPath()} run ${START_FLAGS.join(" ")} --no-config ${bundle}/reasonix.js`;
+  for (const [channel, out] of LINES) {
+    await Deno.writeTextFile(`${bundle}/channel.json`, JSON.stringify({ channel, from: releases.base }));
+    const done = await user.run(`${line} update`);
+    assertEquals(done.code, 0, `${channel}: ${done.errors}`);
+    assertMatch(done.out, out);
+    const back = await user.run(`${line} update --rollback`);
+    assertMatch(back.errors, /^error: Cannot (?:go back|find the command)/, channel);
+  }
+  assertEquals(foreignFiles(user), []);
+  await Deno.remove(`${bundle}/channel.json`);
+  const unnamed = await user.run(`${line} update`);
+  assertEquals([unnamed.code, unnamed.errors.split("\n")[0]], [
+    1,
+    "error: Cannot determine the latest version: this build names no repository of releases",
+  ]);
+});
+
+const bwrap = await new Deno.Command("bwrap", { args: ["--version"] }).output().then(() => true, () => false);
+
+Deno.test({
+  ...needs("bwrap", bwrap, "an update on a full or read-only disk changes nothing and says so"),
+  fn: async () => {
+    await using releases = await makeReleases();
+    await using user = await makeUser(releases);
+    await releases.publish("0.5.0");
+    const command = await user.installScript();
+    const directory = await releases.publish("0.6.0");
+    await Deno.writeTextFile(`${directory}/${FILE}`, "#".repeat(200_000));
+    await releases.sign(directory, "0.6.0");
+    const store = `${user.home}/.local/share/reasonix`;
+    const [version] = [...Deno.readDirSync(`${store}/versions`)];
+    const own = `${store}/versions/${version?.name}`;
+    const before = filesBelow(`${user.home}/.local`);
+    for (
+      const mounts of [
+        `--size 65536 --tmpfs ${store}/versions --ro-bind ${own} ${own}`,
+        `--ro-bind ${store} ${store}`,
+      ]
+    ) {
+      const { code, errors } = await user.run(`bwrap --dev-bind / / ${mounts} ${command} update`);
+      assertEquals(code, 1);
+      assertMatch(
+        errors,
+        /^(?:Downloading .*\n)?error: Cannot write \S+: .*\n {7}free space there or make it writable.*\n$/,
+      );
+      assertEquals(filesBelow(`${user.home}/.local`).filter((file) => !file.endsWith("/lock")), before);
+    }
+    await assertVersion(user, command, "0.5.0");
+  },
 });

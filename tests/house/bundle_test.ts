@@ -137,6 +137,8 @@ Deno.test("chunks are assigned to parts by module path, except chunks that a sta
     "google.js": "/src/provider/kinds/google/kind.ts",
     "sandbox.js": "/cli/commands/sandbox.ts",
     "install.js": "/cli/commands/install.ts",
+    "update.js": "/cli/commands/update.ts",
+    "update_texts.js": "/src/i18n/en/cli/update.ts",
     "worker.js": "/src/run/tools/worker.ts",
     "process.js": "/src/tool/host/worker_process.ts",
     "start.js": "npm:/@clack/core/1.0.0/start.js",

@@ -41,7 +41,10 @@ Deno.test("a front page installs by npm once the package has a name, and from a 
   );
   const lines = installLine({}, comments).split("\n");
   assertEquals(lines.slice(0, 2), ["```sh", "# in a clone"]);
-  assert(/^npx -y deno@\S+ task npm && npm install -g \.\/dist\/npm$/.test(lines[2] ?? ""), lines[2]);
+  assert(
+    /^npx -y deno@\S+ task npm && npm install -g --install-links \.\/dist\/npm$/.test(lines[2] ?? ""),
+    lines[2],
+  );
 });
 
 for (const [page, title] of [["README.md", "## Install"], ["README.zh-CN.md", "## 安装"]] as const) {

@@ -16,6 +16,11 @@ const isThere = (path: string) => {
   }
 };
 
+/** Reports whether Debian's package of a program is installed. */
+export function isInstalled(program: string, directory = "/usr/bin"): boolean {
+  return isThere(`${directory}/${program}`);
+}
+
 /** Options of a test that needs podman. */
 export function contained(name: string): { name: string; ignore: boolean } {
   return needs("podman", Deno.build.os === "linux" && isThere("/usr/bin/podman"), name);

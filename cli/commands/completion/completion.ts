@@ -23,7 +23,7 @@ _reasonix() {
   found=("\${(@)found/\${tab}/:}")
   _describe reasonix found
 }
-compdef _reasonix reasonix
+if [[ $funcstack[1] == _reasonix ]]; then _reasonix "$@"; else compdef _reasonix reasonix; fi
 `,
   fish: `function __reasonix_complete
   set -l words (commandline -opc) (commandline -ct)

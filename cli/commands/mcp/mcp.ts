@@ -39,7 +39,7 @@ import {
 } from "../../../src/mcp/mod.ts";
 import { preparedCall } from "../../../src/tool/mod.ts";
 import { displayWidth, padDisplay } from "../../../src/util/display_width.ts";
-import { defined, isRecord, parseJson } from "../../../src/util/json.ts";
+import { defined, isRecord, parseJson, recordOf } from "../../../src/util/json.ts";
 import { openInBrowser } from "../../../src/util/network/browser.ts";
 import { suggestNames } from "../../../src/util/suggest.ts";
 import { oneLine, terminalSafe } from "../../../src/util/terminal_text.ts";
@@ -169,7 +169,7 @@ function toolLines(tools: readonly McpToolInfo[]): string[] {
 }
 
 function parametersOf(schema: McpToolInfo["schema"]): string {
-  const properties = isRecord(schema.properties) ? schema.properties : {};
+  const properties = recordOf(schema.properties);
   const required = Array.isArray(schema.required) ? schema.required : [];
   return Object.entries(properties).map(([name, value]) => {
     return oneLine(`${name}${required.includes(name) ? "" : "?"}: ${typeOf(value)}`, 80);

@@ -210,7 +210,7 @@ class LineChat {
 
   #commands(): CommandHost {
     const { attended, lines, texts } = this.#parts;
-    return new lines.LineCommands({
+    return lines.lineCommands({
       session: () => this.#host.current(),
       person: attended ? this.#person : undefined,
       language: texts,

@@ -24,7 +24,7 @@ import { isTable, type TomlTable, valueAt } from "../schema/json_schema.ts";
 import { vendorEntry, VENDORS } from "../vendors.ts";
 import { join, slashed } from "../../path/lexical.ts";
 import { isFault, lintRule, readRule } from "../../rule/mod.ts";
-import { isRecord } from "../../util/json.ts";
+import { isRecord, recordOf } from "../../util/json.ts";
 import { suggestNames } from "../../util/suggest.ts";
 
 /** The weaker first. */
@@ -276,7 +276,7 @@ const FORM = 'write { "hooks": { "PreToolUse": [{ "matcher": "Bash", "hooks": [{
   '"command": "…" }] }] } }';
 
 function hooksOf(json: JsonFile): Layer | undefined {
-  const { hooks, disableAllHooks } = isRecord(json.value) ? json.value : {};
+  const { hooks, disableAllHooks } = recordOf(json.value);
   if (hooks === undefined || disableAllHooks === true) return undefined;
   if (!isRecord(hooks)) return json.report(["hooks"], `"hooks" is no object`, FORM);
   const builder = new LayerBuilder(json);

@@ -11,7 +11,7 @@ import {
 } from "./document.ts";
 import { type ImportPlan, type Origin, safeHeaders, safeText, variableName } from "./plan.ts";
 import type { KeyPath } from "../problem.ts";
-import { isTable, type TomlTable } from "../schema/json_schema.ts";
+import { isTable, tableOf, type TomlTable } from "../schema/json_schema.ts";
 import { vendorEntry, VENDORS } from "../vendors.ts";
 import { defined } from "../../util/json.ts";
 
@@ -36,7 +36,7 @@ interface Choice {
 function planModels(document: SourceDocument): void {
   const { table } = document;
   const choices = choicesOf(document);
-  const configured = isTable(table.model_providers) ? table.model_providers : {};
+  const configured = tableOf(table.model_providers);
   const names = new Set([...Object.keys(configured), ...choices.map(({ provider }) => provider)]);
   const written = new Set([...names].filter((name) => planProvider(document, name, choices)));
   const chosen = choices.find(({ profile }) => profile !== undefined && profile === table.profile) ??
@@ -56,7 +56,7 @@ function choicesOf(document: SourceDocument): Choice[] {
   const general = typeof table.model === "string"
     ? [{ model: table.model, provider, origin: document.origin(["model"], table.model) }]
     : [];
-  const profiles = Object.entries(isTable(table.profiles) ? table.profiles : {}).flatMap(
+  const profiles = Object.entries(tableOf(table.profiles)).flatMap(
     ([profile, settings]) => {
       if (!isTable(settings)) {
         document.leave(["profiles", profile], message`it is no table`);
@@ -187,7 +187,7 @@ function limits(table: TomlTable, models: readonly string[]): TomlTable {
 
 function fromEnvironment(names: unknown): Record<string, string> {
   return Object.fromEntries(
-    Object.entries(isTable(names) ? names : {}).map(([header, name]) => [header, `\${${String(name)}}`]),
+    Object.entries(tableOf(names)).map(([header, name]) => [header, `\${${String(name)}}`]),
   );
 }
 
@@ -205,10 +205,10 @@ function planCodexServers(document: SourceDocument, servers: TomlTable, path: Ke
     return {
       entry: {
         ...{ command, args, url, cwd, enabled_tools: enabledTools, disabled_tools: texts("disabled_tools") },
-        env: { ...passed, ...(isTable(server.env) ? server.env : {}) },
+        env: { ...passed, ...tableOf(server.env) },
         headers: {
           ...(typeof bearer === "string" ? { Authorization: `Bearer \${${bearer}}` } : {}),
-          ...(isTable(server.http_headers) ? server.http_headers : {}),
+          ...tableOf(server.http_headers),
           ...fromEnvironment(server.env_http_headers),
         },
         // An empty list means every tool here, and none there.

@@ -9,7 +9,7 @@ import {
 import { JsonFile, lineAndColumn } from "../load/jsonc.ts";
 import { type Layer, locationOf, parseToml } from "../load/layer.ts";
 import { type ConfigProblem, formatKey, type KeyPath } from "../problem.ts";
-import { isTable, type TomlTable } from "../schema/json_schema.ts";
+import { isTable, tableOf, type TomlTable } from "../schema/json_schema.ts";
 import { errorMessage, message, type SourceLocation, type Text, withRemedy } from "../../core/mod.ts";
 import { parseFrontmatter } from "../../util/frontmatter.ts";
 import { parseJson } from "../../util/json.ts";
@@ -153,7 +153,7 @@ export class SourceDocument {
     describe: (server: TomlTable, name: string) => ServerDescription | undefined,
     shown: KeyPath = path,
   ): void {
-    for (const [name, server] of Object.entries(isTable(servers) ? servers : {})) {
+    for (const [name, server] of Object.entries(tableOf(servers))) {
       const origin = { ...this.origin([...shown, name]), place: this.#place([...path, name]) };
       const described = isTable(server) ? describe(server, name) : undefined;
       if (described) takeServer(this.plan, origin, name, described);

@@ -3,7 +3,7 @@ import type { ProviderTable } from "../edit/edit.ts";
 import { items, left, type Mapping, type Plan, planned, type SourceDocument, table } from "./document.ts";
 import { type ImportPlan, type Origin, safeHeaders, safeText, variableName } from "./plan.ts";
 import { formatKey, type KeyPath } from "../problem.ts";
-import { isTable, type TomlTable } from "../schema/json_schema.ts";
+import { isTable, tableOf, type TomlTable } from "../schema/json_schema.ts";
 import { vendorEntry, VENDORS } from "../vendors.ts";
 import { isFault, readRule } from "../../rule/mod.ts";
 
@@ -42,7 +42,7 @@ export async function planOpencode(documents: readonly SourceDocument[]): Promis
 function planModels(document: SourceDocument): void {
   const { plan, table } = document;
   const section = isTable(table.providers) ? "providers" : "provider";
-  const tables = isTable(table[section]) ? table[section] : {};
+  const tables = tableOf(table[section]);
   const [, chosen = "", model = ""] = /^([^/]+)\/(.+)$/.exec(String(table.model ?? "")) ?? [];
   const written = new Set<string>();
   for (const name of new Set([...Object.keys(tables), ...(chosen === "" ? [] : [chosen])])) {
@@ -82,7 +82,7 @@ function providerEntry(
       why: message`it speaks through ${adapter}; only OpenAI-compatible servers are there`,
     };
   }
-  const described = isTable(settings.models) ? settings.models : {};
+  const described = tableOf(settings.models);
   const models = [...new Set([...(model === "" ? [] : [model]), ...Object.keys(described)])];
   if (models.length === 0) {
     return { why: message`no model of it is named; \`reasonix setup\` lists them` };
@@ -175,7 +175,7 @@ function variables(value: unknown): string {
 
 function mapValues(values: unknown): TomlTable {
   return Object.fromEntries(
-    Object.entries(isTable(values) ? values : {}).map(([name, value]) => [name, variables(value)]),
+    Object.entries(tableOf(values)).map(([name, value]) => [name, variables(value)]),
   );
 }
 
@@ -325,7 +325,7 @@ function linesOf(document: SourceDocument): Line[] {
     return lines;
   }
   if (answerOf(permission)) add(["permission"], "*", "*", permission);
-  for (const [tool, value] of Object.entries(isTable(permission) ? permission : {})) {
+  for (const [tool, value] of Object.entries(tableOf(permission))) {
     const path = ["permission", tool];
     if (!isTable(value)) add(path, tool, "*", value);
     else {for (const [pattern, answer] of Object.entries(value)) {
@@ -377,7 +377,7 @@ const NAME = /^[\p{L}\p{N}_][\p{L}\p{N}._-]{0,63}$/u;
 
 function files(directory: "agents" | "commands", describe: (entry: TomlTable) => Made): Plan {
   return (document, entries, path) => {
-    for (const [name, entry] of Object.entries(isTable(entries) ? entries : {})) {
+    for (const [name, entry] of Object.entries(tableOf(entries))) {
       const origin = document.origin([...path, name]);
       const made = !NAME.test(name)
         ? { why: message`its name is no name of a file` }
@@ -413,7 +413,7 @@ function agentFile(agent: TomlTable): Made {
     ? message`its prompt is in another file`
     : undefined;
   if (why) return { why };
-  const rights = rightsOf(isTable(tools) ? tools : {}, permission);
+  const rights = rightsOf(tableOf(tools), permission);
   if ("why" in rights) return rights;
   const fields = {
     ...{ description, model, temperature, top_p, max_steps: agent.steps ?? agent.maxSteps },

@@ -1,7 +1,7 @@
 import type { ProviderTable } from "../edit/edit.ts";
 import type { ConfigProblem } from "../problem.ts";
 import { hideSecrets, holdsSecret } from "../query/hide_secrets.ts";
-import { isTable, type TomlTable } from "../schema/json_schema.ts";
+import { isTable, tableOf, type TomlTable } from "../schema/json_schema.ts";
 import { clausesOf, message, type SourceLocation, type Text } from "../../core/mod.ts";
 import { defined } from "../../util/json.ts";
 import { createRedactor } from "../../util/redact.ts";
@@ -160,7 +160,7 @@ function reference({ plan, origin, name: owner }: Owner, value: string, name: st
 }
 
 function mapTexts(values: unknown, map: (value: string, name: string) => string): Record<string, string> {
-  const entries = Object.entries(isTable(values) ? values : {} as TomlTable);
+  const entries = Object.entries(tableOf(values));
   return Object.fromEntries(
     entries.filter(([, value]) => value !== null && typeof value !== "object")
       .map(([name, value]) => [name, map(String(value), name)]),

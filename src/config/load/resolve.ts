@@ -16,6 +16,7 @@ import {
   CONFIG_SCHEMA,
   isTable,
   type JsonSchema,
+  tableOf,
   type TomlTable,
 } from "../schema/json_schema.ts";
 import { isReservedVariable } from "../vendors.ts";
@@ -252,7 +253,7 @@ function moveAliases(table: TomlTable): TomlTable {
   findAliases(table, CONFIG_SCHEMA, moves);
   return moves.reduce<TomlTable>((result, [[section, key], value]) => {
     const target = result[String(section)];
-    const current = isTable(target) ? target : {};
+    const current = tableOf(target);
     return Object.hasOwn(current, String(key))
       ? result
       : { ...result, [String(section)]: { ...current, [String(key)]: value } };

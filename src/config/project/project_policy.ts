@@ -4,7 +4,14 @@ import { type ConfigProblem, formatKey, type KeyPath } from "../problem.ts";
 import { isLower, judgeProvider, type KnownKeys } from "./provider_trust.ts";
 import { commandLine, hideSecrets } from "../query/hide_secrets.ts";
 import type { Config } from "../schema/config_types.ts";
-import { CONFIG_SCHEMA, isTable, type JsonSchema, type TomlTable, valueAt } from "../schema/json_schema.ts";
+import {
+  CONFIG_SCHEMA,
+  isTable,
+  type JsonSchema,
+  tableOf,
+  type TomlTable,
+  valueAt,
+} from "../schema/json_schema.ts";
 import { contains, relativeTo } from "../../path/lexical.ts";
 import { isSystemDirectory } from "../../path/protected.ts";
 import { realPath } from "../../path/real_path.ts";
@@ -90,7 +97,7 @@ function restrictTable(table: TomlTable, schema: JsonSchema, scope: Scope): void
   for (const [name, value] of Object.entries(table)) {
     const child = schema.properties?.[name];
     const base = scope.base[name];
-    const here = { ...scope, path: [...scope.path, name], base: isTable(base) ? base : {} };
+    const here = { ...scope, path: [...scope.path, name], base: tableOf(base) };
     if (!child) continue;
     if (child.properties && isTable(value)) restrictTable(value, child, here);
     else if (child.project) table[name] = restrictValue(value, base, child, { ...here, table });
@@ -499,10 +506,6 @@ function variablesIn(written: TomlTable): string[] {
   const { client_secret_env: secret } = tableOf(written.oauth);
   if (isText(secret)) names.add(secret);
   return [...names];
-}
-
-function tableOf(value: unknown): TomlTable {
-  return isTable(value) ? value : {};
 }
 
 /**

@@ -7,6 +7,7 @@ import {
   isTable,
   type JsonSchema,
   type ProjectRule,
+  tableOf,
   type TomlTable,
 } from "../schema/json_schema.ts";
 import { vendorHosts } from "../vendors.ts";
@@ -63,7 +64,7 @@ function reasonToWait(written: TomlTable, expanded: TomlTable, known: KnownKeys)
   const line = keyCommandLine(expanded.api_key_command);
   if (line !== "") return `it would run ${JSON.stringify(line)} for the key of ${target}`;
   if (expanded.kind === "llamacpp" || hasEntries(expanded.server)) {
-    const { binary = "llama-server" } = isTable(expanded.server) ? expanded.server : {};
+    const { binary = "llama-server" } = tableOf(expanded.server);
     return `it would run the program ${
       JSON.stringify(String(binary).slice(0, LONGEST_LINE))
     } outside of the sandbox`;
@@ -219,10 +220,6 @@ function pick(table: TomlTable, wanted: (name: string) => boolean): TomlTable {
 
 function valueIn(table: TomlTable, name: string): unknown {
   return Object.hasOwn(table, name) ? table[name] : undefined;
-}
-
-function tableOf(value: unknown): TomlTable {
-  return isTable(value) ? value : {};
 }
 
 /** Settings by which others could listen, or by which a server gets to know who the user is. */

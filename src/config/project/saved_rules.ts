@@ -2,7 +2,7 @@ import { message, withRemedy } from "../../core/mod.ts";
 import { rewriteConfig, writeConfig } from "../edit/edit.ts";
 import { checkLayer, type Layer, parseToml, readText } from "../load/layer.ts";
 import type { ConfigProblem } from "../problem.ts";
-import { isTable, type TomlTable } from "../schema/json_schema.ts";
+import { isTable, tableOf, type TomlTable } from "../schema/json_schema.ts";
 import { exists } from "../../path/probe.ts";
 import { projectDir } from "../../path/project_dir.ts";
 import type { RuleList } from "../../rule/mod.ts";
@@ -36,7 +36,7 @@ export function readSavedRules(place: SavedRulesLocation, problems: ConfigProble
   if (text === undefined || !table) return undefined;
   const whose = ownerOf(table, place);
   if (whose === "another path") return undefined;
-  const { allow, ...strict } = isTable(table.permissions) ? table.permissions : {};
+  const { allow, ...strict } = tableOf(table.permissions);
   const counts = whose === "this project" && allow !== undefined ? { ...strict, allow } : strict;
   const kept = Object.fromEntries(LISTS.flatMap((list) => list in counts ? [[list, counts[list]]] : []));
   const hosts = isTable(table.sandbox) ? table.sandbox.network_hosts : undefined;
@@ -94,7 +94,7 @@ async function edit(place: SavedRulesLocation, change: Change): Promise<void> {
       : table.permissions;
     // The rules allowed another directory at this path.
     if (whose !== "this project") delete permissions.allow;
-    const sandbox: TomlTable = whose === "this project" && isTable(table.sandbox) ? table.sandbox : {};
+    const sandbox = tableOf(whose === "this project" ? table.sandbox : undefined);
     change(permissions, sandbox);
     table.project = identityOf(place);
     table.permissions = permissions;

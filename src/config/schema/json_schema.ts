@@ -74,6 +74,11 @@ export function isTable(value: unknown): value is TomlTable {
   return typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof Date);
 }
 
+/** The value when it is a table, otherwise an empty one. */
+export function tableOf(value: unknown): TomlTable {
+  return isTable(value) ? value : {};
+}
+
 /** The schema of the value that a key names inside a value of this schema, when the key is known. */
 export function childSchema(schema: JsonSchema | undefined, key: string | number): JsonSchema | undefined {
   if (typeof key === "number") return schema?.items;

@@ -6,7 +6,7 @@ import { isFile, readSmallText } from "../../path/probe.ts";
 import type { RunPaths } from "../../run/mod.ts";
 import type { Asker } from "../../tool/mod.ts";
 import { type TrustItem, TrustStore } from "../../trust/mod.ts";
-import { isRecord } from "../../util/json.ts";
+import { isRecord, recordOf } from "../../util/json.ts";
 
 export interface VerifyCommand {
   readonly line: string;
@@ -105,8 +105,7 @@ function read(cwd: string, ...names: readonly string[]): Found | undefined {
 
 async function objectIn({ text }: Found): Promise<Record<string, unknown>> {
   const { parse } = await import("jsonc-parser");
-  const value: unknown = parse(text.replace(/^\uFEFF/, ""), [], { allowTrailingComma: true });
-  return isRecord(value) ? value : {};
+  return recordOf(parse(text.replace(/^\uFEFF/, ""), [], { allowTrailingComma: true }));
 }
 
 async function denoCommands(cwd: string): Promise<VerifyCommand[]> {

@@ -230,49 +230,29 @@ interface LineCommandsDeps extends Pick<CommandHost, "session" | "say" | "send" 
 }
 
 /** The host of slash commands in plain lines. */
-export class LineCommands implements CommandHost {
-  readonly session: CommandHost["session"];
-  readonly say: CommandHost["say"];
-  readonly send: CommandHost["send"];
-  readonly reopen: CommandHost["reopen"];
-  readonly quit: CommandHost["quit"];
-  readonly commands = allCommands;
-  readonly #parts: LineCommandsDeps;
-
-  constructor(parts: LineCommandsDeps) {
-    this.#parts = parts;
-    this.session = parts.session;
-    this.say = parts.say;
-    this.send = parts.send;
-    this.reopen = parts.reopen;
-    this.quit = parts.quit;
-  }
-
-  get locale(): Locale {
-    return this.#parts.language.locale;
-  }
-
-  readonly choose: CommandHost["choose"] = (title, choices) => this.#asking(title).choose(title, choices);
-
-  readonly prompt: CommandHost["prompt"] = (question) => this.#asking(question).prompt(question);
-
-  readonly confirm: CommandHost["confirm"] = async (question, { text = "" } = {}) => {
-    const { chat } = this.#parts.language;
-    const answer = await this.choose([question, text].filter(Boolean).join("\n"), [
-      { label: chat.no, value: false },
-      { label: chat.yes, value: true },
-    ]);
-    return answer ?? false;
-  };
-
-  show(title: string, text: string): Promise<void> {
-    this.say(`${title}\n\n${text}`);
-    return Promise.resolve();
-  }
-
-  #asking(question: string): LinePerson {
-    const { person, language: { chat } } = this.#parts;
+export function lineCommands({ person, language, ...rest }: LineCommandsDeps): CommandHost {
+  const asking = (question: string): LinePerson => {
     if (person) return person;
-    throw usageError(chat.lineInput.noTerminal(question), chat.lineInput.onTerminal);
-  }
+    const { noTerminal, onTerminal } = language.chat.lineInput;
+    throw usageError(noTerminal(question), onTerminal);
+  };
+  const choose: CommandHost["choose"] = (title, choices) => asking(title).choose(title, choices);
+  return {
+    ...rest,
+    commands: allCommands,
+    get locale() {
+      return language.locale;
+    },
+    choose,
+    prompt: (question) => asking(question).prompt(question),
+    confirm: async (question, { text = "" } = {}) => {
+      const { no, yes } = language.chat;
+      const answer = await choose([question, text].filter(Boolean).join("\n"), [
+        { label: no, value: false },
+        { label: yes, value: true },
+      ]);
+      return answer ?? false;
+    },
+    show: (title, text) => Promise.resolve(rest.say(`${title}\n\n${text}`)),
+  };
 }

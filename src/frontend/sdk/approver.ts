@@ -2,7 +2,7 @@ import { textOf, type ToolCall } from "../../core/mod.ts";
 import { type AssemblyOptions } from "../../run/mod.ts";
 import { argumentsOf } from "../result.ts";
 import type { ControlChannel } from "./channel.ts";
-import { canonicalJson, isRecord } from "../../util/json.ts";
+import { canonicalJson, isRecord, recordOf } from "../../util/json.ts";
 
 type Approver = NonNullable<AssemblyOptions["approver"]>;
 type PlanReviewer = NonNullable<AssemblyOptions["planReviewer"]>;
@@ -56,7 +56,7 @@ export class RemoteApprover implements Approver, PlanReviewer {
       decision_reason: "",
     }, signal);
     signal.throwIfAborted();
-    const given = isRecord(answer.response) ? answer.response : {};
+    const given = recordOf(answer.response);
     if (given.behavior !== "allow") {
       if (given.interrupt === true) return undefined;
       return { approve: false, note: String(given.message ?? answer.error ?? "") };
@@ -99,7 +99,7 @@ export class RemoteApprover implements Approver, PlanReviewer {
       decision_reason: textOf(reason),
     }, signal);
     signal.throwIfAborted();
-    const given = isRecord(answer.response) ? answer.response : {};
+    const given = recordOf(answer.response);
     if (given.behavior !== "allow") {
       if (given.interrupt === true) this.#interrupt();
       return { allow: false, scope: "once", note: String(given.message ?? answer.error ?? "") };

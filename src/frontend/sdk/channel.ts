@@ -1,6 +1,6 @@
 import { errorMessage, type ImagePart, message, ReasonixError, usageError } from "../../core/mod.ts";
 import type { Output } from "../output.ts";
-import { isRecord, parseJson } from "../../util/json.ts";
+import { isRecord, parseJson, recordOf } from "../../util/json.ts";
 import { LineSplitter } from "../../util/lines.ts";
 import { attempt } from "../../util/lazy.ts";
 
@@ -94,7 +94,7 @@ export class ControlChannel {
   #take(line: string): void {
     if (line.trim() === "") return;
     const message = parseJson(line);
-    const { type, response }: Fields = isRecord(message) ? message : {};
+    const { type, response }: Fields = recordOf(message);
     if (type === "control_request") void this.#answer(message as Fields);
     else if (type === "control_response" && isRecord(response)) {
       this.#pending.get(String(response.request_id))?.(response);
@@ -103,7 +103,7 @@ export class ControlChannel {
   }
 
   async #answer({ request_id, request }: Fields): Promise<void> {
-    const { subtype, ...fields }: Fields = isRecord(request) ? request : {};
+    const { subtype, ...fields }: Fields = recordOf(request);
     const name = String(subtype);
     try {
       const handler = Object.hasOwn(this.handlers, name) ? this.handlers[name] : undefined;
@@ -168,7 +168,7 @@ interface Read {
 }
 
 function addBlock(block: unknown, at: string, into: Read): void {
-  const { type, text, source, content, title }: Record<string, unknown> = isRecord(block) ? block : {};
+  const { type, text, source, content, title }: Record<string, unknown> = recordOf(block);
   switch (type) {
     case "text":
       if (typeof text !== "string") throw unusable(`${at}.text is ${shown(text)}, not a text`);
@@ -193,7 +193,7 @@ function addBlock(block: unknown, at: string, into: Read): void {
 }
 
 function imageOf(source: unknown, at: string): ImagePart {
-  const { type, media_type, data }: Record<string, unknown> = isRecord(source) ? source : {};
+  const { type, media_type, data }: Record<string, unknown> = recordOf(source);
   if (type !== "base64") throw unusable(`${at}.type is ${shown(type)}; images are sent as base64`);
   if (typeof media_type !== "string" || !IMAGE_TYPES.includes(media_type)) {
     throw unusable(`${at}.media_type is ${shown(media_type)}; known are ${IMAGE_TYPES.join(", ")}`);
@@ -203,7 +203,7 @@ function imageOf(source: unknown, at: string): ImagePart {
 }
 
 function documentText(source: unknown, title: unknown, at: string): string {
-  const { type, data }: Record<string, unknown> = isRecord(source) ? source : {};
+  const { type, data }: Record<string, unknown> = recordOf(source);
   if (type !== "text" || typeof data !== "string") {
     throw unusable(`${at}.type is ${shown(type)}; documents are sent as text`);
   }

@@ -34,7 +34,6 @@ export const texts = (t: Translate) => ({
       : t`Process ${pid} has this session open. Continue in a copy?`,
   busyCopy: t`The copy has all that was said so far, and nothing of what follows there.`,
   notDrawn: (message: string) => t`Something could not be shown; please report it: ${message}`,
-  notOpened: t`Your message is back in the input box; send it again once this is fixed.`,
   internal: (message: string) => t`Internal error; please report it: ${message}`,
   trustTitle: t`This project contains items that can run programs or send data elsewhere:`,
   trust: t`Trust it as it is now`,

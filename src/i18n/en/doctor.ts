@@ -99,6 +99,10 @@ export const texts = (t: Translate) => ({
   problems: t`Problems`,
   remarks: t`Warnings`,
   verbose: t`Everything, also what is in order: \`reasonix doctor --verbose\` (\`/doctor verbose\`)`,
+  launcher: (name: string) =>
+    t`The launcher of the npm package starts this program with Node, which takes about 75 ms at each start. For a shell command instead, let npm execute the scripts of the package: npm install -g --allow-scripts=${name},deno ${name}`,
+  launcherOnWindows:
+    t`The launcher of the npm package starts this program with Node, which takes about 75 ms at each start. The executable starts without Node: install it with Scoop, winget or install.ps1`,
   unknownWindow: (provider: string, model: string) =>
     t`${provider}: the context window of ${model} is unknown. Unless its server reports one, long sessions are not compacted; set context_window of the provider, such as 131072`,
   withRemedy: (problem: string, remedy: string) => t`${problem}; ${remedy}`,

@@ -59,7 +59,6 @@ export const texts = (t: Translate) => ({
     project: (rule: string) => t`Yes, always in this project: ${rule}`,
     always: (rule: string) => t`Yes, always everywhere: ${rule}`,
     editRule: t`Yes, always: write the rule yourself`,
-    unreadableRule: (message: string, remedy: string) => t`${message}; ${remedy}`,
     ruleElsewhere: (rule: string) => t`${rule} does not allow this call: write one that does`,
     widerRule: (rule: string, widest: string) =>
       t`${rule} allows more than an answer may; the widest is ${widest}, others are added with /permissions`,

@@ -6,7 +6,7 @@ import type { McpServerSpec } from "../server_spec.ts";
 import { loadSdk } from "../transport/http.ts";
 import { serverSpawner, type SpawnContext } from "../transport/stdio.ts";
 import { writeFileAtomic } from "../../util/atomic_write.ts";
-import { isRecord, parseJson } from "../../util/json.ts";
+import { isRecord, parseJson, recordOf } from "../../util/json.ts";
 import { FileLock } from "../../util/lock.ts";
 import { helperOutput, shellCommand } from "../../util/process.ts";
 import { learnSecret } from "../../util/redact.ts";
@@ -105,7 +105,7 @@ export class SignInStore {
     }
     const data = parseJson(text);
     if (data === undefined) throw this.#damaged("Cannot read", "it is no JSON");
-    const { version, signIns } = isRecord(data) ? data : {};
+    const { version, signIns } = recordOf(data);
     if (version !== 1 || !Array.isArray(signIns) || !signIns.every(isSignIn)) {
       throw this.#damaged("Cannot read", "it has another format");
     }

@@ -7,7 +7,7 @@ import {
 } from "../../config/mod.ts";
 import { connect } from "../wire/endpoint.ts";
 import { boundedText } from "../wire/bounded_text.ts";
-import { defined, isRecord, parseJson } from "../../util/json.ts";
+import { defined, parseJson, recordOf } from "../../util/json.ts";
 import { type Fetch, programFetch } from "../../util/network/fetch.ts";
 
 export interface LocalServer extends LocalVendor {
@@ -217,9 +217,9 @@ export interface ServedModel {
 
 /** The models of `GET …/models` or of LM Studio's `/api/v0/models`; undefined when it is no such list. */
 export function readModelList(body: unknown): readonly ServedModel[] | undefined {
-  const list = Array.isArray(body) ? body : record(body).data ?? record(body).models;
+  const list = Array.isArray(body) ? body : recordOf(body).data ?? recordOf(body).models;
   if (!Array.isArray(list)) return undefined;
-  return list.map(record).flatMap((row): ServedModel[] => {
+  return list.map(recordOf).flatMap((row): ServedModel[] => {
     const id = [row.id, row.name, row.model].find((each) => typeof each === "string" && each !== "");
     if (typeof id !== "string") return [];
     const { type } = row;
@@ -235,7 +235,7 @@ export function readModelList(body: unknown): readonly ServedModel[] | undefined
 }
 
 function windowOf(row: Json): number | undefined {
-  const tables = [row, record(row.top_provider), record(row.limits)];
+  const tables = [row, recordOf(row.top_provider), recordOf(row.limits)];
   return LIST_FIELDS.flatMap((field) => tables.map((table) => positive(table[field])))
     .find((tokens) => tokens !== undefined);
 }
@@ -245,11 +245,11 @@ function windowOf(row: Json): number | undefined {
  * about that), and what the loaded model can do.
  */
 export function readProps(body: unknown): ModelDetails {
-  const props = record(body);
-  const { vision } = record(props.modalities);
-  const { supports_tools: tools } = record(props.chat_template_caps);
+  const props = recordOf(body);
+  const { vision } = recordOf(props.modalities);
+  const { supports_tools: tools } = recordOf(props.chat_template_caps);
   return {
-    window: positive(record(props.default_generation_settings).n_ctx) ?? positive(props.n_ctx),
+    window: positive(recordOf(props.default_generation_settings).n_ctx) ?? positive(props.n_ctx),
     vision: typeof vision === "boolean" ? vision : undefined,
     tools: typeof tools === "boolean" ? tools : undefined,
   };
@@ -257,16 +257,16 @@ export function readProps(body: unknown): ModelDetails {
 
 /** Ollama's `/api/ps`: the window that a model was loaded with; undefined when it is not loaded. */
 function readLoadedWindow(body: unknown, model: string): number | undefined {
-  const running = listIn(record(body).models) ?? [];
-  const mine = running.map(record).find((row) => [row.name, row.model].includes(model));
+  const running = listIn(recordOf(body).models) ?? [];
+  const mine = running.map(recordOf).find((row) => [row.name, row.model].includes(model));
   return positive(mine?.context_length);
 }
 
 /** Ollama's `/api/show`: the window that is set for a model or that it was made for, and what it can do. */
 function readShown(body: unknown): ModelDetails {
-  const shown = record(body);
+  const shown = recordOf(body);
   const set = /^num_ctx\s+(\d+)/m.exec(typeof shown.parameters === "string" ? shown.parameters : "");
-  const length = Object.entries(record(shown.model_info)).find(([key]) => key.endsWith(".context_length"));
+  const length = Object.entries(recordOf(shown.model_info)).find(([key]) => key.endsWith(".context_length"));
   const abilities = listIn(shown.capabilities);
   return {
     window: set ? positive(Number(set[1])) : positive(length?.[1]),
@@ -278,10 +278,6 @@ function readShown(body: unknown): ModelDetails {
 
 function listIn(value: unknown): readonly unknown[] | undefined {
   return Array.isArray(value) ? value : undefined;
-}
-
-function record(value: unknown): Json {
-  return isRecord(value) ? value : {};
 }
 
 function positive(value: unknown): number | undefined {

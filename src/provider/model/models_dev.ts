@@ -1,6 +1,6 @@
 import { message, ReasonixError, usageError } from "../../core/mod.ts";
 import { saveFile } from "../../util/atomic_write.ts";
-import { defined, isRecord, parseJson } from "../../util/json.ts";
+import { defined, isRecord, parseJson, recordOf } from "../../util/json.ts";
 import {
   type FactPrice,
   type FactRates,
@@ -93,7 +93,7 @@ function noList(source: string, reason: string): ReasonixError {
 
 /** Undefined for what lacks the sizes that every model has. */
 function readModel(model: Json, provider: string): ModelFacts | undefined {
-  const { context, input, output } = isRecord(model.limit) ? model.limit : {};
+  const { context, input, output } = recordOf(model.limit);
   const window = tokens(input) ?? tokens(context);
   const limit = tokens(output);
   const price = isRecord(model.cost) ? readPrice(model.cost, provider) : undefined;

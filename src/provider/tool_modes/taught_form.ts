@@ -1,5 +1,5 @@
 import type { Prefix, ToolCall, ToolSchema } from "../../core/mod.ts";
-import { isRecord, parseJson } from "../../util/json.ts";
+import { isRecord, parseJson, recordOf } from "../../util/json.ts";
 import template from "./addendum.md" with { type: "text" };
 
 export interface TextCall {
@@ -53,7 +53,7 @@ export function writeResult(number: number, name: string, content: string): stri
 /** An example of a call of the tool: its first text on the first line, further ones in blocks. */
 export function exampleCall({ name, parameters }: ToolSchema): string {
   const [first, ...more] = requiredNames(parameters);
-  const properties = isRecord(parameters.properties) ? parameters.properties : {};
+  const properties = recordOf(parameters.properties);
   const isText = (key: string) => {
     const property = properties[key];
     return isRecord(property) && property.type === "string" && !Array.isArray(property.enum);
@@ -94,7 +94,7 @@ function toolText({ name, description, parameters }: ToolSchema): string {
 }
 
 function argumentLine(key: string, property: unknown, required: boolean): string {
-  const { description, ...schema } = isRecord(property) ? property : {};
+  const { description, ...schema } = recordOf(property);
   const facts = `${typeText(schema)}${required ? ", required" : ""}`;
   const about = typeof description === "string" ? `: ${description.trim().replace(/\s*\n\s*/g, " ")}` : "";
   return `- ${key} (${facts})${about}`;

@@ -4,7 +4,7 @@
  * all the same.
  */
 import type { JsonSchema } from "../../core/mod.ts";
-import { defined, isRecord } from "../../util/json.ts";
+import { defined, isRecord, recordOf } from "../../util/json.ts";
 
 type Schema = Record<string, unknown>;
 
@@ -159,7 +159,7 @@ function mergedStrictly(schema: Schema): Schema {
     all = {
       ...part,
       ...all,
-      ...(isRecord(properties) ? { properties: { ...record(all.properties), ...properties } } : {}),
+      ...(isRecord(properties) ? { properties: { ...recordOf(all.properties), ...properties } } : {}),
       ...(Array.isArray(required) ? { required: [...list(all.required), ...required] } : {}),
     };
   }
@@ -176,7 +176,7 @@ function oneAlternative(schema: Schema): Schema {
 function closed(own: Schema, given: Schema): Schema {
   // The inner schemas are closed already, so `false` is all that may stand here.
   const open = own.additionalProperties !== undefined && own.additionalProperties !== false;
-  const keys = record(own.properties);
+  const keys = recordOf(own.properties);
   const anyKey = Object.keys(keys).length === 0 && own.additionalProperties !== false;
   const empty = isRecord(given.properties) && Object.keys(given.properties).length === 0;
   if (open || given.patternProperties !== undefined || (anyKey && !empty)) throw new NoStrictForm();
@@ -227,7 +227,7 @@ export function withoutNulls(text: string, schema: JsonSchema): string {
     const one = objectSchema(at, schema);
     if (Array.isArray(value)) return value.map((item) => clean(item, isRecord(one) ? one.items : undefined));
     if (!isRecord(value)) return value;
-    const keys = record(one?.properties);
+    const keys = recordOf(one?.properties);
     const required = list(one?.required);
     const left = Object.entries(value).filter(([key, inner]) => {
       const unset = inner === null && key in keys && !required.includes(key) && !acceptsNull(keys[key]);
@@ -261,7 +261,7 @@ function isWithinLimits(schema: Schema): boolean {
     return (isRecord(value.properties) ? 1 : 0) + Math.max(0, ...Object.values(value).map(depth));
   };
   rewriteSchema(schema, (one) => {
-    properties += Object.keys(record(one.properties)).length;
+    properties += Object.keys(recordOf(one.properties)).length;
     choices += list(one.enum).length;
     return one;
   });
@@ -274,10 +274,6 @@ function isObject(schema: Schema): boolean {
 
 function typesOf({ type }: Schema): readonly unknown[] {
   return Array.isArray(type) ? type : type === undefined ? [] : [type];
-}
-
-function record(value: unknown): Schema {
-  return isRecord(value) ? value : {};
 }
 
 function list(value: unknown): readonly unknown[] {
@@ -305,7 +301,7 @@ const MOST_REFERENCES = 200;
 export function subsetSchema(schema: JsonSchema): JsonSchema {
   const { $defs: _, definitions: __, ...own } = schema;
   const subset = rewriteSchema(withoutReferences(own, schema), subsetOne);
-  return { ...(isRecord(subset) ? subset : {}), type: "object" };
+  return { ...recordOf(subset), type: "object" };
 }
 
 function withoutReferences(schema: Schema, root: JsonSchema): unknown {
@@ -370,7 +366,7 @@ const COMBINERS = ["allOf", "anyOf", "oneOf"] as const;
 /** The schema as an object without alternatives at its top, which are merged. */
 export function flatSchema(schema: JsonSchema): JsonSchema {
   const { allOf, anyOf, oneOf, ...rest } = schema;
-  const base = { ...rest, type: "object", properties: isRecord(rest.properties) ? rest.properties : {} };
+  const base = { ...rest, type: "object", properties: recordOf(rest.properties) };
   return Object.entries({ allOf, anyOf, oneOf }).reduce<JsonSchema>(
     (whole, [combiner, list]) => Array.isArray(list) ? together(whole, list, combiner === "allOf") : whole,
     base,

@@ -7,7 +7,7 @@ import {
   type ToolCall,
   type Usage,
 } from "../../core/mod.ts";
-import { isRecord, safeText } from "../../util/json.ts";
+import { isRecord, recordOf, safeText } from "../../util/json.ts";
 import {
   type Endpoint,
   htmlText,
@@ -304,7 +304,7 @@ class SpokenText {
 
 /** Takes over the counts of a usage object. Each counts the reply up to it; later ones may omit some. */
 export function addCounts(counts: Record<string, number>, usage: unknown): void {
-  for (const [name, value] of Object.entries(record(usage))) {
+  for (const [name, value] of Object.entries(recordOf(usage))) {
     const number = count(value);
     if (number !== undefined) counts[name] = number;
   }
@@ -314,15 +314,11 @@ function count(value: unknown): number | undefined {
   return typeof value === "number" && Number.isFinite(value) && value >= 0 ? Math.round(value) : undefined;
 }
 
-function record(value: unknown): Readonly<Record<string, unknown>> {
-  return isRecord(value) ? value : {};
-}
-
 /** Reads the usage of chat completions or responses in any spelling of vendors; undefined without counts. */
 export function readUsage(value: unknown): Usage | undefined {
-  const usage = record(value);
-  const inputDetails = record(usage.prompt_tokens_details ?? usage.input_tokens_details);
-  const outputDetails = record(usage.completion_tokens_details ?? usage.output_tokens_details);
+  const usage = recordOf(value);
+  const inputDetails = recordOf(usage.prompt_tokens_details ?? usage.input_tokens_details);
+  const outputDetails = recordOf(usage.completion_tokens_details ?? usage.output_tokens_details);
   const cached = count(inputDetails.cached_tokens) ?? count(usage.prompt_cache_hit_tokens) ??
     count(usage.cached_tokens) ?? count(usage.cache_read_input_tokens) ?? 0;
   const missed = count(usage.prompt_cache_miss_tokens);

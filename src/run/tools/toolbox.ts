@@ -1,10 +1,10 @@
 import { SUBMIT_TOOL, type Toolbox } from "../../agent/mod.ts";
 import type { Config, LoadedConfig } from "../../config/mod.ts";
 import type { EventSource, Recorder } from "../../control/mod.ts";
-import type { Event, JsonSchema, PreparedCall, ToolCall, ToolSchema } from "../../core/mod.ts";
+import type { Event, PreparedCall, ToolCall, ToolSchema } from "../../core/mod.ts";
 import type { ModelInfo, ToolMode } from "../../provider/mod.ts";
 import { BUILTINS, type Tool, type ToolContext, ToolRegistry, type ToolResult } from "../../tool/mod.ts";
-import { isRecord } from "../../util/json.ts";
+import { recordOf } from "../../util/json.ts";
 import type { CollaborationMode } from "../access/gate.ts";
 import type { AdmitImages } from "../run_features.ts";
 import type { AdaptedTools } from "../run_options.ts";
@@ -89,14 +89,10 @@ export function toolList(config: Config, offered: OfferedTools): string {
 
 function toolLine({ name, description, parameters }: ToolSchema): string {
   const required = Array.isArray(parameters.required) ? parameters.required : [];
-  const names = Object.keys(propertiesOf(parameters))
+  const names = Object.keys(recordOf(parameters.properties))
     .map((parameter) => required.includes(parameter) ? parameter : `${parameter}?`);
   const [sentence = ""] = /^.*?[.!?](?=\s|$)/s.exec(description) ?? [description];
   return `- ${name}(${names.join(", ")}): ${sentence.replace(/\s+/g, " ")}`;
-}
-
-function propertiesOf({ properties }: JsonSchema): Readonly<Record<string, unknown>> {
-  return isRecord(properties) ? properties : {};
 }
 
 /** The context that every call of a conversation shares. */

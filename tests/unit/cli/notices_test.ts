@@ -11,18 +11,19 @@ import {
 } from "../../support/assert.ts";
 
 const SCOPE = "@modelcontextprotocol";
-const CACHE = "/home/u/.cache/deno/npm/registry.example.org";
+/** The directory of the registry in the cache. */
+const CACHE = new URL(import.meta.resolve("zod")).pathname.replace(/\/zod\/[^]*$/, "");
 
 Deno.test("bundledPackages reads packages, their copies and what is compiled into them from paths of modules", async () => {
   const packages = await bundledPackages([
-    "/home/u/reasonix/src/core/mod.ts",
-    "/reasonix.docs.js",
+    "/src/core/mod.ts",
+    "/deno.json",
     `${CACHE}/zod/4.6.7/v4/core/core.js`,
     `${CACHE}/zod/4.6.7/v4/index.js`,
     `npm:/${SCOPE}/client/2.4.0/dist/index.mjs`,
     `npm:/${SCOPE}/client/core-internal/src/types.ts`,
     `npm:/${SCOPE}/node_modules/.pnpm/ajv-formats@3.0.1_ajv@8.18.0/node_modules/ajv-formats/dist/index.js`,
-    `${CACHE}/@cfworker/json-schema/4.1.6_1/dist/esm/index.js`,
+    `npm:/api/npm/npm/@cfworker/json-schema/4.1.6_1/dist/esm/index.js`,
     `${CACHE}/a/1.0.0/node_modules/.pnpm/@stricli+core@1.3.0/node_modules/@stricli/core/dist/index.js`,
   ]);
   assertEquals(packages.map(({ name, version, license }) => `${name} ${version} ${license}`), [
@@ -47,6 +48,7 @@ Deno.test("bundledPackages refuses a module of unknown version, and a package wi
   for (const path of ["npm:/a/node_modules/b/index.js", "npm:/zod/lib/index.js", `${CACHE}/a/dist/1.js`]) {
     await assertRejects(() => bundledPackages([path]), Error, "names no version");
   }
+  await assertRejects(() => bundledPackages(["/home/u/lib/index.js"]), Error, "it is not in the npm cache");
   const missing = "npm:/a/node_modules/.pnpm/no-such@1.2.3/node_modules/no-such/index.js";
   await assertRejects(
     () => bundledPackages([missing]),

@@ -172,6 +172,23 @@ for (const { name, sums = TEXT, signature = GOOD, key = KEY.public, error } of A
   });
 }
 
+Deno.test("verifySums accepts no other byte in file or signature, and no part of them", () => {
+  const comment = GOOD.indexOf("\n");
+  for (let at = 0; at < GOOD.length - 1; at++) {
+    const char = GOOD[at] === "A" ? "B" : "A";
+    const changed = GOOD.slice(0, at) + char + GOOD.slice(at + 1);
+    const isNote = at >= "untrusted comment: ".length && at < comment;
+    if (isNote) assertEquals(verifySums(SUMS, changed, KEY.public), { version: "0.2.0" });
+    else assertThrows(() => verifySums(SUMS, changed, KEY.public), ReasonixError, "Cannot trust");
+    assertThrows(() => verifySums(SUMS, GOOD.slice(0, at), KEY.public), ReasonixError, "Cannot trust");
+  }
+  for (let at = 0; at < SUMS.length; at++) {
+    const changed = SUMS.with(at, (SUMS[at] ?? 0) ^ 1);
+    assertThrows(() => verifySums(changed, GOOD, KEY.public), ReasonixError, "Cannot trust");
+    assertThrows(() => verifySums(SUMS.subarray(0, at), GOOD, KEY.public), ReasonixError, "Cannot trust");
+  }
+});
+
 /** S + L is the other solution of Ed25519's equation: RFC 8032, 5.1.7 refuses it. */
 function addOrder(all: Uint8Array): void {
   let carry = 0x1000000000000000000000000000000014def9dea2f79cd65812631a5cf5d3edn;

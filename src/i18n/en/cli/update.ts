@@ -1,3 +1,4 @@
+import type { Text } from "../../../core/mod.ts";
 import type { Translate } from "../../translate.ts";
 
 /** Texts of `reasonix update`. */
@@ -6,7 +7,7 @@ export const texts = (t: Translate) => ({
   available: (latest: string, version: string) =>
     t`reasonix ${latest} is available; this is ${version}. To update: reasonix update`,
   /** The line that the user can execute follows. */
-  byManager: (manager: string) => t`${manager} installed this program and updates it:`,
+  byManager: (manager: Text) => t`${manager} installed this program and updates it:`,
   byHand: t`This program is updated by hand:`,
   replace: (directory: string, address: string) =>
     t`To update, replace the files in ${directory} by those of the new release, or install it with ${address}`,

@@ -5,7 +5,7 @@ import {
   type ToolCall,
   type ToolSchema,
 } from "../../../core/mod.ts";
-import { isRecord, parseJson, safeText } from "../../../util/json.ts";
+import { isRecord, parseJson, recordOf, safeText } from "../../../util/json.ts";
 import {
   declinedError,
   type Endpoint,
@@ -50,7 +50,7 @@ export class GeneratedReply extends WireReply {
       throw reportedFailure(understood({ status: undefined, text }), endpoint);
     }
     this.#count(usageMetadata);
-    const candidate = Array.isArray(candidates) && isRecord(candidates[0]) ? candidates[0] : {};
+    const candidate = recordOf(Array.isArray(candidates) ? candidates[0] : undefined);
     const { content, finishReason, finishMessage } = candidate;
     if (isRecord(content) && Array.isArray(content.parts)) {
       for (const part of content.parts.filter(isRecord)) this.#add(part);
@@ -107,7 +107,7 @@ export class GeneratedReply extends WireReply {
   #call({ id, name, args }: Fields, signed: Fields): void {
     const index = this.calls.size;
     const tool = typeof name === "string" ? toolNamed(name, this.#tools) : "";
-    this.calls.add({ index, id, function: { name: tool, arguments: isRecord(args) ? args : {} } });
+    this.calls.add({ index, id, function: { name: tool, arguments: recordOf(args) } });
     this.#parts.push({ functionCall: typeof id === "string" && id !== "" ? { id } : {}, ...signed });
     if (tool !== "") this.context.onCall?.(tool);
   }

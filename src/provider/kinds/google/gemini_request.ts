@@ -9,7 +9,7 @@ import type {
   ToolSchema,
   UserMessage,
 } from "../../../core/mod.ts";
-import { isRecord, safeText } from "../../../util/json.ts";
+import { isRecord, recordOf, safeText } from "../../../util/json.ts";
 import type { ProviderFailure } from "../../errors.ts";
 import { thinkingBudget } from "../../model/model_info.ts";
 import type { ModelInfo, ModelRequest } from "../../provider.ts";
@@ -272,7 +272,7 @@ function tail(options: BodyOptions, request: ModelRequest): string {
 function generationConfig(options: BodyOptions, { maxOutputTokens: asked }: ModelRequest): unknown {
   const { entry, model, generation, effort } = options;
   const { generationConfig } = extraFields(entry);
-  const extra = isRecord(generationConfig) ? generationConfig : {};
+  const extra = recordOf(generationConfig);
   const { thinkingConfig, ...others } = extra;
   const { config, tokens } = thinkingOf(model, generation, {
     effort,

@@ -9,7 +9,7 @@ import type {
   ToolSchema,
   UserMessage,
 } from "../../../core/mod.ts";
-import { isRecord, safeText } from "../../../util/json.ts";
+import { recordOf, safeText } from "../../../util/json.ts";
 import type { KindOptions } from "../../kind.ts";
 import { thinkingBudget } from "../../model/model_info.ts";
 import type { ModelRequest } from "../../provider.ts";
@@ -247,7 +247,7 @@ function effortFields({ entry: { compat }, model, effort }: BodyOptions, extra: 
       const isNamed = levels === undefined ? !isSwitch : levels.includes(effort);
       const type = effort === "none" ? "disabled" : "enabled";
       return {
-        ...(isSwitch ? { thinking: { ...(isRecord(extra.thinking) ? extra.thinking : {}), type } } : {}),
+        ...(isSwitch ? { thinking: { ...recordOf(extra.thinking), type } } : {}),
         ...(isNamed ? levelField(compat.effort_field, effort, extra) : {}),
       };
     }
@@ -266,5 +266,5 @@ function effortFields({ entry: { compat }, model, effort }: BodyOptions, extra: 
 
 function levelField(name: string, effort: string, extra: Fields): Fields {
   if (name === "reasoning_effort") return { reasoning_effort: effort };
-  return { reasoning: { ...(isRecord(extra.reasoning) ? extra.reasoning : {}), effort } };
+  return { reasoning: { ...recordOf(extra.reasoning), effort } };
 }

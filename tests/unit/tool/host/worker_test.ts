@@ -1,4 +1,5 @@
 import { loadProcessHost } from "../../../../src/tool/mod.ts";
+import { VERSION } from "../../../../src/util/version.ts";
 import { assertEquals, assertMatch } from "../../../support/assert.ts";
 import { makeTempDir } from "../../../support/tool_context.ts";
 
@@ -38,6 +39,30 @@ Deno.test("selfCommand starts the worker file next to a bundle only if it is of 
   assertEquals(entry(), `file://${file("program.js")}`);
   await Deno.writeTextFile(file("reasonix.worker.js"), "// Reasonix 1.0 (abc), MIT license\n");
   assertEquals(entry(), `file://${file("reasonix.worker.js")}`);
+});
+
+Deno.test("selfCommand starts the kept copy of its version when another one has replaced the file", async () => {
+  await using dir = await makeTempDir();
+  const home = Deno.env.get("REASONIX_HOME");
+  Deno.env.set("REASONIX_HOME", `${dir.path}/a home`);
+  try {
+    const module = `file://${dir.path}/reasonix.js`;
+    const entry = () =>
+      selfCommand({ role: "search", module, sourceEntry: new URL("file:///unused.ts"), flags: [] }).args.at(
+        -2,
+      );
+    const kept = `${dir.path}/a home/kept/${VERSION}`;
+    await Deno.mkdir(kept, { recursive: true });
+    await Deno.writeTextFile(`${dir.path}/reasonix.js`, `// Reasonix ${VERSION} (abc), MIT license\n`);
+    assertEquals(entry(), module);
+    await Deno.writeTextFile(`${dir.path}/reasonix.js`, `// Reasonix ${VERSION}-rc.1, MIT license\n`);
+    assertEquals(entry(), module);
+    await Deno.writeTextFile(`${kept}/reasonix.js`, `// Reasonix ${VERSION} (abc), MIT license\n`);
+    assertEquals(entry(), `file://${dir.path}/a%20home/kept/${VERSION}/reasonix.js`);
+  } finally {
+    if (home === undefined) Deno.env.delete("REASONIX_HOME");
+    else Deno.env.set("REASONIX_HOME", home);
+  }
 });
 
 Deno.test({

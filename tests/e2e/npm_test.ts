@@ -1,0 +1,417 @@
+/** The npm package, up to a finished task: with npm, npx and pnpm, and where a step fails. */
+import pnpm from "pnpm" with { type: "json" };
+import { packPackage, writePackage } from "../../scripts/release/npm.ts";
+import { makeTrial } from "../../scripts/try_program.ts";
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "../support/assert.ts";
+import { startModelServer } from "../support/model_server.ts";
+import { startRegistry } from "../support/npm_registry.ts";
+import { childrenOf, gone, type Living, processesWith } from "../support/processes.ts";
+import { mockConfig, programFile } from "../support/program.ts";
+import { makeTempDir } from "../support/tool_context.ts";
+import { needs } from "../support/tools.ts";
+
+const NAME = "@tests/reasonix";
+const LINUX = Deno.build.os === "linux";
+
+/** The directory of npm in PATH. */
+const npmDirectory = (Deno.env.get("PATH") ?? "").split(":").find((directory) => {
+  try {
+    return Deno.statSync(`${directory}/npm`).isFile;
+  } catch {
+    return false;
+  }
+});
+
+const HAS_BWRAP = LINUX && new Deno.Command("sh", { args: ["-c", "command -v bwrap"] }).outputSync().success;
+
+/** Options of a test that needs npm, and Linux for its table of processes. */
+function withNpm(name: string): { name: string; ignore: boolean } {
+  return needs("npm", npmDirectory !== undefined && LINUX, name);
+}
+
+interface Finished {
+  readonly code: number;
+  readonly text: string;
+}
+
+/** A user without the program, and a registry that has its package. */
+async function makeUser() {
+  const temp = await makeTempDir();
+  const path = (name: string) => `${temp.path}/${name}`;
+  for (const name of ["home", "work", "package"]) await Deno.mkdir(path(name));
+  const program = await programFile();
+  await writePackage({ from: program.replace(/\/[^/]*$/, ""), to: path("package"), name: NAME });
+  const registry = await startRegistry();
+  const file = await packPackage(path("package"), temp.path);
+  await registry.publish(file, JSON.parse(await Deno.readTextFile(path("package/package.json"))));
+  const env = (more: Record<string, string> = {}): Record<string, string> => ({
+    HOME: path("home"),
+    PATH: `${path("prefix/bin")}:${npmDirectory}:/usr/bin:/bin`,
+    NO_COLOR: "1",
+    npm_config_prefix: path("prefix"),
+    npm_config_cache: path("cache"),
+    npm_config_registry: registry.url,
+    npm_config_update_notifier: "false",
+    npm_config_fund: "false",
+    npm_config_audit: "false",
+    npm_config_fetch_retries: "0",
+    PNPM_HOME: path("pnpm"),
+    ...more,
+  });
+  const command = (line: string, more?: Record<string, string>) =>
+    new Deno.Command("/bin/sh", {
+      args: ["-c", line],
+      cwd: path("work"),
+      clearEnv: true,
+      env: env(more),
+      stdin: "null",
+      stdout: "piped",
+      stderr: "piped",
+    });
+  const decoder = new TextDecoder();
+  const sh = async (line: string, more?: Record<string, string>): Promise<Finished> => {
+    const { code, stdout, stderr } = await command(line, more).output();
+    return { code, text: decoder.decode(stdout) + decoder.decode(stderr) };
+  };
+  return {
+    path,
+    registry,
+    file,
+    command,
+    sh,
+    env,
+    /** Runs a line that has to succeed; returns its output. */
+    async must(line: string, more?: Record<string, string>): Promise<string> {
+      const { code, text } = await sh(line, more);
+      assertEquals(code, 0, `${line}\n${text}`);
+      return text;
+    },
+    /** Does a whole task with the command: files are written, edited and read, and a command runs. */
+    async finishTask(words: readonly string[], more?: Record<string, string>): Promise<void> {
+      await using trial = await makeTrial();
+      await trial.work(words, env(more));
+    },
+    async [Symbol.asyncDispose]() {
+      await registry[Symbol.asyncDispose]();
+      await temp[Symbol.asyncDispose]();
+    },
+  };
+}
+
+type User = Awaited<ReturnType<typeof makeUser>>;
+
+/** Names of all files below a directory. */
+function filesBelow(directory: string): string[] {
+  return [...Deno.readDirSync(directory)].flatMap(({ name, isDirectory }) =>
+    isDirectory ? filesBelow(`${directory}/${name}`) : [`${directory}/${name}`]
+  );
+}
+
+/** The processes of a command, from the first one to the program. */
+function chainFrom(first: Living): Living[] {
+  if (first.command.includes("/deno run --quiet")) return [first];
+  return [first, ...childrenOf(first.pid).flatMap(chainFrom)];
+}
+
+const JOB = "sleep 987";
+
+/**
+ * Starts a task whose command never ends, and ends one process of the chain that the user's table of
+ * processes shows for it. Nothing may remain, neither the program nor the command that it started.
+ */
+async function endsWith(user: User, line: string, signal: Deno.Signal, at: number): Promise<number> {
+  await using server = startModelServer([{ calls: [{ name: "bash", args: { command: JOB } }] }], {
+    fallback: { text: "The end." },
+  });
+  const home = user.path("home");
+  await Deno.mkdir(`${home}/.reasonix`, { recursive: true });
+  await Deno.writeTextFile(`${home}/.reasonix/config.toml`, mockConfig(server.url));
+  const child = user.command(`exec ${line} run "Wait"`).spawn();
+  const output = Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
+  let chain: Living[] = [];
+  const started = await gone(async () => {
+    const all = await processesWith(home);
+    const isWaiting = all.some(({ command }) => command.startsWith(JOB));
+    chain = all.filter(({ pid }) => pid === child.pid).flatMap(chainFrom);
+    return isWaiting ? [] : ["no job yet"];
+  });
+  if (started.length > 0) {
+    child.kill("SIGKILL");
+    throw new Error(`${line}: the task did not start\n${(await output).join("\n")}`);
+  }
+  const victim = chain[at];
+  assert(victim !== undefined, `${line} has ${chain.length} processes`);
+  Deno.kill(victim.pid, signal);
+  const { code, signal: by } = await child.status;
+  const left = await gone(() => processesWith(home));
+  assertEquals(left, [], `${signal} to "${victim.command}" of ${line} left processes`);
+  await output;
+  if (at === 0) {
+    // A process that the signal ended, or the exit code for it.
+    const ended = by ?? code;
+    const codes = { SIGINT: 130, SIGTERM: 143, SIGHUP: 143, SIGKILL: 137 }[String(signal)];
+    assert(ended === signal || ended === codes, `${line} ended with ${ended} after ${signal}`);
+  }
+  return chain.length;
+}
+
+/**
+ * Ends every process of the chain with every signal. npx passes INT to its shell only, which waits for the
+ * program all the same (Ctrl-C reaches all of them); below it the processes are those of the other tests.
+ */
+async function endsCleanly(user: User, line: string): Promise<void> {
+  for (let at = 0, count = 1; at < count; at++) {
+    for (const signal of ["SIGTERM", "SIGHUP", "SIGKILL", "SIGINT"] as const) {
+      if (line.startsWith("npx") && (at === 0 ? signal === "SIGINT" : signal !== "SIGKILL")) continue;
+      count = await endsWith(user, line, signal, at);
+    }
+  }
+}
+
+Deno.test({
+  ...withNpm("npm installs the package into an empty prefix, and removes all of it"),
+  async fn(t) {
+    await using user = await makeUser();
+    const command = user.path("prefix/bin/reasonix");
+    await t.step("with its scripts the command is the shell command, up to a finished task", async () => {
+      await user.must(`npm i -g ${user.file}`);
+      assertMatch(await Deno.readTextFile(command), /^#!\/bin\/sh\n/);
+      await user.finishTask([command]);
+      assertMatch(await user.must("reasonix --version"), /^reasonix \d/);
+    });
+    await t.step("it has the checks of the shell command", async () => {
+      assertStringIncludes((await user.sh("reasonix --version >&-")).text, "Standard output is closed");
+      const gone = await user.sh("mkdir gone && cd gone && rmdir ../gone && reasonix --version");
+      assertStringIncludes(gone.text, "error: Cannot work in the current directory");
+      const runtime = `${user.path("prefix")}/lib/node_modules`;
+      await Deno.rename(runtime, `${runtime}.moved`);
+      const moved = await user.sh(`${runtime}.moved/${NAME}/bin/reasonix --version`);
+      await Deno.rename(`${runtime}.moved`, runtime);
+      assertEquals([moved.code, moved.text], [
+        1,
+        `error: Cannot find the files of ${NAME}: they were moved or removed\n` +
+        `       Install it again: npm install -g ${NAME}\n`,
+      ]);
+    });
+    await t.step("install and uninstall name npm's lines, and doctor no launcher", async () => {
+      const installed = await user.sh("reasonix install");
+      assertEquals([installed.code, installed.text.split("\n")[0]], [
+        2,
+        "error: Cannot install the program: npm installed it already",
+      ]);
+      assertStringIncludes((await user.sh("reasonix uninstall")).text, `npm rm -g ${NAME}`);
+      assert(!(await user.sh("reasonix doctor")).text.includes("launcher"));
+    });
+    await t.step("no signal to the command leaves a process", () => endsCleanly(user, command));
+    await t.step("a newer version replaces it", async () => {
+      await user.must(`npm i -g ${NAME}`);
+      assertMatch(await Deno.readTextFile(command), /^#!\/bin\/sh\n/);
+    });
+    await t.step("npm rm -g leaves nothing of it", async () => {
+      await user.must(`npm rm -g ${NAME}`);
+      assertEquals(filesBelow(user.path("prefix")), []);
+      // Of the program: its sessions. Of the runtime: its cache.
+      const left = [...Deno.readDirSync(user.path("home"))].map(({ name }) => name);
+      assertEquals(left.sort(), [".cache", ".reasonix"]);
+    });
+  },
+});
+
+Deno.test({
+  ...withNpm("without scripts the launcher of the package starts the program"),
+  async fn(t) {
+    await using user = await makeUser();
+    const command = user.path("prefix/bin/reasonix");
+    await user.must(`npm i -g --ignore-scripts ${user.file}`);
+    await t.step("a task is finished", async () => {
+      assertMatch(await Deno.readTextFile(command), /^#!\/usr\/bin\/env node\n/);
+      await user.finishTask([command]);
+    });
+    await t.step("doctor names the launcher, its cost and the remedy", async () => {
+      assertMatch(
+        (await user.sh("reasonix doctor")).text,
+        new RegExp(`launcher .* Node.*: npm install -g --allow-scripts=${NAME},deno ${NAME}`),
+      );
+    });
+    await t.step("it ends the way the program ended", async () => {
+      assertEquals((await user.sh("reasonix run --no-such-flag")).code, 2);
+      assertEquals((await user.sh("reasonix --version | cat")).code, 0);
+    });
+    await t.step("no signal to any of its processes leaves one", () => endsCleanly(user, command));
+  },
+});
+
+Deno.test({
+  ...withNpm("npx does a task without an installation, and leaves no process"),
+  async fn() {
+    await using user = await makeUser();
+    await user.finishTask([`${npmDirectory}/npx`, "-y", NAME]);
+    await endsCleanly(user, `npx -y ${NAME}`);
+    await endsCleanly(user, `npx --ignore-scripts -y ${NAME}`);
+  },
+});
+
+/** The file of pnpm in the cache of packages, to be started with Node. */
+async function pnpmFile(): Promise<string> {
+  const { stdout } = await new Deno.Command(Deno.execPath(), { args: ["info", "--json"] }).output();
+  const { npmCache } = JSON.parse(new TextDecoder().decode(stdout));
+  const files = [...Deno.readDirSync(npmCache)].map(({ name }) =>
+    `${npmCache}/${name}/pnpm/${pnpm.version}/bin/pnpm.cjs`
+  );
+  const found = files.find((file) => {
+    try {
+      return Deno.statSync(file).isFile;
+    } catch {
+      return false;
+    }
+  });
+  assert(found !== undefined, `pnpm ${pnpm.version} is not in ${npmCache}`);
+  return found;
+}
+
+Deno.test({
+  ...withNpm("pnpm installs the package, whose launcher starts the program"),
+  async fn() {
+    await using user = await makeUser();
+    const line = `node ${await pnpmFile()}`;
+    const PATH = `${user.path("pnpm")}:${npmDirectory}:/usr/bin:/bin`;
+    await user.must(`${line} add -g ${NAME}`, { PATH });
+    const command = user.path("pnpm/reasonix");
+    await user.finishTask([command]);
+    assertStringIncludes((await user.sh(`${command} doctor`)).text, "The launcher of the npm package");
+    await endsCleanly(user, command);
+  },
+});
+
+/** A file that Node reads before a script, so that it sees another version or platform. */
+const OTHER_NODE = `const process = require("process");
+const set = (object, key, value) => Object.defineProperty(object, key, { value });
+const { version, platform, arch, musl } = JSON.parse(process.env.OTHER_NODE);
+if (version) set(process, "versions", { node: version });
+if (platform) set(process, "platform", platform);
+if (arch) set(process, "arch", arch);
+if (musl) {
+  const fs = require("fs");
+  fs.existsSync = () => false;
+  fs.readdirSync = () => ["ld-musl-x86_64.so.1"];
+}
+`;
+
+Deno.test({
+  ...withNpm("an installation that cannot work names the reason and leaves nothing"),
+  async fn(t) {
+    await using user = await makeUser();
+    const prefix = user.path("prefix");
+    const line = `npm i -g ${NAME}`;
+    const nothing = async (text: string, pattern: RegExp) => {
+      assertMatch(text, pattern);
+      const files = await Deno.stat(prefix).then(() => filesBelow(prefix), () => []);
+      assertEquals(files, [], text);
+    };
+    await t.step("where the network ends in the middle of the runtime or of the package", async () => {
+      for (
+        const [cut, pattern] of [
+          [
+            /linux/,
+            /error: (?:Cannot find the runtime|Cannot install .* is not complete).*\n.*check the network/,
+          ],
+          [/reasonix/, /npm error/],
+        ] as const
+      ) {
+        user.registry.cut(cut);
+        await Deno.remove(user.path("cache"), { recursive: true }).catch(() => {});
+        const { code, text } = await user.sh(line);
+        assert(code !== 0, text);
+        await nothing(text, pattern);
+      }
+      user.registry.cut(undefined);
+    });
+    await t.step({
+      ...needs("bwrap", HAS_BWRAP, "on a full disk"),
+      fn: async () => {
+        await Deno.mkdir(prefix, { recursive: true });
+        const full = (size: number) =>
+          user.sh(
+            `bwrap --dev-bind / / --size ${size} --tmpfs ${prefix} ` +
+              `sh -c '${line}; code=$?; find ${prefix} -type f; exit $code'`,
+          );
+        for (
+          const [size, pattern] of [
+            [
+              20_000_000,
+              /error: Cannot install .* is not complete\n.*free space on the disk, .* nothing was installed/,
+            ],
+            [300_000, /is not complete|are not complete|npm error/],
+          ] as const
+        ) {
+          const { code, text } = await full(size);
+          assert(code !== 0, text);
+          assertMatch(text, pattern);
+          assert(!text.split("\n").some((row) => row.startsWith(`${prefix}/`)), text);
+        }
+      },
+    });
+    await t.step({
+      ...needs("bwrap", HAS_BWRAP, "with a home that is read-only"),
+      fn: async () => {
+        const home = user.path("home");
+        const { code, text } = await user.sh(`bwrap --dev-bind / / --ro-bind ${home} ${home} ${line}`, {
+          npm_config_cache: `${home}/.npm`,
+        });
+        assert(code !== 0, text);
+        await nothing(text, /npm error .*\/\.npm/);
+      },
+    });
+    await t.step("where a command of that name exists, which stays", async () => {
+      await Deno.mkdir(`${prefix}/bin`, { recursive: true });
+      await Deno.writeTextFile(`${prefix}/bin/reasonix`, "mine\n");
+      const { code, text } = await user.sh(line);
+      assert(code !== 0, text);
+      assertMatch(text, /File exists: .*\/bin\/reasonix\n.*Remove the existing file/);
+      assertEquals(await Deno.readTextFile(`${prefix}/bin/reasonix`), "mine\n");
+      await Deno.remove(`${prefix}/bin/reasonix`);
+      await nothing(text, /EEXIST/);
+    });
+    await t.step("on another platform or with an old Node", async () => {
+      await Deno.writeTextFile(user.path("other.cjs"), OTHER_NODE);
+      for (
+        const [other, error, remedy] of [
+          [{ version: "12.22.9" }, `Node 12.22.9 is too old for ${NAME}`, "install Node 16 or later"],
+          [
+            { arch: "ia32" },
+            "There is no runtime for linux on ia32",
+            "it exists for Linux, macOS and Windows on 64-bit",
+          ],
+          [{ platform: "freebsd" }, "There is no runtime for freebsd on ", "it exists for"],
+          [
+            { musl: true },
+            "There is no runtime for Linux with musl (Alpine)",
+            "use a system or an image with glibc",
+          ],
+        ] as const
+      ) {
+        const env = { OTHER_NODE: JSON.stringify(other), NODE_OPTIONS: `-r ${user.path("other.cjs")}` };
+        const check = await user.sh(`node -e "require('${user.path("package/scripts.cjs")}').check()"`, env);
+        assertEquals(check.code, 1, check.text);
+        assertMatch(check.text, /^error: .*\n {7}.*\n$/);
+        assertStringIncludes(check.text, `error: ${error}`);
+        assertStringIncludes(check.text, `       ${remedy}`);
+      }
+      const found = await user.sh(`node ${user.path("package/bin/reasonix")} --version`);
+      assertMatch(found.text, /^error: Cannot find the runtime.*\n.*npm install -g .* --include=optional\n$/);
+    });
+    await t.step({
+      ...needs("bwrap", HAS_BWRAP, "where scripts cannot write, the launcher stays"),
+      fn: async () => {
+        await user.must(`${line} --ignore-scripts`);
+        const at = `${prefix}/lib/node_modules/${NAME}`;
+        await user.must(
+          `bwrap --dev-bind / / --ro-bind ${prefix} ${prefix} sh -c 'cd ${at} && reasonix --version &&
+          npm_config_user_agent=npm/1 node -e "require(\\"./scripts.cjs\\").replaceLauncher()"'`,
+        );
+        assertEquals([...Deno.readDirSync(`${at}/bin`)].map(({ name }) => name), ["reasonix"]);
+        assertMatch(await Deno.readTextFile(`${at}/bin/reasonix`), /^#!\/usr\/bin\/env node\n/);
+      },
+    });
+  },
+});

@@ -1,0 +1,152 @@
+/**
+ * An npm registry on loopback with the packages that an installation asks for: the runtime, made from the
+ * running Deno executable, and what a test publishes.
+ */
+import { RUNTIME_VERSION } from "../../scripts/release/npm.ts";
+import { assert } from "./assert.ts";
+
+interface Published {
+  readonly manifest: Record<string, unknown>;
+  readonly tarball: Uint8Array<ArrayBuffer>;
+}
+
+/** The name of the runtime's package for this platform. */
+const PLATFORM = (() => {
+  const { os, arch } = Deno.build;
+  const cpu = arch === "aarch64" ? "arm64" : "x64";
+  return os === "linux" ? `@deno/linux-${cpu}-glibc` : `@deno/${os === "darwin" ? "darwin" : "win32"}-${cpu}`;
+})();
+
+/** After the installation the runtime's package links the executable of the platform into itself. */
+const LINK = `const { dirname } = require("path");
+const platform = dirname(require.resolve("${PLATFORM}/package.json"));
+require("fs").linkSync(platform + "/deno", __dirname + "/deno");
+`;
+
+const START = `#!/usr/bin/env node
+const { status } = require("child_process").spawnSync(__dirname + "/deno", process.argv.slice(2), { stdio: "inherit" });
+process.exit(status);
+`;
+
+/** A file of a package. */
+interface Entry {
+  readonly name: string;
+  readonly bytes: Uint8Array;
+  readonly executable?: boolean;
+}
+
+const encoder = new TextEncoder();
+
+function text(name: string, content: string, executable = false): Entry {
+  return { name, bytes: encoder.encode(content), executable };
+}
+
+/** A tar archive in gzip form without compression: a runtime takes seconds to compress. */
+async function tarball(entries: readonly Entry[]): Promise<Uint8Array<ArrayBuffer>> {
+  const parts: Uint8Array[] = [];
+  for (const { name, bytes, executable } of entries) {
+    const header = new Uint8Array(512);
+    const put = (value: string, at: number) => header.set(encoder.encode(value), at);
+    const octal = (value: number, digits: number) => value.toString(8).padStart(digits, "0");
+    put(`package/${name}`, 0);
+    put(executable ? "0000755" : "0000644", 100);
+    put(octal(bytes.length, 11), 124);
+    put(octal(0, 11), 136);
+    put("        0", 148);
+    put("ustar\u000000", 257);
+    put(`${octal(header.reduce((sum, byte) => sum + byte, 0), 6)}\u0000 `, 148);
+    parts.push(header, bytes, new Uint8Array((512 - bytes.length % 512) % 512));
+  }
+  parts.push(new Uint8Array(1024));
+  const { gzipSync } = await import("node:zlib");
+  return new Uint8Array(
+    gzipSync(new Uint8Array(await new Blob(parts as BlobPart[]).arrayBuffer()), { level: 0 }),
+  );
+}
+
+async function digest(bytes: Uint8Array<ArrayBuffer>): Promise<string> {
+  const hash = new Uint8Array(await crypto.subtle.digest("SHA-512", bytes));
+  return `sha512-${btoa(String.fromCharCode(...hash))}`;
+}
+
+/** The packages of the runtime. */
+async function runtimePackages(): Promise<Published[]> {
+  const platform = { name: PLATFORM, version: RUNTIME_VERSION };
+  const deno = {
+    name: "deno",
+    version: RUNTIME_VERSION,
+    bin: "bin.cjs",
+    scripts: { postinstall: "node ./install.cjs" },
+    optionalDependencies: { [PLATFORM]: RUNTIME_VERSION },
+  };
+  const executable = { name: "deno", bytes: await Deno.readFile(Deno.execPath()), executable: true };
+  return [
+    { manifest: platform, tarball: await tarball([manifestFile(platform), executable]) },
+    {
+      manifest: deno,
+      tarball: await tarball([manifestFile(deno), text("install.cjs", LINK), text("bin.cjs", START, true)]),
+    },
+  ];
+}
+
+function manifestFile(manifest: unknown): Entry {
+  return text("package.json", JSON.stringify(manifest));
+}
+
+export interface NpmRegistry extends AsyncDisposable {
+  readonly url: string;
+  /** Paths of the requests, in order. */
+  readonly asked: string[];
+  /** Adds a packed package, with the manifest that is in it. */
+  publish(file: string, manifest: Record<string, unknown>): Promise<void>;
+  /** Ends the connection after this part of a tarball whose path matches; undefined: of none. */
+  cut(pattern: RegExp | undefined): void;
+}
+
+export async function startRegistry(): Promise<NpmRegistry> {
+  const packages = new Map<string, Published>();
+  const add = (one: Published) => void packages.set(String(one.manifest.name), one);
+  (await runtimePackages()).forEach(add);
+  const asked: string[] = [];
+  let broken: RegExp | undefined;
+
+  const packument = async ({ manifest, tarball }: Published, base: string) => {
+    const { name, version } = manifest as { name: string; version: string };
+    const dist = { tarball: `${base}/${name}/-/package.tgz`, integrity: await digest(tarball) };
+    return Response.json({
+      name,
+      "dist-tags": { latest: version },
+      versions: { [version]: { ...manifest, dist } },
+    });
+  };
+  const server = Deno.serve(
+    { hostname: "127.0.0.1", port: 0, onListen() {}, onError: () => new Response() },
+    async ({ url }) => {
+      const { pathname, origin } = new URL(url);
+      const path = decodeURIComponent(pathname).slice(1);
+      asked.push(path);
+      const isTarball = path.endsWith("/-/package.tgz");
+      const found = packages.get(path.replace(/\/-\/package\.tgz$/, ""));
+      if (found === undefined) return Response.json({ error: "Not found" }, { status: 404 });
+      if (!isTarball) return await packument(found, origin);
+      if (!broken?.test(path)) return new Response(found.tarball);
+      const half = found.tarball.subarray(0, found.tarball.length / 2);
+      const body = ReadableStream.from((async function* () {
+        yield half;
+        await new Promise((resolve) => setTimeout(resolve));
+        throw new Error("cut");
+      })());
+      return new Response(body, { headers: { "content-length": String(found.tarball.length) } });
+    },
+  );
+  return {
+    url: `http://127.0.0.1:${server.addr.port}/`,
+    asked,
+    async publish(file, manifest) {
+      assert(typeof manifest.name === "string");
+      add({ manifest, tarball: await Deno.readFile(file) });
+    },
+    cut: (pattern) => void (broken = pattern),
+    [Symbol.asyncDispose]: () => server.shutdown(),
+  };
+}
