@@ -122,6 +122,8 @@ async function copySources(to: string): Promise<void> {
     "deno.json",
     "deno.lock",
     "reasonix.example.toml",
+    "CHANGELOG.md",
+    "LICENSE",
   ];
   const { code } = await new Deno.Command("cp", { args: ["-R", ...parts, to], cwd: ROOT }).output();
   assertEquals(code, 0);
