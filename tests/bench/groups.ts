@@ -6,6 +6,7 @@ import { editRows } from "./inside/edits.ts";
 import { decisionRows, jailRows } from "./inside/safety.ts";
 import { searchRows } from "./inside/search.ts";
 import { stopRows } from "./inside/stop.ts";
+import { installRows } from "./install.ts";
 import { mcpRows } from "./mcp/mcp.ts";
 import { peerRunRows } from "./peers/runs.ts";
 import type { Row } from "./report.ts";
@@ -44,5 +45,6 @@ export const GROUPS: readonly Group[] = [
   { name: "files", title: "Files behind @", rows: fileRows },
   { name: "mcp", title: "MCP servers", rows: mcpRows },
   { name: "hooks", title: "Hooks", rows: hookRows },
+  { name: "install", title: "Installed by npm", rows: installRows },
   { name: "peers", title: "Other agents", rows: peerRunRows, optional: true },
 ];
