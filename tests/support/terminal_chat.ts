@@ -19,7 +19,7 @@ export interface Chat extends AsyncDisposable {
 /** A panel that comes automatically takes no key for this long. */
 const PAUSE_MS = 500;
 
-/** Opens the chat in a fresh home and a workspace of `files`; the wizard comes first without configuration. */
+/** Opens the chat in a fresh home and a workspace of `files`; without configuration the wizard is first. */
 export async function openChat(
   config = "",
   { columns = 80, rows = 30, env = {}, args = "", files = {} as Readonly<Record<string, string>> } = {},
