@@ -12,13 +12,14 @@
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { type Chunk, chunkOf, type SplitFile } from "./bundle/chunk.ts";
 import { type FunctionList, readExecuted } from "./bundle/executed.ts";
-import { pack, packLibrary, packPart } from "./bundle/pack.ts";
+import { pack, packAlone, packLibrary, packPart } from "./bundle/pack.ts";
 import { LICENSES, PAGES, partsOf, withoutDisplay, WORKER } from "./bundle/parts.ts";
 import { writeTypes } from "./bundle/types.ts";
 import { bundledPackages, noticesText, runtimePackage } from "./release/notices.ts";
 import { releaseDate } from "./release/date.ts";
 import { sbomText } from "./release/sbom.ts";
 import { sourcePages } from "../cli/terminal/pages.ts";
+import { sha256Of } from "../cli/release/verify.ts";
 import { START_FLAGS } from "../cli/terminal/start_flags.ts";
 import { VERSION } from "../src/util/version.ts";
 import { mustRun, say } from "./process.ts";
@@ -31,6 +32,8 @@ const DEFAULT_OUTPUT = "dist/reasonix.js";
 const [NO_LIBRARY, NO_TYPES] = ["--no-library", "--no-types"] as const;
 /** The name of the program while it is being built. */
 const MAIN = "reasonix.js";
+/** The program in one file, for where only one can be copied. */
+const ALONE = "reasonix-all.js";
 /** Entry of the file of worker processes, which execute a tenth of the program. */
 const WORKER_ENTRY = "src/run/tools/worker_entry.ts";
 /** Packages are in a directory with the name of the registry. */
@@ -54,15 +57,19 @@ export async function bundle(output: string = DEFAULT_OUTPUT): Promise<Bundle> {
   const to = path.replace(/[^/]*$/, "");
   await Deno.mkdir(to, { recursive: true });
   const build = await buildName();
-  const { files, notices } = await programFiles(build);
-  const text = `${SHEBANG}\n${headOf(build)}${files.get(MAIN)}`;
-  await Deno.writeTextFile(path, text);
-  if (Deno.build.os !== "windows") await Deno.chmod(path, 0o755);
+  const { files, alone, notices } = await programFiles(build);
+  const head = `${SHEBANG}\n${headOf(build)}`;
+  const text = `${head}${files.get(MAIN)}`;
+  for (const [name, code] of [[path, text], [to + ALONE, `${head}${alone}`]] as const) {
+    await Deno.writeTextFile(name, code);
+    if (Deno.build.os !== "windows") await Deno.chmod(name, 0o755);
+  }
   for (const [name, code] of [...files, ...notices]) {
     if (name !== MAIN) await Deno.writeTextFile(to + name, code);
   }
   const { code } = await workerFile(build);
   await Deno.writeTextFile(to + WORKER, headOf(build) + code);
+  await writeInstaller(to);
   return { path, bytes: text.length, build };
 }
 
@@ -151,6 +158,8 @@ export async function workerFile(build: string): Promise<Packed> {
 interface Program {
   /** The program and its parts, by name. */
   readonly files: ReadonlyMap<string, string>;
+  /** The program with its parts inside. */
+  readonly alone: string;
   readonly chunks: readonly Chunk[];
   /** The files about the packages in it. */
   readonly notices: ReadonlyMap<string, string>;
@@ -165,7 +174,7 @@ export async function programFiles(build: string): Promise<Program> {
   const parts = partsOf(chunks, start);
   const files = new Map([[MAIN, pack(chunks, made.entry, build, parts)]]);
   for (const [name, list] of parts) files.set(`reasonix.${name}.js`, packPart(list, build));
-  return { files, chunks, notices };
+  return { files, alone: packAlone(chunks, made.entry, build, parts), chunks, notices };
 }
 
 /** Returns the files about the packages that these chunks hold. */
@@ -177,6 +186,15 @@ async function noticeFiles(chunks: readonly Chunk[]): Promise<ReadonlyMap<string
     [NOTICES, noticesText([runtime, ...packages], VERSION)],
     ["sbom.cdx.json", sbomText({ version: VERSION, packages, runtime, lock, date })],
   ]);
+}
+
+/** Writes the installer, and the sums that it checks, next to the program. */
+async function writeInstaller(directory: string): Promise<void> {
+  await denoBundle(["--minify", "-o", `${directory}install.js`, "cli/release/install.ts"]);
+  const names = [...Deno.readDirSync(directory)].map(({ name }) => name)
+    .filter((name) => /^reasonix(?:[.-]\w+)?\.js$/.test(name) || name === "install.js").sort();
+  const lines = names.map((name) => `${sha256Of(Deno.readFileSync(directory + name))}  ${name}\n`);
+  await Deno.writeTextFile(`${directory}SHA256SUMS`, lines.join(""));
 }
 
 /** Returns a chunk with texts, such as the pages of the documentation. */

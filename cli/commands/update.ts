@@ -1,9 +1,8 @@
 /** `reasonix update`: the newest version, by the way in which this one was installed, and back. */
 import { argument, command, flag, optional } from "../command.ts";
-import { type Installation, installationOf, managerOf, MARKER } from "../release/channel.ts";
+import { type Installation, installationOf, managerOf } from "../release/channel.ts";
 import {
   compareVersions,
-  download,
   isVersion,
   latestVersion,
   openRelease,
@@ -17,20 +16,17 @@ import {
   directoryOf,
   lockStore,
   nameIn,
-  pruneVersions,
   removeDirectory,
   savedVersion,
-  stageVersion,
   type Store,
   storeOf,
   switchCommand,
   versionName,
   versionsOf,
 } from "../release/store.ts";
-import { entriesOf, entryOf, sha256Of } from "../release/verify.ts";
+import { installVersion, interrupted } from "../release/install_version.ts";
 import { textsFor } from "../terminal/language.ts";
 import { type CliContext, onSignals } from "../terminal/process.ts";
-import { START_FLAGS } from "../terminal/start_flags.ts";
 import { reasonixHome } from "../../src/config/mod.ts";
 import { errorMessage, message, ReasonixError, usageError } from "../../src/core/mod.ts";
 import type { Texts } from "../../src/i18n/mod.ts";
@@ -120,6 +116,7 @@ async function update(work: Work, wanted: string | undefined): Promise<void> {
   if (version === VERSION) return stdout.write(`${texts.latest(VERSION)}\n`);
   if (wanted === undefined) refuseOlder(version);
   if (channel === "npm") return await updateNpm(work, version);
+  if (channel === "executable") return await updateExecutable(work, version);
   const manager = managerOf(channel);
   if (manager) return printLine(work, texts.byManager(manager.name), manager.update(version));
   const name = channel === "file" ? "install.js" : WINDOWS ? "install.ps1" : "install.sh";
@@ -144,6 +141,21 @@ function refuseOlder(version: string): void {
   );
 }
 
+async function updateExecutable(work: Work, version: string): Promise<void> {
+  const { installation, context: { process: { env, stdout, stderr } }, texts } = work;
+  const release = await openRelease(releaseDirectory(baseOf(installation, env), version), version);
+  if (!release.isSigned) stderr.write(`${texts.unsigned}\n`);
+  stderr.write(`${texts.downloading(version, release.directory)}\n`);
+  const { replaceExecutable } = await import("../release/executable.ts");
+  const control = new AbortController();
+  const removeListeners = onSignals({
+    stop: (reason) => control.abort(interrupted(reason)),
+    exit: (code) => Deno.exit(code),
+  });
+  await replaceExecutable(installation.program, release, control.signal).finally(removeListeners);
+  stdout.write(`${texts.updated(VERSION, version)}\n${texts.undo}\n`);
+}
+
 /** Puts a release into the store, and makes the command start it. */
 async function updateStore(work: Work, wanted: string | undefined): Promise<void> {
   const { installation, context: { process: { env, stdout, stderr } }, texts } = work;
@@ -157,13 +169,20 @@ async function updateStore(work: Work, wanted: string | undefined): Promise<void
   if (isSame) return stdout.write(`${texts.latest(VERSION)}\n`);
   if (wanted === undefined) refuseOlder(release.version);
   if (!release.isSigned) stderr.write(`${texts.unsigned}\n`);
-  const directory = `${versionsOf(store)}/${name}`;
-  if (!holdsRelease(directory, release, channel)) {
-    stderr.write(`${texts.downloading(release.version, release.directory)}\n`);
-    await fetchVersion(work, release, store, directory);
+  const { from } = installation;
+  const mirror = channel === "address" ? release.directory : env.REASONIX_BASE_URL || from;
+  const onDownload = () => stderr.write(`${texts.downloading(release.version, release.directory)}\n`);
+  const control = new AbortController();
+  const removeListeners = onSignals({
+    stop: (reason) => control.abort(interrupted(reason)),
+    exit: (code) => Deno.exit(code),
+  });
+  try {
+    const { signal } = control;
+    await installVersion(store, release, { channel, onDownload, signal, ...(mirror ? { mirror } : {}) });
+  } finally {
+    removeListeners();
   }
-  await startInstall(store, directory, release.version);
-  await pruneVersions(store);
   stdout.write(`${texts.updated(VERSION, release.version)}\n${texts.undo}\n`);
 }
 
@@ -196,96 +215,16 @@ async function chosenRelease(work: Work, wanted: string | undefined): Promise<Re
   return await openRelease(releaseDirectory(base, version), version);
 }
 
-/** The files of a version, by their names in the release and in the store. */
-function filesOf({ sums }: Release, channel: string): ReadonlyMap<string, string> {
-  const suffix = WINDOWS ? ".exe" : "";
-  if (channel === "script") return new Map([[`reasonix-${Deno.build.target}${suffix}`, `reasonix${suffix}`]]);
-  const names = [...entriesOf(sums).keys()].filter((name) => /^reasonix(?:\.\w+)?\.js$/.test(name));
-  return new Map(names.map((name) => [name, name]));
-}
-
-/** Reports whether a directory has all files of a release, unchanged. */
-function holdsRelease(directory: string, release: Release, channel: string): boolean {
-  if (!exists(`${directory}/${MARKER}`)) return false;
-  return [...filesOf(release, channel)].every(([file, name]) => {
-    try {
-      return sha256Of(Deno.readFileSync(`${directory}/${name}`)) === entryOf(release.sums, file);
-    } catch {
-      return false;
-    }
-  });
-}
-
-/** Downloads a version into a new directory, which gets its name when it is complete. */
-async function fetchVersion(work: Work, release: Release, store: Store, directory: string): Promise<void> {
-  const { installation: { channel, from }, context: { process: { env } } } = work;
-  const mirror = channel === "address" ? release.directory : env.REASONIX_BASE_URL || from;
-  const control = new AbortController();
-  const removeListeners = onSignals({
-    stop: (reason) => control.abort(interrupted(reason)),
-    exit: (code) => Deno.exit(code),
-  });
-  const staged = stageVersion(store);
-  try {
-    const files = filesOf(release, channel);
-    if (files.size === 0) throw noFiles(release);
-    for (const [file, name] of files) {
-      await download(release, file, `${staged}/${name}`, { mode: 0o755, signal: control.signal });
-    }
-    const marker = { channel, ...(mirror ? { from: mirror } : {}) };
-    await Deno.writeTextFile(`${staged}/${MARKER}`, `${JSON.stringify(marker)}\n`);
-    // Only something else than this version can have its name by now.
-    removeDirectory(directory);
-    await Deno.rename(staged, directory);
-  } catch (error) {
-    throw cannotWrite(directory, error);
-  } finally {
-    removeListeners();
-    removeDirectory(staged);
-  }
-}
-
-function interrupted(reason: "interrupted" | "terminated"): ReasonixError {
-  const exit = reason === "interrupted" ? "interrupt" : "terminated";
-  return new ReasonixError(message`The update was interrupted`, {
-    exit,
-    remedy: message`nothing was changed`,
-  });
-}
-
-function noFiles({ directory }: Release): ReasonixError {
-  return new ReasonixError(message`Cannot find the files of the program in SHA256SUMS of ${directory}`, {
-    remedy: message`check the address`,
-  });
-}
-
-/**
- * Has the new version write the command: it knows the flags that it needs. A version that does not start here
- * changes nothing.
- */
-async function startInstall(store: Store, directory: string, version: string): Promise<void> {
-  const program = sortedEntries(directory).map(({ name }) => name).find((name) =>
-    /^reasonix(?:\.exe|\.js)?$/.test(name)
-  );
-  const path = `${directory}/${program}`;
-  const words = path.endsWith(".js") ? [Deno.execPath(), "run", ...START_FLAGS, "--no-config", path] : [path];
-  const environment = { ...Deno.env.toObject(), DENO_INSTALL_ROOT: directoryOf(directoryOf(store.command)) };
-  const done = await runProgram([...words, "install"], { env: environment }).catch((error) => ({
-    code: -1,
-    errors: errorMessage(error),
-  }));
-  if (done.code === 0 && directory.endsWith(`/${nameIn(commandText(store) ?? "")}`)) return;
-  removeDirectory(directory);
-  const reason = done.errors.trim().split("\n")[0] || `exit code ${done.code}`;
-  throw new ReasonixError(message`Cannot start version ${version}: ${reason}`, {
-    remedy: message`this version stays installed`,
-  });
-}
-
 async function rollBack(work: Work): Promise<void> {
   const { installation, context: { process: { env, stdout } }, texts } = work;
   const { channel } = installation;
   if (channel === "npm") return await rollBackNpm(work);
+  if (channel === "executable") {
+    const { restoreExecutable } = await import("../release/executable.ts");
+    const restored = restoreExecutable(installation.program);
+    if (restored === undefined) throw nothingKept();
+    return stdout.write(`${texts.rolledBack(restored)}\n`);
+  }
   const manager = managerOf(channel);
   if (manager) {
     throw usageError(

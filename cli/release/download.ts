@@ -102,9 +102,9 @@ async function versionAt(directory: string): Promise<string> {
   const reader = response.body?.getReader();
   const head = new TextDecoder().decode((await reader?.read())?.value);
   await reader?.cancel();
-  const version = /^\/\/ Reasonix (\S+)/.exec(head)?.[1] ?? "";
+  const version = /^\/\/ Reasonix (\S+)/m.exec(head)?.[1] ?? "";
   if (isVersion(version)) return version;
-  throw new ReasonixError(message`Cannot determine the version of ${address}: its first line names none`, {
+  throw new ReasonixError(message`Cannot determine the version of ${address}: its first lines name none`, {
     remedy: message`check the address`,
   });
 }

@@ -4,6 +4,7 @@
  * one-file bundle has neither property: it declares the functions of all modules at its top and imports every
  * `node:` module at once.
  */
+import { deflateRawSync } from "node:zlib";
 import type { Chunk } from "./chunk.ts";
 
 const LOADER = withoutIndents(`
@@ -23,6 +24,27 @@ async function start(id) {
   ready.set(id, exports);
   return exports;
 }
+function adopt(list) {
+  for (const id in list) {
+    chunks[id] = list[id];
+    delete elsewhere[id];
+  }
+}
+/* A file that is missing is no defect: one line says so, without a trace. */
+function leave(error) {
+  if (error?.name !== "IncompleteInstallation") throw error;
+  console.error("error: " + error.message);
+  Deno.exit(1);
+}
+function $load(id) {
+  let loading = started.get(id);
+  if (loading === undefined) started.set(id, loading = start(id));
+  return loading;
+}
+`);
+
+/** Loads parts from the files next to the program. */
+const PARTS_IN_FILES = withoutIndents(`
 async function addPart(name) {
   const file = "reasonix." + name + ".js";
   let part = await import(partUrl(file)).catch((cause) => ({ cause }));
@@ -57,16 +79,14 @@ function partUrl(id) {
   if (isRemote(url.href)) url.search = build;
   return url.href;
 }
-/* A file that is missing is no defect: one line says so, without a trace. */
-function leave(error) {
-  if (error?.name !== "IncompleteInstallation") throw error;
-  console.error("error: " + error.message);
-  Deno.exit(1);
-}
-function $load(id) {
-  let loading = started.get(id);
-  if (loading === undefined) started.set(id, loading = start(id));
-  return loading;
+`);
+
+/** Loads parts from the program: its variable `parts` has functions that return them, packed. */
+const PARTS_INSIDE = withoutIndents(`
+async function addPart(name) {
+  const unpacked = new Blob([Uint8Array.fromBase64(parts[name]())]).stream()
+    .pipeThrough(new DecompressionStream("deflate-raw"));
+  adopt(new Function("$load", '"use strict";return' + await new Response(unpacked).text())($load));
 }
 `);
 
@@ -87,6 +107,19 @@ export function pack(
   return `${loaderOf(chunks, build, parts)}\nawait $load(${JSON.stringify(entry)}).catch(leave);\n`;
 }
 
+/**
+ * Returns the packed program in one file. Its parts are compressed within functions that return them: neither
+ * is unpacked or kept in the code cache before it is used.
+ */
+export function packAlone(chunks: readonly Chunk[], entry: string, build: string, parts: Parts): string {
+  const packed = [...parts].map(([name, list]) => {
+    const bytes = new Uint8Array(deflateRawSync(listOf(list), { level: 9 }));
+    return `${JSON.stringify(name)}:()=>"${bytes.toBase64()}"`;
+  });
+  const inside = `const parts={\n${packed.join(",\n")}\n};\n${PARTS_INSIDE}`;
+  return `${loaderOf(chunks, build, parts, inside)}\nawait $load(${JSON.stringify(entry)}).catch(leave);\n`;
+}
+
 /** Returns the packed library: one file, which exports what its entry does. */
 export function packLibrary(chunks: readonly Chunk[], entry: string): string {
   const names = chunks.find(({ id }) => id === entry)?.names ?? [];
@@ -95,18 +128,23 @@ export function packLibrary(chunks: readonly Chunk[], entry: string): string {
   return `${loader}\nexport const { ${names.join(", ")} } = await $load(${JSON.stringify(entry)});\n`;
 }
 
-function loaderOf(chunks: readonly Chunk[], build: string, parts: Parts): string {
+function loaderOf(
+  chunks: readonly Chunk[],
+  build: string,
+  parts: Parts,
+  partLoader = PARTS_IN_FILES,
+): string {
   refuseCircles(chunks);
+  const own = [...parts.values()].flat().find(({ body }) => body.includes("import.meta"));
+  if (own) throw new Error(`Cannot put the chunk ${own.id} into a part: it asks for its address`);
   const apart = new Map([...parts].flatMap(([name, list]) => list.map(({ id }) => [id, name])));
   const here = chunks.filter(({ id }) => !apart.has(id));
   return `const build = ${JSON.stringify(build)};\nconst chunks = ${listOf(here)};\n` +
-    `const elsewhere = ${JSON.stringify(Object.fromEntries(apart))};\n${LOADER}`;
+    `const elsewhere = ${JSON.stringify(Object.fromEntries(apart))};\n${LOADER}${partLoader}`;
 }
 
 /** Returns the file of a part. */
 export function packPart(chunks: readonly Chunk[], build: string): string {
-  const own = chunks.find(({ body }) => body.includes("import.meta"));
-  if (own) throw new Error(`Cannot put the chunk ${own.id} into a part: it asks for its address`);
   return `export const build = ${JSON.stringify(build)};\nlet $load;\n` +
     `export const use = (loader) => $load = loader;\nexport const chunks = ${listOf(chunks)};\n`;
 }

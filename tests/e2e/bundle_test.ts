@@ -155,6 +155,8 @@ Deno.test("a build in another directory with another home and locale makes the s
   // The copy has no commit.
   const [, build = ""] = /^\/\/ Reasonix (.*), MIT license$/m.exec(await Deno.readTextFile(file)) ?? [];
   for (const [name, text] of others ?? []) {
+    // The sums follow from the files.
+    if (name === "/SHA256SUMS") continue;
     assert(files?.get(name) === text.replaceAll(build, manifest.version), `${name} differs`);
   }
 });
@@ -219,16 +221,28 @@ Deno.test("a short task loads no part, and what it executes is compiled with the
  */
 Deno.test("the bundle closes every resource that the sources declare with using", async () => {
   const count = (source: string, form: RegExp) => source.match(form)?.length ?? 0;
-  let declared = 0;
-  const pending = ["cli", "src"].map((name) => new URL(`../../${name}`, import.meta.url).pathname);
+  const declared = new Map<string, number>();
+  const pending = ["cli", "src"];
   for (let path = pending.pop(); path !== undefined; path = pending.pop()) {
-    for (const { name, isDirectory } of Deno.readDirSync(path)) {
-      if (isDirectory) pending.push(`${path}/${name}`);
-      else declared += count(await Deno.readTextFile(`${path}/${name}`), /^\s*(?:await )?using \w+ =/gm);
+    for (const { name, isDirectory } of Deno.readDirSync(ROOT + path)) {
+      const below = `${path}/${name}`;
+      if (isDirectory) pending.push(below);
+      else {
+        declared.set(
+          below,
+          count(await Deno.readTextFile(ROOT + below), /^\s*(?:await )?using \w+ =/gm),
+        );
+      }
     }
   }
-  assert(declared > 0);
-  const files = ["reasonix.js", ...partFiles()];
-  const code = await Promise.all(files.map((name) => Deno.readTextFile(`${built}/${name}`)));
-  assertEquals(count(code.join(""), /\busing [\w$]+=/g), declared);
+  const installer = "cli/release/install.ts";
+  const sumOf = (files: readonly string[]) => files.reduce((sum, name) => sum + (declared.get(name) ?? 0), 0);
+  const inFiles = async (names: readonly string[]) => {
+    const code = await Promise.all(names.map((name) => Deno.readTextFile(`${built}/${name}`)));
+    return count(code.join(""), /\busing [\w$]+=/g);
+  };
+  const program = [...declared.keys()].filter((name) => name !== installer);
+  assert(sumOf(program) > 0);
+  assertEquals(await inFiles(["reasonix.js", ...partFiles()]), sumOf(program));
+  assertEquals(await inFiles(["install.js"]), sumOf([installer, "cli/release/download.ts"]));
 });

@@ -10,7 +10,7 @@ import { needs } from "../support/tools.ts";
 
 const ROOT = new URL("../../", import.meta.url).pathname;
 const LINES = await installLines();
-const [ADDRESS = "", NPX_ADDRESS = "", FILE = "", CLONE = "", NPX = ""] = LINES;
+const [ADDRESS = "", NPX_ADDRESS = "", FILE = "", CLONE = "", NPX = "", ...WITH_INSTALLER] = LINES;
 const UNINSTALL = "reasonix uninstall";
 
 /** Puts a newer version where the program was. */
@@ -63,7 +63,11 @@ async function uninstall(
     );
   }
   assertEquals([...Deno.readDirSync(`${machine.home}/.deno/bin`)], []);
-  const left = [...Deno.readDirSync(machine.home)].map(({ name }) => name).filter((name) => name !== ".npm");
+  const left = [...Deno.readDirSync(machine.home)].map(({ name }) => name).filter((name) =>
+    name !== ".npm" && name !== ".local"
+  );
+  const data = `${machine.home}/.local/share`;
+  assert(!(await Deno.stat(`${data}/reasonix`).catch(() => undefined)), `${data} has files of the program`);
   assertEquals(left.sort(), [".deno", ".reasonix"]);
   assert(await Deno.stat(`${machine.home}/.reasonix/config.toml`).then(({ isFile }) => isFile));
 }
@@ -121,6 +125,7 @@ async function copySources(to: string): Promise<void> {
     "mod.ts",
     "deno.json",
     "deno.lock",
+    "CHANGELOG.md",
     "reasonix.example.toml",
   ];
   const { code } = await new Deno.Command("cp", { args: ["-R", ...parts, to], cwd: ROOT }).output();
@@ -198,6 +203,24 @@ Deno.test({
     assertEquals((await machine.sh(`${machine.command} --version`, cron)).text, "reasonix 99.0.0\n");
     await finishTask(machine, cron);
     await uninstall(machine, UNINSTALL, { DENO_DIR: env.DENO_DIR });
+  },
+});
+
+Deno.test({
+  ...needs("npx", npx !== undefined, "each line with install.js installs the program, up to a finished task"),
+  fn: async () => {
+    assertEquals(WITH_INSTALLER.length, 3);
+    await using machine = await makeMachine();
+    await using server = serveFiles(`${machine.files}/dist`);
+    for (const line of WITH_INSTALLER) {
+      const env = line.startsWith("npx") ? { ...caches(), PATH: PLAIN_PATH } : {};
+      const installed = await machine.sh(server.here(line), { cwd: machine.files, env });
+      assertEquals(installed.code, 0, installed.text);
+      assertStringIncludes(installed.text, `Installed Reasonix`);
+    }
+    await server.close();
+    await finishTask(machine, { env: { PATH: "/usr/bin:/bin" } });
+    await uninstall(machine);
   },
 });
 

@@ -22,7 +22,7 @@ export async function makeMachine() {
   for (const path of [home, work, `${files}/dist`]) await Deno.mkdir(path, { recursive: true });
   const program = await programFile();
   const parts = [...Deno.readDirSync(program.replace(/\/[^/]*$/, ""))].filter(({ name }) =>
-    /^reasonix(?:\.\w+)?\.js$/.test(name)
+    /^(?:reasonix(?:\.\w+)?\.js|install\.js|SHA256SUMS)$/.test(name)
   );
   for (const { name } of parts) {
     await Deno.copyFile(program.replace(/[^/]*$/, name), `${files}/dist/${name}`);

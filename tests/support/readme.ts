@@ -17,12 +17,18 @@ export async function codeBlocks(page: string, language: string): Promise<string
 
 /**
  * The commands that install from an address, from an address with npx, from a file, from a clone and from a
- * clone with npx, without their comments.
+ * clone with npx, without their comments; then the first three with install.js.
  */
 export async function installLines(): Promise<string[]> {
-  const server = await codeBlock("docs/start.md", "From your own server", "sh");
+  const server = await codeBlock("docs/start.md", "Without install.js", "sh");
   const clone = await codeBlock("docs/install.md", "From a clone", "sh");
-  return `${server}${clone}`.split("\n").filter((line) => line !== "" && !line.startsWith("#"));
+  const cloneLines = commandsOf(clone).slice(0, 2);
+  const installer = await codeBlock("docs/start.md", "From your own server", "sh");
+  return [...commandsOf(server), ...cloneLines, ...commandsOf(installer)];
+}
+
+function commandsOf(block: string): string[] {
+  return block.split("\n").filter((line) => line !== "" && !line.startsWith("#"));
 }
 
 /** Every line of a page's shell blocks, comments taken away. */

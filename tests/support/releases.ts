@@ -61,7 +61,7 @@ export async function makeReleases() {
     await Deno.mkdir(directory);
     const from = program.replace(/\/[^/]*$/, "");
     for (const { name } of Deno.readDirSync(from)) {
-      if (!/^reasonix(?:\.\w+)?\.js$/.test(name)) continue;
+      if (!/^(?:reasonix(?:\.\w+)?|install)\.js$/.test(name)) continue;
       const text = stamped(await Deno.readTextFile(`${from}/${name}`), { key: key.public });
       const renamed = text.replaceAll(`"${VERSION}"`, `"${version}"`).replaceAll(
         `${VERSION} (`,
