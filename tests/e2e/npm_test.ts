@@ -116,8 +116,8 @@ function chainFrom(first: Living): Living[] {
 const JOB = "sleep 987";
 
 /**
- * Starts a task whose command never ends, and ends it. Nothing may remain, neither the program nor the command
- * that it started. `end` gets the processes that the user's table of processes shows for the task.
+ * Starts a task whose command never ends, and ends it. Nothing may remain, neither the program nor the
+ * command that it started. `end` gets the processes that the user's table of processes shows for the task.
  */
 async function waiting(user: User, line: string, end: (...chain: readonly Living[]) => void) {
   await using server = startModelServer([{ calls: [{ name: "bash", args: { command: JOB } }] }], {

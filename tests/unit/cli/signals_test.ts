@@ -14,6 +14,8 @@ async function callsAfter(launched: string, second: number, third: number): Prom
   // Executes after the listeners of the program.
   const last = () => heard.resolve();
   Deno.addSignalListener("SIGTERM", last);
+  // Listeners alone do not keep a process alive.
+  const alive = setInterval(() => {}, 1000);
   try {
     for (time of [0, second, third]) {
       heard = Promise.withResolvers();
@@ -23,6 +25,7 @@ async function callsAfter(launched: string, second: number, third: number): Prom
     }
     return calls;
   } finally {
+    clearInterval(alive);
     Deno.removeSignalListener("SIGTERM", last);
     remove();
     Deno.env.delete("REASONIX_LAUNCHED");
