@@ -346,12 +346,14 @@ Deno.test("an update killed at any point leaves the old version or the new one, 
   const command = await user.installScript();
   const directory = await releases.publish("0.6.0");
   const right = await Deno.readTextFile(`${directory}/${FILE}`);
-  const killed = async (point: string, kill: (child: Deno.ChildProcess) => void) => {
+  const ended = async (prepare: (child: Deno.ChildProcess) => void) => {
     const child = user.spawn(command, ["update"]);
-    kill(child);
-    const [{ signal }] = await Promise.all([child.output(), child.stdin.close()]);
-    assertEquals(signal, "SIGKILL", point);
+    prepare(child);
+    const [status] = await Promise.all([child.output(), child.stdin.close()]);
+    return status;
   };
+  const killed = async (point: string, kill: (child: Deno.ChildProcess) => void) =>
+    assertEquals((await ended(kill)).signal, "SIGKILL", point);
   for (const path of ["/latest", `/v0.6.0/${SUMS}`, `/v0.6.0/${SUMS}.minisig`, `/v0.6.0/${FILE}`]) {
     await killed(path, (child) =>
       releases.answers.set(path, () => {
@@ -366,6 +368,15 @@ Deno.test("an update killed at any point leaves the old version or the new one, 
       }));
     await assertVersion(user, command, "0.5.0");
   }
+  // A signal that can be handled leaves nothing, not even what the ones above have left.
+  const { code: terminated } = await ended((child) =>
+    releases.answers.set(`/v0.6.0/${FILE}`, () => {
+      releases.answers.clear();
+      child.kill("SIGTERM");
+      return new Response(new ReadableStream());
+    })
+  );
+  assertEquals([terminated, versionsOf(user)], [143, ["0.5.0"]]);
   // The new version writes the command: the update dies before that, and after it.
   for (
     const [text, version] of [["kill -9 $PPID; exit 1", "0.5.0"], ['"$0" version && kill -9 $PPID', "0.6.0"]]
