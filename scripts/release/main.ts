@@ -93,7 +93,8 @@ function stamped(text: string, { npm, repository, publicKey }: Identity): string
 
 /** Copies what was built, with the names of the release. */
 async function files({ from, to, identity, dryRun }: Work): Promise<void> {
-  const texts = ["reasonix.js", ...partFiles(), WORKER, "THIRD_PARTY_LICENSES", "sbom.cdx.json"];
+  const programs = ["reasonix.js", ...partFiles(), WORKER, "reasonix-all.js", "install.js"];
+  const texts = [...programs, "THIRD_PARTY_LICENSES", "sbom.cdx.json"];
   const scripts = ["install.sh", "install.ps1"];
   const executables = TARGETS.map(executableName);
   await Deno.remove(to, { recursive: true }).catch(() => {});
