@@ -88,7 +88,6 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   "deno install -g ": "install_test.ts",
   "deno run -A ": "install_test.ts",
   "npx -y deno@2.9.6 run -A ": "install_test.ts",
-  "reasonix update": "update_test.ts",
   "npx -y deno@2.9.6 run --quiet --v8-flags=--max-semi-space-size=1 --allow-read ": "install_test.ts",
   "npx -y deno@2.9.6 task npm ": "npm_test.ts",
   "reasonix uninstall": "install_test.ts",
