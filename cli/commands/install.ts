@@ -72,7 +72,7 @@ function pathLine(directory: string, env: CliContext["process"]["env"]): string 
 /** Removes the command with all that updates have kept, and names the files that stay. */
 export const uninstallCommand = command({
   async run() {
-    const { stdout, env } = this.process;
+    const { env } = this.process;
     const { channel, program } = installationOf();
     const manager = managerOf(channel);
     if (manager) {
@@ -87,6 +87,11 @@ export const uninstallCommand = command({
         message`remove it with install.ps1 -Uninstall`,
       );
     }
+    if (channel === "executable") {
+      const { removeExecutable } = await import("../release/executable.ts");
+      removeExecutable(program);
+      return reportRemoval(this, program);
+    }
     const stores = [storeOf(env, channel), storeOf(env, channel === "script" ? "address" : "script")];
     const store = stores.find((store) => exists(store.command) && commandText(store) !== undefined);
     if (store === undefined) {
@@ -100,13 +105,17 @@ export const uninstallCommand = command({
     for (const name of ["deno.json", "deno.lock", ""]) {
       await Deno.remove(`${directory}/.reasonix/${name}`).catch(() => {});
     }
-    stdout.write(`Removed ${store.command}\n`);
-    const home = env.REASONIX_HOME ?? `${userHome(env)}/.reasonix`;
-    if (!exists(home)) return;
-    const remove = `${WINDOWS ? "rd /s" : "rm -r"} ${home}`;
-    stdout.write(`Configuration, keys and sessions remain in ${home}. To remove them too: ${remove}\n`);
+    reportRemoval(this, store.command);
   },
 });
+
+function reportRemoval({ process: { env, stdout } }: CliContext, removed: string): void {
+  stdout.write(`Removed ${removed}\n`);
+  const home = env.REASONIX_HOME ?? `${userHome(env)}/.reasonix`;
+  if (!exists(home)) return;
+  const remove = `${WINDOWS ? "rd /s" : "rm -r"} ${home}`;
+  stdout.write(`Configuration, keys and sessions remain in ${home}. To remove them too: ${remove}\n`);
+}
 
 /** The path of the runtime is absolute: the command also runs where no `deno` is found by name. */
 function shellLauncher(): string {

@@ -116,6 +116,7 @@ async function update(work: Work, wanted: string | undefined): Promise<void> {
   if (version === VERSION) return stdout.write(`${texts.latest(VERSION)}\n`);
   if (wanted === undefined) refuseOlder(version);
   if (channel === "npm") return await updateNpm(work, version);
+  if (channel === "executable") return await updateExecutable(work, version);
   const manager = managerOf(channel);
   if (manager) return printLine(work, texts.byManager(manager.name), manager.update(version));
   const name = channel === "file" ? "install.js" : WINDOWS ? "install.ps1" : "install.sh";
@@ -138,6 +139,21 @@ function refuseOlder(version: string): void {
     message`Cannot update: the server offers version ${version}, which is older than this one, ${VERSION}`,
     { remedy: message`to install it nevertheless: reasonix update ${version}` },
   );
+}
+
+async function updateExecutable(work: Work, version: string): Promise<void> {
+  const { installation, context: { process: { env, stdout, stderr } }, texts } = work;
+  const release = await openRelease(releaseDirectory(baseOf(installation, env), version), version);
+  if (!release.isSigned) stderr.write(`${texts.unsigned}\n`);
+  stderr.write(`${texts.downloading(version, release.directory)}\n`);
+  const { replaceExecutable } = await import("../release/executable.ts");
+  const control = new AbortController();
+  const removeListeners = onSignals({
+    stop: (reason) => control.abort(interrupted(reason)),
+    exit: (code) => Deno.exit(code),
+  });
+  await replaceExecutable(installation.program, release, control.signal).finally(removeListeners);
+  stdout.write(`${texts.updated(VERSION, version)}\n${texts.undo}\n`);
 }
 
 /** Puts a release into the store, and makes the command start it. */
@@ -203,6 +219,12 @@ async function rollBack(work: Work): Promise<void> {
   const { installation, context: { process: { env, stdout } }, texts } = work;
   const { channel } = installation;
   if (channel === "npm") return await rollBackNpm(work);
+  if (channel === "executable") {
+    const { restoreExecutable } = await import("../release/executable.ts");
+    const restored = restoreExecutable(installation.program);
+    if (restored === undefined) throw nothingKept();
+    return stdout.write(`${texts.rolledBack(restored)}\n`);
+  }
   const manager = managerOf(channel);
   if (manager) {
     throw usageError(

@@ -23,7 +23,7 @@ main() {
   root=$HOME/.local/share/reasonix
   versions=$root/versions
   command=$HOME/.local/bin/reasonix
-  scratch='' staged='' made=''
+  scratch='' staged='' made='' download=''
   case ${1-} in
     '') install_program ;;
     --uninstall) uninstall_program ;;
@@ -161,19 +161,19 @@ is_version() {
   printf '%s\n' "$1" | grep -Eq '^[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.-]+)?$'
 }
 
-# fetch ADDRESS FILE
+# fetch ADDRESS FILE; in the background, since a shell does not answer signals while it waits for a program
 fetch() {
   if has curl; then
-    curl -fsSL --connect-timeout 30 --speed-limit 1 --speed-time 60 -o "$2" "$1" 2>"$scratch/reason"
-    status=$?
+    curl -fsSL --connect-timeout 30 --speed-limit 1 --speed-time 60 -o "$2" "$1" 2>"$scratch/reason" &
+    finish_download
     [ "$status" != 23 ] || fail_to_write "$2"
   elif has wget; then
     # The wget of BusyBox knows neither.
     limits=''
     ! wget --help 2>&1 | grep -q -e --tries || limits='--tries=2 --timeout=60'
     # shellcheck disable=SC2086 # words
-    wget -q $limits -O "$2" "$1" 2>"$scratch/reason"
-    status=$?
+    wget -q $limits -O "$2" "$1" 2>"$scratch/reason" &
+    finish_download
     [ "$status" != 3 ] || fail_to_write "$2"
   else
     fail 'Cannot download: neither curl nor wget is installed; install one of them'
@@ -182,6 +182,13 @@ fetch() {
   ! grep -q -i -e 'no space left' -e 'short write' "$scratch/reason" || fail_to_write "$2"
   reason=$(sed -n '$p' "$scratch/reason" | sed 's/^curl: //; s/^wget: //')
   fail "Cannot fetch $1: ${reason:-exit code $status}; check the network and the address. Nothing was installed"
+}
+
+finish_download() {
+  download=$!
+  wait "$download"
+  status=$?
+  download=''
 }
 
 fail_to_write() {
@@ -344,6 +351,7 @@ $made"
 # shellcheck disable=SC2317 # the traps call it
 clean_up() {
   code=$?
+  [ -z "$download" ] || kill "$download" 2>/dev/null
   [ -z "$staged" ] || rm -rf "$staged"
   [ -z "$scratch" ] || rm -rf "$scratch"
   printf '%s' "$made" | while read -r directory; do rmdir "$directory" 2>/dev/null || break; done

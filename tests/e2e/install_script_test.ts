@@ -35,6 +35,7 @@ interface Setting {
   readonly script?: string;
   /** A program that starts the shell, with its arguments. */
   readonly within?: readonly string[];
+  readonly spawned?: (child: Deno.ChildProcess) => void;
 }
 
 /** A home without anything, and the script as a user pipes it into a shell. */
@@ -47,8 +48,16 @@ async function makeUser(releases: Releases) {
     home,
     command: `${home}/.local/bin/reasonix`,
     async install(
-      { shell = ["sh"], tools = ["curl", "openssl"], env = {}, args = [], fakes = {}, script, within = [] }:
-        Setting = {},
+      {
+        shell = ["sh"],
+        tools = ["curl", "openssl"],
+        env = {},
+        args = [],
+        fakes = {},
+        script,
+        within = [],
+        spawned,
+      }: Setting = {},
     ) {
       const [bin, scratch] = [`${temp.path}/bin${count}`, `${temp.path}/tmp${count++}`];
       await Deno.mkdir(bin);
@@ -79,13 +88,14 @@ async function makeUser(releases: Releases) {
         stdout: "piped",
         stderr: "piped",
       }).spawn();
+      spawned?.(child);
       const writer = child.stdin.getWriter();
       await writer.write(new TextEncoder().encode(script ?? stamped(SCRIPT, { key: releases.key.public })))
         .catch(() => {});
       await writer.close().catch(() => {});
       const { code, stdout, stderr } = await child.output();
       const decoder = new TextDecoder();
-      if (code < 128) assertEquals(filesBelow(scratch), [], "temporary files remain");
+      if (code !== 137) assertEquals(filesBelow(scratch), [], "temporary files remain");
       return { code, out: decoder.decode(stdout), errors: decoder.decode(stderr) };
     },
     async [Symbol.asyncDispose]() {
@@ -499,6 +509,30 @@ Deno.test("install.sh killed at any point leaves the old version or the new one"
   assertEquals(versions.sort().map((name) => name.replace(/\+.*/, "")), ["0.5.0", "0.6.0"]);
   assertEquals((await user.install({ args: ["--uninstall"] })).code, 0);
   assertEquals(filesBelow(user.home), [".local/", ".local/bin/", ".local/share/"]);
+});
+
+Deno.test("install.sh that is interrupted during a download ends at once and leaves nothing", async () => {
+  await using releases = await makeReleases();
+  await using user = await makeUser(releases);
+  await releases.publish("0.5.0", MARKING);
+  const shells = ["dash", "bash"].filter(which);
+  for (const shell of shells.length > 0 ? shells : ["sh"]) {
+    for (const [signal, exit] of [["SIGINT", 130], ["SIGTERM", 143], ["SIGHUP", 129]] as const) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      releases.answers.set(`/v0.5.0/${FILE}`, () => {
+        resolve();
+        const start = (control: ReadableStreamDefaultController) =>
+          control.enqueue(new TextEncoder().encode(MARKING));
+        return new Response(new ReadableStream({ start }));
+      });
+      const done = user.install({
+        shell: [shell],
+        spawned: (child) => void promise.then(() => child.kill(signal)),
+      });
+      assertEquals((await done).code, exit, `${shell} ${signal}`);
+      assertEquals(filesBelow(user.home), [], `${shell} ${signal}`);
+    }
+  }
 });
 
 Deno.test({

@@ -346,12 +346,14 @@ Deno.test("an update killed at any point leaves the old version or the new one, 
   const command = await user.installScript();
   const directory = await releases.publish("0.6.0");
   const right = await Deno.readTextFile(`${directory}/${FILE}`);
-  const killed = async (point: string, kill: (child: Deno.ChildProcess) => void) => {
+  const ended = async (prepare: (child: Deno.ChildProcess) => void) => {
     const child = user.spawn(command, ["update"]);
-    kill(child);
-    const [{ signal }] = await Promise.all([child.output(), child.stdin.close()]);
-    assertEquals(signal, "SIGKILL", point);
+    prepare(child);
+    const [status] = await Promise.all([child.output(), child.stdin.close()]);
+    return status;
   };
+  const killed = async (point: string, kill: (child: Deno.ChildProcess) => void) =>
+    assertEquals((await ended(kill)).signal, "SIGKILL", point);
   for (const path of ["/latest", `/v0.6.0/${SUMS}`, `/v0.6.0/${SUMS}.minisig`, `/v0.6.0/${FILE}`]) {
     await killed(path, (child) =>
       releases.answers.set(path, () => {
@@ -366,6 +368,15 @@ Deno.test("an update killed at any point leaves the old version or the new one, 
       }));
     await assertVersion(user, command, "0.5.0");
   }
+  // A signal that can be handled leaves nothing, not even what the ones above have left.
+  const { code: terminated } = await ended((child) =>
+    releases.answers.set(`/v0.6.0/${FILE}`, () => {
+      releases.answers.clear();
+      child.kill("SIGTERM");
+      return new Response(new ReadableStream());
+    })
+  );
+  assertEquals([terminated, versionsOf(user)], [143, ["0.5.0"]]);
   // The new version writes the command: the update dies before that, and after it.
   for (
     const [text, version] of [["kill -9 $PPID; exit 1", "0.5.0"], ['"$0" version && kill -9 $PPID', "0.6.0"]]
@@ -452,6 +463,44 @@ Deno.test("an update of the npm package runs npm, and a chat that began before i
   assertMatch(removal.errors, /remove it with: npm rm -g /);
 });
 
+Deno.test("an update replaces a copied executable, keeps it next to it, and a chat that began before continues", async () => {
+  await using releases = await makeReleases();
+  await using user = await makeUser(releases);
+  const copy = await Deno.readTextFile(`${await releases.publish("0.5.0")}/${FILE}`);
+  const command = `${user.work}/bin/reasonix`;
+  await Deno.mkdir(`${user.work}/bin`);
+  await Deno.writeTextFile(command, copy, { mode: 0o755 });
+  const env = { REASONIX_BASE_URL: releases.base };
+  const names = () => filesBelow(`${user.work}/bin`);
+  const chat = await openChat(user, command);
+  const directory = await releases.publish("0.6.0");
+  const right = await Deno.readTextFile(`${directory}/${FILE}`);
+  for (const wrong of [`${right}:\n`, "#!/bin/sh\nexit 3\n"]) {
+    await Deno.writeTextFile(`${directory}/${FILE}`, wrong);
+    if (!wrong.startsWith(right)) await releases.sign(directory, "0.6.0");
+    assertEquals((await user.run(`${command} update`, env)).code, 1);
+    assertEquals(names(), ["reasonix"]);
+  }
+  for (const version of ["0.6.0", "0.7.0"]) {
+    await releases.publish(version);
+    const { code, errors } = await user.run(`${command} update`, env);
+    assertEquals(code, 0, errors);
+    await assertVersion(user, command, version);
+  }
+  assertEquals(names(), ["reasonix", "reasonix-0.5.0", "reasonix-0.6.0"]);
+  await chat.say("edit it", "Edited.");
+  assertEquals(await Deno.readTextFile(`${user.work}/made.txt`), "made\n");
+  await chat.close();
+  for (const version of ["0.6.0", "0.7.0"]) {
+    const back = await user.run(`${command} update --rollback`, env);
+    assertEquals([back.code, back.out], [0, `The command starts reasonix ${version} again\n`], back.errors);
+    await assertVersion(user, command, version);
+  }
+  await Deno.writeTextFile(`${user.work}/bin/reasonix-notes`, "mine");
+  assertEquals((await user.run(`${command} uninstall`)).code, 0);
+  assertEquals(names(), ["reasonix-notes"]);
+});
+
 /** The line or sentence that an update prints for each way that has another owner of the files. */
 const LINES: readonly (readonly [channel: string, out: RegExp])[] = [
   ["deb", /^curl -fLO \S+reasonix_99\.0\.0_(?:amd|arm)64\.deb && sudo apt install \S+\n$/],
@@ -464,7 +513,6 @@ const LINES: readonly (readonly [channel: string, out: RegExp])[] = [
     "file",
     /^To update, replace the files in \S+ by those .* install it with http\S+\/v99\.0\.0\/install\.js\n$/,
   ],
-  ["executable", /^To update, replace .* install it with http\S+\/v99\.0\.0\/install\.sh\n$/],
 ];
 
 Deno.test("an update changes nothing that a package manager or the user has put there, and prints the line", async () => {

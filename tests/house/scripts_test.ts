@@ -100,7 +100,18 @@ Deno.test({
       const [, names = ""] = user.match(/Cannot install (.*): that takes apt-get/) ?? [];
       assertEquals(
         names.split(" ").sort(),
-        ["bubblewrap", "busybox", "dash", "mandoc", "minisign", "podman", "runc", "shellcheck", "tmux"],
+        [
+          "bubblewrap",
+          "busybox",
+          "dash",
+          "dpkg",
+          "mandoc",
+          "minisign",
+          "podman",
+          "runc",
+          "shellcheck",
+          "tmux",
+        ],
         user,
       );
     } finally {

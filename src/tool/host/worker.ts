@@ -147,8 +147,7 @@ export function selfCommand(options: SelfOptions): SelfCommand {
     const value = readEnv(name);
     if (value !== undefined) env[name] = value;
   }
-  // The system adds this when an update has replaced the file of the runtime.
-  const command = Deno.execPath().replace(/ \(deleted\)$/, "");
+  const command = ownExecutable();
   if (Deno.build.standalone) return limited({ command, args: [role], env }, options.cpuSeconds);
   const bundled = !options.module.endsWith(".ts");
   const program = ownProgram(options.module);
@@ -162,6 +161,26 @@ export function selfCommand(options: SelfOptions): SelfCommand {
 }
 
 const HEAD_BYTES = 512;
+
+/**
+ * Returns the executable of this process: the runtime or a compiled program, which `reasonix update` keeps
+ * under this name when it has replaced it.
+ */
+function ownExecutable(): string {
+  // The system adds this when an update has replaced the file.
+  const path = Deno.execPath().replace(/ \(deleted\)$/, "");
+  if (!Deno.build.standalone) return path;
+  const kept = path.replace(/(?:\.exe)?$/, (suffix) => `-${VERSION}${suffix}`);
+  return exists(kept) && isNewerThanProcess(path) ? kept : path;
+}
+
+function isNewerThanProcess(path: string): boolean {
+  try {
+    return (Deno.statSync(path).mtime?.getTime() ?? 0) > performance.timeOrigin;
+  } catch {
+    return true;
+  }
+}
 
 /**
  * Returns the file of this program. An update by npm replaces that of a running one, for which `reasonix
