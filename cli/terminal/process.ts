@@ -135,16 +135,19 @@ export interface SignalHandlers {
 const SAME_SIGNAL_MS = 300;
 
 /** Listens until the returned function is called. */
-export function onSignals(handlers: SignalHandlers): () => void {
+export function onSignals(
+  handlers: SignalHandlers,
+  now: () => number = () => performance.now(),
+): () => void {
   let stopping = false;
   let first = -Infinity;
   const hasLauncher = lazyEnv().REASONIX_LAUNCHED?.includes(`:${Deno.pid}:`) === true;
   const listen = (signal: Deno.Signal, reason: "interrupted" | "terminated", code: number): () => void => {
     const listener = () => {
-      if (hasLauncher && performance.now() - first < SAME_SIGNAL_MS) return;
+      if (hasLauncher && now() - first < SAME_SIGNAL_MS) return;
       if (stopping) handlers.exit(code);
       stopping = true;
-      first = performance.now();
+      first = now();
       handlers.stop(reason);
     };
     Deno.addSignalListener(signal, listener);

@@ -12,9 +12,10 @@ const BLOCK = 512;
 const encoder = new TextEncoder();
 
 /**
- * Returns a compressed tar archive of files and their directories, in order of paths, all of root.
+ * Returns a compressed tar archive of files and their directories, in order of paths, all of root. Level 0
+ * does not compress.
  */
-export function tarGzip(files: readonly ArchiveFile[], time: Date): Uint8Array {
+export function tarGzip(files: readonly ArchiveFile[], time: Date, level?: number): Uint8Array<ArrayBuffer> {
   const directories = new Set(files.flatMap(({ path }) => parentsOf(path)));
   const entries = [
     ...[...directories].map((path) => ({ path, bytes: new Uint8Array(), mode: 0o755, type: "5" })),
@@ -30,12 +31,12 @@ export function tarGzip(files: readonly ArchiveFile[], time: Date): Uint8Array {
     bytes,
     new Uint8Array(-bytes.length & (BLOCK - 1)),
   ]);
-  return gzip(joined([...parts, new Uint8Array(2 * BLOCK)]));
+  return gzip(joined([...parts, new Uint8Array(2 * BLOCK)]), level);
 }
 
 /** Compressed without a name or a time. */
-export function gzip(bytes: Uint8Array): Uint8Array {
-  return new Uint8Array(gzipSync(bytes, { level: 9 }));
+export function gzip(bytes: Uint8Array, level = 9): Uint8Array<ArrayBuffer> {
+  return new Uint8Array(gzipSync(bytes, { level }));
 }
 
 /** `a/b/c` is in `./`, `./a/` and `./a/b/`. */

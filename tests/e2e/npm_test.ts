@@ -116,10 +116,10 @@ function chainFrom(first: Living): Living[] {
 const JOB = "sleep 987";
 
 /**
- * Starts a task whose command never ends, and ends one process of the chain that the user's table of
- * processes shows for it. Nothing may remain, neither the program nor the command that it started.
+ * Starts a task whose command never ends, and ends it. Nothing may remain, neither the program nor the
+ * command that it started. `end` gets the processes that the user's table of processes shows for the task.
  */
-async function endsWith(user: User, line: string, signal: Deno.Signal, at: number): Promise<number> {
+async function waiting(user: User, line: string, end: (...chain: readonly Living[]) => void) {
   await using server = startModelServer([{ calls: [{ name: "bash", args: { command: JOB } }] }], {
     fallback: { text: "The end." },
   });
@@ -127,32 +127,34 @@ async function endsWith(user: User, line: string, signal: Deno.Signal, at: numbe
   await Deno.mkdir(`${home}/.reasonix`, { recursive: true });
   await Deno.writeTextFile(`${home}/.reasonix/config.toml`, mockConfig(server.url));
   const child = user.command(`exec ${line} run "Wait"`).spawn();
-  const output = Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
+  const texts = Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
   let chain: Living[] = [];
-  const started = await gone(async () => {
+  const notStarted = await gone(async () => {
     const all = await processesWith(home);
-    const isWaiting = all.some(({ command }) => command.startsWith(JOB));
     chain = all.filter(({ pid }) => pid === child.pid).flatMap(chainFrom);
-    return isWaiting ? [] : ["no job yet"];
+    return all.some(({ command }) => command.startsWith(JOB)) ? [] : ["no job yet"];
   });
-  if (started.length > 0) {
-    child.kill("SIGKILL");
-    throw new Error(`${line}: the task did not start\n${(await output).join("\n")}`);
-  }
-  const victim = chain[at];
-  assert(victim !== undefined, `${line} has ${chain.length} processes`);
-  Deno.kill(victim.pid, signal);
-  const { code, signal: by } = await child.status;
+  if (notStarted.length === 0) end(...chain);
+  else child.kill("SIGKILL");
+  const { code, signal } = await child.status;
   const left = await gone(() => processesWith(home));
-  assertEquals(left, [], `${signal} to "${victim.command}" of ${line} left processes`);
-  await output;
-  if (at === 0) {
-    // A process that the signal ended, or the exit code for it.
-    const ended = by ?? code;
-    const codes = { SIGINT: 130, SIGTERM: 143, SIGHUP: 143, SIGKILL: 137 }[String(signal)];
-    assert(ended === signal || ended === codes, `${line} ended with ${ended} after ${signal}`);
-  }
-  return chain.length;
+  const output = (await texts).join("\n");
+  assertEquals(notStarted, [], `${line}: ${output}`);
+  assertEquals(left, [], `${line} left processes: ${output}`);
+  return { ended: signal ?? code, output, count: chain.length };
+}
+
+/** Sends a signal to one of the processes of a task; returns their number. */
+async function endsWith(user: User, line: string, signal: Deno.Signal, at: number): Promise<number> {
+  const { ended, count } = await waiting(user, line, (...chain) => {
+    const victim = chain[at];
+    assert(victim !== undefined, `${line} has ${chain.length} processes`);
+    Deno.kill(victim.pid, signal);
+  });
+  // A process that the signal ended, or the exit code for it.
+  const code = { SIGINT: 130, SIGTERM: 143, SIGHUP: 143, SIGKILL: 137 }[String(signal)];
+  assert(at > 0 || ended === signal || ended === code, `${line} ended with ${ended} after ${signal}`);
+  return count;
 }
 
 /**
@@ -238,6 +240,10 @@ Deno.test({
       assertEquals((await user.sh("reasonix --version | cat")).code, 0);
     });
     await t.step("no signal to any of its processes leaves one", () => endsCleanly(user, command));
+    await t.step("Ctrl-C, which reaches both and is passed on, stops the program cleanly", async () => {
+      const { output } = await waiting(user, `setsid ${command}`, ({ pid }) => Deno.kill(-pid, "SIGINT"));
+      assertMatch(output, /Interrupted\n.*continue with: reasonix run --resume/);
+    });
   },
 });
 
@@ -297,6 +303,9 @@ if (musl) {
 }
 `;
 
+const NOT_COMPLETE =
+  /error: Cannot .* (?:is not complete|of this platform)\n.*check the network and the free space on the disk, then/;
+
 Deno.test({
   ...withNpm("an installation that cannot work names the reason and leaves nothing"),
   async fn(t) {
@@ -313,7 +322,7 @@ Deno.test({
         const [cut, pattern] of [
           [
             /linux/,
-            /error: (?:Cannot find the runtime|Cannot install .* is not complete).*\n.*check the network/,
+            NOT_COMPLETE,
           ],
           [/reasonix/, /npm error/],
         ] as const
@@ -339,7 +348,7 @@ Deno.test({
           const [size, pattern] of [
             [
               20_000_000,
-              /error: Cannot install .* is not complete\n.*free space on the disk, .* nothing was installed/,
+              NOT_COMPLETE,
             ],
             [300_000, /is not complete|are not complete|npm error/],
           ] as const

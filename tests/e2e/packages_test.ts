@@ -145,8 +145,10 @@ Deno.test({
       const file of [
         "SHA256SUMS",
         "THIRD_PARTY_LICENSES",
+        "install.js",
         "install.ps1",
         "install.sh",
+        "reasonix-all.js",
         "reasonix-share.tar.gz",
         "reasonix.js",
         `reasonix_${VERSION}_amd64.deb`,
@@ -180,11 +182,13 @@ Deno.test({
       }
     }
     // Names that are not decided are local ones here; those that are not given stay open.
-    for (const file of ["reasonix.js", "install.sh", "install.ps1"]) {
+    for (const file of ["reasonix.js", "reasonix-all.js", "install.sh", "install.ps1"]) {
       const text = await Deno.readTextFile(`${one}/release/${file}`);
       assertEquals([text.includes("@unset-repository"), text.includes(NAME)], [false, true], file);
     }
-    assertStringIncludes(await Deno.readTextFile(`${one}/release/install.sh`), `'${KEY}'`);
+    for (const file of ["install.js", "install.sh", "install.ps1", "reasonix.js"]) {
+      assert((await Deno.readTextFile(`${one}/release/${file}`)).includes(KEY), file);
+    }
     const sums = await Deno.readTextFile(`${one}/release/SHA256SUMS`);
     const formula = await Deno.readTextFile(`${one}/channels/homebrew/reasonix.rb`);
     for (const [, sum = ""] of formula.matchAll(/sha256 "(.*?)"/g)) assertStringIncludes(sums, sum);

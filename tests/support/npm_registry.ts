@@ -2,6 +2,7 @@
  * An npm registry on loopback with the packages that an installation asks for: the runtime, made from the
  * running Deno executable, and what a test publishes.
  */
+import { type ArchiveFile, tarGzip } from "../../scripts/release/archive.ts";
 import { RUNTIME_VERSION } from "../../scripts/release/npm.ts";
 import { assert } from "./assert.ts";
 
@@ -24,44 +25,17 @@ require("fs").linkSync(platform + "/deno", __dirname + "/deno");
 `;
 
 const START = `#!/usr/bin/env node
-const { status } = require("child_process").spawnSync(__dirname + "/deno", process.argv.slice(2), { stdio: "inherit" });
-process.exit(status);
+const { spawnSync } = require("child_process");
+process.exit(spawnSync(__dirname + "/deno", process.argv.slice(2), { stdio: "inherit" }).status);
 `;
 
-/** A file of a package. */
-interface Entry {
-  readonly name: string;
-  readonly bytes: Uint8Array;
-  readonly executable?: boolean;
+function text(path: string, content: string, executable = false): ArchiveFile {
+  return { path, bytes: new TextEncoder().encode(content), executable };
 }
 
-const encoder = new TextEncoder();
-
-function text(name: string, content: string, executable = false): Entry {
-  return { name, bytes: encoder.encode(content), executable };
-}
-
-/** A tar archive in gzip form without compression: a runtime takes seconds to compress. */
-async function tarball(entries: readonly Entry[]): Promise<Uint8Array<ArrayBuffer>> {
-  const parts: Uint8Array[] = [];
-  for (const { name, bytes, executable } of entries) {
-    const header = new Uint8Array(512);
-    const put = (value: string, at: number) => header.set(encoder.encode(value), at);
-    const octal = (value: number, digits: number) => value.toString(8).padStart(digits, "0");
-    put(`package/${name}`, 0);
-    put(executable ? "0000755" : "0000644", 100);
-    put(octal(bytes.length, 11), 124);
-    put(octal(0, 11), 136);
-    put("        0", 148);
-    put("ustar\u000000", 257);
-    put(`${octal(header.reduce((sum, byte) => sum + byte, 0), 6)}\u0000 `, 148);
-    parts.push(header, bytes, new Uint8Array((512 - bytes.length % 512) % 512));
-  }
-  parts.push(new Uint8Array(1024));
-  const { gzipSync } = await import("node:zlib");
-  return new Uint8Array(
-    gzipSync(new Uint8Array(await new Blob(parts as BlobPart[]).arrayBuffer()), { level: 0 }),
-  );
+/** An archive without compression, which would take seconds for a runtime. */
+function tarball(files: readonly ArchiveFile[]): Uint8Array<ArrayBuffer> {
+  return tarGzip(files, new Date(0), 0);
 }
 
 async function digest(bytes: Uint8Array<ArrayBuffer>): Promise<string> {
@@ -79,17 +53,17 @@ async function runtimePackages(): Promise<Published[]> {
     scripts: { postinstall: "node ./install.cjs" },
     optionalDependencies: { [PLATFORM]: RUNTIME_VERSION },
   };
-  const executable = { name: "deno", bytes: await Deno.readFile(Deno.execPath()), executable: true };
+  const executable = { path: "deno", bytes: await Deno.readFile(Deno.execPath()), executable: true };
   return [
-    { manifest: platform, tarball: await tarball([manifestFile(platform), executable]) },
+    { manifest: platform, tarball: tarball([manifestFile(platform), executable]) },
     {
       manifest: deno,
-      tarball: await tarball([manifestFile(deno), text("install.cjs", LINK), text("bin.cjs", START, true)]),
+      tarball: tarball([manifestFile(deno), text("install.cjs", LINK), text("bin.cjs", START, true)]),
     },
   ];
 }
 
-function manifestFile(manifest: unknown): Entry {
+function manifestFile(manifest: unknown): ArchiveFile {
   return text("package.json", JSON.stringify(manifest));
 }
 

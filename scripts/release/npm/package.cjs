@@ -70,8 +70,8 @@ exports.runtime = function () {
 /** Returns the reason why the runtime is not there. */
 exports.missing = function () {
   return exports.unsupported() || lines(
-    "Cannot find the runtime: npm did not install the package of this platform, which is optional to it",
-    "check the network, then: npm install -g " + name + " --include=optional",
+    "Cannot find the runtime: npm did not install the package of this platform",
+    "check the network and the free space on the disk, then: npm install -g " + name + " --include=optional",
   );
 };
 
