@@ -6,7 +6,7 @@ import { VERSION } from "../src/util/version.ts";
 
 const args = Deno.args;
 const isWorker = args[0]?.startsWith("--worker=") === true;
-// A worker process may read few variables, and this is none of them.
+// A worker may not read it.
 const launcher = isWorker ? undefined : Deno.env.get("REASONIX_LAUNCHER");
 
 if (launcher !== undefined) {
