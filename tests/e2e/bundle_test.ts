@@ -57,7 +57,7 @@ Deno.test("all parts are embedded into a stand-alone executable", async () => {
         made.includes(Buffer.from(await Deno.readFile(`${built}/${name}`))),
         `${name} is not in it as it was built`,
       );
-      // The directory of its files: the program looks for parts in the directory of its own file.
+      // The list of its files: the program looks for parts next to itself.
       assert(made.includes(Buffer.from(`"${name}"`)), `${name} is not among its files`);
     }
     for (const name of [ALONE_FILE, WORKER]) {
