@@ -86,6 +86,8 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   "npx -y deno@2.9.6 task demo": "demo_test.ts, started by this Deno instead of npx",
   "npx -y deno@2.9.6 task test": "what runs this test",
   "deno install -g ": "install_test.ts",
+  "deno run -A ": "install_test.ts",
+  "npx -y deno@2.9.6 run -A ": "install_test.ts",
   "npx -y deno@2.9.6 run --quiet --v8-flags=--max-semi-space-size=1 --allow-read ": "install_test.ts",
   "npx -y deno@2.9.6 task npm ": "npm_test.ts",
   "deno run -A https://example.org/install.js": "install_js_test.ts",
