@@ -5,13 +5,15 @@
 import { VERSION } from "../src/util/version.ts";
 
 const args = Deno.args;
-const launcher = Deno.env.get("REASONIX_LAUNCHER");
+const isWorker = args[0]?.startsWith("--worker=") === true;
+// A worker may not read it.
+const launcher = isWorker ? undefined : Deno.env.get("REASONIX_LAUNCHER");
 
 if (launcher !== undefined) {
   const { followLauncher } = await import("./terminal/launcher.ts");
   followLauncher(launcher);
 }
-if (args[0]?.startsWith("--worker=")) {
+if (isWorker) {
   const { runWorker } = await import("../src/run/tools/worker.ts");
   await runWorker(args);
 } else if (args.length === 1 && (args[0] === "--version" || args[0] === "-V")) {

@@ -25,11 +25,11 @@ import {
   versionsOf,
 } from "../release/store.ts";
 import { installVersion, interrupted } from "../release/install_version.ts";
-import { textsFor } from "../terminal/language.ts";
+import { inLanguage, languageOf, textsFor } from "../terminal/language.ts";
 import { type CliContext, onSignals } from "../terminal/process.ts";
 import { reasonixHome } from "../../src/config/mod.ts";
 import { errorMessage, message, ReasonixError, usageError } from "../../src/core/mod.ts";
-import type { Texts } from "../../src/i18n/mod.ts";
+import { loadTexts, type Texts } from "../../src/i18n/mod.ts";
 import { exists, sortedEntries } from "../../src/path/probe.ts";
 import { runProgram } from "../../src/util/process.ts";
 import { VERSION } from "../../src/util/version.ts";
@@ -47,28 +47,46 @@ export const updateCommand = command({
     rollback: flag("Return to the version that the last update replaced"),
   },
   args: [optional(argument("Version to install (default: the latest)", "version"))],
-  async run({ check, rollback }, wanted?: string) {
-    if (wanted !== undefined && !isVersion(wanted)) {
-      throw usageError(
-        message`Cannot install the version ${JSON.stringify(wanted)}: it is not of the form 1.2.3`,
-      );
+  async run(flags, wanted?: string) {
+    try {
+      await execute(this, flags, wanted);
+    } catch (error) {
+      throw await inLanguage(error, languageOf(this).locale).catch(() => error);
     }
-    if ([check, rollback, wanted !== undefined].filter(Boolean).length > 1) {
-      throw usageError(
-        message`Cannot combine --check, --rollback and a version`,
-        message`give one of them`,
-      );
-    }
-    const work: Work = {
-      context: this,
-      texts: await textsFor("update", this),
-      installation: installationOf(),
-    };
-    if (rollback) await rollBack(work);
-    else if (check) await checkLatest(work);
-    else await update(work, wanted);
   },
 });
+
+interface UpdateFlags {
+  readonly check?: boolean;
+  readonly rollback?: boolean;
+}
+
+async function execute(
+  context: CliContext,
+  { check, rollback }: UpdateFlags,
+  wanted?: string,
+): Promise<void> {
+  if (wanted !== undefined && !isVersion(wanted)) {
+    throw usageError(
+      message`Cannot install the version ${JSON.stringify(wanted)}: it is not of the form 1.2.3`,
+    );
+  }
+  if ([check, rollback, wanted !== undefined].filter(Boolean).length > 1) {
+    throw usageError(
+      message`Cannot combine --check, --rollback and a version`,
+      message`give one of them`,
+    );
+  }
+  const work: Work = {
+    context,
+    // A program at an address may no longer get its other languages.
+    texts: await textsFor("update", context).catch(() => loadTexts("update", "en")),
+    installation: installationOf(),
+  };
+  if (rollback) await rollBack(work);
+  else if (check) await checkLatest(work);
+  else await update(work, wanted);
+}
 
 interface Work {
   readonly context: CliContext;

@@ -2,7 +2,7 @@
 import { assertEquals, assertStringIncludes } from "../support/assert.ts";
 import { startModelServer } from "../support/model_server.ts";
 import { denoDir, makeWorld, mockConfig } from "../support/program.ts";
-import { onTerminal } from "../support/terminal_chat.ts";
+import { onTerminal, shownSoon } from "../support/terminal_chat.ts";
 import { openTerminal } from "../support/tmux.ts";
 
 const ROOT = new URL("../..", import.meta.url);
@@ -47,7 +47,8 @@ onTerminal("a chat that cannot draw any more continues in lines in the same sess
   await terminal.shows("Noted.");
   await terminal.shows("> Ask for something");
   await terminal.type("BREAK");
-  const screen = await terminal.shows("from here on one line is one message");
+  // Keys before the prompt would be echoed above it.
+  const screen = await shownSoon(terminal, (now) => /one line is one message[^>]*\n>/.test(now));
   assertStringIncludes(screen, "Something could not be shown; please report it: no picture");
   await enter("second");
   await server.received(2);

@@ -317,10 +317,9 @@ onTerminal(
       const { run, turn_view, report_commands, chat: words } = await loadAreas(lang);
       await using server = startModelServer([], { fallback: obedient, check: { prefix: false } });
       const config = mockConfig(server.url, "", "context_window = 100000");
-      await using chat = await openChat(config, { columns, rows, env: { REASONIX_LANG: lang } });
+      const files = { "AGENTS.md": "Be kind.\n", "big.log": "some line of a big file\n".repeat(400) };
+      await using chat = await openChat(config, { columns, rows, env: { REASONIX_LANG: lang }, files });
       const { terminal, world } = chat;
-      await world.write("AGENTS.md", "Be kind.\n");
-      await world.write("big.log", "some line of a big file\n".repeat(400));
       /** The history without the breaks of a narrow screen. */
       const history = async () => (await terminal.history()).replace(/\s*\n\s*/g, " ");
       const shownInHistory = async (text: string) => {

@@ -127,6 +127,8 @@ async function copySources(to: string): Promise<void> {
     "deno.lock",
     "CHANGELOG.md",
     "reasonix.example.toml",
+    "CHANGELOG.md",
+    "LICENSE",
   ];
   const { code } = await new Deno.Command("cp", { args: ["-R", ...parts, to], cwd: ROOT }).output();
   assertEquals(code, 0);

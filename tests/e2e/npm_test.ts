@@ -1,5 +1,6 @@
 /** The npm package, up to a finished task: with npm, npx and pnpm, and where a step fails. */
 import pnpm from "pnpm" with { type: "json" };
+import { installLine } from "../../scripts/gen_tables.ts";
 import { packPackage, writePackage } from "../../scripts/release/npm.ts";
 import { makeTrial } from "../../scripts/try_program.ts";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../support/assert.ts";
@@ -427,5 +428,17 @@ Deno.test({
         assertMatch(await Deno.readTextFile(`${at}/bin/reasonix`), /^#!\/usr\/bin\/env node\n/);
       },
     });
+  },
+});
+
+Deno.test({
+  ...withNpm("the line of the front page installs the package of a clone, with its runtime"),
+  fn: async () => {
+    const line = installLine({}, { npm: "", clone: "", key: "" }).split("\n")[2]?.split(" && ")[1] ?? "";
+    await using user = await makeUser();
+    await user.must(line.replace("./dist/npm", user.path("package")));
+    await user.finishTask(["reasonix"]);
+    await user.must(`npm rm -g ${NAME}`);
+    assertEquals(filesBelow(user.path("prefix")), []);
   },
 });

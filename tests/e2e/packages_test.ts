@@ -92,7 +92,7 @@ Deno.test({
   ...needs(
     "dpkg",
     isInstalled("dpkg"),
-    "a Debian package is for any version and has root's files of one time",
+    "a Debian package takes versions of SemVer, and its files are of root and of one time",
   ),
   fn: async () => {
     await using temp = await makeTempDir();

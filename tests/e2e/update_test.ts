@@ -20,7 +20,7 @@ async function makeUser(releases: Releases) {
     clearEnv: true,
     env: {
       HOME: home,
-      PATH: `${home}/npm/bin:/usr/local/bin:/usr/bin:/bin`,
+      PATH: `${home}/npm/bin:/usr/local/bin:/opt/homebrew/bin:/usr/bin:/bin`,
       ...denoDir(),
       DENO_NO_UPDATE_CHECK: "1",
       NO_COLOR: "1",
@@ -159,15 +159,21 @@ Deno.test("update, rollback and uninstall of install.sh's program leave exactly 
     "reasonix 0.6.0 is available; this is 0.5.0. To update: reasonix update\n",
   ]);
   await assertVersion(user, command, "0.5.0");
+  const chat = await openChat(user, command);
   const updated = await user.run(`${command} update`);
   assertEquals([updated.code, updated.out], [
     0,
     "Updated reasonix from 0.5.0 to 0.6.0\nTo go back: reasonix update --rollback\n",
   ], updated.errors);
   await assertVersion(user, command, "0.6.0");
+  await chat.say("edit it", "Edited.");
+  assertEquals(await Deno.readTextFile(`${user.work}/made.txt`), "made\n");
+  await chat.close();
   assertEquals((await user.run(`${command} update`)).out, "reasonix 0.6.0 is the latest version\n");
   const chinese = await user.run(`${command} update`, { REASONIX_LANG: "zh-CN" });
   assertEquals(chinese.out, "reasonix 0.6.0 已是最新版本\n");
+  const wrong = await user.run(`${command} update 1`, { REASONIX_LANG: "zh-CN" });
+  assertMatch(wrong.errors, /^error: 无法安装版本 "1"/);
   for (const version of ["0.5.0", "0.6.0", "0.5.0"]) {
     const back = await user.run(`${command} update --rollback`);
     assertEquals([back.code, back.out], [0, `The command starts reasonix ${version} again\n`], back.errors);
@@ -193,10 +199,9 @@ Deno.test("update, rollback and uninstall of install.sh's program leave exactly 
   for (const words of ["0.6", "--check --rollback", "--check 0.6.0"]) {
     assertEquals((await user.run(`${command} update ${words}`)).code, 2, words);
   }
-  await Deno.mkdir(`${user.home}/.reasonix`, { recursive: true });
-  await Deno.writeTextFile(`${user.home}/.reasonix/config.toml`, "");
   const removed = await user.run(`${command} uninstall`);
   assertEquals(removed.code, 0, removed.errors);
+  assert(filesBelow(user.home).includes(".reasonix/config.toml"));
   assertEquals(foreignFiles(user), []);
 });
 

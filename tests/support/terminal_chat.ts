@@ -19,12 +19,13 @@ export interface Chat extends AsyncDisposable {
 /** A panel that comes automatically takes no key for this long. */
 const PAUSE_MS = 500;
 
-/** Opens the chat in a fresh home and workspace; without a configuration the wizard comes first. */
+/** Opens the chat in a fresh home and a workspace of `files`; without configuration the wizard is first. */
 export async function openChat(
   config = "",
-  { columns = 80, rows = 30, env = {}, args = "" } = {},
+  { columns = 80, rows = 30, env = {}, args = "", files = {} as Readonly<Record<string, string>> } = {},
 ): Promise<Chat> {
   const world = await makeWorld(config);
+  for (const [name, text] of Object.entries(files)) await world.write(name, text);
   const terminal = await openTerminal(await programFile(), {
     cwd: world.dir,
     columns,

@@ -23,7 +23,10 @@ const HARNESSES: Readonly<Record<string, Harness>> = {
     const { binary, model } = fakeLlama(directory, { upstream: server.url });
     const entry = { kind: "llamacpp", base_url: "", server: { binary, model_path: model } };
     const values = { home: `${directory}/home` };
-    await one.run(await openClient(server, { clock: new InstantClock(), entry, values }));
+    const provider = await openClient(server, { clock: new InstantClock(), entry, values });
+    // A request would report a slow start with notices.
+    await provider.askWindow?.();
+    await one.run(provider);
     await Deno.remove(directory, { recursive: true });
   },
   // A recording has to keep the promises like the provider it was made from.

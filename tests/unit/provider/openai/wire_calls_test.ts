@@ -76,32 +76,65 @@ const fn = (name?: string, args?: unknown) => ({
 const A = { id: "a", name: "ls", arguments: '{"path":"."}' };
 const B = { id: "b", name: "grep", arguments: '{"pattern":"x"}' };
 
-Deno.test("openai provider assembles calls when indexes have gaps", async () => {
-  const calls = await callsOf(
+const DELTAS: readonly [name: string, calls: readonly unknown[], ...deltas: unknown[][]][] = [
+  [
+    "assembles calls when indexes have gaps",
+    [A, B],
     [{ index: 2, id: "a", function: fn("ls", '{"path":') }],
     [{ index: 2, function: fn(undefined, '"."}') }],
     [{ index: 5, id: "b", function: fn("grep", '{"pattern":"x"}') }],
-  );
-  assertEquals(calls, [A, B]);
-});
-
-Deno.test("openai provider assembles calls when deltas are interleaved", async () => {
-  const calls = await callsOf(
+  ],
+  [
+    "assembles calls when deltas are interleaved",
+    [A, B],
     [{ index: 0, id: "a", function: fn("ls", "") }, { index: 1, id: "b", function: fn("grep", "") }],
     [{ index: 1, function: fn(undefined, '{"pattern"') }],
     [{ index: 0, function: fn(undefined, '{"path":"."}') }],
     [{ index: 1, function: fn(undefined, ':"x"}') }],
-  );
-  assertEquals(calls, [A, B]);
-});
-
-Deno.test("openai provider assembles calls with ids but no indexes", async () => {
-  const calls = await callsOf(
+  ],
+  [
+    "assembles calls with ids but no indexes",
+    [A, B],
     [{ id: "a", function: fn("ls", '{"path":') }],
     [{ id: "b", function: fn("grep", '{"pattern":"x"}') }],
     [{ id: "a", function: fn(undefined, '"."}') }],
-  );
-  assertEquals(calls, [A, B]);
+  ],
+  [
+    "separates calls that all have index 0",
+    [A, B],
+    [{ index: 0, id: "a", function: fn("ls", '{"path":"."}') }],
+    [{ index: 0, id: "b", function: fn("grep", '{"pattern"') }],
+    [{ index: 0, function: fn(undefined, ':"x"}') }],
+  ],
+  [
+    "reads one call when id and name repeat with every delta",
+    [A],
+    [{ index: 0, id: "a", function: fn("ls", '{"path"') }],
+    [{ index: 0, id: "a", function: fn("ls", ':"."}') }],
+    [{ index: 0, id: "a", function: fn("ls", "") }],
+  ],
+  [
+    "reads one call when the id changes without a name",
+    [A],
+    [{ index: 0, id: "a", function: fn("ls", '{"path"') }],
+    [{ index: 0, id: "z", function: fn(undefined, ':"."}') }],
+  ],
+  [
+    "joins a name that is split over deltas",
+    [{ ...B, id: "a" }],
+    [{ index: 0, id: "a", function: fn("g") }],
+    [{ index: 0, function: fn("re") }],
+    [{ index: 0, function: fn("p", '{"pattern":"x"}') }],
+  ],
+];
+
+for (const [name, calls, ...deltas] of DELTAS) {
+  Deno.test(`openai provider ${name}`, async () => assertEquals(await callsOf(...deltas), calls));
+}
+
+Deno.test("openai provider separates calls with the same index and neither ids nor different names", async () => {
+  const call = { index: 0, function: fn("ls", "{}") };
+  assertEquals((await callsOf([call], [call])).length, 2);
 });
 
 Deno.test("openai provider assembles calls without ids and indexes", async () => {
@@ -110,50 +143,10 @@ Deno.test("openai provider assembles calls without ids and indexes", async () =>
     [{ function: fn(undefined, '"."}') }],
     [{ function: fn("grep", '{"pattern":"x"}') }],
   );
-  assertEquals(calls.map((call) => [call.name, call.arguments]), [["ls", A.arguments], [
-    "grep",
-    B.arguments,
-  ]]);
-});
-
-Deno.test("openai provider separates calls that all have index 0", async () => {
-  const ids = await callsOf(
-    [{ index: 0, id: "a", function: fn("ls", '{"path":"."}') }],
-    [{ index: 0, id: "b", function: fn("grep", '{"pattern"') }],
-    [{ index: 0, function: fn(undefined, ':"x"}') }],
+  assertEquals(
+    calls.map(({ name, arguments: text }) => [name, text]),
+    [A, B].map((it) => [it.name, it.arguments]),
   );
-  assertEquals(ids, [A, B]);
-  const bare = await callsOf([{ index: 0, function: fn("ls", "{}") }], [{
-    index: 0,
-    function: fn("ls", "{}"),
-  }]);
-  assertEquals(bare.length, 2);
-});
-
-Deno.test("openai provider reads one call when id and name repeat with every delta", async () => {
-  const calls = await callsOf(
-    [{ index: 0, id: "a", function: fn("ls", '{"path"') }],
-    [{ index: 0, id: "a", function: fn("ls", ':"."}') }],
-    [{ index: 0, id: "a", function: fn("ls", "") }],
-  );
-  assertEquals(calls, [A]);
-});
-
-Deno.test("openai provider reads one call when the id changes without a name", async () => {
-  const calls = await callsOf(
-    [{ index: 0, id: "a", function: fn("ls", '{"path"') }],
-    [{ index: 0, id: "z", function: fn(undefined, ':"."}') }],
-  );
-  assertEquals(calls, [A]);
-});
-
-Deno.test("openai provider joins a name that is split over deltas", async () => {
-  const pieces = await callsOf(
-    [{ index: 0, id: "a", function: fn("g") }],
-    [{ index: 0, function: fn("re") }],
-    [{ index: 0, function: fn("p", '{"pattern":"x"}') }],
-  );
-  assertEquals(pieces, [{ ...B, id: "a" }]);
 });
 
 Deno.test("openai provider reads a call in the older function_call form", async () => {
