@@ -110,7 +110,8 @@ if (import.meta.main) {
       output = await compile(path, target, directory);
     } catch (error) {
       say(error instanceof Error ? error.message : String(error));
-      Deno.exit(1);
+      Deno.exitCode = 1;
+      break;
     }
     say(`${output}  ${((await Deno.stat(output)).size / 1e6).toFixed(0)} MB`);
   }
