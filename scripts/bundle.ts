@@ -13,7 +13,7 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { type Chunk, chunkOf, type SplitFile } from "./bundle/chunk.ts";
 import { type FunctionList, readExecuted } from "./bundle/executed.ts";
 import { pack, packAlone, packLibrary, packPart } from "./bundle/pack.ts";
-import { LICENSES, PAGES, partsOf, withoutDisplay, WORKER } from "./bundle/parts.ts";
+import { ALONE_FILE, INSTALLER, LICENSES, PAGES, partsOf, withoutDisplay, WORKER } from "./bundle/parts.ts";
 import { writeTypes } from "./bundle/types.ts";
 import { bundledPackages, noticesText, runtimePackage } from "./release/notices.ts";
 import { releaseDate } from "./release/date.ts";
@@ -32,8 +32,6 @@ const DEFAULT_OUTPUT = "dist/reasonix.js";
 const [NO_LIBRARY, NO_TYPES] = ["--no-library", "--no-types"] as const;
 /** The name of the program while it is being built. */
 const MAIN = "reasonix.js";
-/** The program in one file, for where only one can be copied. */
-const ALONE = "reasonix-all.js";
 /** Entry of the file of worker processes, which execute a tenth of the program. */
 const WORKER_ENTRY = "src/run/tools/worker_entry.ts";
 /** Packages are in a directory with the name of the registry. */
@@ -60,7 +58,7 @@ export async function bundle(output: string = DEFAULT_OUTPUT): Promise<Bundle> {
   const { files, alone, notices } = await programFiles(build);
   const head = `${SHEBANG}\n${headOf(build)}`;
   const text = `${head}${files.get(MAIN)}`;
-  for (const [name, code] of [[path, text], [to + ALONE, `${head}${alone}`]] as const) {
+  for (const [name, code] of [[path, text], [to + ALONE_FILE, `${head}${alone}`]] as const) {
     await Deno.writeTextFile(name, code);
     if (Deno.build.os !== "windows") await Deno.chmod(name, 0o755);
   }
@@ -190,9 +188,9 @@ async function noticeFiles(chunks: readonly Chunk[]): Promise<ReadonlyMap<string
 
 /** Writes the installer, and the sums that it checks, next to the program. */
 async function writeInstaller(directory: string): Promise<void> {
-  await denoBundle(["--minify", "-o", `${directory}install.js`, "cli/release/install.ts"]);
+  await denoBundle(["--minify", "-o", `${directory}${INSTALLER}`, "cli/release/install.ts"]);
   const names = [...Deno.readDirSync(directory)].map(({ name }) => name)
-    .filter((name) => /^reasonix(?:[.-]\w+)?\.js$/.test(name) || name === "install.js").sort();
+    .filter((name) => /^reasonix(?:[.-]\w+)?\.js$/.test(name) || name === INSTALLER).sort();
   const lines = names.map((name) => `${sha256Of(Deno.readFileSync(directory + name))}  ${name}\n`);
   await Deno.writeTextFile(`${directory}SHA256SUMS`, lines.join(""));
 }

@@ -109,9 +109,13 @@ export function pack(
 
 /**
  * Returns the packed program in one file. Its parts are compressed within functions that return them: neither
- * is unpacked or kept in the code cache before it is used.
+ * is unpacked or kept in the code cache before it is used. A release gives the names of cli/identity.ts to
+ * the built files, so that their chunk stays legible.
  */
-export function packAlone(chunks: readonly Chunk[], entry: string, build: string, parts: Parts): string {
+export function packAlone(chunks: readonly Chunk[], entry: string, build: string, all: Parts): string {
+  const parts = new Map(
+    [...all].map(([name, list]) => [name, list.filter(({ body }) => !body.includes("@unset-"))]),
+  );
   const packed = [...parts].map(([name, list]) => {
     const bytes = new Uint8Array(deflateRawSync(listOf(list), { level: 9 }));
     return `${JSON.stringify(name)}:()=>"${bytes.toBase64()}"`;

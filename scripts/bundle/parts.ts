@@ -6,6 +6,12 @@ import { type Parts, reachedFrom } from "./pack.ts";
 /** The file of worker processes. An executable starts them from itself. */
 export const WORKER = "reasonix.worker.js";
 
+/** The program in one file, for where only one can be copied. */
+export const ALONE_FILE = "reasonix-all.js";
+
+/** Installs the other files from their server. */
+export const INSTALLER = "install.js";
+
 /** A chunk of the pages of the documentation, by the name that cli/terminal/pages.ts loads. */
 export const PAGES = "./reasonix.docs.js";
 

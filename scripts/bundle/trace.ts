@@ -121,7 +121,7 @@ class Tracer implements AsyncDisposable {
 }
 
 /** Opens a chat, types a letter, takes it back and leaves. False where there is no terminal to be had. */
-async function visitChat(
+export async function visitChat(
   command: readonly string[],
   { cwd, env }: { readonly cwd: string; readonly env: Record<string, string> },
 ): Promise<boolean> {

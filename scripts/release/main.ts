@@ -12,7 +12,7 @@ import { names } from "../../cli/release/channel.ts";
 import { decided, NPM_NAME, PUBLIC_KEY, REPOSITORY } from "../../cli/identity.ts";
 import { errorMessage } from "../../src/core/mod.ts";
 import { VERSION } from "../../src/util/version.ts";
-import { partFiles, WORKER } from "../bundle/parts.ts";
+import { ALONE_FILE, INSTALLER, partFiles, WORKER } from "../bundle/parts.ts";
 import { executableName, TARGETS } from "../compile.ts";
 import { say } from "../process.ts";
 import { tarGzip } from "./archive.ts";
@@ -93,8 +93,8 @@ function stamped(text: string, { npm, repository, publicKey }: Identity): string
 
 /** Copies what was built, with the names of the release. */
 async function files({ from, to, identity, dryRun }: Work): Promise<void> {
-  const programs = ["reasonix.js", ...partFiles(), WORKER, "reasonix-all.js", "install.js"];
-  const texts = [...programs, "THIRD_PARTY_LICENSES", "sbom.cdx.json"];
+  const program = ["reasonix.js", ...partFiles(), WORKER, ALONE_FILE, INSTALLER];
+  const texts = [...program, "THIRD_PARTY_LICENSES", "sbom.cdx.json"];
   const scripts = ["install.sh", "install.ps1"];
   const executables = TARGETS.map(executableName);
   await Deno.remove(to, { recursive: true }).catch(() => {});

@@ -1,13 +1,15 @@
 /** The built program: one file without paths of the build machine, which compiles to executables. */
 import { Buffer } from "node:buffer";
 import { START_FLAGS } from "../../cli/terminal/start_flags.ts";
-import { partFiles, WORKER } from "../../scripts/bundle/parts.ts";
+import { ALONE_FILE, partFiles, WORKER } from "../../scripts/bundle/parts.ts";
+import { visitChat } from "../../scripts/bundle/trace.ts";
 import { writeTypes } from "../../scripts/bundle/types.ts";
 import { compile, compileArgs, TARGETS } from "../../scripts/compile.ts";
 import { makeTrial } from "../../scripts/try_program.ts";
 import { assert, assertEquals, assertStringIncludes } from "../support/assert.ts";
 import { startModelServer } from "../support/model_server.ts";
 import { makeWorld, mockConfig, programFile } from "../support/program.ts";
+import { makeTempDir } from "../support/tool_context.ts";
 import { soakSize } from "../support/seed.ts";
 
 const ROOT = new URL("../../", import.meta.url).pathname;
@@ -55,6 +57,14 @@ Deno.test("all parts are embedded into a stand-alone executable", async () => {
         made.includes(Buffer.from(await Deno.readFile(`${built}/${name}`))),
         `${name} is not in it as it was built`,
       );
+      // The list of its files: the program looks for parts next to itself.
+      assert(made.includes(Buffer.from(`"${name}"`)), `${name} is not among its files`);
+    }
+    for (const name of [ALONE_FILE, WORKER]) {
+      assert(
+        !made.includes(Buffer.from(`"${name}"`)),
+        `${name} is among its files, and nothing uses it there`,
+      );
     }
   } finally {
     if (own === undefined) Deno.env.delete("DENORT_BIN");
@@ -65,11 +75,15 @@ Deno.test("all parts are embedded into a stand-alone executable", async () => {
  * An executable of the bundle, or a command that behaves like one: it is started, and starts itself, with
  * nothing but arguments. The runtime of executables cannot be had everywhere; DENORT_BIN names one.
  */
-async function executable(): Promise<string> {
+async function executable(directory: string): Promise<string> {
   if (Deno.env.has("DENORT_BIN")) {
     const target = TARGETS.find((name) => name === Deno.build.target);
     assert(target !== undefined);
     return await compile(file, target, directory);
+  }
+  const program = `${directory}/reasonix.js`;
+  for (const name of ["reasonix.js", ...partFiles()]) {
+    await Deno.copyFile(`${built}/${name}`, `${directory}/${name}`);
   }
   const [name, preload] = [`${directory}/reasonix`, `${directory}/stand_in.js`];
   await Deno.writeTextFile(
@@ -78,20 +92,70 @@ async function executable(): Promise<string> {
       `Deno.execPath = () => ${JSON.stringify(name)};\n`,
   );
   const flags = [...START_FLAGS, "--no-config", "--preload", preload].join(" ");
-  await Deno.writeTextFile(name, `#!/bin/sh\nexec ${Deno.execPath()} run ${flags} ${file} "$@"\n`);
+  await Deno.writeTextFile(name, `#!/bin/sh\nexec ${Deno.execPath()} run ${flags} ${program} "$@"\n`);
   await Deno.chmod(name, 0o755);
   return name;
 }
 
-Deno.test({
-  name: "an executable completes a task with tools",
-  ignore: Deno.build.os === "windows",
-  fn: async () => {
-    await using trial = await makeTrial();
-    await trial.work([Deno.execPath(), "run", ...START_FLAGS, "--no-config", file]);
-    await trial.work([await executable()]);
-  },
-});
+/** Starts a program with each of its parts, in a directory where no other file of it is. */
+async function useEachPart(command: readonly string[], home: string): Promise<void> {
+  const [program = "", ...before] = command;
+  const env = { REASONIX_HOME: home, NO_COLOR: "1", REASONIX_LANG: "en" };
+  const run = async (args: readonly string[], input = "", language = "en") => {
+    const child = new Deno.Command(program, {
+      args: [...before, ...args],
+      cwd: home,
+      env: { ...env, REASONIX_LANG: language },
+      stdin: "piped",
+      stdout: "piped",
+      stderr: "piped",
+    }).spawn();
+    const writer = child.stdin.getWriter();
+    const written = writer.write(new TextEncoder().encode(input)).then(() => writer.close()).catch(() => {});
+    const { stdout, stderr } = await child.output();
+    await written;
+    const text = new TextDecoder().decode(stdout) + new TextDecoder().decode(stderr);
+    assert(!text.includes("Internal error") && !text.includes("Cannot load"), text);
+    return text;
+  };
+  assertStringIncludes(await run(["doctor"]), "Providers");
+  assertStringIncludes(await run(["docs", "start"]), "# Getting started");
+  assertStringIncludes(await run(["version", "--licenses"]), "Third-party licenses");
+  assertStringIncludes(await run(["--help"], "", "zh"), "用法");
+  const initialize = {
+    jsonrpc: "2.0",
+    id: 1,
+    method: "initialize",
+    params: { protocolVersion: "2025-06-18", capabilities: {}, clientInfo: { name: "test", version: "1" } },
+  };
+  const served = await run(["plugin", "example"], `${JSON.stringify(initialize)}\n`);
+  assertStringIncludes(served, '"serverInfo"');
+  if (Deno.build.os === "linux") await visitChat([...command, "chat"], { cwd: home, env });
+}
+for (
+  const { name, make } of [
+    { name: "an executable", make: async (directory: string) => [await executable(directory)] },
+    {
+      name: ALONE_FILE,
+      make: async (directory: string) => {
+        await Deno.copyFile(`${built}/${ALONE_FILE}`, `${directory}/${ALONE_FILE}`);
+        return [Deno.execPath(), "run", ...START_FLAGS, "--no-config", `${directory}/${ALONE_FILE}`];
+      },
+    },
+  ]
+) {
+  Deno.test({
+    name: `${name} completes a task with tools, and finds each of its parts`,
+    ignore: Deno.build.os === "windows",
+    fn: async () => {
+      await using trial = await makeTrial();
+      await using temp = await makeTempDir();
+      const command = await make(temp.path);
+      await trial.work(command);
+      await useEachPart(command, trial.home);
+    },
+  });
+}
 
 /**
  * Builds the program, with `deno task soak` the library too, from a copy of the sources; returns the files.

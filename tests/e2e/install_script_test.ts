@@ -9,10 +9,10 @@ const SCRIPT = await Deno.readTextFile(new URL("../../scripts/release/install.sh
 /** Programs that the script uses, without those that download and verify. */
 const TOOLS =
   "sh uname getconf ldd sed grep ls mktemp tr tail head cut awk sha256sum cat wc od mkdir rmdir rm mv " +
-  "chmod sleep kill printf dirname basename env id";
+  "chmod sleep kill printf dirname basename env id shasum sysctl";
 
 function which(name: string): string | undefined {
-  return ["/usr/local/bin", "/usr/bin", "/bin", "/usr/sbin", "/sbin"].map((directory) =>
+  return ["/usr/local/bin", "/opt/homebrew/bin", "/usr/bin", "/bin", "/usr/sbin", "/sbin"].map((directory) =>
     `${directory}/${name}`
   )
     .find((file) => {
@@ -23,6 +23,15 @@ function which(name: string): string | undefined {
       }
     });
 }
+
+/** Programs here that verify signatures; LibreSSL does not. */
+const VERIFIERS = ["openssl", "minisign"].filter((name) => {
+  const path = which(name);
+  if (path === undefined || name === "minisign") return path !== undefined;
+  const { stdout } = new Deno.Command(path, { args: ["version"] }).outputSync();
+  return /^OpenSSL [3-9]/.test(new TextDecoder().decode(stdout));
+});
+const [VERIFIER = "openssl"] = VERIFIERS;
 
 interface Setting {
   readonly shell?: readonly string[];
@@ -110,9 +119,9 @@ async function version(command: string): Promise<string> {
 }
 
 const COMPLETE = [
-  { shell: ["dash"], tools: ["curl", "openssl"] },
-  { shell: ["bash", "--posix"], tools: ["wget", "minisign"] },
-  { shell: ["busybox", "sh"], tools: ["wget=busybox", "openssl"] },
+  { shell: ["dash"], tools: ["curl", VERIFIER] },
+  { shell: ["bash", "--posix"], tools: ["wget", VERIFIERS.at(-1) ?? VERIFIER] },
+  { shell: ["busybox", "sh"], tools: ["wget=busybox", VERIFIER] },
 ].filter(({ shell, tools }) =>
   [shell[0] ?? "", ...tools.map((tool) => tool.split("=").at(-1) ?? "")].every(which)
 );
@@ -179,7 +188,6 @@ interface Refused {
   readonly verifiers?: readonly string[];
 }
 
-const VERIFIERS = ["openssl", "minisign"].filter(which);
 const FILE = `reasonix-${TARGET}`;
 
 async function edit(file: string, change: (text: string) => string): Promise<void> {
@@ -350,21 +358,23 @@ Deno.test("install.sh executes and leaves nothing of a release that it refuses",
   }
 });
 
+const LINUX = "case $1 in -m) echo x86_64;; -o) echo GNU/Linux;; *) echo Linux;; esac";
+
 const PLATFORMS: readonly (readonly [system: string, fakes: Record<string, string>, error: RegExp])[] = [
   [
     "a 32-bit processor",
     { uname: "case $1 in -m) echo armv7l;; *) echo Linux;; esac" },
     /the processor armv7l/,
   ],
-  ["32-bit programs on a 64-bit processor", { getconf: "echo 32" }, /a 32-bit system/],
+  ["32-bit programs on a 64-bit processor", { uname: LINUX, getconf: "echo 32" }, /a 32-bit system/],
   [
     "musl",
-    { getconf: "exit 1", ldd: 'echo "musl libc (x86_64)" >&2; exit 1' },
+    { uname: LINUX, getconf: "exit 1", ldd: 'echo "musl libc (x86_64)" >&2; exit 1' },
     /a system with musl, such as Alpine/,
   ],
   [
     "an old glibc",
-    { getconf: 'case $1 in LONG_BIT) echo 64;; *) echo "glibc 2.26";; esac' },
+    { uname: LINUX, getconf: 'case $1 in LONG_BIT) echo 64;; *) echo "glibc 2.26";; esac' },
     /glibc 2\.26: the runtime needs 2\.27/,
   ],
   ["FreeBSD", { uname: "case $1 in -m) echo amd64;; *) echo FreeBSD;; esac" }, /Cannot install on FreeBSD/],
@@ -466,7 +476,7 @@ Deno.test({
       for (const tool of ["curl", "wget", "wget=busybox"]) {
         const { code, errors } = await user.install({
           within: [...jail, ...words],
-          tools: [tool, "openssl"],
+          tools: [tool, VERIFIER],
         });
         assertEquals(code, 1);
         assertMatch(errors, /^error: Cannot write \S.*; free 200 MB there, or make it writable\. .*\n$/);

@@ -20,7 +20,7 @@ async function makeUser(releases: Releases) {
     clearEnv: true,
     env: {
       HOME: home,
-      PATH: `${home}/npm/bin:/usr/local/bin:/usr/bin:/bin`,
+      PATH: `${home}/npm/bin:/usr/local/bin:/opt/homebrew/bin:/usr/bin:/bin`,
       ...denoDir(),
       DENO_NO_UPDATE_CHECK: "1",
       NO_COLOR: "1",

@@ -9,6 +9,7 @@ import { assert } from "./assert.ts";
 interface Published {
   readonly manifest: Record<string, unknown>;
   readonly tarball: Uint8Array<ArrayBuffer>;
+  readonly integrity: string;
 }
 
 /** The name of the runtime's package for this platform. */
@@ -38,13 +39,18 @@ function tarball(files: readonly ArchiveFile[]): Uint8Array<ArrayBuffer> {
   return tarGzip(files, new Date(0), 0);
 }
 
-async function digest(bytes: Uint8Array<ArrayBuffer>): Promise<string> {
-  const hash = new Uint8Array(await crypto.subtle.digest("SHA-512", bytes));
-  return `sha512-${btoa(String.fromCharCode(...hash))}`;
+async function published(
+  manifest: Record<string, unknown>,
+  tarball: Uint8Array<ArrayBuffer>,
+): Promise<Published> {
+  const hash = new Uint8Array(await crypto.subtle.digest("SHA-512", tarball));
+  return { manifest, tarball, integrity: `sha512-${btoa(String.fromCharCode(...hash))}` };
 }
 
-/** The packages of the runtime. */
-async function runtimePackages(): Promise<Published[]> {
+let runtime: Promise<Published[]> | undefined;
+
+/** The packages of the runtime, made once. */
+function runtimePackages(): Promise<Published[]> {
   const platform = { name: PLATFORM, version: RUNTIME_VERSION };
   const deno = {
     name: "deno",
@@ -53,14 +59,14 @@ async function runtimePackages(): Promise<Published[]> {
     scripts: { postinstall: "node ./install.cjs" },
     optionalDependencies: { [PLATFORM]: RUNTIME_VERSION },
   };
-  const executable = { path: "deno", bytes: await Deno.readFile(Deno.execPath()), executable: true };
-  return [
-    { manifest: platform, tarball: tarball([manifestFile(platform), executable]) },
-    {
-      manifest: deno,
-      tarball: tarball([manifestFile(deno), text("install.cjs", LINK), text("bin.cjs", START, true)]),
-    },
-  ];
+  return runtime ??= (async () => {
+    const executable = { path: "deno", bytes: await Deno.readFile(Deno.execPath()), executable: true };
+    const files = [manifestFile(deno), text("install.cjs", LINK), text("bin.cjs", START, true)];
+    return [
+      await published(platform, tarball([manifestFile(platform), executable])),
+      await published(deno, tarball(files)),
+    ];
+  })();
 }
 
 function manifestFile(manifest: unknown): ArchiveFile {
@@ -84,9 +90,9 @@ export async function startRegistry(): Promise<NpmRegistry> {
   const asked: string[] = [];
   let broken: RegExp | undefined;
 
-  const packument = async ({ manifest, tarball }: Published, base: string) => {
+  const packument = ({ manifest, integrity }: Published, base: string) => {
     const { name, version } = manifest as { name: string; version: string };
-    const dist = { tarball: `${base}/${name}/-/package.tgz`, integrity: await digest(tarball) };
+    const dist = { tarball: `${base}/${name}/-/package.tgz`, integrity };
     return Response.json({
       name,
       "dist-tags": { latest: version },
@@ -95,14 +101,14 @@ export async function startRegistry(): Promise<NpmRegistry> {
   };
   const server = Deno.serve(
     { hostname: "127.0.0.1", port: 0, onListen() {}, onError: () => new Response() },
-    async ({ url }) => {
+    ({ url }) => {
       const { pathname, origin } = new URL(url);
       const path = decodeURIComponent(pathname).slice(1);
       asked.push(path);
       const isTarball = path.endsWith("/-/package.tgz");
       const found = packages.get(path.replace(/\/-\/package\.tgz$/, ""));
       if (found === undefined) return Response.json({ error: "Not found" }, { status: 404 });
-      if (!isTarball) return await packument(found, origin);
+      if (!isTarball) return packument(found, origin);
       if (!broken?.test(path)) return new Response(found.tarball);
       const half = found.tarball.subarray(0, found.tarball.length / 2);
       const body = ReadableStream.from((async function* () {
@@ -118,7 +124,7 @@ export async function startRegistry(): Promise<NpmRegistry> {
     asked,
     async publish(file, manifest) {
       assert(typeof manifest.name === "string");
-      add({ manifest, tarball: await Deno.readFile(file) });
+      add(await published(manifest, await Deno.readFile(file)));
     },
     cut: (pattern) => void (broken = pattern),
     [Symbol.asyncDispose]: () => server.shutdown(),
