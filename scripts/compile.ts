@@ -1,6 +1,6 @@
 /**
- * Builds stand-alone programs from the bundle: `deno task compile [target …]`, all six targets by default,
- * into dist/.
+ * Builds stand-alone programs from the bundle: `deno task compile [target … | --local]`, all six targets by
+ * default and that of this machine with `--local`, into dist/.
  *
  * `deno compile` downloads the runtime of each target. Without a network the step can still be checked: set
  * DENORT_BIN to any executable of the target's format (ELF, Mach-O, PE), such as a `deno` binary of that
@@ -20,6 +20,8 @@ export const TARGETS = [
   "x86_64-pc-windows-msvc",
   "aarch64-pc-windows-msvc",
 ] as const;
+
+const LOCAL = "--local";
 
 export type Target = typeof TARGETS[number];
 
@@ -53,19 +55,46 @@ export function compileArgs(program: string, target: Target, directory: string):
 export async function compile(program: string, target: Target, directory: string): Promise<string> {
   const args = compileArgs(program, target, directory);
   const done = await run(Deno.execPath(), { args, env: { NO_COLOR: "1" } });
-  if (done.code !== 0) {
-    const remedy = "check the network, or set DENORT_BIN (see scripts/compile.ts)";
-    throw new Error(`Cannot compile for ${target}; ${remedy}\n${done.output.trim()}`);
-  }
+  if (done.code !== 0) throw new Error(await compileProblem(target, done.output));
   return `${directory}/${executableName(target)}`;
 }
 
-function chosenTargets(words: readonly string[]): readonly Target[] {
+/** Returns why a runtime cannot be had, from the output of `deno compile`, and each remedy. */
+export async function compileProblem(
+  target: Target,
+  output: string,
+  given: string | undefined = Deno.env.get("DENORT_BIN"),
+): Promise<string> {
+  const [errors = ""] = output.split("\nStack backtrace:");
+  const causes = [...errors.matchAll(/^ +(?:\d+: )?(.+)$/gm)].map(([, cause = ""]) => cause);
+  const reason = causes.at(-1) ?? output.trim().split("\n").at(-1) ?? "";
+  const version = Deno.version.deno;
+  if (given !== undefined) {
+    return `Cannot compile for ${target} with the runtime DENORT_BIN=${given}: ${reason}\n` +
+      `       Set it to the file denort of Deno ${version} for ${target}, or unset it`;
+  }
+  const archive = `release/v${version}/denort-${target}.zip`;
+  if (!output.includes("dl.deno.land")) return `Cannot compile for ${target}\n${output.trim()}`;
+  const { denoDir } = JSON.parse(
+    (await run(Deno.execPath(), { args: ["info", "--json"], env: { NO_COLOR: "1" } })).output,
+  );
+  return `Cannot compile for ${target}: the runtime of executables is not on this machine, and its download ` +
+    `failed: ${reason}
+       An executable contains this runtime, denort, which is not the program deno. One of these helps:
+       - let this machine reach https://dl.deno.land, directly or through HTTPS_PROXY
+       - download https://dl.deno.land/${archive} elsewhere, and copy it to ${denoDir}/dl/${archive}
+       - set DENORT_BIN to the file denort from that archive
+       - without an executable: dist/reasonix-all.js is the program in one file, for machines that have Deno`;
+}
+
+/** Throws for a word that is no target; `--local` is the target of this machine. */
+export function chosenTargets(words: readonly string[]): readonly Target[] {
   if (words.length === 0) return TARGETS;
+  if (words.length === 1 && words[0] === LOCAL) return chosenTargets([Deno.build.target]);
   return words.map((word) => {
     const target = TARGETS.find((known) => known === word);
     if (target === undefined) {
-      throw new Error(`Cannot compile for ${word}; targets are ${TARGETS.join(", ")}`);
+      throw new Error(`Cannot compile for ${word}; targets are ${TARGETS.join(", ")}, and ${LOCAL} alone`);
     }
     return target;
   });
@@ -76,7 +105,14 @@ if (import.meta.main) {
   const { path } = await bundle();
   const directory = new URL("../dist", import.meta.url).pathname;
   for (const target of targets) {
-    const output = await compile(path, target, directory);
+    let output;
+    try {
+      output = await compile(path, target, directory);
+    } catch (error) {
+      say(error instanceof Error ? error.message : String(error));
+      Deno.exitCode = 1;
+      break;
+    }
     say(`${output}  ${((await Deno.stat(output)).size / 1e6).toFixed(0)} MB`);
   }
 }

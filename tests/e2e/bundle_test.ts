@@ -4,9 +4,9 @@ import { START_FLAGS } from "../../cli/terminal/start_flags.ts";
 import { ALONE_FILE, partFiles, WORKER } from "../../scripts/bundle/parts.ts";
 import { visitChat } from "../../scripts/bundle/trace.ts";
 import { writeTypes } from "../../scripts/bundle/types.ts";
-import { compile, compileArgs, TARGETS } from "../../scripts/compile.ts";
+import { chosenTargets, compile, compileArgs, compileProblem, TARGETS } from "../../scripts/compile.ts";
 import { makeTrial } from "../../scripts/try_program.ts";
-import { assert, assertEquals, assertStringIncludes } from "../support/assert.ts";
+import { assert, assertEquals, assertMatch, assertStringIncludes, assertThrows } from "../support/assert.ts";
 import { startModelServer } from "../support/model_server.ts";
 import { makeWorld, mockConfig, programFile } from "../support/program.ts";
 import { makeTempDir } from "../support/tool_context.ts";
@@ -44,6 +44,29 @@ for (const target of TARGETS) {
     assertEquals([...included].sort(), made.map((name) => `${built}/${name}`).sort());
   });
 }
+
+Deno.test("a runtime that cannot be had is an error with each remedy", async () => {
+  const [target] = TARGETS;
+  const output =
+    "Download https://dl.deno.land/release/v2.9.6/denort-x.zip\nerror: Writing failed\n\nCaused by:\n" +
+    "    0: Setting up base binary.\n    1: client error (Connect)\n    2: dns error: unknown host\n\nStack backtrace:\n   0: <unknown>\n";
+  const text = await compileProblem(target, output, undefined);
+  assertMatch(
+    text,
+    /^Cannot compile for \S+: the runtime of executables is not on this machine, .*dns error: unknown host$/m,
+  );
+  const archive = `release/v${Deno.version.deno}/denort-${target}.zip`;
+  for (const part of [`https://dl.deno.land/${archive}`, `/dl/${archive}`, "DENORT_BIN", "reasonix-all.js"]) {
+    assertStringIncludes(text, part);
+  }
+  assertStringIncludes(await compileProblem(target, output, "/x/denort"), "DENORT_BIN=/x/denort: dns error");
+  assertEquals(
+    await compileProblem(target, "error: other", undefined),
+    `Cannot compile for ${target}\nerror: other`,
+  );
+  assertEquals(chosenTargets(["--local"]).map(String), [Deno.build.target]);
+  assertThrows(() => chosenTargets(["--local", target]), Error, "Cannot compile for --local");
+});
 
 Deno.test("all parts are embedded into a stand-alone executable", async () => {
   const target = TARGETS.find((name) => name === Deno.build.target);
