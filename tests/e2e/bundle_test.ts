@@ -208,7 +208,10 @@ async function buildElsewhere(full: boolean): Promise<string> {
   const { metadata: { timestamp } } = JSON.parse(await Deno.readTextFile(`${built}/sbom.cdx.json`));
   const { denoDir } = JSON.parse(await run(Deno.execPath(), ["info", "--json"]));
   // A copy of the packages takes seconds.
-  if (full) await run("cp", ["-R", denoDir, `${home}/cache`]);
+  if (full) {
+    await Deno.mkdir(`${home}/cache`);
+    await run("cp", ["-R", `${denoDir}/npm`, `${denoDir}/dl`, `${home}/cache`]);
+  }
   await run(
     Deno.execPath(),
     ["run", "-A", `${copy}/scripts/bundle.ts`, `${output}/reasonix.js`, ...full ? [] : ["--no-library"]],
