@@ -285,9 +285,11 @@ Deno.test("a short task loads no part, and what it executes is compiled with the
   const scripts = [...Deno.readDirSync(coverage)].filter(({ name }) => name.endsWith(".json"))
     .map(({ name }) => JSON.parse(Deno.readTextFileSync(`${coverage}/${name}`)) as Coverage);
   const remedy = "is the list old? Run: deno task trace";
-  assertEquals(scripts.map(({ url }) => url.replace(/^.*\//, "")), ["reasonix.js"], remedy);
+  const named = new Map(scripts.map((script) => [script.url.replace(/^.*\//, ""), script]));
+  // While the model thinks the program loads what calls need: a busy machine leaves time for it.
+  assertEquals([...named.keys()].filter((name) => name !== "reasonix.tools.js"), ["reasonix.js"], remedy);
   const code = await Deno.readTextFile(file);
-  const functions = (scripts[0]?.functions ?? []).flatMap(({ ranges }) => ranges.slice(0, 1))
+  const functions = (named.get("reasonix.js")?.functions ?? []).flatMap(({ ranges }) => ranges.slice(0, 1))
     .filter(({ count }) => count > 0);
   const textOf = ({ startOffset }: { readonly startOffset: number }) =>
     code.slice(startOffset, startOffset + 100);

@@ -1,3 +1,4 @@
+import { threadCpuUsage } from "node:process";
 import { compileGlobs, compileRanked, expandBraces, type GlobDialect } from "../../../src/path/glob.ts";
 import { IgnoreRules } from "../../../src/path/ignore_files.ts";
 import { createPathMatcher } from "../../../src/rule/mod.ts";
@@ -61,13 +62,19 @@ const pick = (list: readonly string[]) => list[Math.floor(draw() * list.length)]
 const made = (pieces: readonly string[], most: number) =>
   Array.from({ length: Math.floor(draw() * most) + 1 }, () => pick(pieces)).join("");
 
-/** The shortest of several runs, since the machine may be busy. */
+/** Milliseconds that the processor has worked for this thread: other programs do not count. */
+function worked(): number {
+  const { user, system } = threadCpuUsage();
+  return (user + system) / 1000;
+}
+
+/** The shortest of several runs, since the code may be cold. */
 function fastest(run: () => void, enough: number): number {
   let best = Infinity;
   for (let i = 0; i < 5 && best > enough; i++) {
-    const start = performance.now();
+    const start = worked();
     run();
-    best = Math.min(best, performance.now() - start);
+    best = Math.min(best, worked() - start);
   }
   return best;
 }
@@ -221,9 +228,9 @@ Deno.test("braces are expanded completely up to a limit", () => {
   assertEquals(expandBraces("\\{a,b}[{c,d}]"), ["\\{a,b}[{c,d}]"]);
   assertEquals(expandBraces("{a,b}".repeat(8))?.length, 256);
   for (const wide of ["{a,b}".repeat(9), "{a,b}".repeat(5000), `${"{a,".repeat(5000)}b${"}".repeat(5000)}`]) {
-    const start = performance.now();
+    const start = worked();
     assertEquals(expandBraces(wide), undefined);
-    assert(performance.now() - start < 1000);
+    assert(worked() - start < 1000);
   }
 });
 
