@@ -71,7 +71,7 @@ export const STAGES: readonly Stage[] = [
     ...tests("e2e", [...TEST, "--parallel", `--ignore=${ALONE}`], ["tests/e2e"]),
     lane: "program",
     limitSeconds: 1500,
-    env: jobs(4),
+    env: jobs(5),
     bundle: true,
   },
   { ...tests("alone", TEST, [ALONE]), lane: "alone", bundle: true },

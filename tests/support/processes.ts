@@ -60,7 +60,7 @@ export async function gone<T>(look: () => Promise<T[]> | T[], withinMs = 20_000)
   for (;;) {
     const left = await look();
     if (left.length === 0 || performance.now() > end) return left;
-    await new Promise((resolve) => setTimeout(resolve, 5));
+    await new Promise((resolve) => setTimeout(resolve, 25));
   }
 }
 

@@ -78,6 +78,6 @@ export async function shownSoon(terminal: Terminal, isSo: (screen: string) => bo
     const screen = await terminal.screen();
     if (isSo(screen)) return screen;
     if (performance.now() > end) throw new Error(`The screen does not come to that:\n${screen}`);
-    await new Promise((resolve) => setTimeout(resolve, 10));
+    await new Promise((resolve) => setTimeout(resolve, 40));
   }
 }

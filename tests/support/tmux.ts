@@ -4,7 +4,7 @@ import { tmux } from "../../scripts/terminal/record.ts";
 import { childrenOf, gone, isAlive } from "./processes.ts";
 
 const LIMIT_MS = 60_000;
-const POLL_MS = 25;
+const POLL_MS = 60;
 
 export interface TerminalOptions {
   readonly cwd: string;
