@@ -85,8 +85,8 @@ function chosen(names: readonly string[]): Group[] {
   });
 }
 
-/** Runs what was chosen. */
-async function measure({ quick, peers, program, groups }: Options): Promise<Measured[]> {
+/** Runs what was chosen. After each group the file of the run has the groups so far. */
+async function measure({ quick, peers, program, groups, json }: Options): Promise<Measured[]> {
   await using server = await startServer();
   await using stage = await makeStage();
   const runner = new Runner(server, stage);
@@ -97,6 +97,7 @@ async function measure({ quick, peers, program, groups }: Options): Promise<Meas
     for (const scenario of scenarios) found.push(...await scenarioRows(bench, scenario));
     if (rows !== undefined) found.push(...await rows(bench));
     if (found.length > 0) measured.push({ name, title, rows: found });
+    await writeRun(json, quick, measured);
   }
   return measured;
 }
@@ -145,11 +146,10 @@ async function writePage(groups: readonly Measured[]): Promise<void> {
 }
 
 async function main(options: Options): Promise<void> {
-  const { from, json, quick, markdown, page } = options;
+  const { from, markdown, page } = options;
   const groups = from.length > 0 ? merge(await Promise.all(from.map(readRun))) : await measure(options);
   if (page) await writePage(groups);
   say(markdown ? markdownTables(groups) : textTables(groups));
-  if (from.length === 0) await writeRun(json, quick, groups);
 }
 
 if (import.meta.main) await main(parseOptions(Deno.args));

@@ -62,13 +62,15 @@ async function install(from: string, { program, runner: { stage } }: Bench) {
       npm_config_prefix: `${root}/${directory}`,
       npm_config_registry: registry.url,
       npm_config_cache: `${root}/cache`,
+      // `deno task` says here that it is the one that installs.
+      npm_config_user_agent: "npm/{npm-version} node/{node-version} {platform} {arch}",
     };
     await mustRun("npm", { args: ["install", "-g", ...flags, name], env });
     return `${root}/${directory}`;
   };
   const [shell, node] = [await prefix("with_scripts"), await prefix("without", "--ignore-scripts")];
   const files = `${shell}/lib/node_modules/${name}`;
-  const [runtime = ""] = /(?<=exec ')[^']*/.exec(await Deno.readTextFile(`${shell}/bin/reasonix`)) ?? [];
+  const [runtime = ""] = /(?<=^exec '?)[^' ]+/m.exec(await Deno.readTextFile(`${shell}/bin/reasonix`)) ?? [];
   return {
     installed: starting(program, `${shell}/bin/reasonix`),
     launcher: starting(program, `${node}/bin/reasonix`),
