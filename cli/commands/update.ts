@@ -21,6 +21,7 @@ import {
   type Store,
   storeOf,
   switchCommand,
+  tryProgram,
   versionName,
   versionsOf,
 } from "../release/store.ts";
@@ -28,10 +29,9 @@ import { installVersion, interrupted } from "../release/install_version.ts";
 import { inLanguage, languageOf, textsFor } from "../terminal/language.ts";
 import { type CliContext, onSignals } from "../terminal/process.ts";
 import { reasonixHome } from "../../src/config/mod.ts";
-import { errorMessage, message, ReasonixError, usageError } from "../../src/core/mod.ts";
+import { message, ReasonixError, usageError } from "../../src/core/mod.ts";
 import { loadTexts, type Texts } from "../../src/i18n/mod.ts";
 import { exists, sortedEntries } from "../../src/path/probe.ts";
-import { runProgram } from "../../src/util/process.ts";
 import { VERSION } from "../../src/util/version.ts";
 
 const WINDOWS = Deno.build.os === "windows";
@@ -165,13 +165,18 @@ async function updateExecutable(work: Work, version: string): Promise<void> {
   if (!release.isSigned) stderr.write(`${texts.unsigned}\n`);
   stderr.write(`${texts.downloading(version, release.directory)}\n`);
   const { replaceExecutable } = await import("../release/executable.ts");
+  await interruptible((signal) => replaceExecutable(installation.program, release, signal));
+  stdout.write(`${texts.updated(VERSION, version)}\n${texts.undo}\n`);
+}
+
+/** Does work that the first signal ends with its reason, and the second one at once. */
+async function interruptible(work: (signal: AbortSignal) => Promise<void>): Promise<void> {
   const control = new AbortController();
   const removeListeners = onSignals({
     stop: (reason) => control.abort(interrupted(reason)),
     exit: (code) => Deno.exit(code),
   });
-  await replaceExecutable(installation.program, release, control.signal).finally(removeListeners);
-  stdout.write(`${texts.updated(VERSION, version)}\n${texts.undo}\n`);
+  await work(control.signal).finally(removeListeners);
 }
 
 /** Puts a release into the store, and makes the command start it. */
@@ -190,17 +195,8 @@ async function updateStore(work: Work, wanted: string | undefined): Promise<void
   const { from } = installation;
   const mirror = channel === "address" ? release.directory : env.REASONIX_BASE_URL || from;
   const onDownload = () => stderr.write(`${texts.downloading(release.version, release.directory)}\n`);
-  const control = new AbortController();
-  const removeListeners = onSignals({
-    stop: (reason) => control.abort(interrupted(reason)),
-    exit: (code) => Deno.exit(code),
-  });
-  try {
-    const { signal } = control;
-    await installVersion(store, release, { channel, onDownload, signal, ...(mirror ? { mirror } : {}) });
-  } finally {
-    removeListeners();
-  }
+  const options = { channel, onDownload, ...(mirror ? { mirror } : {}) };
+  await interruptible((signal) => installVersion(store, release, { ...options, signal }));
   stdout.write(`${texts.updated(VERSION, release.version)}\n${texts.undo}\n`);
 }
 
@@ -298,11 +294,7 @@ function npmOf({ prefix }: NpmPackage): readonly string[] {
 
 async function runNpm(pack: NpmPackage, args: readonly string[]): Promise<string> {
   const words = [...npmOf(pack), ...args];
-  const done = await runProgram(words).catch((error) => ({
-    code: -1,
-    text: "",
-    errors: errorMessage(error),
-  }));
+  const done = await tryProgram(words);
   if (done.code === 0) return done.text.trim();
   const lines = done.errors.trim().split("\n").map((line) => line.replace(/^npm (?:ERR!|error) ?/i, ""));
   const reason = lines.find((line) => line !== "" && !/^code /.test(line)) ?? `exit code ${done.code}`;

@@ -2,6 +2,7 @@
 import { decided, NPM_NAME, REPOSITORY } from "../identity.ts";
 import { message, type Text } from "../../src/core/mod.ts";
 import { exists, readSmallText } from "../../src/path/probe.ts";
+import { existingRealPath } from "../../src/path/real_path.ts";
 
 const CHANNELS = [
   "npm",
@@ -54,7 +55,7 @@ export function installationOf(
 ): Installation {
   if (/^https?:/.test(program)) return { channel: "address", program };
   const path = program.startsWith("file:") ? filePath(program) : program;
-  const real = realPathOf(path);
+  const real = existingRealPath(path) ?? path;
   const directory = real.replace(/[/\\][^/\\]*$/, "");
   const marked = markerOf(`${directory}/${MARKER}`);
   if (marked) return { ...marked, program: real };
@@ -71,14 +72,6 @@ export function installationOf(
 function filePath(address: string): string {
   const path = decodeURIComponent(new URL(address).pathname);
   return Deno.build.os === "windows" ? path.slice(1) : path;
-}
-
-function realPathOf(path: string): string {
-  try {
-    return Deno.realPathSync(path);
-  } catch {
-    return path;
-  }
 }
 
 function markerOf(file: string): Pick<Installation, "channel" | "from"> | undefined {

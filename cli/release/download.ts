@@ -4,6 +4,7 @@ import { decided, PUBLIC_KEY, REPOSITORY } from "../identity.ts";
 import { cannotWrite } from "./store.ts";
 import { entryOf, verifySums } from "./verify.ts";
 import { message, ReasonixError, type Text } from "../../src/core/mod.ts";
+import { attempt } from "../../src/util/lazy.ts";
 import { networkFailure, programFetch } from "../../src/util/network/fetch.ts";
 
 /** A server that sends nothing for this long has failed. */
@@ -132,13 +133,13 @@ export async function download(
       }
     }
   } catch (error) {
-    removeQuietly(path);
-    throw error instanceof ReasonixError ? error : cannotFetch(address, error);
+    attempt(() => Deno.removeSync(path));
+    throw requestFailure(address, error);
   } finally {
     watch.end();
   }
   if (hash.digest("hex") === expected) return;
-  removeQuietly(path);
+  attempt(() => Deno.removeSync(path));
   throw new ReasonixError(message`Cannot use ${address}: its SHA-256 is not the one of the release`, {
     remedy: message`try again; if this remains, the server has other files than its release`,
   });
@@ -149,14 +150,6 @@ function openNew(path: string, mode: number): Deno.FsFile {
     return Deno.openSync(path, { write: true, createNew: true, mode });
   } catch (error) {
     throw cannotWrite(path, error);
-  }
-}
-
-function removeQuietly(path: string): void {
-  try {
-    Deno.removeSync(path);
-  } catch {
-    // It was not made.
   }
 }
 
@@ -180,7 +173,7 @@ async function content(address: string): Promise<Content> {
       chunks.push(chunk);
     }
   } catch (error) {
-    throw error instanceof ReasonixError ? error : cannotFetch(address, error);
+    throw requestFailure(address, error);
   } finally {
     watch.end();
   }
@@ -214,7 +207,7 @@ async function request(address: string, signal?: AbortSignal) {
     }
   } catch (error) {
     watch.end();
-    throw error instanceof ReasonixError ? error : cannotFetch(address, error);
+    throw requestFailure(address, error);
   }
 }
 
@@ -229,17 +222,18 @@ function idleWatch(act: () => void) {
   };
 }
 
-function cannotFetch(address: string, cause: unknown): ReasonixError {
-  const isText = typeof cause === "string" ||
-    (typeof cause === "object" && cause !== null && "template" in cause);
-  const failure = isText ? undefined : networkFailure(cause, "REASONIX_BASE_URL");
-  const reason = failure === undefined
-    ? cause as Text
-    : failure.unknownName
-    ? message`its server has no address`
-    : failure.detail;
-  return new ReasonixError(message`Cannot fetch ${address}: ${reason}`, {
-    remedy: failure?.remedy ?? message`check the network and the address, and try again; nothing was changed`,
-    cause,
-  });
+function cannotFetch(
+  address: string,
+  reason: Text,
+  remedy = message`check the network and the address, and try again; nothing was changed`,
+  cause?: unknown,
+): ReasonixError {
+  return new ReasonixError(message`Cannot fetch ${address}: ${reason}`, { remedy, cause });
+}
+
+/** The error of a request that failed, or the one that it found. */
+function requestFailure(address: string, error: unknown): ReasonixError {
+  if (error instanceof ReasonixError) return error;
+  const { unknownName, detail, remedy } = networkFailure(error, "REASONIX_BASE_URL");
+  return cannotFetch(address, unknownName ? message`its server has no address` : detail, remedy, error);
 }

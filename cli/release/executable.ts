@@ -3,10 +3,9 @@
  * stays next to it under the name of its version, for a rollback and for programs that are running.
  */
 import { download, isVersion, type Release } from "./download.ts";
-import { cannotWrite, directoryOf } from "./store.ts";
-import { errorMessage, message, ReasonixError } from "../../src/core/mod.ts";
+import { cannotStart, cannotWrite, directoryOf, tryProgram } from "./store.ts";
 import { sortedEntries } from "../../src/path/probe.ts";
-import { runProgram } from "../../src/util/process.ts";
+import { attempt } from "../../src/util/lazy.ts";
 import { VERSION } from "../../src/util/version.ts";
 
 const SUFFIX = Deno.build.os === "windows" ? ".exe" : "";
@@ -49,16 +48,8 @@ export async function replaceExecutable(
 }
 
 async function requireStart(file: string, version: string): Promise<void> {
-  const done = await runProgram([file, "--version"]).catch((error) => ({
-    code: -1,
-    text: "",
-    errors: errorMessage(error),
-  }));
-  if (done.code === 0 && done.text === `reasonix ${version}\n`) return;
-  const reason = done.errors.trim().split("\n")[0] || `exit code ${done.code}`;
-  throw new ReasonixError(message`Cannot start version ${version}: ${reason}`, {
-    remedy: message`this version stays installed`,
-  });
+  const done = await tryProgram([file, "--version"]);
+  if (done.code !== 0 || done.text !== `reasonix ${version}\n`) throw cannotStart(version, done);
 }
 
 /** Puts a file in the place of a program, which is kept. */
@@ -102,9 +93,5 @@ export function removeExecutable(program: string): void {
 }
 
 function removeFile(path: string): void {
-  try {
-    Deno.removeSync(path);
-  } catch {
-    // It is not there.
-  }
+  attempt(() => Deno.removeSync(path));
 }

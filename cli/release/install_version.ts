@@ -2,6 +2,7 @@
 import { type Channel, MARKER } from "./channel.ts";
 import { download, type Release } from "./download.ts";
 import {
+  cannotStart,
   cannotWrite,
   commandText,
   directoryOf,
@@ -10,14 +11,14 @@ import {
   removeDirectory,
   stageVersion,
   type Store,
+  tryProgram,
   versionName,
   versionsOf,
 } from "./store.ts";
 import { entriesOf, entryOf, sha256Of } from "./verify.ts";
 import { START_FLAGS } from "../terminal/start_flags.ts";
-import { errorMessage, message, ReasonixError } from "../../src/core/mod.ts";
+import { message, ReasonixError } from "../../src/core/mod.ts";
 import { exists, sortedEntries } from "../../src/path/probe.ts";
-import { runProgram } from "../../src/util/process.ts";
 
 const WINDOWS = Deno.build.os === "windows";
 
@@ -117,14 +118,8 @@ async function startInstall(store: Store, directory: string, version: string): P
   const path = `${directory}/${program}`;
   const words = path.endsWith(".js") ? [Deno.execPath(), "run", ...START_FLAGS, "--no-config", path] : [path];
   const environment = { ...Deno.env.toObject(), DENO_INSTALL_ROOT: directoryOf(directoryOf(store.command)) };
-  const done = await runProgram([...words, "install"], { env: environment }).catch((error) => ({
-    code: -1,
-    errors: errorMessage(error),
-  }));
+  const done = await tryProgram([...words, "install"], { env: environment });
   if (done.code === 0 && directory.endsWith(`/${nameIn(commandText(store) ?? "")}`)) return;
   removeDirectory(directory);
-  const reason = done.errors.trim().split("\n")[0] || `exit code ${done.code}`;
-  throw new ReasonixError(message`Cannot start version ${version}: ${reason}`, {
-    remedy: message`this version stays installed`,
-  });
+  throw cannotStart(version, done);
 }

@@ -8,7 +8,8 @@ import { errorMessage, message, ReasonixError } from "../../src/core/mod.ts";
 import { exists, readSmallText, sortedEntries } from "../../src/path/probe.ts";
 import { writeFileAtomic } from "../../src/util/atomic_write.ts";
 import { FileLock } from "../../src/util/lock.ts";
-import { runProgram } from "../../src/util/process.ts";
+import { attempt } from "../../src/util/lazy.ts";
+import { type ProgramOptions, type ProgramResult, runProgram } from "../../src/util/process.ts";
 
 const WINDOWS = Deno.build.os === "windows";
 const COMMAND_NAME = WINDOWS ? "reasonix.cmd" : "reasonix";
@@ -120,6 +121,28 @@ export function cannotWrite(file: string, error: unknown): unknown {
   });
 }
 
+/** Runs a program to its end. One that cannot be started has the exit code -1; its errors are the reason. */
+export async function tryProgram(
+  words: readonly string[],
+  options?: ProgramOptions,
+): Promise<Pick<ProgramResult, "code" | "text" | "errors">> {
+  return await runProgram(words, options).catch((error) => ({
+    code: -1,
+    text: "",
+    errors: errorMessage(error),
+  }));
+}
+
+export function cannotStart(
+  version: string,
+  { code, errors }: Pick<ProgramResult, "code" | "errors">,
+): ReasonixError {
+  const reason = errors.trim().split("\n")[0] || `exit code ${code}`;
+  return new ReasonixError(message`Cannot start version ${version}: ${reason}`, {
+    remedy: message`this version stays installed`,
+  });
+}
+
 /** A version that can be started again. */
 export interface SavedVersion {
   readonly name: string;
@@ -169,11 +192,8 @@ export function stageVersion(store: Store): string {
 }
 
 export function removeDirectory(directory: string): void {
-  try {
-    Deno.removeSync(directory, { recursive: true });
-  } catch {
-    // The next update tries again.
-  }
+  // The next update tries again.
+  attempt(() => Deno.removeSync(directory, { recursive: true }));
 }
 
 /** Removes every version that neither the command, nor a rollback, nor a running program needs. */
