@@ -1,4 +1,5 @@
 /** Archives whose bytes depend on nothing but their files and a time: tar (ustar), gzip and ar. */
+import { Buffer } from "node:buffer";
 import { gzipSync } from "node:zlib";
 
 export interface ArchiveFile {
@@ -31,7 +32,7 @@ export function tarGzip(files: readonly ArchiveFile[], time: Date, level?: numbe
     bytes,
     new Uint8Array(-bytes.length & (BLOCK - 1)),
   ]);
-  return gzip(joined([...parts, new Uint8Array(2 * BLOCK)]), level);
+  return gzip(Buffer.concat([...parts, new Uint8Array(2 * BLOCK)]), level);
 }
 
 /** Compressed without a name or a time. */
@@ -98,15 +99,5 @@ export function ar(
     bytes,
     encoder.encode(bytes.length % 2 === 0 ? "" : "\n"),
   ]);
-  return joined([encoder.encode("!<arch>\n"), ...parts]);
-}
-
-function joined(parts: readonly Uint8Array[]): Uint8Array {
-  const whole = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0));
-  let at = 0;
-  for (const part of parts) {
-    whole.set(part, at);
-    at += part.length;
-  }
-  return whole;
+  return Buffer.concat([encoder.encode("!<arch>\n"), ...parts]);
 }

@@ -6,6 +6,7 @@
  */
 import { decided, NPM_NAME, PUBLIC_KEY, REPOSITORY } from "../../cli/identity.ts";
 import { entriesOf, entryOf, parsePublicKey, sha256Of, verifySums } from "../../cli/release/verify.ts";
+import { runProgram } from "../../src/util/process.ts";
 import { VERSION } from "../../src/util/version.ts";
 import { say } from "../process.ts";
 
@@ -79,25 +80,12 @@ export async function checkRelease(directory: string, version: string, publicKey
 }
 
 async function minisign(args: readonly string[], cwd: string, input: string): Promise<void> {
-  const child = new Deno.Command("minisign", {
-    args: [...args],
-    cwd,
-    stdin: "piped",
-    stdout: "null",
-    stderr: "piped",
-  });
-  let process: Deno.ChildProcess;
-  try {
-    process = child.spawn();
-  } catch (error) {
+  const { code, errors } = await runProgram(["minisign", ...args], { cwd, input }).catch((error) => {
     if (!(error instanceof Deno.errors.NotFound)) throw error;
     throw new Error("Cannot sign the release: minisign is not installed; install the package minisign");
-  }
-  const writer = process.stdin.getWriter();
-  await writer.write(new TextEncoder().encode(input)).then(() => writer.close()).catch(() => {});
-  const { code, stderr } = await process.output();
+  });
   if (code === 0) return;
-  const reason = new TextDecoder().decode(stderr).replace("Password:", "").trim();
+  const reason = errors.replace("Password:", "").trim();
   throw new Error(`Cannot sign the release: ${reason || `minisign ended with exit code ${code}`}`);
 }
 
