@@ -84,7 +84,7 @@ interface LiveCall {
 }
 
 /**
- * What durable events do not say yet, after the event `seq`. A front end that joins shows the durable events
+ * The part of a session that no durable event holds yet, after the event `seq`. A front end that joins shows the durable events
  * up to `seq`, replaces what it has of the open message and of running calls by the snapshot, and takes
  * events from there on.
  */

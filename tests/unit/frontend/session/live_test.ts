@@ -79,7 +79,7 @@ async function recorded(events: readonly NewEvent[]): Promise<Event[]> {
   return shown;
 }
 
-/** What a front end shows of a session: computed from what it was given and from nothing else. */
+/** A front end: it shows what it was given and nothing else. */
 class Shown {
   readonly seqs: number[] = [];
   turnState: TurnState = "idle";
