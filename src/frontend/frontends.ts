@@ -1,4 +1,5 @@
 export const FRONTENDS = {
+  acp: () => import("./acp/mod.ts"),
   lines: () => import("./repl/lines.ts"),
   print: () => import("./print/mod.ts"),
   repl: () => import("./repl/mod.ts"),
