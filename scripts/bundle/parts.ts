@@ -25,9 +25,11 @@ export const LICENSES = "./reasonix.licenses.js";
  */
 const PARTS: Readonly<Record<string, readonly string[]>> = {
   zh_cn: ["/src/i18n/zh_cn.ts", "/src/i18n/zh-CN.json"],
-  mcp: ["/@modelcontextprotocol/", "/jose/", "/src/mcp/", "/src/features/mcp/", "/plugins/"],
+  acp: ["/@agentclientprotocol/", "/src/frontend/acp/", "/cli/commands/acp.ts"],
+  mcp: ["/@modelcontextprotocol/", "/jose/", "/zod/", "/src/mcp/", "/src/features/mcp/", "/plugins/"],
   chat: [
     "/src/frontend/repl/",
+    "/src/frontend/session/",
     "/cli/commands/run/chat.ts",
     "/cli/commands/run/open_chat.ts",
     "/src/command/mod.ts",
