@@ -34,9 +34,9 @@ export interface ProviderError {
  * One piece of a model's reply.
  *
  * Adjacent text (or reasoning) deltas that arrive in one network read are joined into one chunk. Tool calls
- * arrive complete; `call_progress` announces one whose arguments are still arriving. `retry` announces a wait before the request is sent again; when `discarded` is true, what
- * was streamed before it does not count. `notice` is something for the user. A stream ends with exactly one
- * `done` or `error`.
+ * arrive complete; `call_progress` announces one whose arguments are still arriving. `retry` announces a wait
+ * before the request is sent again; when `discarded` is true, what was streamed before it does not count.
+ * `notice` is something for the user. A stream ends with exactly one `done` or `error`.
  */
 export type Chunk =
   | { readonly type: "text"; readonly text: string }

@@ -317,7 +317,7 @@ export const EVENT_KINDS = {
     readOnly: z.boolean(),
     /** The tool's own name, where the call has another one. */
     tool: z.optional(z.string()),
-    /** Files that it changes, else files that it reads and directories that it searches, as the model wrote them. */
+    /** Files that it changes, else what it reads and searches, as the model wrote the paths. */
     paths: z.optional(z.array(z.string())),
     /** Subject of the call: its command, path or pattern. */
     summary: z.string(),
