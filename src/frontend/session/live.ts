@@ -84,9 +84,8 @@ interface LiveCall {
 }
 
 /**
- * The part of a session that no durable event holds yet, after the event `seq`. A front end that joins shows the durable events
- * up to `seq`, replaces what it has of the open message and of running calls by the snapshot, and takes
- * events from there on.
+ * The part of a session that no durable event holds yet. A front end that joins shows the durable events up
+ * to `seq`, replaces its open message and running calls by the snapshot, and takes events from there on.
  */
 export interface Snapshot {
   /** The last durable event. */

@@ -286,7 +286,7 @@ class Window {
 /** Bytes in which the line of an event is looked for. */
 const PROBE = 1 << 16;
 
-/** Returns an offset in front of which there is no event after `seq`; not far from it where there are many. */
+/** Returns an offset in front of which there is no event after `seq`, near the first of them. */
 function offsetBefore(path: string, seq: number): number {
   if (seq <= 0) return 0;
   const file = Deno.openSync(path, { read: true });
