@@ -287,32 +287,29 @@ export const statusCommand: CommandBody = {
 
 async function rows(host: CommandHost): Promise<readonly Row[]> {
   const texts = await loadTexts("report_commands", host.locale);
-  const { session, paths, loaded, provider: { model }, inputs, effort, modes, confined } = await host
-    .session();
-  const { state } = session;
-  const { lastUsage, title, turns, usage } = state;
-  const context = lastUsage && grouped(lastUsage.inputTokens + lastUsage.outputTokens);
+  const { loaded, facts } = await host.session();
+  const { session, title, directory, model, modes, context, spending, instructions } = facts;
+  const { approval, permission, collaboration } = modes;
+  const tokens = context && grouped(context.tokens);
   return [
     ["Reasonix", VERSION],
-    [texts.session, title === undefined ? session.id : `${session.id} "${title}"`],
-    [texts.directory, paths.cwd],
-    [texts.modes, [modes.approval, modes.permission, modes.collaboration].join(" · ")],
-    [texts.sandbox, confined ? texts.sandboxOn : texts.sandboxOff],
+    [texts.session, title === undefined ? session : `${session} "${title}"`],
+    [texts.directory, directory],
+    [texts.modes, [approval, permission, collaboration].join(" · ")],
+    [texts.sandbox, facts.confined ? texts.sandboxOn : texts.sandboxOff],
     [texts.model, `${model.provider}/${model.id}`],
-    [texts.effort, effort],
-    [texts.turns, grouped(turns.length)],
+    [texts.effort, model.effort],
+    [texts.turns, grouped(facts.turns)],
     [
       texts.context,
-      context !== undefined && (model.contextWindow ?? 0) > 0
-        ? texts.ofWindow(context, grouped(model.contextWindow ?? 0))
-        : context,
+      tokens !== undefined && context?.window ? texts.ofWindow(tokens, grouped(context.window)) : tokens,
     ],
-    [texts.cacheHit, usage.inputTokens === 0 ? undefined : cacheShare(usage)],
-    [texts.cost, moneyFigure(state)],
-    [texts.instructions, inputs.instructions.files.map(({ path }) => path).join(", ")],
+    [texts.cacheHit, spending.usage.inputTokens === 0 ? undefined : cacheShare(spending.usage)],
+    [texts.cost, moneyFigure(spending)],
+    [texts.instructions, instructions.join(", ")],
     [texts.configuration, loaded.files.filter(({ found }) => found).map(({ path }) => path).join(", ")],
     [texts.mcpServers, await serverStates(host)],
-    [texts.problem, session.problem],
+    [texts.problem, facts.problem],
   ];
 }
 
