@@ -87,7 +87,7 @@ interface LiveCall {
  * The part of a session that no durable event holds yet. A front end that joins shows the durable events up
  * to `seq`, replaces its open message and running calls by the snapshot, and takes events from there on.
  */
-export interface Snapshot {
+export interface LiveParts {
   /** The last durable event. */
   readonly seq: number;
   readonly turnState: TurnState;
@@ -150,7 +150,7 @@ export class LiveState {
     }
   }
 
-  snapshot(): Snapshot {
+  snapshot(): LiveParts {
     return {
       seq: this.#seq,
       turnState: this.#turnState,

@@ -19,7 +19,7 @@ interface ExecuteDeps {
  * Returns how the turn ended, if it was one.
  */
 export async function executeMessage(
-  { text, images, input, pasted }: Omit<Sent, "steer">,
+  { text, images, input, pasted }: Omit<Draft, "steer">,
   { commands, session, texts, headed = (_, run) => run() }: ExecuteDeps,
   signal: AbortSignal,
 ): Promise<TurnOutcome | undefined> {
@@ -57,7 +57,18 @@ function factOf({ text, pasted = false }: Pick<Draft, "text" | "pasted">): strin
   return fact === undefined || fact.length > MAX_FACT ? undefined : fact;
 }
 
-/** A message of the user, before it is sent. */
+/** A front end, as its messages know it. */
+export interface Submitter {
+  /** Takes back messages that were not executed, in this order. */
+  returned?(drafts: readonly Draft[]): void;
+  failed?(error: unknown): void;
+  /** Runs a command of this front end, whose line it may show. */
+  headed?<T>(line: string, run: () => Promise<T>, signal?: AbortSignal): Promise<T>;
+  /** Called when the waiting messages have changed. */
+  queued?(): void;
+}
+
+/** A message of the user, before it is sent; a front end may keep more with it. */
 export interface Draft {
   /** The message: pastes in full, references for image files. */
   readonly text: string;
@@ -66,47 +77,43 @@ export interface Draft {
   readonly images?: readonly ImagePart[];
   /** Its start was pasted, so a `/`, `!` or `#` there is text. */
   readonly pasted?: boolean | undefined;
-}
-
-/** A draft of the user, or a text that a command sends. */
-type Sent<D extends Draft = Draft> = (D | Draft) & {
   /** Sent to the model as it is; absent: the text is interpreted first. */
   readonly input?: TurnInput;
-};
+  /** Absent: the front end that attached first. */
+  readonly by?: Submitter;
+  /** Gets the end of the turn, undefined without one; the front end hears of no failure and no return. */
+  readonly ended?: Pick<PromiseWithResolvers<TurnOutcome | undefined>, "resolve" | "reject">;
+}
 
 /** By then the effect of the key has been drawn. */
 const WARM_AFTER_MS = 10;
 /** Messages that are read at once; takes 1 to 3 ms. */
 const READ_AHEAD = 200;
 
-interface SubmissionsOptions<D extends Draft> {
+interface SubmissionsOptions {
   readonly host: SessionHost;
-  readonly commands: CommandHost;
   readonly texts: Pick<SessionTexts, "chat">;
-  /** Returns drafts that were not executed to the composer, in this order. */
-  readonly giveBack: (drafts: readonly Sent<D>[]) => void;
-  /** A sink for the events of a warm-up, which are not shown. */
-  readonly warmUpSink: () => EventSink;
-  readonly fail: (error: unknown) => void;
-  readonly headed: NonNullable<ExecuteDeps["headed"]>;
-  readonly changed: () => void;
+  /** The commands of a message. */
+  readonly commands: (by: Submitter | undefined) => CommandHost;
+  /** The front ends, the first one first. */
+  readonly frontEnds: () => readonly Submitter[];
 }
 
 /**
- * Sends drafts of the user to the session; a front end may keep more with its drafts.
+ * Sends messages of the user to the session, one after the other.
  *
- * Contract: nothing is lost: a draft is recorded in the session, waits, or is returned to the composer.
+ * Contract: nothing is lost: a draft is recorded in the session, waits, or is returned to its front end.
  */
-export class Submissions<D extends Draft = Draft> {
-  readonly #options: SubmissionsOptions<D>;
+export class Submissions {
+  readonly #options: SubmissionsOptions;
   /** Sent drafts that wait, in order. */
-  readonly #waiting: Sent<D>[] = [];
+  readonly #waiting: Draft[] = [];
   /** Stops the draft that is being executed. */
   #turn: AbortController | undefined;
-  readonly #steering: string[] = [];
+  readonly #steering: Draft[] = [];
   #warm = false;
 
-  constructor(options: SubmissionsOptions<D>) {
+  constructor(options: SubmissionsOptions) {
     this.#options = options;
   }
 
@@ -119,48 +126,50 @@ export class Submissions<D extends Draft = Draft> {
     return this.#turn?.signal.aborted === true;
   }
 
-  get waiting(): readonly Sent<D>[] {
+  get waiting(): readonly Draft[] {
     return this.#waiting;
   }
 
   /** Steering messages that the running turn has not taken yet. */
   get steering(): readonly string[] {
-    return this.#steering;
+    return this.#steering.map(({ text }) => text);
   }
 
   /** Adds a draft after the waiting ones, or before them; it runs at once when no other does. */
-  add(draft: Sent<D>, first = false): void {
+  add(draft: Draft, first = false): void {
     if (first) this.#waiting.unshift(draft);
     else this.#waiting.push(draft);
     if (!this.busy) void this.#run();
-    else this.#options.changed();
+    else this.#changed();
   }
 
-  /** Removes the last waiting draft. */
-  takeBack(): Sent<D> | undefined {
-    const draft = this.#waiting.pop();
-    if (draft) this.#options.changed();
+  /** Removes the last waiting draft that is wanted. */
+  takeBack(wanted: (draft: Draft) => boolean): Draft | undefined {
+    const at = this.#waiting.findLastIndex(wanted);
+    if (at < 0) return undefined;
+    const [draft] = this.#waiting.splice(at, 1);
+    this.#changed();
     return draft;
   }
 
   async #run(): Promise<void> {
     for (let draft = this.#waiting.shift(); draft; draft = this.#waiting.shift()) {
       this.#turn = new AbortController();
-      this.#options.changed();
+      this.#changed();
       await this.#execute(draft, this.#turn.signal);
     }
     this.#turn = undefined;
-    this.#options.changed();
+    this.#changed();
   }
 
   /** Sends a draft into the running turn, or as the next one. */
-  async submit(draft: Sent<D>): Promise<void> {
-    if (this.busy && await this.#meanwhile(draft.text)) return;
+  async submit(draft: Draft): Promise<void> {
+    if (this.busy && await this.#meanwhile(draft)) return;
     if (!this.busy || !draft.steer || !isPlainText(draft)) return this.add(draft);
     const { controller } = await this.#options.host.current();
-    this.#steering.push(draft.text);
+    this.#steering.push(draft);
     await controller.submit({ type: "steer", text: draft.text });
-    this.#options.changed();
+    this.#changed();
   }
 
   /** Asks about the pending plan of a resumed session, unless a message was sent first. */
@@ -170,42 +179,39 @@ export class Submissions<D extends Draft = Draft> {
     }
   }
 
-  /** Warms up the session for the message that is being typed; once. */
-  warm(): void {
+  /** Warms up the session for the message that is being typed; once. `sink` gets the events of that. */
+  warm(sink: () => EventSink): void {
     if (this.#warm) return;
     this.#warm = true;
     after(WARM_AFTER_MS, () => {
-      const { host, warmUpSink } = this.#options;
+      const { host } = this.#options;
       // A session that could not be opened is opened with a message: its questions must not take typed keys.
       if (this.busy || !host.opening) return;
       host.current().then(async (session) => {
         readAhead(session.session.state);
-        await session.warmUp(warmUpSink());
+        await session.warmUp(sink());
       }).catch(() => {});
     });
   }
 
-  /** Sends a text before the waiting ones. */
-  send(text: string, rest: Omit<TurnInput, "text"> = {}): void {
-    this.add({ text, steer: false, input: { ...rest, text } }, true);
-  }
-
-  /** Stops the running draft; returns the waiting ones to the composer. */
+  /** Stops the running draft; returns the waiting ones. */
   stop(reason: "interrupted" | "terminated" = "interrupted"): void {
     this.#turn?.abort(reason);
-    this.#options.giveBack(this.#waiting.splice(0));
+    this.#giveBack(this.#waiting.splice(0));
   }
 
   event(event: Event): void {
     if (event.type !== "message.user" || event.origin !== "steer") return;
-    const at = this.#steering.indexOf(event.content);
+    const at = this.#steering.findIndex(({ text }) => text === event.content);
     if (at >= 0) this.#steering.splice(at, 1);
   }
 
   /** Runs a command that does not wait for the end of a turn; false for everything else. */
-  async #meanwhile(text: string): Promise<boolean> {
+  async #meanwhile(draft: Draft): Promise<boolean> {
+    const { text, ended } = draft;
     if (!/^\/[^/]/.test(text)) return false;
-    const { commands, fail, headed, host } = this.#options;
+    const { commands, headed, fail } = this.#of(draft);
+    const { host } = this.#options;
     try {
       const scope = { locale: commands.locale, session: () => host.ifOpen() };
       const line = await readCommand(text, scope);
@@ -213,22 +219,46 @@ export class Submissions<D extends Draft = Draft> {
       const isPrompt = typeof whileWorking === "function" ? whileWorking(line?.argument ?? "") : whileWorking;
       if (!line || !isPrompt) return false;
       await headed(text, async () => await line.command.run(commands, line.argument));
+      ended?.resolve(undefined);
     } catch (error) {
       fail(error);
     }
     return true;
   }
 
-  async #execute(draft: Sent<D>, signal: AbortSignal): Promise<void> {
-    const { commands, texts, fail, headed, giveBack } = this.#options;
+  async #execute(draft: Draft, signal: AbortSignal): Promise<void> {
+    const { commands, headed, fail } = this.#of(draft);
+    const { texts } = this.#options;
     try {
       const session = () => this.#opened(signal);
       const outcome = await executeMessage(draft, { commands, texts, session, headed }, signal);
       if (outcome) await this.#afterTurn(outcome.reason === "done");
+      draft.ended?.resolve(outcome);
     } catch (error) {
       if (!signal.aborted) fail(error);
-      giveBack([draft, ...this.#waiting.splice(0)]);
+      this.#giveBack([draft, ...this.#waiting.splice(0)]);
     }
+  }
+
+  #of(draft: Draft): Required<Pick<ExecuteDeps, "commands" | "headed">> & { fail: (error: unknown) => void } {
+    const by = draft.by ?? this.#options.frontEnds()[0];
+    return {
+      commands: this.#options.commands(by),
+      headed: (line, run, signal) => by?.headed?.(line, run, signal) ?? run(),
+      fail: (error) => draft.ended ? draft.ended.reject(error) : by?.failed?.(error),
+    };
+  }
+
+  #giveBack(drafts: readonly Draft[]): void {
+    for (const { ended } of drafts) ended?.resolve(undefined);
+    const [first] = this.#options.frontEnds();
+    const own = Map.groupBy(drafts.filter(({ ended }) => !ended), ({ by = first }) => by);
+    for (const [by, its] of own) by?.returned?.(its);
+    this.#changed();
+  }
+
+  #changed(): void {
+    for (const frontEnd of this.#options.frontEnds()) frontEnd.queued?.();
   }
 
   /** The session, unless the user stops before it is open. */
@@ -239,10 +269,14 @@ export class Submissions<D extends Draft = Draft> {
   /** Sends unused steering messages next, or returns them when the turn did not complete. */
   async #afterTurn(done: boolean): Promise<void> {
     const { controller } = await this.#options.host.current();
-    const left = controller.takeSteering().map((text): Draft => ({ text, steer: false }));
-    this.#steering.length = 0;
+    const sent = this.#steering.splice(0);
+    const left = controller.takeSteering().map((text): Draft => ({
+      ...sent.find((draft) => draft.text === text),
+      text,
+      steer: false,
+    }));
     if (done) left.reverse().forEach((draft) => this.add(draft, true));
-    else this.#options.giveBack([...left, ...this.#waiting.splice(0)]);
+    else this.#giveBack([...left, ...this.#waiting.splice(0)]);
   }
 }
 

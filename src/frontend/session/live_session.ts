@@ -1,0 +1,298 @@
+import type { TurnOutcome } from "../../agent/mod.ts";
+import { allCommands, type CommandHost, type OpenRequest } from "../../command/mod.ts";
+import { type Event, message, ReasonixError } from "../../core/mod.ts";
+import { loadTexts } from "../../i18n/mod.ts";
+import type { Assembly } from "../../run/mod.ts";
+import { type LiveParts, LiveState } from "./live.ts";
+import { type Person, personOf, questionsOfCommands } from "./person.ts";
+import { type OpenQuestion, type QuestionEvent, Questions } from "./questions.ts";
+import { SessionHost } from "./session_host.ts";
+import { type Draft, Submissions, type Submitter } from "./submissions.ts";
+import type { SessionTexts } from "./texts.ts";
+
+/**
+ * A front end of a session: it shows what happens, and sends the messages and answers of its user.
+ *
+ * Contract: nothing it is called with returns a promise. One that cannot take an event drops it; later it
+ * shows the durable events after its last one (`history`), a snapshot, and events from there on. What one
+ * throws disturbs neither the turn nor the others.
+ */
+export interface FrontEnd extends Submitter {
+  /** The name by which others hear of its answers: "terminal", "editor". */
+  readonly name: string;
+  event(event: Event | QuestionEvent): void;
+  /** Called with each session before its first event, and at once where one is open. */
+  opened?(assembly: Assembly): void;
+  said?(text: string, form?: "plain"): void;
+  settingSaved?(key: string, value: unknown): void;
+  /** The part of its commands that no other front end has. */
+  readonly commands?: Pick<CommandHost, "showsEvents" | "draft" | "control" | "keys"> & { quit(): void };
+}
+
+export interface Snapshot extends LiveParts {
+  readonly questions: readonly OpenQuestion[];
+  /** Messages that wait for their turn. */
+  readonly waiting: readonly string[];
+  /** Steering messages that the running turn has not taken yet. */
+  readonly steering: readonly string[];
+}
+
+export type OpenFor = (request: OpenRequest, person: Person) => Promise<Assembly>;
+
+export interface LiveSessionOptions {
+  /** Opens a session; the user of the front ends answers its questions. */
+  readonly open: OpenFor;
+  readonly texts: SessionTexts;
+  readonly lend?: Person["lend"];
+}
+
+/** An open session with its questions and its messages, shared by the front ends that attach to it. */
+export class LiveSession {
+  readonly questions = new Questions();
+  readonly host: SessionHost;
+  readonly submissions: Submissions;
+  readonly #texts: SessionTexts;
+  /** Replaced as a whole: what attaches during an event does not get that event. */
+  #frontEnds: readonly FrontEnd[] = [];
+  #assembly: Assembly | undefined;
+  #live = new LiveState();
+
+  constructor({ open, texts, lend }: LiveSessionOptions) {
+    this.#texts = texts;
+    const person = personOf(this.questions, {
+      stop: () => this.submissions.stop(),
+      say: (text) => this.#each((frontEnd) => frontEnd.said?.(text)),
+      speak: (locale) => texts.use(locale),
+      ...(lend ? { lend } : {}),
+    });
+    this.host = new SessionHost(
+      (request) => open(request, person),
+      (event, assembly) => this.#event(event, assembly),
+      (assembly) => this.#opened(assembly),
+    );
+    this.submissions = new Submissions({
+      host: this.host,
+      texts,
+      commands: (by) => this.commandsOf(this.#frontEnds.find((frontEnd) => frontEnd === by)),
+      frontEnds: () => this.#frontEnds,
+    });
+    this.questions.subscribe((event) => this.#each((frontEnd) => frontEnd.event(event)));
+  }
+
+  /** The identifier of the open session. */
+  get id(): string | undefined {
+    return this.#assembly?.session.id;
+  }
+
+  get frontEnds(): readonly FrontEnd[] {
+    return this.#frontEnds;
+  }
+
+  /** The returned function detaches it. */
+  attach(frontEnd: FrontEnd): () => void {
+    this.#frontEnds = [...this.#frontEnds, frontEnd];
+    const assembly = this.#assembly;
+    if (assembly) this.#give(frontEnd, () => frontEnd.opened?.(assembly));
+    return () => void (this.#frontEnds = this.#frontEnds.filter((each) => each !== frontEnd));
+  }
+
+  snapshot(): Snapshot {
+    const { waiting, steering } = this.submissions;
+    return {
+      ...this.#live.snapshot(),
+      questions: this.questions.open,
+      waiting: waiting.map(({ text }) => text),
+      steering,
+    };
+  }
+
+  /** The durable events after one, up to the one of a snapshot that is taken at the same time. */
+  history(after: number): readonly Event[] {
+    const events = this.#assembly?.session.eventsAfter(after) ?? [];
+    return events.filter(({ seq }) => seq <= this.#live.seq);
+  }
+
+  /**
+   * Sends a message of a front end that wants to know how its turn ends: after the messages before it.
+   * Resolves with undefined where there was no turn: it was a command, or stopped before its turn.
+   */
+  async prompt(draft: Omit<Draft, "by" | "ended" | "steer">, by: FrontEnd): Promise<TurnOutcome | undefined> {
+    const ended = Promise.withResolvers<TurnOutcome | undefined>();
+    void this.submissions.submit({ ...draft, steer: false, by, ended }).catch(ended.reject);
+    return await ended.promise;
+  }
+
+  /** The commands of the session for no front end in particular. */
+  get commands(): CommandHost {
+    return this.commandsOf(undefined);
+  }
+
+  /** The commands for the messages of a front end. */
+  commandsOf(by: FrontEnd | undefined): CommandHost {
+    const [host, texts] = [this.host, this.#texts];
+    return {
+      ...questionsOfCommands(this.questions),
+      get locale() {
+        return texts.locale;
+      },
+      get opening() {
+        return host.opening;
+      },
+      session: () => host.current(),
+      commands: () => allCommands({ locale: texts.locale, session: () => host.ifOpen() }),
+      say: (text, form) => by?.said ? by.said(text, form) : this.#each((each) => each.said?.(text, form)),
+      settingSaved: async (key, value) => {
+        await texts.change(key, value);
+        this.#each((frontEnd) => frontEnd.settingSaved?.(key, value));
+      },
+      send: (text, rest = {}) =>
+        this.submissions.add({ text, steer: false, input: { ...rest, text }, ...(by ? { by } : {}) }, true),
+      reopen: async (request) => {
+        await this.#beforeLeaving(request);
+        await host.replace(request);
+      },
+      quit() {},
+      ...by?.commands,
+    };
+  }
+
+  /** Stops what runs and closes the session; questions that are open are left without an answer. */
+  async close(): Promise<void> {
+    this.submissions.stop("terminated");
+    for (const { id } of this.questions.open) this.questions.answer(id, undefined, "");
+    await this.host.close();
+    this.#frontEnds = [];
+  }
+
+  /** Asks before a session is left that could not be saved. */
+  async #beforeLeaving({ resume }: OpenRequest): Promise<void> {
+    if (!this.host.opening) return;
+    const { session } = await this.host.current().catch(() => ({ session: undefined }));
+    if (session?.problem === undefined) return;
+    const texts = await loadTexts("session_commands", this.#texts.locale);
+    const [title = "", text = ""] = texts.reallyLose(session.problem).split("\n");
+    const leaves = resume !== session.id &&
+      await this.questions.ask("confirm", { title, text, danger: true }, { called: true });
+    if (!leaves) throw new ReasonixError(texts.notSaved(session.problem), { remedy: texts.saveFirst });
+  }
+
+  #opened(assembly: Assembly): void {
+    this.#assembly = assembly;
+    this.#live = new LiveState(assembly.session.state.lastSeq);
+    this.#each((frontEnd) => frontEnd.opened?.(assembly));
+    this.submissions.opened(assembly);
+  }
+
+  /** What a session says that was left, while it is closed, is not for those who look at the next one. */
+  #event(event: Event, assembly: Assembly): void {
+    if (assembly !== this.#assembly) return;
+    this.submissions.event(event);
+    this.#live.event(event);
+    for (const frontEnd of this.#frontEnds) this.#give(frontEnd, () => frontEnd.event(event));
+  }
+
+  #each(give: (frontEnd: FrontEnd) => void): void {
+    for (const frontEnd of this.#frontEnds) this.#give(frontEnd, () => give(frontEnd));
+  }
+
+  #give(frontEnd: FrontEnd, give: () => void): void {
+    try {
+      give();
+    } catch (error) {
+      try {
+        frontEnd.failed?.(error);
+      } catch { /* it cannot even say so */ }
+    }
+  }
+}
+
+/** Thrown in place of a question: the session is open in this process. */
+class OpenHere extends ReasonixError {
+  readonly session: LiveSession;
+
+  constructor(session: LiveSession) {
+    super(message`Cannot open session ${session.id ?? ""} twice: it is open in this program`, {
+      remedy: message`continue there, or in a copy`,
+    });
+    this.session = session;
+  }
+}
+
+/** The sessions that are open in this process: a front end that opens one of them attaches to it. */
+export class LiveSessions {
+  readonly #options: LiveSessionOptions;
+  readonly #sessions = new Set<LiveSession>();
+  /** The ones that are being opened and wait for no other. */
+  readonly #opening = new Set<Promise<unknown>>();
+
+  constructor(options: LiveSessionOptions) {
+    this.#options = options;
+  }
+
+  get all(): readonly LiveSession[] {
+    return [...this.#sessions];
+  }
+
+  get(id: string): LiveSession | undefined {
+    return this.all.find((session) => session.id === id);
+  }
+
+  /**
+   * Opens a session, or returns the one that has it open. `attach` is called before it is opened: a front end
+   * answers the questions of that.
+   */
+  async open(request: OpenRequest, attach: (live: LiveSession) => void = () => {}): Promise<LiveSession> {
+    const known = request.resume === undefined || request.copy ? undefined : this.get(request.resume);
+    if (known) {
+      attach(known);
+      return known;
+    }
+    const done = Promise.withResolvers<void>();
+    this.#opening.add(done.promise);
+    const live = new LiveSession({
+      ...this.#options,
+      open: (asked, person) => this.#options.open(asked, this.#personHere(person, done.promise)),
+    });
+    this.#sessions.add(live);
+    attach(live);
+    try {
+      await live.host.current(request);
+      return live;
+    } catch (error) {
+      await this.close(live);
+      if (!(error instanceof OpenHere)) throw error;
+      attach(error.session);
+      return error.session;
+    } finally {
+      this.#opening.delete(done.promise);
+      done.resolve();
+    }
+  }
+
+  /** Closes a session, or all of them. */
+  async close(session?: LiveSession): Promise<void> {
+    const closed = session ? [session] : this.all;
+    for (const each of closed) this.#sessions.delete(each);
+    await Promise.all(closed.map((each) => each.close()));
+  }
+
+  /** A session is only copied where another process has it. */
+  #personHere(person: Person, opening: Promise<void>): Person {
+    const { copy } = person;
+    return {
+      ...person,
+      ...(copy
+        ? {
+          copy: async (busy) => {
+            // Another one of this process may have its lock and not be ready.
+            this.#opening.delete(opening);
+            if (busy.pid === Deno.pid) await Promise.allSettled(this.#opening);
+            const open = this.get(busy.session);
+            if (open) throw new OpenHere(open);
+            return await copy(busy);
+          },
+        }
+        : {}),
+    };
+  }
+}
