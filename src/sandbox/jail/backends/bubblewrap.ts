@@ -141,6 +141,27 @@ function wrap(command: JailedCommand): SpawnPlan {
 /** Stands for a hidden path that has disappeared: bubblewrap creates it in the `/run` of the jail. */
 const GONE = "/run/reasonix-gone";
 
+/** Shell text that looks for a hidden path that is gone among the words before the command. */
+const FIND_GONE = `gone= last=
+  for word do
+    case $last in --) break ;; /dev/null | --tmpfs | --remount-ro)
+      [ -e "$word" ] || case $word in ${GONE}*) ;; *) gone=1; break ;; esac
+    esac
+    last=$word
+  done`;
+
+/** Shell text that replaces these paths. */
+const REPLACE_GONE = `last=
+  [ "$gone" ] && for word do
+    shift
+    case $last in
+      /dev/null) [ -e "$word" ] || word=${GONE}-file ;;
+      --tmpfs | --remount-ro) [ -e "$word" ] || word=${GONE} ;;
+    esac
+    set -- "$@" "$word"
+    [ "$last" = -- ] || last=$word
+  done`;
+
 /**
  * The shell that starts bubblewrap. It passes the filter on an open descriptor, closes inherited descriptors,
  * which could lead outside, and prevents core dumps, which are handled outside. Afterwards it removes what
@@ -162,24 +183,9 @@ for fd in /proc/self/fd/??*; do
 done
 code= stopped=; trap stopped=1 TERM INT HUP
 while :; do
-  gone= last=
-  for word do
-    case $last in --) break ;; /dev/null | --tmpfs | --remount-ro)
-      [ -e "$word" ] || case $word in ${GONE}*) ;; *) gone=1; break ;; esac
-    esac
-    last=$word
-  done
+  ${FIND_GONE}
   [ "$code" ] && [ ! "$gone" ] && break
-  last=
-  [ "$gone" ] && for word do
-    shift
-    case $last in
-      /dev/null) [ -e "$word" ] || word=${GONE}-file ;;
-      --tmpfs | --remount-ro) [ -e "$word" ] || word=${GONE} ;;
-    esac
-    set -- "$@" "$word"
-    [ "$last" = -- ] || last=$word
-  done
+  ${REPLACE_GONE}
   exec 8<<. 7>/proc/self/fd/8
 
 .
