@@ -138,6 +138,15 @@ function wrap(command: JailedCommand): SpawnPlan {
   return { command: start.command, args: [...start.args, ...args, "--chdir", cwd, "--", ...argv], env };
 }
 
+/** Shell text that makes a bash close them. */
+const CLOSE_INHERITED = `for fd in /proc/self/fd/??*; do
+  [ -e "$fd" ] || continue
+  for bash in ${BASHES.join(" ")}; do
+    [ -x $bash ] && set -- $bash --norc --noprofile -c '${CLOSER}' bash "$@" && break 2
+  done
+  echo "reasonix: cannot close inherited descriptors without bash" >&2; exit 126
+done`;
+
 /** Stands for a hidden path that has disappeared: bubblewrap creates it in the `/run` of the jail. */
 const GONE = "/run/reasonix-gone";
 
@@ -174,13 +183,7 @@ const REPLACE_GONE = `last=
  */
 const STARTER = `exec 3>&- 4>&- 5>&- 6>&- 7>&- 8>&-; ulimit -c 0
 files=$1; shift
-for fd in /proc/self/fd/??*; do
-  [ -e "$fd" ] || continue
-  for bash in ${BASHES.join(" ")}; do
-    [ -x $bash ] && set -- $bash --norc --noprofile -c '${CLOSER}' bash "$@" && break 2
-  done
-  echo "reasonix: cannot close inherited descriptors without bash" >&2; exit 126
-done
+${CLOSE_INHERITED}
 code= stopped=; trap stopped=1 TERM INT HUP
 while :; do
   ${FIND_GONE}
