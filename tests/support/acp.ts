@@ -19,9 +19,9 @@ import { Validator } from "@cfworker/json-schema";
 import type { World } from "./program.ts";
 
 // deno-lint-ignore no-explicit-any
-export type Message = any;
+type Message = any;
 
-export interface TapeLine {
+interface TapeLine {
   readonly from: "client" | "agent";
   readonly message: Message;
 }
@@ -120,8 +120,6 @@ export async function startAcp(world: World, options: AcpOptions = {}) {
     },
   };
 }
-
-export type AcpRun = Awaited<ReturnType<typeof startAcp>>;
 
 /** The lines of a run in both directions, in the order in which this side saw them. */
 class Tape {
