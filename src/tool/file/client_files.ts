@@ -1,9 +1,12 @@
 import { errorMessage, message, ReasonixError, type Text } from "../../core/mod.ts";
+import { oneLine } from "../../util/terminal_text.ts";
 import { unlessAborted } from "../../util/timer.ts";
 import type { ClientFiles, WorkspacePolicy } from "../tool.ts";
 
 /** Longest waits for an editor, in milliseconds. It may format a file before it saves it. */
 const LIMITS = { read: 10_000, write: 60_000 } as const;
+
+const MAX_REASON = 300;
 
 type Access = keyof typeof LIMITS;
 
@@ -50,7 +53,8 @@ export function guardedFiles(
         throw new EditorError(message`the editor did not answer within ${limits[access] / 1000} s`, "late");
       }
       if (error instanceof ReasonixError) throw new EditorError(error.texts.message, "gone");
-      throw new EditorError(message`the editor refused it (${errorMessage(error)})`, "answered");
+      const reason = oneLine(errorMessage(error), MAX_REASON);
+      throw new EditorError(message`the editor refused it (${reason})`, "answered");
     }
   };
   const { directories } = files;
