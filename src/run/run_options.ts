@@ -159,8 +159,6 @@ export interface AssemblyOptions extends RunOptions {
   readonly adaptedTools?: AdaptedTools;
   /** Talks to the model in place of the configured provider. */
   readonly provider?: Provider;
-  /** The files of the front end's client; absent: those on the disk. */
-  readonly files?: ClientFiles;
   /** Tools in addition to the built-in ones. */
   readonly tools?: readonly Tool[];
   /** Judges calls in place of the permission rules. */

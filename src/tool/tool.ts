@@ -31,12 +31,6 @@ export interface WorkspacePolicy {
   verifyOpened?(file: Deno.FsFile, path: string, access?: "read" | "write"): Promise<void>;
 }
 
-/** The files of a client, such as an editor with unsaved buffers. Paths are absolute and real. */
-export interface ClientFiles {
-  read?(path: string, signal: AbortSignal): Promise<string>;
-  write?(path: string, text: string, signal: AbortSignal): Promise<void>;
-}
-
 export interface FailedCommand {
   readonly argv: readonly string[];
   readonly cwd: string;
