@@ -194,8 +194,9 @@ export class LayerResolver {
   }
 
   /**
-   * Makes a layer of the MCP servers that a client, such as an editor, adds to a session. They are used as they
-   * are, since the client has filled in its variables, and in place of servers of `others` with their names.
+   * Makes a layer of the MCP servers that a client, such as an editor, adds to a session. They are used as
+   * they are, since the client has filled in its variables, and in place of servers of `others` with their
+   * names.
    */
   clientLayer(servers: readonly PluginEntry[], others: readonly Layer[]): Layer {
     for (const { name, command, args, env, headers } of servers) {
