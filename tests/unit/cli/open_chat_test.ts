@@ -1,4 +1,4 @@
-/** Opening sessions by request: directory, roots, servers of a client, and what stays apart in one process. */
+/** Opening sessions by request: directory, roots, servers of a client, and sessions that stay apart. */
 import { chatOpener } from "../../../cli/commands/run/open_chat.ts";
 import type { CliContext } from "../../../cli/terminal/process.ts";
 import type { OpenRequest } from "../../../src/command/mod.ts";
