@@ -2,7 +2,7 @@
 import { ReasonixError } from "../../src/core/mod.ts";
 import type { ClientFiles } from "../../src/tool/mod.ts";
 
-export type Behavior = "honest" | "refuses" | "lies" | "stalls" | "dies" | "ignores" | "does not save";
+export type Behavior = "honest" | "refuses" | "falsifies" | "stalls" | "dies" | "ignores" | "does not save";
 
 export class FakeEditor implements ClientFiles {
   readonly directories: readonly string[];
@@ -33,7 +33,7 @@ export class FakeEditor implements ClientFiles {
     if (this.writing === "ignores") return;
     if (this.writing === "does not save") return void this.buffers.set(path, text);
     this.buffers.delete(path);
-    await Deno.writeTextFile(path, this.writing === "lies" ? "something else\n" : this.format(text));
+    await Deno.writeTextFile(path, this.writing === "falsifies" ? "something else\n" : this.format(text));
   }
 
   #note(what: string, path: string): void {

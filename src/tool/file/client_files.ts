@@ -12,7 +12,7 @@ type Access = keyof typeof LIMITS;
 
 /** The editor did not read or write a file. That of the port is the reason alone, as a part of a sentence. */
 export class EditorError extends ReasonixError {
-  /** late: the wait was ended, and the request may still take effect; gone: there is no connection any more. */
+  /** late: the wait was ended, and the request may still take effect; gone: the connection has ended. */
   readonly kind: "answered" | "late" | "gone";
 
   constructor(reason: Text, kind: EditorError["kind"], remedy?: Text) {
@@ -22,7 +22,7 @@ export class EditorError extends ReasonixError {
 }
 
 /**
- * Files of a client that are read and written within the path policy, whoever calls, and with bounded waits.
+ * Files of a client that are read and written within the path policy, and with bounded waits.
  * Failures are {@linkcode EditorError}s; a path that the policy refuses is never named to the client.
  */
 export function guardedFiles(
@@ -39,7 +39,7 @@ export function guardedFiles(
     signal.throwIfAborted();
     const real = await paths[access](path);
     if (real !== path || paths.hidden(path)) {
-      throw new ReasonixError(message`Cannot ${access} ${path} in the editor: the path leads elsewhere`, {
+      throw new ReasonixError(`Cannot ${access} ${path} in the editor: the path leads elsewhere`, {
         exit: "blocked",
       });
     }

@@ -99,11 +99,11 @@ export function isEditors(
 export function requireSaved({ shown, unsaved }: LoadedFile): void {
   if (!unsaved) return;
   throw new ReasonixError(message`${shown} has unsaved changes in the editor, which cannot write it`, {
-    remedy: message`have the user save the file first`,
+    remedy: "have the user save the file first",
   });
 }
 
-/** Content that an editor has written, which may have formatted it; the note says what the model must know. */
+/** The text that an editor has written, and may have formatted; the note is for the model. */
 interface EditorWrite {
   readonly text: string;
   readonly note?: string;
@@ -140,7 +140,7 @@ export async function writeInEditor(context: ToolContext, file: Replacement): Pr
   return await readBack(context, file, text);
 }
 
-const LOOK = message`read_file shows the text it has now`;
+const LOOK = "read_file shows the text it has now";
 
 /** The editor opens the file by its path: the checks of an open file come before that. */
 async function verifyReplaced({ paths }: ToolContext, { path, shown }: Target): Promise<void> {
@@ -157,7 +157,7 @@ async function verifyReplaced({ paths }: ToolContext, { path, shown }: Target): 
 async function requireNoBuffer(context: ToolContext, { path, shown }: Target): Promise<void> {
   if (!await editorText(context, path)) return;
   throw new ReasonixError(message`${shown} has text in the editor and is not saved`, {
-    remedy: message`have the user save the file first`,
+    remedy: "have the user save the file first",
   });
 }
 

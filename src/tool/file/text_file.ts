@@ -177,7 +177,7 @@ async function asInEditor(context: ToolContext, file: LoadedFile): Promise<Loade
     if (waited) {
       return conflict(
         new ReasonixError(message`${file.shown} has changed on the disk, and the editor has another text`, {
-          remedy: message`have the user save or reload it in the editor`,
+          remedy: "have the user save or reload it in the editor",
         }),
       );
     }

@@ -1,4 +1,4 @@
-import { errorMessage } from "../../core/mod.ts";
+import { errorMessage, ReasonixError, type Text } from "../../core/mod.ts";
 import { ABORT_GRACE_MS, LocalToolHost, type ToolHost } from "../host.ts";
 import { LineProcess, type SelfCommand } from "./worker.ts";
 import type { ProcessGuard } from "../shell/process.ts";
@@ -301,12 +301,12 @@ export interface SeenChanges {
 
 /** An {@linkcode EditorError}, or another one, in the form of a message. */
 interface FileProblem {
-  readonly problem: string;
+  readonly problem: Text;
   readonly kind?: EditorError["kind"];
 }
 
 function problemOf(error: unknown): FileProblem {
-  const problem = errorMessage(error);
+  const problem = error instanceof ReasonixError ? error.texts.message : errorMessage(error);
   return error instanceof EditorError ? { problem, kind: error.kind } : { problem };
 }
 
@@ -338,7 +338,7 @@ export type HostMessage =
     readonly args: Record<string, unknown>;
     readonly context: PlainContext;
     readonly seen: SeenChanges;
-    /** What the client of the session offers. */
+    /** The offer of the client of the session. */
     readonly files?: Record<"read" | "write", boolean> & Pick<ClientFiles, "directories">;
   }
   | FileAnswer

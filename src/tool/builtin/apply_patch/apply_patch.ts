@@ -277,8 +277,9 @@ function equalBytes(a: Uint8Array, b: Uint8Array): boolean {
 }
 
 /**
- * Executes a plan: every new content is written next to its target first, or by the editor that shows it, then
- * all are renamed into place. When a step fails, those before it are taken back. Returns notes for the model.
+ * Executes a plan: every new content is written next to its target first, or by the editor that shows it,
+ * then all are renamed into place. When a step fails, those before it are taken back. Returns notes for the
+ * model.
  */
 async function executePlan(context: ToolContext, files: readonly PlannedFile[]): Promise<string[]> {
   const verify = verifierOf(context);

@@ -167,7 +167,7 @@ Deno.test("edit_file reports another text that the editor saved, and what it did
     "updated a.txt (+1 −1); the editor has not saved it: commands and searches see the file as it was",
   );
   assertEquals(await s.disk("a.txt"), "a = 1;\ntwo\n");
-  s.editor.writing = "lies";
+  s.editor.writing = "falsifies";
   const lie = await s.call(EDIT_FILE, edit("a.txt", "b = 2", "c = 3"));
   assertMatch(
     lie.content,
@@ -398,7 +398,7 @@ Deno.test("a call that is stopped stops to wait for the editor", async () => {
   }
 });
 
-Deno.test("attack: a hidden, outside or linked path never reaches the editor, whoever asks", async () => {
+Deno.test("attack: a hidden, outside or linked path never reaches the editor", async () => {
   await using s = await stage();
   await Deno.mkdir(s.path("w/secret"), { recursive: true });
   await Deno.mkdir(s.path("home"));
