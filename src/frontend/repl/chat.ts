@@ -10,7 +10,7 @@ import type { Looks } from "./looks.ts";
 import { Dialogs } from "./overlay/dialogs.ts";
 import { Screen } from "./screen/screen.ts";
 import { ChatLeft, type OpenSession, type Person, SessionHost } from "../session/session_host.ts";
-import { Submissions } from "../session/submissions.ts";
+import { Submissions, type Submitter } from "../session/submissions.ts";
 import type { EndSignal, InputEvent, Terminal } from "./terminal/terminal.ts";
 import { Transcript } from "./transcript/transcript.ts";
 import { keyHelp } from "./composer/keymap.ts";
@@ -51,7 +51,13 @@ export class Chat {
   readonly #dialogs: Dialogs;
   readonly #host: SessionHost;
   readonly #commands: CommandHost;
-  readonly #submissions: Submissions<ComposerDraft>;
+  readonly #submissions: Submissions;
+  readonly #frontEnd: Submitter = {
+    returned: (drafts: readonly ComposerDraft[]) => this.#composer.putBack(drafts),
+    failed: (error) => this.#fail(error),
+    headed: (line, run, signal) => this.#transcript.headed(line, run, signal),
+    queued: () => this.#screen.refresh(),
+  };
   /** Ctrl-C was pressed with nothing to clear or stop; the next one leaves. */
   #leaving = false;
   #assembly: Assembly | undefined;
@@ -97,13 +103,9 @@ export class Chat {
     this.#composer = this.#createComposer();
     this.#submissions = new Submissions({
       host: this.#host,
-      commands: this.#commands,
+      commands: () => this.#commands,
       texts,
-      giveBack: (drafts) => this.#composer.putBack(drafts),
-      warmUpSink: () => this.#transcript.warmUpSink(),
-      fail: (error) => this.#fail(error),
-      headed: (line, run, signal) => this.#transcript.headed(line, run, signal),
-      changed: () => this.#screen.refresh(),
+      frontEnds: () => [this.#frontEnd],
     });
     const opening = () => this.#host.opening;
     this.#status = new StatusLine(looks.palette, () => texts.status, opening);
@@ -203,7 +205,8 @@ export class Chat {
           .map(({ keys, what }) => `- ${keys.map((key) => `\`${key}\``).join(" · ")} ${what}`).join("\n"),
       say: (text, form) => this.#transcript.say(text, form),
       settingSaved: (key, value) => this.#applySetting(key, value),
-      send: (text, rest) => this.#submissions.send(text, rest),
+      send: (text, rest = {}) =>
+        this.#submissions.add({ text, steer: false, input: { ...rest, text } }, true),
       draft: (text) => this.#composer.putBack([{ text }]),
       control: (sequence) => void terminal.write(sequence),
       quit: () => this.#end(EXIT.done),
@@ -340,7 +343,7 @@ export class Chat {
   #input(event: InputEvent): void {
     const key = event.kind === "key" ? event.key : undefined;
     // With the second key: one may be a slip, and an unused chat needs little memory.
-    if (!this.#composer.empty) this.#submissions.warm();
+    if (!this.#composer.empty) this.#submissions.warm(() => this.#transcript.warmUpSink());
     if (key !== "ctrl+c") this.#leaving = false;
     try {
       this.#give(event);
@@ -369,7 +372,8 @@ export class Chat {
     else if (key === "ctrl+o") void this.#expand().catch((error) => this.#fail(error));
     else if (key === "shift+tab") void this.#nextMode().catch((error) => this.#fail(error));
     else if (key === "up" && empty && this.#submissions.waiting.length > 0) {
-      this.#composer.putBack([this.#submissions.takeBack()].filter((draft) => draft !== undefined));
+      const draft = this.#submissions.takeBack(({ by }) => by === undefined);
+      if (draft) this.#composer.putBack([draft]);
     } else return false;
     return true;
   }

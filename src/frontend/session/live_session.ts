@@ -13,9 +13,9 @@ import type { SessionTexts } from "./texts.ts";
 /**
  * A front end of a session: it shows what happens, and sends the messages and answers of its user.
  *
- * Contract: nothing it is called with returns a promise. One that cannot take an event drops it; later it
- * shows the durable events after its last one (`history`), a snapshot, and events from there on. What one
- * throws disturbs neither the turn nor the others.
+ * Contract: nothing waits for it. One that cannot take an event drops it; later it shows the durable events
+ * after its last one (`history`), a snapshot, and events from there on. What it throws disturbs neither the
+ * turn nor the other front ends.
  */
 export interface FrontEnd extends Submitter {
   /** The name by which others hear of its answers: "terminal", "editor". */
@@ -25,6 +25,8 @@ export interface FrontEnd extends Submitter {
   opened?(assembly: Assembly): void;
   said?(text: string, form?: "plain"): void;
   settingSaved?(key: string, value: unknown): void;
+  /** Lends its terminal to a program that asks the user itself. */
+  lend?<T>(run: () => Promise<T>): Promise<T>;
   /** The part of its commands that no other front end has. */
   readonly commands?: Pick<CommandHost, "showsEvents" | "draft" | "control" | "keys"> & { quit(): void };
 }
@@ -43,7 +45,6 @@ export interface LiveSessionOptions {
   /** Opens a session; the user of the front ends answers its questions. */
   readonly open: OpenFor;
   readonly texts: SessionTexts;
-  readonly lend?: Person["lend"];
 }
 
 /** An open session with its questions and its messages, shared by the front ends that attach to it. */
@@ -57,16 +58,10 @@ export class LiveSession {
   #assembly: Assembly | undefined;
   #live = new LiveState();
 
-  constructor({ open, texts, lend }: LiveSessionOptions) {
+  constructor({ open, texts }: LiveSessionOptions) {
     this.#texts = texts;
-    const person = personOf(this.questions, {
-      stop: () => this.submissions.stop(),
-      say: (text) => this.#each((frontEnd) => frontEnd.said?.(text)),
-      speak: (locale) => texts.use(locale),
-      ...(lend ? { lend } : {}),
-    });
     this.host = new SessionHost(
-      (request) => open(request, person),
+      (request) => open(request, this.#person()),
       (event, assembly) => this.#event(event, assembly),
       (assembly) => this.#opened(assembly),
     );
@@ -77,6 +72,19 @@ export class LiveSession {
       frontEnds: () => this.#frontEnds,
     });
     this.questions.subscribe((event) => this.#each((frontEnd) => frontEnd.event(event)));
+  }
+
+  /** The user, who is at any of the front ends. */
+  #person(): Person {
+    const lender = this.#frontEnds.find((each): each is FrontEnd & Required<Pick<FrontEnd, "lend">> =>
+      each.lend !== undefined
+    );
+    return personOf(this.questions, {
+      stop: () => this.submissions.stop(),
+      say: (text) => this.#each((frontEnd) => frontEnd.said?.(text)),
+      speak: (locale) => this.#texts.use(locale),
+      ...(lender ? { lend: (run) => lender.lend(run) } : {}),
+    });
   }
 
   /** The identifier of the open session. */
