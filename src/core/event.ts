@@ -38,6 +38,7 @@ export const LIVE_ONLY: ReadonlySet<EventType> = new Set([
   "message.delta",
   "tool.delta",
   "question",
+  "question.state",
   "subagent.progress",
   "verification.start",
 ]);
