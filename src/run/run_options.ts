@@ -18,6 +18,7 @@ import type {
   AgentReport,
   Asker,
   BuiltinTool,
+  ClientFiles,
   GoalPort,
   PlanPort,
   ProcessGuard,
@@ -172,6 +173,8 @@ export interface AssemblyOptions extends RunOptions {
   readonly onReply?: (body: string) => void;
   /** Answers the model's questions; absent: they are not offered. */
   readonly asker?: Asker;
+  /** Files that an editor shows; absent: files are read and written on the disk. */
+  readonly files?: ClientFiles;
   /** Decides about the model's plans; absent: no decision is possible. */
   readonly planReviewer?: PlanReviewer;
   /** Time between the turns of a goal; default: the real one. */

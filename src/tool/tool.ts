@@ -82,6 +82,22 @@ export interface ToolSettings {
   readonly vision: boolean;
 }
 
+/**
+ * The text files of an editor that is the client of a session. Without a method the client does not offer
+ * that.
+ *
+ * Contract: paths are real and absolute. Both reject with the reason of the client, with a `ReasonixError`
+ * when the client is gone, and soon after the signal aborts.
+ */
+export interface ClientFiles {
+  /** Real paths of the directories that the client shows; other files are read and written on the disk. */
+  readonly directories: readonly string[];
+  /** Returns the text in the editor, saved or not; undefined: the client has no such file. */
+  read?(path: string, signal: AbortSignal): Promise<string | undefined>;
+  /** Creates or replaces a file. Resolves when the client says that it is written. */
+  write?(path: string, text: string, signal: AbortSignal): Promise<void>;
+}
+
 export interface ToolContext {
   readonly callId: string;
   readonly cwd: string;
@@ -89,6 +105,8 @@ export interface ToolContext {
   readonly jail: CommandJail;
   readonly seen: FileReadTracker;
   readonly settings: ToolSettings;
+  /** Absent: all files are read and written on the disk. */
+  readonly files?: ClientFiles | undefined;
   /** Directory for full texts of cut outputs; created on first use. */
   readonly outputDir: string;
   readonly signal: AbortSignal;
