@@ -13,6 +13,7 @@ import { PARSER_TEXTS } from "./parser_texts.ts";
 import { shortForm } from "./short_form.ts";
 import { type CliContext, exitCodeOf, finalExitCode, processContext } from "./terminal/process.ts";
 
+const acp = () => import("./commands/acp.ts");
 const chat = () => import("./commands/run/chat.ts");
 const program = () => import("./commands/program.ts");
 const reports = () => import("./commands/reports.ts");
@@ -37,6 +38,7 @@ type Entry = readonly [brief: string, load: () => Promise<Command | CommandGroup
 const COMMANDS: Readonly<Record<string, Entry>> = {
   run: ["Do one task and exit (short form: reasonix -p)", async () => (await runs()).runCommand],
   chat: ["Open the chat (also: reasonix alone)", async () => (await chat()).chatCommand],
+  acp: ["Serve an editor by the Agent Client Protocol", async () => (await acp()).acpCommand],
   setup: ["Set up a provider: key, model, a first try", async () => (await program()).setupCommand],
   doctor: ["Check configuration, providers and sandbox", async () => (await reports()).doctorCommand],
   config: ["Show and change settings", async () => (await config()).configCommands],

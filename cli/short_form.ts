@@ -69,11 +69,12 @@ function fromClaude(args: readonly string[]): ShortForm {
 
 /**
  * `reasonix [flags] -p …` is `reasonix run [flags] …`, as is the line that the Claude Agent SDKs start, and
- * `reasonix help …` is `reasonix … --help`.
+ * `reasonix help …` is `reasonix … --help`. `reasonix --acp` is `reasonix acp`.
  */
 export function shortForm(args: readonly string[]): ShortForm | undefined {
   const first = args[0] ?? "";
   if (first === "help") return { words: [...args.slice(1), "--help"], ignored: [] };
+  if (first === "--acp") return { words: ["acp", ...args.slice(1)], ignored: [] };
   const end = args.indexOf("--");
   const flags = end < 0 ? args : args.slice(0, end);
   const at = flags.findIndex((arg) => arg === "-p" || arg === "--print");

@@ -36,6 +36,11 @@ function writeAll(target: { writeSync(bytes: Uint8Array): number }, text: string
   for (let at = 0; at < bytes.length;) at += target.writeSync(bytes.subarray(at));
 }
 
+/** Standard input and output of a command that speaks a protocol over them. */
+export function protocolStreams() {
+  return { input: Deno.stdin.readable, output: Deno.stdout };
+}
+
 /** Environment variables read on demand: listing them all at start would cost more than it gives. */
 function lazyEnv(): Record<string, string | undefined> {
   return new Proxy({}, { get: (_target, key) => typeof key === "string" ? Deno.env.get(key) : undefined });

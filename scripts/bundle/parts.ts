@@ -25,7 +25,8 @@ export const LICENSES = "./reasonix.licenses.js";
  */
 const PARTS: Readonly<Record<string, readonly string[]>> = {
   zh_cn: ["/src/i18n/zh_cn.ts", "/src/i18n/zh-CN.json"],
-  mcp: ["/@modelcontextprotocol/", "/jose/", "/src/mcp/", "/src/features/mcp/", "/plugins/"],
+  acp: ["/@agentclientprotocol/", "/src/frontend/acp/", "/cli/commands/acp.ts"],
+  mcp: ["/@modelcontextprotocol/", "/jose/", "/zod/", "/src/mcp/", "/src/features/mcp/", "/plugins/"],
   chat: [
     "/src/frontend/repl/",
     "/cli/commands/run/chat.ts",

@@ -1,4 +1,5 @@
 export const FRONTENDS = {
+  acp: () => import("./acp/mod.ts"),
   print: () => import("./print/mod.ts"),
   repl: () => import("./repl/mod.ts"),
   sdk: () => import("./sdk/mod.ts"),

@@ -1,0 +1,2 @@
+/** The Agent Client Protocol, version 1: editors start the program and drive sessions over its streams. */
+export { type AcpOptions, serveAcp } from "./server.ts";
