@@ -18,9 +18,11 @@ import {
   VENDORS,
   withModelSettings,
 } from "../config/mod.ts";
+import { continueSession } from "./asking.ts";
 import { errorMessage, ReasonixError } from "../core/mod.ts";
 import { loadTexts, type Texts } from "../i18n/mod.ts";
 import { checkProvider, effortsOf, modelInfo } from "../provider/mod.ts";
+import { defined } from "../util/json.ts";
 import { oneLine } from "../util/terminal_text.ts";
 import { VERSION } from "../util/version.ts";
 import { grouped } from "../view/mod.ts";
@@ -91,6 +93,16 @@ export function offeredEfforts(assembly: Assembly): readonly string[] {
   const { reasoning } = assembly.provider.model;
   const levels = reasoning ? effortsOf(reasoning) : [];
   return levels.length > 0 ? levels : effortLevelsOf(assembly);
+}
+
+/** Continues the session with another model or effort; an empty effort is the one that the vendor chooses. */
+export async function continueWith(
+  host: CommandHost,
+  { model, effort }: { readonly model?: string; readonly effort?: string },
+): Promise<void> {
+  const { loaded } = await host.session();
+  const { name, provider } = model === undefined ? {} : namedModel(model, loaded);
+  await continueSession(host, defined({ model: name, offered: provider, effort }));
 }
 
 /** Vendors whose key there is, and that no file names. */

@@ -41,9 +41,7 @@ export const modelCommand: CommandBody = {
     if (argument === "" && host.headless) {
       return host.say(known.map(({ name }) => `${name === current ? "*" : "-"} ${name}`).join("\n"));
     }
-    const chosen = argument === ""
-      ? await chooseModel(host, current, signal)
-      : namedModel(argument, loaded);
+    const chosen = argument === "" ? await chooseModel(host, current, signal) : namedModel(argument, loaded);
     if (chosen === undefined) return;
     const { name, provider } = chosen;
     if (name === current) return host.say(texts.sameModel(name));

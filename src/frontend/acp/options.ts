@@ -34,7 +34,8 @@ export async function modeChoices(
   locale: Locale,
 ): Promise<{ readonly id: ModeId; readonly name: string; readonly description: string }[]> {
   const { modes, options } = await loadTexts("setting_commands", locale);
-  return modeIds(assembly).map((id) => ({ id, name: options.modes[id], description: modes[id] }));
+  const about = { ...modes, "full-access": options.fullAccess };
+  return modeIds(assembly).map((id) => ({ id, name: options.modes[id], description: about[id] }));
 }
 
 /** Switches the mode at once, also while a turn runs. Throws ReasonixError (usage) for one that is not listed. */
@@ -109,7 +110,11 @@ async function modelGroups(
   const groups = new Map<string, SessionConfigSelectOption[]>();
   for (const { value, detail } of all) {
     const provider = value.slice(0, value.indexOf("/"));
-    const option = { value, name: value.slice(provider.length + 1), ...(detail ? { description: detail } : {}) };
+    const option = {
+      value,
+      name: value.slice(provider.length + 1),
+      ...(detail ? { description: detail } : {}),
+    };
     groups.set(provider, [...groups.get(provider) ?? [], option]);
   }
   return [...groups].map(([group, options]) => ({ group, name: group, options }));
@@ -121,7 +126,11 @@ type Settable = Pick<LiveSession, "commands" | "host" | "submissions">;
  * Sets an option: the mode at once, what the session is assembled again for between two turns. Throws
  * ReasonixError (usage) that names the possible options or values.
  */
-export async function setOption({ commands, host, submissions }: Settable, id: string, value: unknown): Promise<void> {
+export async function setOption(
+  { commands, host, submissions }: Settable,
+  id: string,
+  value: unknown,
+): Promise<void> {
   const assembly = await host.current();
   if (id === "mode") return await changeMode(assembly, value);
   const options = await configOptions(assembly, commands.locale);
@@ -132,11 +141,15 @@ export async function setOption({ commands, host, submissions }: Settable, id: s
       message`use one of ${options.map((each) => each.id)}`,
     );
   }
-  const values = option.options.flatMap((each) => "group" in each ? each.options : each).map((each) => each.value);
+  const values = option.options.flatMap((each) => "group" in each ? each.options : each).map((each) =>
+    each.value
+  );
   if (typeof value !== "string" || !values.includes(value)) throw noValue(id, value, values);
   if (value === option.currentValue) return;
   const { continueWith } = await loadModels();
-  await submissions.between(() => continueWith(commands, id === "model" ? { model: value } : { effort: value === VENDORS ? "" : value }));
+  await submissions.between(() =>
+    continueWith(commands, id === "model" ? { model: value } : { effort: value === VENDORS ? "" : value })
+  );
 }
 
 function noValue(id: string, value: unknown, values: readonly string[]): ReasonixError {
@@ -161,7 +174,10 @@ async function commandUpdate(assembly: Assembly, locale: Locale): Promise<Sessio
 }
 
 /** The share of the context that is used, and the cost; undefined where the window is not known. */
-function usageUpdate({ controller, provider, window }: Assembly, used: number | undefined): SessionUpdate | undefined {
+function usageUpdate(
+  { controller, provider, window }: Assembly,
+  used: number | undefined,
+): SessionUpdate | undefined {
   const { state } = controller.recorder;
   const { lastUsage } = state;
   const tokens = used ?? (lastUsage && lastUsage.inputTokens + lastUsage.outputTokens);
