@@ -1,162 +1,33 @@
-import type {
-  SessionConfigOption,
-  SessionConfigSelectGroup,
-  SessionConfigSelectOption,
-  SessionUpdate,
-} from "@agentclientprotocol/sdk";
+import type { SessionConfigOption, SessionUpdate } from "@agentclientprotocol/sdk";
 import type { Assembly } from "../../run/mod.ts";
-import { allCommands, type CommandHost, loadModels } from "../../command/mod.ts";
-import { type Event, message, totalCost, usageError } from "../../core/mod.ts";
-import { loadTexts, type Locale, type Texts } from "../../i18n/mod.ts";
+import { allCommands } from "../../command/mod.ts";
+import { type Event, totalCost } from "../../core/mod.ts";
+import type { Locale } from "../../i18n/mod.ts";
 import { titleOf } from "../../session/mod.ts";
+import { type SessionSetting, sessionSettings } from "../session/settings.ts";
+import { userText } from "../../util/user_text.ts";
+import { modeUpdate } from "./modes.ts";
 
-type OptionTexts = Texts["setting_commands"];
-
-/** The modes of an editor: an approval mode, or a boundary within which nothing changes. */
-const MODES = ["ask", "auto", "yolo", "full-access", "plan", "read-only"] as const;
-export type ModeId = (typeof MODES)[number];
-
-/** The modes of a session: one without a jail began so, and does not get one. */
-function modeIds({ modes: { writing } }: Assembly): readonly ModeId[] {
-  const other = writing === "danger-full-access" ? "yolo" : "full-access";
-  return MODES.filter((id) => id !== other);
-}
-
-export function currentMode({ modes }: Assembly): ModeId {
-  const { approval, collaboration, permission, writing } = modes;
-  if (collaboration === "plan") return "plan";
-  if (permission === "read-only") return "read-only";
-  return approval === "yolo" && writing === "danger-full-access" ? "full-access" : approval;
-}
-
-export async function modeChoices(
-  assembly: Assembly,
-  locale: Locale,
-): Promise<{ readonly id: ModeId; readonly name: string; readonly description: string }[]> {
-  const { modes, options } = await loadTexts("setting_commands", locale);
-  const about = { ...modes, "full-access": options.fullAccess };
-  return modeIds(assembly).map((id) => ({ id, name: options.modes[id], description: about[id] }));
-}
-
-/** Switches the mode at once, also while a turn runs. Throws ReasonixError (usage) for one that is not listed. */
-export async function changeMode(assembly: Assembly, id: unknown): Promise<void> {
-  const known = modeIds(assembly);
-  const mode = known.find((each) => each === id);
-  if (mode === undefined) throw noValue("mode", id, known);
-  const { modes } = assembly;
-  if (mode === "plan") return await modes.setCollaboration(mode);
-  if (modes.planWaits) {
-    await assembly.open();
-    await (await assembly.plans()).reject();
-  }
-  if (mode === "read-only") return await modes.setPermission(mode);
-  if (modes.collaboration === "plan") await modes.setCollaboration("normal");
-  await modes.setPermission(modes.writing);
-  await modes.setApproval(mode === "full-access" ? "yolo" : mode);
-}
-
-/** The effort that the vendor chooses. */
-const VENDORS = "default";
+const CATEGORIES = { mode: "mode", model: "model", effort: "thought_level" } as const;
 
 /** The options of a session, the most important first. */
-export async function configOptions(assembly: Assembly, locale: Locale): Promise<SessionConfigOption[]> {
-  const texts = await loadTexts("setting_commands", locale);
-  const { options, vendorsOwn } = texts;
-  const { model } = assembly.provider;
-  const { offeredLevels } = await loadModels();
-  const levels = model.reasoning?.thinks === false ? [] : offeredLevels(assembly);
-  const modes = await modeChoices(assembly, locale);
-  const efforts: SessionConfigOption[] = levels.length === 0 ? [] : [{
-    type: "select",
-    id: "effort",
-    category: "thought_level",
-    name: options.effort,
-    currentValue: model.effort?.level ?? VENDORS,
-    options: [
-      { value: VENDORS, name: options.vendors, description: vendorsOwn },
-      ...levels.map((level) => ({ value: level, name: level })),
-    ],
-  }];
-  return [
-    {
+export function configOptions(settings: readonly SessionSetting[]): SessionConfigOption[] {
+  return settings.map(({ id, name, current, choices }) => {
+    const groups = [...new Set(choices.map(({ group = "" }) => group))];
+    const options = choices.map(({ group: _group, ...choice }) => choice);
+    return {
       type: "select",
-      id: "mode",
-      category: "mode",
-      name: options.mode,
-      currentValue: currentMode(assembly),
-      options: modes.map(({ id, ...about }) => ({ value: id, ...about })),
-    },
-    {
-      type: "select",
-      id: "model",
-      category: "model",
-      name: options.model,
-      currentValue: `${model.provider}/${model.id}`,
-      options: await modelGroups(assembly, texts),
-    },
-    ...efforts,
-  ];
-}
-
-/** The known models by provider, and the current one. */
-async function modelGroups(
-  { loaded, provider: { model } }: Assembly,
-  texts: OptionTexts,
-): Promise<SessionConfigSelectGroup[]> {
-  const { modelValues } = await loadModels();
-  const known = await modelValues(loaded, "", texts);
-  const current = `${model.provider}/${model.id}`;
-  const all = known.some(({ value }) => value === current) ? known : [...known, { value: current }];
-  const groups = new Map<string, SessionConfigSelectOption[]>();
-  for (const { value, detail } of all) {
-    const provider = value.slice(0, value.indexOf("/"));
-    const option = {
-      value,
-      name: value.slice(provider.length + 1),
-      ...(detail ? { description: detail } : {}),
+      id,
+      name,
+      category: CATEGORIES[id],
+      currentValue: current,
+      options: groups[0] === "" ? options : groups.map((group) => ({
+        group,
+        name: group,
+        options: options.filter((_, index) => choices[index]?.group === group),
+      })),
     };
-    groups.set(provider, [...groups.get(provider) ?? [], option]);
-  }
-  return [...groups].map(([group, options]) => ({ group, name: group, options }));
-}
-
-type Settable = Pick<LiveSession, "commands" | "host" | "submissions">;
-
-/**
- * Sets an option: the mode at once, what the session is assembled again for between two turns. Throws
- * ReasonixError (usage) that names the possible options or values.
- */
-export async function setOption(
-  { commands, host, submissions }: Settable,
-  id: string,
-  value: unknown,
-): Promise<void> {
-  const assembly = await host.current();
-  if (id === "mode") return await changeMode(assembly, value);
-  const options = await configOptions(assembly, commands.locale);
-  const option = options.find((each) => each.id === id);
-  if (option?.type !== "select") {
-    throw usageError(
-      message`Cannot set the option "${id}": there is no such option`,
-      message`use one of ${options.map((each) => each.id)}`,
-    );
-  }
-  const values = option.options.flatMap((each) => "group" in each ? each.options : each).map((each) =>
-    each.value
-  );
-  if (typeof value !== "string" || !values.includes(value)) throw noValue(id, value, values);
-  if (value === option.currentValue) return;
-  const { continueWith } = await loadModels();
-  await submissions.between(() =>
-    continueWith(commands, id === "model" ? { model: value } : { effort: value === VENDORS ? "" : value })
-  );
-}
-
-function noValue(id: string, value: unknown, values: readonly string[]): ReasonixError {
-  return usageError(
-    message`Cannot set ${id} to ${JSON.stringify(value) ?? "nothing"}: there is no such value`,
-    message`use one of ${values}`,
-  );
+  });
 }
 
 /** The commands that make sense in an editor, with what can follow each. */
@@ -173,25 +44,96 @@ async function commandUpdate(assembly: Assembly, locale: Locale): Promise<Sessio
   };
 }
 
-/** The share of the context that is used, and the cost; undefined where the window is not known. */
+/** The context that is used, and the cost; undefined where the window is not known. */
 function usageUpdate(
-  { controller, provider, window }: Assembly,
-  used: number | undefined,
+  { controller: { recorder: { state } }, provider, window }: Assembly,
+  used = state.lastUsage && state.lastUsage.inputTokens + state.lastUsage.outputTokens,
 ): SessionUpdate | undefined {
-  const { state } = controller.recorder;
-  const { lastUsage } = state;
-  const tokens = used ?? (lastUsage && lastUsage.inputTokens + lastUsage.outputTokens);
-  if (!window || tokens === undefined) return undefined;
+  if (!window || used === undefined) return undefined;
   const cost = totalCost(state, provider.model.price?.currency);
-  return { sessionUpdate: "usage_update", used: tokens, size: window, ...(cost ? { cost } : {}) };
+  return { sessionUpdate: "usage_update", used, size: window, ...(cost ? { cost } : {}) };
 }
 
-function infoUpdate({ controller }: Assembly): SessionUpdate {
-  const { title, turns, updated } = controller.recorder.state;
-  const shown = title ?? titleOf(userText(turns[0]?.prompt ?? ""));
+function infoUpdate({ controller: { recorder: { state } } }: Assembly): SessionUpdate {
+  const title = state.title ?? titleOf(userText(state.turns[0]?.prompt ?? ""));
   return {
     sessionUpdate: "session_info_update",
-    ...(shown === "" ? {} : { title: shown }),
-    ...(updated === undefined ? {} : { updatedAt: updated }),
+    ...(title === "" ? {} : { title }),
+    ...(state.updated === undefined ? {} : { updatedAt: state.updated }),
   };
+}
+
+interface FactsOptions {
+  readonly locale: () => Locale;
+  readonly send: (update: SessionUpdate) => void;
+}
+
+/** Sends what changes of a session in addition to its conversation, each when it is not as it was sent last. */
+export class SessionFacts {
+  readonly #options: FactsOptions;
+  readonly #sent = new Map<string, string>();
+  #assembly: Assembly | undefined;
+  #working: Promise<void> = Promise.resolve();
+
+  constructor(options: FactsOptions) {
+    this.#options = options;
+  }
+
+  /** Sends everything: another assembly of the session may have another model and other commands. */
+  async opened(assembly: Assembly): Promise<void> {
+    this.#assembly = assembly;
+    assembly.servers?.watch(({ state }) => {
+      if (state === "ready") void this.#commands(assembly);
+    });
+    this.#figures(assembly);
+    await Promise.all([this.#settings(assembly), this.#commands(assembly)]);
+  }
+
+  event(event: Event): void {
+    const assembly = this.#assembly;
+    if (!assembly) return;
+    switch (event.type) {
+      case "mode.change":
+        return void this.#settings(assembly);
+      case "message.end":
+      case "session.rename":
+      case "rewind":
+        return this.#figures(assembly);
+      case "compaction":
+        return this.#figures(assembly, event.tokensAfter);
+      case "turn.end":
+        // It may have written a command file.
+        void this.#commands(assembly);
+        return this.#figures(assembly);
+    }
+  }
+
+  #figures(assembly: Assembly, used?: number): void {
+    this.#send(infoUpdate(assembly));
+    this.#send(usageUpdate(assembly, used));
+  }
+
+  #settings(assembly: Assembly): Promise<void> {
+    return this.#inOrder(async () => {
+      const settings = await sessionSettings(assembly, this.#options.locale());
+      this.#send(modeUpdate(settings));
+      this.#send({ sessionUpdate: "config_option_update", configOptions: configOptions(settings) });
+    });
+  }
+
+  #commands(assembly: Assembly): Promise<void> {
+    return this.#inOrder(async () => this.#send(await commandUpdate(assembly, this.#options.locale())));
+  }
+
+  /** What was true later is sent later. What cannot be read is not sent: the next turn reports why. */
+  #inOrder(work: () => Promise<void>): Promise<void> {
+    return this.#working = this.#working.then(work).catch(() => {});
+  }
+
+  #send(update: SessionUpdate | undefined): void {
+    const text = JSON.stringify(update);
+    if (!update || this.#sent.get(update.sessionUpdate) === text) return;
+    this.#sent.set(update.sessionUpdate, text);
+    this.#options.send(update);
+  }
 }

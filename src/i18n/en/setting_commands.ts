@@ -40,7 +40,8 @@ export const texts = (t: Translate) => ({
     plan: t`nothing changes: the agent looks around and proposes a plan`,
     write: t`files of the workspace may change`,
   },
-  options: {
+  /** Lists that a front end shows in menus. */
+  settings: {
     mode: t`Mode`,
     model: t`Model`,
     effort: t`Effort`,
