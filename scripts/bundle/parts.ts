@@ -29,6 +29,7 @@ const PARTS: Readonly<Record<string, readonly string[]>> = {
   mcp: ["/@modelcontextprotocol/", "/jose/", "/zod/", "/src/mcp/", "/src/features/mcp/", "/plugins/"],
   chat: [
     "/src/frontend/repl/",
+    "/src/frontend/session/",
     "/cli/commands/run/chat.ts",
     "/cli/commands/run/open_chat.ts",
     "/src/command/mod.ts",

@@ -46,3 +46,9 @@ Deno.test("without hooks no hook module is loaded at the start of a run", () => 
   ]);
   assertEquals([...found].filter((path) => /^src\/(?:hook|config\/hooks|features\/hooks)\//.test(path)), []);
 });
+
+Deno.test("the chat in plain lines loads nothing of the chat with a screen", () => {
+  const found = loadedBy(["cli/commands/run/line_chat.ts", "src/frontend/repl/lines.ts"]);
+  const screen = /^src\/frontend\/repl\/(?:chat|composer|overlay|screen|status_line|terminal|transcript)/;
+  assertEquals([...found].filter((path) => screen.test(path)), []);
+});

@@ -58,6 +58,8 @@ export interface ExtensionPoint {
   readonly entries: "directories" | ".ts" | ".toml" | "both";
   /** The entry whose types the others have to match. */
   readonly model?: string;
+  /** A directory that is no entry: the entries use it. */
+  readonly shared?: string;
 }
 
 export const EXTENSION_POINTS: readonly ExtensionPoint[] = [
@@ -72,7 +74,12 @@ export const EXTENSION_POINTS: readonly ExtensionPoint[] = [
   { directory: "src/sandbox/jail/backends", list: "src/sandbox/jail/backends.ts", entries: ".ts" },
   { directory: "src/config/presets", list: "src/config/presets.ts", entries: ".toml" },
   { directory: "src/command/builtin", list: "src/command/builtins.ts", entries: ".ts" },
-  { directory: "src/frontend", list: "src/frontend/frontends.ts", entries: "directories" },
+  {
+    directory: "src/frontend",
+    list: "src/frontend/frontends.ts",
+    entries: "directories",
+    shared: "src/frontend/session",
+  },
   {
     directory: "src/features",
     list: "src/features/features.ts",

@@ -143,6 +143,7 @@ function entryOf(point: ExtensionPoint, path: string): string | undefined {
   if (!path.startsWith(`${point.directory}/`)) return undefined;
   const [first = "", deeper] = path.slice(point.directory.length + 1).split("/");
   const whole = `${point.directory}/${first}`;
+  if (whole === point.shared) return undefined;
   if (point.entries === "directories") return deeper === undefined ? undefined : whole;
   if (point.entries === "both") return whole;
   if (!first.endsWith(point.entries)) return undefined;

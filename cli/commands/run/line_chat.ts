@@ -16,9 +16,8 @@ import {
 } from "../../../src/frontend/mod.ts";
 import { terminalSafe } from "../../../src/util/terminal_text.ts";
 
-type Message = Parameters<Repl["executeMessage"]>[0];
-type Repl = Awaited<ReturnType<typeof FRONTENDS.repl>>;
-type Lines = Awaited<ReturnType<Repl["loadLines"]>>;
+type Message = Parameters<Lines["executeMessage"]>[0];
+type Lines = Awaited<ReturnType<typeof FRONTENDS.lines>>;
 
 export interface LineOptions {
   readonly first: string;
@@ -35,11 +34,10 @@ export async function chatInLines(
   flags: ChatFlags,
   { first, why }: LineOptions,
 ): Promise<number> {
-  const repl = await FRONTENDS.repl();
-  const lines = await repl.loadLines();
+  const lines = await FRONTENDS.lines();
   const speech = await Speech.of(context, { outputFormat: "text" });
-  const texts = await repl.ChatTexts.load(speech.locale);
-  const chat = new LineChat({ context, flags, repl, lines, speech, texts, attended: why !== "pipe" });
+  const texts = await lines.SessionTexts.load(speech.locale);
+  const chat = new LineChat({ context, flags, lines, speech, texts, attended: why !== "pipe" });
   try {
     return await chat.run(first, why);
   } finally {
@@ -50,10 +48,9 @@ export async function chatInLines(
 interface LineChatDeps {
   readonly context: CliContext;
   readonly flags: ChatFlags;
-  readonly repl: Repl;
   readonly lines: Lines;
   readonly speech: Speech;
-  readonly texts: Awaited<ReturnType<Repl["ChatTexts"]["load"]>>;
+  readonly texts: Awaited<ReturnType<Lines["SessionTexts"]["load"]>>;
   readonly attended: boolean;
 }
 
@@ -63,7 +60,7 @@ class LineChat {
   readonly #out = new Output(Deno.stdout, () => this.#turn?.abort("interrupted"));
   readonly #err = new Output(Deno.stderr);
   readonly #person: InstanceType<Lines["LinePerson"]>;
-  readonly #host: InstanceType<Repl["SessionHost"]>;
+  readonly #host: InstanceType<Lines["SessionHost"]>;
   readonly #next: Message[] = [];
   #printer: Printer | undefined;
   /** Resolves when all that has happened is printed. */
@@ -77,7 +74,7 @@ class LineChat {
   #unlisten: () => void = () => {};
 
   constructor(parts: LineChatDeps) {
-    const { context, flags, repl, lines, speech, texts, attended } = parts;
+    const { context, flags, lines, speech, texts, attended } = parts;
     this.#parts = parts;
     this.#lines = new lines.LineReader();
     this.#person = new lines.LinePerson({
@@ -86,16 +83,16 @@ class LineChat {
       write: (text) => this.#ask(text),
       approval: (request) => {
         const columns = displayOf(context, flags.noColor).columns();
-        return repl.approvalLines(request, { locale: texts.locale, columns });
+        return lines.approvalLines(request, { locale: texts.locale, columns });
       },
-      plan: () => repl.planLines(texts.locale),
+      plan: () => lines.planLines(texts.locale),
       speak: (locale) => texts.use(locale),
       stop: () => this.#turn?.abort("interrupted"),
       message: (text) => void this.#next.push({ text }),
     });
-    const servers = new repl.ServerUpdates();
+    const servers = new lines.ServerUpdates();
     const open = chatOpener(context, flags, (loaded) => speech.configure(loaded));
-    this.#host = new repl.SessionHost(
+    this.#host = new lines.SessionHost(
       (request) => open(request, this.#person.asPerson(attended)),
       (event) => {
         this.#metrics.event(event);
@@ -144,7 +141,7 @@ class LineChat {
   }
 
   async #message(message: Message): Promise<void> {
-    const { repl: { executeMessage }, texts } = this.#parts;
+    const { lines: { executeMessage }, texts } = this.#parts;
     const turn = this.#turn = new AbortController();
     this.#metrics = new Metrics();
     this.#printer = await this.#newPrinter();
@@ -173,7 +170,7 @@ class LineChat {
   }
 
   /** Says something between two messages as well: nothing is written over, so the prompt comes again. */
-  async #notify(line: ReturnType<InstanceType<Repl["ServerUpdates"]>["of"]>): Promise<void> {
+  async #notify(line: ReturnType<InstanceType<Lines["ServerUpdates"]>["of"]>): Promise<void> {
     if (!line) return;
     const text = `${line.level === "warning" ? "!" : "·"} ${line.text}`;
     if (!this.#prompting) return await this.#ask(`${text}\n`);

@@ -34,14 +34,13 @@ export async function planOptions(
 }
 
 async function personAtTerminal(speech: Speech, signal: AbortSignal): Promise<PlanReviewer> {
-  const [repl, chat] = await Promise.all([FRONTENDS.repl(), loadTexts("chat", speech.locale)]);
-  const { LinePerson, LineReader } = await repl.loadLines();
+  const [lines, chat] = await Promise.all([FRONTENDS.lines(), loadTexts("chat", speech.locale)]);
   const err = new Output(Deno.stderr);
-  const person = new LinePerson({
-    lines: new LineReader(),
+  const person = new lines.LinePerson({
+    lines: new lines.LineReader(),
     texts: () => chat,
     write: (text) => err.write(terminalSafe(text)),
-    plan: () => repl.planLines(speech.locale),
+    plan: () => lines.planLines(speech.locale),
     speak: () => Promise.resolve(),
     stop() {},
   });

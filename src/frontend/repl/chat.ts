@@ -3,14 +3,14 @@ import { allCommands, type CommandHost, type OpenRequest } from "../../command/m
 import { type ApprovalAnswer, errorMessage, type Event, EXIT, ReasonixError } from "../../core/mod.ts";
 import { loadTexts } from "../../i18n/mod.ts";
 import type { ChatTexts } from "./chat_texts.ts";
-import { type Composer, createComposer } from "./composer/composer.ts";
+import { type Composer, type ComposerDraft, createComposer } from "./composer/composer.ts";
 import { StatusLine } from "./status_line.ts";
 import { type Frame, hintRows, stack } from "./screen/view.ts";
 import type { Looks } from "./looks.ts";
 import { Dialogs } from "./overlay/dialogs.ts";
 import { Screen } from "./screen/screen.ts";
-import { ChatLeft, type OpenSession, type Person, SessionHost } from "./session_host.ts";
-import { Submissions } from "./submissions.ts";
+import { ChatLeft, type OpenSession, type Person, SessionHost } from "../session/session_host.ts";
+import { Submissions } from "../session/submissions.ts";
 import type { EndSignal, InputEvent, Terminal } from "./terminal/terminal.ts";
 import { Transcript } from "./transcript/transcript.ts";
 import { keyHelp } from "./composer/keymap.ts";
@@ -51,7 +51,7 @@ export class Chat {
   readonly #dialogs: Dialogs;
   readonly #host: SessionHost;
   readonly #commands: CommandHost;
-  readonly #submissions: Submissions;
+  readonly #submissions: Submissions<ComposerDraft>;
   /** Ctrl-C was pressed with nothing to clear or stop; the next one leaves. */
   #leaving = false;
   #assembly: Assembly | undefined;

@@ -3,10 +3,37 @@ import type { PlanAnswer, PlanProposal, PlanReviewer } from "../../run/mod.ts";
 import { allCommands, type Choice, type CommandHost } from "../../command/mod.ts";
 import { type ApprovalAnswer, usageError } from "../../core/mod.ts";
 import type { ApprovalLines, QuestionInLines } from "./overlay/questions.ts";
-import type { Person } from "./session_host.ts";
-import type { Locale, Texts } from "../../i18n/mod.ts";
+import type { Person } from "../session/mod.ts";
+import { loadTexts, loadTranslator, type Locale, type Texts } from "../../i18n/mod.ts";
 import type { ApprovalRequest } from "../../permission/mod.ts";
 import type { Question } from "../../tool/mod.ts";
+import { lazy } from "../../util/lazy.ts";
+import { palette } from "../../view/mod.ts";
+
+export { ServerUpdates } from "../server_updates.ts";
+export { executeMessage, SessionHost, SessionTexts } from "../session/mod.ts";
+
+const loadQuestions = lazy(() => import("./overlay/questions.ts"));
+
+/** Formats an approval request as plain lines of at most `columns` cells. */
+export async function approvalLines(
+  request: ApprovalRequest,
+  { locale, columns }: { readonly locale: Locale; readonly columns: number },
+): Promise<ApprovalLines> {
+  const { approvalInLines } = await loadQuestions();
+  const [texts, translator] = await Promise.all([
+    loadTexts("overlay", locale),
+    loadTranslator(locale),
+  ]);
+  const style = { palette: palette(false), texts, translator, changed() {} };
+  return await approvalInLines(request, style, columns);
+}
+
+export async function planLines(locale: Locale): Promise<QuestionInLines<PlanAnswer | "leave">> {
+  const { planEntries, planTitle } = await loadQuestions();
+  const { plan } = await loadTexts("overlay", locale);
+  return { text: planTitle(plan), entries: planEntries(plan) };
+}
 
 const MAX_LINE_BYTES = 16 * 1024 * 1024;
 

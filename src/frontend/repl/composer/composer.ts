@@ -16,6 +16,7 @@ import { History, HistorySearch, HistoryWalk } from "./history.ts";
 import { type Action, actionOf, EDITS, type KeyHelp, keyHelp } from "./keymap.ts";
 import { type Frame, stack, type View } from "../screen/view.ts";
 import type { InputEvent } from "../terminal/terminal.ts";
+import type { Draft } from "../../session/submissions.ts";
 import type { Texts } from "../../../i18n/mod.ts";
 import { displayWidth, fitDisplay } from "../../../util/display_width.ts";
 import { terminalSafe } from "../../../util/terminal_text.ts";
@@ -73,20 +74,13 @@ function helpLines(
   return shown === help ? lines : [...lines, palette.dim(fitDisplay(`  ${more}`, columns))];
 }
 
-export interface Draft {
-  /** The message: pastes in full, references for image files. */
-  readonly text: string;
-  /** Steers the running turn instead of following it. */
-  readonly steer: boolean;
-  readonly images?: readonly ImagePart[];
+export interface ComposerDraft extends Draft {
   /** The draft as it was written, to return it to the composer. */
   readonly pieces?: readonly Piece[];
-  /** Its start was pasted, so a `/`, `!` or `#` there is text. */
-  readonly pasted?: boolean | undefined;
 }
 
 export interface ComposerOptions {
-  readonly onSubmit: (draft: Draft) => void;
+  readonly onSubmit: (draft: ComposerDraft) => void;
   /** Called after a change that no key made directly. */
   readonly changed?: () => void;
   readonly palette?: Palette;
@@ -148,7 +142,7 @@ export class Composer implements View {
   }
 
   /** Inserts drafts before the current one. */
-  putBack(drafts: readonly Pick<Draft, "text" | "pieces">[]): void {
+  putBack(drafts: readonly Pick<ComposerDraft, "text" | "pieces">[]): void {
     const all = [...drafts.map(({ text, pieces }) => pieces ?? [text]), this.#draft.pieces];
     const full = all.filter((pieces) => pieces.length > 0);
     this.#replace(full.flatMap((pieces, index) => index === 0 ? pieces : ["\n", ...pieces]));

@@ -1,8 +1,8 @@
 import { commandSource } from "../../../../../src/frontend/repl/composer/completion_sources.ts";
 import {
   Composer,
+  type ComposerDraft,
   type ComposerOptions,
-  type Draft,
 } from "../../../../../src/frontend/repl/composer/composer.ts";
 import { messageOf, Parts, type Piece, readPaste } from "../../../../../src/frontend/repl/composer/draft.ts";
 import { History } from "../../../../../src/frontend/repl/composer/history.ts";
@@ -14,7 +14,7 @@ const texts = await loadTexts("composer", "en");
 const chinese = await loadTexts("composer", "zh-CN");
 
 function open(options: Partial<ComposerOptions> = {}) {
-  const sent: Draft[] = [];
+  const sent: ComposerDraft[] = [];
   let changed = () => {};
   const composer = new Composer({
     onSubmit: (draft) => sent.push(draft),

@@ -1,16 +1,15 @@
 import type { TurnOutcome } from "../../agent/mod.ts";
 import type { Assembly, TurnInput } from "../../run/mod.ts";
 import { type CommandHost, readCommand } from "../../command/mod.ts";
-import type { Event, EventSink } from "../../core/mod.ts";
-import type { ChatTexts } from "./chat_texts.ts";
-import type { Draft } from "./composer/composer.ts";
+import type { Event, EventSink, ImagePart } from "../../core/mod.ts";
 import type { SessionHost } from "./session_host.ts";
+import type { SessionTexts } from "./texts.ts";
 import { after, unlessAborted } from "../../util/timer.ts";
 
 interface ExecuteDeps {
   readonly commands: CommandHost;
   readonly session: () => Promise<Assembly>;
-  readonly texts: ChatTexts;
+  readonly texts: Pick<SessionTexts, "chat">;
   readonly headed?: <T>(line: string, run: () => Promise<T>, signal?: AbortSignal) => Promise<T>;
 }
 
@@ -20,7 +19,7 @@ interface ExecuteDeps {
  * Returns how the turn ended, if it was one.
  */
 export async function executeMessage(
-  { text, images, input, pasted }: Pick<Sent, "text" | "images" | "input" | "pasted">,
+  { text, images, input, pasted }: Omit<Sent, "steer">,
   { commands, session, texts, headed = (_, run) => run() }: ExecuteDeps,
   signal: AbortSignal,
 ): Promise<TurnOutcome | undefined> {
@@ -53,28 +52,39 @@ export async function executeMessage(
 const MAX_FACT = 200;
 
 /** The fact in a typed line `# fact`. Pasted headings, `#word`, `#123` and long lines are text. */
-function factOf({ text, pasted = false }: Pick<Sent, "text" | "pasted">): string | undefined {
+function factOf({ text, pasted = false }: Pick<Draft, "text" | "pasted">): string | undefined {
   const fact = pasted ? undefined : /^# +(\S.*)$/u.exec(text.trimEnd())?.[1];
   return fact === undefined || fact.length > MAX_FACT ? undefined : fact;
 }
 
+/** A message of the user, before it is sent. */
+export interface Draft {
+  /** The message: pastes in full, references for image files. */
+  readonly text: string;
+  /** Steers the running turn instead of following it. */
+  readonly steer: boolean;
+  readonly images?: readonly ImagePart[];
+  /** Its start was pasted, so a `/`, `!` or `#` there is text. */
+  readonly pasted?: boolean | undefined;
+}
+
 /** A draft of the user, or a text that a command sends. */
-interface Sent extends Draft {
+type Sent<D extends Draft = Draft> = (D | Draft) & {
   /** Sent to the model as it is; absent: the text is interpreted first. */
   readonly input?: TurnInput;
-}
+};
 
 /** By then the effect of the key has been drawn. */
 const WARM_AFTER_MS = 10;
 /** Messages that are read at once; takes 1 to 3 ms. */
 const READ_AHEAD = 200;
 
-interface SubmissionsOptions {
+interface SubmissionsOptions<D extends Draft> {
   readonly host: SessionHost;
   readonly commands: CommandHost;
-  readonly texts: ChatTexts;
+  readonly texts: Pick<SessionTexts, "chat">;
   /** Returns drafts that were not executed to the composer, in this order. */
-  readonly giveBack: (drafts: readonly Sent[]) => void;
+  readonly giveBack: (drafts: readonly Sent<D>[]) => void;
   /** A sink for the events of a warm-up, which are not shown. */
   readonly warmUpSink: () => EventSink;
   readonly fail: (error: unknown) => void;
@@ -83,20 +93,20 @@ interface SubmissionsOptions {
 }
 
 /**
- * Sends drafts of the user to the session.
+ * Sends drafts of the user to the session; a front end may keep more with its drafts.
  *
  * Contract: nothing is lost: a draft is recorded in the session, waits, or is returned to the composer.
  */
-export class Submissions {
-  readonly #options: SubmissionsOptions;
+export class Submissions<D extends Draft = Draft> {
+  readonly #options: SubmissionsOptions<D>;
   /** Sent drafts that wait, in order. */
-  readonly #waiting: Sent[] = [];
+  readonly #waiting: Sent<D>[] = [];
   /** Stops the draft that is being executed. */
   #turn: AbortController | undefined;
   readonly #steering: string[] = [];
   #warm = false;
 
-  constructor(options: SubmissionsOptions) {
+  constructor(options: SubmissionsOptions<D>) {
     this.#options = options;
   }
 
@@ -109,7 +119,7 @@ export class Submissions {
     return this.#turn?.signal.aborted === true;
   }
 
-  get waiting(): readonly Sent[] {
+  get waiting(): readonly Sent<D>[] {
     return this.#waiting;
   }
 
@@ -119,7 +129,7 @@ export class Submissions {
   }
 
   /** Adds a draft after the waiting ones, or before them; it runs at once when no other does. */
-  add(draft: Sent, first = false): void {
+  add(draft: Sent<D>, first = false): void {
     if (first) this.#waiting.unshift(draft);
     else this.#waiting.push(draft);
     if (!this.busy) void this.#run();
@@ -127,7 +137,7 @@ export class Submissions {
   }
 
   /** Removes the last waiting draft. */
-  takeBack(): Sent | undefined {
+  takeBack(): Sent<D> | undefined {
     const draft = this.#waiting.pop();
     if (draft) this.#options.changed();
     return draft;
@@ -144,7 +154,7 @@ export class Submissions {
   }
 
   /** Sends a draft into the running turn, or as the next one. */
-  async submit(draft: Sent): Promise<void> {
+  async submit(draft: Sent<D>): Promise<void> {
     if (this.busy && await this.#meanwhile(draft.text)) return;
     if (!this.busy || !draft.steer || !isPlainText(draft)) return this.add(draft);
     const { controller } = await this.#options.host.current();
@@ -209,7 +219,7 @@ export class Submissions {
     return true;
   }
 
-  async #execute(draft: Sent, signal: AbortSignal): Promise<void> {
+  async #execute(draft: Sent<D>, signal: AbortSignal): Promise<void> {
     const { commands, texts, fail, headed, giveBack } = this.#options;
     try {
       const session = () => this.#opened(signal);
@@ -229,7 +239,7 @@ export class Submissions {
   /** Sends unused steering messages next, or returns them when the turn did not complete. */
   async #afterTurn(done: boolean): Promise<void> {
     const { controller } = await this.#options.host.current();
-    const left = controller.takeSteering().map((text): Sent => ({ text, steer: false }));
+    const left = controller.takeSteering().map((text): Draft => ({ text, steer: false }));
     this.#steering.length = 0;
     if (done) left.reverse().forEach((draft) => this.add(draft, true));
     else this.#options.giveBack([...left, ...this.#waiting.splice(0)]);
@@ -244,6 +254,6 @@ function readAhead({ messageList }: Pick<Assembly["session"]["state"], "messageL
 }
 
 /** Only plain text can steer: commands, shell lines, facts and images wait for their turn. */
-function isPlainText({ text, images = [], pasted }: Sent): boolean {
+function isPlainText({ text, images = [], pasted }: Draft): boolean {
   return images.length === 0 && !/^[/!]/.test(text) && factOf({ text, pasted }) === undefined;
 }

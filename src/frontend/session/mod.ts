@@ -1,0 +1,4 @@
+/** A session with the people at its front ends: what needs no terminal. */
+export { type OpenSession, type Person, SessionHost } from "./session_host.ts";
+export { executeMessage } from "./submissions.ts";
+export { SessionTexts } from "./texts.ts";

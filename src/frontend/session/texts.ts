@@ -1,0 +1,64 @@
+import { errorMessage, formatLocation, ReasonixError } from "../../core/mod.ts";
+import {
+  loadTexts,
+  loadTranslator,
+  type Locale,
+  LOCALES,
+  type Texts,
+  type Translator,
+} from "../../i18n/mod.ts";
+
+export interface SessionAreas {
+  readonly chat: Texts["chat"];
+  readonly translator: Translator;
+}
+
+/** The texts of a session in the language of the user; the configuration may change the language. */
+export class SessionTexts<A extends SessionAreas = SessionAreas> {
+  protected areas: A;
+  #locale: Locale;
+  readonly #load: (locale: Locale) => Promise<A>;
+
+  protected constructor(locale: Locale, areas: A, load: (locale: Locale) => Promise<A>) {
+    this.areas = areas;
+    this.#locale = locale;
+    this.#load = load;
+  }
+
+  static async load(locale: Locale): Promise<SessionTexts> {
+    return new SessionTexts(locale, await loadSessionAreas(locale), loadSessionAreas);
+  }
+
+  get locale(): Locale {
+    return this.#locale;
+  }
+
+  get chat(): Texts["chat"] {
+    return this.areas.chat;
+  }
+
+  /** Formats an error for the user: location, message, remedy. */
+  problem(error: unknown): string {
+    if (!(error instanceof ReasonixError)) return this.chat.internal(errorMessage(error));
+    const { translator } = this.areas;
+    const { message, remedy } = error.texts;
+    const place = error.place ? `${formatLocation(error.place)}: ` : "";
+    return `${place}${translator.text(message)}${remedy ? `\n  ${translator.text(remedy)}` : ""}`;
+  }
+
+  async change(key: string, value: unknown): Promise<void> {
+    const locale = LOCALES.find((each) => each === value);
+    if (key === "language" && locale) await this.use(locale);
+  }
+
+  async use(locale: Locale): Promise<void> {
+    if (locale === this.#locale) return;
+    this.areas = await this.#load(locale);
+    this.#locale = locale;
+  }
+}
+
+export async function loadSessionAreas(locale: Locale): Promise<SessionAreas> {
+  const [chat, translator] = await Promise.all([loadTexts("chat", locale), loadTranslator(locale)]);
+  return { chat, translator };
+}
