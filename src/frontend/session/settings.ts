@@ -51,7 +51,7 @@ export async function sessionSettings(assembly: Assembly, locale: Locale): Promi
       {
         id: "effort",
         name: settings.effort,
-        current: model.effort?.level ?? VENDORS,
+        current: (model.effort ? model.effort.level : assembly.effort) || VENDORS,
         choices: [
           { value: VENDORS, name: settings.vendors, description: vendorsOwn },
           ...levels.map((value) => ({ value, name: value })),
