@@ -2,8 +2,7 @@ import type { SessionUpdate } from "@agentclientprotocol/sdk";
 import { configOptions, SessionFacts } from "../../../../src/frontend/acp/options.ts";
 import { modeState } from "../../../../src/frontend/acp/modes.ts";
 import { changeSetting, sessionSettings } from "../../../../src/frontend/session/settings.ts";
-import { type Chunk, ReasonixError } from "../../../../src/core/mod.ts";
-import { say } from "../../../support/agent_fixture.ts";
+import { ReasonixError } from "../../../../src/core/mod.ts";
 import { assert, assertEquals, assertRejects } from "../../../support/assert.ts";
 import { CommandFixture } from "../../../support/command_fixture.ts";
 
@@ -107,8 +106,7 @@ Deno.test("changeSetting names the possible settings and values", async () => {
 });
 
 Deno.test("SessionFacts sends options, commands, usage and title when they change, and nothing twice", async () => {
-  const spent: Chunk = { type: "usage", usage: { inputTokens: 900, cachedTokens: 0, outputTokens: 100 } };
-  await using host = await CommandFixture.open({ replies: [[spent, ...say("done")]] });
+  await using host = await CommandFixture.open();
   const sent: SessionUpdate[] = [];
   const kinds = () => sent.splice(0).map((update) => update.sessionUpdate);
   const facts = new SessionFacts({ locale: () => "en", send: (update) => sent.push(update) });
