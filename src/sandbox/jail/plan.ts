@@ -84,7 +84,9 @@ export function fixPlan(given: JailScope, host: HostEnvironment): FixedPlan {
     ]),
     programs: [...caches.protectedPaths, ...programs(scope, host.searchPath ?? [])],
     needed,
-    redirects: existingMounts(roots.flatMap((root) => gitPaths(root, repositories).redirects)).map((mount) => mount.path),
+    redirects: existingMounts(roots.flatMap((root) => gitPaths(root, repositories).redirects)).map((mount) =>
+      mount.path
+    ),
     replaced: caches.replaced,
   };
 }
