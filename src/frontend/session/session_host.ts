@@ -33,10 +33,10 @@ export class SessionHost {
   readonly #opened: (assembly: Assembly) => void;
   #current: Promise<Assembly> | undefined;
   #first: OpenRequest = {};
-  /** What every session of the host has, whichever is open. */
-  #place: Pick<OpenRequest, "directory" | "roots" | "servers" | "waitForServers" | "files"> = {};
   /** The user's choices in the chat; they stay when the session changes. */
   #chosen: Pick<OpenRequest, "model" | "offered" | "effort"> = {};
+  /** The parts of a request that belong to the client; they stay as well. */
+  #place: Pick<OpenRequest, "directory" | "roots" | "servers" | "waitForServers" | "files"> = {};
 
   /** `opened` is called with each session before its first event. */
   constructor(
@@ -52,8 +52,6 @@ export class SessionHost {
   /** The open session; the first call opens it, and a call after a failure tries again. */
   current(request: OpenRequest = this.#first): Promise<Assembly> {
     this.#first = request;
-    const { directory, roots, servers, waitForServers, files } = { ...this.#place, ...request };
-    this.#place = defined({ directory, roots, servers, waitForServers, files });
     return this.#current ??= this.#start(request).catch((error) => {
       this.#current = undefined;
       throw error;
@@ -110,7 +108,10 @@ export class SessionHost {
   }
 
   async #start(request: OpenRequest): Promise<Assembly> {
-    const assembly = await this.#open({ ...this.#place, ...this.#chosen, ...request });
+    const given = { ...this.#place, ...this.#chosen, ...request };
+    const assembly = await this.#open(given);
+    const { directory, roots, servers, waitForServers, files } = given;
+    this.#place = defined({ directory, roots, servers, waitForServers, files });
     this.#opened(assembly);
     assembly.controller.subscribe(this.#sink);
     return assembly;
