@@ -125,7 +125,7 @@ function linkPiece(uri: string, name: string, context: PromptContext): Piece {
   return { text: withoutReferences(`[${oneLine(name, 200)}](${oneLine(uri, MAX_NAME)})`) };
 }
 
-/** The path that a `file:` address names, seen from the directory, with its lines; undefined outside of it. */
+/** The path of a `file:` address, relative to the directory that contains it, with its lines. */
 function fileOf(uri: string, { cwd }: PromptContext): string | undefined {
   const path = fileUrlPath(uri);
   if (path === undefined || normalize(path) !== path.replace(/(?<=.)\/$/, "")) return undefined;
@@ -136,7 +136,7 @@ function fileOf(uri: string, { cwd }: PromptContext): string | undefined {
   return first === undefined ? name : `${name}:${first}-${last}`;
 }
 
-/** What names a thing must not attach another one. */
+/** A name without references: it must attach nothing. */
 function withoutReferences(text: string): string {
   return text.replace(/(?<!\w)@/g, "");
 }

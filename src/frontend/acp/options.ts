@@ -68,7 +68,7 @@ interface FactsOptions {
   readonly send: (update: SessionUpdate) => void;
 }
 
-/** Sends what changes of a session in addition to its conversation, each when it is not as it was sent last. */
+/** Sends what changes of a session in addition to its conversation, if it differs from the last time. */
 export class SessionFacts {
   readonly #options: FactsOptions;
   readonly #sent = new Map<string, string>();
@@ -125,7 +125,7 @@ export class SessionFacts {
     return this.#inOrder(async () => this.#send(await commandUpdate(assembly, this.#options.locale())));
   }
 
-  /** What was true later is sent later. What cannot be read is not sent: the next turn reports why. */
+  /** Newer facts are sent later. Facts that cannot be read are not sent: the next turn reports why. */
   #inOrder(work: () => Promise<void>): Promise<void> {
     return this.#working = this.#working.then(work).catch(() => {});
   }

@@ -11,7 +11,7 @@ interface SettingChoice {
   readonly group?: string;
 }
 
-/** What people change of a session as it runs. */
+/** A choice that people change while a session runs. */
 export interface SessionSetting {
   readonly id: "mode" | "model" | "effort";
   readonly name: string;

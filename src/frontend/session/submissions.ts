@@ -49,7 +49,7 @@ export async function executeMessage(
   return await (await session()).run({ text, ...seen }, signal);
 }
 
-/** What goes with the text of a message; a field without entries is absent. */
+/** Attachments of a message; a field without entries is absent. */
 function attachments(
   { images = [], references = [] }: {
     readonly images: Draft["images"] | undefined;

@@ -1,5 +1,5 @@
 import { promptInput } from "../../../../src/frontend/acp/content.ts";
-import { pluginEntries } from "../../../../src/frontend/acp/servers.ts";
+import { pluginEntries } from "../../../../src/frontend/acp/mcp_servers.ts";
 import { ReasonixError } from "../../../../src/core/mod.ts";
 import { assertEquals, assertThrows } from "../../../support/assert.ts";
 import { makeTempDir } from "../../../support/tool_context.ts";
