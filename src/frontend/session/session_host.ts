@@ -2,6 +2,7 @@ import type { Assembly, AssemblyOptions } from "../../run/mod.ts";
 import type { OpenRequest } from "../../command/mod.ts";
 import { type Event, message, ReasonixError } from "../../core/mod.ts";
 import type { Locale } from "../../i18n/mod.ts";
+import { defined } from "../../util/json.ts";
 import { after } from "../../util/timer.ts";
 
 /** Thrown instead of opening a session when the chat ends and the program continues in another way. */
@@ -34,6 +35,8 @@ export class SessionHost {
   #first: OpenRequest = {};
   /** The user's choices in the chat; they stay when the session changes. */
   #chosen: Pick<OpenRequest, "model" | "offered" | "effort"> = {};
+  /** The parts of a request that belong to the client; they stay as well. */
+  #place: Pick<OpenRequest, "directory" | "roots" | "servers" | "waitForServers" | "files"> = {};
 
   /** `opened` is called with each session before its first event. */
   constructor(
@@ -105,7 +108,10 @@ export class SessionHost {
   }
 
   async #start(request: OpenRequest): Promise<Assembly> {
-    const assembly = await this.#open({ ...this.#chosen, ...request });
+    const given = { ...this.#place, ...this.#chosen, ...request };
+    const assembly = await this.#open(given);
+    const { directory, roots, servers, waitForServers, files } = given;
+    this.#place = defined({ directory, roots, servers, waitForServers, files });
     this.#opened(assembly);
     assembly.controller.subscribe(this.#sink);
     return assembly;

@@ -66,6 +66,19 @@ export interface Draft {
   readonly images?: readonly ImagePart[];
   /** Its start was pasted, so a `/`, `!` or `#` there is text. */
   readonly pasted?: boolean | undefined;
+  /**
+   * Called with how it ended, and that once. Such a draft is not returned to the composer: it is executed
+   * unless it is stopped.
+   */
+  readonly ended?: (end: DraftEnd) => void;
+}
+
+/** The end of a draft: that of its turn, or an error; neither of a command that sent nothing to the model. */
+export interface DraftEnd {
+  readonly outcome?: TurnOutcome | undefined;
+  readonly error?: unknown;
+  /** The user stopped it. */
+  readonly stopped?: true;
 }
 
 /** A draft of the user, or a text that a command sends. */
@@ -103,6 +116,10 @@ export class Submissions<D extends Draft = Draft> {
   readonly #waiting: Sent<D>[] = [];
   /** Stops the draft that is being executed. */
   #turn: AbortController | undefined;
+  /** The draft that is being executed, or was last. */
+  #draft: Sent<D> | undefined;
+  /** A draft whose command sent a text: it ends with that. */
+  #continued: Sent<D> | undefined;
   readonly #steering: string[] = [];
   #warm = false;
 
@@ -146,6 +163,7 @@ export class Submissions<D extends Draft = Draft> {
   async #run(): Promise<void> {
     for (let draft = this.#waiting.shift(); draft; draft = this.#waiting.shift()) {
       this.#turn = new AbortController();
+      this.#draft = draft;
       this.#options.changed();
       await this.#execute(draft, this.#turn.signal);
     }
@@ -187,13 +205,27 @@ export class Submissions<D extends Draft = Draft> {
 
   /** Sends a text before the waiting ones. */
   send(text: string, rest: Omit<TurnInput, "text"> = {}): void {
-    this.add({ text, steer: false, input: { ...rest, text } }, true);
+    const { ended } = this.busy ? this.#draft ?? {} : {};
+    if (ended) this.#continued = this.#draft;
+    this.add({ text, steer: false, input: { ...rest, text }, ...(ended ? { ended } : {}) }, true);
   }
 
   /** Stops the running draft; returns the waiting ones to the composer. */
   stop(reason: "interrupted" | "terminated" = "interrupted"): void {
     this.#turn?.abort(reason);
-    this.#options.giveBack(this.#waiting.splice(0));
+    const waiting = this.#waiting.splice(0);
+    this.#options.giveBack(waiting.filter(({ ended }) => !ended));
+    for (const { ended } of waiting) ended?.({ stopped: true });
+  }
+
+  /** Stops one draft with its `ended`: it is removed if it waits. */
+  cancel({ ended }: Pick<Draft, "ended">): void {
+    const at = this.#waiting.findIndex((draft) => draft.ended === ended);
+    if (at < 0 && this.busy && this.#draft?.ended === ended) this.#turn?.abort("interrupted");
+    if (at < 0) return;
+    this.#waiting.splice(at, 1);
+    ended?.({ stopped: true });
+    this.#options.changed();
   }
 
   event(event: Event): void {
@@ -220,15 +252,26 @@ export class Submissions<D extends Draft = Draft> {
   }
 
   async #execute(draft: Sent<D>, signal: AbortSignal): Promise<void> {
-    const { commands, texts, fail, headed, giveBack } = this.#options;
+    const { commands, texts, fail, headed } = this.#options;
+    const { ended } = draft;
+    const stopped = () => signal.aborted ? { stopped: true } as const : {};
     try {
       const session = () => this.#opened(signal);
       const outcome = await executeMessage(draft, { commands, texts, session, headed }, signal);
       if (outcome) await this.#afterTurn(outcome.reason === "done");
+      if (this.#continued !== draft) ended?.({ outcome, ...stopped() });
     } catch (error) {
-      if (!signal.aborted) fail(error);
-      giveBack([draft, ...this.#waiting.splice(0)]);
+      if (!signal.aborted && !ended) fail(error);
+      this.#giveBack(ended ? [] : [draft]);
+      ended?.({ error, ...stopped() });
     }
+  }
+
+  /** Returns drafts and the waiting ones, except those that are executed all the same. */
+  #giveBack(drafts: readonly Sent<D>[]): void {
+    const waiting = this.#waiting.splice(0);
+    this.#waiting.push(...waiting.filter(({ ended }) => ended));
+    this.#options.giveBack([...drafts, ...waiting.filter(({ ended }) => !ended)]);
   }
 
   /** The session, unless the user stops before it is open. */
@@ -242,7 +285,7 @@ export class Submissions<D extends Draft = Draft> {
     const left = controller.takeSteering().map((text): Draft => ({ text, steer: false }));
     this.#steering.length = 0;
     if (done) left.reverse().forEach((draft) => this.add(draft, true));
-    else this.#options.giveBack([...left, ...this.#waiting.splice(0)]);
+    else this.#giveBack(left);
   }
 }
 

@@ -138,7 +138,7 @@ function wrap(command: JailedCommand): SpawnPlan {
   return { command: start.command, args: [...start.args, ...args, "--chdir", cwd, "--", ...argv], env };
 }
 
-/** Shell text that makes a bash close them. */
+/** Shell text that has bash close inherited descriptors. */
 const CLOSE_INHERITED = `for fd in /proc/self/fd/??*; do
   [ -e "$fd" ] || continue
   for bash in ${BASHES.join(" ")}; do
