@@ -43,12 +43,12 @@ const { signal } = new AbortController();
 Deno.test("clientFiles offers what the client offers, with the real paths of its directories", () => {
   const { agent } = connected({ read: () => "", write: () => {} });
   const offered = (fs?: { readTextFile?: boolean; writeTextFile?: boolean }) => {
-    const files = clientFiles(agent, "s", fs ? { fs } : {}, ["/work/"]);
+    const files = clientFiles(agent, "s", fs ? { fs } : {}, ["/w/"]);
     return files && { directories: files.directories, read: !!files.read, write: !!files.write };
   };
   assertEquals([offered(), offered({ readTextFile: false })], [undefined, undefined]);
-  assertEquals(offered({ readTextFile: true }), { directories: ["/work"], read: true, write: false });
-  assertEquals(offered({ writeTextFile: true }), { directories: ["/work"], read: false, write: true });
+  assertEquals(offered({ readTextFile: true }), { directories: ["/w"], read: true, write: false });
+  assertEquals(offered({ writeTextFile: true }), { directories: ["/w"], read: false, write: true });
 });
 
 Deno.test("clientFiles asks by the client's spelling of a directory, and reports its errors with their data", async () => {
@@ -112,20 +112,20 @@ Deno.test("clientFiles cancels a request that is aborted, and reports a connecti
       await cancelled.promise;
     },
   });
-  const files = clientFiles(agent, "s", BOTH, ["/work"]);
+  const files = clientFiles(agent, "s", BOTH, ["/w"]);
   const stop = new AbortController();
-  const write = files?.write?.("/work/a", "x", stop.signal);
+  const write = files?.write?.("/w/a", "x", stop.signal);
   await begun.promise;
   stop.abort();
   await assertRejects(async () => await write);
   await cancelled.promise;
-  const read = files?.read?.("/work/a", signal);
+  const read = files?.read?.("/w/a", signal);
   await stalled.promise;
   die();
   await assertRejects(async () => await read, Error, "the connection to the editor has ended");
   assert(agent.signal.aborted);
   await assertRejects(
-    async () => await files?.write?.("/work/a", "x", signal),
+    async () => await files?.write?.("/w/a", "x", signal),
     Error,
     "the connection to the editor has ended",
   );
