@@ -102,7 +102,7 @@ export async function openChat(options: ChatStageOptions = {}): Promise<ChatStag
     start: options.start ?? {},
     first: options.first ?? [],
   });
-  const left = chat.run().finally(() => live.close());
+  const left = chat.run().finally(() => live.end());
   const until = async (holds: () => boolean) => {
     const end = performance.now() + LIMIT_MS;
     while (!holds()) {

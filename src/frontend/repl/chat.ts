@@ -228,8 +228,9 @@ export class Chat {
     });
     this.#screen.open();
     const detach = this.#live.attach(this.#frontEnd);
-    const { host, submissions } = this.#live;
+    const { host, submissions, assembly } = this.#live;
     try {
+      if (assembly) this.#opened(assembly);
       host.current(start).catch((error) => this.#fail(error));
       for (const text of first) submissions.add({ text, steer: false, pasted: true, by: this.#frontEnd });
       return await ended;
@@ -339,7 +340,7 @@ export class Chat {
 
   /** Returns the last queued message to the composer; false when there is none. */
   #takeBack(): boolean {
-    const draft = this.#live.submissions.takeBack(({ by }) => by === this.#frontEnd);
+    const draft = this.#live.submissions.takeBack(this.#frontEnd);
     if (draft) this.#composer.putBack([draft]);
     return draft !== undefined;
   }

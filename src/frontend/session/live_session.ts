@@ -1,4 +1,3 @@
-import type { TurnOutcome } from "../../agent/mod.ts";
 import { allCommands, type CommandHost, type OpenRequest } from "../../command/mod.ts";
 import { type Event, message, ReasonixError } from "../../core/mod.ts";
 import { loadTexts } from "../../i18n/mod.ts";
@@ -7,7 +6,7 @@ import { type LiveParts, LiveState } from "./live.ts";
 import { type Person, personOf, questionsOfCommands } from "./person.ts";
 import { type OpenQuestion, type QuestionEvent, Questions } from "./questions.ts";
 import { SessionHost } from "./session_host.ts";
-import { type Draft, Submissions, type Submitter } from "./submissions.ts";
+import { Submissions, type Submitter } from "./submissions.ts";
 import type { SessionTexts } from "./texts.ts";
 
 /**
@@ -21,8 +20,10 @@ export interface FrontEnd extends Submitter {
   /** The name by which others hear of its answers: "terminal", "editor". */
   readonly name: string;
   event(event: Event | QuestionEvent): void;
-  /** Called with each session before its first event, and at once where one is open. */
+  /** Called with each session that is opened, before its first event. */
   opened?(assembly: Assembly): void;
+  /** Called when the waiting messages have changed. */
+  queued?(): void;
   said?(text: string, form?: "plain"): void;
   settingSaved?(key: string, value: unknown): void;
   /** Lends its terminal to a program that asks the user itself. */
@@ -45,6 +46,8 @@ export interface LiveSessionOptions {
   /** Opens a session; the user of the front ends answers its questions. */
   readonly open: OpenFor;
   readonly texts: SessionTexts;
+  /** Called when the session is closed, with the end of that. */
+  readonly closed?: (end: Promise<void>) => void;
 }
 
 /** An open session with its questions and its messages, shared by the front ends that attach to it. */
@@ -53,13 +56,15 @@ export class LiveSession {
   readonly host: SessionHost;
   readonly submissions: Submissions;
   readonly #texts: SessionTexts;
+  readonly #closed: (end: Promise<void>) => void;
+  #end: Promise<void> | undefined;
   /** Replaced as a whole: what attaches during an event does not get that event. */
   #frontEnds: readonly FrontEnd[] = [];
   #assembly: Assembly | undefined;
   #live = new LiveState();
 
-  constructor({ open, texts }: LiveSessionOptions) {
-    this.#texts = texts;
+  constructor({ open, texts, closed = () => {} }: LiveSessionOptions) {
+    [this.#texts, this.#closed] = [texts, closed];
     this.host = new SessionHost(
       (request) => open(request, this.#person()),
       (event, assembly) => this.#event(event, assembly),
@@ -70,6 +75,7 @@ export class LiveSession {
       texts,
       commands: (by) => this.commandsOf(this.#frontEnds.find((frontEnd) => frontEnd === by)),
       frontEnds: () => this.#frontEnds,
+      changed: () => this.#each((frontEnd) => frontEnd.queued?.()),
     });
     this.questions.subscribe((event) => this.#each((frontEnd) => frontEnd.event(event)));
   }
@@ -87,6 +93,11 @@ export class LiveSession {
     });
   }
 
+  /** The session that is open. */
+  get assembly(): Assembly | undefined {
+    return this.#assembly;
+  }
+
   /** The identifier of the open session. */
   get id(): string | undefined {
     return this.#assembly?.session.id;
@@ -99,8 +110,6 @@ export class LiveSession {
   /** The returned function detaches it. */
   attach(frontEnd: FrontEnd): () => void {
     this.#frontEnds = [...this.#frontEnds, frontEnd];
-    const assembly = this.#assembly;
-    if (assembly) this.#give(frontEnd, () => frontEnd.opened?.(assembly));
     return () => void (this.#frontEnds = this.#frontEnds.filter((each) => each !== frontEnd));
   }
 
@@ -118,16 +127,6 @@ export class LiveSession {
   history(after: number): readonly Event[] {
     const events = this.#assembly?.session.eventsAfter(after) ?? [];
     return events.filter(({ seq }) => seq <= this.#live.seq);
-  }
-
-  /**
-   * Sends a message of a front end that wants to know how its turn ends: after the messages before it.
-   * Resolves with undefined where there was no turn: it was a command, or stopped before its turn.
-   */
-  async prompt(draft: Omit<Draft, "by" | "ended" | "steer">, by: FrontEnd): Promise<TurnOutcome | undefined> {
-    const ended = Promise.withResolvers<TurnOutcome | undefined>();
-    void this.submissions.submit({ ...draft, steer: false, by, ended }).catch(ended.reject);
-    return await ended.promise;
   }
 
   /** The commands of the session for no front end in particular. */
@@ -153,8 +152,7 @@ export class LiveSession {
         await texts.change(key, value);
         this.#each((frontEnd) => frontEnd.settingSaved?.(key, value));
       },
-      send: (text, rest = {}) =>
-        this.submissions.add({ text, steer: false, input: { ...rest, text }, ...(by ? { by } : {}) }, true),
+      send: (text, rest) => this.submissions.send(text, rest, by),
       reopen: async (request) => {
         await this.#beforeLeaving(request);
         await host.replace(request);
@@ -164,12 +162,20 @@ export class LiveSession {
     };
   }
 
-  /** Stops what runs and closes the session; questions that are open are left without an answer. */
+  /** Closes the session, unless a front end is attached. */
   async close(): Promise<void> {
+    if (this.#frontEnds.length === 0) await this.end();
+  }
+
+  /** Stops what runs and closes the session; open questions are left without an answer. */
+  end(): Promise<void> {
+    if (this.#end) return this.#end;
+    this.#frontEnds = [];
     this.submissions.stop("terminated");
     for (const { id } of this.questions.open) this.questions.answer(id, undefined, "");
-    await this.host.close();
-    this.#frontEnds = [];
+    this.#end = this.host.close();
+    this.#closed(this.#end);
+    return this.#end;
   }
 
   /** Asks before a session is left that could not be saved. */
@@ -191,7 +197,7 @@ export class LiveSession {
     this.submissions.opened(assembly);
   }
 
-  /** What a session says that was left, while it is closed, is not for those who look at the next one. */
+  /** Events of a session that was left, while it is closed, do not concern the one that is shown. */
   #event(event: Event, assembly: Assembly): void {
     if (assembly !== this.#assembly) return;
     this.submissions.event(event);
@@ -232,6 +238,8 @@ export class LiveSessions {
   readonly #sessions = new Set<LiveSession>();
   /** The ones that are being opened and wait for no other. */
   readonly #opening = new Set<Promise<unknown>>();
+  /** The ones that are being closed: their files are not free yet. */
+  readonly #closing = new Set<Promise<void>>();
 
   constructor(options: LiveSessionOptions) {
     this.#options = options;
@@ -250,6 +258,7 @@ export class LiveSessions {
    * answers the questions of that.
    */
   async open(request: OpenRequest, attach: (live: LiveSession) => void = () => {}): Promise<LiveSession> {
+    await Promise.allSettled(this.#closing);
     const known = request.resume === undefined || request.copy ? undefined : this.get(request.resume);
     if (known) {
       attach(known);
@@ -257,8 +266,9 @@ export class LiveSessions {
     }
     const done = Promise.withResolvers<void>();
     this.#opening.add(done.promise);
-    const live = new LiveSession({
+    const live: LiveSession = new LiveSession({
       ...this.#options,
+      closed: (end) => this.#closed(live, end),
       open: (asked, person) => this.#options.open(asked, this.#personHere(person, done.promise)),
     });
     this.#sessions.add(live);
@@ -267,7 +277,7 @@ export class LiveSessions {
       await live.host.current(request);
       return live;
     } catch (error) {
-      await this.close(live);
+      await live.end();
       if (!(error instanceof OpenHere)) throw error;
       attach(error.session);
       return error.session;
@@ -277,11 +287,14 @@ export class LiveSessions {
     }
   }
 
-  /** Closes a session, or all of them. */
-  async close(session?: LiveSession): Promise<void> {
-    const closed = session ? [session] : this.all;
-    for (const each of closed) this.#sessions.delete(each);
-    await Promise.all(closed.map((each) => each.close()));
+  async close(): Promise<void> {
+    await Promise.all(this.all.map((live) => live.end()));
+  }
+
+  #closed(live: LiveSession, end: Promise<void>): void {
+    this.#sessions.delete(live);
+    const closing = end.catch(() => {}).then(() => void this.#closing.delete(closing));
+    this.#closing.add(closing);
   }
 
   /** A session is only copied where another process has it. */
@@ -294,7 +307,7 @@ export class LiveSessions {
           copy: async (busy) => {
             // Another one of this process may have its lock and not be ready.
             this.#opening.delete(opening);
-            if (busy.pid === Deno.pid) await Promise.allSettled(this.#opening);
+            if (busy.here) await Promise.allSettled(this.#opening);
             const open = this.get(busy.session);
             if (open) throw new OpenHere(open);
             return await copy(busy);

@@ -4,6 +4,7 @@ import { type CommandHost, readCommand } from "../../command/mod.ts";
 import type { Event, EventSink, ImagePart } from "../../core/mod.ts";
 import type { SessionHost } from "./session_host.ts";
 import type { SessionTexts } from "./texts.ts";
+import { defined } from "../../util/json.ts";
 import { after, unlessAborted } from "../../util/timer.ts";
 
 interface ExecuteDeps {
@@ -19,12 +20,12 @@ interface ExecuteDeps {
  * Returns how the turn ended, if it was one.
  */
 export async function executeMessage(
-  { text, images, input, pasted }: Omit<Draft, "steer">,
+  { text, images, references, input, pasted }: Omit<Sent, "steer">,
   { commands, session, texts, headed = (_, run) => run() }: ExecuteDeps,
   signal: AbortSignal,
 ): Promise<TurnOutcome | undefined> {
   if (input) return await (await session()).run(input, signal);
-  const seen = images?.length ? { images } : {};
+  const seen = attachments({ images, references });
   switch (text[0]) {
     case "/": {
       if (text[1] === "/") return await (await session()).run({ text: text.slice(1), ...seen }, signal);
@@ -49,6 +50,19 @@ export async function executeMessage(
   return await (await session()).run({ text, ...seen }, signal);
 }
 
+/** Attachments of a message; a field without entries is absent. */
+function attachments(
+  { images = [], references = [] }: {
+    readonly images: Draft["images"] | undefined;
+    readonly references: Draft["references"] | undefined;
+  },
+): Pick<TurnInput, "images" | "references"> {
+  return {
+    ...(images.length > 0 ? { images } : {}),
+    ...(references.length > 0 ? { references } : {}),
+  };
+}
+
 const MAX_FACT = 200;
 
 /** The fact in a typed line `# fact`. Pasted headings, `#word`, `#123` and long lines are text. */
@@ -62,10 +76,8 @@ export interface Submitter {
   /** Takes back messages that were not executed, in this order. */
   returned?(drafts: readonly Draft[]): void;
   failed?(error: unknown): void;
-  /** Runs a command of this front end, whose line it may show. */
+  /** Executes a command of this front end, whose line it may show. */
   headed?<T>(line: string, run: () => Promise<T>, signal?: AbortSignal): Promise<T>;
-  /** Called when the waiting messages have changed. */
-  queued?(): void;
 }
 
 /** A message of the user, before it is sent; a front end may keep more with it. */
@@ -75,15 +87,32 @@ export interface Draft {
   /** Steers the running turn instead of following it. */
   readonly steer: boolean;
   readonly images?: readonly ImagePart[];
+  /** Blocks that go before the text. */
+  readonly references?: readonly string[];
   /** Its start was pasted, so a `/`, `!` or `#` there is text. */
   readonly pasted?: boolean | undefined;
-  /** Sent to the model as it is; absent: the text is interpreted first. */
-  readonly input?: TurnInput;
+  /**
+   * Called with how it ended, and that once. Such a draft is not returned to the composer: it is executed
+   * unless it is stopped.
+   */
+  readonly ended?: (end: DraftEnd) => void;
   /** Absent: the front end that attached first. */
   readonly by?: Submitter;
-  /** Gets the end of the turn, undefined without one; the front end hears of no failure and no return. */
-  readonly ended?: Pick<PromiseWithResolvers<TurnOutcome | undefined>, "resolve" | "reject">;
 }
+
+/** The end of a draft: that of its turn, or an error; neither of a command that sent nothing to the model. */
+export interface DraftEnd {
+  readonly outcome?: TurnOutcome | undefined;
+  readonly error?: unknown;
+  /** The user stopped it. */
+  readonly stopped?: true;
+}
+
+/** A draft of the user, or a text that a command sends. */
+type Sent = Draft & {
+  /** Sent to the model as it is; absent: the text is interpreted first. */
+  readonly input?: TurnInput;
+};
 
 /** By then the effect of the key has been drawn. */
 const WARM_AFTER_MS = 10;
@@ -93,24 +122,29 @@ const READ_AHEAD = 200;
 interface SubmissionsOptions {
   readonly host: SessionHost;
   readonly texts: Pick<SessionTexts, "chat">;
-  /** The commands of a message. */
-  readonly commands: (by: Submitter | undefined) => CommandHost;
-  /** The front ends, the first one first. */
+  /** The front ends, in the order in which they attached. */
   readonly frontEnds: () => readonly Submitter[];
+  readonly commands: (by: Submitter | undefined) => CommandHost;
+  readonly changed: () => void;
 }
 
 /**
- * Sends messages of the user to the session, one after the other.
+ * Sends drafts of the user to the session, one after the other.
  *
  * Contract: nothing is lost: a draft is recorded in the session, waits, or is returned to its front end.
  */
 export class Submissions {
   readonly #options: SubmissionsOptions;
   /** Sent drafts that wait, in order. */
-  readonly #waiting: Draft[] = [];
+  readonly #waiting: Sent[] = [];
   /** Stops the draft that is being executed. */
   #turn: AbortController | undefined;
-  readonly #steering: Draft[] = [];
+  /** The draft that is being executed, or was last. */
+  #draft: Sent | undefined;
+  readonly #between: (() => Promise<void>)[] = [];
+  /** A draft whose command sent a text: it ends with that. */
+  #continued: Sent | undefined;
+  readonly #steering: Sent[] = [];
   #warm = false;
 
   constructor(options: SubmissionsOptions) {
@@ -126,7 +160,7 @@ export class Submissions {
     return this.#turn?.signal.aborted === true;
   }
 
-  get waiting(): readonly Draft[] {
+  get waiting(): readonly Sent[] {
     return this.#waiting;
   }
 
@@ -136,40 +170,50 @@ export class Submissions {
   }
 
   /** Adds a draft after the waiting ones, or before them; it runs at once when no other does. */
-  add(draft: Draft, first = false): void {
+  add(draft: Sent, first = false): void {
     if (first) this.#waiting.unshift(draft);
     else this.#waiting.push(draft);
     if (!this.busy) void this.#run();
-    else this.#changed();
+    else this.#options.changed();
   }
 
-  /** Removes the last waiting draft that is wanted. */
-  takeBack(wanted: (draft: Draft) => boolean): Draft | undefined {
-    const at = this.#waiting.findLastIndex(wanted);
-    if (at < 0) return undefined;
-    const [draft] = this.#waiting.splice(at, 1);
-    this.#changed();
+  /** Removes the last waiting draft of a front end. */
+  takeBack(by: Submitter): Sent | undefined {
+    const at = this.#waiting.findLastIndex((draft) => draft.by === by);
+    const [draft] = at < 0 ? [] : this.#waiting.splice(at, 1);
+    if (draft) this.#options.changed();
     return draft;
   }
 
+  /** Does a piece of work while no draft is executed, before the waiting ones. Rejects as the work does. */
+  between(work: () => Promise<void>): Promise<void> {
+    const done = Promise.withResolvers<void>();
+    this.#between.push(() => work().then(done.resolve, done.reject));
+    if (!this.busy) void this.#run();
+    return done.promise;
+  }
+
   async #run(): Promise<void> {
-    for (let draft = this.#waiting.shift(); draft; draft = this.#waiting.shift()) {
+    for (;;) {
       this.#turn = new AbortController();
-      this.#changed();
+      for (let work = this.#between.shift(); work; work = this.#between.shift()) await work();
+      const draft = this.#draft = this.#waiting.shift();
+      if (!draft) break;
+      this.#options.changed();
       await this.#execute(draft, this.#turn.signal);
     }
     this.#turn = undefined;
-    this.#changed();
+    this.#options.changed();
   }
 
   /** Sends a draft into the running turn, or as the next one. */
-  async submit(draft: Draft): Promise<void> {
+  async submit(draft: Sent): Promise<void> {
     if (this.busy && await this.#meanwhile(draft)) return;
     if (!this.busy || !draft.steer || !isPlainText(draft)) return this.add(draft);
     const { controller } = await this.#options.host.current();
     this.#steering.push(draft);
     await controller.submit({ type: "steer", text: draft.text });
-    this.#changed();
+    this.#options.changed();
   }
 
   /** Asks about the pending plan of a resumed session, unless a message was sent first. */
@@ -194,10 +238,35 @@ export class Submissions {
     });
   }
 
+  /** Sends a text of a command before the waiting ones, with what the line of the command had attached. */
+  send(text: string, rest: Omit<TurnInput, "text"> = {}, by?: Submitter): void {
+    const line: Partial<Draft> = this.busy && this.#draft?.by === by ? this.#draft ?? {} : {};
+    const { ended } = line;
+    if (ended) this.#continued = this.#draft;
+    const attached = attachments({
+      images: [...line.images ?? [], ...rest.images ?? []],
+      references: [...line.references ?? [], ...rest.references ?? []],
+    });
+    const input = { ...rest, ...attached, text };
+    this.add({ text, steer: false, input, ...defined({ ended, by }) }, true);
+  }
+
   /** Stops the running draft; returns the waiting ones. */
   stop(reason: "interrupted" | "terminated" = "interrupted"): void {
     this.#turn?.abort(reason);
-    this.#giveBack(this.#waiting.splice(0));
+    const waiting = this.#waiting.splice(0);
+    this.#return(waiting.filter(({ ended }) => !ended));
+    for (const { ended } of waiting) ended?.({ stopped: true });
+  }
+
+  /** Stops one draft with its `ended`: it is removed if it waits. */
+  cancel({ ended }: Pick<Draft, "ended">): void {
+    const at = this.#waiting.findIndex((draft) => draft.ended === ended);
+    if (at < 0 && this.busy && this.#draft?.ended === ended) this.#turn?.abort("interrupted");
+    if (at < 0) return;
+    this.#waiting.splice(at, 1);
+    ended?.({ stopped: true });
+    this.#options.changed();
   }
 
   event(event: Event): void {
@@ -207,10 +276,10 @@ export class Submissions {
   }
 
   /** Runs a command that does not wait for the end of a turn; false for everything else. */
-  async #meanwhile(draft: Draft): Promise<boolean> {
+  async #meanwhile(draft: Sent): Promise<boolean> {
     const { text, ended } = draft;
     if (!/^\/[^/]/.test(text)) return false;
-    const { commands, headed, fail } = this.#of(draft);
+    const { commands, fail, headed } = this.#of(draft);
     const { host } = this.#options;
     try {
       const scope = { locale: commands.locale, session: () => host.ifOpen() };
@@ -219,46 +288,48 @@ export class Submissions {
       const isPrompt = typeof whileWorking === "function" ? whileWorking(line?.argument ?? "") : whileWorking;
       if (!line || !isPrompt) return false;
       await headed(text, async () => await line.command.run(commands, line.argument));
-      ended?.resolve(undefined);
+      ended?.({});
     } catch (error) {
-      fail(error);
+      if (ended) ended({ error });
+      else fail(error);
     }
     return true;
   }
 
-  async #execute(draft: Draft, signal: AbortSignal): Promise<void> {
-    const { commands, headed, fail } = this.#of(draft);
+  async #execute(draft: Sent, signal: AbortSignal): Promise<void> {
+    const { commands, fail, headed } = this.#of(draft);
     const { texts } = this.#options;
+    const { ended } = draft;
+    const stopped = () => signal.aborted ? { stopped: true } as const : {};
     try {
       const session = () => this.#opened(signal);
       const outcome = await executeMessage(draft, { commands, texts, session, headed }, signal);
       if (outcome) await this.#afterTurn(outcome.reason === "done");
-      draft.ended?.resolve(outcome);
+      if (this.#continued !== draft) ended?.({ outcome, ...stopped() });
     } catch (error) {
-      if (!signal.aborted) fail(error);
-      this.#giveBack([draft, ...this.#waiting.splice(0)]);
+      if (!signal.aborted && !ended) fail(error);
+      this.#giveBack(ended ? [] : [draft]);
+      ended?.({ error, ...stopped() });
     }
   }
 
-  #of(draft: Draft): Required<Pick<ExecuteDeps, "commands" | "headed">> & { fail: (error: unknown) => void } {
-    const by = draft.by ?? this.#options.frontEnds()[0];
-    return {
-      commands: this.#options.commands(by),
-      headed: (line, run, signal) => by?.headed?.(line, run, signal) ?? run(),
-      fail: (error) => draft.ended ? draft.ended.reject(error) : by?.failed?.(error),
-    };
+  /** Returns drafts and the waiting ones, except those that are executed all the same. */
+  #giveBack(drafts: readonly Sent[]): void {
+    const waiting = this.#waiting.splice(0);
+    this.#waiting.push(...waiting.filter(({ ended }) => ended));
+    this.#return([...drafts, ...waiting.filter(({ ended }) => !ended)]);
   }
 
-  #giveBack(drafts: readonly Draft[]): void {
-    for (const { ended } of drafts) ended?.resolve(undefined);
+  #return(drafts: readonly Sent[]): void {
     const [first] = this.#options.frontEnds();
-    const own = Map.groupBy(drafts.filter(({ ended }) => !ended), ({ by = first }) => by);
-    for (const [by, its] of own) by?.returned?.(its);
-    this.#changed();
+    for (const [by, its] of Map.groupBy(drafts, ({ by = first }) => by)) by?.returned?.(its);
   }
 
-  #changed(): void {
-    for (const frontEnd of this.#options.frontEnds()) frontEnd.queued?.();
+  /** The part of its front end in the execution of a draft. */
+  #of({ by = this.#options.frontEnds()[0] }: Sent) {
+    const headed: NonNullable<ExecuteDeps["headed"]> = (line, run, signal) =>
+      by?.headed ? by.headed(line, run, signal) : run();
+    return { commands: this.#options.commands(by), headed, fail: (error: unknown) => by?.failed?.(error) };
   }
 
   /** The session, unless the user stops before it is open. */
@@ -270,13 +341,10 @@ export class Submissions {
   async #afterTurn(done: boolean): Promise<void> {
     const { controller } = await this.#options.host.current();
     const sent = this.#steering.splice(0);
-    const left = controller.takeSteering().map((text): Draft => ({
-      ...sent.find((draft) => draft.text === text),
-      text,
-      steer: false,
-    }));
+    const left = controller.takeSteering()
+      .map((text): Sent => ({ ...sent.find((draft) => draft.text === text), text, steer: false }));
     if (done) left.reverse().forEach((draft) => this.add(draft, true));
-    else this.#giveBack([...left, ...this.#waiting.splice(0)]);
+    else this.#giveBack(left);
   }
 }
 

@@ -1,7 +1,7 @@
-import type { TurnOutcome } from "../../../../src/agent/mod.ts";
 import type { Chunk, Event } from "../../../../src/core/mod.ts";
 import type { FrontEnd, LiveSession } from "../../../../src/frontend/session/live_session.ts";
 import type { QuestionEvent } from "../../../../src/frontend/session/questions.ts";
+import type { DraftEnd } from "../../../../src/frontend/session/submissions.ts";
 import { SessionLog } from "../../../../src/session/mod.ts";
 import { call, type Reply, say } from "../../../support/agent_fixture.ts";
 import { assert, assertEquals, assertRejects } from "../../../support/assert.ts";
@@ -12,6 +12,11 @@ const isLogged = (event: Event | QuestionEvent): event is Event =>
   event.type !== "question.state" && event.seq > 0;
 
 const numbers = (events: readonly (Event | QuestionEvent)[]) => events.filter(isLogged).map(({ seq }) => seq);
+
+/** Sends a message and returns its end. */
+function prompt(live: LiveSession, text: string, by: FrontEnd): Promise<DraftEnd> {
+  return new Promise((ended) => void live.submissions.submit({ text, steer: false, by, ended }));
+}
 
 async function until(holds: () => boolean): Promise<void> {
   while (!holds()) await new Promise((resolve) => setTimeout(resolve));
@@ -75,7 +80,7 @@ Deno.test("a front end that attaches at any moment gets every event of the sessi
     late.push(one);
     one.join(live);
   };
-  const outcome = await live.prompt({ text: "Count" }, first);
+  const { outcome } = await prompt(live, "Count", first);
   assertEquals(outcome?.reason, "done");
   const all = live.history(0).map(({ seq }) => seq);
   assertEquals(all, all.map((_, at) => at + 1));
@@ -102,7 +107,7 @@ Deno.test("a front end that throws disturbs neither the turn nor the other front
     },
   });
   live.attach(good);
-  const outcome = await live.prompt({ text: "Hi" }, good);
+  const { outcome } = await prompt(live, "Hi", good);
   assertEquals([outcome?.reason, outcome?.answer], ["done", "Hello"]);
   assertEquals(numbers(good.events), live.history(0).map(({ seq }) => seq));
 });
@@ -113,12 +118,14 @@ Deno.test("commands without an owner go to the front end whose message they are"
   const [one, two] = [new RecordingFrontEnd("one"), new RecordingFrontEnd("two")];
   live.attach(one);
   live.attach(two);
-  assertEquals(await live.prompt({ text: "/quit" }, two), undefined);
-  assertEquals(await live.prompt({ text: "/status" }, two), undefined);
+  for (const line of ["/quit", "/status"]) {
+    const { outcome, error } = await prompt(live, line, two);
+    assertEquals([outcome, error], [undefined, undefined]);
+  }
   live.commands.quit();
-  assertEquals([one.calls, two.calls], [["opened"], ["opened", "quit"]]);
+  assertEquals([one.calls, two.calls], [[], ["quit"]]);
   assertEquals([one.texts.length, two.texts.length], [0, 1]);
-  await assertRejects(() => live.prompt({ text: "/no-such-command" }, one), Error, "no-such-command");
+  assert(String((await prompt(live, "/no-such-command", one)).error).includes("no-such-command"));
   assertEquals(two.errors, []);
 });
 
@@ -133,19 +140,19 @@ Deno.test("messages of several front ends wait for their turn, and return to the
   const [one, two] = [new RecordingFrontEnd("one"), new RecordingFrontEnd("two")];
   live.attach(one);
   live.attach(two);
-  const ends: Promise<TurnOutcome | undefined>[] = [
-    live.prompt({ text: "First" }, one),
-    live.prompt({ text: "Second" }, two),
+  const ends = [
+    prompt(live, "First", one),
+    prompt(live, "Second", two),
   ];
-  assertEquals((await Promise.all(ends)).map((end) => end?.answer), ["One", "Two"]);
-  const running = live.prompt({ text: "Third" }, one);
+  assertEquals((await Promise.all(ends)).map(({ outcome }) => outcome?.answer), ["One", "Two"]);
+  const running = prompt(live, "Third", one);
   await live.submissions.submit({ text: "Fourth", steer: false, by: two });
-  const waiting = live.prompt({ text: "Fifth" }, two);
+  const waiting = prompt(live, "Fifth", two);
   await until(() => live.snapshot().message?.text === "Working" && live.snapshot().waiting.length === 2);
   assertEquals(live.snapshot().waiting, ["Fourth", "Fifth"]);
   live.submissions.stop();
-  assertEquals((await running)?.reason, "interrupted");
-  assertEquals(await waiting, undefined);
+  assertEquals((await running).outcome?.reason, "interrupted");
+  assertEquals(await waiting, { stopped: true });
   assertEquals([one.returnedTexts, two.returnedTexts], [[], ["Fourth"]]);
 });
 
@@ -154,15 +161,16 @@ Deno.test("LiveSessions attaches a second front end to a session that is open", 
   const first = await stage.sessions.open({});
   const one = new RecordingFrontEnd("one");
   first.attach(one);
-  await first.prompt({ text: "Begin" }, one);
+  await prompt(first, "Begin", one);
   const { id = "" } = first;
   assertEquals(await stage.sessions.open({ resume: id }), first);
   // By a part of its identifier, too, which the opener alone can read.
   const second = await stage.sessions.open({ resume: id.slice(0, -2) }, (live) => live.attach(one));
   assertEquals(second, first);
   assertEquals(stage.sessions.all, [first]);
-  assertEquals(one.calls, ["opened", "opened"]);
-  await stage.sessions.close(first);
+  await first.close();
+  assertEquals(stage.sessions.get(id), first);
+  void first.end();
   assertEquals(stage.sessions.get(id), undefined);
   // Closed: the file is free, and two that open it at the same time have one session.
   const opened = await Promise.all([
@@ -179,10 +187,10 @@ Deno.test("a session that another process has open is a question for a copy", as
   await using stage = await liveStage({ replies: [say("One")] });
   const first = await stage.sessions.open({});
   const one = new RecordingFrontEnd("one");
-  await first.prompt({ text: "Begin" }, one);
+  await prompt(first, "Begin", one);
   const { id = "" } = first;
   const { path } = (await first.host.current()).session.paths;
-  await stage.sessions.close(first);
+  await first.end();
   using _other = SessionLog.open(path);
   const asked: unknown[] = [];
   const answering = (answer: boolean) => (live: LiveSession) => {
@@ -211,11 +219,11 @@ Deno.test("a session that is closed leaves no question open", async () => {
   one.onEvent = () => {
     if (live.questions.open.length === 2) asked.resolve();
   };
-  const ended = live.prompt({ text: "Do it" }, one);
+  const ended = prompt(live, "Do it", one);
   const chosen = live.commandsOf(one).choose("Which one?", [{ label: "this", value: 1 }]);
   await asked.promise;
-  await stage.sessions.close(live);
+  await live.end();
   assertEquals(await chosen, undefined);
-  assertEquals((await ended)?.reason, "terminated");
+  assertEquals((await ended).outcome?.reason, "terminated");
   assertEquals(live.questions.open, []);
 });
