@@ -144,6 +144,7 @@ async function runEntry(batch: Batch, [call, prepared]: Entry): Promise<ToolEnd>
     type: "tool.start",
     call,
     readOnly,
+    ...callFacts(prepared),
     ...callSummary(call, prepared),
   });
   const end = (outcome: ToolEnd["outcome"], result: ToolResult): ToolEnd => ({
@@ -271,6 +272,18 @@ async function withSaid(batch: Batch, prepared: PreparedCall, result: ToolResult
 
 const MAX_LENGTH = 120;
 const MAX_TITLE = 300;
+const MAX_PATHS = 20;
+
+/** The tool and the files of a call, where they are known and its name does not say it. */
+function callFacts(prepared: PreparedCall | string): Pick<NewEventOf<"tool.start">, "tool" | "paths"> {
+  if (typeof prepared === "string") return {};
+  const { call, tool, reads, writes = [] } = prepared;
+  const paths = writes.length > 0 ? writes : reads;
+  return {
+    ...(tool === call.name ? {} : { tool }),
+    ...(paths.length > 0 ? { paths: paths.slice(0, MAX_PATHS) } : {}),
+  };
+}
 
 /**
  * Lines for people: what a call is about (its command, path or pattern, else its arguments as they were

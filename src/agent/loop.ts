@@ -379,8 +379,9 @@ async function collect(deps: AgentDeps, step: number, signal: AbortSignal): Prom
     prefix: conversation.prefix,
     messages: conversation.messages,
     ...(deps.toolChoice ? { toolChoice: deps.toolChoice } : {}),
-    ...(deps.onCall ? { onCall: deps.onCall } : {}),
+    announceCalls: true as const,
   };
+  const begun = new Set<string>();
   for await (const chunk of provider.stream(request, signal)) {
     if (chunk.type !== "notice") cancelWarmUp?.();
     switch (chunk.type) {
@@ -395,6 +396,15 @@ async function collect(deps: AgentDeps, step: number, signal: AbortSignal): Prom
       case "tool_call":
         draft.calls.push(chunk.call);
         break;
+      case "call_progress": {
+        const { id: callId, name, arguments: args } = chunk;
+        if (!begun.has(callId)) deps.onCall?.(name);
+        begun.add(callId);
+        const given = args === undefined ? {} : { arguments: args };
+        const behind = conversation.record({ type: "tool.call", step, callId, name, ...given });
+        if (behind) await behind;
+        break;
+      }
       case "part":
         draft.parts.push(chunk.part);
         break;

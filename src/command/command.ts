@@ -1,10 +1,20 @@
-import type { Assembly, RunOptions, TurnInput } from "../run/mod.ts";
-import type { ProviderEntry } from "../config/mod.ts";
+import type { Assembly, AssemblyOptions, RunOptions, TurnInput } from "../run/mod.ts";
+import type { PluginEntry, ProviderEntry } from "../config/mod.ts";
 import type { Locale } from "../i18n/mod.ts";
 
 /** The session to open, and what differs from the flags of the command line. Absent: a new session. */
 export interface OpenRequest
-  extends Pick<RunOptions, "resume" | "copy" | "continue" | "effort" | "approvalMode"> {
+  extends
+    Pick<RunOptions, "resume" | "copy" | "continue" | "effort" | "approvalMode" | "sessionId">,
+    Pick<AssemblyOptions, "files"> {
+  /** Absolute path of the working directory. */
+  readonly directory?: string;
+  /** Absolute paths of further directories that may be written. */
+  readonly roots?: readonly string[];
+  /** MCP servers of the client, in addition to those of the configuration. */
+  readonly servers?: readonly PluginEntry[];
+  /** The first turn waits for servers that no run has met yet. */
+  readonly waitForServers?: boolean;
   readonly model?: string;
   /** A provider that the configuration has not, or not with this model. */
   readonly offered?: ProviderEntry;
@@ -53,6 +63,8 @@ export interface CommandHost {
   readonly locale: Locale;
   /** No one can be asked and there is no other session to go to: the command is a whole run. */
   readonly headless?: boolean;
+  /** The front end shows this session and no other. */
+  readonly oneSession?: boolean;
   /** The front end shows what happens in the session, such as a compaction or a change of the goal. */
   readonly showsEvents?: true;
   /** The session that is open; where none is, it is opened. */
@@ -141,6 +153,7 @@ export interface SlashCommand extends CommandBody {
   /** Arguments, such as `[hint]`. */
   readonly argumentHint?: string;
   readonly chatOnly?: true;
+  readonly forTerminal?: true;
   readonly whileWorking?: true | ((argument: string) => boolean);
   readonly kind: "builtin" | "markdown" | "skill" | "prompt";
   /** The file or the MCP server it comes from; absent for the program's own. */

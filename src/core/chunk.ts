@@ -34,14 +34,22 @@ export interface ProviderError {
  * One piece of a model's reply.
  *
  * Adjacent text (or reasoning) deltas that arrive in one network read are joined into one chunk. Tool calls
- * arrive complete. `retry` announces a wait before the request is sent again; when `discarded` is true, what
- * was streamed before it does not count. `notice` is something for the user. A stream ends with exactly one
- * `done` or `error`.
+ * arrive complete; `call_progress` announces one whose arguments are still arriving. `retry` announces a wait
+ * before the request is sent again; when `discarded` is true, what was streamed before it does not count.
+ * `notice` is something for the user. A stream ends with exactly one `done` or `error`.
  */
 export type Chunk =
   | { readonly type: "text"; readonly text: string }
   | { readonly type: "reasoning"; readonly text: string }
   | { readonly type: "tool_call"; readonly call: ToolCall }
+  | {
+    readonly type: "call_progress";
+    /** The id that the complete call will have, unless the server names it later. */
+    readonly id: string;
+    readonly name: string;
+    /** The beginning of the arguments, as far as they are known. */
+    readonly arguments?: string;
+  }
   | { readonly type: "part"; readonly part: ProviderPart }
   | {
     /** A tool of an MCP server was called by the model's server, not by us. */

@@ -36,6 +36,7 @@ export const LIVE_ONLY: ReadonlySet<EventType> = new Set([
   "turn.state",
   "message.start",
   "message.delta",
+  "tool.call",
   "tool.delta",
   "question",
   "question.state",

@@ -300,10 +300,25 @@ export const EVENT_KINDS = {
     interrupted: z.optional(z.boolean()),
     ...spent,
   }),
+  /**
+   * The model is writing a call. Sent with its name, and a few times again with more of its arguments; it may
+   * not come, such as when the reply breaks off. Live only.
+   */
+  "tool.call": z.object({
+    step: z.number(),
+    callId: z.string(),
+    name: z.string(),
+    /** The beginning of the arguments, JSON that is not complete. */
+    arguments: z.optional(z.string()),
+  }),
   /** A call was allowed and begins. */
   "tool.start": z.object({
     call: toolCall,
     readOnly: z.boolean(),
+    /** The tool's own name, where the call has another one. */
+    tool: z.optional(z.string()),
+    /** Files that it changes, else what it reads and searches, as the model wrote the paths. */
+    paths: z.optional(z.array(z.string())),
     /** Subject of the call: its command, path or pattern. */
     summary: z.string(),
     /** One line that says what the call does, in place of its name and summary. */

@@ -63,8 +63,8 @@ export interface ModelRequest {
   /** "none" declares the tools (so that the prefix stays cached) but forbids calling them. */
   readonly toolChoice?: "auto" | "none";
   readonly maxOutputTokens?: number;
-  /** Called with the name of a tool when the reply begins to call it. A hint, which may be missing. */
-  readonly onCall?: (tool: string) => void;
+  /** Yields `call_progress` chunks while calls are written. A hint, which a provider may ignore. */
+  readonly announceCalls?: true;
 }
 
 /**

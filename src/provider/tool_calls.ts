@@ -1,4 +1,4 @@
-import type { ToolCall } from "../core/mod.ts";
+import type { Chunk, ToolCall } from "../core/mod.ts";
 import { isRecord, parseJson, safeText } from "../util/json.ts";
 
 /** One piece of a tool call as it comes over the wire; servers leave out what they like. */
@@ -8,11 +8,21 @@ export interface CallDelta {
   readonly function?: { readonly name?: unknown; readonly arguments?: unknown } | null;
 }
 
-interface Slot {
+/** A call as far as it has arrived. */
+export interface CallSoFar {
+  readonly id: string;
+  readonly name: string;
+  /** The arguments in pieces, and their length in characters. */
+  readonly parts: readonly string[];
+  readonly size: number;
+}
+
+interface Slot extends CallSoFar {
   readonly index: number | undefined;
   id: string;
   name: string;
   parts: string[];
+  size: number;
 }
 
 /** `nameless` counts calls that never got a name. */
@@ -29,7 +39,7 @@ export class ToolCallCollector {
     return this.#slots.length;
   }
 
-  add(delta: CallDelta): void {
+  add(delta: CallDelta): CallSoFar {
     const id = typeof delta.id === "string" ? delta.id : "";
     const name = typeof delta.function?.name === "string" ? delta.function.name : "";
     const args = delta.function?.arguments;
@@ -38,7 +48,12 @@ export class ToolCallCollector {
     if (name !== "") slot.name = joinName(slot, name);
     if (typeof args === "string") {
       if (args !== "") slot.parts.push(args);
-    } else if (args !== null && typeof args === "object") slot.parts = [JSON.stringify(args)];
+      slot.size += args.length;
+    } else if (args !== null && typeof args === "object") {
+      const text = JSON.stringify(args);
+      [slot.parts, slot.size] = [[text], text.length];
+    }
+    return slot;
   }
 
   /** Reports whether every call has arguments that are complete as they stand; none may be yet to come. */
@@ -68,7 +83,7 @@ export class ToolCallCollector {
 
   #open(delta: CallDelta): Slot {
     const index = typeof delta.index === "number" ? delta.index : undefined;
-    const slot: Slot = { index, id: "", name: "", parts: [] };
+    const slot: Slot = { index, id: "", name: "", parts: [], size: 0 };
     this.#slots.push(slot);
     return slot;
   }
@@ -97,7 +112,57 @@ function joinName(slot: Slot, piece: string): string {
   return slot.parts.length > 0 ? slot.name : slot.name + piece;
 }
 
-function unique(id: string, used: ReadonlySet<string>): string {
+/** Characters of arguments from which on their beginning is announced, and the most of it. */
+const ANNOUNCED = { from: 64, most: 2048 };
+
+/**
+ * Announces calls while their arguments arrive: the name at once, then the beginning of the arguments each
+ * time that they are twice as long.
+ *
+ * Contract: a call is announced a few times, however many pieces it comes in.
+ */
+export class CallAnnouncer {
+  readonly #taken: ReadonlySet<string>;
+  readonly #prefix: string;
+  readonly #calls = new Map<object, { readonly id: string; due: number }>();
+  readonly #used = new Set<string>();
+  #chunks: Chunk[] = [];
+
+  /** As {@linkcode ToolCallCollector.finish} makes the ids. */
+  constructor(taken: ReadonlySet<string>, prefix: string) {
+    this.#taken = taken;
+    this.#prefix = prefix;
+  }
+
+  add({ id, name, parts, size }: CallSoFar, key: object): void {
+    // A server that sends the id later would get its call announced twice.
+    const known = this.#calls.get(key) ??
+      (name.trim() === "" || id === "" && size === 0 ? undefined : this.#begin(id, key));
+    if (!known || size < known.due) return;
+    known.due = size >= ANNOUNCED.most ? Infinity : Math.max(ANNOUNCED.from, size * 2);
+    const text = size < ANNOUNCED.from ? "" : parts.join("").slice(0, ANNOUNCED.most);
+    this.#chunks.push({
+      type: "call_progress",
+      id: known.id,
+      name: safeText(name.trim()),
+      ...(text === "" ? {} : { arguments: safeText(text.replace(/[\ud800-\udbff]$/, "")) }),
+    });
+  }
+
+  take(): readonly Chunk[] {
+    return this.#chunks.length === 0 ? this.#chunks : this.#chunks.splice(0);
+  }
+
+  #begin(id: string, key: object) {
+    const has = (each: string) => this.#taken.has(each) || this.#used.has(each);
+    const call = { id: unique(id || `${this.#prefix}_${this.#calls.size}`, { has }), due: 0 };
+    this.#used.add(call.id);
+    this.#calls.set(key, call);
+    return call;
+  }
+}
+
+function unique(id: string, used: Pick<ReadonlySet<string>, "has">): string {
   if (!used.has(id)) return id;
   let n = 2;
   while (used.has(`${id}_${n}`)) n++;

@@ -6,6 +6,7 @@ import type { CallPreview, Gate, PermissionGate, SandboxAccess } from "../permis
 import { processFlags, type Workspace } from "../sandbox/mod.ts";
 import {
   type Asker,
+  loadClientFiles,
   loadProcessHost,
   LocalToolHost,
   openServices,
@@ -216,6 +217,7 @@ interface ToolDeps extends RunBase {
   readonly vision: boolean;
   /** Texts come in blocks of lines without a final line feed. */
   readonly textInLines: boolean;
+  readonly files: ToolContext["files"];
 }
 
 interface RunTools {
@@ -227,6 +229,7 @@ interface RunTools {
   readonly host: CallHost;
   /** Reports where the last command left off. */
   readonly shellDirectory: () => string | undefined;
+  readonly repositories: SandboxSession["repositories"];
   /** Connects the gate that the jail asks, once it is built. */
   readonly judgedBy: SandboxSession["judgedBy"];
   /** Chooses the command jail ahead of the first command. */
@@ -265,6 +268,7 @@ function buildTools(deps: ToolDeps, features: BaseFeatures): RunTools {
       void recorder.record({ type: "notice", level: "info", code: "sandbox", ...textFields(text), ...more }),
     attended: deps.attended,
     describes: deps.attended && deps.options.parent === undefined,
+    ...(deps.options.parent ? { repositories: deps.options.parent.repositories } : {}),
   });
   deps.extensions.add({ onEvent: jail.denialNotice });
   const host = new RunToolHost({
@@ -281,6 +285,7 @@ function buildTools(deps: ToolDeps, features: BaseFeatures): RunTools {
     paths: workspace,
     seen: new Map(),
     outputDir,
+    files: deps.files,
     settings: toolSettings(loaded.config, deps),
     services: { ...services, ...lsp?.services },
   };
@@ -296,6 +301,7 @@ function buildTools(deps: ToolDeps, features: BaseFeatures): RunTools {
     guard: services.shell?.guard,
     todos: services.todos,
     host: deps.options.parent?.host ?? host,
+    repositories: jail.repositories,
     judgedBy: jail.judgedBy,
     openJail: jail.open,
     openChecks: async () => await lsp?.warm(),
@@ -392,7 +398,8 @@ export async function openGuardedTools(deps: RunBase, features: BaseFeatures): P
   const { model } = deps.provider;
   const textInLines = model.toolMode === "pseudo";
   const vision = takesImages(model, deps.loaded);
-  const tools = buildTools({ ...deps, vision, textInLines, attended }, features);
+  const files = options.files && (await loadClientFiles()).guardedFiles(options.files, scope.workspace);
+  const tools = buildTools({ ...deps, vision, textInLines, attended, files }, features);
   const plugins = await features.plugins({ ...deps, guard: tools.guard });
   const gate: GuardedTools["gate"] = options.gate ??
     buildGate({ options, scope, recorder, tools, plugins, temporaryRules: skillRules.current });

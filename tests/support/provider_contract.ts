@@ -77,6 +77,25 @@ export const PROVIDER_CONTRACT: readonly ContractCase[] = [
     expect("different ids", new Set(calls.map(({ id }) => id)).size, 2);
     expect("the finish reason", finish, "tool_calls");
   }),
+  one("announces calls on request, by their names and ids, with no more than their arguments", [{
+    text: "I look",
+    calls: [{ id: "a", name: "look", args: { path: WIDE.repeat(200) } }, {
+      name: "look",
+      args: { path: "." },
+    }],
+  }], async (provider) => {
+    const { chunks, calls } = await answered(provider, HELLO, { announceCalls: true });
+    const announced = chunks.filter((chunk) => chunk.type === "call_progress");
+    for (const { id, name, arguments: begun = "" } of announced) {
+      const call = calls.find((each) => each.id === id);
+      expect("the name of an announced call", name, call?.name);
+      expect("the beginning of its arguments", call?.arguments.startsWith(begun), true);
+    }
+    const last = chunks.findLastIndex(({ type }) => type === "call_progress");
+    expect("announced before it is whole", last < chunks.findIndex(({ type }) => type === "tool_call"), true);
+    // A provider may announce none.
+    expect("announced a few times", announced.length <= 20, true);
+  }),
   one(
     "reports that the limit of output ended an answer",
     [{ text: "half", limited: true }],

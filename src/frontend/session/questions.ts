@@ -72,7 +72,7 @@ export type OpenQuestion<K extends QuestionKind = QuestionKind> = {
   };
 }[K];
 
-/** What the asking side computes for a front end, by the id of the question. */
+/** Calls of a front end to the asking side, by the id of the question. */
 export interface QuestionCalls {
   /** Returns the problem with a rule that the person wrote; undefined: the answer may have it. */
   readonly checkRule?: (rule: string) => RuleRefusal | undefined;

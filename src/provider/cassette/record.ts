@@ -72,7 +72,7 @@ class Recorder {
       for await (const chunk of provider.stream(request, signal)) {
         const stopped = chunk.type === "error" && chunk.error.kind === "aborted";
         ended = !stopped && (chunk.type === "error" || chunk.type === "done");
-        if (!stopped) reply.push(this.#template.hideChunk(chunk));
+        if (!stopped && chunk.type !== "call_progress") reply.push(this.#template.hideChunk(chunk));
         const problem = ended || stopped ? await write() : undefined;
         yield problem ?? chunk;
       }

@@ -19,7 +19,7 @@ import {
   statusIn,
 } from "../errors.ts";
 import type { ModelInfo } from "../provider.ts";
-import { ToolCallCollector } from "../tool_calls.ts";
+import { CallAnnouncer, type CallSoFar, ToolCallCollector } from "../tool_calls.ts";
 import type { ReplyReader } from "./http_stream.ts";
 import { attempt } from "../../util/lazy.ts";
 
@@ -30,7 +30,7 @@ export interface ReplyContext {
   readonly callIds: ReadonlySet<string>;
   /** Beginning of ids for calls that come without one. */
   readonly callIdPrefix: string;
-  readonly onCall?: ((tool: string) => void) | undefined;
+  readonly announceCalls?: true | undefined;
 }
 
 /** One reply of a wire, as a stream of events or as one JSON value. A kind says what its events mean. */
@@ -38,6 +38,7 @@ export abstract class WireReply implements ReplyReader {
   protected readonly context: ReplyContext;
   protected readonly calls = new ToolCallCollector();
   protected readonly spoken = new SpokenText();
+  readonly #announcer: CallAnnouncer | undefined;
   /** Notices of calls that the server has made itself, not returned yet. */
   protected readonly remoteCalls: Chunk[] = [];
   protected usage: Usage | undefined;
@@ -57,6 +58,7 @@ export abstract class WireReply implements ReplyReader {
   constructor(kind: string, context: ReplyContext, callMark: RegExp) {
     this.#kind = kind;
     this.context = context;
+    if (context.announceCalls) this.#announcer = new CallAnnouncer(context.callIds, context.callIdPrefix);
     this.#events = new EventReader((event) => this.add(event), callMark);
   }
 
@@ -74,6 +76,11 @@ export abstract class WireReply implements ReplyReader {
   /** True when the last call is not whole, although its arguments may be JSON. */
   protected breaksOff(): boolean {
     return !this.calls.complete();
+  }
+
+  /** Announces a call whose arguments are arriving. `key` identifies it within the reply. */
+  protected announce(call: CallSoFar, key: object = call): void {
+    this.#announcer?.add(call, key);
   }
 
   /** Shows text that was held until the end. */
@@ -113,7 +120,7 @@ export abstract class WireReply implements ReplyReader {
   }
 
   take(): readonly Chunk[] {
-    return [...this.spoken.take(), ...this.remoteCalls.splice(0)];
+    return [...this.spoken.take(), ...this.remoteCalls.splice(0), ...this.#announcer?.take() ?? []];
   }
 
   async end(): Promise<readonly Chunk[]> {

@@ -1,4 +1,5 @@
 import type { WorkspaceOptions } from "../files/workspace.ts";
+import type { NestedRepositories } from "../mounts/git.ts";
 import { isFile } from "../../path/probe.ts";
 import { contains } from "../../path/lexical.ts";
 
@@ -28,6 +29,8 @@ export interface JailScope
   readonly shown?: readonly string[];
   /** Globs of permission rules that refuse to edit; what matches them and is there is read-only. */
   readonly denyWrite?: readonly string[];
+  /** Those of the session, which its jails share. */
+  readonly repositories?: NestedRepositories;
   readonly network: NetworkMode;
   readonly proxy?: ProxyAddress;
 }
@@ -54,6 +57,15 @@ export interface Replacement {
   readonly shared: readonly string[];
 }
 
+/** A directory in which programs of the user make sockets at any time. All paths are absolute. */
+export interface AgentDirectory {
+  readonly path: string;
+  /** Files and directories in it. */
+  readonly shown: readonly string[];
+  readonly links: readonly { readonly path: string; readonly target: string }[];
+  readonly sockets: readonly string[];
+}
+
 /** The way a command is confined, independent of the backend. All paths are absolute and real. */
 export interface JailPlan {
   readonly writable: readonly MountPath[];
@@ -62,6 +74,7 @@ export interface JailPlan {
   /** Read-only although inside a writable directory. */
   readonly protectedPaths: readonly MountPath[];
   readonly hidden: readonly MountPath[];
+  readonly agents: readonly AgentDirectory[];
   /** Files removed after each command: what does not exist cannot be mounted over and so not be protected. */
   readonly mustNotAppear: readonly string[];
   /** Stand-ins for directories that this program itself depends on. */

@@ -356,3 +356,41 @@ Deno.test("AnswerSchema reports a slow pattern and stops when it is aborted", as
   assertEquals(await pending, undefined);
   assert(performance.now() - aborted < 4000);
 });
+
+Deno.test("runTurn shows calls while they are written, and warms up each tool once", async () => {
+  const begun: string[] = [];
+  const reply: Chunk[] = [
+    { type: "call_progress", id: "a", name: "look" },
+    { type: "call_progress", id: "a", name: "look", arguments: '{"x":' },
+    call("a", "look"),
+    done,
+  ];
+  const fixture = await agentFixture(scriptedProvider([reply, say("ok")]), [ok], {
+    onCall: (name) => void begun.push(name),
+  });
+  await fixture.run("go");
+  const shown = fixture.events.flatMap((event) => event.type === "tool.call" ? [event] : []);
+  assertEquals(shown.map(({ seq, step, callId, arguments: args }) => [seq, step, callId, args]), [
+    [0, 1, "a", undefined],
+    [0, 1, "a", '{"x":'],
+  ]);
+  assertEquals(begun, ["look"]);
+});
+
+Deno.test("tool.start names the tool and the files of a call", async () => {
+  const edit = { ...tool("edit_it", false, ok.execute), reads: () => ["a", "b"], writes: () => ["a"] };
+  const read = { ...ok, alias: "peek", reads: () => ["a", "b"] };
+  const calls = [call("1", "edit_it"), call("2", "peek"), call("3", "other"), done];
+  const fixture = await agentFixture(scriptedProvider([calls, say("ok")]), [
+    edit,
+    read,
+    tool("other", true, ok.execute),
+  ]);
+  await fixture.run("go");
+  const starts = fixture.events.flatMap((event) => event.type === "tool.start" ? [event] : []);
+  assertEquals(starts.map(({ tool, paths }) => [tool, paths]), [
+    [undefined, ["a"]],
+    ["look", ["a", "b"]],
+    [undefined, undefined],
+  ]);
+});

@@ -90,7 +90,7 @@ function createAnthropic(options: KindOptions): Provider {
         model,
         callIds: buffer.callIds(request),
         callIdPrefix: `toolu_${request.messages.length}`,
-        onCall: request.onCall,
+        announceCalls: request.announceCalls,
       }, after),
   });
   const unsent = unsentSettings(options, thinking);

@@ -150,8 +150,7 @@ export class MessageReply extends WireReply {
     this.#blocks.push(block);
     const { id, name, signature } = content;
     if (type === "tool_use") {
-      this.calls.add({ index, id, function: { name } });
-      if (typeof name === "string") this.context.onCall?.(name);
+      this.announce(this.calls.add({ index, id, function: { name } }));
     } else if (content.type === "mcp_tool_result") this.#remoteResult(content);
     else if (type === "text" || type === "thinking") {
       const channel = type === "text" ? "text" : "reasoning";
@@ -170,7 +169,9 @@ export class MessageReply extends WireReply {
     if (block && type === "signature_delta" && typeof signature === "string") block.signature += signature;
     if (type !== "input_json_delta" || typeof partial_json !== "string") return;
     if (block) block.json += partial_json;
-    if (block?.type === "tool_use") this.calls.add({ index, function: { arguments: partial_json } });
+    if (block?.type === "tool_use") {
+      this.announce(this.calls.add({ index, function: { arguments: partial_json } }));
+    }
   }
 
   /** Takes text for the block of this number; begins a block where there is none. */

@@ -107,9 +107,8 @@ export class GeneratedReply extends WireReply {
   #call({ id, name, args }: Fields, signed: Fields): void {
     const index = this.calls.size;
     const tool = typeof name === "string" ? toolNamed(name, this.#tools) : "";
-    this.calls.add({ index, id, function: { name: tool, arguments: recordOf(args) } });
+    this.announce(this.calls.add({ index, id, function: { name: tool, arguments: recordOf(args) } }));
     this.#parts.push({ functionCall: typeof id === "string" && id !== "" ? { id } : {}, ...signed });
-    if (tool !== "") this.context.onCall?.(tool);
   }
 
   /** Consecutive texts are one part, except for signed ones: these go back as they came. */

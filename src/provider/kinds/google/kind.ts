@@ -72,7 +72,7 @@ function createGoogle(options: KindOptions): Provider {
         model,
         callIds: buffer.callIds(request),
         callIdPrefix: `call_${request.messages.length}`,
-        onCall: request.onCall,
+        announceCalls: request.announceCalls,
       }, request.prefix.tools),
   });
 }

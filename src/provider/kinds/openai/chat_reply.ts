@@ -88,15 +88,8 @@ export class CompletionReply extends WireReply {
     const content = delta.content ?? delta.refusal;
     if (typeof content === "string") this.#text(content);
     else if (Array.isArray(content)) this.#parts(content);
-    for (const call of delta.tool_calls ?? []) if (call) this.#call(call);
-    if (delta.function_call) this.#call({ index: 0, function: delta.function_call });
-  }
-
-  #call(delta: CallDelta): void {
-    const known = this.calls.size;
-    this.calls.add(delta);
-    const name = delta.function?.name;
-    if (this.calls.size > known && typeof name === "string") this.context.onCall?.(name);
+    for (const call of delta.tool_calls ?? []) if (call) this.announce(this.calls.add(call));
+    if (delta.function_call) this.announce(this.calls.add({ index: 0, function: delta.function_call }));
   }
 
   /** Reads content as a list of parts, each text or thinking. */

@@ -46,7 +46,7 @@ function createOpenAi(options: KindOptions): Provider {
         model: options.model,
         callIds: buffer.callIds(request),
         callIdPrefix: `call_${request.messages.length}`,
-        onCall: request.onCall,
+        announceCalls: request.announceCalls,
       }, entry.compat.think_tags),
   });
 }

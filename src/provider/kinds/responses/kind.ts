@@ -117,7 +117,7 @@ class ResponsesWire {
       model: this.#options.model,
       callIds: this.#stored?.callIds(request) ?? this.#buffer.callIds(request),
       callIdPrefix: `call_${request.messages.length}`,
-      onCall: request.onCall,
+      announceCalls: request.announceCalls,
       strictTools: this.#toolsOf(request.prefix).strict,
       storedAfter: this.#stored?.digest(request),
       remote: this.#options.remote,

@@ -133,7 +133,11 @@ export class ResponseReply extends WireReply {
         if (isRecord(item)) this.#done(item, index);
         return;
       case "response.function_call_arguments.delta":
-        if (typeof event.delta === "string") this.#output.at(event, "function_call").written += event.delta;
+        if (typeof event.delta === "string") {
+          const item = this.#output.at(event, "function_call");
+          item.written += event.delta;
+          this.#announce(item);
+        }
         return;
       case "response.function_call_arguments.done":
         if (typeof event.arguments === "string") {
@@ -159,14 +163,21 @@ export class ResponseReply extends WireReply {
   }
 
   #added(item: Fields, index: unknown): void {
-    this.#output.announce(item, index);
-    if (item.type === "function_call" && typeof item.name === "string") this.context.onCall?.(item.name);
+    this.#announce(this.#output.announce(item, index));
   }
 
   #done(item: Fields, index: unknown): void {
-    const known = this.#output.calls.length;
-    this.#output.finish(item, index);
-    if (this.#output.calls.length > known && typeof item.name === "string") this.context.onCall?.(item.name);
+    this.#announce(this.#output.finish(item, index));
+  }
+
+  #announce(item: OutputItem): void {
+    const { type, fields: { name }, written } = item;
+    const id = callId(item);
+    if (type !== "function_call" || typeof name !== "string") return;
+    this.announce(
+      { id: typeof id === "string" ? id : "", name, parts: [written], size: written.length },
+      item,
+    );
   }
 
   /** The response object as it stands: at the beginning of a stream empty, at its end whole. */
@@ -258,9 +269,9 @@ class OutputItems {
   }
 
   /** An item that the server announces; some announce one twice. */
-  announce(item: Fields, index: unknown): void {
+  announce(item: Fields, index: unknown): OutputItem {
     const known = this.#withId(item);
-    if (known === undefined || known.done) this.open(item, index);
+    return known === undefined || known.done ? this.open(item, index) : known;
   }
 
   /** The item that an event is about, which is opened when the server has not announced it. */
@@ -286,10 +297,12 @@ class OutputItems {
     this.#say(channelOf(piece.field), text);
   }
 
-  finish(whole: Fields, index: unknown): void {
+  finish(whole: Fields, index: unknown): OutputItem {
     const place = { output_index: index, item_id: whole.id };
-    const known = this.#unfinished(place, String(whole.type)) ?? this.#withId(whole);
-    this.#complete(known ?? this.open(whole, index), whole);
+    const item = this.#unfinished(place, String(whole.type)) ?? this.#withId(whole) ??
+      this.open(whole, index);
+    this.#complete(item, whole);
+    return item;
   }
 
   /** All items, with the end of the reply: each completes the one of its type that has the same place. */

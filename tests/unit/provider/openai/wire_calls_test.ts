@@ -1,7 +1,7 @@
 import type { Message } from "../../../../src/core/mod.ts";
-import { assertEquals } from "../../../support/assert.ts";
-import { collect, openClient, outcomeOf, takeStep } from "../../../support/model_client.ts";
-import { callEvent, finishEvent, startModelServer } from "../../../support/model_server.ts";
+import { assert, assertEquals } from "../../../support/assert.ts";
+import { collect, HELLO, openClient, outcomeOf, PREFIX, takeStep } from "../../../support/model_client.ts";
+import { callEvent, finishEvent, startModelServer, textEvent } from "../../../support/model_server.ts";
 
 async function argumentsFor(args: unknown, finish = "tool_calls"): Promise<string | undefined> {
   const delta = callEvent({
@@ -193,4 +193,49 @@ Deno.test("openai provider makes ids unique that restart with every message", as
     ids.push(...calls.map((c) => c.id));
   }
   assertEquals(ids, ["call_0", "call_0_2", "call_0_3"]);
+});
+
+Deno.test("openai provider announces a call by name, then a few times with more of its arguments", async () => {
+  const args = JSON.stringify({ path: "a.ts", content: "\u{1F98A}".repeat(3000) });
+  const pieces = args.match(/[\s\S]{1,7}/g) ?? [];
+  await using server = startModelServer([{
+    stream: [
+      textEvent("I write"),
+      callEvent({ index: 0, id: "a", function: { name: "write" } }),
+      ...pieces.map((piece) => callEvent({ index: 0, function: { arguments: piece } })),
+      callEvent({ index: 1, function: { name: "ls", arguments: "" } }),
+      callEvent({ index: 1, id: "b", function: { arguments: "{}" } }),
+      finishEvent("tool_calls"),
+    ],
+  }]);
+  const provider = await openClient(server);
+  const request = { prefix: PREFIX, messages: HELLO, announceCalls: true as const };
+  const chunks = await Array.fromAsync(provider.stream(request, new AbortController().signal));
+  assertEquals(chunks.slice(0, 2), [
+    { type: "text", text: "I write" },
+    { type: "call_progress", id: "a", name: "write" },
+  ]);
+  const begun = chunks.flatMap((chunk) => chunk.type === "call_progress" ? [chunk] : []);
+  const written = begun.flatMap(({ id, arguments: text }) => id === "a" && text !== undefined ? [text] : []);
+  assertEquals(written.map(({ length }) => length >> 6), [1, 2, 4, 8, 17, 32]);
+  assert(written.every((text) => args.startsWith(text) && text.isWellFormed()));
+  // A call without an id is announced when it has one.
+  assertEquals(begun.at(-1), { type: "call_progress", id: "b", name: "ls" });
+});
+
+Deno.test("openai provider announces calls with the ids that they get", async () => {
+  const call = { index: 0, id: "a", function: { name: "ls", arguments: "{}" } };
+  await using server = startModelServer([{
+    stream: [callEvent(call), callEvent({ ...call, index: 1 }), finishEvent("tool_calls")],
+  }]);
+  const provider = await openClient(server);
+  const earlier: Message[] = [...HELLO, {
+    role: "assistant",
+    content: "",
+    calls: [{ id: "a", name: "ls", arguments: "{}" }],
+  }, { role: "tool", callId: "a", name: "ls", content: "" }];
+  const request = { prefix: PREFIX, messages: earlier, announceCalls: true as const };
+  const chunks = await Array.fromAsync(provider.stream(request, new AbortController().signal));
+  assertEquals(chunks.flatMap((chunk) => chunk.type === "call_progress" ? [chunk.id] : []), ["a_2", "a_3"]);
+  assertEquals(chunks.flatMap((chunk) => chunk.type === "tool_call" ? [chunk.call.id] : []), ["a_2", "a_3"]);
 });
