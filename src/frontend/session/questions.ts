@@ -23,12 +23,12 @@ export interface QuestionKinds {
     readonly answer: readonly (readonly string[])[];
   };
   plan: { readonly question: PlanProposal; readonly answer: PlanAnswer };
-  /** Whether repository content may be used; `lines` summarize `details`. */
+  /** Asks for trust in repository content; `lines` summarize `details`. */
   trust: {
     readonly question: { readonly lines: readonly string[]; readonly details: string };
     readonly answer: "trust" | "ignore";
   };
-  /** Whether to continue in a copy of a session that another process has open. */
+  /** Asks whether to continue in a copy of a session that another process has open. */
   copy: {
     readonly question: { readonly session: string; readonly pid?: number };
     readonly answer: boolean;
@@ -72,7 +72,7 @@ export type OpenQuestion<K extends QuestionKind = QuestionKind> = {
   };
 }[K];
 
-/** What the asking side computes for a front end, by the id of the question. */
+/** Calls of a front end to the asking side, by the id of the question. */
 export interface QuestionCalls {
   /** Returns the problem with a rule that the person wrote; undefined: the answer may have it. */
   readonly checkRule?: (rule: string) => RuleRefusal | undefined;
@@ -181,7 +181,7 @@ export class Questions {
     if (!entry) throw this.#refusal(id);
     const call = entry.calls[name] as ((given: typeof argument) => ReturnType<Calls[N]>) | undefined;
     if (call) return call(argument);
-    throw new ReasonixError(message`Cannot carry out "${name}": this question has no such call`);
+    throw new ReasonixError(message`Cannot execute "${name}": this question has no such call`);
   }
 
   /**

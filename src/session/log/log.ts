@@ -35,7 +35,7 @@ export class SessionBusyError extends ReasonixError {
   readonly session: string;
   /** Process that has it, when it is known. */
   readonly pid: number | undefined;
-  /** That is this process. */
+  /** It is this process. */
   readonly here: boolean;
 
   constructor(session: string, owner: LockOwner) {

@@ -195,7 +195,7 @@ export class OverlayQueue {
   }
 }
 
-/** How a question is shown: until the signal aborts, and whether the user has asked for it. */
+/** The display of a question: until the signal aborts; `called` when the user has asked for it. */
 interface Shown {
   readonly signal: AbortSignal;
   readonly called: boolean;
