@@ -73,11 +73,11 @@ export class SessionHost {
     const old = await this.#current?.catch(() => undefined);
     const { model, offered, effort } = { ...this.#chosen, ...request };
     // The lock of a session is free only once it is closed.
-    const same = old && request.resume === old.session.id;
+    const same = old && [request.resume, request.sessionId].includes(old.session.id);
     if (same) await old[Symbol.asyncDispose]();
     const approved = old ? { approvalMode: old.modes.approval } : {};
     const next = await this.#start({ ...request, ...approved }).catch((error) => {
-      if (same) this.#reopenLater(old.session.id);
+      if (same) this.#reopenLater(request);
       throw error;
     });
     // The permission mode outlives a session; one in plan mode stays in it.
@@ -102,9 +102,9 @@ export class SessionHost {
   }
 
   /** The session that was closed for a failed replacement is opened again when needed. */
-  #reopenLater(resume: string): void {
+  #reopenLater({ resume, sessionId }: OpenRequest): void {
     this.#current = undefined;
-    this.#first = { resume };
+    this.#first = defined({ resume, sessionId });
   }
 
   async #start(request: OpenRequest): Promise<Assembly> {

@@ -19,12 +19,12 @@ interface ExecuteDeps {
  * Returns how the turn ended, if it was one.
  */
 export async function executeMessage(
-  { text, images, input, pasted }: Omit<Sent, "steer">,
+  { text, images, references, input, pasted }: Omit<Sent, "steer">,
   { commands, session, texts, headed = (_, run) => run() }: ExecuteDeps,
   signal: AbortSignal,
 ): Promise<TurnOutcome | undefined> {
   if (input) return await (await session()).run(input, signal);
-  const seen = images?.length ? { images } : {};
+  const seen = attachments({ images, references });
   switch (text[0]) {
     case "/": {
       if (text[1] === "/") return await (await session()).run({ text: text.slice(1), ...seen }, signal);
@@ -49,6 +49,19 @@ export async function executeMessage(
   return await (await session()).run({ text, ...seen }, signal);
 }
 
+/** Attachments of a message; a field without entries is absent. */
+function attachments(
+  { images = [], references = [] }: {
+    readonly images: Draft["images"] | undefined;
+    readonly references: Draft["references"] | undefined;
+  },
+): Pick<TurnInput, "images" | "references"> {
+  return {
+    ...(images.length > 0 ? { images } : {}),
+    ...(references.length > 0 ? { references } : {}),
+  };
+}
+
 const MAX_FACT = 200;
 
 /** The fact in a typed line `# fact`. Pasted headings, `#word`, `#123` and long lines are text. */
@@ -64,6 +77,8 @@ export interface Draft {
   /** Steers the running turn instead of following it. */
   readonly steer: boolean;
   readonly images?: readonly ImagePart[];
+  /** Blocks that go before the text. */
+  readonly references?: readonly string[];
   /** Its start was pasted, so a `/`, `!` or `#` there is text. */
   readonly pasted?: boolean | undefined;
   /**
@@ -118,6 +133,7 @@ export class Submissions<D extends Draft = Draft> {
   #turn: AbortController | undefined;
   /** The draft that is being executed, or was last. */
   #draft: Sent<D> | undefined;
+  readonly #between: (() => Promise<void>)[] = [];
   /** A draft whose command sent a text: it ends with that. */
   #continued: Sent<D> | undefined;
   readonly #steering: string[] = [];
@@ -160,10 +176,20 @@ export class Submissions<D extends Draft = Draft> {
     return draft;
   }
 
+  /** Does a piece of work while no draft is executed, before the waiting ones. Rejects as the work does. */
+  between(work: () => Promise<void>): Promise<void> {
+    const done = Promise.withResolvers<void>();
+    this.#between.push(() => work().then(done.resolve, done.reject));
+    if (!this.busy) void this.#run();
+    return done.promise;
+  }
+
   async #run(): Promise<void> {
-    for (let draft = this.#waiting.shift(); draft; draft = this.#waiting.shift()) {
+    for (;;) {
       this.#turn = new AbortController();
-      this.#draft = draft;
+      for (let work = this.#between.shift(); work; work = this.#between.shift()) await work();
+      const draft = this.#draft = this.#waiting.shift();
+      if (!draft) break;
       this.#options.changed();
       await this.#execute(draft, this.#turn.signal);
     }
@@ -203,11 +229,17 @@ export class Submissions<D extends Draft = Draft> {
     });
   }
 
-  /** Sends a text before the waiting ones. */
+  /** Sends a text of a command before the waiting ones, with what the line of the command had attached. */
   send(text: string, rest: Omit<TurnInput, "text"> = {}): void {
-    const { ended } = this.busy ? this.#draft ?? {} : {};
+    const line: Partial<Draft> = this.busy ? this.#draft ?? {} : {};
+    const { ended } = line;
     if (ended) this.#continued = this.#draft;
-    this.add({ text, steer: false, input: { ...rest, text }, ...(ended ? { ended } : {}) }, true);
+    const attached = attachments({
+      images: [...line.images ?? [], ...rest.images ?? []],
+      references: [...line.references ?? [], ...rest.references ?? []],
+    });
+    const input = { ...rest, ...attached, text };
+    this.add({ text, steer: false, input, ...(ended ? { ended } : {}) }, true);
   }
 
   /** Stops the running draft; returns the waiting ones to the composer. */
