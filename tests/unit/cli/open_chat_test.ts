@@ -264,7 +264,7 @@ function personOf(trusts: boolean, asked: string[]): Person {
 }
 
 const TURNS = Math.ceil(200 / SIDES.length);
-/** After so many turns the work is the same again. */
+/** Turns after which the work repeats. */
 const ROUND = 20;
 
 Deno.test("200 interleaved turns of sessions in one process show nothing of one in another", async () => {
