@@ -1,10 +1,20 @@
-import type { Assembly, RunOptions, TurnInput } from "../run/mod.ts";
-import type { ProviderEntry } from "../config/mod.ts";
+import type { Assembly, AssemblyOptions, RunOptions, TurnInput } from "../run/mod.ts";
+import type { PluginEntry, ProviderEntry } from "../config/mod.ts";
 import type { Locale } from "../i18n/mod.ts";
 
 /** The session to open, and what differs from the flags of the command line. Absent: a new session. */
 export interface OpenRequest
-  extends Pick<RunOptions, "resume" | "copy" | "continue" | "effort" | "approvalMode"> {
+  extends
+    Pick<RunOptions, "resume" | "copy" | "continue" | "effort" | "approvalMode" | "sessionId">,
+    Pick<AssemblyOptions, "files"> {
+  /** Absolute path of the working directory. */
+  readonly directory?: string;
+  /** Absolute paths of further directories that may be written. */
+  readonly roots?: readonly string[];
+  /** MCP servers of the client, in addition to those of the configuration. */
+  readonly servers?: readonly PluginEntry[];
+  /** The first turn waits for servers that no run has met yet. */
+  readonly waitForServers?: boolean;
   readonly model?: string;
   /** A provider that the configuration has not, or not with this model. */
   readonly offered?: ProviderEntry;

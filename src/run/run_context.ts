@@ -6,6 +6,7 @@ import type { CallPreview, Gate, PermissionGate, SandboxAccess } from "../permis
 import { processFlags, type Workspace } from "../sandbox/mod.ts";
 import {
   type Asker,
+  loadClientFiles,
   loadProcessHost,
   LocalToolHost,
   openServices,
@@ -216,6 +217,7 @@ interface ToolDeps extends RunBase {
   readonly vision: boolean;
   /** Texts come in blocks of lines without a final line feed. */
   readonly textInLines: boolean;
+  readonly files: ToolContext["files"];
 }
 
 interface RunTools {
@@ -281,6 +283,7 @@ function buildTools(deps: ToolDeps, features: BaseFeatures): RunTools {
     paths: workspace,
     seen: new Map(),
     outputDir,
+    files: deps.files,
     settings: toolSettings(loaded.config, deps),
     services: { ...services, ...lsp?.services },
   };
@@ -392,7 +395,8 @@ export async function openGuardedTools(deps: RunBase, features: BaseFeatures): P
   const { model } = deps.provider;
   const textInLines = model.toolMode === "pseudo";
   const vision = takesImages(model, deps.loaded);
-  const tools = buildTools({ ...deps, vision, textInLines, attended }, features);
+  const files = options.files && (await loadClientFiles()).guardedFiles(options.files, scope.workspace);
+  const tools = buildTools({ ...deps, vision, textInLines, attended, files }, features);
   const plugins = await features.plugins({ ...deps, guard: tools.guard });
   const gate: GuardedTools["gate"] = options.gate ??
     buildGate({ options, scope, recorder, tools, plugins, temporaryRules: skillRules.current });

@@ -23,3 +23,5 @@ export const loadSymbolEdits = lazy(() => import("./edit/symbol_edits.ts"));
 export const loadSchemaCheck = lazy(() => import("./host/schema_check.ts"));
 
 export const loadProcessHost = lazy(() => import("./host/process_host.ts"));
+
+export const loadClientFiles = lazy(() => import("./file/client_files.ts"));

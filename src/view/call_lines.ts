@@ -100,46 +100,46 @@ export function callTitle({ call, summary, title, said }: Started, texts: Writte
 
 /** A finished call: one line with its result, then what it changed or the end of what it printed. */
 export function callLines(title: string, end: EventOf<"tool.end">, view: CallView): string[] {
-  return [...headline(title, end, view), ...details(end, view).map((line) => `  ${line}`)];
+  const line = callLine(title, end, view.texts());
+  return [...headlines(line, view), ...details(end, view).map((row) => `  ${row}`)];
 }
 
-function headline(title: string, end: EventOf<"tool.end">, view: CallView): string[] {
-  const { palette, layout } = view;
-  const texts = view.texts();
-  const { dim, bad, good } = palette;
-  const time = end.durationMs >= SLOW_MS ? ` · ${texts.seconds((end.durationMs / 1000).toFixed(1))}` : "";
-  const summary = oneLine(texts.written(end.said, end.summary), end.outcome === "ok" ? undefined : WHOLE);
-  switch (end.outcome) {
-    case "ok": {
-      const result = [...(summary === "" ? [] : [summary]), ...(time === "" ? [] : [time.slice(3)])];
-      return headlines({ mark: good("✓"), title, result: result.join(" · "), color: dim }, layout);
-    }
-    case "skipped":
-      return headlines({ mark: dim("–"), title, result: texts.skipped(summary), color: dim }, layout);
-    default: {
-      const results = {
-        error: summary,
-        blocked: end.denied ? texts.notExecuted : texts.blocked(summary),
-        aborted: texts.stopped(summary),
-      };
-      const mark = bad(end.outcome === "blocked" ? "⊘" : "✗");
-      return headlines({ mark, title, result: results[end.outcome] + time, color: bad }, layout);
-    }
-  }
-}
-
-interface Headline {
-  readonly mark: string;
+interface CallLine {
+  readonly mark: "✓" | "–" | "⊘" | "✗";
   readonly title: string;
+  /** The result in the language of the user; an empty text is none. */
   readonly result: string;
-  readonly color: (text: string) => string;
+}
+
+/** A finished call in a line, as data. */
+export function callLine(title: string, end: EventOf<"tool.end">, texts: CallTexts): CallLine {
+  const time = end.durationMs >= SLOW_MS ? texts.seconds((end.durationMs / 1000).toFixed(1)) : "";
+  const summary = oneLine(texts.written(end.said, end.summary), end.outcome === "ok" ? undefined : WHOLE);
+  const timed = (text: string) => [text, time].filter(Boolean).join(" · ");
+  switch (end.outcome) {
+    case "ok":
+      return { mark: "✓", title, result: timed(summary) };
+    case "skipped":
+      return { mark: "–", title, result: texts.skipped(summary) };
+    case "blocked":
+      return { mark: "⊘", title, result: timed(end.denied ? texts.notExecuted : texts.blocked(summary)) };
+    default:
+      return {
+        mark: "✗",
+        title,
+        result: timed(end.outcome === "aborted" ? texts.stopped(summary) : summary),
+      };
+  }
 }
 
 /** Columns that a title keeps when its result is on the same line. */
 const SHORTEST_TITLE = 30;
 
 /** Puts a result behind its title where both fit, else below it; it is never cut. */
-function headlines({ mark, title, result, color }: Headline, layout: LineLayout | undefined): string[] {
+function headlines(line: CallLine, { palette: { good, dim, bad }, layout }: CallView): string[] {
+  const { title, result } = line;
+  const color = line.mark === "✓" || line.mark === "–" ? dim : bad;
+  const mark = (line.mark === "✓" ? good : color)(line.mark);
   if (result === "") return [`${mark} ${layout ? layout.fit(title, layout.columns() - 2) : title}`];
   if (!layout) return [`${mark} ${title}${color(` · ${result}`)}`];
   const columns = layout.columns();

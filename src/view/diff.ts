@@ -39,28 +39,57 @@ export interface DiffView {
 
 const HUNK = /^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@/;
 
+type Range = readonly [from: number, to: number];
+
+/** A line of a diff. */
+interface DiffRow {
+  /** `…`: lines are left out. */
+  readonly mark: "+" | "-" | " " | "…";
+  /** Its number in the old file, where it is in it, and in the new one. */
+  readonly old?: number;
+  readonly fresh?: number;
+  readonly text: string;
+  /** Extension of the file, or its name where it has none. */
+  readonly language: string;
+  /** The changed words of a line that replaces another one. */
+  words?: readonly Range[];
+  /** The text in tokens of its language. */
+  tokens?: readonly CodeToken[];
+}
+
+/** A unified diff as data: at most `most` of its rows, and the number of the others. */
+export function diffRows(
+  diff: string,
+  { most = Infinity, marks }: { readonly most?: number; readonly marks?: DiffMarks | undefined } = {},
+): { readonly rows: readonly DiffRow[]; readonly left: number; readonly width: number } {
+  const all = rowsOf(diff);
+  const rows = all.length > most + 1 ? all.slice(0, most) : all;
+  if (marks) markWords(rows, marks.words);
+  if (marks?.syntax) { for (const hunk of hunksOf(rows)) markTokens(hunk, marks.syntax); }
+  // Numbers are aligned with those of the rows that are left out.
+  const width = Math.max(...all.map((row) => String(numberOf(row) ?? "").length), 1);
+  return { rows, left: all.length - rows.length, width };
+}
+
+function numberOf({ mark, old, fresh }: DiffRow): number | undefined {
+  return mark === "-" ? old : fresh;
+}
+
 /** A unified diff as numbered lines: removed ones have their old number, others the new one. */
 export function diffLines(diff: string, { palette, maxLines, more, fit, marks }: DiffView): string[] {
-  const rows = rowsOf(diff);
-  const width = Math.max(...rows.map((row) => String(row.number ?? "").length), 1);
-  const shown = rows.length > maxLines + 1 ? rows.slice(0, maxLines) : rows;
-  const words = marks ? changedWords(shown, marks.words) : undefined;
-  const code = marks?.syntax
-    ? new Map(hunksOf(shown).flatMap((hunk) => tokensOf(hunk, marks.syntax)))
-    : undefined;
-  const lines = shown.map((row) => {
-    const head = `${String(row.number ?? "").padStart(width)} ${row.mark} `;
+  const { rows, left, width } = diffRows(diff, { most: maxLines, marks });
+  const lines = rows.map((row) => {
+    const head = `${String(numberOf(row) ?? "").padStart(width)} ${row.mark} `;
     const text = fit(head + row.text).slice(head.length);
-    const tokens = code?.get(row);
+    const { tokens, words = [] } = row;
     const { gutter, line, word } = colorsOf(row, palette, tokens !== undefined);
     const piece = (from: number, to: number) =>
       tokens ? colored(tokens, { text, from, to, palette }) : text.slice(from, to);
-    const pieces = cutAt(words?.get(row) ?? [], text.length).map(({ from, to, inside }) =>
+    const pieces = cutAt(words, text.length).map(({ from, to, inside }) =>
       (inside ? word : line)(piece(from, to))
     );
     return tokens ? gutter(head) + pieces.join("") : gutter(head + pieces.join(""));
   });
-  const left = rows.length - shown.length;
   return left > 0 ? [...lines, palette.dim(fit(`${" ".repeat(width)} ${more(left)}`))] : lines;
 }
 
@@ -80,19 +109,11 @@ function colorsOf({ mark }: DiffRow, palette: Palette, hasSyntax: boolean) {
   }
 }
 
-interface DiffRow {
-  readonly number: number | undefined;
-  readonly mark: "+" | "-" | " " | "…";
-  readonly text: string;
-  /** Extension of the file, or its name where it has none. */
-  readonly language: string;
-}
-
 function rowsOf(diff: string): DiffRow[] {
   const rows: DiffRow[] = [];
   let language = "";
-  const add = (mark: DiffRow["mark"], text: string, number?: number) =>
-    rows.push({ number, mark, text: terminalSafe(text.replaceAll("\t", "  ")), language });
+  const add = (mark: DiffRow["mark"], text: string, numbers: Pick<DiffRow, "old" | "fresh"> = {}) =>
+    rows.push({ mark, ...numbers, text: terminalSafe(text.replaceAll("\t", "  ")), language });
   let [old, fresh, left] = [0, 0, 0];
   for (const line of diff.split("\n")) {
     const hunk = HUNK.exec(line);
@@ -103,12 +124,11 @@ function rowsOf(diff: string): DiffRow[] {
     } else if (left <= 0 && /^(?:---|\+\+\+) /.test(line)) {
       language = languageOf(HEADER.exec(line)?.[1] ?? "") || language;
     } else if (old + fresh === 0) continue;
-    else if (line.startsWith("-")) add("-", line.slice(1), old++), left--;
-    else if (line.startsWith("+")) add("+", line.slice(1), fresh++), left--;
+    else if (line.startsWith("-")) add("-", line.slice(1), { old: old++ }), left--;
+    else if (line.startsWith("+")) add("+", line.slice(1), { fresh: fresh++ }), left--;
     else if (line.startsWith(" ")) {
-      old++;
       left -= 2;
-      add(" ", line.slice(1), fresh++);
+      add(" ", line.slice(1), { old: old++, fresh: fresh++ });
     } else if (line.startsWith("[diff cut")) {
       left = 0;
       add("…", line);
@@ -136,27 +156,22 @@ function hunksOf(rows: readonly DiffRow[]): DiffRow[][] {
 /** Maximum characters of a hunk with syntax highlighting. */
 const MAX_HUNK = 100_000;
 
-/** The tokens of each row: of the old text for removed rows, else of the new one. */
-function tokensOf(hunk: readonly DiffRow[], syntax: DiffMarks["syntax"]): [DiffRow, readonly CodeToken[]][] {
+/** Adds the tokens of each row: of the old text to removed rows, else of the new one. */
+function markTokens(hunk: readonly DiffRow[], syntax: NonNullable<DiffMarks["syntax"]>): void {
   const size = hunk.reduce((sum, { text }) => sum + text.length, 0);
-  if (size > MAX_HUNK || hunk.some(({ text }) => text.length > MAX_LINE)) return [];
-  return (["-", "+"] as const).flatMap((side) => {
+  if (size > MAX_HUNK || hunk.some(({ text }) => text.length > MAX_LINE)) return;
+  for (const side of ["-", "+"]) {
     const rows = hunk.filter(({ mark }) => mark === side || mark === " ");
-    const lines = syntax?.(rows.map(({ text }) => text).join("\n"), hunk[0]?.language ?? "");
-    return lines?.length === rows.length
-      ? rows.map((row, at): [DiffRow, readonly CodeToken[]] => [row, lines[at] ?? []])
-      : [];
-  });
+    const lines = syntax(rows.map(({ text }) => text).join("\n"), hunk[0]?.language ?? "");
+    if (lines?.length === rows.length) rows.forEach((row, at) => row.tokens = lines[at] ?? []);
+  }
 }
-
-type Range = readonly [from: number, to: number];
 
 /** Maximum length of lines that are compared word by word. */
 const MAX_LINE = 2000;
 
-/** The changed words, where removed lines are followed by as many added ones. */
-function changedWords(rows: readonly DiffRow[], words: DiffMarks["words"]): Map<DiffRow, Range[]> {
-  const found = new Map<DiffRow, Range[]>();
+/** Adds the changed words, where removed lines are followed by as many added ones. */
+function markWords(rows: readonly DiffRow[], words: DiffMarks["words"]): void {
   for (let at = 0; at < rows.length;) {
     const removed = runOf(rows, at, "-");
     const added = runOf(rows, at + removed.length, "+");
@@ -166,12 +181,9 @@ function changedWords(rows: readonly DiffRow[], words: DiffMarks["words"]): Map<
       const fresh = added[index];
       if (!fresh || old.text.length + fresh.text.length > MAX_LINE) return;
       const ranges = rangesOf(words(old.text, fresh.text));
-      if (!ranges) return;
-      found.set(old, ranges.old);
-      found.set(fresh, ranges.fresh);
+      if (ranges) [old.words, fresh.words] = [ranges.old, ranges.fresh];
     });
   }
-  return found;
 }
 
 function runOf(rows: readonly DiffRow[], from: number, mark: DiffRow["mark"]): readonly DiffRow[] {

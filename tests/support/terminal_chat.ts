@@ -14,6 +14,8 @@ export interface Chat extends AsyncDisposable {
   answer(key: string): Promise<void>;
   /** The process of the program. */
   pid(): Promise<number>;
+  /** Kills the program; the shell then has an empty screen and waits for a line. */
+  kill(): Promise<void>;
 }
 
 /** A panel that comes automatically takes no key for this long. */
@@ -52,15 +54,33 @@ export async function openChat(
       await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
       await terminal.press(...key.length === 1 ? ["Tab", key, "Enter"] : [key]);
     },
-    async pid() {
-      const shell = await terminal.ask("#{pane_pid}");
-      return Number(await Deno.readTextFile(`/proc/${shell}/task/${shell}/children`));
-    },
+    pid: () => programOf(terminal),
+    kill: () => killProgram(terminal),
     async [Symbol.asyncDispose]() {
       await terminal[Symbol.asyncDispose]();
       await world[Symbol.asyncDispose]();
     },
   };
+}
+
+/** The process that the shell of a terminal runs, once there is one. */
+async function programOf(terminal: Terminal): Promise<number> {
+  const shell = await terminal.ask("#{pane_pid}");
+  return await soon(() => "The shell runs no program", async () => {
+    const children = await Deno.readTextFile(`/proc/${shell}/task/${shell}/children`);
+    return Number(children.split(" ", 1)[0]) || undefined;
+  });
+}
+
+/** Kills the program that the shell was given as `reasonix …; echo left-with-$?`. */
+export async function killProgram(terminal: Terminal): Promise<void> {
+  Deno.kill(await programOf(terminal), "SIGKILL");
+  await shownSoon(terminal, (screen) => /left-with-137.*\n\$/.test(screen));
+  // The shell takes the terminal's answers to the program for keys: for text, or for a search in its history.
+  await terminal.press("C-g", "C-u");
+  await terminal.type("stty sane; clear");
+  await terminal.press("Enter");
+  await shownSoon(terminal, (screen) => screen.trim() === "$");
 }
 
 /** The beginning of the composer's text while it is empty. */
@@ -73,11 +93,19 @@ export function onTerminal(name: string, fn: () => Promise<void>): void {
 
 /** Waits for a screen, polling many times a second. */
 export async function shownSoon(terminal: Terminal, isSo: (screen: string) => boolean): Promise<string> {
+  let screen = "";
+  return await soon(() => `The screen does not come to that:\n${screen}`, async () => {
+    screen = await terminal.screen();
+    return isSo(screen) ? screen : undefined;
+  });
+}
+
+async function soon<T>(why: () => string, look: () => Promise<T | undefined>): Promise<T> {
   const end = performance.now() + 60_000;
   for (;;) {
-    const screen = await terminal.screen();
-    if (isSo(screen)) return screen;
-    if (performance.now() > end) throw new Error(`The screen does not come to that:\n${screen}`);
+    const found = await look();
+    if (found !== undefined) return found;
+    if (performance.now() > end) throw new Error(why());
     await new Promise((resolve) => setTimeout(resolve, 40));
   }
 }

@@ -12,6 +12,7 @@ import {
   type ConfigInput,
   type ConfigProblem,
   type LoadedConfig,
+  type LoadOptions,
   nonInteractive,
   type ProviderEntry,
   resolveModel,
@@ -78,6 +79,8 @@ async function readSchema(path: string): Promise<string> {
 interface ConfigFlags extends RunFlags, TrustOptions {
   /** A provider in addition to those of the files, or in place of its namesake. */
   readonly offered?: ProviderEntry | undefined;
+  /** MCP servers of the client. */
+  readonly servers?: LoadOptions["servers"] | undefined;
 }
 
 export async function loadNonInteractiveConfig(paths: RunPaths, flags: ConfigFlags): Promise<LoadedConfig> {
@@ -113,6 +116,7 @@ async function configByFlags(paths: RunPaths, flags: ConfigFlags): Promise<Loade
     ...paths,
     flags: flagLayer(paths, flags),
     ...(flags.preset === undefined ? {} : { preset: flags.preset }),
+    ...(flags.servers === undefined ? {} : { servers: flags.servers }),
   }, flags);
   if (!flags.ignoreUntrusted || loaded.needsTrust.length === 0) return loaded;
   return { ...loaded, warnings: [...loaded.warnings, leftOutWarning(loaded)] };

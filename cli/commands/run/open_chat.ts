@@ -6,16 +6,18 @@ import { assemble } from "../../../src/features/mod.ts";
 import type { Assembly, AssemblyOptions, TrustOptions } from "../../../src/run/mod.ts";
 import type { OpenRequest } from "../../../src/command/mod.ts";
 import { type LoadedConfig, requireProvider, unnamedProvider } from "../../../src/config/mod.ts";
+import { message, usageError } from "../../../src/core/mod.ts";
 import { isClaudeMode, type Person } from "../../../src/frontend/mod.ts";
+import { isAbsolute } from "../../../src/path/lexical.ts";
 import { trustDetails, trustLines } from "../../../src/trust/mod.ts";
 import { defined } from "../../../src/util/json.ts";
 
 export type OpenChat = (request: OpenRequest, person: Person) => Promise<Assembly>;
 
 /**
- * Opens the sessions of a chat. The configuration is read again for each, so that corrections count;
- * notices and questions are shown once. `configured` receives the configuration
- * before it is used; what it throws ends that.
+ * Opens sessions, in the directory of the request or else that of the flags. The configuration is read again
+ * for each, so that corrections count; notices and questions are shown once for each directory.
+ * `configured` receives the configuration before it is used; what it throws ends that.
  */
 export function chatOpener(
   context: CliContext,
@@ -23,29 +25,33 @@ export function chatOpener(
   configured: (loaded: LoadedConfig) => unknown = () => {},
 ): OpenChat {
   const shown = new Set<string>();
-  let ignoreUntrusted = flags.ignoreUntrusted ?? false;
+  const ignored = new Set<string>();
   return async (request, person) => {
+    const { model, offered, effort, approvalMode = approvalModeOf(flags), ...place } = request;
+    const { directory, roots = [], servers, waitForServers = !Deno.stdin.isTerminal(), ...session } = place;
+    for (const path of [...directory === undefined ? [] : [directory], ...roots]) requireAbsolute(path);
+    const paths = runPaths(context, directory ?? flags.dir);
     const notify = (text: string | undefined) => {
-      if (text === undefined || shown.has(text)) return;
-      shown.add(text);
+      const id = `${paths.cwd}\n${text}`;
+      if (text === undefined || shown.has(id)) return;
+      shown.add(id);
       person.say(`· ${text}`);
     };
-    const { model, offered, effort, approvalMode = approvalModeOf(flags), ...session } = request;
     const given: RunFlags = {
       ...flags,
       outputFormat: "text",
-      ignoreUntrusted,
+      ignoreUntrusted: flags.ignoreUntrusted || ignored.has(paths.cwd),
+      ...(roots.length > 0 ? { addDir: [...flags.addDir ?? [], ...roots] } : {}),
       ...defined({ model, effort }),
     };
     const decide: TrustOptions["decide"] = person.trust && (async (items) => {
       const { trust } = await textsFor("overlay", context);
       const answer = await person.trust?.(trustLines(items, trust), trustDetails(items)) ?? "ignore";
-      if (answer === "ignore") ignoreUntrusted = true;
+      if (answer === "ignore") ignored.add(paths.cwd);
       return answer;
     });
-    const paths = runPaths(context, flags.dir);
     const load = async () => {
-      const loaded = await loadRunConfig(paths, { ...given, decide, offered });
+      const loaded = await loadRunConfig(paths, { ...given, decide, offered, servers });
       await person.speak(languageOf(context, loaded).locale);
       await configured(loaded);
       return loaded;
@@ -62,8 +68,8 @@ export function chatOpener(
         ...(person.asker ? { asker: person.asker } : {}),
         ...(person.planReviewer ? { planReviewer: person.planReviewer } : {}),
         ...(approvalMode === undefined ? {} : { approvalMode }),
-        // Somebody who types waits for no server; lines of a script would go without its tools.
-        waitForPlugins: !Deno.stdin.isTerminal(),
+        // A person who types waits for no server; lines of a script would go without its tools.
+        waitForPlugins: waitForServers,
         messagesLater: true,
         paths,
         loaded,
@@ -75,6 +81,14 @@ export function chatOpener(
       return await open({ ...session, copy: true });
     });
   };
+}
+
+function requireAbsolute(path: string): void {
+  if (isAbsolute(path)) return;
+  throw usageError(
+    message`Cannot open a session in "${path}": the path is relative`,
+    message`name the directory with its absolute path`,
+  );
 }
 
 /** Assembles a session; one that was left in plan mode is in it again, unless the flags say otherwise. */

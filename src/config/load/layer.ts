@@ -17,7 +17,7 @@ import {
   withRemedy,
 } from "../../core/mod.ts";
 
-export type SourceName = "flag" | "environment" | "project" | "user" | "preset" | "default";
+export type SourceName = "client" | "flag" | "environment" | "project" | "user" | "preset" | "default";
 
 export interface Layer {
   readonly source: SourceName;

@@ -14,7 +14,7 @@ import { presetText } from "../presets.ts";
 import { ConfigError, type ConfigProblem } from "../problem.ts";
 import { readSavedRules } from "../project/saved_rules.ts";
 import type { KeySources } from "../query/models.ts";
-import type { Config, ConfigInput } from "../schema/config_types.ts";
+import type { Config, ConfigInput, PluginEntry } from "../schema/config_types.ts";
 import { isTable, type TomlTable } from "../schema/json_schema.ts";
 import { join } from "../../path/lexical.ts";
 import { exists, isDirectory } from "../../path/probe.ts";
@@ -24,6 +24,8 @@ export interface LoadOptions extends ResolveOptions {
   /** Reasonix home; found through `env` when absent. */
   readonly home?: string;
   readonly flags?: ConfigInput;
+  /** MCP servers of the client; they need no trust. */
+  readonly servers?: readonly PluginEntry[];
   /** Name of a preset, below the user's settings. */
   readonly preset?: string;
   /** Only the defaults, the preset and `flags` count. */
@@ -111,6 +113,7 @@ export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
     : undefined;
   const above = [...restricted, environment, flagged].filter((layer) => layer !== undefined);
   const layers = [...users, ...above];
+  if (options.servers) layers.push(loader.clientLayer(options.servers, layers));
   failOnErrors(problems);
   const merged = mergeLayers(layers);
   // A project may not choose the receiver of the conversation.

@@ -10,7 +10,8 @@ import {
   readText,
 } from "./layer.ts";
 import { type ConfigProblem, formatKey, type KeyPath } from "../problem.ts";
-import { hideSecrets, isSecretHandedOver } from "../query/hide_secrets.ts";
+import { hideSecrets, isSecretHandedOver, MARK } from "../query/hide_secrets.ts";
+import type { PluginEntry } from "../schema/config_types.ts";
 import {
   childSchema,
   CONFIG_SCHEMA,
@@ -190,6 +191,38 @@ export class LayerResolver {
     }
     this.#reportMissing(layer, table, missing);
     return { ...layer, table };
+  }
+
+  /**
+   * Makes a layer of the MCP servers that a client, such as an editor, adds to a session. They are used as
+   * they are, since the client has filled in its variables, and in place of servers of `others` with their
+   * names.
+   */
+  clientLayer(servers: readonly PluginEntry[], others: readonly Layer[]): Layer {
+    for (const { name, command, args, env, headers } of servers) {
+      const hidden = hideSecrets([command, ...args]) as string[];
+      const secrets = [
+        ...[command, ...args].filter((_text, index) => hidden[index] === MARK),
+        ...Object.entries(env).filter(isSecretText).map(([, value]) => value),
+        // A scheme such as `Bearer` is no part of the secret.
+        ...Object.entries(headers).filter(isSecretText).flatMap((
+          [, value],
+        ) => [value, ...value.split(/\s+/)]),
+      ];
+      secrets.forEach((secret, index) => this.expanded.set(`${name}#${index}`, secret));
+      for (const layer of others) {
+        const at = pluginsOf(layer).findIndex((entry) => entry.name === name && entry.enabled !== false);
+        if (at < 0) continue;
+        this.leftOut.push({
+          name,
+          why: "shadowed",
+          message: "the one of the client counts",
+          remedy: "rename one of the two",
+          place: locationOf(layer, ["plugins", at]) ?? { file: layer.file ?? "" },
+        });
+      }
+    }
+    return { source: "client", table: { plugins: [...servers] } };
   }
 
   /** A disabled server of the user is named with the reason. */
@@ -374,6 +407,12 @@ function isSecret(name: string, value: string, { path, hidden }: Leaf): boolean 
   return table === "headers" || (table === "env" && isSecretHandedOver(key)) ||
     !(hidden.includes(`\${${name}}`) || hidden.includes(`\${${name}:-`)) ||
     looksLikeSecret(value) || hideSecrets(value) !== value;
+}
+
+/** Reports whether a header or a variable of a client's server is secret, by its name or its look. */
+function isSecretText([name, value]: readonly [name: string, value: string]): boolean {
+  return isSecretHandedOver(name.replaceAll("-", "_")) || looksLikeSecret(value) ||
+    tableOf(hideSecrets({ [name]: value }))[name] !== value;
 }
 
 function mapTable(table: TomlTable, map: (value: unknown, name: string) => unknown): TomlTable {

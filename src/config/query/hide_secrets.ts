@@ -3,7 +3,8 @@ import { childSchema, isTable, type JsonSchema } from "../schema/json_schema.ts"
 import { isVendorVariable } from "../vendors.ts";
 import { isOrdinaryText } from "../../util/redact.ts";
 
-const MARK = "[secret]";
+/** In place of a whole secret. */
+export const MARK = "[secret]";
 
 const SECRET = String
   .raw`(?:api[-_]?|access[-_]?|private[-_]?)?(?:key|token|secret|passwd|password|passphrase|credentials?|sig|signature|authorization)`;

@@ -1,7 +1,7 @@
 import type { LoadedConfig } from "../load/load.ts";
 import { formatKey } from "../problem.ts";
 import { commandLine, hideSecrets } from "./hide_secrets.ts";
-import { sourceOf } from "./settings.ts";
+import { type ConfigSource, sourceOf } from "./settings.ts";
 import type { PluginEntry } from "../schema/config_types.ts";
 import type { SourceLocation } from "../../core/mod.ts";
 
@@ -13,7 +13,7 @@ export interface ServerRow {
   readonly type?: PluginEntry["type"];
   readonly target?: string;
   readonly place?: SourceLocation;
-  readonly source?: "environment" | "user" | "project" | "preset" | "flag" | "default";
+  readonly source?: ConfigSource["source"];
 }
 
 /** Reports whether the active server of a name is described by a file. */

@@ -410,6 +410,8 @@ async function childOptions(run: RunContext, task: ChildTask): Promise<AssemblyO
     ...(reference === undefined && effort !== undefined ? { effort } : {}),
     ...modelOf(run, task, reference),
     paths: task.paths ?? options.paths,
+    // The editor shows no separate working tree.
+    ...(task.paths || !options.files ? {} : { files: options.files }),
     loaded: childLoaded(options.loaded, task, { reference, offered }),
     sessionId: id,
     inMemory: false,

@@ -4,6 +4,7 @@ import {
   type LoadedConfig,
   loadServerEdits,
   lookUpSecret,
+  pluginsOf,
   userConfigFile,
 } from "../../config/mod.ts";
 import { appendIfChanged, changeTools } from "../../control/mod.ts";
@@ -154,9 +155,19 @@ export class RunPlugins implements RunPluginsPort {
 
   /** Before the first request of a session: starts servers without a record, and waits for them a while. */
   async settle(): Promise<void> {
-    const { recorder, registry, loaded: { config }, options: { waitForPlugins = true } } = this.#deps;
+    const { recorder, registry, loaded: { config, layers }, options: { waitForPlugins = true } } = this.#deps;
+    const given = layers.filter(({ source }) => source === "client").flatMap(pluginsOf);
     const early = this.#early ?? [];
     this.#early = undefined;
+    if (given.length > 0) {
+      await recorder.record(
+        newNotice(
+          "info",
+          "mcp",
+          message`MCP servers of the client: ${given.map(({ name }) => String(name))}`,
+        ),
+      );
+    }
     for (const event of early) await recorder.record(event);
     const met = this.servers.unknown();
     const seconds = config.tools.mcp_startup_wait_seconds;

@@ -7,7 +7,7 @@ import {
   TurnCheckpoints,
   type WantedPrefix,
 } from "../../control/mod.ts";
-import { message, type NewEvent, newNotice, usageError } from "../../core/mod.ts";
+import { type Event, message, type NewEvent, newNotice, usageError } from "../../core/mod.ts";
 import { isDirectory } from "../../path/probe.ts";
 import { worktreeIdOf } from "../../path/project_dir.ts";
 import { realPath } from "../../path/real_path.ts";
@@ -42,6 +42,8 @@ export interface RunSession extends EventStore {
   readonly head?: NewEvent | undefined;
   /** Why events are not on disk; undefined when they all are. */
   readonly problem?: string | undefined;
+  /** The events after a sequence number, in order. */
+  eventsAfter(seq: number): readonly Event[];
 }
 
 interface OpenedSession {
@@ -132,6 +134,10 @@ class MemorySession extends MemoryStore implements RunSession {
     super(redact);
     const dir = Deno.makeTempDirSync({ prefix: "reasonix-session-" });
     this.paths = { id: this.id, path: `${dir}/events.jsonl`, dir, lock: `${dir}/lock` };
+  }
+
+  eventsAfter(seq: number): readonly Event[] {
+    return this.events.slice(Math.max(0, seq));
   }
 
   override close(): void {

@@ -54,6 +54,15 @@ export interface Replacement {
   readonly shared: readonly string[];
 }
 
+/** A directory in which programs of the user make sockets at any time. All paths are absolute. */
+export interface AgentDirectory {
+  readonly path: string;
+  /** Files and directories in it. */
+  readonly shown: readonly string[];
+  readonly links: readonly { readonly path: string; readonly target: string }[];
+  readonly sockets: readonly string[];
+}
+
 /** The way a command is confined, independent of the backend. All paths are absolute and real. */
 export interface JailPlan {
   readonly writable: readonly MountPath[];
@@ -62,6 +71,7 @@ export interface JailPlan {
   /** Read-only although inside a writable directory. */
   readonly protectedPaths: readonly MountPath[];
   readonly hidden: readonly MountPath[];
+  readonly agents: readonly AgentDirectory[];
   /** Files removed after each command: what does not exist cannot be mounted over and so not be protected. */
   readonly mustNotAppear: readonly string[];
   /** Stand-ins for directories that this program itself depends on. */

@@ -209,6 +209,7 @@ const EMPTY_PLAN = {
   readable: [],
   protectedPaths: [],
   hidden: [],
+  agents: [],
   mustNotAppear: [],
   replaced: [],
   network: "open",

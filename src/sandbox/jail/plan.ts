@@ -2,11 +2,18 @@ import { contains } from "../../path/lexical.ts";
 import { worktreeIdOf } from "../../path/project_dir.ts";
 import { isSystemDirectory, protectedCandidates, type ProtectedScope } from "../../path/protected.ts";
 import { realPath } from "../../path/real_path.ts";
-import type { HostEnvironment, JailPlan, JailScope, MountPath, Replacement } from "./backend.ts";
+import type {
+  AgentDirectory,
+  HostEnvironment,
+  JailPlan,
+  JailScope,
+  MountPath,
+  Replacement,
+} from "./backend.ts";
 import { gitPaths } from "../mounts/git.ts";
 import { HOME_SECRETS } from "../files/workspace.ts";
 import {
-  agentSockets,
+  agentDirectories,
   existingMounts,
   neededBelowTemporary,
   planCaches,
@@ -15,15 +22,14 @@ import {
 
 /** Cookies and sockets that let a command have other programs act for it, relative to the user's home. */
 const AGENT_FILES = [
+  ".ssh/agent",
+  ".1password",
   ".docker/run",
   ".docker/desktop",
   ".colima",
   ".orbstack/run",
   ".rd",
   ".lima",
-  ".gnupg/S.gpg-agent",
-  ".gnupg/S.gpg-agent.ssh",
-  ".gnupg/S.gpg-agent.extra",
   ".local/share/containers/podman/machine",
   ".Xauthority",
 ] as const;
@@ -131,21 +137,24 @@ function protectedHome({ roots, home }: JailScope): string[] {
  * present.
  */
 function stillThere(paths: readonly MountPath[]): MountPath[] {
-  return paths.filter(({ path }) => {
+  return paths.flatMap((mount) => {
     try {
-      Deno.lstatSync(path);
-      return true;
+      return [{ ...mount, directory: Deno.lstatSync(mount.path).isDirectory }];
     } catch (error) {
-      return !(error instanceof Deno.errors.NotFound);
+      return error instanceof Deno.errors.NotFound ? [] : [mount];
     }
   });
 }
 
-function hiddenNow({ scope, hidden }: FixedPlan): MountPath[] {
+function hiddenNow({ scope, hidden }: FixedPlan, agents: readonly AgentDirectory[]): MountPath[] {
   const now = new Map(stillThere(hidden).map((mount) => [mount.path, mount]));
-  const come = existingMounts([...toHide(scope), ...agentSockets(scope.userHome)]);
+  const come = existingMounts([...toHide(scope), ...agents.flatMap(({ sockets }) => sockets)]);
   for (const mount of come) if (!now.has(mount.path)) now.set(mount.path, mount);
-  return [...now.values()];
+  const all = [...now.values()];
+  // Nothing can be mounted in a directory that is hidden.
+  return all.filter(({ path }) =>
+    !all.some((outer) => outer.directory && outer.path !== path && contains(outer.path, path))
+  );
 }
 
 /** Paths that rules refuse and that are not hidden already. A root stays: commands need a directory. */
@@ -180,7 +189,8 @@ export function currentPlan(fixed: FixedPlan, denied: DeniedMounts = NOTHING_DEN
   const roots = writableRoots(scope);
   const paths = roots.map(gitPaths);
   const readable = readableRoots(scope).flatMap((root) => [root, ...gitPaths(root).writable]);
-  const hidden = hiddenNow(fixed);
+  const agents = agentDirectories(scope.userHome);
+  const hidden = hiddenNow(fixed, agents);
   const candidates = [
     ...scope.roots.flatMap((root) => protectedCandidates(root, IN_ROOT)),
     ...homeWithin(scope).flatMap((home) => protectedCandidates(home, IN_HOME)),
@@ -203,6 +213,7 @@ export function currentPlan(fixed: FixedPlan, denied: DeniedMounts = NOTHING_DEN
     replaced: fixed.replaced,
     mustNotAppear: paths.flatMap((git) => git.redirects).filter((path) => !fixed.redirects.includes(path)),
     hidden: [...hidden, ...withoutHidden(hidden, denied.read, scope.roots)],
+    agents,
     network: scope.network,
     ...(scope.userHome === undefined ? {} : { userHome: scope.userHome }),
     ...keptProject(scope),

@@ -1,7 +1,7 @@
 import { contains } from "../../path/lexical.ts";
 import { isSystemDirectory } from "../../path/protected.ts";
 import { realPath } from "../../path/real_path.ts";
-import type { HostEnvironment, JailScope, MountPath, Replacement } from "../jail/backend.ts";
+import type { AgentDirectory, HostEnvironment, JailScope, MountPath, Replacement } from "../jail/backend.ts";
 import { runProgram } from "../../util/process.ts";
 import { attempt } from "../../util/lazy.ts";
 
@@ -199,15 +199,8 @@ function replacement(
  * mount does not prevent a connection, and a network namespace covers only sockets without a path.
  */
 
-/** Directories in the user's home where agents and connections make sockets during a session. */
-const AGENT_DIRECTORIES = [
-  ".ssh",
-  ".ssh/agent",
-  ".gnupg",
-  ".1password",
-  ".docker/run",
-  ".docker/desktop",
-] as const;
+/** Directories in the user's home where agents and connections make sockets during a session, among files. */
+const AGENT_DIRECTORIES = [".ssh", ".gnupg"] as const;
 
 /** Directories that a jail replaces, so that nothing in them is seen. */
 const REPLACED = [...TEMPORARY, "/run", "/dev", "/proc", "/sys"];
@@ -243,14 +236,22 @@ export function namedSockets(env: Readonly<Record<string, string>>): string[] {
   return [...found];
 }
 
-export function agentSockets(userHome: string | undefined): string[] {
-  return userHome === undefined ? [] : AGENT_DIRECTORIES.flatMap((name) => {
-    return attempt(() =>
-      [...Deno.readDirSync(`${userHome}/${name}`)]
-        .filter((entry) => !entry.isFile && !entry.isDirectory && !entry.isSymlink)
-        .map((entry) => `${userHome}/${name}/${entry.name}`)
-    ) ?? [];
-  });
+export function agentDirectories(userHome: string | undefined): AgentDirectory[] {
+  if (userHome === undefined) return [];
+  const there = existingMounts(AGENT_DIRECTORIES.map((name) => `${userHome}/${name}`));
+  return there.flatMap(({ path }) =>
+    attempt(() => {
+      const entries = [...Deno.readDirSync(path)];
+      const at = ({ name }: Deno.DirEntry) => `${path}/${name}`;
+      return {
+        path,
+        shown: entries.filter((entry) => entry.isFile || entry.isDirectory).map(at),
+        links: entries.filter((entry) => entry.isSymlink).map(at)
+          .flatMap((link) => attempt(() => ({ path: link, target: Deno.readLinkSync(link) })) ?? []),
+        sockets: entries.filter((entry) => !entry.isFile && !entry.isDirectory && !entry.isSymlink).map(at),
+      };
+    }) ?? []
+  );
 }
 
 /**

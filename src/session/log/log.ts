@@ -101,6 +101,11 @@ class LogFile {
     return this.#size;
   }
 
+  /** Lines that are only in memory. */
+  get unsaved(): readonly string[] {
+    return this.#backlog.map((line) => [...line].join(""));
+  }
+
   /**
    * Drops what follows the last complete line; where that is refused, a line feed keeps it apart from what
    * comes.
@@ -233,14 +238,18 @@ function eventReader(path: string): EventReader {
         return event;
       });
     } catch (error) {
-      throw new ReasonixError(message`Cannot read session ${path} again: ${errorMessage(error)}`, {
-        remedy: message`bring the file back as it was; its messages are read when they are needed`,
-        cause: error,
-      });
+      throw lostFile(path, error);
     } finally {
       file?.close();
     }
   };
+}
+
+function lostFile(path: string, cause: unknown): ReasonixError {
+  return new ReasonixError(message`Cannot read session ${path} again: ${errorMessage(cause)}`, {
+    remedy: message`bring the file back as it was; its messages are read when they are needed`,
+    cause,
+  });
 }
 
 /** A piece of a file, moved to where something is wanted. */
@@ -271,6 +280,28 @@ class Window {
       if (count === null) return;
       this.#filled += count;
     }
+  }
+}
+
+/** Bytes in which the line of an event is looked for. */
+const PROBE = 1 << 16;
+
+/** Returns an offset in front of which there is no event after `seq`, near the first of them. */
+function offsetBefore(path: string, seq: number): number {
+  if (seq <= 0) return 0;
+  const file = Deno.openSync(path, { read: true });
+  try {
+    const { size } = file.statSync();
+    const bytes = new Uint8Array(PROBE);
+    for (let back = PROBE; back < size; back *= 2) {
+      file.seekSync(size - back, Deno.SeekMode.Start);
+      const text = new TextDecoder().decode(bytes.subarray(0, file.readSync(bytes) ?? 0));
+      const found = /\n\{"v":\d+,"seq":(\d+),/.exec(text)?.[1];
+      if (found !== undefined && Number(found) <= seq) return size - back;
+    }
+    return 0;
+  } finally {
+    file.close();
   }
 }
 
@@ -387,6 +418,25 @@ export class SessionLog {
     if (seq === 1) this.#firstWrite();
     if (this.#file.problem !== undefined && !this.#warned) this.#warn(this.#file.problem);
     return stored;
+  }
+
+  /**
+   * The events after one, in order: of the file only its end is read, and those that are only in memory
+   * follow. Throws ReasonixError when the file is not there any more.
+   */
+  eventsAfter(seq: number): Event[] {
+    const { path } = this.paths;
+    const events: Event[] = [];
+    const take = (value: unknown) => {
+      if (isUsable(value) && value.seq > seq) events.push(value);
+    };
+    try {
+      if (this.#file.size > 0) scanJsonl(path, take, { from: offsetBefore(path, seq) });
+    } catch (error) {
+      throw lostFile(path, error);
+    }
+    for (const line of this.#file.unsaved) take(parseJson(line));
+    return events;
   }
 
   /** An event that is only shown. The output of a command may have secrets, which the model must not get. */

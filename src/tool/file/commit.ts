@@ -5,8 +5,22 @@ import { unifiedDiff } from "../text/diff.ts";
 import { encodeText, type Encoding, encodingName } from "../text/encoding.ts";
 import { eolStyle } from "../text/eol.ts";
 import { failure, type FileChange, insteadOfWriting, type ToolContext, type ToolResult } from "../tool.ts";
+import { EditorError } from "./client_files.ts";
 import { osReason } from "./os_reason.ts";
-import { type ExistingFile, stampOf, type Target, type TextFile } from "./text_file.ts";
+import {
+  asFileText,
+  type ExistingFile,
+  isForEditor,
+  isSameText,
+  type LoadedFile,
+  plainText,
+  readBytes,
+  stampOf,
+  statRegularOrNothing,
+  type Target,
+  type TextFile,
+} from "./text_file.ts";
+import { exists } from "../../path/probe.ts";
 import { attempt } from "../../util/lazy.ts";
 
 const IS_WINDOWS = Deno.build.os === "windows";
@@ -45,6 +59,13 @@ export async function commitText(context: ToolContext, change: TextChange): Prom
   if (context.settings.writes === "dry-run") return dryRun([record], target.shown);
   context.signal.throwIfAborted();
   if (before) requireSameOnDisk(before);
+  if (isEditors(context, { ...target, before, after: bytes, encoding: change.encoding })) {
+    const { text, note } = await writeInEditor(context, { ...target, before, after: bytes });
+    const notes = [change.note, note].filter((each) => each !== undefined).join("; ");
+    const saved = text === after ? record : describeChange(target, before?.text, text);
+    return changed(saved, target.shown, notes === "" ? undefined : notes);
+  }
+  if (before) requireSaved(before);
   try {
     if (!before) Deno.mkdirSync(parentOf(target.path), { recursive: true });
     await writeFileAtomic(target.path, bytes, { verify: verifierOf(context) });
@@ -54,6 +75,139 @@ export async function commitText(context: ToolContext, change: TextChange): Prom
   }
   markSeen(context, target.path, { bytes, encoding: change.encoding });
   return changed(record, target.shown, change.note);
+}
+
+/** A file and its new content. */
+interface Replacement extends Target {
+  readonly before: LoadedFile | undefined;
+  readonly after: Uint8Array;
+}
+
+/**
+ * Reports whether an editor is to write a file, so that the user can keep or reject the change there: plain
+ * UTF-8 in a directory that it shows, and no other name of the file leads out of it.
+ */
+export function isEditors(
+  context: ToolContext,
+  { path, before, after, encoding }: Replacement & { readonly encoding: Encoding },
+): boolean {
+  return context.files?.write !== undefined && encoding === "utf-8" && (before?.info.nlink ?? 1) < 2 &&
+    isForEditor(context, path, after) && (!before || isForEditor(context, path, before.bytes));
+}
+
+/** Refuses to change a file on the disk while the editor that shows it has unsaved changes. */
+export function requireSaved({ shown, unsaved }: LoadedFile): void {
+  if (!unsaved) return;
+  throw new ReasonixError(message`${shown} has unsaved changes in the editor, which cannot write it`, {
+    remedy: "have the user save the file first",
+  });
+}
+
+/** The text that an editor has written, and may have formatted; the note is for the model. */
+interface EditorWrite {
+  readonly text: string;
+  readonly note?: string;
+}
+
+/**
+ * Has an editor write a file, once, and reads back what came of it. Rejects when nothing was written, and
+ * when that is not known; nothing is written to the disk in its place.
+ */
+export async function writeInEditor(context: ToolContext, file: Replacement): Promise<EditorWrite> {
+  const { files, signal } = context;
+  const { path, shown, before } = file;
+  const text = plainText(file.after) ?? "";
+  if (before) await verifyReplaced(context, file);
+  else await requireNoBuffer(context, file);
+  const made = before ? [] : await makeDirectories(parentOf(path));
+  try {
+    await files?.write?.(path, text, signal);
+  } catch (error) {
+    signal.throwIfAborted();
+    if (!(error instanceof EditorError)) throw error;
+    const { kind } = error;
+    const reason = error.texts.message;
+    if (!isUnchanged(file)) {
+      const problem = message`Cannot write ${shown}: ${reason}; but the file has changed on the disk`;
+      throw new EditorError(problem, kind, LOOK);
+    }
+    if (kind === "late") {
+      throw new EditorError(message`Cannot write ${shown}: ${reason}; it may still write it`, kind, LOOK);
+    }
+    await takeBack(made);
+    throw new EditorError(message`Cannot write ${shown}: ${reason}; nothing was written`, kind);
+  }
+  return await readBack(context, file, text);
+}
+
+const LOOK = "read_file shows the text it has now";
+
+/** The editor opens the file by its path: the checks of an open file come before that. */
+async function verifyReplaced({ paths }: ToolContext, { path, shown }: Target): Promise<void> {
+  try {
+    using file = Deno.openSync(path, { read: true });
+    await paths.verifyOpened?.(file, path, "write");
+  } catch (error) {
+    if (error instanceof ReasonixError) throw error;
+    throw new ReasonixError(`Cannot write ${shown}: ${osReason(error)}`);
+  }
+}
+
+/** Refuses to create a file that the user has begun in the editor. */
+async function requireNoBuffer(context: ToolContext, { path, shown }: Target): Promise<void> {
+  if (!await editorText(context, path)) return;
+  throw new ReasonixError(message`${shown} has text in the editor and is not saved`, {
+    remedy: "have the user save the file first",
+  });
+}
+
+/** Returns the text that an editor has; undefined where it refuses. */
+async function editorText({ files, signal }: ToolContext, path: string): Promise<string | undefined> {
+  try {
+    return await files?.read?.(path, signal);
+  } catch (error) {
+    if (error instanceof EditorError && error.kind === "answered") return undefined;
+    throw error;
+  }
+}
+
+function isUnchanged({ path, before }: Replacement): boolean {
+  return before ? isSameOnDisk(before) : !exists(path);
+}
+
+const MAX_DIFFERENCE_BYTES = 4000;
+
+/** Compares what an editor was given with the text it has then, and with the file. */
+async function readBack(context: ToolContext, file: Replacement, wanted: string): Promise<EditorWrite> {
+  const { path, shown, before } = file;
+  const existing = await statRegularOrNothing(file);
+  const bytes = existing && await readBytes(existing, context);
+  const remember = (text: string) => {
+    if (!existing) return;
+    const content = { bytes: new TextEncoder().encode(text), encoding: "utf-8" } as const;
+    context.seen.set(path, stampOf(path, existing.info, content));
+  };
+  const disk = bytes && plainText(bytes);
+  if (disk === wanted) {
+    remember(disk);
+    return { text: wanted };
+  }
+  const buffer = await editorText(context, path);
+  const isSaved = buffer === undefined || (disk !== undefined && isSameText(buffer, disk));
+  const text = isSaved ? disk : await asFileText(buffer, disk ?? wanted);
+  if (text === undefined || (before ? text === plainText(before.bytes) : text === "")) {
+    throw new EditorError(
+      message`Cannot write ${shown}: the editor reported success, but the text is unchanged`,
+      "answered",
+    );
+  }
+  remember(text);
+  const notes = isSaved ? [] : ["the editor has not saved it: commands and searches see the file as it was"];
+  if (!isSameText(text, wanted)) {
+    const difference = unifiedDiff(wanted, text, { from: shown, to: shown, maxBytes: MAX_DIFFERENCE_BYTES });
+    notes.push(`the editor changed the text that it was given, as a formatter does:\n${difference.diff}`);
+  }
+  return { text, ...(notes.length > 0 ? { note: notes.join("; ") } : {}) };
 }
 
 /** The second check of the path policy, on files that are open for writing. */
@@ -86,15 +240,15 @@ export function encodeChecked(
 
 /** Refuses when another process wrote the file after it was read. */
 export function requireSameOnDisk(before: ExistingFile): void {
-  const now = statOrUndefined(before.path);
-  if (now && now.size === before.info.size && now.mtime?.getTime() === before.info.mtime?.getTime()) return;
+  if (isSameOnDisk(before)) return;
   throw new ReasonixError(`${before.shown} was changed by another program just now`, {
     remedy: "read_file it again",
   });
 }
 
-function statOrUndefined(path: string): Deno.FileInfo | undefined {
-  return attempt(() => Deno.statSync(path));
+function isSameOnDisk({ path, info }: ExistingFile): boolean {
+  const now = attempt(() => Deno.statSync(path));
+  return now?.size === info.size && now.mtime?.getTime() === info.mtime?.getTime();
 }
 
 export function describeChange(target: Target, before: string | undefined, after: string): FileChange {
@@ -149,4 +303,21 @@ function withFinalNewline(text: string): string {
 export function parentOf(path: string): string {
   const slash = Math.max(path.lastIndexOf("/"), IS_WINDOWS ? path.lastIndexOf("\\") : -1);
   return path.slice(0, slash) || "/";
+}
+
+export type Undo = () => Promise<void>;
+
+/** Makes a directory with its parents; returns what removes those that it made. */
+export async function makeDirectories(directory: string): Promise<Undo[]> {
+  const missing: string[] = [];
+  for (let at = directory; at !== "/" && !exists(at); at = parentOf(at)) missing.unshift(at);
+  if (missing.length > 0) await Deno.mkdir(directory, { recursive: true });
+  return missing.map((path) => () => Deno.remove(path));
+}
+
+/** Undoes steps, the last one first; returns what could not be undone. */
+export async function takeBack(undo: readonly Undo[]): Promise<string> {
+  const lost: string[] = [];
+  for (const step of undo.toReversed()) await step().catch((error) => lost.push(osReason(error)));
+  return lost.join(", ");
 }

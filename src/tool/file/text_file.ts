@@ -3,8 +3,10 @@ import { osReason } from "./os_reason.ts";
 import type { PathEnvironment } from "./suggest_paths.ts";
 import { decodeAs, type Decoded, decodeText, encodeText, type Encoding } from "../text/encoding.ts";
 import type { FileVersion, ToolContext } from "../tool.ts";
+import { contains } from "../../path/lexical.ts";
 import { joinBytes } from "../../util/bytes.ts";
-import { unlessAborted } from "../../util/timer.ts";
+import { lazy } from "../../util/lazy.ts";
+import { after, unlessAborted } from "../../util/timer.ts";
 
 /** A path of a call after the path policy: what to open, and what to call it in messages. */
 export interface Target {
@@ -109,8 +111,13 @@ export interface TextFile extends LoadedFile {
 
 export interface LoadedFile extends ExistingFile {
   readonly bytes: Uint8Array;
+  /** The bytes are the text of an editor, which is not saved. */
+  readonly unsaved?: true;
+  /** The bytes are those on the disk, but an editor shows the file; why its text does not count. */
+  readonly conflict?: ReasonixError;
 }
 
+/** Loads a file that is to be changed. */
 export async function loadBytes(context: ToolContext, file: ExistingFile): Promise<LoadedFile> {
   if (file.info.size > MAX_EDIT_BYTES) {
     throw new ReasonixError(
@@ -120,7 +127,82 @@ export async function loadBytes(context: ToolContext, file: ExistingFile): Promi
       },
     );
   }
-  return { ...file, bytes: await readBytes(file, context) };
+  const loaded = await loadCurrent(context, file);
+  if (loaded.conflict) throw loaded.conflict;
+  return loaded;
+}
+
+/** Loads a file as it is on the disk, or as an editor has it that shows it. */
+export async function loadCurrent(context: ToolContext, file: ExistingFile): Promise<LoadedFile> {
+  const loaded = { ...file, bytes: await readBytes(file, context) };
+  return context.files?.read ? await asInEditor(context, loaded) : loaded;
+}
+
+/** Larger files are read and written on the disk. */
+const MAX_EDITOR_BYTES = 8 * 1024 * 1024;
+
+/** Reports whether an editor has a say in this file: it shows its directory, and the file is plain UTF-8. */
+export function isForEditor({ files }: ToolContext, path: string, bytes: Uint8Array): boolean {
+  return files?.directories.some((directory) => contains(directory, path)) === true &&
+    bytes.length <= MAX_EDITOR_BYTES && plainText(bytes) !== undefined;
+}
+
+/** Returns the text of UTF-8 without a byte order mark. */
+export function plainText(bytes: Uint8Array): string | undefined {
+  const decoded = decodeText(bytes);
+  return decoded?.encoding === "utf-8" && !decoded.bom ? decoded.text : undefined;
+}
+
+/** Time for an editor to notice that a file has changed on the disk. */
+const NOTICE_MS = 300;
+
+async function asInEditor(context: ToolContext, file: LoadedFile): Promise<LoadedFile> {
+  if (!isForEditor(context, file.path, file.bytes)) return file;
+  const disk = plainText(file.bytes) ?? "";
+  const seen = context.seen.get(file.path);
+  const conflict = (error: ReasonixError) => ({ ...file, conflict: error });
+  for (let waited = false;; waited = true) {
+    let text: string | undefined;
+    try {
+      text = await context.files?.read?.(file.path, context.signal);
+    } catch (error) {
+      context.signal.throwIfAborted();
+      if (!(error instanceof ReasonixError) || error.exit === "blocked") throw error;
+      return conflict(new ReasonixError(message`Cannot read ${file.shown}: ${error.texts.message}`));
+    }
+    if (text === undefined || isSameText(text, disk)) return file;
+    const bytes = new TextEncoder().encode(await asFileText(text, disk));
+    const isOutdated = seen?.hash === digest(bytes) && seen.mtimeMs !== file.info.mtime?.getTime();
+    if (!isOutdated) return { ...file, bytes, unsaved: true };
+    if (waited) {
+      return conflict(
+        new ReasonixError(message`${file.shown} has changed on the disk, and the editor has another text`, {
+          remedy: "have the user save or reload it in the editor",
+        }),
+      );
+    }
+    const noticed = Promise.withResolvers<void>();
+    after(NOTICE_MS, noticed.resolve);
+    await unlessAborted(noticed.promise, context.signal);
+  }
+}
+
+/** Compares texts without line ends, which an editor keeps apart, and without that of the last line. */
+export function isSameText(a: string, b: string): boolean {
+  return a === b || bareLines(a) === bareLines(b);
+}
+
+function bareLines(text: string): string {
+  return text.replaceAll(/\r\n?/g, "\n").replace(/\n$/, "");
+}
+
+const loadTextEdit = lazy(() => import("../edit/text_edit.ts"));
+
+/** Returns a text of an editor as it would save it: with the line ends of the file. */
+export async function asFileText(text: string, disk: string): Promise<string> {
+  const after = (await loadTextEdit()).withEolsOf(disk, text);
+  const [end] = /\r?\n$|\r$/.exec(disk) ?? [""];
+  return after === "" || /[\r\n]$/.test(after) ? after : after + end;
 }
 
 /** Loads a file whose bytes can be written back as they are after an edit of the text. */
@@ -168,7 +250,7 @@ export function stampOf(
   info: Deno.FileInfo,
   content?: { readonly bytes: Uint8Array; readonly encoding: Encoding },
 ): FileVersion {
-  const stamp = { path, mtimeMs: info.mtime?.getTime() ?? 0, size: info.size };
+  const stamp = { path, mtimeMs: info.mtime?.getTime() ?? 0, size: content?.bytes.length ?? info.size };
   if (!content) return stamp;
   const legacy = LEGACY.has(content.encoding) ? { encoding: content.encoding } : {};
   return { ...stamp, hash: digest(content.bytes), ...legacy };
@@ -192,9 +274,10 @@ export function requireUnchanged(context: ToolContext, file: LoadedFile): void {
   if (!stamp) return;
   const same = stamp.hash === undefined
     ? stamp.mtimeMs === (file.info.mtime?.getTime() ?? 0) && stamp.size === file.info.size
-    : stamp.size === file.info.size && stamp.hash === digest(file.bytes);
+    : stamp.size === file.bytes.length && stamp.hash === digest(file.bytes);
   if (same) return;
-  throw new ReasonixError(`${file.shown} has changed on disk since it was read`, {
+  const where = file.unsaved ? "in the editor" : "on disk";
+  throw new ReasonixError(`${file.shown} has changed ${where} since it was read`, {
     remedy: "read_file it again",
   });
 }

@@ -1,8 +1,10 @@
-import { errorMessage } from "../../core/mod.ts";
+import { errorMessage, ReasonixError, type Text } from "../../core/mod.ts";
 import { ABORT_GRACE_MS, LocalToolHost, type ToolHost } from "../host.ts";
 import { LineProcess, type SelfCommand } from "./worker.ts";
 import type { ProcessGuard } from "../shell/process.ts";
+import { EditorError } from "../file/client_files.ts";
 import {
+  type ClientFiles,
   failure,
   type FileReadTracker,
   type FileVersion,
@@ -142,13 +144,22 @@ export class ProcessToolHost implements ToolHost {
   }
 
   #send(id: number, call: Pending): void {
-    const { callId, cwd, settings, outputDir, seen } = call.context;
+    const { callId, cwd, settings, outputDir, seen, files } = call.context;
     this.#process?.send({
       type: "call",
       id,
       tool: call.tool.name,
       args: call.args,
       context: { callId, cwd, settings, outputDir },
+      ...(files
+        ? {
+          files: {
+            directories: files.directories,
+            read: files.read !== undefined,
+            write: files.write !== undefined,
+          },
+        }
+        : {}),
       seen: this.#unknownOf(seen),
     });
   }
@@ -184,13 +195,28 @@ export class ProcessToolHost implements ToolHost {
     if (message.type === "ready") return this.#awaitWork();
     const call = this.#pending.get(message.id);
     if (!call) return;
-    if (message.type === "progress") call.context.progress(message.text);
+    if (message.type === "file") void this.#askClient(message, call.context);
+    else if (message.type === "progress") call.context.progress(message.text);
     else if (message.type === "aborted") call.settle.reject(call.context.signal.reason);
     else {
       this.#failedStarts = 0;
       this.#apply(call.context.seen, message.seen);
       call.settle.resolve(message.result);
     }
+  }
+
+  /** Asks the client of the session about a file, for a call in the process. */
+  async #askClient(
+    { id, request, path, text }: FileRequest,
+    { files, signal }: ToolContext,
+  ): Promise<void> {
+    const process = this.#process;
+    const answer =
+      await (text === undefined
+        ? files?.read?.(path, signal).then((read) => read === undefined ? {} : { text: read })
+        : files?.write?.(path, text, signal).then(() => ({})))
+        ?.catch(problemOf);
+    process?.send({ type: "file", id, request, ...answer ?? {} });
   }
 
   #unknownOf(seen: FileReadTracker): SeenChanges {
@@ -273,6 +299,33 @@ export interface SeenChanges {
   readonly delete: readonly string[];
 }
 
+/** An {@linkcode EditorError}, or another one, in the form of a message. */
+interface FileProblem {
+  readonly problem: Text;
+  readonly kind?: EditorError["kind"];
+}
+
+function problemOf(error: unknown): FileProblem {
+  const problem = error instanceof ReasonixError ? error.texts.message : errorMessage(error);
+  return error instanceof EditorError ? { problem, kind: error.kind } : { problem };
+}
+
+export interface FileRequest {
+  readonly type: "file";
+  readonly id: number;
+  readonly request: number;
+  readonly path: string;
+  /** Absent: the file is read. */
+  readonly text?: string;
+}
+
+export type FileAnswer =
+  & { readonly type: "file"; readonly id: number; readonly request: number }
+  & (
+    | FileProblem
+    | { readonly text?: string }
+  );
+
 export type PlainContext = Pick<ToolContext, "callId" | "cwd" | "settings" | "outputDir">;
 
 export type HostMessage =
@@ -285,11 +338,15 @@ export type HostMessage =
     readonly args: Record<string, unknown>;
     readonly context: PlainContext;
     readonly seen: SeenChanges;
+    /** The offer of the client of the session. */
+    readonly files?: Record<"read" | "write", boolean> & Pick<ClientFiles, "directories">;
   }
+  | FileAnswer
   | { readonly type: "abort"; readonly id: number };
 
 export type ToolMessage =
   | { readonly type: "ready" }
+  | FileRequest
   | { readonly type: "progress"; readonly id: number; readonly text: string }
   | { readonly type: "done"; readonly id: number; readonly result: ToolResult; readonly seen: SeenChanges }
   | { readonly type: "aborted"; readonly id: number };

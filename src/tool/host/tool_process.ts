@@ -1,7 +1,9 @@
-import { errorMessage } from "../../core/mod.ts";
+import { errorMessage, ReasonixError } from "../../core/mod.ts";
 import { SYMBOL_EDITS } from "../edit/symbol_edits.ts";
+import { EditorError } from "../file/client_files.ts";
 import { FILE_WRITERS } from "../file_writers.ts";
 import {
+  type ClientFiles,
   failure,
   type FileReadTracker,
   type FileVersion,
@@ -9,8 +11,9 @@ import {
   type ToolResult,
   type WorkspacePolicy,
 } from "../tool.ts";
+import { unlessAborted } from "../../util/timer.ts";
 import { type LinePort, readLines, sendMessage } from "./worker.ts";
-import type { HostMessage, SeenChanges, ToolMessage } from "./process_host.ts";
+import type { FileAnswer, HostMessage, SeenChanges, ToolMessage } from "./process_host.ts";
 
 export interface ToolProcessDeps {
   readonly paths: (data: unknown) => WorkspacePolicy | Promise<WorkspacePolicy>;
@@ -31,6 +34,9 @@ class ToolServer {
   readonly #tools: ReadonlyMap<string, Tool>;
   readonly #seen = new Map<string, FileVersion>();
   readonly #running = new Map<number, AbortController>();
+  /** Requests about files that the host has not answered yet. */
+  readonly #asked = new Map<number, PromiseWithResolvers<string | undefined>>();
+  #requests = 0;
   #paths: WorkspacePolicy | undefined;
 
   constructor(parts: ToolProcessDeps, port: LinePort) {
@@ -45,7 +51,8 @@ class ToolServer {
       this.#paths = await this.#parts.paths(message.data);
       this.#send({ type: "ready" });
       void this.#warm();
-    } else if (message.type === "abort") this.#running.get(message.id)?.abort();
+    } else if (message.type === "file") this.#answer(message);
+    else if (message.type === "abort") this.#running.get(message.id)?.abort();
     else void this.#run(message);
   }
 
@@ -77,6 +84,32 @@ class ToolServer {
     }
   }
 
+  /** The files of the session's client, which the host asks. */
+  #filesOf({ id, files }: Call): ClientFiles | undefined {
+    if (!files) return undefined;
+    const ask = async (path: string, signal: AbortSignal, text?: string): Promise<string | undefined> => {
+      signal.throwIfAborted();
+      const request = ++this.#requests;
+      const answer = Promise.withResolvers<string | undefined>();
+      this.#asked.set(request, answer);
+      this.#send({ type: "file", id, request, path, ...(text === undefined ? {} : { text }) });
+      return await unlessAborted(answer.promise, signal);
+    };
+    return {
+      directories: files.directories,
+      ...(files.read ? { read: async (path, signal) => await ask(path, signal) } : {}),
+      ...(files.write ? { write: async (path, text, signal) => void await ask(path, signal, text) } : {}),
+    };
+  }
+
+  #answer(answer: FileAnswer): void {
+    const asked = this.#asked.get(answer.request);
+    this.#asked.delete(answer.request);
+    if (!("problem" in answer)) asked?.resolve(answer.text);
+    else if (answer.kind) asked?.reject(new EditorError(answer.problem, answer.kind));
+    else asked?.reject(new ReasonixError(answer.problem, { exit: "blocked" }));
+  }
+
   #send(message: ToolMessage): void {
     sendMessage(this.#port, message);
   }
@@ -90,6 +123,7 @@ class ToolServer {
       jail: NO_COMMANDS,
       seen,
       signal,
+      files: this.#filesOf(call),
       progress: (text) => this.#send({ type: "progress", id: call.id, text }),
     });
   }

@@ -1,5 +1,5 @@
 import { EVENT_KINDS } from "../../../src/core/event_schema.ts";
-import type { Event, NewEvent } from "../../../src/core/mod.ts";
+import { type Event, type NewEvent, ReasonixError } from "../../../src/core/mod.ts";
 import {
   loadArchive,
   loadEvents,
@@ -151,6 +151,7 @@ Deno.test("SessionLog continues in memory while the home is not writable, and ca
     const log = createLog(home);
     assertEquals(log.append(user("hello")).seq, 2);
     log.append(reply("hi"));
+    assertEquals(log.eventsAfter(1).map(({ type }) => type), ["message.user", "message.end"]);
     const notices = log.takeNotices();
     assertEquals(notices.map((n) => n.code), ["session.unsaved"]);
     assert(log.problem !== undefined);
@@ -239,6 +240,26 @@ Deno.test("SessionLog.append writes long texts unchanged", () =>
     log.append(user("next"));
     assertEquals(lines(log.paths.path).at(-2), JSON.stringify(event));
     assert(loadEvents(log.paths.path).state.messages[0]?.content === long, "the text differs");
+  }));
+
+Deno.test("SessionLog.eventsAfter returns the events after any number, as they were shown", () =>
+  withHome((home) => {
+    using log = createLog(home);
+    assertEquals(log.eventsAfter(0), []);
+    const shown: Event[] = [];
+    for (let turn = 1; turn <= 60; turn++) {
+      // Lines that are shorter and longer than what is read at once.
+      const content = `{"v":1,"seq":9,\n`.repeat(turn % 7 === 0 ? 20_000 : turn % 5 === 0 ? 3000 : 5);
+      for (const event of [begin(turn), user(content), reply("🙂"), end(turn)]) shown.push(log.append(event));
+    }
+    const all = log.eventsAfter(0);
+    assertEquals(all.slice(1), shown);
+    for (let seq = 0; seq <= all.length + 1; seq += 3) {
+      assertEquals(log.eventsAfter(seq).map((event) => event.seq), all.slice(seq).map((event) => event.seq));
+    }
+    assertEquals(log.eventsAfter(200), all.slice(200));
+    Deno.renameSync(log.paths.path, `${log.paths.path}.away`);
+    assertThrows(() => log.eventsAfter(0), ReasonixError, "again");
   }));
 
 Deno.test("SessionLog.close repeats a title that is far from the end", () =>

@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { safeLine } from "../../../src/frontend/repl/screen/line.ts";
 import { displayWidth, fitDisplay } from "../../../src/util/display_width.ts";
-import { outputTail } from "../../../src/view/call_lines.ts";
+import { callLine, outputTail } from "../../../src/view/call_lines.ts";
+import { diffRows } from "../../../src/view/diff.ts";
 import {
   type Block,
   diffLines,
@@ -99,6 +100,55 @@ Deno.test("diffLines highlights syntax and keeps the emphasis of changed words",
   const themes = (["light", "high-contrast"] as const).map((theme) => colouredDiff(diff, theme)[2] ?? "");
   assert(themes[0]?.includes("\x1b[48;5;194m\x1b[38;5;90mconst"), themes[0]);
   assert(themes[1]?.includes("\x1b[48;5;22m\x1b[1mconst") && themes[1].includes("\x1b[7m"), themes[1]);
+});
+
+Deno.test("diffRows returns numbers, words and tokens of each row", () => {
+  const diff =
+    "--- a/x.ts\n+++ b/x.ts\n@@ -9,3 +9,3 @@\n a\n-const b = 1;\n+const b = 2;\n e\n@@ -30 +30 @@\n-f\n";
+  const { rows, left, width } = diffRows(diff, { most: 4, marks });
+  assertEquals({ left, width }, { left: 2, width: 2 });
+  const plain = { language: "ts", tokens: [{ text: "a", meaning: undefined }] };
+  assertEquals(rows[0], { mark: " ", old: 9, fresh: 9, text: "a", ...plain });
+  const changed = rows.slice(1, 3).map(({ tokens = [], ...row }) => ({
+    ...row,
+    tokens: tokens.filter(({ meaning }) => meaning).map(({ text, meaning }) => `${meaning} ${text}`),
+  }));
+  const row = { language: "ts", words: [[10, 11]] };
+  assertEquals<unknown>(changed, [
+    { mark: "-", old: 10, text: "const b = 1;", ...row, tokens: ["keyword const", "number 1"] },
+    { mark: "+", fresh: 10, text: "const b = 2;", ...row, tokens: ["keyword const", "number 2"] },
+  ]);
+  assertEquals(diffRows(diff).rows.map(({ mark, words, tokens }) => [mark, words, tokens].join("")), [
+    ..." -+ …-",
+  ]);
+});
+
+Deno.test("callLine returns the end of a call as a mark and a result", () => {
+  const texts = {
+    written: (_: unknown, english: string) => english,
+    seconds: (count: string) => `${count} s`,
+    skipped: (summary: string) => `skipped: ${summary}`,
+    blocked: (summary: string) => `blocked: ${summary}`,
+    notExecuted: "not executed",
+    stopped: (summary: string) => `stopped: ${summary}`,
+    linesAbove: String,
+    moreLines: String,
+  };
+  const end = { v: 1, seq: 1, time: "", type: "tool.end", callId: "c", name: "bash", content: "" } as const;
+  const line = (
+    outcome: "ok" | "error" | "blocked" | "aborted" | "skipped",
+    durationMs: number,
+    summary = "s",
+  ) => {
+    const { mark, title, result } = callLine("t", { ...end, outcome, durationMs, summary }, texts);
+    return `${mark} ${title} | ${result}`;
+  };
+  assertEquals(line("ok", 10), "✓ t | s");
+  assertEquals(line("ok", 1200, ""), "✓ t | 1.2 s");
+  assertEquals(line("error", 1200), "✗ t | s · 1.2 s");
+  assertEquals(line("blocked", 0), "⊘ t | blocked: s");
+  assertEquals(line("aborted", 0), "✗ t | stopped: s");
+  assertEquals(line("skipped", 1200), "– t | skipped: s");
 });
 
 Deno.test("diffLines highlights removed lines in the old text and added ones in the new text", () => {

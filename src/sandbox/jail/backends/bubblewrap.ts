@@ -1,5 +1,8 @@
+import { contains } from "../../../path/lexical.ts";
 import {
+  type AgentDirectory,
   type Backend,
+  type BindMount,
   bindMounts,
   CLEANER,
   DANGLING,
@@ -77,19 +80,41 @@ const CLOSER = 'for fd in /proc/self/fd/??*; do fd=${fd##*/}; exec {fd}>&-; done
 
 /** Mounts in the order in which they cover each other: outer before inner, and what is hidden last. */
 function mounts(plan: JailPlan): string[] {
+  const binds = bindMounts(plan);
   const args = [
     ...temporary(plan),
-    ...bindMounts(plan).flatMap(({ path, from, writable }) => [
-      writable ? "--bind" : "--ro-bind",
-      from,
-      path,
-    ]),
+    ...binds.flatMap(({ path, from, writable }) => [writable ? "--bind" : "--ro-bind", from, path]),
   ];
+  const sealed = sealable(plan, binds);
+  for (const { path, shown, links } of sealed) {
+    args.push("--perms", "0700", "--tmpfs", path, ...shown.flatMap((one) => ["--ro-bind-try", one, one]));
+    args.push(...links.flatMap((link) => ["--symlink", link.target, link.path]), "--remount-ro", path);
+  }
+  const sockets = new Set(sealed.flatMap((one) => one.sockets));
   for (const { path, directory } of plan.hidden) {
+    if (sockets.has(path)) continue;
     if (directory) args.push("--perms", "0000", "--tmpfs", path, "--remount-ro", path);
     else args.push("--ro-bind", "/dev/null", path);
   }
   return args;
+}
+
+/** A command starts slower with more mounts. */
+const MOST_SEALED = 200;
+
+/**
+ * Directories that a command sees with the files that they have when it starts: no socket made later appears.
+ * In a writable directory files can only be shown as they are.
+ */
+function sealable(
+  { agents, writable, hidden }: JailPlan,
+  binds: readonly BindMount[],
+): AgentDirectory[] {
+  return agents.filter(({ path, shown, links }) =>
+    shown.length + links.length <= MOST_SEALED &&
+    ![...writable, ...hidden].some((outer) => contains(outer.path, path)) &&
+    !binds.some((inner) => contains(path, inner.path))
+  );
 }
 
 function wrap(command: JailedCommand): SpawnPlan {
@@ -113,25 +138,68 @@ function wrap(command: JailedCommand): SpawnPlan {
   return { command: start.command, args: [...start.args, ...args, "--chdir", cwd, "--", ...argv], env };
 }
 
-/**
- * The shell that starts bubblewrap. It passes the filter on an open descriptor, closes inherited descriptors,
- * which could lead outside, and prevents core dumps, which are handled outside. Afterwards it removes what
- * must not appear, once all processes of the jail have ended. It runs outside, so it does not search the
- * user's PATH, where commands may have put programs.
- */
-const STARTER = `exec 3>&- 4>&- 5>&- 6>&- 7>&- 8>&-; ulimit -c 0
-files=$1; shift
-for fd in /proc/self/fd/??*; do
+/** Shell text that has bash close inherited descriptors. */
+const CLOSE_INHERITED = `for fd in /proc/self/fd/??*; do
   [ -e "$fd" ] || continue
   for bash in ${BASHES.join(" ")}; do
     [ -x $bash ] && set -- $bash --norc --noprofile -c '${CLOSER}' bash "$@" && break 2
   done
   echo "reasonix: cannot close inherited descriptors without bash" >&2; exit 126
+done`;
+
+/** Stands for a hidden path that has disappeared: bubblewrap creates it in the `/run` of the jail. */
+const GONE = "/run/reasonix-gone";
+
+/** Shell text that looks for a hidden path that is gone among the words before the command. */
+const FIND_GONE = `gone= last=
+  for word do
+    case $last in --) break ;; /dev/null | --tmpfs | --remount-ro)
+      [ -e "$word" ] || case $word in ${GONE}*) ;; *) gone=1; break ;; esac
+    esac
+    last=$word
+  done`;
+
+/** Shell text that replaces these paths. */
+const REPLACE_GONE = `last=
+  [ "$gone" ] && for word do
+    shift
+    case $last in
+      /dev/null) [ -e "$word" ] || word=${GONE}-file ;;
+      --tmpfs | --remount-ro) [ -e "$word" ] || word=${GONE} ;;
+    esac
+    set -- "$@" "$word"
+    [ "$last" = -- ] || last=$word
+  done`;
+
+/**
+ * The shell that starts bubblewrap. It passes the filter on an open descriptor, closes inherited descriptors,
+ * which could lead outside, and prevents core dumps, which are handled outside. Afterwards it removes what
+ * must not appear, once all processes of the jail have ended. It runs outside, so it does not search the
+ * user's PATH, where commands may have put programs.
+ *
+ * A socket can disappear before it is hidden, and bubblewrap then fails, since it cannot create the path. So
+ * the shell replaces hidden paths that are gone, also after such a failure: bubblewrap reports the exit code
+ * of a command that began on descriptor 7, a pipe.
+ */
+const STARTER = `exec 3>&- 4>&- 5>&- 6>&- 7>&- 8>&-; ulimit -c 0
+files=$1; shift
+${CLOSE_INHERITED}
+code= stopped=; trap stopped=1 TERM INT HUP
+while :; do
+  ${FIND_GONE}
+  [ "$code" ] && [ ! "$gone" ] && break
+  ${REPLACE_GONE}
+  exec 8<<. 7>/proc/self/fd/8
+
+.
+  "$@" 9<"$0" 8<&-
+  code=$?
+  [ $code -ne 1 ] || [ "$stopped" ] && break
+  echo end >&7
+  while read -r line <&8 && [ "$line" != end ]; do
+    case $line in *exit-code*) break 2 ;; esac
+  done
 done
-[ "$files" ] || exec "$@" 9<"$0"
-trap : TERM INT HUP
-"$@" 9<"$0"
-code=$?
 ${CLEANER}
 exit $code`;
 
@@ -142,7 +210,8 @@ function startWith(
 ): { command: string; args: string[] } {
   const files = joinPaths(mustNotAppear);
   const seccomp = filter === undefined ? [] : ["--seccomp", "9"];
-  return { command: "/bin/sh", args: ["-c", STARTER, filter ?? "/dev/null", files, program, ...seccomp] };
+  const args = [filter ?? "/dev/null", files, program, "--json-status-fd", "7", ...seccomp];
+  return { command: "/bin/sh", args: ["-c", STARTER, ...args] };
 }
 
 async function tryOut(

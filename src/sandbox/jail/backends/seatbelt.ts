@@ -106,6 +106,7 @@ async function probe(): Promise<ProbeResult> {
     readable: [],
     protectedPaths: [],
     hidden: [],
+    agents: [],
     mustNotAppear: [],
     replaced: [],
     network: "none",

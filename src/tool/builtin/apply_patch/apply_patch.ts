@@ -1,16 +1,22 @@
 import { message, ReasonixError } from "../../../core/mod.ts";
-import { exists } from "../../../path/probe.ts";
 import { applyHunks } from "./apply_hunks.ts";
 import { type FilePatch, type Hunk, parsePatch, PatchError } from "./parse.ts";
+import { EditorError } from "../../file/client_files.ts";
 import {
   describeChange,
   dryRun,
   encodeChecked,
+  isEditors,
+  makeDirectories,
   markSeen,
   parentOf,
   requireSameOnDisk,
+  requireSaved,
   sum,
+  takeBack,
+  type Undo,
   verifierOf,
+  writeInEditor,
   writesDenied,
 } from "../../file/commit.ts";
 import { osReason } from "../../file/os_reason.ts";
@@ -18,6 +24,7 @@ import {
   decodeReversible,
   loadBytes,
   type LoadedFile,
+  plainText,
   requireUnchanged,
   resolveWrite,
   statRegular,
@@ -41,19 +48,21 @@ export async function applyPatch(args: Record<string, unknown>, context: ToolCon
   }
   const plan = await planPatch(context, patches);
   const { files } = plan;
-  const changes = files.flatMap((file) => changeOf(file, files));
-  if (changes.length === 0) {
+  const planned = files.flatMap((file) => changeOf(file, files));
+  if (planned.length === 0) {
     return { content: "unchanged: the patch changes nothing", summary: message`unchanged` };
   }
   if (context.settings.writes === "dry-run") {
-    return dryRun(changes.map(({ change }) => change), names(changes));
+    return dryRun(planned.map(({ change }) => change), names(planned));
   }
-  await executePlan(context, files);
+  const notes = await executePlan(context, files);
+  // An editor may have formatted what it was given.
+  const changes = notes.length === 0 ? planned : files.flatMap((file) => changeOf(file, files));
   const lines = changes.map(({ change, shown }) => `${change.change} ${shown} (${lineFigures(change)})`);
   const records = changes.map(({ change }) => change);
   const total = lineFigures({ added: sum(records, "added"), removed: sum(records, "removed") });
   return {
-    content: [...lines, ...plan.notes].join("\n"),
+    content: [...lines, ...plan.notes, ...notes].join("\n"),
     summary: records.length === 1 ? total : message`${records.length} files ${total}`,
     changes: records,
   };
@@ -267,29 +276,38 @@ function equalBytes(a: Uint8Array, b: Uint8Array): boolean {
   return a.length === b.length && a.every((byte, index) => byte === b[index]);
 }
 
-type Undo = () => Promise<void>;
-
 /**
- * Executes a plan: every new content is written next to its target first, then all are renamed into place.
- * When a step fails, those before it are taken back.
+ * Executes a plan: every new content is written next to its target first, or by the editor that shows it,
+ * then all are renamed into place. When a step fails, those before it are taken back. Returns notes for the
+ * model.
  */
-async function executePlan(context: ToolContext, files: readonly PlannedFile[]): Promise<void> {
+async function executePlan(context: ToolContext, files: readonly PlannedFile[]): Promise<string[]> {
   const verify = verifierOf(context);
   const undo: Undo[] = [];
   const staged: [PlannedFile, StagedFile][] = [];
   const removed: string[] = [];
+  const edited = new Set(files.filter((file) => isForEditors(context, file)));
+  const editor = { answers: true };
+  const notes: string[] = [];
   let current = "";
   try {
     for (const file of files) {
       current = file.shown;
       if (file.before) requireSameOnDisk(file.before);
+      if (edited.has(file)) continue;
+      if (file.before) requireSaved(file.before);
       if (!file.after || onlyMode(file)) continue;
       if (!file.before) undo.push(...await makeDirectories(parentOf(file.path)));
       staged.push([file, await stageFile(file.path, file.after, { ...modeOptions(file), verify })]);
     }
     context.signal.throwIfAborted();
+    for (const file of edited) {
+      current = file.shown;
+      notes.push(...await editFile(context, file, { undo, editor }));
+    }
     for (const file of files) {
       current = file.shown;
+      if (edited.has(file)) continue;
       if (file.after === undefined) removed.push(await moveAside(file, undo));
       else if (onlyMode(file)) await changeMode(file, undo);
     }
@@ -309,15 +327,56 @@ async function executePlan(context: ToolContext, files: readonly PlannedFile[]):
     const why = error instanceof ReasonixError
       ? error.message
       : `Cannot write ${current}: ${osReason(error)}`;
+    const rest = error instanceof EditorError ? "no other file was changed" : "nothing was changed";
     throw new ReasonixError(
-      lost ? `${why}; and not everything could be taken back: ${lost}` : `${why}; nothing was changed`,
+      lost ? `${why}; and not everything could be taken back: ${lost}` : `${why}; ${rest}`,
+      error instanceof EditorError && error.remedy !== undefined ? { remedy: error.remedy } : {},
     );
   }
   await Promise.all(removed.map((path) => Deno.remove(path).catch(() => {})));
   for (const file of files) {
+    if (edited.has(file)) continue;
     if (file.after) {
       markSeen(context, file.path, { bytes: file.after, encoding: file.encoding ?? "utf-8" });
     } else context.seen.delete(file.path);
+  }
+  return notes;
+}
+
+function isForEditors(context: ToolContext, file: PlannedFile): boolean {
+  const { path, shown, before, after, encoding = "utf-8" } = file;
+  return after !== undefined && file.movedFrom === undefined && file.executable === undefined &&
+    isEditors(context, { path, shown, before, after, encoding });
+}
+
+interface EditorState {
+  /** False: it is not asked to take anything back. */
+  answers: boolean;
+}
+
+/** Has the editor write a planned file; returns notes for the model. */
+async function editFile(
+  context: ToolContext,
+  file: PlannedFile,
+  { undo, editor }: { readonly undo: Undo[]; readonly editor: EditorState },
+): Promise<string[]> {
+  const { path, shown, before, after = new Uint8Array(0) } = file;
+  const seen = context.seen.get(path);
+  if (!before) undo.push(...await makeDirectories(parentOf(path)));
+  try {
+    const { text, note } = await writeInEditor(context, { path, shown, before, after });
+    file.after = new TextEncoder().encode(text);
+    undo.push(async () => {
+      if (!editor.answers) throw new Error(`${shown} stays changed`);
+      if (before) await context.files?.write?.(path, plainText(before.bytes) ?? "", context.signal);
+      else await Deno.remove(path);
+      if (seen) context.seen.set(path, seen);
+      else context.seen.delete(path);
+    });
+    return note === undefined ? [] : [`${shown}: ${note}`];
+  } catch (error) {
+    editor.answers = error instanceof EditorError && error.kind === "answered";
+    throw error;
   }
 }
 
@@ -353,17 +412,4 @@ async function moveAside(file: PlannedFile, undo: Undo[]): Promise<string> {
   await Deno.rename(file.path, aside);
   undo.push(() => Deno.rename(aside, file.path));
   return aside;
-}
-
-async function makeDirectories(directory: string): Promise<Undo[]> {
-  const missing: string[] = [];
-  for (let at = directory; at !== "/" && !exists(at); at = parentOf(at)) missing.unshift(at);
-  if (missing.length > 0) await Deno.mkdir(directory, { recursive: true });
-  return missing.map((path) => () => Deno.remove(path));
-}
-
-async function takeBack(undo: readonly Undo[]): Promise<string> {
-  const lost: string[] = [];
-  for (const step of undo.toReversed()) await step().catch((error) => lost.push(osReason(error)));
-  return lost.join(", ");
 }

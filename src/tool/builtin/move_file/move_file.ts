@@ -1,8 +1,8 @@
 import { contains } from "../../../path/lexical.ts";
 import { ReasonixError } from "../../../core/mod.ts";
-import { parentOf, writesDenied } from "../../file/commit.ts";
+import { parentOf, requireSaved, writesDenied } from "../../file/commit.ts";
 import { osReason } from "../../file/os_reason.ts";
-import { resolveWrite, statRegular, type Target } from "../../file/text_file.ts";
+import { loadCurrent, resolveWrite, statRegular, type Target } from "../../file/text_file.ts";
 import type { FileChange, ToolContext, ToolResult } from "../../tool.ts";
 
 export async function moveFile(args: Record<string, unknown>, context: ToolContext): Promise<ToolResult> {
@@ -13,6 +13,7 @@ export async function moveFile(args: Record<string, unknown>, context: ToolConte
   const info = await Deno.lstat(from.path).catch(() => undefined);
   if (!info) await statRegular(from, context);
   await requireFree(from, to, info);
+  if (context.files && info?.isFile) requireSaved(await loadCurrent(context, { ...from, info }));
   const line = `${from.shown} → ${to.shown}`;
   const change: FileChange = { path: to.path, change: "moved", from: from.path, added: 0, removed: 0 };
   const result = { summary: line, changes: [change] };

@@ -4,6 +4,7 @@ import { osReason } from "../../file/os_reason.ts";
 import {
   decodeRemembering,
   type ExistingFile,
+  loadCurrent,
   readBytes,
   resolveRead,
   stampOf,
@@ -27,17 +28,21 @@ export async function readFile(args: Record<string, unknown>, context: ToolConte
     if (args.last === undefined) return await readLarge(context, file, page);
     return failure(`${file.shown} is too large to count its lines from the end`, "use bash: tail -n");
   }
-  const bytes = await readBytes(file, context);
+  const { bytes, unsaved, conflict } = await loadCurrent(context, file);
   const image = imageInfo(bytes);
   if (image) return describeImage(context, file, bytes, image);
   const decoded = decodeRemembering(bytes, context.seen.get(file.path)?.encoding);
   if (!decoded) return describeBinary(file, bytes);
-  context.seen.set(file.path, stampOf(file.path, file.info, { bytes, encoding: decoded.encoding }));
+  if (!conflict) {
+    context.seen.set(file.path, stampOf(file.path, file.info, { bytes, encoding: decoded.encoding }));
+  }
   const wanted = typeof args.last === "number" ? lastPage(decoded.text, args.last, page) : page;
   return showPage(windowOf(decoded.text, wanted), wanted, {
     ...decoded,
     totalBytes: bytes.length,
     shown: file.shown,
+    ...(unsaved ? { note: "text of the editor, not saved: commands and searches see an older one" } : {}),
+    ...(conflict ? { note: `${conflict.message}; this is the text on the disk` } : {}),
   });
 }
 
@@ -146,6 +151,8 @@ interface PageFile {
   readonly totalBytes: number;
   /** The rest of the file was not read, so the number of lines is a lower bound. */
   readonly open?: boolean;
+  /** The editor that shows the file has another text. */
+  readonly note?: string;
 }
 
 function showPage(window: LineWindow, page: Page, file: PageFile): ToolResult {
@@ -184,7 +191,10 @@ function fileNotes(window: LineWindow, file: PageFile): string[] {
     notes.push(`${window.style.dominant === "\r" ? "CR" : "CRLF"} line ends`);
   }
   if (window.noFinalNewline) notes.push("no newline at the end");
-  return notes.length > 0 ? [`[${notes.join("; ")}; kept by edits]`] : [];
+  return [
+    ...(notes.length > 0 ? [`[${notes.join("; ")}; kept by edits]`] : []),
+    ...(file.note === undefined ? [] : [`[${file.note}]`]),
+  ];
 }
 
 /** A page the model chose itself is not a truncation. */

@@ -14,6 +14,7 @@ const PLAN: JailPlan = {
   writable: [place("/ws"), place("/home/me/.npm")],
   readable: [place("/ws/read")],
   protectedPaths: [place("/ws/.git/hooks"), place("/home/me/.reasonix")],
+  agents: [],
   hidden: [place("/ws/keys"), place("/ws/.env", false), place("/home/me/.ssh")],
   mustNotAppear: ["/ws/.git/commondir"],
   replaced: [{ path: "/home/me/.cache", by: "/own/cache", shown: [], shared: ["/home/me/.cache/pip"] }],

@@ -92,6 +92,55 @@ sandboxTest(jailed("sockets of the user's programs are invisible in any director
   ]);
 });
 
+sandboxTest(
+  jailed(
+    "a socket that appears or disappears around the start of a command is not seen and stops no command",
+  ),
+  async (g) => {
+    const home = `${g.base}/home`;
+    const [key, agent, card] = [`${home}/.ssh/key`, `${home}/.ssh/control`, `${home}/.gnupg/S.scdaemon`];
+    const [service, linked] = [`${home}/service/socket`, `${home}/.gnupg/link`];
+    await fileAt(key, "a key");
+    await Deno.mkdir(`${home}/.gnupg`);
+    await Deno.mkdir(`${home}/service`);
+    const listen = (path: string) => Deno.listen({ transport: "unix", path });
+    const open = [card, service].map(listen);
+    await Deno.symlink(service, linked);
+    const seen = async (between: () => unknown, line = ":", options = {}) => {
+      const sockets = [agent, card, service, linked].join(" ");
+      const look = `for s in ${sockets}; do [ -S $s ] && echo $s; done; echo ran`;
+      const { stdout, stderr } = await sh(await sandboxJail(g, options), g.ws, `${line}\n${look}`, between);
+      return stdout + stderr;
+    };
+    // A socket that is closed is removed.
+    const close = () => open.splice(0).forEach((socket) => socket.close());
+    const forbidRead = [`${home}/.gnupg`, `${home}/service`, `${home}/.ssh`];
+    assertEquals(await seen(() => {}, ":", { forbidRead }), "ran\n", "sockets in a hidden directory");
+    assertEquals(await seen(close), "ran\n", "a socket disappears");
+    open.push(...[card, service].map(listen));
+    const removed = async () => {
+      close();
+      await Deno.remove(`${home}/service`);
+    };
+    assertEquals(await seen(removed), "ran\n", "a directory disappears");
+    await Deno.mkdir(`${home}/service`);
+    open.push(listen(service));
+    assertEquals(
+      await seen(() => open.push(listen(agent)), `cat ${key} && echo; readlink ${linked}`),
+      `a key\n${service}\nran\n`,
+      "a socket appears",
+    );
+    close();
+    const waits = `echo > started; until [ -e go ]; do sleep 0.01; done`;
+    const late = seen(() => {}, waits);
+    while (await textOf(`${g.ws}/started`) === undefined) await new Promise((done) => setTimeout(done, 5));
+    open.push(listen(agent));
+    await Deno.writeTextFile(`${g.ws}/go`, "");
+    assertEquals(await late, "ran\n", "a socket appears later");
+    close();
+  },
+);
+
 Deno.test("visibleSockets lists sockets that a jail would expose, without those of the project", () => {
   const sockets = ["/run/a", "/tmp/b", "/home/u/c", "/home/u/ws/d", "/var/lib/lxd/unix.socket"];
   const foreign = (...roots: string[]) => visibleSockets(sockets, { roots, userHome: "/home/u" });

@@ -35,18 +35,15 @@ export function sandboxJail(g: SandboxDirs, options: Partial<JailOptions> = {}):
   });
 }
 
-/** Runs a shell line in a jail. */
-export async function sh(jail: Jail, cwd: string, line: string): Promise<Outcome> {
-  const attempt = () => run(jail.wrap(["/bin/bash", "-c", line], { cwd }), cwd);
-  const outcome = await attempt();
-  // A jail hides sockets of the home; one may be gone before it is hidden. The program tries again, too.
-  return jail.failedToBegin(outcome.stderr) ? await attempt() : outcome;
-}
-
-async function run(
-  plan: { command: string; args: readonly string[]; env: Readonly<Record<string, string>> },
+/** Runs a shell line in a jail, after `between`, which happens once the jail is planned. */
+export async function sh(
+  jail: Jail,
   cwd: string,
+  line: string,
+  between: () => unknown = () => {},
 ): Promise<Outcome> {
+  const plan = jail.wrap(["/bin/bash", "-c", line], { cwd });
+  await between();
   const { code, stdout, stderr } = await new Deno.Command(plan.command, {
     args: [...plan.args],
     cwd,

@@ -230,6 +230,7 @@ const PLAN: JailPlan = {
     path: "/Users/me/.reasonix/.env",
     directory: false,
   }],
+  agents: [],
   mustNotAppear: ["/Users/me/ws/.git/commondir"],
   replaced: [],
   network: "none",
