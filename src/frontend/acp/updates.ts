@@ -17,6 +17,8 @@ export interface UpdatesOptions {
     readonly compaction: boolean;
   };
   readonly send: (update: SessionUpdate) => void;
+  /** The client does not read: text waits for the end of its message, and output is left out. */
+  readonly behind?: () => boolean;
   readonly texts: () => Texts["run"];
   readonly clock?: Clock;
 }
@@ -90,7 +92,7 @@ export class Updates {
   readonly #used = new Map<string, number>();
   readonly #servers = new ServerUpdates();
   /** Prompts of this client, which shows them itself. */
-  readonly #own: string[] = [];
+  readonly #own = new Set<{ readonly text: string }>();
   /** Lines about the session that wait for the end of the open message. */
   readonly #notes: Event[] = [];
   readonly #chunks: Pace;
@@ -102,7 +104,9 @@ export class Updates {
   #replies = 0;
   #attempts = 0;
   #reply: "none" | "open" | "hidden" = "none";
-  #streamed = new Set<Channel>();
+  /** Characters of the open message that were sent; the rest is sent with its end. */
+  #streamed = { text: 0, reasoning: 0 };
+  #isBehind = false;
   #channel: Channel = "text";
   #text = "";
   #compaction: string | undefined;
@@ -118,9 +122,11 @@ export class Updates {
     );
   }
 
-  /** Leaves out the next message with this text of the user: the client has sent it. */
-  submitted(text: string): void {
-    this.#own.push(text);
+  /** Leaves out the message with this text of the user, which the client has sent, until it is called off. */
+  submitted(text: string): () => void {
+    const own = { text };
+    this.#own.add(own);
+    return () => void this.#own.delete(own);
   }
 
   /** Sends what waits to be sent together with more. */
@@ -152,9 +158,10 @@ export class Updates {
       this.#delta("text", message.text);
     }
     for (const { callId, name, tail, ...facts } of calls) {
-      const call = this.#calls.get(callId) ?? this.#announce(callId, name, facts);
+      const known = this.#calls.get(callId);
+      const call = known ?? this.#announce(callId, name, facts);
       call.isCertain = true;
-      this.#change(call, { status: "in_progress" });
+      if (!known) this.#change(call, { status: "in_progress" });
       this.#output(call, tail);
     }
     this.flush();
@@ -177,7 +184,8 @@ export class Updates {
       case "message.start":
         return this.#begin(event.step);
       case "message.delta":
-        return this.#delta(event.channel, event.text);
+        this.#isBehind ||= this.#options.behind?.() ?? false;
+        return this.#isBehind ? undefined : this.#delta(event.channel, event.text);
       case "message.retry":
         return this.#retry(event);
       case "message.end":
@@ -228,8 +236,8 @@ export class Updates {
     if (origin !== "user" && origin !== "steer") return;
     const text = userText(content);
     // A command stands for another text.
-    const own = this.#own.findIndex((each) => content.endsWith(each) || each.startsWith("/"));
-    if (own >= 0 && !this.#isReplay) return void this.#own.splice(own, 1);
+    const own = [...this.#own].find((each) => content.endsWith(each.text) || each.text.startsWith("/"));
+    if (own && !this.#isReplay) return void this.#own.delete(own);
     const chunk = { sessionUpdate: "user_message_chunk", messageId: `user-${seq}` } as const;
     if (text !== "") this.#send({ ...chunk, content: { type: "text", text: text.toWellFormed() } });
     for (const image of images) this.#send({ ...chunk, content: calls.imageBlock(image) });
@@ -243,14 +251,20 @@ export class Updates {
   #begin(step: number): void {
     this.#reply = step === 0 ? "hidden" : "open";
     if (step > 0) this.#compact("failed");
-    this.#streamed.clear();
+    this.#forget();
+  }
+
+  /** Another message begins, or another attempt at it. */
+  #forget(): void {
+    this.#streamed = { text: 0, reasoning: 0 };
+    this.#isBehind = false;
   }
 
   #delta(channel: Channel, text: string): void {
     if (this.#reply === "hidden" || text === "") return;
     if (channel !== this.#channel) this.#flushText(true);
     this.#channel = channel;
-    this.#streamed.add(channel);
+    this.#streamed[channel] += text.length;
     this.#text += text;
     this.#chunks.touch();
   }
@@ -273,10 +287,10 @@ export class Updates {
 
   #retry({ discarded, attempt, maxAttempts, waitMs, reason, said }: EventOf<"message.retry">): void {
     const texts = this.#options.texts();
-    if (this.#streamed.size > 0 && discarded) {
+    if (this.#streamed.text + this.#streamed.reasoning > 0 && discarded) {
       this.#say(this.#messageId("note"), `\n\n_${texts.brokeOff}_\n\n`);
     }
-    this.#streamed.clear();
+    this.#forget();
     if (discarded) this.#attempts++;
     if (!this.#options.client.notices || this.#isReplay) return;
     const next = texts.attempt(attempt, maxAttempts, (waitMs / 1000).toFixed(1));
@@ -286,11 +300,12 @@ export class Updates {
   #end({ step, reasoning = "", content, interrupted, calls: asked = [] }: EventOf<"message.end">): void {
     this.#reply = "none";
     if (step === 0) return;
-    // What did not stream.
-    if (!this.#streamed.has("reasoning")) this.#delta("reasoning", reasoning);
-    if (!this.#streamed.has("text")) this.#delta("text", content);
+    // What did not stream. Secrets that the event does not have make it shorter than what did.
+    const { text: shown, reasoning: thought } = this.#streamed;
+    if (thought === 0 || this.#isBehind) this.#delta("reasoning", reasoning.slice(thought));
+    if (shown === 0 || this.#isBehind) this.#delta("text", content.slice(shown));
     this.#flushText(true);
-    this.#streamed.clear();
+    this.#forget();
     [this.#replies, this.#attempts] = [this.#replies + 1, 0];
     for (const { id, name, arguments: written } of interrupted || this.#isReplay ? [] : asked) {
       this.#written({ callId: id, name, arguments: written }, { rawInput: calls.inputOf(written) });
@@ -389,6 +404,7 @@ export class Updates {
   #output(call: Call | undefined, text: string): void {
     if (!call || text === "") return;
     this.#change(call, { status: "in_progress" });
+    if (this.#options.behind?.()) return;
     call.tail = (call.tail + text).slice(-OUTPUT.tail).replace(/^[\udc00-\udfff]/, "");
     call.unsent = call.isTerminal ? call.unsent + text : "text";
     this.#outputs.touch();
@@ -442,8 +458,10 @@ export class Updates {
     if (this.#reply === "open" && !this.#options.client.notices) this.#notes.push(event);
     else if (event.type === "notice") this.#notify(event.level, texts.written(event.said, event.text));
     else if (event.type === "error" && !TURN_ENDS.has(event.code)) this.#notify("error", event.text);
-    else if (event.type === "mcp.server") this.#notify("warning", this.#servers.of(event, texts)?.text ?? "");
-    else if (event.type === "subagent.end" && event.background) {
+    else if (event.type === "mcp.server") {
+      const line = this.#servers.of(event, texts);
+      if (line) this.#notify(line.level, line.text);
+    } else if (event.type === "subagent.end" && event.background) {
       this.#notify("info", agentUpdate(event, texts).text);
     }
   }
