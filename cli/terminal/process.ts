@@ -9,6 +9,7 @@ import {
   usageError,
 } from "../../src/core/mod.ts";
 import { isAbsolute } from "../../src/path/lexical.ts";
+import { attempt } from "../../src/util/lazy.ts";
 import { printableJson, terminalSafe } from "../../src/util/terminal_text.ts";
 import { palette, roughWidth, wantsColor, wrapText } from "../../src/view/mod.ts";
 
@@ -176,7 +177,8 @@ export function runPaths(context: CliContext, dir?: string): RunPaths {
     dir ?? ".",
     dir === undefined ? "work in the current directory" : `work in ${dir}`,
   );
-  return { cwd, home: reasonixHome(env, cwd), env };
+  // A relative home belongs to the process: a directory that a session names must not bring one along.
+  return { cwd, home: reasonixHome(env, attempt(() => Deno.cwd()) ?? cwd), env };
 }
 
 /** The real path of a directory. Throws ReasonixError (usage) with the action that failed. */

@@ -22,9 +22,9 @@ export async function continueSession(
   host: CommandHost,
   changed: Omit<OpenRequest, "resume"> = {},
 ): Promise<void> {
-  const { session, modes: { sessionRules } } = await host.session();
+  const { session: { id, state }, modes: { sessionRules } } = await host.session();
   // A session that has not begun is in no file yet.
-  await host.reopen({ ...changed, ...(session.state.lastSeq > 0 ? { resume: session.id } : {}) });
+  await host.reopen({ ...changed, ...(state.lastSeq > 0 ? { resume: id } : { sessionId: id }) });
   const { modes } = await host.session();
   for (const rule of sessionRules) modes.allowForSession(rule);
 }

@@ -4,6 +4,8 @@ export interface Builtin {
   readonly aliases?: readonly string[];
   /** Works only in a chat: it opens another session, or quits. */
   readonly chatOnly?: true;
+  /** Concerns the terminal of the chat; other front ends do not list it. */
+  readonly forTerminal?: true;
   /** Does not wait for the end of a turn: it only shows something, or concerns what comes. */
   readonly whileWorking?: true | ((argument: string) => boolean);
   /** Works on a conversation that has begun. */
@@ -30,7 +32,12 @@ export const COMMANDS = {
   rewind: { needsSession: true, load: async () => (await session()).rewindCommand },
   redo: { needsSession: true, load: async () => (await session()).redoCommand },
   export: { needsSession: true, load: async () => (await session()).exportCommand },
-  copy: { needsSession: true, whileWorking: true, load: async () => (await session()).copyCommand },
+  copy: {
+    needsSession: true,
+    forTerminal: true,
+    whileWorking: true,
+    load: async () => (await session()).copyCommand,
+  },
   diff: { whileWorking: true, load: async () => (await reports()).diffCommand },
   todo: { aliases: ["todos"], whileWorking: true, load: async () => (await reports()).todoCommand },
   context: { whileWorking: true, load: async () => (await reports()).contextCommand },
@@ -55,7 +62,7 @@ export const COMMANDS = {
   review: { load: async () => (await tasks()).reviewCommand },
   verify: { load: async () => (await tasks()).verifyCommand },
   settings: { aliases: ["config"], load: async () => (await settings()).settingsCommand },
-  theme: { whileWorking: true, load: async () => (await settings()).themeCommand },
+  theme: { forTerminal: true, whileWorking: true, load: async () => (await settings()).themeCommand },
   lang: { aliases: ["language"], whileWorking: true, load: async () => (await settings()).langCommand },
   doctor: { load: async () => (await reports()).doctorCommand },
   bug: { load: async () => (await reports()).bugCommand },

@@ -63,6 +63,8 @@ export interface CommandHost {
   readonly locale: Locale;
   /** No one can be asked and there is no other session to go to: the command is a whole run. */
   readonly headless?: boolean;
+  /** The front end shows this session and no other. */
+  readonly oneSession?: boolean;
   /** The front end shows what happens in the session, such as a compaction or a change of the goal. */
   readonly showsEvents?: true;
   /** The session that is open; where none is, it is opened. */
@@ -151,6 +153,7 @@ export interface SlashCommand extends CommandBody {
   /** Arguments, such as `[hint]`. */
   readonly argumentHint?: string;
   readonly chatOnly?: true;
+  readonly forTerminal?: true;
   readonly whileWorking?: true | ((argument: string) => boolean);
   readonly kind: "builtin" | "markdown" | "skill" | "prompt";
   /** The file or the MCP server it comes from; absent for the program's own. */

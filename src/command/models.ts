@@ -1,5 +1,7 @@
 import type { ArgumentValue, Choice, CommandHost } from "./command.ts";
+import type { Assembly } from "../run/mod.ts";
 import {
+  effortLevels,
   keyNamesOf,
   type LoadedConfig,
   lookUpSecret,
@@ -9,14 +11,18 @@ import {
   type ProviderEntry,
   type ProviderTable,
   resolveKey,
+  resolveModel,
   saveProvider,
   userConfigFile,
   vendorEntry,
   VENDORS,
+  withModelSettings,
 } from "../config/mod.ts";
+import { continueSession } from "./asking.ts";
 import { errorMessage, ReasonixError } from "../core/mod.ts";
 import { loadTexts, type Texts } from "../i18n/mod.ts";
-import { checkProvider, modelInfo } from "../provider/mod.ts";
+import { checkProvider, effortsOf, modelInfo } from "../provider/mod.ts";
+import { defined } from "../util/json.ts";
 import { oneLine } from "../util/terminal_text.ts";
 import { VERSION } from "../util/version.ts";
 import { grouped } from "../view/mod.ts";
@@ -59,12 +65,44 @@ export async function modelValues(
 }
 
 /** A model of a vendor that no file names, as `openrouter/…`; undefined when none is meant. */
-export function vendorModel({ config, keys }: LoadedConfig, reference: string): OfferedModel | undefined {
+function vendorModel({ config, keys }: LoadedConfig, reference: string): OfferedModel | undefined {
   const entry = namedVendorEntry(reference, (name) => lookUpSecret(name, keys) !== undefined);
   if (!entry || !reference.includes("/") || config.providers.some(({ name }) => name === entry.name)) {
     return undefined;
   }
   return { name: reference, provider: parseProvider(entry) };
+}
+
+/** The model that a reference such as `provider/model` means. Throws ReasonixError for an unknown one. */
+export function namedModel(reference: string, loaded: LoadedConfig): OfferedModel {
+  const offered = knownModels(loaded).find(({ name, provider }) => provider && name === reference) ??
+    vendorModel(loaded, reference);
+  if (offered) return offered;
+  const { entry, model } = resolveModel(loaded.config, reference);
+  return { name: `${entry.name}/${model}` };
+}
+
+/** The effort levels that can be typed; a level that the model lacks becomes its nearest one. */
+export function effortLevelsOf({ loaded, provider: { model } }: Assembly): readonly string[] {
+  const entry = loaded.config.providers.find(({ name }) => name === model.provider);
+  return effortLevels(entry && withModelSettings(entry, model.id).efforts);
+}
+
+/** The effort levels that the model has, where that is known. */
+export function offeredEfforts(assembly: Assembly): readonly string[] {
+  const { reasoning } = assembly.provider.model;
+  const levels = reasoning ? effortsOf(reasoning) : [];
+  return levels.length > 0 ? levels : effortLevelsOf(assembly);
+}
+
+/** Continues the session with another model or effort; an empty effort is the one that the vendor chooses. */
+export async function continueWith(
+  host: CommandHost,
+  { model, effort }: { readonly model?: string; readonly effort?: string },
+): Promise<void> {
+  const { loaded } = await host.session();
+  const { name, provider } = model === undefined ? {} : namedModel(model, loaded);
+  await continueSession(host, defined({ model: name, offered: provider, effort }));
 }
 
 /** Vendors whose key there is, and that no file names. */

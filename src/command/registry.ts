@@ -13,13 +13,17 @@ export interface CommandScope {
   /** The session that is open, or being opened; without one there are only the commands of the program. */
   readonly session?: () => Promise<Assembly>;
   readonly headless?: boolean;
+  /** The front end is no terminal and shows one session. */
+  readonly oneSession?: boolean;
 }
 
 /** All commands: the program's in the order of the list, then what the project and the user bring. */
 export async function allCommands(scope: CommandScope = {}): Promise<readonly SlashCommand[]> {
   const [own, others] = await Promise.all([builtinCommands(scope.locale), projectCommands(scope.session)]);
   const names = new Set(own.flatMap(({ name, aliases = [] }) => [name, ...aliases]));
-  const usable = scope.headless ? own.filter(({ chatOnly }) => !chatOnly) : own;
+  const usable = own.filter(({ chatOnly, forTerminal }) =>
+    !(chatOnly && (scope.headless || scope.oneSession)) && !(forTerminal && scope.oneSession)
+  );
   return [...usable, ...others.filter(({ name }) => !names.has(name))];
 }
 
@@ -28,7 +32,7 @@ async function builtinCommands(locale: Locale = "en"): Promise<readonly SlashCom
   const briefs: Readonly<Record<BuiltinName, string>> = texts.briefs;
   const hints: Readonly<Partial<Record<BuiltinName, string>>> = texts.hints;
   return (Object.keys(COMMANDS) as BuiltinName[]).map((name) => {
-    const { aliases, chatOnly, whileWorking }: Builtin = COMMANDS[name];
+    const { aliases, chatOnly, forTerminal, whileWorking }: Builtin = COMMANDS[name];
     const argumentHint = hints[name];
     return {
       name,
@@ -36,6 +40,7 @@ async function builtinCommands(locale: Locale = "en"): Promise<readonly SlashCom
       kind: "builtin",
       ...(aliases ? { aliases } : {}),
       ...(chatOnly ? { chatOnly } : {}),
+      ...(forTerminal ? { forTerminal } : {}),
       ...(whileWorking ? { whileWorking } : {}),
       ...(argumentHint === undefined ? {} : { argumentHint }),
       ...lazyBody(name, COMMANDS[name], texts),
@@ -47,7 +52,7 @@ async function builtinCommands(locale: Locale = "en"): Promise<readonly SlashCom
 function lazyBody(name: string, entry: Builtin, texts: Texts["commands"]): CommandBody {
   return {
     async run(host, argument, signal) {
-      if (entry.chatOnly && host.headless) {
+      if (entry.chatOnly && (host.headless || host.oneSession)) {
         throw usageError(texts.needsChat(name), texts.needsChatRemedy(name));
       }
       // What a word behind it was meant to change must not happen to something else.

@@ -20,7 +20,7 @@ export {
 } from "./edit/edit.ts";
 export type { ConfiguredHook } from "./query/hooks.ts";
 export { loadConfig, type LoadedConfig, type LoadOptions } from "./load/load.ts";
-export { defaultConfigText, parseProvider } from "./load/defaults.ts";
+export { defaultConfigText, parsePlugin, parseProvider } from "./load/defaults.ts";
 export { pluginsOf } from "./load/resolve.ts";
 export { describesServer, listServers, type ServerRow } from "./query/servers.ts";
 export { type Preset, PRESETS, presetText } from "./presets.ts";

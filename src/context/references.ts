@@ -1,6 +1,12 @@
 import { errorMessage, type ImagePart } from "../core/mod.ts";
 import { sortedEntries } from "../path/probe.ts";
-import { imageType, MAX_IMAGE_FILE_BYTES, referencedNames, serverAndUri } from "../path/reference_text.ts";
+import {
+  imageType,
+  MAX_IMAGE_FILE_BYTES,
+  referencedNames,
+  resourceBlock,
+  serverAndUri,
+} from "../path/reference_text.ts";
 import { suggestNames } from "../util/suggest.ts";
 import { attempt } from "../util/lazy.ts";
 
@@ -53,8 +59,6 @@ interface Target {
   readonly lines?: readonly [number, number];
 }
 
-const MAX_RESOURCE_CHARS = 64 * 1024;
-
 async function addResource(given: string, options: ReferenceOptions, found: References): Promise<boolean> {
   const name = given.replace(/[.!?:]+$/, "");
   const named = serverAndUri(name);
@@ -62,11 +66,7 @@ async function addResource(given: string, options: ReferenceOptions, found: Refe
   if (!reading) return false;
   try {
     const { text, images } = await reading;
-    const note = text.length > MAX_RESOURCE_CHARS
-      ? `\n[cut; the resource has ${text.length} characters]`
-      : "";
-    const shown = text.slice(0, MAX_RESOURCE_CHARS).toWellFormed().trimEnd() || "[empty]";
-    found.blocks.push(`<resource ref="${name}">\n${shown}${note}\n</resource>`);
+    found.blocks.push(resourceBlock(name, text));
     found.images.push(...images);
   } catch (error) {
     found.notices.push(`@${name} was not attached: ${errorMessage(error)}`);

@@ -157,9 +157,9 @@ function realDirectory(path: string): string {
 }
 
 function homeOf(
-  { home, config, session = "memory", cwd = Deno.cwd() }: AgentOptions,
+  { home, config, session = "memory" }: AgentOptions,
 ): { readonly path: string; remove(): void } {
-  const kept = home ?? (config === "load" ? reasonixHome(env, cwd) : undefined);
+  const kept = home ?? (config === "load" ? reasonixHome(env, Deno.cwd()) : undefined);
   if (kept !== undefined) return { path: kept, remove() {} };
   if (session !== "memory") {
     throw usageError(

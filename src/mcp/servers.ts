@@ -62,14 +62,14 @@ export class McpServers {
   /** Trust in tools that the user set in this session; overrides the configuration. */
   readonly #vouched = new Map<string, boolean>();
   readonly #options: McpOptions;
-  #watcher: (change: ServerChange) => void = () => {};
+  readonly #watchers = new Set<(change: ServerChange) => void>();
 
   constructor(options: McpOptions) {
     this.#options = options;
     const { cacheDir, specs, connection } = options;
     const onChange = (change: ServerChange) => {
       options.onChange(change);
-      this.#watcher(change);
+      for (const watcher of this.#watchers) watcher(change);
     };
     const cache = new ListingCache(cacheDir);
     this.servers = specs.filter(({ transport }) => transport === "direct")
@@ -85,9 +85,9 @@ export class McpServers {
     return this.#options.specs.map((spec) => statuses.get(spec) ?? statusElsewhere(spec));
   }
 
-  /** Notifies a front end of each change as it happens, also before a session can record it. */
+  /** Notifies front ends of each change as it happens, also before a session can record it. */
   watch(watcher: (change: ServerChange) => void): void {
-    this.#watcher = watcher;
+    this.#watchers.add(watcher);
   }
 
   has(name: string): boolean {

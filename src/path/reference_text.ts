@@ -14,6 +14,21 @@ export function imageType(path: string): string | undefined {
   return IMAGE_TYPES[path.split(".").pop()?.toLowerCase() ?? ""];
 }
 
+/** MIME types of images that can be attached. */
+export const IMAGE_MIME_TYPES: readonly string[] = [...new Set(Object.values(IMAGE_TYPES))];
+
+/** The path that a `file:` address of this machine names; undefined for every other address. */
+export function fileUrlPath(written: string): string | undefined {
+  try {
+    const { protocol, host, pathname } = new URL(written);
+    if (protocol !== "file:") return undefined;
+    if (host !== "" && host !== "localhost") return undefined;
+    return decodeURIComponent(pathname).replace(/^\/([A-Za-z]:)/, "$1");
+  } catch {
+    return undefined;
+  }
+}
+
 /** Punctuation of Chinese and Japanese, which is used without a blank. */
 const CJK_MARKS = "，。；：！？、）】」』》（【「『《";
 /** Characters that may precede a reference; `@path` in the middle of a word is none. */
@@ -58,4 +73,13 @@ export function resourceReference(name: string, whole: boolean): string | undefi
   if (/["\n]/.test(name)) return undefined;
   const isPlain = new RegExp(`^${PLAIN}+$`).test(name) && !(whole && /[.!?:]$/.test(name));
   return isPlain ? `@${name}` : `@"${name}${whole ? '"' : ""}`;
+}
+
+const MAX_RESOURCE_CHARS = 64 * 1024;
+
+/** The text of a resource as the model gets it before the message. */
+export function resourceBlock(ref: string, text: string): string {
+  const note = text.length > MAX_RESOURCE_CHARS ? `\n[cut; the resource has ${text.length} characters]` : "";
+  const shown = text.slice(0, MAX_RESOURCE_CHARS).toWellFormed().trimEnd() || "[empty]";
+  return `<resource ref="${ref}">\n${shown}${note}\n</resource>`;
 }

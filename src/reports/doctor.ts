@@ -310,7 +310,7 @@ async function providerPart(
 ): Promise<Report["providers"]> {
   return await Promise.all(loaded.config.providers.map(async (entry) => {
     const found = hasManagedServer(entry)
-      ? await managedServerPart(entry, home, texts)
+      ? await managedServerPart(entry, { home, workspace: loaded.cwd }, texts)
       : online
       ? await askProvider(entry, loaded, texts)
       : undefined;
@@ -611,13 +611,13 @@ function hasManagedServer({ kind }: ProviderEntry): boolean {
 /** The state of a server that the program starts; it is not started for that. */
 async function managedServerPart(
   entry: ProviderEntry,
-  home: string,
+  places: { readonly home: string; readonly workspace: string },
   texts: Texts["doctor"],
 ): Promise<OnlineFinding> {
   const [model = ""] = modelsOf(entry);
   try {
     const { serverState } = await loadServerState();
-    const { running } = await serverState(entry, { model, home });
+    const { running } = await serverState(entry, { model, ...places });
     if (!running) return { summary: texts.serverStopped, problems: [] };
     return { summary: texts.serverRuns(running.pid, running.port, running.users.length), problems: [] };
   } catch (error) {

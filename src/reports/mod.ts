@@ -3,6 +3,10 @@ import { lazy } from "../util/lazy.ts";
 
 export { minute, type Row, rowsText, table } from "./table.ts";
 
+export type { SessionChange } from "./changes.ts";
+
+export const loadChanges = lazy(() => import("./changes.ts"));
+
 export const loadDoctor = lazy(() => import("./doctor.ts"));
 
 export const loadLists = lazy(() => import("./lists.ts"));

@@ -199,6 +199,37 @@ export interface SessionStart {
   readonly keyed: boolean;
 }
 
+type Goal = NonNullable<RunSession["state"]["goal"]>;
+
+/** Facts about a session for people, as data. */
+export interface SessionFacts {
+  readonly session: string;
+  readonly title: string | undefined;
+  readonly directory: string;
+  readonly model: { readonly provider: string; readonly id: string; readonly effort: string | undefined };
+  readonly modes: Readonly<Pick<Modes, "approval" | "permission" | "collaboration" | "approvedPlan">>;
+  /** The goal that is pursued or can be resumed. */
+  readonly goal:
+    | { readonly state: Exclude<Goal["state"], "complete" | "cleared">; readonly turns: number }
+    | undefined;
+  readonly turns: number;
+  /** Tokens of the conversation as last counted, and their percentage of the window, where it is known. */
+  readonly context:
+    | { readonly tokens: number; readonly window: number | undefined; readonly percent: number | undefined }
+    | undefined;
+  /** Spending of the whole session. */
+  readonly spending: Spending;
+  /** Commands run in a jail, as far as that is known before the first one. */
+  readonly confined: boolean;
+  readonly servers: Readonly<Record<"ready" | "failed" | "enabled" | "configured", number>>;
+  readonly todos: RunSession["state"]["todos"];
+  /** Paths of the instruction files in the prompt. */
+  readonly instructions: readonly string[];
+  readonly skills: number;
+  /** Why events are not on disk; undefined when they all are. */
+  readonly problem: string | undefined;
+}
+
 /**
  * A run that is put together: opened, given turns, closed. The same for every front end and for programs that
  * embed it.
@@ -269,6 +300,41 @@ export class Assembly implements AsyncDisposable {
   /** Tokens that a conversation of the model can have, where declared. */
   get window(): number | undefined {
     return this.provider.model.contextWindow ?? this.#deps.model.choice?.entry.context_window;
+  }
+
+  get facts(): SessionFacts {
+    const { session: { id, problem, state }, provider: { model }, modes, window, inputs, confined } = this;
+    const { title, goal, turns, lastUsage, usage, costs, unpriced, todos } = state;
+    const { approval, permission, collaboration, approvedPlan } = modes;
+    const tokens = lastUsage && lastUsage.inputTokens + lastUsage.outputTokens;
+    const states = this.servers?.status.map(({ state }) => state) ?? [];
+    const count = (...wanted: readonly string[]) => states.filter((state) => wanted.includes(state)).length;
+    return {
+      session: id,
+      title,
+      directory: this.cwd,
+      model: { provider: model.provider, id: model.id, effort: this.effort },
+      modes: { approval, permission, collaboration, approvedPlan },
+      goal: goal && goal.state !== "complete" && goal.state !== "cleared"
+        ? { state: goal.state, turns: goal.turns }
+        : undefined,
+      turns: turns.length,
+      context: tokens === undefined
+        ? undefined
+        : { tokens, window, percent: window ? 100 * tokens / window : undefined },
+      spending: { usage, costs, unpriced },
+      confined,
+      servers: {
+        ready: count("ready", "provider"),
+        failed: count("failed", "needs-auth"),
+        enabled: states.length - count("disabled"),
+        configured: states.length,
+      },
+      todos,
+      instructions: inputs.instructions.files.map(({ path }) => path),
+      skills: inputs.skillSet.skills.length,
+      problem,
+    };
   }
 
   /** Commands run in a jail, as far as that is known before the first one. */

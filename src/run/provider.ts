@@ -192,6 +192,7 @@ export async function providerOf(
     entry: { ...assumed, ...entry },
     model,
     version: VERSION,
+    values: { workspace: loaded.cwd, home: loaded.home },
     home: loaded.home,
     ...(apiKey === undefined ? {} : { apiKey }),
   });

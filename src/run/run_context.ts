@@ -229,6 +229,7 @@ interface RunTools {
   readonly host: CallHost;
   /** Reports where the last command left off. */
   readonly shellDirectory: () => string | undefined;
+  readonly repositories: SandboxSession["repositories"];
   /** Connects the gate that the jail asks, once it is built. */
   readonly judgedBy: SandboxSession["judgedBy"];
   /** Chooses the command jail ahead of the first command. */
@@ -267,6 +268,7 @@ function buildTools(deps: ToolDeps, features: BaseFeatures): RunTools {
       void recorder.record({ type: "notice", level: "info", code: "sandbox", ...textFields(text), ...more }),
     attended: deps.attended,
     describes: deps.attended && deps.options.parent === undefined,
+    ...(deps.options.parent ? { repositories: deps.options.parent.repositories } : {}),
   });
   deps.extensions.add({ onEvent: jail.denialNotice });
   const host = new RunToolHost({
@@ -299,6 +301,7 @@ function buildTools(deps: ToolDeps, features: BaseFeatures): RunTools {
     guard: services.shell?.guard,
     todos: services.todos,
     host: deps.options.parent?.host ?? host,
+    repositories: jail.repositories,
     judgedBy: jail.judgedBy,
     openJail: jail.open,
     openChecks: async () => await lsp?.warm(),

@@ -12,6 +12,7 @@ import type {
 } from "../permission/mod.ts";
 import type { Provider } from "../provider/mod.ts";
 import type { RuleText } from "../rule/mod.ts";
+import type { JailOptions } from "../sandbox/mod.ts";
 import type { SessionState } from "../session/mod.ts";
 import type {
   AgentPort,
@@ -90,6 +91,7 @@ export interface ParentRun {
   readonly appended: string | undefined;
   readonly gate: Gate & Partial<PermissionGate>;
   readonly guard: ProcessGuard | undefined;
+  readonly repositories: NonNullable<JailOptions["repositories"]>;
   /** Changes files for it; absent where it may write somewhere else. */
   readonly host?: CallHost;
 }

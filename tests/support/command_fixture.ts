@@ -139,7 +139,7 @@ export class CommandFixture implements CommandHost, AsyncDisposable {
     this.reopened.push(request);
     const { replies = [], env = {} } = this.#options;
     const paths = { cwd: this.dir, home: this.home, env: (name: string) => env[name] };
-    const { model, offered, effort, resume, copy } = request;
+    const { model, offered, effort, resume, sessionId, copy } = request;
     const flags = model === undefined
       ? {}
       : { flags: { default_model: model, ...(offered ? { providers: [offered] } : {}) } };
@@ -153,6 +153,7 @@ export class CommandFixture implements CommandHost, AsyncDisposable {
       }),
       ...(effort === undefined ? {} : { effort }),
       ...(resume === undefined ? {} : { resume }),
+      ...(sessionId === undefined ? {} : { sessionId }),
       ...(copy ? { copy } : {}),
     });
   }

@@ -2,13 +2,18 @@ import { loadAgentList, loadHookList } from "../../features/mod.ts";
 import { contextReportOf, contextText, withJail } from "../../run/mod.ts";
 import type { ArgumentValue, ChangedFile, CommandBody, CommandHost, SlashCommand } from "../command.ts";
 import { commandsOf } from "../markdown/markdown_commands.ts";
-import { loadDoctor, loadLists, type Row, rowsText } from "../../reports/mod.ts";
-import { previewRewind, turnTarget } from "../../control/mod.ts";
+import {
+  loadChanges,
+  loadDoctor,
+  loadLists,
+  type Row,
+  rowsText,
+  type SessionChange,
+} from "../../reports/mod.ts";
 import { errorMessage, ReasonixError, usageError } from "../../core/mod.ts";
 import { loadTexts, loadTranslator, type Texts } from "../../i18n/mod.ts";
 import { isAbsolute } from "../../path/lexical.ts";
 import type { ModelInfo } from "../../provider/mod.ts";
-import type { FileRestore } from "../../session/mod.ts";
 import { checklist, type MemoryEntry, type MemoryPort } from "../../tool/mod.ts";
 import { displayWidth, padDisplay } from "../../util/display_width.ts";
 import { suggestNames } from "../../util/suggest.ts";
@@ -168,42 +173,26 @@ export const diffCommand: CommandBody = {
   complete: async (host) => (await changesOf(host)).map((change) => ({ value: change.path })),
 };
 
-interface Change {
-  readonly path: string;
-  readonly action: FileRestore["action"];
-  /** Hunks of a unified diff; absent when the file is no text, or its old content was not kept. */
-  readonly hunks?: readonly string[];
+async function changesOf(host: CommandHost): Promise<SessionChange[]> {
+  return await (await loadChanges()).sessionChanges(await host.session());
 }
 
-async function changesOf(host: CommandHost): Promise<Change[]> {
-  const { rewindable, session: { state } } = await host.session();
-  if (state.turns.length === 0) return [];
-  const { files } = await previewRewind(rewindable, turnTarget(state, 0, "code"));
-  const checkpoints = await rewindable.checkpoints();
-  return await Promise.all(files.map(async (file): Promise<Change> => {
-    // A restore leads back; the change is the way there.
-    const diff = await checkpoints.diff({ ...file, now: file.target, target: file.now });
-    const hunks = diff?.split("\n").slice(2).filter((line, at, all) => line !== "" || at < all.length - 1);
-    const action = file.action === "create" ? "delete" : file.action === "delete" ? "create" : "update";
-    return { path: oneLine(file.path, 400), action, ...(hunks ? { hunks } : {}) };
-  }));
-}
-
-function fileOf(texts: ReportTexts): (change: Change) => ChangedFile {
-  return ({ path, action, hunks }) => ({
+function fileOf(texts: ReportTexts): (change: SessionChange) => ChangedFile {
+  return ({ path, action, added, removed, hunks }) => ({
     path,
     what: texts.actions[action],
-    ...counts(hunks ?? []),
+    added,
+    removed,
     ...(hunks ? { diff: hunks.join("\n") } : {}),
   });
 }
 
 type ReportTexts = Awaited<ReturnType<typeof loadTexts<"report_commands">>>;
 
-function changesText(changes: readonly Change[], most: number, texts: ReportTexts): string {
+function changesText(changes: readonly SessionChange[], most: number, texts: ReportTexts): string {
   let left = most;
-  const parts = changes.map(({ path, action, hunks }) => {
-    const head = `**${path}** ${texts.actions[action]}${hunks ? ` ${lineFigures(counts(hunks))}` : ""}`;
+  const parts = changes.map(({ path, action, hunks, ...figures }) => {
+    const head = `**${path}** ${texts.actions[action]}${hunks ? ` ${lineFigures(figures)}` : ""}`;
     if (!hunks) return `${head}, ${texts.noText}`;
     const shown = hunks.slice(0, Math.max(0, left));
     left -= hunks.length;
@@ -213,11 +202,6 @@ function changesText(changes: readonly Change[], most: number, texts: ReportText
     return `${head}\n${fence}diff\n${shown.map(terminalSafe).join("\n")}\n${fence}${more}`;
   });
   return parts.join("\n\n");
-}
-
-function counts(hunks: readonly string[]): { added: number; removed: number } {
-  const count = (mark: string) => hunks.filter((line) => line.startsWith(mark)).length;
-  return { added: count("+"), removed: count("-") };
 }
 
 export const todoCommand: CommandBody = {
@@ -287,32 +271,29 @@ export const statusCommand: CommandBody = {
 
 async function rows(host: CommandHost): Promise<readonly Row[]> {
   const texts = await loadTexts("report_commands", host.locale);
-  const { session, paths, loaded, provider: { model }, inputs, effort, modes, confined } = await host
-    .session();
-  const { state } = session;
-  const { lastUsage, title, turns, usage } = state;
-  const context = lastUsage && grouped(lastUsage.inputTokens + lastUsage.outputTokens);
+  const { loaded, facts } = await host.session();
+  const { session, title, directory, model, modes, context, spending, instructions } = facts;
+  const { approval, permission, collaboration } = modes;
+  const tokens = context && grouped(context.tokens);
   return [
     ["Reasonix", VERSION],
-    [texts.session, title === undefined ? session.id : `${session.id} "${title}"`],
-    [texts.directory, paths.cwd],
-    [texts.modes, [modes.approval, modes.permission, modes.collaboration].join(" · ")],
-    [texts.sandbox, confined ? texts.sandboxOn : texts.sandboxOff],
+    [texts.session, title === undefined ? session : `${session} "${title}"`],
+    [texts.directory, directory],
+    [texts.modes, [approval, permission, collaboration].join(" · ")],
+    [texts.sandbox, facts.confined ? texts.sandboxOn : texts.sandboxOff],
     [texts.model, `${model.provider}/${model.id}`],
-    [texts.effort, effort],
-    [texts.turns, grouped(turns.length)],
+    [texts.effort, model.effort],
+    [texts.turns, grouped(facts.turns)],
     [
       texts.context,
-      context !== undefined && (model.contextWindow ?? 0) > 0
-        ? texts.ofWindow(context, grouped(model.contextWindow ?? 0))
-        : context,
+      tokens !== undefined && context?.window ? texts.ofWindow(tokens, grouped(context.window)) : tokens,
     ],
-    [texts.cacheHit, usage.inputTokens === 0 ? undefined : cacheShare(usage)],
-    [texts.cost, moneyFigure(state)],
-    [texts.instructions, inputs.instructions.files.map(({ path }) => path).join(", ")],
+    [texts.cacheHit, spending.usage.inputTokens === 0 ? undefined : cacheShare(spending.usage)],
+    [texts.cost, moneyFigure(spending)],
+    [texts.instructions, instructions.join(", ")],
     [texts.configuration, loaded.files.filter(({ found }) => found).map(({ path }) => path).join(", ")],
     [texts.mcpServers, await serverStates(host)],
-    [texts.problem, session.problem],
+    [texts.problem, facts.problem],
   ];
 }
 

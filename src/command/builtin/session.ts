@@ -111,8 +111,9 @@ export const forkCommand: CommandBody = {
     const { id } = turn === undefined
       ? copySession(session.paths.path, { version: VERSION })
       : forkSession(session.paths.path, turn, { version: VERSION });
-    if (!host.headless) await host.reopen({ resume: id });
-    host.say(host.headless ? texts.forkedHeadless(id, session.id) : texts.forked(id, session.id));
+    const stays = host.headless || host.oneSession;
+    if (!stays) await host.reopen({ resume: id });
+    host.say(stays ? texts.forkedHeadless(id, session.id) : texts.forked(id, session.id));
   },
   complete: async (host) => turnValues((await host.session()).session.state),
 };

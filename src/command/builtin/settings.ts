@@ -3,33 +3,31 @@ import { confirmed, continueSession } from "../asking.ts";
 import type { Choice, CommandBody, CommandHost } from "../command.ts";
 import {
   chooseModel,
+  effortLevelsOf,
   knownModels,
   modelValues,
+  namedModel,
+  offeredEfforts,
   type OfferedModel,
   saveOffered,
-  vendorModel,
 } from "../models.ts";
 import { loadLists, rowsText } from "../../reports/mod.ts";
 import {
   addConfigItem,
   addSavedRule,
-  effortLevels,
   getConfigValue,
   listSettings,
   type LoadedConfig,
   parseConfigValue,
   removeSavedRule,
-  resolveModel,
   savedRulesFile,
   setConfigValue,
   type Setting,
   sourceOf,
   userConfigFile,
-  withModelSettings,
 } from "../../config/mod.ts";
 import { clauses, formatLocation, ReasonixError, usageError } from "../../core/mod.ts";
 import { loadTexts, loadTranslator, type Locale, LOCALES, type Texts } from "../../i18n/mod.ts";
-import { effortsOf } from "../../provider/mod.ts";
 import { isFault, readRule, type RuleList } from "../../rule/mod.ts";
 import { openGoal } from "../../session/mod.ts";
 import { defined } from "../../util/json.ts";
@@ -43,10 +41,7 @@ export const modelCommand: CommandBody = {
     if (argument === "" && host.headless) {
       return host.say(known.map(({ name }) => `${name === current ? "*" : "-"} ${name}`).join("\n"));
     }
-    const chosen = argument === ""
-      ? await chooseModel(host, current, signal)
-      : known.find(({ name, provider }) => provider && name === argument) ??
-        vendorModel(loaded, argument) ?? configured(argument, loaded);
+    const chosen = argument === "" ? await chooseModel(host, current, signal) : namedModel(argument, loaded);
     if (chosen === undefined) return;
     const { name, provider } = chosen;
     if (name === current) return host.say(texts.sameModel(name));
@@ -63,14 +58,6 @@ export const modelCommand: CommandBody = {
     return await modelValues(loaded, await currentModel(host), texts);
   },
 };
-
-function configured(
-  argument: string,
-  { config }: Awaited<ReturnType<CommandHost["session"]>>["loaded"],
-): OfferedModel {
-  const { entry, model } = resolveModel(config, argument);
-  return { name: `${entry.name}/${model}` };
-}
 
 async function asksToSave(
   host: CommandHost,
@@ -95,8 +82,8 @@ export const effortCommand: CommandBody = {
     const session = await host.session();
     const { effort } = session;
     if (argument === "" && host.headless) return host.say(texts.effortIs(effort ?? texts.vendorsOwn));
-    const levels = levelsOf(session);
-    const offered = offeredLevels(session, levels);
+    const levels = effortLevelsOf(session);
+    const offered = offeredEfforts(session);
     const wanted = argument || await host.choose(
       texts.whichEffort,
       offered.map((value) => ({
@@ -117,24 +104,12 @@ export const effortCommand: CommandBody = {
   async complete(host) {
     const session = await host.session();
     const texts = await loadTexts("setting_commands", host.locale);
-    return offeredLevels(session, levelsOf(session)).map((value) => ({
+    return offeredEfforts(session).map((value) => ({
       value,
       ...(value === session.effort ? { detail: texts.current } : {}),
     }));
   },
 };
-
-/** The levels that can be typed; a level that the model lacks becomes its nearest one. */
-function levelsOf({ loaded, provider: { model } }: Assembly): readonly string[] {
-  const entry = loaded.config.providers.find(({ name }) => name === model.provider);
-  return effortLevels(entry && withModelSettings(entry, model.id).efforts);
-}
-
-/** The levels that the model has, where that is known. */
-function offeredLevels({ provider: { model } }: Assembly, all: readonly string[]): readonly string[] {
-  const own = model.reasoning ? effortsOf(model.reasoning) : [];
-  return own.length > 0 ? own : all;
-}
 
 const MODES = ["normal", "plan", "goal", "ask", "auto", "yolo", "read-only", "write"] as const;
 type ModeName = (typeof MODES)[number];

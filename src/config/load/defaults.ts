@@ -1,7 +1,7 @@
 import { checkConfig } from "./check.ts";
 import type { Layer } from "./layer.ts";
 import { ConfigError } from "../problem.ts";
-import type { Config, ConfigInput, ProviderEntry } from "../schema/config_types.ts";
+import type { Config, ConfigInput, PluginEntry, ProviderEntry } from "../schema/config_types.ts";
 import { CONFIG_SCHEMA, isTable, type JsonSchema, type TomlTable, valueAt } from "../schema/json_schema.ts";
 import { builtInEntry, type HasKey, namedVendorEntry, type VendorEntry } from "../vendors.ts";
 
@@ -71,19 +71,29 @@ export function fillValue(value: unknown, schema: JsonSchema | undefined): unkno
   return filled;
 }
 
-type ProviderInput = NonNullable<ConfigInput["providers"]>[number];
+type Entries = Pick<Config, "providers" | "plugins">;
+type EntryInput<List extends keyof Entries> = NonNullable<ConfigInput[List]>[number];
 
 /**
  * A provider entry from a plain object, with every default filled in: what `[[providers]]` is in a file.
  *
  * @throws {ConfigError} when a value does not fit
  */
-export function parseProvider(input: ProviderInput): ProviderEntry {
-  const table: TomlTable = { providers: [input] };
+export function parseProvider(input: EntryInput<"providers">): ProviderEntry {
+  return parseEntry("providers", input);
+}
+
+/** The same for an MCP server, which is `[[plugins]]` in a file. */
+export function parsePlugin(input: EntryInput<"plugins">): PluginEntry {
+  return parseEntry("plugins", input);
+}
+
+function parseEntry<List extends keyof Entries>(list: List, input: EntryInput<List>): Entries[List][number] {
+  const table: TomlTable = { [list]: [input] };
   const errors = checkConfig(table).filter((finding) => finding.level === "error");
   if (errors.length > 0) throw new ConfigError(errors);
-  const [entry] = fillDefaults(table).providers;
-  if (!entry) throw new TypeError("Cannot read the provider entry: it is missing");
+  const [entry] = fillDefaults(table)[list];
+  if (!entry) throw new TypeError(`Cannot read the entry of ${list}: it is missing`);
   return entry;
 }
 

@@ -44,6 +44,8 @@ export interface LoadedConfig {
   /** MCP servers of the files that are not used. */
   readonly leftOut: readonly LeftOutServer[];
   readonly home: string;
+  /** Directory of the project. */
+  readonly cwd: string;
   /** The strongest first. */
   readonly files: readonly {
     readonly source: "project" | "user";
@@ -129,6 +131,7 @@ export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
     unused,
     leftOut: [...leftOut, ...loader.leftOut],
     home,
+    cwd,
     files: options.noFiles ? [] : [
       { source: "project", path: projectConfigFile(cwd), found: project !== undefined },
       ...permissions.map(({ file = "" }) => ({ source: "project", path: file, found: true }) as const),

@@ -428,6 +428,7 @@ async function childOptions(run: RunContext, task: ChildTask): Promise<AssemblyO
       appended,
       gate,
       guard: tools.guard,
+      repositories: tools.repositories,
       ...(task.paths ? {} : { host: tools.host }),
     },
   };

@@ -322,15 +322,14 @@ export class Chat {
   /** Version, model, directory and loaded files; before the session is open, as far as known. */
   #header(columns: number): string {
     const { texts: { chat: { loaded } }, paths: { cwd, env }, looks: { palette } } = this.#options;
-    const { provider, inputs, servers } = this.#assembly ?? {};
+    const { model, instructions, skills = 0, servers: { configured = 0 } = {} } = this.#assembly?.facts ?? {};
     const home = env("HOME");
-    const [skills = 0, configured = 0] = [inputs?.skillSet.skills.length, servers?.status.length];
     const parts = [
       `Reasonix ${VERSION}`,
-      provider && `${provider.model.provider}/${provider.model.id}`,
+      model && `${model.provider}/${model.id}`,
       home && home !== "/" && contains(home, cwd) ? `~${cwd.slice(home.length)}` : cwd,
       [
-        ...new Set(inputs?.instructions.files.map(({ path }) => baseName(path))),
+        ...new Set(instructions?.map(baseName)),
         ...(skills > 0 ? [loaded.skills(skills)] : []),
         ...(configured > 0 ? [loaded.servers(configured)] : []),
       ].join(", "),

@@ -1,8 +1,8 @@
 import { loadTexts, type Locale, type Texts } from "../../i18n/mod.ts";
+import type { LogTexts } from "../session/log.ts";
 import { loadSessionAreas, type SessionAreas, SessionTexts } from "../session/texts.ts";
 
-/** Texts of the transcript: those of every run, and those of the chat. */
-export type TranscriptTexts = Texts["run"] & Texts["turn_view"];
+export type TranscriptTexts = LogTexts;
 
 /** Formats a duration: "4 s", "2 min 5 s". */
 export function timeText(ms: number, texts: TranscriptTexts): string {

@@ -6,6 +6,8 @@ import { displayWidth, fitDisplay } from "../../util/display_width.ts";
 import { oneLine } from "../../util/terminal_text.ts";
 import { cacheShare, grouped, moneyFigure, type Palette } from "../../view/mod.ts";
 
+type Fact<K extends keyof Assembly["facts"]> = NonNullable<Assembly["facts"][K]>;
+
 /** A part of the status line; the highest ranks are left out first. */
 interface Part {
   readonly text: string;
@@ -56,7 +58,7 @@ export class StatusLine {
     const { dim } = this.#palette;
     const { opening, closed } = this.#texts();
     if (!this.#assembly) return dim(fitDisplay(this.#opening() ? opening : closed, columns));
-    let parts = this.#parts(this.#assembly).filter(({ text }) => text !== "");
+    let parts = this.#parts(this.#assembly.facts).filter(({ text }) => text !== "");
     while (parts.length > 1 && widthOf(parts) > columns) {
       const least = Math.max(...parts.map(({ rank }) => rank));
       parts = parts.filter(({ rank }) => rank !== least);
@@ -64,15 +66,15 @@ export class StatusLine {
     return parts.map(({ text, color = dim }) => color(fitDisplay(text, columns))).join(dim(GAP));
   }
 
-  #parts(assembly: Assembly): Part[] {
+  #parts(
+    { model, modes, directory, goal, context, spending, confined, servers }: Assembly["facts"],
+  ): Part[] {
     const texts = this.#texts();
     const { warning } = this.#palette;
-    const { state } = assembly.controller.recorder;
-    const { approval, approvedPlan, permission } = assembly.modes;
-    const directory = baseName(assembly.cwd) || assembly.cwd;
+    const { approval, approvedPlan, permission } = modes;
     const branch = this.#branch === undefined ? "" : ` (${oneLine(this.#branch, 40)})`;
     return [
-      { text: oneLine(assembly.provider.model.id, 40), rank: 0 },
+      { text: oneLine(model.id, 40), rank: 0 },
       {
         text: permission === "plan" ? "" : texts.modes[approval],
         rank: 1,
@@ -88,17 +90,17 @@ export class StatusLine {
         ...(permission === "danger-full-access" ? { color: warning } : {}),
       },
       { text: approvedPlan ? texts.planApproved : "", rank: 1 },
-      ...this.#goal(state.goal, texts),
-      { text: oneLine(directory, 40) + branch, rank: 4 },
-      ...this.#context(assembly),
-      { text: moneyFigure(state) ?? "", rank: 3 },
-      { text: this.#cache(state.usage, texts), rank: 6 },
+      ...(goal ? [this.#goal(goal)] : []),
+      { text: oneLine(baseName(directory) || directory, 40) + branch, rank: 4 },
+      ...(context ? [this.#context(context)] : []),
+      { text: moneyFigure(spending) ?? "", rank: 3 },
+      { text: this.#cache(spending.usage, texts), rank: 6 },
       {
-        text: assembly.confined ? texts.jail.on : texts.jail.off,
+        text: confined ? texts.jail.on : texts.jail.off,
         rank: 5,
-        ...(assembly.confined ? {} : { color: warning }),
+        ...(confined ? {} : { color: warning }),
       },
-      ...this.#servers(assembly),
+      ...(servers.enabled > 0 ? [this.#servers(servers)] : []),
     ];
   }
 
@@ -108,29 +110,22 @@ export class StatusLine {
     return usage.scripted ? texts.cachedScripted(share) : texts.cached(share);
   }
 
-  #goal(goal: Assembly["session"]["state"]["goal"], texts: Texts["chat"]["statusLine"]): Part[] {
-    if (!goal || goal.state === "complete" || goal.state === "cleared") return [];
-    if (goal.state === "active") return [{ text: texts.goal.active(goal.turns + 1), rank: 1 }];
-    return [{ text: texts.goal[goal.state], rank: 1, color: this.#palette.warning }];
+  #goal({ state, turns }: Fact<"goal">): Part {
+    const texts = this.#texts().goal;
+    if (state === "active") return { text: texts.active(turns + 1), rank: 1 };
+    return { text: texts[state], rank: 1, color: this.#palette.warning };
   }
 
-  #servers({ servers }: Assembly): Part[] {
-    const states = servers?.status.map(({ state }) => state).filter((state) => state !== "disabled") ?? [];
-    if (states.length === 0) return [];
-    const ready = states.filter((state) => state === "ready" || state === "provider").length;
-    const failed = states.filter((state) => state === "failed" || state === "needs-auth").length;
-    const text = this.#texts().mcp(ready, states.length, failed);
-    return [{ text, rank: 7, ...(failed > 0 ? { color: this.#palette.warning } : {}) }];
+  #servers({ ready, enabled, failed }: Fact<"servers">): Part {
+    const text = this.#texts().mcp(ready, enabled, failed);
+    return { text, rank: 7, ...(failed > 0 ? { color: this.#palette.warning } : {}) };
   }
 
-  #context({ controller: { recorder: { state } }, window }: Assembly): Part[] {
-    if (!state.lastUsage) return [];
+  #context({ tokens, percent }: Fact<"context">): Part {
     const texts = this.#texts();
-    const tokens = state.lastUsage.inputTokens + state.lastUsage.outputTokens;
-    if (!window) return [{ text: texts.tokens(grouped(tokens)), rank: 2 }];
-    const percent = 100 * tokens / window;
+    if (percent === undefined) return { text: texts.tokens(grouped(tokens)), rank: 2 };
     const text = texts.context(`${percent < 10 ? percent.toFixed(1) : Math.round(percent)} %`);
-    return [{ text, rank: 2, ...(percent > FULL_PERCENT ? { color: this.#palette.warning } : {}) }];
+    return { text, rank: 2, ...(percent > FULL_PERCENT ? { color: this.#palette.warning } : {}) };
   }
 }
 

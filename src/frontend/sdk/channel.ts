@@ -1,5 +1,6 @@
 import { errorMessage, type ImagePart, message, ReasonixError, usageError } from "../../core/mod.ts";
 import type { Output } from "../output.ts";
+import { IMAGE_MIME_TYPES } from "../../path/reference_text.ts";
 import { isRecord, parseJson, recordOf } from "../../util/json.ts";
 import { LineSplitter } from "../../util/lines.ts";
 import { attempt } from "../../util/lazy.ts";
@@ -147,8 +148,6 @@ export interface UserLine {
   readonly uuid?: string;
 }
 
-const IMAGE_TYPES = ["image/png", "image/jpeg", "image/gif", "image/webp"];
-
 /** Reads a line of type "user". Throws a ReasonixError (usage) that names the part that cannot be used. */
 function readUserLine({ message, uuid }: Record<string, unknown>): UserLine {
   const content = isRecord(message) ? message.content : undefined;
@@ -195,8 +194,8 @@ function addBlock(block: unknown, at: string, into: Read): void {
 function imageOf(source: unknown, at: string): ImagePart {
   const { type, media_type, data }: Record<string, unknown> = recordOf(source);
   if (type !== "base64") throw unusable(`${at}.type is ${shown(type)}; images are sent as base64`);
-  if (typeof media_type !== "string" || !IMAGE_TYPES.includes(media_type)) {
-    throw unusable(`${at}.media_type is ${shown(media_type)}; known are ${IMAGE_TYPES.join(", ")}`);
+  if (typeof media_type !== "string" || !IMAGE_MIME_TYPES.includes(media_type)) {
+    throw unusable(`${at}.media_type is ${shown(media_type)}; known are ${IMAGE_MIME_TYPES.join(", ")}`);
   }
   if (typeof data !== "string" || !isBase64(data)) throw unusable(`${at}.data is not base64`);
   return { mime: media_type, data };

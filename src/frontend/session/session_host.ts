@@ -2,6 +2,7 @@ import type { Assembly, AssemblyOptions } from "../../run/mod.ts";
 import type { OpenRequest } from "../../command/mod.ts";
 import { type Event, message, ReasonixError } from "../../core/mod.ts";
 import type { Locale } from "../../i18n/mod.ts";
+import { defined } from "../../util/json.ts";
 import { after } from "../../util/timer.ts";
 
 /** Thrown instead of opening a session when the chat ends and the program continues in another way. */
@@ -34,6 +35,8 @@ export class SessionHost {
   #first: OpenRequest = {};
   /** The user's choices in the chat; they stay when the session changes. */
   #chosen: Pick<OpenRequest, "model" | "offered" | "effort"> = {};
+  /** The parts of a request that belong to the client; they stay as well. */
+  #place: Pick<OpenRequest, "directory" | "roots" | "servers" | "waitForServers" | "files"> = {};
 
   /** `opened` is called with each session before its first event. */
   constructor(
@@ -70,11 +73,11 @@ export class SessionHost {
     const old = await this.#current?.catch(() => undefined);
     const { model, offered, effort } = { ...this.#chosen, ...request };
     // The lock of a session is free only once it is closed.
-    const same = old && request.resume === old.session.id;
+    const same = old && [request.resume, request.sessionId].includes(old.session.id);
     if (same) await old[Symbol.asyncDispose]();
     const approved = old ? { approvalMode: old.modes.approval } : {};
     const next = await this.#start({ ...request, ...approved }).catch((error) => {
-      if (same) this.#reopenLater(old.session.id);
+      if (same) this.#reopenLater(request);
       throw error;
     });
     // The permission mode outlives a session; one in plan mode stays in it.
@@ -99,13 +102,16 @@ export class SessionHost {
   }
 
   /** The session that was closed for a failed replacement is opened again when needed. */
-  #reopenLater(resume: string): void {
+  #reopenLater({ resume, sessionId }: OpenRequest): void {
     this.#current = undefined;
-    this.#first = { resume };
+    this.#first = defined({ resume, sessionId });
   }
 
   async #start(request: OpenRequest): Promise<Assembly> {
-    const assembly = await this.#open({ ...this.#chosen, ...request });
+    const given = { ...this.#place, ...this.#chosen, ...request };
+    const assembly = await this.#open(given);
+    const { directory, roots, servers, waitForServers, files } = given;
+    this.#place = defined({ directory, roots, servers, waitForServers, files });
     this.#opened(assembly);
     assembly.controller.subscribe(this.#sink);
     return assembly;

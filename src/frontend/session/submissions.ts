@@ -19,12 +19,12 @@ interface ExecuteDeps {
  * Returns how the turn ended, if it was one.
  */
 export async function executeMessage(
-  { text, images, input, pasted }: Omit<Sent, "steer">,
+  { text, images, references, input, pasted }: Omit<Sent, "steer">,
   { commands, session, texts, headed = (_, run) => run() }: ExecuteDeps,
   signal: AbortSignal,
 ): Promise<TurnOutcome | undefined> {
   if (input) return await (await session()).run(input, signal);
-  const seen = images?.length ? { images } : {};
+  const seen = attachments({ images, references });
   switch (text[0]) {
     case "/": {
       if (text[1] === "/") return await (await session()).run({ text: text.slice(1), ...seen }, signal);
@@ -49,6 +49,19 @@ export async function executeMessage(
   return await (await session()).run({ text, ...seen }, signal);
 }
 
+/** Attachments of a message; a field without entries is absent. */
+function attachments(
+  { images = [], references = [] }: {
+    readonly images: Draft["images"] | undefined;
+    readonly references: Draft["references"] | undefined;
+  },
+): Pick<TurnInput, "images" | "references"> {
+  return {
+    ...(images.length > 0 ? { images } : {}),
+    ...(references.length > 0 ? { references } : {}),
+  };
+}
+
 const MAX_FACT = 200;
 
 /** The fact in a typed line `# fact`. Pasted headings, `#word`, `#123` and long lines are text. */
@@ -64,8 +77,23 @@ export interface Draft {
   /** Steers the running turn instead of following it. */
   readonly steer: boolean;
   readonly images?: readonly ImagePart[];
+  /** Blocks that go before the text. */
+  readonly references?: readonly string[];
   /** Its start was pasted, so a `/`, `!` or `#` there is text. */
   readonly pasted?: boolean | undefined;
+  /**
+   * Called with how it ended, and that once. Such a draft is not returned to the composer: it is executed
+   * unless it is stopped.
+   */
+  readonly ended?: (end: DraftEnd) => void;
+}
+
+/** The end of a draft: that of its turn, or an error; neither of a command that sent nothing to the model. */
+export interface DraftEnd {
+  readonly outcome?: TurnOutcome | undefined;
+  readonly error?: unknown;
+  /** The user stopped it. */
+  readonly stopped?: true;
 }
 
 /** A draft of the user, or a text that a command sends. */
@@ -103,6 +131,11 @@ export class Submissions<D extends Draft = Draft> {
   readonly #waiting: Sent<D>[] = [];
   /** Stops the draft that is being executed. */
   #turn: AbortController | undefined;
+  /** The draft that is being executed, or was last. */
+  #draft: Sent<D> | undefined;
+  readonly #between: (() => Promise<void>)[] = [];
+  /** A draft whose command sent a text: it ends with that. */
+  #continued: Sent<D> | undefined;
   readonly #steering: string[] = [];
   #warm = false;
 
@@ -143,9 +176,20 @@ export class Submissions<D extends Draft = Draft> {
     return draft;
   }
 
+  /** Does a piece of work while no draft is executed, before the waiting ones. Rejects as the work does. */
+  between(work: () => Promise<void>): Promise<void> {
+    const done = Promise.withResolvers<void>();
+    this.#between.push(() => work().then(done.resolve, done.reject));
+    if (!this.busy) void this.#run();
+    return done.promise;
+  }
+
   async #run(): Promise<void> {
-    for (let draft = this.#waiting.shift(); draft; draft = this.#waiting.shift()) {
+    for (;;) {
       this.#turn = new AbortController();
+      for (let work = this.#between.shift(); work; work = this.#between.shift()) await work();
+      const draft = this.#draft = this.#waiting.shift();
+      if (!draft) break;
       this.#options.changed();
       await this.#execute(draft, this.#turn.signal);
     }
@@ -185,15 +229,35 @@ export class Submissions<D extends Draft = Draft> {
     });
   }
 
-  /** Sends a text before the waiting ones. */
+  /** Sends a text of a command before the waiting ones, with what the line of the command had attached. */
   send(text: string, rest: Omit<TurnInput, "text"> = {}): void {
-    this.add({ text, steer: false, input: { ...rest, text } }, true);
+    const line: Partial<Draft> = this.busy ? this.#draft ?? {} : {};
+    const { ended } = line;
+    if (ended) this.#continued = this.#draft;
+    const attached = attachments({
+      images: [...line.images ?? [], ...rest.images ?? []],
+      references: [...line.references ?? [], ...rest.references ?? []],
+    });
+    const input = { ...rest, ...attached, text };
+    this.add({ text, steer: false, input, ...(ended ? { ended } : {}) }, true);
   }
 
   /** Stops the running draft; returns the waiting ones to the composer. */
   stop(reason: "interrupted" | "terminated" = "interrupted"): void {
     this.#turn?.abort(reason);
-    this.#options.giveBack(this.#waiting.splice(0));
+    const waiting = this.#waiting.splice(0);
+    this.#options.giveBack(waiting.filter(({ ended }) => !ended));
+    for (const { ended } of waiting) ended?.({ stopped: true });
+  }
+
+  /** Stops one draft with its `ended`: it is removed if it waits. */
+  cancel({ ended }: Pick<Draft, "ended">): void {
+    const at = this.#waiting.findIndex((draft) => draft.ended === ended);
+    if (at < 0 && this.busy && this.#draft?.ended === ended) this.#turn?.abort("interrupted");
+    if (at < 0) return;
+    this.#waiting.splice(at, 1);
+    ended?.({ stopped: true });
+    this.#options.changed();
   }
 
   event(event: Event): void {
@@ -220,15 +284,26 @@ export class Submissions<D extends Draft = Draft> {
   }
 
   async #execute(draft: Sent<D>, signal: AbortSignal): Promise<void> {
-    const { commands, texts, fail, headed, giveBack } = this.#options;
+    const { commands, texts, fail, headed } = this.#options;
+    const { ended } = draft;
+    const stopped = () => signal.aborted ? { stopped: true } as const : {};
     try {
       const session = () => this.#opened(signal);
       const outcome = await executeMessage(draft, { commands, texts, session, headed }, signal);
       if (outcome) await this.#afterTurn(outcome.reason === "done");
+      if (this.#continued !== draft) ended?.({ outcome, ...stopped() });
     } catch (error) {
-      if (!signal.aborted) fail(error);
-      giveBack([draft, ...this.#waiting.splice(0)]);
+      if (!signal.aborted && !ended) fail(error);
+      this.#giveBack(ended ? [] : [draft]);
+      ended?.({ error, ...stopped() });
     }
+  }
+
+  /** Returns drafts and the waiting ones, except those that are executed all the same. */
+  #giveBack(drafts: readonly Sent<D>[]): void {
+    const waiting = this.#waiting.splice(0);
+    this.#waiting.push(...waiting.filter(({ ended }) => ended));
+    this.#options.giveBack([...drafts, ...waiting.filter(({ ended }) => !ended)]);
   }
 
   /** The session, unless the user stops before it is open. */
@@ -242,7 +317,7 @@ export class Submissions<D extends Draft = Draft> {
     const left = controller.takeSteering().map((text): Draft => ({ text, steer: false }));
     this.#steering.length = 0;
     if (done) left.reverse().forEach((draft) => this.add(draft, true));
-    else this.#options.giveBack([...left, ...this.#waiting.splice(0)]);
+    else this.#giveBack(left);
   }
 }
 

@@ -40,6 +40,22 @@ export const texts = (t: Translate) => ({
     plan: t`nothing changes: the agent looks around and proposes a plan`,
     write: t`files of the workspace may change`,
   },
+  /** Lists that a front end shows in menus. */
+  settings: {
+    mode: t`Mode`,
+    model: t`Model`,
+    effort: t`Effort`,
+    vendors: t`Default`,
+    modes: {
+      ask: t`Ask`,
+      auto: t`Auto`,
+      yolo: t`Yolo`,
+      "full-access": t`Full access`,
+      plan: t`Plan`,
+      "read-only": t`Read-only`,
+    },
+    fullAccess: t`asks only before destructive commands; commands run without a jail`,
+  },
   noMode: (name: string) => t`Cannot switch to "${name}": there is no such mode`,
   modesAre: (names: string) => t`use one of ${names}`,
   reallyYolo:

@@ -46,10 +46,14 @@ const MOST_LOST_PORTS = 20;
 
 const servers = new Map<string, ManagedServer>();
 
-/** The server of a plan: one for all providers of this process, and for all processes of the user. */
+/**
+ * The server of a plan: one for all providers of this process with its name, and for all processes of the
+ * user.
+ */
 export function managedServer(plan: ServerPlan): ManagedServer {
-  const known = servers.get(plan.files.directory) ?? new ManagedServer(plan);
-  servers.set(plan.files.directory, known);
+  const id = JSON.stringify([plan.files.directory, plan.provider, plan.model, plan.startupMs]);
+  const known = servers.get(id) ?? new ManagedServer(plan);
+  servers.set(id, known);
   return known;
 }
 

@@ -57,7 +57,8 @@ export async function serverPlan({ entry, model, values }: PlanOptions): Promise
     throw noStart(provider, "server", "server names no model_path", remedy);
   }
   const { model_path, draft_model_path, extra_flags, port_range, log_path } = server;
-  const binary = programOf(entry, server.binary);
+  const { workspace, home = reasonixHome(readEnv, workspace ?? "/") } = values;
+  const binary = programOf(entry, server.binary, workspace);
   const models = [model_path, draft_model_path].filter((path) => path !== "");
   checkModelFile(provider, "server.model_path", model_path);
   if (draft_model_path !== "") checkModelFile(provider, "server.draft_model_path", draft_model_path);
@@ -65,7 +66,6 @@ export async function serverPlan({ entry, model, values }: PlanOptions): Promise
   if (server.check_memory && !extra_flags.some(isGpuFlag)) checkMemory(provider, models);
   const ports = portsOf(entry, port_range);
   const args = argumentsOf(entry, server, model.id);
-  const home = values.home ?? reasonixHome(readEnv, Deno.cwd());
   const identity = JSON.stringify([binary, args, ports, log_path]);
   const files = new ServerFiles(join(serversDirectory(home), await shortHash(identity)));
   return {
@@ -132,10 +132,11 @@ function portsOf(entry: Entry, range: readonly number[]): [number, number] {
   );
 }
 
-function programOf(entry: Entry, binary: string): string {
+/** A program on PATH counts unless it is in the workspace. */
+function programOf(entry: Entry, binary: string, workspace: string | undefined): string {
   const advice = message`install llama.cpp, or give the full path of its llama-server as binary`;
   if (!binary.includes("/")) {
-    const found = findProgram(binary, readEnv("PATH") ?? "", [Deno.cwd()]);
+    const found = findProgram(binary, readEnv("PATH") ?? "", workspace === undefined ? [] : [workspace]);
     if (found !== undefined) return found;
     throw wrong(entry, "server.binary", message`names "${binary}", which is not on PATH`, advice);
   }
@@ -275,12 +276,12 @@ export interface ServerState {
 /** Finds the server of an entry. Rejects with a ReasonixError for settings that cannot start one. */
 export async function serverState(
   entry: ProviderEntry,
-  { model, home }: { readonly model: string; readonly home: string },
+  { model, ...values }: { readonly model: string; readonly home: string; readonly workspace: string },
 ): Promise<ServerState> {
   const { files, log } = await serverPlan({
     entry: withModelSettings(entry, model),
     model: { id: model },
-    values: { home },
+    values,
   });
   const lease = files.lease();
   if (!lease || !isSameRunning(lease)) return { log };

@@ -72,9 +72,13 @@ function failure(text: LocalizedMessage, facts: Pick<ProviderError, "status" | "
 
 const known = new Map<string, CommandKeys>();
 
-/** All providers of this process with the same command share its key. */
-function keysOf(entry: KeyOwner): CommandKeys {
-  const id = JSON.stringify([entry.name, entry.api_key_command, entry.api_key_ttl_seconds]);
+/**
+ * All providers of this process with the same server and command share its key: the command runs in the
+ * user's home with the environment of the process, so that no session affects it.
+ */
+function keysOf({ name, base_url, api_key_command, api_key_ttl_seconds }: KeyOwner): CommandKeys {
+  const entry = { name, base_url, api_key_command, api_key_ttl_seconds };
+  const id = JSON.stringify(entry);
   const keys = known.get(id) ?? new CommandKeys(entry);
   known.set(id, keys);
   return keys;

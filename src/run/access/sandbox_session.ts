@@ -52,6 +52,8 @@ export interface SandboxSessionDeps {
   readonly unconfined?: boolean;
   /** The notice about the jail before the first request. */
   readonly expectedJail?: ExpectedSandbox;
+  /** Those that the run knows for which this one works. */
+  readonly repositories?: JailOptions["repositories"];
   /** The mode in which the session begins; default: workspace-write. */
   readonly permissionMode?: PermissionMode | undefined;
   /** Hears what is confined, and which host was refused. */
@@ -120,9 +122,11 @@ export class SandboxSession {
   #tmp: string | undefined;
 
   #gate: JailGate = {};
+  readonly repositories: NonNullable<JailOptions["repositories"]>;
 
   constructor(sources: SandboxSessionDeps) {
     this.#sources = sources;
+    this.repositories = sources.repositories ?? new Map();
   }
 
   /** Connects the gate, which itself asks the jail. */
@@ -454,6 +458,7 @@ export class SandboxSession {
       ],
       home: paths.home,
       cacheDir: cacheDirectory(paths),
+      repositories: this.repositories,
       environment: { secretNames: [...keyNames, ...heldBack], secretValues: values },
       ...(userHome === undefined ? {} : { userHome }),
       ...(tmp === undefined ? {} : { privateTmp: tmp }),

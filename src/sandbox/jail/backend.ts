@@ -1,4 +1,5 @@
 import type { WorkspaceOptions } from "../files/workspace.ts";
+import type { NestedRepositories } from "../mounts/git.ts";
 import { isFile } from "../../path/probe.ts";
 import { contains } from "../../path/lexical.ts";
 
@@ -28,6 +29,8 @@ export interface JailScope
   readonly shown?: readonly string[];
   /** Globs of permission rules that refuse to edit; what matches them and is there is read-only. */
   readonly denyWrite?: readonly string[];
+  /** Those of the session, which its jails share. */
+  readonly repositories?: NestedRepositories;
   readonly network: NetworkMode;
   readonly proxy?: ProxyAddress;
 }

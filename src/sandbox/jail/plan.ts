@@ -68,8 +68,9 @@ function toHide(scope: JailScope): string[] {
   ];
 }
 
-export function fixPlan(scope: JailScope, host: HostEnvironment): FixedPlan {
-  const { roots } = scope;
+export function fixPlan(given: JailScope, host: HostEnvironment): FixedPlan {
+  const { roots, repositories = new Map() } = given;
+  const scope = { ...given, repositories };
   const needed = neededBelowTemporary(scope, host);
   const caches = planCaches(scope, host);
   const sockets = existingMounts(host.sockets ?? []).map((mount) => mount.path);
@@ -83,7 +84,9 @@ export function fixPlan(scope: JailScope, host: HostEnvironment): FixedPlan {
     ]),
     programs: [...caches.protectedPaths, ...programs(scope, host.searchPath ?? [])],
     needed,
-    redirects: existingMounts(roots.flatMap((root) => gitPaths(root).redirects)).map((mount) => mount.path),
+    redirects: existingMounts(roots.flatMap((root) => gitPaths(root, repositories).redirects)).map((mount) =>
+      mount.path
+    ),
     replaced: caches.replaced,
   };
 }
@@ -187,8 +190,9 @@ const NOTHING_DENIED: DeniedMounts = { read: [], write: [] };
 export function currentPlan(fixed: FixedPlan, denied: DeniedMounts = NOTHING_DENIED): JailPlan {
   const { scope } = fixed;
   const roots = writableRoots(scope);
-  const paths = roots.map(gitPaths);
-  const readable = readableRoots(scope).flatMap((root) => [root, ...gitPaths(root).writable]);
+  const gitOf = (root: string) => gitPaths(root, scope.repositories);
+  const paths = roots.map(gitOf);
+  const readable = readableRoots(scope).flatMap((root) => [root, ...gitOf(root).writable]);
   const agents = agentDirectories(scope.userHome);
   const hidden = hiddenNow(fixed, agents);
   const candidates = [

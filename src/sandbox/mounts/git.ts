@@ -113,27 +113,30 @@ function submodule(root: string): string | undefined {
   }
 }
 
-/** Repositories present at the first look at a root: a later one belongs to the command that made it. */
-const nested = new Map<string, readonly string[]>();
+/**
+ * Repositories in roots, present at the first look of a session: a later one belongs to the command that made
+ * it.
+ */
+export type NestedRepositories = Map<string, readonly string[]>;
 
-function nestedRepositories(root: string): readonly string[] {
-  let found = nested.get(root);
+function nestedRepositories(root: string, known: NestedRepositories): readonly string[] {
+  let found = known.get(root);
   if (found === undefined) {
     found = below(
       root,
       (path) => exists(`${path}/.git`),
       (name) => name.startsWith(".") || SKIPPED.has(name),
     );
-    nested.set(root, found);
+    known.set(root, found);
   }
   return found;
 }
 
 /** Paths of the repositories of a root: the one it belongs to, and those in it. */
-export function gitPaths(root: string): GitPaths {
+export function gitPaths(root: string, known: NestedRepositories = new Map()): GitPaths {
   const all = [
     repositoryAt(root, true),
-    ...nestedRepositories(root).map((path) => repositoryAt(path, false)),
+    ...nestedRepositories(root, known).map((path) => repositoryAt(path, false)),
   ];
   return {
     writable: all.flatMap((paths) => paths.writable),

@@ -14,21 +14,14 @@ import {
   type SearchRoot,
 } from "./request.ts";
 
-const found = new Map<string, string | undefined>();
-
 /** A whole disk: commands may write all of it only where nothing confines them. */
 const EVERYTHING = /^(?:[A-Za-z]:)?[\\/]$/;
 
 /** The installed ripgrep, or undefined. Not one from the working directory or from `writable` directories. */
 export function findRipgrep(cwd: string, writable: readonly string[] = []): string | undefined {
-  const searchPath = readEnv("PATH") ?? "";
-  const key = [cwd, ...writable, searchPath].join("\0");
-  if (!found.has(key)) {
-    // Without confinement a command needs no program to be run for it, and a slow search has no use.
-    const untrusted = writable.filter((directory) => !EVERYTHING.test(directory));
-    found.set(key, findProgram("rg", searchPath, [cwd, ...untrusted]));
-  }
-  return found.get(key);
+  // Without confinement a command needs no program to be run for it, and a slow search has no use.
+  const untrusted = writable.filter((directory) => !EVERYTHING.test(directory));
+  return findProgram("rg", readEnv("PATH") ?? "", [cwd, ...untrusted]);
 }
 
 const WALK_FLAGS: readonly string[] = [

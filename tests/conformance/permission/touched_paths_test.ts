@@ -229,7 +229,9 @@ function verify(bench: Bench, seen: Observed, single: boolean): void {
     // Who may not touch a file may not move a link to it either, and a rule that names a link is one about
     // its target.
     const linked = isLink(file) || (call.writes ?? []).some((path) => new Set(bench.judged([path])).size > 1);
-    if (!linked) assertEquals([file, !allowed.edit], [file, changed && meets(file, writes)]);
+    // A rule about a file is one about every Unicode form of its name.
+    const declared = meets(nfc(file), writes.map(nfc));
+    if (!linked) assertEquals([file, !allowed.edit], [file, changed && declared]);
   }
   const shown = /token-(\w+)/.exec(TREE[file.slice(file.indexOf("/ws/") + 4)] ?? "")?.[0];
   if (shown !== undefined && allowed.read) {

@@ -5,6 +5,7 @@ import type { OpenRequest } from "../../../src/command/mod.ts";
 import { listServers, type PluginEntry } from "../../../src/config/mod.ts";
 import { type Event, ReasonixError } from "../../../src/core/mod.ts";
 import type { Person } from "../../../src/frontend/mod.ts";
+import { SessionHost } from "../../../src/frontend/session/mod.ts";
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "../../support/assert.ts";
 import { scriptedServer } from "../../support/mcp/scripted_mcp_server.ts";
 import { makeTempDir } from "../../support/tool_context.ts";
@@ -76,6 +77,22 @@ Deno.test("chatOpener takes directory, roots and id of a session from the reques
     const error = await assertRejects(() => stage.open(request), ReasonixError);
     assertStringIncludes(error.message, said);
   }
+});
+
+Deno.test("a session that replaces another one keeps directory, roots and servers of the client", async () => {
+  await using stage = await openerStage();
+  const [directory, root] = [`${stage.dir}/one`, `${stage.dir}/more`];
+  const servers = [{ ...SERVER, enabled: false }];
+  const host = new SessionHost(stage.open, () => {});
+  await host.current({ directory, roots: [root], servers });
+  const next = await host.replace({ effort: "high" });
+  await next.open();
+  const { session, paths, workspace, loaded } = next;
+  assertEquals([paths.cwd, ...workspace.roots], [directory, directory, root]);
+  assertEquals(listServers(loaded).map(({ name, source }) => `${name} ${source}`), ["docs client"]);
+  const resumed = await host.replace({ resume: session.id });
+  assertEquals([resumed.session.id, resumed.cwd], [session.id, directory]);
+  await host.close();
 });
 
 Deno.test("servers of a client start next to the configured ones, and a failing one leaves them alone", async () => {

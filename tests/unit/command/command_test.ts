@@ -520,10 +520,11 @@ const config = (chat: CommandFixture) => Deno.readTextFile(`${chat.home}/config.
 
 Deno.test("/model switches the model of the session, by name or from the list", async () => {
   await using chat = await CommandFixture.open();
-  await chat.type("/model two");
-  assertEquals(chat.reopened, [{ model: "mock/two" }]);
-  await chat.type("hello");
   const { id } = (await chat.session()).session;
+  await chat.type("/model two");
+  assertEquals(chat.reopened, [{ model: "mock/two", sessionId: id }]);
+  await chat.type("hello");
+  assertEquals((await chat.session()).session.id, id);
   chat.answers.push("mock/one");
   await chat.type("/model");
   assertEquals(chat.reopened.at(-1), { model: "mock/one", resume: id });
@@ -586,8 +587,9 @@ Deno.test("/effort sets a known level, and dismissing the list changes nothing",
   await using chat = await CommandFixture.open();
   await chat.type("/effort");
   assertEquals(chat.reopened, []);
+  const { session: { id: sessionId } } = await chat.session();
   await chat.type("/effort high");
-  assertEquals([chat.reopened, (await chat.session()).effort], [[{ effort: "high" }], "high"]);
+  assertEquals([chat.reopened, (await chat.session()).effort], [[{ effort: "high", sessionId }], "high"]);
   for (const unknown of ["nosuch", "very high"]) {
     const error = await assertRejects(() => chat.type(`/effort ${unknown}`), ReasonixError, `"${unknown}"`);
     assertStringIncludes(error.remedy ?? "", "none, minimal, low, medium, high, xhigh, max");
@@ -605,7 +607,7 @@ Deno.test("/effort accepts the vendor's levels that the entry names", async () =
   );
   await chat.reopen({});
   await chat.type("/effort Turbo");
-  assertEquals(chat.reopened.at(-1), { effort: "turbo" });
+  assertEquals(chat.reopened.at(-1)?.effort, "turbo");
 });
 
 Deno.test("/mode changes both kinds of mode, and yolo requires confirmation", async () => {

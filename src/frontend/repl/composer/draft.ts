@@ -2,7 +2,7 @@ import type { ImagePart } from "../../../core/mod.ts";
 import { TextBuffer } from "./buffer.ts";
 import type { Texts } from "../../../i18n/mod.ts";
 import { isFile } from "../../../path/probe.ts";
-import { imageType } from "../../../path/reference_text.ts";
+import { fileUrlPath, imageType } from "../../../path/reference_text.ts";
 import { characterEnds, characterWidth, fitDisplay, soloWidth } from "../../../util/display_width.ts";
 import { CONTROLS, oneLine, REORDERING } from "../../../util/terminal_text.ts";
 
@@ -184,16 +184,6 @@ function readings(written: string): string[] {
     (_, single, double, escaped) => single ?? double ?? escaped,
   );
   return [written, ...(quoted === undefined ? [] : [quoted]), plain];
-}
-
-function fileUrlPath(written: string): string | undefined {
-  try {
-    const { host, pathname } = new URL(written);
-    if (host !== "" && host !== "localhost") return undefined;
-    return decodeURIComponent(pathname).replace(/^\/([A-Za-z]:)/, "$1");
-  } catch {
-    return undefined;
-  }
 }
 
 /** Possible locations of a path; WSL mounts Windows drives as directories. */

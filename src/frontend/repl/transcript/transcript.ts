@@ -2,10 +2,10 @@ import type { TurnState } from "../../../control/mod.ts";
 import { type Event, type EventOf, isMessage, PersonWaits } from "../../../core/mod.ts";
 import { timeText, type TranscriptTexts } from "../chat_texts.ts";
 import { Calls } from "./calls.ts";
-import { type Note, noteRows, Notes, plainRows } from "./notes.ts";
 import { type CollapsedItem, CollapsedItems, PrintedPieces, type PrintedPiecesOptions } from "./printed.ts";
 import { Reply } from "./reply.ts";
-import { wrappedRows } from "../screen/line.ts";
+import { hangingRows, wrappedRows } from "../screen/line.ts";
+import { type Note, Notes } from "../../session/log.ts";
 import type { WatchedSession } from "../../server_updates.ts";
 import type { SessionState } from "../../../session/mod.ts";
 import { fitDisplay } from "../../../util/display_width.ts";
@@ -46,6 +46,21 @@ function userRows(event: EventOf<"message.user">, { columns, palette, texts }: U
     ),
     ...details.map((line) => `  ${palette.dim(fitDisplay(line, space))}`),
   ];
+}
+
+function noteRows({ level, text }: Note, palette: Palette, columns: number): string[] {
+  const [mark, color] = level === "error"
+    ? ["✗", palette.bad]
+    : level === "warning"
+    ? ["!", palette.warning]
+    : ["·", palette.dim];
+  const rows = terminalSafe(text).trimEnd().split("\n")
+    .flatMap((line) => hangingRows(line.trim(), Math.max(1, columns - 2)));
+  return rows.map((row, index) => color(`${index > 0 ? " " : mark} ${row}`));
+}
+
+function plainRows(text: string, columns: number): string[] {
+  return terminalSafe(text).trimEnd().split("\n").flatMap((line) => hangingRows(line, columns));
 }
 
 type Item = EventOf<"todo.update">["items"][number];

@@ -105,7 +105,7 @@ function changeOf(file: PlannedFile, all: readonly PlannedFile[]): ShownChange[]
 }
 
 function deletion(diff: string): string {
-  return diff.replace(/^\+\+\+ .*$/m, "+++ /dev/null");
+  return diff.replace(/^\+\+\+ [^\n]*/m, "+++ /dev/null");
 }
 
 function textOf(bytes: Uint8Array | undefined): string | undefined {

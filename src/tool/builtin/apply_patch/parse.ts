@@ -84,7 +84,7 @@ function pathsOf(text: string, pick: (file: FilePatch) => readonly (string | und
 }
 
 const DIRECTIVE =
-  /^[ \t]*(\*\*\* (?:Begin Patch|End Patch|End of File|(?:Add|Update|Delete) File: .*|Move to: .*))$/;
+  /^[ \t]*(\*\*\* (?:Begin Patch|End Patch|End of File|(?:Add|Update|Delete) File: [^]*|Move to: [^]*))$/;
 
 function isBeginPatch(lines: readonly string[]): boolean {
   return lines.some((line) => /^[ \t]*\*\*\* (Begin Patch\s*$|(Add|Update|Delete) File: )/.test(line));
@@ -98,7 +98,7 @@ function parseBeginPatch(source: readonly string[]): FilePatch[] {
   for (let at = begin + 1; at < lines.length;) {
     const line = lines[at] ?? "";
     if (line.startsWith("*** End Patch")) break;
-    const header = /^\*\*\* (Add|Update|Delete) File: (.+)$/.exec(line);
+    const header = /^\*\*\* (Add|Update|Delete) File: ([^]+)$/.exec(line);
     if (!header) {
       if (line.trim() !== "" && files.length > 0) {
         throw new PatchError(`Line ${at + 1} of the patch is not a file header: ${line}`);
@@ -181,7 +181,7 @@ const PLAIN = { copy: false, executable: undefined, unlisted: false };
 
 function updated(path: string, body: readonly string[]): FilePatch {
   const head = body.findIndex((line) => line.trim() !== "");
-  const move = /^\*\*\* Move to: (.+)$/.exec(body[head] ?? "")?.[1]?.trim();
+  const move = /^\*\*\* Move to: ([^]+)$/.exec(body[head] ?? "")?.[1]?.trim();
   const hunks: Hunk[] = [];
   for (let at = move === undefined ? 0 : head + 1; at < body.length;) {
     const anchors: string[] = [];
@@ -336,7 +336,7 @@ function readExtended(header: Header, line: string): boolean {
     }
     return true;
   }
-  const name = /^(rename|copy) (from|to) (.+)$/.exec(line);
+  const name = /^(rename|copy) (from|to) ([^]+?)\r?$/.exec(line);
   if (name) {
     header[name[2] === "from" ? "from" : "to"] = unquotePath(name[3] ?? "");
     header.copy ||= name[1] === "copy";

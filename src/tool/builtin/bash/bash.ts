@@ -348,14 +348,10 @@ const UTF8 =
 const EXIT = "\nif ($null -ne $LASTEXITCODE) { exit $LASTEXITCODE } elseif (-not $?) { exit 1 }";
 
 const WINDOWS = Deno.build.os === "windows";
-const known = new Map<string, Shell>();
 
 /** Returns the shell of the settings: a given path, else the preferred one, else the system's. */
 function findShell({ prefer, path }: ToolSettings["shell"], searchPath: string): Shell {
-  const key = `${prefer}\0${path ?? ""}\0${searchPath}`;
-  const found = known.get(key) ?? shellAt(path || installedShell(prefer, searchPath));
-  known.set(key, found);
-  return found;
+  return shellAt(path || installedShell(prefer, searchPath));
 }
 
 function installedShell(prefer: ToolSettings["shell"]["prefer"], searchPath: string): string {

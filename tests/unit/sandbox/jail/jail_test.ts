@@ -410,6 +410,26 @@ sandboxTest(
 );
 
 sandboxTest(
+  jailed("a session protects a repository that an earlier session of its process has cloned"),
+  async (g) => {
+    const repositories = new Map();
+    const first = await sandboxJail(g, { repositories });
+    const settle = (name: string) => `cd inner && echo "${name}" >> .git/config && cat .git/config`;
+    assertEquals((await sh(first, g.ws, `git init -q inner && ${settle("# first")}`)).code, 0);
+    const second = await sandboxJail(g);
+    assertEquals((await sh(second, g.ws, settle("# second"))).code === 0, false);
+    await sh(second, g.ws, "mkdir -p inner/.git/hooks; echo pwned > inner/.git/hooks/post-commit");
+    await assertRejects(() => Deno.stat(`${g.ws}/inner/.git/hooks/post-commit`), Deno.errors.NotFound);
+    // Another jail of the first session, such as one with a further directory.
+    const further = await sandboxJail(g, { repositories });
+    assertStringIncludes(
+      (await sh(further, g.ws, settle("# first again"))).stdout,
+      "# first\n# first again\n",
+    );
+  },
+);
+
+sandboxTest(
   jailed(
     "a jailed command commits in a submodule as workspace and changes nothing else of the outer repository",
   ),

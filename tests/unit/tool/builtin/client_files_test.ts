@@ -441,4 +441,15 @@ Deno.test("attack: a hidden, outside or linked path never reaches the editor", a
     await assertRejects(async () => await files.write?.(s.path(path), "x", signal));
   }
   assertEquals(s.editor.requests.length, 4);
+  // A directory is swapped for a link while the editor writes.
+  await Deno.mkdir(s.path("w/sub"));
+  await Deno.mkdir(s.path("other"));
+  const { write } = s.editor;
+  s.editor.write = async (path, text, signal) => {
+    await Deno.rename(s.path("w/sub"), s.path("w/gone"));
+    await Deno.symlink(s.path("other"), s.path("w/sub"));
+    await write.call(s.editor, path, text, signal);
+  };
+  const swapped = await s.call(WRITE_FILE, { path: "sub/b.txt", content: "new\n" }, context);
+  assertMatch(swapped.content, /^error: Cannot use .*sub\/b\.txt: it was replaced while it was being opened/);
 });

@@ -209,6 +209,15 @@ Deno.test("apply_patch declares the paths it writes before it runs", () => {
   assertEquals(APPLY_PATCH.writes?.({ patch }), ["x y.txt", "z.txt", "ä.txt"]);
   assertEquals(APPLY_PATCH.writes?.({ patch: "*** Begin Patch\n*** Delete File: d\n*** End Patch" }), ["d"]);
   assertEquals(APPLY_PATCH.writes?.({ patch: "nonsense" }), []);
+  // A line of a patch ends at the line feed alone.
+  const [old, renamed] = ["x\u2028y.txt", "z\u2029.txt"];
+  const git =
+    `diff --git a/${old} b/${renamed}\nsimilarity index 100%\nrename from ${old}\nrename to ${renamed}\n`;
+  for (const text of [git, git.replaceAll("\n", "\r\n")]) {
+    assertEquals(APPLY_PATCH.writes?.({ patch: text }), [old, renamed]);
+  }
+  const begin = `*** Begin Patch\n*** Update File: ${old}\n*** Move to: ${renamed}\n*** End Patch`;
+  assertEquals(APPLY_PATCH.writes?.({ patch: begin }), [old, renamed]);
 });
 
 Deno.test("apply_patch suggests similar files when the target does not exist", async () => {

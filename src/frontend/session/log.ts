@@ -1,25 +1,16 @@
-import type { Event } from "../../../core/mod.ts";
-import { oneLine, terminalSafe } from "../../../util/terminal_text.ts";
-import { grouped, noticeText, type Palette, planText } from "../../../view/mod.ts";
-import { agentUpdate, ServerUpdates } from "../../server_updates.ts";
-import { hangingRows } from "../screen/line.ts";
-import type { TranscriptTexts } from "../chat_texts.ts";
+import type { Event } from "../../core/mod.ts";
+import type { Texts } from "../../i18n/mod.ts";
+import { oneLine } from "../../util/terminal_text.ts";
+import { grouped, noticeText, planText } from "../../view/mod.ts";
+import { agentUpdate, ServerUpdates } from "../server_updates.ts";
+
+/** Texts of every run, and of the turns of a session that is shown. */
+export type LogTexts = Texts["run"] & Texts["turn_view"];
 
 /** A line about an event other than texts and calls. */
 export interface Note {
   readonly text: string;
   readonly level: "info" | "warning" | "error";
-}
-
-export function noteRows({ level, text }: Note, palette: Palette, columns: number): string[] {
-  const [mark, color] = level === "error"
-    ? ["✗", palette.bad]
-    : level === "warning"
-    ? ["!", palette.warning]
-    : ["·", palette.dim];
-  const rows = terminalSafe(text).trimEnd().split("\n")
-    .flatMap((line) => hangingRows(line.trim(), Math.max(1, columns - 2)));
-  return rows.map((row, index) => color(`${index > 0 ? " " : mark} ${row}`));
 }
 
 /** Makes notes of events. A decision of the user is noted with its call. */
@@ -30,7 +21,7 @@ export class Notes {
   /** The answer of this turn was marked as interrupted. */
   #marked = false;
 
-  of(event: Event, texts: TranscriptTexts): Note[] {
+  of(event: Event, texts: LogTexts): Note[] {
     switch (event.type) {
       case "message.retry":
         return this.#retry(event, texts);
@@ -60,7 +51,7 @@ export class Notes {
     }
   }
 
-  #retry(event: Extract<Event, { type: "message.retry" }>, texts: TranscriptTexts): Note[] {
+  #retry(event: Extract<Event, { type: "message.retry" }>, texts: LogTexts): Note[] {
     const { attempt, maxAttempts, waitMs, reason, said, discarded } = event;
     const next = texts.attempt(attempt, maxAttempts, (waitMs / 1000).toFixed(1));
     const known = reason === this.#retryReason;
@@ -74,14 +65,14 @@ export class Notes {
 
 const info = (text: string): Note => ({ level: "info", text });
 
-function turnEnd(event: Extract<Event, { type: "turn.end" }>, texts: TranscriptTexts): Note[] {
+function turnEnd(event: Extract<Event, { type: "turn.end" }>, texts: LogTexts): Note[] {
   const { reason, detail, said } = event;
   if (reason === "done") return [];
   if (reason === "interrupted" || reason === "terminated") return [info(texts.reasons[reason])];
   return [{ level: "error", text: texts.turnEnded(texts.written(said, detail ?? texts.reasons[reason])) }];
 }
 
-function plainNotes(event: Event, texts: TranscriptTexts): Note[] {
+function plainNotes(event: Event, texts: LogTexts): Note[] {
   switch (event.type) {
     case "notice":
       return [{
@@ -115,8 +106,4 @@ function plainNotes(event: Event, texts: TranscriptTexts): Note[] {
     default:
       return [];
   }
-}
-
-export function plainRows(text: string, columns: number): string[] {
-  return terminalSafe(text).trimEnd().split("\n").flatMap((line) => hangingRows(line, columns));
 }

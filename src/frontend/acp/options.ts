@@ -1,0 +1,139 @@
+import type { SessionConfigOption, SessionUpdate } from "@agentclientprotocol/sdk";
+import type { Assembly } from "../../run/mod.ts";
+import { allCommands } from "../../command/mod.ts";
+import { type Event, totalCost } from "../../core/mod.ts";
+import type { Locale } from "../../i18n/mod.ts";
+import { titleOf } from "../../session/mod.ts";
+import { type SessionSetting, sessionSettings } from "../session/settings.ts";
+import { userText } from "../../util/user_text.ts";
+import { modeUpdate } from "./modes.ts";
+
+const CATEGORIES = { mode: "mode", model: "model", effort: "thought_level" } as const;
+
+/** The options of a session, the most important first. */
+export function configOptions(settings: readonly SessionSetting[]): SessionConfigOption[] {
+  return settings.map(({ id, name, current, choices }) => {
+    const groups = [...new Set(choices.map(({ group = "" }) => group))];
+    const options = choices.map(({ group: _group, ...choice }) => choice);
+    return {
+      type: "select",
+      id,
+      name,
+      category: CATEGORIES[id],
+      currentValue: current,
+      options: groups[0] === "" ? options : groups.map((group) => ({
+        group,
+        name: group,
+        options: options.filter((_, index) => choices[index]?.group === group),
+      })),
+    };
+  });
+}
+
+/** The commands that make sense in an editor, with what can follow each. */
+async function commandUpdate(assembly: Assembly, locale: Locale): Promise<SessionUpdate> {
+  const session = () => Promise.resolve(assembly);
+  const commands = await allCommands({ locale, session, oneSession: true });
+  return {
+    sessionUpdate: "available_commands_update",
+    availableCommands: commands.map(({ name, brief, argumentHint: hint }) => ({
+      name,
+      description: brief,
+      ...(hint === undefined ? {} : { input: { hint } }),
+    })),
+  };
+}
+
+/** The context that is used, and the cost; undefined where the window is not known. */
+function usageUpdate(
+  { controller: { recorder: { state } }, provider, window }: Assembly,
+  used = state.lastUsage && state.lastUsage.inputTokens + state.lastUsage.outputTokens,
+): SessionUpdate | undefined {
+  if (!window || used === undefined) return undefined;
+  const cost = totalCost(state, provider.model.price?.currency);
+  return { sessionUpdate: "usage_update", used, size: window, ...(cost ? { cost } : {}) };
+}
+
+function infoUpdate({ controller: { recorder: { state } } }: Assembly): SessionUpdate {
+  const title = state.title ?? titleOf(userText(state.turns[0]?.prompt ?? ""));
+  return {
+    sessionUpdate: "session_info_update",
+    ...(title === "" ? {} : { title }),
+    ...(state.updated === undefined ? {} : { updatedAt: state.updated }),
+  };
+}
+
+interface FactsOptions {
+  readonly locale: () => Locale;
+  readonly send: (update: SessionUpdate) => void;
+}
+
+/** Sends what changes of a session in addition to its conversation, if it differs from the last time. */
+export class SessionFacts {
+  readonly #options: FactsOptions;
+  readonly #sent = new Map<string, string>();
+  #assembly: Assembly | undefined;
+  #working: Promise<void> = Promise.resolve();
+
+  constructor(options: FactsOptions) {
+    this.#options = options;
+  }
+
+  /** Sends everything: another assembly of the session may have another model and other commands. */
+  async opened(assembly: Assembly): Promise<void> {
+    this.#assembly = assembly;
+    assembly.servers?.watch(({ state }) => {
+      if (state === "ready") void this.#commands(assembly);
+    });
+    this.#figures(assembly);
+    await Promise.all([this.#settings(assembly), this.#commands(assembly)]);
+  }
+
+  event(event: Event): void {
+    const assembly = this.#assembly;
+    if (!assembly) return;
+    switch (event.type) {
+      case "mode.change":
+        return void this.#settings(assembly);
+      case "message.end":
+      case "session.rename":
+      case "rewind":
+        return this.#figures(assembly);
+      case "compaction":
+        return this.#figures(assembly, event.tokensAfter);
+      case "turn.end":
+        // It may have written a command file.
+        void this.#commands(assembly);
+        return this.#figures(assembly);
+    }
+  }
+
+  #figures(assembly: Assembly, used?: number): void {
+    this.#send(infoUpdate(assembly));
+    this.#send(usageUpdate(assembly, used));
+  }
+
+  #settings(assembly: Assembly): Promise<void> {
+    return this.#inOrder(async () => {
+      const settings = await sessionSettings(assembly, this.#options.locale());
+      this.#send(modeUpdate(settings));
+      this.#send({ sessionUpdate: "config_option_update", configOptions: configOptions(settings) });
+    });
+  }
+
+  #commands(assembly: Assembly): Promise<void> {
+    return this.#inOrder(async () => this.#send(await commandUpdate(assembly, this.#options.locale())));
+  }
+
+  /** Newer facts are sent later. Facts that cannot be read are not sent: the next turn reports why. */
+  #inOrder(work: () => Promise<void>): Promise<void> {
+    return this.#working = this.#working.then(work).catch(() => {});
+  }
+
+  #send(update: SessionUpdate | undefined): void {
+    const text = JSON.stringify(update);
+    if (!update || this.#sent.get(update.sessionUpdate) === text) return;
+    this.#sent.set(update.sessionUpdate, text);
+    this.#options.send(update);
+  }
+}

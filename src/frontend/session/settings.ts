@@ -1,0 +1,134 @@
+import type { Assembly } from "../../run/mod.ts";
+import { type CommandHost, loadModels } from "../../command/mod.ts";
+import { message, usageError } from "../../core/mod.ts";
+import { loadTexts, type Locale } from "../../i18n/mod.ts";
+
+interface SettingChoice {
+  readonly value: string;
+  readonly name: string;
+  readonly description?: string;
+  /** The heading that it is under, such as the provider of a model. */
+  readonly group?: string;
+}
+
+/** A choice that people change while a session runs. */
+export interface SessionSetting {
+  readonly id: "mode" | "model" | "effort";
+  readonly name: string;
+  readonly current: string;
+  readonly choices: readonly SettingChoice[];
+}
+
+/** The mode, the model and, where the model has levels, the effort of a session. */
+export async function sessionSettings(assembly: Assembly, locale: Locale): Promise<SessionSetting[]> {
+  const texts = await loadTexts("setting_commands", locale);
+  const { settings, vendorsOwn } = texts;
+  const { loaded, provider: { model } } = assembly;
+  const { modelValues, offeredEfforts } = await loadModels();
+  const current = `${model.provider}/${model.id}`;
+  const known = await modelValues(loaded, "", texts);
+  const models = known.some(({ value }) => value === current) ? known : [...known, { value: current }];
+  const about = { ...texts.modes, "full-access": settings.fullAccess };
+  const levels = model.reasoning?.thinks === false ? [] : offeredEfforts(assembly);
+  return [
+    {
+      id: "mode",
+      name: settings.mode,
+      current: currentMode(assembly),
+      choices: modesOf(assembly)
+        .map((value) => ({ value, name: settings.modes[value], description: about[value] })),
+    },
+    {
+      id: "model",
+      name: settings.model,
+      current,
+      choices: models.map(({ value, detail: description }) => {
+        const [, group = "", name = ""] = /^([^/]*)\/(.*)$/s.exec(value) ?? [];
+        return { value, name, group, ...(description === undefined ? {} : { description }) };
+      }),
+    },
+    ...(levels.length === 0 ? [] : [
+      {
+        id: "effort",
+        name: settings.effort,
+        current: (model.effort ? model.effort.level : assembly.effort) || VENDORS,
+        choices: [
+          { value: VENDORS, name: settings.vendors, description: vendorsOwn },
+          ...levels.map((value) => ({ value, name: value })),
+        ],
+      } as const,
+    ]),
+  ];
+}
+
+/** The effort that the vendor chooses. */
+const VENDORS = "default";
+
+/** An approval mode, or a boundary within which nothing changes. */
+const MODES = ["ask", "auto", "yolo", "full-access", "plan", "read-only"] as const;
+type Mode = (typeof MODES)[number];
+
+/** The modes of a session; only one that began without a jail can be without one. */
+function modesOf({ modes: { writing } }: Assembly): readonly Mode[] {
+  const other = writing === "danger-full-access" ? "yolo" : "full-access";
+  return MODES.filter((mode) => mode !== other);
+}
+
+function currentMode({ modes: { approval, collaboration, permission, writing } }: Assembly): Mode {
+  if (collaboration === "plan") return "plan";
+  if (permission === "read-only") return "read-only";
+  return approval === "yolo" && writing === "danger-full-access" ? "full-access" : approval;
+}
+
+/** A session whose settings change. */
+interface ChangedSession {
+  readonly commands: CommandHost;
+  readonly host: { current(): Promise<Assembly> };
+  readonly submissions: { between(work: () => Promise<void>): Promise<void> };
+}
+
+/**
+ * Changes a setting: the mode at once; the session is assembled again for the others, after the turn that
+ * runs. Throws ReasonixError (usage) that names the possible settings or values.
+ */
+export async function changeSetting(
+  { commands, host, submissions }: ChangedSession,
+  id: string,
+  value: unknown,
+): Promise<void> {
+  const assembly = await host.current();
+  const all = await sessionSettings(assembly, commands.locale);
+  const setting = all.find((each) => each.id === id);
+  if (!setting) {
+    throw usageError(
+      message`Cannot change "${id}": there is no such setting`,
+      message`use one of ${all.map((each) => each.id)}`,
+    );
+  }
+  const values = setting.choices.map((each) => each.value);
+  const chosen = values.find((each) => each === value);
+  if (chosen === undefined) {
+    throw usageError(
+      message`Cannot set ${id} to ${JSON.stringify(value) ?? "nothing"}: there is no such value`,
+      message`use one of ${values}`,
+    );
+  }
+  if (chosen === setting.current) return;
+  if (setting.id === "mode") return await changeMode(assembly, chosen as Mode);
+  const { continueWith } = await loadModels();
+  const changed = setting.id === "model" ? { model: chosen } : { effort: chosen === VENDORS ? "" : chosen };
+  await submissions.between(() => continueWith(commands, changed));
+}
+
+async function changeMode(assembly: Assembly, mode: Mode): Promise<void> {
+  const { modes } = assembly;
+  if (mode === "plan") return await modes.setCollaboration(mode);
+  if (modes.planWaits) {
+    await assembly.open();
+    await (await assembly.plans()).reject();
+  }
+  if (mode === "read-only") return await modes.setPermission(mode);
+  if (modes.collaboration === "plan") await modes.setCollaboration("normal");
+  await modes.setPermission(modes.writing);
+  await modes.setApproval(mode === "full-access" ? "yolo" : mode);
+}

@@ -1,0 +1,148 @@
+import type { SessionUpdate } from "@agentclientprotocol/sdk";
+import { configOptions, SessionFacts } from "../../../../src/frontend/acp/options.ts";
+import { modeState } from "../../../../src/frontend/acp/modes.ts";
+import { changeSetting, sessionSettings } from "../../../../src/frontend/session/settings.ts";
+import { ReasonixError } from "../../../../src/core/mod.ts";
+import { assert, assertEquals, assertRejects } from "../../../support/assert.ts";
+import { CommandFixture } from "../../../support/command_fixture.ts";
+
+/** Two providers; the models of one think. */
+const PROVIDERS = `
+[[providers]]
+name = "deepseek"
+kind = "openai"
+base_url = "http://127.0.0.1:9"
+models = ["deepseek-v4-pro"]
+`;
+
+const settingsOf = async (host: CommandFixture) => await sessionSettings(await host.session(), host.locale);
+const optionsOf = async (host: CommandFixture) => configOptions(await settingsOf(host));
+
+async function change(host: CommandFixture, id: string, value: unknown): Promise<void> {
+  const sessions = { current: () => host.session() };
+  await changeSetting(
+    { commands: host, host: sessions, submissions: { between: (work) => work() } },
+    id,
+    value,
+  );
+}
+
+Deno.test("configOptions are mode, model by provider, and the effort of models that have one", async () => {
+  await using host = await CommandFixture.open({ config: PROVIDERS });
+  const [mode, model, effort, ...rest] = await optionsOf(host);
+  assertEquals(rest, []);
+  assertEquals([mode?.id, mode?.category, mode?.currentValue], ["mode", "mode", "ask"]);
+  assertEquals([model?.id, model?.category, model?.currentValue], ["model", "model", "mock/one"]);
+  assertEquals([effort?.id, effort?.category, effort?.currentValue], ["effort", "thought_level", "default"]);
+  assert(mode?.type === "select" && model?.type === "select");
+  const modes = mode.options.map((each) => "value" in each ? each.value : "");
+  assertEquals(modes, ["ask", "auto", "yolo", "plan", "read-only"]);
+  const groups = model.options.map((each) =>
+    "group" in each ? [each.group, ...each.options.map(({ value, name }) => `${value} ${name}`)] : []
+  );
+  assertEquals(groups, [
+    ["mock", "mock/one one", "mock/two two"],
+    ["deepseek", "deepseek/deepseek-v4-pro deepseek-v4-pro"],
+  ]);
+  const { availableModes, currentModeId } = modeState(await settingsOf(host));
+  assertEquals([currentModeId, ...availableModes.map(({ id }) => id)], ["ask", ...modes]);
+});
+
+Deno.test("changeSetting switches modes, model and effort, and keeps the session", async () => {
+  await using host = await CommandFixture.open({ config: PROVIDERS });
+  await host.type("hello");
+  const { session: { id } } = await host.session();
+  for (const mode of ["auto", "plan", "read-only", "yolo", "plan", "ask", "read-only", "auto"]) {
+    await change(host, "mode", mode);
+    const { modes } = await host.session();
+    assertEquals((await optionsOf(host))[0]?.currentValue, mode);
+    const writes = mode !== "plan" && mode !== "read-only";
+    assertEquals(modes.permission, writes ? "workspace-write" : mode);
+  }
+  await change(host, "effort", "high");
+  assertEquals((await host.session()).effort, "high");
+  await change(host, "effort", "high");
+  await change(host, "model", "mock/two");
+  const { session, provider } = await host.session();
+  assertEquals([session.id, provider.model.id], [id, "two"]);
+  assertEquals(host.reopened, [{ effort: "high", resume: id }, { model: "mock/two", resume: id }]);
+  assertEquals([host.asked, host.said], [[], []]);
+});
+
+Deno.test("changeSetting keeps the id of a session that has not begun", async () => {
+  await using host = await CommandFixture.open();
+  const { session: { id } } = await host.session();
+  await change(host, "model", "mock/two");
+  assertEquals(host.reopened, [{ model: "mock/two", sessionId: id }]);
+});
+
+Deno.test("changeSetting names the possible settings and values", async () => {
+  await using host = await CommandFixture.open();
+  const rows: readonly (readonly [id: string, value: unknown, message: string, remedy: string])[] = [
+    ["theme", "dark", 'Cannot change "theme": there is no such setting', "use one of mode, model, effort"],
+    [
+      "mode",
+      "full-access",
+      'Cannot set mode to "full-access": there is no such value',
+      "use one of ask, auto, yolo, plan, read-only",
+    ],
+    [
+      "mode",
+      true,
+      "Cannot set mode to true: there is no such value",
+      "use one of ask, auto, yolo, plan, read-only",
+    ],
+    [
+      "model",
+      "three",
+      'Cannot set model to "three": there is no such value',
+      "use one of mock/one, mock/two",
+    ],
+  ];
+  for (const [id, value, message, remedy] of rows) {
+    const error = await assertRejects(() => change(host, id, value), ReasonixError);
+    assertEquals([error.message, error.remedy, error.exit], [message, remedy, "usage"]);
+  }
+});
+
+Deno.test("SessionFacts sends options, commands, usage and title when they change, and nothing twice", async () => {
+  await using host = await CommandFixture.open();
+  const sent: SessionUpdate[] = [];
+  const kinds = () => sent.splice(0).map((update) => update.sessionUpdate);
+  const facts = new SessionFacts({ locale: () => "en", send: (update) => sent.push(update) });
+  const assembly = await host.session();
+  await facts.opened(assembly);
+  const commands = sent.find((update) => update.sessionUpdate === "available_commands_update");
+  assert(commands);
+  const named = new Map(commands.availableCommands.map((each) => [each.name, each]));
+  for (const name of ["quit", "new", "clear", "resume", "theme", "copy"]) {
+    assertEquals(named.has(name), false);
+  }
+  assertEquals(named.get("rename")?.input?.hint, "<title>");
+  assertEquals(kinds(), [
+    "session_info_update",
+    "current_mode_update",
+    "config_option_update",
+    "available_commands_update",
+  ]);
+  await facts.opened(assembly);
+  assertEquals(kinds(), []);
+  assembly.controller.subscribe((event) => facts.event(event));
+
+  await host.write(".reasonix/commands/ship.md", "---\nargument-hint: VERSION\n---\nShip $ARGUMENTS");
+  await host.type("hello\nyou");
+  await facts.opened(assembly);
+  const ship = sent.findLast((update) => update.sessionUpdate === "available_commands_update");
+  assertEquals(ship?.availableCommands.find(({ name }) => name === "ship")?.input?.hint, "VERSION");
+  const info = sent.findLast((update) => update.sessionUpdate === "session_info_update");
+  assertEquals([info?.title, info?.updatedAt], ["hello", assembly.session.state.updated]);
+  assertEquals(new Set(kinds()), new Set(["session_info_update", "available_commands_update"]));
+
+  await host.type("/rename Greeting");
+  assertEquals(sent.map((update) => "title" in update && update.title), ["Greeting"]);
+  sent.length = 0;
+  await host.type("/mode auto");
+  await facts.opened(assembly);
+  const modes = sent.map((update) => "currentModeId" in update ? update.currentModeId : update.sessionUpdate);
+  assertEquals(modes, ["session_info_update", "auto", "config_option_update"]);
+});
