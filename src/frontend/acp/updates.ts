@@ -10,7 +10,7 @@ import * as calls from "./tool_calls.ts";
 
 export interface UpdatesOptions {
   readonly cwd: string;
-  /** What the client has announced. */
+  /** Capabilities that the client has announced. */
   readonly client: {
     readonly terminalOutput: boolean;
     readonly notices: boolean;
@@ -34,7 +34,7 @@ const PACE_MS = { chunk: 10, output: 200 };
 /** Characters of output: the end that is shown as text while a call runs, and the most for a terminal. */
 const OUTPUT = { tail: 4_000, terminal: 1_000_000 };
 
-/** Sends at once, and then at most once in so many milliseconds. */
+/** Sends at once, and then at most once per interval. */
 class Pace {
   readonly #ms: number;
   readonly #clock: Clock;
@@ -235,7 +235,7 @@ export class Updates {
   #user({ seq, origin, content, images = [] }: EventOf<"message.user">): void {
     if (origin !== "user" && origin !== "steer") return;
     const text = userText(content);
-    // A command stands for another text.
+    // The text of a command differs from its line.
     const own = [...this.#own].find((each) => content.endsWith(each.text) || each.text.startsWith("/"));
     if (own && !this.#isReplay) return void this.#own.delete(own);
     const chunk = { sessionUpdate: "user_message_chunk", messageId: `user-${seq}` } as const;

@@ -29,7 +29,7 @@ class Client {
   constructor(client: Partial<UpdatesOptions["client"]> = {}, more: Partial<UpdatesOptions> = {}, seq = 0) {
     this.#seq = seq;
     this.updates = new Updates({
-      cwd: "/work",
+      cwd: "/w",
       client: { terminalOutput: false, notices: false, compaction: false, ...client },
       send: (update) => this.#take(update),
       texts: () => texts,
@@ -299,14 +299,14 @@ Deno.test("updates announce a call while its arguments arrive, and run it to its
     kind: "edit",
     status: "pending",
     rawInput: args,
-    locations: [{ path: "/work/src/a.ts", line: 3 }],
+    locations: [{ path: "/w/src/a.ts", line: 3 }],
   } satisfies Partial<ToolCall>;
   assertEquals(client.take().at(-1), { sessionUpdate: "tool_call_update", toolCallId: "c", ...started });
   assertEquals(client.updates.callUpdateOf("c"), { toolCallId: "c", name: "edit_file", ...started });
   client.give(
     { type: "approval.request", callId: "c", tool: "edit_file", subject: "", reason: "" },
     { type: "approval.decision", callId: "c", decision: "allow", source: "user" },
-    finish({ changes: [{ path: "/work/src/a.ts", change: "updated", added: 1, removed: 0, diff: PATCH }] }),
+    finish({ changes: [{ path: "/w/src/a.ts", change: "updated", added: 1, removed: 0, diff: PATCH }] }),
   );
   const updates = client.take();
   assertEquals(statuses(updates), ["in_progress", "completed"]);
@@ -314,8 +314,8 @@ Deno.test("updates announce a call while its arguments arrive, and run it to its
     sessionUpdate: "tool_call_update",
     toolCallId: "c",
     status: "completed",
-    content: [{ type: "diff", path: "/work/src/a.ts", oldText: "a\nb\n", newText: "a\nc\n" }],
-    locations: [{ path: "/work/src/a.ts", line: 6 }],
+    content: [{ type: "diff", path: "/w/src/a.ts", oldText: "a\nb\n", newText: "a\nc\n" }],
+    locations: [{ path: "/w/src/a.ts", line: 6 }],
     rawOutput: { outcome: "ok", summary: "it is done", durationMs: 5, output: "done" },
   });
 });
@@ -393,7 +393,7 @@ Deno.test("updates stream the output of a command to a terminal where the client
   );
   const metas = client.take().flatMap((update) => "_meta" in update && update._meta ? [update._meta] : []);
   assertEquals(metas, [
-    { terminal_info: { terminal_id: "c", cwd: "/work" } },
+    { terminal_info: { terminal_id: "c", cwd: "/w" } },
     { terminal_output: { terminal_id: "c", data: "one\n" } },
     { terminal_output: { terminal_id: "c", data: "two\n" } },
     { terminal_exit: { terminal_id: "c", exit_code: 2, signal: null } },
@@ -421,7 +421,7 @@ Deno.test("updates bound the output for a terminal, and all that a call gives", 
     finish({
       callId: "d",
       changes: Array.from({ length: 100 }, (_, n) => ({
-        path: `/work/${n}`,
+        path: `/w/${n}`,
         change: "created" as const,
         added: 1,
         removed: 0,
@@ -452,7 +452,7 @@ for (
     assert(last?.sessionUpdate === "tool_call_update");
     const diffs = last.content?.flatMap((each) => each.type === "diff" ? [[each.oldText, each.newText]] : []);
     assertEquals(diffs, expected.map((texts) => [...texts]));
-    assertEquals(last.locations?.[0]?.path, "/work/a");
+    assertEquals(last.locations?.[0]?.path, "/w/a");
   });
 }
 
@@ -478,8 +478,8 @@ Deno.test("updates show each hunk of an edit, at its place", () => {
         }
         if (diff !== "") assertEquals(made + rest, after);
         const line = last.locations?.[0]?.line ?? 1;
-        const [olds, news] = [before.split("\n"), after.split("\n")];
-        for (let at = 0; at < line - 1; at++) assertEquals(olds[at], news[at]);
+        const [oldLines, freshLines] = [before.split("\n"), after.split("\n")];
+        for (let at = 0; at < line - 1; at++) assertEquals(oldLines[at], freshLines[at]);
       },
     ),
     { seed: SEED },
@@ -620,7 +620,7 @@ Deno.test("updates of a replay show the conversation as it is now, each call onc
     turnEnd(),
   ];
   const events = client.stamp([
-    { type: "session.start", session: "s", version: "1", cwd: "/work" },
+    { type: "session.start", session: "s", version: "1", cwd: "/w" },
     { type: "session.rename", title: "Work" },
     turn,
     user("one"),
