@@ -143,26 +143,24 @@ function withoutReferences(text: string): string {
 
 /** The pieces as one text: blanks part a name from the words around it, an empty line two typed texts. */
 function joined(pieces: readonly Piece[]): string {
-  let whole = "";
-  let wasTyped = false;
-  for (const { text, typed = false } of pieces) {
-    if (text === "") continue;
-    whole += (whole === "" ? "" : typed && wasTyped ? breakBetween(whole, text) : blankBetween(whole, text)) +
-      text;
+  let [text, wasTyped] = ["", false];
+  for (const { text: next, typed = false } of pieces.filter((piece) => piece.text !== "")) {
+    if (text !== "") text += typed && wasTyped ? gap(text, next) : blank(text, next);
+    text += next;
     wasTyped = typed;
   }
-  return whole;
+  return text;
 }
 
-function breakBetween(before: string, after: string): string {
+function gap(before: string, after: string): string {
   return before.endsWith("\n") || after.startsWith("\n") ? "" : "\n\n";
 }
 
-function blankBetween(before: string, after: string): string {
+function blank(before: string, after: string): string {
   return /[\s(\[{]$/.test(before) || /^(?:[\s,;)\]}"'`]|[.!?:]+(?:\s|$))/.test(after) ? "" : " ";
 }
 
-function textField(from: Record<string, unknown>, field: string, at: string): string {
+export function textField(from: Record<string, unknown>, field: string, at: string): string {
   const value = from[field];
   if (typeof value === "string") return value;
   throw unusable(at, value === undefined ? message`it has no ${field}` : message`its ${field} is not a text`);

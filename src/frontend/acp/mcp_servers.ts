@@ -1,7 +1,7 @@
 import { parsePlugin, type PluginEntry } from "../../config/mod.ts";
 import { message } from "../../core/mod.ts";
 import { isRecord } from "../../util/json.ts";
-import { unusable } from "./content.ts";
+import { textField, unusable } from "./content.ts";
 
 /**
  * Reads the MCP servers that a client has for a session. Throws a ReasonixError (usage) that names the index
@@ -57,9 +57,9 @@ function readServer(server: unknown, index: string): PluginEntry {
 }
 
 function textIn(from: Record<string, unknown>, field: string, at: string): string {
-  const value = from[field];
-  if (typeof value === "string" && value.trim() !== "") return value;
-  throw unusable(at, value === undefined ? message`it has no ${field}` : message`its ${field} is not a text`);
+  const value = textField(from, field, at);
+  if (value.trim() !== "") return value;
+  throw unusable(at, message`its ${field} is empty`);
 }
 
 function addressIn(server: Record<string, unknown>, at: string): string {

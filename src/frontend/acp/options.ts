@@ -81,20 +81,25 @@ export class SessionFacts {
 
   /** Sends everything: another assembly of the session may have another model and other commands. */
   async opened(assembly: Assembly): Promise<void> {
+    if (assembly !== this.#assembly) {
+      assembly.servers?.watch(({ state }) => {
+        if (state === "ready") void this.#commands(assembly);
+      });
+      assembly.modes.watch(() => void this.#settings(assembly));
+    }
     this.#assembly = assembly;
-    assembly.servers?.watch(({ state }) => {
-      if (state === "ready") void this.#commands(assembly);
-    });
     this.#figures(assembly);
     await Promise.all([this.#settings(assembly), this.#commands(assembly)]);
+  }
+
+  close(): void {
+    this.#assembly = undefined;
   }
 
   event(event: Event): void {
     const assembly = this.#assembly;
     if (!assembly) return;
     switch (event.type) {
-      case "mode.change":
-        return void this.#settings(assembly);
       case "message.end":
       case "session.rename":
       case "rewind":
@@ -114,7 +119,7 @@ export class SessionFacts {
   }
 
   #settings(assembly: Assembly): Promise<void> {
-    return this.#inOrder(async () => {
+    return this.#inOrder(assembly, async () => {
       const settings = await sessionSettings(assembly, this.#options.locale());
       this.#send(modeUpdate(settings));
       this.#send({ sessionUpdate: "config_option_update", configOptions: configOptions(settings) });
@@ -122,17 +127,19 @@ export class SessionFacts {
   }
 
   #commands(assembly: Assembly): Promise<void> {
-    return this.#inOrder(async () => this.#send(await commandUpdate(assembly, this.#options.locale())));
+    const { locale } = this.#options;
+    return this.#inOrder(assembly, async () => this.#send(await commandUpdate(assembly, locale())));
   }
 
   /** Newer facts are sent later. Facts that cannot be read are not sent: the next turn reports why. */
-  #inOrder(work: () => Promise<void>): Promise<void> {
-    return this.#working = this.#working.then(work).catch(() => {});
+  #inOrder(assembly: Assembly, work: () => Promise<void>): Promise<void> {
+    const current = async () => assembly === this.#assembly ? await work() : undefined;
+    return this.#working = this.#working.then(current).catch(() => {});
   }
 
   #send(update: SessionUpdate | undefined): void {
     const text = JSON.stringify(update);
-    if (!update || this.#sent.get(update.sessionUpdate) === text) return;
+    if (!update || !this.#assembly || this.#sent.get(update.sessionUpdate) === text) return;
     this.#sent.set(update.sessionUpdate, text);
     this.#options.send(update);
   }

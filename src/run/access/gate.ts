@@ -87,6 +87,7 @@ export class Modes {
   #suspended: PermissionMode | undefined;
   /** The model may know of another mode. */
   #unannounced = true;
+  readonly #watchers = new Set<() => void>();
 
   constructor(gate: ModalGate, recorder: Recorder) {
     this.#gate = gate;
@@ -161,7 +162,7 @@ export class Modes {
     this.#approval = mode;
     this.#apply();
     this.#unrecorded.posture = mode;
-    if (this.#opened) await this.#record();
+    await this.#switched();
   }
 
   /**
@@ -185,7 +186,7 @@ export class Modes {
     this.#unrecorded.mode = mode;
     if (this.permission === "plan") this.#goal = false;
     if (this.collaboration !== before) this.#unrecorded.collaboration = this.collaboration;
-    if (this.#opened) await this.#record();
+    await this.#switched();
   }
 
   /**
@@ -199,7 +200,7 @@ export class Modes {
     this.#unrecorded.collaboration = mode;
     if (this.permission === "plan") {
       await this.setPermission(this.#initial === "plan" ? this.writing : this.#initial);
-    } else if (this.#opened) await this.#record();
+    } else await this.#switched();
   }
 
   /** Does a piece of work during which nothing may change, unless the user switches modes meanwhile. */
@@ -215,6 +216,11 @@ export class Modes {
       if (this.permission === "read-only") this.#gate.permissionMode = before;
       this.#suspended = undefined;
     }
+  }
+
+  /** Notifies front ends of each switch, also before a session can record it. */
+  watch(watcher: () => void): void {
+    this.#watchers.add(watcher);
   }
 
   /** Records what was chosen before the session was open. */
@@ -248,6 +254,11 @@ export class Modes {
     return messages.findLast(isAboutMode)?.content ??
       // Full access needs no announcement; every other mode does.
       modeNote(firstMode === "danger-full-access" ? firstMode : USUAL);
+  }
+
+  async #switched(): Promise<void> {
+    for (const watcher of this.#watchers) watcher();
+    if (this.#opened) await this.#record();
   }
 
   async #record(): Promise<void> {

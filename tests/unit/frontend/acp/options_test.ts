@@ -127,6 +127,10 @@ Deno.test("SessionFacts sends options, commands, usage and title when they chang
   ]);
   await facts.opened(assembly);
   assertEquals(kinds(), []);
+  // No event reports a switch before the first turn.
+  await assembly.modes.setApproval("yolo");
+  await facts.opened(assembly);
+  assertEquals(kinds(), ["current_mode_update", "config_option_update"]);
   assembly.controller.subscribe((event) => facts.event(event));
 
   await host.write(".reasonix/commands/ship.md", "---\nargument-hint: VERSION\n---\nShip $ARGUMENTS");
@@ -141,8 +145,14 @@ Deno.test("SessionFacts sends options, commands, usage and title when they chang
   await host.type("/rename Greeting");
   assertEquals(sent.map((update) => "title" in update && update.title), ["Greeting"]);
   sent.length = 0;
-  await host.type("/mode auto");
+  await assembly.modes.setApproval("auto");
   await facts.opened(assembly);
   const modes = sent.map((update) => "currentModeId" in update ? update.currentModeId : update.sessionUpdate);
   assertEquals(modes, ["session_info_update", "auto", "config_option_update"]);
+
+  sent.length = 0;
+  facts.close();
+  await assembly.modes.setApproval("ask");
+  await host.type("/rename Farewell");
+  assertEquals(kinds(), []);
 });

@@ -10,15 +10,20 @@ const OUTCOME = { answer: "", steps: 1, durationMs: 1 } as TurnOutcome;
 
 /** Submissions of a session whose turns end when the test says so. */
 async function stage() {
-  const turns: { readonly text: string; end(reason: TurnOutcome["reason"] | Error): void }[] = [];
+  const turns: {
+    readonly text: string;
+    readonly input: TurnInput;
+    end(reason: TurnOutcome["reason"] | Error): void;
+  }[] = [];
   const waits: (() => void)[] = [];
   const returned: string[] = [];
   const failures: unknown[] = [];
   const run = async (input: string | TurnInput, signal?: AbortSignal) => {
     const { promise, resolve, reject } = Promise.withResolvers<TurnOutcome>();
-    const text = typeof input === "string" ? input : input.text;
+    const given = typeof input === "string" ? { text: input } : input;
     turns.push({
-      text,
+      text: given.text,
+      input: given,
       end: (reason) => reason instanceof Error ? reject(reason) : resolve({ ...OUTCOME, reason }),
     });
     signal?.addEventListener("abort", () => resolve({ ...OUTCOME, reason: "interrupted" }));
@@ -87,6 +92,34 @@ Deno.test("drafts with an end are stopped together or one at a time", async () =
   assertEquals(await endOf("running"), ["interrupted", undefined, true]);
   assertEquals(await endOf("last"), [undefined, undefined, true]);
   assertEquals([turns.length, returned], [1, ["typed"]]);
+});
+
+Deno.test("the text of a command has the attachments of its line", async () => {
+  const { submissions, turns, begun } = await stage();
+  const image = { mime: "image/png", data: "" };
+  submissions.add({ text: "/goal x", steer: false, images: [image], references: ["<file/>"] });
+  await begun();
+  assertEquals(turns[0]?.input, { text: "sent", images: [image], references: ["<file/>"] });
+});
+
+Deno.test("work between drafts waits for the one that runs, goes before the others, and may fail", async () => {
+  const { submissions, turns, begun } = await stage();
+  const order: string[] = [];
+  submissions.add({ text: "one", steer: false });
+  submissions.add({ text: "two", steer: false });
+  await begun();
+  const failing = submissions.between(() => Promise.reject(new Error("down"))).catch(({ message }) =>
+    message
+  );
+  const work = submissions.between(() => Promise.resolve(void order.push("work"))).then(() => turns.length);
+  assertEquals([order, submissions.waiting.length], [[], 1]);
+  const second = begun();
+  turns[0]?.end("done");
+  await second;
+  assertEquals([order, await failing, await work], [["work"], "down", 1]);
+  turns[1]?.end("done");
+  await submissions.between(() => Promise.resolve(void order.push("idle")));
+  assertEquals(order, ["work", "idle"]);
 });
 
 Deno.test("a command ends with the turn of the text that it sent", async () => {
