@@ -6,7 +6,7 @@ import type { Event, EventOf, NewEvent, NewEventOf } from "../../../../src/core/
 import { LIVE_ONLY } from "../../../../src/core/event.ts";
 import { kindOf } from "../../../../src/frontend/acp/tool_calls.ts";
 import { Updates, type UpdatesOptions } from "../../../../src/frontend/acp/updates.ts";
-import { LiveState } from "../../../../src/frontend/session/live.ts";
+import { LiveState } from "../../../../src/frontend/session/live_session.ts";
 import { loadTexts } from "../../../../src/i18n/mod.ts";
 import { unifiedDiff } from "../../../../src/tool/text/diff.ts";
 import { assert, assertEquals } from "../../../support/assert.ts";
