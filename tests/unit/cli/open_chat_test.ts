@@ -2,7 +2,7 @@
 import { chatOpener, type OpenChat } from "../../../cli/commands/run/open_chat.ts";
 import type { CliContext } from "../../../cli/terminal/process.ts";
 import type { OpenRequest } from "../../../src/command/mod.ts";
-import { listServers, type PluginEntry } from "../../../src/config/mod.ts";
+import { listServers, parsePlugin, type PluginEntry } from "../../../src/config/mod.ts";
 import { type Event, ReasonixError } from "../../../src/core/mod.ts";
 import type { Person } from "../../../src/frontend/mod.ts";
 import { SessionBusyError } from "../../../src/session/mod.ts";
@@ -20,25 +20,7 @@ base_url = "http://127.0.0.1:9/v1"
 model = "scripted-1"
 `;
 
-const SERVER: PluginEntry = {
-  name: "docs",
-  type: "stdio",
-  transport: "direct",
-  enabled: true,
-  ...scriptedServer(),
-  env: {},
-  cwd: "",
-  url: "",
-  headers: {},
-  headers_helper: "",
-  startup_timeout_seconds: 60,
-  call_timeout_seconds: 0,
-  tool_timeout_seconds: {},
-  enabled_tools: [],
-  disabled_tools: [],
-  aliases: {},
-  trusted_read_only_tools: [],
-};
+const SERVER = parsePlugin({ name: "docs", ...scriptedServer(), startup_timeout_seconds: 60 });
 
 const PERSON: Person = { say() {}, speak: () => Promise.resolve() };
 
