@@ -230,3 +230,38 @@ function colored(
     return token.meaning ? palette[token.meaning](piece) : piece;
   }).join("");
 }
+
+/** A hunk as the texts before and after it, with the number of its first changed line in the new file. */
+export interface HunkTexts {
+  readonly before: string;
+  readonly after: string;
+  readonly line: number;
+}
+
+/** The hunks of the unified diff of one file, exactly as the texts have them. */
+export function hunkTexts(diff: string): readonly HunkTexts[] {
+  const hunks: { before: string; after: string; line: number }[] = [];
+  let [sign, changed] = ["", false];
+  for (const line of diff.split("\n")) {
+    const head = HUNK.exec(line);
+    if (head) {
+      hunks.push({ before: "", after: "", line: Math.max(1, Number(head[3])) });
+      changed = false;
+      continue;
+    }
+    const hunk = hunks.at(-1);
+    if (!hunk) continue;
+    if (line.startsWith("\\")) {
+      // "No newline at end of file" is about the line before it.
+      if (sign !== "+") hunk.before = hunk.before.slice(0, -1);
+      if (sign !== "-") hunk.after = hunk.after.slice(0, -1);
+      continue;
+    }
+    sign = line[0] ?? "";
+    if (sign === "-" || sign === " ") hunk.before += `${line.slice(1)}\n`;
+    if (sign === "+" || sign === " ") hunk.after += `${line.slice(1)}\n`;
+    if (sign === "-" || sign === "+") changed = true;
+    else if (sign === " " && !changed) hunk.line++;
+  }
+  return hunks;
+}

@@ -8,7 +8,7 @@ import type { Locale } from "../../src/i18n/mod.ts";
 import { Chat } from "../../src/frontend/repl/chat.ts";
 import { ChatTexts } from "../../src/frontend/repl/chat_texts.ts";
 import { Looks } from "../../src/frontend/repl/looks.ts";
-import type { Person } from "../../src/frontend/session/session_host.ts";
+import type { Person } from "../../src/frontend/session/person.ts";
 import { type Reply, type ScriptedProvider, scriptedProvider } from "./agent_fixture.ts";
 import { VirtualTerminal } from "./virtual_terminal.ts";
 

@@ -1,6 +1,6 @@
 import type { Assembly, RunPaths } from "../../run/mod.ts";
 import { allCommands, type CommandHost, type OpenRequest } from "../../command/mod.ts";
-import { type ApprovalAnswer, errorMessage, type Event, EXIT, ReasonixError } from "../../core/mod.ts";
+import { errorMessage, type Event, EXIT, ReasonixError } from "../../core/mod.ts";
 import { loadTexts } from "../../i18n/mod.ts";
 import type { ChatTexts } from "./chat_texts.ts";
 import { type Composer, type ComposerDraft, createComposer } from "./composer/composer.ts";
@@ -9,12 +9,13 @@ import { type Frame, hintRows, stack } from "./screen/view.ts";
 import type { Looks } from "./looks.ts";
 import { Dialogs } from "./overlay/dialogs.ts";
 import { Screen } from "./screen/screen.ts";
-import { ChatLeft, type OpenSession, type Person, SessionHost } from "../session/session_host.ts";
+import { type Person, personOf, questionsOfCommands } from "../session/person.ts";
+import { Questions } from "../session/questions.ts";
+import { ChatLeft, type OpenSession, SessionHost } from "../session/session_host.ts";
 import { Submissions } from "../session/submissions.ts";
 import type { EndSignal, InputEvent, Terminal } from "./terminal/terminal.ts";
 import { Transcript } from "./transcript/transcript.ts";
 import { keyHelp } from "./composer/keymap.ts";
-import type { ApprovalRequest } from "../../permission/mod.ts";
 import { baseName, contains } from "../../path/lexical.ts";
 import { fitDisplay } from "../../util/display_width.ts";
 import { oneLine } from "../../util/terminal_text.ts";
@@ -48,6 +49,7 @@ export class Chat {
   readonly #composer: Composer;
   readonly #transcript: Transcript;
   readonly #status: StatusLine;
+  readonly #questions = new Questions();
   readonly #dialogs: Dialogs;
   readonly #host: SessionHost;
   readonly #commands: CommandHost;
@@ -77,17 +79,12 @@ export class Chat {
       still: () => looks.still,
       links: looks.links,
     });
-    const dialogs = this.#dialogs;
-    const person: Person = {
-      approver: { ask: (request, signal) => this.#approve(request, signal) },
-      asker: { ask: (questions, signal) => dialogs.ask(questions, signal) },
-      planReviewer: { review: (proposal, signal) => dialogs.plan(proposal, signal) },
-      trust: (lines, details) => dialogs.trust(lines, details),
-      copy: ({ pid }) => dialogs.confirm(texts.chat.busy(pid), { text: texts.chat.busyCopy }, false),
+    const person = personOf(this.#questions, {
+      stop: () => this.#submissions.stop(),
       lend: (run) => this.#screen.lend(run),
       say: (text) => this.#transcript.say(text),
       speak: (locale) => texts.use(locale),
-    };
+    });
     this.#host = new SessionHost(
       (request) => options.open(request, person),
       (event) => this.#event(event),
@@ -182,12 +179,15 @@ export class Chat {
       locale: () => texts.locale,
       changed: () => this.#screen.draw(),
       drafting: () => !this.#composer.empty || this.#composer.modal,
+      questions: this.#questions,
+      elsewhere: (by) => this.#transcript.say(texts.chat.answeredElsewhere(by)),
+      failed: (error) => this.#fail(error),
     });
   }
 
   #createCommands(): CommandHost {
     const { texts, terminal } = this.#options;
-    const [host, dialogs] = [this.#host, this.#dialogs];
+    const host = this.#host;
     return {
       showsEvents: true,
       get locale() {
@@ -207,11 +207,7 @@ export class Chat {
       draft: (text) => this.#composer.putBack([{ text }]),
       control: (sequence) => void terminal.write(sequence),
       quit: () => this.#end(EXIT.done),
-      choose: (title, choices, options) => dialogs.choose(title, choices, options),
-      confirm: (question, options) => dialogs.confirm(question, options),
-      prompt: (question, initial) => dialogs.prompt(question, initial),
-      show: (title, text) => dialogs.show(title, text),
-      lookAt: (title, files) => dialogs.changes(title, files),
+      ...questionsOfCommands(this.#questions),
       reopen: async (request) => {
         await this.#beforeLeaving(request);
         await host.replace(request);
@@ -399,16 +395,9 @@ export class Chat {
     const { modes } = await this.#host.current();
     const next = modes.approval === "ask" ? "auto" : modes.approval === "auto" ? "yolo" : "ask";
     const text = chat.confirmYoloDetail;
-    const sure = next !== "yolo" || await this.#dialogs.confirm(chat.confirmYolo, { text, danger: true });
+    const sure = next !== "yolo" || await this.#commands.confirm(chat.confirmYolo, { text, danger: true });
     await modes.setApproval(sure ? next : "ask");
     this.#transcript.say(chat.modes[modes.approval]);
-  }
-
-  async #approve(request: ApprovalRequest, signal: AbortSignal): Promise<ApprovalAnswer> {
-    const answer = await this.#dialogs.approve(request, signal);
-    if (!answer) this.#submissions.stop();
-    signal.throwIfAborted();
-    return answer ?? { allow: false, scope: "once" };
   }
 
   /** Asks before a session is left that could not be saved. */
@@ -418,7 +407,7 @@ export class Chat {
     if (session?.problem === undefined) return;
     const texts = await loadTexts("session_commands", this.#options.texts.locale);
     const [question = "", text = ""] = texts.reallyLose(session.problem).split("\n");
-    const leaves = resume !== session.id && await this.#dialogs.confirm(question, { text, danger: true });
+    const leaves = resume !== session.id && await this.#commands.confirm(question, { text, danger: true });
     if (!leaves) throw new ReasonixError(texts.notSaved(session.problem), { remedy: texts.saveFirst });
   }
 

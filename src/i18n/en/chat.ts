@@ -32,6 +32,7 @@ export const texts = (t: Translate) => ({
     pid === undefined
       ? t`Another program has this session open. Continue in a copy?`
       : t`Process ${pid} has this session open. Continue in a copy?`,
+  answeredElsewhere: (by: string) => t`· answered at another front end: ${by}`,
   busyCopy: t`The copy has all that was said so far, and nothing of what follows there.`,
   notDrawn: (message: string) => t`Something could not be shown; please report it: ${message}`,
   internal: (message: string) => t`Internal error; please report it: ${message}`,
