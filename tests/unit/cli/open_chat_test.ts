@@ -171,7 +171,7 @@ const SIDES: readonly Side[] = [
 /** The variable in the file `.env` of each home: no command of its sessions gets it. */
 const VARIABLES = { hazel: "HAZEL_LEVEL", maple: "MAPLE_LEVEL" } as const;
 
-/** The turn that a message of the user asks for: a call for `run: LINE`, `write: PATH`, `task: PROMPT`, `server:`. */
+/** The turn that a message asks for: a call for `run: LINE`, `write: PATH`, `task: PROMPT` or `server:`. */
 function obey({ json: { messages } }: RecordedRequest): Turn {
   const last = messages.at(-1);
   if (last.role === "tool") return { text: `done: ${String(last.content).slice(0, 40)}` };
