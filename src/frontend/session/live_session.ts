@@ -362,12 +362,12 @@ export class LiveSession {
     if (this.#frontEnds.length === 0) await this.end();
   }
 
-  /** Stops what runs and closes the session; open questions are left without an answer. */
+  /** Stops what runs, withdraws open questions and closes the session. */
   end(): Promise<void> {
     if (this.#end) return this.#end;
     this.#frontEnds = [];
     this.submissions.stop("terminated");
-    for (const { id } of this.questions.open) this.questions.answer(id, undefined, "");
+    this.questions.withdraw();
     this.#end = this.host.close();
     this.#closed(this.#end);
     return this.#end;
