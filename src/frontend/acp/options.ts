@@ -54,11 +54,13 @@ function usageUpdate(
   return { sessionUpdate: "usage_update", used, size: window, ...(cost ? { cost } : {}) };
 }
 
-function infoUpdate({ controller: { recorder: { state } } }: Assembly): SessionUpdate {
+/** Undefined before the first turn of a session without a title. */
+function infoUpdate({ controller: { recorder: { state } } }: Assembly): SessionUpdate | undefined {
   const title = state.title ?? titleOf(userText(state.turns[0]?.prompt ?? ""));
+  if (title === "") return undefined;
   return {
     sessionUpdate: "session_info_update",
-    ...(title === "" ? {} : { title }),
+    title,
     ...(state.updated === undefined ? {} : { updatedAt: state.updated }),
   };
 }
@@ -100,22 +102,25 @@ export class SessionFacts {
     const assembly = this.#assembly;
     if (!assembly) return;
     switch (event.type) {
+      case "message.user":
+        return event.origin === "user" ? this.#send(infoUpdate(assembly)) : undefined;
       case "message.end":
-      case "session.rename":
-      case "rewind":
-        return this.#figures(assembly);
+        return this.#send(usageUpdate(assembly));
       case "compaction":
-        return this.#figures(assembly, event.tokensAfter);
+        return this.#send(usageUpdate(assembly, event.tokensAfter));
       case "turn.end":
         // It may have written a command file.
         void this.#commands(assembly);
         return this.#figures(assembly);
+      case "session.rename":
+      case "rewind":
+        return this.#figures(assembly);
     }
   }
 
-  #figures(assembly: Assembly, used?: number): void {
+  #figures(assembly: Assembly): void {
     this.#send(infoUpdate(assembly));
-    this.#send(usageUpdate(assembly, used));
+    this.#send(usageUpdate(assembly));
   }
 
   #settings(assembly: Assembly): Promise<void> {
