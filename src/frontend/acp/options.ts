@@ -51,7 +51,9 @@ function usageUpdate(
 ): SessionUpdate | undefined {
   if (!window || used === undefined) return undefined;
   const cost = totalCost(state, provider.model.price?.currency);
-  return { sessionUpdate: "usage_update", used, size: window, ...(cost ? { cost } : {}) };
+  // Sums of prices have a rest far behind the point.
+  const rounded = cost && { ...cost, amount: Math.round(cost.amount * 1e9) / 1e9 };
+  return { sessionUpdate: "usage_update", used, size: window, ...(rounded ? { cost: rounded } : {}) };
 }
 
 /** Undefined before the first turn of a session without a title. */
