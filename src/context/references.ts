@@ -23,6 +23,8 @@ export interface ReferenceOptions {
   readonly read: (path: string) => Promise<string>;
   readonly hidden: (absolutePath: string) => boolean;
   readonly vision: boolean;
+  /** Returns the text that an editor has of a file and has not saved. */
+  readonly unsaved?: (path: string) => Promise<string | undefined>;
   /** Reads a resource of a connected MCP server for `@server:uri`; undefined when there is no such server. */
   readonly resource?: (server: string, uri: string) => Promise<ResourceText> | undefined;
 }
@@ -195,9 +197,13 @@ async function addFile(
     }
     return;
   }
-  const bytes = await readHead(path, target.lines ? stat.size : MAX_FILE_BYTES);
+  const limit = target.lines ? stat.size : MAX_FILE_BYTES;
+  const unsaved = await options.unsaved?.(path);
+  const whole = unsaved === undefined ? undefined : new TextEncoder().encode(unsaved);
+  const size = whole?.length ?? stat.size;
+  const bytes = whole?.subarray(0, target.lines ? size : limit) ?? await readHead(path, limit);
   if (bytes.subarray(0, 8192).includes(0)) {
-    found.blocks.push(`<file path="${name}">[binary file, ${stat.size} bytes]</file>`);
+    found.blocks.push(`<file path="${name}">[binary file, ${size} bytes]</file>`);
     return;
   }
   const text = new TextDecoder().decode(bytes, { stream: true });
@@ -208,9 +214,7 @@ async function addFile(
     );
     return;
   }
-  const note = stat.size > MAX_FILE_BYTES
-    ? `\n[cut; the file has ${stat.size} bytes, read_file shows the rest]`
-    : "";
+  const note = size > MAX_FILE_BYTES ? `\n[cut; the file has ${size} bytes, read_file shows the rest]` : "";
   found.blocks.push(`<file path="${name}">\n${text.trimEnd() || "[empty]"}${note}\n</file>`);
 }
 

@@ -39,6 +39,7 @@ export const LIVE_ONLY: ReadonlySet<EventType> = new Set([
   "tool.call",
   "tool.delta",
   "question",
+  "question.state",
   "subagent.progress",
   "verification.start",
 ]);

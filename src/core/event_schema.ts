@@ -380,6 +380,32 @@ export const EVENT_KINDS = {
     text: z.string(),
     callId: z.optional(z.string()),
   }),
+  /**
+   * A question to the user was opened, changed, answered or withdrawn; each front end of the session can
+   * answer it. Live only, for front ends.
+   */
+  "question.state": z.object({
+    id: z.string(),
+    kind: z.enum([
+      "approval",
+      "ask",
+      "plan",
+      "trust",
+      "copy",
+      "choose",
+      "confirm",
+      "prompt",
+      "show",
+      "changes",
+    ]),
+    state: z.enum(["opened", "changed", "answered", "withdrawn"]),
+    /** Everything a person has to see, when it is opened or changed. */
+    question: z.optional(z.record(z.string(), z.unknown())),
+    /** Absent: the person left without an answer. */
+    answer: z.optional(z.unknown()),
+    /** The front end that answered. */
+    by: z.optional(z.string()),
+  }),
   /** The whole todo list as it is now. */
   "todo.update": z.object({ items: z.array(todoItem) }),
   /**

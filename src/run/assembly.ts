@@ -113,8 +113,8 @@ class TurnRunner {
     const read = plugins?.resourceReader({ ...attachments, signal });
     const resource = (server: string, uri: string) =>
       read?.(server, uri) ?? mentioned(server, uri, this.#deps);
-    const { admit } = this.#deps.tools.images;
-    return await resolveInput(turn, { ...this.#deps, cwd, provider, resource, admit, signal });
+    const { images: { admit }, files } = this.#deps.tools;
+    return await resolveInput(turn, { ...this.#deps, cwd, provider, resource, admit, files, signal });
   }
 }
 

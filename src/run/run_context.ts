@@ -227,6 +227,8 @@ interface RunTools {
   readonly guard: ProcessGuard | undefined;
   readonly todos: TodoStore;
   readonly host: CallHost;
+  /** Files of the editor that is the client. */
+  readonly files: ToolContext["files"];
   /** Reports where the last command left off. */
   readonly shellDirectory: () => string | undefined;
   readonly repositories: SandboxSession["repositories"];
@@ -300,6 +302,7 @@ function buildTools(deps: ToolDeps, features: BaseFeatures): RunTools {
     },
     guard: services.shell?.guard,
     todos: services.todos,
+    files: deps.files,
     host: deps.options.parent?.host ?? host,
     repositories: jail.repositories,
     judgedBy: jail.judgedBy,

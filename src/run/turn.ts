@@ -23,7 +23,7 @@ import type { Gate } from "../permission/mod.ts";
 import type { ModelInfo, ToolMode } from "../provider/mod.ts";
 import type { Workspace } from "../sandbox/mod.ts";
 import { findSession, loadEvents } from "../session/mod.ts";
-import type { Asker } from "../tool/mod.ts";
+import { type Asker, type ClientFiles, loadTextFiles, type ToolContext } from "../tool/mod.ts";
 import { userText } from "../util/user_text.ts";
 import { grouped } from "../view/mod.ts";
 import { type PromptInputs, turnPrompts } from "./context/prompt_inputs.ts";
@@ -194,14 +194,24 @@ interface TurnInputDeps extends Pick<PluginDeps, "paths" | "loaded" | "provider"
   readonly asker?: Asker | undefined;
   /** Looks at the images of the message. */
   readonly admit: AdmitImages;
+  readonly files: ClientFiles | undefined;
   readonly signal: AbortSignal;
+}
+
+/** Returns the unsaved text of an editor. A problem with the file itself shows when it is read. */
+async function unsavedIn(
+  path: string,
+  context: Pick<ToolContext, "files" | "paths" | "signal">,
+): Promise<string | undefined> {
+  const { unsavedText } = await loadTextFiles();
+  return await unsavedText(context, path).catch(() => undefined);
 }
 
 const NO_REFERENCES: References = { blocks: [], images: [], notices: [] };
 
 /** Records the instructions of the skill and adds what the text refers to. */
 export async function resolveInput(input: TurnInput, deps: TurnInputDeps): Promise<UserInput> {
-  const { cwd, workspace, provider: { model }, recorder, gate, resource } = deps;
+  const { cwd, workspace, provider: { model }, recorder, gate, resource, files, signal } = deps;
   const { skill, references = [], images = [], ...given } = input;
   const { readOnly: _mode, rules: _rules, model: _model, literal = false, ...rest } = given;
   if (skill !== undefined) await recorder.record({ type: "message.user", content: skill, origin: "context" });
@@ -213,6 +223,7 @@ export async function resolveInput(input: TurnInput, deps: TurnInputDeps): Promi
       hidden: (path) => workspace.hidden(path),
       vision: takesImages(model, deps.loaded),
       ...(resource ? { resource } : {}),
+      ...(files?.read ? { unsaved: (path) => unsavedIn(path, { files, paths: workspace, signal }) } : {}),
     });
   for (const text of found.notices) {
     await recorder.record(newNotice("warning", "reference", text));

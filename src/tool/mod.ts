@@ -24,4 +24,6 @@ export const loadSchemaCheck = lazy(() => import("./host/schema_check.ts"));
 
 export const loadProcessHost = lazy(() => import("./host/process_host.ts"));
 
+export const loadTextFiles = lazy(() => import("./file/text_file.ts"));
+
 export const loadClientFiles = lazy(() => import("./file/client_files.ts"));

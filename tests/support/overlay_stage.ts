@@ -1,9 +1,13 @@
 /** Panels of the chat on a terminal without a window, with the composer that they hide and a status line. */
+import type { ApprovalAnswer } from "../../src/core/mod.ts";
 import type { Locale } from "../../src/i18n/mod.ts";
+import type { ApprovalRequest } from "../../src/permission/mod.ts";
 import { Composer } from "../../src/frontend/repl/composer/composer.ts";
-import { Dialogs } from "../../src/frontend/repl/overlay/dialogs.ts";
+import { Dialogs, type OverlayQueue } from "../../src/frontend/repl/overlay/dialogs.ts";
 import { Screen } from "../../src/frontend/repl/screen/screen.ts";
 import { stack } from "../../src/frontend/repl/screen/view.ts";
+import { personOf, questionsOfCommands } from "../../src/frontend/session/person.ts";
+import { Questions } from "../../src/frontend/session/questions.ts";
 import { palette, type Theme, ThemedPalette } from "../../src/view/mod.ts";
 import { VirtualTerminal } from "./virtual_terminal.ts";
 
@@ -16,9 +20,28 @@ export interface StageOptions {
   readonly theme?: Theme;
 }
 
+/** Asks the questions of a session. */
+export interface AskedDialogs extends ReturnType<typeof questionsOfCommands> {
+  readonly overlays: OverlayQueue;
+  /** Undefined: the user left without an answer, or the signal aborted. */
+  readonly approve: (
+    request: ApprovalRequest,
+    signal: AbortSignal,
+  ) => Promise<ApprovalAnswer | undefined>;
+  readonly ask: Person["asker"]["ask"];
+  readonly plan: Person["planReviewer"]["review"];
+  readonly trust: Person["trust"];
+  readonly copy: Person["copy"];
+}
+
+type Person = ReturnType<typeof personOf>;
+
 export interface Stage {
   readonly terminal: VirtualTerminal;
-  readonly dialogs: Dialogs;
+  readonly questions: Questions;
+  readonly dialogs: AskedDialogs;
+  /** Front ends that have answered in place of this one. */
+  readonly elsewhere: string[];
   readonly composer: Composer;
   /** Drafts that were sent from the composer. */
   readonly sent: string[];
@@ -39,23 +62,49 @@ export function openStage(
   const sent: string[] = [];
   const composer = new Composer({ onSubmit: ({ text }) => sent.push(text) });
   let now = 0;
-  const dialogs = new Dialogs({
+  const questions = new Questions();
+  const elsewhere: string[] = [];
+  const { overlays } = new Dialogs({
+    questions,
+    elsewhere: (by) => void elsewhere.push(by),
+    failed(error) {
+      throw error;
+    },
     palette: () => theme ? themed.palette : palette(colors),
     locale: () => locale,
     changed: () => screen.draw(),
     drafting: () => !composer.empty,
     now: () => now,
   });
+  let stopped = false;
+  const person = personOf(questions, {
+    stop: () => void (stopped = true),
+    say() {},
+    speak: () => Promise.resolve(),
+  });
+  const dialogs: AskedDialogs = {
+    ...questionsOfCommands(questions),
+    overlays,
+    async approve(request, signal) {
+      stopped = false;
+      const answer = await person.approver.ask(request, signal).catch(() => undefined);
+      return stopped ? undefined : answer;
+    },
+    ask: person.asker.ask,
+    plan: person.planReviewer.review,
+    trust: person.trust,
+    copy: person.copy,
+  };
   const screen = new Screen(terminal, {
     frame: (columns, rows) =>
       stack([
-        (dialogs.overlays.top ?? composer).frame(columns, Math.max(1, rows - 1)),
+        (overlays.top ?? composer).frame(columns, Math.max(1, rows - 1)),
         { lines: ["status"] },
       ]),
   });
   terminal.start({
     input(event) {
-      for (const left of dialogs.overlays.input(event)) composer.input(left);
+      for (const left of overlays.input(event)) composer.input(left);
       screen.draw();
     },
     resize: () => screen.resized(),
@@ -65,7 +114,9 @@ export function openStage(
   screen.open();
   return {
     terminal,
+    questions,
     dialogs,
+    elsewhere,
     composer,
     sent,
     pass: (milliseconds) => now += milliseconds,
@@ -75,9 +126,9 @@ export function openStage(
       terminal.press("enter");
     },
     async shown() {
-      const before = dialogs.overlays.top;
+      const before = overlays.top;
       // Panels load on demand within a few turns of the event loop, in which another one may close.
-      const waits = () => dialogs.overlays.top === before || dialogs.overlays.top === undefined;
+      const waits = () => overlays.top === before || overlays.top === undefined;
       for (let turn = 0; turn < 30_000 && waits(); turn++) {
         await new Promise((resolve) => setTimeout(resolve, 1));
       }

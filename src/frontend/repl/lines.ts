@@ -17,7 +17,7 @@ const loadQuestions = lazy(() => import("./overlay/questions.ts"));
 
 /** Formats an approval request as plain lines of at most `columns` cells. */
 export async function approvalLines(
-  request: ApprovalRequest,
+  { checkRule, ...request }: ApprovalRequest,
   { locale, columns }: { readonly locale: Locale; readonly columns: number },
 ): Promise<ApprovalLines> {
   const { approvalInLines } = await loadQuestions();
@@ -25,7 +25,7 @@ export async function approvalLines(
     loadTexts("overlay", locale),
     loadTranslator(locale),
   ]);
-  const style = { palette: palette(false), texts, translator, changed() {} };
+  const style = { palette: palette(false), texts, translator, checkRule, changed() {} };
   return await approvalInLines(request, style, columns);
 }
 

@@ -1,4 +1,5 @@
 /** A session with the people at its front ends: what needs no terminal. */
-export { type OpenSession, type Person, SessionHost } from "./session_host.ts";
+export type { Person } from "./person.ts";
+export { type OpenSession, SessionHost } from "./session_host.ts";
 export { executeMessage } from "./submissions.ts";
 export { SessionTexts } from "./texts.ts";

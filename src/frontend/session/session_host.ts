@@ -1,25 +1,11 @@
-import type { Assembly, AssemblyOptions } from "../../run/mod.ts";
+import type { Assembly } from "../../run/mod.ts";
 import type { OpenRequest } from "../../command/mod.ts";
 import { type Event, message, ReasonixError } from "../../core/mod.ts";
-import type { Locale } from "../../i18n/mod.ts";
 import { defined } from "../../util/json.ts";
 import { after } from "../../util/timer.ts";
 
 /** Thrown instead of opening a session when the chat ends and the program continues in another way. */
 export class ChatLeft extends Error {}
-
-/** Asks and informs the user of a front end. */
-export interface Person extends Pick<AssemblyOptions, "approver" | "asker" | "planReviewer"> {
-  /** Asks whether repository content may be used; `lines` summarize `details`. */
-  readonly trust?: (lines: readonly string[], details: string) => Promise<"trust" | "ignore">;
-  /** Asks whether to continue in a copy of a session that another process has open. */
-  readonly copy?: (busy: { readonly pid: number | undefined }) => Promise<boolean>;
-  /** Lends the terminal to a program that asks the user itself. */
-  readonly lend?: <T>(run: () => Promise<T>) => Promise<T>;
-  say(text: string): void;
-  /** Switches to the configured language. */
-  speak(locale: Locale): Promise<void>;
-}
 
 /** Maximum wait, in ms, for a session that is being opened when the chat ends. */
 const OPENING_MS = 1000;
@@ -29,7 +15,7 @@ export type OpenSession = (request: OpenRequest) => Promise<Assembly>;
 /** The session of a chat: one at a time, replaced when the user switches session or model. */
 export class SessionHost {
   readonly #open: OpenSession;
-  readonly #sink: (event: Event) => void;
+  readonly #sink: (event: Event, assembly: Assembly) => void;
   readonly #opened: (assembly: Assembly) => void;
   #current: Promise<Assembly> | undefined;
   #first: OpenRequest = {};
@@ -41,7 +27,7 @@ export class SessionHost {
   /** `opened` is called with each session before its first event. */
   constructor(
     open: OpenSession,
-    sink: (event: Event) => void,
+    sink: (event: Event, assembly: Assembly) => void,
     opened: (assembly: Assembly) => void = () => {},
   ) {
     this.#open = open;
@@ -113,7 +99,7 @@ export class SessionHost {
     const { directory, roots, servers, waitForServers, files } = given;
     this.#place = defined({ directory, roots, servers, waitForServers, files });
     this.#opened(assembly);
-    assembly.controller.subscribe(this.#sink);
+    assembly.controller.subscribe((event) => this.#sink(event, assembly));
     return assembly;
   }
 }

@@ -32,12 +32,18 @@ export const texts = (t: Translate) => ({
     pid === undefined
       ? t`Another program has this session open. Continue in a copy?`
       : t`Process ${pid} has this session open. Continue in a copy?`,
+  answeredElsewhere: (by: string) => t`· answered at another front end: ${by}`,
   busyCopy: t`The copy has all that was said so far, and nothing of what follows there.`,
   notDrawn: (message: string) => t`Something could not be shown; please report it: ${message}`,
   internal: (message: string) => t`Internal error; please report it: ${message}`,
   trustTitle: t`This project contains items that can run programs or send data elsewhere:`,
   trust: t`Trust it as it is now`,
   trustIgnore: t`Continue without it, this time`,
+  /** For an editor that shows no forms. */
+  trustByCommand:
+    t`It is left out. To trust it, run \`reasonix trust\` in a terminal, then open the session again.`,
+  needsForms: (title: string) =>
+    t`"${title}" needs a form (elicitation), which this editor does not announce.`,
   lineInput: {
     dumb: t`This terminal shows plain lines only: one line is one message, /help lists the commands.`,
     pipe: t`Each line of standard input is one message.`,

@@ -132,17 +132,29 @@ export async function loadBytes(context: ToolContext, file: ExistingFile): Promi
   return loaded;
 }
 
+type FileAccess = Pick<ToolContext, "files" | "paths" | "seen" | "signal">;
+
 /** Loads a file as it is on the disk, or as an editor has it that shows it. */
-export async function loadCurrent(context: ToolContext, file: ExistingFile): Promise<LoadedFile> {
+export async function loadCurrent(context: FileAccess, file: ExistingFile): Promise<LoadedFile> {
   const loaded = { ...file, bytes: await readBytes(file, context) };
   return context.files?.read ? await asInEditor(context, loaded) : loaded;
+}
+
+/** Returns the text of an editor that is not saved, for a real path; undefined: the file counts. */
+export async function unsavedText(
+  context: Omit<FileAccess, "seen">,
+  path: string,
+): Promise<string | undefined> {
+  const file = await statRegular({ path, shown: path });
+  const { unsaved, bytes } = await loadCurrent({ ...context, seen: new Map() }, file);
+  return unsaved && plainText(bytes);
 }
 
 /** Larger files are read and written on the disk. */
 const MAX_EDITOR_BYTES = 8 * 1024 * 1024;
 
 /** Reports whether an editor has a say in this file: it shows its directory, and the file is plain UTF-8. */
-export function isForEditor({ files }: ToolContext, path: string, bytes: Uint8Array): boolean {
+export function isForEditor({ files }: Pick<ToolContext, "files">, path: string, bytes: Uint8Array): boolean {
   return files?.directories.some((directory) => contains(directory, path)) === true &&
     bytes.length <= MAX_EDITOR_BYTES && plainText(bytes) !== undefined;
 }
@@ -156,7 +168,7 @@ export function plainText(bytes: Uint8Array): string | undefined {
 /** Time for an editor to notice that a file has changed on the disk. */
 const NOTICE_MS = 300;
 
-async function asInEditor(context: ToolContext, file: LoadedFile): Promise<LoadedFile> {
+async function asInEditor(context: FileAccess, file: LoadedFile): Promise<LoadedFile> {
   if (!isForEditor(context, file.path, file.bytes)) return file;
   const disk = plainText(file.bytes) ?? "";
   const seen = context.seen.get(file.path);

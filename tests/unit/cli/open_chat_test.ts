@@ -1,13 +1,15 @@
 /** Opening sessions by request: directory, roots, servers of a client, and sessions that stay apart. */
-import { chatOpener } from "../../../cli/commands/run/open_chat.ts";
+import { chatOpener, type OpenChat } from "../../../cli/commands/run/open_chat.ts";
 import type { CliContext } from "../../../cli/terminal/process.ts";
 import type { OpenRequest } from "../../../src/command/mod.ts";
-import { listServers, type PluginEntry } from "../../../src/config/mod.ts";
+import { listServers, parsePlugin, type PluginEntry } from "../../../src/config/mod.ts";
 import { type Event, ReasonixError } from "../../../src/core/mod.ts";
 import type { Person } from "../../../src/frontend/mod.ts";
+import { SessionBusyError } from "../../../src/session/mod.ts";
 import { SessionHost } from "../../../src/frontend/session/mod.ts";
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "../../support/assert.ts";
 import { scriptedServer } from "../../support/mcp/scripted_mcp_server.ts";
+import { type RecordedRequest, startModelServer, type Turn } from "../../support/model_server.ts";
 import { makeTempDir } from "../../support/tool_context.ts";
 
 const PROVIDER = `
@@ -18,42 +20,30 @@ base_url = "http://127.0.0.1:9/v1"
 model = "scripted-1"
 `;
 
-const SERVER: PluginEntry = {
-  name: "docs",
-  type: "stdio",
-  transport: "direct",
-  enabled: true,
-  ...scriptedServer(),
-  env: {},
-  cwd: "",
-  url: "",
-  headers: {},
-  headers_helper: "",
-  startup_timeout_seconds: 60,
-  call_timeout_seconds: 0,
-  tool_timeout_seconds: {},
-  enabled_tools: [],
-  disabled_tools: [],
-  aliases: {},
-  trusted_read_only_tools: [],
-};
+const SERVER = parsePlugin({ name: "docs", ...scriptedServer(), startup_timeout_seconds: 60 });
 
-/** A home with directories in it, and an opener for sessions of its process. */
+const PERSON: Person = { say() {}, speak: () => Promise.resolve() };
+
+/** Opens the sessions of a process with this Reasonix home. */
+function openerOf(home: string, userHome: string): OpenChat {
+  const env: Record<string, string> = { HOME: userHome, REASONIX_HOME: home, REASONIX_LANG: "en" };
+  const output = { write() {}, json() {}, exact() {} };
+  const context: CliContext = { process: { stdout: output, stderr: output, env } };
+  return chatOpener(context, {});
+}
+
+/** A home with directories next to it, and an opener. */
 async function openerStage(config = PROVIDER) {
   const dir = await makeTempDir();
   const home = `${dir.path}/home`;
   for (const name of ["home", "one", "two", "more"]) await Deno.mkdir(`${dir.path}/${name}`);
   await Deno.writeTextFile(`${home}/config.toml`, config);
-  const env: Record<string, string> = { HOME: dir.path, REASONIX_HOME: home, REASONIX_LANG: "en" };
-  const output = { write() {}, json() {}, exact() {} };
-  const context: CliContext = { process: { stdout: output, stderr: output, env } };
-  const person: Person = { say() {}, speak: () => Promise.resolve() };
-  const opener = chatOpener(context, {});
+  const open = openerOf(home, dir.path);
   return {
     dir: dir.path,
     home,
-    open: async (request: OpenRequest, who = person) =>
-      await opener({ waitForServers: true, ...request }, who),
+    open: async (request: OpenRequest, person = PERSON) =>
+      await open({ waitForServers: true, ...request }, person),
     [Symbol.asyncDispose]: () => dir[Symbol.asyncDispose](),
   };
 }
@@ -77,6 +67,22 @@ Deno.test("chatOpener takes directory, roots and id of a session from the reques
     const error = await assertRejects(() => stage.open(request), ReasonixError);
     assertStringIncludes(error.message, said);
   }
+});
+
+Deno.test("chatOpener asks about trust in each directory, and keeps the answer there", async () => {
+  await using stage = await openerStage();
+  const asked: string[] = [];
+  for (const [name, answer] of [["one", "ignore"], ["two", "trust"], ["one", "trust"]] as const) {
+    const directory = `${stage.dir}/${name}`;
+    await Deno.writeTextFile(`${directory}/reasonix.toml`, '[[plugins]]\nname = "near"\ncommand = "true"\n');
+    const trust: Person["trust"] = () => {
+      asked.push(name);
+      return Promise.resolve(answer);
+    };
+    await using session = await stage.open({ directory }, { ...PERSON, trust });
+    assertEquals(session.servers?.has("near") ?? false, name === "two");
+  }
+  assertEquals(asked, ["one", "two"]);
 });
 
 Deno.test("a session that replaces another one keeps directory, roots and servers of the client", async () => {
@@ -146,4 +152,194 @@ Deno.test("servers of a client start next to the configured ones, and a failing 
     "mine user",
   ]);
   assertEquals(other.redact("docs-value-91x7"), "docs-value-91x7");
+});
+
+/** A session of the test below: its mark is in its directory, its variables and its server alone. */
+interface Side {
+  readonly name: "one" | "two" | "three";
+  readonly home: "hazel" | "maple";
+  readonly mark: string;
+  readonly trusts: boolean;
+}
+
+const SIDES: readonly Side[] = [
+  { name: "one", home: "hazel", mark: "amber-7f3a9c", trusts: true },
+  { name: "two", home: "hazel", mark: "birch-21d8e4", trusts: false },
+  { name: "three", home: "maple", mark: "cedar-b06f55", trusts: true },
+];
+
+/** The variable in the file `.env` of each home: no command of its sessions gets it. */
+const VARIABLES = { hazel: "HAZEL_LEVEL", maple: "MAPLE_LEVEL" } as const;
+
+/** The turn that a message asks for: a call for `run: LINE`, `write: PATH`, `task: PROMPT` or `server:`. */
+function obey({ json: { messages } }: RecordedRequest): Turn {
+  const last = messages.at(-1);
+  if (last.role === "tool") return { text: `done: ${String(last.content).slice(0, 40)}` };
+  const [, verb, rest = ""] = /(run|write|task|server|say): ?(.*)$/m.exec(String(last.content)) ?? [];
+  if (verb === "run") return { calls: [{ name: "bash", args: { command: rest } }] };
+  if (verb === "write") return { calls: [{ name: "write_file", args: { path: rest, content: "made" } }] };
+  if (verb === "task") return { calls: [{ name: "task", args: { prompt: rest } }] };
+  if (verb === "server") return { calls: [{ name: "mcp__near__surroundings", args: {} }] };
+  return { text: `answer ${rest}` };
+}
+
+function sideOf({ body }: RecordedRequest): Side {
+  const side = SIDES.find(({ mark }) => body.includes(`The word is ${mark}`));
+  assert(side, body.slice(0, 2000));
+  return side;
+}
+
+/** An agent has a longer system prompt. */
+function laneOf(request: RecordedRequest): string {
+  return `${sideOf(request).name} ${request.json.messages[0].content.length}`;
+}
+
+/** Two homes and three directories, each with its own configuration and its own `.env`. */
+async function makeSides(root: string, url: string): Promise<void> {
+  const { command, args } = scriptedServer();
+  for (const home of ["hazel", "maple"] as const) {
+    await Deno.mkdir(`${root}/${home}`);
+    await Deno.writeTextFile(`${root}/${home}/.env`, `${VARIABLES[home]}=saved-in-${home}-91\n`);
+    await Deno.writeTextFile(
+      `${root}/${home}/config.toml`,
+      `[[providers]]
+name = "scripted"
+kind = "openai"
+base_url = "${url}"
+model = "model-${home}"
+api_key_command = ["/bin/echo", "key-of-${home}-4411"]
+[tools]
+mcp_startup_wait_seconds = 60
+[permissions]
+allow = ["Edit", "Mcp", "Bash(echo:*)"]
+`,
+    );
+  }
+  for (const { name, mark } of SIDES) {
+    const other = name === "one" ? "two" : "one";
+    const files = {
+      "AGENTS.md": `The word is ${mark}\n`,
+      ".env": `MARK=${mark}\n`,
+      "reasonix.toml":
+        `[[plugins]]\nname = "near"\ncommand = "${command}"\nargs = ${JSON.stringify(args)}\n` +
+        'env = { MARK = "${MARK}" }\n',
+      poke: `echo x > ${root}/${other}/from-${name}\n`,
+      plant:
+        "mkdir -p inner/.git/hooks && echo > inner/.git/HEAD && echo x >> inner/.git/config && echo planted\n",
+    };
+    await Deno.mkdir(`${root}/${name}`);
+    for (const [file, text] of Object.entries(files)) {
+      await Deno.writeTextFile(`${root}/${name}/${file}`, text);
+    }
+  }
+}
+
+/** A person who allows commands for the session, and no directory and no unconfined command. */
+function personOf(trusts: boolean, asked: string[]): Person {
+  return {
+    ...PERSON,
+    trust: () => Promise.resolve(trusts ? "trust" : "ignore"),
+    approver: {
+      ask({ subject, directory, escape }) {
+        const isCommand = directory === undefined && escape === undefined;
+        asked.push(`${isCommand ? "command" : "sandbox"} ${subject}`);
+        return Promise.resolve(
+          isCommand ? { allow: true, scope: "session" } : { allow: false, scope: "once" },
+        );
+      },
+    },
+  };
+}
+
+const TURNS = Math.ceil(200 / SIDES.length);
+/** Turns after which the work repeats. */
+const ROUND = 40;
+
+Deno.test("200 interleaved turns of sessions in one process show nothing of one in another", async () => {
+  await using dir = await makeTempDir();
+  const root = dir.path;
+  await using server = startModelServer([], { fallback: obey, lane: laneOf });
+  await makeSides(root, server.url);
+  for (const name of Object.values(VARIABLES)) Deno.env.set(name, `process-${name}`);
+  using _environment = {
+    [Symbol.dispose]: () => Object.values(VARIABLES).forEach((name) => Deno.env.delete(name)),
+  };
+  const openers = {
+    hazel: openerOf(`${root}/hazel`, root),
+    maple: openerOf(`${root}/maple`, root),
+  };
+  let isConfined = false;
+  await Promise.all(SIDES.map(async ({ name, home, mark, trusts }) => {
+    const asked: string[] = [];
+    const events: Event[] = [];
+    const [directory, other] = [`${root}/${name}`, `${root}/${name === "one" ? "two" : "one"}`];
+    const open = (request: OpenRequest) =>
+      openers[home]({ directory, waitForServers: true, ...request }, personOf(trusts, asked));
+    await using session = await open({});
+    session.controller.subscribe((event) => void events.push(event));
+    const work = [
+      'run: echo "[$HAZEL_LEVEL][$MAPLE_LEVEL][$MARK]"; pwd; cat AGENTS.md',
+      "server:",
+      `write: ${other}/from-${name}`,
+      "run: sh poke",
+      "run: sh plant",
+    ];
+    for (let turn = 0; turn < TURNS; turn++) {
+      await session.run(work[turn % ROUND] ?? `say: ${turn}`);
+      if (turn === ROUND) await assertRejects(() => open({ resume: session.session.id }), SessionBusyError);
+    }
+    isConfined = session.confined;
+    const rounds = Math.ceil(TURNS / ROUND);
+    const results = events.filter((event) => event.type === "tool.end").map(({ content }) => content);
+    assertEquals(results.length, rounds * work.length);
+    const visible = Object.values(VARIABLES).map((each) => each === VARIABLES[home] ? "" : `process-${each}`);
+    const seen = `[${visible.join("][")}][]\n${directory}\nThe word is ${mark}`;
+    assertEquals(results.filter((text) => text === seen).length, rounds);
+    const named = results.filter((text) =>
+      text.includes(`"MARK":"${mark}"`) && text.includes(`"cwd":"${directory}"`)
+    );
+    assertEquals(named.length, trusts ? rounds : 0);
+    assertEquals(results.filter((text) => text.startsWith("planted")).length, rounds);
+    // An agent of the session may change the repository that the session made.
+    await session.run("task: run: sh plant");
+    const [task] = events.filter((event) => event.type === "tool.end").slice(-1);
+    assert(task?.type === "tool.end" && task.content.includes("done: planted"), task?.content);
+    const counts = (text: string) => asked.filter((each) => each === text).length;
+    assertEquals([counts("command sh poke"), counts("command sh plant")], [1, 1]);
+    assertEquals(counts(`sandbox ${other}`), rounds);
+    if (isConfined) assertEquals(counts("sandbox sh poke"), rounds);
+    const file = await Deno.readTextFile(session.session.paths.path);
+    for (const text of [JSON.stringify(events), file]) {
+      assertStringIncludes(text, mark);
+      for (const side of SIDES.filter((each) => each.name !== name)) {
+        assert(!text.includes(side.mark), `${name} shows ${side.mark}`);
+        assert(
+          side.home === home || !text.includes(`model-${side.home}`),
+          `${name} shows model-${side.home}`,
+        );
+      }
+      for (const secret of ["saved-in-", "key-of-"]) {
+        assert(!text.includes(secret), `${name} shows ${secret}`);
+      }
+    }
+  }));
+  for (const { name } of SIDES) {
+    if (isConfined) {
+      assertEquals([...Deno.readDirSync(`${root}/${name}`)].filter((each) => /^from-/.test(each.name)), []);
+    }
+  }
+  for (const request of server.requests) {
+    const { mark, home } = sideOf(request);
+    assertEquals(request.headers.get("authorization"), `Bearer key-of-${home}-4411`);
+    assertEquals(request.json.model, `model-${home}`);
+    for (const side of SIDES) assert(side.mark === mark || !request.body.includes(side.mark));
+  }
+  server.expectReset();
+  // A repository that the first session cloned is protected from the commands of a later one.
+  await using later = await openers.hazel({ directory: `${root}/one` }, personOf(true, []));
+  const events: Event[] = [];
+  later.controller.subscribe((event) => void events.push(event));
+  await later.run("run: sh plant");
+  const [planted = ""] = events.filter((event) => event.type === "tool.end").map(({ content }) => content);
+  assertEquals(planted.startsWith("planted"), !isConfined);
 });

@@ -23,6 +23,7 @@ Deno.test("a run, its agents and its approvals use the files of an editor, and a
   editor.buffers.set(open, "one, unsaved\n");
   const edit = { path: "open.txt", old_string: "unsaved", new_string: "edited" };
   const provider = scriptedProvider([
+    say("seen"),
     calls(call("1", "read_file", { path: "open.txt" }), call("2", "read_file", { path: "secret.txt" })),
     calls(call("3", "edit_file", edit)),
     calls(call("4", "task", { prompt: "write" })),
@@ -54,6 +55,8 @@ Deno.test("a run, its agents and its approvals use the files of an editor, and a
   assembly.controller.subscribe((event) => {
     if (event.type === "tool.end") ends.push(event);
   });
+  await assembly.run("look at @open.txt:1-1 and @secret.txt");
+  assertMatch(JSON.stringify(provider.requests[0]), /<file path=.{1,3}open\.txt.*one, unsaved/);
   await assembly.run("go");
   assertEquals(ends.map(({ callId, outcome }) => `${callId} ${outcome}`), [
     ...["1 ok", "2 blocked", "3 ok", "4 ok", "6 blocked", "7 ok"],

@@ -1,12 +1,10 @@
 import type { PlanAnswer, PlanProposal } from "../../../run/mod.ts";
-import type { ChangedFile, Choice, ChooseOptions, ConfirmOptions } from "../../../command/mod.ts";
 import type { ApprovalAnswer } from "../../../core/mod.ts";
 import type { PanelOptions, PanelStyle } from "./panel.ts";
 import type { Overlay } from "../screen/view.ts";
+import type { Answer, ApprovalQuestion, OpenQuestion, Questions } from "../../session/questions.ts";
 import type { InputEvent } from "../terminal/terminal.ts";
 import { loadTexts, loadTranslator, type Locale } from "../../../i18n/mod.ts";
-import type { ApprovalRequest } from "../../../permission/mod.ts";
-import type { Question } from "../../../tool/mod.ts";
 import { terminalSafe } from "../../../util/terminal_text.ts";
 import { after } from "../../../util/timer.ts";
 import { loadMarkdown, type Palette } from "../../../view/mod.ts";
@@ -197,41 +195,102 @@ export class OverlayQueue {
   }
 }
 
+/** The display of a question: until the signal aborts; `called` when the user has asked for it. */
+interface Shown {
+  readonly signal: AbortSignal;
+  readonly called: boolean;
+}
+
 interface DialogsOptions extends OverlayQueueOptions {
   readonly palette: () => Palette;
   readonly locale: () => Locale;
+  readonly questions: Questions;
+  /** Called with the front end that has answered a question that was shown here. */
+  readonly elsewhere: (by: string) => void;
+  readonly failed: (error: unknown) => void;
 }
 
-/** The questions that the chat can ask its user. Panels are loaded when the first of them is shown. */
+/** The questions of the session as overlays. Panels are loaded when the first of them is shown. */
 export class Dialogs {
   readonly overlays: OverlayQueue;
+  /** Shows no questions any more; they stay open. */
+  readonly close: () => void;
   readonly #options: DialogsOptions;
 
   constructor(options: DialogsOptions) {
+    const { questions, elsewhere, failed } = options;
     this.#options = options;
     this.overlays = new OverlayQueue(options);
+    this.close = questions.attach({
+      name: "terminal",
+      show: (question, signal) => this.#answer(question, { signal, called: question.called }),
+      elsewhere,
+      failed,
+    });
   }
 
-  /** Asks whether a call may run; undefined when the user left without an answer, and for an abort. */
-  async approve(request: ApprovalRequest, signal: AbortSignal): Promise<ApprovalAnswer | undefined> {
+  async #answer({ id, kind, question }: OpenQuestion, shown: Shown): Promise<Answer | undefined> {
+    const { palette, texts } = await this.#style();
+    switch (kind) {
+      case "approval":
+        return await this.#approve(id, question, shown);
+      case "ask":
+        return await this.#askAll(question.questions, shown);
+      case "plan":
+        return await this.#plan(question, shown);
+      case "trust": {
+        const { trustPanel } = await import("./questions.ts");
+        for (;;) {
+          const answer = await this.#ask(trustPanel(question.lines, texts.trust, palette), shown);
+          if (answer !== "look") return answer;
+          await this.#read(texts.trust.detailsTitle, question.details, shown);
+        }
+      }
+      case "copy": {
+        const { busy, busyCopy } = await loadTexts("chat", this.#options.locale());
+        return await this.#confirm({ title: busy(question.pid), text: busyCopy }, shown);
+      }
+      case "choose":
+        return await this.#choose(id, question, shown);
+      case "confirm":
+        return await this.#confirm(question, shown);
+      case "prompt": {
+        const { title, initial } = question;
+        return await this.#ask(
+          { title, input: { label: "", initial, write: (text: string) => text } },
+          shown,
+        );
+      }
+      case "show":
+        await this.#read(question.title, question.text, shown);
+        return null;
+      case "changes": {
+        const { lookAtChanges } = await import("./questions.ts");
+        await lookAtChanges((panel) => this.#ask(panel, shown), question, await this.#style());
+        return null;
+      }
+    }
+  }
+
+  async #approve(id: string, question: ApprovalQuestion, shown: Shown): Promise<ApprovalAnswer | undefined> {
     const { approvalPanel } = await import("./questions.ts");
-    const locale = this.#options.locale();
-    const style = { ...await this.#style(), translator: await loadTranslator(locale) };
-    return await this.#ask(await approvalPanel(request, style), { signal, called: false });
+    const { locale, questions } = this.#options;
+    const checkRule = question.checksRule && ((rule: string) => questions.call(id, "checkRule", rule));
+    const style = { ...await this.#style(), translator: await loadTranslator(locale()), checkRule };
+    return await this.#ask(await approvalPanel(question, style), shown);
   }
 
-  /** Answers by question; undefined when the user left one without. Rejects when the signal aborts. */
-  async ask(
-    questions: readonly Question[],
-    signal: AbortSignal,
+  /** Answers by question; undefined when the user left one without. */
+  async #askAll(
+    questions: OpenQuestion<"ask">["question"]["questions"],
+    shown: Shown,
   ): Promise<readonly (readonly string[])[] | undefined> {
     const { questionPanel } = await import("./questions.ts");
     const { texts } = await this.#style();
     const answers: (readonly string[])[] = [];
     for (const [index, question] of questions.entries()) {
       const panel = questionPanel(question, { at: index + 1, of: questions.length }, texts.ask);
-      const answer = await this.#ask(panel, { signal, called: false });
-      signal.throwIfAborted();
+      const answer = await this.#ask(panel, shown);
       if (!answer) return undefined;
       answers.push(answer);
     }
@@ -239,71 +298,56 @@ export class Dialogs {
   }
 
   /** Asks about a plan, which is in the transcript; undefined when the user leaves it for later. */
-  async plan(proposal: PlanProposal, signal: AbortSignal): Promise<PlanAnswer | undefined> {
+  async #plan(proposal: PlanProposal, shown: Shown): Promise<PlanAnswer | undefined> {
     const { isLongPlan, planPanel } = await import("./questions.ts");
     const { palette, texts } = await this.#style();
     for (let isRead = !isLongPlan(proposal);; isRead = true) {
-      const panel = planPanel(proposal, texts.plan, isRead);
-      const answer = await this.#ask(panel, { signal, called: false });
-      signal.throwIfAborted();
+      const answer = await this.#ask(planPanel(proposal, texts.plan, isRead), shown);
       if (answer !== "look") return answer === "leave" ? undefined : answer;
       const renderer = await loadMarkdown({ palette });
       const text = terminalSafe(proposal.plan);
       await renderer.prepare(text);
-      await this.show(texts.plan.readTitle, (columns) => renderer.render(text, columns), signal);
+      await this.#read(texts.plan.readTitle, (columns) => renderer.render(text, columns), shown);
     }
   }
 
-  /** Asks whether repository content may be used; `lines` summarize `details`. */
-  async trust(lines: readonly string[], details: string): Promise<"trust" | "ignore"> {
-    const { trustPanel } = await import("./questions.ts");
-    const { palette, texts: { trust } } = await this.#style();
-    while (true) {
-      const answer = await this.#ask(trustPanel(lines, trust, palette), { called: false });
-      if (answer !== "look") return answer ?? "ignore";
-      await this.show(trust.detailsTitle, details);
-    }
+  async #choose(
+    id: string,
+    { entries, moves, ...options }: OpenQuestion<"choose">["question"],
+    shown: Shown,
+  ): Promise<number | undefined> {
+    const { questions } = this.#options;
+    return await this.#ask({
+      ...options,
+      entries: entries.map(({ preview, ...entry }, value) => ({
+        ...entry,
+        value,
+        ...(preview ? { preview: () => questions.call(id, "preview", value) } : {}),
+      })),
+      ...(moves ? { onMove: (at: number) => questions.call(id, "move", at) } : {}),
+    }, shown);
   }
 
-  async choose<T>(
-    title: string,
-    entries: readonly Choice<T>[],
-    options: ChooseOptions<T> = {},
-  ): Promise<T | undefined> {
-    return await this.#ask({ title, entries, ...options });
-  }
-
-  /** Asks for a yes; with `called` the user has just asked for the question. */
-  async confirm(title: string, { text, danger }: ConfirmOptions = {}, called = true): Promise<boolean> {
+  async #confirm(
+    { title, text, danger }: OpenQuestion<"confirm">["question"],
+    shown: Shown,
+  ): Promise<boolean | undefined> {
     const { texts: { yes, no } } = await this.#style();
-    const answer = await this.#ask({
+    return await this.#ask({
       title,
       tone: danger ? "danger" : "plain",
       ...(text === undefined ? {} : { body: text }),
       entries: [{ label: yes, key: "y", value: true }, { label: no, key: "n", value: false }],
       current: danger ? 1 : 0,
-    }, { called });
-    return answer ?? false;
-  }
-
-  async prompt(title: string, initial = ""): Promise<string | undefined> {
-    return await this.#ask({ title, input: { label: "", initial, write: (text) => text } });
+    }, shown);
   }
 
   /** Shows a text, or rows that are laid out for a width. */
-  async show(title: string, body: NonNullable<PanelOptions<never>["body"]>, signal?: AbortSignal) {
-    await this.#ask({ title, body }, { signal });
+  async #read(title: string, body: NonNullable<PanelOptions<never>["body"]>, shown: Shown): Promise<void> {
+    await this.#ask({ title, body }, { ...shown, called: true });
   }
 
-  async changes(title: string, files: readonly ChangedFile[]): Promise<void> {
-    const { lookAtChanges } = await import("./questions.ts");
-    await lookAtChanges(this, title, files, await this.#style());
-  }
-
-  async #ask<T>(
-    options: PanelOptions<T>,
-    { signal, called = true }: { readonly signal?: AbortSignal | undefined; readonly called?: boolean } = {},
-  ): Promise<T | undefined> {
+  async #ask<T>(options: PanelOptions<T>, { signal, called }: Shown): Promise<T | undefined> {
     const { Panel } = await import("./panel.ts");
     return await this.overlays.show(new Panel(options, await this.#style()), signal, called);
   }

@@ -1,11 +1,12 @@
 import type { PlanAnswer, PlanProposal } from "../../../run/mod.ts";
-import type { ChangedFile, CommandHost } from "../../../command/mod.ts";
+import type { ChangedFile } from "../../../command/mod.ts";
 import { type ApprovalAnswer, clauses } from "../../../core/mod.ts";
 import { exactLine, exactRows, nameUnseen, wordRows } from "./exact_text.ts";
 import type { Entry, PanelOptions, PanelStyle } from "./panel.ts";
 import { rowsOfLine } from "../screen/line.ts";
+import type { ApprovalQuestion, OpenQuestion } from "../../session/questions.ts";
 import type { Texts, Translator } from "../../../i18n/mod.ts";
-import type { ApprovalRequest, RuleRefusal } from "../../../permission/mod.ts";
+import type { RuleRefusal } from "../../../permission/mod.ts";
 import { NO_RULE } from "../../../rule/mod.ts";
 import type { Question } from "../../../tool/mod.ts";
 import { displayWidth } from "../../../util/display_width.ts";
@@ -19,42 +20,37 @@ import {
   type Palette,
 } from "../../../view/mod.ts";
 
-interface Panels extends Pick<CommandHost, "choose"> {
-  show(title: string, body: (columns: number) => readonly string[]): Promise<void>;
-}
-
 /** Maximum lines of one diff; laying out more would block the chat. */
 const MAX_LINES = 20_000;
 
 /** Lets the user read the changes of files until they leave. */
 export async function lookAtChanges(
-  dialogs: Panels,
-  title: string,
-  files: readonly ChangedFile[],
+  ask: <T>(options: PanelOptions<T>) => Promise<T | undefined>,
+  { title, files }: OpenQuestion<"changes">["question"],
   { palette, texts }: PanelStyle,
 ): Promise<void> {
   const marks = await loadDiffMarks(palette);
   let at = 0;
   while (true) {
-    const chosen = files.length === 1
-      ? 0
-      : await dialogs.choose(title, files.map((file, value) => ({ ...entryOf(file), value })), {
-        current: at,
-        reading: true,
-      });
+    const chosen = files.length === 1 ? 0 : await ask({
+      title,
+      entries: files.map((file, value) => ({ ...entryOf(file), value })),
+      current: at,
+      reading: true,
+    });
     const file = chosen === undefined ? undefined : files[chosen];
     if (!file) return;
     at = chosen ?? 0;
     const { diff } = file;
     const { label, detail } = entryOf(file);
     const cut = { lines: MAX_LINES, more: texts.moreLines };
-    await dialogs.show(
-      `${label}\n${detail}`,
-      (columns) =>
+    await ask({
+      title: `${label}\n${detail}`,
+      body: (columns) =>
         diff === undefined
           ? wordRows(texts.noText, columns, palette.warning)
           : diffRows(diff, columns, { palette, marks, cut }),
-    );
+    });
     if (files.length === 1) return;
   }
 }
@@ -193,13 +189,15 @@ export function planPanel(
 
 interface ApprovalStyle extends PanelStyle {
   readonly translator: Translator;
+  /** Returns the problem with a rule that the user wrote; absent: they cannot write one. */
+  readonly checkRule?: ((rule: string) => RuleRefusal | undefined) | undefined;
 }
 
 type ApprovalTexts = ApprovalStyle["texts"]["approval"];
 type Answer = Entry<ApprovalAnswer>;
 
 /** Returns the answers about a call: yes, yes for this session, always…, no…, and a network. */
-function answersOf(request: ApprovalRequest, style: ApprovalStyle): Answer[] {
+function answersOf(request: ApprovalQuestion, style: ApprovalStyle): Answer[] {
   const { approval } = style.texts;
   const { scopes, escape, network, directory } = request;
   const once = escape
@@ -243,7 +241,7 @@ function answersOf(request: ApprovalRequest, style: ApprovalStyle): Answer[] {
 }
 
 /** Answers that allow hosts for longer; none where the hosts are unknown. */
-function hostAnswers({ network, savesHosts }: ApprovalRequest, approval: ApprovalTexts): Answer[] {
+function hostAnswers({ network, savesHosts }: ApprovalQuestion, approval: ApprovalTexts): Answer[] {
   const hosts = network?.hosts.join(", ") ?? "";
   if (hosts === "") return [];
   const allow = { allow: true, scope: "once" } as const;
@@ -261,7 +259,7 @@ function hostAnswers({ network, savesHosts }: ApprovalRequest, approval: Approva
   }];
 }
 
-function forSession({ sessionRule }: ApprovalRequest, approval: ApprovalTexts): Answer {
+function forSession({ sessionRule }: ApprovalQuestion, approval: ApprovalTexts): Answer {
   const label = sessionRule === undefined
     ? approval.sessionCall
     : sessionRule === "Edit"
@@ -270,13 +268,13 @@ function forSession({ sessionRule }: ApprovalRequest, approval: ApprovalTexts): 
   return { label, key: "s", value: { allow: true, scope: "session" } };
 }
 
-function sessionPrefix({ prefixRule }: ApprovalRequest, approval: ApprovalTexts): Answer[] {
+function sessionPrefix({ prefixRule }: ApprovalQuestion, approval: ApprovalTexts): Answer[] {
   if (prefixRule === undefined) return [];
   const value = { allow: true, scope: "session", rule: prefixRule } as const;
   return [{ label: approval.session(prefixRule), key: "s", value }];
 }
 
-function forProject({ projectRule = "", prefixRule }: ApprovalRequest, approval: ApprovalTexts): Answer[] {
+function forProject({ projectRule = "", prefixRule }: ApprovalQuestion, approval: ApprovalTexts): Answer[] {
   const detail = approval.keptOutside;
   const value = { allow: true, scope: "project" } as const;
   const exact: Answer = { label: approval.project(projectRule), key: "p", value, detail };
@@ -284,9 +282,9 @@ function forProject({ projectRule = "", prefixRule }: ApprovalRequest, approval:
   return [exact, { label: approval.project(prefixRule), key: "k", value: { ...value, rule: prefixRule } }];
 }
 
-function forAlways(request: ApprovalRequest, style: ApprovalStyle): Answer[] {
+function forAlways(request: ApprovalQuestion, style: ApprovalStyle): Answer[] {
   const { approval } = style.texts;
-  const { rule, prefixRule, savedIn, readOnlyClaim, tool, checkRule } = request;
+  const { rule, prefixRule, savedIn, readOnlyClaim, tool } = request;
   const saved = savedIn === undefined ? {} : { detail: approval.savedIn(savedIn) };
   const value = { allow: true, scope: "always" } as const;
   const label = rule === undefined ? readOnlyClaim && approval.alwaysTool(tool) : approval.always(rule);
@@ -294,6 +292,7 @@ function forAlways(request: ApprovalRequest, style: ApprovalStyle): Answer[] {
   if (prefixRule !== undefined) {
     answers.push({ label: approval.always(prefixRule), key: "w", value: { ...value, rule: prefixRule } });
   }
+  const { checkRule } = style;
   if (rule === undefined || !checkRule) return answers;
   return [...answers, {
     label: approval.editRule,
@@ -316,7 +315,7 @@ function refusalText(rule: string, refusal: RuleRefusal, { texts, translator }: 
   return approval.widerRule(rule, refusal.widest);
 }
 
-type Change = NonNullable<ApprovalRequest["changes"]>[number];
+type Change = NonNullable<ApprovalQuestion["changes"]>[number];
 
 const MAX_TARGETS = 10;
 /** Maximum characters of a finding; the call is shown in full. */
@@ -333,7 +332,7 @@ export interface QuestionInLines<T> {
 export type ApprovalLines = QuestionInLines<ApprovalAnswer>;
 
 export async function approvalPanel(
-  request: ApprovalRequest,
+  request: ApprovalQuestion,
   style: ApprovalStyle,
 ): Promise<PanelOptions<ApprovalAnswer>> {
   const { destructive, escape, directory } = request;
@@ -356,7 +355,7 @@ export async function approvalPanel(
 
 /** Formats the same question as lines of at most `columns` cells. */
 export async function approvalInLines(
-  request: ApprovalRequest,
+  request: ApprovalQuestion,
   style: ApprovalStyle,
   columns: number,
 ): Promise<ApprovalLines> {
@@ -372,7 +371,7 @@ export async function approvalInLines(
 }
 
 function titleOf(
-  { agent, destructive, directory, escape, reason, tool }: ApprovalRequest,
+  { agent, destructive, directory, escape, reason, tool }: ApprovalQuestion,
   { texts: { approval }, translator }: ApprovalStyle,
 ): string {
   // Sandbox and destructive findings are shown below, in full.
@@ -386,22 +385,22 @@ function titleOf(
 }
 
 /** Reports whether a part of the call is not shown: then Enter alone does not approve it. */
-function isTooLong({ subject, rest = "" }: ApprovalRequest): boolean {
+function isTooLong({ subject, rest = "" }: ApprovalQuestion): boolean {
   return Math.max(subject.length, rest.length) > MAX_SHOWN;
 }
 
 class RequestView {
-  readonly #request: ApprovalRequest;
+  readonly #request: ApprovalQuestion;
   readonly #style: ApprovalStyle;
   readonly #marks: DiffMarks | undefined;
 
-  private constructor(request: ApprovalRequest, style: ApprovalStyle, marks: DiffMarks | undefined) {
+  private constructor(request: ApprovalQuestion, style: ApprovalStyle, marks: DiffMarks | undefined) {
     this.#request = request;
     this.#style = style;
     this.#marks = marks;
   }
 
-  static async open(request: ApprovalRequest, style: ApprovalStyle): Promise<RequestView> {
+  static async open(request: ApprovalQuestion, style: ApprovalStyle): Promise<RequestView> {
     const marks = request.changes ? await loadDiffMarks(style.palette).catch(() => undefined) : undefined;
     return new RequestView(request, style, marks);
   }

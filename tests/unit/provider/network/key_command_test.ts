@@ -46,6 +46,18 @@ Deno.test("api_key_command runs once per process, as a line and as words", async
   }
 });
 
+Deno.test("a server that rejects a key does not change that of another server", async () => {
+  await using printer = await keyPrinter("token-one-1234", "token-two-1234");
+  await using one = startModelServer([], { fallback: accepting("token-one-1234"), check });
+  await using two = startModelServer([], { fallback: accepting("token-two-1234"), check });
+  const entry = { api_key_command: printer.line };
+  const provider = await openClient(one, { entry });
+  await collect(provider);
+  assertEquals((await collect(await openClient(two, { entry }))).text, "Hi");
+  assertEquals((await collect(provider)).text, "Hi");
+  assertEquals(await printer.runs(), 2);
+});
+
 Deno.test("a rejected key is fetched again and the request is retried", async () => {
   await using printer = await keyPrinter("token-old-1234", "token-new-1234");
   let good = "token-old-1234";

@@ -1,5 +1,4 @@
 /** Panels in the chat itself: a real gate, real tools, a scripted model. */
-import type { Dialogs } from "../../../../../src/frontend/repl/overlay/dialogs.ts";
 import { ExpandPanel } from "../../../../../src/frontend/repl/overlay/expand.ts";
 import { loadTexts } from "../../../../../src/i18n/mod.ts";
 import { exists } from "../../../../../src/path/probe.ts";
@@ -9,7 +8,7 @@ import { palette } from "../../../../../src/view/mod.ts";
 import { call, type Reply, say } from "../../../../support/agent_fixture.ts";
 import { assert, assertEquals, assertStringIncludes } from "../../../../support/assert.ts";
 import { type ChatStage, openChat } from "../../../../support/chat_stage.ts";
-import { openStage } from "../../../../support/overlay_stage.ts";
+import { type AskedDialogs, openStage } from "../../../../support/overlay_stage.ts";
 import { randomFrom, SEED, soakSize } from "../../../../support/seed.ts";
 
 /** The placeholder of an empty composer. */
@@ -368,7 +367,7 @@ const WORDS = (
   "type next every skip pay key why keep have always new again edit"
 ).split(" ");
 
-type Ask = (dialogs: Dialogs, signal: AbortSignal) => Promise<unknown>;
+type Ask = (dialogs: AskedDialogs, signal: AbortSignal) => Promise<unknown>;
 const ask = (multiple: boolean, written = false): Ask => (dialogs, signal) =>
   dialogs.ask([{ question: "Which?", options: OPTIONS, multiple, written }], signal);
 
@@ -386,7 +385,7 @@ const QUESTIONS: Readonly<Record<string, Ask>> = {
   options: ask(false),
   several: ask(true),
   written: ask(false, true),
-  confirmed: (dialogs) => dialogs.confirm("Go on in a copy?", {}, false),
+  confirmed: (dialogs) => dialogs.copy({ session: "s", pid: undefined }),
   called: (dialogs) => dialogs.confirm("Lose it?", { danger: true }),
   listed: (dialogs) =>
     dialogs.choose("Bring back what?", [

@@ -1,17 +1,16 @@
 /** Golden files of every panel in both languages and two widths. UPDATE_GOLDEN=1 records changes. */
 import { message } from "../../../../../src/core/mod.ts";
 import { NO_RULE } from "../../../../../src/rule/mod.ts";
-import type { Dialogs } from "../../../../../src/frontend/repl/overlay/dialogs.ts";
 import type { ApprovalRequest } from "../../../../../src/permission/mod.ts";
 import { call, type Reply, say } from "../../../../support/agent_fixture.ts";
 import { assertEquals } from "../../../../support/assert.ts";
 import { type ChatStage, openChat } from "../../../../support/chat_stage.ts";
 import { startHttpMcpServer } from "../../../../support/mcp/http_mcp_server.ts";
-import { openStage } from "../../../../support/overlay_stage.ts";
+import { type AskedDialogs, openStage } from "../../../../support/overlay_stage.ts";
 import { assertRecorded, recordedPanel } from "../../../../support/recorded_panel.ts";
 
 interface Dialog {
-  readonly show: (dialogs: Dialogs, signal: AbortSignal) => Promise<unknown>;
+  readonly show: (dialogs: AskedDialogs, signal: AbortSignal) => Promise<unknown>;
   readonly keys?: readonly string[];
   /** Keys for the panel that the first keys open. */
   readonly next?: readonly string[];
@@ -187,9 +186,9 @@ const DIALOGS: Readonly<Record<string, Dialog>> = {
         { filter: true, current: 2 },
       ),
   },
-  changes: { show: (dialogs) => dialogs.changes("2 files", CHANGES), keys: ["down"] },
-  changes_of_a_file: { show: (dialogs) => dialogs.changes("2 files", CHANGES), keys: ["enter"], next: [] },
-  changes_without_text: { show: (dialogs) => dialogs.changes("1 file", CHANGES.slice(2)) },
+  changes: { show: (dialogs) => dialogs.lookAt("2 files", CHANGES), keys: ["down"] },
+  changes_of_a_file: { show: (dialogs) => dialogs.lookAt("2 files", CHANGES), keys: ["enter"], next: [] },
+  changes_without_text: { show: (dialogs) => dialogs.lookAt("1 file", CHANGES.slice(2)) },
   confirm: {
     show: (dialogs) =>
       dialogs.confirm("Delete the session?", { text: "It cannot be brought back.", danger: true }),

@@ -506,3 +506,17 @@ Deno.test("a view that a key opened receives keys, also during a message", async
   await left;
   assertEquals(composer.text, "half a senten");
 });
+
+Deno.test("an overlay closes when another front end answers, and the next one is shown", async () => {
+  const { questions, dialogs, terminal, elsewhere, answer, shown } = asked();
+  await shown();
+  const plan = dialogs.plan({ plan: "1. Write tests" }, new AbortController().signal);
+  const [first] = questions.open;
+  questions.answer(first?.id ?? "", { allow: true, scope: "session" }, "editor");
+  assertEquals(await answer, { allow: true, scope: "session" });
+  assertEquals(elsewhere, ["editor"]);
+  await shown();
+  assert(!terminal.screen().some((line) => line.includes("rm notes.txt")));
+  terminal.press("escape");
+  assertEquals([await plan, questions.open], [undefined, []]);
+});
