@@ -6,12 +6,12 @@ import type { Locale } from "../../i18n/mod.ts";
 import { titleOf } from "../../session/mod.ts";
 import { type SessionSetting, sessionSettings } from "../session/settings.ts";
 import { userText } from "../../util/user_text.ts";
-import { modeUpdate } from "./modes.ts";
+import { modeState, modeUpdate } from "./modes.ts";
 
 const CATEGORIES = { mode: "mode", model: "model", effort: "thought_level" } as const;
 
 /** The options of a session, the most important first. */
-export function configOptions(settings: readonly SessionSetting[]): SessionConfigOption[] {
+function configOptions(settings: readonly SessionSetting[]): SessionConfigOption[] {
   return settings.map(({ id, name, current, choices }) => {
     const groups = [...new Set(choices.map(({ group = "" }) => group))];
     const options = choices.map(({ group: _group, ...choice }) => choice);
@@ -30,6 +30,11 @@ export function configOptions(settings: readonly SessionSetting[]): SessionConfi
   });
 }
 
+function settingUpdates(settings: readonly SessionSetting[]): SessionUpdate[] {
+  const options = { sessionUpdate: "config_option_update", configOptions: configOptions(settings) } as const;
+  return [modeUpdate(settings), options];
+}
+
 /** The commands that make sense in an editor, with what can follow each. */
 async function commandUpdate(assembly: Assembly, locale: Locale): Promise<SessionUpdate> {
   const session = () => Promise.resolve(assembly);
@@ -46,11 +51,11 @@ async function commandUpdate(assembly: Assembly, locale: Locale): Promise<Sessio
 
 /** The context that is used, and the cost; undefined where the window is not known. */
 function usageUpdate(
-  { controller: { recorder: { state } }, provider, window }: Assembly,
-  used = state.lastUsage && state.lastUsage.inputTokens + state.lastUsage.outputTokens,
+  { facts: { context, spending }, provider, window }: Assembly,
+  used = context?.tokens,
 ): SessionUpdate | undefined {
   if (!window || used === undefined) return undefined;
-  const cost = totalCost(state, provider.model.price?.currency);
+  const cost = totalCost(spending, provider.model.price?.currency);
   // Sums of prices have a rest far behind the point.
   const rounded = cost && { ...cost, amount: Math.round(cost.amount * 1e9) / 1e9 };
   return { sessionUpdate: "usage_update", used, size: window, ...(rounded ? { cost: rounded } : {}) };
@@ -67,19 +72,19 @@ function infoUpdate({ controller: { recorder: { state } } }: Assembly): SessionU
   };
 }
 
-interface FactsOptions {
+interface UpdateOptions {
   readonly locale: () => Locale;
   readonly send: (update: SessionUpdate) => void;
 }
 
 /** Sends what changes of a session in addition to its conversation, if it differs from the last time. */
-export class SessionFacts {
-  readonly #options: FactsOptions;
+export class SettingUpdates {
+  readonly #options: UpdateOptions;
   readonly #sent = new Map<string, string>();
   #assembly: Assembly | undefined;
   #working: Promise<void> = Promise.resolve();
 
-  constructor(options: FactsOptions) {
+  constructor(options: UpdateOptions) {
     this.#options = options;
   }
 
@@ -94,6 +99,13 @@ export class SessionFacts {
     this.#assembly = assembly;
     this.#figures(assembly);
     await Promise.all([this.#settings(assembly), this.#commands(assembly)]);
+  }
+
+  /** Modes and options for an answer: they are not sent again before they change. */
+  async answer(assembly: Assembly) {
+    const settings = await sessionSettings(assembly, this.#options.locale());
+    for (const update of settingUpdates(settings)) this.#isNew(update);
+    return { modes: modeState(settings), configOptions: configOptions(settings) };
   }
 
   close(): void {
@@ -128,8 +140,7 @@ export class SessionFacts {
   #settings(assembly: Assembly): Promise<void> {
     return this.#inOrder(assembly, async () => {
       const settings = await sessionSettings(assembly, this.#options.locale());
-      this.#send(modeUpdate(settings));
-      this.#send({ sessionUpdate: "config_option_update", configOptions: configOptions(settings) });
+      for (const update of settingUpdates(settings)) this.#send(update);
     });
   }
 
@@ -145,9 +156,12 @@ export class SessionFacts {
   }
 
   #send(update: SessionUpdate | undefined): void {
-    const text = JSON.stringify(update);
-    if (!update || !this.#assembly || this.#sent.get(update.sessionUpdate) === text) return;
+    if (update && this.#assembly && this.#isNew(update)) this.#options.send(update);
+  }
+
+  #isNew(update: SessionUpdate): boolean {
+    const [before, text] = [this.#sent.get(update.sessionUpdate), JSON.stringify(update)];
     this.#sent.set(update.sessionUpdate, text);
-    this.#options.send(update);
+    return before !== text;
   }
 }

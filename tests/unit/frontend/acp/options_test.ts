@@ -1,7 +1,6 @@
 import type { SessionUpdate } from "@agentclientprotocol/sdk";
-import { configOptions, SessionFacts } from "../../../../src/frontend/acp/options.ts";
-import { modeState } from "../../../../src/frontend/acp/modes.ts";
-import { changeSetting, sessionSettings } from "../../../../src/frontend/session/settings.ts";
+import { SettingUpdates } from "../../../../src/frontend/acp/options.ts";
+import { changeSetting } from "../../../../src/frontend/session/settings.ts";
 import { ReasonixError } from "../../../../src/core/mod.ts";
 import { assert, assertEquals, assertRejects } from "../../../support/assert.ts";
 import { CommandFixture } from "../../../support/command_fixture.ts";
@@ -15,8 +14,11 @@ base_url = "http://127.0.0.1:9"
 models = ["deepseek-v4-pro"]
 `;
 
-const settingsOf = async (host: CommandFixture) => await sessionSettings(await host.session(), host.locale);
-const optionsOf = async (host: CommandFixture) => configOptions(await settingsOf(host));
+async function answerOf(host: CommandFixture) {
+  return await new SettingUpdates({ locale: () => host.locale, send() {} }).answer(await host.session());
+}
+
+const optionsOf = async (host: CommandFixture) => (await answerOf(host)).configOptions;
 
 async function change(host: CommandFixture, id: string, value: unknown): Promise<void> {
   const sessions = { current: () => host.session() };
@@ -44,7 +46,7 @@ Deno.test("configOptions are mode, model by provider, and the effort of models t
     ["mock", "mock/one one", "mock/two two"],
     ["deepseek", "deepseek/deepseek-v4-pro deepseek-v4-pro"],
   ]);
-  const { availableModes, currentModeId } = modeState(await settingsOf(host));
+  const { modes: { availableModes, currentModeId } } = await answerOf(host);
   assertEquals([currentModeId, ...availableModes.map(({ id }) => id)], ["ask", ...modes]);
 });
 
@@ -105,12 +107,13 @@ Deno.test("changeSetting names the possible settings and values", async () => {
   }
 });
 
-Deno.test("SessionFacts sends options, commands, usage and title when they change, and nothing twice", async () => {
+Deno.test("SettingUpdates sends options, commands, usage and title when they change, and nothing twice", async () => {
   await using host = await CommandFixture.open();
   const sent: SessionUpdate[] = [];
   const kinds = () => sent.splice(0).map((update) => update.sessionUpdate);
-  const facts = new SessionFacts({ locale: () => "en", send: (update) => sent.push(update) });
+  const facts = new SettingUpdates({ locale: () => "en", send: (update) => sent.push(update) });
   const assembly = await host.session();
+  await facts.answer(assembly);
   await facts.opened(assembly);
   const commands = sent.find((update) => update.sessionUpdate === "available_commands_update");
   assert(commands);
@@ -119,11 +122,8 @@ Deno.test("SessionFacts sends options, commands, usage and title when they chang
     assertEquals(named.has(name), false);
   }
   assertEquals(named.get("rename")?.input?.hint, "<title>");
-  assertEquals(kinds(), [
-    "current_mode_update",
-    "config_option_update",
-    "available_commands_update",
-  ]);
+  // Modes and options were in the answer.
+  assertEquals(kinds(), ["available_commands_update"]);
   await facts.opened(assembly);
   assertEquals(kinds(), []);
   // No event reports a switch before the first turn.
