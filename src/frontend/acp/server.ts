@@ -6,7 +6,6 @@ import {
   RequestError,
 } from "@agentclientprotocol/sdk";
 import type * as acp from "@agentclientprotocol/sdk";
-import type { Assembly } from "../../run/mod.ts";
 import { MissingKeyError } from "../../config/mod.ts";
 import { errorMessage, isAbort, message, ReasonixError, usageError } from "../../core/mod.ts";
 import * as stored from "../../session/mod.ts";
