@@ -6,12 +6,12 @@ import type { Locale } from "../../i18n/mod.ts";
 import { titleOf } from "../../session/mod.ts";
 import { type SessionSetting, sessionSettings } from "../session/settings.ts";
 import { userText } from "../../util/user_text.ts";
-import { modeState, modeUpdate } from "./modes.ts";
+import { modeUpdate } from "./modes.ts";
 
 const CATEGORIES = { mode: "mode", model: "model", effort: "thought_level" } as const;
 
 /** The options of a session, the most important first. */
-function configOptions(settings: readonly SessionSetting[]): SessionConfigOption[] {
+export function configOptions(settings: readonly SessionSetting[]): SessionConfigOption[] {
   return settings.map(({ id, name, current, choices }) => {
     const groups = [...new Set(choices.map(({ group = "" }) => group))];
     const options = choices.map(({ group: _group, ...choice }) => choice);
@@ -101,11 +101,11 @@ export class SettingUpdates {
     await Promise.all([this.#settings(assembly), this.#commands(assembly)]);
   }
 
-  /** Modes and options for an answer: they are not sent again before they change. */
-  async answer(assembly: Assembly) {
+  /** The settings for an answer, after which they are sent only when they change. */
+  async answer(assembly: Assembly): Promise<readonly SessionSetting[]> {
     const settings = await sessionSettings(assembly, this.#options.locale());
     for (const update of settingUpdates(settings)) this.#isNew(update);
-    return { modes: modeState(settings), configOptions: configOptions(settings) };
+    return settings;
   }
 
   close(): void {

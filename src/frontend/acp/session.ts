@@ -7,7 +7,8 @@ import type { QuestionEvent } from "../session/questions.ts";
 import type { DraftEnd } from "../session/submissions.ts";
 import type { SessionTexts } from "../session/texts.ts";
 import { promptInput } from "./content.ts";
-import { SettingUpdates } from "./options.ts";
+import { modeState } from "./modes.ts";
+import { configOptions, SettingUpdates } from "./options.ts";
 import { EditorPresenter, type LoadLines } from "./permissions.ts";
 import { fenced } from "./tool_calls.ts";
 import { Updates } from "./updates.ts";
@@ -74,7 +75,8 @@ export class EditorSession implements FrontEnd {
   /** The modes and options of the session. */
   async settings() {
     const { live, facts } = this.#known;
-    return await facts.answer(await live.host.current());
+    const settings = await facts.answer(await live.host.current());
+    return { modes: modeState(settings), configOptions: configOptions(settings) };
   }
 
   /** Shows the questions of a session, also before it is open; in place of another one. */

@@ -1,5 +1,6 @@
 import type { SessionUpdate } from "@agentclientprotocol/sdk";
-import { SettingUpdates } from "../../../../src/frontend/acp/options.ts";
+import { modeState } from "../../../../src/frontend/acp/modes.ts";
+import { configOptions, SettingUpdates } from "../../../../src/frontend/acp/options.ts";
 import { changeSetting } from "../../../../src/frontend/session/settings.ts";
 import { ReasonixError } from "../../../../src/core/mod.ts";
 import { assert, assertEquals, assertRejects } from "../../../support/assert.ts";
@@ -18,7 +19,7 @@ async function answerOf(host: CommandFixture) {
   return await new SettingUpdates({ locale: () => host.locale, send() {} }).answer(await host.session());
 }
 
-const optionsOf = async (host: CommandFixture) => (await answerOf(host)).configOptions;
+const optionsOf = async (host: CommandFixture) => configOptions(await answerOf(host));
 
 async function change(host: CommandFixture, id: string, value: unknown): Promise<void> {
   const sessions = { current: () => host.session() };
@@ -46,7 +47,7 @@ Deno.test("configOptions are mode, model by provider, and the effort of models t
     ["mock", "mock/one one", "mock/two two"],
     ["deepseek", "deepseek/deepseek-v4-pro deepseek-v4-pro"],
   ]);
-  const { modes: { availableModes, currentModeId } } = await answerOf(host);
+  const { availableModes, currentModeId } = modeState(await answerOf(host));
   assertEquals([currentModeId, ...availableModes.map(({ id }) => id)], ["ask", ...modes]);
 });
 
