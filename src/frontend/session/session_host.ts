@@ -15,7 +15,7 @@ export type OpenSession = (request: OpenRequest) => Promise<Assembly>;
 /** The session of a chat: one at a time, replaced when the user switches session or model. */
 export class SessionHost {
   readonly #open: OpenSession;
-  readonly #sink: (event: Event) => void;
+  readonly #sink: (event: Event, assembly: Assembly) => void;
   readonly #opened: (assembly: Assembly) => void;
   #current: Promise<Assembly> | undefined;
   #first: OpenRequest = {};
@@ -27,7 +27,7 @@ export class SessionHost {
   /** `opened` is called with each session before its first event. */
   constructor(
     open: OpenSession,
-    sink: (event: Event) => void,
+    sink: (event: Event, assembly: Assembly) => void,
     opened: (assembly: Assembly) => void = () => {},
   ) {
     this.#open = open;
@@ -99,7 +99,7 @@ export class SessionHost {
     const { directory, roots, servers, waitForServers, files } = given;
     this.#place = defined({ directory, roots, servers, waitForServers, files });
     this.#opened(assembly);
-    assembly.controller.subscribe(this.#sink);
+    assembly.controller.subscribe((event) => this.#sink(event, assembly));
     return assembly;
   }
 }
