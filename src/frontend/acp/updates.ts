@@ -6,7 +6,7 @@ import { type Clock, Pace } from "../../util/timer.ts";
 import { userText } from "../../util/user_text.ts";
 import { callKind, callTitle, earlyTitle, fenced } from "../../view/mod.ts";
 import { agentUpdate, ServerUpdates } from "../server_updates.ts";
-import type { Snapshot } from "../session/live.ts";
+import type { LiveParts } from "../session/live_session.ts";
 import * as calls from "./tool_calls.ts";
 
 export interface UpdatesOptions {
@@ -117,7 +117,7 @@ export class Updates {
   }
 
   /** Sends what no durable event holds yet, to a client that joins. */
-  snapshot({ seq, message, calls: running }: Pick<Snapshot, "seq" | "message" | "calls">): void {
+  snapshot({ seq, message, calls: running }: LiveParts): void {
     this.#seq = Math.max(this.#seq, seq);
     if (this.#turn === "") this.#turn = `after-${seq}`;
     if (message) {
