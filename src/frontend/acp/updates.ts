@@ -124,6 +124,8 @@ export class Updates {
       this.#begin(message.step);
       this.#delta("reasoning", message.thinking);
       this.#delta("text", message.text);
+      this.#flushText(true);
+      for (const call of message.calls) this.#written(call);
     }
     for (const { callId, name, title, arguments: written, tail, progress } of running) {
       const known = this.#calls.get(callId);

@@ -219,11 +219,17 @@ Deno.test("a session that is closed leaves no question open", async () => {
   one.onEvent = () => {
     if (live.questions.open.length === 2) asked.resolve();
   };
+  const states: string[] = [];
+  live.questions.subscribe(({ kind, state }) => void states.push(`${kind} ${state}`));
   const ended = prompt(live, "Do it", one);
   const chosen = live.commandsOf(one).choose("Which one?", [{ label: "this", value: 1 }]);
   await asked.promise;
   await live.end();
   assertEquals(await chosen, undefined);
+  assertEquals(states.filter((each) => each.endsWith("withdrawn")).sort(), [
+    "approval withdrawn",
+    "choose withdrawn",
+  ]);
   assertEquals((await ended).outcome?.reason, "terminated");
   assertEquals(live.questions.open, []);
 });
