@@ -255,6 +255,8 @@ export class LiveSession {
   #end: Promise<void> | undefined;
   /** Replaced as a whole: what attaches during an event does not get that event. */
   #frontEnds: readonly FrontEnd[] = [];
+  /** Texts about the opening of the session, for the first front end that attaches. */
+  readonly #unsaid: string[] = [];
   #assembly: Assembly | undefined;
   #live = new LiveState();
 
@@ -282,7 +284,10 @@ export class LiveSession {
     );
     return personOf(this.questions, {
       stop: () => this.submissions.stop(),
-      say: (text) => this.#each((frontEnd) => frontEnd.said?.(text)),
+      say: (text) => {
+        if (this.#frontEnds.length === 0) this.#unsaid.push(text);
+        this.#each((frontEnd) => frontEnd.said?.(text));
+      },
       speak: (locale) => this.#texts.use(locale),
       ...(lender ? { lend: (run) => lender.lend(run) } : {}),
     });
@@ -305,6 +310,7 @@ export class LiveSession {
   /** The returned function detaches it. */
   attach(frontEnd: FrontEnd): () => void {
     this.#frontEnds = [...this.#frontEnds, frontEnd];
+    for (const text of this.#unsaid.splice(0)) this.#give(frontEnd, () => frontEnd.said?.(text));
     return () => void (this.#frontEnds = this.#frontEnds.filter((each) => each !== frontEnd));
   }
 
