@@ -99,7 +99,7 @@ export function callTitle({ call, summary, title, said }: Started, texts: Writte
   return oneLine(title === undefined ? `${call.name} ${summary}` : texts.written(said, title), WHOLE);
 }
 
-/** What a call does, as front ends distinguish it by a sign. */
+/** The effect of a call, which front ends show by a sign. */
 export type CallKind =
   | "read"
   | "edit"

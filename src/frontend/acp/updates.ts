@@ -124,7 +124,7 @@ export class Updates {
       this.#begin(message.step);
       this.#delta("reasoning", message.thinking);
       this.#delta("text", message.text);
-      this.#flushText(true);
+      this.#flushText(false);
       for (const call of message.calls) this.#written(call);
     }
     for (const { callId, name, title, arguments: written, tail, progress } of running) {
