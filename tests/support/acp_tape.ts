@@ -1,5 +1,6 @@
 /**
- * Tapes: the messages between clients and the program, each on its line, as they arrived. A name such as `$SESSION1` replaces text that differs from run to run.
+ * Tapes: the messages between clients and the program, each on its line, as they arrived. A name such as
+ * `$SESSION1` replaces text that differs from run to run.
  *
  * As a program, it starts the command behind the directory that it is given, and keeps a tape of it there.
  */

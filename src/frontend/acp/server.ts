@@ -28,7 +28,7 @@ import { VERSION } from "../../util/version.ts";
 export interface AcpOptions {
   readonly input: ReadableStream<Uint8Array>;
   readonly out: Output;
-  readonly sessions: LiveSessions;
+  readonly sessions: Pick<LiveSessions, "open">;
   readonly texts: SessionTexts;
   readonly lines: LoadLines;
   /** Reasonix home. */
@@ -180,7 +180,7 @@ class Server {
       requestId,
     });
     this.#sessions.get(id)?.leave();
-    const about = { directory, roots, servers, waitForServers: false, ...(files ? { files } : {}) };
+    const about = { directory, roots, servers, waitForServers: true, ...(files ? { files } : {}) };
     const request = { ...about, ...(isNew ? { sessionId: id } : { resume: id }) };
     const live = await sessions.open(request, (live) => session.asks(live));
     const assembly = await session.join(live, how === "load");
