@@ -13,7 +13,7 @@ import { PARSER_TEXTS } from "./parser_texts.ts";
 import { shortForm } from "./short_form.ts";
 import { type CliContext, exitCodeOf, finalExitCode, processContext } from "./terminal/process.ts";
 
-const acp = () => import("./commands/acp.ts");
+const acp = () => import("./commands/run/acp.ts");
 const chat = () => import("./commands/run/chat.ts");
 const program = () => import("./commands/program.ts");
 const reports = () => import("./commands/reports.ts");

@@ -83,10 +83,7 @@ function chosenSession({ home, cwd }: RunPaths, ref: string | undefined): Sessio
 /** Sessions of this directory, or of every directory, latest change first. */
 function sessionsOf({ home, cwd }: RunPaths, all: boolean, limit?: number): SessionInfo[] {
   const options = limit === undefined ? {} : { limit };
-  if (!all) return listSessions(projectDir(home, cwd), options);
-  return projectDirs(home).flatMap((project) => listSessions(project, options))
-    .sort((a, b) => a.updated < b.updated ? 1 : a.updated > b.updated ? -1 : 0)
-    .slice(0, limit);
+  return listSessions(all ? projectDirs(home) : projectDir(home, cwd), options);
 }
 
 /** Work on a session that no other process may be writing. */

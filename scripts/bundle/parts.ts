@@ -25,7 +25,7 @@ export const LICENSES = "./reasonix.licenses.js";
  */
 const PARTS: Readonly<Record<string, readonly string[]>> = {
   zh_cn: ["/src/i18n/zh_cn.ts", "/src/i18n/zh-CN.json"],
-  acp: ["/@agentclientprotocol/", "/src/frontend/acp/", "/cli/commands/acp.ts"],
+  acp: ["/@agentclientprotocol/", "/src/frontend/acp/", "/cli/commands/run/acp.ts"],
   mcp: ["/@modelcontextprotocol/", "/jose/", "/zod/", "/src/mcp/", "/src/features/mcp/", "/plugins/"],
   chat: [
     "/src/frontend/repl/",

@@ -34,6 +34,7 @@ export {
   keySource,
   type KeySources,
   lookUpSecret,
+  MissingKeyError,
   type ModelChoice,
   modelReferences,
   modelsOf,

@@ -16,6 +16,8 @@ export class Output {
   #pending = "";
   #running: Promise<void> | undefined;
   #failure: Error | undefined;
+  /** Characters that the sink is taking. */
+  #taking = 0;
 
   /** `onBroken` is called once when nothing more can be written; later text is discarded. */
   constructor(sink: ByteSink, onBroken?: () => void) {
@@ -31,6 +33,11 @@ export class Output {
   /** True while something written has not been taken. */
   get busy(): boolean {
     return this.#running !== undefined;
+  }
+
+  /** Characters that were written and not taken. */
+  get waiting(): number {
+    return this.#pending.length + this.#taking;
   }
 
   /** Contract: a promise means that the reader is behind; await it before producing more. */
@@ -50,6 +57,7 @@ export class Output {
     try {
       while (this.#pending !== "") {
         const bytes = this.#encoder.encode(this.#pending);
+        this.#taking = this.#pending.length;
         this.#pending = "";
         for (let at = 0; at < bytes.length;) at += await this.#sink.write(bytes.subarray(at));
       }
@@ -58,6 +66,7 @@ export class Output {
       this.#pending = "";
       this.#onBroken?.();
     } finally {
+      this.#taking = 0;
       this.#running = undefined;
     }
   }

@@ -19,6 +19,7 @@ export {
 } from "./catalogue/catalogue.ts";
 export {
   apply,
+  currentBranch,
   descriptionKey,
   emptyState,
   type MessageKind,

@@ -46,15 +46,15 @@ interface DiffRow {
   /** `…`: lines are left out. */
   readonly mark: "+" | "-" | " " | "…";
   /** Its number in the old file, where it is in it, and in the new one. */
-  readonly old?: number;
-  readonly fresh?: number;
+  readonly old: number | undefined;
+  readonly fresh: number | undefined;
   readonly text: string;
   /** Extension of the file, or its name where it has none. */
   readonly language: string;
   /** The changed words of a line that replaces another one. */
-  words?: readonly Range[];
+  words: readonly Range[] | undefined;
   /** The text in tokens of its language. */
-  tokens?: readonly CodeToken[];
+  tokens: readonly CodeToken[] | undefined;
 }
 
 /** A unified diff as data: at most `most` of its rows, and the number of the others. */
@@ -112,8 +112,10 @@ function colorsOf({ mark }: DiffRow, palette: Palette, hasSyntax: boolean) {
 function rowsOf(diff: string): DiffRow[] {
   const rows: DiffRow[] = [];
   let language = "";
-  const add = (mark: DiffRow["mark"], text: string, numbers: Pick<DiffRow, "old" | "fresh"> = {}) =>
-    rows.push({ mark, ...numbers, text: terminalSafe(text.replaceAll("\t", "  ")), language });
+  const add = (mark: DiffRow["mark"], raw: string, old?: number, fresh?: number) => {
+    const text = terminalSafe(raw.replaceAll("\t", "  "));
+    rows.push({ mark, old, fresh, text, language, words: undefined, tokens: undefined });
+  };
   let [old, fresh, left] = [0, 0, 0];
   for (const line of diff.split("\n")) {
     const hunk = HUNK.exec(line);
@@ -124,11 +126,11 @@ function rowsOf(diff: string): DiffRow[] {
     } else if (left <= 0 && /^(?:---|\+\+\+) /.test(line)) {
       language = languageOf(HEADER.exec(line)?.[1] ?? "") || language;
     } else if (old + fresh === 0) continue;
-    else if (line.startsWith("-")) add("-", line.slice(1), { old: old++ }), left--;
-    else if (line.startsWith("+")) add("+", line.slice(1), { fresh: fresh++ }), left--;
+    else if (line.startsWith("-")) add("-", line.slice(1), old++), left--;
+    else if (line.startsWith("+")) add("+", line.slice(1), undefined, fresh++), left--;
     else if (line.startsWith(" ")) {
       left -= 2;
-      add(" ", line.slice(1), { old: old++, fresh: fresh++ });
+      add(" ", line.slice(1), old++, fresh++);
     } else if (line.startsWith("[diff cut")) {
       left = 0;
       add("…", line);
@@ -229,4 +231,39 @@ function colored(
     const piece = text.slice(Math.max(begin, from), Math.max(from, Math.min(at, to)));
     return token.meaning ? palette[token.meaning](piece) : piece;
   }).join("");
+}
+
+/** A hunk as the texts before and after it, with the number of its first changed line in the new file. */
+export interface HunkTexts {
+  readonly before: string;
+  readonly after: string;
+  readonly line: number;
+}
+
+/** The hunks of the unified diff of one file, exactly as the texts have them. */
+export function hunkTexts(diff: string): readonly HunkTexts[] {
+  const hunks: { before: string; after: string; line: number }[] = [];
+  let [sign, changed] = ["", false];
+  for (const line of diff.split("\n")) {
+    const head = HUNK.exec(line);
+    if (head) {
+      hunks.push({ before: "", after: "", line: Math.max(1, Number(head[3])) });
+      changed = false;
+      continue;
+    }
+    const hunk = hunks.at(-1);
+    if (!hunk) continue;
+    if (line.startsWith("\\")) {
+      // "No newline at end of file" is about the line before it.
+      if (sign !== "+") hunk.before = hunk.before.slice(0, -1);
+      if (sign !== "-") hunk.after = hunk.after.slice(0, -1);
+      continue;
+    }
+    sign = line[0] ?? "";
+    if (sign === "-" || sign === " ") hunk.before += `${line.slice(1)}\n`;
+    if (sign === "+" || sign === " ") hunk.after += `${line.slice(1)}\n`;
+    if (sign === "-" || sign === "+") changed = true;
+    else if (sign === " " && !changed) hunk.line++;
+  }
+  return hunks;
 }

@@ -1,7 +1,7 @@
 /** Formatting for terminals: colors by meaning, diffs, outputs and Markdown. */
 export { callLines, callTitle, type CallView } from "./call_lines.ts";
 export { checklistLine } from "./call_lines.ts";
-export { diffLines, type DiffMarks, languageOf, loadDiffMarks } from "./diff.ts";
+export { diffLines, type DiffMarks, hunkTexts, languageOf, loadDiffMarks } from "./diff.ts";
 export { cacheShare, grouped, lineFigures, moneyFigure, tokenFigures } from "./figures.ts";
 export { loadMarkdown, type MarkdownRenderer } from "./markdown.ts";
 export { type Block, MarkdownBlocks } from "./markdown.ts";

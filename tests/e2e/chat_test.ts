@@ -332,7 +332,7 @@ onTerminal(
       };
       await terminal.shows("· ");
       await chat.enter("Please write a file.");
-      await terminal.shows("hello.txt");
+      await terminal.shows("+ hello");
       // The person thinks; the row of the call counts nothing of it.
       await new Promise((resolve) => setTimeout(resolve, 1500));
       await chat.answer("y");
@@ -341,9 +341,8 @@ onTerminal(
       assertEquals(/\d (?:s|秒)/.test(row), false, row);
 
       await chat.enter("Now remove the build.");
-      await terminal.shows("rm -rf build");
-      await new Promise((resolve) => setTimeout(resolve, 500));
-      await terminal.press("Escape");
+      await terminal.shows("│ rm -rf build");
+      await chat.answer("Escape");
       await terminal.shows("⊘");
       assertStringIncludes(await history(), run.notExecuted);
       await terminal.shows(words.statusLine.modes.ask);

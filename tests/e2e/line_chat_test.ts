@@ -139,7 +139,7 @@ Deno.test({
     await terminal.type("write it again\n");
     await terminal.shows("write it again\nAllow write_file?");
     await terminal.press("C-c");
-    await terminal.shows("interrupted");
+    await terminal.shows("Interrupted");
     await terminal.type("after that\n");
     await terminal.shows("heard: after that\n");
     assertEquals(await Deno.stat(`${world.dir}/made.txt`).then(() => true, () => false), false);

@@ -11,36 +11,6 @@ interface Exemption {
 /** The only place where a house rule is switched off. An entry that is no longer needed fails the tests. */
 const EXEMPTIONS: readonly Exemption[] = [
   {
-    rule: "no dead exports",
-    path: "src/frontend/acp/content.ts",
-    reason: "Prompts of editors, until the server takes some",
-  },
-  {
-    rule: "no dead exports",
-    path: "src/frontend/acp/mcp_servers.ts",
-    reason: "Servers of editors, until the server takes some",
-  },
-  {
-    rule: "no dead exports",
-    path: "src/frontend/acp/modes.ts",
-    reason: "Modes of a session, until the server offers them",
-  },
-  {
-    rule: "no dead exports",
-    path: "src/frontend/acp/options.ts",
-    reason: "Options of a session, until the server offers them",
-  },
-  {
-    rule: "no dead exports",
-    path: "src/frontend/session/settings.ts",
-    reason: "Settings of a session, until the server changes them",
-  },
-  {
-    rule: "no dead exports",
-    path: "src/frontend/session/live.ts",
-    reason: "The live state of a session, which front ends share, until they attach to one",
-  },
-  {
     rule: "no private paths",
     path: "src/permission/command/programs.txt",
     reason: "The table of package registries that a person can open for commands",

@@ -53,8 +53,10 @@ export async function startAcp(world: World, options: AcpOptions = {}) {
   const raw = (text: string | Uint8Array) =>
     input.write(typeof text === "string" ? encoder.encode(text) : text);
   const stderr = new Response(child.stderr).text();
+  const closing = new AbortController();
+  const bytes = child.stdout.pipeThrough(new TextDecoderStream(), { signal: closing.signal });
   const stream = {
-    readable: child.stdout.pipeThrough(new TextDecoderStream()).pipeThrough(new LineStream()).pipeThrough(
+    readable: bytes.pipeThrough(new LineStream()).pipeThrough(
       new TransformStream<string, Message>({
         transform: (line, to) => {
           const message = tape.add("agent", line);
@@ -109,6 +111,11 @@ export async function startAcp(world: World, options: AcpOptions = {}) {
     async prompt(sessionId: string, text: string): Promise<StopReason> {
       const prompt: PromptRequest = { sessionId, prompt: [{ type: "text", text }] };
       return (await agent.request(methods.agent.session.prompt, prompt)).stopReason;
+    },
+    /** Closes the pipe that the program writes to. */
+    async closeOutput(): Promise<void> {
+      closing.abort();
+      await connection.closed;
     },
     /** Ends the input and waits for the program. */
     async end(): Promise<{ code: number; stderr: string }> {

@@ -7,6 +7,7 @@ import type { Event } from "../../src/core/mod.ts";
 import type { Locale } from "../../src/i18n/mod.ts";
 import { Chat } from "../../src/frontend/repl/chat.ts";
 import { ChatTexts } from "../../src/frontend/repl/chat_texts.ts";
+import { LiveSession } from "../../src/frontend/session/live_session.ts";
 import { Looks } from "../../src/frontend/repl/looks.ts";
 import type { Person } from "../../src/frontend/session/person.ts";
 import { type Reply, type ScriptedProvider, scriptedProvider } from "./agent_fixture.ts";
@@ -33,6 +34,7 @@ export interface ChatStageOptions {
 }
 
 export interface ChatStage extends AsyncDisposable {
+  readonly live: LiveSession;
   readonly terminal: VirtualTerminal;
   readonly provider: ScriptedProvider;
   readonly cwd: string;
@@ -89,17 +91,18 @@ export async function openChat(options: ChatStageOptions = {}): Promise<ChatStag
   const texts = await ChatTexts.load(locale);
   options.texts?.(texts);
   const gaveUp: (string | undefined)[] = [];
+  const live = new LiveSession({ open, texts });
   const chat = new Chat({
+    live,
     terminal,
     gaveUp: (session) => gaveUp.push(session),
     looks: new Looks({ colors: false, links: false, still: true }),
     texts,
     paths,
-    open,
     start: options.start ?? {},
     first: options.first ?? [],
   });
-  const left = chat.run();
+  const left = chat.run().finally(() => live.end());
   const until = async (holds: () => boolean) => {
     const end = performance.now() + LIMIT_MS;
     while (!holds()) {
@@ -108,6 +111,7 @@ export async function openChat(options: ChatStageOptions = {}): Promise<ChatStag
     }
   };
   return {
+    live,
     terminal,
     provider,
     ...paths,

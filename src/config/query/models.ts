@@ -129,12 +129,15 @@ export interface KeySources {
   readonly useEnv: boolean;
 }
 
+/** No key for a provider: setting one up helps. */
+export class MissingKeyError extends ReasonixError {}
+
 type KeyOwner = Pick<ProviderEntry, "name" | "api_key_env" | "api_key_command" | "base_url">;
 
 /**
  * The key of a provider; undefined when it needs none, or has a command that prints it.
  *
- * @throws {ReasonixError} (exit "config") when its variable is not set, unless it runs on this
+ * @throws {MissingKeyError} (exit "config") when its variable is not set, unless it runs on this
  * machine
  */
 export function resolveKey(entry: KeyOwner, sources: KeySources): string | undefined {
@@ -144,7 +147,7 @@ export function resolveKey(entry: KeyOwner, sources: KeySources): string | undef
   if (value !== undefined || isLoopback(entry.base_url)) return value;
   const hidden = !sources.useEnv && sources.env(name);
   const { file } = sources;
-  throw new ReasonixError(message`No API key for provider "${entry.name}": ${name} is not set`, {
+  throw new MissingKeyError(message`No API key for provider "${entry.name}": ${name} is not set`, {
     exit: "config",
     remedy: hidden
       ? message`write ${name}=… into ${file}; the environment is not used while security.env_keys is false`

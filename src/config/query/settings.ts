@@ -2,7 +2,7 @@ import { type Layer, locationOf, type SourceName } from "../load/layer.ts";
 import type { LoadedConfig } from "../load/load.ts";
 import { type ConfigProblem, formatKey, type KeyPath } from "../problem.ts";
 import { hideSecrets } from "./hide_secrets.ts";
-import { keySource } from "./models.ts";
+import { keySource, MissingKeyError } from "./models.ts";
 import {
   childSchema,
   CONFIG_SCHEMA,
@@ -15,7 +15,7 @@ import {
   valueAt,
 } from "../schema/json_schema.ts";
 import { VENDORS } from "../vendors.ts";
-import { formatLocation, ReasonixError, type SourceLocation } from "../../core/mod.ts";
+import { formatLocation, type SourceLocation } from "../../core/mod.ts";
 import { loadTexts, type Locale } from "../../i18n/mod.ts";
 import { defined } from "../../util/json.ts";
 
@@ -178,7 +178,7 @@ export function unnamedProvider({ layers, config, keys }: LoadedConfig): Unnamed
  * Makes sure that there is a provider to talk to. Returns a line for the user when it is one that a key of
  * the environment chose.
  *
- * @throws {ReasonixError} (exit "config") when nothing is set up and there is no key either
+ * @throws {MissingKeyError} (exit "config") when nothing is set up and there is no key either
  */
 export async function requireProvider(loaded: LoadedConfig, locale: Locale): Promise<string | undefined> {
   const unnamed = unnamedProvider(loaded);
@@ -186,7 +186,7 @@ export async function requireProvider(loaded: LoadedConfig, locale: Locale): Pro
   const texts = await loadTexts("start", locale);
   const { key, keyName, vendor } = unnamed;
   if (key === "environment") return texts.usesEnvironment(keyName, vendor);
-  throw new ReasonixError(texts.noProvider, {
+  throw new MissingKeyError(texts.noProvider, {
     exit: "config",
     remedy: key === "unused" ? texts.keyNotUsedRemedy(keyName) : texts.noProviderRemedy(keyName),
   });

@@ -1,146 +1,323 @@
 import {
   agent,
-  type AgentApp,
-  type AnyMessage,
-  type AuthMethod,
-  type ClientCapabilities,
-  type InitializeRequest,
-  type InitializeResponse,
+  type AgentConnection,
   methods,
   PROTOCOL_VERSION,
   RequestError,
-  type Stream,
 } from "@agentclientprotocol/sdk";
+import type * as acp from "@agentclientprotocol/sdk";
+import type { Assembly } from "../../run/mod.ts";
+import { MissingKeyError } from "../../config/mod.ts";
 import { errorMessage, isAbort, message, ReasonixError, usageError } from "../../core/mod.ts";
+import * as stored from "../../session/mod.ts";
+import type { LiveSessions } from "../session/live_session.ts";
+import { changeSetting, sessionSettings } from "../session/settings.ts";
+import type { SessionTexts } from "../session/texts.ts";
 import type { Output } from "../output.ts";
+import { unusable } from "./content.ts";
+import { clientFiles } from "./files.ts";
+import { pluginEntries } from "./mcp_servers.ts";
+import { modeState } from "./modes.ts";
+import { configOptions } from "./options.ts";
+import type { LoadLines } from "./permissions.ts";
+import { EditorSession } from "./session.ts";
+import { existingRealPath } from "../../path/real_path.ts";
 import { isRecord, parseJson } from "../../util/json.ts";
+import { attempt } from "../../util/lazy.ts";
+import { LineSplitter } from "../../util/lines.ts";
+import { after, atMost } from "../../util/timer.ts";
 import { VERSION } from "../../util/version.ts";
 
 export interface AcpOptions {
   readonly input: ReadableStream<Uint8Array>;
   readonly out: Output;
+  readonly sessions: LiveSessions;
+  readonly texts: SessionTexts;
+  readonly lines: LoadLines;
+  /** Reasonix home. */
+  readonly home: string;
   /** An error in the language of the user. */
   readonly inLanguage: (error: unknown) => Promise<unknown>;
+  /** Ends the connection, as the end of the input does. */
+  readonly signal: AbortSignal;
 }
 
-/** Serves one client until its input ends. */
-export async function serveAcp(options: AcpOptions): Promise<void> {
-  const server = new Server(options);
-  await server.app.connect(new Messages(options.input, options.out, () => {})).closed;
+/** Serves one client until its input ends, which stops turns. Returns whether one was stopped. */
+export async function serveAcp(options: AcpOptions): Promise<boolean> {
+  return await new Server(options).serve();
 }
+
+const ERROR = { parse: -32700, request: -32600, method: -32601, params: -32602, internal: -32603 } as const;
+const [NO_KEY, NOT_FOUND] = [-32000, -32002];
+
+type Params = Readonly<Record<string, unknown>>;
+
+interface Request {
+  readonly params: Params;
+  readonly signal: AbortSignal;
+  readonly requestId: acp.RequestId;
+}
+
+/** Sessions in one answer to session/list. */
+const PAGE = 100;
 
 class Server {
-  readonly app: AgentApp;
   readonly #options: AcpOptions;
-  #client: ClientCapabilities = {};
+  readonly #messages: Messages;
+  readonly #connection: AgentConnection;
+  readonly #sessions = new Map<string, EditorSession>();
+  #capabilities: acp.ClientCapabilities = {};
+  #cut = false;
 
   constructor(options: AcpOptions) {
     this.#options = options;
-    const { initialize, authenticate, logout } = methods.agent;
-    this.app = agent({ name: "reasonix" })
-      .onRequest(initialize, this.#answer((params) => this.#initialize(params)))
-      .onRequest(
-        authenticate,
-        this.#answer(({ methodId }) => {
-          throw usageError(
-            message`Cannot sign in by "${methodId}" over this connection`,
-            message`run \`reasonix setup\` in a terminal, then open a new session`,
-          );
-        }),
-      )
-      .onRequest(
-        logout,
-        this.#answer(() => {
-          throw usageError(
-            message`Cannot sign out over this connection: there is no sign-in, only API keys`,
-            message`remove the key of the provider with \`reasonix setup\` in a terminal`,
-          );
-        }),
-      );
+    this.#messages = new Messages(options, () => this.#end());
+    // The SDK refuses a request for one malformed field with a tree of messages: most are checked here.
+    this.#connection = agent({ name: "reasonix" })
+      .onRequest(methods.agent.initialize, ({ params }) => this.#initialize(params))
+      .onRequest("*", async ({ method, params: given, signal, requestId = null }) => {
+        const params = isRecord(given) ? given : {};
+        return await this.#answer(method, { params, signal, requestId });
+      })
+      .onNotification(methods.agent.session.cancel, ({ params: { sessionId } }) => {
+        this.#sessions.get(sessionId)?.cancel();
+      })
+      .connect(this.#messages);
   }
 
-  #initialize({ clientCapabilities = {} }: InitializeRequest): InitializeResponse {
-    this.#client = clientCapabilities;
+  async serve(): Promise<boolean> {
+    await this.#connection.closed;
+    for (const session of this.#sessions.values()) session.leave();
+    return this.#cut;
+  }
+
+  #initialize({ clientCapabilities = {} }: acp.InitializeRequest): acp.InitializeResponse {
+    this.#capabilities = clientCapabilities;
+    const setUp = {
+      type: "terminal",
+      id: "setup",
+      name: "Set up Reasonix",
+      description: "Choose a provider, its key and a model in a terminal",
+      args: ["setup"],
+    } as const;
     return {
       protocolVersion: PROTOCOL_VERSION,
       agentInfo: { name: "reasonix", title: "Reasonix", version: VERSION },
-      agentCapabilities: {},
-      authMethods: this.#client.auth?.terminal ? [SETUP] : [],
+      agentCapabilities: {
+        loadSession: true,
+        promptCapabilities: { image: true, embeddedContext: true },
+        mcpCapabilities: { http: true },
+        sessionCapabilities: { list: {}, resume: {}, close: {}, delete: {}, additionalDirectories: {} },
+        auth: { logout: {} },
+      },
+      authMethods: clientCapabilities.auth?.terminal ? [setUp] : [],
     };
   }
 
-  /** A handler whose errors are sentences for the user. */
-  #answer<P, R>(work: (params: P, signal: AbortSignal) => R | Promise<R>) {
-    return async ({ params, signal }: { readonly params: P; readonly signal: AbortSignal }): Promise<R> => {
-      try {
-        return await work(params, signal);
-      } catch (error) {
-        if (signal.aborted && isAbort(error)) throw error;
-        throw requestError(await this.#options.inLanguage(error));
-      }
+  readonly #methods: Readonly<Record<string, (request: Request) => unknown>> = {
+    [methods.agent.authenticate]({ params }) {
+      throw usageError(
+        message`Cannot sign in by "${textOf(params, "methodId")}" over this connection`,
+        message`run \`reasonix setup\` in a terminal, then open a new session`,
+      );
+    },
+    [methods.agent.logout]() {
+      throw usageError(
+        message`Cannot sign out over this connection: there is no sign-in, only API keys`,
+        message`remove the key of the provider with \`reasonix setup\` in a terminal`,
+      );
+    },
+    [methods.agent.session.new]: (request) => this.#open(request, "new"),
+    [methods.agent.session.load]: (request) => this.#open(request, "load"),
+    [methods.agent.session.resume]: (request) => this.#open(request, "resume"),
+    [methods.agent.session.prompt]: ({ params, signal }) =>
+      this.#session(params).prompt(params.prompt, signal),
+    [methods.agent.session.list]: ({ params }) => this.#list(params),
+    [methods.agent.session.close]: ({ params }) => this.#close(params),
+    [methods.agent.session.delete]: async ({ params }) => {
+      const paths = this.#stored(params);
+      if (this.#sessions.has(paths.id)) await this.#close(params);
+      (await stored.loadManage()).deleteSession(paths);
+    },
+    [methods.agent.session.setMode]: async ({ params }) =>
+      await changeSetting(this.#session(params).live, "mode", params.modeId),
+    [methods.agent.session.setConfigOption]: async ({ params }) => {
+      const { live } = this.#session(params);
+      await changeSetting(live, textOf(params, "configId"), params.value);
+      return { configOptions: (await this.#settings(await live.host.current())).configOptions };
+    },
+  };
+
+  /** Answers a request; errors are sentences for the user. */
+  async #answer(method: string, request: Request): Promise<unknown> {
+    try {
+      const work = Object.hasOwn(this.#methods, method) ? this.#methods[method] : undefined;
+      if (!work) throw new RequestError(ERROR.method, `Cannot find the method "${method}"`);
+      return await work(request) ?? {};
+    } catch (error) {
+      if (error instanceof RequestError || request.signal.aborted && isAbort(error)) throw error;
+      throw requestError(error, await this.#options.inLanguage(error));
+    }
+  }
+
+  async #open({ params, requestId }: Request, how: "new" | "load" | "resume"): Promise<unknown> {
+    const { sessions, texts } = this.#options;
+    const directory = textOf(params, "cwd");
+    const roots = listOf(params, "additionalDirectories");
+    const servers = pluginEntries(params.mcpServers ?? []);
+    const isNew = how === "new";
+    const id = isNew ? stored.newSessionId(new Date()) : this.#stored(params, directory).id;
+    const files = clientFiles(this.#connection, id, this.#capabilities, [directory, ...roots]);
+    const session = new EditorSession({
+      client: this.#connection.client,
+      capabilities: this.#capabilities,
+      isBehind: () => this.#messages.isBehind,
+      send: (sessionId, update) =>
+        this.#messages.send({
+          jsonrpc: "2.0",
+          method: methods.client.session.update,
+          params: { sessionId, update },
+        }),
+      texts,
+      lines: this.#options.lines,
+      requestId,
+    });
+    this.#sessions.get(id)?.leave();
+    const about = { directory, roots, servers, waitForServers: false, ...(files ? { files } : {}) };
+    const request = { ...about, ...(isNew ? { sessionId: id } : { resume: id }) };
+    const live = await sessions.open(request, (live) => session.asks(live));
+    const assembly = await session.join(live, how === "load");
+    const { id: sessionId } = assembly.session;
+    this.#sessions.set(sessionId, session);
+    const settings = await this.#settings(assembly);
+    // The answer makes the session known to the client.
+    after(0, () => void session.begin(assembly));
+    return { ...(isNew ? { sessionId } : {}), ...settings };
+  }
+
+  async #settings(assembly: Assembly) {
+    const settings = await sessionSettings(assembly, this.#options.texts.locale);
+    return { modes: modeState(settings), configOptions: configOptions(settings) };
+  }
+
+  #session(params: Params): EditorSession {
+    const id = textOf(params, "sessionId");
+    const session = this.#sessions.get(id);
+    if (session) return session;
+    throw new RequestError(NOT_FOUND, `Cannot find session "${id}": it is not open here`, { sessionId: id });
+  }
+
+  /** A session on the disk by its whole identifier. */
+  #stored(params: Params, cwd?: string): stored.SessionPaths {
+    const sessionId = textOf(params, "sessionId");
+    const where = cwd === undefined ? {} : { cwd };
+    const find = () => stored.findSession(this.#options.home, sessionId, where);
+    const found = /^[\w-]+$/.test(sessionId) ? attempt(find) : undefined;
+    if (found?.id === sessionId) return found;
+    throw new RequestError(NOT_FOUND, `Cannot find session "${sessionId}"`, { sessionId });
+  }
+
+  #list(params: Params): acp.ListSessionsResponse {
+    const { home } = this.#options;
+    const [cwd, cursor] = ["cwd", "cursor"].map((field) =>
+      params[field] == null ? "" : textOf(params, field)
+    );
+    const [, time, id = ""] = /^(\d+)\.([\w-]+)$/.exec(cursor ?? "") ?? [];
+    if (cursor && time === undefined) throw unusable("cursor", message`it is not from a list of sessions`);
+    const found = stored.listSessions(
+      cwd ? stored.projectDir(home, existingRealPath(cwd) ?? cwd) : stored.projectDirs(home),
+      { limit: PAGE + 1, ...(time === undefined ? {} : { after: { time: Number(time), id } }) },
+    );
+    const page = found.slice(0, PAGE);
+    const last = page.at(-1);
+    return {
+      sessions: page.map(({ id, cwd, title, updated }) => {
+        return { sessionId: id, cwd, updatedAt: updated, ...(title === "" ? {} : { title }) };
+      }),
+      ...(last && found.length > PAGE ? { nextCursor: `${Date.parse(last.updated)}.${last.id}` } : {}),
     };
+  }
+
+  async #close(params: Params): Promise<void> {
+    const session = this.#session(params);
+    this.#sessions.delete(textOf(params, "sessionId"));
+    await session.close();
+  }
+
+  #end(): void {
+    for (const session of this.#sessions.values()) this.#cut = session.cancel("terminated") || this.#cut;
   }
 }
 
-/** The client runs the program with these arguments in a terminal. */
-const SETUP: AuthMethod = {
-  type: "terminal",
-  id: "setup",
-  name: "Set up Reasonix",
-  description: "Choose a provider, its key and a model in a terminal",
-  args: ["setup"],
-};
-
-/** The error of a request: clients show its message, so the remedy is in it. */
-function requestError(error: unknown): RequestError {
-  if (error instanceof RequestError) return error;
-  if (!(error instanceof ReasonixError)) return new RequestError(INTERNAL, errorMessage(error));
-  const { remedy, exit } = error;
-  const text = remedy === undefined ? error.message : `${error.message}; ${remedy}`;
-  return new RequestError(exit === "usage" ? INVALID_PARAMS : INTERNAL, text);
+function listOf(params: Params, field: string): string[] {
+  const value = params[field] ?? [];
+  if (!Array.isArray(value)) throw unusable(field, message`it is not a list`);
+  return value.map((_, at) => textOf({ [`${field}[${at}]`]: value[at] }, `${field}[${at}]`));
 }
 
-const [PARSE, INVALID_REQUEST, NO_METHOD, INVALID_PARAMS, INTERNAL] = [
-  -32700,
-  -32600,
-  -32601,
-  -32602,
-  -32603,
-];
+function textOf(params: Params, field: string): string {
+  const value = params[field];
+  if (typeof value === "string") return value;
+  throw unusable(field, value === undefined ? message`it is missing` : message`it is not a text`);
+}
 
-/** Longest line of a client, in bytes. */
+/** The answer to a request that failed: clients show its message, so the remedy is in it. */
+function requestError(error: unknown, said: unknown): RequestError {
+  if (!(said instanceof ReasonixError)) return new RequestError(ERROR.internal, errorMessage(error));
+  const code = said.exit === "usage" ? ERROR.params : ERROR.internal;
+  const text = said.remedy === undefined ? said.message : `${said.message}; ${said.remedy}`;
+  return new RequestError(error instanceof MissingKeyError ? NO_KEY : code, text);
+}
+
+/** Characters of the longest line that is read. */
 const MAX_LINE = 32 * 1024 * 1024;
+/** Characters that wait for a client: it is behind, or does not read any more. */
+const WAITING = { behind: 1024 * 1024, gone: 64 * 1024 * 1024 };
+/** Most time for the answers to open requests at the end, in ms. */
+const ENDING_MS = 2000;
 
-/** The lines of a client and to it. What is no message is answered and left out. */
-class Messages implements Stream {
-  readonly readable: ReadableStream<AnyMessage>;
-  readonly writable: WritableStream<AnyMessage>;
+/** The lines of a client and to it. A line that is no message is answered and left out. */
+class Messages implements acp.Stream {
+  readonly readable: ReadableStream<acp.AnyMessage>;
+  readonly writable: WritableStream<acp.AnyMessage>;
   readonly #out: Output;
-  /** Number of requests of the client without an answer. */
+  readonly #stop = Promise.withResolvers<undefined>();
+  /** Requests of the client without an answer. */
   #open = 0;
   #answered = Promise.withResolvers<void>();
 
-  /** `ended` hears that the client sends no more: then open requests should come to an end. */
-  constructor(input: ReadableStream<Uint8Array>, out: Output, ended: () => void) {
+  /** `ended` is called when no more is read: open requests should come to an end. */
+  constructor({ input, out, signal }: AcpOptions, ended: () => void) {
     this.#out = out;
-    const lines = new Lines(() =>
-      this.#refuse(INVALID_REQUEST, `Cannot take a line: it is longer than ${MAX_LINE} bytes`)
-    );
-    this.readable = input.pipeThrough(
-      new TransformStream({
-        transform: async (bytes, controller) => {
-          for (const line of lines.push(bytes)) await this.#take(line, controller);
-        },
-        flush: async () => {
-          ended();
-          while (this.#open > 0) await this.#answered.promise;
-        },
-      }),
-    );
+    signal.addEventListener("abort", () => this.#stop.resolve(undefined));
+    const tooLong = () => this.#refuse(ERROR.request, `it has more than ${MAX_LINE} characters`);
+    this.readable = new ReadableStream({
+      start: async (to) => {
+        const lines = new LineSplitter(MAX_LINE, tooLong);
+        const reader = input.getReader();
+        while (!signal.aborted) {
+          const read = await Promise.race([reader.read().catch(() => undefined), this.#stop.promise]);
+          if (!read?.value) break;
+          for (const line of lines.push(read.value)) await this.#take(line, to);
+        }
+        await this.#take(lines.end(), to);
+        ended();
+        const limit = performance.now() + ENDING_MS;
+        while (this.#open > 0 && performance.now() < limit) await atMost(ENDING_MS, this.#answered.promise);
+        to.close();
+      },
+    });
     this.writable = new WritableStream({
-      write: (message) => {
-        this.send(inOneSentence(message));
-        if ("method" in message) return;
+      write: (sent) => {
+        if ("error" in sent && sent.error.code === ERROR.params && isRecord(sent.error.data)) {
+          const fields = Object.keys(sent.error.data).filter((field) => field !== "_errors");
+          Object.assign(sent.error, {
+            message: `Cannot use the field ${fields.join(", ")}`,
+            data: undefined,
+          });
+        }
+        this.send(sent);
+        if ("method" in sent) return;
         this.#open--;
         this.#answered.resolve();
         this.#answered = Promise.withResolvers();
@@ -148,26 +325,26 @@ class Messages implements Stream {
     });
   }
 
-  send(message: unknown): void {
-    void this.#out.write(`${JSON.stringify(message)}\n`);
+  get isBehind(): boolean {
+    return this.#out.waiting > WAITING.behind;
+  }
+
+  /** Contract: returns at once. Unread lines are kept up to a limit; then the client counts as gone. */
+  send(sent: unknown): void {
+    void this.#out.write(`${JSON.stringify(sent)}\n`);
+    if (this.#out.failure || this.#out.waiting > WAITING.gone) this.#stop.resolve(undefined);
   }
 
   #refuse(code: number, why: string): void {
-    this.send({ jsonrpc: "2.0", id: null, error: { code, message: why } });
+    this.send({ jsonrpc: "2.0", id: null, error: { code, message: `Cannot take a line: ${why}` } });
   }
 
-  async #take(line: string, to: TransformStreamDefaultController<AnyMessage>): Promise<void> {
+  async #take(line: string, to: ReadableStreamDefaultController<acp.AnyMessage>): Promise<void> {
     if (line.trim() === "") return;
     const read = parseJson(line);
-    if (read === undefined) {
-      return this.#refuse(PARSE, `Cannot read a line: it is no JSON: ${line.slice(0, 80)}`);
-    }
-    if (Array.isArray(read)) {
-      return this.#refuse(INVALID_REQUEST, "Cannot take a batch: send one message on each line");
-    }
-    if (!isMessage(read)) {
-      return this.#refuse(INVALID_REQUEST, "Cannot take a line: it is no JSON-RPC 2.0 message");
-    }
+    if (read === undefined) return this.#refuse(ERROR.parse, `it is no JSON: ${line.slice(0, 80)}`);
+    if (Array.isArray(read)) return this.#refuse(ERROR.request, "it is a batch; send each message on a line");
+    if (!isMessage(read)) return this.#refuse(ERROR.request, "it is no JSON-RPC 2.0 message");
     if (!("method" in read) || !("id" in read)) return to.enqueue(read);
     this.#open++;
     const { promise } = this.#answered;
@@ -177,74 +354,12 @@ class Messages implements Stream {
   }
 }
 
-/** Cuts bytes into lines; the bytes of one that is too long are dropped as they come. */
-class Lines {
-  readonly #tooLong: () => void;
-  readonly #decoder = new TextDecoder();
-  #parts: Uint8Array[] = [];
-  #length = 0;
-
-  constructor(tooLong: () => void) {
-    this.#tooLong = tooLong;
-  }
-
-  *push(bytes: Uint8Array): Generator<string> {
-    let start = 0;
-    for (let end = bytes.indexOf(10); end >= 0; end = bytes.indexOf(10, start)) {
-      this.#add(bytes.subarray(start, end));
-      start = end + 1;
-      if (this.#length <= MAX_LINE) {
-        const line = this.#parts.map((part) => this.#decoder.decode(part, { stream: true })).join("") +
-          this.#decoder.decode();
-        this.#clear();
-        yield line;
-      } else this.#clear();
-    }
-    this.#add(bytes.subarray(start));
-  }
-
-  #add(bytes: Uint8Array): void {
-    const fits = this.#length <= MAX_LINE;
-    this.#length += bytes.length;
-    if (this.#length <= MAX_LINE) return void this.#parts.push(bytes);
-    this.#parts = [];
-    if (fits) this.#tooLong();
-  }
-
-  #clear(): void {
-    [this.#parts, this.#length] = [[], 0];
-  }
-}
-
 /** A request, a notification or a response. */
-function isMessage(read: unknown): read is AnyMessage {
+function isMessage(read: unknown): read is acp.AnyMessage {
   if (!isRecord(read) || read.jsonrpc !== "2.0") return false;
   const { id, method } = read;
-  const hasId = typeof id === "string" || id === null || typeof id === "number" && Number.isFinite(id);
+  const hasId = typeof id === "string" || id === null || Number.isFinite(id);
   return typeof method === "string"
     ? hasId || !("id" in read)
     : hasId && ("result" in read || "error" in read);
-}
-
-/** The SDK answers params that do not fit with a tree of all branches: one sentence names the first. */
-function inOneSentence(sent: AnyMessage): AnyMessage {
-  if (!("error" in sent)) return sent;
-  const { code, data } = sent.error;
-  if (code === NO_METHOD && isRecord(data)) {
-    return { ...sent, error: { code, message: `Method not found: ${data.method}` } };
-  }
-  if (code !== INVALID_PARAMS || !isRecord(data)) return sent;
-  const fault = firstFault(data, "");
-  return fault === undefined ? sent : { ...sent, error: { code, message: `Invalid params: ${fault}` } };
-}
-
-function firstFault(tree: Record<string, unknown>, path: string): string | undefined {
-  const [text] = Array.isArray(tree._errors) ? tree._errors : [];
-  if (typeof text === "string") return path === "" ? text : `${path}: ${text}`;
-  for (const [name, value] of Object.entries(tree)) {
-    const step = /^\d+$/.test(name) ? `[${name}]` : path === "" ? name : `.${name}`;
-    const found = isRecord(value) ? firstFault(value, path + step) : undefined;
-    if (found !== undefined) return found;
-  }
-  return undefined;
 }

@@ -1,7 +1,6 @@
 import type { Assembly, RunPaths } from "../../run/mod.ts";
-import { allCommands, type CommandHost, type OpenRequest } from "../../command/mod.ts";
-import { errorMessage, type Event, EXIT, ReasonixError } from "../../core/mod.ts";
-import { loadTexts } from "../../i18n/mod.ts";
+import type { CommandHost, OpenRequest } from "../../command/mod.ts";
+import { errorMessage, type Event, EXIT } from "../../core/mod.ts";
 import type { ChatTexts } from "./chat_texts.ts";
 import { type Composer, type ComposerDraft, createComposer } from "./composer/composer.ts";
 import { StatusLine } from "./status_line.ts";
@@ -9,10 +8,8 @@ import { type Frame, hintRows, stack } from "./screen/view.ts";
 import type { Looks } from "./looks.ts";
 import { Dialogs } from "./overlay/dialogs.ts";
 import { Screen } from "./screen/screen.ts";
-import { type Person, personOf, questionsOfCommands } from "../session/person.ts";
-import { Questions } from "../session/questions.ts";
-import { ChatLeft, type OpenSession, SessionHost } from "../session/session_host.ts";
-import { Submissions } from "../session/submissions.ts";
+import type { FrontEnd, LiveSession } from "../session/live_session.ts";
+import { ChatLeft } from "../session/session_host.ts";
 import type { EndSignal, InputEvent, Terminal } from "./terminal/terminal.ts";
 import { Transcript } from "./transcript/transcript.ts";
 import { keyHelp } from "./composer/keymap.ts";
@@ -27,8 +24,8 @@ export interface ChatOptions {
   readonly looks: Looks;
   readonly texts: ChatTexts;
   readonly paths: RunPaths;
-  /** Opens a session; the user answers its questions. */
-  readonly open: (request: OpenRequest, person: Person) => ReturnType<OpenSession>;
+  /** The session, which the chat attaches to and does not close. */
+  readonly live: LiveSession;
   readonly start: OpenRequest;
   /** Messages to begin with, as if they had been typed. */
   readonly first?: readonly string[];
@@ -49,11 +46,10 @@ export class Chat {
   readonly #composer: Composer;
   readonly #transcript: Transcript;
   readonly #status: StatusLine;
-  readonly #questions = new Questions();
   readonly #dialogs: Dialogs;
-  readonly #host: SessionHost;
+  readonly #live: LiveSession;
   readonly #commands: CommandHost;
-  readonly #submissions: Submissions<ComposerDraft>;
+  readonly #frontEnd: FrontEnd;
   /** Ctrl-C was pressed with nothing to clear or stop; the next one leaves. */
   #leaving = false;
   #assembly: Assembly | undefined;
@@ -65,8 +61,9 @@ export class Chat {
   #end: (code: number) => void = () => {};
 
   constructor(options: ChatOptions) {
-    const { terminal, texts, looks } = options;
+    const { terminal, texts, looks, live } = options;
     this.#options = options;
+    this.#live = live;
     this.#screen = new Screen(terminal, { frame: (columns, rows) => this.#frame(columns, rows) });
     this.#dialogs = this.#createDialogs();
     this.#transcript = new Transcript({
@@ -79,31 +76,10 @@ export class Chat {
       still: () => looks.still,
       links: looks.links,
     });
-    const person = personOf(this.#questions, {
-      stop: () => this.#submissions.stop(),
-      lend: (run) => this.#screen.lend(run),
-      say: (text) => this.#transcript.say(text),
-      speak: (locale) => texts.use(locale),
-    });
-    this.#host = new SessionHost(
-      (request) => options.open(request, person),
-      (event) => this.#event(event),
-      (assembly) => this.#opened(assembly),
-    );
-    this.#commands = this.#createCommands();
+    this.#frontEnd = this.#createFrontEnd();
+    this.#commands = live.commandsOf(this.#frontEnd);
     this.#composer = this.#createComposer();
-    this.#submissions = new Submissions({
-      host: this.#host,
-      commands: this.#commands,
-      texts,
-      giveBack: (drafts) => this.#composer.putBack(drafts),
-      warmUpSink: () => this.#transcript.warmUpSink(),
-      fail: (error) => this.#fail(error),
-      headed: (line, run, signal) => this.#transcript.headed(line, run, signal),
-      changed: () => this.#screen.refresh(),
-    });
-    const opening = () => this.#host.opening;
-    this.#status = new StatusLine(looks.palette, () => texts.status, opening);
+    this.#status = new StatusLine(looks.palette, () => texts.status, () => live.host.opening);
   }
 
   /** When a part cannot be drawn, the composer or overlay is shown alone. */
@@ -153,7 +129,7 @@ export class Chat {
   #hint(): string {
     const { chat } = this.#options.texts;
     if (this.#leaving) return chat.leaveHint;
-    const { busy, stopping } = this.#submissions;
+    const { busy, stopping } = this.#live.submissions;
     if (stopping) return chat.stopping;
     // A command with a question waits for the user.
     return busy && !this.#transcript.busy && !this.#dialogs.overlays.top ? chat.working : "";
@@ -162,7 +138,7 @@ export class Chat {
   /** Steering and queued messages. */
   #waitingLines(): string[] {
     const { texts: { chat }, looks: { palette } } = this.#options;
-    const { waiting, steering } = this.#submissions;
+    const { waiting, steering } = this.#live.submissions;
     const lines = [
       ...steering.map((text) => chat.steering(oneLine(text, 200))),
       ...waiting.map(({ text }) => chat.queued(oneLine(text, 200))),
@@ -179,38 +155,38 @@ export class Chat {
       locale: () => texts.locale,
       changed: () => this.#screen.draw(),
       drafting: () => !this.#composer.empty || this.#composer.modal,
-      questions: this.#questions,
+      questions: this.#live.questions,
       elsewhere: (by) => this.#transcript.say(texts.chat.answeredElsewhere(by)),
       failed: (error) => this.#fail(error),
     });
   }
 
-  #createCommands(): CommandHost {
-    const { texts, terminal } = this.#options;
-    const host = this.#host;
+  #createFrontEnd(): FrontEnd {
+    const { texts, terminal, looks } = this.#options;
     return {
-      showsEvents: true,
-      get locale() {
-        return texts.locale;
+      name: "terminal",
+      event: (event) => {
+        if (event.type !== "question.state") this.#event(event);
       },
-      get opening() {
-        return host.opening;
+      opened: (assembly) => this.#opened(assembly),
+      said: (text, form) => this.#transcript.say(text, form),
+      failed: (error) => this.#fail(error),
+      queued: () => this.#screen.refresh(),
+      returned: (drafts: readonly ComposerDraft[]) => this.#composer.putBack(drafts),
+      headed: (line, run, signal) => this.#transcript.headed(line, run, signal),
+      lend: (run) => this.#screen.lend(run),
+      settingSaved: (key, value) => {
+        looks.change(key, value);
+        this.#screen.draw();
       },
-      session: () => host.current(),
-      commands: () => allCommands({ locale: texts.locale, session: () => host.ifOpen() }),
-      keys: () =>
-        keyHelp(texts.composer)
-          .map(({ keys, what }) => `- ${keys.map((key) => `\`${key}\``).join(" · ")} ${what}`).join("\n"),
-      say: (text, form) => this.#transcript.say(text, form),
-      settingSaved: (key, value) => this.#applySetting(key, value),
-      send: (text, rest) => this.#submissions.send(text, rest),
-      draft: (text) => this.#composer.putBack([{ text }]),
-      control: (sequence) => void terminal.write(sequence),
-      quit: () => this.#end(EXIT.done),
-      ...questionsOfCommands(this.#questions),
-      reopen: async (request) => {
-        await this.#beforeLeaving(request);
-        await host.replace(request);
+      commands: {
+        showsEvents: true,
+        keys: () =>
+          keyHelp(texts.composer)
+            .map(({ keys, what }) => `- ${keys.map((key) => `\`${key}\``).join(" · ")} ${what}`).join("\n"),
+        draft: (text) => this.#composer.putBack([{ text }]),
+        control: (sequence) => void terminal.write(sequence),
+        quit: () => this.#end(EXIT.done),
       },
     };
   }
@@ -220,13 +196,13 @@ export class Chat {
     return createComposer({
       onSubmit: (draft) => {
         if (draft.text.startsWith("/")) this.#dialogs.overlays.called();
-        void this.#submissions.submit(draft);
+        void this.#live.submissions.submit({ ...draft, by: this.#frontEnd });
       },
       palette: looks.palette,
       texts: () => texts.composer,
       paths,
       commands: this.#commands,
-      session: () => this.#host.ifOpen(),
+      session: () => this.#live.host.ifOpen(),
       changed: () => this.#screen.draw(),
       lend: (run) => this.#screen.lend(run),
       problem: (error) => this.#fail(error),
@@ -251,18 +227,22 @@ export class Chat {
       },
     });
     this.#screen.open();
+    const detach = this.#live.attach(this.#frontEnd);
+    const { host, submissions, assembly } = this.#live;
     try {
-      this.#host.current(start).catch((error) => this.#fail(error));
-      for (const text of first) this.#submissions.add({ text, steer: false, pasted: true });
+      if (assembly) this.#opened(assembly);
+      host.current(start).catch((error) => this.#fail(error));
+      for (const text of first) submissions.add({ text, steer: false, pasted: true, by: this.#frontEnd });
       return await ended;
     } finally {
-      this.#submissions.stop(reason);
-      this.#dialogs.overlays.cancel();
+      // Others continue with the turn.
+      if (this.#live.frontEnds.length === 1) submissions.stop(reason);
+      this.#dialogs.close();
       this.#sayGoodbye();
       await this.#screen.close();
       await terminal.stop();
       await this.#composer.close();
-      await this.#host.close();
+      detach();
     }
   }
 
@@ -279,7 +259,6 @@ export class Chat {
   }
 
   #event(event: Event): void {
-    this.#submissions.event(event);
     try {
       this.#transcript.event(event);
     } catch (error) {
@@ -287,14 +266,6 @@ export class Chat {
     }
     if (event.type === "message.start") this.#screen.guard();
     if (event.type === "turn.end") this.#status.refresh();
-  }
-
-  /** Applies a changed setting. */
-  async #applySetting(key: string, value: unknown): Promise<void> {
-    const { texts, looks } = this.#options;
-    await texts.change(key, value);
-    looks.change(key, value);
-    this.#screen.draw();
   }
 
   #opened(assembly: Assembly): void {
@@ -306,7 +277,6 @@ export class Chat {
     if (!isShown) this.#transcript.resume(assembly.session.state);
     this.#transcript.watch(assembly);
     this.#status.show(assembly, () => this.#screen.refresh());
-    this.#submissions.opened(assembly);
   }
 
   #printHeader(): void {
@@ -336,7 +306,7 @@ export class Chat {
   #input(event: InputEvent): void {
     const key = event.kind === "key" ? event.key : undefined;
     // With the second key: one may be a slip, and an unused chat needs little memory.
-    if (!this.#composer.empty) this.#submissions.warm();
+    if (!this.#composer.empty) this.#live.submissions.warm(() => this.#transcript.warmUpSink());
     if (key !== "ctrl+c") this.#leaving = false;
     try {
       this.#give(event);
@@ -357,17 +327,22 @@ export class Chat {
     const { empty } = this.#composer;
     // An open menu or search is left before anything else is.
     if (this.#composer.modal && ["escape", "ctrl+c", "ctrl+d", "up"].includes(key)) return false;
-    if (key === "escape" && this.#submissions.busy) this.#submissions.stop();
+    if (key === "escape" && this.#live.submissions.busy) this.#live.submissions.stop();
     else if (key === "ctrl+c") this.#ctrlC(empty);
     else if (key === "ctrl+d" && empty) this.#end(EXIT.done);
     else if (key === "ctrl+z") void this.#screen.stopJob();
     else if (key === "ctrl+l") this.#screen.print(new Array(this.#options.terminal.rows).fill(""));
     else if (key === "ctrl+o") void this.#expand().catch((error) => this.#fail(error));
     else if (key === "shift+tab") void this.#nextMode().catch((error) => this.#fail(error));
-    else if (key === "up" && empty && this.#submissions.waiting.length > 0) {
-      this.#composer.putBack([this.#submissions.takeBack()].filter((draft) => draft !== undefined));
-    } else return false;
+    else if (key !== "up" || !empty || !this.#takeBack()) return false;
     return true;
+  }
+
+  /** Returns the last queued message to the composer; false when there is none. */
+  #takeBack(): boolean {
+    const draft = this.#live.submissions.takeBack(this.#frontEnd);
+    if (draft) this.#composer.putBack([draft]);
+    return draft !== undefined;
   }
 
   /** Shows collapsed items of the transcript in full. */
@@ -383,7 +358,7 @@ export class Chat {
 
   #ctrlC(empty: boolean): void {
     if (!empty) this.#composer.discard();
-    else if (this.#submissions.busy && !this.#submissions.stopping) this.#submissions.stop();
+    else if (this.#live.submissions.busy && !this.#live.submissions.stopping) this.#live.submissions.stop();
     else if (this.#leaving) this.#end(EXIT.done);
     else this.#leaving = true;
   }
@@ -392,23 +367,12 @@ export class Chat {
   async #nextMode(): Promise<void> {
     this.#dialogs.overlays.called();
     const { chat } = this.#options.texts;
-    const { modes } = await this.#host.current();
+    const { modes } = await this.#live.host.current();
     const next = modes.approval === "ask" ? "auto" : modes.approval === "auto" ? "yolo" : "ask";
     const text = chat.confirmYoloDetail;
     const sure = next !== "yolo" || await this.#commands.confirm(chat.confirmYolo, { text, danger: true });
     await modes.setApproval(sure ? next : "ask");
     this.#transcript.say(chat.modes[modes.approval]);
-  }
-
-  /** Asks before a session is left that could not be saved. */
-  async #beforeLeaving({ resume }: OpenRequest): Promise<void> {
-    if (!this.#host.opening) return;
-    const { session } = await this.#host.current().catch(() => ({ session: undefined }));
-    if (session?.problem === undefined) return;
-    const texts = await loadTexts("session_commands", this.#options.texts.locale);
-    const [question = "", text = ""] = texts.reallyLose(session.problem).split("\n");
-    const leaves = resume !== session.id && await this.#commands.confirm(question, { text, danger: true });
-    if (!leaves) throw new ReasonixError(texts.notSaved(session.problem), { remedy: texts.saveFirst });
   }
 
   #giveUp(): void {

@@ -2,11 +2,11 @@
 import type { PlanAnswer, PlanProposal } from "../../run/mod.ts";
 import { allCommands, type Choice, type CommandHost } from "../../command/mod.ts";
 import { type ApprovalAnswer, errorMessage, usageError } from "../../core/mod.ts";
-import type { QuestionInLines } from "./overlay/questions.ts";
+import type { ApprovalStyle, QuestionInLines } from "./overlay/questions.ts";
 import { personOf, questionsOfCommands } from "../session/person.ts";
 import { type Answer, type ApprovalQuestion, type OpenQuestion, Questions } from "../session/questions.ts";
 import type { SessionTexts } from "../session/texts.ts";
-import { loadTexts, loadTranslator } from "../../i18n/mod.ts";
+import { loadTexts, loadTranslator, type Locale } from "../../i18n/mod.ts";
 import type { Question } from "../../tool/mod.ts";
 import { defined } from "../../util/json.ts";
 import { lazy } from "../../util/lazy.ts";
@@ -20,6 +20,31 @@ export { SessionTexts } from "../session/texts.ts";
 export { personOf, Questions };
 
 const loadQuestions = lazy(() => import("./overlay/questions.ts"));
+
+interface ApprovalForm extends Pick<ApprovalStyle, "checkRule"> {
+  readonly locale: Locale;
+  readonly columns: number;
+}
+
+/** Formats an approval as plain lines of at most `columns` cells. */
+export async function approvalLines(
+  question: ApprovalQuestion,
+  { locale, columns, checkRule }: ApprovalForm,
+): Promise<QuestionInLines<ApprovalAnswer>> {
+  const [{ approvalInLines }, texts, translator] = await Promise.all([
+    loadQuestions(),
+    loadTexts("overlay", locale),
+    loadTranslator(locale),
+  ]);
+  const style = { palette: palette(false), texts, translator, checkRule, changed() {} };
+  return await approvalInLines(question, style, columns);
+}
+
+export async function planLines(locale: Locale): Promise<QuestionInLines<PlanAnswer | "leave">> {
+  const { planEntries, planTitle } = await loadQuestions();
+  const { plan } = await loadTexts("overlay", locale);
+  return { text: planTitle(plan), entries: planEntries(plan) };
+}
 
 const MAX_LINE_BYTES = 16 * 1024 * 1024;
 
@@ -196,14 +221,8 @@ export class LinePerson {
 
   async #approve(id: string, question: ApprovalQuestion, shown: Shown): Promise<ApprovalAnswer> {
     const { texts: { locale }, columns, questions } = this.#options;
-    const [{ approvalInLines }, texts, translator] = await Promise.all([
-      loadQuestions(),
-      loadTexts("overlay", locale),
-      loadTranslator(locale),
-    ]);
     const checkRule = question.checksRule && ((rule: string) => questions.call(id, "checkRule", rule));
-    const style = { palette: palette(false), texts, translator, checkRule, changed() {} };
-    const lines = await approvalInLines(question, style, columns());
+    const lines = await approvalLines(question, { locale, columns: columns(), checkRule });
     return await this.#chosen(lines, shown) ?? { allow: false, scope: "once" };
   }
 
@@ -211,9 +230,7 @@ export class LinePerson {
     const { texts: { locale }, write } = this.#options;
     // On a terminal it was printed as what the model says.
     if (!Deno.stdout.isTerminal()) await write(`${proposal.plan}\n\n`);
-    const { planEntries, planTitle } = await loadQuestions();
-    const { plan } = await loadTexts("overlay", locale);
-    const answer = await this.#chosen({ text: planTitle(plan), entries: planEntries(plan) }, shown);
+    const answer = await this.#chosen(await planLines(locale), shown);
     return answer === "leave" ? undefined : answer;
   }
 

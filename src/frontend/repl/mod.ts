@@ -3,17 +3,26 @@ import type { Locale } from "../../i18n/mod.ts";
 import { Chat, type ChatOptions } from "./chat.ts";
 import { ChatTexts } from "./chat_texts.ts";
 import { Looks, type LooksOptions } from "./looks.ts";
+import { LiveSession, type OpenFor } from "../session/live_session.ts";
 import { DenoTerminal } from "./terminal/deno_terminal.ts";
 
 export { ChatLeft } from "../session/session_host.ts";
 
-export interface RunChatOptions extends Omit<ChatOptions, "terminal" | "texts" | "looks">, LooksOptions {
+export interface RunChatOptions
+  extends Omit<ChatOptions, "terminal" | "texts" | "looks" | "live">, LooksOptions {
   readonly locale: Locale;
+  /** Opens a session; the user answers its questions. */
+  readonly open: OpenFor;
 }
 
 /** Opens the chat on the terminal of the program; resolves with the exit code when the user leaves. */
-export async function runChat({ locale, ...options }: RunChatOptions): Promise<number> {
+export async function runChat({ locale, open, ...options }: RunChatOptions): Promise<number> {
   const texts = await ChatTexts.load(locale);
   const looks = new Looks(options);
-  return await new Chat({ ...options, texts, looks, terminal: new DenoTerminal() }).run();
+  const live = new LiveSession({ open, texts });
+  try {
+    return await new Chat({ ...options, live, texts, looks, terminal: new DenoTerminal() }).run();
+  } finally {
+    await live.close();
+  }
 }

@@ -1,6 +1,7 @@
 import type { AssemblyOptions } from "../../run/mod.ts";
 import type { CommandHost } from "../../command/mod.ts";
 import type { Locale } from "../../i18n/mod.ts";
+import type { SessionBusyError } from "../../session/mod.ts";
 import { defined } from "../../util/json.ts";
 import type { Questions } from "./questions.ts";
 
@@ -9,7 +10,9 @@ export interface Person extends Pick<AssemblyOptions, "approver" | "asker" | "pl
   /** Asks whether repository content may be used; `lines` summarize `details`. */
   readonly trust?: (lines: readonly string[], details: string) => Promise<"trust" | "ignore">;
   /** Asks whether to continue in a copy of a session that another process has open. */
-  readonly copy?: (busy: { readonly session: string; readonly pid: number | undefined }) => Promise<boolean>;
+  readonly copy?: (
+    busy: Pick<SessionBusyError, "session" | "pid"> & { readonly here?: boolean },
+  ) => Promise<boolean>;
   /** Lends the terminal to a program that asks the user itself. */
   readonly lend?: <T>(run: () => Promise<T>) => Promise<T>;
   say(text: string): void;

@@ -1,6 +1,6 @@
 import type { Assembly } from "../../run/mod.ts";
 import type { OpenRequest } from "../../command/mod.ts";
-import { type EventSink, message, ReasonixError } from "../../core/mod.ts";
+import { type Event, type EventSink, message, ReasonixError } from "../../core/mod.ts";
 import { defined } from "../../util/json.ts";
 import { after } from "../../util/timer.ts";
 
@@ -15,7 +15,7 @@ export type OpenSession = (request: OpenRequest) => Promise<Assembly>;
 /** The session of a chat: one at a time, replaced when the user switches session or model. */
 export class SessionHost {
   readonly #open: OpenSession;
-  readonly #sink: EventSink;
+  readonly #sink: (event: Event, assembly: Assembly) => ReturnType<EventSink>;
   readonly #opened: (assembly: Assembly) => void;
   #current: Promise<Assembly> | undefined;
   #first: OpenRequest = {};
@@ -27,7 +27,7 @@ export class SessionHost {
   /** `opened` is called with each session before its first event. */
   constructor(
     open: OpenSession,
-    sink: EventSink,
+    sink: (event: Event, assembly: Assembly) => ReturnType<EventSink>,
     opened: (assembly: Assembly) => void = () => {},
   ) {
     this.#open = open;
@@ -107,7 +107,7 @@ export class SessionHost {
     const { directory, roots, servers, waitForServers, files } = given;
     this.#place = defined({ directory, roots, servers, waitForServers, files });
     this.#opened(assembly);
-    assembly.controller.subscribe(this.#sink);
+    assembly.controller.subscribe((event) => this.#sink(event, assembly));
     return assembly;
   }
 }

@@ -4,6 +4,7 @@ import { type CommandHost, readCommand } from "../../command/mod.ts";
 import type { Event, EventSink, ImagePart } from "../../core/mod.ts";
 import type { SessionHost } from "./session_host.ts";
 import type { SessionTexts } from "./texts.ts";
+import { defined } from "../../util/json.ts";
 import { after, unlessAborted } from "../../util/timer.ts";
 
 interface ExecuteDeps {
@@ -70,7 +71,16 @@ function factOf({ text, pasted = false }: Pick<Draft, "text" | "pasted">): strin
   return fact === undefined || fact.length > MAX_FACT ? undefined : fact;
 }
 
-/** A message of the user, before it is sent. */
+/** A front end, as its messages know it. */
+export interface Submitter {
+  /** Takes back messages that were not executed, in this order. */
+  returned?(drafts: readonly Draft[]): void;
+  failed?(error: unknown): void;
+  /** Executes a command of this front end, whose line it may show. */
+  headed?<T>(line: string, run: () => Promise<T>, signal?: AbortSignal): Promise<T>;
+}
+
+/** A message of the user, before it is sent; a front end may keep more with it. */
 export interface Draft {
   /** The message: pastes in full, references for image files. */
   readonly text: string;
@@ -86,6 +96,8 @@ export interface Draft {
    * unless it is stopped.
    */
   readonly ended?: (end: DraftEnd) => void;
+  /** Absent: the front end that attached first. */
+  readonly by?: Submitter;
 }
 
 /** The end of a draft: that of its turn, or an error; neither of a command that sent nothing to the model. */
@@ -97,7 +109,7 @@ export interface DraftEnd {
 }
 
 /** A draft of the user, or a text that a command sends. */
-type Sent<D extends Draft = Draft> = (D | Draft) & {
+type Sent = Draft & {
   /** Sent to the model as it is; absent: the text is interpreted first. */
   readonly input?: TurnInput;
 };
@@ -107,39 +119,35 @@ const WARM_AFTER_MS = 10;
 /** Messages that are read at once; takes 1 to 3 ms. */
 const READ_AHEAD = 200;
 
-interface SubmissionsOptions<D extends Draft> {
+interface SubmissionsOptions {
   readonly host: SessionHost;
-  readonly commands: CommandHost;
   readonly texts: Pick<SessionTexts, "chat">;
-  /** Returns drafts that were not executed to the composer, in this order. */
-  readonly giveBack: (drafts: readonly Sent<D>[]) => void;
-  /** A sink for the events of a warm-up, which are not shown. */
-  readonly warmUpSink: () => EventSink;
-  readonly fail: (error: unknown) => void;
-  readonly headed: NonNullable<ExecuteDeps["headed"]>;
+  /** The front ends, in the order in which they attached. */
+  readonly frontEnds: () => readonly Submitter[];
+  readonly commands: (by: Submitter | undefined) => CommandHost;
   readonly changed: () => void;
 }
 
 /**
- * Sends drafts of the user to the session; a front end may keep more with its drafts.
+ * Sends drafts of the user to the session, one after the other.
  *
- * Contract: nothing is lost: a draft is recorded in the session, waits, or is returned to the composer.
+ * Contract: nothing is lost: a draft is recorded in the session, waits, or is returned to its front end.
  */
-export class Submissions<D extends Draft = Draft> {
-  readonly #options: SubmissionsOptions<D>;
+export class Submissions {
+  readonly #options: SubmissionsOptions;
   /** Sent drafts that wait, in order. */
-  readonly #waiting: Sent<D>[] = [];
+  readonly #waiting: Sent[] = [];
   /** Stops the draft that is being executed. */
   #turn: AbortController | undefined;
   /** The draft that is being executed, or was last. */
-  #draft: Sent<D> | undefined;
+  #draft: Sent | undefined;
   readonly #between: (() => Promise<void>)[] = [];
   /** A draft whose command sent a text: it ends with that. */
-  #continued: Sent<D> | undefined;
-  readonly #steering: string[] = [];
+  #continued: Sent | undefined;
+  readonly #steering: Sent[] = [];
   #warm = false;
 
-  constructor(options: SubmissionsOptions<D>) {
+  constructor(options: SubmissionsOptions) {
     this.#options = options;
   }
 
@@ -152,26 +160,27 @@ export class Submissions<D extends Draft = Draft> {
     return this.#turn?.signal.aborted === true;
   }
 
-  get waiting(): readonly Sent<D>[] {
+  get waiting(): readonly Sent[] {
     return this.#waiting;
   }
 
   /** Steering messages that the running turn has not taken yet. */
   get steering(): readonly string[] {
-    return this.#steering;
+    return this.#steering.map(({ text }) => text);
   }
 
   /** Adds a draft after the waiting ones, or before them; it runs at once when no other does. */
-  add(draft: Sent<D>, first = false): void {
+  add(draft: Sent, first = false): void {
     if (first) this.#waiting.unshift(draft);
     else this.#waiting.push(draft);
     if (!this.busy) void this.#run();
     else this.#options.changed();
   }
 
-  /** Removes the last waiting draft. */
-  takeBack(): Sent<D> | undefined {
-    const draft = this.#waiting.pop();
+  /** Removes the last waiting draft of a front end. */
+  takeBack(by: Submitter): Sent | undefined {
+    const at = this.#waiting.findLastIndex((draft) => draft.by === by);
+    const [draft] = at < 0 ? [] : this.#waiting.splice(at, 1);
     if (draft) this.#options.changed();
     return draft;
   }
@@ -198,11 +207,11 @@ export class Submissions<D extends Draft = Draft> {
   }
 
   /** Sends a draft into the running turn, or as the next one. */
-  async submit(draft: Sent<D>): Promise<void> {
-    if (this.busy && await this.#meanwhile(draft.text)) return;
+  async submit(draft: Sent): Promise<void> {
+    if (this.busy && await this.#meanwhile(draft)) return;
     if (!this.busy || !draft.steer || !isPlainText(draft)) return this.add(draft);
     const { controller } = await this.#options.host.current();
-    this.#steering.push(draft.text);
+    this.#steering.push(draft);
     await controller.submit({ type: "steer", text: draft.text });
     this.#options.changed();
   }
@@ -214,24 +223,24 @@ export class Submissions<D extends Draft = Draft> {
     }
   }
 
-  /** Warms up the session for the message that is being typed; once. */
-  warm(): void {
+  /** Warms up the session for the message that is being typed; once. `sink` gets the events of that. */
+  warm(sink: () => EventSink): void {
     if (this.#warm) return;
     this.#warm = true;
     after(WARM_AFTER_MS, () => {
-      const { host, warmUpSink } = this.#options;
+      const { host } = this.#options;
       // A session that could not be opened is opened with a message: its questions must not take typed keys.
       if (this.busy || !host.opening) return;
       host.current().then(async (session) => {
         readAhead(session.session.state);
-        await session.warmUp(warmUpSink());
+        await session.warmUp(sink());
       }).catch(() => {});
     });
   }
 
   /** Sends a text of a command before the waiting ones, with what the line of the command had attached. */
-  send(text: string, rest: Omit<TurnInput, "text"> = {}): void {
-    const line: Partial<Draft> = this.busy ? this.#draft ?? {} : {};
+  send(text: string, rest: Omit<TurnInput, "text"> = {}, by?: Submitter): void {
+    const line: Partial<Draft> = this.busy && this.#draft?.by === by ? this.#draft ?? {} : {};
     const { ended } = line;
     if (ended) this.#continued = this.#draft;
     const attached = attachments({
@@ -239,14 +248,14 @@ export class Submissions<D extends Draft = Draft> {
       references: [...line.references ?? [], ...rest.references ?? []],
     });
     const input = { ...rest, ...attached, text };
-    this.add({ text, steer: false, input, ...(ended ? { ended } : {}) }, true);
+    this.add({ text, steer: false, input, ...defined({ ended, by }) }, true);
   }
 
-  /** Stops the running draft; returns the waiting ones to the composer. */
+  /** Stops the running draft; returns the waiting ones. */
   stop(reason: "interrupted" | "terminated" = "interrupted"): void {
     this.#turn?.abort(reason);
     const waiting = this.#waiting.splice(0);
-    this.#options.giveBack(waiting.filter(({ ended }) => !ended));
+    this.#return(waiting.filter(({ ended }) => !ended));
     for (const { ended } of waiting) ended?.({ stopped: true });
   }
 
@@ -262,14 +271,16 @@ export class Submissions<D extends Draft = Draft> {
 
   event(event: Event): void {
     if (event.type !== "message.user" || event.origin !== "steer") return;
-    const at = this.#steering.indexOf(event.content);
+    const at = this.#steering.findIndex(({ text }) => text === event.content);
     if (at >= 0) this.#steering.splice(at, 1);
   }
 
   /** Runs a command that does not wait for the end of a turn; false for everything else. */
-  async #meanwhile(text: string): Promise<boolean> {
+  async #meanwhile(draft: Sent): Promise<boolean> {
+    const { text, ended } = draft;
     if (!/^\/[^/]/.test(text)) return false;
-    const { commands, fail, headed, host } = this.#options;
+    const { commands, fail, headed } = this.#of(draft);
+    const { host } = this.#options;
     try {
       const scope = { locale: commands.locale, session: () => host.ifOpen() };
       const line = await readCommand(text, scope);
@@ -277,14 +288,17 @@ export class Submissions<D extends Draft = Draft> {
       const isPrompt = typeof whileWorking === "function" ? whileWorking(line?.argument ?? "") : whileWorking;
       if (!line || !isPrompt) return false;
       await headed(text, async () => await line.command.run(commands, line.argument));
+      ended?.({});
     } catch (error) {
-      fail(error);
+      if (ended) ended({ error });
+      else fail(error);
     }
     return true;
   }
 
-  async #execute(draft: Sent<D>, signal: AbortSignal): Promise<void> {
-    const { commands, texts, fail, headed } = this.#options;
+  async #execute(draft: Sent, signal: AbortSignal): Promise<void> {
+    const { commands, fail, headed } = this.#of(draft);
+    const { texts } = this.#options;
     const { ended } = draft;
     const stopped = () => signal.aborted ? { stopped: true } as const : {};
     try {
@@ -300,10 +314,22 @@ export class Submissions<D extends Draft = Draft> {
   }
 
   /** Returns drafts and the waiting ones, except those that are executed all the same. */
-  #giveBack(drafts: readonly Sent<D>[]): void {
+  #giveBack(drafts: readonly Sent[]): void {
     const waiting = this.#waiting.splice(0);
     this.#waiting.push(...waiting.filter(({ ended }) => ended));
-    this.#options.giveBack([...drafts, ...waiting.filter(({ ended }) => !ended)]);
+    this.#return([...drafts, ...waiting.filter(({ ended }) => !ended)]);
+  }
+
+  #return(drafts: readonly Sent[]): void {
+    const [first] = this.#options.frontEnds();
+    for (const [by, its] of Map.groupBy(drafts, ({ by = first }) => by)) by?.returned?.(its);
+  }
+
+  /** The part of its front end in the execution of a draft. */
+  #of({ by = this.#options.frontEnds()[0] }: Sent) {
+    const headed: NonNullable<ExecuteDeps["headed"]> = (line, run, signal) =>
+      by?.headed ? by.headed(line, run, signal) : run();
+    return { commands: this.#options.commands(by), headed, fail: (error: unknown) => by?.failed?.(error) };
   }
 
   /** The session, unless the user stops before it is open. */
@@ -314,8 +340,9 @@ export class Submissions<D extends Draft = Draft> {
   /** Sends unused steering messages next, or returns them when the turn did not complete. */
   async #afterTurn(done: boolean): Promise<void> {
     const { controller } = await this.#options.host.current();
-    const left = controller.takeSteering().map((text): Draft => ({ text, steer: false }));
-    this.#steering.length = 0;
+    const sent = this.#steering.splice(0);
+    const left = controller.takeSteering()
+      .map((text): Sent => ({ ...sent.find((draft) => draft.text === text), text, steer: false }));
     if (done) left.reverse().forEach((draft) => this.add(draft, true));
     else this.#giveBack(left);
   }

@@ -39,6 +39,11 @@ export const texts = (t: Translate) => ({
   trustTitle: t`This project contains items that can run programs or send data elsewhere:`,
   trust: t`Trust it as it is now`,
   trustIgnore: t`Continue without it, this time`,
+  /** For an editor that shows no forms. */
+  trustByCommand:
+    t`It is left out. To trust it, run \`reasonix trust\` in a terminal, then open the session again.`,
+  needsForms: (title: string) =>
+    t`"${title}" needs a form (elicitation), which this editor does not announce.`,
   lineInput: {
     dumb: t`This terminal shows plain lines only: one line is one message, /help lists the commands.`,
     pipe: t`Each line of standard input is one message.`,

@@ -34,20 +34,35 @@ export interface SessionInfo {
 const HEAD = 65_536;
 const TAIL = 24_576;
 
-/** The sessions of a project, latest change first. Of each file only the first and last piece is read. */
-export function listSessions(project: string, options: { readonly limit?: number } = {}): SessionInfo[] {
-  const files: { paths: SessionPaths; bytes: number; time: number }[] = [];
-  for (const id of sessionIds(project)) {
-    const paths = sessionPaths(project, id);
-    try {
-      const { size, mtime } = Deno.statSync(paths.path);
-      files.push({ paths, bytes: size, time: mtime?.getTime() ?? 0 });
-    } catch {
+/** A session in the order of lists: milliseconds since 1970, and the identifier. */
+interface ListedAt {
+  readonly time: number;
+  readonly id: string;
+}
+
+interface ListOptions {
+  readonly limit?: number;
+  /** Begins behind this session. */
+  readonly after?: ListedAt;
+}
+
+/**
+ * The sessions of a project or several, latest change first. Of each file only the first and last piece is
+ * read.
+ */
+export function listSessions(projects: string | readonly string[], options: ListOptions = {}): SessionInfo[] {
+  const { limit, after } = options;
+  const files = [projects].flat().flatMap((project) =>
+    sessionIds(project).flatMap((id) => {
+      const paths = sessionPaths(project, id);
+      const stat = attempt(() => Deno.statSync(paths.path));
       // Removed since the directory was read.
-    }
-  }
-  files.sort((a, b) => b.time - a.time || (a.paths.id < b.paths.id ? 1 : -1));
-  return files.slice(0, options.limit).map((file) => sessionInfo(file.paths));
+      return stat ? [{ paths, id, time: stat.mtime?.getTime() ?? 0 }] : [];
+    })
+  );
+  const order = (a: ListedAt, b: ListedAt) => b.time - a.time || (a.id < b.id ? 1 : a.id > b.id ? -1 : 0);
+  const wanted = after ? files.filter((file) => order(after, file) < 0) : files;
+  return wanted.sort(order).slice(0, limit).map((file) => sessionInfo(file.paths));
 }
 
 /** Directories of all projects under a Reasonix home. */

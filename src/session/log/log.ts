@@ -35,6 +35,8 @@ export class SessionBusyError extends ReasonixError {
   readonly session: string;
   /** Process that has it, when it is known. */
   readonly pid: number | undefined;
+  /** It is this process. */
+  readonly here: boolean;
 
   constructor(session: string, owner: LockOwner) {
     const who = owner.pid === undefined ? message`another process` : message`process ${owner.pid}`;
@@ -46,6 +48,7 @@ export class SessionBusyError extends ReasonixError {
     );
     this.session = session;
     this.pid = owner.pid;
+    this.here = owner.pid === Deno.pid;
   }
 }
 

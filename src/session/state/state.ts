@@ -723,7 +723,7 @@ function takeReply(state: SessionState, event: EventOf<"message.end">, index?: n
  */
 function rewind(state: SessionState, event: EventOf<"rewind">): void {
   let branch = state.head;
-  if (event.scope !== "code") {
+  if (leavesBranch(event)) {
     // Read once, however many more there are.
     state.events.bringIn();
     branch = headAt(state, event.to);
@@ -739,6 +739,27 @@ function rewind(state: SessionState, event: EventOf<"rewind">): void {
  */
 export function branchEvents(state: SessionState, tip = state.head): Event[] {
   return state.events.read(state.events.branch(tip));
+}
+
+/**
+ * The events of a file without those that a rewind has left behind, unless a later one went back to them;
+ * {@linkcode branchEvents} for readers that have no state.
+ */
+export function currentBranch(events: readonly Event[]): readonly Event[] {
+  if (!events.some(leavesBranch)) return events;
+  const parents = new Int32Array(events.length);
+  let tip = -1;
+  events.forEach((event, at) => {
+    parents[at] = tip;
+    tip = leavesBranch(event) ? events.findLastIndex(({ seq }) => seq <= event.to) : at;
+  });
+  const branch: Event[] = [];
+  for (let at = tip; at >= 0; at = parents[at] ?? -1) branch.push(...events.slice(at, at + 1));
+  return branch.reverse();
+}
+
+function leavesBranch(event: Event): event is EventOf<"rewind"> {
+  return event.type === "rewind" && event.scope !== "code";
 }
 
 /** Index of the last node whose event is `seq` or older, in file order. */

@@ -154,21 +154,20 @@ async function verifyReplaced({ paths }: ToolContext, { path, shown }: Target): 
 }
 
 /** Refuses to create a file that the user has begun in the editor. */
-async function requireNoBuffer(context: ToolContext, { path, shown }: Target): Promise<void> {
-  if (!await editorText(context, path)) return;
+async function requireNoBuffer({ files, signal }: ToolContext, { path, shown }: Target): Promise<void> {
+  const text = await files?.read?.(path, signal).catch((error) => {
+    if (!(error instanceof EditorError)) throw error;
+    // Some editors refuse a file that does not exist.
+    if (error.kind === "answered") return undefined;
+    throw new EditorError(
+      message`Cannot write ${shown}: ${error.texts.message}; nothing was written`,
+      error.kind,
+    );
+  });
+  if (!text) return;
   throw new ReasonixError(message`${shown} has text in the editor and is not saved`, {
     remedy: "have the user save the file first",
   });
-}
-
-/** Returns the text that an editor has; undefined where it refuses. */
-async function editorText({ files, signal }: ToolContext, path: string): Promise<string | undefined> {
-  try {
-    return await files?.read?.(path, signal);
-  } catch (error) {
-    if (error instanceof EditorError && error.kind === "answered") return undefined;
-    throw error;
-  }
 }
 
 function isUnchanged({ path, before }: Replacement): boolean {
@@ -192,7 +191,10 @@ async function readBack(context: ToolContext, file: Replacement, wanted: string)
     remember(disk);
     return { text: wanted };
   }
-  const buffer = await editorText(context, path);
+  const buffer = await context.files?.read?.(path, context.signal).catch((error) => {
+    if (error instanceof EditorError) return undefined;
+    throw error;
+  });
   const isSaved = buffer === undefined || (disk !== undefined && isSameText(buffer, disk));
   const text = isSaved ? disk : await asFileText(buffer, disk ?? wanted);
   if (text === undefined || (before ? text === plainText(before.bytes) : text === "")) {

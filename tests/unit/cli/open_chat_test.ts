@@ -2,7 +2,7 @@
 import { chatOpener, type OpenChat } from "../../../cli/commands/run/open_chat.ts";
 import type { CliContext } from "../../../cli/terminal/process.ts";
 import type { OpenRequest } from "../../../src/command/mod.ts";
-import { listServers, type PluginEntry } from "../../../src/config/mod.ts";
+import { listServers, parsePlugin, type PluginEntry } from "../../../src/config/mod.ts";
 import { type Event, ReasonixError } from "../../../src/core/mod.ts";
 import type { Person } from "../../../src/frontend/mod.ts";
 import { SessionBusyError } from "../../../src/session/mod.ts";
@@ -20,25 +20,7 @@ base_url = "http://127.0.0.1:9/v1"
 model = "scripted-1"
 `;
 
-const SERVER: PluginEntry = {
-  name: "docs",
-  type: "stdio",
-  transport: "direct",
-  enabled: true,
-  ...scriptedServer(),
-  env: {},
-  cwd: "",
-  url: "",
-  headers: {},
-  headers_helper: "",
-  startup_timeout_seconds: 60,
-  call_timeout_seconds: 0,
-  tool_timeout_seconds: {},
-  enabled_tools: [],
-  disabled_tools: [],
-  aliases: {},
-  trusted_read_only_tools: [],
-};
+const SERVER = parsePlugin({ name: "docs", ...scriptedServer(), startup_timeout_seconds: 60 });
 
 const PERSON: Person = { say() {}, speak: () => Promise.resolve() };
 
@@ -189,13 +171,14 @@ const SIDES: readonly Side[] = [
 /** The variable in the file `.env` of each home: no command of its sessions gets it. */
 const VARIABLES = { hazel: "HAZEL_LEVEL", maple: "MAPLE_LEVEL" } as const;
 
-/** The turn that a message of the user asks for: `run: LINE`, `write: PATH`, `server:`, or an answer. */
+/** The turn that a message asks for: a call for `run: LINE`, `write: PATH`, `task: PROMPT` or `server:`. */
 function obey({ json: { messages } }: RecordedRequest): Turn {
   const last = messages.at(-1);
-  if (last.role === "tool") return { text: "done" };
-  const [, verb, rest = ""] = /(run|write|server|say): ?(.*)$/m.exec(String(last.content)) ?? [];
+  if (last.role === "tool") return { text: `done: ${String(last.content).slice(0, 40)}` };
+  const [, verb, rest = ""] = /(run|write|task|server|say): ?(.*)$/m.exec(String(last.content)) ?? [];
   if (verb === "run") return { calls: [{ name: "bash", args: { command: rest } }] };
   if (verb === "write") return { calls: [{ name: "write_file", args: { path: rest, content: "made" } }] };
+  if (verb === "task") return { calls: [{ name: "task", args: { prompt: rest } }] };
   if (verb === "server") return { calls: [{ name: "mcp__near__surroundings", args: {} }] };
   return { text: `answer ${rest}` };
 }
@@ -204,6 +187,11 @@ function sideOf({ body }: RecordedRequest): Side {
   const side = SIDES.find(({ mark }) => body.includes(`The word is ${mark}`));
   assert(side, body.slice(0, 2000));
   return side;
+}
+
+/** An agent has a longer system prompt. */
+function laneOf(request: RecordedRequest): string {
+  return `${sideOf(request).name} ${request.json.messages[0].content.length}`;
 }
 
 /** Two homes and three directories, each with its own configuration and its own `.env`. */
@@ -265,12 +253,12 @@ function personOf(trusts: boolean, asked: string[]): Person {
 
 const TURNS = Math.ceil(200 / SIDES.length);
 /** Turns after which the work repeats. */
-const ROUND = 20;
+const ROUND = 40;
 
 Deno.test("200 interleaved turns of sessions in one process show nothing of one in another", async () => {
   await using dir = await makeTempDir();
   const root = dir.path;
-  await using server = startModelServer([], { fallback: obey, lane: (request) => sideOf(request).name });
+  await using server = startModelServer([], { fallback: obey, lane: laneOf });
   await makeSides(root, server.url);
   for (const name of Object.values(VARIABLES)) Deno.env.set(name, `process-${name}`);
   using _environment = {
@@ -312,6 +300,10 @@ Deno.test("200 interleaved turns of sessions in one process show nothing of one 
     );
     assertEquals(named.length, trusts ? rounds : 0);
     assertEquals(results.filter((text) => text.startsWith("planted")).length, rounds);
+    // An agent of the session may change the repository that the session made.
+    await session.run("task: run: sh plant");
+    const [task] = events.filter((event) => event.type === "tool.end").slice(-1);
+    assert(task?.type === "tool.end" && task.content.includes("done: planted"), task?.content);
     const counts = (text: string) => asked.filter((each) => each === text).length;
     assertEquals([counts("command sh poke"), counts("command sh plant")], [1, 1]);
     assertEquals(counts(`sandbox ${other}`), rounds);

@@ -107,16 +107,31 @@ Deno.test("diffRows returns numbers, words and tokens of each row", () => {
     "--- a/x.ts\n+++ b/x.ts\n@@ -9,3 +9,3 @@\n a\n-const b = 1;\n+const b = 2;\n e\n@@ -30 +30 @@\n-f\n";
   const { rows, left, width } = diffRows(diff, { most: 4, marks });
   assertEquals({ left, width }, { left: 2, width: 2 });
-  const plain = { language: "ts", tokens: [{ text: "a", meaning: undefined }] };
-  assertEquals(rows[0], { mark: " ", old: 9, fresh: 9, text: "a", ...plain });
-  const changed = rows.slice(1, 3).map(({ tokens = [], ...row }) => ({
+  const shown = rows.map(({ tokens = [], ...row }) => ({
     ...row,
     tokens: tokens.filter(({ meaning }) => meaning).map(({ text, meaning }) => `${meaning} ${text}`),
   }));
   const row = { language: "ts", words: [[10, 11]] };
-  assertEquals<unknown>(changed, [
-    { mark: "-", old: 10, text: "const b = 1;", ...row, tokens: ["keyword const", "number 1"] },
-    { mark: "+", fresh: 10, text: "const b = 2;", ...row, tokens: ["keyword const", "number 2"] },
+  const none = { language: "ts", words: undefined, tokens: [] };
+  assertEquals<unknown>(shown, [
+    { mark: " ", old: 9, fresh: 9, text: "a", ...none },
+    {
+      mark: "-",
+      old: 10,
+      fresh: undefined,
+      text: "const b = 1;",
+      ...row,
+      tokens: ["keyword const", "number 1"],
+    },
+    {
+      mark: "+",
+      old: undefined,
+      fresh: 10,
+      text: "const b = 2;",
+      ...row,
+      tokens: ["keyword const", "number 2"],
+    },
+    { mark: " ", old: 11, fresh: 11, text: "e", ...none },
   ]);
   assertEquals(diffRows(diff).rows.map(({ mark, words, tokens }) => [mark, words, tokens].join("")), [
     ..." -+ …-",

@@ -213,13 +213,15 @@ interface DialogsOptions extends OverlayQueueOptions {
 /** The questions of the session as overlays. Panels are loaded when the first of them is shown. */
 export class Dialogs {
   readonly overlays: OverlayQueue;
+  /** Shows no questions any more; they stay open. */
+  readonly close: () => void;
   readonly #options: DialogsOptions;
 
   constructor(options: DialogsOptions) {
     const { questions, elsewhere, failed } = options;
     this.#options = options;
     this.overlays = new OverlayQueue(options);
-    questions.attach({
+    this.close = questions.attach({
       name: "terminal",
       show: (question, signal) => this.#answer(question, { signal, called: question.called }),
       elsewhere,

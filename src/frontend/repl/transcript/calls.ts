@@ -1,6 +1,6 @@
 import type { EventOf, NewEventOf, PersonWaits } from "../../../core/mod.ts";
 import { timeText, type TranscriptTexts } from "../chat_texts.ts";
-import { RunningCalls } from "../../session/live.ts";
+import { RunningCalls } from "../../session/live_session.ts";
 import type { CollapsedItems, PrintedPieces } from "./printed.ts";
 import { displayWidth, fitDisplay } from "../../../util/display_width.ts";
 import { terminalSafe } from "../../../util/terminal_text.ts";

@@ -1,7 +1,7 @@
 import { MemoryStore, Recorder } from "../../../../src/control/mod.ts";
 import type { TurnState } from "../../../../src/control/mod.ts";
 import type { Event, NewEvent } from "../../../../src/core/mod.ts";
-import { LiveState, type Snapshot } from "../../../../src/frontend/session/live.ts";
+import { type LiveParts, LiveState } from "../../../../src/frontend/session/live_session.ts";
 import { assertEquals } from "../../../support/assert.ts";
 import { Random, SEED, soakSize } from "../../../support/seed.ts";
 import { TURN_END } from "../../../support/transcript_stage.ts";
@@ -90,7 +90,7 @@ class Shown {
     for (const event of events) this.seqs.push(event.seq);
   }
 
-  snapshot({ seq, turnState, message, calls }: Snapshot): void {
+  snapshot({ seq, turnState, message, calls }: LiveParts): void {
     assertEquals(this.seqs.at(-1) ?? 0, seq);
     this.turnState = turnState;
     this.message = message && { step: message.step, text: message.text, thinking: message.thinking };

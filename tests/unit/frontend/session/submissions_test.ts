@@ -33,14 +33,16 @@ async function stage() {
   const assembly = { run, controller: { subscribe() {}, takeSteering: () => [] } } as unknown as Assembly;
   const submissions: Submissions = new Submissions({
     host: new SessionHost(() => Promise.resolve(assembly), () => {}),
-    commands: { locale: "en", send: (text: string) => submissions.send(text) } as unknown as CommandHost,
+    commands: () =>
+      ({ locale: "en", send: (text: string) => submissions.send(text) }) as unknown as CommandHost,
     texts: await SessionTexts.load("en"),
-    giveBack: (drafts) => returned.push(...drafts.map(({ text }) => text)),
-    warmUpSink: () => () => {},
-    fail: (error) => void failures.push(error),
-    // A line is a command that sends what follows it.
-    headed: (line, work) =>
-      line.startsWith("/goal") ? Promise.resolve(submissions.send("sent")).then() as never : work(),
+    frontEnds: () => [{
+      returned: (drafts) => void returned.push(...drafts.map(({ text }) => text)),
+      failed: (error) => void failures.push(error),
+      // A line is a command that sends what follows it.
+      headed: (line, work) =>
+        line.startsWith("/goal") ? Promise.resolve(submissions.send("sent")).then() as never : work(),
+    }],
     changed() {},
   });
   const begun = () => new Promise<void>((resolve) => waits.push(resolve));

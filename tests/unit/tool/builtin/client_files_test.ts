@@ -142,8 +142,12 @@ for (const worker of [false, true]) {
       );
       const result = await s.call(EDIT_FILE, edit("a.txt", "one", "two"));
       assertEquals(result.content, `error: Cannot read a.txt: ${reason}`);
+      if (behavior === "refuses") continue;
+      const made = await s.call(WRITE_FILE, { path: "new.txt", content: "new\n" });
+      assertEquals(made.content, `error: Cannot write new.txt: ${reason}; nothing was written`);
     }
-    assertEquals([await s.disk("a.txt"), s.editor.requests.includes("write a.txt")], ["one\n", false]);
+    assertEquals([await s.disk("a.txt"), await s.disk("new.txt")], ["one\n", undefined]);
+    assertEquals(s.editor.requests.some((each) => each.startsWith("write")), false);
   });
 }
 

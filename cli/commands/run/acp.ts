@@ -1,0 +1,71 @@
+import { command } from "../../command.ts";
+import { CHAT_FLAGS, type ChatFlags } from "../../run_flags.ts";
+import { inLanguage, languageOf } from "../../terminal/language.ts";
+import { type CliContext, onSignals, protocolStreams, runPaths } from "../../terminal/process.ts";
+import { EXIT } from "../../../src/core/mod.ts";
+import { FRONTENDS, Output } from "../../../src/frontend/mod.ts";
+import { lazy } from "../../../src/util/lazy.ts";
+import { atMost } from "../../../src/util/timer.ts";
+
+/** Most time for the last lines of a client that does not read, in ms. */
+const LAST_LINES_MS = 1000;
+
+/** `reasonix acp`: sessions for an editor. */
+async function acp(this: CliContext, flags: Partial<ChatFlags>): Promise<void> {
+  keepOffOutput();
+  const end = new AbortController();
+  let code: number = EXIT.done;
+  onSignals({
+    stop(reason) {
+      code = EXIT[reason === "interrupted" ? "interrupt" : "terminated"];
+      end.abort();
+    },
+    exit: (code) => process.exit(code),
+  });
+  const { serveAcp, LiveSessions, SessionTexts } = await FRONTENDS.acp();
+  const { input, output } = protocolStreams();
+  const out = new Output(output, () => end.abort());
+  const { locale } = languageOf(this);
+  const texts = await SessionTexts.load(locale);
+  const opener = lazy(async () => (await import("./open_chat.ts")).chatOpener(this, flags));
+  const sessions = new LiveSessions({
+    open: async (request, person) => await (await opener())(request, person),
+    texts,
+  });
+  const isCut = await serveAcp({
+    input,
+    out,
+    sessions,
+    texts,
+    home: runPaths(this).home,
+    lines: FRONTENDS.lines,
+    inLanguage: (error) => inLanguage(error, texts.locale),
+    signal: end.signal,
+  });
+  await sessions.close();
+  await atMost(LAST_LINES_MS, out.flush());
+  this.process.exitCode = isCut && code === EXIT.done ? EXIT.terminated : code;
+}
+
+/** Sends the logs of dependencies to standard error: standard output is the protocol's. */
+function keepOffOutput(): void {
+  const { error } = console;
+  for (const [name, value] of Object.entries(console)) {
+    if (typeof value === "function") Object.assign(console, { [name]: error });
+  }
+}
+
+/** Flags about one session or a terminal. */
+const OTHERS = [
+  ...["continue", "copy", "dir", "file", "forkSession", "linear", "noColor", "record", "resume", "sessionId"],
+  "showThinking",
+];
+
+export const acpCommand = command({
+  description: "Serve editors over standard input and output by the Agent Client Protocol,\n" +
+    "version 1 (short form: reasonix --acp). The editor starts this command; the flags\n" +
+    "count for all its sessions.",
+  flags: Object.fromEntries(Object.entries(CHAT_FLAGS).filter(([name]) => !OTHERS.includes(name))),
+  aliases: { m: "model" },
+  run: acp,
+});

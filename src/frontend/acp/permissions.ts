@@ -1,0 +1,318 @@
+import { type AgentContext, methods } from "@agentclientprotocol/sdk";
+import type * as acp from "@agentclientprotocol/sdk";
+import type { PlanAnswer } from "../../run/mod.ts";
+import { type ApprovalAnswer, errorMessage } from "../../core/mod.ts";
+import { loadTexts, type Locale } from "../../i18n/mod.ts";
+import type { Answer, OpenQuestion, QuestionKinds, QuestionPresenter } from "../session/questions.ts";
+import type { SessionTexts } from "../session/texts.ts";
+import { fenced, textContent } from "./tool_calls.ts";
+
+/** The answers to a question as a terminal without panels lists them; some lead to others or need a text. */
+type LineEntry<T> =
+  & { readonly label: string; readonly detail?: string }
+  & (
+    | { readonly value: T }
+    | { readonly entries: readonly LineEntry<T>[] }
+    | { readonly write: (text: string) => T; readonly optional?: true }
+  );
+
+interface InLines<T> {
+  readonly text: string;
+  readonly entries: readonly LineEntry<T>[];
+}
+
+export type LoadLines = () => Promise<{
+  approvalLines(
+    request: Shown<"approval">,
+    form: { readonly locale: Locale; readonly columns: number },
+  ): Promise<InLines<ApprovalAnswer>>;
+  planLines(locale: Locale): Promise<InLines<PlanAnswer | "leave">>;
+}>;
+
+interface PresenterOptions {
+  readonly client: AgentContext;
+  readonly capabilities: acp.ClientCapabilities;
+  /** The session, or the request that opens it. */
+  readonly scope: () => { readonly sessionId: string } | { readonly requestId: acp.RequestId };
+  readonly texts: SessionTexts;
+  readonly lines: LoadLines;
+  readonly send: (update: acp.SessionUpdate) => void;
+  readonly callUpdateOf: (callId: string) => acp.ToolCallUpdate;
+  readonly say: (text: string) => void;
+  /** Stops the turn. */
+  readonly stop: () => void;
+  readonly failed: (error: unknown) => void;
+}
+
+type Shown<K extends OpenQuestion["kind"]> = QuestionKinds[K]["question"];
+
+/** An answer that can be chosen. */
+interface Entry {
+  readonly label: string;
+  readonly detail?: string | undefined;
+  readonly kind?: acp.PermissionOptionKind;
+  readonly id?: string;
+}
+
+/** Most entries that are shown as buttons. */
+const MAX_BUTTONS = 20;
+
+/** Shows the questions of a session at an editor. */
+export class EditorPresenter implements QuestionPresenter {
+  readonly name = "editor";
+  readonly failed: (error: unknown) => void;
+  readonly #options: PresenterOptions;
+
+  constructor(options: PresenterOptions) {
+    this.#options = options;
+    this.failed = options.failed;
+  }
+
+  async show({ kind, question }: OpenQuestion, signal: AbortSignal): Promise<Answer | undefined> {
+    const { say, texts: { chat, locale } } = this.#options;
+    const { ask, plan, trust } = await loadTexts("overlay", locale);
+    switch (kind) {
+      case "approval":
+        return await this.#approve(question, signal);
+      case "ask":
+        return await (this.#hasForms ? this.#askByForm : this.#askByButtons)
+          .call(this, question.questions, ask.ownWords, signal);
+      case "plan":
+        return await this.#plan(question.plan, plan, signal);
+      case "trust": {
+        const text = [trust.title, ...question.lines.map((line) => `- ${line}`), question.details].join("\n");
+        if (this.#canPick()) {
+          return await this.#yes(text, trust.later, trust.all, signal) ? "trust" : "ignore";
+        }
+        say(`${text}\n\n${chat.trustByCommand}`);
+        return "ignore";
+      }
+      case "copy":
+        return this.#canPick() &&
+          await this.#yes(`${chat.busy(question.pid)}\n${chat.busyCopy}`, chat.no, chat.yes, signal);
+      case "choose":
+        return (await this.#pick(question.title, question.entries, signal))?.index;
+      case "confirm": {
+        const text = [question.title, question.text ?? ""].filter(Boolean).join("\n\n");
+        return await this.#yes(text, chat.no, question.danger ? `! ${chat.yes}` : chat.yes, signal);
+      }
+      case "prompt": {
+        const { title, initial } = question;
+        const text = { type: "string", title, ...(initial === "" ? {} : { default: initial }) } as const;
+        if (!this.#hasForms) return this.#unable(title);
+        const content = await this.#form(title, { text }, ["text"], signal);
+        return content && String(content.text ?? "");
+      }
+      case "show":
+        say(`${question.title}\n\n${question.text}`);
+        return null;
+      case "changes": {
+        const files = question.files.map(({ path, what, added, removed, diff }) =>
+          `${path}: ${what} +${added} −${removed}${diff === undefined ? "" : `\n\n${fenced(diff)}`}`
+        );
+        say([question.title, ...files].join("\n\n"));
+        return null;
+      }
+    }
+  }
+
+  async #approve(question: Shown<"approval">, signal: AbortSignal): Promise<ApprovalAnswer | undefined> {
+    const { texts: { locale }, callUpdateOf, lines } = this.#options;
+    const { text, entries } = await (await lines()).approvalLines(question, { locale, columns: Infinity });
+    const [title = "", ...rows] = text.split("\n");
+    const known = callUpdateOf(question.callId);
+    const shown = rows.length === 0 ? title : `${title}\n\n${fenced(rows.join("\n"))}`;
+    // The call of an agent was not announced.
+    const toolCall = { ...known, title: known.title ?? question.subject, content: [textContent(shown)] };
+    const answers: (Entry & { readonly value: ApprovalAnswer })[] = [];
+    const add = (list: typeof entries) => {
+      for (const entry of list) {
+        if ("entries" in entry) add(entry.entries);
+        else if ("value" in entry) answers.push({ ...entry, ...about(entry.value), value: entry.value });
+        else if (entry.optional) {
+          const value = entry.write("");
+          answers.push({ label: entry.label, ...about(value), value });
+        }
+      }
+    };
+    add(entries);
+    try {
+      const index = await this.#press({ ...toolCall, status: "pending" }, answers, signal);
+      return index === undefined ? undefined : answers[index]?.value;
+    } catch (error) {
+      signal.throwIfAborted();
+      const note = `the editor cannot ask for permission: ${errorMessage(error)}`;
+      return { allow: false, scope: "once", note };
+    }
+  }
+
+  async #plan(
+    text: string,
+    texts: Awaited<ReturnType<typeof loadTexts<"overlay">>>["plan"],
+    signal: AbortSignal,
+  ): Promise<PlanAnswer | undefined> {
+    const { locale } = this.#options.texts;
+    const { entries: all } = await (await this.#options.lines()).planLines(locale);
+    const answers = all.flatMap((entry) => "value" in entry ? [entry] : []);
+    const entries = [
+      ...answers.map(({ label }, at): Entry => ({ label, kind: at === 0 ? "allow_once" : "allow_always" })),
+      { label: texts.deny, kind: "reject_once" } as const,
+    ];
+    const picked = await this.#pick(`${texts.title}\n\n${text}`, entries, signal, texts.note);
+    const { value = "leave" } = answers[picked?.index ?? entries.length] ?? {};
+    const note = picked?.note ?? "";
+    if (value !== "leave") return value.approve && note !== "" ? { ...value, note } : value;
+    return note === "" ? undefined : { approve: false, note };
+  }
+
+  async #askByForm(
+    questions: Shown<"ask">["questions"],
+    ownWords: string,
+    signal: AbortSignal,
+  ): Promise<Answer<"ask"> | undefined> {
+    const properties: Record<string, acp.ElicitationPropertySchema> = {};
+    for (const [at, { question: title, options, multiple, written = false }] of questions.entries()) {
+      const choices = options.map(({ label, description }) => choice(label, label, description));
+      if (choices.length > 0) {
+        properties[`choice_${at}`] = multiple
+          ? { type: "array", title, items: { anyOf: choices } }
+          : { type: "string", title, oneOf: choices };
+      }
+      properties[`text_${at}`] = {
+        type: "string",
+        title: written || choices.length === 0 ? title : ownWords,
+      };
+    }
+    const text = questions.map(({ question }) => question).join("\n");
+    const content = await this.#form(text, properties, [], signal);
+    return content && questions.map(({ multiple }, at) => {
+      const custom = String(content[`text_${at}`] ?? "").trim();
+      const chosen = [content[`choice_${at}`] ?? []].flat().map(String);
+      if (custom === "") return chosen;
+      return multiple ? [...chosen, custom] : [custom];
+    });
+  }
+
+  async #askByButtons(
+    questions: Shown<"ask">["questions"],
+    _ownWords: string,
+    signal: AbortSignal,
+  ): Promise<Answer<"ask"> | undefined> {
+    const answers: string[][] = [];
+    for (const { question, options } of questions) {
+      const entries = options.map(({ label, description: detail }) => ({ label, detail }));
+      const picked = await this.#pick(question, entries, signal);
+      const label = picked && options[picked.index]?.label;
+      if (label === undefined) return undefined;
+      answers.push([label]);
+    }
+    return answers;
+  }
+
+  get #hasForms(): boolean {
+    return this.#options.capabilities.elicitation?.form != null;
+  }
+
+  #canPick(entries = 1): boolean {
+    return this.#hasForms || ("sessionId" in this.#options.scope() && entries > 0 && entries <= MAX_BUTTONS);
+  }
+
+  #unable(title: string): undefined {
+    this.#options.say(this.#options.texts.chat.needsForms(title.split("\n", 1)[0] ?? ""));
+  }
+
+  async #yes(text: string, no: string, yes: string, signal: AbortSignal): Promise<boolean> {
+    const entries: Entry[] = [{ label: no, kind: "reject_once" }, { label: yes }];
+    return (await this.#pick(text, entries, signal))?.index === 1;
+  }
+
+  /** Lets the user choose an entry, in a form where the client has them, else by buttons; undefined: none. */
+  async #pick(
+    text: string,
+    entries: readonly Entry[],
+    signal: AbortSignal,
+    note?: string,
+  ): Promise<{ readonly index: number; readonly note?: string } | undefined> {
+    const [title = ""] = text.split("\n", 1);
+    if (!this.#canPick(entries.length)) return this.#unable(title);
+    if (this.#hasForms) {
+      const oneOf = entries.map(({ label, detail }, at) => choice(String(at), label, detail));
+      const content = await this.#form(
+        text,
+        {
+          choice: { type: "string", title, oneOf },
+          ...(note === undefined ? {} : { note: { type: "string", title: note } }),
+        },
+        ["choice"],
+        signal,
+      );
+      return content && { index: Number(content.choice), note: String(content.note ?? "").trim() };
+    }
+    // Buttons belong to a call; this one is made for them.
+    const { send } = this.#options;
+    const toolCallId = `question-${crypto.randomUUID()}`;
+    const kind = note === undefined ? "other" : "switch_mode";
+    const call = { toolCallId, title, kind, status: "pending", content: [textContent(text)] } as const;
+    send({ sessionUpdate: "tool_call", ...call, content: [...call.content] });
+    let index: number | undefined;
+    try {
+      index = await this.#press({ ...call, content: [...call.content] }, entries, signal);
+    } finally {
+      const status = index === undefined ? "failed" : "completed";
+      send({ sessionUpdate: "tool_call_update", toolCallId, status });
+    }
+    return index === undefined ? undefined : { index };
+  }
+
+  /** Asks for permission and returns the index of the answer; undefined: cancelled, which stops the turn. */
+  async #press(
+    toolCall: acp.ToolCallUpdate,
+    entries: readonly Entry[],
+    signal: AbortSignal,
+  ): Promise<number | undefined> {
+    const { client, scope, stop } = this.#options;
+    const ids = entries.map(({ id }, at) => id ?? String(at));
+    const options = entries.map(({ label, detail, kind = "allow_once" }, at) => ({
+      optionId: ids[at] ?? "",
+      name: detail === undefined ? label : `${label} – ${detail}`,
+      kind,
+    }));
+    const { sessionId = "" } = scope() as { readonly sessionId?: string };
+    const params: acp.RequestPermissionRequest = { sessionId, toolCall, options };
+    const sent = { cancellationSignal: signal, stopWaitingOnCancel: true };
+    const { outcome } = await client.request(methods.client.session.requestPermission, params, sent);
+    if (outcome.outcome === "cancelled") return void stop();
+    const index = ids.indexOf(outcome.optionId);
+    if (index >= 0) return index;
+    throw new Error(`There is no option "${outcome.optionId}"`);
+  }
+
+  /** Shows a form and returns its values; undefined: the user left it. */
+  async #form(
+    text: string,
+    properties: Record<string, acp.ElicitationPropertySchema>,
+    required: string[],
+    signal: AbortSignal,
+  ): Promise<Record<string, acp.ElicitationContentValue> | undefined> {
+    const { client, scope } = this.#options;
+    const requestedSchema = { type: "object", properties, required } as const;
+    const params: acp.CreateElicitationRequest = { ...scope(), mode: "form", message: text, requestedSchema };
+    const sent = { cancellationSignal: signal, stopWaitingOnCancel: true };
+    const answer = await client.request(methods.client.elicitation.create, params, sent);
+    return answer.action === "accept" ? (answer as acp.ElicitationAcceptAction).content ?? {} : undefined;
+  }
+}
+
+function choice(value: string, label: string, detail: string | undefined): acp.EnumOption {
+  return { const: value, title: detail === undefined ? label : `${label} – ${detail}` };
+}
+
+/** The identifier of an answer says what it allows and for how long. */
+function about({ allow, scope, network, rule }: ApprovalAnswer): Required<Pick<Entry, "id" | "kind">> {
+  const lasts = scope !== "once" || network === "session" || network === "project";
+  const parts = [allow ? "allow" : "reject", scope, network && `network:${network}`, rule && `rule:${rule}`];
+  return {
+    id: parts.filter(Boolean).join(" "),
+    kind: !allow ? "reject_once" : lasts ? "allow_always" : "allow_once",
+  };
+}

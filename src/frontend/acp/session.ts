@@ -1,0 +1,182 @@
+import type * as acp from "@agentclientprotocol/sdk";
+import type { Assembly } from "../../run/mod.ts";
+import { type Event, type EventOf, ReasonixError } from "../../core/mod.ts";
+import { loadTexts } from "../../i18n/mod.ts";
+import type { FrontEnd, LiveSession } from "../session/live_session.ts";
+import type { QuestionEvent } from "../session/questions.ts";
+import type { DraftEnd } from "../session/submissions.ts";
+import type { SessionTexts } from "../session/texts.ts";
+import { promptInput } from "./content.ts";
+import { SessionFacts } from "./options.ts";
+import { EditorPresenter, type LoadLines } from "./permissions.ts";
+import { fenced } from "./tool_calls.ts";
+import { Updates } from "./updates.ts";
+
+interface SessionOptions {
+  readonly client: acp.AgentContext;
+  readonly capabilities: acp.ClientCapabilities;
+  /** The client reads more slowly than is written: text that comes again as a whole is left out. */
+  readonly isBehind: () => boolean;
+  readonly send: (sessionId: string, update: acp.SessionUpdate) => void;
+  readonly texts: SessionTexts;
+  readonly lines: LoadLines;
+  /** The request that opens the session. */
+  readonly requestId: acp.RequestId;
+}
+
+interface Joined {
+  readonly id: string;
+  readonly live: LiveSession;
+  readonly updates: Updates;
+  readonly facts: SessionFacts;
+}
+
+/** A session of this process, as one client sees it. */
+export class EditorSession implements FrontEnd {
+  readonly name = "editor";
+  readonly #options: SessionOptions;
+  readonly #presenter: EditorPresenter;
+  #joined: Joined | undefined;
+  /** Texts for a client that does not know the session yet. */
+  #early: string[] | undefined = [];
+  #finish: EventOf<"message.end">["finish"];
+  /** Prompts of this client without an answer. */
+  #prompts = 0;
+  #detach = () => {};
+
+  constructor(options: SessionOptions) {
+    this.#options = options;
+    const { client, capabilities, texts, lines, requestId } = options;
+    this.#presenter = new EditorPresenter({
+      client,
+      capabilities,
+      scope: () => this.#joined ? { sessionId: this.#joined.id } : { requestId },
+      texts,
+      lines,
+      send: (update) => this.#send(update),
+      callUpdateOf: (callId) => this.#joined?.updates.callUpdateOf(callId) ?? { toolCallId: callId },
+      say: (text) => this.said(text),
+      stop: () => this.#joined?.live.submissions.stop(),
+      failed: (error) => this.failed(error),
+    });
+  }
+
+  get live(): LiveSession {
+    if (this.#joined) return this.#joined.live;
+    throw new TypeError("Cannot use a session before it is open");
+  }
+
+  /** Shows the questions of a session, also before it is open; in place of another one. */
+  asks(live: Pick<LiveSession, "questions">): void {
+    this.#detach();
+    this.#detach = live.questions.attach(this.#presenter);
+  }
+
+  /** Joins a session; `replays`: the client gets its conversation so far. */
+  async join(live: LiveSession, replays: boolean): Promise<Assembly> {
+    const { capabilities: { session, _meta: meta }, send, texts } = this.#options;
+    const assembly = await live.host.current();
+    const run = await loadTexts("run", texts.locale);
+    const { id } = assembly.session;
+    const toClient = (update: acp.SessionUpdate) => send(id, update);
+    const client = {
+      terminalOutput: meta?.terminal_output === true,
+      notices: session?.notices != null,
+      compaction: session?.compaction != null,
+    };
+    const updates = new Updates({ cwd: assembly.cwd, client, send: toClient, texts: () => run });
+    const facts = new SessionFacts({ locale: () => texts.locale, send: toClient });
+    this.#joined = { id, live, updates, facts };
+    if (replays) updates.replay(live.history(0));
+    updates.snapshot(live.snapshot());
+    const [stopAsking, leave] = [this.#detach, live.attach(this)];
+    this.#detach = () => [stopAsking, leave].forEach((stop) => stop());
+    return assembly;
+  }
+
+  /** Sends what follows the answer that made the session known to the client. */
+  async begin(assembly: Assembly): Promise<void> {
+    const early = this.#early ?? [];
+    this.#early = undefined;
+    for (const text of early) this.said(text);
+    await this.#joined?.facts.opened(assembly);
+  }
+
+  leave(): void {
+    this.#joined?.updates.flush();
+    this.#detach();
+  }
+
+  /** Stops what this client began, and frees the session unless another front end has it. */
+  async close(): Promise<void> {
+    this.cancel();
+    this.leave();
+    await this.live.close();
+  }
+
+  opened(assembly: Assembly): void {
+    void this.#joined?.facts.opened(assembly);
+  }
+
+  event(event: Event | QuestionEvent): void {
+    if (event.type === "question.state" || !this.#joined) return;
+    const { updates, facts } = this.#joined;
+    if (event.type === "message.end") this.#finish = event.finish;
+    const comesAgain = event.type === "message.delta" || event.type === "tool.delta";
+    if (!comesAgain || !this.#options.isBehind()) updates.event(event);
+    facts.event(event);
+  }
+
+  said(text: string, form?: "plain"): void {
+    if (this.#early) return void this.#early.push(text);
+    const content = { type: "text", text: `${form === "plain" ? fenced(text) : text}\n\n` } as const;
+    this.#send({ sessionUpdate: "agent_message_chunk", content });
+  }
+
+  failed(error: unknown): void {
+    this.said(this.#options.texts.problem(error));
+  }
+
+  /** Runs a prompt when its turn comes. */
+  async prompt(blocks: unknown, signal: AbortSignal): Promise<acp.PromptResponse> {
+    const { live } = this;
+    const { cwd, attachments: { vision }, provider: { model } } = await live.host.current();
+    const input = promptInput(blocks, { cwd, model: model.id, vision });
+    if (signal.aborted) return { stopReason: "cancelled" };
+    const { promise, resolve } = Promise.withResolvers<DraftEnd>();
+    const draft = { ...input, steer: false, ended: resolve, by: this };
+    const cancel = () => live.submissions.cancel(draft);
+    signal.addEventListener("abort", cancel, { once: true });
+    this.#joined?.updates.submitted(input.text);
+    this.#prompts++;
+    live.submissions.add(draft);
+    const end = await promise;
+    this.#prompts--;
+    signal.removeEventListener("abort", cancel);
+    this.#joined?.updates.flush();
+    return { stopReason: await this.#stopReason(end) };
+  }
+
+  /** Stops the turn and returns whether this client waits for one. */
+  cancel(reason?: "terminated"): boolean {
+    this.#joined?.live.submissions.stop(reason);
+    return this.#prompts > 0;
+  }
+
+  async #stopReason({ outcome, error, stopped }: DraftEnd): Promise<acp.StopReason> {
+    if (stopped) return "cancelled";
+    if (error !== undefined) throw error;
+    if (!outcome || outcome.reason === "done") return "end_turn";
+    const { reason, detail = reason, said } = outcome;
+    if (reason === "limit") return "max_turn_requests";
+    if (reason === "interrupted" || reason === "terminated") return "cancelled";
+    if (this.#finish === "length") return "max_tokens";
+    if (this.#finish === "content_filter") return "refusal";
+    const { written } = await loadTexts("run", this.#options.texts.locale);
+    throw new ReasonixError(written(said, detail), { exit: reason });
+  }
+
+  #send(update: acp.SessionUpdate): void {
+    if (this.#joined) this.#options.send(this.#joined.id, update);
+  }
+}

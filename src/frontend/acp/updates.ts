@@ -1,0 +1,487 @@
+import type { SessionUpdate, ToolCall, ToolCallUpdate } from "@agentclientprotocol/sdk";
+import type { Event, EventOf } from "../../core/mod.ts";
+import type { Texts } from "../../i18n/mod.ts";
+import { currentBranch } from "../../session/mod.ts";
+import { after } from "../../util/timer.ts";
+import { userText } from "../../util/user_text.ts";
+import { callTitle } from "../../view/mod.ts";
+import { agentUpdate, ServerUpdates } from "../server_updates.ts";
+import * as calls from "./tool_calls.ts";
+
+export interface UpdatesOptions {
+  readonly cwd: string;
+  /** Capabilities that the client has announced. */
+  readonly client: {
+    readonly terminalOutput: boolean;
+    readonly notices: boolean;
+    readonly compaction: boolean;
+  };
+  readonly send: (update: SessionUpdate) => void;
+  /** The client does not read: text waits for the end of its message, and output is left out. */
+  readonly behind?: () => boolean;
+  readonly texts: () => Texts["run"];
+  readonly clock?: Clock;
+}
+
+interface Clock {
+  /** Milliseconds, monotonic. */
+  now(): number;
+  after(ms: number, task: () => void): void;
+}
+
+/** Least time between two chunks of a message, and between two updates with the output of calls. */
+const PACE_MS = { chunk: 10, output: 200 };
+/** Characters of output: the end that is shown as text while a call runs, and the most for a terminal. */
+const OUTPUT = { tail: 4_000, terminal: 1_000_000 };
+
+/** Sends at once, and then at most once per interval. */
+class Pace {
+  readonly #ms: number;
+  readonly #clock: Clock;
+  readonly #send: () => void;
+  #at = -Infinity;
+  #isDue = false;
+
+  constructor(ms: number, clock: Clock, send: () => void) {
+    [this.#ms, this.#clock, this.#send] = [ms, clock, send];
+  }
+
+  touch(): void {
+    const wait = this.#at + this.#ms - this.#clock.now();
+    if (wait <= 0) return this.#now();
+    if (this.#isDue) return;
+    this.#isDue = true;
+    this.#clock.after(Math.ceil(wait), () => {
+      this.#isDue = false;
+      this.#now();
+    });
+  }
+
+  #now(): void {
+    this.#at = this.#clock.now();
+    this.#send();
+  }
+}
+
+/** A call that has not ended. */
+interface Call {
+  /** The call as the client knows it. */
+  readonly shown: ToolCall;
+  readonly isTerminal: boolean;
+  /** It is part of a complete message; otherwise the model may still drop it. */
+  isCertain: boolean;
+  tail: string;
+  unsent: string;
+  sent: number;
+}
+
+/** The live part of a session, for a client that joins. */
+export interface LivePart {
+  readonly seq: number;
+  readonly message?: { readonly step: number; readonly text: string; readonly thinking: string };
+  readonly calls: readonly { readonly callId: string; readonly name: string; readonly tail: string }[];
+}
+
+type Channel = EventOf<"message.delta">["channel"];
+
+/** Makes the updates of one session for one client of its events, in their order. */
+export class Updates {
+  readonly #options: UpdatesOptions;
+  readonly #calls = new Map<string, Call>();
+  /** Numbers of calls by their identifiers: after a rewind one may come again. */
+  readonly #used = new Map<string, number>();
+  readonly #servers = new ServerUpdates();
+  /** Prompts of this client, which shows them itself. */
+  readonly #own = new Set<{ readonly text: string }>();
+  /** Lines about the session that wait for the end of the open message. */
+  readonly #notes: Event[] = [];
+  readonly #chunks: Pace;
+  readonly #outputs: Pace;
+  #isReplay = false;
+  #seq = 0;
+  /** The number of the event that began the turn; its replies so far; attempts at the open one before. */
+  #turn = "";
+  #replies = 0;
+  #attempts = 0;
+  #reply: "none" | "open" | "hidden" = "none";
+  /** Characters of the open message that were sent; the rest is sent with its end. */
+  #streamed = { text: 0, reasoning: 0 };
+  #isBehind = false;
+  #channel: Channel = "text";
+  #text = "";
+  #compaction: string | undefined;
+
+  constructor(options: UpdatesOptions) {
+    this.#options = options;
+    const clock = options.clock ?? { now: () => performance.now(), after };
+    this.#chunks = new Pace(PACE_MS.chunk, clock, () => this.#flushText(false));
+    this.#outputs = new Pace(
+      PACE_MS.output,
+      clock,
+      () => this.#calls.forEach((call) => this.#flushOutput(call)),
+    );
+  }
+
+  /** Leaves out the message with this text of the user, which the client has sent, until it is called off. */
+  submitted(text: string): () => void {
+    const own = { text };
+    this.#own.add(own);
+    return () => void this.#own.delete(own);
+  }
+
+  /** Sends what waits to be sent together with more. */
+  flush(): void {
+    this.#flushText(false);
+    this.#calls.forEach((call) => this.#flushOutput(call));
+  }
+
+  /** Sends the conversation as these events leave it, each call when it is over. */
+  replay(events: readonly Event[]): void {
+    this.#isReplay = true;
+    const branch = currentBranch(events);
+    for (const event of branch) if (event.type !== "todo.update") this.event(event);
+    for (const { shown } of this.#calls.values()) this.#send({ sessionUpdate: "tool_call", ...shown });
+    const todos = branch.findLast((event) => event.type === "todo.update");
+    if (todos) this.event(todos);
+    const named = events.findLast((event) => event.type === "session.rename");
+    if (named) this.#send({ sessionUpdate: "session_info_update", title: named.title });
+    this.#isReplay = false;
+  }
+
+  /** Sends what no durable event holds yet, to a client that joins. */
+  snapshot({ seq, message, calls }: LivePart): void {
+    this.#seq = Math.max(this.#seq, seq);
+    if (this.#turn === "") this.#turn = `after-${seq}`;
+    if (message) {
+      this.#begin(message.step);
+      this.#delta("reasoning", message.thinking);
+      this.#delta("text", message.text);
+    }
+    for (const { callId, name, tail, ...facts } of calls) {
+      const known = this.#calls.get(callId);
+      const call = known ?? this.#announce(callId, name, facts);
+      call.isCertain = true;
+      if (!known) this.#change(call, { status: "in_progress" });
+      this.#output(call, tail);
+    }
+    this.flush();
+  }
+
+  /** The call as a request for permission shows it. */
+  callUpdateOf(callId: string): ToolCallUpdate {
+    return { toolCallId: callId, ...this.#calls.get(callId)?.shown };
+  }
+
+  event(event: Event): void {
+    if (event.seq > 0) this.#seq = event.seq;
+    if (event.type !== "message.delta") this.#flushText(true);
+    switch (event.type) {
+      case "turn.start":
+        [this.#turn, this.#replies, this.#attempts] = [String(event.seq), 0, 0];
+        return;
+      case "message.user":
+        return this.#user(event);
+      case "message.start":
+        return this.#begin(event.step);
+      case "message.delta":
+        this.#isBehind ||= this.#options.behind?.() ?? false;
+        return this.#isBehind ? undefined : this.#delta(event.channel, event.text);
+      case "message.retry":
+        return this.#retry(event);
+      case "message.end":
+        return this.#end(event);
+      case "tool.call":
+        return this.#written(event);
+      case "tool.start":
+        return this.#start(event);
+      case "approval.request":
+        return this.#change(this.#calls.get(event.callId), { status: "pending" });
+      case "approval.decision":
+        if (event.decision === "deny") return;
+        return this.#change(this.#calls.get(event.callId), { status: "in_progress" });
+      case "tool.delta":
+        return this.#output(this.#calls.get(event.callId), event.text);
+      case "subagent.progress":
+        if (event.background) return;
+        return this.#output(
+          this.#calls.get(event.callId ?? ""),
+          `${this.#options.texts().agents.calls(event.calls)} › ${event.text}\n`,
+        );
+      case "tool.end":
+        return this.#finish(event);
+      case "todo.update": {
+        const entries = event.items.map((item) => ({ ...item, priority: "medium" as const }));
+        return this.#send({ sessionUpdate: "plan", entries });
+      }
+      case "plan.change":
+        return this.#say(`plan-${event.seq}`, event.plan ?? "");
+      case "turn.state":
+        if (event.to === "compacting") this.#compact("in_progress");
+        return;
+      case "compaction":
+        return this.#compact("completed", event.digest);
+      case "turn.end":
+        this.#compact(event.reason === "interrupted" ? "cancelled" : "failed");
+        return this.#settle();
+      default:
+        if (!this.#isReplay) this.#note(event);
+    }
+  }
+
+  #send(update: SessionUpdate): void {
+    this.#options.send(update);
+  }
+
+  #user({ seq, origin, content, images = [] }: EventOf<"message.user">): void {
+    if (origin !== "user" && origin !== "steer") return;
+    const text = userText(content);
+    // The text of a command differs from its line.
+    const own = [...this.#own].find((each) => content.endsWith(each.text) || each.text.startsWith("/"));
+    if (own && !this.#isReplay) return void this.#own.delete(own);
+    const chunk = { sessionUpdate: "user_message_chunk", messageId: `user-${seq}` } as const;
+    if (text !== "") this.#send({ ...chunk, content: { type: "text", text: text.toWellFormed() } });
+    for (const image of images) this.#send({ ...chunk, content: calls.imageBlock(image) });
+  }
+
+  #say(messageId: string, said: string): void {
+    const content = { type: "text", text: said.toWellFormed() } as const;
+    if (said !== "") this.#send({ sessionUpdate: "agent_message_chunk", messageId, content });
+  }
+
+  #begin(step: number): void {
+    this.#reply = step === 0 ? "hidden" : "open";
+    if (step > 0) this.#compact("failed");
+    this.#forget();
+  }
+
+  /** Another message begins, or another attempt at it. */
+  #forget(): void {
+    this.#streamed = { text: 0, reasoning: 0 };
+    this.#isBehind = false;
+  }
+
+  #delta(channel: Channel, text: string): void {
+    if (this.#reply === "hidden" || text === "") return;
+    if (channel !== this.#channel) this.#flushText(true);
+    this.#channel = channel;
+    this.#streamed[channel] += text.length;
+    this.#text += text;
+    this.#chunks.touch();
+  }
+
+  /** Unless it is `final`, half a surrogate pair at the end waits for the other half. */
+  #flushText(final: boolean): void {
+    const end = final ? this.#text.length : this.#text.length - Number(/[\ud800-\udbff]$/.test(this.#text));
+    if (end === 0) return;
+    const content = { type: "text", text: this.#text.slice(0, end).toWellFormed() } as const;
+    this.#text = this.#text.slice(end);
+    const [kind, what] = this.#channel === "text"
+      ? ["agent_message_chunk", "message"] as const
+      : ["agent_thought_chunk", "thought"] as const;
+    this.#send({ sessionUpdate: kind, messageId: this.#messageId(what), content });
+  }
+
+  #messageId(what: string): string {
+    return [what, this.#turn, this.#replies + 1, ...this.#attempts > 0 ? [this.#attempts + 1] : []].join("-");
+  }
+
+  #retry({ discarded, attempt, maxAttempts, waitMs, reason, said }: EventOf<"message.retry">): void {
+    const texts = this.#options.texts();
+    if (this.#streamed.text + this.#streamed.reasoning > 0 && discarded) {
+      this.#say(this.#messageId("note"), `\n\n_${texts.brokeOff}_\n\n`);
+    }
+    this.#forget();
+    if (discarded) this.#attempts++;
+    if (!this.#options.client.notices || this.#isReplay) return;
+    const next = texts.attempt(attempt, maxAttempts, (waitMs / 1000).toFixed(1));
+    this.#notify("warning", texts.because(next, texts.written(said, reason)));
+  }
+
+  #end({ step, reasoning = "", content, interrupted, calls: asked = [] }: EventOf<"message.end">): void {
+    this.#reply = "none";
+    if (step === 0) return;
+    // What did not stream. Secrets that the event does not have make it shorter than what did.
+    const { text: shown, reasoning: thought } = this.#streamed;
+    if (thought === 0 || this.#isBehind) this.#delta("reasoning", reasoning.slice(thought));
+    if (shown === 0 || this.#isBehind) this.#delta("text", content.slice(shown));
+    this.#flushText(true);
+    this.#forget();
+    [this.#replies, this.#attempts] = [this.#replies + 1, 0];
+    for (const { id, name, arguments: written } of interrupted || this.#isReplay ? [] : asked) {
+      this.#written({ callId: id, name, arguments: written }, { rawInput: calls.inputOf(written) });
+    }
+    this.#settle();
+  }
+
+  /** Ends the calls that were announced and did not come, and sends the lines that waited. */
+  #settle(): void {
+    this.#reply = "none";
+    for (const [callId, call] of this.#calls) {
+      if (call.isCertain) continue;
+      this.#change(call, { status: "failed", content: [calls.textContent(this.#options.texts().brokeOff)] });
+      this.#calls.delete(callId);
+    }
+    for (const note of this.#notes.splice(0)) this.#note(note);
+  }
+
+  /** Shows a call that the model is writing, or has written: then with its input. */
+  #written(
+    { callId, name, arguments: written = "" }: Pick<EventOf<"tool.call">, "callId" | "name" | "arguments">,
+    whole?: { readonly rawInput: unknown },
+  ): void {
+    const title = calls.earlyTitle(name, written);
+    const known = this.#calls.get(callId);
+    const call = known ?? this.#announce(callId, name, { title, ...whole });
+    if (known && (whole || title !== call.shown.title)) {
+      this.#change(call, { name, title, kind: calls.kindOf(name), ...whole });
+    }
+    call.isCertain ||= whole !== undefined;
+  }
+
+  #announce(callId: string, name: string, facts: Partial<ToolCall> = {}): Call {
+    const times = (this.#used.get(callId) ?? 0) + 1;
+    this.#used.set(callId, times);
+    const toolCallId = times === 1 ? callId : `${callId}#${times}`;
+    const { title = calls.earlyTitle(name, ""), rawInput } = facts;
+    const call: Call = {
+      shown: {
+        toolCallId,
+        name,
+        title: calls.titleLine(title),
+        kind: calls.kindOf(name),
+        status: "pending",
+        ...(rawInput === undefined ? {} : { rawInput }),
+      },
+      isTerminal: this.#options.client.terminalOutput && !this.#isReplay && calls.isShell(name),
+      isCertain: false,
+      tail: "",
+      unsent: "",
+      sent: 0,
+    };
+    this.#calls.set(callId, call);
+    if (this.#isReplay) return call;
+    const terminal = call.isTerminal
+      ? {
+        content: [{ type: "terminal" as const, terminalId: toolCallId }],
+        _meta: { terminal_info: { terminal_id: toolCallId, cwd: this.#options.cwd } },
+      }
+      : {};
+    this.#send({ sessionUpdate: "tool_call", ...call.shown, ...terminal });
+    return call;
+  }
+
+  /** Sends what changes of a call; of a replay it is sent when it is over. */
+  #change(call: Call | undefined, fields: Partial<ToolCall>, more: Partial<ToolCall> = {}): void {
+    if (!call || (fields.status === call.shown.status && Object.keys(fields).length === 1)) return;
+    const { content, ...facts } = fields;
+    Object.assign(call.shown, facts);
+    if (this.#isReplay) return;
+    const { toolCallId } = call.shown;
+    this.#send({
+      sessionUpdate: "tool_call_update",
+      toolCallId,
+      ...facts,
+      ...(content ? { content } : {}),
+      ...more,
+    });
+  }
+
+  #start(event: EventOf<"tool.start">): void {
+    const { call: { id, name, arguments: written }, tool = name, readOnly } = event;
+    const call = this.#calls.get(id) ?? this.#announce(id, name);
+    call.isCertain = true;
+    const locations = calls.locationsOf(event, this.#options.cwd);
+    this.#change(call, {
+      // What only reads is rarely asked about, and nothing else says that it runs.
+      status: readOnly ? "in_progress" : "pending",
+      title: calls.titleLine(callTitle(event, this.#options.texts())),
+      kind: calls.kindOf(tool),
+      rawInput: calls.inputOf(written),
+      ...(locations.length > 0 ? { locations } : {}),
+    });
+  }
+
+  #output(call: Call | undefined, text: string): void {
+    if (!call || text === "") return;
+    this.#change(call, { status: "in_progress" });
+    if (this.#options.behind?.()) return;
+    call.tail = (call.tail + text).slice(-OUTPUT.tail).replace(/^[\udc00-\udfff]/, "");
+    call.unsent = call.isTerminal ? call.unsent + text : "text";
+    this.#outputs.touch();
+  }
+
+  #flushOutput(call: Call): void {
+    if (call.unsent === "") return;
+    const data = call.unsent.slice(0, Math.max(0, OUTPUT.terminal - call.sent)).toWellFormed();
+    call.unsent = "";
+    if (!call.isTerminal) {
+      return this.#change(call, { content: [calls.textContent(calls.fenced(call.tail))] });
+    }
+    call.sent += data.length;
+    const _meta = { terminal_output: { terminal_id: call.shown.toolCallId, data } };
+    if (data !== "") this.#change(call, {}, { _meta });
+  }
+
+  #finish(event: EventOf<"tool.end">): void {
+    const call = this.#calls.get(event.callId) ?? this.#announce(event.callId, event.name);
+    this.#flushOutput(call);
+    this.#calls.delete(event.callId);
+    const { shown: { kind = "other", toolCallId }, tail, isTerminal: terminal } = call;
+    const summary = this.#options.texts().written(event.said, event.summary);
+    const result = calls.resultOf(event, { cwd: this.#options.cwd, kind, summary, tail, terminal });
+    if (this.#isReplay) return this.#send({ sessionUpdate: "tool_call", ...call.shown, ...result });
+    if (!terminal) return this.#change(call, result);
+    const { exitCode, signal, content: data } = event;
+    const output = call.sent === 0 ? { terminal_output: { terminal_id: toolCallId, data } } : {};
+    const exit = { terminal_id: toolCallId, exit_code: exitCode ?? null, signal: signal ?? null };
+    this.#change(
+      call,
+      { ...result, content: [{ type: "terminal", terminalId: toolCallId }, ...result.content] },
+      { _meta: { ...output, terminal_exit: exit } },
+    );
+  }
+
+  /** Ends a compaction where none is open only when it is complete: outputs were shortened. */
+  #compact(status: "in_progress" | "completed" | "failed" | "cancelled", digest = ""): void {
+    if (this.#compaction === undefined && (status === "failed" || status === "cancelled")) return;
+    const compactionId = this.#compaction ?? `compaction-${this.#seq}`;
+    this.#compaction = status === "in_progress" ? compactionId : undefined;
+    if (!this.#options.client.compaction) return;
+    const text = digest.replace(/^<\/?compaction-summary>\n?/gm, "").trim();
+    const summary = text === "" ? {} : { summary: [{ type: "text" as const, text }] };
+    this.#send({ sessionUpdate: "compaction_update", compactionId, status, ...summary });
+  }
+
+  /** Shows what people should know and what is no part of the conversation. */
+  #note(event: Event): void {
+    const texts = this.#options.texts();
+    if (this.#reply === "open" && !this.#options.client.notices) this.#notes.push(event);
+    else if (event.type === "notice") this.#notify(event.level, texts.written(event.said, event.text));
+    else if (event.type === "error" && !TURN_ENDS.has(event.code)) this.#notify("error", event.text);
+    else if (event.type === "mcp.server") {
+      const line = this.#servers.of(event, texts);
+      if (line) this.#notify(line.level, line.text);
+    } else if (event.type === "subagent.end" && event.background) {
+      this.#notify("info", agentUpdate(event, texts).text);
+    }
+  }
+
+  /** Clients without notices get warnings and errors as a message. */
+  #notify(severity: "info" | "warning" | "error", text: string): void {
+    const [title = "", ...rest] = text.trim().toWellFormed().split("\n");
+    if (title === "") return;
+    if (this.#options.client.notices) {
+      const description = rest.length > 0 ? { description: rest.join("\n") } : {};
+      return this.#send({ sessionUpdate: "notice", severity, title, ...description });
+    }
+    const lines = [`⚠ ${title}`, ...rest].map((line) => `> ${line}`).join("\n");
+    if (severity !== "info") this.#say(`notice-${this.#seq}`, `\n\n${lines}\n\n`);
+  }
+}
+
+/** Reasons of ended turns: the answer to the prompt has them. */
+const TURN_ENDS: ReadonlySet<string> = new Set(
+  ["failed", "blocked", "limit", "provider", "interrupted", "terminated"] satisfies EventOf<"turn.end">[
+    "reason"
+  ][],
+);

@@ -1,0 +1,499 @@
+import { allCommands, type CommandHost, type OpenRequest } from "../../command/mod.ts";
+import type { TurnState } from "../../control/mod.ts";
+import {
+  type Event,
+  type EventOf,
+  message,
+  type NewEventOf,
+  ReasonixError,
+  type WrittenMessage,
+} from "../../core/mod.ts";
+import { loadTexts } from "../../i18n/mod.ts";
+import type { Assembly } from "../../run/mod.ts";
+import { callTitle } from "../../view/mod.ts";
+import { type Person, personOf, questionsOfCommands } from "./person.ts";
+import { type OpenQuestion, type QuestionEvent, Questions } from "./questions.ts";
+import { SessionHost } from "./session_host.ts";
+import { Submissions, type Submitter } from "./submissions.ts";
+import type { SessionTexts } from "./texts.ts";
+
+/** Characters of the output of a running call that are kept. */
+const TAIL_CHARACTERS = 8 * 1024;
+
+interface RunningCall {
+  readonly started: EventOf<"tool.start">;
+  readonly title: string;
+  readonly since: number;
+  tail: string;
+  /** The last activity of the agent that works on it. */
+  progress: Progress | undefined;
+}
+
+type Progress = Pick<NewEventOf<"subagent.progress">, "agent" | "text" | "calls">;
+
+/** The calls that run, each with the end of its output. */
+export class RunningCalls {
+  readonly #calls = new Map<string, RunningCall>();
+
+  /** In the order in which they began. */
+  get all(): readonly RunningCall[] {
+    return [...this.#calls.values()];
+  }
+
+  get any(): boolean {
+    return this.#calls.size > 0;
+  }
+
+  start(started: EventOf<"tool.start">, title: string, since: number): void {
+    this.#calls.set(started.call.id, { started, title, since, tail: "", progress: undefined });
+  }
+
+  output({ callId, text }: Pick<NewEventOf<"tool.delta">, "callId" | "text">): void {
+    const call = this.#calls.get(callId);
+    if (!call) return;
+    const all = call.tail + text;
+    const end = all.slice(-TAIL_CHARACTERS);
+    // Half a surrogate pair is no text.
+    call.tail = end.length < all.length ? end.replace(/^[\uDC00-\uDFFF]/, "") : all;
+  }
+
+  progress({ callId = "", agent, text, calls }: NewEventOf<"subagent.progress">): void {
+    const call = this.#calls.get(callId);
+    if (call) call.progress = { agent, text, calls };
+  }
+
+  /** Removes a call and returns it. */
+  end(callId: string): RunningCall | undefined {
+    const call = this.#calls.get(callId);
+    this.#calls.delete(callId);
+    return call;
+  }
+
+  clear(): void {
+    this.#calls.clear();
+  }
+}
+
+/** A reply of the model as far as it has come; step 0 is a summary, which is no part of the conversation. */
+interface LiveMessage {
+  readonly step: number;
+  readonly model: string;
+  text: string;
+  thinking: string;
+}
+
+interface LiveCall {
+  readonly callId: string;
+  readonly name: string;
+  /** One line that says what it does. */
+  readonly title: string;
+  /** The title for other languages. */
+  readonly said?: readonly WrittenMessage[];
+  /** As the model sent them. */
+  readonly arguments: string;
+  /** The end of its output. */
+  readonly tail: string;
+  readonly progress?: Progress;
+  /** When it began: RFC 3339, UTC. */
+  readonly since: string;
+}
+
+/**
+ * The part of a session that no durable event holds yet. A front end that joins shows the durable events up
+ * to `seq`, replaces its open message and running calls by the snapshot, and takes events from there on.
+ */
+export interface LiveParts {
+  /** The last durable event. */
+  readonly seq: number;
+  readonly turnState: TurnState;
+  readonly message?: Readonly<LiveMessage>;
+  readonly calls: readonly LiveCall[];
+}
+
+export interface Snapshot extends LiveParts {
+  readonly questions: readonly OpenQuestion[];
+  /** Messages that wait for their turn. */
+  readonly waiting: readonly string[];
+  /** Steering messages that the running turn has not taken yet. */
+  readonly steering: readonly string[];
+}
+
+const RESTS: readonly TurnState[] = ["idle", "done", "failed", "stopped"];
+
+const ENGLISH = { written: (_: unknown, english: string) => english };
+
+/** Follows the events of a session and keeps what only live events say, as long as it holds. */
+export class LiveState {
+  #seq: number;
+  #turnState: TurnState = "idle";
+  #message: LiveMessage | undefined;
+  readonly #calls = new RunningCalls();
+
+  /** `seq`: the last durable event before the first one that it is given. */
+  constructor(seq = 0) {
+    this.#seq = seq;
+  }
+
+  get seq(): number {
+    return this.#seq;
+  }
+
+  event(event: Event): void {
+    if (event.seq > this.#seq) this.#seq = event.seq;
+    switch (event.type) {
+      case "turn.state":
+        this.#turnState = event.to;
+        // A reply that broke off before its first word has no end.
+        if (RESTS.includes(event.to)) this.#rest();
+        break;
+      case "message.start":
+        this.#message = { step: event.step, model: event.model, text: "", thinking: "" };
+        break;
+      case "message.delta":
+        if (this.#message) this.#message[event.channel === "text" ? "text" : "thinking"] += event.text;
+        break;
+      case "message.retry":
+        if (event.discarded && this.#message) Object.assign(this.#message, { text: "", thinking: "" });
+        break;
+      case "message.end":
+        this.#message = undefined;
+        break;
+      case "tool.start":
+        this.#calls.start(event, callTitle(event, ENGLISH), Date.parse(event.time));
+        break;
+      case "tool.delta":
+        this.#calls.output(event);
+        break;
+      case "subagent.progress":
+        this.#calls.progress(event);
+        break;
+      case "tool.end":
+        this.#calls.end(event.callId);
+        break;
+    }
+  }
+
+  snapshot(): LiveParts {
+    return {
+      seq: this.#seq,
+      turnState: this.#turnState,
+      ...(this.#message ? { message: { ...this.#message } } : {}),
+      calls: this.#calls.all.map(({ started: { call, said, time }, title, tail, progress }) => ({
+        callId: call.id,
+        name: call.name,
+        title,
+        ...(said ? { said } : {}),
+        arguments: call.arguments,
+        tail,
+        ...(progress ? { progress } : {}),
+        since: time,
+      })),
+    };
+  }
+
+  #rest(): void {
+    this.#message = undefined;
+    this.#calls.clear();
+  }
+}
+
+/**
+ * A front end of a session: it shows what happens, and sends the messages and answers of its user.
+ *
+ * Contract: nothing waits for it. One that cannot take an event drops it; later it shows the durable events
+ * after its last one (`history`), a snapshot, and events from there on. What it throws disturbs neither the
+ * turn nor the other front ends.
+ */
+export interface FrontEnd extends Submitter {
+  /** The name by which others hear of its answers: "terminal", "editor". */
+  readonly name: string;
+  event(event: Event | QuestionEvent): void;
+  /** Called with each session that is opened, before its first event. */
+  opened?(assembly: Assembly): void;
+  /** Called when the waiting messages have changed. */
+  queued?(): void;
+  said?(text: string, form?: "plain"): void;
+  settingSaved?(key: string, value: unknown): void;
+  /** Lends its terminal to a program that asks the user itself. */
+  lend?<T>(run: () => Promise<T>): Promise<T>;
+  /** The part of its commands that no other front end has. */
+  readonly commands?: Pick<CommandHost, "showsEvents" | "draft" | "control" | "keys"> & { quit(): void };
+}
+
+export type OpenFor = (request: OpenRequest, person: Person) => Promise<Assembly>;
+
+export interface LiveSessionOptions {
+  /** Opens a session; the user of the front ends answers its questions. */
+  readonly open: OpenFor;
+  readonly texts: SessionTexts;
+  /** Called when the session is closed, with the end of that. */
+  readonly closed?: (end: Promise<void>) => void;
+}
+
+/** An open session with its questions and its messages, shared by the front ends that attach to it. */
+export class LiveSession {
+  readonly questions = new Questions();
+  readonly host: SessionHost;
+  readonly submissions: Submissions;
+  readonly #texts: SessionTexts;
+  readonly #closed: (end: Promise<void>) => void;
+  #end: Promise<void> | undefined;
+  /** Replaced as a whole: what attaches during an event does not get that event. */
+  #frontEnds: readonly FrontEnd[] = [];
+  #assembly: Assembly | undefined;
+  #live = new LiveState();
+
+  constructor({ open, texts, closed = () => {} }: LiveSessionOptions) {
+    [this.#texts, this.#closed] = [texts, closed];
+    this.host = new SessionHost(
+      (request) => open(request, this.#person()),
+      (event, assembly) => this.#event(event, assembly),
+      (assembly) => this.#opened(assembly),
+    );
+    this.submissions = new Submissions({
+      host: this.host,
+      texts,
+      commands: (by) => this.commandsOf(this.#frontEnds.find((frontEnd) => frontEnd === by)),
+      frontEnds: () => this.#frontEnds,
+      changed: () => this.#each((frontEnd) => frontEnd.queued?.()),
+    });
+    this.questions.subscribe((event) => this.#each((frontEnd) => frontEnd.event(event)));
+  }
+
+  /** The user, who is at any of the front ends. */
+  #person(): Person {
+    const lender = this.#frontEnds.find((each): each is FrontEnd & Required<Pick<FrontEnd, "lend">> =>
+      each.lend !== undefined
+    );
+    return personOf(this.questions, {
+      stop: () => this.submissions.stop(),
+      say: (text) => this.#each((frontEnd) => frontEnd.said?.(text)),
+      speak: (locale) => this.#texts.use(locale),
+      ...(lender ? { lend: (run) => lender.lend(run) } : {}),
+    });
+  }
+
+  /** The session that is open. */
+  get assembly(): Assembly | undefined {
+    return this.#assembly;
+  }
+
+  /** The identifier of the open session. */
+  get id(): string | undefined {
+    return this.#assembly?.session.id;
+  }
+
+  get frontEnds(): readonly FrontEnd[] {
+    return this.#frontEnds;
+  }
+
+  /** The returned function detaches it. */
+  attach(frontEnd: FrontEnd): () => void {
+    this.#frontEnds = [...this.#frontEnds, frontEnd];
+    return () => void (this.#frontEnds = this.#frontEnds.filter((each) => each !== frontEnd));
+  }
+
+  snapshot(): Snapshot {
+    const { waiting, steering } = this.submissions;
+    return {
+      ...this.#live.snapshot(),
+      questions: this.questions.open,
+      waiting: waiting.map(({ text }) => text),
+      steering,
+    };
+  }
+
+  /** The durable events after one, up to the one of a snapshot that is taken at the same time. */
+  history(after: number): readonly Event[] {
+    const events = this.#assembly?.session.eventsAfter(after) ?? [];
+    return events.filter(({ seq }) => seq <= this.#live.seq);
+  }
+
+  /** The commands of the session for no front end in particular. */
+  get commands(): CommandHost {
+    return this.commandsOf(undefined);
+  }
+
+  /** The commands for the messages of a front end. */
+  commandsOf(by: FrontEnd | undefined): CommandHost {
+    const [host, texts] = [this.host, this.#texts];
+    return {
+      ...questionsOfCommands(this.questions),
+      get locale() {
+        return texts.locale;
+      },
+      get opening() {
+        return host.opening;
+      },
+      session: () => host.current(),
+      commands: () => allCommands({ locale: texts.locale, session: () => host.ifOpen() }),
+      say: (text, form) => by?.said ? by.said(text, form) : this.#each((each) => each.said?.(text, form)),
+      settingSaved: async (key, value) => {
+        await texts.change(key, value);
+        this.#each((frontEnd) => frontEnd.settingSaved?.(key, value));
+      },
+      send: (text, rest) => this.submissions.send(text, rest, by),
+      reopen: async (request) => {
+        await this.#beforeLeaving(request);
+        await host.replace(request);
+      },
+      quit() {},
+      ...by?.commands,
+    };
+  }
+
+  /** Closes the session, unless a front end is attached. */
+  async close(): Promise<void> {
+    if (this.#frontEnds.length === 0) await this.end();
+  }
+
+  /** Stops what runs and closes the session; open questions are left without an answer. */
+  end(): Promise<void> {
+    if (this.#end) return this.#end;
+    this.#frontEnds = [];
+    this.submissions.stop("terminated");
+    for (const { id } of this.questions.open) this.questions.answer(id, undefined, "");
+    this.#end = this.host.close();
+    this.#closed(this.#end);
+    return this.#end;
+  }
+
+  /** Asks before a session is left that could not be saved. */
+  async #beforeLeaving({ resume }: OpenRequest): Promise<void> {
+    if (!this.host.opening) return;
+    const { session } = await this.host.current().catch(() => ({ session: undefined }));
+    if (session?.problem === undefined) return;
+    const texts = await loadTexts("session_commands", this.#texts.locale);
+    const [title = "", text = ""] = texts.reallyLose(session.problem).split("\n");
+    const leaves = resume !== session.id &&
+      await this.questions.ask("confirm", { title, text, danger: true }, { called: true });
+    if (!leaves) throw new ReasonixError(texts.notSaved(session.problem), { remedy: texts.saveFirst });
+  }
+
+  #opened(assembly: Assembly): void {
+    this.#assembly = assembly;
+    this.#live = new LiveState(assembly.session.state.lastSeq);
+    this.#each((frontEnd) => frontEnd.opened?.(assembly));
+    this.submissions.opened(assembly);
+  }
+
+  /** Events of a session that was left, while it is closed, do not concern the one that is shown. */
+  #event(event: Event, assembly: Assembly): void {
+    if (assembly !== this.#assembly) return;
+    this.submissions.event(event);
+    this.#live.event(event);
+    for (const frontEnd of this.#frontEnds) this.#give(frontEnd, () => frontEnd.event(event));
+  }
+
+  #each(give: (frontEnd: FrontEnd) => void): void {
+    for (const frontEnd of this.#frontEnds) this.#give(frontEnd, () => give(frontEnd));
+  }
+
+  #give(frontEnd: FrontEnd, give: () => void): void {
+    try {
+      give();
+    } catch (error) {
+      try {
+        frontEnd.failed?.(error);
+      } catch { /* it cannot even say so */ }
+    }
+  }
+}
+
+/** Thrown in place of a question: the session is open in this process. */
+class OpenHere extends ReasonixError {
+  readonly session: LiveSession;
+
+  constructor(session: LiveSession) {
+    super(message`Cannot open session ${session.id ?? ""} twice: it is open in this program`, {
+      remedy: message`continue there, or in a copy`,
+    });
+    this.session = session;
+  }
+}
+
+/** The sessions that are open in this process: a front end that opens one of them attaches to it. */
+export class LiveSessions {
+  readonly #options: LiveSessionOptions;
+  readonly #sessions = new Set<LiveSession>();
+  /** The ones that are being opened and wait for no other. */
+  readonly #opening = new Set<Promise<unknown>>();
+  /** The ones that are being closed: their files are not free yet. */
+  readonly #closing = new Set<Promise<void>>();
+
+  constructor(options: LiveSessionOptions) {
+    this.#options = options;
+  }
+
+  get all(): readonly LiveSession[] {
+    return [...this.#sessions];
+  }
+
+  get(id: string): LiveSession | undefined {
+    return this.all.find((session) => session.id === id);
+  }
+
+  /**
+   * Opens a session, or returns the one that has it open. `attach` is called before it is opened: a front end
+   * answers the questions of that.
+   */
+  async open(request: OpenRequest, attach: (live: LiveSession) => void = () => {}): Promise<LiveSession> {
+    await Promise.allSettled(this.#closing);
+    const known = request.resume === undefined || request.copy ? undefined : this.get(request.resume);
+    if (known) {
+      attach(known);
+      return known;
+    }
+    const done = Promise.withResolvers<void>();
+    this.#opening.add(done.promise);
+    const live: LiveSession = new LiveSession({
+      ...this.#options,
+      closed: (end) => this.#closed(live, end),
+      open: (asked, person) => this.#options.open(asked, this.#personHere(person, done.promise)),
+    });
+    this.#sessions.add(live);
+    attach(live);
+    try {
+      await live.host.current(request);
+      return live;
+    } catch (error) {
+      await live.end();
+      if (!(error instanceof OpenHere)) throw error;
+      attach(error.session);
+      return error.session;
+    } finally {
+      this.#opening.delete(done.promise);
+      done.resolve();
+    }
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.all.map((live) => live.end()));
+  }
+
+  #closed(live: LiveSession, end: Promise<void>): void {
+    this.#sessions.delete(live);
+    const closing = end.catch(() => {}).then(() => void this.#closing.delete(closing));
+    this.#closing.add(closing);
+  }
+
+  /** A session is only copied where another process has it. */
+  #personHere(person: Person, opening: Promise<void>): Person {
+    const { copy } = person;
+    return {
+      ...person,
+      ...(copy
+        ? {
+          copy: async (busy) => {
+            // Another one of this process may have its lock and not be ready.
+            this.#opening.delete(opening);
+            if (busy.here) await Promise.allSettled(this.#opening);
+            const open = this.get(busy.session);
+            if (open) throw new OpenHere(open);
+            return await copy(busy);
+          },
+        }
+        : {}),
+    };
+  }
+}
