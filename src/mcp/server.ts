@@ -94,8 +94,10 @@ export class McpServer {
 
   /** Starts it unless it runs. Never rejects: the state has the outcome. */
   start(): Promise<void> {
+    // A start has a connection before it has the list.
+    if (this.#starting) return this.#starting;
     if (this.#state === "disabled" || this.#state === "stopped" || this.#connection) return Promise.resolve();
-    return this.#starting ??= this.#start().finally(() => this.#starting = undefined);
+    return this.#starting = this.#start().finally(() => this.#starting = undefined);
   }
 
   async restart(): Promise<void> {

@@ -181,7 +181,10 @@ export interface AssemblyOptions extends RunOptions {
   readonly planReviewer?: PlanReviewer;
   /** Time between the turns of a goal; default: the real one. */
   readonly goalClock?: GoalClock;
-  /** False: the run does not wait for MCP servers that it starts for the first time. */
+  /**
+   * The first turn waits for MCP servers that no run has met. Where this is set, all start soon after the run
+   * was made. Absent: it waits, and the others start once the model thinks.
+   */
   readonly waitForPlugins?: boolean;
   /** The hooks of the run that this one works for; absent: those of the configuration. */
   readonly hooks?: object;

@@ -16,6 +16,8 @@ import {
 } from "@agentclientprotocol/sdk";
 import SCHEMA from "@agentclientprotocol/sdk/schema" with { type: "json" };
 import { Validator } from "@cfworker/json-schema";
+import { type AcpOptions as ServerOptions, serveAcp } from "../../src/frontend/acp/mod.ts";
+import { FRONTENDS, Output } from "../../src/frontend/mod.ts";
 import type { World } from "./program.ts";
 
 // deno-lint-ignore no-explicit-any
@@ -39,24 +41,68 @@ export interface AcpOptions {
   readonly check?: false;
 }
 
+/** A server at the other end of two pipes. */
+interface Served {
+  readonly stdin: WritableStream<Uint8Array>;
+  readonly stdout: ReadableStream<Uint8Array>;
+  /** The exit code and what the server has logged, once it has ended. */
+  readonly ended: Promise<{ readonly code: number; readonly stderr: string }>;
+}
+
 /** Starts `reasonix acp` with a client. Lines that break the schema are thrown by `end`. */
 export async function startAcp(world: World, options: AcpOptions = {}) {
-  const { args = [], env, cwd, capabilities = {}, on = {} } = options;
+  const { args = [], env, cwd } = options;
   const child = await world.spawn(["acp", ...args], {
     stdin: "open",
     ...(env ? { env } : {}),
     ...(cwd === undefined ? {} : { cwd }),
   });
+  const stderr = new Response(child.stderr).text();
+  const ended = Promise.all([child.status, stderr]).then(([{ code }, text]) => ({ code, stderr: text }));
+  const { stdin, stdout } = child;
+  return { child, ...await connectAcp({ stdin, stdout, ended }, { ...options, directory: world.dir }) };
+}
+
+/** Serves a client in this process. */
+export async function serveHere(
+  server: Omit<ServerOptions, "input" | "out" | "inLanguage" | "signal" | "lines">,
+  options: AcpOptions & { readonly directory: string },
+) {
+  const input = new TransformStream<Uint8Array, Uint8Array>();
+  const output = new TransformStream<Uint8Array, Uint8Array>();
+  const writer = output.writable.getWriter();
+  const out = new Output({ write: async (bytes) => (await writer.write(bytes.slice()), bytes.length) });
+  const ended = serveAcp({
+    ...server,
+    input: input.readable,
+    out,
+    lines: FRONTENDS.lines,
+    inLanguage: (error) => Promise.resolve(error),
+    signal: new AbortController().signal,
+  }).then(async (isCut) => {
+    await out.flush();
+    await writer.close();
+    return { code: isCut ? 143 : 0, stderr: "" };
+  });
+  return await connectAcp({ stdin: input.writable, stdout: output.readable, ended }, options);
+}
+
+async function connectAcp(
+  { stdin, stdout, ended }: Served,
+  options: AcpOptions & { readonly directory: string },
+) {
+  const { capabilities = {}, on = {} } = options;
   const tape = new Tape(options.check !== false);
-  const input = child.stdin.getWriter();
+  const input = stdin.getWriter();
   const encoder = new TextEncoder();
   const raw = (text: string | Uint8Array) =>
     input.write(typeof text === "string" ? encoder.encode(text) : text);
-  const stderr = new Response(child.stderr).text();
   const closing = new AbortController();
-  const bytes = child.stdout.pipeThrough(new TextDecoderStream(), { signal: closing.signal });
+  const text = stdout.pipeThrough(new TextDecoderStream() as TransformStream<Uint8Array, string>, {
+    signal: closing.signal,
+  });
   const stream = {
-    readable: bytes.pipeThrough(new LineStream()).pipeThrough(
+    readable: text.pipeThrough(new LineStream()).pipeThrough(
       new TransformStream<string, Message>({
         transform: (line, to) => {
           const message = tape.add("agent", line);
@@ -85,7 +131,6 @@ export async function startAcp(world: World, options: AcpOptions = {}) {
     });
   return {
     agent,
-    child,
     initialized,
     tape,
     raw,
@@ -103,8 +148,8 @@ export async function startAcp(world: World, options: AcpOptions = {}) {
       );
       return answer;
     },
-    /** Opens a session in a directory, by default that of the world. */
-    async newSession(cwd = world.dir): Promise<string> {
+    /** Opens a session in a directory, by default that of the options. */
+    async newSession(cwd = options.directory): Promise<string> {
       return (await agent.request(methods.agent.session.new, { cwd, mcpServers: [] })).sessionId;
     },
     /** Sends a prompt; resolves with the stop reason. */
@@ -120,10 +165,10 @@ export async function startAcp(world: World, options: AcpOptions = {}) {
     /** Ends the input and waits for the program. */
     async end(): Promise<{ code: number; stderr: string }> {
       await input.close().catch(() => {});
-      const [{ code }, text] = await Promise.all([child.status, stderr]);
+      const end = await ended;
       await connection.closed;
       if (tape.problems.length > 0) throw new Error(`Lines break the protocol:\n${tape.problems.join("\n")}`);
-      return { code, stderr: text };
+      return end;
     },
   };
 }

@@ -4,6 +4,7 @@ import type { ConfigInput } from "../../src/config/mod.ts";
 import type { Event } from "../../src/core/mod.ts";
 import { assemble } from "../../src/features/mod.ts";
 import { type FrontEnd, LiveSessions, type OpenFor } from "../../src/frontend/session/live_session.ts";
+import type { Person } from "../../src/frontend/session/person.ts";
 import type { QuestionEvent } from "../../src/frontend/session/questions.ts";
 import { SessionTexts } from "../../src/frontend/session/texts.ts";
 import { loadTrustedConfig } from "../../src/run/mod.ts";
@@ -14,7 +15,7 @@ export interface LiveStageOptions {
   readonly replies?: readonly Reply[];
   readonly config?: ConfigInput;
   /** Called before a session is opened. */
-  readonly beforeOpen?: (request: OpenRequest, ...rest: unknown[]) => void | Promise<void>;
+  readonly beforeOpen?: (request: OpenRequest, person: Person) => void | Promise<void>;
 }
 
 export interface LiveStage extends AsyncDisposable {

@@ -37,7 +37,7 @@ import {
 
 type QuestionTexts = Texts["mcp_questions"];
 
-/** Time after which a front end that does not wait has drawn itself. */
+/** Time after which a front end has drawn itself, or has its answer. */
 const SOON_MS = 250;
 
 /** Opens the MCP servers of the configuration, not started; the caller closes them. */
@@ -149,7 +149,7 @@ export class RunPlugins implements RunPluginsPort {
     const servers = await openServers(deps, serverQuestions(deps, texts), onChange);
     const plugins: RunPlugins = new RunPlugins(deps, servers, texts);
     deps.registry.setPluginTools(plugins.servers.tools());
-    if (deps.options.waitForPlugins === false) after(SOON_MS, () => plugins.warm());
+    if (deps.options.waitForPlugins !== undefined) after(SOON_MS, () => plugins.warm());
     return plugins;
   }
 

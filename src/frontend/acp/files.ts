@@ -80,7 +80,7 @@ export function clientFiles(
 }
 
 /** The message of an error is often only the name of its code, with the reason as data. */
-function reasonOf({ message, data }: RequestError): string {
+export function reasonOf({ message, data }: RequestError): string {
   const detail = isRecord(data) ? data.details ?? data.message : data;
   return typeof detail === "string" && !message.includes(detail) ? `${message}: ${detail}` : message;
 }

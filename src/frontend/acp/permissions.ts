@@ -1,10 +1,11 @@
-import { type AgentContext, methods } from "@agentclientprotocol/sdk";
+import { type AgentContext, methods, RequestError } from "@agentclientprotocol/sdk";
 import type * as acp from "@agentclientprotocol/sdk";
 import type { PlanAnswer } from "../../run/mod.ts";
 import { type ApprovalAnswer, errorMessage } from "../../core/mod.ts";
 import { loadTexts, type Locale } from "../../i18n/mod.ts";
 import type { Answer, OpenQuestion, QuestionKinds, QuestionPresenter } from "../session/questions.ts";
 import type { SessionTexts } from "../session/texts.ts";
+import { reasonOf } from "./files.ts";
 import { fenced, textContent } from "./tool_calls.ts";
 
 /** The answers to a question as a terminal without panels lists them; some lead to others or need a text. */
@@ -141,7 +142,9 @@ export class EditorPresenter implements QuestionPresenter {
       return index === undefined ? undefined : answers[index]?.value;
     } catch (error) {
       signal.throwIfAborted();
-      const note = `the editor cannot ask for permission: ${errorMessage(error)}`;
+      const note = `the editor cannot ask for permission: ${
+        error instanceof RequestError ? reasonOf(error) : errorMessage(error)
+      }`;
       return { allow: false, scope: "once", note };
     }
   }

@@ -31,7 +31,7 @@ import { VERSION } from "../../util/version.ts";
 export interface AcpOptions {
   readonly input: ReadableStream<Uint8Array>;
   readonly out: Output;
-  readonly sessions: LiveSessions;
+  readonly sessions: Pick<LiveSessions, "open">;
   readonly texts: SessionTexts;
   readonly lines: LoadLines;
   /** Reasonix home. */

@@ -6,6 +6,7 @@ import { after } from "../../util/timer.ts";
 import { userText } from "../../util/user_text.ts";
 import { callTitle } from "../../view/mod.ts";
 import { agentUpdate, ServerUpdates } from "../server_updates.ts";
+import type { Snapshot } from "../session/live_session.ts";
 import * as calls from "./tool_calls.ts";
 
 export interface UpdatesOptions {
@@ -75,13 +76,6 @@ interface Call {
   sent: number;
 }
 
-/** The live part of a session, for a client that joins. */
-export interface LivePart {
-  readonly seq: number;
-  readonly message?: { readonly step: number; readonly text: string; readonly thinking: string };
-  readonly calls: readonly { readonly callId: string; readonly name: string; readonly tail: string }[];
-}
-
 type Channel = EventOf<"message.delta">["channel"];
 
 /** Makes the updates of one session for one client of its events, in their order. */
@@ -149,17 +143,18 @@ export class Updates {
   }
 
   /** Sends what no durable event holds yet, to a client that joins. */
-  snapshot({ seq, message, calls }: LivePart): void {
+  snapshot({ seq, message, calls: running }: Pick<Snapshot, "seq" | "message" | "calls">): void {
     this.#seq = Math.max(this.#seq, seq);
     if (this.#turn === "") this.#turn = `after-${seq}`;
     if (message) {
       this.#begin(message.step);
       this.#delta("reasoning", message.thinking);
       this.#delta("text", message.text);
+      for (const call of message.calls) this.#written(call);
     }
-    for (const { callId, name, tail, ...facts } of calls) {
+    for (const { callId, name, title, arguments: written, tail } of running) {
       const known = this.#calls.get(callId);
-      const call = known ?? this.#announce(callId, name, facts);
+      const call = known ?? this.#announce(callId, name, { title, rawInput: calls.inputOf(written) });
       call.isCertain = true;
       if (!known) this.#change(call, { status: "in_progress" });
       this.#output(call, tail);

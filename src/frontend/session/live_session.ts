@@ -1,5 +1,6 @@
 import { allCommands, type CommandHost, type OpenRequest } from "../../command/mod.ts";
 import type { TurnState } from "../../control/mod.ts";
+import type { EventBodies } from "../../core/event_schema.ts";
 import {
   type Event,
   type EventOf,
@@ -10,6 +11,7 @@ import {
 } from "../../core/mod.ts";
 import { loadTexts } from "../../i18n/mod.ts";
 import type { Assembly } from "../../run/mod.ts";
+import { defined } from "../../util/json.ts";
 import { callTitle } from "../../view/mod.ts";
 import { type Person, personOf, questionsOfCommands } from "./person.ts";
 import { type OpenQuestion, type QuestionEvent, Questions } from "./questions.ts";
@@ -80,6 +82,8 @@ interface LiveMessage {
   readonly model: string;
   text: string;
   thinking: string;
+  /** Calls that it has begun to write. */
+  calls: readonly Omit<EventBodies["tool.call"], "step">[];
 }
 
 interface LiveCall {
@@ -147,16 +151,21 @@ export class LiveState {
         if (RESTS.includes(event.to)) this.#rest();
         break;
       case "message.start":
-        this.#message = { step: event.step, model: event.model, text: "", thinking: "" };
+        this.#message = { step: event.step, model: event.model, text: "", thinking: "", calls: [] };
         break;
       case "message.delta":
         if (this.#message) this.#message[event.channel === "text" ? "text" : "thinking"] += event.text;
         break;
       case "message.retry":
-        if (event.discarded && this.#message) Object.assign(this.#message, { text: "", thinking: "" });
+        if (event.discarded && this.#message) {
+          Object.assign(this.#message, { text: "", thinking: "", calls: [] });
+        }
         break;
       case "message.end":
         this.#message = undefined;
+        break;
+      case "tool.call":
+        this.#writes(event);
         break;
       case "tool.start":
         this.#calls.start(event, callTitle(event, ENGLISH), Date.parse(event.time));
@@ -189,6 +198,12 @@ export class LiveState {
         since: time,
       })),
     };
+  }
+
+  #writes({ callId, name, arguments: written }: EventOf<"tool.call">): void {
+    if (!this.#message) return;
+    const others = this.#message.calls.filter((call) => call.callId !== callId);
+    this.#message.calls = [...others, { callId, name, ...defined({ arguments: written }) }];
   }
 
   #rest(): void {
@@ -240,6 +255,8 @@ export class LiveSession {
   #end: Promise<void> | undefined;
   /** Replaced as a whole: what attaches during an event does not get that event. */
   #frontEnds: readonly FrontEnd[] = [];
+  /** Texts about the opening of the session, for the first front end that attaches. */
+  readonly #unsaid: string[] = [];
   #assembly: Assembly | undefined;
   #live = new LiveState();
 
@@ -267,7 +284,10 @@ export class LiveSession {
     );
     return personOf(this.questions, {
       stop: () => this.submissions.stop(),
-      say: (text) => this.#each((frontEnd) => frontEnd.said?.(text)),
+      say: (text) => {
+        if (this.#frontEnds.length === 0) this.#unsaid.push(text);
+        this.#each((frontEnd) => frontEnd.said?.(text));
+      },
       speak: (locale) => this.#texts.use(locale),
       ...(lender ? { lend: (run) => lender.lend(run) } : {}),
     });
@@ -290,6 +310,7 @@ export class LiveSession {
   /** The returned function detaches it. */
   attach(frontEnd: FrontEnd): () => void {
     this.#frontEnds = [...this.#frontEnds, frontEnd];
+    for (const text of this.#unsaid.splice(0)) this.#give(frontEnd, () => frontEnd.said?.(text));
     return () => void (this.#frontEnds = this.#frontEnds.filter((each) => each !== frontEnd));
   }
 
@@ -347,12 +368,12 @@ export class LiveSession {
     if (this.#frontEnds.length === 0) await this.end();
   }
 
-  /** Stops what runs and closes the session; open questions are left without an answer. */
+  /** Stops what runs, withdraws open questions and closes the session. */
   end(): Promise<void> {
     if (this.#end) return this.#end;
     this.#frontEnds = [];
     this.submissions.stop("terminated");
-    for (const { id } of this.questions.open) this.questions.answer(id, undefined, "");
+    this.questions.withdraw();
     this.#end = this.host.close();
     this.#closed(this.#end);
     return this.#end;

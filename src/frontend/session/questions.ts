@@ -202,6 +202,15 @@ export class Questions {
     entry.close(answer);
   }
 
+  /** Withdraws every open question; it resolves without an answer. */
+  withdraw(): void {
+    for (const [id, { opened: { kind }, close }] of [...this.#open]) {
+      this.#close(id, undefined);
+      this.#send({ id, kind, state: "withdrawn" });
+      close(undefined);
+    }
+  }
+
   /** The listener gets the events after this moment, in order; what it throws is ignored. */
   subscribe(listener: (event: QuestionEvent) => void): () => void {
     this.#listeners.add(listener);

@@ -130,6 +130,12 @@ Deno.test("servers of a client start next to the configured ones, and a failing 
     await using session = await stage.open({ directory, servers, ...named });
     const events: Event[] = [];
     session.controller.subscribe((event) => void events.push(event));
+    // They start without a turn.
+    const isReady = Promise.withResolvers<void>();
+    session.servers?.watch(({ server, state }) =>
+      server === "mine" && state === "ready" && isReady.resolve()
+    );
+    await isReady.promise;
     await session.open();
     await session.servers?.start();
     const status = session.servers?.status.map(({ name, state }) => `${name} ${state}`).sort();

@@ -112,6 +112,16 @@ Deno.test("a front end that throws disturbs neither the turn nor the other front
   assertEquals(numbers(good.events), live.history(0).map(({ seq }) => seq));
 });
 
+Deno.test("what was said before a front end attached is said to the first one", async () => {
+  await using stage = await liveStage({ beforeOpen: (_, person) => person.say("The file has a mistake") });
+  const live = await stage.sessions.open({});
+  const [one, two] = [new RecordingFrontEnd("one"), new RecordingFrontEnd("two")];
+  live.attach(one);
+  live.attach(two);
+  await live.host.replace({});
+  assertEquals([one.texts.length, two.texts.length], [2, 1]);
+});
+
 Deno.test("commands without an owner go to the front end whose message they are", async () => {
   await using stage = await liveStage({ replies: [say("Hello")] });
   const live = await stage.sessions.open({});
@@ -219,11 +229,17 @@ Deno.test("a session that is closed leaves no question open", async () => {
   one.onEvent = () => {
     if (live.questions.open.length === 2) asked.resolve();
   };
+  const states: string[] = [];
+  live.questions.subscribe(({ kind, state }) => void states.push(`${kind} ${state}`));
   const ended = prompt(live, "Do it", one);
   const chosen = live.commandsOf(one).choose("Which one?", [{ label: "this", value: 1 }]);
   await asked.promise;
   await live.end();
   assertEquals(await chosen, undefined);
+  assertEquals(states.filter((each) => each.endsWith("withdrawn")).sort(), [
+    "approval withdrawn",
+    "choose withdrawn",
+  ]);
   assertEquals((await ended).outcome?.reason, "terminated");
   assertEquals(live.questions.open, []);
 });

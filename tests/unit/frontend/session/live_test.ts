@@ -18,6 +18,16 @@ function sessionEvents(random: Random): NewEvent[] {
     events.push({ type: "message.start", step, model: "m" });
     let [content, reasoning] = ["", ""];
     for (const text of words(20)) {
+      if (random.chance(0.1)) {
+        events.push({
+          type: "tool.call",
+          step,
+          callId: random.pick(["a", "b"]),
+          name: "bash",
+          arguments: text,
+        });
+        continue;
+      }
       const isText = random.chance(0.7);
       if (isText) content += text;
       else reasoning += text;
@@ -83,7 +93,7 @@ async function recorded(events: readonly NewEvent[]): Promise<Event[]> {
 class Shown {
   readonly seqs: number[] = [];
   turnState: TurnState = "idle";
-  message: { step: number; text: string; thinking: string } | undefined;
+  message: { step: number; text: string; thinking: string; calls: Record<string, string> } | undefined;
   calls = new Map<string, { output: string; progress: string }>();
 
   history(events: readonly Event[]): void {
@@ -93,7 +103,12 @@ class Shown {
   snapshot({ seq, turnState, message, calls }: LiveParts): void {
     assertEquals(this.seqs.at(-1) ?? 0, seq);
     this.turnState = turnState;
-    this.message = message && { step: message.step, text: message.text, thinking: message.thinking };
+    this.message = message && {
+      step: message.step,
+      text: message.text,
+      thinking: message.thinking,
+      calls: Object.fromEntries(message.calls.map((call) => [call.callId, call.arguments ?? ""])),
+    };
     this.calls = new Map(calls.map(({ callId, tail, progress }) => [
       callId,
       { output: tail, progress: progress?.text ?? "" },
@@ -108,10 +123,10 @@ class Shown {
         if (["idle", "done", "failed", "stopped"].includes(event.to)) this.message = undefined;
         break;
       case "message.start":
-        this.message = { step: event.step, text: "", thinking: "" };
+        this.message = { step: event.step, text: "", thinking: "", calls: {} };
         break;
       case "message.retry":
-        if (this.message) [this.message.text, this.message.thinking] = ["", ""];
+        if (this.message) Object.assign(this.message, { text: "", thinking: "", calls: {} });
         break;
       case "message.delta":
         if (this.message) this.message[event.channel === "text" ? "text" : "thinking"] += event.text;
@@ -120,6 +135,9 @@ class Shown {
         assertEquals(this.message?.text, event.content);
         assertEquals(this.message?.thinking, event.reasoning);
         this.message = undefined;
+        break;
+      case "tool.call":
+        if (this.message) this.message.calls[event.callId] = event.arguments ?? "";
         break;
       case "tool.start":
         this.calls.set(event.call.id, { output: "", progress: "" });

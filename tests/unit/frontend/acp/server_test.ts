@@ -1,0 +1,253 @@
+import {
+  type CreateElicitationRequest,
+  methods,
+  type RequestPermissionRequest,
+} from "@agentclientprotocol/sdk";
+import { message } from "../../../../src/core/mod.ts";
+import type { Answer, QuestionKind, QuestionKinds } from "../../../../src/frontend/session/questions.ts";
+import { SessionTexts } from "../../../../src/frontend/session/texts.ts";
+import { serveHere } from "../../../support/acp.ts";
+import { assert, assertEquals } from "../../../support/assert.ts";
+import { openChat } from "../../../support/chat_stage.ts";
+import { liveStage } from "../../../support/live_stage.ts";
+import { Random, SEED } from "../../../support/seed.ts";
+
+const tick = () => new Promise<void>((resolve) => setTimeout(resolve));
+
+Deno.test("two clients and a terminal answer 200 questions of a session: exactly one answer counts", async () => {
+  const random = new Random(SEED);
+  await using stage = await openChat();
+  const { live } = stage;
+  await stage.until(() => live.assembly !== undefined);
+  const sessions = {
+    open: (_request: unknown, attach: (session: typeof live) => void = () => {}) => {
+      attach(live);
+      return Promise.resolve(live);
+    },
+  };
+  const texts = await SessionTexts.load("en");
+  const wins = { one: 0, two: 0, terminal: 0 };
+  const pauses = { one: 0, two: 0, terminal: 0 };
+  const pause = async (who: keyof typeof wins) => {
+    for (let left = pauses[who]; left > 0; left--) await tick();
+  };
+  const client = (who: "one" | "two", choice: string) =>
+    serveHere({ sessions, texts, home: stage.home }, {
+      directory: stage.cwd,
+      capabilities: { elicitation: { form: {} } },
+      on: {
+        [methods.client.elicitation.create]: async () => {
+          await pause(who);
+          return { action: "accept" as const, content: { choice } };
+        },
+      },
+    });
+  const clients = [await client("one", "0"), await client("two", "1")];
+  for (const each of clients) await each.newSession();
+  const by: string[] = [];
+  live.questions.subscribe((event) => event.state === "answered" && by.push(event.by ?? ""));
+  const entries = [{ label: "one" }, { label: "two" }, { label: "three" }];
+  for (let round = 0; round < 200; round++) {
+    for (const who of ["one", "two", "terminal"] as const) pauses[who] = random.below(6);
+    const asked = live.questions.ask("choose", { title: `Round ${round}`, entries }, { called: true });
+    void pause("terminal").then(() => live.questions.open.length > 0 && stage.terminal.press("escape"));
+    const answer = await asked;
+    assertEquals([by.length, live.questions.open.length], [round + 1, 0]);
+    assertEquals(by[round], answer === undefined ? "terminal" : "editor");
+    wins[(["one", "two", "terminal"] as const)[answer ?? 2] ?? "one"]++;
+  }
+  assert(Math.min(...Object.values(wins)) > 10, JSON.stringify(wins));
+  for (const each of clients) {
+    // A question is closed at a client that has not answered when another one has.
+    const lines = (from: "agent" | "client", wanted: string | undefined) =>
+      each.tape.lines.filter((line) => line.from === from && line.message.method === wanted);
+    const asked = lines("agent", methods.client.elicitation.create).map(({ message }) => message.id);
+    const closed = lines("agent", "$/cancel_request").map(({ message }) => message.params.requestId);
+    const answered = lines("client", undefined).map(({ message }) => message.id);
+    assertEquals(asked.length, 200);
+    assertEquals(asked.filter((id) => !closed.includes(id) && !answered.includes(id)), []);
+    assert(closed.length > 50);
+    assertEquals((await each.end()).code, 0);
+  }
+});
+
+type Fields = Record<string, string | string[]>;
+
+interface QuestionCase<K extends QuestionKind = QuestionKind> {
+  readonly kind: K;
+  readonly question: QuestionKinds[K]["question"];
+  /** The values of a form, and the answer with them. */
+  readonly form?: readonly [fields: Fields, answer: Answer<K> | undefined];
+  /** The names of the buttons that are pressed in turn, and the answer with them. */
+  readonly buttons: readonly [names: readonly string[], answer: Answer<K> | undefined];
+}
+
+const CASES: readonly QuestionCase[] = [
+  {
+    kind: "plan",
+    question: { plan: "1. Do it" },
+    form: [{ choice: "3", note: "smaller" }, { approve: false, note: "smaller" }],
+    buttons: [["Yes, and ask me as before"], { approve: true }],
+  },
+  {
+    kind: "plan",
+    question: { plan: "1. Do it" },
+    form: [{ choice: "3" }, undefined],
+    buttons: [["No…"], undefined],
+  },
+  {
+    kind: "ask",
+    question: {
+      questions: [
+        {
+          question: "Which?",
+          options: [{ label: "A", description: "first" }, { label: "B" }],
+          multiple: false,
+        },
+        { question: "What else?", options: [{ label: "C" }, { label: "D" }], multiple: true },
+      ],
+    },
+    form: [{ choice_0: "B", text_0: " mine ", choice_1: ["C", "D"] }, [["mine"], ["C", "D"]]],
+    buttons: [["A – first", "D"], [["A"], ["D"]]],
+  },
+  {
+    kind: "trust",
+    question: { lines: ["hook build"], details: "all of it" },
+    form: [{ choice: "1" }, "trust"],
+    buttons: [["Not now; continue without it"], "ignore"],
+  },
+  {
+    kind: "copy",
+    question: { session: "s", pid: 4 },
+    form: [{ choice: "1" }, true],
+    buttons: [["Yes"], true],
+  },
+  {
+    kind: "choose",
+    question: { title: "Which model?", entries: [{ label: "one" }, { label: "two", detail: "new" }] },
+    form: [{ choice: "1" }, 1],
+    buttons: [["two – new"], 1],
+  },
+  {
+    kind: "confirm",
+    question: { title: "Really?", danger: true },
+    form: [{ choice: "0" }, false],
+    buttons: [["! Yes"], true],
+  },
+  {
+    kind: "prompt",
+    question: { title: "Title?", initial: "old" },
+    form: [{ text: "new" }, "new"],
+    buttons: [[], undefined],
+  },
+  { kind: "show", question: { title: "Shown", text: "text" }, buttons: [[], null] },
+  {
+    kind: "changes",
+    question: {
+      title: "Changed",
+      files: [{ path: "a.ts", what: "edited", added: 1, removed: 0, diff: "+x" }],
+    },
+    buttons: [[], null],
+  },
+  {
+    kind: "approval",
+    question: {
+      callId: "c1",
+      tool: "bash",
+      subject: "rm -rf build",
+      reason: message`no rule covers it`,
+      scopes: ["once", "session", "always"],
+      rule: "Bash(rm -rf build)",
+      prefixRule: "Bash(rm:*)",
+      savedIn: "/home/u/config.toml",
+      sessionRule: "Bash(rm -rf build)",
+    },
+    buttons: [["Yes, always everywhere: Bash(rm -rf build) – saved in /home/u/config.toml"], {
+      allow: true,
+      scope: "always",
+    }],
+  },
+  {
+    kind: "approval",
+    question: {
+      callId: "c2",
+      tool: "bash",
+      subject: "rm -rf /",
+      reason: "",
+      scopes: ["once"],
+      destructive: [{ command: "rm -rf /", targets: [], reason: message`everything is deleted` }],
+      personOnly: true,
+    },
+    buttons: [["No…"], { allow: false, scope: "once" }],
+  },
+];
+
+Deno.test("an editor shows every kind of question by a form or by buttons, and its answers count", async () => {
+  await using stage = await liveStage();
+  const { sessions, texts, home, cwd: directory } = stage;
+  const forms: CreateElicitationRequest[] = [];
+  const permissions: RequestPermissionRequest[] = [];
+  let fields: Fields = {};
+  let names: string[] = [];
+  const on = {
+    [methods.client.elicitation.create]: ({ params }: { readonly params: CreateElicitationRequest }) => {
+      forms.push(params);
+      return { action: "accept" as const, content: fields };
+    },
+    [methods.client.session.requestPermission]: (
+      { params }: { readonly params: RequestPermissionRequest },
+    ) => {
+      permissions.push(params);
+      const name = names.shift();
+      const option = params.options.find((each) => each.name === name);
+      if (!option) throw new Error(`no ${name}: ${params.options.map((each) => each.name).join(" | ")}`);
+      return { outcome: { outcome: "selected" as const, optionId: option.optionId } };
+    },
+  };
+  for (const hasForms of [true, false]) {
+    const capabilities = hasForms ? { elicitation: { form: {} } } : {};
+    const acp = await serveHere({ sessions, texts, home }, { directory, capabilities, on });
+    const live = sessions.get(await acp.newSession());
+    assert(live);
+    for (const { kind, question, form, buttons } of CASES) {
+      const isForm = hasForms && form !== undefined;
+      [fields, names] = [form?.[0] ?? {}, [...buttons[0]]];
+      assertEquals(
+        await live.questions.ask(kind, question),
+        isForm ? form[1] : buttons[1],
+        `${kind} ${hasForms}`,
+      );
+      assertEquals([names.length > 0, isForm], [isForm && buttons[0].length > 0, isForm], kind);
+    }
+    await acp.tape.seen(({ params }) => params?.update?.sessionUpdate === "available_commands_update");
+    await acp.agent.request(methods.agent.session.list, {});
+    const said = acp.updates().flatMap((update) =>
+      update.sessionUpdate === "agent_message_chunk" && update.content.type === "text"
+        ? [update.content.text]
+        : []
+    ).join("");
+    for (
+      const text of ["Shown\n\ntext", "a.ts: edited +1 −0", ...(hasForms ? [] : ['"Title?" needs a form'])]
+    ) {
+      assert(said.includes(text), said);
+    }
+    // Calls that were made for buttons have ended.
+    const made = acp.updates().filter((update) => update.sessionUpdate === "tool_call");
+    const ended = acp.updates().filter((update) => update.sessionUpdate === "tool_call_update");
+    assertEquals([made.length, ended.length], hasForms ? [0, 0] : [8, 8]);
+    await acp.end();
+  }
+  const [first, second] = permissions.filter(({ toolCall }) => /^c/.test(toolCall.toolCallId));
+  assertEquals(first?.options.map(({ kind, optionId }) => [kind, optionId]), [
+    ["allow_once", "allow once"],
+    ["allow_always", "allow session"],
+    ["allow_always", "allow session rule:Bash(rm:*)"],
+    ["allow_always", "allow always"],
+    ["allow_always", "allow always rule:Bash(rm:*)"],
+    ["reject_once", "reject once"],
+  ]);
+  assertEquals(second?.options.map(({ kind }) => kind), ["allow_once", "reject_once"]);
+  const [content] = second?.toolCall.content ?? [];
+  const text = content?.type === "content" && content.content.type === "text" ? content.content.text : "";
+  for (const part of ["everything is deleted", "│ rm -rf /"]) assert(text.includes(part), text);
+});
