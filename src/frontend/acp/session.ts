@@ -84,7 +84,8 @@ export class EditorSession implements FrontEnd {
       notices: session?.notices != null,
       compaction: session?.compaction != null,
     };
-    const updates = new Updates({ cwd: assembly.cwd, client, send: toClient, texts: () => run });
+    const behind = this.#options.isBehind;
+    const updates = new Updates({ cwd: assembly.cwd, client, send: toClient, behind, texts: () => run });
     const facts = new SessionFacts({ locale: () => texts.locale, send: toClient });
     this.#joined = { id, live, updates, facts };
     if (replays) updates.replay(live.history(0));
@@ -122,8 +123,7 @@ export class EditorSession implements FrontEnd {
     if (event.type === "question.state" || !this.#joined) return;
     const { updates, facts } = this.#joined;
     if (event.type === "message.end") this.#finish = event.finish;
-    const comesAgain = event.type === "message.delta" || event.type === "tool.delta";
-    if (!comesAgain || !this.#options.isBehind()) updates.event(event);
+    updates.event(event);
     facts.event(event);
   }
 
@@ -147,11 +147,12 @@ export class EditorSession implements FrontEnd {
     const draft = { ...input, steer: false, ended: resolve, by: this };
     const cancel = () => live.submissions.cancel(draft);
     signal.addEventListener("abort", cancel, { once: true });
-    this.#joined?.updates.submitted(input.text);
+    const shown = this.#joined?.updates.submitted(input.text);
     this.#prompts++;
     live.submissions.add(draft);
     const end = await promise;
     this.#prompts--;
+    shown?.();
     signal.removeEventListener("abort", cancel);
     this.#joined?.updates.flush();
     return { stopReason: await this.#stopReason(end) };
