@@ -15,7 +15,7 @@ import { Updates } from "./updates.ts";
 interface SessionOptions {
   readonly client: acp.AgentContext;
   readonly capabilities: acp.ClientCapabilities;
-  /** The client reads more slowly than is written: text that comes again as a whole is left out. */
+  /** The client reads more slowly than is written. */
   readonly isBehind: () => boolean;
   readonly send: (sessionId: string, update: acp.SessionUpdate) => void;
   readonly texts: SessionTexts;
@@ -40,8 +40,12 @@ export class EditorSession implements FrontEnd {
   /** Texts for a client that does not know the session yet. */
   #early: string[] | undefined = [];
   #finish: EventOf<"message.end">["finish"];
+  /** Pieces of the open message that wait for a client that is behind, as few as possible. */
+  readonly #held: (EventOf<"message.delta"> & { text: string })[] = [];
   /** Prompts of this client without an answer. */
   #prompts = 0;
+  /** Stops showing questions, and events. */
+  #asking: (() => void) | undefined;
   #detach = () => {};
 
   constructor(options: SessionOptions) {
@@ -51,6 +55,7 @@ export class EditorSession implements FrontEnd {
       client,
       capabilities,
       scope: () => this.#joined ? { sessionId: this.#joined.id } : { requestId },
+      cwd: () => this.live.assembly?.cwd ?? "",
       texts,
       lines,
       send: (update) => this.#send(update),
@@ -66,10 +71,10 @@ export class EditorSession implements FrontEnd {
     throw new TypeError("Cannot use a session before it is open");
   }
 
-  /** Shows the questions of a session, also before it is open; in place of another one. */
-  asks(live: Pick<LiveSession, "questions">): void {
-    this.#detach();
-    this.#detach = live.questions.attach(this.#presenter);
+  /** Shows the questions of opening a session; those of one that is open already wait for `join`. */
+  asks(live: LiveSession): void {
+    this.#asking?.();
+    this.#asking = live.assembly ? undefined : live.questions.attach(this.#presenter);
   }
 
   /** Joins a session; `replays`: the client gets its conversation so far. */
@@ -89,8 +94,8 @@ export class EditorSession implements FrontEnd {
     this.#joined = { id, live, updates, facts };
     if (replays) updates.replay(live.history(0));
     updates.snapshot(live.snapshot());
-    const [stopAsking, leave] = [this.#detach, live.attach(this)];
-    this.#detach = () => [stopAsking, leave].forEach((stop) => stop());
+    this.#detach = live.attach(this);
+    this.#asking ??= live.questions.attach(this.#presenter);
     return assembly;
   }
 
@@ -104,6 +109,7 @@ export class EditorSession implements FrontEnd {
 
   leave(): void {
     this.#joined?.updates.flush();
+    this.#asking?.();
     this.#detach();
   }
 
@@ -122,8 +128,16 @@ export class EditorSession implements FrontEnd {
     if (event.type === "question.state" || !this.#joined) return;
     const { updates, facts } = this.#joined;
     if (event.type === "message.end") this.#finish = event.finish;
-    const comesAgain = event.type === "message.delta" || event.type === "tool.delta";
-    if (!comesAgain || !this.#options.isBehind()) updates.event(event);
+    const isBehind = this.#options.isBehind();
+    if (event.type === "message.delta" && isBehind) {
+      const last = this.#held.at(-1);
+      if (last?.channel === event.channel) last.text += event.text;
+      else this.#held.push({ ...event });
+    } else if (event.type !== "tool.delta" || !isBehind) {
+      const held = this.#held.splice(0);
+      if (event.type !== "message.retry" || !event.discarded) held.forEach((each) => updates.event(each));
+      updates.event(event);
+    }
     facts.event(event);
   }
 

@@ -137,8 +137,10 @@ export function imageBlock({ mime, data }: { readonly mime: string; readonly dat
   return { type: "image" as const, mimeType: mime, data };
 }
 
-/** One diff for each hunk, and for each file the first line that changes. */
-function changesOf(changes: NonNullable<EventOf<"tool.end">["changes"]>, cwd: string) {
+type FileChanges = readonly NonNullable<EventOf<"tool.end">["changes"]>[number][];
+
+/** One diff for each hunk, and for each file the first line that changes; not whole: some have no diff. */
+export function changesOf(changes: FileChanges, cwd: string) {
   const diffs: ToolCallContent[] = [];
   const locations: ToolCallLocation[] = [];
   let size = 0;
@@ -156,5 +158,6 @@ function changesOf(changes: NonNullable<EventOf<"tool.end">["changes"]>, cwd: st
       diffs.push({ type: "diff", path, ...old, newText: after });
     }
   }
-  return { diffs, locations };
+  const isWhole = size <= MOST.diffs && changes.every(({ diff }) => diff !== undefined);
+  return { diffs, locations, isWhole };
 }
