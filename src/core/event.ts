@@ -47,7 +47,8 @@ export const LIVE_ONLY: ReadonlySet<EventType> = new Set([
 /**
  * Receives every event in order.
  *
- * Contract: a promise is returned only when the sink is behind; the emitter awaits it before it continues
- * (back-pressure).
+ * Contract: a promise is returned only by a sink that writes to a pipe or a file and is behind; the emitter
+ * awaits it before it continues (back-pressure). A front end of a person returns none: what it does not take
+ * is dropped there alone.
  */
 export type EventSink = (event: Event) => void | Promise<void>;

@@ -7,4 +7,4 @@ export const FRONTENDS = {
 };
 export type { SdkHost, SdkSettings } from "./sdk/mod.ts";
 export type { PrinterOptions } from "./print/mod.ts";
-export type { Person } from "./session/mod.ts";
+export type { Person } from "./session/person.ts";

@@ -27,3 +27,41 @@ export async function atMost(ms: number, work: Promise<unknown>): Promise<void> 
   const clear = after(ms, late.resolve);
   await Promise.race([work, late.promise]).finally(clear);
 }
+
+/** Milliseconds, monotonic, and a timer; for tests another one. */
+export interface Clock {
+  now(): number;
+  after(ms: number, task: () => void): void;
+}
+
+const CLOCK: Clock = { now: () => performance.now(), after };
+
+/** Does a task at once, and then at most once per interval. */
+export class Pace {
+  readonly #ms: number;
+  readonly #task: () => void;
+  readonly #clock: Clock;
+  #at = -Infinity;
+  #isDue = false;
+
+  constructor(ms: number, task: () => void, clock: Clock = CLOCK) {
+    [this.#ms, this.#task, this.#clock] = [ms, task, clock];
+  }
+
+  /** There is something to do. */
+  touch(): void {
+    const wait = this.#at + this.#ms - this.#clock.now();
+    if (wait <= 0) return this.#run();
+    if (this.#isDue) return;
+    this.#isDue = true;
+    this.#clock.after(Math.ceil(wait), () => {
+      this.#isDue = false;
+      this.#run();
+    });
+  }
+
+  #run(): void {
+    this.#at = this.#clock.now();
+    this.#task();
+  }
+}

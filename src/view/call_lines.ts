@@ -1,5 +1,6 @@
 import type { EventBodies } from "../core/event_schema.ts";
 import type { EventOf, WrittenMessage } from "../core/mod.ts";
+import { parseJson } from "../util/json.ts";
 import { oneLine, terminalSafe } from "../util/terminal_text.ts";
 import { diffLines, type DiffMarks } from "./diff.ts";
 import type { Palette } from "./palette.ts";
@@ -96,6 +97,55 @@ const SLOW_MS = 1000;
 
 export function callTitle({ call, summary, title, said }: Started, texts: WrittenTexts): string {
   return oneLine(title === undefined ? `${call.name} ${summary}` : texts.written(said, title), WHOLE);
+}
+
+/** The effect of a call, which front ends show by a sign. */
+export type CallKind =
+  | "read"
+  | "edit"
+  | "delete"
+  | "move"
+  | "search"
+  | "execute"
+  | "think"
+  | "fetch"
+  | "switch_mode"
+  | "other";
+
+const KINDS: Readonly<Record<Exclude<CallKind, "other">, string>> = {
+  execute: "bash shell exec execute run command terminal job jobs",
+  think: "todo todowrite task think goal plan step update_goal read_only_task",
+  switch_mode: "exit_plan_mode",
+  delete: "delete remove forget drop",
+  move: "move rename",
+  edit: "edit write create update patch insert replace append save remember set add lsp_rename",
+  fetch: "fetch http url web browse browser navigate download",
+  search: "grep glob search find query list ls symbols references definition history",
+  read: "read get view show hover memory resource open describe",
+};
+
+let kinds: ReadonlyMap<string, CallKind> | undefined;
+
+/** The kind of a tool by its name, else by its first word that has one; the name of an MCP server aside. */
+export function callKind(name: string): CallKind {
+  kinds ??= new Map(
+    Object.entries(KINDS).flatMap(([kind, words]) =>
+      words.split(" ").map((word) => [word, kind as CallKind])
+    ),
+  );
+  const own = name.replace(/^mcp__.+?__/, "").replace(/([a-z])([A-Z])/g, "$1_$2").toLowerCase();
+  const words = [own, ...own.split(/[^a-z]+/)];
+  return kinds.get(words.find((word) => kinds?.has(word)) ?? "") ?? "other";
+}
+
+const ABOUT = /"(command|path|file_path|pattern|query|url|description)"\s*:\s*("(?:[^"\\]|\\.)*")/;
+
+/** The title of a call that the model is writing, by as many of its arguments as there are. */
+export function earlyTitle(name: string, written: string): string {
+  const [, field, text = '""'] = ABOUT.exec(written) ?? [];
+  const about = String(parseJson(text) ?? "");
+  const isCommand = field === "command" && callKind(name) === "execute";
+  return oneLine(isCommand ? `$ ${about}` : `${name} ${about}`, WHOLE);
 }
 
 /** A finished call: one line with its result, then what it changed or the end of what it printed. */

@@ -201,6 +201,13 @@ export class MarkdownRenderer {
   }
 }
 
+/** Quotes a text as code: the fence is longer than any in it, so that nothing in it can end it. */
+export function fenced(text: string, language = ""): string {
+  const longest = Math.max(2, ...[...text.matchAll(/`{3,}/g)].map(([ticks]) => ticks.length));
+  const fence = "`".repeat(longest + 1);
+  return `${fence}${language}\n${text.replace(/\n$/, "")}\n${fence}`;
+}
+
 /** Loads the renderer, which is not needed before the first paragraph. */
 export async function loadMarkdown({ palette, links }: MarkdownOptions): Promise<MarkdownRenderer> {
   const [{ Markdown }, { setCapabilityOverrides }] = await Promise.all([

@@ -135,6 +135,13 @@ Deno.test({
     await terminal.shows("Tell the model why");
     await terminal.press("Enter");
     for (const message of ["1", "yes, and then", "1 or 2"]) await terminal.shows(`heard: ${message}\n`);
+    // Ctrl-C withdraws the question, and the next line is a message.
+    await terminal.type("write it again\n");
+    await terminal.shows("write it again\nAllow write_file?");
+    await terminal.press("C-c");
+    await terminal.shows("Interrupted");
+    await terminal.type("after that\n");
+    await terminal.shows("heard: after that\n");
     assertEquals(await Deno.stat(`${world.dir}/made.txt`).then(() => true, () => false), false);
     await terminal.press("C-d");
   },

@@ -10,6 +10,7 @@ import {
   FRONTENDS,
   Metrics,
   Output,
+  type Person,
   type Printer,
   redacted,
   resultOf,
@@ -59,7 +60,7 @@ class LineChat {
   readonly #lines: InstanceType<Lines["LineReader"]>;
   readonly #out = new Output(Deno.stdout, () => this.#turn?.abort("interrupted"));
   readonly #err = new Output(Deno.stderr);
-  readonly #person: InstanceType<Lines["LinePerson"]>;
+  readonly #questions: InstanceType<Lines["Questions"]>;
   readonly #host: InstanceType<Lines["SessionHost"]>;
   readonly #next: Message[] = [];
   #printer: Printer | undefined;
@@ -77,23 +78,28 @@ class LineChat {
     const { context, flags, lines, speech, texts, attended } = parts;
     this.#parts = parts;
     this.#lines = new lines.LineReader();
-    this.#person = new lines.LinePerson({
-      lines: this.#lines,
-      texts: () => texts.chat,
-      write: (text) => this.#ask(text),
-      approval: (request) => {
-        const columns = displayOf(context, flags.noColor).columns();
-        return lines.approvalLines(request, { locale: texts.locale, columns });
-      },
-      plan: () => lines.planLines(texts.locale),
+    this.#questions = new lines.Questions();
+    const person: Person = {
       speak: (locale) => texts.use(locale),
-      stop: () => this.#turn?.abort("interrupted"),
-      message: (text) => void this.#next.push({ text }),
-    });
+      say: (text) => void this.#ask(`${text}\n`),
+    };
+    const questions = this.#questions;
+    if (attended) {
+      new lines.LinePerson({
+        lines: this.#lines,
+        texts,
+        questions,
+        columns: () => displayOf(context, flags.noColor).columns(),
+        write: (text) => this.#ask(text),
+        message: (text) => void this.#next.push({ text }),
+      });
+    }
+    const stop = () => this.#turn?.abort("interrupted");
+    const asked = attended ? lines.personOf(questions, { ...person, stop, lend: (run) => run() }) : person;
     const servers = new lines.ServerUpdates();
     const open = chatOpener(context, flags, (loaded) => speech.configure(loaded));
     this.#host = new lines.SessionHost(
-      (request) => open(request, this.#person.asPerson(attended)),
+      (request) => open(request, asked),
       (event) => {
         this.#metrics.event(event);
         // Changes of servers were reported when they happened, except those that a pipe has waited for.
@@ -209,8 +215,8 @@ class LineChat {
     const { attended, lines, texts } = this.#parts;
     return lines.lineCommands({
       session: () => this.#host.current(),
-      person: attended ? this.#person : undefined,
-      language: texts,
+      questions: attended ? this.#questions : undefined,
+      texts,
       say: (text) => void this.#out.write(`${terminalSafe(text).trimEnd()}\n`),
       send: (text, rest = {}) => void this.#next.push({ text, input: { ...rest, text } }),
       reopen: async (request) => void await this.#host.replace(request),

@@ -36,23 +36,19 @@ export async function planOptions(
 async function personAtTerminal(speech: Speech, signal: AbortSignal): Promise<PlanReviewer> {
   const [lines, chat] = await Promise.all([FRONTENDS.lines(), loadTexts("chat", speech.locale)]);
   const err = new Output(Deno.stderr);
-  const person = new lines.LinePerson({
-    lines: new lines.LineReader(),
-    texts: () => chat,
-    write: (text) => err.write(terminalSafe(text)),
-    plan: () => lines.planLines(speech.locale),
-    speak: () => Promise.resolve(),
+  const write = (text: string) => err.write(terminalSafe(text));
+  const questions = new lines.Questions();
+  const texts = { chat, locale: speech.locale };
+  new lines.LinePerson({ lines: new lines.LineReader(), questions, texts, columns: () => 80, write });
+  const { planReviewer } = lines.personOf(questions, {
     stop() {},
+    say: write,
+    speak: () => Promise.resolve(),
   });
   return {
     takesProse: true,
-    async review(proposal, turn) {
-      const stopped = AbortSignal.any([turn, signal]);
-      const gone = new Promise<undefined>((resolve) =>
-        stopped.addEventListener("abort", () => resolve(undefined), { once: true })
-      );
-      // No one who has pressed Ctrl-C writes a line as well.
-      return await Promise.race([person.planReviewer.review(proposal, stopped), gone]);
-    },
+    // No one who has pressed Ctrl-C writes a line as well.
+    review: (proposal, turn) =>
+      planReviewer.review(proposal, AbortSignal.any([turn, signal])).catch(() => undefined),
   };
 }

@@ -7,7 +7,8 @@ import type { FRONTENDS } from "../frontends.ts";
 import type { Answer, OpenQuestion, QuestionKinds, QuestionPresenter } from "../session/questions.ts";
 import type { SessionTexts } from "../session/texts.ts";
 import { reasonOf } from "./files.ts";
-import { changesOf, fenced, textContent } from "./tool_calls.ts";
+import { fenced } from "../../view/mod.ts";
+import { changesOf, textContent } from "./tool_calls.ts";
 
 /** Loads the questions as a terminal without panels lists them. */
 export type LoadLines = (typeof FRONTENDS)["lines"];

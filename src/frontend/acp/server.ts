@@ -183,7 +183,7 @@ class Server {
       requestId,
     });
     this.#sessions.get(id)?.leave();
-    const about = { directory, roots, servers, waitForServers: false, ...(files ? { files } : {}) };
+    const about = { directory, roots, servers, waitForServers: true, ...(files ? { files } : {}) };
     const request = { ...about, ...(isNew ? { sessionId: id } : { resume: id }) };
     const live = await sessions.open(request, (live) => session.asks(live));
     const assembly = await session.join(live, how === "load");

@@ -9,7 +9,7 @@ import type { SessionTexts } from "../session/texts.ts";
 import { promptInput } from "./content.ts";
 import { SessionFacts } from "./options.ts";
 import { EditorPresenter, type LoadLines } from "./permissions.ts";
-import { fenced } from "./tool_calls.ts";
+import { fenced } from "../../view/mod.ts";
 import { Updates } from "./updates.ts";
 
 interface SessionOptions {
@@ -40,8 +40,6 @@ export class EditorSession implements FrontEnd {
   /** Texts for a client that does not know the session yet. */
   #early: string[] | undefined = [];
   #finish: EventOf<"message.end">["finish"];
-  /** Pieces of the open message that wait for a client that is behind, as few as possible. */
-  readonly #held: (EventOf<"message.delta"> & { text: string })[] = [];
   /** Prompts of this client without an answer. */
   #prompts = 0;
   /** Stops showing questions, and events. */
@@ -89,7 +87,8 @@ export class EditorSession implements FrontEnd {
       notices: session?.notices != null,
       compaction: session?.compaction != null,
     };
-    const updates = new Updates({ cwd: assembly.cwd, client, send: toClient, texts: () => run });
+    const behind = this.#options.isBehind;
+    const updates = new Updates({ cwd: assembly.cwd, client, send: toClient, behind, texts: () => run });
     const facts = new SessionFacts({ locale: () => texts.locale, send: toClient });
     this.#joined = { id, live, updates, facts };
     if (replays) updates.replay(live.history(0));
@@ -128,16 +127,7 @@ export class EditorSession implements FrontEnd {
     if (event.type === "question.state" || !this.#joined) return;
     const { updates, facts } = this.#joined;
     if (event.type === "message.end") this.#finish = event.finish;
-    const isBehind = this.#options.isBehind();
-    if (event.type === "message.delta" && isBehind) {
-      const last = this.#held.at(-1);
-      if (last?.channel === event.channel) last.text += event.text;
-      else this.#held.push({ ...event });
-    } else if (event.type !== "tool.delta" || !isBehind) {
-      const held = this.#held.splice(0);
-      if (event.type !== "message.retry" || !event.discarded) held.forEach((each) => updates.event(each));
-      updates.event(event);
-    }
+    updates.event(event);
     facts.event(event);
   }
 
@@ -161,11 +151,12 @@ export class EditorSession implements FrontEnd {
     const draft = { ...input, steer: false, ended: resolve, by: this };
     const cancel = () => live.submissions.cancel(draft);
     signal.addEventListener("abort", cancel, { once: true });
-    this.#joined?.updates.submitted(input.text);
+    const shown = this.#joined?.updates.submitted(input.text);
     this.#prompts++;
     live.submissions.add(draft);
     const end = await promise;
     this.#prompts--;
+    shown?.();
     signal.removeEventListener("abort", cancel);
     this.#joined?.updates.flush();
     return { stopReason: await this.#stopReason(end) };

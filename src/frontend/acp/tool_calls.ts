@@ -1,48 +1,14 @@
-/** Tool calls as clients show them: kind, title, files, diffs and output. */
-import type { ToolCallContent, ToolCallLocation, ToolCallUpdate, ToolKind } from "@agentclientprotocol/sdk";
+/** Tool calls as clients show them: files, diffs and output. */
+import type { ToolCallContent, ToolCallLocation, ToolCallUpdate } from "@agentclientprotocol/sdk";
 import type { EventOf } from "../../core/mod.ts";
 import { absolutePath, normalize } from "../../path/lexical.ts";
+import { keepEnds } from "../../tool/mod.ts";
 import { defined, isRecord, mapTexts, parseJson } from "../../util/json.ts";
 import { oneLine } from "../../util/terminal_text.ts";
-import { hunkTexts } from "../../view/mod.ts";
+import { type CallKind, fenced, hunkTexts } from "../../view/mod.ts";
 
-/** Most characters of a title, of each argument, of a result, and of all diffs of a call. */
+/** Characters of a title, bytes of an argument and of a result, and characters of all diffs of a call. */
 const MOST = { title: 300, argument: 8_192, output: 32_768, diffs: 262_144 };
-
-const KINDS: Readonly<Record<string, string>> = {
-  execute: "bash shell exec execute run command terminal job jobs",
-  think: "todo todowrite task think goal plan step update_goal read_only_task",
-  switch_mode: "exit_plan_mode",
-  delete: "delete remove forget drop",
-  move: "move rename",
-  edit: "edit write create update patch insert replace append save remember set add lsp_rename",
-  fetch: "fetch http url web browse browser navigate download",
-  search: "grep glob search find query list ls symbols references definition history",
-  read: "read get view show hover memory resource open describe",
-};
-
-const KIND_OF = new Map(
-  Object.entries(KINDS).flatMap(([kind, words]) => words.split(" ").map((word) => [word, kind as ToolKind])),
-);
-
-/** The kind of a tool by its name, else by the first word of it that has one; the name of a server aside. */
-export function kindOf(name: string): ToolKind {
-  const own = name.replace(/^mcp__.+?__/, "").replace(/([a-z])([A-Z])/g, "$1_$2").toLowerCase();
-  return [own, ...own.split(/[^a-z]+/)].map((word) => KIND_OF.get(word)).find(Boolean) ?? "other";
-}
-
-export function isShell(name: string): boolean {
-  return /^(?:bash|shell|shell_command|run_shell_command)$/i.test(name);
-}
-
-const ABOUT = /"(command|path|file_path|pattern|query|url|description)"\s*:\s*("(?:[^"\\]|\\.)*")/;
-
-/** The title of a call by as many of its arguments as there are. */
-export function earlyTitle(name: string, written: string): string {
-  const [, field, text = '""'] = ABOUT.exec(written) ?? [];
-  const about = String(parseJson(text) ?? "");
-  return titleLine(field === "command" && isShell(name) ? `$ ${about}` : `${name} ${about}`);
-}
 
 /** Clients refuse lines with half a surrogate pair, which a cut may leave. */
 export function titleLine(text: string): string {
@@ -53,12 +19,15 @@ export function inputOf(written: string): unknown {
   return mapTexts(parseJson(written) ?? written, (text) => bounded(text, MOST.argument));
 }
 
+function bounded(text: string, maxBytes = MOST.output): string {
+  return keepEnds(text.toWellFormed(), { maxBytes }, { next: "the session has all of it" }).text;
+}
+
 /** The files of a call, with the line that its arguments name. */
 export function locationsOf({ call, paths = [] }: EventOf<"tool.start">, cwd: string): ToolCallLocation[] {
   const args = paths.length === 1 ? parseJson(call.arguments) : undefined;
-  const line = isRecord(args) ? args.offset ?? args.line ?? args.start_line : undefined;
-  const lines = Number.isInteger(line) && Number(line) > 0 ? { line: Number(line) } : {};
-  return paths.map((path) => ({ path: absolute(path, cwd), ...lines }));
+  const line = isRecord(args) ? Number(args.offset ?? args.line ?? args.start_line) : NaN;
+  return paths.map((path) => ({ path: absolute(path, cwd), ...line > 0 && line % 1 === 0 ? { line } : {} }));
 }
 
 function absolute(path: string, cwd: string): string {
@@ -67,7 +36,7 @@ function absolute(path: string, cwd: string): string {
 
 interface EndView {
   readonly cwd: string;
-  readonly kind: ToolKind;
+  readonly kind: CallKind;
   /** The summary in the language of the user. */
   readonly summary: string;
   /** The end of the output that was shown as text. */
@@ -81,21 +50,15 @@ export function resultOf(end: EventOf<"tool.end">, { cwd, kind, summary, tail, t
   const { outcome, content, changes = [], exitCode, signal, durationMs, truncated, images = [] } = end;
   const ran = outcome === "ok" || outcome === "error";
   const { diffs, locations } = changesOf(changes, cwd);
-  const says = !ran || changes.some(({ written }) => written === false);
-  const hidden = terminal || diffs.length > 0;
-  const texts = [
-    ...(ran || terminal || tail === "" ? [] : [fenced(tail)]),
-    ...(says
-      ? [summary]
-      : hidden
-      ? []
-      : [PROSE.includes(kind) ? bounded(content) : fenced(bounded(content))]),
-  ];
+  const isHidden = terminal || diffs.length > 0;
+  const texts = ran && !changes.some(({ written }) => written === false)
+    ? isHidden || content.trim() === "" ? [] : [isProse(kind) ? bounded(content) : fenced(bounded(content))]
+    : [...(terminal || tail === "" ? [] : [fenced(tail)]), summary];
   return {
     status: outcome === "ok" ? "completed" : "failed",
     content: [
       ...diffs,
-      ...texts.filter((text) => text.trim() !== "").map(textContent),
+      ...texts.map(textContent),
       ...images.map((image): ToolCallContent => ({ type: "content", content: imageBlock(image) })),
     ],
     ...(locations.length > 0 ? { locations } : {}),
@@ -106,31 +69,18 @@ export function resultOf(end: EventOf<"tool.end">, { cwd, kind, summary, tail, t
       exitCode,
       signal,
       truncated,
-      output: ran && hidden ? bounded(content) : undefined,
+      output: ran && isHidden ? bounded(content) : undefined,
     }),
   } satisfies Partial<ToolCallUpdate>;
 }
 
-/** Kinds with results in prose; others are quoted, since clients read texts as Markdown. */
-const PROSE: readonly ToolKind[] = ["think", "fetch", "switch_mode", "other"];
-
-export function fenced(text: string): string {
-  if (text.trim() === "") return "";
-  const longest = Math.max(2, ...[...text.matchAll(/`{3,}/g)].map(([ticks]) => ticks.length));
-  const fence = "`".repeat(longest + 1);
-  return `${fence}\n${text.replace(/\n$/, "")}\n${fence}`;
-}
-
-/** The beginning and the end of a long text. */
-export function bounded(text: string, most = MOST.output): string {
-  if (text.length <= most) return text.toWellFormed();
-  const head = text.slice(0, most / 2).replace(/[\ud800-\udbff]$/, "");
-  const tail = text.slice(-most / 2).replace(/^[\udc00-\udfff]/, "");
-  return `${head}\n[… ${text.length - head.length - tail.length} …]\n${tail}`.toWellFormed();
+/** Clients read texts as Markdown: other results than these are quoted. */
+function isProse(kind: CallKind): boolean {
+  return kind === "think" || kind === "fetch" || kind === "switch_mode" || kind === "other";
 }
 
 export function textContent(text: string): ToolCallContent {
-  return { type: "content", content: { type: "text", text } };
+  return { type: "content", content: { type: "text", text: text.toWellFormed() } };
 }
 
 export function imageBlock({ mime, data }: { readonly mime: string; readonly data: string }) {
@@ -147,15 +97,13 @@ export function changesOf(changes: FileChanges, cwd: string) {
   for (const { path: name, change, diff = "" } of changes) {
     if (change === "unchanged") continue;
     const path = absolute(name, cwd);
-    const hunks = hunkTexts(diff);
-    const line = change === "deleted" ? undefined : hunks[0]?.line;
-    locations.push(line === undefined ? { path } : { path, line });
+    const hunks = change === "created" && diff === ""
+      ? [{ before: "", after: "", line: 1 }]
+      : hunkTexts(diff);
+    locations.push({ path, ...change === "deleted" || !hunks[0] ? {} : { line: hunks[0].line } });
     size += diff.length;
-    if (size > MOST.diffs) continue;
-    if (change === "created" && hunks.length === 0) diffs.push({ type: "diff", path, newText: "" });
-    for (const { before, after } of hunks) {
-      const old = change === "created" ? {} : { oldText: before };
-      diffs.push({ type: "diff", path, ...old, newText: after });
+    for (const { before, after } of size > MOST.diffs ? [] : hunks) {
+      diffs.push({ type: "diff", path, ...change === "created" ? {} : { oldText: before }, newText: after });
     }
   }
   const isWhole = size <= MOST.diffs && changes.every(({ diff }) => diff !== undefined);

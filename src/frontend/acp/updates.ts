@@ -2,11 +2,11 @@ import type { SessionUpdate, ToolCall, ToolCallUpdate } from "@agentclientprotoc
 import type { Event, EventOf } from "../../core/mod.ts";
 import type { Texts } from "../../i18n/mod.ts";
 import { currentBranch } from "../../session/mod.ts";
-import { after } from "../../util/timer.ts";
+import { type Clock, Pace } from "../../util/timer.ts";
 import { userText } from "../../util/user_text.ts";
-import { callTitle } from "../../view/mod.ts";
+import { callKind, callTitle, earlyTitle, fenced } from "../../view/mod.ts";
 import { agentUpdate, ServerUpdates } from "../server_updates.ts";
-import type { Snapshot } from "../session/live_session.ts";
+import type { LiveParts } from "../session/live_session.ts";
 import * as calls from "./tool_calls.ts";
 
 export interface UpdatesOptions {
@@ -24,45 +24,10 @@ export interface UpdatesOptions {
   readonly clock?: Clock;
 }
 
-interface Clock {
-  /** Milliseconds, monotonic. */
-  now(): number;
-  after(ms: number, task: () => void): void;
-}
-
 /** Least time between two chunks of a message, and between two updates with the output of calls. */
 const PACE_MS = { chunk: 10, output: 200 };
 /** Characters of output: the end that is shown as text while a call runs, and the most for a terminal. */
 const OUTPUT = { tail: 4_000, terminal: 1_000_000 };
-
-/** Sends at once, and then at most once per interval. */
-class Pace {
-  readonly #ms: number;
-  readonly #clock: Clock;
-  readonly #send: () => void;
-  #at = -Infinity;
-  #isDue = false;
-
-  constructor(ms: number, clock: Clock, send: () => void) {
-    [this.#ms, this.#clock, this.#send] = [ms, clock, send];
-  }
-
-  touch(): void {
-    const wait = this.#at + this.#ms - this.#clock.now();
-    if (wait <= 0) return this.#now();
-    if (this.#isDue) return;
-    this.#isDue = true;
-    this.#clock.after(Math.ceil(wait), () => {
-      this.#isDue = false;
-      this.#now();
-    });
-  }
-
-  #now(): void {
-    this.#at = this.#clock.now();
-    this.#send();
-  }
-}
 
 /** A call that has not ended. */
 interface Call {
@@ -76,11 +41,24 @@ interface Call {
   sent: number;
 }
 
+/** Tools with output that a terminal can show. */
+const SHELL = /^(?:bash|shell|shell_command|run_shell_command)$/i;
+
+/** The extension of the protocol by which clients show output in a terminal that the agent runs. */
+function terminalMeta({ shown }: Call, parts: Readonly<Record<string, object>>) {
+  const named = Object.entries(parts).map(([name, part]) => [
+    `terminal_${name}`,
+    { terminal_id: shown.toolCallId, ...part },
+  ]);
+  return Object.fromEntries(named);
+}
+
 type Channel = EventOf<"message.delta">["channel"];
 
 /** Makes the updates of one session for one client of its events, in their order. */
 export class Updates {
   readonly #options: UpdatesOptions;
+  readonly #send: UpdatesOptions["send"];
   readonly #calls = new Map<string, Call>();
   /** Numbers of calls by their identifiers: after a rewind one may come again. */
   readonly #used = new Map<string, number>();
@@ -107,13 +85,9 @@ export class Updates {
 
   constructor(options: UpdatesOptions) {
     this.#options = options;
-    const clock = options.clock ?? { now: () => performance.now(), after };
-    this.#chunks = new Pace(PACE_MS.chunk, clock, () => this.#flushText(false));
-    this.#outputs = new Pace(
-      PACE_MS.output,
-      clock,
-      () => this.#calls.forEach((call) => this.#flushOutput(call)),
-    );
+    this.#send = options.send;
+    this.#chunks = new Pace(PACE_MS.chunk, () => this.#flushText(false), options.clock);
+    this.#outputs = new Pace(PACE_MS.output, () => this.#flushOutputs(), options.clock);
   }
 
   /** Leaves out the message with this text of the user, which the client has sent, until it is called off. */
@@ -126,7 +100,7 @@ export class Updates {
   /** Sends what waits to be sent together with more. */
   flush(): void {
     this.#flushText(false);
-    this.#calls.forEach((call) => this.#flushOutput(call));
+    this.#flushOutputs();
   }
 
   /** Sends the conversation as these events leave it, each call when it is over. */
@@ -143,21 +117,23 @@ export class Updates {
   }
 
   /** Sends what no durable event holds yet, to a client that joins. */
-  snapshot({ seq, message, calls: running }: Pick<Snapshot, "seq" | "message" | "calls">): void {
+  snapshot({ seq, message, calls: running }: LiveParts): void {
     this.#seq = Math.max(this.#seq, seq);
     if (this.#turn === "") this.#turn = `after-${seq}`;
     if (message) {
       this.#begin(message.step);
       this.#delta("reasoning", message.thinking);
       this.#delta("text", message.text);
+      this.#flushText(false);
       for (const call of message.calls) this.#written(call);
     }
-    for (const { callId, name, title, arguments: written, tail } of running) {
+    for (const { callId, name, title, arguments: written, tail, progress } of running) {
       const known = this.#calls.get(callId);
       const call = known ?? this.#announce(callId, name, { title, rawInput: calls.inputOf(written) });
       call.isCertain = true;
       if (!known) this.#change(call, { status: "in_progress" });
-      this.#output(call, tail);
+      this.#output(callId, tail);
+      if (progress) this.#progress({ ...progress, callId });
     }
     this.flush();
   }
@@ -190,18 +166,14 @@ export class Updates {
       case "tool.start":
         return this.#start(event);
       case "approval.request":
-        return this.#change(this.#calls.get(event.callId), { status: "pending" });
-      case "approval.decision":
-        if (event.decision === "deny") return;
-        return this.#change(this.#calls.get(event.callId), { status: "in_progress" });
+      case "approval.decision": {
+        const runs = event.type === "approval.decision" && event.decision === "allow";
+        return this.#change(this.#calls.get(event.callId), { status: runs ? "in_progress" : "pending" });
+      }
       case "tool.delta":
-        return this.#output(this.#calls.get(event.callId), event.text);
+        return this.#output(event.callId, event.text);
       case "subagent.progress":
-        if (event.background) return;
-        return this.#output(
-          this.#calls.get(event.callId ?? ""),
-          `${this.#options.texts().agents.calls(event.calls)} › ${event.text}\n`,
-        );
+        return event.background ? undefined : this.#progress(event);
       case "tool.end":
         return this.#finish(event);
       case "todo.update": {
@@ -221,10 +193,6 @@ export class Updates {
       default:
         if (!this.#isReplay) this.#note(event);
     }
-  }
-
-  #send(update: SessionUpdate): void {
-    this.#options.send(update);
   }
 
   #user({ seq, origin, content, images = [] }: EventOf<"message.user">): void {
@@ -324,11 +292,11 @@ export class Updates {
     { callId, name, arguments: written = "" }: Pick<EventOf<"tool.call">, "callId" | "name" | "arguments">,
     whole?: { readonly rawInput: unknown },
   ): void {
-    const title = calls.earlyTitle(name, written);
+    const title = calls.titleLine(earlyTitle(name, written));
     const known = this.#calls.get(callId);
     const call = known ?? this.#announce(callId, name, { title, ...whole });
     if (known && (whole || title !== call.shown.title)) {
-      this.#change(call, { name, title, kind: calls.kindOf(name), ...whole });
+      this.#change(call, { name, title, kind: callKind(name), ...whole });
     }
     call.isCertain ||= whole !== undefined;
   }
@@ -337,17 +305,17 @@ export class Updates {
     const times = (this.#used.get(callId) ?? 0) + 1;
     this.#used.set(callId, times);
     const toolCallId = times === 1 ? callId : `${callId}#${times}`;
-    const { title = calls.earlyTitle(name, ""), rawInput } = facts;
+    const { title = earlyTitle(name, ""), rawInput } = facts;
     const call: Call = {
       shown: {
         toolCallId,
         name,
         title: calls.titleLine(title),
-        kind: calls.kindOf(name),
+        kind: callKind(name),
         status: "pending",
         ...(rawInput === undefined ? {} : { rawInput }),
       },
-      isTerminal: this.#options.client.terminalOutput && !this.#isReplay && calls.isShell(name),
+      isTerminal: this.#options.client.terminalOutput && !this.#isReplay && SHELL.test(name),
       isCertain: false,
       tail: "",
       unsent: "",
@@ -358,7 +326,7 @@ export class Updates {
     const terminal = call.isTerminal
       ? {
         content: [{ type: "terminal" as const, terminalId: toolCallId }],
-        _meta: { terminal_info: { terminal_id: toolCallId, cwd: this.#options.cwd } },
+        _meta: terminalMeta(call, { info: { cwd: this.#options.cwd } }),
       }
       : {};
     this.#send({ sessionUpdate: "tool_call", ...call.shown, ...terminal });
@@ -366,19 +334,12 @@ export class Updates {
   }
 
   /** Sends what changes of a call; of a replay it is sent when it is over. */
-  #change(call: Call | undefined, fields: Partial<ToolCall>, more: Partial<ToolCall> = {}): void {
+  #change(call: Call | undefined, fields: Partial<ToolCall>): void {
     if (!call || (fields.status === call.shown.status && Object.keys(fields).length === 1)) return;
-    const { content, ...facts } = fields;
-    Object.assign(call.shown, facts);
-    if (this.#isReplay) return;
+    const { content: _content, _meta, ...lasting } = fields;
+    Object.assign(call.shown, lasting);
     const { toolCallId } = call.shown;
-    this.#send({
-      sessionUpdate: "tool_call_update",
-      toolCallId,
-      ...facts,
-      ...(content ? { content } : {}),
-      ...more,
-    });
+    if (!this.#isReplay) this.#send({ sessionUpdate: "tool_call_update", toolCallId, ...fields });
   }
 
   #start(event: EventOf<"tool.start">): void {
@@ -390,13 +351,20 @@ export class Updates {
       // What only reads is rarely asked about, and nothing else says that it runs.
       status: readOnly ? "in_progress" : "pending",
       title: calls.titleLine(callTitle(event, this.#options.texts())),
-      kind: calls.kindOf(tool),
+      kind: callKind(tool),
       rawInput: calls.inputOf(written),
       ...(locations.length > 0 ? { locations } : {}),
     });
   }
 
-  #output(call: Call | undefined, text: string): void {
+  #progress(
+    { callId = "", calls, text }: Pick<EventOf<"subagent.progress">, "callId" | "calls" | "text">,
+  ): void {
+    this.#output(callId, `${this.#options.texts().agents.calls(calls)} › ${text}\n`);
+  }
+
+  #output(callId: string, text: string): void {
+    const call = this.#calls.get(callId);
     if (!call || text === "") return;
     this.#change(call, { status: "in_progress" });
     if (this.#options.behind?.()) return;
@@ -405,35 +373,34 @@ export class Updates {
     this.#outputs.touch();
   }
 
-  #flushOutput(call: Call): void {
-    if (call.unsent === "") return;
-    const data = call.unsent.slice(0, Math.max(0, OUTPUT.terminal - call.sent)).toWellFormed();
-    call.unsent = "";
-    if (!call.isTerminal) {
-      return this.#change(call, { content: [calls.textContent(calls.fenced(call.tail))] });
+  #flushOutputs(): void {
+    for (const call of this.#calls.values()) {
+      if (call.unsent === "") continue;
+      const data = call.unsent.slice(0, Math.max(0, OUTPUT.terminal - call.sent)).toWellFormed();
+      call.unsent = "";
+      if (!call.isTerminal) this.#change(call, { content: [calls.textContent(fenced(call.tail))] });
+      else if (data !== "") this.#change(call, { _meta: terminalMeta(call, { output: { data } }) });
+      call.sent += data.length;
     }
-    call.sent += data.length;
-    const _meta = { terminal_output: { terminal_id: call.shown.toolCallId, data } };
-    if (data !== "") this.#change(call, {}, { _meta });
   }
 
   #finish(event: EventOf<"tool.end">): void {
+    this.#flushOutputs();
     const call = this.#calls.get(event.callId) ?? this.#announce(event.callId, event.name);
-    this.#flushOutput(call);
     this.#calls.delete(event.callId);
-    const { shown: { kind = "other", toolCallId }, tail, isTerminal: terminal } = call;
+    const { shown, tail, isTerminal: terminal } = call;
+    const { kind = "other", toolCallId: terminalId } = shown;
     const summary = this.#options.texts().written(event.said, event.summary);
     const result = calls.resultOf(event, { cwd: this.#options.cwd, kind, summary, tail, terminal });
-    if (this.#isReplay) return this.#send({ sessionUpdate: "tool_call", ...call.shown, ...result });
+    if (this.#isReplay) return this.#send({ sessionUpdate: "tool_call", ...shown, ...result });
     if (!terminal) return this.#change(call, result);
-    const { exitCode, signal, content: data } = event;
-    const output = call.sent === 0 ? { terminal_output: { terminal_id: toolCallId, data } } : {};
-    const exit = { terminal_id: toolCallId, exit_code: exitCode ?? null, signal: signal ?? null };
-    this.#change(
-      call,
-      { ...result, content: [{ type: "terminal", terminalId: toolCallId }, ...result.content] },
-      { _meta: { ...output, terminal_exit: exit } },
-    );
+    const data = call.sent === 0 ? result.rawOutput.output : undefined;
+    const exit = { exit_code: event.exitCode ?? null, signal: event.signal ?? null };
+    this.#change(call, {
+      ...result,
+      content: [{ type: "terminal", terminalId }, ...result.content],
+      _meta: terminalMeta(call, { ...data === undefined ? {} : { output: { data } }, exit }),
+    });
   }
 
   /** Ends a compaction where none is open only when it is complete: outputs were shortened. */
@@ -452,7 +419,6 @@ export class Updates {
     const texts = this.#options.texts();
     if (this.#reply === "open" && !this.#options.client.notices) this.#notes.push(event);
     else if (event.type === "notice") this.#notify(event.level, texts.written(event.said, event.text));
-    else if (event.type === "error" && !TURN_ENDS.has(event.code)) this.#notify("error", event.text);
     else if (event.type === "mcp.server") {
       const line = this.#servers.of(event, texts);
       if (line) this.#notify(line.level, line.text);
@@ -473,10 +439,3 @@ export class Updates {
     if (severity !== "info") this.#say(`notice-${this.#seq}`, `\n\n${lines}\n\n`);
   }
 }
-
-/** Reasons of ended turns: the answer to the prompt has them. */
-const TURN_ENDS: ReadonlySet<string> = new Set(
-  ["failed", "blocked", "limit", "provider", "interrupted", "terminated"] satisfies EventOf<"turn.end">[
-    "reason"
-  ][],
-);

@@ -1,32 +1,43 @@
 /** The chat in plain lines: a person who reads lines and types numbers. */
-import type { PlanAnswer, PlanProposal, PlanReviewer } from "../../run/mod.ts";
+import type { PlanAnswer, PlanProposal } from "../../run/mod.ts";
 import { allCommands, type Choice, type CommandHost } from "../../command/mod.ts";
-import { type ApprovalAnswer, usageError } from "../../core/mod.ts";
-import type { ApprovalLines, QuestionInLines } from "./overlay/questions.ts";
-import type { Person } from "../session/mod.ts";
-import { loadTexts, loadTranslator, type Locale, type Texts } from "../../i18n/mod.ts";
-import type { ApprovalRequest } from "../../permission/mod.ts";
+import { type ApprovalAnswer, errorMessage, usageError } from "../../core/mod.ts";
+import type { ApprovalStyle, QuestionInLines } from "./overlay/questions.ts";
+import { personOf, questionsOfCommands } from "../session/person.ts";
+import { type Answer, type ApprovalQuestion, type OpenQuestion, Questions } from "../session/questions.ts";
+import type { SessionTexts } from "../session/texts.ts";
+import { loadTexts, loadTranslator, type Locale } from "../../i18n/mod.ts";
 import type { Question } from "../../tool/mod.ts";
+import { defined } from "../../util/json.ts";
 import { lazy } from "../../util/lazy.ts";
+import { unlessAborted } from "../../util/timer.ts";
 import { palette } from "../../view/mod.ts";
 
 export { ServerUpdates } from "../server_updates.ts";
-export { executeMessage, SessionHost, SessionTexts } from "../session/mod.ts";
+export { SessionHost } from "../session/session_host.ts";
+export { executeMessage } from "../session/submissions.ts";
+export { SessionTexts } from "../session/texts.ts";
+export { personOf, Questions };
 
 const loadQuestions = lazy(() => import("./overlay/questions.ts"));
 
-/** Formats an approval request as plain lines of at most `columns` cells. */
+interface ApprovalForm extends Pick<ApprovalStyle, "checkRule"> {
+  readonly locale: Locale;
+  readonly columns: number;
+}
+
+/** Formats an approval as plain lines of at most `columns` cells. */
 export async function approvalLines(
-  { checkRule, ...request }: ApprovalRequest,
-  { locale, columns }: { readonly locale: Locale; readonly columns: number },
-): Promise<ApprovalLines> {
-  const { approvalInLines } = await loadQuestions();
-  const [texts, translator] = await Promise.all([
+  question: ApprovalQuestion,
+  { locale, columns, checkRule }: ApprovalForm,
+): Promise<QuestionInLines<ApprovalAnswer>> {
+  const [{ approvalInLines }, texts, translator] = await Promise.all([
+    loadQuestions(),
     loadTexts("overlay", locale),
     loadTranslator(locale),
   ]);
   const style = { palette: palette(false), texts, translator, checkRule, changed() {} };
-  return await approvalInLines(request, style, columns);
+  return await approvalInLines(question, style, columns);
 }
 
 export async function planLines(locale: Locale): Promise<QuestionInLines<PlanAnswer | "leave">> {
@@ -43,10 +54,14 @@ export class LineReader {
   readonly #buffer = new Uint8Array(64 * 1024);
   #rest = "";
   #ended = false;
+  #reading: Promise<void> | undefined;
 
-  /** The next line without its end; undefined when there is none any more, or when the signal aborts. */
+  /**
+   * The next line without its end; undefined when there is none any more, or when the signal aborts: then the
+   * line is for the next reader.
+   */
   async next(signal?: AbortSignal): Promise<string | undefined> {
-    for (let from = 0;;) {
+    for (let from = 0; !signal?.aborted;) {
       const end = this.#rest.indexOf("\n", from);
       if (end >= 0) {
         const line = this.#rest.slice(0, end);
@@ -55,11 +70,17 @@ export class LineReader {
       }
       from = this.#rest.length;
       if (this.#ended || from > MAX_LINE_BYTES) return this.#last();
-      if (signal?.aborted) return undefined;
-      const count = await Deno.stdin.read(this.#buffer).catch(() => null);
-      this.#ended = count === null;
-      this.#rest += this.#decoder.decode(this.#buffer.subarray(0, count ?? 0), { stream: count !== null });
+      this.#reading ??= this.#read();
+      await unlessAborted(this.#reading, signal).catch(() => {});
     }
+    return undefined;
+  }
+
+  async #read(): Promise<void> {
+    const count = await Deno.stdin.read(this.#buffer).catch(() => null);
+    this.#ended = count === null;
+    this.#rest += this.#decoder.decode(this.#buffer.subarray(0, count ?? 0), { stream: count !== null });
+    this.#reading = undefined;
   }
 
   #last(): string | undefined {
@@ -69,22 +90,20 @@ export class LineReader {
   }
 }
 
+/** The display of a question: until the signal aborts; `called` when the person has asked for it. */
+type Shown = Pick<OpenQuestion, "called"> & { readonly signal: AbortSignal };
 type Entry<T> = QuestionInLines<T>["entries"][number];
 type Rows = readonly Pick<Choice<unknown>, "label" | "detail">[];
 type WrittenEntry<T> = Extract<Entry<T>, { readonly write: unknown }>;
 
 interface LinePersonOptions {
   readonly lines: LineReader;
-  readonly texts: () => Texts["chat"];
+  readonly texts: Pick<SessionTexts, "chat" | "locale">;
+  readonly questions: Questions;
+  /** Cells of a line. */
+  readonly columns: () => number;
   /** Shows lines to the person, apart from answers. */
   readonly write: (text: string) => void | Promise<void>;
-  readonly speak: Person["speak"];
-  /** Text and answers of an approval. Absent: this person does not approve calls. */
-  readonly approval?: (request: ApprovalRequest) => Promise<ApprovalLines>;
-  /** The same of a plan. */
-  readonly plan: () => Promise<QuestionInLines<PlanAnswer | "leave">>;
-  /** Stops the turn. */
-  readonly stop: () => void;
   /**
    * Gets a line that is no answer: one that came too early, or a text where a number is asked for. Absent:
    * every line answers.
@@ -95,83 +114,98 @@ interface LinePersonOptions {
 /** No one reads a question and types a line faster, in ms. */
 const PAUSE_MS = 300;
 
-/** A person who reads lines and types numbers. */
+/** A person who reads lines and types numbers: shows the questions of a session one after the other. */
 export class LinePerson {
-  readonly planReviewer: PlanReviewer = { review: (proposal, signal) => this.#review(proposal, signal) };
   readonly #options: LinePersonOptions;
+  /** Resolves when the questions before the next one are closed. */
+  #shown: Promise<unknown> = Promise.resolve();
 
   constructor(options: LinePersonOptions) {
     this.#options = options;
+    const { questions, texts, write } = options;
+    questions.attach({
+      name: "terminal",
+      show: (question, signal) => this.#shown = this.#show(this.#shown, question, signal),
+      elsewhere: (by) => void write(`${texts.chat.answeredElsewhere(by)}\n`),
+      failed: (error) => void write(`${errorMessage(error)}\n`),
+    });
   }
 
-  /** With a user at the keyboard, or without. */
-  asPerson(attended: boolean): Person {
-    const { approval, speak, write } = this.#options;
-    const person: Person = { speak, say: (text) => void write(`${text}\n`) };
-    if (!attended) return person;
-    return {
-      ...person,
-      ...(approval
-        ? { approver: { ask: (request, signal) => this.#approve(approval(request), signal) } }
-        : {}),
-      planReviewer: this.planReviewer,
-      asker: { ask: (questions, signal) => this.#ask(questions, signal) },
-      trust: async (lines, details) => {
-        const chat = this.#options.texts();
-        const answer = await this.#choose([chat.trustTitle, ...lines, details].join("\n"), [
+  async #show(
+    before: Promise<unknown>,
+    { id, kind, question, called }: OpenQuestion,
+    signal: AbortSignal,
+  ): Promise<Answer | undefined> {
+    await before.catch(() => {});
+    if (signal.aborted) return undefined;
+    const { chat } = this.#options.texts;
+    const yesOrNo = [{ label: chat.no, value: false }, { label: chat.yes, value: true }];
+    const shown = { signal, called };
+    switch (kind) {
+      case "approval":
+        return await this.#approve(id, question, shown);
+      case "ask":
+        return await this.#askAll(question.questions, shown);
+      case "plan":
+        return await this.#review(question, shown);
+      case "trust":
+        return await this.#choose([chat.trustTitle, ...question.lines, question.details].join("\n"), [
           { label: chat.trustIgnore, value: "ignore" as const },
           { label: chat.trust, value: "trust" as const },
-        ]);
-        return answer ?? "ignore";
-      },
-      copy: async ({ pid }) => {
-        const { busy, busyCopy, no, yes } = this.#options.texts();
-        const answer = await this.#choose(`${busy(pid)}\n${busyCopy}`, [
-          { label: no, value: false },
-          { label: yes, value: true },
-        ]);
-        return answer ?? false;
-      },
-      lend: (run) => run(),
-    };
+        ], shown);
+      case "copy":
+        return await this.#choose(`${chat.busy(question.pid)}\n${chat.busyCopy}`, yesOrNo, shown);
+      case "choose": {
+        const choices = question.entries.map((entry, value) => ({ ...entry, value }));
+        return await this.#choose(question.title, choices, shown);
+      }
+      case "confirm":
+        return await this.#choose([question.title, question.text].filter(Boolean).join("\n"), yesOrNo, shown);
+      case "prompt":
+        return await this.#prompt(question.title, shown);
+      case "show":
+      case "changes":
+        // The commands of the line chat print them as their report.
+        return null;
+    }
   }
 
-  /** A numbered list that the person asked for; undefined when they gave no number of it. */
-  readonly choose = async <T>(title: string, choices: readonly Choice<T>[]): Promise<T | undefined> => {
-    await this.#show(title, choices);
-    return numbered(await this.#options.lines.next(), choices)?.value;
-  };
-
-  /** The same of a question that the person did not ask for. */
-  async #choose<T>(title: string, choices: readonly Choice<T>[]): Promise<T | undefined> {
-    return numbered(await this.#answer(title, choices, "number"), choices)?.value;
+  /** A numbered list; undefined when the person gave no number of it. */
+  async #choose<T>(
+    title: string,
+    choices: readonly (Rows[number] & { readonly value: T })[],
+    shown: Shown,
+  ): Promise<T | undefined> {
+    if (!shown.called) return numbered(await this.#answer(title, choices, "number", shown), choices)?.value;
+    await this.#write(title, choices);
+    return numbered(await this.#options.lines.next(shown.signal), choices)?.value;
   }
 
   /** A line; undefined when it is empty. */
-  readonly prompt = async (question: string): Promise<string | undefined> => {
+  async #prompt(question: string, { signal }: Shown): Promise<string | undefined> {
     await this.#options.write(`${question} `);
-    return (await this.#options.lines.next())?.trim() || undefined;
-  };
+    return (await this.#options.lines.next(signal))?.trim() || undefined;
+  }
 
-  /** The line that answers a question; all other lines are messages. */
-  async #answer(title: string, choices: Rows, form: "number" | "text"): Promise<string> {
+  /** The line that answers a question that the person did not ask for; all other lines are messages. */
+  async #answer(title: string, choices: Rows, form: "number" | "text", { signal }: Shown): Promise<string> {
     const { lines, message, texts, write } = this.#options;
-    await this.#show(title, choices);
+    await this.#write(title, choices);
     const shown = performance.now();
     for (;;) {
-      const line = await lines.next();
+      const line = await lines.next(signal);
       const answer = line?.trim() ?? "";
       const isLate = performance.now() - shown >= PAUSE_MS;
       const fits = form === "text" || answer === "" || numbered(answer, choices) !== undefined;
       if (line === undefined || !message || (isLate && fits)) return answer;
       message(line);
       if (!isLate) continue;
-      await write(`${texts().lineInput.kept}\n`);
+      await write(`${texts.chat.lineInput.kept}\n`);
       await this.#askNumber(choices);
     }
   }
 
-  async #show(title: string, choices: Rows): Promise<void> {
+  async #write(title: string, choices: Rows): Promise<void> {
     const { write } = this.#options;
     const rows = choices.map(({ label, detail }, at) =>
       `  ${at + 1}. ${label}${detail === undefined ? "" : ` – ${detail}`}`
@@ -182,40 +216,38 @@ export class LinePerson {
 
   async #askNumber(choices: Rows): Promise<void> {
     const { texts, write } = this.#options;
-    await write(texts().lineInput.number(choices.length));
+    await write(texts.chat.lineInput.number(choices.length));
   }
 
-  async #approve(question: Promise<ApprovalLines>, signal: AbortSignal): Promise<ApprovalAnswer> {
-    const answer = await this.#chosen(await question);
-    if (signal.aborted) this.#options.stop();
-    signal.throwIfAborted();
-    return answer ?? { allow: false, scope: "once" };
+  async #approve(id: string, question: ApprovalQuestion, shown: Shown): Promise<ApprovalAnswer> {
+    const { texts: { locale }, columns, questions } = this.#options;
+    const checkRule = question.checksRule && ((rule: string) => questions.call(id, "checkRule", rule));
+    const lines = await approvalLines(question, { locale, columns: columns(), checkRule });
+    return await this.#chosen(lines, shown) ?? { allow: false, scope: "once" };
   }
 
-  async #review(proposal: PlanProposal, signal: AbortSignal): Promise<PlanAnswer | undefined> {
-    const { plan, write } = this.#options;
+  async #review(proposal: PlanProposal, shown: Shown): Promise<PlanAnswer | undefined> {
+    const { texts: { locale }, write } = this.#options;
     // On a terminal it was printed as what the model says.
     if (!Deno.stdout.isTerminal()) await write(`${proposal.plan}\n\n`);
-    const answer = await this.#chosen(await plan());
-    if (signal.aborted) this.#options.stop();
-    signal.throwIfAborted();
+    const answer = await this.#chosen(await planLines(locale), shown);
     return answer === "leave" ? undefined : answer;
   }
 
   /** The chosen or written answer; undefined without a number of the list, or without a text. */
-  async #chosen<T>({ text, entries }: QuestionInLines<T>): Promise<T | undefined> {
-    const entry = numbered(await this.#answer(text, entries, "number"), entries);
+  async #chosen<T>({ text, entries }: QuestionInLines<T>, shown: Shown): Promise<T | undefined> {
+    const entry = numbered(await this.#answer(text, entries, "number", shown), entries);
     if (!entry || "value" in entry) return entry?.value;
-    if ("entries" in entry) return await this.#chosen({ text: entry.label, entries: entry.entries });
-    return await this.#written(entry);
+    if ("entries" in entry) return await this.#chosen({ text: entry.label, entries: entry.entries }, shown);
+    return await this.#written(entry, shown);
   }
 
   /** An answer in the person's own words; undefined when they wrote none. */
-  async #written<T>(entry: WrittenEntry<T>): Promise<T | undefined> {
+  async #written<T>(entry: WrittenEntry<T>, shown: Shown): Promise<T | undefined> {
     const { label, initial, check, write, prompt } = entry;
     for (;;) {
       const asked = prompt ?? `${label}${initial === undefined ? "" : ` (${initial})`}:`;
-      const text = await this.prompt(asked);
+      const text = await this.#prompt(asked, shown);
       if (text === undefined) return undefined;
       const problem = check?.(text);
       if (problem === undefined) return write(text);
@@ -223,22 +255,22 @@ export class LinePerson {
     }
   }
 
-  async #ask(
+  async #askAll(
     questions: readonly Question[],
-    signal: AbortSignal,
+    shown: Shown,
   ): Promise<readonly (readonly string[])[] | undefined> {
     const answers: string[][] = [];
     for (const { question, options, multiple } of questions) {
-      const choices = options.map(({ label, description }): Choice<string> => ({
-        label,
-        value: label,
-        ...(description === undefined ? {} : { detail: description }),
-      }));
-      const answer = await this.#answer(`${question}\n${this.#options.texts().ownWords}`, choices, "text");
-      signal.throwIfAborted();
+      const rows = options.map(({ label, description }) => ({ label, ...defined({ detail: description }) }));
+      const answer = await this.#answer(
+        `${question}\n${this.#options.texts.chat.ownWords}`,
+        rows,
+        "text",
+        shown,
+      );
       if (answer === "") return undefined;
-      const numbers = (multiple ? answer.split(/[\s,]+/) : [answer]).map((each) => choices[Number(each) - 1]);
-      const labels = numbers.map((choice) => choice?.label);
+      const numbers = (multiple ? answer.split(/[\s,]+/) : [answer]).map((each) => rows[Number(each) - 1]);
+      const labels = numbers.map((row) => row?.label);
       answers.push(labels.every((label) => label !== undefined) ? labels : [answer]);
     }
     return answers;
@@ -252,34 +284,27 @@ function numbered<E>(line: string | undefined, entries: readonly E[]): E | undef
 
 interface LineCommandsDeps extends Pick<CommandHost, "session" | "say" | "send" | "reopen" | "quit"> {
   /** Absent: there is no user. */
-  readonly person: LinePerson | undefined;
-  readonly language: { readonly locale: Locale; readonly chat: Texts["chat"] };
+  readonly questions: Questions | undefined;
+  readonly texts: Pick<SessionTexts, "chat" | "locale">;
 }
 
 /** The host of slash commands in plain lines. */
-export function lineCommands({ person, language, ...rest }: LineCommandsDeps): CommandHost {
-  const asking = (question: string): LinePerson => {
-    if (person) return person;
-    const { noTerminal, onTerminal } = language.chat.lineInput;
+export function lineCommands({ questions, texts, ...rest }: LineCommandsDeps): CommandHost {
+  const asked = questions && questionsOfCommands(questions);
+  const asking = (question: string): NonNullable<typeof asked> => {
+    if (asked) return asked;
+    const { noTerminal, onTerminal } = texts.chat.lineInput;
     throw usageError(noTerminal(question), onTerminal);
   };
-  const choose: CommandHost["choose"] = (title, choices) => asking(title).choose(title, choices);
   return {
     ...rest,
     commands: allCommands,
     get locale() {
-      return language.locale;
+      return texts.locale;
     },
-    choose,
-    prompt: (question) => asking(question).prompt(question),
-    confirm: async (question, { text = "" } = {}) => {
-      const { no, yes } = language.chat;
-      const answer = await choose([question, text].filter(Boolean).join("\n"), [
-        { label: no, value: false },
-        { label: yes, value: true },
-      ]);
-      return answer ?? false;
-    },
+    choose: async (title, ...given) => await asking(title).choose(title, ...given),
+    confirm: async (title, options) => await asking(title).confirm(title, options),
+    prompt: async (title, initial) => await asking(title).prompt(title, initial),
     show: (title, text) => Promise.resolve(rest.say(`${title}\n\n${text}`)),
   };
 }

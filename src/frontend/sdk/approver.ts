@@ -1,13 +1,12 @@
-import { textOf, type ToolCall } from "../../core/mod.ts";
-import { type AssemblyOptions } from "../../run/mod.ts";
+import { type ApprovalAnswer, textOf, type ToolCall } from "../../core/mod.ts";
+import type { PlanAnswer, PlanProposal } from "../../run/mod.ts";
 import { argumentsOf } from "../result.ts";
+import type { ApprovalQuestion, QuestionPresenter, Questions } from "../session/questions.ts";
 import type { ControlChannel } from "./channel.ts";
 import { canonicalJson, isRecord, recordOf } from "../../util/json.ts";
 
-type Approver = NonNullable<AssemblyOptions["approver"]>;
-type PlanReviewer = NonNullable<AssemblyOptions["planReviewer"]>;
-
 interface ApproverOptions {
+  readonly questions: Questions;
   /** The permission mode of the moment, by Claude Code's name. */
   readonly mode: () => string;
   /** Stops the turn, which a refusal can ask for. */
@@ -18,19 +17,31 @@ interface ApproverOptions {
  * Asks the SDK with `can_use_tool`: it allows a call, also with other arguments, or refuses it. Modes that
  * without prompts answer automatically, except where only a person may allow a call.
  */
-export class RemoteApprover implements Approver, PlanReviewer {
+export class RemoteApprover implements QuestionPresenter {
+  readonly name = "sdk";
   readonly #channel: ControlChannel;
+  readonly #questions: Questions;
   readonly #mode: ApproverOptions["mode"];
   readonly #interrupt: ApproverOptions["interrupt"];
   readonly #calls = new Map<string, ToolCall>();
   readonly #amended = new Map<string, string>();
   readonly #confirmed = new Set<string>();
 
-  constructor(channel: ControlChannel, { mode, interrupt }: ApproverOptions) {
+  constructor(channel: ControlChannel, { questions, mode, interrupt }: ApproverOptions) {
     this.#channel = channel;
+    this.#questions = questions;
     this.#mode = mode;
     this.#interrupt = interrupt;
+    questions.attach(this);
   }
+
+  readonly show: QuestionPresenter["show"] = ({ id, kind, question }, signal) => {
+    if (kind === "approval") return this.#ask(id, question, signal);
+    return kind === "plan" ? this.#review(question, signal) : undefined;
+  };
+
+  /** The reader has gone away: the run ends. */
+  readonly failed = (): void => this.#interrupt();
 
   /** Notes a call that begins, so that it can require approval. */
   began(call: ToolCall): void {
@@ -45,7 +56,7 @@ export class RemoteApprover implements Approver, PlanReviewer {
   };
 
   /** Asks with Claude Code's name of the tool, whose SDKs show the plan of its input. */
-  readonly review: PlanReviewer["review"] = async ({ plan, file }, signal) => {
+  async #review({ plan, file }: PlanProposal, signal: AbortSignal): Promise<PlanAnswer | undefined> {
     const answer = await this.#channel.ask({
       subtype: "can_use_tool",
       tool_name: "ExitPlanMode",
@@ -55,7 +66,6 @@ export class RemoteApprover implements Approver, PlanReviewer {
       description: "",
       decision_reason: "",
     }, signal);
-    signal.throwIfAborted();
     const given = recordOf(answer.response);
     if (given.behavior !== "allow") {
       if (given.interrupt === true) return undefined;
@@ -70,14 +80,14 @@ export class RemoteApprover implements Approver, PlanReviewer {
       ...(typeof changed === "string" && changed.trim() !== "" ? { plan: changed } : {}),
       ...(mode === "acceptEdits" ? { acceptEdits: true } : {}),
     };
-  };
+  }
 
   #latest(tool: string): string {
     return [...this.#calls.values()].findLast(({ name }) => name === tool)?.id ?? crypto.randomUUID();
   }
 
-  ask: Approver["ask"] = async (request, signal) => {
-    const { callId, tool, sent, subject, reason, agent, directory, personOnly } = request;
+  async #ask(id: string, question: ApprovalQuestion, signal: AbortSignal): Promise<ApprovalAnswer> {
+    const { callId, tool, sent, subject, reason, agent, directory, personOnly } = question;
     // What a program answers about a tool is no word about directories.
     if (directory !== undefined) {
       return { allow: false, scope: "once", note: "only a person opens directories" };
@@ -98,18 +108,26 @@ export class RemoteApprover implements Approver, PlanReviewer {
       description: agent === undefined ? subject : `${agent}: ${subject}`,
       decision_reason: textOf(reason),
     }, signal);
-    signal.throwIfAborted();
     const given = recordOf(answer.response);
     if (given.behavior !== "allow") {
-      if (given.interrupt === true) this.#interrupt();
-      return { allow: false, scope: "once", note: String(given.message ?? answer.error ?? "") };
+      const refusal = {
+        allow: false,
+        scope: "once",
+        note: String(given.message ?? answer.error ?? ""),
+      } as const;
+      if (given.interrupt === true && !signal.aborted) {
+        // The refusal is the answer: an interrupt alone withdraws the question.
+        this.#questions.answer(id, refusal, this.name);
+        this.#interrupt();
+      }
+      return refusal;
     }
     if (isRecord(given.updatedInput) && canonicalJson(given.updatedInput) !== canonicalJson(input)) {
       this.#amended.set(callId, JSON.stringify(given.updatedInput));
       this.#confirmed.add(callId);
     }
     return { allow: true, scope: "once" };
-  };
+  }
 }
 
 /** The permission mode that an answer switches to. */

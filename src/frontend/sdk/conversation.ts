@@ -10,12 +10,15 @@ import {
   type RunResult,
 } from "../result.ts";
 import type { Output } from "../output.ts";
+import { personOf } from "../session/person.ts";
+import { Questions } from "../session/questions.ts";
+import { SessionHost } from "../session/session_host.ts";
 import { RemoteApprover } from "./approver.ts";
 import type { AnswerSchema } from "../../agent/mod.ts";
 import { assemble } from "../../features/mod.ts";
 import { type Assembly, contextReportOf, redactorOf, type RunOptions, type RunPaths } from "../../run/mod.ts";
 import { type LoadedConfig, modelReferences, requireProvider, resolveModel } from "../../config/mod.ts";
-import { message, ReasonixError } from "../../core/mod.ts";
+import { type Event, message, ReasonixError } from "../../core/mod.ts";
 import { SDK_SERVER_STATES } from "../claude_names.ts";
 import type { PermissionMode } from "../../permission/mod.ts";
 import { ControlChannel, type Fields, type RequestHandlers, type UserLine } from "./channel.ts";
@@ -84,6 +87,8 @@ class Conversation {
   readonly #channel: ControlChannel;
   readonly #deps: Pick<ConversationDeps, "printer" | "secrets">;
   readonly #approver: RemoteApprover | undefined;
+  readonly #questions = new Questions();
+  readonly #sessions: SessionHost;
   #settings: SdkSettings = {};
   #schema: AnswerSchema | undefined;
   #changed = true;
@@ -96,8 +101,10 @@ class Conversation {
     this.#host = host;
     this.#channel = channel;
     this.#deps = deps;
+    this.#sessions = new SessionHost(() => this.#open(), (event) => this.#event(event));
     if (!host.asks) return;
     this.#approver = new RemoteApprover(channel, {
+      questions: this.#questions,
       mode: () => claudeMode(this.#mode),
       interrupt: () => this.interrupt(),
     });
@@ -148,32 +155,43 @@ class Conversation {
     if (this.assembly && !this.#changed) return this.assembly;
     const before = this.assembly?.session;
     if (before && before.state.lastSeq > 0) this.#settings = { ...this.#settings, resume: before.id };
-    await this.close();
+    this.assembly = undefined;
+    this.assembly = await this.#sessions.renew({});
+    this.#changed = false;
+    return this.assembly;
+  }
+
+  async #open(): Promise<Assembly> {
     const loaded = await this.#host.load(this.#settings);
     this.#deps.secrets.redact = redactorOf(loaded);
     await requireProvider(loaded, "en");
     this.#schema = await this.#host.schema(this.#settings);
     const approver = this.#approver;
-    const assembly = await assemble({
+    const person = personOf(this.#questions, {
+      stop: () => this.interrupt(),
+      say() {},
+      speak: () => Promise.resolve(),
+    });
+    return await assemble({
       ...this.#host.options(this.#settings),
-      ...(approver ? { approver, planReviewer: approver, amended: approver.amended } : {}),
+      ...(approver
+        ? { approver: person.approver, planReviewer: person.planReviewer, amended: approver.amended }
+        : {}),
       answerForm: this.#schema,
       paths: this.#host.paths,
       loaded,
     });
-    assembly.controller.subscribe((event) => {
-      if (event.type === "tool.start") approver?.began(event.call);
-      if (event.type === "plan.change" && event.state === "approved") this.#leavePlanMode(event.acceptEdits);
-      this.#metrics.event(event);
-      return this.#deps.printer.event(event);
-    });
-    this.#changed = false;
-    return this.assembly = assembly;
+  }
+
+  #event(event: Event): void | Promise<void> {
+    if (event.type === "tool.start") this.#approver?.began(event.call);
+    if (event.type === "plan.change" && event.state === "approved") this.#leavePlanMode(event.acceptEdits);
+    this.#metrics.event(event);
+    return this.#deps.printer.event(event);
   }
 
   async close(): Promise<void> {
-    await this.assembly?.[Symbol.asyncDispose]();
-    this.assembly = undefined;
+    await this.#sessions.close();
   }
 
   /** Another model from the next turn on; none: the one it began with. Rejects when there is none such. */

@@ -235,6 +235,8 @@ export interface FrontEnd extends Submitter {
   readonly commands?: Pick<CommandHost, "showsEvents" | "draft" | "control" | "keys"> & { quit(): void };
 }
 
+const REPORTS: ReadonlySet<Event["type"]> = new Set(["notice", "error", "job.change", "subagent.end"]);
+
 export type OpenFor = (request: OpenRequest, person: Person) => Promise<Assembly>;
 
 export interface LiveSessionOptions {
@@ -398,12 +400,16 @@ export class LiveSession {
     this.submissions.opened(assembly);
   }
 
-  /** Events of a session that was left, while it is closed, do not concern the one that is shown. */
   #event(event: Event, assembly: Assembly): void {
-    if (assembly !== this.#assembly) return;
+    if (assembly !== this.#assembly) return this.#leftEvent(event);
     this.submissions.event(event);
     this.#live.event(event);
-    for (const frontEnd of this.#frontEnds) this.#give(frontEnd, () => frontEnd.event(event));
+    this.#each((frontEnd) => frontEnd.event(event));
+  }
+
+  /** An event of a session that was left, while it is closed: a report, and no event of the next one. */
+  #leftEvent(event: Event): void {
+    if (REPORTS.has(event.type)) this.#each((frontEnd) => frontEnd.event({ ...event, seq: 0 }));
   }
 
   #each(give: (frontEnd: FrontEnd) => void): void {

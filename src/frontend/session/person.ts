@@ -39,9 +39,10 @@ export function personOf(
           { ...request, ...(checkRule ? { checksRule: true } : {}) },
           { signal, calls: defined({ checkRule }) },
         );
-        if (!answer) stop();
+        if (answer) return answer;
+        stop();
         signal.throwIfAborted();
-        return answer ?? { allow: false, scope: "once" };
+        return { allow: false, scope: "once" };
       },
     },
     asker: { ask: (asked, signal) => questions.ask("ask", { questions: asked }, { signal }) },

@@ -1,6 +1,6 @@
 import type { Assembly } from "../../run/mod.ts";
 import type { OpenRequest } from "../../command/mod.ts";
-import { type Event, message, ReasonixError } from "../../core/mod.ts";
+import { type Event, type EventSink, message, ReasonixError } from "../../core/mod.ts";
 import { defined } from "../../util/json.ts";
 import { after } from "../../util/timer.ts";
 
@@ -15,7 +15,7 @@ export type OpenSession = (request: OpenRequest) => Promise<Assembly>;
 /** The session of a chat: one at a time, replaced when the user switches session or model. */
 export class SessionHost {
   readonly #open: OpenSession;
-  readonly #sink: (event: Event, assembly: Assembly) => void;
+  readonly #sink: (event: Event, assembly: Assembly) => ReturnType<EventSink>;
   readonly #opened: (assembly: Assembly) => void;
   #current: Promise<Assembly> | undefined;
   #first: OpenRequest = {};
@@ -27,7 +27,7 @@ export class SessionHost {
   /** `opened` is called with each session before its first event. */
   constructor(
     open: OpenSession,
-    sink: (event: Event, assembly: Assembly) => void,
+    sink: (event: Event, assembly: Assembly) => ReturnType<EventSink>,
     opened: (assembly: Assembly) => void = () => {},
   ) {
     this.#open = open;
@@ -76,6 +76,14 @@ export class SessionHost {
     this.#current = Promise.resolve(next);
     await old?.[Symbol.asyncDispose]();
     return next;
+  }
+
+  /** Closes the session and opens another one, which takes nothing over. */
+  async renew(request: OpenRequest): Promise<Assembly> {
+    const old = await this.#current?.catch(() => undefined);
+    this.#current = undefined;
+    await old?.[Symbol.asyncDispose]();
+    return await this.current(request);
   }
 
   /** Opening may wait for an answer that never comes when the terminal is gone, so the wait has a limit. */

@@ -1,7 +1,7 @@
 import { Marked } from "marked";
 import { errorMessage, type Event, type EventOf, message, usageError } from "../../core/mod.ts";
 import { oneLine } from "../../util/terminal_text.ts";
-import { moneyFigure, tokenFigures } from "../../view/mod.ts";
+import { fenced, moneyFigure, tokenFigures } from "../../view/mod.ts";
 import { loadEvents } from "../log/log.ts";
 import { branchEvents, type SessionState } from "../state/state.ts";
 
@@ -143,11 +143,11 @@ function blockText(block: Block, begins: boolean): string {
       return `### You\n\n${quoted(block.text)}${images}`;
     }
     case "harness":
-      return markdownDetails(`Harness (${block.origin})`, fenced(block.text, ""));
+      return markdownDetails(`Harness (${block.origin})`, fenced(block.text));
     case "assistant": {
       const thought = block.reasoning === ""
         ? ""
-        : `${markdownDetails("Reasoning", fenced(block.reasoning, ""))}\n\n`;
+        : `${markdownDetails("Reasoning", fenced(block.reasoning))}\n\n`;
       const end = block.interrupted ? "\n\n_interrupted_" : "";
       const heading = begins ? "### Reasonix\n\n" : "";
       return `${heading}${thought}${closed(block.text)}${end}`.trimEnd();
@@ -161,7 +161,7 @@ function blockText(block: Block, begins: boolean): string {
 
 function toolText(block: ToolBlock): string {
   const diffs = block.diffs.map((diff) => fenced(diff, "diff"));
-  const parts = [fenced(block.arguments, "json"), ...diffs, fenced(block.output, "")];
+  const parts = [fenced(block.arguments, "json"), ...diffs, fenced(block.output)];
   return markdownDetails(
     `${block.name}: ${block.outcome}, ${oneLine(block.summary, Infinity)}`,
     parts.join("\n\n"),
@@ -174,13 +174,6 @@ function markdownDetails(summary: string, body: string): string {
     (sign) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;" })[sign] ?? sign,
   );
   return `<details>\n<summary>${safe}</summary>\n\n${body}\n\n</details>`;
-}
-
-/** A fence longer than any in the text, so that nothing in it can end it. */
-function fenced(text: string, language: string): string {
-  const longest = Math.max(2, ...[...text.matchAll(/`{3,}/g)].map(([ticks]) => ticks.length));
-  const fence = "`".repeat(longest + 1);
-  return `${fence}${language}\n${text.replace(/\n$/, "")}\n${fence}`;
 }
 
 /** Quotes what a person typed, which may be anything; as a quotation nothing in it reaches beyond it. */

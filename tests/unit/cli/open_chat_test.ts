@@ -6,7 +6,7 @@ import { listServers, parsePlugin, type PluginEntry } from "../../../src/config/
 import { type Event, ReasonixError } from "../../../src/core/mod.ts";
 import type { Person } from "../../../src/frontend/mod.ts";
 import { SessionBusyError } from "../../../src/session/mod.ts";
-import { SessionHost } from "../../../src/frontend/session/mod.ts";
+import { SessionHost } from "../../../src/frontend/session/session_host.ts";
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "../../support/assert.ts";
 import { scriptedServer } from "../../support/mcp/scripted_mcp_server.ts";
 import { type RecordedRequest, startModelServer, type Turn } from "../../support/model_server.ts";

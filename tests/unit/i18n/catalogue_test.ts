@@ -37,6 +37,7 @@ const USED = new Set([
   LIST,
   CLAUSES,
   ...await helpOf("run"),
+  ...await helpOf("acp"),
   ...FILES.flatMap((file) => templatesOf(sourceOf(file))),
 ]);
 

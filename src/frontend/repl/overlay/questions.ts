@@ -187,7 +187,7 @@ export function planPanel(
   return { title: planTitle(texts), entries, current: isRead ? 0 : look };
 }
 
-interface ApprovalStyle extends PanelStyle {
+export interface ApprovalStyle extends PanelStyle {
   readonly translator: Translator;
   /** Returns the problem with a rule that the user wrote; absent: they cannot write one. */
   readonly checkRule?: ((rule: string) => RuleRefusal | undefined) | undefined;
@@ -329,8 +329,6 @@ export interface QuestionInLines<T> {
   readonly entries: readonly Entry<T>[];
 }
 
-export type ApprovalLines = QuestionInLines<ApprovalAnswer>;
-
 export async function approvalPanel(
   request: ApprovalQuestion,
   style: ApprovalStyle,
@@ -358,7 +356,7 @@ export async function approvalInLines(
   request: ApprovalQuestion,
   style: ApprovalStyle,
   columns: number,
-): Promise<ApprovalLines> {
+): Promise<QuestionInLines<ApprovalAnswer>> {
   const view = await RequestView.open(request, style);
   const text = [titleOf(request, style), ...view.rows(columns)].join("\n");
   const named = (label: string) => exactRows(label.replaceAll("\n", "\\x0a"), Infinity, String).join("");

@@ -4,10 +4,10 @@ import { Validator } from "@cfworker/json-schema";
 import fc from "fast-check";
 import type { Event, EventOf, NewEvent, NewEventOf } from "../../../../src/core/mod.ts";
 import { LIVE_ONLY } from "../../../../src/core/event.ts";
-import { kindOf } from "../../../../src/frontend/acp/tool_calls.ts";
 import { Updates, type UpdatesOptions } from "../../../../src/frontend/acp/updates.ts";
 import { LiveState } from "../../../../src/frontend/session/live_session.ts";
 import { loadTexts } from "../../../../src/i18n/mod.ts";
+import { callKind } from "../../../../src/view/mod.ts";
 import { unifiedDiff } from "../../../../src/tool/text/diff.ts";
 import { assert, assertEquals } from "../../../support/assert.ts";
 import { SEED } from "../../../support/seed.ts";
@@ -529,7 +529,7 @@ for (
     mcp__shop__buy: "other",
   })
 ) {
-  Deno.test(`updates show ${name} as ${kind}`, () => assertEquals(kindOf(name), kind));
+  Deno.test(`updates show ${name} as ${kind}`, () => assertEquals(callKind(name), kind));
 }
 
 Deno.test("updates show todo lists, plans, images of results and the progress of agents", () => {
@@ -572,7 +572,6 @@ Deno.test("updates show notices where the client takes them, else warnings betwe
     warn,
     delta("swer"),
     end("answer"),
-    { type: "error", code: "session", text: "disk full" },
     { type: "error", code: "provider", text: "said by the prompt's answer" },
     { type: "mcp.server", server: "s", state: "failed", detail: "no such program" },
     { type: "mcp.server", server: "s", state: "ready", tools: 1 },
@@ -585,7 +584,6 @@ Deno.test("updates show notices where the client takes them, else warnings betwe
     [
       ["info", "fyi", undefined],
       ["warning", "Careful", "more"],
-      ["error", "disk full", undefined],
       ["warning", "MCP server s cannot be used: no such program", undefined],
       ["info", "MCP server s works again: 1 tool", undefined],
     ],
@@ -594,7 +592,6 @@ Deno.test("updates show notices where the client takes them, else warnings betwe
   assertEquals(Object.values(plain.messages()), [
     "answer",
     "\n\n> ⚠ Careful\n> more\n\n",
-    "\n\n> ⚠ disk full\n\n",
     "\n\n> ⚠ MCP server s cannot be used: no such program\n\n",
   ]);
 });
@@ -740,7 +737,7 @@ Deno.test("updates have the whole text and one end for each call, whatever the o
         events.forEach((event, index) => {
           if (index === at) {
             joined.updates.replay(events.slice(0, index).filter(({ seq }) => seq > 0));
-            joined.updates.snapshot({ ...state.snapshot(), seq: state.seq });
+            joined.updates.snapshot(state.snapshot());
           }
           state.event(event);
           live.updates.event(event);

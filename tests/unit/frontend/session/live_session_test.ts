@@ -69,8 +69,8 @@ Deno.test("a front end that attaches at any moment gets every event of the sessi
     pieces(...words(12), call("a", "bash", { command: "printf 'x%.0s' $(seq 1 2000)" })),
     pieces(...words(20)),
   ];
-  await using stage = await liveStage({ replies, config: { agent: { approval_mode: "yolo" } } as never });
-  const live = await stage.sessions.open({});
+  await using stage = await liveStage({ replies });
+  const live = await stage.sessions.open({ approvalMode: "yolo" });
   const first = new RecordingFrontEnd("first");
   live.attach(first);
   const late: Latecomer[] = [];
@@ -120,6 +120,23 @@ Deno.test("what was said before a front end attached is said to the first one", 
   live.attach(two);
   await live.host.replace({});
   assertEquals([one.texts.length, two.texts.length], [2, 1]);
+});
+
+Deno.test("what ends with a session that is left is reported, and belongs to no history of the next one", async () => {
+  const job = call("a", "bash", { command: "sleep 60", run_in_background: true });
+  await using stage = await liveStage({ replies: [[job], say("Started")] });
+  const live = await stage.sessions.open({ approvalMode: "yolo" });
+  const one = new RecordingFrontEnd("one");
+  live.attach(one);
+  assertEquals((await prompt(live, "Start it", one)).outcome?.answer, "Started");
+  one.events.length = 0;
+  await live.commandsOf(one).reopen({});
+  const left = one.events.filter((event) => event.type !== "question.state");
+  assertEquals(left.map((event) => [event.type, event.type === "job.change" && event.status, event.seq]), [
+    ["job.change", "killed", 0],
+  ]);
+  assertEquals(live.snapshot().seq, 0);
+  assertEquals(live.history(0), []);
 });
 
 Deno.test("commands without an owner go to the front end whose message they are", async () => {
