@@ -1,14 +1,8 @@
 import type { RunPaths } from "../../src/run/mod.ts";
 import { type EnvLookup, reasonixHome } from "../../src/config/mod.ts";
-import {
-  errorMessage,
-  EXIT,
-  formatLocation,
-  message,
-  ReasonixError,
-  usageError,
-} from "../../src/core/mod.ts";
+import { errorMessage, EXIT, formatLocation, message, ReasonixError } from "../../src/core/mod.ts";
 import { isAbsolute } from "../../src/path/lexical.ts";
+import { realDirectory } from "../../src/path/real_path.ts";
 import { attempt } from "../../src/util/lazy.ts";
 import { printableJson, terminalSafe } from "../../src/util/terminal_text.ts";
 import { palette, roughWidth, wantsColor, wrapText } from "../../src/view/mod.ts";
@@ -179,22 +173,6 @@ export function runPaths(context: CliContext, dir?: string): RunPaths {
   );
   // A relative home belongs to the process: a directory that a session names must not bring one along.
   return { cwd, home: reasonixHome(env, attempt(() => Deno.cwd()) ?? cwd), env };
-}
-
-/** The real path of a directory. Throws ReasonixError (usage) with the action that failed. */
-export function realDirectory(path: string, purpose: string): string {
-  try {
-    const real = Deno.realPathSync(path);
-    if (Deno.statSync(real).isDirectory) return real;
-  } catch (error) {
-    const missing = error instanceof Deno.errors.NotFound;
-    throw unusableDirectory(purpose, missing ? "there is no such directory" : errorMessage(error));
-  }
-  throw unusableDirectory(purpose, "it is not a directory");
-}
-
-function unusableDirectory(purpose: string, reason: string): ReasonixError {
-  return usageError(message`Cannot ${purpose}: ${reason}`, message`name an existing directory`);
 }
 
 /**

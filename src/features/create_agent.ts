@@ -1,7 +1,8 @@
 import type { TurnOutcome } from "../agent/mod.ts";
 import { type ConfigInput, type EnvLookup, nonInteractive, reasonixHome } from "../config/mod.ts";
 import type { Controller, FileReport, RewindScope } from "../control/mod.ts";
-import { errorMessage, type EventSink, message, usageError } from "../core/mod.ts";
+import { type EventSink, message, usageError } from "../core/mod.ts";
+import { realDirectory } from "../path/real_path.ts";
 import type { Approver, Gate } from "../permission/mod.ts";
 import type { Provider } from "../provider/mod.ts";
 import type { Asker, Tool } from "../tool/mod.ts";
@@ -129,7 +130,7 @@ export async function runInternal(
 
 async function assembleAgent(options: AgentOptions, home: string): Promise<Assembly> {
   const { config = {}, session = "memory", cwd = Deno.cwd(), onEvent: _sink, ...rest } = options;
-  const paths = { cwd: realDirectory(cwd), home, env };
+  const paths = { cwd: realDirectory(cwd, `work in ${cwd}`), home, env };
   const files = config === "load" ? {} : { flags: config, noFiles: true };
   const loaded = nonInteractive(await loadTrustedConfig({ ...paths, ...files }, options));
   return await assemble({
@@ -144,17 +145,6 @@ async function assembleAgent(options: AgentOptions, home: string): Promise<Assem
 }
 
 const env: EnvLookup = (name) => Deno.env.get(name);
-
-function realDirectory(path: string): string {
-  try {
-    return Deno.realPathSync(path);
-  } catch (error) {
-    throw usageError(
-      message`Cannot work in ${path}: ${errorMessage(error)}`,
-      message`name an existing directory`,
-    );
-  }
-}
 
 function homeOf(
   { home, config, session = "memory" }: AgentOptions,

@@ -1,7 +1,7 @@
 import { argument, choice, entry, flag, type FlagsOf, option, options, toggle } from "../../command.ts";
 import { displayOf } from "../../terminal/display.ts";
 import { forReader } from "../../terminal/narrow.ts";
-import { type CliContext, realDirectory, runPaths } from "../../terminal/process.ts";
+import { type CliContext, runPaths } from "../../terminal/process.ts";
 import { loadTrustedConfig, type RunPaths } from "../../../src/run/mod.ts";
 import {
   listServers,
@@ -19,6 +19,7 @@ import { errorMessage, formatLocation, message, ReasonixError, usageError } from
 import { loadSignIn, serverSpecs } from "../../../src/mcp/mod.ts";
 import { isAbsolute } from "../../../src/path/lexical.ts";
 import { isFile, readSmallText } from "../../../src/path/probe.ts";
+import { realDirectory } from "../../../src/path/real_path.ts";
 import { findProgram } from "../../../src/util/process.ts";
 import { suggestNames } from "../../../src/util/suggest.ts";
 import { oneLine, terminalSafe } from "../../../src/util/terminal_text.ts";

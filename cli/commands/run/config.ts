@@ -1,5 +1,4 @@
 import type { RunFlags } from "../../run_flags.ts";
-import { realDirectory } from "../../terminal/process.ts";
 import { type AnswerSchema, loadAnswerSchema } from "../../../src/agent/mod.ts";
 import {
   loadTrustedConfig,
@@ -20,6 +19,7 @@ import {
 import { errorMessage, message, usageError } from "../../../src/core/mod.ts";
 import { CLAUDE_MODES, isClaudeMode, type SdkHost, type SdkSettings } from "../../../src/frontend/mod.ts";
 import { isAbsolute } from "../../../src/path/lexical.ts";
+import { realDirectory } from "../../../src/path/real_path.ts";
 import { isFault, readRule } from "../../../src/rule/mod.ts";
 import { BUILTINS, toolsNamed } from "../../../src/tool/mod.ts";
 import { defined, isRecord, parseJson } from "../../../src/util/json.ts";

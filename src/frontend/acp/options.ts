@@ -30,6 +30,11 @@ export function configOptions(settings: readonly SessionSetting[]): SessionConfi
   });
 }
 
+function settingUpdates(settings: readonly SessionSetting[]): SessionUpdate[] {
+  const options = { sessionUpdate: "config_option_update", configOptions: configOptions(settings) } as const;
+  return [modeUpdate(settings), options];
+}
+
 /** The commands that make sense in an editor, with what can follow each. */
 async function commandUpdate(assembly: Assembly, locale: Locale): Promise<SessionUpdate> {
   const session = () => Promise.resolve(assembly);
@@ -46,36 +51,40 @@ async function commandUpdate(assembly: Assembly, locale: Locale): Promise<Sessio
 
 /** The context that is used, and the cost; undefined where the window is not known. */
 function usageUpdate(
-  { controller: { recorder: { state } }, provider, window }: Assembly,
-  used = state.lastUsage && state.lastUsage.inputTokens + state.lastUsage.outputTokens,
+  { facts: { context, spending }, provider, window }: Assembly,
+  used = context?.tokens,
 ): SessionUpdate | undefined {
   if (!window || used === undefined) return undefined;
-  const cost = totalCost(state, provider.model.price?.currency);
-  return { sessionUpdate: "usage_update", used, size: window, ...(cost ? { cost } : {}) };
+  const cost = totalCost(spending, provider.model.price?.currency);
+  // Sums of prices have a rest far behind the point.
+  const rounded = cost && { ...cost, amount: Math.round(cost.amount * 1e9) / 1e9 };
+  return { sessionUpdate: "usage_update", used, size: window, ...(rounded ? { cost: rounded } : {}) };
 }
 
-function infoUpdate({ controller: { recorder: { state } } }: Assembly): SessionUpdate {
+/** Undefined before the first turn of a session without a title. */
+function infoUpdate({ controller: { recorder: { state } } }: Assembly): SessionUpdate | undefined {
   const title = state.title ?? titleOf(userText(state.turns[0]?.prompt ?? ""));
+  if (title === "") return undefined;
   return {
     sessionUpdate: "session_info_update",
-    ...(title === "" ? {} : { title }),
+    title,
     ...(state.updated === undefined ? {} : { updatedAt: state.updated }),
   };
 }
 
-interface FactsOptions {
+interface UpdateOptions {
   readonly locale: () => Locale;
   readonly send: (update: SessionUpdate) => void;
 }
 
 /** Sends what changes of a session in addition to its conversation, if it differs from the last time. */
-export class SessionFacts {
-  readonly #options: FactsOptions;
+export class SettingUpdates {
+  readonly #options: UpdateOptions;
   readonly #sent = new Map<string, string>();
   #assembly: Assembly | undefined;
   #working: Promise<void> = Promise.resolve();
 
-  constructor(options: FactsOptions) {
+  constructor(options: UpdateOptions) {
     this.#options = options;
   }
 
@@ -92,6 +101,13 @@ export class SessionFacts {
     await Promise.all([this.#settings(assembly), this.#commands(assembly)]);
   }
 
+  /** The settings for an answer, after which they are sent only when they change. */
+  async answer(assembly: Assembly): Promise<readonly SessionSetting[]> {
+    const settings = await sessionSettings(assembly, this.#options.locale());
+    for (const update of settingUpdates(settings)) this.#isNew(update);
+    return settings;
+  }
+
   close(): void {
     this.#assembly = undefined;
   }
@@ -100,29 +116,31 @@ export class SessionFacts {
     const assembly = this.#assembly;
     if (!assembly) return;
     switch (event.type) {
+      case "message.user":
+        return event.origin === "user" ? this.#send(infoUpdate(assembly)) : undefined;
       case "message.end":
-      case "session.rename":
-      case "rewind":
-        return this.#figures(assembly);
+        return this.#send(usageUpdate(assembly));
       case "compaction":
-        return this.#figures(assembly, event.tokensAfter);
+        return this.#send(usageUpdate(assembly, event.tokensAfter));
       case "turn.end":
         // It may have written a command file.
         void this.#commands(assembly);
         return this.#figures(assembly);
+      case "session.rename":
+      case "rewind":
+        return this.#figures(assembly);
     }
   }
 
-  #figures(assembly: Assembly, used?: number): void {
+  #figures(assembly: Assembly): void {
     this.#send(infoUpdate(assembly));
-    this.#send(usageUpdate(assembly, used));
+    this.#send(usageUpdate(assembly));
   }
 
   #settings(assembly: Assembly): Promise<void> {
     return this.#inOrder(assembly, async () => {
       const settings = await sessionSettings(assembly, this.#options.locale());
-      this.#send(modeUpdate(settings));
-      this.#send({ sessionUpdate: "config_option_update", configOptions: configOptions(settings) });
+      for (const update of settingUpdates(settings)) this.#send(update);
     });
   }
 
@@ -138,9 +156,12 @@ export class SessionFacts {
   }
 
   #send(update: SessionUpdate | undefined): void {
-    const text = JSON.stringify(update);
-    if (!update || !this.#assembly || this.#sent.get(update.sessionUpdate) === text) return;
+    if (update && this.#assembly && this.#isNew(update)) this.#options.send(update);
+  }
+
+  #isNew(update: SessionUpdate): boolean {
+    const [before, text] = [this.#sent.get(update.sessionUpdate), JSON.stringify(update)];
     this.#sent.set(update.sessionUpdate, text);
-    this.#options.send(update);
+    return before !== text;
   }
 }

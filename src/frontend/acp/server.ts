@@ -6,19 +6,16 @@ import {
   RequestError,
 } from "@agentclientprotocol/sdk";
 import type * as acp from "@agentclientprotocol/sdk";
-import type { Assembly } from "../../run/mod.ts";
 import { MissingKeyError } from "../../config/mod.ts";
 import { errorMessage, isAbort, message, ReasonixError, usageError } from "../../core/mod.ts";
 import * as stored from "../../session/mod.ts";
 import type { LiveSessions } from "../session/live_session.ts";
-import { changeSetting, sessionSettings } from "../session/settings.ts";
+import { changeSetting } from "../session/settings.ts";
 import type { SessionTexts } from "../session/texts.ts";
 import type { Output } from "../output.ts";
 import { unusable } from "./content.ts";
 import { clientFiles } from "./files.ts";
 import { pluginEntries } from "./mcp_servers.ts";
-import { modeState } from "./modes.ts";
-import { configOptions } from "./options.ts";
 import type { LoadLines } from "./permissions.ts";
 import { EditorSession } from "./session.ts";
 import { existingRealPath } from "../../path/real_path.ts";
@@ -142,9 +139,9 @@ class Server {
     [methods.agent.session.setMode]: async ({ params }) =>
       await changeSetting(this.#session(params).live, "mode", params.modeId),
     [methods.agent.session.setConfigOption]: async ({ params }) => {
-      const { live } = this.#session(params);
-      await changeSetting(live, textOf(params, "configId"), params.value);
-      return { configOptions: (await this.#settings(await live.host.current())).configOptions };
+      const session = this.#session(params);
+      await changeSetting(session.live, textOf(params, "configId"), params.value);
+      return { configOptions: (await session.settings()).configOptions };
     },
   };
 
@@ -189,15 +186,10 @@ class Server {
     const assembly = await session.join(live, how === "load");
     const { id: sessionId } = assembly.session;
     this.#sessions.set(sessionId, session);
-    const settings = await this.#settings(assembly);
+    const settings = await session.settings();
     // The answer makes the session known to the client.
     after(0, () => void session.begin(assembly));
     return { ...(isNew ? { sessionId } : {}), ...settings };
-  }
-
-  async #settings(assembly: Assembly) {
-    const settings = await sessionSettings(assembly, this.#options.texts.locale);
-    return { modes: modeState(settings), configOptions: configOptions(settings) };
   }
 
   #session(params: Params): EditorSession {

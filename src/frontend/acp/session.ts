@@ -7,7 +7,8 @@ import type { QuestionEvent } from "../session/questions.ts";
 import type { DraftEnd } from "../session/submissions.ts";
 import type { SessionTexts } from "../session/texts.ts";
 import { promptInput } from "./content.ts";
-import { SessionFacts } from "./options.ts";
+import { modeState } from "./modes.ts";
+import { configOptions, SettingUpdates } from "./options.ts";
 import { EditorPresenter, type LoadLines } from "./permissions.ts";
 import { fenced } from "../../view/mod.ts";
 import { Updates } from "./updates.ts";
@@ -28,12 +29,13 @@ interface Joined {
   readonly id: string;
   readonly live: LiveSession;
   readonly updates: Updates;
-  readonly facts: SessionFacts;
+  readonly facts: SettingUpdates;
 }
 
 /** A session of this process, as one client sees it. */
 export class EditorSession implements FrontEnd {
   readonly name = "editor";
+  readonly commands = { oneSession: true };
   readonly #options: SessionOptions;
   readonly #presenter: EditorPresenter;
   #joined: Joined | undefined;
@@ -65,8 +67,19 @@ export class EditorSession implements FrontEnd {
   }
 
   get live(): LiveSession {
-    if (this.#joined) return this.#joined.live;
+    return this.#known.live;
+  }
+
+  get #known(): Joined {
+    if (this.#joined) return this.#joined;
     throw new TypeError("Cannot use a session before it is open");
+  }
+
+  /** The modes and options of the session. */
+  async settings() {
+    const { live, facts } = this.#known;
+    const settings = await facts.answer(await live.host.current());
+    return { modes: modeState(settings), configOptions: configOptions(settings) };
   }
 
   /** Shows the questions of opening a session; those of one that is open already wait for `join`. */
@@ -89,7 +102,7 @@ export class EditorSession implements FrontEnd {
     };
     const behind = this.#options.isBehind;
     const updates = new Updates({ cwd: assembly.cwd, client, send: toClient, behind, texts: () => run });
-    const facts = new SessionFacts({ locale: () => texts.locale, send: toClient });
+    const facts = new SettingUpdates({ locale: () => texts.locale, send: toClient });
     this.#joined = { id, live, updates, facts };
     if (replays) updates.replay(live.history(0));
     updates.snapshot(live.snapshot());
@@ -109,6 +122,7 @@ export class EditorSession implements FrontEnd {
   leave(): void {
     this.#joined?.updates.flush();
     this.#asking?.();
+    this.#joined?.facts.close();
     this.#detach();
   }
 

@@ -232,7 +232,9 @@ export interface FrontEnd extends Submitter {
   /** Lends its terminal to a program that asks the user itself. */
   lend?<T>(run: () => Promise<T>): Promise<T>;
   /** The part of its commands that no other front end has. */
-  readonly commands?: Pick<CommandHost, "showsEvents" | "draft" | "control" | "keys"> & { quit(): void };
+  readonly commands?: Partial<
+    Pick<CommandHost, "showsEvents" | "oneSession" | "draft" | "control" | "keys" | "quit">
+  >;
 }
 
 const REPORTS: ReadonlySet<Event["type"]> = new Set(["notice", "error", "job.change", "subagent.end"]);
@@ -340,6 +342,7 @@ export class LiveSession {
   /** The commands for the messages of a front end. */
   commandsOf(by: FrontEnd | undefined): CommandHost {
     const [host, texts] = [this.host, this.#texts];
+    const { oneSession = false } = by?.commands ?? {};
     return {
       ...questionsOfCommands(this.questions),
       get locale() {
@@ -349,7 +352,7 @@ export class LiveSession {
         return host.opening;
       },
       session: () => host.current(),
-      commands: () => allCommands({ locale: texts.locale, session: () => host.ifOpen() }),
+      commands: () => allCommands({ locale: texts.locale, session: () => host.ifOpen(), oneSession }),
       say: (text, form) => by?.said ? by.said(text, form) : this.#each((each) => each.said?.(text, form)),
       settingSaved: async (key, value) => {
         await texts.change(key, value);

@@ -260,3 +260,33 @@ Deno.test("a session that is closed leaves no question open", async () => {
   assertEquals((await ended).outcome?.reason, "terminated");
   assertEquals(live.questions.open, []);
 });
+
+Deno.test("the facts of a session are plain data and follow it", async () => {
+  const usage = { inputTokens: 900, cachedTokens: 450, outputTokens: 100, reasoningTokens: 0 };
+  const reply: Chunk[] = [{ type: "text", text: "Hi" }, { type: "usage", usage }, {
+    type: "done",
+    reason: "stop",
+  }];
+  await using stage = await liveStage({ replies: [reply] });
+  const live = await stage.sessions.open({ approvalMode: "auto" });
+  await prompt(live, "Hello", new RecordingFrontEnd("one"));
+  const facts = live.assembly?.facts;
+  const { session, directory, confined, spending, ...rest } = JSON.parse(JSON.stringify(facts));
+  assertEquals([session, directory, typeof confined], [live.id, stage.cwd, "boolean"]);
+  assertEquals(spending, { usage, costs: {}, unpriced: 1 });
+  assertEquals(rest, {
+    model: { provider: "scripted", id: "scripted-1" },
+    modes: {
+      approval: "auto",
+      permission: "workspace-write",
+      collaboration: "normal",
+      approvedPlan: false,
+    },
+    turns: 1,
+    context: { tokens: 1000, window: 0 },
+    servers: { ready: 0, failed: 0, enabled: 0, configured: 0 },
+    todos: [],
+    instructions: [],
+    skills: rest.skills,
+  });
+});
