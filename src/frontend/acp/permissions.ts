@@ -2,16 +2,30 @@ import { type AgentContext, methods, RequestError } from "@agentclientprotocol/s
 import type * as acp from "@agentclientprotocol/sdk";
 import type { PlanAnswer } from "../../run/mod.ts";
 import { type ApprovalAnswer, errorMessage } from "../../core/mod.ts";
-import { loadTexts, type Texts } from "../../i18n/mod.ts";
-import type { FRONTENDS } from "../frontends.ts";
+import { loadTexts, type Locale, type Texts } from "../../i18n/mod.ts";
 import type { Answer, OpenQuestion, QuestionKinds, QuestionPresenter } from "../session/questions.ts";
 import type { SessionTexts } from "../session/texts.ts";
 import { reasonOf } from "./files.ts";
 import { fenced } from "../../view/mod.ts";
 import { changesOf, textContent } from "./tool_calls.ts";
 
-/** Loads the questions as a terminal without panels lists them. */
-export type LoadLines = (typeof FRONTENDS)["lines"];
+/** An answer as a terminal without panels lists it: it has a value, leads to others, or needs a text. */
+interface LineEntry<T> extends Pick<Entry, "label" | "detail"> {
+  readonly value?: T;
+  readonly entries?: readonly LineEntry<T>[];
+  readonly write?: (text: string) => T;
+  readonly optional?: true;
+}
+
+type InLines<T> = Promise<{ readonly text: string; readonly entries: readonly LineEntry<T>[] }>;
+
+export type LoadLines = () => Promise<{
+  approvalLines(
+    request: Shown<"approval">,
+    form: { locale: Locale; columns: number },
+  ): InLines<ApprovalAnswer>;
+  planLines(locale: Locale): InLines<PlanAnswer | "leave">;
+}>;
 
 interface PresenterOptions {
   readonly client: AgentContext;
@@ -122,14 +136,11 @@ export class EditorPresenter implements QuestionPresenter {
       content: [textContent(shown), ...(asked === rest ? diffs : [])],
     };
     const answers: (Entry & { readonly value: ApprovalAnswer })[] = [];
-    const add = (list: typeof entries) => {
+    const add = (list: readonly LineEntry<ApprovalAnswer>[]) => {
       for (const entry of list) {
-        if ("entries" in entry) add(entry.entries);
-        else if ("value" in entry) answers.push({ ...entry, ...about(entry.value), value: entry.value });
-        else if (entry.optional) {
-          const value = entry.write("");
-          answers.push({ label: entry.label, ...about(value), value });
-        }
+        add(entry.entries ?? []);
+        const { label, detail, value = entry.optional && entry.write?.("") } = entry;
+        if (value) answers.push({ label, detail, ...about(value), value });
       }
     };
     add(entries);
@@ -148,7 +159,7 @@ export class EditorPresenter implements QuestionPresenter {
   async #plan(text: string, texts: PlanTexts, signal: AbortSignal): Promise<PlanAnswer | undefined> {
     const { lines, texts: { locale } } = this.#options;
     const { entries: all } = await (await lines()).planLines(locale);
-    const answers = all.flatMap((entry) => "value" in entry ? [entry] : []);
+    const answers = all.filter(({ value }) => value !== undefined);
     const entries = [
       ...answers.map(({ label }, at): Entry => ({ label, kind: at === 0 ? "allow_once" : "allow_always" })),
       { label: texts.deny, kind: "reject_once" } as const,
