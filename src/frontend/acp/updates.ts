@@ -295,9 +295,7 @@ export class Updates {
     const title = calls.titleLine(earlyTitle(name, written));
     const known = this.#calls.get(callId);
     const call = known ?? this.#announce(callId, name, { title, ...whole });
-    if (known && (whole || title !== call.shown.title)) {
-      this.#change(call, { name, title, kind: callKind(name), ...whole });
-    }
+    if (known) this.#change(call, { name, title, kind: callKind(name), ...whole });
     call.isCertain ||= whole !== undefined;
   }
 
@@ -335,11 +333,14 @@ export class Updates {
 
   /** Sends what changes of a call; of a replay it is sent when it is over. */
   #change(call: Call | undefined, fields: Partial<ToolCall>): void {
-    if (!call || (fields.status === call.shown.status && Object.keys(fields).length === 1)) return;
-    const { content: _content, _meta, ...lasting } = fields;
-    Object.assign(call.shown, lasting);
-    const { toolCallId } = call.shown;
-    if (!this.#isReplay) this.#send({ sessionUpdate: "tool_call_update", toolCallId, ...fields });
+    if (!call) return;
+    const { shown } = call;
+    const changed = Object.entries(fields).filter(([name, value]) => value !== shown[name as keyof ToolCall]);
+    const { content: _content, _meta, ...lasting }: Partial<ToolCall> = Object.fromEntries(changed);
+    Object.assign(shown, lasting);
+    if (changed.length === 0 || this.#isReplay) return;
+    const { toolCallId } = shown;
+    this.#send({ sessionUpdate: "tool_call_update", toolCallId, ...Object.fromEntries(changed) });
   }
 
   #start(event: EventOf<"tool.start">): void {
@@ -352,7 +353,7 @@ export class Updates {
       status: readOnly ? "in_progress" : "pending",
       title: calls.titleLine(callTitle(event, this.#options.texts())),
       kind: callKind(tool),
-      rawInput: calls.inputOf(written),
+      rawInput: call.shown.rawInput ?? calls.inputOf(written),
       ...(locations.length > 0 ? { locations } : {}),
     });
   }
