@@ -62,13 +62,11 @@ export function diffRows(
   diff: string,
   { most = Infinity, marks }: { readonly most?: number; readonly marks?: DiffMarks | undefined } = {},
 ): { readonly rows: readonly DiffRow[]; readonly left: number; readonly width: number } {
-  const all = rowsOf(diff);
-  const rows = all.length > most + 1 ? all.slice(0, most) : all;
+  const { rows: all, count, last } = rowsOf(diff, most + 1);
+  const rows = count > most + 1 ? all.slice(0, most) : all;
   if (marks) markWords(rows, marks.words);
   if (marks?.syntax) { for (const hunk of hunksOf(rows)) markTokens(hunk, marks.syntax); }
-  // Numbers are aligned with those of the rows that are left out.
-  const width = Math.max(...all.map((row) => String(numberOf(row) ?? "").length), 1);
-  return { rows, left: all.length - rows.length, width };
+  return { rows, left: count - rows.length, width: String(last).length };
 }
 
 function numberOf({ mark, old, fresh }: DiffRow): number | undefined {
@@ -109,10 +107,14 @@ function colorsOf({ mark }: DiffRow, palette: Palette, hasSyntax: boolean) {
   }
 }
 
-function rowsOf(diff: string): DiffRow[] {
+/** The first rows, the number of all, and the highest line number: the numbers are aligned with it. */
+function rowsOf(diff: string, most: number): { rows: DiffRow[]; count: number; last: number } {
   const rows: DiffRow[] = [];
-  let language = "";
+  let [language, count, last] = ["", 0, 0];
   const add = (mark: DiffRow["mark"], raw: string, old?: number, fresh?: number) => {
+    count++;
+    last = Math.max(last, (mark === "-" ? old : fresh) ?? 0);
+    if (count > most) return;
     const text = terminalSafe(raw.replaceAll("\t", "  "));
     rows.push({ mark, old, fresh, text, language, words: undefined, tokens: undefined });
   };
@@ -122,7 +124,7 @@ function rowsOf(diff: string): DiffRow[] {
     if (hunk) {
       [old, fresh] = [Number(hunk[1]), Number(hunk[3])];
       left = Number(hunk[2] ?? 1) + Number(hunk[4] ?? 1);
-      if (rows.length > 0) add("…", "");
+      if (count > 0) add("…", "");
     } else if (left <= 0 && /^(?:---|\+\+\+) /.test(line)) {
       language = languageOf(HEADER.exec(line)?.[1] ?? "") || language;
     } else if (old + fresh === 0) continue;
@@ -136,7 +138,7 @@ function rowsOf(diff: string): DiffRow[] {
       add("…", line);
     }
   }
-  return rows;
+  return { rows, count, last };
 }
 
 const HEADER = /^(?:---|\+\+\+) (?!\/dev\/null)([^\t]*?)"?(?:\t|$)/;
