@@ -7,8 +7,6 @@ import { defined, isRecord, mapTexts, parseJson } from "../../util/json.ts";
 import { oneLine } from "../../util/terminal_text.ts";
 import { type CallKind, fenced, hunkTexts } from "../../view/mod.ts";
 
-export { fenced };
-
 /** Characters of a title, bytes of an argument and of a result, and characters of all diffs of a call. */
 const MOST = { title: 300, argument: 8_192, output: 32_768, diffs: 262_144 };
 
@@ -93,8 +91,10 @@ export function imageBlock({ mime, data }: { readonly mime: string; readonly dat
   return { type: "image" as const, mimeType: mime, data };
 }
 
-/** One diff for each hunk, and for each file the first line that changes. */
-function changesOf(changes: NonNullable<EventOf<"tool.end">["changes"]>, cwd: string) {
+type FileChanges = readonly NonNullable<EventOf<"tool.end">["changes"]>[number][];
+
+/** One diff for each hunk, and for each file the first line that changes; not whole: some have no diff. */
+export function changesOf(changes: FileChanges, cwd: string) {
   const diffs: ToolCallContent[] = [];
   const locations: ToolCallLocation[] = [];
   let size = 0;
@@ -110,5 +110,6 @@ function changesOf(changes: NonNullable<EventOf<"tool.end">["changes"]>, cwd: st
       diffs.push({ type: "diff", path, ...change === "created" ? {} : { oldText: before }, newText: after });
     }
   }
-  return { diffs, locations };
+  const isWhole = size <= MOST.diffs && changes.every(({ diff }) => diff !== undefined);
+  return { diffs, locations, isWhole };
 }
