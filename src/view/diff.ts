@@ -235,37 +235,22 @@ function colored(
   }).join("");
 }
 
-/** A hunk as the texts before and after it, with the number of its first changed line in the new file. */
-export interface HunkTexts {
-  readonly before: string;
-  readonly after: string;
-  readonly line: number;
-}
-
-/** The hunks of the unified diff of one file, exactly as the texts have them. */
-export function hunkTexts(diff: string): readonly HunkTexts[] {
-  const hunks: { before: string; after: string; line: number }[] = [];
-  let [sign, changed] = ["", false];
-  for (const line of diff.split("\n")) {
-    const head = HUNK.exec(line);
-    if (head) {
-      hunks.push({ before: "", after: "", line: Math.max(1, Number(head[3])) });
-      changed = false;
-      continue;
-    }
-    const hunk = hunks.at(-1);
-    if (!hunk) continue;
-    if (line.startsWith("\\")) {
-      // "No newline at end of file" is about the line before it.
-      if (sign !== "+") hunk.before = hunk.before.slice(0, -1);
-      if (sign !== "-") hunk.after = hunk.after.slice(0, -1);
-      continue;
-    }
-    sign = line[0] ?? "";
-    if (sign === "-" || sign === " ") hunk.before += `${line.slice(1)}\n`;
-    if (sign === "+" || sign === " ") hunk.after += `${line.slice(1)}\n`;
-    if (sign === "-" || sign === "+") changed = true;
-    else if (sign === " " && !changed) hunk.line++;
-  }
-  return hunks;
+/**
+ * The hunks of the unified diff of one file: the texts before and after, exactly, and the number of the first
+ * changed line in the new file.
+ */
+export function hunkTexts(
+  diff: string,
+): { readonly before: string; readonly after: string; readonly line: number }[] {
+  return diff.split(/(?<=\n)(?=@@ )/).flatMap((hunk) => {
+    const [, , , start] = HUNK.exec(hunk) ?? [];
+    if (start === undefined) return [];
+    const lines = hunk.split("\n").slice(1);
+    // "No newline at end of file" is about the line before it.
+    const ends = (at: number) => lines[at + 1]?.startsWith("\\") ? "" : "\n";
+    const side = (sign: string) =>
+      lines.map((line, at) => (line[0] === sign || line[0] === " ") ? line.slice(1) + ends(at) : "").join("");
+    const same = Math.max(0, lines.findIndex((line) => /^[-+]/.test(line)));
+    return [{ before: side("-"), after: side("+"), line: Math.max(1, Number(start)) + same }];
+  });
 }
