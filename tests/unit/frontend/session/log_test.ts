@@ -20,7 +20,7 @@ const retry = { type: "message.retry", maxAttempts: 3, waitMs: 0, reason: "overl
 Deno.test("LogEntries lists notes and calls that have ended, in the order of the events", async () => {
   const events: NewEvent[] = [
     { ...retry, attempt: 2, discarded: true },
-    { ...retry, attempt: 3 },
+    { ...retry, attempt: 3, discarded: false },
     { type: "tool.start", call: bash("a"), readOnly: false, summary: "ls", title: "$ ls" },
     { type: "tool.start", call: bash("b"), readOnly: true, summary: "cat x" },
     { ...end, callId: "b", name: "bash", outcome: "error" },
