@@ -291,13 +291,8 @@ export class LiveSession {
     return events.filter(({ seq }) => seq <= this.#live.seq);
   }
 
-  /** The commands of the session for no front end in particular. */
-  get commands(): CommandHost {
-    return this.commandsOf(undefined);
-  }
-
-  /** The commands for the messages of a front end. */
-  commandsOf(by: FrontEnd | undefined): CommandHost {
+  /** The commands for the messages of a front end, or for none in particular. */
+  commandsOf(by?: FrontEnd): CommandHost {
     const [host, texts] = [this.host, this.#texts];
     const { oneSession = false } = by?.commands ?? {};
     return {
