@@ -129,6 +129,7 @@ Deno.test("the paths that assign chunks to parts exist", () => {
 Deno.test("chunks are assigned to parts by module path, except chunks that a start needs", () => {
   const modules = {
     "repl.js": "/src/frontend/repl/chat.ts",
+    "editor.js": "/src/frontend/acp/server.ts",
     "zh.js": "/src/i18n/zh_cn.ts",
     "sentences.js": "/src/i18n/zh-CN.json",
     "client.js": "npm:/@modelcontextprotocol/client/2.0.0/index.js",
@@ -160,6 +161,7 @@ Deno.test("chunks are assigned to parts by module path, except chunks that a sta
     Object.fromEntries([...parts].map(([name, list]) => [name, list.map(({ id }) => id)])),
     {
       zh_cn: ["zh.js", "sentences.js"],
+      acp: ["editor.js"],
       mcp: ["client.js"],
       chat: ["repl.js", "reexport.js"],
       commands: ["reports.js"],

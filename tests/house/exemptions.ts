@@ -60,6 +60,71 @@ const EXEMPTIONS: readonly Exemption[] = [
     path: "src/tool/host/worker_entry.ts",
     reason: "The module that searches and answer checks start from when the program runs from its sources",
   },
+  {
+    rule: "state belongs to sessions",
+    path: "src/util/display_width.ts",
+    reason: "The width of a character and what segments text are the same for every session",
+  },
+  {
+    rule: "state belongs to sessions",
+    path: "src/frontend/repl/composer/buffer.ts",
+    reason: "What segments text into words is the same for every session",
+  },
+  {
+    rule: "state belongs to sessions",
+    path: "src/tool/text/encoding.ts",
+    reason: "A table of an encoding, made when it is first needed",
+  },
+  {
+    rule: "state belongs to sessions",
+    path: "src/path/protected.ts",
+    reason: "Compiled patterns of a table of the program",
+  },
+  {
+    rule: "state belongs to sessions",
+    path: "src/permission/command/program.ts",
+    reason: "Compiled options of a table of the program",
+  },
+  {
+    rule: "state belongs to sessions",
+    path: "src/view/call_lines.ts",
+    reason: "The kinds of tools by their words, a table of the program",
+  },
+  {
+    rule: "state belongs to sessions",
+    path: "src/tool/shell/process.ts",
+    reason: "The location of a program of the system, which no session changes",
+  },
+  {
+    rule: "state belongs to sessions",
+    path: "src/provider/wire/request_buffer.ts",
+    reason: "An ability of the runtime",
+  },
+  {
+    rule: "state belongs to sessions",
+    path: "src/config/load/layer.ts",
+    reason: "Positions in the text of a layer, which hold no longer than the layer",
+  },
+  {
+    rule: "state belongs to sessions",
+    path: "src/util/redact.ts",
+    reason: "Secrets that came up while the program runs: no session may show one of another",
+  },
+  {
+    rule: "state belongs to sessions",
+    path: "src/provider/network/http_client.ts",
+    reason: "Connections by proxy and certificates, which are read again for each provider",
+  },
+  {
+    rule: "state belongs to sessions",
+    path: "src/provider/network/command_key.ts",
+    reason: "Keys by server and command, which runs in the user's home, outside of any session",
+  },
+  {
+    rule: "state belongs to sessions",
+    path: "src/provider/managed/managed_server.ts",
+    reason: "Servers by their settings, which all programs of the user share",
+  },
 ];
 
 function excuses(exemption: Exemption, rule: string, offence: Offence): boolean {

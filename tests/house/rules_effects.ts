@@ -59,6 +59,34 @@ export function importSideEffects(project: Project): Offence[] {
   );
 }
 
+/** A process has several sessions: what changes belongs to one of them, unless all may share it. */
+export function processState(project: Project): Offence[] {
+  return productFiles(project).filter((file) => file.path.startsWith("src/")).flatMap((file) =>
+    file.tree.statements.filter(ts.isVariableStatement).flatMap(({ declarationList }) => {
+      const changes = (declarationList.flags & ts.NodeFlags.Const) === 0;
+      return declarationList.declarations.filter(({ initializer, type }) =>
+        changes || (collects(initializer) && !type?.getText(file.tree).startsWith("Readonly"))
+      ).map(
+        (declaration) => ({
+          path: file.path,
+          line: lineOf(file.tree, declaration),
+          what: `${declaration.name.getText(file.tree)} changes while the process lives; make it a session's`,
+        }),
+      );
+    })
+  );
+}
+
+/** Reports whether a value holds an empty collection, which is there to be filled. */
+function collects(value: ts.Expression | undefined): boolean {
+  if (value === undefined || ts.isFunctionLike(value)) return false;
+  if (ts.isNewExpression(value) && /^(Weak)?(Map|Set)$/.test(value.expression.getText())) {
+    return (value.arguments?.length ?? 0) === 0;
+  }
+  return ts.isObjectLiteralExpression(value) &&
+    value.properties.some((property) => ts.isPropertyAssignment(property) && collects(property.initializer));
+}
+
 /** Data describes a vendor; no code recognizes it by its URL. */
 export function vendorSniffing(project: Project): Offence[] {
   return productFiles(project).filter((file) => file.path.startsWith("src/")).flatMap((file) =>

@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "../support/assert.ts";
 import { type Offence, type Project, projectOf } from "./project.ts";
-import { importSideEffects, printsOrExits, vendorSniffing } from "./rules_effects.ts";
+import { importSideEffects, printsOrExits, processState, vendorSniffing } from "./rules_effects.ts";
 import { deadExports } from "./rules_exports.ts";
 import {
   denoByName,
@@ -283,6 +283,18 @@ Deno.test("printsOrExits finds printing and exiting outside of cli", () => {
     "src/frontend/print/a.ts:1",
     "src/frontend/print/a.ts:2",
   ]);
+});
+
+Deno.test("processState finds what changes at the top level of a module of src", () => {
+  const files = {
+    "src/core/a.ts":
+      "let a: number | undefined;\nconst b = new Map<string, string>();\nfunction f() { let x = 1; }",
+    "src/core/b.ts":
+      'const c = { all: new Set() };\nconst d = new Map([["a", 1]]);\nconst e: ReadonlySet<number> = new Set();',
+    "src/core/c.ts": "const g = () => new Map();\nclass C { readonly #x = new Map(); }",
+    "cli/main.ts": "let h = 1;",
+  };
+  assertFinds(processState, files, ["src/core/a.ts:1", "src/core/a.ts:2", "src/core/b.ts:1"]);
 });
 
 Deno.test("importSideEffects finds code that runs on import and exported variables", () => {

@@ -71,7 +71,14 @@ export async function serveHere(
   const input = new TransformStream<Uint8Array, Uint8Array>();
   const output = new TransformStream<Uint8Array, Uint8Array>();
   const writer = output.writable.getWriter();
-  const out = new Output({ write: async (bytes) => (await writer.write(bytes.slice()), bytes.length) });
+  let stalled: PromiseWithResolvers<void> | undefined;
+  const out = new Output({
+    async write(bytes) {
+      await stalled?.promise;
+      await writer.write(bytes.slice());
+      return bytes.length;
+    },
+  });
   const ended = serveAcp({
     ...server,
     input: input.readable,
@@ -84,7 +91,16 @@ export async function serveHere(
     await writer.close();
     return { code: isCut ? 143 : 0, stderr: "" };
   });
-  return await connectAcp({ stdin: input.writable, stdout: output.readable, ended }, options);
+  return {
+    ...await connectAcp({ stdin: input.writable, stdout: output.readable, ended }, options),
+    /** Stops or resumes reading. */
+    stall(on: boolean): void {
+      stalled?.resolve();
+      stalled = on ? Promise.withResolvers() : undefined;
+    },
+    /** Characters that wait for the client. */
+    waiting: () => out.waiting,
+  };
 }
 
 async function connectAcp(

@@ -90,6 +90,7 @@ class LineChat {
         texts,
         questions,
         columns: () => displayOf(context, flags.noColor).columns(),
+        isPlanShown: Deno.stdout.isTerminal(),
         write: (text) => this.#ask(text),
         message: (text) => void this.#next.push({ text }),
       });

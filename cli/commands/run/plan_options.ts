@@ -39,7 +39,9 @@ async function personAtTerminal(speech: Speech, signal: AbortSignal): Promise<Pl
   const write = (text: string) => err.write(terminalSafe(text));
   const questions = new lines.Questions();
   const texts = { chat, locale: speech.locale };
-  new lines.LinePerson({ lines: new lines.LineReader(), questions, texts, columns: () => 80, write });
+  const isPlanShown = Deno.stdout.isTerminal();
+  const reader = new lines.LineReader();
+  new lines.LinePerson({ lines: reader, questions, texts, columns: () => 80, isPlanShown, write });
   const { planReviewer } = lines.personOf(questions, {
     stop() {},
     say: write,

@@ -2,32 +2,29 @@ import { type AgentContext, methods, RequestError } from "@agentclientprotocol/s
 import type * as acp from "@agentclientprotocol/sdk";
 import type { PlanAnswer } from "../../run/mod.ts";
 import { type ApprovalAnswer, errorMessage } from "../../core/mod.ts";
-import { loadTexts, type Locale } from "../../i18n/mod.ts";
+import { loadTexts, type Locale, type Texts } from "../../i18n/mod.ts";
 import type { Answer, OpenQuestion, QuestionKinds, QuestionPresenter } from "../session/questions.ts";
 import type { SessionTexts } from "../session/texts.ts";
 import { reasonOf } from "./files.ts";
-import { fenced, textContent } from "./tool_calls.ts";
+import { fenced } from "../../view/mod.ts";
+import { changesOf, textContent } from "./tool_calls.ts";
 
-/** The answers to a question as a terminal without panels lists them; some lead to others or need a text. */
-type LineEntry<T> =
-  & { readonly label: string; readonly detail?: string }
-  & (
-    | { readonly value: T }
-    | { readonly entries: readonly LineEntry<T>[] }
-    | { readonly write: (text: string) => T; readonly optional?: true }
-  );
-
-interface InLines<T> {
-  readonly text: string;
-  readonly entries: readonly LineEntry<T>[];
+/** An answer as a terminal without panels lists it: it has a value, leads to others, or needs a text. */
+interface LineEntry<T> extends Pick<Entry, "label" | "detail"> {
+  readonly value?: T;
+  readonly entries?: readonly LineEntry<T>[];
+  readonly write?: (text: string) => T;
+  readonly optional?: true;
 }
+
+type InLines<T> = Promise<{ readonly text: string; readonly entries: readonly LineEntry<T>[] }>;
 
 export type LoadLines = () => Promise<{
   approvalLines(
     request: Shown<"approval">,
-    form: { readonly locale: Locale; readonly columns: number },
-  ): Promise<InLines<ApprovalAnswer>>;
-  planLines(locale: Locale): Promise<InLines<PlanAnswer | "leave">>;
+    form: { locale: Locale; columns: number },
+  ): InLines<ApprovalAnswer>;
+  planLines(locale: Locale): InLines<PlanAnswer | "leave">;
 }>;
 
 interface PresenterOptions {
@@ -35,6 +32,7 @@ interface PresenterOptions {
   readonly capabilities: acp.ClientCapabilities;
   /** The session, or the request that opens it. */
   readonly scope: () => { readonly sessionId: string } | { readonly requestId: acp.RequestId };
+  readonly cwd: () => string;
   readonly texts: SessionTexts;
   readonly lines: LoadLines;
   readonly send: (update: acp.SessionUpdate) => void;
@@ -45,6 +43,9 @@ interface PresenterOptions {
   readonly failed: (error: unknown) => void;
 }
 
+type Fields = Record<string, acp.ElicitationPropertySchema>;
+type Asked = Shown<"ask">["questions"];
+type PlanTexts = Texts["overlay"]["plan"];
 type Shown<K extends OpenQuestion["kind"]> = QuestionKinds[K]["question"];
 
 /** An answer that can be chosen. */
@@ -76,8 +77,8 @@ export class EditorPresenter implements QuestionPresenter {
       case "approval":
         return await this.#approve(question, signal);
       case "ask":
-        return await (this.#hasForms ? this.#askByForm : this.#askByButtons)
-          .call(this, question.questions, ask.ownWords, signal);
+        if (!this.#hasForms) return await this.#askByButtons(question.questions, signal);
+        return await this.#askByForm(question.questions, ask.ownWords, signal);
       case "plan":
         return await this.#plan(question.plan, plan, signal);
       case "trust": {
@@ -118,27 +119,33 @@ export class EditorPresenter implements QuestionPresenter {
   }
 
   async #approve(question: Shown<"approval">, signal: AbortSignal): Promise<ApprovalAnswer | undefined> {
-    const { texts: { locale }, callUpdateOf, lines } = this.#options;
-    const { text, entries } = await (await lines()).approvalLines(question, { locale, columns: Infinity });
+    const { texts: { locale }, callUpdateOf, lines, cwd } = this.#options;
+    const { changes = [], ...rest } = question;
+    const { diffs, isWhole } = changesOf(changes, cwd());
+    const { approvalLines } = await lines();
+    const asked = diffs.length > 0 && isWhole ? rest : question;
+    const { text, entries } = await approvalLines(asked, { locale, columns: Infinity });
     const [title = "", ...rows] = text.split("\n");
     const known = callUpdateOf(question.callId);
     const shown = rows.length === 0 ? title : `${title}\n\n${fenced(rows.join("\n"))}`;
-    // The call of an agent was not announced.
-    const toolCall = { ...known, title: known.title ?? question.subject, content: [textContent(shown)] };
+    const toolCall: acp.ToolCallUpdate = {
+      ...known,
+      status: "pending",
+      // The call of an agent was not announced.
+      title: known.title ?? question.subject,
+      content: [textContent(shown), ...(asked === rest ? diffs : [])],
+    };
     const answers: (Entry & { readonly value: ApprovalAnswer })[] = [];
-    const add = (list: typeof entries) => {
+    const add = (list: readonly LineEntry<ApprovalAnswer>[]) => {
       for (const entry of list) {
-        if ("entries" in entry) add(entry.entries);
-        else if ("value" in entry) answers.push({ ...entry, ...about(entry.value), value: entry.value });
-        else if (entry.optional) {
-          const value = entry.write("");
-          answers.push({ label: entry.label, ...about(value), value });
-        }
+        add(entry.entries ?? []);
+        const { label, detail, value = entry.optional && entry.write?.("") } = entry;
+        if (value) answers.push({ label, detail, ...about(value), value });
       }
     };
     add(entries);
     try {
-      const index = await this.#press({ ...toolCall, status: "pending" }, answers, signal);
+      const index = await this.#press(toolCall, answers, signal);
       return index === undefined ? undefined : answers[index]?.value;
     } catch (error) {
       signal.throwIfAborted();
@@ -149,31 +156,23 @@ export class EditorPresenter implements QuestionPresenter {
     }
   }
 
-  async #plan(
-    text: string,
-    texts: Awaited<ReturnType<typeof loadTexts<"overlay">>>["plan"],
-    signal: AbortSignal,
-  ): Promise<PlanAnswer | undefined> {
-    const { locale } = this.#options.texts;
-    const { entries: all } = await (await this.#options.lines()).planLines(locale);
-    const answers = all.flatMap((entry) => "value" in entry ? [entry] : []);
+  async #plan(text: string, texts: PlanTexts, signal: AbortSignal): Promise<PlanAnswer | undefined> {
+    const { lines, texts: { locale } } = this.#options;
+    const { entries: all } = await (await lines()).planLines(locale);
+    const answers = all.filter(({ value }) => value !== undefined);
     const entries = [
       ...answers.map(({ label }, at): Entry => ({ label, kind: at === 0 ? "allow_once" : "allow_always" })),
       { label: texts.deny, kind: "reject_once" } as const,
     ];
-    const picked = await this.#pick(`${texts.title}\n\n${text}`, entries, signal, texts.note);
-    const { value = "leave" } = answers[picked?.index ?? entries.length] ?? {};
-    const note = picked?.note ?? "";
+    const { index = entries.length, note = "" } =
+      await this.#pick(`${texts.title}\n\n${text}`, entries, signal, texts.note) ?? {};
+    const { value = "leave" } = answers[index] ?? {};
     if (value !== "leave") return value.approve && note !== "" ? { ...value, note } : value;
     return note === "" ? undefined : { approve: false, note };
   }
 
-  async #askByForm(
-    questions: Shown<"ask">["questions"],
-    ownWords: string,
-    signal: AbortSignal,
-  ): Promise<Answer<"ask"> | undefined> {
-    const properties: Record<string, acp.ElicitationPropertySchema> = {};
+  async #askByForm(questions: Asked, ownWords: string, signal: AbortSignal) {
+    const properties: Fields = {};
     for (const [at, { question: title, options, multiple, written = false }] of questions.entries()) {
       const choices = options.map(({ label, description }) => choice(label, label, description));
       if (choices.length > 0) {
@@ -196,11 +195,7 @@ export class EditorPresenter implements QuestionPresenter {
     });
   }
 
-  async #askByButtons(
-    questions: Shown<"ask">["questions"],
-    _ownWords: string,
-    signal: AbortSignal,
-  ): Promise<Answer<"ask"> | undefined> {
+  async #askByButtons(questions: Asked, signal: AbortSignal): Promise<Answer<"ask"> | undefined> {
     const answers: string[][] = [];
     for (const { question, options } of questions) {
       const entries = options.map(({ label, description: detail }) => ({ label, detail }));
@@ -230,12 +225,7 @@ export class EditorPresenter implements QuestionPresenter {
   }
 
   /** Lets the user choose an entry, in a form where the client has them, else by buttons; undefined: none. */
-  async #pick(
-    text: string,
-    entries: readonly Entry[],
-    signal: AbortSignal,
-    note?: string,
-  ): Promise<{ readonly index: number; readonly note?: string } | undefined> {
+  async #pick(text: string, entries: readonly Entry[], signal: AbortSignal, note?: string) {
     const [title = ""] = text.split("\n", 1);
     if (!this.#canPick(entries.length)) return this.#unable(title);
     if (this.#hasForms) {
@@ -255,24 +245,18 @@ export class EditorPresenter implements QuestionPresenter {
     const { send } = this.#options;
     const toolCallId = `question-${crypto.randomUUID()}`;
     const kind = note === undefined ? "other" : "switch_mode";
-    const call = { toolCallId, title, kind, status: "pending", content: [textContent(text)] } as const;
-    send({ sessionUpdate: "tool_call", ...call, content: [...call.content] });
-    let index: number | undefined;
-    try {
-      index = await this.#press({ ...call, content: [...call.content] }, entries, signal);
-    } finally {
-      const status = index === undefined ? "failed" : "completed";
+    const call: acp.ToolCall = { toolCallId, title, kind, status: "pending", content: [textContent(text)] };
+    send({ sessionUpdate: "tool_call", ...call });
+    const pressed = this.#press(call, entries, signal);
+    const ended = (status: acp.ToolCallStatus) =>
       send({ sessionUpdate: "tool_call_update", toolCallId, status });
-    }
-    return index === undefined ? undefined : { index };
+    void pressed.then((index) => ended(index === undefined ? "failed" : "completed"), () => ended("failed"));
+    const index = await pressed;
+    return index === undefined ? undefined : { index, note: "" };
   }
 
   /** Asks for permission and returns the index of the answer; undefined: cancelled, which stops the turn. */
-  async #press(
-    toolCall: acp.ToolCallUpdate,
-    entries: readonly Entry[],
-    signal: AbortSignal,
-  ): Promise<number | undefined> {
+  async #press(toolCall: acp.ToolCallUpdate, entries: readonly Entry[], signal: AbortSignal) {
     const { client, scope, stop } = this.#options;
     const ids = entries.map(({ id }, at) => id ?? String(at));
     const options = entries.map(({ label, detail, kind = "allow_once" }, at) => ({
@@ -284,19 +268,15 @@ export class EditorPresenter implements QuestionPresenter {
     const params: acp.RequestPermissionRequest = { sessionId, toolCall, options };
     const sent = { cancellationSignal: signal, stopWaitingOnCancel: true };
     const { outcome } = await client.request(methods.client.session.requestPermission, params, sent);
-    if (outcome.outcome === "cancelled") return void stop();
+    if (outcome.outcome === "cancelled") stop();
+    if (outcome.outcome !== "selected") return undefined;
     const index = ids.indexOf(outcome.optionId);
     if (index >= 0) return index;
     throw new Error(`There is no option "${outcome.optionId}"`);
   }
 
   /** Shows a form and returns its values; undefined: the user left it. */
-  async #form(
-    text: string,
-    properties: Record<string, acp.ElicitationPropertySchema>,
-    required: string[],
-    signal: AbortSignal,
-  ): Promise<Record<string, acp.ElicitationContentValue> | undefined> {
+  async #form(text: string, properties: Fields, required: string[], signal: AbortSignal) {
     const { client, scope } = this.#options;
     const requestedSchema = { type: "object", properties, required } as const;
     const params: acp.CreateElicitationRequest = { ...scope(), mode: "form", message: text, requestedSchema };

@@ -10,13 +10,13 @@ import { promptInput } from "./content.ts";
 import { modeState } from "./modes.ts";
 import { configOptions, SettingUpdates } from "./options.ts";
 import { EditorPresenter, type LoadLines } from "./permissions.ts";
-import { fenced } from "./tool_calls.ts";
+import { fenced } from "../../view/mod.ts";
 import { Updates } from "./updates.ts";
 
 interface SessionOptions {
   readonly client: acp.AgentContext;
   readonly capabilities: acp.ClientCapabilities;
-  /** The client reads more slowly than is written: text that comes again as a whole is left out. */
+  /** The client reads more slowly than is written. */
   readonly isBehind: () => boolean;
   readonly send: (sessionId: string, update: acp.SessionUpdate) => void;
   readonly texts: SessionTexts;
@@ -44,6 +44,8 @@ export class EditorSession implements FrontEnd {
   #finish: EventOf<"message.end">["finish"];
   /** Prompts of this client without an answer. */
   #prompts = 0;
+  /** Stops showing questions, and events. */
+  #asking: (() => void) | undefined;
   #detach = () => {};
 
   constructor(options: SessionOptions) {
@@ -53,6 +55,7 @@ export class EditorSession implements FrontEnd {
       client,
       capabilities,
       scope: () => this.#joined ? { sessionId: this.#joined.id } : { requestId },
+      cwd: () => this.live.assembly?.cwd ?? "",
       texts,
       lines,
       send: (update) => this.#send(update),
@@ -79,10 +82,10 @@ export class EditorSession implements FrontEnd {
     return { modes: modeState(settings), configOptions: configOptions(settings) };
   }
 
-  /** Shows the questions of a session, also before it is open; in place of another one. */
-  asks(live: Pick<LiveSession, "questions">): void {
-    this.#detach();
-    this.#detach = live.questions.attach(this.#presenter);
+  /** Shows the questions of opening a session; those of one that is open already wait for `join`. */
+  asks(live: LiveSession): void {
+    this.#asking?.();
+    this.#asking = live.assembly ? undefined : live.questions.attach(this.#presenter);
   }
 
   /** Joins a session; `replays`: the client gets its conversation so far. */
@@ -103,8 +106,8 @@ export class EditorSession implements FrontEnd {
     this.#joined = { id, live, updates, facts };
     if (replays) updates.replay(live.history(0));
     updates.snapshot(live.snapshot());
-    const [stopAsking, leave] = [this.#detach, live.attach(this)];
-    this.#detach = () => [stopAsking, leave].forEach((stop) => stop());
+    this.#detach = live.attach(this);
+    this.#asking ??= live.questions.attach(this.#presenter);
     return assembly;
   }
 
@@ -118,6 +121,7 @@ export class EditorSession implements FrontEnd {
 
   leave(): void {
     this.#joined?.updates.flush();
+    this.#asking?.();
     this.#joined?.facts.close();
     this.#detach();
   }

@@ -1,13 +1,11 @@
 /** Tool calls as clients show them: files, diffs and output. */
-import type { ToolCallContent, ToolCallLocation, ToolCallUpdate } from "@agentclientprotocol/sdk";
+import type { ToolCall, ToolCallContent, ToolCallLocation, ToolCallUpdate } from "@agentclientprotocol/sdk";
 import type { EventOf } from "../../core/mod.ts";
 import { absolutePath, normalize } from "../../path/lexical.ts";
 import { keepEnds } from "../../tool/mod.ts";
 import { defined, isRecord, mapTexts, parseJson } from "../../util/json.ts";
 import { oneLine } from "../../util/terminal_text.ts";
 import { type CallKind, fenced, hunkTexts } from "../../view/mod.ts";
-
-export { fenced };
 
 /** Characters of a title, bytes of an argument and of a result, and characters of all diffs of a call. */
 const MOST = { title: 300, argument: 8_192, output: 32_768, diffs: 262_144 };
@@ -36,26 +34,30 @@ function absolute(path: string, cwd: string): string {
   return normalize(absolutePath(path, { cwd }));
 }
 
-interface EndView {
-  readonly cwd: string;
-  readonly kind: CallKind;
-  /** The summary in the language of the user. */
-  readonly summary: string;
-  /** The end of the output that was shown as text. */
-  readonly tail: string;
-  /** The client shows the output in a terminal. */
-  readonly terminal: boolean;
+/** A call that has not ended. */
+export interface Call {
+  /** The call as the client knows it. */
+  readonly shown: ToolCall;
+  /** Its output goes to a terminal of the client. */
+  readonly isTerminal: boolean;
+  /** It is part of a complete message; otherwise the model may still drop it. */
+  isCertain: boolean;
+  /** The end of its output, the part that is to be sent, and the length of what was sent. */
+  tail: string;
+  unsent: string;
+  sent: number;
 }
 
 /** The end of a call: its diffs, else its output, or why there is none. */
-export function resultOf(end: EventOf<"tool.end">, { cwd, kind, summary, tail, terminal }: EndView) {
+export function resultOf(end: EventOf<"tool.end">, call: Call, summary: string, cwd: string) {
+  const { shown: { kind = "other" }, tail, isTerminal } = call;
   const { outcome, content, changes = [], exitCode, signal, durationMs, truncated, images = [] } = end;
   const ran = outcome === "ok" || outcome === "error";
   const { diffs, locations } = changesOf(changes, cwd);
-  const isHidden = terminal || diffs.length > 0;
+  const isHidden = isTerminal || diffs.length > 0;
   const texts = ran && !changes.some(({ written }) => written === false)
     ? isHidden || content.trim() === "" ? [] : [isProse(kind) ? bounded(content) : fenced(bounded(content))]
-    : [...(terminal || tail === "" ? [] : [fenced(tail)]), summary];
+    : [...(isTerminal || tail === "" ? [] : [fenced(tail)]), summary];
   return {
     status: outcome === "ok" ? "completed" : "failed",
     content: [
@@ -89,8 +91,10 @@ export function imageBlock({ mime, data }: { readonly mime: string; readonly dat
   return { type: "image" as const, mimeType: mime, data };
 }
 
-/** One diff for each hunk, and for each file the first line that changes. */
-function changesOf(changes: NonNullable<EventOf<"tool.end">["changes"]>, cwd: string) {
+type FileChanges = readonly NonNullable<EventOf<"tool.end">["changes"]>[number][];
+
+/** One diff for each hunk, and for each file the first line that changes; not whole: some have no diff. */
+export function changesOf(changes: FileChanges, cwd: string) {
   const diffs: ToolCallContent[] = [];
   const locations: ToolCallLocation[] = [];
   let size = 0;
@@ -106,5 +110,6 @@ function changesOf(changes: NonNullable<EventOf<"tool.end">["changes"]>, cwd: st
       diffs.push({ type: "diff", path, ...change === "created" ? {} : { oldText: before }, newText: after });
     }
   }
-  return { diffs, locations };
+  const isWhole = size <= MOST.diffs && changes.every(({ diff }) => diff !== undefined);
+  return { diffs, locations, isWhole };
 }

@@ -29,29 +29,8 @@ const PACE_MS = { chunk: 10, output: 200 };
 /** Characters of output: the end that is shown as text while a call runs, and the most for a terminal. */
 const OUTPUT = { tail: 4_000, terminal: 1_000_000 };
 
-/** A call that has not ended. */
-interface Call {
-  /** The call as the client knows it. */
-  readonly shown: ToolCall;
-  readonly isTerminal: boolean;
-  /** It is part of a complete message; otherwise the model may still drop it. */
-  isCertain: boolean;
-  tail: string;
-  unsent: string;
-  sent: number;
-}
-
 /** Tools with output that a terminal can show. */
 const SHELL = /^(?:bash|shell|shell_command|run_shell_command)$/i;
-
-/** The extension of the protocol by which clients show output in a terminal that the agent runs. */
-function terminalMeta({ shown }: Call, parts: Readonly<Record<string, object>>) {
-  const named = Object.entries(parts).map(([name, part]) => [
-    `terminal_${name}`,
-    { terminal_id: shown.toolCallId, ...part },
-  ]);
-  return Object.fromEntries(named);
-}
 
 type Channel = EventOf<"message.delta">["channel"];
 
@@ -59,7 +38,7 @@ type Channel = EventOf<"message.delta">["channel"];
 export class Updates {
   readonly #options: UpdatesOptions;
   readonly #send: UpdatesOptions["send"];
-  readonly #calls = new Map<string, Call>();
+  readonly #calls = new Map<string, calls.Call>();
   /** Numbers of calls by their identifiers: after a rewind one may come again. */
   readonly #used = new Map<string, number>();
   readonly #servers = new ServerUpdates();
@@ -295,18 +274,16 @@ export class Updates {
     const title = calls.titleLine(earlyTitle(name, written));
     const known = this.#calls.get(callId);
     const call = known ?? this.#announce(callId, name, { title, ...whole });
-    if (known && (whole || title !== call.shown.title)) {
-      this.#change(call, { name, title, kind: callKind(name), ...whole });
-    }
+    if (known) this.#change(call, { name, title, kind: callKind(name), ...whole });
     call.isCertain ||= whole !== undefined;
   }
 
-  #announce(callId: string, name: string, facts: Partial<ToolCall> = {}): Call {
+  #announce(callId: string, name: string, facts: Partial<ToolCall> = {}): calls.Call {
     const times = (this.#used.get(callId) ?? 0) + 1;
     this.#used.set(callId, times);
     const toolCallId = times === 1 ? callId : `${callId}#${times}`;
     const { title = earlyTitle(name, ""), rawInput } = facts;
-    const call: Call = {
+    const call: calls.Call = {
       shown: {
         toolCallId,
         name,
@@ -326,7 +303,7 @@ export class Updates {
     const terminal = call.isTerminal
       ? {
         content: [{ type: "terminal" as const, terminalId: toolCallId }],
-        _meta: terminalMeta(call, { info: { cwd: this.#options.cwd } }),
+        _meta: { terminal_info: { terminal_id: toolCallId, cwd: this.#options.cwd } },
       }
       : {};
     this.#send({ sessionUpdate: "tool_call", ...call.shown, ...terminal });
@@ -334,12 +311,15 @@ export class Updates {
   }
 
   /** Sends what changes of a call; of a replay it is sent when it is over. */
-  #change(call: Call | undefined, fields: Partial<ToolCall>): void {
-    if (!call || (fields.status === call.shown.status && Object.keys(fields).length === 1)) return;
-    const { content: _content, _meta, ...lasting } = fields;
-    Object.assign(call.shown, lasting);
-    const { toolCallId } = call.shown;
-    if (!this.#isReplay) this.#send({ sessionUpdate: "tool_call_update", toolCallId, ...fields });
+  #change(call: calls.Call | undefined, fields: Partial<ToolCall>): void {
+    if (!call) return;
+    const { shown } = call;
+    const changed = Object.entries(fields).filter(([name, value]) => value !== shown[name as keyof ToolCall]);
+    const { content: _content, _meta, ...lasting }: Partial<ToolCall> = Object.fromEntries(changed);
+    Object.assign(shown, lasting);
+    if (changed.length === 0 || this.#isReplay) return;
+    const { toolCallId } = shown;
+    this.#send({ sessionUpdate: "tool_call_update", toolCallId, ...Object.fromEntries(changed) });
   }
 
   #start(event: EventOf<"tool.start">): void {
@@ -352,7 +332,7 @@ export class Updates {
       status: readOnly ? "in_progress" : "pending",
       title: calls.titleLine(callTitle(event, this.#options.texts())),
       kind: callKind(tool),
-      rawInput: calls.inputOf(written),
+      rawInput: call.shown.rawInput ?? calls.inputOf(written),
       ...(locations.length > 0 ? { locations } : {}),
     });
   }
@@ -379,7 +359,9 @@ export class Updates {
       const data = call.unsent.slice(0, Math.max(0, OUTPUT.terminal - call.sent)).toWellFormed();
       call.unsent = "";
       if (!call.isTerminal) this.#change(call, { content: [calls.textContent(fenced(call.tail))] });
-      else if (data !== "") this.#change(call, { _meta: terminalMeta(call, { output: { data } }) });
+      else if (data !== "") {
+        this.#change(call, { _meta: { terminal_output: { terminal_id: call.shown.toolCallId, data } } });
+      }
       call.sent += data.length;
     }
   }
@@ -388,18 +370,17 @@ export class Updates {
     this.#flushOutputs();
     const call = this.#calls.get(event.callId) ?? this.#announce(event.callId, event.name);
     this.#calls.delete(event.callId);
-    const { shown, tail, isTerminal: terminal } = call;
-    const { kind = "other", toolCallId: terminalId } = shown;
     const summary = this.#options.texts().written(event.said, event.summary);
-    const result = calls.resultOf(event, { cwd: this.#options.cwd, kind, summary, tail, terminal });
-    if (this.#isReplay) return this.#send({ sessionUpdate: "tool_call", ...shown, ...result });
-    if (!terminal) return this.#change(call, result);
-    const data = call.sent === 0 ? result.rawOutput.output : undefined;
-    const exit = { exit_code: event.exitCode ?? null, signal: event.signal ?? null };
+    const result = calls.resultOf(event, call, summary, this.#options.cwd);
+    if (this.#isReplay) return this.#send({ sessionUpdate: "tool_call", ...call.shown, ...result });
+    if (!call.isTerminal) return this.#change(call, result);
+    const { toolCallId: terminalId } = call.shown;
+    const [terminal_id, data] = [terminalId, call.sent === 0 ? result.rawOutput.output : undefined];
+    const terminal_exit = { terminal_id, exit_code: event.exitCode ?? null, signal: event.signal ?? null };
     this.#change(call, {
       ...result,
       content: [{ type: "terminal", terminalId }, ...result.content],
-      _meta: terminalMeta(call, { ...data === undefined ? {} : { output: { data } }, exit }),
+      _meta: { ...data === undefined ? {} : { terminal_output: { terminal_id, data } }, terminal_exit },
     });
   }
 

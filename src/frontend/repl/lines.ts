@@ -102,6 +102,8 @@ interface LinePersonOptions {
   readonly questions: Questions;
   /** Cells of a line. */
   readonly columns: () => number;
+  /** Standard output is a terminal: a plan was printed there as what the model says. */
+  readonly isPlanShown: boolean;
   /** Shows lines to the person, apart from answers. */
   readonly write: (text: string) => void | Promise<void>;
   /**
@@ -227,9 +229,8 @@ export class LinePerson {
   }
 
   async #review(proposal: PlanProposal, shown: Shown): Promise<PlanAnswer | undefined> {
-    const { texts: { locale }, write } = this.#options;
-    // On a terminal it was printed as what the model says.
-    if (!Deno.stdout.isTerminal()) await write(`${proposal.plan}\n\n`);
+    const { texts: { locale }, write, isPlanShown } = this.#options;
+    if (!isPlanShown) await write(`${proposal.plan}\n\n`);
     const answer = await this.#chosen(await planLines(locale), shown);
     return answer === "leave" ? undefined : answer;
   }

@@ -6,6 +6,8 @@ import {
 import { message } from "../../../../src/core/mod.ts";
 import type { Answer, QuestionKind, QuestionKinds } from "../../../../src/frontend/session/questions.ts";
 import { SessionTexts } from "../../../../src/frontend/session/texts.ts";
+import type { Chunk } from "../../../../src/core/mod.ts";
+import { call, type Reply, say } from "../../../support/agent_fixture.ts";
 import { serveHere } from "../../../support/acp.ts";
 import { assert, assertEquals } from "../../../support/assert.ts";
 import { openChat } from "../../../support/chat_stage.ts";
@@ -250,4 +252,103 @@ Deno.test("an editor shows every kind of question by a form or by buttons, and i
   const [content] = second?.toolCall.content ?? [];
   const text = content?.type === "content" && content.content.type === "text" ? content.content.text : "";
   for (const part of ["everything is deleted", "│ rm -rf /"]) assert(text.includes(part), text);
+});
+
+Deno.test("a client that loads a session in the middle of a turn sees all of it and answers its question", async () => {
+  const steps: Chunk[] = [
+    { type: "text", text: "I write a file" },
+    call("c1", "write_file", { path: "a.txt", content: "new\n" }),
+    { type: "done", reason: "tool_calls" },
+  ];
+  await using stage = await liveStage({ replies: [say("Hello"), steps, say("Written")] });
+  const { sessions, texts, home, cwd: directory } = stage;
+  const permissions: RequestPermissionRequest[] = [];
+  const closed = Promise.withResolvers<void>();
+  const first = await serveHere({ sessions, texts, home }, {
+    directory,
+    on: {
+      [methods.client.session.requestPermission]: ({ signal }) =>
+        new Promise((_, reject) =>
+          signal.addEventListener("abort", () => {
+            closed.resolve();
+            reject(signal.reason);
+          })
+        ),
+    },
+  });
+  const id = await first.newSession();
+  assertEquals(await first.prompt(id, "Say hello"), "end_turn");
+  const running = first.prompt(id, "Write a.txt");
+  await first.tape.seen(({ method }) => method === methods.client.session.requestPermission);
+  const second = await serveHere({ sessions, texts, home }, {
+    directory,
+    on: {
+      [methods.client.session.requestPermission]: ({ params }) => {
+        permissions.push(params);
+        return { outcome: { outcome: "selected", optionId: "allow once" } };
+      },
+    },
+  });
+  await second.agent.request(methods.agent.session.load, { sessionId: id, cwd: directory, mcpServers: [] });
+  assertEquals(await running, "end_turn");
+  await closed.promise;
+  assertEquals(permissions.map(({ toolCall }) => toolCall.content?.map(({ type }) => type)), [[
+    "content",
+    "diff",
+  ]]);
+  const texts_ = (acp: typeof first, kind: string) =>
+    acp.updates(id).flatMap((update) =>
+      update.sessionUpdate === kind && "content" in update && update.content && "text" in update.content
+        ? [update.content.text]
+        : []
+    ).join("|");
+  assertEquals(texts_(second, "user_message_chunk"), "Say hello|Write a.txt");
+  assertEquals(texts_(second, "agent_message_chunk"), "Hello|I write a file|Written");
+  const statuses = second.updates(id).flatMap((update) =>
+    "status" in update && update.status ? [update.status] : []
+  );
+  assertEquals(statuses.at(-1), "completed");
+  // Both have it: the session stays open for the second.
+  await first.agent.request(methods.agent.session.close, { sessionId: id });
+  assert(sessions.get(id));
+  await second.agent.request(methods.agent.session.close, { sessionId: id });
+  assertEquals(sessions.get(id), undefined);
+  for (const each of [first, second]) assertEquals((await each.end()).code, 0);
+});
+
+Deno.test("a client that does not read neither stops a turn nor fills the memory, and gets all of the text later", async () => {
+  const piece = "0123456789abcdef".repeat(256);
+  const count = 2000;
+  const flood: Reply = async function* () {
+    for (let at = 0; at < count; at++) {
+      if (at % 50 === 0) await tick();
+      yield { type: "text", text: piece };
+    }
+    yield { type: "done", reason: "stop" };
+  };
+  await using stage = await liveStage({ replies: [flood] });
+  const { sessions, texts, home, cwd: directory } = stage;
+  const acp = await serveHere({ sessions, texts, home }, { directory, check: false });
+  const id = await acp.newSession();
+  const live = sessions.get(id);
+  assert(live);
+  acp.stall(true);
+  const ended = Promise.withResolvers<number>();
+  live.attach({
+    name: "other",
+    event: (event) => event.type === "turn.end" && ended.resolve(acp.waiting()),
+  });
+  const running = acp.prompt(id, "Flood me");
+  const waiting = await ended.promise;
+  assert(waiting < 2 * 1024 * 1024 + piece.length * count, `${waiting}`);
+  acp.stall(false);
+  assertEquals(await running, "end_turn");
+  const text = acp.updates(id).flatMap((update) =>
+    update.sessionUpdate === "agent_message_chunk" && update.content.type === "text"
+      ? [update.content.text]
+      : []
+  ).join("");
+  assertEquals(text.length, piece.length * count);
+  assert(text === piece.repeat(count));
+  await acp.end();
 });
