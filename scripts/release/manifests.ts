@@ -1,4 +1,4 @@
-/** Files made from the table of a release: for package managers, a container image and the registry of ACP. */
+/** Files made from the table of a release: for package managers, a container image and editors. */
 import { stringify } from "yaml";
 import { MARKER } from "../../cli/release/channel.ts";
 import type { Target } from "../compile.ts";

@@ -1,4 +1,4 @@
-import { argument, command, optional, unusable } from "../../command.ts";
+import { command } from "../../command.ts";
 import { CHAT_FLAGS, type ChatFlags } from "../../run_flags.ts";
 import { inLanguage, languageOf } from "../../terminal/language.ts";
 import { type CliContext, onSignals, protocolStreams, runPaths } from "../../terminal/process.ts";
@@ -11,9 +11,7 @@ import { atMost } from "../../../src/util/timer.ts";
 const LAST_LINES_MS = 1000;
 
 /** `reasonix acp`: sessions for an editor. */
-async function acp(this: CliContext, flags: Partial<ChatFlags>, word?: string): Promise<void> {
-  if (word === "setup") return await (await import("../program.ts")).setupCommand.run.call(this, {});
-  if (word !== undefined) throw unusable(word, "acp", "`setup` or nothing");
+async function acp(this: CliContext, flags: Partial<ChatFlags>): Promise<void> {
   keepOffOutput();
   const end = new AbortController();
   let code: number = EXIT.done;
@@ -69,7 +67,5 @@ export const acpCommand = command({
     "flags count for all sessions.",
   flags: Object.fromEntries(Object.entries(CHAT_FLAGS).filter(([name]) => !OTHERS.includes(name))),
   aliases: { m: "model" },
-  // Editors append the arguments of a sign-in method to the command that serves them.
-  args: [optional(argument("`setup` does the same as `reasonix setup`", "setup"))],
   run: acp,
 });
