@@ -31,8 +31,19 @@ interface WrittenTexts {
   readonly written: (said: readonly WrittenMessage[] | undefined, english: string) => string;
 }
 
-export function noticeText({ text, said }: EventOf<"notice">, texts: WrittenTexts): string {
-  return texts.written(said, text);
+interface RetryTexts extends WrittenTexts {
+  readonly attempt: (attempt: number, most: number, seconds: string) => string;
+  readonly because: (attempt: string, reason: string) => string;
+}
+
+/** The line about a request that is sent again, without a reason that is `known`. */
+export function retryText(
+  { attempt, maxAttempts, waitMs, reason, said }: EventOf<"message.retry">,
+  texts: RetryTexts,
+  known?: string,
+): string {
+  const next = texts.attempt(attempt, maxAttempts, (waitMs / 1000).toFixed(1));
+  return reason === known ? next : texts.because(next, texts.written(said, reason));
 }
 
 interface PlanWords {
@@ -99,20 +110,7 @@ export function callTitle({ call, summary, title, said }: Started, texts: Writte
   return oneLine(title === undefined ? `${call.name} ${summary}` : texts.written(said, title), WHOLE);
 }
 
-/** The effect of a call, which front ends show by a sign. */
-export type CallKind =
-  | "read"
-  | "edit"
-  | "delete"
-  | "move"
-  | "search"
-  | "execute"
-  | "think"
-  | "fetch"
-  | "switch_mode"
-  | "other";
-
-const KINDS: Readonly<Record<Exclude<CallKind, "other">, string>> = {
+const KINDS = {
   execute: "bash shell exec execute run command terminal job jobs",
   think: "todo todowrite task think goal plan step update_goal read_only_task",
   switch_mode: "exit_plan_mode",
@@ -122,7 +120,10 @@ const KINDS: Readonly<Record<Exclude<CallKind, "other">, string>> = {
   fetch: "fetch http url web browse browser navigate download",
   search: "grep glob search find query list ls symbols references definition history",
   read: "read get view show hover memory resource open describe",
-};
+} as const;
+
+/** The effect of a call, which front ends show by a sign. */
+export type CallKind = keyof typeof KINDS | "other";
 
 let kinds: ReadonlyMap<string, CallKind> | undefined;
 
@@ -173,12 +174,10 @@ export function callLine(title: string, end: EventOf<"tool.end">, texts: CallTex
       return { mark: "–", title, result: texts.skipped(summary) };
     case "blocked":
       return { mark: "⊘", title, result: timed(end.denied ? texts.notExecuted : texts.blocked(summary)) };
-    default:
-      return {
-        mark: "✗",
-        title,
-        result: timed(end.outcome === "aborted" ? texts.stopped(summary) : summary),
-      };
+    case "aborted":
+      return { mark: "✗", title, result: timed(texts.stopped(summary)) };
+    case "error":
+      return { mark: "✗", title, result: timed(summary) };
   }
 }
 

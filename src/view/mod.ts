@@ -6,6 +6,6 @@ export { cacheShare, grouped, lineFigures, moneyFigure, tokenFigures } from "./f
 export { fenced, loadMarkdown, type MarkdownRenderer } from "./markdown.ts";
 export { type Block, MarkdownBlocks } from "./markdown.ts";
 export { type Palette, palette, ThemedPalette, wantsColor, wantsLinks } from "./palette.ts";
-export { noticeText, planText } from "./call_lines.ts";
+export { planText, retryText } from "./call_lines.ts";
 export type { Theme } from "./palette.ts";
 export { type MeasureWidth, roughWidth, StreamWrap, wrapText } from "./wrap.ts";

@@ -25,7 +25,7 @@ export async function executeMessage(
   signal: AbortSignal,
 ): Promise<TurnOutcome | undefined> {
   if (input) return await (await session()).run(input, signal);
-  const seen = attachments({ images, references });
+  const seen = defined({ images, references });
   switch (text[0]) {
     case "/": {
       if (text[1] === "/") return await (await session()).run({ text: text.slice(1), ...seen }, signal);
@@ -48,19 +48,6 @@ export async function executeMessage(
     }
   }
   return await (await session()).run({ text, ...seen }, signal);
-}
-
-/** Attachments of a message; a field without entries is absent. */
-function attachments(
-  { images = [], references = [] }: {
-    readonly images: Draft["images"] | undefined;
-    readonly references: Draft["references"] | undefined;
-  },
-): Pick<TurnInput, "images" | "references"> {
-  return {
-    ...(images.length > 0 ? { images } : {}),
-    ...(references.length > 0 ? { references } : {}),
-  };
 }
 
 const MAX_FACT = 200;
@@ -241,12 +228,12 @@ export class Submissions {
   /** Sends a text of a command before the waiting ones, with what the line of the command had attached. */
   send(text: string, rest: Omit<TurnInput, "text"> = {}, by?: Submitter): void {
     const line: Partial<Draft> = this.busy && this.#draft?.by === by ? this.#draft ?? {} : {};
-    const { ended } = line;
+    const { ended, images = [], references = [] } = line;
     if (ended) this.#continued = this.#draft;
-    const attached = attachments({
-      images: [...line.images ?? [], ...rest.images ?? []],
-      references: [...line.references ?? [], ...rest.references ?? []],
-    });
+    const attached = {
+      images: [...images, ...rest.images ?? []],
+      references: [...references, ...rest.references ?? []],
+    };
     const input = { ...rest, ...attached, text };
     this.add({ text, steer: false, input, ...defined({ ended, by }) }, true);
   }

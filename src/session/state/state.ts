@@ -747,14 +747,11 @@ export function branchEvents(state: SessionState, tip = state.head): Event[] {
  */
 export function currentBranch(events: readonly Event[]): readonly Event[] {
   if (!events.some(leavesBranch)) return events;
-  const parents = new Int32Array(events.length);
-  let tip = -1;
-  events.forEach((event, at) => {
-    parents[at] = tip;
-    tip = leavesBranch(event) ? events.findLastIndex(({ seq }) => seq <= event.to) : at;
-  });
+  const before = (event: Event, at: number) =>
+    leavesBranch(event) ? events.findLastIndex(({ seq }) => seq <= event.to) : at - 1;
+  const parents = Int32Array.from(events, before);
   const branch: Event[] = [];
-  for (let at = tip; at >= 0; at = parents[at] ?? -1) branch.push(...events.slice(at, at + 1));
+  for (let at = events.length - 1; at >= 0; at = parents[at] ?? -1) branch.push(...events.slice(at, at + 1));
   return branch.reverse();
 }
 

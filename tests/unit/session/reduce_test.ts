@@ -1,7 +1,9 @@
 import { assert, assertEquals } from "../../support/assert.ts";
 import type { Event, NewEvent } from "../../../src/core/mod.ts";
-import { apply, emptyState, openTurn, repair } from "../../../src/session/mod.ts";
+import { apply, currentBranch, emptyState, openTurn, repair } from "../../../src/session/mod.ts";
+import { branchEvents } from "../../../src/session/state/state.ts";
 import { reduce } from "../../support/reduce.ts";
+import { randomFrom } from "../../support/seed.ts";
 import { begin, end, reply, result, sequence, start, turn, user } from "./support.ts";
 
 const state = (...events: NewEvent[]) => reduce(sequence(events));
@@ -291,4 +293,20 @@ Deno.test("the cost of an agent is added to the session, and repair ends an inte
   assertEquals(result?.type === "tool.end" && result.content.includes("agent explore and resume b"), true);
   for (const [index, event] of repaired.entries()) apply(state, { ...envelope, seq: 6 + index, ...event });
   assertEquals([state.agents.size, repair(state)], [0, []]);
+});
+
+Deno.test("currentBranch gives the events of the state's branch, after any rewinds", () => {
+  const random = randomFrom();
+  const draw = (most: number) => Math.floor(random() * most);
+  for (let log = 0; log < 50; log++) {
+    const events: NewEvent[] = [];
+    for (let step = 0; step < 20; step++) {
+      const scope = (["code", "conversation", "both"] as const)[draw(3)] ?? "both";
+      if (events.length > 0 && draw(3) === 0) events.push(rewind(1 + draw(events.length), scope));
+      else events.push(...draw(2) === 0 ? turn(step) : [user(`message ${step}`)]);
+    }
+    const file = sequence(events);
+    const seqs = (list: readonly Event[]) => list.map(({ seq }) => seq);
+    assertEquals(seqs(currentBranch(file)), seqs(branchEvents(reduce(file))));
+  }
 });
