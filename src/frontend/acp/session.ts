@@ -2,13 +2,14 @@ import type * as acp from "@agentclientprotocol/sdk";
 import type { Assembly } from "../../run/mod.ts";
 import { type Event, type EventOf, ReasonixError } from "../../core/mod.ts";
 import { loadTexts } from "../../i18n/mod.ts";
+import { SessionFacts } from "../session/facts.ts";
 import type { FrontEnd, LiveSession } from "../session/live_session.ts";
 import type { QuestionEvent } from "../session/questions.ts";
 import type { DraftEnd } from "../session/submissions.ts";
 import type { SessionTexts } from "../session/texts.ts";
 import { promptInput } from "./content.ts";
 import { modeState } from "./modes.ts";
-import { configOptions, SettingUpdates } from "./options.ts";
+import { configOptions, factUpdates } from "./options.ts";
 import { EditorPresenter, type LoadLines } from "./permissions.ts";
 import { fenced } from "../../view/mod.ts";
 import { Updates } from "./updates.ts";
@@ -29,7 +30,7 @@ interface Joined {
   readonly id: string;
   readonly live: LiveSession;
   readonly updates: Updates;
-  readonly facts: SettingUpdates;
+  readonly facts: SessionFacts;
 }
 
 /** A session of this process, as one client sees it. */
@@ -78,7 +79,7 @@ export class EditorSession implements FrontEnd {
   /** The modes and options of the session. */
   async settings() {
     const { live, facts } = this.#known;
-    const settings = await facts.answer(await live.host.current());
+    const settings = await facts.settings(await live.host.current());
     return { modes: modeState(settings), configOptions: configOptions(settings) };
   }
 
@@ -102,7 +103,10 @@ export class EditorSession implements FrontEnd {
     };
     const behind = this.#options.isBehind;
     const updates = new Updates({ cwd: assembly.cwd, client, send: toClient, behind, texts: () => run });
-    const facts = new SettingUpdates({ locale: () => texts.locale, send: toClient });
+    const facts = new SessionFacts({
+      locale: () => texts.locale,
+      changed: (...fact) => factUpdates(...fact).forEach(toClient),
+    });
     this.#joined = { id, live, updates, facts };
     if (replays) updates.replay(live.history(0));
     updates.snapshot(live.snapshot());
