@@ -108,7 +108,10 @@ export class EditorSession implements FrontEnd {
       changed: (...fact) => factUpdates(...fact).forEach(toClient),
     });
     this.#joined = { id, live, updates, facts };
-    if (replays) updates.replay(live.history(0));
+    if (replays) {
+      updates.replay(live.history(0));
+      facts.title(assembly);
+    }
     updates.snapshot(live.snapshot());
     this.#detach = live.attach(this);
     this.#asking ??= live.questions.attach(this.#presenter);

@@ -30,6 +30,7 @@ export class SessionFacts {
   readonly #options: FactOptions;
   readonly #known = new Map<SessionFact["kind"], SessionFact>();
   #assembly: Assembly | undefined;
+  #isClosed = false;
   #working: Promise<void> = Promise.resolve();
 
   constructor(options: FactOptions) {
@@ -56,8 +57,14 @@ export class SessionFacts {
     return settings;
   }
 
+  /** Reports the title ahead of the other facts. */
+  title(assembly: Assembly): void {
+    this.#report(titleFact(assembly));
+  }
+
   close(): void {
     this.#assembly = undefined;
+    this.#isClosed = true;
   }
 
   event(event: Event): void {
@@ -65,7 +72,7 @@ export class SessionFacts {
     if (!assembly) return;
     switch (event.type) {
       case "message.user":
-        return event.origin === "user" ? this.#report(titleFact(assembly)) : undefined;
+        return event.origin === "user" ? this.title(assembly) : undefined;
       case "message.end":
         return this.#report(usageFact(assembly));
       case "compaction":
@@ -81,7 +88,7 @@ export class SessionFacts {
   }
 
   #figures(assembly: Assembly): void {
-    this.#report(titleFact(assembly));
+    this.title(assembly);
     this.#report(usageFact(assembly));
   }
 
@@ -116,7 +123,7 @@ export class SessionFacts {
   }
 
   #report(fact: SessionFact | undefined): void {
-    if (!fact || !this.#assembly) return;
+    if (!fact || this.#isClosed) return;
     const before = this.#known.get(fact.kind);
     if (before && written(before) === written(fact)) return;
     this.#known.set(fact.kind, fact);

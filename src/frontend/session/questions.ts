@@ -223,7 +223,7 @@ export class Questions {
     const show = (question: OpenQuestion) => {
       const closed = new AbortController();
       const { signal } = closed;
-      const given = presenter.show(question, signal);
+      const given = shownBy(presenter, question, signal);
       if (!given) return;
       shown.set(question.id, { question, closed });
       void given.catch((error) => {
@@ -280,5 +280,14 @@ export class Questions {
       }
     }
     this.#sending = false;
+  }
+}
+
+/** The answer at a front end; one that throws at once fails as one that rejects. */
+function shownBy(presenter: QuestionPresenter, question: OpenQuestion, signal: AbortSignal) {
+  try {
+    return presenter.show(question, signal);
+  } catch (error) {
+    return Promise.reject(error);
   }
 }
