@@ -154,7 +154,10 @@ Deno.test("SessionFacts sends options, commands, usage and title when they chang
   assertEquals(modes, ["auto", "config_option_update"]);
 
   sent.length = 0;
-  const joins = new SessionFacts({ locale: () => "en", changed: (...of) => sent.push(...factUpdates(...of)) });
+  const joins = new SessionFacts({
+    locale: () => "en",
+    changed: (...of) => sent.push(...factUpdates(...of)),
+  });
   joins.title(assembly);
   assertEquals(kinds(), ["session_info_update"]);
   await joins.opened(assembly);
