@@ -68,11 +68,7 @@ export class SessionHost {
     });
     // The permission mode outlives a session; one in plan mode stays in it.
     if (old && next.modes.collaboration !== "plan") await next.modes.setPermission(old.modes.permission);
-    this.#chosen = {
-      ...(model === undefined ? {} : { model }),
-      ...(offered === undefined ? {} : { offered }),
-      ...(effort === undefined ? {} : { effort }),
-    };
+    this.#chosen = defined({ model, offered, effort });
     this.#current = Promise.resolve(next);
     await old?.[Symbol.asyncDispose]();
     return next;
