@@ -179,17 +179,17 @@ class Server {
       lines: this.#options.lines,
       requestId,
     });
-    this.#sessions.get(id)?.leave();
     const about = { directory, roots, servers, waitForServers: true, ...(files ? { files } : {}) };
     const request = { ...about, ...(isNew ? { sessionId: id } : { resume: id }) };
     const live = await sessions.open(request, (live) => session.asks(live));
-    const assembly = await session.join(live, how === "load");
-    const { id: sessionId } = assembly.session;
-    this.#sessions.set(sessionId, session);
+    this.#sessions.get(id)?.leave();
+    // The client knows a copy by the identifier that it has asked for.
+    this.#sessions.set(id, session);
+    const assembly = await session.join(live, id, how === "load");
     const settings = await session.settings();
     // The answer makes the session known to the client.
     after(0, () => void session.begin(assembly));
-    return { ...(isNew ? { sessionId } : {}), ...settings };
+    return { ...(isNew ? { sessionId: id } : {}), ...settings };
   }
 
   #session(params: Params): EditorSession {
