@@ -79,7 +79,7 @@ export class Chat {
     this.#frontEnd = this.#createFrontEnd();
     this.#commands = live.commandsOf(this.#frontEnd);
     this.#composer = this.#createComposer();
-    this.#status = new StatusLine(looks.palette, () => texts.chat.statusLine, () => live.host.opening);
+    this.#status = new StatusLine(looks.palette, () => texts.status, () => live.host.opening);
   }
 
   /** When a part cannot be drawn, the composer or overlay is shown alone. */

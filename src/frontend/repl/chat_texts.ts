@@ -30,6 +30,10 @@ export class ChatTexts extends SessionTexts<Areas> {
   get transcript(): TranscriptTexts {
     return this.areas.transcript;
   }
+
+  get status(): Texts["chat"]["statusLine"] {
+    return this.areas.chat.statusLine;
+  }
 }
 
 async function loadAreas(locale: Locale): Promise<Areas> {
