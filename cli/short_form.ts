@@ -69,12 +69,16 @@ function fromClaude(args: readonly string[]): ShortForm {
 
 /**
  * `reasonix [flags] -p …` is `reasonix run [flags] …`, as is the line that the Claude Agent SDKs start, and
- * `reasonix help …` is `reasonix … --help`. `reasonix --acp` is `reasonix acp`.
+ * `reasonix help …` is `reasonix … --help`. `reasonix --acp` is `reasonix acp`. Editors append
+ * the arguments of a sign-in method to it, so that `reasonix acp … setup` is `reasonix setup`.
  */
 export function shortForm(args: readonly string[]): ShortForm | undefined {
   const first = args[0] ?? "";
   if (first === "help") return { words: [...args.slice(1), "--help"], ignored: [] };
-  if (first === "--acp") return { words: ["acp", ...args.slice(1)], ignored: [] };
+  if (first === "--acp" || first === "acp") {
+    const words = args.at(-1) === "setup" ? ["setup"] : ["acp", ...args.slice(1)];
+    return { words, ignored: [] };
+  }
   const end = args.indexOf("--");
   const flags = end < 0 ? args : args.slice(0, end);
   const at = flags.findIndex((arg) => arg === "-p" || arg === "--print");

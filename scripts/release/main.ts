@@ -20,9 +20,18 @@ import { artifactsOf } from "./artifacts.ts";
 import { releaseDate } from "./date.ts";
 import { ARCHITECTURES, debName, debPackage, runtimeOf } from "./deb.ts";
 import { manPages } from "./man.ts";
-import { homebrew, image, type Manifests, type Release, scoop, SHARE, winget } from "./manifests.ts";
+import {
+  acpRegistry,
+  homebrew,
+  image,
+  type Manifests,
+  type Release,
+  scoop,
+  SHARE,
+  winget,
+} from "./manifests.ts";
 import { shareFiles } from "./share.ts";
-import { packPackage, RUNTIME_VERSION, writePackage } from "./npm.ts";
+import { LOCAL_NAME, packPackage, RUNTIME_VERSION, writePackage } from "./npm.ts";
 import { decidedKey, writeSums } from "./sign.ts";
 
 const ROOT = new URL("../../", import.meta.url).pathname;
@@ -71,6 +80,10 @@ const STEPS: Readonly<Record<string, Step>> = {
     about: "Write the manifests for winget",
     run: (work) =>
       manifests(work, "winget", (release) => winget(release, names(work.identity.repository).winget)),
+  },
+  acp: {
+    about: "Write the entry for the registry of editors",
+    run: (work) => manifests(work, "acp", (release) => acpRegistry(release, work.identity.npm ?? LOCAL_NAME)),
   },
   image: { about: "Write the Containerfile", run: (work) => manifests(work, "image", image) },
   table: { about: "Print the table of the files", run: table },

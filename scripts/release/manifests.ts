@@ -1,9 +1,10 @@
-/** Files made from the table of a release: for Homebrew, Scoop, winget and a container image. */
+/** Files made from the table of a release: for package managers, a container image and editors. */
 import { stringify } from "yaml";
 import { MARKER } from "../../cli/release/channel.ts";
 import type { Target } from "../compile.ts";
 import { type Artifact, artifactOf, executableOf } from "./artifacts.ts";
 import { ARCHITECTURES, debName } from "./deb.ts";
+import icon from "./icon.svg" with { type: "text" };
 
 export interface Release {
   readonly version: string;
@@ -255,4 +256,25 @@ export function image({ version, repository, artifacts }: Release): Manifests {
       "",
     ].join("\n"),
   };
+}
+
+/**
+ * Returns the entry for the registry of the Agent Client Protocol, from which editors install agents: the
+ * package on npm. Its executables have no archives, which the registry requires.
+ */
+export function acpRegistry({ version, repository }: Omit<Release, "artifacts">, npm: string): Manifests {
+  const id = npm.replace(/^@[^/]*\//, "").replace(/[^a-z0-9]+/g, "-");
+  const [owner = ""] = repository.split("/");
+  const entry = {
+    id,
+    name: "Reasonix",
+    version,
+    description: ABOUT,
+    repository: homepage(repository),
+    authors: [owner],
+    license: LICENSE,
+    icon: "./icon.svg",
+    distribution: { npx: { package: `${npm}@${version}`, args: ["acp"] } },
+  };
+  return { [`${id}/agent.json`]: `${JSON.stringify(entry, undefined, 2)}\n`, [`${id}/icon.svg`]: icon };
 }

@@ -15,7 +15,7 @@ import { mustRun, say } from "../process.ts";
 export const RUNTIME_VERSION = "2.9.6";
 
 /** The name of a package that is made before there is one. */
-const LOCAL_NAME = "reasonix-local";
+export const LOCAL_NAME = "reasonix-local";
 
 const ROOT = new URL("../../", import.meta.url).pathname;
 const TEMPLATES = new URL("./npm/", import.meta.url).pathname;

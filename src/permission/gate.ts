@@ -34,6 +34,7 @@ import type {
   PermissionGate,
   PermissionMode,
 } from "./types.ts";
+import { defined } from "../util/json.ts";
 
 /** Modes that also bind the agents of a session, the strictest first. */
 const STRICT: readonly PermissionMode[] = ["plan", "read-only", "workspace-write"];
@@ -239,7 +240,7 @@ class SessionGate implements PermissionGate {
       ...request,
       sent: call.call.arguments,
       ...(rest === "" ? {} : { rest }),
-      ...(preview.changes ? { changes: preview.changes } : {}),
+      ...defined({ changes: preview.changes, confinement: preview.confinement }),
       ...this.#offered(network),
     };
     const granted = (answer: ApprovalAnswer) => this.#grant(evaluation, whole, answer);

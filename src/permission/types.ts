@@ -32,6 +32,8 @@ export interface CallPreview {
   readonly failure?: Failure;
   /** It fails because it writes to this directory, which a person may open. */
   readonly outside?: string;
+  /** The limits of the commands of the run, in words. */
+  readonly confinement?: Text;
 }
 
 /** The hosts that commands need, as entries of `[sandbox] network_hosts`; empty: not known, so any. */
@@ -109,6 +111,7 @@ export interface ApprovalRequest {
   /** It would run without the jail; what of its output made that seem to be needed. */
   readonly escape?: Escape | undefined;
   readonly changes?: CallPreview["changes"];
+  readonly confinement?: CallPreview["confinement"];
 }
 
 /** A command failed and the sandbox seems to be the cause. */

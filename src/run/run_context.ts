@@ -20,6 +20,7 @@ import {
   type ToolServices,
   type ToolSettings,
 } from "../tool/mod.ts";
+import { defined } from "../util/json.ts";
 import { lazy } from "../util/lazy.ts";
 import { openAccessScope, type Warning } from "./access/access_scope.ts";
 import { buildGate, Modes, SkillRules } from "./access/gate.ts";
@@ -341,9 +342,11 @@ async function previewOf(
 ): Promise<CallPreview> {
   if (call.command) {
     // Whoever runs the command hears of an error.
-    await jail.describeOnce().catch(() => {});
+    const confinement = await jail.describe().catch(() => undefined);
     const failed = await toolbox.check(call, signal);
-    return failed ? { failure: { content: failed.content, summary: failed.summary } } : {};
+    return failed
+      ? { failure: { content: failed.content, summary: failed.summary } }
+      : defined({ confinement });
   }
   if (call.family !== "Edit") return {};
   const { changes, isError, refused, content, summary } = await toolbox.preview(call, signal);

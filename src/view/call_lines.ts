@@ -31,8 +31,19 @@ interface WrittenTexts {
   readonly written: (said: readonly WrittenMessage[] | undefined, english: string) => string;
 }
 
-export function noticeText({ text, said }: EventOf<"notice">, texts: WrittenTexts): string {
-  return texts.written(said, text);
+interface RetryTexts extends WrittenTexts {
+  readonly attempt: (attempt: number, most: number, seconds: string) => string;
+  readonly because: (attempt: string, reason: string) => string;
+}
+
+/** The line about a request that is sent again, without a reason that is `known`. */
+export function retryText(
+  { attempt, maxAttempts, waitMs, reason, said }: EventOf<"message.retry">,
+  texts: RetryTexts,
+  known?: string,
+): string {
+  const next = texts.attempt(attempt, maxAttempts, (waitMs / 1000).toFixed(1));
+  return reason === known ? next : texts.because(next, texts.written(said, reason));
 }
 
 interface PlanWords {
@@ -99,20 +110,7 @@ export function callTitle({ call, summary, title, said }: Started, texts: Writte
   return oneLine(title === undefined ? `${call.name} ${summary}` : texts.written(said, title), WHOLE);
 }
 
-/** The effect of a call, which front ends show by a sign. */
-export type CallKind =
-  | "read"
-  | "edit"
-  | "delete"
-  | "move"
-  | "search"
-  | "execute"
-  | "think"
-  | "fetch"
-  | "switch_mode"
-  | "other";
-
-const KINDS: Readonly<Record<Exclude<CallKind, "other">, string>> = {
+const KINDS = {
   execute: "bash shell exec execute run command terminal job jobs",
   think: "todo todowrite task think goal plan step update_goal read_only_task",
   switch_mode: "exit_plan_mode",
@@ -122,7 +120,10 @@ const KINDS: Readonly<Record<Exclude<CallKind, "other">, string>> = {
   fetch: "fetch http url web browse browser navigate download",
   search: "grep glob search find query list ls symbols references definition history",
   read: "read get view show hover memory resource open describe",
-};
+} as const;
+
+/** The effect of a call, which front ends show by a sign. */
+export type CallKind = keyof typeof KINDS | "other";
 
 let kinds: ReadonlyMap<string, CallKind> | undefined;
 
@@ -154,8 +155,11 @@ export function callLines(title: string, end: EventOf<"tool.end">, view: CallVie
   return [...headlines(line, view), ...details(end, view).map((row) => `  ${row}`)];
 }
 
+/** Signs of the ends of calls. */
+export const CALL_MARKS = { ok: "✓", error: "✗", blocked: "⊘", aborted: "✗", skipped: "–" } as const;
+
 interface CallLine {
-  readonly mark: "✓" | "–" | "⊘" | "✗";
+  readonly mark: typeof CALL_MARKS[keyof typeof CALL_MARKS];
   readonly title: string;
   /** The result in the language of the user; an empty text is none. */
   readonly result: string;
@@ -166,20 +170,14 @@ export function callLine(title: string, end: EventOf<"tool.end">, texts: CallTex
   const time = end.durationMs >= SLOW_MS ? texts.seconds((end.durationMs / 1000).toFixed(1)) : "";
   const summary = oneLine(texts.written(end.said, end.summary), end.outcome === "ok" ? undefined : WHOLE);
   const timed = (text: string) => [text, time].filter(Boolean).join(" · ");
-  switch (end.outcome) {
-    case "ok":
-      return { mark: "✓", title, result: timed(summary) };
-    case "skipped":
-      return { mark: "–", title, result: texts.skipped(summary) };
-    case "blocked":
-      return { mark: "⊘", title, result: timed(end.denied ? texts.notExecuted : texts.blocked(summary)) };
-    default:
-      return {
-        mark: "✗",
-        title,
-        result: timed(end.outcome === "aborted" ? texts.stopped(summary) : summary),
-      };
-  }
+  const results = {
+    ok: timed(summary),
+    error: timed(summary),
+    blocked: timed(end.denied ? texts.notExecuted : texts.blocked(summary)),
+    aborted: timed(texts.stopped(summary)),
+    skipped: texts.skipped(summary),
+  };
+  return { mark: CALL_MARKS[end.outcome], title, result: results[end.outcome] };
 }
 
 /** Columns that a title keeps when its result is on the same line. */

@@ -62,13 +62,11 @@ export function diffRows(
   diff: string,
   { most = Infinity, marks }: { readonly most?: number; readonly marks?: DiffMarks | undefined } = {},
 ): { readonly rows: readonly DiffRow[]; readonly left: number; readonly width: number } {
-  const all = rowsOf(diff);
-  const rows = all.length > most + 1 ? all.slice(0, most) : all;
+  const { rows: all, count, last } = rowsOf(diff, most + 1);
+  const rows = count > most + 1 ? all.slice(0, most) : all;
   if (marks) markWords(rows, marks.words);
   if (marks?.syntax) { for (const hunk of hunksOf(rows)) markTokens(hunk, marks.syntax); }
-  // Numbers are aligned with those of the rows that are left out.
-  const width = Math.max(...all.map((row) => String(numberOf(row) ?? "").length), 1);
-  return { rows, left: all.length - rows.length, width };
+  return { rows, left: count - rows.length, width: String(last).length };
 }
 
 function numberOf({ mark, old, fresh }: DiffRow): number | undefined {
@@ -109,10 +107,14 @@ function colorsOf({ mark }: DiffRow, palette: Palette, hasSyntax: boolean) {
   }
 }
 
-function rowsOf(diff: string): DiffRow[] {
+/** The first rows, the number of all, and the highest line number: the numbers are aligned with it. */
+function rowsOf(diff: string, most: number): { rows: DiffRow[]; count: number; last: number } {
   const rows: DiffRow[] = [];
-  let language = "";
+  let [language, count, last] = ["", 0, 0];
   const add = (mark: DiffRow["mark"], raw: string, old?: number, fresh?: number) => {
+    count++;
+    last = Math.max(last, (mark === "-" ? old : fresh) ?? 0);
+    if (count > most) return;
     const text = terminalSafe(raw.replaceAll("\t", "  "));
     rows.push({ mark, old, fresh, text, language, words: undefined, tokens: undefined });
   };
@@ -122,7 +124,7 @@ function rowsOf(diff: string): DiffRow[] {
     if (hunk) {
       [old, fresh] = [Number(hunk[1]), Number(hunk[3])];
       left = Number(hunk[2] ?? 1) + Number(hunk[4] ?? 1);
-      if (rows.length > 0) add("…", "");
+      if (count > 0) add("…", "");
     } else if (left <= 0 && /^(?:---|\+\+\+) /.test(line)) {
       language = languageOf(HEADER.exec(line)?.[1] ?? "") || language;
     } else if (old + fresh === 0) continue;
@@ -136,7 +138,7 @@ function rowsOf(diff: string): DiffRow[] {
       add("…", line);
     }
   }
-  return rows;
+  return { rows, count, last };
 }
 
 const HEADER = /^(?:---|\+\+\+) (?!\/dev\/null)([^\t]*?)"?(?:\t|$)/;
@@ -233,37 +235,22 @@ function colored(
   }).join("");
 }
 
-/** A hunk as the texts before and after it, with the number of its first changed line in the new file. */
-export interface HunkTexts {
-  readonly before: string;
-  readonly after: string;
-  readonly line: number;
-}
-
-/** The hunks of the unified diff of one file, exactly as the texts have them. */
-export function hunkTexts(diff: string): readonly HunkTexts[] {
-  const hunks: { before: string; after: string; line: number }[] = [];
-  let [sign, changed] = ["", false];
-  for (const line of diff.split("\n")) {
-    const head = HUNK.exec(line);
-    if (head) {
-      hunks.push({ before: "", after: "", line: Math.max(1, Number(head[3])) });
-      changed = false;
-      continue;
-    }
-    const hunk = hunks.at(-1);
-    if (!hunk) continue;
-    if (line.startsWith("\\")) {
-      // "No newline at end of file" is about the line before it.
-      if (sign !== "+") hunk.before = hunk.before.slice(0, -1);
-      if (sign !== "-") hunk.after = hunk.after.slice(0, -1);
-      continue;
-    }
-    sign = line[0] ?? "";
-    if (sign === "-" || sign === " ") hunk.before += `${line.slice(1)}\n`;
-    if (sign === "+" || sign === " ") hunk.after += `${line.slice(1)}\n`;
-    if (sign === "-" || sign === "+") changed = true;
-    else if (sign === " " && !changed) hunk.line++;
-  }
-  return hunks;
+/**
+ * The hunks of the unified diff of one file: the texts before and after, exactly, and the number of the first
+ * changed line in the new file.
+ */
+export function hunkTexts(
+  diff: string,
+): { readonly before: string; readonly after: string; readonly line: number }[] {
+  return diff.split(/(?<=\n)(?=@@ )/).flatMap((hunk) => {
+    const [, , , start] = HUNK.exec(hunk) ?? [];
+    if (start === undefined) return [];
+    const lines = hunk.split("\n").slice(1);
+    // "No newline at end of file" is about the line before it.
+    const ends = (at: number) => lines[at + 1]?.startsWith("\\") ? "" : "\n";
+    const side = (sign: string) =>
+      lines.map((line, at) => (line[0] === sign || line[0] === " ") ? line.slice(1) + ends(at) : "").join("");
+    const same = Math.max(0, lines.findIndex((line) => /^[-+]/.test(line)));
+    return [{ before: side("-"), after: side("+"), line: Math.max(1, Number(start)) + same }];
+  });
 }

@@ -1,11 +1,19 @@
 /** Formatting for terminals: colors by meaning, diffs, outputs and Markdown. */
-export { type CallKind, callKind, callLines, callTitle, type CallView, earlyTitle } from "./call_lines.ts";
+export {
+  CALL_MARKS,
+  type CallKind,
+  callKind,
+  callLines,
+  callTitle,
+  type CallView,
+  earlyTitle,
+} from "./call_lines.ts";
 export { checklistLine } from "./call_lines.ts";
 export { diffLines, type DiffMarks, hunkTexts, languageOf, loadDiffMarks } from "./diff.ts";
 export { cacheShare, grouped, lineFigures, moneyFigure, tokenFigures } from "./figures.ts";
 export { fenced, loadMarkdown, type MarkdownRenderer } from "./markdown.ts";
 export { type Block, MarkdownBlocks } from "./markdown.ts";
 export { type Palette, palette, ThemedPalette, wantsColor, wantsLinks } from "./palette.ts";
-export { noticeText, planText } from "./call_lines.ts";
+export { planText, retryText } from "./call_lines.ts";
 export type { Theme } from "./palette.ts";
 export { type MeasureWidth, roughWidth, StreamWrap, wrapText } from "./wrap.ts";

@@ -6,6 +6,8 @@ import { decided, NPM_NAME, PUBLIC_KEY, REPOSITORY } from "../../cli/identity.ts
 import { names } from "../../cli/release/channel.ts";
 import { executableName, TARGETS } from "../../scripts/compile.ts";
 import { debPackage } from "../../scripts/release/deb.ts";
+import { acpRegistry } from "../../scripts/release/manifests.ts";
+import { LOCAL_NAME } from "../../scripts/release/npm.ts";
 import { makeTrial } from "../../scripts/try_program.ts";
 import { VERSION } from "../../src/util/version.ts";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../support/assert.ts";
@@ -164,7 +166,9 @@ Deno.test({
     const manifests = `winget/manifests/${NAME[0]?.toLowerCase()}/${
       winget.replace(".", "/")
     }/${VERSION}/${winget}`;
+    const registry = acpRegistry({ version: VERSION, repository: NAME }, decided(NPM_NAME) ?? LOCAL_NAME);
     assertEquals(filesOf(`${one}/channels`), [
+      ...Object.keys(registry).map((name) => `acp/${name}`),
       "homebrew/reasonix.rb",
       "image/Containerfile",
       "scoop/reasonix.json",

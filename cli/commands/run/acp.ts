@@ -63,8 +63,8 @@ const OTHERS = [
 
 export const acpCommand = command({
   description: "Serve editors over standard input and output by the Agent Client Protocol,\n" +
-    "version 1 (short form: reasonix --acp). The editor starts this command; the flags\n" +
-    "count for all its sessions.",
+    "version 1 (short form: reasonix --acp). The editor starts this command; its\n" +
+    "flags count for all sessions.",
   flags: Object.fromEntries(Object.entries(CHAT_FLAGS).filter(([name]) => !OTHERS.includes(name))),
   aliases: { m: "model" },
   run: acp,

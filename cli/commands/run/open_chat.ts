@@ -27,8 +27,8 @@ export function chatOpener(
   const shown = new Set<string>();
   const ignored = new Set<string>();
   return async (request, person) => {
-    const { model, offered, effort, approvalMode = approvalModeOf(flags), ...place } = request;
-    const { directory, roots = [], servers, waitForServers = !Deno.stdin.isTerminal(), ...session } = place;
+    const { model, offered, effort, approvalMode = approvalModeOf(flags), ...rest } = request;
+    const { directory, roots = [], servers, waitForServers = !Deno.stdin.isTerminal(), ...session } = rest;
     for (const path of [...directory === undefined ? [] : [directory], ...roots]) requireAbsolute(path);
     const paths = runPaths(context, directory ?? flags.dir);
     const notify = (text: string | undefined) => {
@@ -65,9 +65,7 @@ export function chatOpener(
         ...options,
         ...request,
         ...(flags.permissionMode === "dontAsk" || !person.approver ? {} : { approver: person.approver }),
-        ...(person.asker ? { asker: person.asker } : {}),
-        ...(person.planReviewer ? { planReviewer: person.planReviewer } : {}),
-        ...(approvalMode === undefined ? {} : { approvalMode }),
+        ...defined({ asker: person.asker, planReviewer: person.planReviewer, approvalMode }),
         // A person who types waits for no server; lines of a script would go without its tools.
         waitForPlugins: waitForServers,
         messagesLater: true,

@@ -42,15 +42,10 @@ async function personAtTerminal(speech: Speech, signal: AbortSignal): Promise<Pl
   const isPlanShown = Deno.stdout.isTerminal();
   const reader = new lines.LineReader();
   new lines.LinePerson({ lines: reader, questions, texts, columns: () => 80, isPlanShown, write });
-  const { planReviewer } = lines.personOf(questions, {
-    stop() {},
-    say: write,
-    speak: () => Promise.resolve(),
-  });
   return {
     takesProse: true,
     // No one who has pressed Ctrl-C writes a line as well.
     review: (proposal, turn) =>
-      planReviewer.review(proposal, AbortSignal.any([turn, signal])).catch(() => undefined),
+      questions.ask("plan", proposal, { signal: AbortSignal.any([turn, signal]) }).catch(() => undefined),
   };
 }

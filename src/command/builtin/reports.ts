@@ -178,20 +178,15 @@ async function changesOf(host: CommandHost): Promise<SessionChange[]> {
 }
 
 function fileOf(texts: ReportTexts): (change: SessionChange) => ChangedFile {
-  return ({ path, action, added, removed, hunks }) => ({
-    path,
-    what: texts.actions[action],
-    added,
-    removed,
-    ...(hunks ? { diff: hunks.join("\n") } : {}),
-  });
+  return (change) => ({ ...change, what: texts.actions[change.action] });
 }
 
 type ReportTexts = Awaited<ReturnType<typeof loadTexts<"report_commands">>>;
 
 function changesText(changes: readonly SessionChange[], most: number, texts: ReportTexts): string {
   let left = most;
-  const parts = changes.map(({ path, action, hunks, ...figures }) => {
+  const parts = changes.map(({ path, action, diff, ...figures }) => {
+    const hunks = diff?.split("\n");
     const head = `**${path}** ${texts.actions[action]}${hunks ? ` ${lineFigures(figures)}` : ""}`;
     if (!hunks) return `${head}, ${texts.noText}`;
     const shown = hunks.slice(0, Math.max(0, left));

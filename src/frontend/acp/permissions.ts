@@ -119,7 +119,8 @@ export class EditorPresenter implements QuestionPresenter {
   }
 
   async #approve(question: Shown<"approval">, signal: AbortSignal): Promise<ApprovalAnswer | undefined> {
-    const { texts: { locale }, callUpdateOf, lines, cwd } = this.#options;
+    const { texts, callUpdateOf, lines, cwd } = this.#options;
+    const { locale } = texts;
     const { changes = [], ...rest } = question;
     const { diffs, isWhole } = changesOf(changes, cwd());
     const { approvalLines } = await lines();
@@ -127,13 +128,18 @@ export class EditorPresenter implements QuestionPresenter {
     const { text, entries } = await approvalLines(asked, { locale, columns: Infinity });
     const [title = "", ...rows] = text.split("\n");
     const known = callUpdateOf(question.callId);
-    const shown = rows.length === 0 ? title : `${title}\n\n${fenced(rows.join("\n"))}`;
+    const limits = question.confinement && texts.of(question.confinement);
+    const shown = [
+      title,
+      ...(rows.length === 0 ? [] : [fenced(rows.join("\n"))]),
+      ...(limits ? [limits] : []),
+    ];
     const toolCall: acp.ToolCallUpdate = {
       ...known,
       status: "pending",
       // The call of an agent was not announced.
       title: known.title ?? question.subject,
-      content: [textContent(shown), ...(asked === rest ? diffs : [])],
+      content: [textContent(shown.join("\n\n")), ...(asked === rest ? diffs : [])],
     };
     const answers: (Entry & { readonly value: ApprovalAnswer })[] = [];
     const add = (list: readonly LineEntry<ApprovalAnswer>[]) => {

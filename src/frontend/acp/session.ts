@@ -90,12 +90,11 @@ export class EditorSession implements FrontEnd {
     this.#asking = live.assembly ? undefined : live.questions.attach(this.#presenter);
   }
 
-  /** Joins a session; `replays`: the client gets its conversation so far. */
-  async join(live: LiveSession, replays: boolean): Promise<Assembly> {
+  /** Joins a session under the client's name for it; `replays`: with its conversation so far. */
+  async join(live: LiveSession, id: string, replays: boolean): Promise<Assembly> {
     const { capabilities: { session, _meta: meta }, send, texts } = this.#options;
     const assembly = await live.host.current();
     const run = await loadTexts("run", texts.locale);
-    const { id } = assembly.session;
     const toClient = (update: acp.SessionUpdate) => send(id, update);
     const client = {
       terminalOutput: meta?.terminal_output === true,

@@ -4,7 +4,7 @@ import type { Texts } from "../../i18n/mod.ts";
 import { currentBranch } from "../../session/mod.ts";
 import { type Clock, Pace } from "../../util/timer.ts";
 import { userText } from "../../util/user_text.ts";
-import { callKind, callTitle, earlyTitle, fenced } from "../../view/mod.ts";
+import { callKind, callTitle, earlyTitle, fenced, retryText } from "../../view/mod.ts";
 import { agentUpdate, ServerUpdates } from "../server_updates.ts";
 import type { LiveParts } from "../session/live_session.ts";
 import * as calls from "./tool_calls.ts";
@@ -227,7 +227,8 @@ export class Updates {
     return [what, this.#turn, this.#replies + 1, ...this.#attempts > 0 ? [this.#attempts + 1] : []].join("-");
   }
 
-  #retry({ discarded, attempt, maxAttempts, waitMs, reason, said }: EventOf<"message.retry">): void {
+  #retry(event: EventOf<"message.retry">): void {
+    const { discarded } = event;
     const texts = this.#options.texts();
     if (this.#streamed.text + this.#streamed.reasoning > 0 && discarded) {
       this.#say(this.#messageId("note"), `\n\n_${texts.brokeOff}_\n\n`);
@@ -235,8 +236,7 @@ export class Updates {
     this.#forget();
     if (discarded) this.#attempts++;
     if (!this.#options.client.notices || this.#isReplay) return;
-    const next = texts.attempt(attempt, maxAttempts, (waitMs / 1000).toFixed(1));
-    this.#notify("warning", texts.because(next, texts.written(said, reason)));
+    this.#notify("warning", retryText(event, texts));
   }
 
   #end({ step, reasoning = "", content, interrupted, calls: asked = [] }: EventOf<"message.end">): void {

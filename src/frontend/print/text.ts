@@ -3,7 +3,7 @@ import { type Event, type EventOf, PersonWaits } from "../../core/mod.ts";
 import type { Texts } from "../../i18n/mod.ts";
 import { oneLine, terminalSafe } from "../../util/terminal_text.ts";
 import type { Printer, RunResult, RunStart } from "../result.ts";
-import { callLines, callTitle, type CallView, noticeText, planText } from "../../view/mod.ts";
+import { callLines, callTitle, type CallView, planText, retryText } from "../../view/mod.ts";
 import { type AnswerOptions, AnswerOutput } from "./answer.ts";
 import { ChangedFiles, failureText, tokenLine } from "./run_summary.ts";
 import { agentLine, agentUpdate, ServerUpdates } from "../server_updates.ts";
@@ -190,7 +190,7 @@ export class TextPrinter implements Printer {
     const event = this.#goalEnd;
     this.#goalEnd = undefined;
     if (event && event.text !== known) {
-      await this.#streams.notice(event.level, noticeText(event, this.#texts));
+      await this.#streams.notice(event.level, this.#texts.written(event.said, event.text));
     }
   }
 
@@ -202,7 +202,7 @@ export class TextPrinter implements Printer {
     }
     // A further turn begins, so that the last answer was none.
     if (event.code === "turn") await this.#progress(this.#answer.superseded());
-    const [said = "", ...lines] = noticeText(event, this.#texts).split(
+    const [said = "", ...lines] = this.#texts.written(event.said, event.text).split(
       event.code === "planner" ? "\n" : /$^/,
     );
     await this.#streams.notice(event.level, said);
@@ -214,13 +214,10 @@ export class TextPrinter implements Printer {
     await this.#streams.endThinking();
     await this.#streams.text(await this.#answer.end());
     if (event.discarded) await this.#streams.note(`! ${this.#texts.brokeOff}`);
-    const known = event.reason === this.#retryReason;
+    const text = retryText(event, this.#texts, this.#retryReason);
     this.#retryReason = event.reason;
-    const { attempt, maxAttempts } = event;
-    const next = this.#texts.attempt(attempt, maxAttempts, (event.waitMs / 1000).toFixed(1));
-    const why = this.#texts.written(event.said, event.reason);
-    await this.#streams.notice("warning", known ? next : this.#texts.because(next, why));
-    this.#streams.live?.show(this.#texts.waitingToTry(attempt, maxAttempts));
+    await this.#streams.notice("warning", text);
+    this.#streams.live?.show(this.#texts.waitingToTry(event.attempt, event.maxAttempts));
   }
 
   async #toolEnd(event: EventOf<"tool.end">): Promise<void> {

@@ -22,59 +22,15 @@ import type { SessionTexts } from "./texts.ts";
 /** Characters of the output of a running call that are kept. */
 const TAIL_CHARACTERS = 8 * 1024;
 
-interface RunningCall {
-  readonly started: EventOf<"tool.start">;
-  readonly title: string;
-  readonly since: number;
-  tail: string;
-  /** The last activity of the agent that works on it. */
-  progress: Progress | undefined;
+/** The end of the output of a running call. */
+export function boundedTail(output: string): string {
+  // Half a surrogate pair is no text.
+  return output.length > TAIL_CHARACTERS
+    ? output.slice(-TAIL_CHARACTERS).replace(/^[\uDC00-\uDFFF]/, "")
+    : output;
 }
 
 type Progress = Pick<NewEventOf<"subagent.progress">, "agent" | "text" | "calls">;
-
-/** The calls that run, each with the end of its output. */
-export class RunningCalls {
-  readonly #calls = new Map<string, RunningCall>();
-
-  /** In the order in which they began. */
-  get all(): readonly RunningCall[] {
-    return [...this.#calls.values()];
-  }
-
-  get any(): boolean {
-    return this.#calls.size > 0;
-  }
-
-  start(started: EventOf<"tool.start">, title: string, since: number): void {
-    this.#calls.set(started.call.id, { started, title, since, tail: "", progress: undefined });
-  }
-
-  output({ callId, text }: Pick<NewEventOf<"tool.delta">, "callId" | "text">): void {
-    const call = this.#calls.get(callId);
-    if (!call) return;
-    const all = call.tail + text;
-    const end = all.slice(-TAIL_CHARACTERS);
-    // Half a surrogate pair is no text.
-    call.tail = end.length < all.length ? end.replace(/^[\uDC00-\uDFFF]/, "") : all;
-  }
-
-  progress({ callId = "", agent, text, calls }: NewEventOf<"subagent.progress">): void {
-    const call = this.#calls.get(callId);
-    if (call) call.progress = { agent, text, calls };
-  }
-
-  /** Removes a call and returns it. */
-  end(callId: string): RunningCall | undefined {
-    const call = this.#calls.get(callId);
-    this.#calls.delete(callId);
-    return call;
-  }
-
-  clear(): void {
-    this.#calls.clear();
-  }
-}
 
 /** A reply of the model as far as it has come; step 0 is a summary, which is no part of the conversation. */
 interface LiveMessage {
@@ -96,8 +52,9 @@ interface LiveCall {
   /** As the model sent them. */
   readonly arguments: string;
   /** The end of its output. */
-  readonly tail: string;
-  readonly progress?: Progress;
+  tail: string;
+  /** The last activity of the agent that works on it. */
+  progress?: Progress;
   /** When it began: RFC 3339, UTC. */
   readonly since: string;
 }
@@ -111,7 +68,7 @@ export interface LiveParts {
   readonly seq: number;
   readonly turnState: TurnState;
   readonly message?: Readonly<LiveMessage>;
-  readonly calls: readonly LiveCall[];
+  readonly calls: readonly Readonly<LiveCall>[];
 }
 
 export interface Snapshot extends LiveParts {
@@ -131,7 +88,7 @@ export class LiveState {
   #seq: number;
   #turnState: TurnState = "idle";
   #message: LiveMessage | undefined;
-  readonly #calls = new RunningCalls();
+  readonly #calls = new Map<string, LiveCall>();
 
   /** `seq`: the last durable event before the first one that it is given. */
   constructor(seq = 0) {
@@ -148,7 +105,9 @@ export class LiveState {
       case "turn.state":
         this.#turnState = event.to;
         // A reply that broke off before its first word has no end.
-        if (RESTS.includes(event.to)) this.#rest();
+        if (!RESTS.includes(event.to)) break;
+        this.#message = undefined;
+        this.#calls.clear();
         break;
       case "message.start":
         this.#message = { step: event.step, model: event.model, text: "", thinking: "", calls: [] };
@@ -167,17 +126,26 @@ export class LiveState {
       case "tool.call":
         this.#writes(event);
         break;
-      case "tool.start":
-        this.#calls.start(event, callTitle(event, ENGLISH), Date.parse(event.time));
+      case "tool.start": {
+        const { call: { id: callId, name, arguments: written }, said, time: since } = event;
+        const title = callTitle(event, ENGLISH);
+        const call = { callId, name, title, arguments: written, tail: "", since, ...defined({ said }) };
+        this.#calls.set(callId, call);
         break;
-      case "tool.delta":
-        this.#calls.output(event);
+      }
+      case "tool.delta": {
+        const call = this.#calls.get(event.callId);
+        if (call) call.tail = boundedTail(call.tail + event.text);
         break;
-      case "subagent.progress":
-        this.#calls.progress(event);
+      }
+      case "subagent.progress": {
+        const { callId = "", agent, text, calls } = event;
+        const call = this.#calls.get(callId);
+        if (call) call.progress = { agent, text, calls };
         break;
+      }
       case "tool.end":
-        this.#calls.end(event.callId);
+        this.#calls.delete(event.callId);
         break;
     }
   }
@@ -187,16 +155,7 @@ export class LiveState {
       seq: this.#seq,
       turnState: this.#turnState,
       ...(this.#message ? { message: { ...this.#message } } : {}),
-      calls: this.#calls.all.map(({ started: { call, said, time }, title, tail, progress }) => ({
-        callId: call.id,
-        name: call.name,
-        title,
-        ...(said ? { said } : {}),
-        arguments: call.arguments,
-        tail,
-        ...(progress ? { progress } : {}),
-        since: time,
-      })),
+      calls: [...this.#calls.values()].map((call) => ({ ...call })),
     };
   }
 
@@ -204,11 +163,6 @@ export class LiveState {
     if (!this.#message) return;
     const others = this.#message.calls.filter((call) => call.callId !== callId);
     this.#message.calls = [...others, { callId, name, ...defined({ arguments: written }) }];
-  }
-
-  #rest(): void {
-    this.#message = undefined;
-    this.#calls.clear();
   }
 }
 
@@ -334,13 +288,8 @@ export class LiveSession {
     return events.filter(({ seq }) => seq <= this.#live.seq);
   }
 
-  /** The commands of the session for no front end in particular. */
-  get commands(): CommandHost {
-    return this.commandsOf(undefined);
-  }
-
-  /** The commands for the messages of a front end. */
-  commandsOf(by: FrontEnd | undefined): CommandHost {
+  /** The commands for the messages of a front end, or for none in particular. */
+  commandsOf(by?: FrontEnd): CommandHost {
     const [host, texts] = [this.host, this.#texts];
     const { oneSession = false } = by?.commands ?? {};
     return {

@@ -1,7 +1,7 @@
-import type { Event } from "../../core/mod.ts";
+import type { Event, EventOf } from "../../core/mod.ts";
 import type { Texts } from "../../i18n/mod.ts";
 import { oneLine } from "../../util/terminal_text.ts";
-import { grouped, noticeText, planText } from "../../view/mod.ts";
+import { callTitle, grouped, planText, retryText } from "../../view/mod.ts";
 import { agentUpdate, ServerUpdates } from "../server_updates.ts";
 
 /** Texts of every run, and of the turns of a session that is shown. */
@@ -13,15 +13,31 @@ export interface Note {
   readonly level: "info" | "warning" | "error";
 }
 
-/** Makes notes of events. A decision of the user is noted with its call. */
-export class Notes {
+/** An entry of the log of a session: a note, or a call that has ended. */
+export type LogEntry =
+  | { readonly kind: "note"; readonly note: Note }
+  | { readonly kind: "call"; readonly title: string; readonly end: EventOf<"tool.end"> };
+
+/** The log of a session as data: the entries of its events. A decision of the user is noted with its call. */
+export class LogEntries {
   readonly servers = new ServerUpdates();
+  readonly #titles = new Map<string, string>();
   readonly #asked = new Map<string, string>();
   #retryReason = "";
   /** The answer of this turn was marked as interrupted. */
   #marked = false;
 
-  of(event: Event, texts: LogTexts): Note[] {
+  of(event: Event, texts: LogTexts): LogEntry[] {
+    if (event.type === "tool.start") this.#titles.set(event.call.id, callTitle(event, texts));
+    if (event.type !== "tool.end") {
+      return this.#notes(event, texts).map((note) => ({ kind: "note", note }));
+    }
+    const title = this.#titles.get(event.callId) ?? event.name;
+    this.#titles.delete(event.callId);
+    return [{ kind: "call", title, end: event }];
+  }
+
+  #notes(event: Event, texts: LogTexts): Note[] {
     switch (event.type) {
       case "message.retry":
         return this.#retry(event, texts);
@@ -44,6 +60,7 @@ export class Notes {
         const said = this.#marked && event.reason === "interrupted";
         [this.#retryReason, this.#marked] = ["", false];
         this.#asked.clear();
+        this.#titles.clear();
         return said ? [] : turnEnd(event, texts);
       }
       default:
@@ -51,21 +68,16 @@ export class Notes {
     }
   }
 
-  #retry(event: Extract<Event, { type: "message.retry" }>, texts: LogTexts): Note[] {
-    const { attempt, maxAttempts, waitMs, reason, said, discarded } = event;
-    const next = texts.attempt(attempt, maxAttempts, (waitMs / 1000).toFixed(1));
-    const known = reason === this.#retryReason;
-    this.#retryReason = reason;
-    return [
-      ...(discarded ? [info(texts.brokeOff)] : []),
-      { level: "warning", text: known ? next : texts.because(next, texts.written(said, reason)) },
-    ];
+  #retry(event: EventOf<"message.retry">, texts: LogTexts): Note[] {
+    const text = retryText(event, texts, this.#retryReason);
+    this.#retryReason = event.reason;
+    return [...(event.discarded ? [info(texts.brokeOff)] : []), { level: "warning", text }];
   }
 }
 
 const info = (text: string): Note => ({ level: "info", text });
 
-function turnEnd(event: Extract<Event, { type: "turn.end" }>, texts: LogTexts): Note[] {
+function turnEnd(event: EventOf<"turn.end">, texts: LogTexts): Note[] {
   const { reason, detail, said } = event;
   if (reason === "done") return [];
   if (reason === "interrupted" || reason === "terminated") return [info(texts.reasons[reason])];
@@ -75,10 +87,7 @@ function turnEnd(event: Extract<Event, { type: "turn.end" }>, texts: LogTexts): 
 function plainNotes(event: Event, texts: LogTexts): Note[] {
   switch (event.type) {
     case "notice":
-      return [{
-        level: event.level,
-        text: noticeText(event, texts),
-      }];
+      return [{ level: event.level, text: texts.written(event.said, event.text) }];
     case "error":
       // The end of a turn has the reason.
       return event.code in texts.reasons ? [] : [{ level: "error", text: event.text }];

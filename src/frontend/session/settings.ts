@@ -1,6 +1,7 @@
 import type { Assembly } from "../../run/mod.ts";
 import { type CommandHost, loadModels } from "../../command/mod.ts";
 import { message, usageError } from "../../core/mod.ts";
+import type { Submissions } from "./submissions.ts";
 import { loadTexts, type Locale } from "../../i18n/mod.ts";
 
 interface SettingChoice {
@@ -80,23 +81,17 @@ function currentMode({ modes: { approval, collaboration, permission, writing } }
   return approval === "yolo" && writing === "danger-full-access" ? "full-access" : approval;
 }
 
-/** A session whose settings change. */
-interface ChangedSession {
-  readonly commands: CommandHost;
-  readonly host: { current(): Promise<Assembly> };
-  readonly submissions: { between(work: () => Promise<void>): Promise<void> };
-}
-
 /**
  * Changes a setting: the mode at once; the session is assembled again for the others, after the turn that
  * runs. Throws ReasonixError (usage) that names the possible settings or values.
  */
 export async function changeSetting(
-  { commands, host, submissions }: ChangedSession,
+  live: { commandsOf(): CommandHost; readonly submissions: Pick<Submissions, "between"> },
   id: string,
   value: unknown,
 ): Promise<void> {
-  const assembly = await host.current();
+  const commands = live.commandsOf();
+  const assembly = await commands.session();
   const all = await sessionSettings(assembly, commands.locale);
   const setting = all.find((each) => each.id === id);
   if (!setting) {
@@ -117,7 +112,7 @@ export async function changeSetting(
   if (setting.id === "mode") return await changeMode(assembly, chosen as Mode);
   const { continueWith } = await loadModels();
   const changed = setting.id === "model" ? { model: chosen } : { effort: chosen === VENDORS ? "" : chosen };
-  await submissions.between(() => continueWith(commands, changed));
+  await live.submissions.between(() => continueWith(commands, changed));
 }
 
 async function changeMode(assembly: Assembly, mode: Mode): Promise<void> {

@@ -25,7 +25,7 @@ export async function executeMessage(
   signal: AbortSignal,
 ): Promise<TurnOutcome | undefined> {
   if (input) return await (await session()).run(input, signal);
-  const seen = attachments({ images, references });
+  const seen = defined({ images, references });
   switch (text[0]) {
     case "/": {
       if (text[1] === "/") return await (await session()).run({ text: text.slice(1), ...seen }, signal);
@@ -48,19 +48,6 @@ export async function executeMessage(
     }
   }
   return await (await session()).run({ text, ...seen }, signal);
-}
-
-/** Attachments of a message; a field without entries is absent. */
-function attachments(
-  { images = [], references = [] }: {
-    readonly images: Draft["images"] | undefined;
-    readonly references: Draft["references"] | undefined;
-  },
-): Pick<TurnInput, "images" | "references"> {
-  return {
-    ...(images.length > 0 ? { images } : {}),
-    ...(references.length > 0 ? { references } : {}),
-  };
 }
 
 const MAX_FACT = 200;
@@ -241,12 +228,12 @@ export class Submissions {
   /** Sends a text of a command before the waiting ones, with what the line of the command had attached. */
   send(text: string, rest: Omit<TurnInput, "text"> = {}, by?: Submitter): void {
     const line: Partial<Draft> = this.busy && this.#draft?.by === by ? this.#draft ?? {} : {};
-    const { ended } = line;
+    const { ended, images = [], references = [] } = line;
     if (ended) this.#continued = this.#draft;
-    const attached = attachments({
-      images: [...line.images ?? [], ...rest.images ?? []],
-      references: [...line.references ?? [], ...rest.references ?? []],
-    });
+    const attached = {
+      images: [...images, ...rest.images ?? []],
+      references: [...references, ...rest.references ?? []],
+    };
     const input = { ...rest, ...attached, text };
     this.add({ text, steer: false, input, ...defined({ ended, by }) }, true);
   }
@@ -302,7 +289,8 @@ export class Submissions {
     const { ended } = draft;
     const stopped = () => signal.aborted ? { stopped: true } as const : {};
     try {
-      const session = () => this.#opened(signal);
+      // The session, unless the user stops before it is open.
+      const session = () => unlessAborted(this.#options.host.current(), signal);
       const outcome = await executeMessage(draft, { commands, texts, session, headed }, signal);
       if (outcome) await this.#afterTurn(outcome.reason === "done");
       if (this.#continued !== draft) ended?.({ outcome, ...stopped() });
@@ -330,11 +318,6 @@ export class Submissions {
     const headed: NonNullable<ExecuteDeps["headed"]> = (line, run, signal) =>
       by?.headed ? by.headed(line, run, signal) : run();
     return { commands: this.#options.commands(by), headed, fail: (error: unknown) => by?.failed?.(error) };
-  }
-
-  /** The session, unless the user stops before it is open. */
-  #opened(signal: AbortSignal): Promise<Assembly> {
-    return unlessAborted(this.#options.host.current(), signal);
   }
 
   /** Sends unused steering messages next, or returns them when the turn did not complete. */

@@ -1,4 +1,4 @@
-import { errorMessage, formatLocation, ReasonixError } from "../../core/mod.ts";
+import { errorMessage, formatLocation, ReasonixError, type Text } from "../../core/mod.ts";
 import {
   loadTexts,
   loadTranslator,
@@ -37,13 +37,16 @@ export class SessionTexts<A extends SessionAreas = SessionAreas> {
     return this.areas.chat;
   }
 
+  of(text: Text): string {
+    return this.areas.translator.text(text);
+  }
+
   /** Formats an error for the user: location, message, remedy. */
   problem(error: unknown): string {
     if (!(error instanceof ReasonixError)) return this.chat.internal(errorMessage(error));
-    const { translator } = this.areas;
     const { message, remedy } = error.texts;
     const place = error.place ? `${formatLocation(error.place)}: ` : "";
-    return `${place}${translator.text(message)}${remedy ? `\n  ${translator.text(remedy)}` : ""}`;
+    return `${place}${this.of(message)}${remedy ? `\n  ${this.of(remedy)}` : ""}`;
   }
 
   async change(key: string, value: unknown): Promise<void> {

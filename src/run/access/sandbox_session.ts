@@ -394,9 +394,10 @@ export class SandboxSession {
     return this.#notified ??= this.#notifyConfinement(jail).then(() => this.#notifyHeldBack());
   }
 
-  /** Describes the jail before the first question about a command, once. */
-  async describeOnce(): Promise<void> {
+  /** Describes the jail for a question about a command; notifies the user before the first one. */
+  async describe(): Promise<LocalizedMessage> {
     await this.#notifyOnce(await this.open());
+    return (await this.#confinement()).text;
   }
 
   async #confinement(): Promise<{ readonly text: LocalizedMessage; readonly confinement: Confinement }> {

@@ -5,7 +5,15 @@ import { validate } from "dockerfile-utils";
 import { parse } from "yaml";
 import { executableName, TARGETS } from "../../../scripts/compile.ts";
 import type { Artifact } from "../../../scripts/release/artifacts.ts";
-import { homebrew, image, type Manifests, scoop, SHARE, winget } from "../../../scripts/release/manifests.ts";
+import {
+  acpRegistry,
+  homebrew,
+  image,
+  type Manifests,
+  scoop,
+  SHARE,
+  winget,
+} from "../../../scripts/release/manifests.ts";
 import { assert, assertEquals, assertStringIncludes, assertThrows } from "../../support/assert.ts";
 
 const VERSION = "1.2.3-rc.1";
@@ -184,6 +192,36 @@ Deno.test("the manifests for Scoop and winget have the fields and forms of their
     if (name === ".installer") assertNames(yaml, windows, (sha256) => sha256.toUpperCase());
   }
   assertThrows(() => assertMatchesSchema(SCOOP, { ...manifest, bins: "x" }, "Scoop"));
+});
+
+/** The fields in use, as the schema of the registry has them (`agent.schema.json`, 2026). */
+const ACP = exactly({
+  id: { type: "string", pattern: "^[a-z][a-z0-9-]*$" },
+  name: text(1, 100),
+  version: { type: "string", pattern: "^[0-9]+\\.[0-9]+\\.[0-9]+" },
+  description: text(1, 500),
+  repository: URI,
+  authors: { type: "array", items: { type: "string" } },
+  license: { type: "string" },
+  icon: { type: "string" },
+  distribution: exactly({
+    npx: exactly({ package: text(1, 300), args: { type: "array", items: { type: "string" } } }),
+  }),
+});
+
+Deno.test("the entry of the editors' registry starts the package of this version, with an icon it takes", () => {
+  const files = acpRegistry(RELEASE, "@some-scope/some.name");
+  assertEquals(Object.keys(files), ["some-name/agent.json", "some-name/icon.svg"]);
+  const [json = "", icon = ""] = Object.values(files);
+  const entry = JSON.parse(json);
+  assertMatchesSchema(ACP, entry, "ACP");
+  assertEquals(entry.distribution.npx, { package: `@some-scope/some.name@${VERSION}`, args: ["acp"] });
+  // The registry wants 16 × 16 pixels in the color of the text.
+  assert(
+    icon.startsWith('<svg xmlns="http://www.w3.org/2000/svg" width="16" height="16" viewBox="0 0 16 16"'),
+  );
+  const paints = [...icon.matchAll(/(?:fill|stroke)="([^"]*)"/g)].map(([, paint]) => paint);
+  assertEquals([...new Set(paints)].sort(), ["currentColor", "none"]);
 });
 
 Deno.test("the Containerfile is correct and its user is not root", () => {

@@ -1,11 +1,18 @@
 import { loadConfig } from "../../../src/config/mod.ts";
-import type { Chunk, Event, Message } from "../../../src/core/mod.ts";
+import { type Chunk, type Event, type Message, textOf } from "../../../src/core/mod.ts";
 import { type AgentOptions, assemble, createAgent } from "../../../src/features/mod.ts";
+import type { ApprovalRequest } from "../../../src/permission/mod.ts";
 import { SandboxSession } from "../../../src/run/access/sandbox_session.ts";
 import { loadTrustedConfig } from "../../../src/run/mod.ts";
 import { createWorkspace } from "../../../src/sandbox/mod.ts";
 import { call, type Reply, say, scriptedProvider, tool } from "../../support/agent_fixture.ts";
-import { assert, assertEquals, assertRejects, assertStringIncludes } from "../../support/assert.ts";
+import {
+  assert,
+  assertEquals,
+  assertMatch,
+  assertRejects,
+  assertStringIncludes,
+} from "../../support/assert.ts";
 import { startModelServer } from "../../support/model_server.ts";
 import { makeTempDir } from "../../support/tool_context.ts";
 
@@ -100,6 +107,22 @@ Deno.test("createAgent calls its approver, and a configured rule precedes the an
   const config = { permissions: { deny: ["Bash"] } };
   assertEquals(await attempts(temp.path, { config, approver }), ["file", "own"]);
   assertEquals(asked, ["write_file", "own"]);
+});
+
+Deno.test("an approval of a command says what confines it", async () => {
+  await using temp = await makeTempDir();
+  const limits: (readonly [string, string | undefined])[] = [];
+  const approver = {
+    ask({ tool, confinement }: ApprovalRequest) {
+      limits.push([tool, confinement && textOf(confinement)]);
+      return Promise.resolve({ allow: false, scope: "once" } as const);
+    },
+  };
+  assertEquals(await attempts(temp.path, { config: { sandbox: { bash: "off" } }, approver }), []);
+  const [file, command] = limits;
+  assertEquals(file, ["write_file", undefined]);
+  assertEquals(command?.[0], "bash");
+  assertMatch(command?.[1] ?? "", /^Commands are not confined \(/);
 });
 
 Deno.test("two agents in one process have independent configuration", async () => {

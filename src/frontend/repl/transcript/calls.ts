@@ -1,6 +1,7 @@
 import type { EventOf, NewEventOf, PersonWaits } from "../../../core/mod.ts";
 import { timeText, type TranscriptTexts } from "../chat_texts.ts";
-import { RunningCalls } from "../../session/live_session.ts";
+import { boundedTail } from "../../session/live_session.ts";
+import type { LogEntry } from "../../session/log.ts";
 import type { CollapsedItems, PrintedPieces } from "./printed.ts";
 import { displayWidth, fitDisplay } from "../../../util/display_width.ts";
 import { terminalSafe } from "../../../util/terminal_text.ts";
@@ -14,6 +15,12 @@ import {
 } from "../../../view/mod.ts";
 
 const TAIL_LINES = 5;
+
+interface Running {
+  readonly title: string;
+  readonly since: number;
+  tail: string;
+}
 
 interface CallsNow {
   readonly now: number;
@@ -31,7 +38,7 @@ export interface CallsDeps {
 /** Running calls, each with a line and the end of its output, until its result is printed. */
 export class Calls {
   readonly #deps: CallsDeps;
-  readonly #running = new RunningCalls();
+  readonly #running = new Map<string, Running>();
   #marks: DiffMarks | "none" | undefined;
   #loading: Promise<void> | undefined;
 
@@ -40,24 +47,25 @@ export class Calls {
   }
 
   get any(): boolean {
-    return this.#running.any;
+    return this.#running.size > 0;
   }
 
   start(event: EventOf<"tool.start">, now: number): void {
-    this.#running.start(event, callTitle(event, this.#deps.texts()), now);
+    this.#running.set(event.call.id, { title: callTitle(event, this.#deps.texts()), since: now, tail: "" });
   }
 
-  output(event: NewEventOf<"tool.delta">): void {
-    this.#running.output(event);
+  output({ callId, text }: Pick<NewEventOf<"tool.delta">, "callId" | "text">): void {
+    const call = this.#running.get(callId);
+    if (call) call.tail = boundedTail(call.tail + text);
   }
 
   /** Adds the progress of a subagent to the output of its call. */
   progress({ callId = "", text, calls }: EventOf<"subagent.progress">): void {
-    this.#running.output({ callId, text: `${this.#deps.texts().agents.calls(calls)} › ${text}\n` });
+    this.output({ callId, text: `${this.#deps.texts().agents.calls(calls)} › ${text}\n` });
   }
 
-  end(event: EventOf<"tool.end">, isLive: boolean): void {
-    const title = this.#running.end(event.callId)?.title ?? event.name;
+  end({ title, end: event }: Extract<LogEntry, { kind: "call" }>, isLive: boolean): void {
+    this.#running.delete(event.callId);
     // The list itself is shown.
     if (event.name === "todo_write" && event.outcome === "ok") return;
     this.#collapse(title, event);
@@ -112,10 +120,10 @@ export class Calls {
     { now, spinner, waits }: CallsNow,
   ): string[] {
     const { palette, texts } = this.#deps;
-    const calls = this.#running.all;
+    const calls = [...this.#running];
     const each = Math.floor((rows - calls.length) / Math.max(1, calls.length));
     const space = Math.max(0, Math.min(TAIL_LINES, each));
-    return calls.flatMap(({ started: { call: { id } }, title, since, tail }) => {
+    return calls.flatMap(([id, { title, since, tail }]) => {
       const took = now - since - waits.since(since, now, id);
       const elapsed = took < 1000 || waits.waiting(id) ? "" : ` · ${timeText(took, texts())}`;
       const head = fitDisplay(title, Math.max(1, columns - displayWidth(elapsed) - 2));

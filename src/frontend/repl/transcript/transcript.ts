@@ -5,7 +5,7 @@ import { Calls } from "./calls.ts";
 import { type CollapsedItem, CollapsedItems, PrintedPieces, type PrintedPiecesOptions } from "./printed.ts";
 import { Reply } from "./reply.ts";
 import { hangingRows, wrappedRows } from "../screen/line.ts";
-import { type Note, Notes } from "../../session/log.ts";
+import { LogEntries, type Note } from "../../session/log.ts";
 import type { WatchedSession } from "../../server_updates.ts";
 import type { SessionState } from "../../../session/mod.ts";
 import { fitDisplay } from "../../../util/display_width.ts";
@@ -255,7 +255,7 @@ export class Transcript {
   readonly #calls: Calls;
   readonly #todos: TodoList;
   readonly #activity = new Activity();
-  readonly #notes = new Notes();
+  readonly #log = new LogEntries();
   readonly #collapsed = new CollapsedItems();
   /** The running command line, until something is printed below it. */
   #command: string | undefined;
@@ -347,7 +347,7 @@ export class Transcript {
 
   /** Shows updates of the MCP servers of a session. */
   watch(session: WatchedSession): void {
-    this.#notes.servers.watch(session, this.#options.texts, (note) => {
+    this.#log.servers.watch(session, this.#options.texts, (note) => {
       if (note) this.#note(note);
       this.#options.changed();
     });
@@ -402,7 +402,10 @@ export class Transcript {
   #show(event: Event, isLive = true): void {
     const { palette, texts } = this.#options;
     if (event.type === "message.retry") this.#reply.breakOff();
-    for (const note of this.#notes.of(event, texts())) this.#note(note);
+    for (const entry of this.#log.of(event, texts())) {
+      if (entry.kind === "note") this.#note(entry.note);
+      else this.#calls.end(entry, isLive);
+    }
     switch (event.type) {
       case "message.user":
         if (event.origin !== "user" && event.origin !== "steer") break;
@@ -425,9 +428,6 @@ export class Transcript {
         break;
       case "subagent.progress":
         if (!event.background) this.#calls.progress(event);
-        break;
-      case "tool.end":
-        this.#calls.end(event, isLive);
         break;
       case "todo.update": {
         const rows = this.#todos.update(event.items);

@@ -22,12 +22,7 @@ async function answerOf(host: CommandFixture) {
 const optionsOf = async (host: CommandFixture) => configOptions(await answerOf(host));
 
 async function change(host: CommandFixture, id: string, value: unknown): Promise<void> {
-  const sessions = { current: () => host.session() };
-  await changeSetting(
-    { commands: host, host: sessions, submissions: { between: (work) => work() } },
-    id,
-    value,
-  );
+  await changeSetting({ commandsOf: () => host, submissions: { between: (work) => work() } }, id, value);
 }
 
 Deno.test("configOptions are mode, model by provider, and the effort of models that have one", async () => {

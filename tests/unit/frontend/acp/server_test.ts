@@ -352,3 +352,26 @@ Deno.test("a client that does not read neither stops a turn nor fills the memory
   assert(text === piece.repeat(count));
   await acp.end();
 });
+
+Deno.test("a session that is being opened is given up when the client cancels the request", async () => {
+  const opening = Promise.withResolvers<void>();
+  const held = Promise.withResolvers<void>();
+  await using stage = await liveStage({
+    beforeOpen() {
+      opening.resolve();
+      return held.promise;
+    },
+  });
+  const { sessions, texts, home, cwd: directory } = stage;
+  const acp = await serveHere({ sessions, texts, home }, { directory });
+  const stop = new AbortController();
+  const asked = acp.agent.request(methods.agent.session.new, { cwd: directory, mcpServers: [] }, {
+    cancellationSignal: stop.signal,
+  }).then(() => 0, ({ code }) => code);
+  await opening.promise;
+  stop.abort();
+  assertEquals(await asked, -32800);
+  held.resolve();
+  while (sessions.all.length > 0) await tick();
+  assertEquals((await acp.end()).code, 0);
+});

@@ -149,7 +149,7 @@ Deno.test("commands without an owner go to the front end whose message they are"
     const { outcome, error } = await prompt(live, line, two);
     assertEquals([outcome, error], [undefined, undefined]);
   }
-  live.commands.quit();
+  live.commandsOf().quit();
   assertEquals([one.calls, two.calls], [[], ["quit"]]);
   assertEquals([one.texts.length, two.texts.length], [0, 1]);
   assert(String((await prompt(live, "/no-such-command", one)).error).includes("no-such-command"));
