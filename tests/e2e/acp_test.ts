@@ -45,6 +45,7 @@ Deno.test("an editor initializes, is refused what it may not do yet, and survive
     [session.prompt, { sessionId: "none", prompt: [] }, -32002, '"none"'],
     [session.setMode, { sessionId: [], modeId: "ask" }, -32602, "sessionId"],
     [session.list, { cursor: "x" }, -32602, "cursor"],
+    [session.list, { cwd: "src" }, -32602, '"src" is relative'],
   ];
   for (const [method, params, code, text] of faults) {
     const error = await acp.error(method, params);

@@ -18,6 +18,7 @@ import { clientFiles } from "./files.ts";
 import { pluginEntries } from "./mcp_servers.ts";
 import type { LoadLines } from "./permissions.ts";
 import { EditorSession } from "./session.ts";
+import { isAbsolute } from "../../path/lexical.ts";
 import { existingRealPath } from "../../path/real_path.ts";
 import { isRecord, parseJson } from "../../util/json.ts";
 import { attempt } from "../../util/lazy.ts";
@@ -193,7 +194,7 @@ class Server {
     this.#sessions.set(id, session);
     const settings = await session.settings();
     // The answer makes the session known to the client.
-    after(0, () => void session.begin(assembly));
+    after(0, () => void session.begin(assembly).catch((error) => session.failed(error)));
     return { ...(isNew ? { sessionId: id } : {}), ...settings };
   }
 
@@ -219,6 +220,7 @@ class Server {
     const [cwd, cursor] = ["cwd", "cursor"].map((field) =>
       params[field] == null ? "" : textOf(params, field)
     );
+    if (cwd && !isAbsolute(cwd)) throw unusable("cwd", message`the path "${cwd}" is relative`);
     const [, time, id = ""] = /^(\d+)\.([\w-]+)$/.exec(cursor ?? "") ?? [];
     if (cursor && time === undefined) throw unusable("cursor", message`it is not from a list of sessions`);
     const found = stored.listSessions(

@@ -182,6 +182,39 @@ const CASES: readonly QuestionCase[] = [
     },
     buttons: [["No…"], { allow: false, scope: "once" }],
   },
+  {
+    kind: "approval",
+    question: {
+      callId: "n1",
+      tool: "bash",
+      subject: "curl https://example.org",
+      reason: "",
+      scopes: ["once"],
+      network: { hosts: ["example.org"] },
+      savesHosts: true,
+    },
+    buttons: [["Yes, and let commands reach example.org in this session"], {
+      allow: true,
+      scope: "once",
+      network: "session",
+    }],
+  },
+  {
+    kind: "approval",
+    question: {
+      callId: "n2",
+      tool: "write_file",
+      subject: "/srv/a.txt",
+      reason: "",
+      scopes: ["once", "session"],
+      directory: "/srv",
+      escape: { evidence: "Read-only file system" },
+    },
+    buttons: [["Yes, and let files and commands write in /srv in this session"], {
+      allow: true,
+      scope: "session",
+    }],
+  },
 ];
 
 Deno.test("an editor shows every kind of question by a form or by buttons, and its answers count", async () => {
