@@ -20,7 +20,7 @@ Deno.test("acpx prompts, lists sessions, cancels, and sets mode and model unchan
   await compareTape("acpx", lines, names);
 });
 
-/** Kinds of updates that the schema has, without the one for pieces of a summary, which is sent as a whole. */
+/** Kinds of updates of the schema, without pieces of a summary: the program sends summaries as a whole. */
 const KINDS = SCHEMA.$defs.SessionUpdate.oneOf.map((each) => each.properties.sessionUpdate.const)
   .filter((kind) => kind !== "compaction_summary_chunk");
 
