@@ -42,6 +42,8 @@ export class EditorSession implements FrontEnd {
   /** Texts for a client that does not know the session yet. */
   #early: string[] | undefined = [];
   #finish: EventOf<"message.end">["finish"];
+  /** A prompt that was sent before a cancel is cancelled, also where its turn has not begun. */
+  #cancels = 0;
   /** Prompts of this client without an answer. */
   #prompts = 0;
   /** Stops showing questions, and events. */
@@ -157,9 +159,10 @@ export class EditorSession implements FrontEnd {
   /** Runs a prompt when its turn comes. */
   async prompt(blocks: unknown, signal: AbortSignal): Promise<acp.PromptResponse> {
     const { live } = this;
+    const cancels = this.#cancels;
     const { cwd, attachments: { vision }, provider: { model } } = await live.host.current();
     const input = promptInput(blocks, { cwd, model: model.id, vision });
-    if (signal.aborted) return { stopReason: "cancelled" };
+    if (signal.aborted || cancels < this.#cancels) return { stopReason: "cancelled" };
     const { promise, resolve } = Promise.withResolvers<DraftEnd>();
     const draft = { ...input, steer: false, ended: resolve, by: this };
     const cancel = () => live.submissions.cancel(draft);
@@ -177,6 +180,7 @@ export class EditorSession implements FrontEnd {
 
   /** Stops the turn and returns whether this client waits for one. */
   cancel(reason?: "terminated"): boolean {
+    this.#cancels++;
     this.#joined?.live.submissions.stop(reason);
     return this.#prompts > 0;
   }
