@@ -43,6 +43,8 @@ export class EditorSession implements FrontEnd {
   /** Texts for a client that does not know the session yet. */
   #early: string[] | undefined = [];
   #finish: EventOf<"message.end">["finish"];
+  /** A prompt that was sent before a cancel is cancelled, also where its turn has not begun. */
+  #cancels = 0;
   /** Prompts of this client without an answer. */
   #prompts = 0;
   /** Stops showing questions, and events. */
@@ -89,12 +91,11 @@ export class EditorSession implements FrontEnd {
     this.#asking = live.assembly ? undefined : live.questions.attach(this.#presenter);
   }
 
-  /** Joins a session; `replays`: the client gets its conversation so far. */
-  async join(live: LiveSession, replays: boolean): Promise<Assembly> {
+  /** Joins a session under the client's name for it; `replays`: with its conversation so far. */
+  async join(live: LiveSession, id: string, replays: boolean): Promise<Assembly> {
     const { capabilities: { session, _meta: meta }, send, texts } = this.#options;
     const assembly = await live.host.current();
     const run = await loadTexts("run", texts.locale);
-    const { id } = assembly.session;
     const toClient = (update: acp.SessionUpdate) => send(id, update);
     const client = {
       terminalOutput: meta?.terminal_output === true,
@@ -165,9 +166,10 @@ export class EditorSession implements FrontEnd {
   /** Runs a prompt when its turn comes. */
   async prompt(blocks: unknown, signal: AbortSignal): Promise<acp.PromptResponse> {
     const { live } = this;
+    const cancels = this.#cancels;
     const { cwd, attachments: { vision }, provider: { model } } = await live.host.current();
     const input = promptInput(blocks, { cwd, model: model.id, vision });
-    if (signal.aborted) return { stopReason: "cancelled" };
+    if (signal.aborted || cancels < this.#cancels) return { stopReason: "cancelled" };
     const { promise, resolve } = Promise.withResolvers<DraftEnd>();
     const draft = { ...input, steer: false, ended: resolve, by: this };
     const cancel = () => live.submissions.cancel(draft);
@@ -185,6 +187,7 @@ export class EditorSession implements FrontEnd {
 
   /** Stops the turn and returns whether this client waits for one. */
   cancel(reason?: "terminated"): boolean {
+    this.#cancels++;
     this.#joined?.live.submissions.stop(reason);
     return this.#prompts > 0;
   }
