@@ -295,7 +295,7 @@ export function lineCommands({ questions, texts, ...rest }: LineCommandsDeps): C
   };
   return {
     ...rest,
-    commands: allCommands,
+    commands: () => allCommands({ locale: texts.locale, session: rest.session }),
     get locale() {
       return texts.locale;
     },
