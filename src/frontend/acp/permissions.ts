@@ -119,7 +119,7 @@ export class EditorPresenter implements QuestionPresenter {
 
   async #approve(question: Shown<"approval">, signal: AbortSignal): Promise<ApprovalAnswer | undefined> {
     const { texts, callUpdateOf, lines, cwd } = this.#options;
-    const { locale } = texts;
+    const { chat, locale } = texts;
     const { changes = [], ...rest } = question;
     const { diffs, isWhole } = changesOf(changes, cwd());
     const { approvalLines } = await lines();
@@ -140,7 +140,9 @@ export class EditorPresenter implements QuestionPresenter {
       title: known.title ?? question.subject,
       content: [textContent(shown.join("\n\n")), ...(asked === rest ? diffs : [])],
     };
-    const answers = flatAnswers(entries).map((answer) => ({ ...answer, ...about(answer.value) }));
+    const answers = flatAnswers(entries).map(({ label, detail, value }) => {
+      return { label: value.allow ? label : chat.no, detail, ...about(value), value };
+    });
     try {
       const index = await this.#press(toolCall, answers, signal);
       return index === undefined ? undefined : answers[index]?.value;

@@ -104,7 +104,6 @@ class Server {
         promptCapabilities: { image: true, embeddedContext: true },
         mcpCapabilities: { http: true },
         sessionCapabilities: { list: {}, resume: {}, close: {}, delete: {}, additionalDirectories: {} },
-        auth: { logout: {} },
       },
       authMethods: clientCapabilities.auth?.terminal ? [setUp] : [],
     };

@@ -180,7 +180,7 @@ const CASES: readonly QuestionCase[] = [
       destructive: [{ command: "rm -rf /", targets: [], reason: message`everything is deleted` }],
       personOnly: true,
     },
-    buttons: [["No…"], { allow: false, scope: "once" }],
+    buttons: [["No"], { allow: false, scope: "once" }],
   },
   {
     kind: "approval",
