@@ -33,8 +33,8 @@ export function fileUrlPath(written: string): string | undefined {
 }
 
 /**
- * The name, for a reference, of the file at a `file:` address: relative to the directory that contains it, with
- * its lines. Undefined for every other address.
+ * The name, for a reference, of the file at a `file:` address: relative to the directory that contains it,
+ * with its lines. Undefined for every other address.
  */
 export function fileUrlName(written: string, directory: string): string | undefined {
   const path = fileUrlPath(written);

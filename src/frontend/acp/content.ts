@@ -141,7 +141,7 @@ function blank(before: string, after: string): string {
   return /[\s(\[{]$/.test(before) || /^(?:[\s,;)\]}"'`]|[.!?:]+(?:\s|$))/.test(after) ? "" : " ";
 }
 
-/** A part of the parameters of a request. Throws a ReasonixError (usage) that names the part and the field. */
+/** A part of the parameters of a request; throws a ReasonixError (usage) that names it and the field. */
 export class Fields {
   readonly values: Readonly<Record<string, unknown>>;
   readonly #at: string;
