@@ -23,8 +23,9 @@ Deno.test("an editor initializes, is refused what it may not do yet, and survive
   assertEquals(acp.initialized?.agentInfo?.name, "reasonix");
   assertEquals(acp.initialized?.authMethods?.map(({ id }) => id), ["setup"]);
   // Clients append the arguments of the method to the command of the agent; older ones replace them.
-  for (const line of [["acp", "setup"], ["--acp", "--model", "mock", "setup"], ["setup"]]) {
-    assertStringIncludes((await world.run(line)).stderr, "run `reasonix setup` on a terminal");
+  for (const [at, line] of [["acp", "setup"], ["--acp", "--model", "mock", "setup"], ["setup"]].entries()) {
+    const home = `${world.home}/set_up_${at}`;
+    assertStringIncludes((await world.run(line, { env: { REASONIX_HOME: home } })).stdout, `Wrote ${home}`);
   }
   const refusal = (code: number) => acp.tape.seen(({ id, error }) => id === null && error.code === code);
   await acp.raw("no json\n");
