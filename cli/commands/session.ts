@@ -52,7 +52,7 @@ import { fitDisplay } from "../../src/util/display_width.ts";
 import { oneLine, printableJson } from "../../src/util/terminal_text.ts";
 import { attachments, userText } from "../../src/util/user_text.ts";
 import { VERSION } from "../../src/util/version.ts";
-import { grouped, moneyFigure, palette, tokenFigures, wantsColor } from "../../src/view/mod.ts";
+import { CALL_MARKS, grouped, moneyFigure, palette, tokenFigures, wantsColor } from "../../src/view/mod.ts";
 import { defined } from "../../src/util/json.ts";
 import { confirmed } from "../terminal/open.ts";
 
@@ -216,17 +216,11 @@ function turnText(turn: TurnRecord, calls: readonly CallRecord[], changed: reado
     `${made === "" ? "" : `\n${made}`}\n${turn.answer ?? ""}\n`;
 }
 
-const MARKS: Readonly<Record<EventOf<"tool.end">["outcome"], string>> = {
-  ok: "✓",
-  error: "✗",
-  blocked: "⊘",
-  aborted: "✗",
-  skipped: "–",
-};
-
 function callLine({ title, end }: CallRecord): string {
   const result = end === undefined ? "no result" : oneLine(end.summary, 120);
-  return `  ${end ? MARKS[end.outcome] : "?"} ${oneLine(title, 200)}${result === "" ? "" : ` · ${result}`}`;
+  return `  ${end ? CALL_MARKS[end.outcome] : "?"} ${oneLine(title, 200)}${
+    result === "" ? "" : ` · ${result}`
+  }`;
 }
 
 function firstOf(paths: readonly string[], most: number): string {

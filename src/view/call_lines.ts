@@ -155,8 +155,11 @@ export function callLines(title: string, end: EventOf<"tool.end">, view: CallVie
   return [...headlines(line, view), ...details(end, view).map((row) => `  ${row}`)];
 }
 
+/** Signs of the ends of calls. */
+export const CALL_MARKS = { ok: "✓", error: "✗", blocked: "⊘", aborted: "✗", skipped: "–" } as const;
+
 interface CallLine {
-  readonly mark: "✓" | "–" | "⊘" | "✗";
+  readonly mark: typeof CALL_MARKS[keyof typeof CALL_MARKS];
   readonly title: string;
   /** The result in the language of the user; an empty text is none. */
   readonly result: string;
@@ -167,18 +170,14 @@ export function callLine(title: string, end: EventOf<"tool.end">, texts: CallTex
   const time = end.durationMs >= SLOW_MS ? texts.seconds((end.durationMs / 1000).toFixed(1)) : "";
   const summary = oneLine(texts.written(end.said, end.summary), end.outcome === "ok" ? undefined : WHOLE);
   const timed = (text: string) => [text, time].filter(Boolean).join(" · ");
-  switch (end.outcome) {
-    case "ok":
-      return { mark: "✓", title, result: timed(summary) };
-    case "skipped":
-      return { mark: "–", title, result: texts.skipped(summary) };
-    case "blocked":
-      return { mark: "⊘", title, result: timed(end.denied ? texts.notExecuted : texts.blocked(summary)) };
-    case "aborted":
-      return { mark: "✗", title, result: timed(texts.stopped(summary)) };
-    case "error":
-      return { mark: "✗", title, result: timed(summary) };
-  }
+  const results = {
+    ok: timed(summary),
+    error: timed(summary),
+    blocked: timed(end.denied ? texts.notExecuted : texts.blocked(summary)),
+    aborted: timed(texts.stopped(summary)),
+    skipped: texts.skipped(summary),
+  };
+  return { mark: CALL_MARKS[end.outcome], title, result: results[end.outcome] };
 }
 
 /** Columns that a title keeps when its result is on the same line. */

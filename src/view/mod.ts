@@ -1,5 +1,13 @@
 /** Formatting for terminals: colors by meaning, diffs, outputs and Markdown. */
-export { type CallKind, callKind, callLines, callTitle, type CallView, earlyTitle } from "./call_lines.ts";
+export {
+  CALL_MARKS,
+  type CallKind,
+  callKind,
+  callLines,
+  callTitle,
+  type CallView,
+  earlyTitle,
+} from "./call_lines.ts";
 export { checklistLine } from "./call_lines.ts";
 export { diffLines, type DiffMarks, hunkTexts, languageOf, loadDiffMarks } from "./diff.ts";
 export { cacheShare, grouped, lineFigures, moneyFigure, tokenFigures } from "./figures.ts";

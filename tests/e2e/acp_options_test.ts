@@ -170,5 +170,11 @@ Deno.test("a prompt takes texts, links, resources and images, and refuses the re
   assert((await prompt(image)).stopReason === "end_turn");
   assertStringIncludes(sent(), "[image 1]");
   assertStringIncludes(sent(), "data:image/png;base64");
+
+  // A cancel that follows at once finds a prompt whose turn has not begun.
+  server.push(async ({ gone }) => (await gone, { text: "never" }));
+  const early = acp.prompt(sessionId, "Never mind");
+  await acp.agent.notify(methods.agent.session.cancel, { sessionId });
+  assertEquals(await early, "cancelled");
   assertEquals(await acp.end(), { code: 0, stderr: "" });
 });

@@ -50,6 +50,7 @@ Deno.test("an editor initializes, is refused what it may not do yet, and survive
     [session.prompt, { sessionId: "none", prompt: [] }, -32002, '"none"'],
     [session.setMode, { sessionId: [], modeId: "ask" }, -32602, "sessionId"],
     [session.list, { cursor: "x" }, -32602, "cursor"],
+    [session.list, { cwd: "src" }, -32602, '"src" is relative'],
   ];
   for (const [method, params, code, text] of faults) {
     const error = await acp.error(method, params);
@@ -80,6 +81,7 @@ Deno.test("a prompt runs a turn: text, a call that needs permission, its end, an
     { text: "Made it" },
     bash("c2", "echo no > b.txt"),
     { text: "Not made" },
+    bash("c3", "echo never > b.txt"),
   ]);
   await using world = await makeWorld(mockConfig(server.url));
   const asked: RequestPermissionRequest[] = [];
@@ -87,6 +89,7 @@ Deno.test("a prompt runs a turn: text, a call that needs permission, its end, an
     on: {
       [methods.client.session.requestPermission]: ({ params }) => {
         asked.push(params);
+        if (asked.length === 3) return { outcome: { outcome: "cancelled" } };
         const kind = asked.length === 1 ? "allow_once" : "reject_once";
         const optionId = params.options.find((option) => option.kind === kind)?.optionId ?? "";
         return { outcome: { outcome: "selected", optionId } };
@@ -114,10 +117,16 @@ Deno.test("a prompt runs a turn: text, a call that needs permission, its end, an
     new Set(["allow_once", "allow_always", "reject_once"]),
   );
   assertEquals(await acp.prompt(id, "Make b.txt"), "end_turn");
+  // A question that the client cancels interrupts the turn.
+  assertEquals(await acp.prompt(id, "Make b.txt after all"), "cancelled");
   assertEquals([...Deno.readDirSync(world.dir)].map(({ name }) => name), ["a.txt"]);
   const { sessions } = await acp.agent.request(session.list, { cwd: world.dir });
   assertEquals(sessions.map(({ sessionId, title }) => [sessionId, title]), [[id, "Say hello"]]);
   assertEquals((await acp.end()).code, 0);
+  // Clients append the arguments of the method to the command of the agent; older ones replace them.
+  for (const line of [["acp", "setup"], ["--acp", "--model", "mock", "setup"], ["setup"]]) {
+    assertStringIncludes((await world.run(line)).stderr, "run `reasonix setup` on a terminal");
+  }
   const listed = await world.run(["session", "list"]);
   assertStringIncludes(listed.stdout, id);
 });
@@ -203,11 +212,11 @@ Deno.test("sessions are loaded, resumed, closed and deleted, and one that is ope
   assert(!replayed().some((update) => /chunk|tool_call/.test(update)), replayed().join());
 
   const other = await startAcp(world, { capabilities: { elicitation: { form: {} } }, on });
-  const before = other.tape.lines.length;
   await other.agent.request(session.load, { sessionId: id, cwd: world.dir, mcpServers: [] });
   assertEquals(forms.length, 1);
   assertStringIncludes(forms[0] ?? "", String(acp.child.pid));
-  assert(before > 0);
+  assertEquals(await other.prompt(id, "In the copy"), "end_turn");
+  assertEquals(other.updates().length, other.updates(id).length);
   const busy = await startAcp(world);
   const refused = await busy.error(session.resume, { sessionId: id, cwd: world.dir });
   assertStringIncludes(refused.message, `process ${acp.child.pid} has it open`);
@@ -235,22 +244,32 @@ Deno.test("sessions are loaded, resumed, closed and deleted, and one that is ope
   for (const each of [acp, other, busy]) assertEquals((await each.end()).code, 0);
 });
 
-Deno.test("a turn ends as terminated when the client goes: its input ends, or nothing reads the output", async () => {
-  await using server = startModelServer([bash("c1", "sleep 600"), bash("c2", "sleep 600")], {
+/** Logs when the program is about to listen to signals, as a dependency could. */
+const LOGGING = `const listen = Deno.addSignalListener;
+Deno.addSignalListener = (...given) => (console.log("a log"), console.table(["a table"]), listen(...given));
+`;
+
+Deno.test("a turn ends as terminated when the client goes or a signal comes, and logs stay off the output", async () => {
+  await using server = startModelServer(["c1", "c2", "c3"].map((id) => bash(id, "sleep 600")), {
     check: { prefix: false },
   });
   await using world = await makeWorld(mockConfig(server.url));
-  for (const how of ["input", "output"] as const) {
-    const acp = await startAcp(world, { args: ["--approval-mode=yolo"] });
+  const preload = `${world.home}/logging.js`;
+  await Deno.writeTextFile(preload, LOGGING);
+  for (const how of ["input", "output", "signal"] as const) {
+    const acp = await startAcp(world, { args: ["--approval-mode=yolo"], preload });
     const id = await acp.newSession();
     const running = acp.prompt(id, `Sleep until the ${how} ends`).catch(() => "gone");
     await acp.tape.seen(({ params }) => params?.update?.status === "in_progress");
+    if (how === "signal") acp.child.kill("SIGTERM");
     if (how === "output") {
       await acp.closeOutput();
       await acp.raw('{"jsonrpc":"2.0","id":"more","method":"session/list","params":{}}\n');
     }
-    const { code } = await acp.end();
-    assertEquals([how, code, await running], [how, 143, how === "input" ? "cancelled" : "gone"]);
+    if (how !== "input") await acp.child.status;
+    const { code, stderr } = await acp.end();
+    assertEquals([how, code, await running], [how, 143, how === "output" ? "gone" : "cancelled"]);
+    for (const text of ["a log", "a table"]) assertStringIncludes(stderr, text);
     const shown = await world.run(["session", "export", id, "--format", "json"]);
     assertStringIncludes(shown.stdout, '"terminated"');
   }

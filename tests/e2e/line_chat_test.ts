@@ -53,11 +53,15 @@ Deno.test("each line of a pipe is a message of one session; commands and shell l
 Deno.test("a task in quotes begins the chat; on a pipe it is the first message, and no prompt appears", async () => {
   await using server = scripted();
   await using world = await makeWorld(mockConfig(server.url));
+  await Deno.mkdir(`${world.home}/commands`);
+  await Deno.writeTextFile(`${world.home}/commands/mine.md`, "Do it.");
   const { code, stdout } = await world.run(["write it", "--permission-mode", "dontAsk"], {
-    stdin: "then this\n",
+    stdin: "then this\n/help\n",
+    env: { REASONIX_LANG: "zh-CN" },
   });
   assertEquals(code, 0);
   assertStringIncludes(stdout, "heard: then this");
+  assertMatch(stdout, /\/quit +[\u4e00-\u9fff][^]*\/mine/);
   assertEquals(await Deno.stat(`${world.dir}/made.txt`).then(() => true, () => false), false);
   const again = await world.run(["-c", "write it"]);
   assertEquals(again.code, 0, again.stderr);

@@ -32,6 +32,8 @@ export interface AcpOptions {
   readonly args?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
+  /** A module that is evaluated before the program. */
+  readonly preload?: string;
   readonly capabilities?: ClientCapabilities;
   /** Answers to requests of the agent, by method; others are answered with "method not found". */
   readonly on?: Partial<ClientRequestHandlersByMethod>;
@@ -51,11 +53,12 @@ interface Served {
 
 /** Starts `reasonix acp` with a client. Lines that break the schema are thrown by `end`. */
 export async function startAcp(world: World, options: AcpOptions = {}) {
-  const { args = [], env, cwd } = options;
+  const { args = [], env, cwd, preload } = options;
   const child = await world.spawn(["acp", ...args], {
     stdin: "open",
     ...(env ? { env } : {}),
     ...(cwd === undefined ? {} : { cwd }),
+    ...(preload === undefined ? {} : { preload }),
   });
   const stderr = new Response(child.stderr).text();
   const ended = Promise.all([child.status, stderr]).then(([{ code }, text]) => ({ code, stderr: text }));

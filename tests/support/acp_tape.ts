@@ -67,6 +67,8 @@ export class Names {
     return text
       .replace(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z/g, "$TIME")
       .replace(/"durationMs":\d+/g, '"durationMs":0')
+      .replace(/(\$HOME\/projects\/)[\w.-]+/g, "$1PROJECT")
+      .replace(/\d{8}T\d{6}-\d+/g, "$TIME")
       .replace(/\d{8}-\d{6}-\w{4}/g, (value) => this.#name(value, "SESSION"))
       .replace(/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, (value) => this.#name(value, "ID"))
       .replace(/"((?:message|notice)-[\w-]+)"/g, (_, value) => `"${this.#name(value, "MESSAGE")}"`)
@@ -94,13 +96,20 @@ export class Names {
 function namedLines(lines: readonly TapeLine[], names: Names): TapeLine[] {
   const all: TapeLine[] = [];
   for (const line of lines) {
-    const message: Message = JSON.parse(names.named(JSON.stringify(line.message)));
+    const message: Message = JSON.parse(names.named(JSON.stringify(line.message)), (_, value) => cut(value));
     if (message.params?.update?.availableCommands) message.params.update.availableCommands = [];
     const [piece, before] = [pieceOf(message), pieceOf(all.at(-1)?.message)];
     if (piece && before && piece.key === before.key) before.content.text += piece.content.text;
     else all.push({ ...line, message });
   }
   return all;
+}
+
+/** The start of a long text, and its length. */
+function cut(value: unknown): unknown {
+  return typeof value === "string" && value.length > 2000
+    ? `${value.slice(0, 200)}… ${value.length} characters`
+    : value;
 }
 
 function pieceOf(message: Message): { readonly key: string; readonly content: { text: string } } | undefined {
@@ -117,7 +126,8 @@ function saidByAgent(lines: readonly TapeLine[]): Record<string, Message[]> {
   const kinds: Record<string, Message[]> = {};
   for (const { process = 1, from, message } of lines) {
     const key = `process ${process}, ${message.params?.sessionId ?? "no session"}, ${kindOf(message)}`;
-    if (from === "client") continue;
+    // Lists of commands come some time after an answer, and perhaps after the last line of a client.
+    if (from === "client" || message.params?.update?.availableCommands) continue;
     const list = kinds[key] ??= [];
     // The times in two of them may be the same.
     if (JSON.stringify(list.at(-1)) !== JSON.stringify(message)) list.push(message);
@@ -133,18 +143,32 @@ function kindOf({ method, params }: Message): string {
   return method === undefined ? "answers" : method === "session/update" ? "conversation" : method;
 }
 
+/** Called before a line of the client is sent. */
+type Before = (message: Message) => void | Promise<void>;
+
 /** Plays the client of a tape against one process after the other; returns the lines of this run. */
-export async function replay(world: World, tape: readonly TapeLine[], names: Names): Promise<TapeLine[]> {
+export async function replay(
+  world: World,
+  tape: readonly TapeLine[],
+  names: Names,
+  before: Before = () => {},
+): Promise<TapeLine[]> {
   const count = Math.max(...tape.map(({ process = 1 }) => process));
   const lines: TapeLine[] = [];
   for (let process = 1; process <= count; process++) {
     const part = tape.filter((line) => (line.process ?? 1) === process);
-    lines.push(...(await replayProcess(world, part, names)).map((line) => ({ process, ...line })));
+    lines.push(
+      ...(await replayProcess(world, part, { names, before })).map((line) => ({ process, ...line })),
+    );
   }
   return lines;
 }
 
-async function replayProcess(world: World, tape: readonly TapeLine[], names: Names): Promise<TapeLine[]> {
+async function replayProcess(
+  world: World,
+  tape: readonly TapeLine[],
+  { names, before }: { readonly names: Names; readonly before: Before },
+): Promise<TapeLine[]> {
   const child = await world.spawn(["acp"], { stdin: "open" });
   const stderr = new Response(child.stderr).text();
   const input = child.stdin.getWriter();
@@ -156,48 +180,55 @@ async function replayProcess(world: World, tape: readonly TapeLine[], names: Nam
       // Names are given as lines come: later lines of the client have them.
       names.named(JSON.stringify(message));
       lines.push({ from: "agent", message });
-      seen.set(milestone(message), message);
+      const key = milestone(message);
+      if (key !== undefined) seen.set(key, message);
       wake.resolve();
       wake = Promise.withResolvers();
     }
   })();
-  const awaited: string[] = [];
+  const awaited: (string | never[])[] = [];
+  /** Waits for all lines of the agent that come before the next one of the client. */
+  const all = async () => {
+    const late = setTimeout(
+      () => wake.reject(new Error(`The program does not send: ${missing()}`)),
+      LIMIT_MS,
+    );
+    const missing = () => awaited.flat().filter((key) => !seen.has(key)).join(", ");
+    while (missing() !== "") await wake.promise;
+    clearTimeout(late);
+  };
   for (const { from, message } of tape) {
     if (from === "agent") {
-      awaited.push(milestone(message));
+      awaited.push(milestone(message) ?? []);
       continue;
     }
-    while (!awaited.every((key) => seen.has(key))) {
-      await Promise.race([wake.promise, child.status.then(({ code }) => failed(code, stderr))]);
-    }
+    await all();
+    await before(message);
     if (message.method === undefined) await write(seen.get(`fs/write_text_file ${message.id}`));
     const line = names.meant(JSON.stringify(message));
     lines.push({ from: "client", message: JSON.parse(line) });
     await input.write(new TextEncoder().encode(`${line}\n`));
   }
-  while (!awaited.every((key) => seen.has(key))) await wake.promise;
+  await all();
   await input.close();
   await reading;
   const { code } = await child.status;
-  if (code !== 0) await failed(code, stderr);
+  if (code !== 0) throw new Error(`The program ended with ${code}: ${await stderr}`);
   return lines;
 }
 
-async function failed(code: number, stderr: Promise<string>): Promise<never> {
-  throw new Error(`The program ended with ${code}: ${await stderr}`);
-}
+/** After this time a line that the tape has is taken for missing. */
+const LIMIT_MS = 30_000;
 
 /** Does what a client says that it has done. */
 async function write(request: Message): Promise<void> {
   if (request) await Deno.writeTextFile(request.params.path, request.params.content);
 }
 
-/** The part of a line that a client can wait for. */
-function milestone({ id, method, params }: Message): string {
+/** An answer or a request, which a client waits for; undefined for a notification. */
+function milestone({ id, method }: Message): string | undefined {
   if (method === undefined) return `answer ${id}`;
-  if (method !== "session/update") return `${method} ${id}`;
-  const { sessionUpdate, toolCallId = "", status = "" } = params.update;
-  return `${sessionUpdate} ${toolCallId} ${status}`;
+  return id === undefined ? undefined : `${method} ${id}`;
 }
 
 async function* messages(stream: ReadableStream<Uint8Array>): AsyncGenerator<Message> {

@@ -120,7 +120,7 @@ export class EditorPresenter implements QuestionPresenter {
 
   async #approve(question: Shown<"approval">, signal: AbortSignal): Promise<ApprovalAnswer | undefined> {
     const { texts, callUpdateOf, lines, cwd } = this.#options;
-    const { locale } = texts;
+    const { chat, locale } = texts;
     const { changes = [], ...rest } = question;
     const { diffs, isWhole } = changesOf(changes, cwd());
     const { approvalLines } = await lines();
@@ -145,8 +145,10 @@ export class EditorPresenter implements QuestionPresenter {
     const add = (list: readonly LineEntry<ApprovalAnswer>[]) => {
       for (const entry of list) {
         add(entry.entries ?? []);
-        const { label, detail, value = entry.optional && entry.write?.("") } = entry;
+        const { label, detail, value } = entry;
+        const note = entry.optional && entry.write?.("");
         if (value) answers.push({ label, detail, ...about(value), value });
+        else if (note) answers.push({ label: chat.no, ...about(note), value: note });
       }
     };
     add(entries);

@@ -18,11 +18,12 @@ import { clientFiles } from "./files.ts";
 import { pluginEntries } from "./mcp_servers.ts";
 import type { LoadLines } from "./permissions.ts";
 import { EditorSession } from "./session.ts";
+import { isAbsolute } from "../../path/lexical.ts";
 import { existingRealPath } from "../../path/real_path.ts";
 import { isRecord, parseJson } from "../../util/json.ts";
 import { attempt } from "../../util/lazy.ts";
 import { LineSplitter } from "../../util/lines.ts";
-import { after, atMost } from "../../util/timer.ts";
+import { after, atMost, unlessAborted } from "../../util/timer.ts";
 import { VERSION } from "../../util/version.ts";
 
 export interface AcpOptions {
@@ -105,7 +106,6 @@ class Server {
         promptCapabilities: { image: true, embeddedContext: true },
         mcpCapabilities: { http: true },
         sessionCapabilities: { list: {}, resume: {}, close: {}, delete: {}, additionalDirectories: {} },
-        auth: { logout: {} },
       },
       authMethods: clientCapabilities.auth?.terminal ? [setUp] : [],
     };
@@ -157,7 +157,7 @@ class Server {
     }
   }
 
-  async #open({ params, requestId }: Request, how: "new" | "load" | "resume"): Promise<unknown> {
+  async #open({ params, signal, requestId }: Request, how: "new" | "load" | "resume"): Promise<unknown> {
     const { sessions, texts } = this.#options;
     const directory = textOf(params, "cwd");
     const roots = listOf(params, "additionalDirectories");
@@ -179,17 +179,22 @@ class Server {
       lines: this.#options.lines,
       requestId,
     });
-    this.#sessions.get(id)?.leave();
     const about = { directory, roots, servers, waitForServers: true, ...(files ? { files } : {}) };
     const request = { ...about, ...(isNew ? { sessionId: id } : { resume: id }) };
-    const live = await sessions.open(request, (live) => session.asks(live));
-    const assembly = await session.join(live, how === "load");
-    const { id: sessionId } = assembly.session;
-    this.#sessions.set(sessionId, session);
+    const opening = sessions.open(request, (live) => session.asks(live));
+    const live = await unlessAborted(opening, signal).catch((error) => {
+      session.leave();
+      void opening.then((late) => late.close(), () => {});
+      throw error;
+    });
+    this.#sessions.get(id)?.leave();
+    // The client knows a copy by the identifier that it has asked for.
+    const assembly = await session.join(live, id, how === "load");
+    this.#sessions.set(id, session);
     const settings = await session.settings();
     // The answer makes the session known to the client.
-    after(0, () => void session.begin(assembly));
-    return { ...(isNew ? { sessionId } : {}), ...settings };
+    after(0, () => void session.begin(assembly).catch((error) => session.failed(error)));
+    return { ...(isNew ? { sessionId: id } : {}), ...settings };
   }
 
   #session(params: Params): EditorSession {
@@ -214,6 +219,7 @@ class Server {
     const [cwd, cursor] = ["cwd", "cursor"].map((field) =>
       params[field] == null ? "" : textOf(params, field)
     );
+    if (cwd && !isAbsolute(cwd)) throw unusable("cwd", message`the path "${cwd}" is relative`);
     const [, time, id = ""] = /^(\d+)\.([\w-]+)$/.exec(cursor ?? "") ?? [];
     if (cursor && time === undefined) throw unusable("cursor", message`it is not from a list of sessions`);
     const found = stored.listSessions(

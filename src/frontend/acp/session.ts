@@ -1,6 +1,6 @@
 import type * as acp from "@agentclientprotocol/sdk";
 import type { Assembly } from "../../run/mod.ts";
-import { type Event, type EventOf, ReasonixError } from "../../core/mod.ts";
+import { type Event, type EventOf, type EventSink, ReasonixError } from "../../core/mod.ts";
 import { loadTexts } from "../../i18n/mod.ts";
 import type { FrontEnd, LiveSession } from "../session/live_session.ts";
 import type { QuestionEvent } from "../session/questions.ts";
@@ -30,6 +30,7 @@ interface Joined {
   readonly live: LiveSession;
   readonly updates: Updates;
   readonly facts: SettingUpdates;
+  readonly warmUpSink: () => EventSink;
 }
 
 /** A session of this process, as one client sees it. */
@@ -42,6 +43,8 @@ export class EditorSession implements FrontEnd {
   /** Texts for a client that does not know the session yet. */
   #early: string[] | undefined = [];
   #finish: EventOf<"message.end">["finish"];
+  /** A prompt that was sent before a cancel is cancelled, also where its turn has not begun. */
+  #cancels = 0;
   /** Prompts of this client without an answer. */
   #prompts = 0;
   /** Stops showing questions, and events. */
@@ -88,22 +91,26 @@ export class EditorSession implements FrontEnd {
     this.#asking = live.assembly ? undefined : live.questions.attach(this.#presenter);
   }
 
-  /** Joins a session; `replays`: the client gets its conversation so far. */
-  async join(live: LiveSession, replays: boolean): Promise<Assembly> {
+  /** Joins a session under the client's name for it; `replays`: with its conversation so far. */
+  async join(live: LiveSession, id: string, replays: boolean): Promise<Assembly> {
     const { capabilities: { session, _meta: meta }, send, texts } = this.#options;
     const assembly = await live.host.current();
     const run = await loadTexts("run", texts.locale);
-    const { id } = assembly.session;
     const toClient = (update: acp.SessionUpdate) => send(id, update);
     const client = {
       terminalOutput: meta?.terminal_output === true,
       notices: session?.notices != null,
       compaction: session?.compaction != null,
     };
-    const behind = this.#options.isBehind;
-    const updates = new Updates({ cwd: assembly.cwd, client, send: toClient, behind, texts: () => run });
+    const { cwd } = assembly;
+    const options = { cwd, client, behind: this.#options.isBehind, texts: () => run };
+    const updates = new Updates({ ...options, send: toClient });
+    const warmUpSink = () => {
+      const unseen = new Updates({ ...options, send() {} });
+      return (event: Event) => unseen.event(event);
+    };
     const facts = new SettingUpdates({ locale: () => texts.locale, send: toClient });
-    this.#joined = { id, live, updates, facts };
+    this.#joined = { id, live, updates, facts, warmUpSink };
     if (replays) updates.replay(live.history(0));
     updates.snapshot(live.snapshot());
     this.#detach = live.attach(this);
@@ -117,6 +124,8 @@ export class EditorSession implements FrontEnd {
     this.#early = undefined;
     for (const text of early) this.said(text);
     await this.#joined?.facts.opened(assembly);
+    const { live, warmUpSink } = this.#known;
+    live.submissions.warm(warmUpSink);
   }
 
   leave(): void {
@@ -158,9 +167,10 @@ export class EditorSession implements FrontEnd {
   /** Runs a prompt when its turn comes. */
   async prompt(blocks: unknown, signal: AbortSignal): Promise<acp.PromptResponse> {
     const { live } = this;
+    const cancels = this.#cancels;
     const { cwd, attachments: { vision }, provider: { model } } = await live.host.current();
     const input = promptInput(blocks, { cwd, model: model.id, vision });
-    if (signal.aborted) return { stopReason: "cancelled" };
+    if (signal.aborted || cancels < this.#cancels) return { stopReason: "cancelled" };
     const { promise, resolve } = Promise.withResolvers<DraftEnd>();
     const draft = { ...input, steer: false, ended: resolve, by: this };
     const cancel = () => live.submissions.cancel(draft);
@@ -178,6 +188,7 @@ export class EditorSession implements FrontEnd {
 
   /** Stops the turn and returns whether this client waits for one. */
   cancel(reason?: "terminated"): boolean {
+    this.#cancels++;
     this.#joined?.live.submissions.stop(reason);
     return this.#prompts > 0;
   }

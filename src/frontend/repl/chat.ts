@@ -334,15 +334,13 @@ export class Chat {
     else if (key === "ctrl+l") this.#screen.print(new Array(this.#options.terminal.rows).fill(""));
     else if (key === "ctrl+o") void this.#expand().catch((error) => this.#fail(error));
     else if (key === "shift+tab") void this.#nextMode().catch((error) => this.#fail(error));
-    else if (key !== "up" || !empty || !this.#takeBack()) return false;
+    else {
+      // The last queued message is changed.
+      const draft = key === "up" && empty && this.#live.submissions.takeBack(this.#frontEnd);
+      if (!draft) return false;
+      this.#composer.putBack([draft]);
+    }
     return true;
-  }
-
-  /** Returns the last queued message to the composer; false when there is none. */
-  #takeBack(): boolean {
-    const draft = this.#live.submissions.takeBack(this.#frontEnd);
-    if (draft) this.#composer.putBack([draft]);
-    return draft !== undefined;
   }
 
   /** Shows collapsed items of the transcript in full. */

@@ -263,12 +263,8 @@ export class LinePerson {
     const answers: string[][] = [];
     for (const { question, options, multiple } of questions) {
       const rows = options.map(({ label, description }) => ({ label, ...defined({ detail: description }) }));
-      const answer = await this.#answer(
-        `${question}\n${this.#options.texts.chat.ownWords}`,
-        rows,
-        "text",
-        shown,
-      );
+      const title = `${question}\n${this.#options.texts.chat.ownWords}`;
+      const answer = await this.#answer(title, rows, "text", shown);
       if (answer === "") return undefined;
       const numbers = (multiple ? answer.split(/[\s,]+/) : [answer]).map((each) => rows[Number(each) - 1]);
       const labels = numbers.map((row) => row?.label);
@@ -299,7 +295,7 @@ export function lineCommands({ questions, texts, ...rest }: LineCommandsDeps): C
   };
   return {
     ...rest,
-    commands: allCommands,
+    commands: () => allCommands({ locale: texts.locale, session: rest.session }),
     get locale() {
       return texts.locale;
     },

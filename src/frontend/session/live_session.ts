@@ -105,7 +105,9 @@ export class LiveState {
       case "turn.state":
         this.#turnState = event.to;
         // A reply that broke off before its first word has no end.
-        if (RESTS.includes(event.to)) this.#rest();
+        if (!RESTS.includes(event.to)) break;
+        this.#message = undefined;
+        this.#calls.clear();
         break;
       case "message.start":
         this.#message = { step: event.step, model: event.model, text: "", thinking: "", calls: [] };
@@ -161,11 +163,6 @@ export class LiveState {
     if (!this.#message) return;
     const others = this.#message.calls.filter((call) => call.callId !== callId);
     this.#message.calls = [...others, { callId, name, ...defined({ arguments: written }) }];
-  }
-
-  #rest(): void {
-    this.#message = undefined;
-    this.#calls.clear();
   }
 }
 

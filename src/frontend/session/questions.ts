@@ -3,6 +3,7 @@ import { type ApprovalAnswer, message, type NewEventOf, ReasonixError } from "..
 import type { ApprovalRequest, RuleRefusal } from "../../permission/mod.ts";
 import type { PlanAnswer, PlanProposal } from "../../run/mod.ts";
 import type { Question } from "../../tool/mod.ts";
+import { defined } from "../../util/json.ts";
 
 /** Everything a person has to see of a call that requires approval. */
 export interface ApprovalQuestion extends Omit<ApprovalRequest, "checkRule"> {
@@ -145,10 +146,10 @@ export class Questions {
   ): Promise<Answer<K> | undefined> {
     signal?.throwIfAborted();
     const id = crypto.randomUUID();
+    const opened = { id, kind, question, called } as OpenQuestion;
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
     const withdraw = () => {
-      this.#close(id, undefined);
-      this.#send({ id, kind, state: "withdrawn" });
+      this.#close(opened, { state: "withdrawn" });
       reject(signal?.reason);
     };
     signal?.addEventListener("abort", withdraw, { once: true });
@@ -156,7 +157,6 @@ export class Questions {
       signal?.removeEventListener("abort", withdraw);
       resolve(answer);
     };
-    const opened = { id, kind, question, called } as OpenQuestion;
     this.#open.set(id, { opened, calls, close });
     this.#send({ id, kind, state: "opened", question: { ...question } });
     return await promise as Answer<K> | undefined;
@@ -191,22 +191,14 @@ export class Questions {
   answer(id: string, answer: Answer | undefined, by: string): void {
     const entry = this.#open.get(id);
     if (!entry) throw this.#refusal(id);
-    this.#close(id, by);
-    this.#send({
-      id,
-      kind: entry.opened.kind,
-      state: "answered",
-      by,
-      ...(answer === undefined ? {} : { answer }),
-    });
+    this.#close(entry.opened, { state: "answered", by, ...defined({ answer }) });
     entry.close(answer);
   }
 
   /** Withdraws every open question; it resolves without an answer. */
   withdraw(): void {
-    for (const [id, { opened: { kind }, close }] of [...this.#open]) {
-      this.#close(id, undefined);
-      this.#send({ id, kind, state: "withdrawn" });
+    for (const { opened, close } of [...this.#open.values()]) {
+      this.#close(opened, { state: "withdrawn" });
       close(undefined);
     }
   }
@@ -249,23 +241,23 @@ export class Questions {
     };
   }
 
-  #close(id: string, by: string | undefined): void {
+  #close({ id, kind }: OpenQuestion, end: Pick<QuestionEvent, "state" | "by" | "answer">): void {
     this.#open.delete(id);
-    this.#closed.set(id, by);
+    this.#closed.set(id, end.by);
     const [oldest] = this.#closed.keys();
     if (this.#closed.size > MAX_CLOSED && oldest !== undefined) this.#closed.delete(oldest);
+    this.#send({ id, kind, ...end });
   }
 
   #refusal(id: string): ReasonixError {
     const by = this.#closed.get(id);
-    if (by !== undefined) {
-      return new ReasonixError(
-        message`Cannot answer the question: it has an answer from the front end "${by}"`,
-      );
-    }
-    return this.#closed.has(id)
-      ? new ReasonixError(message`Cannot answer the question: it was withdrawn`)
-      : new ReasonixError(message`Cannot answer the question "${id}": there is no such question`);
+    return new ReasonixError(
+      by !== undefined
+        ? message`Cannot answer the question: it has an answer from the front end "${by}"`
+        : this.#closed.has(id)
+        ? message`Cannot answer the question: it was withdrawn`
+        : message`Cannot answer the question "${id}": there is no such question`,
+    );
   }
 
   #send(event: Omit<QuestionEvent, "type">): void {

@@ -22,7 +22,7 @@ export class SessionHost {
   /** The user's choices in the chat; they stay when the session changes. */
   #chosen: Pick<OpenRequest, "model" | "offered" | "effort"> = {};
   /** The parts of a request that belong to the client; they stay as well. */
-  #place: Pick<OpenRequest, "directory" | "roots" | "servers" | "waitForServers" | "files"> = {};
+  #client: Pick<OpenRequest, "directory" | "roots" | "servers" | "waitForServers" | "files"> = {};
 
   /** `opened` is called with each session before its first event. */
   constructor(
@@ -68,11 +68,7 @@ export class SessionHost {
     });
     // The permission mode outlives a session; one in plan mode stays in it.
     if (old && next.modes.collaboration !== "plan") await next.modes.setPermission(old.modes.permission);
-    this.#chosen = {
-      ...(model === undefined ? {} : { model }),
-      ...(offered === undefined ? {} : { offered }),
-      ...(effort === undefined ? {} : { effort }),
-    };
+    this.#chosen = defined({ model, offered, effort });
     this.#current = Promise.resolve(next);
     await old?.[Symbol.asyncDispose]();
     return next;
@@ -102,10 +98,10 @@ export class SessionHost {
   }
 
   async #start(request: OpenRequest): Promise<Assembly> {
-    const given = { ...this.#place, ...this.#chosen, ...request };
+    const given = { ...this.#client, ...this.#chosen, ...request };
     const assembly = await this.#open(given);
     const { directory, roots, servers, waitForServers, files } = given;
-    this.#place = defined({ directory, roots, servers, waitForServers, files });
+    this.#client = defined({ directory, roots, servers, waitForServers, files });
     this.#opened(assembly);
     assembly.controller.subscribe((event) => this.#sink(event, assembly));
     return assembly;

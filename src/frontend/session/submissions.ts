@@ -289,7 +289,8 @@ export class Submissions {
     const { ended } = draft;
     const stopped = () => signal.aborted ? { stopped: true } as const : {};
     try {
-      const session = () => this.#opened(signal);
+      // The session, unless the user stops before it is open.
+      const session = () => unlessAborted(this.#options.host.current(), signal);
       const outcome = await executeMessage(draft, { commands, texts, session, headed }, signal);
       if (outcome) await this.#afterTurn(outcome.reason === "done");
       if (this.#continued !== draft) ended?.({ outcome, ...stopped() });
@@ -317,11 +318,6 @@ export class Submissions {
     const headed: NonNullable<ExecuteDeps["headed"]> = (line, run, signal) =>
       by?.headed ? by.headed(line, run, signal) : run();
     return { commands: this.#options.commands(by), headed, fail: (error: unknown) => by?.failed?.(error) };
-  }
-
-  /** The session, unless the user stops before it is open. */
-  #opened(signal: AbortSignal): Promise<Assembly> {
-    return unlessAborted(this.#options.host.current(), signal);
   }
 
   /** Sends unused steering messages next, or returns them when the turn did not complete. */

@@ -240,6 +240,8 @@ Deno.test("listSessions returns titles and prompts, latest change first, from bo
       [big.id, "Early title", "/code/demo"],
     ]);
     assertEquals(listSessions(project, { limit: 1 }).map((s) => s.id), [one.id]);
+    const after = { time: 3_000_000, id: one.id };
+    assertEquals(listSessions([project, `${project}-none`], { after }).map((s) => s.id), [two.id, big.id]);
     assertEquals(listSessions(`${home}/none`), []);
   }));
 

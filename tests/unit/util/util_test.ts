@@ -315,6 +315,14 @@ Deno.test("jsonLine splits long texts and keeps short lines whole", () => {
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 
+Deno.test("LineSplitter drops a line that is too long as it comes, and reports it once", () => {
+  let reports = 0;
+  const splitter = new LineSplitter(5, () => reports++);
+  const push = (text: string) => splitter.push(new TextEncoder().encode(text));
+  assertEquals([push("12345\n123"), push("456"), push("7890"), reports], [["12345"], [], [], 1]);
+  assertEquals([push("1\nab"), push("cd\n"), splitter.end(), reports], [[], ["abcd"], "", 1]);
+});
+
 Deno.test("LineSplitter returns whole lines for any split of the stream, even inside a character", () => {
   const all = bytes("one\nzwei ü\n\nrest");
   for (let cut = 0; cut <= all.length; cut++) {

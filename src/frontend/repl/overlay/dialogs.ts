@@ -256,10 +256,7 @@ export class Dialogs {
         return await this.#confirm(question, shown);
       case "prompt": {
         const { title, initial } = question;
-        return await this.#ask(
-          { title, input: { label: "", initial, write: (text: string) => text } },
-          shown,
-        );
+        return await this.#ask({ title, input: { label: "", initial, write: String } }, shown);
       }
       case "show":
         await this.#read(question.title, question.text, shown);

@@ -180,7 +180,40 @@ const CASES: readonly QuestionCase[] = [
       destructive: [{ command: "rm -rf /", targets: [], reason: message`everything is deleted` }],
       personOnly: true,
     },
-    buttons: [["No…"], { allow: false, scope: "once" }],
+    buttons: [["No"], { allow: false, scope: "once" }],
+  },
+  {
+    kind: "approval",
+    question: {
+      callId: "n1",
+      tool: "bash",
+      subject: "curl https://example.org",
+      reason: "",
+      scopes: ["once"],
+      network: { hosts: ["example.org"] },
+      savesHosts: true,
+    },
+    buttons: [["Yes, and let commands reach example.org in this session"], {
+      allow: true,
+      scope: "once",
+      network: "session",
+    }],
+  },
+  {
+    kind: "approval",
+    question: {
+      callId: "n2",
+      tool: "write_file",
+      subject: "/srv/a.txt",
+      reason: "",
+      scopes: ["once", "session"],
+      directory: "/srv",
+      escape: { evidence: "Read-only file system" },
+    },
+    buttons: [["Yes, and let files and commands write in /srv in this session"], {
+      allow: true,
+      scope: "session",
+    }],
   },
 ];
 
@@ -351,4 +384,27 @@ Deno.test("a client that does not read neither stops a turn nor fills the memory
   assertEquals(text.length, piece.length * count);
   assert(text === piece.repeat(count));
   await acp.end();
+});
+
+Deno.test("a session that is being opened is given up when the client cancels the request", async () => {
+  const opening = Promise.withResolvers<void>();
+  const held = Promise.withResolvers<void>();
+  await using stage = await liveStage({
+    beforeOpen() {
+      opening.resolve();
+      return held.promise;
+    },
+  });
+  const { sessions, texts, home, cwd: directory } = stage;
+  const acp = await serveHere({ sessions, texts, home }, { directory });
+  const stop = new AbortController();
+  const asked = acp.agent.request(methods.agent.session.new, { cwd: directory, mcpServers: [] }, {
+    cancellationSignal: stop.signal,
+  }).then(() => 0, ({ code }) => code);
+  await opening.promise;
+  stop.abort();
+  assertEquals(await asked, -32800);
+  held.resolve();
+  while (sessions.all.length > 0) await tick();
+  assertEquals((await acp.end()).code, 0);
 });
