@@ -143,8 +143,9 @@ type Acp = Awaited<ReturnType<typeof startAcp>>;
 
 Deno.test("prompts wait their turn, are cancelled in order, and say why they end", async () => {
   const held = Promise.withResolvers<void>();
+  const mark = `600.0${Deno.pid}`;
   await using server = startModelServer([
-    bash("c1", "echo begun; sleep 600.271"),
+    bash("c1", `echo begun; sleep ${mark}`),
     { text: "cut", finish: "length" },
     { text: "refused", finish: "content_filter" },
     bash("c2", "true"),
@@ -165,7 +166,7 @@ Deno.test("prompts wait their turn, are cancelled in order, and say why they end
   const answers = [0, 1].map((nth) => acp.tape.at(answerTo(acp, session.prompt, nth)));
   assert(cancel < failed && failed < (answers[0] ?? 0), `${cancel} ${failed} ${answers}`);
   assertEquals(server.requests.length, 1);
-  assertEquals(await processesWith("600.271"), []);
+  assertEquals(await processesWith(mark), []);
 
   assertEquals(await acp.prompt(id, "Write long"), "max_tokens");
   assertEquals(await acp.prompt(id, "Write what is filtered"), "refusal");
