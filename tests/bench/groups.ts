@@ -1,4 +1,5 @@
 /** All groups in the order of the report: one line per group. */
+import { acpRows } from "./acp/acp.ts";
 import { chatRows } from "./chat/chat.ts";
 import { fileRows } from "./chat/files.ts";
 import { hookRows } from "./hooks/hooks.ts";
@@ -43,6 +44,7 @@ export const GROUPS: readonly Group[] = [
   { name: "no_jail", title: "Without jail and permissions", scenarios: NO_JAIL },
   { name: "chat", title: "Chat", rows: chatRows },
   { name: "files", title: "Files behind @", rows: fileRows },
+  { name: "acp", title: "Editors", rows: acpRows },
   { name: "mcp", title: "MCP servers", rows: mcpRows },
   { name: "hooks", title: "Hooks", rows: hookRows },
   { name: "install", title: "Installed by npm", rows: installRows },

@@ -1,6 +1,6 @@
 /**
  * Memory of a process and all below it, from Linux' /proc: proportional shares (PSS), so that pages of
- * several processes count once.
+ * several processes count once; and its processor time.
  */
 
 /** The largest shares that were seen while a program ran, in MB. */
@@ -41,6 +41,15 @@ export function treeShare(pid: number): number {
 /** The share of one process, in MB; 0 when it is gone. */
 export function ownShare(pid: number): number {
   return Number(/^Pss:\s+(\d+)/m.exec(read(`/proc/${pid}/smaps_rollup`))?.[1] ?? 0) / 1024;
+}
+
+/** Milliseconds that the threads of a process have had a processor. */
+export function processorTime(pid: number): number {
+  let sum = 0;
+  for (const { name } of Deno.readDirSync(`/proc/${pid}/task`)) {
+    sum += Number(Deno.readTextFileSync(`/proc/${pid}/task/${name}/schedstat`).split(" ")[0]);
+  }
+  return sum / 1e6;
 }
 
 /** Processes below one, each after its parent. */

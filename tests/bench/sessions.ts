@@ -11,7 +11,7 @@ const LINES = 36;
 const RUNS = 7;
 
 /** A session written by the program, and its path below the home. */
-interface Written {
+export interface Written {
   readonly id: string;
   readonly text: string;
   readonly path: string;
@@ -115,7 +115,7 @@ async function makeHomes(bench: Bench): Promise<Homes> {
 }
 
 /** Runs one task in a home that is kept. */
-async function firstSession(bench: Bench, home: string): Promise<Written> {
+export async function firstSession(bench: Bench, home: string): Promise<Written> {
   await Deno.mkdir(`${home}/.reasonix`, { recursive: true });
   await bench.program.prepare(home, `${bench.runner.server.url}/hello/sessions/v1`);
   await run(bench, home, ["run", "Do the task."]);

@@ -22,6 +22,11 @@ Deno.test("an editor initializes, is refused what it may not do yet, and survive
   assertEquals(acp.initialized?.protocolVersion, 1);
   assertEquals(acp.initialized?.agentInfo?.name, "reasonix");
   assertEquals(acp.initialized?.authMethods?.map(({ id }) => id), ["setup"]);
+  // Clients append the arguments of the method to the command of the agent; older ones replace them.
+  for (const [at, line] of [["acp", "setup"], ["--acp", "--model", "mock", "setup"], ["setup"]].entries()) {
+    const home = `${world.home}/set_up_${at}`;
+    assertStringIncludes((await world.run(line, { env: { REASONIX_HOME: home } })).stdout, `Wrote ${home}`);
+  }
   const refusal = (code: number) => acp.tape.seen(({ id, error }) => id === null && error.code === code);
   await acp.raw("no json\n");
   assertStringIncludes((await refusal(-32700)).error.message, "no json");
@@ -138,8 +143,9 @@ type Acp = Awaited<ReturnType<typeof startAcp>>;
 
 Deno.test("prompts wait their turn, are cancelled in order, and say why they end", async () => {
   const held = Promise.withResolvers<void>();
+  const mark = `600.0${Deno.pid}`;
   await using server = startModelServer([
-    bash("c1", "echo begun; sleep 600.271"),
+    bash("c1", `echo begun; sleep ${mark}`),
     { text: "cut", finish: "length" },
     { text: "refused", finish: "content_filter" },
     bash("c2", "true"),
@@ -160,7 +166,7 @@ Deno.test("prompts wait their turn, are cancelled in order, and say why they end
   const answers = [0, 1].map((nth) => acp.tape.at(answerTo(acp, session.prompt, nth)));
   assert(cancel < failed && failed < (answers[0] ?? 0), `${cancel} ${failed} ${answers}`);
   assertEquals(server.requests.length, 1);
-  assertEquals(await processesWith("600.271"), []);
+  assertEquals(await processesWith(mark), []);
 
   assertEquals(await acp.prompt(id, "Write long"), "max_tokens");
   assertEquals(await acp.prompt(id, "Write what is filtered"), "refusal");

@@ -1,6 +1,6 @@
 import type * as acp from "@agentclientprotocol/sdk";
 import type { Assembly } from "../../run/mod.ts";
-import { type Event, type EventOf, ReasonixError } from "../../core/mod.ts";
+import { type Event, type EventOf, type EventSink, ReasonixError } from "../../core/mod.ts";
 import { loadTexts } from "../../i18n/mod.ts";
 import { SessionFacts } from "../session/facts.ts";
 import type { FrontEnd, LiveSession } from "../session/live_session.ts";
@@ -31,6 +31,7 @@ interface Joined {
   readonly live: LiveSession;
   readonly updates: Updates;
   readonly facts: SessionFacts;
+  readonly warmUpSink: () => EventSink;
 }
 
 /** A session of this process, as one client sees it. */
@@ -102,13 +103,18 @@ export class EditorSession implements FrontEnd {
       notices: session?.notices != null,
       compaction: session?.compaction != null,
     };
-    const behind = this.#options.isBehind;
-    const updates = new Updates({ cwd: assembly.cwd, client, send: toClient, behind, texts: () => run });
+    const { cwd } = assembly;
+    const options = { cwd, client, behind: this.#options.isBehind, texts: () => run };
+    const updates = new Updates({ ...options, send: toClient });
+    const warmUpSink = () => {
+      const unseen = new Updates({ ...options, send() {} });
+      return (event: Event) => unseen.event(event);
+    };
     const facts = new SessionFacts({
       locale: () => texts.locale,
       changed: (...fact) => factUpdates(...fact).forEach(toClient),
     });
-    this.#joined = { id, live, updates, facts };
+    this.#joined = { id, live, updates, facts, warmUpSink };
     if (replays) {
       updates.replay(live.history(0));
       facts.title(assembly);
@@ -125,6 +131,8 @@ export class EditorSession implements FrontEnd {
     this.#early = undefined;
     for (const text of early) this.said(text);
     await this.#joined?.facts.opened(assembly);
+    const { live, warmUpSink } = this.#known;
+    live.submissions.warm(warmUpSink);
   }
 
   leave(): void {

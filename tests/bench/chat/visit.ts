@@ -1,6 +1,6 @@
 /** One visit to a chat, from its start to its end, with everything measured on the way. */
 import { median } from "../figures.ts";
-import { ownShare } from "../memory.ts";
+import { ownShare, processorTime } from "../memory.ts";
 import { TOKENS_MS } from "../model/tokens.ts";
 import type { Runner } from "../runner.ts";
 import { Pty } from "./pty.ts";
@@ -119,15 +119,6 @@ async function typed(pty: Pty, text: string, present: number): Promise<number> {
   const prefixes = sent.map((_, index) => PROMPT + text.slice(0, present + index + 1));
   const shown = screenTimes(pty.chunks, prefixes);
   return median(sent.map((time, index) => (shown[index] ?? NaN) - time)) ?? NaN;
-}
-
-/** Milliseconds that the threads of a process have had a processor. */
-function processorTime(pid: number): number {
-  let sum = 0;
-  for (const { name } of Deno.readDirSync(`/proc/${pid}/task`)) {
-    sum += Number(Deno.readTextFileSync(`/proc/${pid}/task/${name}/schedstat`).split(" ")[0]);
-  }
-  return sum / 1e6;
 }
 
 function wait(ms: number): Promise<void> {

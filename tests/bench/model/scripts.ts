@@ -97,7 +97,8 @@ export const SCRIPTS: Readonly<Record<string, Script>> = {
   ),
   silent: { requests: 1, reply: () => END, think: () => FOREVER_MS },
   hanging_command: calls(1, () => call("bash", { command: HANGING })),
-  // These two are separate streams: see the server.
+  // These three are separate streams: see the server.
   stream: { requests: 1, reply: () => END },
+  tokens: { requests: 1, reply: () => END },
   chat: { requests: 0, reply: () => ({ text: "Hello." }) },
 };

@@ -55,8 +55,8 @@ async function reply(connection: Connection, manner: Manner, index: number, requ
   const { script, kind, write } = manner;
   if (kind !== undefined) return await connection.write(replyOfKind(kind, request));
   if (script === "stream") return await connection.write(streamReply);
-  // The second answer of a chat has the speed of the fastest models.
-  if (script === "chat" && index === 1) return await streamTokens(connection);
+  // The speed of the fastest models; in a chat only the second answer has it.
+  if (script === "tokens" || script === "chat" && index === 1) return await streamTokens(connection);
   const answer = { ...scriptOf(script).reply(index), usage: { input: 1000, output: 10 } };
   if (write !== undefined && answer.calls !== undefined) {
     return await writeSlowly(connection, answer, index, write);
