@@ -26,14 +26,18 @@ export type LoadLines = () => Promise<{
   planLines(locale: Locale): InLines<PlanAnswer | "leave">;
 }>;
 
-interface PresenterOptions {
+/** A client, and the texts for its user. */
+export interface EditorOptions {
   readonly client: AgentContext;
   readonly capabilities: acp.ClientCapabilities;
+  readonly texts: SessionTexts;
+  readonly lines: LoadLines;
+}
+
+interface PresenterOptions extends EditorOptions {
   /** The session, or the request that opens it. */
   readonly scope: () => { readonly sessionId: string } | { readonly requestId: acp.RequestId };
   readonly cwd: () => string;
-  readonly texts: SessionTexts;
-  readonly lines: LoadLines;
   readonly send: (update: acp.SessionUpdate) => void;
   readonly callUpdateOf: (callId: string) => acp.ToolCallUpdate;
   readonly say: (text: string) => void;
@@ -128,11 +132,7 @@ export class EditorPresenter implements QuestionPresenter {
     const [title = "", ...rows] = text.split("\n");
     const known = callUpdateOf(question.callId);
     const limits = question.confinement && texts.of(question.confinement);
-    const shown = [
-      title,
-      ...(rows.length === 0 ? [] : [fenced(rows.join("\n"))]),
-      ...(limits ? [limits] : []),
-    ];
+    const shown = [title, rows.length > 0 && fenced(rows.join("\n")), limits].filter(Boolean);
     const toolCall: acp.ToolCallUpdate = {
       ...known,
       status: "pending",
@@ -171,16 +171,16 @@ export class EditorPresenter implements QuestionPresenter {
   async #askByForm(questions: Asked, ownWords: string, signal: AbortSignal) {
     const properties: Fields = {};
     for (const [at, { question: title, options, multiple, written = false }] of questions.entries()) {
-      const choices = options.map(({ label, description }) => choice(label, label, description));
+      const choices = options.map(({ label, description: detail }) => {
+        return { const: label, title: nameOf({ label, detail }) };
+      });
       if (choices.length > 0) {
         properties[`choice_${at}`] = multiple
           ? { type: "array", title, items: { anyOf: choices } }
           : { type: "string", title, oneOf: choices };
       }
-      properties[`text_${at}`] = {
-        type: "string",
-        title: written || choices.length === 0 ? title : ownWords,
-      };
+      const isTextOnly = written || choices.length === 0;
+      properties[`text_${at}`] = { type: "string", title: isTextOnly ? title : ownWords };
     }
     const text = questions.map(({ question }) => question).join("\n");
     const content = await this.#form(text, properties, [], signal);
@@ -226,16 +226,10 @@ export class EditorPresenter implements QuestionPresenter {
     const [title = ""] = text.split("\n", 1);
     if (!this.#canPick(entries.length)) return this.#unable(title);
     if (this.#hasForms) {
-      const oneOf = entries.map(({ label, detail }, at) => choice(String(at), label, detail));
-      const content = await this.#form(
-        text,
-        {
-          choice: { type: "string", title, oneOf },
-          ...(note === undefined ? {} : { note: { type: "string", title: note } }),
-        },
-        ["choice"],
-        signal,
-      );
+      const oneOf = entries.map((entry, at) => ({ const: String(at), title: nameOf(entry) }));
+      const fields: Fields = { choice: { type: "string", title, oneOf } };
+      if (note !== undefined) fields.note = { type: "string", title: note };
+      const content = await this.#form(text, fields, ["choice"], signal);
       return content && { index: Number(content.choice), note: String(content.note ?? "").trim() };
     }
     // Buttons belong to a call; this one is made for them.
@@ -244,30 +238,30 @@ export class EditorPresenter implements QuestionPresenter {
     const kind = note === undefined ? "other" : "switch_mode";
     const call: acp.ToolCall = { toolCallId, title, kind, status: "pending", content: [textContent(text)] };
     send({ sessionUpdate: "tool_call", ...call });
-    const pressed = this.#press(call, entries, signal);
-    const ended = (status: acp.ToolCallStatus) =>
+    let index: number | undefined;
+    try {
+      index = await this.#press(call, entries, signal);
+    } finally {
+      const status = index === undefined ? "failed" : "completed";
       send({ sessionUpdate: "tool_call_update", toolCallId, status });
-    void pressed.then((index) => ended(index === undefined ? "failed" : "completed"), () => ended("failed"));
-    const index = await pressed;
+    }
     return index === undefined ? undefined : { index, note: "" };
   }
 
   /** Asks for permission and returns the index of the answer; undefined: cancelled, which stops the turn. */
   async #press(toolCall: acp.ToolCallUpdate, entries: readonly Entry[], signal: AbortSignal) {
     const { client, scope, stop } = this.#options;
-    const ids = entries.map(({ id }, at) => id ?? String(at));
-    const options = entries.map(({ label, detail, kind = "allow_once" }, at) => ({
-      optionId: ids[at] ?? "",
-      name: detail === undefined ? label : `${label} – ${detail}`,
-      kind,
-    }));
+    const options = entries.map((entry, at) => {
+      const { id = String(at), kind = "allow_once" } = entry;
+      return { optionId: id, name: nameOf(entry), kind };
+    });
     const { sessionId = "" } = scope() as { readonly sessionId?: string };
     const params: acp.RequestPermissionRequest = { sessionId, toolCall, options };
     const sent = { cancellationSignal: signal, stopWaitingOnCancel: true };
     const { outcome } = await client.request(methods.client.session.requestPermission, params, sent);
     if (outcome.outcome === "cancelled") stop();
     if (outcome.outcome !== "selected") return undefined;
-    const index = ids.indexOf(outcome.optionId);
+    const index = options.findIndex(({ optionId }) => optionId === outcome.optionId);
     if (index >= 0) return index;
     throw new Error(`There is no option "${outcome.optionId}"`);
   }
@@ -283,8 +277,8 @@ export class EditorPresenter implements QuestionPresenter {
   }
 }
 
-function choice(value: string, label: string, detail: string | undefined): acp.EnumOption {
-  return { const: value, title: detail === undefined ? label : `${label} – ${detail}` };
+function nameOf({ label, detail }: Entry): string {
+  return detail === undefined ? label : `${label} – ${detail}`;
 }
 
 /** The identifier of an answer says what it allows and for how long. */

@@ -156,7 +156,7 @@ class Server {
   }
 
   async #open({ params, signal, requestId }: Request, how: "new" | "load" | "resume"): Promise<unknown> {
-    const { sessions, texts } = this.#options;
+    const { sessions } = this.#options;
     const directory = params.text("cwd");
     const { additionalDirectories = null, mcpServers } = params.values;
     const roots = new Fields({ additionalDirectories }, "params").texts("additionalDirectories");
@@ -165,17 +165,14 @@ class Server {
     const id = isNew ? stored.newSessionId(new Date()) : this.#stored(params, directory).id;
     const files = clientFiles(this.#connection, id, this.#capabilities, [directory, ...roots]);
     const session = new EditorSession({
+      ...this.#options,
       client: this.#connection.client,
       capabilities: this.#capabilities,
       isBehind: () => this.#messages.isBehind,
-      send: (sessionId, update) =>
-        this.#messages.send({
-          jsonrpc: "2.0",
-          method: methods.client.session.update,
-          params: { sessionId, update },
-        }),
-      texts,
-      lines: this.#options.lines,
+      send: (sessionId, update) => {
+        const params = { sessionId, update };
+        this.#messages.send({ jsonrpc: "2.0", method: methods.client.session.update, params });
+      },
       requestId,
     });
     const about = { directory, roots, servers, waitForServers: true, ...(files ? { files } : {}) };

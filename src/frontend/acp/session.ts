@@ -1,27 +1,22 @@
 import type * as acp from "@agentclientprotocol/sdk";
 import type { Assembly } from "../../run/mod.ts";
-import { type Event, type EventOf, type EventSink, ReasonixError } from "../../core/mod.ts";
+import { type Event, ReasonixError } from "../../core/mod.ts";
 import { loadTexts } from "../../i18n/mod.ts";
 import { SessionFacts } from "../session/facts.ts";
 import type { FrontEnd, LiveSession } from "../session/live_session.ts";
 import type { QuestionEvent } from "../session/questions.ts";
 import type { DraftEnd } from "../session/submissions.ts";
-import type { SessionTexts } from "../session/texts.ts";
 import { promptInput } from "./content.ts";
 import { modeState } from "./modes.ts";
 import { configOptions, factUpdates } from "./options.ts";
-import { EditorPresenter, type LoadLines } from "./permissions.ts";
+import { type EditorOptions, EditorPresenter } from "./permissions.ts";
 import { fenced } from "../../view/mod.ts";
 import { Updates } from "./updates.ts";
 
-interface SessionOptions {
-  readonly client: acp.AgentContext;
-  readonly capabilities: acp.ClientCapabilities;
+interface SessionOptions extends EditorOptions {
   /** The client reads more slowly than is written. */
   readonly isBehind: () => boolean;
   readonly send: (sessionId: string, update: acp.SessionUpdate) => void;
-  readonly texts: SessionTexts;
-  readonly lines: LoadLines;
   /** The request that opens the session. */
   readonly requestId: acp.RequestId;
 }
@@ -31,7 +26,6 @@ interface Joined {
   readonly live: LiveSession;
   readonly updates: Updates;
   readonly facts: SessionFacts;
-  readonly warmUpSink: () => EventSink;
 }
 
 /** A session of this process, as one client sees it. */
@@ -43,7 +37,6 @@ export class EditorSession implements FrontEnd {
   #joined: Joined | undefined;
   /** Texts for a client that does not know the session yet. */
   #early: string[] | undefined = [];
-  #finish: EventOf<"message.end">["finish"];
   /** A prompt that was sent before a cancel is cancelled, also where its turn has not begun. */
   #cancels = 0;
   /** Prompts of this client without an answer. */
@@ -54,14 +47,11 @@ export class EditorSession implements FrontEnd {
 
   constructor(options: SessionOptions) {
     this.#options = options;
-    const { client, capabilities, texts, lines, requestId } = options;
+    const { requestId } = options;
     this.#presenter = new EditorPresenter({
-      client,
-      capabilities,
+      ...options,
       scope: () => this.#joined ? { sessionId: this.#joined.id } : { requestId },
       cwd: () => this.live.assembly?.cwd ?? "",
-      texts,
-      lines,
       send: (update) => this.#send(update),
       callUpdateOf: (callId) => this.#joined?.updates.callUpdateOf(callId) ?? { toolCallId: callId },
       say: (text) => this.said(text),
@@ -103,18 +93,13 @@ export class EditorSession implements FrontEnd {
       notices: session?.notices != null,
       compaction: session?.compaction != null,
     };
-    const { cwd } = assembly;
-    const options = { cwd, client, behind: this.#options.isBehind, texts: () => run };
-    const updates = new Updates({ ...options, send: toClient });
-    const warmUpSink = () => {
-      const unseen = new Updates({ ...options, send() {} });
-      return (event: Event) => unseen.event(event);
-    };
+    const { isBehind: behind } = this.#options;
+    const updates = new Updates({ cwd: assembly.cwd, client, behind, send: toClient, texts: () => run });
     const facts = new SessionFacts({
       locale: () => texts.locale,
       changed: (...fact) => factUpdates(...fact).forEach(toClient),
     });
-    this.#joined = { id, live, updates, facts, warmUpSink };
+    this.#joined = { id, live, updates, facts };
     if (replays) {
       updates.replay(live.history(0));
       facts.title(assembly);
@@ -130,9 +115,9 @@ export class EditorSession implements FrontEnd {
     const early = this.#early ?? [];
     this.#early = undefined;
     for (const text of early) this.said(text);
-    await this.#joined?.facts.opened(assembly);
-    const { live, warmUpSink } = this.#known;
-    live.submissions.warm(warmUpSink);
+    const { live, updates, facts } = this.#known;
+    await facts.opened(assembly);
+    live.submissions.warm(() => updates.warmUpSink());
   }
 
   leave(): void {
@@ -156,7 +141,6 @@ export class EditorSession implements FrontEnd {
   event(event: Event | QuestionEvent): void {
     if (event.type === "question.state" || !this.#joined) return;
     const { updates, facts } = this.#joined;
-    if (event.type === "message.end") this.#finish = event.finish;
     updates.event(event);
     facts.event(event);
   }
@@ -178,17 +162,11 @@ export class EditorSession implements FrontEnd {
     const { cwd, attachments: { vision }, provider: { model } } = await live.host.current();
     const input = promptInput(blocks, { cwd, model: model.id, vision });
     if (signal.aborted || cancels < this.#cancels) return { stopReason: "cancelled" };
-    const { promise, resolve } = Promise.withResolvers<DraftEnd>();
-    const draft = { ...input, steer: false, ended: resolve, by: this };
-    const cancel = () => live.submissions.cancel(draft);
-    signal.addEventListener("abort", cancel, { once: true });
     const shown = this.#joined?.updates.submitted(input.text);
     this.#prompts++;
-    live.submissions.add(draft);
-    const end = await promise;
+    const end = await live.submissions.finish({ ...input, steer: false, by: this }, signal);
     this.#prompts--;
     shown?.();
-    signal.removeEventListener("abort", cancel);
     this.#joined?.updates.flush();
     return { stopReason: await this.#stopReason(end) };
   }
@@ -200,15 +178,15 @@ export class EditorSession implements FrontEnd {
     return this.#prompts > 0;
   }
 
-  async #stopReason({ outcome, error, stopped }: DraftEnd): Promise<acp.StopReason> {
+  async #stopReason({ outcome, error, stopped, finish }: DraftEnd): Promise<acp.StopReason> {
     if (stopped) return "cancelled";
     if (error !== undefined) throw error;
     if (!outcome || outcome.reason === "done") return "end_turn";
     const { reason, detail = reason, said } = outcome;
     if (reason === "limit") return "max_turn_requests";
     if (reason === "interrupted" || reason === "terminated") return "cancelled";
-    if (this.#finish === "length") return "max_tokens";
-    if (this.#finish === "content_filter") return "refusal";
+    if (finish === "length") return "max_tokens";
+    if (finish === "content_filter") return "refusal";
     const { written } = await loadTexts("run", this.#options.texts.locale);
     throw new ReasonixError(written(said, detail), { exit: reason });
   }

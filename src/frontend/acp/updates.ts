@@ -1,5 +1,5 @@
 import type { SessionUpdate, ToolCall, ToolCallUpdate } from "@agentclientprotocol/sdk";
-import type { Event, EventOf } from "../../core/mod.ts";
+import type { Event, EventOf, EventSink } from "../../core/mod.ts";
 import type { Texts } from "../../i18n/mod.ts";
 import { currentBranch } from "../../session/mod.ts";
 import { type Clock, Pace } from "../../util/timer.ts";
@@ -74,6 +74,12 @@ export class Updates {
     const own = { text };
     this.#own.add(own);
     return () => void this.#own.delete(own);
+  }
+
+  /** Gets events ahead of a turn, to warm up: they are not sent. */
+  warmUpSink(): EventSink {
+    const unseen = new Updates({ ...this.#options, send() {} });
+    return (event) => unseen.event(event);
   }
 
   /** Sends what waits to be sent together with more. */

@@ -1,7 +1,7 @@
 import type { TurnOutcome } from "../../agent/mod.ts";
 import type { Assembly, TurnInput } from "../../run/mod.ts";
 import { type CommandHost, readCommand } from "../../command/mod.ts";
-import type { Event, EventSink, ImagePart } from "../../core/mod.ts";
+import type { Event, EventOf, EventSink, ImagePart } from "../../core/mod.ts";
 import type { SessionHost } from "./session_host.ts";
 import type { SessionTexts } from "./texts.ts";
 import { defined } from "../../util/json.ts";
@@ -93,6 +93,8 @@ export interface DraftEnd {
   readonly error?: unknown;
   /** The user stopped it. */
   readonly stopped?: true;
+  /** How the last reply of its turn ended. */
+  readonly finish?: EventOf<"message.end">["finish"] | undefined;
 }
 
 /** A draft of the user, or a text that a command sends. */
@@ -132,6 +134,7 @@ export class Submissions {
   /** A draft whose command sent a text: it ends with that. */
   #continued: Sent | undefined;
   readonly #steering: Sent[] = [];
+  #finish: DraftEnd["finish"];
   #warm = false;
 
   constructor(options: SubmissionsOptions) {
@@ -162,6 +165,15 @@ export class Submissions {
     else this.#waiting.push(draft);
     if (!this.busy) void this.#run();
     else this.#options.changed();
+  }
+
+  /** Executes a draft when its turn comes and resolves with its end; an abort stops it. */
+  async finish(draft: Draft, signal: AbortSignal): Promise<DraftEnd> {
+    const { promise, resolve } = Promise.withResolvers<DraftEnd>();
+    const cancel = () => this.cancel({ ended: resolve });
+    signal.addEventListener("abort", cancel, { once: true });
+    this.add({ ...draft, ended: resolve });
+    return await promise.finally(() => signal.removeEventListener("abort", cancel));
   }
 
   /** Removes the last waiting draft of a front end. */
@@ -257,6 +269,7 @@ export class Submissions {
   }
 
   event(event: Event): void {
+    if (event.type === "message.end") this.#finish = event.finish;
     if (event.type !== "message.user" || event.origin !== "steer") return;
     const at = this.#steering.findIndex(({ text }) => text === event.content);
     if (at >= 0) this.#steering.splice(at, 1);
@@ -293,7 +306,7 @@ export class Submissions {
       const session = () => unlessAborted(this.#options.host.current(), signal);
       const outcome = await executeMessage(draft, { commands, texts, session, headed }, signal);
       if (outcome) await this.#afterTurn(outcome.reason === "done");
-      if (this.#continued !== draft) ended?.({ outcome, ...stopped() });
+      if (this.#continued !== draft) ended?.({ outcome, finish: this.#finish, ...stopped() });
     } catch (error) {
       if (!signal.aborted && !ended) fail(error);
       this.#giveBack(ended ? [] : [draft]);
