@@ -16,6 +16,7 @@ export {
   projectDirs,
   sessionIds,
   type SessionInfo,
+  sessionPage,
 } from "./catalogue/catalogue.ts";
 export {
   apply,

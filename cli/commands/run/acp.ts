@@ -25,13 +25,9 @@ async function acp(this: CliContext, flags: Partial<ChatFlags>): Promise<void> {
   const { serveAcp, LiveSessions, SessionTexts } = await FRONTENDS.acp();
   const { input, output } = protocolStreams();
   const out = new Output(output, () => end.abort());
-  const { locale } = languageOf(this);
-  const texts = await SessionTexts.load(locale);
+  const texts = await SessionTexts.load(languageOf(this).locale);
   const opener = lazy(async () => (await import("./open_chat.ts")).chatOpener(this, flags));
-  const sessions = new LiveSessions({
-    open: async (request, person) => await (await opener())(request, person),
-    texts,
-  });
+  const sessions = new LiveSessions({ texts, open: async (...asked) => await (await opener())(...asked) });
   const isCut = await serveAcp({
     input,
     out,

@@ -122,22 +122,18 @@ function linkPiece(uri: string, name: string, { cwd }: PromptContext): Piece {
   return { text: reference ?? withoutReferences(`[${oneLine(name, 200)}](${oneLine(uri, MAX_NAME)})`) };
 }
 
-/** The pieces as one text: blanks part a name from the words around it, an empty line two typed texts. */
 function joined(pieces: readonly Piece[]): string {
   let [text, wasTyped] = ["", false];
   for (const { text: next, typed = false } of pieces.filter((piece) => piece.text !== "")) {
-    if (text !== "") text += typed && wasTyped ? gap(text, next) : blank(text, next);
-    text += next;
+    text += text === "" ? next : between(text, next, typed && wasTyped) + next;
     wasTyped = typed;
   }
   return text;
 }
 
-function gap(before: string, after: string): string {
-  return before.endsWith("\n") || after.startsWith("\n") ? "" : "\n\n";
-}
-
-function blank(before: string, after: string): string {
+/** An empty line parts two typed texts, a blank a name from the words around it. */
+function between(before: string, after: string, areTyped: boolean): string {
+  if (areTyped) return before.endsWith("\n") || after.startsWith("\n") ? "" : "\n\n";
   return /[\s(\[{]$/.test(before) || /^(?:[\s,;)\]}"'`]|[.!?:]+(?:\s|$))/.test(after) ? "" : " ";
 }
 

@@ -38,44 +38,34 @@ export function clientFiles(
   };
   const { client, signal: closed } = connection;
   const { fs } = methods.client;
-  const ask = async (
-    request: (sent: SendRequestOptions) => Promise<unknown>,
-    signal: AbortSignal,
-  ): Promise<unknown> => {
-    const sent = { cancellationSignal: signal, stopWaitingOnCancel: true };
+  const ask = async (request: (sent: SendRequestOptions) => Promise<unknown>, signal: AbortSignal) => {
     try {
-      return await request(sent);
+      return await request({ cancellationSignal: signal, stopWaitingOnCancel: true });
     } catch (error) {
       if (closed.aborted) throw new ReasonixError(message`the connection to the editor has ended`);
       if (!(error instanceof RequestError) || error.code === NOT_FOUND) throw error;
       throw new Error(reasonOf(error), { cause: error });
     }
   };
+  const read: ClientFiles["read"] = async (path, signal) => {
+    try {
+      const params = { sessionId, path: inSpelling(path) };
+      const answer = await ask((sent) => client.request(fs.readTextFile, params, sent), signal);
+      if (isRecord(answer) && typeof answer.content === "string") return answer.content;
+      throw new Error("There is no text in its answer");
+    } catch (error) {
+      if (error instanceof RequestError && error.code === NOT_FOUND) return undefined;
+      throw error;
+    }
+  };
+  const write: ClientFiles["write"] = async (path, content, signal) => {
+    const params = { sessionId, path: inSpelling(path), content };
+    await ask((sent) => client.request(fs.writeTextFile, params, sent), signal);
+  };
   return {
     directories: roots.map(({ real }) => real),
-    ...(readTextFile
-      ? {
-        async read(path, signal) {
-          try {
-            const params = { sessionId, path: inSpelling(path) };
-            const answer = await ask((sent) => client.request(fs.readTextFile, params, sent), signal);
-            if (isRecord(answer) && typeof answer.content === "string") return answer.content;
-            throw new Error("There is no text in its answer");
-          } catch (error) {
-            if (error instanceof RequestError && error.code === NOT_FOUND) return undefined;
-            throw error;
-          }
-        },
-      }
-      : {}),
-    ...(writeTextFile
-      ? {
-        async write(path, content, signal) {
-          const params = { sessionId, path: inSpelling(path), content };
-          await ask((sent) => client.request(fs.writeTextFile, params, sent), signal);
-        },
-      }
-      : {}),
+    ...(readTextFile ? { read } : {}),
+    ...(writeTextFile ? { write } : {}),
   };
 }
 

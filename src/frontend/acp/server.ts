@@ -11,27 +11,24 @@ import { errorMessage, isAbort, message, ReasonixError, usageError } from "../..
 import * as stored from "../../session/mod.ts";
 import type { LiveSessions } from "../session/live_session.ts";
 import { changeSetting } from "../session/settings.ts";
-import type { SessionTexts } from "../session/texts.ts";
 import type { Output } from "../output.ts";
 import { Fields, unusable } from "./content.ts";
 import { clientFiles } from "./files.ts";
 import { pluginEntries } from "./mcp_servers.ts";
-import type { LoadLines } from "./permissions.ts";
+import type { EditorOptions } from "./permissions.ts";
 import { EditorSession } from "./session.ts";
 import { isAbsolute } from "../../path/lexical.ts";
 import { existingRealPath } from "../../path/real_path.ts";
-import { isRecord, parseJson } from "../../util/json.ts";
+import { defined, isRecord, parseJson } from "../../util/json.ts";
 import { attempt } from "../../util/lazy.ts";
 import { LineSplitter } from "../../util/lines.ts";
 import { after, atMost, unlessAborted } from "../../util/timer.ts";
 import { VERSION } from "../../util/version.ts";
 
-export interface AcpOptions {
+export interface AcpOptions extends Pick<EditorOptions, "texts" | "lines"> {
   readonly input: ReadableStream<Uint8Array>;
   readonly out: Output;
   readonly sessions: Pick<LiveSessions, "open">;
-  readonly texts: SessionTexts;
-  readonly lines: LoadLines;
   /** Reasonix home. */
   readonly home: string;
   /** An error in the language of the user. */
@@ -156,7 +153,6 @@ class Server {
   }
 
   async #open({ params, signal, requestId }: Request, how: "new" | "load" | "resume"): Promise<unknown> {
-    const { sessions } = this.#options;
     const directory = params.text("cwd");
     const { additionalDirectories = null, mcpServers } = params.values;
     const roots = new Fields({ additionalDirectories }, "params").texts("additionalDirectories");
@@ -175,9 +171,9 @@ class Server {
       },
       requestId,
     });
-    const about = { directory, roots, servers, waitForServers: true, ...(files ? { files } : {}) };
-    const request = { ...about, ...(isNew ? { sessionId: id } : { resume: id }) };
-    const opening = sessions.open(request, (live) => session.asks(live));
+    const which = isNew ? { sessionId: id } : { resume: id };
+    const request = { directory, roots, servers, waitForServers: true, ...defined({ files }), ...which };
+    const opening = this.#options.sessions.open(request, (live) => session.asks(live));
     const live = await unlessAborted(opening, signal).catch((error) => {
       session.leave();
       void opening.then((late) => late.close(), () => {});
@@ -216,19 +212,13 @@ class Server {
       params.values[field] == null ? "" : params.text(field)
     );
     if (cwd && !isAbsolute(cwd)) throw unusable("cwd", message`the path "${cwd}" is relative`);
-    const [, time, id = ""] = /^(\d+)\.([\w-]+)$/.exec(cursor ?? "") ?? [];
-    if (cursor && time === undefined) throw unusable("cursor", message`it is not from a list of sessions`);
-    const found = stored.listSessions(
-      cwd ? stored.projectDir(home, existingRealPath(cwd) ?? cwd) : stored.projectDirs(home),
-      { limit: PAGE + 1, ...(time === undefined ? {} : { after: { time: Number(time), id } }) },
-    );
-    const page = found.slice(0, PAGE);
-    const last = page.at(-1);
+    const project = cwd ? stored.projectDir(home, existingRealPath(cwd) ?? cwd) : stored.projectDirs(home);
+    const { sessions, next } = stored.sessionPage(project, { limit: PAGE, ...defined({ cursor }) });
     return {
-      sessions: page.map(({ id, cwd, title, updated }) => {
+      sessions: sessions.map(({ id, cwd, title, updated }) => {
         return { sessionId: id, cwd, updatedAt: updated, ...(title === "" ? {} : { title }) };
       }),
-      ...(last && found.length > PAGE ? { nextCursor: `${Date.parse(last.updated)}.${last.id}` } : {}),
+      ...defined({ nextCursor: next }),
     };
   }
 
@@ -292,11 +282,9 @@ class Messages implements acp.Stream {
     this.writable = new WritableStream({
       write: (sent) => {
         if ("error" in sent && sent.error.code === ERROR.params && isRecord(sent.error.data)) {
-          const fields = Object.keys(sent.error.data).filter((field) => field !== "_errors");
-          Object.assign(sent.error, {
-            message: `Cannot use the field ${fields.join(", ")}`,
-            data: undefined,
-          });
+          const { _errors, ...fields } = sent.error.data;
+          const message = `Cannot use the field ${Object.keys(fields).join(", ")}`;
+          Object.assign(sent.error, { message, data: undefined });
         }
         this.send(sent);
         if ("method" in sent) return;

@@ -56,14 +56,16 @@ export function resultOf(end: EventOf<"tool.end">, call: Call, summary: string, 
   const { diffs, locations } = changesOf(changes, cwd);
   const isHidden = isTerminal || diffs.length > 0;
   const texts = ran && !changes.some(({ written }) => written === false)
-    ? isHidden || content.trim() === "" ? [] : [isProse(kind) ? bounded(content) : fenced(bounded(content))]
+    ? isHidden || content.trim() === ""
+      ? []
+      : [PROSE.includes(kind) ? bounded(content) : fenced(bounded(content))]
     : [...(isTerminal || tail === "" ? [] : [fenced(tail)]), summary];
   return {
     status: outcome === "ok" ? "completed" : "failed",
     content: [
       ...diffs,
       ...texts.map(textContent),
-      ...images.map((image): ToolCallContent => ({ type: "content", content: imageBlock(image) })),
+      ...images.map((image) => ({ type: "content" as const, content: imageBlock(image) })),
     ],
     ...(locations.length > 0 ? { locations } : {}),
     rawOutput: defined({
@@ -78,10 +80,8 @@ export function resultOf(end: EventOf<"tool.end">, call: Call, summary: string, 
   } satisfies Partial<ToolCallUpdate>;
 }
 
-/** Clients read texts as Markdown: other results than these are quoted. */
-function isProse(kind: CallKind): boolean {
-  return kind === "think" || kind === "fetch" || kind === "switch_mode" || kind === "other";
-}
+/** Clients read texts as Markdown: the results of other kinds are quoted. */
+const PROSE: readonly CallKind[] = ["think", "fetch", "switch_mode", "other"];
 
 export function textContent(text: string): ToolCallContent {
   return { type: "content", content: { type: "text", text: text.toWellFormed() } };

@@ -12,11 +12,7 @@ import * as calls from "./tool_calls.ts";
 export interface UpdatesOptions {
   readonly cwd: string;
   /** Capabilities that the client has announced. */
-  readonly client: {
-    readonly terminalOutput: boolean;
-    readonly notices: boolean;
-    readonly compaction: boolean;
-  };
+  readonly client: Readonly<Record<"terminalOutput" | "notices" | "compaction", boolean>>;
   readonly send: (update: SessionUpdate) => void;
   /** The client does not read: text waits for the end of its message, and output is left out. */
   readonly behind?: () => boolean;
@@ -286,16 +282,9 @@ export class Updates {
     const times = (this.#used.get(callId) ?? 0) + 1;
     this.#used.set(callId, times);
     const toolCallId = times === 1 ? callId : `${callId}#${times}`;
-    const { title = earlyTitle(name, ""), rawInput } = facts;
+    const title = calls.titleLine(facts.title ?? earlyTitle(name, ""));
     const call: calls.Call = {
-      shown: {
-        toolCallId,
-        name,
-        title: calls.titleLine(title),
-        kind: callKind(name),
-        status: "pending",
-        ...(rawInput === undefined ? {} : { rawInput }),
-      },
+      shown: { toolCallId, name, kind: callKind(name), status: "pending", ...facts, title },
       isTerminal: this.#options.client.terminalOutput && !this.#isReplay && SHELL.test(name),
       isCertain: false,
       tail: "",
@@ -304,13 +293,9 @@ export class Updates {
     };
     this.#calls.set(callId, call);
     if (this.#isReplay) return call;
-    const terminal = call.isTerminal
-      ? {
-        content: [{ type: "terminal" as const, terminalId: toolCallId }],
-        _meta: { terminal_info: { terminal_id: toolCallId, cwd: this.#options.cwd } },
-      }
-      : {};
-    this.#send({ sessionUpdate: "tool_call", ...call.shown, ...terminal });
+    const content = [{ type: "terminal" as const, terminalId: toolCallId }];
+    const _meta = { terminal_info: { terminal_id: toolCallId, cwd: this.#options.cwd } };
+    this.#send({ sessionUpdate: "tool_call", ...call.shown, ...call.isTerminal ? { content, _meta } : {} });
     return call;
   }
 
@@ -378,13 +363,16 @@ export class Updates {
     const result = calls.resultOf(event, call, summary, this.#options.cwd);
     if (this.#isReplay) return this.#send({ sessionUpdate: "tool_call", ...call.shown, ...result });
     if (!call.isTerminal) return this.#change(call, result);
-    const { toolCallId: terminalId } = call.shown;
-    const [terminal_id, data] = [terminalId, call.sent === 0 ? result.rawOutput.output : undefined];
-    const terminal_exit = { terminal_id, exit_code: event.exitCode ?? null, signal: event.signal ?? null };
+    const { toolCallId: terminal_id } = call.shown;
+    const { exitCode: exit_code = null, signal = null } = event;
+    const { output: data } = result.rawOutput;
     this.#change(call, {
       ...result,
-      content: [{ type: "terminal", terminalId }, ...result.content],
-      _meta: { ...data === undefined ? {} : { terminal_output: { terminal_id, data } }, terminal_exit },
+      content: [{ type: "terminal", terminalId: terminal_id }, ...result.content],
+      _meta: {
+        ...call.sent === 0 && data !== undefined ? { terminal_output: { terminal_id, data } } : {},
+        terminal_exit: { terminal_id, exit_code, signal },
+      },
     });
   }
 

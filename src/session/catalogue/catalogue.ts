@@ -65,6 +65,25 @@ export function listSessions(projects: string | readonly string[], options: List
   return wanted.sort(order).slice(0, limit).map((file) => sessionInfo(file.paths));
 }
 
+/**
+ * A part of that list, and the cursor of the next one. Throws a ReasonixError (usage) for a cursor that is from
+ * no list.
+ */
+export function sessionPage(
+  projects: string | readonly string[],
+  { limit, cursor = "" }: { readonly limit: number; readonly cursor?: string },
+): { readonly sessions: readonly SessionInfo[]; readonly next?: string } {
+  const [, time, id = ""] = /^(\d+)\.([\w-]+)$/.exec(cursor) ?? [];
+  if (cursor !== "" && time === undefined) {
+    throw usageError(message`Cannot use ${"cursor"}: ${message`it is not from a list of sessions`}`);
+  }
+  const after = time === undefined ? {} : { after: { time: Number(time), id } };
+  const found = listSessions(projects, { limit: limit + 1, ...after });
+  const sessions = found.slice(0, limit);
+  const last = found.length > limit ? sessions.at(-1) : undefined;
+  return { sessions, ...(last ? { next: `${Date.parse(last.updated)}.${last.id}` } : {}) };
+}
+
 /** Directories of all projects under a Reasonix home. */
 export function projectDirs(home: string): string[] {
   const directory = parentDir(projectDir(home, "/"));
