@@ -1,3 +1,6 @@
+import { normalize, relativeTo } from "./lexical.ts";
+import { existingRealPath } from "./real_path.ts";
+
 const IMAGE_TYPES: Readonly<Record<string, string>> = {
   png: "image/png",
   jpg: "image/jpeg",
@@ -27,6 +30,20 @@ export function fileUrlPath(written: string): string | undefined {
   } catch {
     return undefined;
   }
+}
+
+/**
+ * The name, for a reference, of the file at a `file:` address: relative to the directory that contains it,
+ * with its lines. Undefined for every other address.
+ */
+export function fileUrlName(written: string, directory: string): string | undefined {
+  const path = fileUrlPath(written);
+  if (path === undefined || normalize(path) !== path.replace(/(?<=.)\/$/, "")) return undefined;
+  const inside = relativeTo(path, directory) ?? relativeTo(existingRealPath(path) ?? "", directory);
+  if (inside === undefined || /[\n"]/.test(inside)) return undefined;
+  const [, first, last = first] = /^#L(\d+)(?:[:-]L?(\d+))?$/.exec(URL.parse(written)?.hash ?? "") ?? [];
+  const name = inside.startsWith("@") ? `./${inside}` : inside;
+  return first === undefined ? name : `${name}:${first}-${last}`;
 }
 
 /** Punctuation of Chinese and Japanese, which is used without a blank. */
@@ -60,6 +77,11 @@ export function referenceTo(path: string): string | undefined {
   if (/["\n]/.test(path)) return undefined;
   const isPlain = new RegExp(`^${PLAIN}+$`).test(path) && !/[.!?:]$|[:@([{]/.test(path);
   return isPlain ? `@${path}` : `@"${path}"`;
+}
+
+/** A text from elsewhere that attaches nothing. */
+export function withoutReferences(text: string): string {
+  return text.replace(/(?<!\w)@/g, "");
 }
 
 /** The server and address of a reference such as `server:uri`; undefined for a path. */

@@ -38,7 +38,7 @@ Deno.test("an editor initializes, is refused what it may not do yet, and survive
     [methods.agent.authenticate, { methodId: 3 }, -32602, "methodId"],
     [methods.agent.authenticate, { methodId: "setup" }, -32602, "reasonix setup"],
     [methods.agent.logout, {}, -32602, "Cannot sign out"],
-    [session.new, { mcpServers: [] }, -32602, "cwd: it is missing"],
+    [session.new, { mcpServers: [] }, -32602, "it has no cwd"],
     [session.new, { cwd: "src", mcpServers: [] }, -32602, 'in "src": the path is relative'],
     [session.new, { cwd: `${world.dir}/none`, mcpServers: [] }, -32602, `${world.dir}/none`],
     [session.new, { cwd: world.dir, additionalDirectories: [4] }, -32602, "additionalDirectories[0]"],

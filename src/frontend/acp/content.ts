@@ -1,8 +1,12 @@
 import type { TurnInput } from "../../run/mod.ts";
 import { type ImagePart, message, ReasonixError, type Text, usageError } from "../../core/mod.ts";
-import { normalize, relativeTo } from "../../path/lexical.ts";
-import { existingRealPath } from "../../path/real_path.ts";
-import { fileUrlPath, IMAGE_MIME_TYPES, referenceTo, resourceBlock } from "../../path/reference_text.ts";
+import {
+  fileUrlName,
+  IMAGE_MIME_TYPES,
+  referenceTo,
+  resourceBlock,
+  withoutReferences,
+} from "../../path/reference_text.ts";
 import { isRecord } from "../../util/json.ts";
 import { attempt } from "../../util/lazy.ts";
 import { oneLine } from "../../util/terminal_text.ts";
@@ -55,90 +59,67 @@ export function promptInput(blocks: unknown, context: PromptContext): PromptInpu
   };
 }
 
-function addBlock(block: unknown, at: string, context: PromptContext, parts: Parts): void {
-  if (!isRecord(block)) throw unusable(at, message`it is not an object`);
-  const type = textField(block, "type", at);
+function addBlock(given: unknown, at: string, context: PromptContext, parts: Parts): void {
+  const block = new Fields(given, at);
+  const type = block.text("type");
   switch (type) {
     case "text":
-      parts.pieces.push({ text: textField(block, "text", at), typed: true });
+      parts.pieces.push({ text: block.text("text"), typed: true });
       return;
     case "image":
-      addImage(textField(block, "mimeType", at), textField(block, "data", at), at, parts);
-      return;
+      return addImage(block, block.text("mimeType"), "data", parts);
     case "resource_link":
-      parts.pieces.push(linkPiece(textField(block, "uri", at), textField(block, "name", at), context));
+      parts.pieces.push(linkPiece(block.text("uri"), block.text("name"), context));
       return;
     case "resource":
-      addResource(block.resource, `${at}.resource`, context, parts);
-      return;
+      return addResource(new Fields(block.values.resource, `${at}.resource`), context, parts);
     case "audio":
-      throw unusable(at, message`audio is not supported`, message`send the words as text`);
+      throw block.unusable(message`audio is not supported`, message`send the words as text`);
     default:
-      throw unusable(
-        at,
+      throw block.unusable(
         message`the type "${oneLine(type, 40)}" is unknown`,
         message`use one of ${["text", "image", "resource_link", "resource"]}`,
       );
   }
 }
 
-function addResource(resource: unknown, at: string, context: PromptContext, parts: Parts): void {
-  if (!isRecord(resource)) throw unusable(at, message`it is not an object`);
-  const uri = textField(resource, "uri", at);
-  if (resource.blob === undefined) {
-    const text = textField(resource, "text", at);
+function addResource(resource: Fields, context: PromptContext, parts: Parts): void {
+  const uri = resource.text("uri");
+  const { blob, mimeType } = resource.values;
+  if (blob === undefined) {
+    const text = resource.text("text");
     parts.references.push(resourceBlock(oneLine(uri, MAX_NAME).replaceAll('"', "%22"), text));
-    parts.pieces.push({ text: fileOf(uri, context) ?? withoutReferences(oneLine(uri, MAX_NAME)) });
-    return;
+    parts.pieces.push({ text: fileUrlName(uri, context.cwd) ?? withoutReferences(oneLine(uri, MAX_NAME)) });
+  } else if (typeof mimeType === "string" && IMAGE_MIME_TYPES.includes(mimeType)) {
+    addImage(resource, mimeType, "blob", parts);
+  } else {
+    throw resource.unusable(
+      message`a blob is no image of the types ${IMAGE_MIME_TYPES}`,
+      message`send a link to the file, which tools can read`,
+    );
   }
-  const { mimeType } = resource;
-  if (typeof mimeType === "string" && IMAGE_MIME_TYPES.includes(mimeType)) {
-    return addImage(mimeType, textField(resource, "blob", at), at, parts);
-  }
-  throw unusable(
-    at,
-    message`a blob is no image of the types ${IMAGE_MIME_TYPES}`,
-    message`send a link to the file, which tools can read`,
-  );
 }
 
-function addImage(mime: string, data: string, at: string, { pieces, images }: Parts): void {
+function addImage(block: Fields, mime: string, field: "data" | "blob", { pieces, images }: Parts): void {
+  const data = block.text(field);
   if (!IMAGE_MIME_TYPES.includes(mime)) {
-    throw unusable(
-      at,
+    throw block.unusable(
       message`images of the type "${oneLine(mime, 40)}" are not supported`,
       message`use one of ${IMAGE_MIME_TYPES}`,
     );
   }
   if (!attempt(() => Uint8Array.fromBase64(data).length)) {
-    throw unusable(at, message`the data of the image is not base64`);
+    throw block.unusable(message`the data of the image is not base64`);
   }
   pieces.push({ text: `[image ${images.push({ mime, data })}]` });
 }
 
 const MAX_NAME = 2_000;
 
-function linkPiece(uri: string, name: string, context: PromptContext): Piece {
-  const file = fileOf(uri, context);
+function linkPiece(uri: string, name: string, { cwd }: PromptContext): Piece {
+  const file = fileUrlName(uri, cwd);
   const reference = file === undefined ? undefined : referenceTo(file);
-  if (reference !== undefined) return { text: reference };
-  return { text: withoutReferences(`[${oneLine(name, 200)}](${oneLine(uri, MAX_NAME)})`) };
-}
-
-/** The path of a `file:` address, relative to the directory that contains it, with its lines. */
-function fileOf(uri: string, { cwd }: PromptContext): string | undefined {
-  const path = fileUrlPath(uri);
-  if (path === undefined || normalize(path) !== path.replace(/(?<=.)\/$/, "")) return undefined;
-  const inside = relativeTo(path, cwd) ?? relativeTo(existingRealPath(path) ?? "", cwd);
-  if (inside === undefined || /[\n"]/.test(inside)) return undefined;
-  const [, first, last = first] = /^#L(\d+)(?:[:-]L?(\d+))?$/.exec(URL.parse(uri)?.hash ?? "") ?? [];
-  const name = inside.startsWith("@") ? `./${inside}` : inside;
-  return first === undefined ? name : `${name}:${first}-${last}`;
-}
-
-/** A name without references: it must attach nothing. */
-function withoutReferences(text: string): string {
-  return text.replace(/(?<!\w)@/g, "");
+  return { text: reference ?? withoutReferences(`[${oneLine(name, 200)}](${oneLine(uri, MAX_NAME)})`) };
 }
 
 /** The pieces as one text: blanks part a name from the words around it, an empty line two typed texts. */
@@ -160,10 +141,39 @@ function blank(before: string, after: string): string {
   return /[\s(\[{]$/.test(before) || /^(?:[\s,;)\]}"'`]|[.!?:]+(?:\s|$))/.test(after) ? "" : " ";
 }
 
-export function textField(from: Record<string, unknown>, field: string, at: string): string {
-  const value = from[field];
-  if (typeof value === "string") return value;
-  throw unusable(at, value === undefined ? message`it has no ${field}` : message`its ${field} is not a text`);
+/** A part of the parameters of a request; throws a ReasonixError (usage) that names it and the field. */
+export class Fields {
+  readonly values: Readonly<Record<string, unknown>>;
+  readonly #at: string;
+
+  constructor(values: unknown, at: string) {
+    if (!isRecord(values)) throw unusable(at, message`it is not an object`);
+    [this.values, this.#at] = [values, at];
+  }
+
+  text(field: string, value = this.values[field]): string {
+    if (typeof value === "string") return value;
+    throw this.unusable(
+      value === undefined ? message`it has no ${field}` : message`its ${field} is not a text`,
+    );
+  }
+
+  /** A list; one that is null is empty. */
+  list(field: string): readonly unknown[] {
+    const value = this.values[field] === null ? [] : this.values[field];
+    if (Array.isArray(value)) return value;
+    throw this.unusable(
+      value === undefined ? message`it has no ${field}` : message`its ${field} is not a list`,
+    );
+  }
+
+  texts(field: string): string[] {
+    return this.list(field).map((value, index) => this.text(`${field}[${index}]`, value));
+  }
+
+  unusable(why: Text, remedy?: Text): ReasonixError {
+    return unusable(this.#at, why, remedy);
+  }
 }
 
 /** The error about a part of the parameters of a request. */

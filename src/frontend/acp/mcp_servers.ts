@@ -1,7 +1,7 @@
 import { parsePlugin, type PluginEntry } from "../../config/mod.ts";
 import { message } from "../../core/mod.ts";
-import { isRecord } from "../../util/json.ts";
-import { textField, unusable } from "./content.ts";
+import { recordOf } from "../../util/json.ts";
+import { Fields, unusable } from "./content.ts";
 
 /**
  * Reads the MCP servers that a client has for a session. Throws a ReasonixError (usage) that names the index
@@ -12,76 +12,59 @@ export function pluginEntries(mcpServers: unknown): PluginEntry[] {
   if (!Array.isArray(mcpServers)) throw unusable("mcpServers", message`it is not a list`);
   const names = new Map<string, number>();
   return mcpServers.map((server: unknown, index) => {
-    const entry = readServer(server, `mcpServers[${index}]`);
+    const at = `mcpServers[${index}]`;
+    const entry = readServer(new Fields(server, at), at);
     const same = names.get(entry.name);
-    if (same !== undefined) {
-      throw unusable(
-        `mcpServers[${index}]`,
-        message`mcpServers[${same}] has the name "${entry.name}" as well`,
-      );
-    }
     names.set(entry.name, index);
-    return entry;
+    if (same === undefined) return entry;
+    throw unusable(at, message`mcpServers[${same}] has the name "${entry.name}" as well`);
   });
 }
 
-function readServer(server: unknown, index: string): PluginEntry {
-  if (!isRecord(server)) throw unusable(index, message`it is not an object`);
-  const { type = "stdio" } = server;
-  const name = textIn(server, "name", index);
-  const at = `${index} (${JSON.stringify(name)})`;
+function readServer(server: Fields, index: string): PluginEntry {
+  const name = filled(server, "name");
+  const fields = new Fields(server.values, `${index} (${JSON.stringify(name)})`);
+  const { type = "stdio" } = server.values;
   switch (type) {
     case "stdio":
     case null:
       return parsePlugin({
         name,
         type: "stdio",
-        command: textIn(server, "command", at),
-        args: listIn(server, "args", at).map((value, n) => {
-          if (typeof value === "string") return value;
-          throw unusable(at, message`args[${n}] is not a text`);
-        }),
-        env: pairsIn(server, "env", at),
+        command: filled(fields, "command"),
+        args: fields.texts("args"),
+        env: pairs(fields, "env"),
       });
-    case "http":
-      return parsePlugin({ name, type, url: addressIn(server, at), headers: pairsIn(server, "headers", at) });
+    case "http": {
+      const url = filled(fields, "url");
+      if (!/^https?:$/.test(URL.parse(url)?.protocol ?? "")) {
+        throw fields.unusable(message`its url is not an http or https address`);
+      }
+      return parsePlugin({ name, type, url, headers: pairs(fields, "headers") });
+    }
     case "sse":
-      throw unusable(
-        at,
+      throw fields.unusable(
         message`the transport "sse" is an older one that is not supported`,
         message`set type = "http" for it: most servers speak streamable HTTP at the same or a similar address`,
       );
     default:
-      throw unusable(at, message`its type is unknown`, message`use one of ${["stdio", "http"]}`);
+      throw fields.unusable(message`its type is unknown`, message`use one of ${["stdio", "http"]}`);
   }
 }
 
-function textIn(from: Record<string, unknown>, field: string, at: string): string {
-  const value = textField(from, field, at);
+function filled(from: Fields, field: string): string {
+  const value = from.text(field);
   if (value.trim() !== "") return value;
-  throw unusable(at, message`its ${field} is empty`);
-}
-
-function addressIn(server: Record<string, unknown>, at: string): string {
-  const url = textIn(server, "url", at);
-  if (/^https?:$/.test(URL.parse(url)?.protocol ?? "")) return url;
-  throw unusable(at, message`its url is not an http or https address`);
-}
-
-function listIn(from: Record<string, unknown>, field: string, at: string): readonly unknown[] {
-  const value = from[field];
-  if (value === null) return [];
-  if (Array.isArray(value)) return value;
-  throw unusable(at, value === undefined ? message`it has no ${field}` : message`its ${field} is not a list`);
+  throw from.unusable(message`its ${field} is empty`);
 }
 
 /** A list of `{ name, value }`. */
-function pairsIn(from: Record<string, unknown>, field: string, at: string): Record<string, string> {
+function pairs(from: Fields, field: string): Record<string, string> {
   return Object.fromEntries(
-    listIn(from, field, at).map((pair, index) => {
-      const { name, value } = isRecord(pair) ? pair : {};
+    from.list(field).map((pair, index) => {
+      const { name, value } = recordOf(pair);
       if (typeof name === "string" && name !== "" && typeof value === "string") return [name, value];
-      throw unusable(at, message`${field}[${index}] is not a { name, value } of texts`);
+      throw from.unusable(message`${field}[${index}] is not a { name, value } of texts`);
     }),
   );
 }

@@ -3,21 +3,20 @@ import type * as acp from "@agentclientprotocol/sdk";
 import type { PlanAnswer } from "../../run/mod.ts";
 import { type ApprovalAnswer, errorMessage } from "../../core/mod.ts";
 import { loadTexts, type Locale, type Texts } from "../../i18n/mod.ts";
-import type { Answer, OpenQuestion, QuestionKinds, QuestionPresenter } from "../session/questions.ts";
+import {
+  type Answer,
+  flatAnswers,
+  type OpenQuestion,
+  type QuestionInLines,
+  type QuestionKinds,
+  type QuestionPresenter,
+} from "../session/questions.ts";
 import type { SessionTexts } from "../session/texts.ts";
 import { reasonOf } from "./files.ts";
 import { fenced } from "../../view/mod.ts";
 import { changesOf, textContent } from "./tool_calls.ts";
 
-/** An answer as a terminal without panels lists it: it has a value, leads to others, or needs a text. */
-interface LineEntry<T> extends Pick<Entry, "label" | "detail"> {
-  readonly value?: T;
-  readonly entries?: readonly LineEntry<T>[];
-  readonly write?: (text: string) => T;
-  readonly optional?: true;
-}
-
-type InLines<T> = Promise<{ readonly text: string; readonly entries: readonly LineEntry<T>[] }>;
+type InLines<T> = Promise<QuestionInLines<T>>;
 
 export type LoadLines = () => Promise<{
   approvalLines(
@@ -143,17 +142,9 @@ export class EditorPresenter implements QuestionPresenter {
       title: known.title ?? question.subject,
       content: [textContent(shown.join("\n\n")), ...(asked === rest ? diffs : [])],
     };
-    const answers: (Entry & { readonly value: ApprovalAnswer })[] = [];
-    const add = (list: readonly LineEntry<ApprovalAnswer>[]) => {
-      for (const entry of list) {
-        add(entry.entries ?? []);
-        const { label, detail, value } = entry;
-        const note = entry.optional && entry.write?.("");
-        if (value) answers.push({ label, detail, ...about(value), value });
-        else if (note) answers.push({ label: chat.no, ...about(note), value: note });
-      }
-    };
-    add(entries);
+    const answers = flatAnswers(entries).map(({ label, detail, value }) => {
+      return { label: value.allow ? label : chat.no, detail, ...about(value), value };
+    });
     try {
       const index = await this.#press(toolCall, answers, signal);
       return index === undefined ? undefined : answers[index]?.value;
@@ -168,14 +159,12 @@ export class EditorPresenter implements QuestionPresenter {
 
   async #plan(text: string, texts: PlanTexts, signal: AbortSignal): Promise<PlanAnswer | undefined> {
     const { lines, texts: { locale } } = this.#options;
-    const { entries: all } = await (await lines()).planLines(locale);
-    const answers = all.filter(({ value }) => value !== undefined);
-    const entries = [
-      ...answers.map(({ label }, at): Entry => ({ label, kind: at === 0 ? "allow_once" : "allow_always" })),
-      { label: texts.deny, kind: "reject_once" } as const,
-    ];
-    const { index = entries.length, note = "" } =
-      await this.#pick(`${texts.title}\n\n${text}`, entries, signal, texts.note) ?? {};
+    const answers = flatAnswers((await (await lines()).planLines(locale)).entries);
+    const entries = answers.map(({ label, value }, at): Entry => {
+      return { label, kind: value === "leave" ? "reject_once" : at === 0 ? "allow_once" : "allow_always" };
+    });
+    const picked = await this.#pick(`${texts.title}\n\n${text}`, entries, signal, texts.note);
+    const { index = answers.length, note = "" } = picked ?? {};
     const { value = "leave" } = answers[index] ?? {};
     if (value !== "leave") return value.approve && note !== "" ? { ...value, note } : value;
     return note === "" ? undefined : { approve: false, note };

@@ -13,7 +13,7 @@ import type { LiveSessions } from "../session/live_session.ts";
 import { changeSetting } from "../session/settings.ts";
 import type { SessionTexts } from "../session/texts.ts";
 import type { Output } from "../output.ts";
-import { unusable } from "./content.ts";
+import { Fields, unusable } from "./content.ts";
 import { clientFiles } from "./files.ts";
 import { pluginEntries } from "./mcp_servers.ts";
 import type { LoadLines } from "./permissions.ts";
@@ -48,10 +48,8 @@ export async function serveAcp(options: AcpOptions): Promise<boolean> {
 const ERROR = { parse: -32700, request: -32600, method: -32601, params: -32602, internal: -32603 } as const;
 const [NO_KEY, NOT_FOUND] = [-32000, -32002];
 
-type Params = Readonly<Record<string, unknown>>;
-
 interface Request {
-  readonly params: Params;
+  readonly params: Fields;
   readonly signal: AbortSignal;
   readonly requestId: acp.RequestId;
 }
@@ -74,7 +72,7 @@ class Server {
     this.#connection = agent({ name: "reasonix" })
       .onRequest(methods.agent.initialize, ({ params }) => this.#initialize(params))
       .onRequest("*", async ({ method, params: given, signal, requestId = null }) => {
-        const params = isRecord(given) ? given : {};
+        const params = new Fields(given ?? {}, "params");
         return await this.#answer(method, { params, signal, requestId });
       })
       .onNotification(methods.agent.session.cancel, ({ params: { sessionId } }) => {
@@ -114,7 +112,7 @@ class Server {
   readonly #methods: Readonly<Record<string, (request: Request) => unknown>> = {
     [methods.agent.authenticate]({ params }) {
       throw usageError(
-        message`Cannot sign in by "${textOf(params, "methodId")}" over this connection`,
+        message`Cannot sign in by "${params.text("methodId")}" over this connection`,
         message`run \`reasonix setup\` in a terminal, then open a new session`,
       );
     },
@@ -128,7 +126,7 @@ class Server {
     [methods.agent.session.load]: (request) => this.#open(request, "load"),
     [methods.agent.session.resume]: (request) => this.#open(request, "resume"),
     [methods.agent.session.prompt]: ({ params, signal }) =>
-      this.#session(params).prompt(params.prompt, signal),
+      this.#session(params).prompt(params.values.prompt, signal),
     [methods.agent.session.list]: ({ params }) => this.#list(params),
     [methods.agent.session.close]: ({ params }) => this.#close(params),
     [methods.agent.session.delete]: async ({ params }) => {
@@ -137,10 +135,10 @@ class Server {
       (await stored.loadManage()).deleteSession(paths);
     },
     [methods.agent.session.setMode]: async ({ params }) =>
-      await changeSetting(this.#session(params).live, "mode", params.modeId),
+      await changeSetting(this.#session(params).live, "mode", params.values.modeId),
     [methods.agent.session.setConfigOption]: async ({ params }) => {
       const session = this.#session(params);
-      await changeSetting(session.live, textOf(params, "configId"), params.value);
+      await changeSetting(session.live, params.text("configId"), params.values.value);
       return { configOptions: (await session.settings()).configOptions };
     },
   };
@@ -159,9 +157,10 @@ class Server {
 
   async #open({ params, signal, requestId }: Request, how: "new" | "load" | "resume"): Promise<unknown> {
     const { sessions, texts } = this.#options;
-    const directory = textOf(params, "cwd");
-    const roots = listOf(params, "additionalDirectories");
-    const servers = pluginEntries(params.mcpServers ?? []);
+    const directory = params.text("cwd");
+    const { additionalDirectories = null, mcpServers } = params.values;
+    const roots = new Fields({ additionalDirectories }, "params").texts("additionalDirectories");
+    const servers = pluginEntries(mcpServers);
     const isNew = how === "new";
     const id = isNew ? stored.newSessionId(new Date()) : this.#stored(params, directory).id;
     const files = clientFiles(this.#connection, id, this.#capabilities, [directory, ...roots]);
@@ -197,16 +196,16 @@ class Server {
     return { ...(isNew ? { sessionId: id } : {}), ...settings };
   }
 
-  #session(params: Params): EditorSession {
-    const id = textOf(params, "sessionId");
+  #session(params: Fields): EditorSession {
+    const id = params.text("sessionId");
     const session = this.#sessions.get(id);
     if (session) return session;
     throw new RequestError(NOT_FOUND, `Cannot find session "${id}": it is not open here`, { sessionId: id });
   }
 
   /** A session on the disk by its whole identifier. */
-  #stored(params: Params, cwd?: string): stored.SessionPaths {
-    const sessionId = textOf(params, "sessionId");
+  #stored(params: Fields, cwd?: string): stored.SessionPaths {
+    const sessionId = params.text("sessionId");
     const where = cwd === undefined ? {} : { cwd };
     const find = () => stored.findSession(this.#options.home, sessionId, where);
     const found = /^[\w-]+$/.test(sessionId) ? attempt(find) : undefined;
@@ -214,10 +213,10 @@ class Server {
     throw new RequestError(NOT_FOUND, `Cannot find session "${sessionId}"`, { sessionId });
   }
 
-  #list(params: Params): acp.ListSessionsResponse {
+  #list(params: Fields): acp.ListSessionsResponse {
     const { home } = this.#options;
     const [cwd, cursor] = ["cwd", "cursor"].map((field) =>
-      params[field] == null ? "" : textOf(params, field)
+      params.values[field] == null ? "" : params.text(field)
     );
     if (cwd && !isAbsolute(cwd)) throw unusable("cwd", message`the path "${cwd}" is relative`);
     const [, time, id = ""] = /^(\d+)\.([\w-]+)$/.exec(cursor ?? "") ?? [];
@@ -236,27 +235,15 @@ class Server {
     };
   }
 
-  async #close(params: Params): Promise<void> {
+  async #close(params: Fields): Promise<void> {
     const session = this.#session(params);
-    this.#sessions.delete(textOf(params, "sessionId"));
+    this.#sessions.delete(params.text("sessionId"));
     await session.close();
   }
 
   #end(): void {
     for (const session of this.#sessions.values()) this.#cut = session.cancel("terminated") || this.#cut;
   }
-}
-
-function listOf(params: Params, field: string): string[] {
-  const value = params[field] ?? [];
-  if (!Array.isArray(value)) throw unusable(field, message`it is not a list`);
-  return value.map((_, at) => textOf({ [`${field}[${at}]`]: value[at] }, `${field}[${at}]`));
-}
-
-function textOf(params: Params, field: string): string {
-  const value = params[field];
-  if (typeof value === "string") return value;
-  throw unusable(field, value === undefined ? message`it is missing` : message`it is not a text`);
 }
 
 /** The answer to a request that failed: clients show its message, so the remedy is in it. */

@@ -2,13 +2,14 @@ import type * as acp from "@agentclientprotocol/sdk";
 import type { Assembly } from "../../run/mod.ts";
 import { type Event, type EventOf, type EventSink, ReasonixError } from "../../core/mod.ts";
 import { loadTexts } from "../../i18n/mod.ts";
+import { SessionFacts } from "../session/facts.ts";
 import type { FrontEnd, LiveSession } from "../session/live_session.ts";
 import type { QuestionEvent } from "../session/questions.ts";
 import type { DraftEnd } from "../session/submissions.ts";
 import type { SessionTexts } from "../session/texts.ts";
 import { promptInput } from "./content.ts";
 import { modeState } from "./modes.ts";
-import { configOptions, SettingUpdates } from "./options.ts";
+import { configOptions, factUpdates } from "./options.ts";
 import { EditorPresenter, type LoadLines } from "./permissions.ts";
 import { fenced } from "../../view/mod.ts";
 import { Updates } from "./updates.ts";
@@ -29,7 +30,7 @@ interface Joined {
   readonly id: string;
   readonly live: LiveSession;
   readonly updates: Updates;
-  readonly facts: SettingUpdates;
+  readonly facts: SessionFacts;
   readonly warmUpSink: () => EventSink;
 }
 
@@ -81,7 +82,7 @@ export class EditorSession implements FrontEnd {
   /** The modes and options of the session. */
   async settings() {
     const { live, facts } = this.#known;
-    const settings = await facts.answer(await live.host.current());
+    const settings = await facts.settings(await live.host.current());
     return { modes: modeState(settings), configOptions: configOptions(settings) };
   }
 
@@ -109,9 +110,15 @@ export class EditorSession implements FrontEnd {
       const unseen = new Updates({ ...options, send() {} });
       return (event: Event) => unseen.event(event);
     };
-    const facts = new SettingUpdates({ locale: () => texts.locale, send: toClient });
+    const facts = new SessionFacts({
+      locale: () => texts.locale,
+      changed: (...fact) => factUpdates(...fact).forEach(toClient),
+    });
     this.#joined = { id, live, updates, facts, warmUpSink };
-    if (replays) updates.replay(live.history(0));
+    if (replays) {
+      updates.replay(live.history(0));
+      facts.title(assembly);
+    }
     updates.snapshot(live.snapshot());
     this.#detach = live.attach(this);
     this.#asking ??= live.questions.attach(this.#presenter);

@@ -90,8 +90,6 @@ export class Updates {
     for (const { shown } of this.#calls.values()) this.#send({ sessionUpdate: "tool_call", ...shown });
     const todos = branch.findLast((event) => event.type === "todo.update");
     if (todos) this.event(todos);
-    const named = events.findLast((event) => event.type === "session.rename");
-    if (named) this.#send({ sessionUpdate: "session_info_update", title: named.title });
     this.#isReplay = false;
   }
 

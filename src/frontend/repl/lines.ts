@@ -2,9 +2,15 @@
 import type { PlanAnswer, PlanProposal } from "../../run/mod.ts";
 import { allCommands, type Choice, type CommandHost } from "../../command/mod.ts";
 import { type ApprovalAnswer, errorMessage, usageError } from "../../core/mod.ts";
-import type { ApprovalStyle, QuestionInLines } from "./overlay/questions.ts";
+import type { ApprovalStyle } from "./overlay/questions.ts";
 import { personOf, questionsOfCommands } from "../session/person.ts";
-import { type Answer, type ApprovalQuestion, type OpenQuestion, Questions } from "../session/questions.ts";
+import {
+  type Answer,
+  type ApprovalQuestion,
+  type OpenQuestion,
+  type QuestionInLines,
+  Questions,
+} from "../session/questions.ts";
 import type { SessionTexts } from "../session/texts.ts";
 import { loadTexts, loadTranslator, type Locale } from "../../i18n/mod.ts";
 import type { Question } from "../../tool/mod.ts";

@@ -62,6 +62,36 @@ export interface QuestionKinds {
 export type QuestionKind = keyof QuestionKinds;
 export type Answer<K extends QuestionKind = QuestionKind> = QuestionKinds[K]["answer"];
 
+/** An answer to choose, one whose value the user types, or one with further answers. */
+export type AnswerEntry<T> =
+  | Choice<T>
+  | (Omit<Choice<T>, "value"> & { readonly entries: readonly AnswerEntry<T>[] })
+  | (Omit<Choice<T>, "value"> & {
+    readonly write: (text: string) => T;
+    readonly prompt?: string;
+    readonly optional?: true;
+    readonly initial?: string;
+    /** Returns the problem with a text that is not accepted. */
+    readonly check?: (text: string) => string | undefined;
+  });
+
+/** A question and its answers as text. */
+export interface QuestionInLines<T> {
+  readonly text: string;
+  readonly entries: readonly AnswerEntry<T>[];
+}
+
+/** The answers that need no text, as one list. */
+export function flatAnswers<T>(
+  entries: readonly AnswerEntry<T>[],
+): { readonly label: string; readonly detail?: string; readonly value: T }[] {
+  return entries.flatMap((entry) => {
+    if ("entries" in entry) return flatAnswers(entry.entries);
+    if ("value" in entry) return [entry];
+    return entry.optional ? [{ ...entry, value: entry.write("") }] : [];
+  });
+}
+
 /** A question that waits for its answer. */
 export type OpenQuestion<K extends QuestionKind = QuestionKind> = {
   readonly [P in K]: {
@@ -215,7 +245,7 @@ export class Questions {
     const show = (question: OpenQuestion) => {
       const closed = new AbortController();
       const { signal } = closed;
-      const given = presenter.show(question, signal);
+      const given = shownBy(presenter, question, signal);
       if (!given) return;
       shown.set(question.id, { question, closed });
       void given.catch((error) => {
@@ -272,5 +302,14 @@ export class Questions {
       }
     }
     this.#sending = false;
+  }
+}
+
+/** The answer at a front end; one that throws at once fails as one that rejects. */
+function shownBy(presenter: QuestionPresenter, question: OpenQuestion, signal: AbortSignal) {
+  try {
+    return presenter.show(question, signal);
+  } catch (error) {
+    return Promise.reject(error);
   }
 }

@@ -1,6 +1,6 @@
-import type { Choice } from "../../../command/mod.ts";
 import { Composer } from "../composer/composer.ts";
 import { wordRows } from "./exact_text.ts";
+import type { AnswerEntry } from "../../session/questions.ts";
 import { dealRows, type Frame, hintRows, type Overlay, stack } from "../screen/view.ts";
 import type { InputEvent } from "../terminal/terminal.ts";
 import type { Texts } from "../../../i18n/mod.ts";
@@ -74,21 +74,8 @@ class ScrollText {
   }
 }
 
-/** A choice, one whose value the user types, or one with further choices. */
-export type Entry<T> =
-  | Choice<T>
-  | (Omit<Choice<T>, "value"> & { readonly entries: readonly Entry<T>[] })
-  | (Omit<Choice<T>, "value"> & {
-    readonly write: (text: string) => T;
-    readonly prompt?: string;
-    readonly optional?: true;
-    readonly initial?: string;
-    /** Returns the problem with a text that is not accepted. */
-    readonly check?: (text: string) => string | undefined;
-  });
-
 interface ChoiceListOptions<T> {
-  readonly entries: readonly Entry<T>[];
+  readonly entries: readonly AnswerEntry<T>[];
   readonly palette: Palette;
   readonly filter?: boolean | undefined;
   /** Several entries can be marked and chosen together. */
@@ -98,10 +85,10 @@ interface ChoiceListOptions<T> {
 const SHORT_LIST = 12;
 
 class ChoiceList<T> {
-  readonly marked = new Set<Entry<T>>();
+  readonly marked = new Set<AnswerEntry<T>>();
   filter = "";
   readonly #options: ChoiceListOptions<T>;
-  #entries: readonly Entry<T>[];
+  #entries: readonly AnswerEntry<T>[];
   #at = 0;
   #top = 0;
   #rows = 1;
@@ -112,7 +99,7 @@ class ChoiceList<T> {
   }
 
   /** Undefined where nothing is selected. */
-  get current(): Entry<T> | undefined {
+  get current(): AnswerEntry<T> | undefined {
     return this.#entries[this.#at];
   }
 
@@ -146,7 +133,7 @@ class ChoiceList<T> {
   }
 
   /** Toggles the mark of an entry; false for one that cannot be marked. */
-  mark(entry: Entry<T> | undefined): boolean {
+  mark(entry: AnswerEntry<T> | undefined): boolean {
     if (!entry || !("value" in entry)) return false;
     if (!this.marked.delete(entry)) this.marked.add(entry);
     return true;
@@ -211,7 +198,7 @@ class ChoiceList<T> {
     return !this.#options.filter && this.#entries.length <= SHORT_LIST;
   }
 
-  #lead(entry: Entry<T>, index: number): string {
+  #lead(entry: AnswerEntry<T>, index: number): string {
     const { multiple, filter } = this.#options;
     const pointer = index === this.#at ? "›" : " ";
     const number = filter || index > 8 ? "" : `${index + 1}. `;
@@ -220,7 +207,7 @@ class ChoiceList<T> {
   }
 
   /** One row: the detail behind the label as far as it fits. */
-  #row(entry: Entry<T>, index: number, columns: number): string {
+  #row(entry: AnswerEntry<T>, index: number, columns: number): string {
     const { palette } = this.#options;
     const lead = this.#lead(entry, index);
     const label = fitDisplay(oneLine(entry.label, 1000), Math.max(1, columns - displayWidth(lead)));
@@ -285,7 +272,7 @@ export interface PanelOptions<T> {
   /** The text between title and choices, or its rows for a width. */
   readonly body?: string | ((columns: number) => readonly string[]);
   /** The answers. Without them the panel is a text to read, or asks for `input`. */
-  readonly entries?: readonly Entry<T>[];
+  readonly entries?: readonly AnswerEntry<T>[];
   readonly input?: WrittenEntry<T>;
   readonly current?: number | undefined;
   /** The entry to begin with as long as a part of the body has not been in view. */
@@ -301,7 +288,7 @@ export interface PanelOptions<T> {
   readonly onMove?: ((value: T) => void) | undefined;
 }
 
-type WrittenEntry<T> = Extract<Entry<T>, { readonly write: unknown }>;
+type WrittenEntry<T> = Extract<AnswerEntry<T>, { readonly write: unknown }>;
 
 interface Writing<T> {
   readonly entry: WrittenEntry<T>;
@@ -319,14 +306,14 @@ export class Panel<T> implements Overlay<T> {
   readonly answer: Promise<T | undefined>;
   readonly #options: PanelOptions<T>;
   readonly #style: PanelStyle;
-  readonly #entries: readonly Entry<T>[];
+  readonly #entries: readonly AnswerEntry<T>[];
   #list: ChoiceList<T>;
   /** Lists that lead to the present one. */
   readonly #parents: ChoiceList<T>[] = [];
   #resolve: (value: T | undefined) => void = () => {};
   #body: ScrollText | undefined;
   #writing: Writing<T> | undefined;
-  #previewed: Entry<T> | undefined;
+  #previewed: AnswerEntry<T> | undefined;
   #moved = false;
   /** Entries have previews, which are shown in place of a body. */
   readonly #previews: boolean;
@@ -405,7 +392,7 @@ export class Panel<T> implements Overlay<T> {
     this.#resolve(multiple(values));
   }
 
-  #choose(entry: Entry<T>): void {
+  #choose(entry: AnswerEntry<T>): void {
     if ("value" in entry) return this.#resolve(entry.value);
     if ("entries" in entry) {
       this.#parents.push(this.#list);

@@ -2,9 +2,14 @@ import type { PlanAnswer, PlanProposal } from "../../../run/mod.ts";
 import type { ChangedFile } from "../../../command/mod.ts";
 import { type ApprovalAnswer, clauses } from "../../../core/mod.ts";
 import { exactLine, exactRows, nameUnseen, wordRows } from "./exact_text.ts";
-import type { Entry, PanelOptions, PanelStyle } from "./panel.ts";
+import type { PanelOptions, PanelStyle } from "./panel.ts";
 import { rowsOfLine } from "../screen/line.ts";
-import type { ApprovalQuestion, OpenQuestion } from "../../session/questions.ts";
+import type {
+  AnswerEntry,
+  ApprovalQuestion,
+  OpenQuestion,
+  QuestionInLines,
+} from "../../session/questions.ts";
 import type { Texts, Translator } from "../../../i18n/mod.ts";
 import type { RuleRefusal } from "../../../permission/mod.ts";
 import { NO_RULE } from "../../../rule/mod.ts";
@@ -149,7 +154,7 @@ export function isLongPlan({ plan }: PlanProposal): boolean {
 }
 
 /** Its answers for a line-based terminal, least permissive first. */
-export function planEntries(texts: PlanTexts): Entry<PlanChoice>[] {
+export function planEntries(texts: PlanTexts): AnswerEntry<PlanChoice>[] {
   return [
     { label: texts.asking, key: "y", value: { approve: true } },
     { label: texts.yes, key: "w", value: { approve: true, window: true } },
@@ -171,7 +176,7 @@ export function planPanel(
   isRead: boolean,
 ): PanelOptions<PlanChoice | "look"> {
   const answers = planEntries(texts);
-  const entries: Entry<PlanChoice | "look">[] = [
+  const entries: AnswerEntry<PlanChoice | "look">[] = [
     ...answers.slice(0, 3),
     {
       label: texts.change,
@@ -194,7 +199,7 @@ export interface ApprovalStyle extends PanelStyle {
 }
 
 type ApprovalTexts = ApprovalStyle["texts"]["approval"];
-type Answer = Entry<ApprovalAnswer>;
+type Answer = AnswerEntry<ApprovalAnswer>;
 
 /** Returns the answers about a call: yes, yes for this session, always…, no…, and a network. */
 function answersOf(request: ApprovalQuestion, style: ApprovalStyle): Answer[] {
@@ -323,12 +328,6 @@ const MAX_FINDING = 1000;
 /** Maximum characters of a call; laying out more would block the chat. */
 const MAX_SHOWN = 100_000;
 
-/** A question and its answers for a terminal without panels. */
-export interface QuestionInLines<T> {
-  readonly text: string;
-  readonly entries: readonly Entry<T>[];
-}
-
 export async function approvalPanel(
   request: ApprovalQuestion,
   style: ApprovalStyle,
@@ -360,7 +359,7 @@ export async function approvalInLines(
   const view = await RequestView.open(request, style);
   const text = [titleOf(request, style), ...view.rows(columns)].join("\n");
   const named = (label: string) => exactRows(label.replaceAll("\n", "\\x0a"), Infinity, String).join("");
-  const plain = (entry: Entry<ApprovalAnswer>): Entry<ApprovalAnswer> => ({
+  const plain = (entry: AnswerEntry<ApprovalAnswer>): AnswerEntry<ApprovalAnswer> => ({
     ...entry,
     label: named(entry.label),
     ...("entries" in entry ? { entries: entry.entries.map(plain) } : {}),

@@ -151,7 +151,7 @@ Deno.test("pluginEntries names the index of a malformed entry, what is missing, 
       ...good,
       env: [{ name: "A", value: "secret" }, { name: "B", value: 7 }],
     }]],
-    ['Cannot use mcpServers[0] ("db"): args[1] is not a text', [{ ...good, args: ["secret", 7] }]],
+    ['Cannot use mcpServers[0] ("db"): its args[1] is not a text', [{ ...good, args: ["secret", 7] }]],
     ['Cannot use mcpServers[0] ("web"): it has no url', [{ type: "http", name: "web", headers: [] }]],
     ['Cannot use mcpServers[0] ("web"): it has no headers', [{ ...web, headers: undefined }]],
     ['Cannot use mcpServers[0] ("web"): its url is not an http or https address', [{

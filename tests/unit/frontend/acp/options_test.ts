@@ -1,6 +1,7 @@
 import type { SessionUpdate } from "@agentclientprotocol/sdk";
 import { modeState } from "../../../../src/frontend/acp/modes.ts";
-import { configOptions, SettingUpdates } from "../../../../src/frontend/acp/options.ts";
+import { configOptions, factUpdates } from "../../../../src/frontend/acp/options.ts";
+import { SessionFacts } from "../../../../src/frontend/session/facts.ts";
 import { changeSetting } from "../../../../src/frontend/session/settings.ts";
 import { ReasonixError } from "../../../../src/core/mod.ts";
 import { assert, assertEquals, assertRejects } from "../../../support/assert.ts";
@@ -16,7 +17,7 @@ models = ["deepseek-v4-pro"]
 `;
 
 async function answerOf(host: CommandFixture) {
-  return await new SettingUpdates({ locale: () => host.locale, send() {} }).answer(await host.session());
+  return await new SessionFacts({ locale: () => host.locale, changed() {} }).settings(await host.session());
 }
 
 const optionsOf = async (host: CommandFixture) => configOptions(await answerOf(host));
@@ -103,13 +104,16 @@ Deno.test("changeSetting names the possible settings and values", async () => {
   }
 });
 
-Deno.test("SettingUpdates sends options, commands, usage and title when they change, and nothing twice", async () => {
+Deno.test("SessionFacts sends options, commands, usage and title when they change, and nothing twice", async () => {
   await using host = await CommandFixture.open();
   const sent: SessionUpdate[] = [];
   const kinds = () => sent.splice(0).map((update) => update.sessionUpdate);
-  const facts = new SettingUpdates({ locale: () => "en", send: (update) => sent.push(update) });
+  const facts = new SessionFacts({
+    locale: () => "en",
+    changed: (...of) => sent.push(...factUpdates(...of)),
+  });
   const assembly = await host.session();
-  await facts.answer(assembly);
+  await facts.settings(assembly);
   await facts.opened(assembly);
   const commands = sent.find((update) => update.sessionUpdate === "available_commands_update");
   assert(commands);
@@ -126,15 +130,19 @@ Deno.test("SettingUpdates sends options, commands, usage and title when they cha
   await assembly.modes.setApproval("yolo");
   await facts.opened(assembly);
   assertEquals(kinds(), ["current_mode_update", "config_option_update"]);
-  assembly.controller.subscribe((event) => facts.event(event));
+  let asked = "";
+  assembly.controller.subscribe((event) => {
+    if (event.type === "message.user") asked = event.time;
+    facts.event(event);
+  });
 
   await host.write(".reasonix/commands/ship.md", "---\nargument-hint: VERSION\n---\nShip $ARGUMENTS");
   await host.type("hello\nyou");
   await facts.opened(assembly);
   const ship = sent.findLast((update) => update.sessionUpdate === "available_commands_update");
   assertEquals(ship?.availableCommands.find(({ name }) => name === "ship")?.input?.hint, "VERSION");
-  const info = sent.findLast((update) => update.sessionUpdate === "session_info_update");
-  assertEquals([info?.title, info?.updatedAt], ["hello", assembly.session.state.updated]);
+  const [info, ...again] = sent.filter((update) => update.sessionUpdate === "session_info_update");
+  assertEquals([info?.title, info?.updatedAt, ...again], ["hello", asked]);
   assertEquals(new Set(kinds()), new Set(["session_info_update", "available_commands_update"]));
 
   await host.type("/rename Greeting");
@@ -142,12 +150,19 @@ Deno.test("SettingUpdates sends options, commands, usage and title when they cha
   sent.length = 0;
   await assembly.modes.setApproval("auto");
   await facts.opened(assembly);
-  // The time of the last change is another one, unless that was within the same millisecond.
-  const changed = sent.filter((update) => update.sessionUpdate !== "session_info_update");
-  const modes = changed.map((update) =>
-    "currentModeId" in update ? update.currentModeId : update.sessionUpdate
-  );
+  const modes = sent.map((update) => "currentModeId" in update ? update.currentModeId : update.sessionUpdate);
   assertEquals(modes, ["auto", "config_option_update"]);
+
+  sent.length = 0;
+  const joins = new SessionFacts({
+    locale: () => "en",
+    changed: (...of) => sent.push(...factUpdates(...of)),
+  });
+  joins.title(assembly);
+  assertEquals(kinds(), ["session_info_update"]);
+  await joins.opened(assembly);
+  assertEquals(kinds().includes("session_info_update"), false);
+  joins.close();
 
   sent.length = 0;
   facts.close();

@@ -621,7 +621,6 @@ Deno.test("updates of a replay show the conversation as it is now, each call onc
   ];
   const events = client.stamp([
     { type: "session.start", session: "s", version: "1", cwd: "/w" },
-    { type: "session.rename", title: "Work" },
     turn,
     user("one"),
     { type: "message.user", content: "facts", origin: "context" },
@@ -631,7 +630,7 @@ Deno.test("updates of a replay show the conversation as it is now, each call onc
     user("left behind"),
     { type: "todo.update", items: [{ content: "gone", status: "pending" }] },
     ...step("b", "y"),
-    { type: "rewind", to: 11, scope: "conversation" },
+    { type: "rewind", to: 10, scope: "conversation" },
     { ...turn, turn: 2 },
     user("two"),
     ...step("c", "x"),
@@ -647,7 +646,6 @@ Deno.test("updates of a replay show the conversation as it is now, each call onc
     ["agent_message_chunk", false],
     ["tool_call", "x#2"],
     ["plan", false],
-    ["session_info_update", false],
   ]);
   assertEquals(statuses(got), ["completed", "completed"]);
   assert(!/terminal|left behind|long ago|facts|gone/.test(JSON.stringify(got)));
@@ -656,7 +654,7 @@ Deno.test("updates of a replay show the conversation as it is now, each call onc
   again.updates.replay([
     ...events.slice(0, -1),
     ...new Client({}, {}, 99).stamp([
-      { type: "rewind", to: 18, scope: "both" },
+      { type: "rewind", to: 17, scope: "both" },
     ]),
   ]);
   assert(/left behind/.test(JSON.stringify(again.got)) && !/two/.test(JSON.stringify(again.got)));

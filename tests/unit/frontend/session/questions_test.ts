@@ -285,12 +285,16 @@ Deno.test("a front end learns who answered, shows what was open before, and one 
   const failures: unknown[] = [];
   questions.attach({
     name: "page",
-    show: ({ kind }) => kind === "confirm" ? Promise.reject(new Error("cannot draw")) : undefined,
+    show({ kind }) {
+      if (kind === "prompt") throw new Error("cannot begin");
+      return kind === "confirm" ? Promise.reject(new Error("cannot draw")) : undefined;
+    },
     failed: (error) => void failures.push(error),
   });
   never.detach();
   assertEquals(await questions.ask("confirm", CONFIRM), undefined);
-  assertEquals(failures.map(String), ["Error: cannot draw"]);
+  assertEquals(await questions.ask("prompt", { title: "2", initial: "" }), undefined);
+  assertEquals(failures.map(String), ["Error: cannot draw", "Error: cannot begin"]);
   // Answered while it is announced: the order of events stays.
   const { questions: eager } = recorded();
   eager.subscribe(({ state, id }) => state === "opened" && eager.answer(id, true, "rule"));

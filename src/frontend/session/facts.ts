@@ -1,0 +1,155 @@
+import { allCommands, type SlashCommand } from "../../command/mod.ts";
+import { type Cost, type Event, totalCost } from "../../core/mod.ts";
+import type { Locale } from "../../i18n/mod.ts";
+import type { Assembly } from "../../run/mod.ts";
+import { titleOf } from "../../session/mod.ts";
+import { defined } from "../../util/json.ts";
+import { userText } from "../../util/user_text.ts";
+import { type SessionSetting, sessionSettings } from "./settings.ts";
+
+/** A fact about a session in addition to its conversation. */
+export type SessionFact =
+  | { readonly kind: "settings"; readonly settings: readonly SessionSetting[] }
+  /** The commands that make sense where one session is shown, with what can follow each. */
+  | {
+    readonly kind: "commands";
+    readonly commands: readonly Pick<SlashCommand, "name" | "brief" | "argumentHint">[];
+  }
+  /** The tokens of context that are used, of so many, and the cost if it is known. */
+  | { readonly kind: "usage"; readonly used: number; readonly size: number; readonly cost?: Cost }
+  | { readonly kind: "title"; readonly title: string; readonly updated?: string };
+
+interface FactOptions {
+  readonly locale: () => Locale;
+  /** Gets a fact that differs from the last one of its kind. */
+  readonly changed: (fact: SessionFact, before: SessionFact | undefined) => void;
+}
+
+/** Follows the facts about a session: reports each one when it is first known, and when it changes. */
+export class SessionFacts {
+  readonly #options: FactOptions;
+  readonly #known = new Map<SessionFact["kind"], SessionFact>();
+  #assembly: Assembly | undefined;
+  #isClosed = false;
+  #working: Promise<void> = Promise.resolve();
+
+  constructor(options: FactOptions) {
+    this.#options = options;
+  }
+
+  /** Reads every fact: another assembly of the session may have another model and other commands. */
+  async opened(assembly: Assembly): Promise<void> {
+    if (assembly !== this.#assembly) {
+      assembly.servers?.watch(({ state }) => {
+        if (state === "ready") void this.#commands(assembly);
+      });
+      assembly.modes.watch(() => void this.#settings(assembly));
+    }
+    this.#assembly = assembly;
+    this.#figures(assembly);
+    await Promise.all([this.#settings(assembly), this.#commands(assembly)]);
+  }
+
+  /** The settings, for an answer: they are reported when they change from these. */
+  async settings(assembly: Assembly): Promise<readonly SessionSetting[]> {
+    const settings = await sessionSettings(assembly, this.#options.locale());
+    this.#known.set("settings", { kind: "settings", settings });
+    return settings;
+  }
+
+  /** Reports the title ahead of the other facts. */
+  title(assembly: Assembly): void {
+    this.#report(titleFact(assembly));
+  }
+
+  close(): void {
+    this.#assembly = undefined;
+    this.#isClosed = true;
+  }
+
+  event(event: Event): void {
+    const assembly = this.#assembly;
+    if (!assembly) return;
+    switch (event.type) {
+      case "message.user":
+        return event.origin === "user" ? this.title(assembly) : undefined;
+      case "message.end":
+        return this.#report(usageFact(assembly));
+      case "compaction":
+        return this.#report(usageFact(assembly, event.tokensAfter));
+      case "turn.end":
+        // It may have written a command file.
+        void this.#commands(assembly);
+        return this.#figures(assembly);
+      case "session.rename":
+      case "rewind":
+        return this.#figures(assembly);
+    }
+  }
+
+  #figures(assembly: Assembly): void {
+    this.title(assembly);
+    this.#report(usageFact(assembly));
+  }
+
+  #settings(assembly: Assembly): Promise<void> {
+    return this.#inOrder(assembly, async (locale) => {
+      this.#report({ kind: "settings", settings: await sessionSettings(assembly, locale) });
+    });
+  }
+
+  #commands(assembly: Assembly): Promise<void> {
+    return this.#inOrder(assembly, async (locale) => {
+      const commands = await allCommands({
+        locale,
+        session: () => Promise.resolve(assembly),
+        oneSession: true,
+      });
+      this.#report({
+        kind: "commands",
+        commands: commands.map(({ name, brief, argumentHint }) => ({
+          name,
+          brief,
+          ...defined({ argumentHint }),
+        })),
+      });
+    });
+  }
+
+  /** Newer facts are reported later. Facts that cannot be read are not reported: the next turn says why. */
+  #inOrder(assembly: Assembly, work: (locale: Locale) => Promise<void>): Promise<void> {
+    const current = async () => assembly === this.#assembly ? await work(this.#options.locale()) : undefined;
+    return this.#working = this.#working.then(current).catch(() => {});
+  }
+
+  #report(fact: SessionFact | undefined): void {
+    if (!fact || this.#isClosed) return;
+    const before = this.#known.get(fact.kind);
+    if (before && written(before) === written(fact)) return;
+    this.#known.set(fact.kind, fact);
+    this.#options.changed(fact, before);
+  }
+}
+
+/** Undefined where the window is not known. */
+function usageFact(
+  { facts: { context, spending }, provider, window }: Assembly,
+  used = context?.tokens,
+): SessionFact | undefined {
+  if (!window || used === undefined) return undefined;
+  const cost = totalCost(spending, provider.model.price?.currency);
+  // Sums of prices have a rest far behind the point.
+  const rounded = cost && { ...cost, amount: Math.round(cost.amount * 1e9) / 1e9 };
+  return { kind: "usage", used, size: window, ...defined({ cost: rounded }) };
+}
+
+/** Undefined before the first turn of a session without a title. */
+function titleFact({ controller: { recorder: { state } } }: Assembly): SessionFact | undefined {
+  const title = state.title ?? titleOf(userText(state.turns[0]?.prompt ?? ""));
+  return title === "" ? undefined : { kind: "title", title, ...defined({ updated: state.updated }) };
+}
+
+/** A fact for comparison: another time of the last change is no other title. */
+function written(fact: SessionFact): string {
+  return JSON.stringify({ ...fact, updated: undefined });
+}
