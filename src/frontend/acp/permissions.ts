@@ -85,7 +85,9 @@ export class EditorPresenter implements QuestionPresenter {
       case "plan":
         return await this.#plan(question.plan, plan, signal);
       case "trust": {
-        const text = [trust.title, ...question.lines.map((line) => `- ${line}`), question.details].join("\n");
+        const items = question.lines.map((line) => `- ${line}`).join("\n");
+        // Editors read the text as Markdown, in which the lines of the details would run together.
+        const text = [trust.title, items, fenced(question.details.trim())].join("\n\n");
         if (this.#canPick()) {
           return await this.#yes(text, trust.later, trust.all, signal) ? "trust" : "ignore";
         }
