@@ -281,6 +281,7 @@ class Messages implements acp.Stream {
     });
     this.writable = new WritableStream({
       write: (sent) => {
+        if ("error" in sent && sent.id === null) return this.#refuse(sent.error.code, sent.error.message);
         if ("error" in sent && sent.error.code === ERROR.params && isRecord(sent.error.data)) {
           const { _errors, ...fields } = sent.error.data;
           const message = `Cannot use the field ${Object.keys(fields).join(", ")}`;
@@ -313,23 +314,17 @@ class Messages implements acp.Stream {
     if (line.trim() === "") return;
     const read = parseJson(line);
     if (read === undefined) return this.#refuse(ERROR.parse, `it is no JSON: ${line.slice(0, 80)}`);
-    if (Array.isArray(read)) return this.#refuse(ERROR.request, "it is a batch; send each message on a line");
-    if (!isMessage(read)) return this.#refuse(ERROR.request, "it is no JSON-RPC 2.0 message");
-    if (!("method" in read) || !("id" in read)) return to.enqueue(read);
+    // What is no message, and a batch, is refused by the SDK.
+    to.enqueue(read as acp.AnyMessage);
+    if (!isRequest(read)) return;
     this.#open++;
-    const { promise } = this.#answered;
-    to.enqueue(read);
     // Otherwise the next requests of a client that does not wait for the answer are refused.
-    if (read.method === methods.agent.initialize) await promise;
+    if (read.method === methods.agent.initialize) await this.#answered.promise;
   }
 }
 
-/** A request, a notification or a response. */
-function isMessage(read: unknown): read is acp.AnyMessage {
-  if (!isRecord(read) || read.jsonrpc !== "2.0") return false;
-  const { id, method } = read;
-  const hasId = typeof id === "string" || id === null || Number.isFinite(id);
-  return typeof method === "string"
-    ? hasId || !("id" in read)
-    : hasId && ("result" in read || "error" in read);
+/** Reports whether the SDK answers it by its id. */
+function isRequest(read: unknown): read is { readonly method: string } {
+  if (!isRecord(read) || read.jsonrpc !== "2.0" || typeof read.method !== "string") return false;
+  return typeof read.id === "string" || typeof read.id === "number";
 }

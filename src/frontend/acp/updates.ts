@@ -303,12 +303,12 @@ export class Updates {
   #change(call: calls.Call | undefined, fields: Partial<ToolCall>): void {
     if (!call) return;
     const { shown } = call;
-    const changed = Object.entries(fields).filter(([name, value]) => value !== shown[name as keyof ToolCall]);
-    const { content: _content, _meta, ...lasting }: Partial<ToolCall> = Object.fromEntries(changed);
+    const differs = ([name, value]: [string, unknown]) => value !== shown[name as keyof ToolCall];
+    const changed: Partial<ToolCall> = Object.fromEntries(Object.entries(fields).filter(differs));
+    const { content: _content, _meta, ...lasting } = changed;
     Object.assign(shown, lasting);
-    if (changed.length === 0 || this.#isReplay) return;
-    const { toolCallId } = shown;
-    this.#send({ sessionUpdate: "tool_call_update", toolCallId, ...Object.fromEntries(changed) });
+    if (Object.keys(changed).length === 0 || this.#isReplay) return;
+    this.#send({ sessionUpdate: "tool_call_update", toolCallId: shown.toolCallId, ...changed });
   }
 
   #start(event: EventOf<"tool.start">): void {
