@@ -52,16 +52,13 @@ function keepOffOutput(): void {
 }
 
 /** Flags about one session or a terminal. */
-const OTHERS = [
-  ...["continue", "copy", "dir", "file", "forkSession", "linear", "noColor", "record", "resume", "sessionId"],
-  "showThinking",
-];
+const OTHERS = /^(?:continue|copy|dir|file|forkSession|linear|noColor|record|resume|sessionId|showThinking)$/;
 
 export const acpCommand = command({
   description: "Serve editors over standard input and output by the Agent Client Protocol,\n" +
     "version 1 (short form: reasonix --acp). The editor starts this command; its\n" +
     "flags count for all sessions.",
-  flags: Object.fromEntries(Object.entries(CHAT_FLAGS).filter(([name]) => !OTHERS.includes(name))),
+  flags: Object.fromEntries(Object.entries(CHAT_FLAGS).filter(([name]) => !OTHERS.test(name))),
   aliases: { m: "model" },
   run: acp,
 });

@@ -5,7 +5,7 @@ import {
   RequestError,
   type SendRequestOptions,
 } from "@agentclientprotocol/sdk";
-import { message, ReasonixError } from "../../core/mod.ts";
+import { errorMessage, message, ReasonixError } from "../../core/mod.ts";
 import { contains } from "../../path/lexical.ts";
 import { realPath } from "../../path/real_path.ts";
 import type { ClientFiles } from "../../tool/mod.ts";
@@ -70,7 +70,9 @@ export function clientFiles(
 }
 
 /** The message of an error is often only the name of its code, with the reason as data. */
-export function reasonOf({ message, data }: RequestError): string {
+export function reasonOf(error: unknown): string {
+  if (!(error instanceof RequestError)) return errorMessage(error);
+  const { message, data } = error;
   const detail = isRecord(data) ? data.details ?? data.message : data;
   return typeof detail === "string" && !message.includes(detail) ? `${message}: ${detail}` : message;
 }

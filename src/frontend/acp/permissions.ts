@@ -1,7 +1,7 @@
-import { type AgentContext, methods, RequestError } from "@agentclientprotocol/sdk";
+import { type AgentContext, methods } from "@agentclientprotocol/sdk";
 import type * as acp from "@agentclientprotocol/sdk";
 import type { PlanAnswer } from "../../run/mod.ts";
-import { type ApprovalAnswer, errorMessage } from "../../core/mod.ts";
+import type { ApprovalAnswer } from "../../core/mod.ts";
 import { loadTexts, type Locale, type Texts } from "../../i18n/mod.ts";
 import {
   type Answer,
@@ -150,10 +150,11 @@ export class EditorPresenter implements QuestionPresenter {
       return index === undefined ? undefined : answers[index]?.value;
     } catch (error) {
       signal.throwIfAborted();
-      const note = `the editor cannot ask for permission: ${
-        error instanceof RequestError ? reasonOf(error) : errorMessage(error)
-      }`;
-      return { allow: false, scope: "once", note };
+      return {
+        allow: false,
+        scope: "once",
+        note: `the editor cannot ask for permission: ${reasonOf(error)}`,
+      };
     }
   }
 

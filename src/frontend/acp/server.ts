@@ -42,14 +42,11 @@ export async function serveAcp(options: AcpOptions): Promise<boolean> {
   return await new Server(options).serve();
 }
 
+const { authenticate, initialize, logout, session: requests } = methods.agent;
 const ERROR = { parse: -32700, request: -32600, method: -32601, params: -32602, internal: -32603 } as const;
 const [NO_KEY, NOT_FOUND] = [-32000, -32002];
 
-interface Request {
-  readonly params: Fields;
-  readonly signal: AbortSignal;
-  readonly requestId: acp.RequestId;
-}
+type Request = Pick<acp.AgentRequestContext<unknown>, "signal" | "requestId"> & { readonly params: Fields };
 
 /** Sessions in one answer to session/list. */
 const PAGE = 100;
@@ -67,12 +64,12 @@ class Server {
     this.#messages = new Messages(options, () => this.#end());
     // The SDK refuses a request for one malformed field with a tree of messages: most are checked here.
     this.#connection = agent({ name: "reasonix" })
-      .onRequest(methods.agent.initialize, ({ params }) => this.#initialize(params))
+      .onRequest(initialize, ({ params }) => this.#initialize(params))
       .onRequest("*", async ({ method, params: given, signal, requestId = null }) => {
         const params = new Fields(given ?? {}, "params");
         return await this.#answer(method, { params, signal, requestId });
       })
-      .onNotification(methods.agent.session.cancel, ({ params: { sessionId } }) => {
+      .onNotification(requests.cancel, ({ params: { sessionId } }) => {
         this.#sessions.get(sessionId)?.cancel();
       })
       .connect(this.#messages);
@@ -107,33 +104,32 @@ class Server {
   }
 
   readonly #methods: Readonly<Record<string, (request: Request) => unknown>> = {
-    [methods.agent.authenticate]({ params }) {
+    [authenticate]({ params }) {
       throw usageError(
         message`Cannot sign in by "${params.text("methodId")}" over this connection`,
         message`run \`reasonix setup\` in a terminal, then open a new session`,
       );
     },
-    [methods.agent.logout]() {
+    [logout]() {
       throw usageError(
         message`Cannot sign out over this connection: there is no sign-in, only API keys`,
         message`remove the key of the provider with \`reasonix setup\` in a terminal`,
       );
     },
-    [methods.agent.session.new]: (request) => this.#open(request, "new"),
-    [methods.agent.session.load]: (request) => this.#open(request, "load"),
-    [methods.agent.session.resume]: (request) => this.#open(request, "resume"),
-    [methods.agent.session.prompt]: ({ params, signal }) =>
-      this.#session(params).prompt(params.values.prompt, signal),
-    [methods.agent.session.list]: ({ params }) => this.#list(params),
-    [methods.agent.session.close]: ({ params }) => this.#close(params),
-    [methods.agent.session.delete]: async ({ params }) => {
+    [requests.new]: (request) => this.#open(request, "new"),
+    [requests.load]: (request) => this.#open(request, "load"),
+    [requests.resume]: (request) => this.#open(request, "resume"),
+    [requests.prompt]: ({ params, signal }) => this.#session(params).prompt(params.values.prompt, signal),
+    [requests.list]: ({ params }) => this.#list(params),
+    [requests.close]: ({ params }) => this.#close(params),
+    [requests.delete]: async ({ params }) => {
       const paths = this.#stored(params);
       if (this.#sessions.has(paths.id)) await this.#close(params);
       (await stored.loadManage()).deleteSession(paths);
     },
-    [methods.agent.session.setMode]: async ({ params }) =>
-      await changeSetting(this.#session(params).live, "mode", params.values.modeId),
-    [methods.agent.session.setConfigOption]: async ({ params }) => {
+    [requests.setMode]: ({ params }) =>
+      changeSetting(this.#session(params).live, "mode", params.values.modeId),
+    [requests.setConfigOption]: async ({ params }) => {
       const session = this.#session(params);
       await changeSetting(session.live, params.text("configId"), params.values.value);
       return { configOptions: (await session.settings()).configOptions };
@@ -164,7 +160,7 @@ class Server {
       ...this.#options,
       client: this.#connection.client,
       capabilities: this.#capabilities,
-      isBehind: () => this.#messages.isBehind,
+      isBehind: () => this.#options.out.waiting > WAITING.behind,
       send: (sessionId, update) => {
         const params = { sessionId, update };
         this.#messages.send({ jsonrpc: "2.0", method: methods.client.session.update, params });
@@ -199,8 +195,7 @@ class Server {
   /** A session on the disk by its whole identifier. */
   #stored(params: Fields, cwd?: string): stored.SessionPaths {
     const sessionId = params.text("sessionId");
-    const where = cwd === undefined ? {} : { cwd };
-    const find = () => stored.findSession(this.#options.home, sessionId, where);
+    const find = () => stored.findSession(this.#options.home, sessionId, defined({ cwd }));
     const found = /^[\w-]+$/.test(sessionId) ? attempt(find) : undefined;
     if (found?.id === sessionId) return found;
     throw new RequestError(NOT_FOUND, `Cannot find session "${sessionId}"`, { sessionId });
@@ -208,12 +203,11 @@ class Server {
 
   #list(params: Fields): acp.ListSessionsResponse {
     const { home } = this.#options;
-    const [cwd, cursor] = ["cwd", "cursor"].map((field) =>
-      params.values[field] == null ? "" : params.text(field)
-    );
+    const cwd = params.text("cwd", params.values.cwd ?? "");
+    const cursor = params.text("cursor", params.values.cursor ?? "");
     if (cwd && !isAbsolute(cwd)) throw unusable("cwd", message`the path "${cwd}" is relative`);
     const project = cwd ? stored.projectDir(home, existingRealPath(cwd) ?? cwd) : stored.projectDirs(home);
-    const { sessions, next } = stored.sessionPage(project, { limit: PAGE, ...defined({ cursor }) });
+    const { sessions, next } = stored.sessionPage(project, { limit: PAGE, cursor });
     return {
       sessions: sessions.map(({ id, cwd, title, updated }) => {
         return { sessionId: id, cwd, updatedAt: updated, ...(title === "" ? {} : { title }) };
@@ -296,10 +290,6 @@ class Messages implements acp.Stream {
     });
   }
 
-  get isBehind(): boolean {
-    return this.#out.waiting > WAITING.behind;
-  }
-
   /** Contract: returns at once. Unread lines are kept up to a limit; then the client counts as gone. */
   send(sent: unknown): void {
     void this.#out.write(`${JSON.stringify(sent)}\n`);
@@ -314,12 +304,12 @@ class Messages implements acp.Stream {
     if (line.trim() === "") return;
     const read = parseJson(line);
     if (read === undefined) return this.#refuse(ERROR.parse, `it is no JSON: ${line.slice(0, 80)}`);
-    // What is no message, and a batch, is refused by the SDK.
+    // The SDK refuses a batch, and everything that is no message.
     to.enqueue(read as acp.AnyMessage);
     if (!isRequest(read)) return;
     this.#open++;
     // Otherwise the next requests of a client that does not wait for the answer are refused.
-    if (read.method === methods.agent.initialize) await this.#answered.promise;
+    if (read.method === initialize) await this.#answered.promise;
   }
 }
 

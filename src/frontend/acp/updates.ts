@@ -112,7 +112,7 @@ export class Updates {
       call.isCertain = true;
       if (!known) this.#change(call, { status: "in_progress" });
       this.#output(callId, tail);
-      if (progress) this.#progress({ ...progress, callId });
+      if (progress) this.#progress(callId, progress);
     }
     this.flush();
   }
@@ -152,7 +152,7 @@ export class Updates {
       case "tool.delta":
         return this.#output(event.callId, event.text);
       case "subagent.progress":
-        return event.background ? undefined : this.#progress(event);
+        return event.background ? undefined : this.#progress(event.callId ?? "", event);
       case "tool.end":
         return this.#finish(event);
       case "todo.update": {
@@ -326,9 +326,7 @@ export class Updates {
     });
   }
 
-  #progress(
-    { callId = "", calls, text }: Pick<EventOf<"subagent.progress">, "callId" | "calls" | "text">,
-  ): void {
+  #progress(callId: string, { calls, text }: Pick<EventOf<"subagent.progress">, "calls" | "text">): void {
     this.#output(callId, `${this.#options.texts().agents.calls(calls)} › ${text}\n`);
   }
 

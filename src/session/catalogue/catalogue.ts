@@ -66,8 +66,8 @@ export function listSessions(projects: string | readonly string[], options: List
 }
 
 /**
- * A part of that list, and the cursor of the next one. Throws a ReasonixError (usage) for a cursor that is from
- * no list.
+ * A part of that list, and the cursor of the next one. Throws a ReasonixError (usage) for a cursor that is
+ * from no list.
  */
 export function sessionPage(
   projects: string | readonly string[],
