@@ -28,11 +28,7 @@ interface Piece {
   readonly typed?: true;
 }
 
-interface Parts {
-  readonly pieces: Piece[];
-  readonly images: ImagePart[];
-  readonly references: string[];
-}
+type Parts = { readonly pieces: Piece[]; readonly images: ImagePart[]; readonly references: string[] };
 
 /**
  * Reads the content blocks of a prompt. A link to a file of the directory becomes an `@file` reference, the

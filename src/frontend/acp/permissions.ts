@@ -97,8 +97,10 @@ export class EditorPresenter implements QuestionPresenter {
       case "copy":
         return this.#canPick() &&
           await this.#yes(`${chat.busy(question.pid)}\n${chat.busyCopy}`, chat.no, chat.yes, signal);
-      case "choose":
-        return (await this.#pick(question.title, question.entries, signal))?.index;
+      case "choose": {
+        const entries = question.entries.map((entry, index) => ({ ...entry, index }));
+        return (await this.#pick(question.title, entries, signal))?.index;
+      }
       case "confirm": {
         const text = [question.title, question.text ?? ""].filter(Boolean).join("\n\n");
         return await this.#yes(text, chat.no, question.danger ? `! ${chat.yes}` : chat.yes, signal);
@@ -146,27 +148,23 @@ export class EditorPresenter implements QuestionPresenter {
       return { label: value.allow ? label : chat.no, detail, ...about(value), value };
     });
     try {
-      const index = await this.#press(toolCall, answers, signal);
-      return index === undefined ? undefined : answers[index]?.value;
+      return (await this.#press(toolCall, answers, signal))?.value;
     } catch (error) {
       signal.throwIfAborted();
-      return {
-        allow: false,
-        scope: "once",
-        note: `the editor cannot ask for permission: ${reasonOf(error)}`,
-      };
+      const note = `the editor cannot ask for permission: ${reasonOf(error)}`;
+      return { allow: false, scope: "once", note };
     }
   }
 
   async #plan(text: string, texts: PlanTexts, signal: AbortSignal): Promise<PlanAnswer | undefined> {
     const { lines, texts: { locale } } = this.#options;
     const answers = flatAnswers((await (await lines()).planLines(locale)).entries);
-    const entries = answers.map(({ label, value }, at): Entry => {
-      return { label, kind: value === "leave" ? "reject_once" : at === 0 ? "allow_once" : "allow_always" };
+    const entries = answers.map((answer, at) => {
+      const kind = answer.value === "leave" ? "reject_once" : at === 0 ? "allow_once" : "allow_always";
+      return { ...answer, kind } as const;
     });
-    const picked = await this.#pick(`${texts.title}\n\n${text}`, entries, signal, texts.note);
-    const { index = answers.length, note = "" } = picked ?? {};
-    const { value = "leave" } = answers[index] ?? {};
+    const title = `${texts.title}\n\n${text}`;
+    const { value = "leave", note = "" } = await this.#pick(title, entries, signal, texts.note) ?? {};
     if (value !== "leave") return value.approve && note !== "" ? { ...value, note } : value;
     return note === "" ? undefined : { approve: false, note };
   }
@@ -200,9 +198,8 @@ export class EditorPresenter implements QuestionPresenter {
     for (const { question, options } of questions) {
       const entries = options.map(({ label, description: detail }) => ({ label, detail }));
       const picked = await this.#pick(question, entries, signal);
-      const label = picked && options[picked.index]?.label;
-      if (label === undefined) return undefined;
-      answers.push([label]);
+      if (!picked) return undefined;
+      answers.push([picked.label]);
     }
     return answers;
   }
@@ -221,11 +218,11 @@ export class EditorPresenter implements QuestionPresenter {
 
   async #yes(text: string, no: string, yes: string, signal: AbortSignal): Promise<boolean> {
     const entries: Entry[] = [{ label: no, kind: "reject_once" }, { label: yes }];
-    return (await this.#pick(text, entries, signal))?.index === 1;
+    return (await this.#pick(text, entries, signal))?.label === yes;
   }
 
   /** Lets the user choose an entry, in a form where the client has them, else by buttons; undefined: none. */
-  async #pick(text: string, entries: readonly Entry[], signal: AbortSignal, note?: string) {
+  async #pick<E extends Entry>(text: string, entries: readonly E[], signal: AbortSignal, note?: string) {
     const [title = ""] = text.split("\n", 1);
     if (!this.#canPick(entries.length)) return this.#unable(title);
     if (this.#hasForms) {
@@ -233,7 +230,8 @@ export class EditorPresenter implements QuestionPresenter {
       const fields: Fields = { choice: { type: "string", title, oneOf } };
       if (note !== undefined) fields.note = { type: "string", title: note };
       const content = await this.#form(text, fields, ["choice"], signal);
-      return content && { index: Number(content.choice), note: String(content.note ?? "").trim() };
+      const entry = content && entries[Number(content.choice)];
+      return entry && { ...entry, note: String(content.note ?? "").trim() };
     }
     // Buttons belong to a call; this one is made for them.
     const { send } = this.#options;
@@ -241,18 +239,18 @@ export class EditorPresenter implements QuestionPresenter {
     const kind = note === undefined ? "other" : "switch_mode";
     const call: acp.ToolCall = { toolCallId, title, kind, status: "pending", content: [textContent(text)] };
     send({ sessionUpdate: "tool_call", ...call });
-    let index: number | undefined;
+    let pressed: E | undefined;
     try {
-      index = await this.#press(call, entries, signal);
+      pressed = await this.#press(call, entries, signal);
+      return pressed && { ...pressed, note: "" };
     } finally {
-      const status = index === undefined ? "failed" : "completed";
+      const status = pressed ? "completed" : "failed";
       send({ sessionUpdate: "tool_call_update", toolCallId, status });
     }
-    return index === undefined ? undefined : { index, note: "" };
   }
 
-  /** Asks for permission and returns the index of the answer; undefined: cancelled, which stops the turn. */
-  async #press(toolCall: acp.ToolCallUpdate, entries: readonly Entry[], signal: AbortSignal) {
+  /** Asks for permission and returns the answer; undefined: cancelled, which stops the turn. */
+  async #press<E extends Entry>(toolCall: acp.ToolCallUpdate, entries: readonly E[], signal: AbortSignal) {
     const { client, scope, stop } = this.#options;
     const options = entries.map((entry, at) => {
       const { id = String(at), kind = "allow_once" } = entry;
@@ -264,8 +262,8 @@ export class EditorPresenter implements QuestionPresenter {
     const { outcome } = await client.request(methods.client.session.requestPermission, params, sent);
     if (outcome.outcome === "cancelled") stop();
     if (outcome.outcome !== "selected") return undefined;
-    const index = options.findIndex(({ optionId }) => optionId === outcome.optionId);
-    if (index >= 0) return index;
+    const entry = entries[options.findIndex(({ optionId }) => optionId === outcome.optionId)];
+    if (entry) return entry;
     throw new Error(`There is no option "${outcome.optionId}"`);
   }
 

@@ -93,7 +93,7 @@ export interface DraftEnd {
   readonly error?: unknown;
   /** The user stopped it. */
   readonly stopped?: true;
-  /** How the last reply of its turn ended. */
+  /** The end of the last reply of its turn. */
   readonly finish?: EventOf<"message.end">["finish"] | undefined;
 }
 
