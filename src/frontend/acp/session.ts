@@ -47,10 +47,9 @@ export class EditorSession implements FrontEnd {
 
   constructor(options: SessionOptions) {
     this.#options = options;
-    const { requestId } = options;
     this.#presenter = new EditorPresenter({
       ...options,
-      scope: () => this.#joined ? { sessionId: this.#joined.id } : { requestId },
+      scope: () => this.#joined ? { sessionId: this.#joined.id } : { requestId: options.requestId },
       cwd: () => this.live.assembly?.cwd ?? "",
       send: (update) => this.#send(update),
       callUpdateOf: (callId) => this.#joined?.updates.callUpdateOf(callId) ?? { toolCallId: callId },

@@ -11,6 +11,7 @@ import {
   projectDir,
   SessionBusyError,
   SessionLog,
+  sessionPage,
 } from "../../../src/session/mod.ts";
 import { indexable, matchExpression, snippet } from "../../../src/util/search_words.ts";
 import {
@@ -243,6 +244,19 @@ Deno.test("listSessions returns titles and prompts, latest change first, from bo
     const after = { time: 3_000_000, id: one.id };
     assertEquals(listSessions([project, `${project}-none`], { after }).map((s) => s.id), [two.id, big.id]);
     assertEquals(listSessions(`${home}/none`), []);
+    const pages: (readonly string[])[] = [];
+    for (let cursor: string | undefined = ""; cursor !== undefined && pages.length < 9;) {
+      const page = sessionPage(project, { limit: 2, cursor });
+      pages.push(page.sessions.map(({ id }) => id));
+      cursor = page.next;
+    }
+    assertEquals(pages, [[one.id, two.id], [big.id]]);
+    assertEquals(sessionPage(project, { limit: 3 }).next, undefined);
+    const refused = assertThrows(() => sessionPage(project, { limit: 2, cursor: "x" }), ReasonixError);
+    assertEquals([refused.message, refused.exit], [
+      "Cannot use cursor: it is not from a list of sessions",
+      "usage",
+    ]);
   }));
 
 Deno.test("lastSession returns the session started or resumed last, without reading the others", () =>
