@@ -242,6 +242,8 @@ const WAITING = { behind: 1024 * 1024, gone: 64 * 1024 * 1024 };
 /** Most time for the answers to open requests at the end, in ms. */
 const ENDING_MS = 2000;
 
+const NO_MESSAGE = "it is no message of JSON-RPC 2.0; send each message on a line";
+
 /** The lines of a client and to it. A line that is no message is answered and left out. */
 class Messages implements acp.Stream {
   readonly readable: ReadableStream<acp.AnyMessage>;
@@ -275,7 +277,7 @@ class Messages implements acp.Stream {
     });
     this.writable = new WritableStream({
       write: (sent) => {
-        if ("error" in sent && sent.id === null) return this.#refuse(sent.error.code, sent.error.message);
+        if ("error" in sent && sent.id === null) return this.#refuse(sent.error.code, NO_MESSAGE);
         if ("error" in sent && sent.error.code === ERROR.params && isRecord(sent.error.data)) {
           const { _errors, ...fields } = sent.error.data;
           const message = `Cannot use the field ${Object.keys(fields).join(", ")}`;
