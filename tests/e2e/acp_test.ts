@@ -32,6 +32,9 @@ Deno.test("an editor initializes, is refused what it may not do yet, and survive
   assertStringIncludes((await refusal(-32700)).error.message, "no json");
   await acp.raw('[{"jsonrpc":"2.0","id":7,"method":"initialize"}]\n');
   assertStringIncludes((await refusal(-32600)).error.message, "batch");
+  const broken = `${world.dir}/broken`;
+  await Deno.mkdir(broken);
+  await Deno.writeTextFile(`${broken}/reasonix.toml`, '[agent]\nmax_steps = "ten"\n');
   const faults: readonly (readonly [method: string, params: unknown, code: number, text: string])[] = [
     ["session/unknown", {}, -32601, 'Cannot find the method "session/unknown"'],
     [methods.agent.initialize, { protocolVersion: "one" }, -32602, "protocolVersion"],
@@ -43,6 +46,7 @@ Deno.test("an editor initializes, is refused what it may not do yet, and survive
     [session.new, { cwd: `${world.dir}/none`, mcpServers: [] }, -32602, `${world.dir}/none`],
     [session.new, { cwd: world.dir, additionalDirectories: [4] }, -32602, "additionalDirectories[0]"],
     [session.new, { cwd: world.dir, mcpServers: [{ name: "x" }] }, -32602, "mcpServers[0]"],
+    [session.new, { cwd: broken, mcpServers: [] }, -32603, "/broken/reasonix.toml:2:"],
     // There is no provider.
     [session.new, { cwd: world.dir, mcpServers: [] }, -32000, "reasonix setup"],
     [session.load, { sessionId: "none", cwd: world.dir, mcpServers: [] }, -32002, '"none"'],

@@ -7,7 +7,7 @@ import {
 } from "@agentclientprotocol/sdk";
 import type * as acp from "@agentclientprotocol/sdk";
 import { MissingKeyError } from "../../config/mod.ts";
-import { errorMessage, isAbort, message, ReasonixError, usageError } from "../../core/mod.ts";
+import { errorMessage, formatLocation, isAbort, message, ReasonixError, usageError } from "../../core/mod.ts";
 import * as stored from "../../session/mod.ts";
 import type { LiveSessions } from "../session/live_session.ts";
 import { changeSetting } from "../session/settings.ts";
@@ -231,8 +231,8 @@ class Server {
 function requestError(error: unknown, said: unknown): RequestError {
   if (!(said instanceof ReasonixError)) return new RequestError(ERROR.internal, errorMessage(error));
   const code = said.exit === "usage" ? ERROR.params : ERROR.internal;
-  const text = said.remedy === undefined ? said.message : `${said.message}; ${said.remedy}`;
-  return new RequestError(error instanceof MissingKeyError ? NO_KEY : code, text);
+  const text = [said.place ? `${formatLocation(said.place)}: ${said.message}` : said.message, said.remedy];
+  return new RequestError(error instanceof MissingKeyError ? NO_KEY : code, text.filter(Boolean).join("; "));
 }
 
 /** Characters of the longest line that is read. */
@@ -242,7 +242,7 @@ const WAITING = { behind: 1024 * 1024, gone: 64 * 1024 * 1024 };
 /** Most time for the answers to open requests at the end, in ms. */
 const ENDING_MS = 2000;
 
-const NO_MESSAGE = "it is no message of JSON-RPC 2.0; send each message on a line";
+const NO_MESSAGE = "it is a batch, or no message of JSON-RPC 2.0; send each message on a line";
 
 /** The lines of a client and to it. A line that is no message is answered and left out. */
 class Messages implements acp.Stream {
