@@ -26,9 +26,7 @@ export const LICENSES = "./reasonix.licenses.js";
 const PARTS: Readonly<Record<string, readonly string[]>> = {
   zh_cn: ["/src/i18n/zh_cn.ts", "/src/i18n/zh-CN.json"],
   acp: ["/@agentclientprotocol/", "/src/frontend/acp/", "/cli/commands/run/acp.ts"],
-  // The packages of both protocols use it.
-  zod: ["/zod/"],
-  mcp: ["/@modelcontextprotocol/", "/jose/", "/src/mcp/", "/src/features/mcp/", "/plugins/"],
+  mcp: ["/@modelcontextprotocol/", "/jose/", "/zod/", "/src/mcp/", "/src/features/mcp/", "/plugins/"],
   chat: [
     "/src/frontend/repl/",
     "/src/frontend/session/",
