@@ -63,7 +63,7 @@ export const STAGES: readonly Stage[] = [
     ...tests("conformance", [...TEST, "--parallel"], ["tests/conformance"]),
     coverage: true,
     limitSeconds: 1500,
-    env: jobs(2),
+    env: jobs(3),
     bundle: true,
   },
   // What these run is another process, of which coverage here knows nothing.
