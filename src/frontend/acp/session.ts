@@ -2,7 +2,7 @@ import type * as acp from "@agentclientprotocol/sdk";
 import type { Assembly } from "../../run/mod.ts";
 import { type Event, ReasonixError } from "../../core/mod.ts";
 import { loadTexts } from "../../i18n/mod.ts";
-import { SessionFacts } from "../session/facts.ts";
+import { SessionWatcher } from "../session/facts.ts";
 import type { FrontEnd, LiveSession } from "../session/live_session.ts";
 import type { QuestionEvent } from "../session/questions.ts";
 import type { DraftEnd } from "../session/submissions.ts";
@@ -25,7 +25,7 @@ interface Joined {
   readonly id: string;
   readonly live: LiveSession;
   readonly updates: Updates;
-  readonly facts: SessionFacts;
+  readonly facts: SessionWatcher;
 }
 
 /** A session of this process, as one client sees it. */
@@ -94,7 +94,7 @@ export class EditorSession implements FrontEnd {
     };
     const { isBehind: behind } = this.#options;
     const updates = new Updates({ cwd: assembly.cwd, client, behind, send: toClient, texts: () => run });
-    const facts = new SessionFacts({
+    const facts = new SessionWatcher({
       locale: () => texts.locale,
       changed: (...fact) => factUpdates(...fact).forEach(toClient),
     });
@@ -126,7 +126,7 @@ export class EditorSession implements FrontEnd {
     this.#detach();
   }
 
-  /** Stops what this client began, and frees the session unless another front end has it. */
+  /** Stops the turn and what waits, and frees the session unless another front end has it. */
   async close(): Promise<void> {
     this.cancel();
     this.leave();

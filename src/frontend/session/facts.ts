@@ -26,7 +26,7 @@ interface FactOptions {
 }
 
 /** Follows the facts about a session: reports each one when it is first known, and when it changes. */
-export class SessionFacts {
+export class SessionWatcher {
   readonly #options: FactOptions;
   readonly #known = new Map<SessionFact["kind"], SessionFact>();
   #assembly: Assembly | undefined;

@@ -147,7 +147,7 @@ const CLOSE_INHERITED = `for fd in /proc/self/fd/??*; do
   echo "reasonix: cannot close inherited descriptors without bash" >&2; exit 126
 done`;
 
-/** Stands for a hidden path that has disappeared: bubblewrap creates it in the `/run` of the jail. */
+/** Replaces a hidden path that has disappeared: bubblewrap creates it in the `/run` of the jail. */
 const GONE = "/run/reasonix-gone";
 
 /** Shell text that looks for a hidden path that is gone among the words before the command. */

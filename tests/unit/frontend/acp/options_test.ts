@@ -1,7 +1,7 @@
 import type { SessionUpdate } from "@agentclientprotocol/sdk";
 import { modeState } from "../../../../src/frontend/acp/modes.ts";
 import { configOptions, factUpdates } from "../../../../src/frontend/acp/options.ts";
-import { SessionFacts } from "../../../../src/frontend/session/facts.ts";
+import { SessionWatcher } from "../../../../src/frontend/session/facts.ts";
 import { changeSetting } from "../../../../src/frontend/session/settings.ts";
 import { ReasonixError } from "../../../../src/core/mod.ts";
 import { assert, assertEquals, assertRejects } from "../../../support/assert.ts";
@@ -17,7 +17,7 @@ models = ["deepseek-v4-pro"]
 `;
 
 async function answerOf(host: CommandFixture) {
-  return await new SessionFacts({ locale: () => host.locale, changed() {} }).settings(await host.session());
+  return await new SessionWatcher({ locale: () => host.locale, changed() {} }).settings(await host.session());
 }
 
 const optionsOf = async (host: CommandFixture) => configOptions(await answerOf(host));
@@ -104,11 +104,11 @@ Deno.test("changeSetting names the possible settings and values", async () => {
   }
 });
 
-Deno.test("SessionFacts sends options, commands, usage and title when they change, and nothing twice", async () => {
+Deno.test("SessionWatcher sends options, commands, usage and title when they change, and nothing twice", async () => {
   await using host = await CommandFixture.open();
   const sent: SessionUpdate[] = [];
   const kinds = () => sent.splice(0).map((update) => update.sessionUpdate);
-  const facts = new SessionFacts({
+  const facts = new SessionWatcher({
     locale: () => "en",
     changed: (...of) => sent.push(...factUpdates(...of)),
   });
@@ -154,7 +154,7 @@ Deno.test("SessionFacts sends options, commands, usage and title when they chang
   assertEquals(modes, ["auto", "config_option_update"]);
 
   sent.length = 0;
-  const joins = new SessionFacts({
+  const joins = new SessionWatcher({
     locale: () => "en",
     changed: (...of) => sent.push(...factUpdates(...of)),
   });

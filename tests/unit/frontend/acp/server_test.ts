@@ -4,6 +4,8 @@ import {
   type RequestPermissionRequest,
 } from "@agentclientprotocol/sdk";
 import { message } from "../../../../src/core/mod.ts";
+import { serveAcp } from "../../../../src/frontend/acp/mod.ts";
+import { FRONTENDS, Output } from "../../../../src/frontend/mod.ts";
 import type { Answer, QuestionKind, QuestionKinds } from "../../../../src/frontend/session/questions.ts";
 import { SessionTexts } from "../../../../src/frontend/session/texts.ts";
 import type { Chunk } from "../../../../src/core/mod.ts";
@@ -407,4 +409,34 @@ Deno.test("a session that is being opened is given up when the client cancels th
   held.resolve();
   while (sessions.all.length > 0) await tick();
   assertEquals((await acp.end()).code, 0);
+});
+
+Deno.test("a client that never reads ends its connection when 64 MB wait for it", async () => {
+  const lines = new TransformStream<string, string>();
+  const out = new Output({ write: () => new Promise<never>(() => {}) });
+  const ended = serveAcp({
+    input: lines.readable.pipeThrough(new TextEncoderStream()),
+    out,
+    sessions: { open: () => Promise.reject(new TypeError("No session is opened")) },
+    texts: await SessionTexts.load("en"),
+    home: "/none",
+    lines: FRONTENDS.lines,
+    inLanguage: (error) => Promise.resolve(error),
+    signal: new AbortController().signal,
+  });
+  const writer = lines.writable.getWriter();
+  const send = (id: number, method: string, params = {}) =>
+    writer.write(`${JSON.stringify({ jsonrpc: "2.0", id, method, params })}\n`);
+  await send(0, methods.agent.initialize, { protocolVersion: 1 });
+  // The answer to an unknown method names it.
+  const name = "x".repeat(4 * 1024 * 1024);
+  let isOver = false;
+  void ended.then(() => isOver = true);
+  for (let id = 1; id <= 40 && !isOver; id++) {
+    const sent = send(id, name).catch(() => {});
+    await Promise.race([sent, ended]);
+    await tick();
+  }
+  assertEquals(await ended, false);
+  assert(out.waiting > 64 * 1024 * 1024 && out.waiting < 96 * 1024 * 1024, `${out.waiting} characters wait`);
 });
