@@ -196,3 +196,7 @@ async function drain(stream: ReadableStream<Uint8Array>): Promise<string> {
   for await (const text of stream.pipeThrough(new TextDecoderStream())) tail = (tail + text).slice(-2000);
   return tail;
 }
+
+export function wait(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}

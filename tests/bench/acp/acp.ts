@@ -4,7 +4,7 @@ import { processorTime, treeShare } from "../memory.ts";
 import { installedPeers, peerProgram } from "../peers/peers.ts";
 import { onRuntime } from "../programs.ts";
 import { type Row, row } from "../report.ts";
-import type { Bench, Program } from "../runner.ts";
+import { type Bench, type Program, wait } from "../runner.ts";
 import { firstSession } from "../sessions.ts";
 import { LineClient, resultOf } from "./line_client.ts";
 
@@ -239,8 +239,4 @@ async function loader(bench: Bench, agent: Agent): Promise<() => Promise<number>
     const { sent, answer } = await served.client.request("session/load", params);
     return answer.time - sent;
   };
-}
-
-function wait(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }

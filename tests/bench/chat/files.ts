@@ -2,7 +2,7 @@
 import { run } from "../../../scripts/process.ts";
 import { installedPeers } from "../peers/peers.ts";
 import { type Row, row } from "../report.ts";
-import type { Bench, Runner } from "../runner.ts";
+import { type Bench, type Runner, wait } from "../runner.ts";
 import { Pty } from "./pty.ts";
 import { screenTimes } from "./screen_times.ts";
 
@@ -145,8 +145,4 @@ async function ripgrepTimes(cwd: string, runs: number): Promise<number[]> {
     if (round >= 0) times.push(performance.now() - started);
   }
   return times;
-}
-
-function wait(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }

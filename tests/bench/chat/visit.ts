@@ -2,7 +2,7 @@
 import { median } from "../figures.ts";
 import { ownShare, processorTime } from "../memory.ts";
 import { TOKENS_MS } from "../model/tokens.ts";
-import type { Runner } from "../runner.ts";
+import { type Runner, wait } from "../runner.ts";
 import { Pty } from "./pty.ts";
 import { screenTimes } from "./screen_times.ts";
 
@@ -119,8 +119,4 @@ async function typed(pty: Pty, text: string, present: number): Promise<number> {
   const prefixes = sent.map((_, index) => PROMPT + text.slice(0, present + index + 1));
   const shown = screenTimes(pty.chunks, prefixes);
   return median(sent.map((time, index) => (shown[index] ?? NaN) - time)) ?? NaN;
-}
-
-function wait(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }

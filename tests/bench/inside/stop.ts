@@ -5,7 +5,7 @@ import { badTools } from "../../unit/tool/host/bad_tools.ts";
 import { descendants } from "../memory.ts";
 import { HANGING } from "../model/scripts.ts";
 import { type Row, row } from "../report.ts";
-import type { Bench, Started } from "../runner.ts";
+import { type Bench, type Started, wait } from "../runner.ts";
 
 const RUNS = 9;
 const LOOK_MS = 1;
@@ -117,8 +117,4 @@ async function until(what: string, fulfilled: () => boolean | Promise<boolean>):
     if (performance.now() > end) throw new Error(`Waited in vain for ${what}`);
     await wait(LOOK_MS);
   }
-}
-
-function wait(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }

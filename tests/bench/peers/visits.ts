@@ -2,7 +2,7 @@
 import { median } from "../figures.ts";
 import { treeShare } from "../memory.ts";
 import { type Row, row } from "../report.ts";
-import type { Runner } from "../runner.ts";
+import { type Runner, wait } from "../runner.ts";
 import { Pty } from "../chat/pty.ts";
 import { screenTimes } from "../chat/screen_times.ts";
 import { installedPeers, type Peer } from "./peers.ts";
@@ -73,8 +73,4 @@ async function rest(pty: Pty): Promise<number> {
     }
     await wait(50);
   }
-}
-
-function wait(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }
