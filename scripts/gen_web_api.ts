@@ -3,12 +3,20 @@
  * scripts/gen_web_api.ts`; a test fails while one is not current.
  */
 import * as z from "zod/mini";
-import { ANSWERS, type Route, ROUTES } from "../src/frontend/web/schemas.ts";
+import { FRONTENDS } from "../src/frontend/mod.ts";
 import { VERSION } from "../src/util/version.ts";
 import { formatted, type Schema, typeText } from "./gen_events.ts";
 
 const PAGE = new URL("../docs/web-api.md", import.meta.url);
 const OPEN_API = new URL("../src/frontend/web/openapi.json", import.meta.url);
+
+const { ANSWERS, ROUTES } = await FRONTENDS.web();
+type Route = (typeof ROUTES)[keyof typeof ROUTES] & {
+  readonly query?: z.ZodMiniType;
+  readonly body?: z.ZodMiniType;
+  readonly answer?: z.ZodMiniType;
+  readonly status?: number;
+};
 
 interface Operation {
   readonly summary: string;
