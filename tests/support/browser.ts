@@ -24,7 +24,7 @@ const WAIT_MS = 20_000;
 const LIMIT_MS = 90_000;
 
 /** The browser's program; undefined where there is none. */
-export function browserProgram(): string | undefined {
+function browserProgram(): string | undefined {
   const directories = (Deno.env.get("PATH") ?? "").split(":");
   const paths = PROGRAMS.flatMap((program) => directories.map((directory) => `${directory}/${program}`));
   return paths.find((path) => {
@@ -37,13 +37,13 @@ export function browserProgram(): string | undefined {
 }
 
 /** A started browser, and the requests that tried to leave this machine. */
-export interface RunningBrowser extends AsyncDisposable {
+interface RunningBrowser extends AsyncDisposable {
   readonly browser: Browser;
   /** First lines of all connections to names outside of this machine. */
   readonly outside: readonly string[];
 }
 
-export async function startBrowser(flags: readonly string[] = []): Promise<RunningBrowser> {
+async function startBrowser(flags: readonly string[] = []): Promise<RunningBrowser> {
   const { chromium } = await import("playwright-core");
   const executablePath = browserProgram();
   if (executablePath === undefined) throw new Error(`Cannot find a browser; install ${PROGRAMS[0]}`);
@@ -90,7 +90,7 @@ export interface Visitor {
   page(address?: string): Promise<Page>;
 }
 
-export async function visitor(browser: Browser, options: BrowserContextOptions = {}): Promise<Visitor> {
+async function visitor(browser: Browser, options: BrowserContextOptions = {}): Promise<Visitor> {
   const context = await browser.newContext({ locale: "en-US", serviceWorkers: "block", ...options });
   context.setDefaultTimeout(WAIT_MS);
   const [requests, dialogs, problems]: string[][] = [[], [], []];
@@ -119,7 +119,7 @@ export async function visitor(browser: Browser, options: BrowserContextOptions =
   };
 }
 
-/** What a test of the page gets; its contexts are closed when it ends. */
+/** The browser of a test; its contexts are closed when the test ends. */
 export interface BrowserTest {
   readonly browser: Browser;
   readonly outside: readonly string[];
