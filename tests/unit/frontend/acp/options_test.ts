@@ -160,7 +160,7 @@ Deno.test("SessionWatcher sends options, commands, usage and title when they cha
   assertEquals([typeof last?.confined, typeof last?.memory, last?.model.id], [
     "boolean",
     "number",
-    "scripted-1",
+    "one",
   ]);
   const items = [{ content: "Write it", status: "pending" }] as const;
   await assembly.controller.recorder.record({ type: "todo.update", items: [...items] });
