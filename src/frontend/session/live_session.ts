@@ -3,8 +3,10 @@ import type { TurnState } from "../../control/mod.ts";
 import type { EventBodies } from "../../core/event_schema.ts";
 import {
   type Event,
+  EVENT_VERSION,
   type EventOf,
   message,
+  type NewEvent,
   type NewEventOf,
   ReasonixError,
   type WrittenMessage,
@@ -166,6 +168,29 @@ export class LiveState {
   }
 }
 
+/** What no durable event holds yet as live events, for a front end that joins and shows events alone. */
+export function openEvents({ turnState, message: open, calls }: LiveParts): readonly Event[] {
+  const begun: NewEvent[] = [{ type: "turn.state", from: "idle", to: turnState }];
+  if (open) {
+    const { step, model } = open;
+    begun.push(
+      { type: "message.start", step, model },
+      { type: "message.delta", channel: "reasoning", text: open.thinking },
+      { type: "message.delta", channel: "text", text: open.text },
+      ...open.calls.map((call) => ({ type: "tool.call" as const, step, ...call })),
+    );
+  }
+  for (const { callId, name, title, said, arguments: written, tail } of calls) {
+    const call = { id: callId, name, arguments: written };
+    begun.push(
+      { type: "tool.start", call, readOnly: false, summary: "", title, ...defined({ said }) },
+      { type: "tool.delta", callId, text: tail },
+    );
+  }
+  const time = new Date().toISOString();
+  return begun.map((event) => ({ v: EVENT_VERSION, seq: 0, time, ...event }));
+}
+
 /**
  * A front end of a session: it shows what happens, and sends the messages and answers of its user.
  *
@@ -241,7 +266,7 @@ export class LiveSession {
       each.lend !== undefined
     );
     return personOf(this.questions, {
-      stop: () => this.submissions.stop(),
+      stop: () => this.submissions.stopOwn(),
       say: (text) => {
         if (this.#frontEnds.length === 0) this.#unsaid.push(text);
         this.#each((frontEnd) => frontEnd.said?.(text));
