@@ -74,6 +74,8 @@ export const STAGES: readonly Stage[] = [
     env: jobs(5),
     bundle: true,
   },
+  // After the tests of the program: one browser, which takes the processor that they leave.
+  { ...tests("browser", TEST, ["tests/browser"]), lane: "program", limitSeconds: 300, bundle: true },
   { ...tests("alone", TEST, [ALONE]), lane: "alone", bundle: true },
 ];
 

@@ -53,5 +53,7 @@ export function factUpdates(fact: SessionFact, before?: SessionFact): SessionUpd
       const { title, updated: updatedAt } = fact;
       return [{ sessionUpdate: "session_info_update", title, ...defined({ updatedAt }) }];
     }
+    case "details":
+      return [];
   }
 }

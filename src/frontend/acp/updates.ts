@@ -6,7 +6,7 @@ import { type Clock, Pace } from "../../util/timer.ts";
 import { userText } from "../../util/user_text.ts";
 import { callKind, callTitle, earlyTitle, fenced, retryText } from "../../view/mod.ts";
 import { agentUpdate, ServerUpdates } from "../server_updates.ts";
-import type { LiveParts } from "../session/live_session.ts";
+import type { LiveParts } from "../session/live_state.ts";
 import * as calls from "./tool_calls.ts";
 
 export interface UpdatesOptions {

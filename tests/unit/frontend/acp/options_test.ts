@@ -1,7 +1,7 @@
 import type { SessionUpdate } from "@agentclientprotocol/sdk";
 import { modeState } from "../../../../src/frontend/acp/modes.ts";
 import { configOptions, factUpdates } from "../../../../src/frontend/acp/options.ts";
-import { SessionWatcher } from "../../../../src/frontend/session/facts.ts";
+import { type SessionDetails, SessionWatcher } from "../../../../src/frontend/session/facts.ts";
 import { changeSetting } from "../../../../src/frontend/session/settings.ts";
 import { ReasonixError } from "../../../../src/core/mod.ts";
 import { assert, assertEquals, assertRejects } from "../../../support/assert.ts";
@@ -108,9 +108,14 @@ Deno.test("SessionWatcher sends options, commands, usage and title when they cha
   await using host = await CommandFixture.open();
   const sent: SessionUpdate[] = [];
   const kinds = () => sent.splice(0).map((update) => update.sessionUpdate);
+  const details: SessionDetails[] = [];
   const facts = new SessionWatcher({
     locale: () => "en",
-    changed: (...of) => sent.push(...factUpdates(...of)),
+    details: true,
+    changed(fact, before) {
+      if (fact.kind === "details") details.push(JSON.parse(JSON.stringify(fact)));
+      sent.push(...factUpdates(fact, before));
+    },
   });
   const assembly = await host.session();
   await facts.settings(assembly);
@@ -144,6 +149,22 @@ Deno.test("SessionWatcher sends options, commands, usage and title when they cha
   const [info, ...again] = sent.filter((update) => update.sessionUpdate === "session_info_update");
   assertEquals([info?.title, info?.updatedAt, ...again], ["hello", asked]);
   assertEquals(new Set(kinds()), new Set(["session_info_update", "available_commands_update"]));
+
+  const [first, last] = [details[0], details.at(-1)];
+  assertEquals([first?.directory, first?.servers, first?.todos, first?.context], [
+    assembly.cwd,
+    [],
+    [],
+    undefined,
+  ]);
+  assertEquals([typeof last?.confined, typeof last?.memory, last?.model.id], [
+    "boolean",
+    "number",
+    "one",
+  ]);
+  const items = [{ content: "Write it", status: "pending" }] as const;
+  await assembly.controller.recorder.record({ type: "todo.update", items: [...items] });
+  assertEquals(details.at(-1)?.todos, [...items]);
 
   await host.type("/rename Greeting");
   assertEquals(sent.map((update) => "title" in update && update.title), ["Greeting"]);

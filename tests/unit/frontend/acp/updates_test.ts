@@ -5,7 +5,7 @@ import fc from "fast-check";
 import type { Event, EventOf, NewEvent, NewEventOf } from "../../../../src/core/mod.ts";
 import { LIVE_ONLY } from "../../../../src/core/event.ts";
 import { Updates, type UpdatesOptions } from "../../../../src/frontend/acp/updates.ts";
-import { LiveState } from "../../../../src/frontend/session/live_session.ts";
+import { LiveState } from "../../../../src/frontend/session/live_state.ts";
 import { loadTexts } from "../../../../src/i18n/mod.ts";
 import { callKind } from "../../../../src/view/mod.ts";
 import { unifiedDiff } from "../../../../src/tool/text/diff.ts";

@@ -1,0 +1,2 @@
+/** The web server: its API and its page. */
+export { ANSWERS, ROUTES } from "./schemas.ts";
