@@ -18,7 +18,7 @@ export interface Snapshot extends LiveParts {
   readonly steering: readonly string[];
 }
 
-/** What no durable event holds yet as live events, for a front end that joins and shows events alone. */
+/** Returns the open part of a session as live events, for a front end that joins and shows events alone. */
 export function openEvents({ turnState, message: open, calls }: LiveParts): readonly Event[] {
   const begun: NewEvent[] = [{ type: "turn.state", from: "idle", to: turnState }];
   if (open) {
