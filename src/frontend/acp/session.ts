@@ -163,12 +163,12 @@ export class EditorSession implements FrontEnd {
     const { cwd, attachments: { vision }, provider: { model } } = await live.host.current();
     const input = promptInput(blocks, { cwd, model: model.id, vision });
     if (signal.aborted || cancels < this.#cancels) return { stopReason: "cancelled" };
-    const shown = this.#joined?.updates.submitted(input.text);
+    const id = crypto.randomUUID();
+    this.#joined?.updates.sent.add(id);
     this.#prompts++;
-    const ending = live.submissions.finish({ ...input, steer: false, by: this }, signal);
+    const ending = live.submissions.finish({ ...input, id, steer: false, by: this }, signal);
     const end = await Promise.race([ending, this.#left.promise]) ?? { stopped: true };
     this.#prompts--;
-    shown?.();
     this.#joined?.updates.flush();
     return { stopReason: await this.#stopReason(end) };
   }
