@@ -1,4 +1,4 @@
-/** Who may use the web page: checks of requests, links that count once, secrets of browsers, passwords. */
+/** Access to the web page: checks of requests, links that count once, secrets of browsers, passwords. */
 import { createHash, timingSafeEqual } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { networkInterfaces } from "node:os";
@@ -89,7 +89,7 @@ function isOurs(hostname: string, { hostname: bound }: Addresses): boolean {
   return Object.values(networkInterfaces()).flat().some((own) => own?.address === name);
 }
 
-/** What a browser, or a script, may do. */
+/** A browser or a script that has signed in. */
 export interface Visitor {
   readonly role: Role;
   /** Aborted when it has signed out. */
@@ -322,7 +322,7 @@ function readSecrets({ file, address }: AccessOptions): Secret[] {
   });
 }
 
-/** Failed tries from one address and from all: so many at once, then one per `refillMs`. */
+/** Failed tries from one address and from all: at most `most` at once, then one per `refillMs`. */
 const LIMITS = { one: { most: 5, refillMs: 60_000 }, all: { most: 50, refillMs: 6_000 } };
 
 /** Bounds tries to sign in. One counts before its check, so that many at once are no way around. */

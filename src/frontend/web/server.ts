@@ -38,7 +38,7 @@ export interface WebOptions {
   readonly sessions: LiveSessions;
   /** Reasonix home. */
   readonly home: string;
-  /** Where sessions begin that name no directory. */
+  /** The directory of sessions that name none. */
   readonly directory: string;
   readonly texts: SessionTexts;
   /** The session that links lead to. */
