@@ -266,12 +266,23 @@ export class Submissions {
     this.add({ text, steer: false, input, ...defined({ ended, by }) }, true);
   }
 
-  /** Stops the running draft; returns the waiting ones. */
-  stop(reason: "interrupted" | "terminated" = "interrupted"): void {
+  /** Stops the running draft; returns the waiting ones of the front end that stops it, or of all. */
+  stop(reason: "interrupted" | "terminated" = "interrupted", by?: Submitter): void {
     this.#turn?.abort(reason);
-    const waiting = this.#waiting.splice(0);
-    this.#return(waiting.filter(({ ended }) => !ended));
-    for (const { ended } of waiting) ended?.({ stopped: true });
+    this.returnWaiting(by);
+  }
+
+  /** Stops the running draft in the name of the front end that it came from. */
+  stopOwn(): void {
+    this.stop("interrupted", this.#draft?.by ?? this.#options.frontEnds()[0]);
+  }
+
+  /** Returns the waiting drafts of a front end, or of all. */
+  returnWaiting(by?: Submitter): void {
+    const its = this.#takeWaiting(by, () => true);
+    this.#return(its.filter(({ ended }) => !ended));
+    for (const { ended } of its) ended?.({ stopped: true });
+    if (its.length > 0) this.#options.changed();
   }
 
   /** Stops one draft with its `ended`: it is removed if it waits. */
@@ -324,20 +335,33 @@ export class Submissions {
       // The session, unless the user stops before it is open.
       const session = () => unlessAborted(this.#options.host.current(), signal);
       const outcome = await executeMessage(draft, { commands, texts, session, headed }, signal);
-      if (outcome) await this.#afterTurn(outcome.reason === "done");
+      if (outcome) await this.#afterTurn(outcome.reason === "done", draft, signal);
       if (this.#continued !== draft) ended?.({ outcome, finish: this.#finish, ...stopped() });
     } catch (error) {
       if (!signal.aborted && !ended) fail(error);
-      this.#giveBack(ended ? [] : [draft]);
+      this.#giveBack(ended ? [] : [draft], draft, signal);
       ended?.({ error, ...stopped() });
     }
   }
 
-  /** Returns drafts and the waiting ones, except those that are executed all the same. */
-  #giveBack(drafts: readonly Sent[]): void {
-    const waiting = this.#waiting.splice(0);
-    this.#waiting.push(...waiting.filter(({ ended }) => ended));
-    this.#return([...drafts, ...waiting.filter(({ ended }) => !ended)]);
+  /**
+   * Returns drafts, and after a failure the waiting ones of the front end of the failed draft, except those
+   * that are executed all the same. A stop has returned the ones of its front end.
+   */
+  #giveBack(drafts: readonly Sent[], { by }: Sent, signal: AbortSignal): void {
+    const [first] = this.#options.frontEnds();
+    const waiting = signal.aborted ? [] : this.#takeWaiting(by ?? first, ({ ended }) => !ended);
+    this.#return([...drafts, ...waiting]);
+  }
+
+  /** Removes waiting drafts of a front end, or of all. */
+  #takeWaiting(by: Submitter | undefined, isMeant: (draft: Sent) => boolean): readonly Sent[] {
+    const [first] = this.#options.frontEnds();
+    const isTaken = (draft: Sent) => (by === undefined || (draft.by ?? first) === by) && isMeant(draft);
+    const taken = this.#waiting.filter(isTaken);
+    const left = this.#waiting.filter((draft) => !taken.includes(draft));
+    this.#waiting.splice(0, Infinity, ...left);
+    return taken;
   }
 
   #return(drafts: readonly Sent[]): void {
@@ -353,17 +377,17 @@ export class Submissions {
   }
 
   /** Sends unused steering messages next, or returns them when the turn did not complete. */
-  async #afterTurn(done: boolean): Promise<void> {
+  async #afterTurn(done: boolean, draft: Sent, signal: AbortSignal): Promise<void> {
     const { controller } = await this.#options.host.current();
     const sent = this.#steering.splice(0);
     const left = controller.takeSteering()
       .map(({ text, id }): Sent => ({
-        ...sent.find((draft) => draft.text === text && draft.id === id),
+        ...sent.find((each) => each.text === text && each.id === id),
         text,
         steer: false,
       }));
-    if (done) left.reverse().forEach((draft) => this.add(draft, true));
-    else this.#giveBack(left);
+    if (done) left.reverse().forEach((each) => this.add(each, true));
+    else this.#giveBack(left, draft, signal);
   }
 }
 
