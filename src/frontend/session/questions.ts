@@ -1,4 +1,4 @@
-import type { ChangedFile, Choice, ChooseOptions, ConfirmOptions } from "../../command/mod.ts";
+import type { ChangedFile, Choice, ChooseOptions, ConfirmOptions, PromptOptions } from "../../command/mod.ts";
 import { type ApprovalAnswer, message, type NewEventOf, ReasonixError } from "../../core/mod.ts";
 import type { ApprovalRequest, RuleRefusal } from "../../permission/mod.ts";
 import type { PlanAnswer, PlanProposal } from "../../run/mod.ts";
@@ -49,7 +49,7 @@ export interface QuestionKinds {
   };
   confirm: { readonly question: ConfirmOptions & { readonly title: string }; readonly answer: boolean };
   prompt: {
-    readonly question: { readonly title: string; readonly initial: string };
+    readonly question: PromptOptions & { readonly title: string; readonly initial: string };
     readonly answer: string;
   };
   show: { readonly question: { readonly title: string; readonly text: string }; readonly answer: null };
@@ -221,7 +221,9 @@ export class Questions {
   answer(id: string, answer: Answer | undefined, by: string): void {
     const entry = this.#open.get(id);
     if (!entry) throw this.#refusal(id);
-    this.#close(entry.opened, { state: "answered", by, ...defined({ answer }) });
+    const { kind, question } = entry.opened;
+    const isSecret = kind === "prompt" && question.secret;
+    this.#close(entry.opened, { state: "answered", by, ...(isSecret ? {} : defined({ answer })) });
     entry.close(answer);
   }
 
