@@ -20,7 +20,7 @@ export interface Stage {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-const SOURCES = ["mod.ts", "cli", "src", "scripts", "tests", "demo", "plugins"];
+const SOURCES = ["mod.ts", "cli", "src", "page", "scripts", "tests", "demo", "plugins"];
 const TEST = ["test", "-A", "--no-check"];
 
 /** The bundle that the e2e tests start. */
@@ -55,13 +55,12 @@ export const STAGES: readonly Stage[] = [
   gate("fmt", ["fmt", "--check"], []),
   gate("lint", ["lint", "--quiet"], []),
   gate("check", ["check", "--quiet"], SOURCES),
-  tests("house", TEST, ["tests/house"]),
   { ...gate("build", ["run", "-A", "scripts/bundle.ts", TEST_BUNDLE, "--no-types"], []), lane: "program" },
+  { ...tests("house", TEST, ["tests/house"]), lane: "program" },
   { ...tests("unit", [...TEST, "--parallel"], ["tests/unit"]), coverage: true, env: jobs(2) },
   tests("doc", ["test", "-A", "--doc"], ["mod.ts"]),
   {
     ...tests("conformance", [...TEST, "--parallel"], ["tests/conformance"]),
-    coverage: true,
     limitSeconds: 1500,
     env: jobs(3),
     bundle: true,
@@ -74,6 +73,8 @@ export const STAGES: readonly Stage[] = [
     env: jobs(5),
     bundle: true,
   },
+  // After the tests of the program: one browser, which takes the processor that they leave.
+  { ...tests("browser", TEST, ["tests/browser"]), lane: "program", limitSeconds: 300, bundle: true },
   { ...tests("alone", TEST, [ALONE]), lane: "alone", bundle: true },
 ];
 

@@ -17,6 +17,7 @@ export {
   assembleWith,
   type Assembly,
   type RunFeatures,
+  type SessionFacts,
   type SessionStart,
 } from "./assembly.ts";
 export { contextReportOf, contextText } from "./context/context_management.ts";

@@ -37,3 +37,16 @@ export function moneyFigure({ costs, unpriced }: Pick<Spending, "costs" | "unpri
   if (known.length === 0) return undefined;
   return `${known.join(", ")}${unpriced > 0 ? " and some unknown" : ""}`;
 }
+
+interface TimeTexts {
+  readonly seconds: (seconds: string) => string;
+  readonly minutes: (minutes: number, seconds: number) => string;
+}
+
+/** Formats a duration: "4 s", "2 min 5 s". */
+export function timeText(ms: number, texts: TimeTexts): string {
+  const seconds = Math.floor(ms / 1000);
+  return seconds < 60
+    ? texts.seconds(String(seconds))
+    : texts.minutes(Math.floor(seconds / 60), seconds % 60);
+}

@@ -10,7 +10,7 @@ export {
 } from "./call_lines.ts";
 export { checklistLine } from "./call_lines.ts";
 export { diffLines, type DiffMarks, hunkTexts, languageOf, loadDiffMarks } from "./diff.ts";
-export { cacheShare, grouped, lineFigures, moneyFigure, tokenFigures } from "./figures.ts";
+export { cacheShare, grouped, lineFigures, moneyFigure, timeText, tokenFigures } from "./figures.ts";
 export { fenced, loadMarkdown, type MarkdownRenderer } from "./markdown.ts";
 export { type Block, MarkdownBlocks } from "./markdown.ts";
 export { type Palette, palette, ThemedPalette, wantsColor, wantsLinks } from "./palette.ts";

@@ -103,6 +103,7 @@ Deno.test({
         [
           "bubblewrap",
           "busybox",
+          "chromium-headless-shell",
           "dash",
           "dpkg",
           "mandoc",

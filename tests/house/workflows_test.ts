@@ -195,7 +195,7 @@ Deno.test("CI promises tests only programs that tests can need, the official ser
   for (const word of ["official-MCP-servers", "Claude-Agent-SDK"]) {
     assert(promised("linux").includes(word), word);
   }
-  const debian = [...(thisProject().texts.get(".ci/run") ?? "").matchAll(/\[(\w+)\]=/g)].map(([, name]) =>
+  const debian = [...(thisProject().texts.get(".ci/run") ?? "").matchAll(/\[([\w-]+)\]=/g)].map(([, name]) =>
     name
   );
   const open = known.filter((word) => !promised("linux").includes(word) && !debian.includes(word));

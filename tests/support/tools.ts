@@ -13,6 +13,7 @@ type Tool =
   | "minisign"
   | "mandoc"
   | "shellcheck"
+  | "chromium-headless-shell"
   | "unshare and ip"
   | "official MCP servers"
   | "Claude Agent SDK";

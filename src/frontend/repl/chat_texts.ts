@@ -4,14 +4,6 @@ import { loadSessionAreas, type SessionAreas, SessionTexts } from "../session/te
 
 export type TranscriptTexts = LogTexts;
 
-/** Formats a duration: "4 s", "2 min 5 s". */
-export function timeText(ms: number, texts: TranscriptTexts): string {
-  const seconds = Math.floor(ms / 1000);
-  return seconds < 60
-    ? texts.seconds(String(seconds))
-    : texts.minutes(Math.floor(seconds / 60), seconds % 60);
-}
-
 interface Areas extends SessionAreas {
   readonly composer: Texts["composer"];
   readonly transcript: TranscriptTexts;

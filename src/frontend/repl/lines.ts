@@ -26,6 +26,7 @@ export { SessionTexts } from "../session/texts.ts";
 export { personOf, Questions };
 
 const loadQuestions = lazy(() => import("./overlay/questions.ts"));
+const loadAnswers = lazy(() => import("../session/answers.ts"));
 
 interface ApprovalForm extends Pick<ApprovalStyle, "checkRule"> {
   readonly locale: Locale;
@@ -47,7 +48,7 @@ export async function approvalLines(
 }
 
 export async function planLines(locale: Locale): Promise<QuestionInLines<PlanAnswer | "leave">> {
-  const { planEntries, planTitle } = await loadQuestions();
+  const [{ planTitle }, { planEntries }] = await Promise.all([loadQuestions(), loadAnswers()]);
   const { plan } = await loadTexts("overlay", locale);
   return { text: planTitle(plan), entries: planEntries(plan) };
 }

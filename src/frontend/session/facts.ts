@@ -1,11 +1,12 @@
 import { allCommands, type SlashCommand } from "../../command/mod.ts";
 import { type Cost, type Event, totalCost } from "../../core/mod.ts";
 import type { Locale } from "../../i18n/mod.ts";
-import type { Assembly } from "../../run/mod.ts";
+import type { ServerStatus } from "../../mcp/mod.ts";
+import type { Assembly, SessionFacts } from "../../run/mod.ts";
 import { titleOf } from "../../session/mod.ts";
 import { defined } from "../../util/json.ts";
 import { userText } from "../../util/user_text.ts";
-import { type SessionSetting, sessionSettings } from "./settings.ts";
+import { type ModeChoices, type SessionSetting, sessionSettings } from "./settings.ts";
 
 /** A fact about a session in addition to its conversation. */
 export type SessionFact =
@@ -17,12 +18,24 @@ export type SessionFact =
   }
   /** The tokens of context that are used, of so many, and the cost if it is known. */
   | { readonly kind: "usage"; readonly used: number; readonly size: number; readonly cost?: Cost }
-  | { readonly kind: "title"; readonly title: string; readonly updated?: string };
+  | { readonly kind: "title"; readonly title: string; readonly updated?: string }
+  | { readonly kind: "details" } & SessionDetails;
+
+/** The state of a session and of what belongs to it. */
+export interface SessionDetails
+  extends Omit<SessionFacts, "session" | "title" | "turns" | "servers" | "skills" | "modes"> {
+  readonly servers: readonly Pick<ServerStatus, "name" | "state" | "tools">[];
+  /** Saved facts; absent: the session has no memory. */
+  readonly memory?: number;
+}
 
 interface FactOptions {
   readonly locale: () => Locale;
+  readonly modes?: ModeChoices;
   /** Gets a fact that differs from the last one of its kind. */
   readonly changed: (fact: SessionFact, before: SessionFact | undefined) => void;
+  /** Reports details. */
+  readonly details?: true;
 }
 
 /** Follows the facts about a session: reports each one when it is first known, and when it changes. */
@@ -30,6 +43,8 @@ export class SessionWatcher {
   readonly #options: FactOptions;
   readonly #known = new Map<SessionFact["kind"], SessionFact>();
   #assembly: Assembly | undefined;
+  /** The number of saved facts. */
+  #memory: number | undefined;
   #isClosed = false;
   #working: Promise<void> = Promise.resolve();
 
@@ -42,17 +57,19 @@ export class SessionWatcher {
     if (assembly !== this.#assembly) {
       assembly.servers?.watch(({ state }) => {
         if (state === "ready") void this.#commands(assembly);
+        this.#details(assembly);
       });
       assembly.modes.watch(() => void this.#settings(assembly));
+      this.#memory = undefined;
     }
     this.#assembly = assembly;
     this.#figures(assembly);
-    await Promise.all([this.#settings(assembly), this.#commands(assembly)]);
+    await Promise.all([this.#settings(assembly), this.#commands(assembly), this.#remembered(assembly)]);
   }
 
   /** The settings, for an answer: they are reported when they change from these. */
   async settings(assembly: Assembly): Promise<readonly SessionSetting[]> {
-    const settings = await sessionSettings(assembly, this.#options.locale());
+    const settings = await sessionSettings(assembly, this.#options.locale(), this.#options.modes);
     this.#known.set("settings", { kind: "settings", settings });
     return settings;
   }
@@ -74,13 +91,19 @@ export class SessionWatcher {
       case "message.user":
         return event.origin === "user" ? this.title(assembly) : undefined;
       case "message.end":
+        this.#details(assembly);
         return this.#report(usageFact(assembly));
       case "compaction":
         return this.#report(usageFact(assembly, event.tokensAfter));
       case "turn.end":
         // It may have written a command file.
         void this.#commands(assembly);
+        void this.#remembered(assembly);
         return this.#figures(assembly);
+      case "todo.update":
+      case "goal.change":
+      case "subagent.end":
+        return this.#details(assembly);
       case "session.rename":
       case "rewind":
         return this.#figures(assembly);
@@ -90,11 +113,38 @@ export class SessionWatcher {
   #figures(assembly: Assembly): void {
     this.title(assembly);
     this.#report(usageFact(assembly));
+    this.#details(assembly);
+  }
+
+  #details(assembly: Assembly): void {
+    if (!this.#options.details || assembly !== this.#assembly) return;
+    const { directory, model, goal, context, spending, confined, todos, instructions, problem } =
+      assembly.facts;
+    const servers = (assembly.servers?.status ?? []).map(({ name, state, tools }) => ({
+      name,
+      state,
+      tools,
+    }));
+    const given = { directory, model, goal, context, spending, confined, todos, instructions, problem };
+    this.#report({ kind: "details", ...given, servers, ...defined({ memory: this.#memory }) });
+  }
+
+  /** Counts the saved facts. */
+  async #remembered(assembly: Assembly): Promise<void> {
+    const { memory } = assembly.inputs.ports;
+    if (!this.#options.details || !memory) return;
+    await this.#inOrder(assembly, async () => {
+      this.#memory = (await (await memory()).list()).length;
+      this.#details(assembly);
+    });
   }
 
   #settings(assembly: Assembly): Promise<void> {
     return this.#inOrder(assembly, async (locale) => {
-      this.#report({ kind: "settings", settings: await sessionSettings(assembly, locale) });
+      this.#report({
+        kind: "settings",
+        settings: await sessionSettings(assembly, locale, this.#options.modes),
+      });
     });
   }
 

@@ -1,169 +1,44 @@
 import { allCommands, type CommandHost, type OpenRequest } from "../../command/mod.ts";
-import type { TurnState } from "../../control/mod.ts";
-import type { EventBodies } from "../../core/event_schema.ts";
-import {
-  type Event,
-  type EventOf,
-  message,
-  type NewEventOf,
-  ReasonixError,
-  type WrittenMessage,
-} from "../../core/mod.ts";
+import { type Event, EVENT_VERSION, message, type NewEvent, ReasonixError } from "../../core/mod.ts";
 import { loadTexts } from "../../i18n/mod.ts";
 import type { Assembly } from "../../run/mod.ts";
 import { defined } from "../../util/json.ts";
-import { callTitle } from "../../view/mod.ts";
+import { type LiveParts, LiveState } from "./live_state.ts";
 import { type Person, personOf, questionsOfCommands } from "./person.ts";
 import { type OpenQuestion, type QuestionEvent, Questions } from "./questions.ts";
 import { SessionHost } from "./session_host.ts";
 import { Submissions, type Submitter } from "./submissions.ts";
 import type { SessionTexts } from "./texts.ts";
 
-/** Characters of the output of a running call that are kept. */
-const TAIL_CHARACTERS = 8 * 1024;
-
-/** The end of the output of a running call. */
-export function boundedTail(output: string): string {
-  // Half a surrogate pair is no text.
-  return output.length > TAIL_CHARACTERS
-    ? output.slice(-TAIL_CHARACTERS).replace(/^[\uDC00-\uDFFF]/, "")
-    : output;
-}
-
-type Progress = Pick<NewEventOf<"subagent.progress">, "agent" | "text" | "calls">;
-
-/** A reply of the model as far as it has come; step 0 is a summary, which is no part of the conversation. */
-interface LiveMessage {
-  readonly step: number;
-  readonly model: string;
-  text: string;
-  thinking: string;
-  /** Calls that it has begun to write. */
-  calls: readonly Omit<EventBodies["tool.call"], "step">[];
-}
-
-interface LiveCall {
-  readonly callId: string;
-  readonly name: string;
-  /** One line that says what it does. */
-  readonly title: string;
-  /** The title for other languages. */
-  readonly said?: readonly WrittenMessage[];
-  /** As the model sent them. */
-  readonly arguments: string;
-  /** The end of its output. */
-  tail: string;
-  /** The last activity of the agent that works on it. */
-  progress?: Progress;
-  /** When it began: RFC 3339, UTC. */
-  readonly since: string;
-}
-
-/**
- * The part of a session that no durable event holds yet. A front end that joins shows the durable events up
- * to `seq`, replaces its open message and running calls by the snapshot, and takes events from there on.
- */
-export interface LiveParts {
-  /** The last durable event. */
-  readonly seq: number;
-  readonly turnState: TurnState;
-  readonly message?: Readonly<LiveMessage>;
-  readonly calls: readonly Readonly<LiveCall>[];
-}
-
 export interface Snapshot extends LiveParts {
   readonly questions: readonly OpenQuestion[];
   /** Messages that wait for their turn. */
-  readonly waiting: readonly string[];
+  readonly waiting: readonly { readonly id?: string; readonly text: string }[];
   /** Steering messages that the running turn has not taken yet. */
   readonly steering: readonly string[];
 }
 
-const RESTS: readonly TurnState[] = ["idle", "done", "failed", "stopped"];
-
-const ENGLISH = { written: (_: unknown, english: string) => english };
-
-/** Follows the events of a session and keeps what only live events say, as long as it holds. */
-export class LiveState {
-  #seq: number;
-  #turnState: TurnState = "idle";
-  #message: LiveMessage | undefined;
-  readonly #calls = new Map<string, LiveCall>();
-
-  /** `seq`: the last durable event before the first one that it is given. */
-  constructor(seq = 0) {
-    this.#seq = seq;
+/** Returns the open part of a session as live events, for a front end that joins and shows events alone. */
+export function openEvents({ turnState, message: open, calls }: LiveParts): readonly Event[] {
+  const begun: NewEvent[] = [{ type: "turn.state", from: "idle", to: turnState }];
+  if (open) {
+    const { step, model } = open;
+    begun.push(
+      { type: "message.start", step, model },
+      { type: "message.delta", channel: "reasoning", text: open.thinking },
+      { type: "message.delta", channel: "text", text: open.text },
+      ...open.calls.map((call) => ({ type: "tool.call" as const, step, ...call })),
+    );
   }
-
-  get seq(): number {
-    return this.#seq;
+  for (const { callId, name, title, said, arguments: written, tail } of calls) {
+    const call = { id: callId, name, arguments: written };
+    begun.push(
+      { type: "tool.start", call, readOnly: false, summary: "", title, ...defined({ said }) },
+      { type: "tool.delta", callId, text: tail },
+    );
   }
-
-  event(event: Event): void {
-    if (event.seq > this.#seq) this.#seq = event.seq;
-    switch (event.type) {
-      case "turn.state":
-        this.#turnState = event.to;
-        // A reply that broke off before its first word has no end.
-        if (!RESTS.includes(event.to)) break;
-        this.#message = undefined;
-        this.#calls.clear();
-        break;
-      case "message.start":
-        this.#message = { step: event.step, model: event.model, text: "", thinking: "", calls: [] };
-        break;
-      case "message.delta":
-        if (this.#message) this.#message[event.channel === "text" ? "text" : "thinking"] += event.text;
-        break;
-      case "message.retry":
-        if (event.discarded && this.#message) {
-          Object.assign(this.#message, { text: "", thinking: "", calls: [] });
-        }
-        break;
-      case "message.end":
-        this.#message = undefined;
-        break;
-      case "tool.call":
-        this.#writes(event);
-        break;
-      case "tool.start": {
-        const { call: { id: callId, name, arguments: written }, said, time: since } = event;
-        const title = callTitle(event, ENGLISH);
-        const call = { callId, name, title, arguments: written, tail: "", since, ...defined({ said }) };
-        this.#calls.set(callId, call);
-        break;
-      }
-      case "tool.delta": {
-        const call = this.#calls.get(event.callId);
-        if (call) call.tail = boundedTail(call.tail + event.text);
-        break;
-      }
-      case "subagent.progress": {
-        const { callId = "", agent, text, calls } = event;
-        const call = this.#calls.get(callId);
-        if (call) call.progress = { agent, text, calls };
-        break;
-      }
-      case "tool.end":
-        this.#calls.delete(event.callId);
-        break;
-    }
-  }
-
-  snapshot(): LiveParts {
-    return {
-      seq: this.#seq,
-      turnState: this.#turnState,
-      ...(this.#message ? { message: { ...this.#message } } : {}),
-      calls: [...this.#calls.values()].map((call) => ({ ...call })),
-    };
-  }
-
-  #writes({ callId, name, arguments: written }: EventOf<"tool.call">): void {
-    if (!this.#message) return;
-    const others = this.#message.calls.filter((call) => call.callId !== callId);
-    this.#message.calls = [...others, { callId, name, ...defined({ arguments: written }) }];
-  }
+  const time = new Date().toISOString();
+  return begun.map((event) => ({ v: EVENT_VERSION, seq: 0, time, ...event }));
 }
 
 /**
@@ -244,7 +119,7 @@ export class LiveSession {
     );
     const asksSetup = !lender && this.#frontEnds.some(({ setsUp }) => setsUp);
     return personOf(this.questions, {
-      stop: () => this.submissions.stop(),
+      stop: () => this.submissions.stopOwn(),
       say: (text) => {
         if (this.#frontEnds.length === 0) this.#unsaid.push(text);
         this.#each((frontEnd) => frontEnd.said?.(text));
@@ -281,7 +156,7 @@ export class LiveSession {
     return {
       ...this.#live.snapshot(),
       questions: this.questions.open,
-      waiting: waiting.map(({ text }) => text),
+      waiting: waiting.map(({ id, text }) => ({ text, ...defined({ id }) })),
       steering,
     };
   }

@@ -97,7 +97,7 @@ function plainNotes(event: Event, texts: LogTexts): Note[] {
     case "compaction": {
       const figures = [grouped(event.tokensBefore), grouped(event.tokensAfter)] as const;
       if (event.action === "prune") return [info(texts.pruned(...figures))];
-      const hint = event.digest === "" ? "" : ` · ${texts.showAll}`;
+      const hint = event.digest === "" || texts.showAll === "" ? "" : ` · ${texts.showAll}`;
       return [info(texts.compacted(...figures) + hint)];
     }
     case "rewind":

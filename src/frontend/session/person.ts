@@ -1,6 +1,7 @@
 import type { AssemblyOptions } from "../../run/mod.ts";
 import type { CommandHost } from "../../command/mod.ts";
 import type { Locale } from "../../i18n/mod.ts";
+import { NO_RULE } from "../../rule/mod.ts";
 import type { SessionBusyError } from "../../session/mod.ts";
 import { defined } from "../../util/json.ts";
 import type { Questions } from "./questions.ts";
@@ -35,10 +36,14 @@ export function personOf(
   return {
     ...rest,
     approver: {
-      async ask({ checkRule, ...request }, signal) {
+      async ask({ checkRule, reason, ...request }, signal) {
         const answer = await questions.ask(
           "approval",
-          { ...request, ...(checkRule ? { checksRule: true } : {}) },
+          {
+            ...request,
+            reason: reason === NO_RULE ? "" : reason,
+            ...(checkRule ? { checksRule: true } : {}),
+          },
           { signal, calls: defined({ checkRule }) },
         );
         if (answer) return answer;

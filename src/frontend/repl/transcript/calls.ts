@@ -1,6 +1,6 @@
 import type { EventOf, NewEventOf, PersonWaits } from "../../../core/mod.ts";
-import { timeText, type TranscriptTexts } from "../chat_texts.ts";
-import { boundedTail } from "../../session/live_session.ts";
+import type { TranscriptTexts } from "../chat_texts.ts";
+import { boundedTail } from "../../session/live_state.ts";
 import type { LogEntry } from "../../session/log.ts";
 import type { CollapsedItems, PrintedPieces } from "./printed.ts";
 import { displayWidth, fitDisplay } from "../../../util/display_width.ts";
@@ -12,6 +12,7 @@ import {
   type DiffMarks,
   loadDiffMarks,
   type Palette,
+  timeText,
 } from "../../../view/mod.ts";
 
 const TAIL_LINES = 5;

@@ -1,12 +1,11 @@
 import type { EventOf } from "../../../core/mod.ts";
-import { timeText } from "../chat_texts.ts";
 import type { CallsDeps } from "./calls.ts";
 import { CodeLines, codeRows, type PrintedPieces } from "./printed.ts";
 import { rowsOfLine } from "../screen/line.ts";
 import { fitDisplay } from "../../../util/display_width.ts";
 import { terminalSafe } from "../../../util/terminal_text.ts";
 import { after } from "../../../util/timer.ts";
-import { type Block, grouped, MarkdownBlocks, type Palette } from "../../../view/mod.ts";
+import { type Block, grouped, MarkdownBlocks, type Palette, timeText } from "../../../view/mod.ts";
 
 /**
  * The answer of the model as it streams. Complete blocks are printed; the open one is live. Where it is

@@ -1,6 +1,6 @@
 import type { TurnState } from "../../../control/mod.ts";
 import { type Event, type EventOf, isMessage, PersonWaits } from "../../../core/mod.ts";
-import { timeText, type TranscriptTexts } from "../chat_texts.ts";
+import type { TranscriptTexts } from "../chat_texts.ts";
 import { Calls } from "./calls.ts";
 import { type CollapsedItem, CollapsedItems, PrintedPieces, type PrintedPiecesOptions } from "./printed.ts";
 import { Reply } from "./reply.ts";
@@ -12,7 +12,14 @@ import { fitDisplay } from "../../../util/display_width.ts";
 import { oneLine, terminalSafe } from "../../../util/terminal_text.ts";
 import { after } from "../../../util/timer.ts";
 import { attachments, userText } from "../../../util/user_text.ts";
-import { checklistLine, grouped, loadMarkdown, MarkdownBlocks, type Palette } from "../../../view/mod.ts";
+import {
+  checklistLine,
+  grouped,
+  loadMarkdown,
+  MarkdownBlocks,
+  type Palette,
+  timeText,
+} from "../../../view/mod.ts";
 
 const MOST = 20;
 

@@ -171,6 +171,9 @@ const REPLACE_GONE = `last=
     [ "$last" = -- ] || last=$word
   done`;
 
+/** Shell text that ends the attempts: nothing is gone, and two more have failed as well. */
+const GIVE_UP = `[ ! "$code" ] || [ "$gone" ] || { [ "$again" = .. ] && break; again=$again.; }`;
+
 /**
  * The shell that starts bubblewrap. It passes the filter on an open descriptor, closes inherited descriptors,
  * which could lead outside, and prevents core dumps, which are handled outside. Afterwards it removes what
@@ -184,10 +187,10 @@ const REPLACE_GONE = `last=
 const STARTER = `exec 3>&- 4>&- 5>&- 6>&- 7>&- 8>&-; ulimit -c 0
 files=$1; shift
 ${CLOSE_INHERITED}
-code= stopped=; trap stopped=1 TERM INT HUP
+code= again= stopped=; trap stopped=1 TERM INT HUP
 while :; do
   ${FIND_GONE}
-  [ "$code" ] && [ ! "$gone" ] && break
+  ${GIVE_UP}
   ${REPLACE_GONE}
   exec 8<<. 7>/proc/self/fd/8
 
@@ -241,7 +244,10 @@ async function withFilter(result: ProbeResult, cacheDir: string | undefined): Pr
   if (file === undefined || result.program === undefined) return result;
   try {
     await Deno.mkdir(cacheDir ?? "", { recursive: true, mode: 0o700 });
-    await Deno.writeFile(file.path, file.bytes, { mode: 0o600 });
+    // A command that starts at this moment reads a whole filter.
+    const temporary = `${file.path}.${crypto.randomUUID()}`;
+    await Deno.writeFile(temporary, file.bytes, { mode: 0o600 });
+    await Deno.rename(temporary, file.path);
   } catch {
     return result;
   }

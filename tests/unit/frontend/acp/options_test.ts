@@ -1,8 +1,9 @@
 import type { SessionUpdate } from "@agentclientprotocol/sdk";
 import { modeState } from "../../../../src/frontend/acp/modes.ts";
 import { configOptions, factUpdates } from "../../../../src/frontend/acp/options.ts";
-import { SessionWatcher } from "../../../../src/frontend/session/facts.ts";
-import { changeSetting } from "../../../../src/frontend/session/settings.ts";
+import { type SessionDetails, SessionWatcher } from "../../../../src/frontend/session/facts.ts";
+import { changeSetting, sessionSettings } from "../../../../src/frontend/session/settings.ts";
+import { openGoal } from "../../../../src/session/mod.ts";
 import { ReasonixError } from "../../../../src/core/mod.ts";
 import { assert, assertEquals, assertRejects } from "../../../support/assert.ts";
 import { CommandFixture } from "../../../support/command_fixture.ts";
@@ -68,6 +69,33 @@ Deno.test("changeSetting switches modes, model and effort, and keeps the session
   assertEquals([host.asked, host.said], [[], []]);
 });
 
+Deno.test("changeSetting switches approval and way of working apart; leaving a goal clears it", async () => {
+  await using host = await CommandFixture.open();
+  const session = await host.session();
+  const live = { commandsOf: () => host, submissions: { between: (work: () => Promise<void>) => work() } };
+  const change = (id: string, value: string) => changeSetting(live, id, value, "two");
+  const now = async () => {
+    const all = await sessionSettings(session, "en", "two");
+    return all.slice(0, 2).map(({ current }) => current);
+  };
+  await host.type("/goal tidy up");
+  assertEquals([await now(), openGoal(session.session.state)?.objective], [["ask", "goal"], "tidy up"]);
+  await change("approval", "auto");
+  assertEquals(await now(), ["auto", "goal"]);
+  await change("collaboration", "plan");
+  assertEquals([await now(), openGoal(session.session.state)], [["auto", "plan"], undefined]);
+  await change("approval", "ask");
+  assertEquals([await now(), session.modes.permission], [["ask", "plan"], "plan"]);
+  const [approval] = await sessionSettings(session, "en", "two");
+  assertEquals(approval?.choices.map(({ value }) => value), ["ask", "auto", "yolo"]);
+  await change("collaboration", "normal");
+  await change("approval", "read-only");
+  assertEquals([await now(), session.modes.permission], [["read-only", "normal"], "read-only"]);
+  await change("approval", "auto");
+  assertEquals([await now(), session.modes.permission], [["auto", "normal"], "workspace-write"]);
+  await assertRejects(() => change("mode", "auto"), ReasonixError, "there is no such setting");
+});
+
 Deno.test("changeSetting keeps the id of a session that has not begun", async () => {
   await using host = await CommandFixture.open();
   const { session: { id } } = await host.session();
@@ -108,9 +136,14 @@ Deno.test("SessionWatcher sends options, commands, usage and title when they cha
   await using host = await CommandFixture.open();
   const sent: SessionUpdate[] = [];
   const kinds = () => sent.splice(0).map((update) => update.sessionUpdate);
+  const details: SessionDetails[] = [];
   const facts = new SessionWatcher({
     locale: () => "en",
-    changed: (...of) => sent.push(...factUpdates(...of)),
+    details: true,
+    changed(fact, before) {
+      if (fact.kind === "details") details.push(JSON.parse(JSON.stringify(fact)));
+      sent.push(...factUpdates(fact, before));
+    },
   });
   const assembly = await host.session();
   await facts.settings(assembly);
@@ -144,6 +177,22 @@ Deno.test("SessionWatcher sends options, commands, usage and title when they cha
   const [info, ...again] = sent.filter((update) => update.sessionUpdate === "session_info_update");
   assertEquals([info?.title, info?.updatedAt, ...again], ["hello", asked]);
   assertEquals(new Set(kinds()), new Set(["session_info_update", "available_commands_update"]));
+
+  const [first, last] = [details[0], details.at(-1)];
+  assertEquals([first?.directory, first?.servers, first?.todos, first?.context], [
+    assembly.cwd,
+    [],
+    [],
+    undefined,
+  ]);
+  assertEquals([typeof last?.confined, typeof last?.memory, last?.model.id], [
+    "boolean",
+    "number",
+    "one",
+  ]);
+  const items = [{ content: "Write it", status: "pending" }] as const;
+  await assembly.controller.recorder.record({ type: "todo.update", items: [...items] });
+  assertEquals(details.at(-1)?.todos, [...items]);
 
   await host.type("/rename Greeting");
   assertEquals(sent.map((update) => "title" in update && update.title), ["Greeting"]);

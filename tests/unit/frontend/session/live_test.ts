@@ -1,7 +1,7 @@
 import { MemoryStore, Recorder } from "../../../../src/control/mod.ts";
 import type { TurnState } from "../../../../src/control/mod.ts";
 import type { Event, NewEvent } from "../../../../src/core/mod.ts";
-import { type LiveParts, LiveState } from "../../../../src/frontend/session/live_session.ts";
+import { type LiveParts, LiveState } from "../../../../src/frontend/session/live_state.ts";
 import { assertEquals } from "../../../support/assert.ts";
 import { Random, SEED, soakSize } from "../../../support/seed.ts";
 import { TURN_END } from "../../../support/transcript_stage.ts";

@@ -494,13 +494,15 @@ sandboxTest(jailed("a file that redirects git is also removed when the command i
     clearEnv: true,
     stdin: "null",
     stdout: "piped",
-    stderr: "null",
+    stderr: "piped",
     detached: true,
   }).spawn();
+  const errors = new Response(child.stderr).text();
   const reader = child.stdout.getReader();
-  assertEquals(new TextDecoder().decode((await reader.read()).value), "made\n");
+  const { value } = await reader.read();
+  assertEquals(new TextDecoder().decode(value), "made\n", value ? "" : await errors);
   Deno.kill(-child.pid, "SIGTERM");
   assertEquals((await child.status).code, 143);
-  await reader.cancel();
+  await Promise.all([reader.cancel(), errors]);
   assertEquals(await Deno.lstat(`${g.ws}/.git/commondir`).then(() => true, () => false), false);
 });
