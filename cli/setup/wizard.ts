@@ -78,7 +78,7 @@ type SetupPerson = Required<Pick<Person, "questions">> & Pick<Person, "say">;
 /** The questions of the wizard as questions of a session. */
 function questionPrompts({ questions, say }: SetupPerson): SetupPrompts {
   /** Explains the next question. */
-  let notes: string[] = [];
+  const notes: string[] = [];
   const titled = (question: string, ...more: readonly string[]) =>
     [question, ...notes.splice(0), ...more].join("\n");
   const note = (text: string) => void notes.push(text);
