@@ -61,29 +61,40 @@ export function Sessions({ go, current }: { readonly go: Go; readonly current?: 
           value=${query.value} onInput=${type} />
         ${isOwner && html`
           <button type="button" class="primary" onClick=${() => asked.value = { kind: "new" }}>
-            ${web.sessions.new}</button>`}
+            ${web.sessions.new}</button>
+        `}
       </div>
       <div class="projects">
-        ${projects.value.map(([directory, entries]) => html`
-          <section key=${directory}>
-            <h2 title=${directory}>${directory.replace(/^.*[\\/](?=[^\\/]+$)/, "")}</h2>
-            <ul>${entries.map((entry) => html`<${Entry} key=${entry.id} ...${{ entry, go, current }} />`)}</ul>
-          </section>`)}
+        ${projects.value.map(([directory, entries]) =>
+          html`
+            <section key=${directory}>
+              <h2 title=${directory}>${directory.replace(/^.*[\\/](?=[^\\/]+$)/, "")}</h2>
+              <ul>${entries.map((entry) =>
+                html`<${Entry} key=${entry.id} ...${{ entry, go, current }} />`
+              )}</ul>
+            </section>
+          `
+        )}
         ${projects.value.length === 0 && html`<p class="empty">${web.sessions.none}</p>`}
         ${next.value && html`
-          <button type="button" onClick=${() => list(next.value).catch(report)}>${web.sessions.older}</button>`}
+          <button type="button" onClick=${() => list(next.value).catch(report)}>${web.sessions.older}</button>
+        `}
       </div>
       <div class="tools">
         ${isOwner && html`
-          <button type="button" onClick=${() => asked.value = { kind: "device" }}>${web.device.add}</button>`}
+          <button type="button" onClick=${() => asked.value = { kind: "device" }}>${web.device.add}</button>
+        `}
         ${"Notification" in globalThis && Notification.permission === "default" && html`
-          <button type="button" onClick=${() => void Notification.requestPermission()}>${web.notify}</button>`}
+          <button type="button" onClick=${() => void Notification.requestPermission()}>${web.notify}</button>
+        `}
         ${server.value?.auth !== "none" && html`
           <button type="button" onClick=${() => void api.post("/sign-out").catch(report).then(signOut)}>
-            ${web.signOut}</button>`}
+            ${web.signOut}</button>
+        `}
       </div>
       ${asked.value && html`<${Asking} asked=${asked.value} go=${go} />`}
-    </div>`;
+    </div>
+  `;
 }
 
 interface EntryProps {
@@ -121,16 +132,22 @@ function Entry({ entry, go, current }: EntryProps): ComponentChildren {
             <button type="button" onClick=${work(copy)}>${sessions.copy}</button>
             ${live && html`
               <button type="button" onClick=${work(() => api.post(`/sessions/${id}/close`))}>
-                ${sessions.close}</button>`}
+                ${sessions.close}</button>
+            `}
             ${!elsewhere && html`
-              <button type="button" class="danger" onClick=${ask("delete")}>${sessions.delete}</button>`}
+              <button type="button" class="danger" onClick=${ask("delete")}>${sessions.delete}</button>
+            `}
           </div>
-        </details>`}
-    </li>`;
+        </details>
+      `}
+    </li>
+  `;
 }
 
 /** The dialog for a new session, a title, a deletion or a device. */
-function Asking({ asked: { kind, ...rest }, go }: { readonly asked: Asked; readonly go: Go }): ComponentChildren {
+function Asking(
+  { asked: { kind, ...rest }, go }: { readonly asked: Asked; readonly go: Go },
+): ComponentChildren {
   const { web } = texts();
   const entry = "entry" in rest ? rest.entry : undefined;
   const show = (dialog: HTMLDialogElement | null) => void (dialog?.open === false && dialog.showModal());
@@ -161,22 +178,28 @@ function Asking({ asked: { kind, ...rest }, go }: { readonly asked: Asked; reado
         <h2 id="asking">${web.asking[kind]}</h2>
         ${kind === "new" && html`
           <label>${web.sessions.directory}
-            <input name="text" list="directories" value=${server.value?.directory} autocomplete="off" /></label>
+            <input name="text" list="directories" value=${server.value
+              ?.directory} autocomplete="off" /></label>
           <datalist id="directories">
-            ${projects.value.map(([directory]) => html`<option value=${directory} />`)}</datalist>`}
+            ${projects.value.map(([directory]) => html`<option value=${directory} />`)}</datalist>
+        `}
         ${kind === "rename" && html`
-          <label>${web.sessions.title}<input name="text" required maxlength="200" value=${entry?.title} /></label>`}
+          <label>${web.sessions.title}<input name="text" required maxlength="200" value=${entry
+            ?.title} /></label>
+        `}
         ${kind === "delete" && html`<p>${web.sessions.deleted(entry?.title || web.sessions.untitled)}</p>`}
         ${kind === "device" && html`
           <label><input type="radio" name="role" value="owner" checked />${web.device.owner}</label>
           <label><input type="radio" name="role" value="viewer" />${web.device.viewer}</label>
-          ${link.value && html`<${Link} ...${link.value} />`}`}
+          ${link.value && html`<${Link} ...${link.value} />`}
+        `}
         <div class="tools">
           <button type="button" onClick=${close}>${web.close}</button>
           <button class=${kind === "delete" ? "danger" : "primary"}>${web.sends[kind]}</button>
         </div>
       </form>
-    </dialog>`;
+    </dialog>
+  `;
 }
 
 /** A link that signs in one browser, as text and as a QR code. */
@@ -190,13 +213,16 @@ function Link({ url, qr }: ApiAnswer<"POST /links">): ComponentChildren {
     context.fillStyle = "#fff";
     context.fillRect(0, 0, canvas.width, canvas.height);
     context.fillStyle = "#000";
-    qr.forEach((row, y) => [...row].forEach((cell, x) => cell === "1" && context.fillRect(x + 4, y + 4, 1, 1)));
+    qr.forEach((row, y) =>
+      [...row].forEach((cell, x) => cell === "1" && context.fillRect(x + 4, y + 4, 1, 1))
+    );
   };
   return html`
     <canvas class="qr" role="img" aria-label=${device.code} ref=${draw}></canvas>
     <label>${device.link}<input readonly value=${url} onFocus=${(event: FocusEvent) =>
       (event.currentTarget as HTMLInputElement).select()} /></label>
-    <p>${device.once}</p>`;
+    <p>${device.once}</p>
+  `;
 }
 
 const UNITS = [["day", 86_400], ["hour", 3_600], ["minute", 60]] as const;
