@@ -1,8 +1,10 @@
 import { errorMessage, message, ReasonixError, type Text, usageError } from "../../core/mod.ts";
 import { parseJson } from "../../util/json.ts";
+import { attempt } from "../../util/lazy.ts";
 import { after, atMost } from "../../util/timer.ts";
 import { VERSION } from "../../util/version.ts";
 import type { LiveSessions } from "../session/live_session.ts";
+import { PageFiles } from "./page_files.ts";
 import type { SessionTexts } from "../session/texts.ts";
 import {
   Access,
@@ -60,7 +62,9 @@ export interface WebServer {
 /** Starts the server. Throws a ReasonixError where it may or can not listen. */
 export async function serveWeb(options: WebOptions): Promise<WebServer> {
   requireSafe(options);
-  return await Promise.resolve(new Server(options));
+  const server = new Server(options, await PageFiles.load());
+  await server.begin();
+  return server;
 }
 
 /** Refuses what would open the server to the network without protection. */
@@ -153,12 +157,13 @@ class Server implements WebServer {
   readonly local: string;
   readonly #options: WebOptions;
   readonly #access: Access;
+  readonly #page: PageFiles;
   readonly #server: Deno.HttpServer<Deno.NetAddr>;
   readonly #end = new AbortController();
   readonly #handlers: Partial<Handlers>;
 
-  constructor(options: WebOptions) {
-    this.#options = options;
+  constructor(options: WebOptions, page: PageFiles) {
+    [this.#options, this.#page] = [options, page];
     const { address: { hostname }, tls, home, auth, sessionHours, origin, signedIn = () => {} } = options;
     this.#server = this.#listen();
     const { port } = this.#server.addr;
@@ -180,6 +185,16 @@ class Server implements WebServer {
       ...(session === undefined ? [] : [`session=${session}`]),
     ];
     return `${this.origin}/${values.length > 0 ? `#${values.join("&")}` : ""}`;
+  }
+
+  /** Records that this server has the port. */
+  async begin(): Promise<void> {
+    try {
+      await this.#access.save();
+    } catch (error) {
+      await this.#server.shutdown();
+      throw error;
+    }
   }
 
   async close(): Promise<void> {
@@ -226,8 +241,7 @@ class Server implements WebServer {
     const addresses = { hostname, isTls: tls !== undefined, behindProxy, origin };
     checkOrigin(request, url, addresses);
     const from = clientOf(request.headers, peer, addresses);
-    if (!url.pathname.startsWith("/api/")) throw new Refusal(404, message`Cannot find ${url.pathname}`);
-    if (!url.pathname.startsWith(`${API}/`)) throw new Refusal(404, message`Cannot find ${url.pathname}`);
+    if (!url.pathname.startsWith(`${API}/`)) return this.#file(request, url.pathname);
     const { key, params } = match(request.method, url.pathname.slice(API.length));
     const route: Route = ROUTES[key];
     const visitor = this.#visitor(request, route, from);
@@ -240,21 +254,33 @@ class Server implements WebServer {
     }
     if (key === "POST /sign-out") await this.#access.signOut(request);
     const work = this.#handlers[key] as ((request: ApiRequest) => unknown) | undefined;
-    if (!work) throw new Refusal(404, message`Cannot find ${url.pathname}`);
-    const answer = await work({ params, query, body, signal: request.signal } as ApiRequest);
+    const answer = await work?.({ params, query, body, signal: request.signal } as ApiRequest);
     if (key === "GET /server") return Response.json(this.#described(answer, visitor));
     return Response.json(answer ?? {}, { status: route.status ?? 200 });
   }
 
+  #file({ method, headers }: Request, path: string): Response {
+    const name = path === "/" || /^\/s\/[\w-]+$/.test(path)
+      ? "index.html"
+      : /^\/(assets\/[\w.-]+)$/.exec(path)?.[1];
+    const isRead = method === "GET" || method === "HEAD";
+    const file = name === undefined || !isRead
+      ? undefined
+      : this.#page.file(name, headers.get("accept-encoding") ?? "");
+    if (!file) throw new Refusal(404, message`Cannot find ${path}`);
+    return new Response(method === "HEAD" ? null : file.body, { headers: file.headers });
+  }
+
   #visitor(request: Request, { role }: Route, from: string): Visitor | undefined {
-    if (role === "none" && !request.headers.has("authorization")) return undefined;
+    if (role === "none") return attempt(() => this.#access.visitor(request, from));
     const visitor = this.#access.visitor(request, from);
     if (role !== "owner" || visitor.role === "owner") return visitor;
     throw new Refusal(403, message`Cannot do that with a link that only shows sessions`);
   }
 
   #described(answer: unknown, visitor: Visitor | undefined) {
-    return visitor ? { ...answer as object, version: VERSION, role: visitor.role } : answer;
+    const known = { build: this.#page.build, auth: this.#options.auth.mode };
+    return visitor ? { ...answer as object, ...known, version: VERSION, role: visitor.role } : known;
   }
 
   #refused(error: unknown): Response {
