@@ -9,7 +9,7 @@ const KEY_MS = 37;
 const LETTERS = "qzxwvkjpqzxwvkjpqzxwvkjp";
 const SETTLE_MS = 300;
 
-/** Runs before the scripts of a page: keys with the end of the frame that shows them, and texts that appear. */
+/** Runs before the scripts of a page: times of keys with their frames, and of texts that appear. */
 const WATCH = `(() => {
   const afterFrame = (then) => requestAnimationFrame(() => {
     const channel = new MessageChannel();
@@ -31,7 +31,7 @@ const WATCH = `(() => {
   });
 })()`;
 
-/** What a page needs before the first paint and the composer. */
+/** An open page, with its first paint and its size. */
 export interface Load {
   readonly firstPaint: number;
   /** KB over the network. */

@@ -12,7 +12,7 @@ const LINK = /http:\/\/\S+#token=\S+/;
 /** A program that serves a page. */
 export interface WebProgram {
   readonly program: Program;
-  /** It signs in with a link; absent: it lets everyone in. */
+  /** It signs in with a link; absent: it needs no sign-in. */
   readonly signIn?: true;
 }
 
