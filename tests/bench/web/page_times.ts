@@ -72,7 +72,7 @@ export async function keyToFrame(page: Page): Promise<number> {
   return median(times) ?? NaN;
 }
 
-/** When a text had appeared once more (`more`) or at all, on the clock of this process. */
+/** When a text had appeared, or `more` times in addition, on the clock of this process. */
 export async function appears(page: Page, text: string, more = 0): Promise<number> {
   const time = Number(await page.evaluate(`benchAppears(${JSON.stringify(text)}, ${more})`));
   return time - await pageAhead(page);

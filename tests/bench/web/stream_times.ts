@@ -97,7 +97,7 @@ export async function approvalTimes(bench: Bench, browser: Browser, ours: WebPro
   return times;
 }
 
-/** Milliseconds of a turn of 8,000 tokens in four seconds, with one reader and with ten, one of them stuck. */
+/** Milliseconds of a turn of 8,000 tokens in four seconds, with one reader and with ten (one stuck). */
 export async function readerTimes(bench: Bench, ours: WebProgram, runs: number) {
   const found: { one: number; ten: number; grown: number }[] = [];
   for (let run = 0; run < runs; run++) {
