@@ -13,8 +13,18 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { type Chunk, chunkOf, type SplitFile } from "./bundle/chunk.ts";
 import { type FunctionList, readExecuted } from "./bundle/executed.ts";
 import { pack, packAlone, packLibrary, packPart } from "./bundle/pack.ts";
-import { ALONE_FILE, INSTALLER, LICENSES, PAGES, partsOf, withoutDisplay, WORKER } from "./bundle/parts.ts";
+import {
+  ALONE_FILE,
+  INSTALLER,
+  LICENSES,
+  PAGE,
+  PAGES,
+  partsOf,
+  withoutDisplay,
+  WORKER,
+} from "./bundle/parts.ts";
 import { writeTypes } from "./bundle/types.ts";
+import { builtPage, moduleName } from "./page.ts";
 import { bundledPackages, noticesText, runtimePackage } from "./release/notices.ts";
 import { releaseDate } from "./release/date.ts";
 import { sbomText } from "./release/sbom.ts";
@@ -34,9 +44,6 @@ const [NO_LIBRARY, NO_TYPES] = ["--no-library", "--no-types"] as const;
 const MAIN = "reasonix.js";
 /** Entry of the file of worker processes, which execute a tenth of the program. */
 const WORKER_ENTRY = "src/run/tools/worker_entry.ts";
-/** Packages are in a directory with the name of the registry. */
-const PACKAGE = /^.*?\/npm\/[^/]+\//;
-
 /** The file with the licenses of the packages in the program. */
 const NOTICES = "THIRD_PARTY_LICENSES";
 
@@ -110,16 +117,9 @@ async function readSplit(directory: string): Promise<SplitFile[]> {
       [name, `${name}.map`].map((file) => Deno.readTextFile(`${directory}/${file}`)),
     );
     const map = JSON.parse(text ?? "");
-    const paths = map.sources.map((source: string) => fileURLToPath(new URL(source, base)));
-    return { name, code: code ?? "", map, modules: paths.map(moduleName) };
+    const modules = map.sources.map((source: string) => moduleName(new URL(source, base)));
+    return { name, code: code ?? "", map, modules };
   }));
-}
-
-/**
- * The name of a module, on every machine the same: its path below the root, or `npm:` and its package's path.
- */
-function moduleName(path: string): string {
-  return path.startsWith(ROOT_PATH) ? path.slice(ROOT_PATH.length - 1) : path.replace(PACKAGE, "npm:/");
 }
 
 /**
@@ -166,8 +166,13 @@ interface Program {
 export async function programFiles(build: string): Promise<Program> {
   const { start, program } = await readExecuted();
   const made = await chunksFrom(ENTRY, program);
-  const notices = await noticeFiles(made.chunks);
-  const texts = [textChunk(PAGES, await sourcePages()), textChunk(LICENSES, notices.get(NOTICES))];
+  const { modules, ...page } = await builtPage();
+  const notices = await noticeFiles([...modules, ...made.chunks.flatMap(({ modules }) => modules)]);
+  const texts = [
+    textChunk(PAGES, await sourcePages()),
+    textChunk(PAGE, page),
+    textChunk(LICENSES, notices.get(NOTICES)),
+  ];
   const chunks = [...made.chunks, ...texts];
   const parts = partsOf(chunks, start);
   const files = new Map([[MAIN, pack(chunks, made.entry, build, parts)]]);
@@ -175,9 +180,9 @@ export async function programFiles(build: string): Promise<Program> {
   return { files, alone: packAlone(chunks, made.entry, build, parts), chunks, notices };
 }
 
-/** Returns the files about the packages that these chunks hold. */
-async function noticeFiles(chunks: readonly Chunk[]): Promise<ReadonlyMap<string, string>> {
-  const packages = await bundledPackages(chunks.flatMap(({ modules }) => modules));
+/** Returns the files about the packages of these modules. */
+async function noticeFiles(modules: readonly string[]): Promise<ReadonlyMap<string, string>> {
+  const packages = await bundledPackages(modules);
   const runtime = await runtimePackage();
   const [lock, date] = [await Deno.readTextFile(new URL("deno.lock", ROOT)), await releaseDate(VERSION)];
   return new Map([

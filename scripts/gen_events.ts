@@ -9,9 +9,12 @@ import { LIVE_ONLY } from "../src/core/event.ts";
 const SOURCE = new URL("../src/core/event_schema.ts", import.meta.url);
 const PAGE = new URL("../docs/events.md", import.meta.url);
 
-interface Schema {
+export interface Schema {
   readonly $ref?: string;
   readonly type?: string;
+  readonly description?: string;
+  readonly const?: unknown;
+  readonly anyOf?: readonly Schema[];
   readonly enum?: readonly string[];
   readonly items?: Schema;
   readonly properties?: Readonly<Record<string, Schema>>;
@@ -43,8 +46,10 @@ function readComments(source: string): Map<string, string> {
   return comments;
 }
 
-function typeText(schema: Schema): string {
+export function typeText(schema: Schema): string {
   if (schema.$ref) return "message";
+  if (schema.const !== undefined) return JSON.stringify(schema.const);
+  if (schema.anyOf) return schema.anyOf.map(typeText).join(" | ");
   if (schema.enum) return schema.enum.map((value) => `"${value}"`).join(" | ");
   if (schema.type === "array") return `array of ${schema.items ? typeText(schema.items) : "values"}`;
   if (schema.type === "object" && schema.properties) {
@@ -70,9 +75,9 @@ function section(kind: string, schema: Schema, comments: Map<string, string>): s
 }
 
 /** Long lines are wrapped as the formatter of the repository wants them. */
-async function formatted(text: string): Promise<string> {
+export async function formatted(text: string, ext = "md"): Promise<string> {
   const child = new Deno.Command(Deno.execPath(), {
-    args: ["fmt", "--ext", "md", "--line-width", "110", "-"],
+    args: ["fmt", "--ext", ext, "--line-width", "110", "-"],
     stdin: "piped",
     stdout: "piped",
   }).spawn();
@@ -80,7 +85,7 @@ async function formatted(text: string): Promise<string> {
   await writer.write(new TextEncoder().encode(text));
   await writer.close();
   const { success, stdout } = await child.output();
-  if (!success) throw new Error("Cannot format the events page: deno fmt failed");
+  if (!success) throw new Error("Cannot format a generated page: deno fmt failed");
   return new TextDecoder().decode(stdout);
 }
 

@@ -20,7 +20,7 @@ export interface Stage {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-const SOURCES = ["mod.ts", "cli", "src", "scripts", "tests", "demo", "plugins"];
+const SOURCES = ["mod.ts", "cli", "src", "page", "scripts", "tests", "demo", "plugins"];
 const TEST = ["test", "-A", "--no-check"];
 
 /** The bundle that the e2e tests start. */

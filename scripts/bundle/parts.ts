@@ -15,6 +15,9 @@ export const INSTALLER = "install.js";
 /** A chunk of the pages of the documentation, by the name that cli/terminal/pages.ts loads. */
 export const PAGES = "./reasonix.docs.js";
 
+/** A chunk of the built web page, by the name that src/frontend/web/page_files.ts loads. */
+export const PAGE = "./reasonix.page.js";
+
 /** A chunk of the licenses of the packages in the program, likewise. */
 export const LICENSES = "./reasonix.licenses.js";
 
@@ -26,6 +29,7 @@ export const LICENSES = "./reasonix.licenses.js";
 const PARTS: Readonly<Record<string, readonly string[]>> = {
   zh_cn: ["/src/i18n/zh_cn.ts", "/src/i18n/zh-CN.json"],
   acp: ["/@agentclientprotocol/", "/src/frontend/acp/", "/cli/commands/run/acp.ts"],
+  web: ["/src/frontend/web/", "/src/i18n/en/web.ts", PAGE],
   mcp: ["/@modelcontextprotocol/", "/jose/", "/zod/", "/src/mcp/", "/src/features/mcp/", "/plugins/"],
   chat: [
     "/src/frontend/repl/",

@@ -10,10 +10,12 @@ import {
   type Text,
   textOf,
   type ToolCall,
+  type UserInput,
   writtenFields,
 } from "../core/mod.ts";
 import type { Decision, HookWord } from "../permission/mod.ts";
 import { failure, type ToolResult } from "../tool/mod.ts";
+import { defined } from "../util/json.ts";
 import { type AgentDeps, stopped, type TurnOutcome } from "./ports.ts";
 
 const WARN_AT = 3;
@@ -327,7 +329,7 @@ const SHELL_TOOL = "bash";
  */
 export async function runShellTurn(
   deps: AgentDeps,
-  command: string,
+  { command, id: messageId }: { readonly command: string } & Pick<UserInput, "id">,
   signal: AbortSignal,
 ): Promise<TurnOutcome> {
   const { conversation, provider, checkpointer } = deps;
@@ -337,7 +339,8 @@ export async function runShellTurn(
   const call: ToolCall = { id: `shell-${turn}`, name: SHELL_TOOL, arguments: JSON.stringify({ command }) };
   checkpointer?.begin(turn);
   await conversation.record({ type: "turn.start", turn });
-  await conversation.record({ type: "message.user", content: `!${command}`, origin: "user" });
+  const typed = { ...defined({ id: messageId }), content: `!${command}`, origin: "user" } as const;
+  await conversation.record({ type: "message.user", ...typed });
   const end = await runCall(deps, call, signal);
   await conversation.record(end);
   const durationMs = Math.max(0, Math.round(now() - started - conversation.waitedForPerson(started)));

@@ -22,7 +22,7 @@ import {
 } from "../core/mod.ts";
 import { loadTextCalls } from "../provider/mod.ts";
 import type { Tool } from "../tool/mod.ts";
-import { isRecord, parseJson } from "../util/json.ts";
+import { defined, isRecord, parseJson } from "../util/json.ts";
 import { oneLine } from "../util/terminal_text.ts";
 import { after } from "../util/timer.ts";
 import { dispatch, type RepeatedFailures } from "./dispatch.ts";
@@ -85,6 +85,7 @@ export async function runTurn(
   await conversation.record({ type: "turn.start", turn });
   await conversation.record({
     type: "message.user",
+    ...defined({ id: input.id }),
     content: [...(input.references ?? []), input.text].join("\n\n"),
     ...(input.images?.length ? { images: [...input.images] } : {}),
     origin: input.origin ?? "user",
@@ -119,8 +120,8 @@ async function steps(deps: AgentDeps, progress: Progress, signal: AbortSignal): 
   const review = new Review(deps);
   let emptyAnswers = 0;
   for (;;) {
-    for (const text of deps.takeSteering?.() ?? []) {
-      await conversation.record({ type: "message.user", content: text, origin: "steer" });
+    for (const { text, id } of deps.takeSteering?.() ?? []) {
+      await conversation.record({ type: "message.user", ...defined({ id }), content: text, origin: "steer" });
     }
     if (signal.aborted) return stopped(signal);
     takeSpent(deps, progress);

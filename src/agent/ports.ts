@@ -13,6 +13,7 @@ import {
   textOf,
   type ToolCall,
   type Usage,
+  type UserInput,
   type WrittenMessage,
 } from "../core/mod.ts";
 import type { Gate, HookWord } from "../permission/mod.ts";
@@ -188,7 +189,7 @@ export interface AgentDeps {
   /** Text that follows the user's message of a turn; absent: none. */
   readonly turnPrompt?: (turn: number, model: ModelInfo) => string | undefined;
   /** Texts the user sent while the turn was running, to be added before the next request. */
-  readonly takeSteering?: () => readonly string[];
+  readonly takeSteering?: () => readonly Pick<UserInput, "text" | "id">[];
   /** Shortens a conversation that the server refused as too long; false when nothing is left to drop. */
   readonly onContextOverflow?: (signal: AbortSignal) => Promise<boolean>;
   /** Lets another model answer in place of one that failed before it said anything; false: there is none. */

@@ -358,7 +358,7 @@ export class Controller {
   readonly recorder: Recorder;
   readonly #deps: AgentDeps;
   readonly #compact: ControlledDeps["compact"];
-  readonly #steering: string[] = [];
+  readonly #steering: Pick<UserInput, "text" | "id">[] = [];
   readonly #interrupted = new Set<(reason: StopReason) => void>();
   #turn: AbortController | undefined;
 
@@ -374,7 +374,7 @@ export class Controller {
   }
 
   /** Takes back what was said to steer a turn and no step of it has taken. */
-  takeSteering(): readonly string[] {
+  takeSteering(): readonly Pick<UserInput, "text" | "id">[] {
     return this.#steering.splice(0);
   }
 
@@ -388,9 +388,9 @@ export class Controller {
       case "turn":
         return await this.#run(submission.input, provider);
       case "shell":
-        return await this.#alone((signal) => runShellTurn(this.#deps, submission.command, signal));
+        return await this.#alone((signal) => runShellTurn(this.#deps, submission, signal));
       case "steer":
-        this.#steering.push(submission.text);
+        this.#steering.push(submission);
         return;
       case "interrupt": {
         const { reason } = submission;

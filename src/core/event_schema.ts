@@ -253,6 +253,8 @@ export const EVENT_KINDS = {
   "turn.start": z.object({ turn: z.number() }),
   /** A message with the role user enters the conversation. */
   "message.user": z.object({
+    /** The identifier that its client gave it, which counts it once however often it is sent. */
+    id: z.optional(z.string()),
     content: z.string(),
     images: z.optional(z.array(image)),
     /**

@@ -80,6 +80,8 @@ export interface Prefix {
 /** The user's input for one turn, after references are resolved. */
 export interface UserInput {
   readonly text: string;
+  /** The identifier of its client. */
+  readonly id?: string;
   /** The author: the user, or the program when it continues automatically. Default: the user. */
   readonly origin?: "user" | "continue";
   readonly images?: readonly ImagePart[];
@@ -110,6 +112,6 @@ export interface ApprovalAnswer {
 export type Submission =
   | { readonly type: "turn"; readonly input: UserInput }
   /** A command line of the user, without the model. */
-  | { readonly type: "shell"; readonly command: string }
-  | { readonly type: "steer"; readonly text: string }
+  | ({ readonly type: "shell"; readonly command: string } & Pick<UserInput, "id">)
+  | ({ readonly type: "steer" } & Pick<UserInput, "text" | "id">)
   | { readonly type: "interrupt"; readonly reason: "interrupted" | "terminated" };

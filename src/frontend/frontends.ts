@@ -4,6 +4,7 @@ export const FRONTENDS = {
   print: () => import("./print/mod.ts"),
   repl: () => import("./repl/mod.ts"),
   sdk: () => import("./sdk/mod.ts"),
+  web: () => import("./web/mod.ts"),
 };
 export type { SdkHost, SdkSettings } from "./sdk/mod.ts";
 export type { PrinterOptions } from "./print/mod.ts";

@@ -21,6 +21,7 @@ const AREAS = {
   start: () => import("./en/start.ts"),
   turn_view: () => import("./en/turn_view.ts"),
   update: () => import("./en/cli/update.ts"),
+  web: () => import("./en/web.ts"),
 };
 
 /** The texts of each area in one language. */

@@ -22,6 +22,7 @@ import {
 } from "../core/mod.ts";
 import type { Provider } from "../provider/mod.ts";
 import type { SavedMemory } from "../tool/mod.ts";
+import { defined } from "../util/json.ts";
 import { lazy } from "../util/lazy.ts";
 import type { Warning } from "./access/access_scope.ts";
 import type { Modes } from "./access/gate.ts";
@@ -385,13 +386,13 @@ export class Assembly implements AsyncDisposable {
    * Runs a command line of the user as a turn without the model, in the same jail and under the same rules;
    * except that calls without a rule need no approval, since the user typed the line. Rejects as `run` does.
    */
-  async runShell(command: string, signal?: AbortSignal): Promise<TurnOutcome> {
+  async runShell(command: string, signal?: AbortSignal, id?: string): Promise<TurnOutcome> {
     return await this.stoppable(signal, async () => {
       await this.open();
       await this.modes.announce();
       this.modes.userCommand = true;
       try {
-        return ended(await this.controller.submit({ type: "shell", command }));
+        return ended(await this.controller.submit({ type: "shell", command, ...defined({ id }) }));
       } finally {
         this.modes.userCommand = false;
       }

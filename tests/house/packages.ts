@@ -63,7 +63,13 @@ export interface ExtensionPoint {
 }
 
 export const EXTENSION_POINTS: readonly ExtensionPoint[] = [
-  { directory: "src/i18n", list: "src/i18n/locales.ts", entries: "directories", model: "src/i18n/en" },
+  {
+    directory: "src/i18n",
+    list: "src/i18n/locales.ts",
+    parts: /^page\/texts\.ts$/,
+    entries: "directories",
+    model: "src/i18n/en",
+  },
   { directory: "src/provider/kinds", list: "src/provider/kinds.ts", entries: "directories" },
   {
     directory: "src/tool/builtin",

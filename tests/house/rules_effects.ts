@@ -37,7 +37,7 @@ export function printsOrExits(project: Project): Offence[] {
   );
 }
 
-const ENTRIES = /^(cli\/main\.ts|scripts\/|plugins\/)/;
+const ENTRIES = /^(cli\/main\.ts|scripts\/|plugins\/|page\/(?:main|stream)\.ts)/;
 
 /**
  * Importing a module must do nothing but define: no calls at its top level, no exported variable that

@@ -131,7 +131,7 @@ export function extensionShortcuts(project: Project): Offence[] {
       const entry = entryOf(point, edge.to);
       if (
         entry === undefined || isListOf(point, edge.from) || entryOf(point, edge.from) === entry ||
-        (edge.typeOnly && entry === point.model)
+        (edge.typeOnly && (entry === point.model || packageOf(edge.from) === undefined))
       ) return [];
       return [offence(edge, `imports ${edge.to}; extensions are reached through ${point.list}`)];
     })

@@ -12,8 +12,9 @@ const SDK_SENDERS =
   /^(?:auth|discover(?:OAuth|AuthorizationServer|AndRequest)\w*|exchange\w+|fetchToken|refreshAuthorization|registerClient|request\w*Grant|StreamableHTTPClientTransport)$/;
 const SDK_REFUSED = /^(?:SSEClientTransport|WebSocketClientTransport)$/;
 
+/** The browser keeps the page within its origin: `connect-src 'self'`. */
 function programFiles(project: Project): SourceFile[] {
-  return productFiles(project).filter(({ path }) => !path.startsWith("scripts/"));
+  return productFiles(project).filter(({ path }) => !/^(?:scripts|page)\//.test(path));
 }
 
 /**

@@ -29,6 +29,8 @@ export interface ChatStageOptions {
   readonly onDisk?: boolean;
   /** Variables of the environment; those of the tests when absent. */
   readonly env?: (name: string) => string | undefined;
+  /** Awaited with the session before the chat attaches to it. */
+  readonly beforeChat?: (live: LiveSession) => Promise<void>;
   /** Awaited before a session opens; throws the reason of a failure. */
   readonly beforeOpen?: (request: OpenRequest, person: Person) => void | Promise<void>;
 }
@@ -92,6 +94,7 @@ export async function openChat(options: ChatStageOptions = {}): Promise<ChatStag
   options.texts?.(texts);
   const gaveUp: (string | undefined)[] = [];
   const live = new LiveSession({ open, texts });
+  await options.beforeChat?.(live);
   const chat = new Chat({
     live,
     terminal,

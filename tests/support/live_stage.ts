@@ -1,5 +1,6 @@
 /** Live sessions with a scripted model, and front ends in the same process. */
 import type { OpenRequest } from "../../src/command/mod.ts";
+import type { ConfigInput } from "../../src/config/mod.ts";
 import type { Event } from "../../src/core/mod.ts";
 import { assemble } from "../../src/features/mod.ts";
 import { type FrontEnd, LiveSessions, type OpenFor } from "../../src/frontend/session/live_session.ts";
@@ -12,6 +13,7 @@ import { type Reply, scriptedProvider } from "./agent_fixture.ts";
 
 export interface LiveStageOptions {
   readonly replies?: readonly Reply[];
+  readonly config?: ConfigInput;
   /** Called before a session is opened. */
   readonly beforeOpen?: (request: OpenRequest, person: Person) => void | Promise<void>;
 }
@@ -34,7 +36,7 @@ export async function liveStage(options: LiveStageOptions = {}): Promise<LiveSta
   const open: OpenFor = async (request, person) => {
     await options.beforeOpen?.(request, person);
     const { model: _model, effort: _effort, ...rest } = request;
-    const loaded = await loadTrustedConfig({ ...paths, flags: {}, noFiles: true }, {});
+    const loaded = await loadTrustedConfig({ ...paths, flags: options.config ?? {}, noFiles: true }, {});
     const { approver, asker, planReviewer } = person;
     const all = { ...rest, paths, loaded, provider, waitForPlugins: false };
     const asks = {

@@ -1,3 +1,4 @@
+import process from "node:process";
 import { message, usageError } from "../../../src/core/mod.ts";
 import { absolutePath, relativeTo } from "../../../src/path/lexical.ts";
 import { exists } from "../../../src/path/probe.ts";
@@ -10,7 +11,7 @@ import { referenceTo } from "../../../src/path/reference_text.ts";
  */
 export function withFiles(text: string, files: readonly string[], cwd: string): string {
   const references = files.map((file) => {
-    const path = absolutePath(file, { cwd: Deno.cwd() });
+    const path = absolutePath(file, { cwd: process.cwd() });
     const reference = exists(path) ? referenceTo(relativeTo(path, cwd) ?? path) : undefined;
     if (reference !== undefined) return reference;
     const why = exists(path) ? "no reference can hold its name" : "there is no such file";

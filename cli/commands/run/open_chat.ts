@@ -6,7 +6,7 @@ import { assemble } from "../../../src/features/mod.ts";
 import type { Assembly, AssemblyOptions, TrustOptions } from "../../../src/run/mod.ts";
 import type { OpenRequest } from "../../../src/command/mod.ts";
 import { type LoadedConfig, requireProvider, unnamedProvider } from "../../../src/config/mod.ts";
-import { message, usageError } from "../../../src/core/mod.ts";
+import { message, ReasonixError, usageError } from "../../../src/core/mod.ts";
 import { isClaudeMode, type Person } from "../../../src/frontend/mod.ts";
 import { isAbsolute } from "../../../src/path/lexical.ts";
 import { trustDetails, trustLines } from "../../../src/trust/mod.ts";
@@ -74,9 +74,11 @@ export function chatOpener(
       });
     return await open(session).catch(async (error) => {
       const { SessionBusyError } = await import("../../../src/session/mod.ts");
-      const isCopied = error instanceof SessionBusyError && await person.copy?.(error);
-      if (!isCopied) throw error;
-      return await open({ ...session, copy: true });
+      if (!(error instanceof SessionBusyError) || !person.copy) throw error;
+      if (await person.copy(error)) return await open({ ...session, copy: true });
+      // Where the person was asked there may be no flag.
+      const remedy = message`end that process, or continue in a copy`;
+      throw new ReasonixError(error.texts.message, { remedy, cause: error });
     });
   };
 }

@@ -4,7 +4,7 @@ import type { SessionSetting } from "../session/settings.ts";
 import { defined } from "../../util/json.ts";
 import { modeUpdate } from "./modes.ts";
 
-const CATEGORIES = { mode: "mode", model: "model", effort: "thought_level" } as const;
+const CATEGORIES: Readonly<Partial<Record<SessionSetting["id"], string>>> = { effort: "thought_level" };
 
 /** The options of a session, the most important first. */
 export function configOptions(settings: readonly SessionSetting[]): SessionConfigOption[] {
@@ -20,7 +20,7 @@ export function configOptions(settings: readonly SessionSetting[]): SessionConfi
       type: "select",
       id,
       name,
-      category: CATEGORIES[id],
+      category: CATEGORIES[id] ?? id,
       currentValue: current,
       options: first?.[0] === "" ? options(first).options : [...groups].map(options),
     };

@@ -223,7 +223,9 @@ class Server {
   }
 
   #end(): void {
-    for (const session of this.#sessions.values()) this.#cut = session.cancel("terminated") || this.#cut;
+    for (const session of this.#sessions.values()) {
+      this.#cut = session.cancel("terminated", true) || this.#cut;
+    }
   }
 }
 

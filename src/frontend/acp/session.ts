@@ -44,6 +44,8 @@ export class EditorSession implements FrontEnd {
   /** Stops showing questions, and events. */
   #asking: (() => void) | undefined;
   #detach = () => {};
+  /** The client has left the session to other front ends. */
+  readonly #left = Promise.withResolvers<void>();
 
   constructor(options: SessionOptions) {
     this.#options = options;
@@ -54,7 +56,7 @@ export class EditorSession implements FrontEnd {
       send: (update) => this.#send(update),
       callUpdateOf: (callId) => this.#joined?.updates.callUpdateOf(callId) ?? { toolCallId: callId },
       say: (text) => this.said(text),
-      stop: () => this.#joined?.live.submissions.stop(),
+      stop: () => this.#joined?.live.submissions.stop("interrupted", this),
       failed: (error) => this.failed(error),
     });
   }
@@ -126,9 +128,9 @@ export class EditorSession implements FrontEnd {
     this.#detach();
   }
 
-  /** Stops the turn and what waits, and frees the session unless another front end has it. */
+  /** Stops the turn and frees the session, unless another front end has it. */
   async close(): Promise<void> {
-    this.cancel();
+    this.cancel("interrupted", true);
     this.leave();
     await this.live.close();
   }
@@ -161,19 +163,22 @@ export class EditorSession implements FrontEnd {
     const { cwd, attachments: { vision }, provider: { model } } = await live.host.current();
     const input = promptInput(blocks, { cwd, model: model.id, vision });
     if (signal.aborted || cancels < this.#cancels) return { stopReason: "cancelled" };
-    const shown = this.#joined?.updates.submitted(input.text);
+    const id = crypto.randomUUID();
+    this.#joined?.updates.sent.add(id);
     this.#prompts++;
-    const end = await live.submissions.finish({ ...input, steer: false, by: this }, signal);
+    const ending = live.submissions.finish({ ...input, id, steer: false, by: this }, signal);
+    const end = await Promise.race([ending, this.#left.promise]) ?? { stopped: true };
     this.#prompts--;
-    shown?.();
     this.#joined?.updates.flush();
     return { stopReason: await this.#stopReason(end) };
   }
 
-  /** Stops the turn and returns whether this client waits for one. */
-  cancel(reason?: "terminated"): boolean {
+  /** Stops the turn, unless the client leaves it to others. Returns whether this client waits for one. */
+  cancel(reason?: "interrupted" | "terminated", leaves = false): boolean {
     this.#cancels++;
-    this.#joined?.live.submissions.stop(reason);
+    const { submissions, frontEnds = [] } = this.#joined?.live ?? {};
+    if (!leaves || frontEnds.length < 2) submissions?.stop(reason, this);
+    else this.#left.resolve(submissions?.returnWaiting(this));
     return this.#prompts > 0;
   }
 

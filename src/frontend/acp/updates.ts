@@ -38,8 +38,8 @@ export class Updates {
   /** Numbers of calls by their identifiers: after a rewind one may come again. */
   readonly #used = new Map<string, number>();
   readonly #servers = new ServerUpdates();
-  /** Prompts of this client, which shows them itself. */
-  readonly #own = new Set<{ readonly text: string }>();
+  /** Identifiers of messages that the client has sent: they are left out. */
+  readonly sent = new Set<string>();
   /** Lines about the session that wait for the end of the open message. */
   readonly #notes: Event[] = [];
   readonly #chunks: Pace;
@@ -63,13 +63,6 @@ export class Updates {
     this.#send = options.send;
     this.#chunks = new Pace(PACE_MS.chunk, () => this.#flushText(false), options.clock);
     this.#outputs = new Pace(PACE_MS.output, () => this.#flushOutputs(), options.clock);
-  }
-
-  /** Leaves out the message with this text of the user, which the client has sent, until it is called off. */
-  submitted(text: string): () => void {
-    const own = { text };
-    this.#own.add(own);
-    return () => void this.#own.delete(own);
   }
 
   /** Gets events ahead of a turn, to warm up: they are not sent. */
@@ -174,12 +167,10 @@ export class Updates {
     }
   }
 
-  #user({ seq, origin, content, images = [] }: EventOf<"message.user">): void {
+  #user({ seq, id = "", origin, content, images = [] }: EventOf<"message.user">): void {
     if (origin !== "user" && origin !== "steer") return;
+    if (!this.#isReplay && this.sent.delete(id)) return;
     const text = userText(content);
-    // The text of a command differs from its line.
-    const own = [...this.#own].find((each) => content.endsWith(each.text) || each.text.startsWith("/"));
-    if (own && !this.#isReplay) return void this.#own.delete(own);
     const chunk = { sessionUpdate: "user_message_chunk", messageId: `user-${seq}` } as const;
     if (text !== "") this.#send({ ...chunk, content: { type: "text", text: text.toWellFormed() } });
     for (const image of images) this.#send({ ...chunk, content: calls.imageBlock(image) });

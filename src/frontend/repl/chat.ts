@@ -8,7 +8,7 @@ import { type Frame, hintRows, stack } from "./screen/view.ts";
 import type { Looks } from "./looks.ts";
 import { Dialogs } from "./overlay/dialogs.ts";
 import { Screen } from "./screen/screen.ts";
-import type { FrontEnd, LiveSession } from "../session/live_session.ts";
+import { type FrontEnd, type LiveSession, openEvents } from "../session/live_session.ts";
 import { ChatLeft } from "../session/session_host.ts";
 import type { EndSignal, InputEvent, Terminal } from "./terminal/terminal.ts";
 import { Transcript } from "./transcript/transcript.ts";
@@ -230,7 +230,10 @@ export class Chat {
     const detach = this.#live.attach(this.#frontEnd);
     const { host, submissions, assembly } = this.#live;
     try {
-      if (assembly) this.#opened(assembly);
+      if (assembly) {
+        this.#opened(assembly);
+        if (submissions.busy) openEvents(this.#live.snapshot()).forEach((event) => this.#event(event));
+      }
       host.current(start).catch((error) => this.#fail(error));
       for (const text of first) submissions.add({ text, steer: false, pasted: true, by: this.#frontEnd });
       return await ended;
@@ -327,7 +330,7 @@ export class Chat {
     const { empty } = this.#composer;
     // An open menu or search is left before anything else is.
     if (this.#composer.modal && ["escape", "ctrl+c", "ctrl+d", "up"].includes(key)) return false;
-    if (key === "escape" && this.#live.submissions.busy) this.#live.submissions.stop();
+    if (key === "escape" && this.#live.submissions.busy) this.#stop();
     else if (key === "ctrl+c") this.#ctrlC(empty);
     else if (key === "ctrl+d" && empty) this.#end(EXIT.done);
     else if (key === "ctrl+z") void this.#screen.stopJob();
@@ -356,9 +359,13 @@ export class Chat {
 
   #ctrlC(empty: boolean): void {
     if (!empty) this.#composer.discard();
-    else if (this.#live.submissions.busy && !this.#live.submissions.stopping) this.#live.submissions.stop();
+    else if (this.#live.submissions.busy && !this.#live.submissions.stopping) this.#stop();
     else if (this.#leaving) this.#end(EXIT.done);
     else this.#leaving = true;
+  }
+
+  #stop(): void {
+    this.#live.submissions.stop("interrupted", this.#frontEnd);
   }
 
   /** Cycles ask, auto, yolo; yolo needs a confirmation. */

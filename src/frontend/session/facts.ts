@@ -6,7 +6,7 @@ import type { Assembly, SessionFacts } from "../../run/mod.ts";
 import { titleOf } from "../../session/mod.ts";
 import { defined } from "../../util/json.ts";
 import { userText } from "../../util/user_text.ts";
-import { type SessionSetting, sessionSettings } from "./settings.ts";
+import { type ModeChoices, type SessionSetting, sessionSettings } from "./settings.ts";
 
 /** A fact about a session in addition to its conversation. */
 export type SessionFact =
@@ -31,6 +31,7 @@ export interface SessionDetails
 
 interface FactOptions {
   readonly locale: () => Locale;
+  readonly modes?: ModeChoices;
   /** Gets a fact that differs from the last one of its kind. */
   readonly changed: (fact: SessionFact, before: SessionFact | undefined) => void;
   /** Reports details. */
@@ -68,7 +69,7 @@ export class SessionWatcher {
 
   /** The settings, for an answer: they are reported when they change from these. */
   async settings(assembly: Assembly): Promise<readonly SessionSetting[]> {
-    const settings = await sessionSettings(assembly, this.#options.locale());
+    const settings = await sessionSettings(assembly, this.#options.locale(), this.#options.modes);
     this.#known.set("settings", { kind: "settings", settings });
     return settings;
   }
@@ -140,7 +141,10 @@ export class SessionWatcher {
 
   #settings(assembly: Assembly): Promise<void> {
     return this.#inOrder(assembly, async (locale) => {
-      this.#report({ kind: "settings", settings: await sessionSettings(assembly, locale) });
+      this.#report({
+        kind: "settings",
+        settings: await sessionSettings(assembly, locale, this.#options.modes),
+      });
     });
   }
 

@@ -1,7 +1,8 @@
 import { allCommands, type CommandHost, type OpenRequest } from "../../command/mod.ts";
-import { type Event, message, ReasonixError } from "../../core/mod.ts";
+import { type Event, EVENT_VERSION, message, type NewEvent, ReasonixError } from "../../core/mod.ts";
 import { loadTexts } from "../../i18n/mod.ts";
 import type { Assembly } from "../../run/mod.ts";
+import { defined } from "../../util/json.ts";
 import { type LiveParts, LiveState } from "./live_state.ts";
 import { type Person, personOf, questionsOfCommands } from "./person.ts";
 import { type OpenQuestion, type QuestionEvent, Questions } from "./questions.ts";
@@ -15,6 +16,29 @@ export interface Snapshot extends LiveParts {
   readonly waiting: readonly string[];
   /** Steering messages that the running turn has not taken yet. */
   readonly steering: readonly string[];
+}
+
+/** Returns the open part of a session as live events, for a front end that joins and shows events alone. */
+export function openEvents({ turnState, message: open, calls }: LiveParts): readonly Event[] {
+  const begun: NewEvent[] = [{ type: "turn.state", from: "idle", to: turnState }];
+  if (open) {
+    const { step, model } = open;
+    begun.push(
+      { type: "message.start", step, model },
+      { type: "message.delta", channel: "reasoning", text: open.thinking },
+      { type: "message.delta", channel: "text", text: open.text },
+      ...open.calls.map((call) => ({ type: "tool.call" as const, step, ...call })),
+    );
+  }
+  for (const { callId, name, title, said, arguments: written, tail } of calls) {
+    const call = { id: callId, name, arguments: written };
+    begun.push(
+      { type: "tool.start", call, readOnly: false, summary: "", title, ...defined({ said }) },
+      { type: "tool.delta", callId, text: tail },
+    );
+  }
+  const time = new Date().toISOString();
+  return begun.map((event) => ({ v: EVENT_VERSION, seq: 0, time, ...event }));
 }
 
 /**
@@ -92,7 +116,7 @@ export class LiveSession {
       each.lend !== undefined
     );
     return personOf(this.questions, {
-      stop: () => this.submissions.stop(),
+      stop: () => this.submissions.stopOwn(),
       say: (text) => {
         if (this.#frontEnds.length === 0) this.#unsaid.push(text);
         this.#each((frontEnd) => frontEnd.said?.(text));

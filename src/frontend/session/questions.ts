@@ -48,8 +48,9 @@ export interface QuestionKinds {
     readonly answer: number;
   };
   confirm: { readonly question: ConfirmOptions & { readonly title: string }; readonly answer: boolean };
+  /** The answer to a secret one is in no event, and only a front end that hides what is typed shows it. */
   prompt: {
-    readonly question: { readonly title: string; readonly initial: string };
+    readonly question: { readonly title: string; readonly initial: string; readonly secret?: true };
     readonly answer: string;
   };
   show: { readonly question: { readonly title: string; readonly text: string }; readonly answer: null };
@@ -125,6 +126,8 @@ export interface QuestionPresenter {
    * signal aborts when the question is closed. Undefined: this front end does not show it.
    */
   show(question: OpenQuestion, signal: AbortSignal): Promise<Answer | undefined> | undefined;
+  /** It hides what the person types where that is secret. */
+  readonly hides?: true;
   /** Called when another front end has answered a question that is shown here. */
   readonly elsewhere?: (by: string, question: OpenQuestion) => void;
   /** Called with the reason why a question cannot be shown; it is left without an answer. */
@@ -221,7 +224,8 @@ export class Questions {
   answer(id: string, answer: Answer | undefined, by: string): void {
     const entry = this.#open.get(id);
     if (!entry) throw this.#refusal(id);
-    this.#close(entry.opened, { state: "answered", by, ...defined({ answer }) });
+    const shown = isSecret(entry.opened) ? undefined : answer;
+    this.#close(entry.opened, { state: "answered", by, ...defined({ answer: shown }) });
     entry.close(answer);
   }
 
@@ -243,6 +247,7 @@ export class Questions {
   attach(presenter: QuestionPresenter): () => void {
     const shown = new Map<string, { readonly question: OpenQuestion; readonly closed: AbortController }>();
     const show = (question: OpenQuestion) => {
+      if (isSecret(question) && !presenter.hides) return;
       const closed = new AbortController();
       const { signal } = closed;
       const given = shownBy(presenter, question, signal);
@@ -303,6 +308,10 @@ export class Questions {
     }
     this.#sending = false;
   }
+}
+
+function isSecret({ kind, question }: OpenQuestion): boolean {
+  return kind === "prompt" && question.secret === true;
 }
 
 /** The answer at a front end; one that throws at once fails as one that rejects. */

@@ -14,14 +14,21 @@ interface SettingChoice {
 
 /** A choice that people change while a session runs. */
 export interface SessionSetting {
-  readonly id: "mode" | "model" | "effort";
+  readonly id: "mode" | "approval" | "collaboration" | "model" | "effort";
   readonly name: string;
   readonly current: string;
   readonly choices: readonly SettingChoice[];
 }
 
-/** The mode, the model and, where the model has levels, the effort of a session. */
-export async function sessionSettings(assembly: Assembly, locale: Locale): Promise<SessionSetting[]> {
+/** Approval and way of working as one choice (`mode`), or as two (`approval`, `collaboration`). */
+export type ModeChoices = "one" | "two";
+
+/** The modes, the model and, where the model has levels, the effort of a session. */
+export async function sessionSettings(
+  assembly: Assembly,
+  locale: Locale,
+  modes: ModeChoices = "one",
+): Promise<SessionSetting[]> {
   const texts = await loadTexts("setting_commands", locale);
   const { settings, vendorsOwn } = texts;
   const { loaded, provider: { model } } = assembly;
@@ -30,15 +37,19 @@ export async function sessionSettings(assembly: Assembly, locale: Locale): Promi
   const known = await modelValues(loaded, "", texts);
   const models = known.some(({ value }) => value === current) ? known : [...known, { value: current }];
   const about = { ...texts.modes, "full-access": settings.fullAccess };
+  const modeSetting = (id: "mode" | "approval" | "collaboration", now: AnyMode, all: readonly AnyMode[]) => ({
+    id,
+    name: settings[id],
+    current: now,
+    choices: all.map((value) => ({ value, name: settings.modes[value], description: about[value] })),
+  });
   const levels = model.reasoning?.thinks === false ? [] : offeredEfforts(assembly);
+  const [approvals, { collaboration }] = [approvalsOf(assembly), assembly.modes];
   return [
-    {
-      id: "mode",
-      name: settings.mode,
-      current: currentMode(assembly),
-      choices: modesOf(assembly)
-        .map((value) => ({ value, name: settings.modes[value], description: about[value] })),
-    },
+    ...(modes === "one" ? [modeSetting("mode", currentMode(assembly), modesOf(assembly))] : [
+      modeSetting("approval", currentApproval(assembly), approvals),
+      modeSetting("collaboration", collaboration, WAYS),
+    ]),
     {
       id: "model",
       name: settings.model,
@@ -68,6 +79,9 @@ const VENDORS = "default";
 /** An approval mode, or a boundary within which nothing changes. */
 const MODES = ["ask", "auto", "yolo", "full-access", "plan", "read-only"] as const;
 type Mode = (typeof MODES)[number];
+/** Ways of working. */
+const WAYS = ["normal", "plan", "goal"] as const;
+type AnyMode = Mode | (typeof WAYS)[number];
 
 /** The modes of a session; only one that began without a jail can be without one. */
 function modesOf({ modes: { writing } }: Assembly): readonly Mode[] {
@@ -75,8 +89,18 @@ function modesOf({ modes: { writing } }: Assembly): readonly Mode[] {
   return MODES.filter((mode) => mode !== other);
 }
 
-function currentMode({ modes: { approval, collaboration, permission, writing } }: Assembly): Mode {
-  if (collaboration === "plan") return "plan";
+function currentMode(assembly: Assembly): Mode {
+  return assembly.modes.collaboration === "plan" ? "plan" : currentApproval(assembly);
+}
+
+/** The modes that are no way of working; nothing changes in plan mode anyway. */
+function approvalsOf(assembly: Assembly): readonly Mode[] {
+  const { collaboration } = assembly.modes;
+  return modesOf(assembly)
+    .filter((mode) => mode !== "plan" && !(mode === "read-only" && collaboration === "plan"));
+}
+
+function currentApproval({ modes: { approval, permission, writing } }: Assembly): Mode {
   if (permission === "read-only") return "read-only";
   return approval === "yolo" && writing === "danger-full-access" ? "full-access" : approval;
 }
@@ -89,10 +113,11 @@ export async function changeSetting(
   live: { commandsOf(): CommandHost; readonly submissions: Pick<Submissions, "between"> },
   id: string,
   value: unknown,
+  modes: ModeChoices = "one",
 ): Promise<void> {
   const commands = live.commandsOf();
   const assembly = await commands.session();
-  const all = await sessionSettings(assembly, commands.locale);
+  const all = await sessionSettings(assembly, commands.locale, modes);
   const setting = all.find((each) => each.id === id);
   if (!setting) {
     throw usageError(
@@ -110,6 +135,12 @@ export async function changeSetting(
   }
   if (chosen === setting.current) return;
   if (setting.id === "mode") return await changeMode(assembly, chosen as Mode);
+  if (setting.id === "approval") return await changeApproval(assembly, chosen as Exclude<Mode, "plan">);
+  if (setting.id === "collaboration") {
+    // Leaves a goal or a plan that waits, and asks for the goal.
+    const command = (await commands.commands()).find(({ name }) => name === "mode");
+    return await command?.run(commands, chosen);
+  }
   const { continueWith } = await loadModels();
   const changed = setting.id === "model" ? { model: chosen } : { effort: chosen === VENDORS ? "" : chosen };
   await live.submissions.between(() => continueWith(commands, changed));
@@ -122,8 +153,12 @@ async function changeMode(assembly: Assembly, mode: Mode): Promise<void> {
     await assembly.open();
     await (await assembly.plans()).reject();
   }
+  if (modes.collaboration === "plan" && mode !== "read-only") await modes.setCollaboration("normal");
+  await changeApproval(assembly, mode);
+}
+
+async function changeApproval({ modes }: Assembly, mode: Exclude<Mode, "plan">): Promise<void> {
   if (mode === "read-only") return await modes.setPermission(mode);
-  if (modes.collaboration === "plan") await modes.setCollaboration("normal");
-  await modes.setPermission(modes.writing);
+  if (modes.collaboration !== "plan") await modes.setPermission(modes.writing);
   await modes.setApproval(mode === "full-access" ? "yolo" : mode);
 }

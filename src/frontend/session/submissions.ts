@@ -20,12 +20,12 @@ interface ExecuteDeps {
  * Returns how the turn ended, if it was one.
  */
 export async function executeMessage(
-  { text, images, references, input, pasted }: Omit<Sent, "steer">,
+  { id, text, images, references, input, pasted }: Omit<Sent, "steer">,
   { commands, session, texts, headed = (_, run) => run() }: ExecuteDeps,
   signal: AbortSignal,
 ): Promise<TurnOutcome | undefined> {
   if (input) return await (await session()).run(input, signal);
-  const seen = defined({ images, references });
+  const seen = defined({ id, images, references });
   switch (text[0]) {
     case "/": {
       if (text[1] === "/") return await (await session()).run({ text: text.slice(1), ...seen }, signal);
@@ -37,7 +37,7 @@ export async function executeMessage(
     case "!": {
       const line = text.slice(1).trim();
       if (line === "") break;
-      return await (await session()).runShell(line, signal);
+      return await (await session()).runShell(line, signal, id);
     }
     case "#": {
       const fact = factOf({ text, pasted });
@@ -69,6 +69,8 @@ export interface Submitter {
 
 /** A message of the user, before it is sent; a front end may keep more with it. */
 export interface Draft {
+  /** The identifier of its client. */
+  readonly id?: string;
   /** The message: pastes in full, references for image files. */
   readonly text: string;
   /** Steers the running turn instead of following it. */
@@ -134,6 +136,8 @@ export class Submissions {
   /** A draft whose command sent a text: it ends with that. */
   #continued: Sent | undefined;
   readonly #steering: Sent[] = [];
+  /** The identifiers of drafts that were submitted once. */
+  readonly #taken = new Set<string>();
   #finish: DraftEnd["finish"];
   #warm = false;
 
@@ -176,9 +180,21 @@ export class Submissions {
     return await promise.finally(() => signal.removeEventListener("abort", cancel));
   }
 
-  /** Removes the last waiting draft of a front end. */
-  takeBack(by: Submitter): Sent | undefined {
-    const at = this.#waiting.findLastIndex((draft) => draft.by === by);
+  /**
+   * Submits a draft unless one with its identifier was submitted before, by an earlier process too. Returns
+   * whether it was. Rejects when the session cannot be opened.
+   */
+  async submitOnce(draft: Sent & Required<Pick<Draft, "id">>): Promise<boolean> {
+    const { session: { state } } = await this.#options.host.current();
+    if (this.#taken.has(draft.id) || state.messageIds.has(draft.id)) return false;
+    this.#taken.add(draft.id);
+    this.submit(draft).catch(this.#of(draft).fail);
+    return true;
+  }
+
+  /** Removes the last waiting draft of a front end, or the one with an identifier. */
+  takeBack(by: Submitter | string): Sent | undefined {
+    const at = this.#waiting.findLastIndex((draft) => by === (typeof by === "string" ? draft.id : draft.by));
     const [draft] = at < 0 ? [] : this.#waiting.splice(at, 1);
     if (draft) this.#options.changed();
     return draft;
@@ -211,7 +227,7 @@ export class Submissions {
     if (!this.busy || !draft.steer || !isPlainText(draft)) return this.add(draft);
     const { controller } = await this.#options.host.current();
     this.#steering.push(draft);
-    await controller.submit({ type: "steer", text: draft.text });
+    await controller.submit({ type: "steer", text: draft.text, ...defined({ id: draft.id }) });
     this.#options.changed();
   }
 
@@ -240,22 +256,33 @@ export class Submissions {
   /** Sends a text of a command before the waiting ones, with what the line of the command had attached. */
   send(text: string, rest: Omit<TurnInput, "text"> = {}, by?: Submitter): void {
     const line: Partial<Draft> = this.busy && this.#draft?.by === by ? this.#draft ?? {} : {};
-    const { ended, images = [], references = [] } = line;
+    const { id, ended, images = [], references = [] } = line;
     if (ended) this.#continued = this.#draft;
     const attached = {
       images: [...images, ...rest.images ?? []],
       references: [...references, ...rest.references ?? []],
     };
-    const input = { ...rest, ...attached, text };
+    const input = { ...defined({ id }), ...rest, ...attached, text };
     this.add({ text, steer: false, input, ...defined({ ended, by }) }, true);
   }
 
-  /** Stops the running draft; returns the waiting ones. */
-  stop(reason: "interrupted" | "terminated" = "interrupted"): void {
+  /** Stops the running draft; returns the waiting ones of the front end that stops it, or of all. */
+  stop(reason: "interrupted" | "terminated" = "interrupted", by?: Submitter): void {
     this.#turn?.abort(reason);
-    const waiting = this.#waiting.splice(0);
-    this.#return(waiting.filter(({ ended }) => !ended));
-    for (const { ended } of waiting) ended?.({ stopped: true });
+    this.returnWaiting(by);
+  }
+
+  /** Stops the running draft in the name of the front end that it came from. */
+  stopOwn(): void {
+    this.stop("interrupted", this.#draft?.by ?? this.#options.frontEnds()[0]);
+  }
+
+  /** Returns the waiting drafts of a front end, or of all. */
+  returnWaiting(by?: Submitter): void {
+    const its = this.#takeWaiting(by, () => true);
+    this.#return(its.filter(({ ended }) => !ended));
+    for (const { ended } of its) ended?.({ stopped: true });
+    if (its.length > 0) this.#options.changed();
   }
 
   /** Stops one draft with its `ended`: it is removed if it waits. */
@@ -271,7 +298,10 @@ export class Submissions {
   event(event: Event): void {
     if (event.type === "message.end") this.#finish = event.finish;
     if (event.type !== "message.user" || event.origin !== "steer") return;
-    const at = this.#steering.findIndex(({ text }) => text === event.content);
+    const { id: sent, content } = event;
+    const at = this.#steering.findIndex(({ id, text }) =>
+      sent === undefined ? text === content : id === sent
+    );
     if (at >= 0) this.#steering.splice(at, 1);
   }
 
@@ -305,20 +335,33 @@ export class Submissions {
       // The session, unless the user stops before it is open.
       const session = () => unlessAborted(this.#options.host.current(), signal);
       const outcome = await executeMessage(draft, { commands, texts, session, headed }, signal);
-      if (outcome) await this.#afterTurn(outcome.reason === "done");
+      if (outcome) await this.#afterTurn(outcome.reason === "done", draft, signal);
       if (this.#continued !== draft) ended?.({ outcome, finish: this.#finish, ...stopped() });
     } catch (error) {
       if (!signal.aborted && !ended) fail(error);
-      this.#giveBack(ended ? [] : [draft]);
+      this.#giveBack(ended ? [] : [draft], draft, signal);
       ended?.({ error, ...stopped() });
     }
   }
 
-  /** Returns drafts and the waiting ones, except those that are executed all the same. */
-  #giveBack(drafts: readonly Sent[]): void {
-    const waiting = this.#waiting.splice(0);
-    this.#waiting.push(...waiting.filter(({ ended }) => ended));
-    this.#return([...drafts, ...waiting.filter(({ ended }) => !ended)]);
+  /**
+   * Returns drafts, and after a failure the waiting ones of the front end of the failed draft, except those
+   * that are executed all the same. A stop has returned the ones of its front end.
+   */
+  #giveBack(drafts: readonly Sent[], { by }: Sent, signal: AbortSignal): void {
+    const [first] = this.#options.frontEnds();
+    const waiting = signal.aborted ? [] : this.#takeWaiting(by ?? first, ({ ended }) => !ended);
+    this.#return([...drafts, ...waiting]);
+  }
+
+  /** Removes waiting drafts of a front end, or of all. */
+  #takeWaiting(by: Submitter | undefined, isMeant: (draft: Sent) => boolean): readonly Sent[] {
+    const [first] = this.#options.frontEnds();
+    const isTaken = (draft: Sent) => (by === undefined || (draft.by ?? first) === by) && isMeant(draft);
+    const taken = this.#waiting.filter(isTaken);
+    const left = this.#waiting.filter((draft) => !taken.includes(draft));
+    this.#waiting.splice(0, Infinity, ...left);
+    return taken;
   }
 
   #return(drafts: readonly Sent[]): void {
@@ -334,13 +377,17 @@ export class Submissions {
   }
 
   /** Sends unused steering messages next, or returns them when the turn did not complete. */
-  async #afterTurn(done: boolean): Promise<void> {
+  async #afterTurn(done: boolean, draft: Sent, signal: AbortSignal): Promise<void> {
     const { controller } = await this.#options.host.current();
     const sent = this.#steering.splice(0);
     const left = controller.takeSteering()
-      .map((text): Sent => ({ ...sent.find((draft) => draft.text === text), text, steer: false }));
-    if (done) left.reverse().forEach((draft) => this.add(draft, true));
-    else this.#giveBack(left);
+      .map(({ text, id }): Sent => ({
+        ...sent.find((each) => each.text === text && each.id === id),
+        text,
+        steer: false,
+      }));
+    if (done) left.reverse().forEach((each) => this.add(each, true));
+    else this.#giveBack(left, draft, signal);
   }
 }
 

@@ -43,10 +43,14 @@ export const texts = (t: Translate) => ({
   /** Lists that a front end shows in menus. */
   settings: {
     mode: t`Mode`,
+    approval: t`Approval`,
+    collaboration: t`Way of working`,
     model: t`Model`,
     effort: t`Effort`,
     vendors: t`Default`,
     modes: {
+      normal: t`Normal`,
+      goal: t`Goal`,
       ask: t`Ask`,
       auto: t`Auto`,
       yolo: t`Yolo`,

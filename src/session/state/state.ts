@@ -406,6 +406,8 @@ export interface SessionState {
   durationMs: number;
   /** Agents that have begun to work on a part of the task and are not done, by their identifiers. */
   readonly agents: Map<string, EventOf<"subagent.start">>;
+  /** The identifiers that clients gave messages, those that were rewound included. */
+  readonly messageIds: Set<string>;
   /** Descriptions of images, by `provider/model` and the hash of the image. */
   readonly descriptions: Map<string, string>;
   /** The server's count for the latest request of the conversation. */
@@ -461,6 +463,7 @@ export function emptyState(read?: EventReader): SessionState {
     pending: new Map(),
     outOfBand: false,
     agents: new Map(),
+    messageIds: new Set(),
     descriptions: new Map(),
     events,
     head: -1,
@@ -591,6 +594,9 @@ function applyFacts(state: SessionState, event: Event): void {
     case "image.described":
       if (event.text !== "") state.descriptions.set(descriptionKey(event), event.text);
       if (event.usage) Object.assign(state, addSpending(state, event));
+      break;
+    case "message.user":
+      if (event.id !== undefined) state.messageIds.add(event.id);
       break;
     case "message.end":
       if (event.usage) Object.assign(state, addSpending(state, event));

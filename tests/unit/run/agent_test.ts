@@ -216,14 +216,14 @@ Deno.test("the controller rejects a second turn and passes steering to the runni
   });
   const provider = scriptedProvider([calls(call("1", "wait")), say("ok")]);
   await using agent = await createAgent({ provider, tools: [wait] });
-  const turn = agent.run("go");
+  const turn = agent.run({ text: "go", id: "first" });
   await started.promise;
   await assertRejects(() => agent.run("too early"), TypeError, "another one is running");
-  await agent.controller.submit({ type: "steer", text: "by the way" });
+  await agent.controller.submit({ type: "steer", text: "by the way", id: "second" });
   gate.resolve();
   await turn;
-  const last = provider.requests[1]?.at(-1);
-  assertEquals([last?.role, last?.content], ["user", "by the way"]);
+  assertEquals(provider.requests[1]?.at(-1), { role: "user", content: "by the way" });
+  assertEquals([...agent.controller.recorder.state.messageIds], ["first", "second"]);
 });
 
 Deno.test({

@@ -1,7 +1,7 @@
 import type { PlanProposal } from "../../../run/mod.ts";
 import type { ChangedFile } from "../../../command/mod.ts";
 import type { ApprovalAnswer } from "../../../core/mod.ts";
-import { exactLine, exactRows, nameUnseen, wordRows } from "./exact_text.ts";
+import { exactLine, exactRows, wordRows } from "./exact_text.ts";
 import type { PanelOptions, PanelStyle } from "./panel.ts";
 import { rowsOfLine } from "../screen/line.ts";
 import {
@@ -25,6 +25,7 @@ import type {
 import type { Texts, Translator } from "../../../i18n/mod.ts";
 import type { Question } from "../../../tool/mod.ts";
 import { displayWidth } from "../../../util/display_width.ts";
+import { nameUnseen } from "../../../util/exact_text.ts";
 import {
   diffLines,
   type DiffMarks,

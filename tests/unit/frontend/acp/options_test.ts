@@ -2,7 +2,8 @@ import type { SessionUpdate } from "@agentclientprotocol/sdk";
 import { modeState } from "../../../../src/frontend/acp/modes.ts";
 import { configOptions, factUpdates } from "../../../../src/frontend/acp/options.ts";
 import { type SessionDetails, SessionWatcher } from "../../../../src/frontend/session/facts.ts";
-import { changeSetting } from "../../../../src/frontend/session/settings.ts";
+import { changeSetting, sessionSettings } from "../../../../src/frontend/session/settings.ts";
+import { openGoal } from "../../../../src/session/mod.ts";
 import { ReasonixError } from "../../../../src/core/mod.ts";
 import { assert, assertEquals, assertRejects } from "../../../support/assert.ts";
 import { CommandFixture } from "../../../support/command_fixture.ts";
@@ -66,6 +67,33 @@ Deno.test("changeSetting switches modes, model and effort, and keeps the session
   assertEquals([session.id, provider.model.id], [id, "two"]);
   assertEquals(host.reopened, [{ effort: "high", resume: id }, { model: "mock/two", resume: id }]);
   assertEquals([host.asked, host.said], [[], []]);
+});
+
+Deno.test("changeSetting switches approval and way of working apart; leaving a goal clears it", async () => {
+  await using host = await CommandFixture.open();
+  const session = await host.session();
+  const live = { commandsOf: () => host, submissions: { between: (work: () => Promise<void>) => work() } };
+  const change = (id: string, value: string) => changeSetting(live, id, value, "two");
+  const now = async () => {
+    const all = await sessionSettings(session, "en", "two");
+    return all.slice(0, 2).map(({ current }) => current);
+  };
+  await host.type("/goal tidy up");
+  assertEquals([await now(), openGoal(session.session.state)?.objective], [["ask", "goal"], "tidy up"]);
+  await change("approval", "auto");
+  assertEquals(await now(), ["auto", "goal"]);
+  await change("collaboration", "plan");
+  assertEquals([await now(), openGoal(session.session.state)], [["auto", "plan"], undefined]);
+  await change("approval", "ask");
+  assertEquals([await now(), session.modes.permission], [["ask", "plan"], "plan"]);
+  const [approval] = await sessionSettings(session, "en", "two");
+  assertEquals(approval?.choices.map(({ value }) => value), ["ask", "auto", "yolo"]);
+  await change("collaboration", "normal");
+  await change("approval", "read-only");
+  assertEquals([await now(), session.modes.permission], [["read-only", "normal"], "read-only"]);
+  await change("approval", "auto");
+  assertEquals([await now(), session.modes.permission], [["auto", "normal"], "workspace-write"]);
+  await assertRejects(() => change("mode", "auto"), ReasonixError, "there is no such setting");
 });
 
 Deno.test("changeSetting keeps the id of a session that has not begun", async () => {

@@ -12,13 +12,13 @@ import type { Chunk } from "../../../../src/core/mod.ts";
 import { call, type Reply, say } from "../../../support/agent_fixture.ts";
 import { serveHere } from "../../../support/acp.ts";
 import { assert, assertEquals } from "../../../support/assert.ts";
-import { openChat } from "../../../support/chat_stage.ts";
+import { heldReply, openChat } from "../../../support/chat_stage.ts";
 import { liveStage } from "../../../support/live_stage.ts";
 import { Random, SEED } from "../../../support/seed.ts";
 
 const tick = () => new Promise<void>((resolve) => setTimeout(resolve));
 
-Deno.test("two clients and a terminal answer 200 questions of a session: exactly one answer counts", async () => {
+Deno.test("two clients, a page and a terminal answer 200 questions of a session: exactly one answer counts", async () => {
   const random = new Random(SEED);
   await using stage = await openChat();
   const { live } = stage;
@@ -30,8 +30,9 @@ Deno.test("two clients and a terminal answer 200 questions of a session: exactly
     },
   };
   const texts = await SessionTexts.load("en");
-  const wins = { one: 0, two: 0, terminal: 0 };
-  const pauses = { one: 0, two: 0, terminal: 0 };
+  const wins = { one: 0, two: 0, terminal: 0, page: 0 };
+  const pauses = { one: 0, two: 0, terminal: 0, page: 0 };
+  const names = ["one", "two", "terminal", "page"] as const;
   const pause = async (who: keyof typeof wins) => {
     for (let left = pauses[who]; left > 0; left--) await tick();
   };
@@ -52,13 +53,15 @@ Deno.test("two clients and a terminal answer 200 questions of a session: exactly
   live.questions.subscribe((event) => event.state === "answered" && by.push(event.by ?? ""));
   const entries = [{ label: "one" }, { label: "two" }, { label: "three" }];
   for (let round = 0; round < 200; round++) {
-    for (const who of ["one", "two", "terminal"] as const) pauses[who] = random.below(6);
+    for (const who of names) pauses[who] = random.below(6);
     const asked = live.questions.ask("choose", { title: `Round ${round}`, entries }, { called: true });
     void pause("terminal").then(() => live.questions.open.length > 0 && stage.terminal.press("escape"));
+    const { id = "" } = live.questions.open.at(-1) ?? {};
+    void pause("page").then(() => live.questions.answer(id, 2, "web")).catch(String);
     const answer = await asked;
     assertEquals([by.length, live.questions.open.length], [round + 1, 0]);
-    assertEquals(by[round], answer === undefined ? "terminal" : "editor");
-    wins[(["one", "two", "terminal"] as const)[answer ?? 2] ?? "one"]++;
+    assertEquals(by[round], answer === undefined ? "terminal" : answer === 2 ? "web" : "editor");
+    wins[answer === undefined ? "terminal" : answer === 2 ? "page" : names[answer] ?? "one"]++;
   }
   assert(Math.min(...Object.values(wins)) > 10, JSON.stringify(wins));
   for (const each of clients) {
@@ -295,7 +298,9 @@ Deno.test("a client that loads a session in the middle of a turn sees all of it 
     call("c1", "write_file", { path: "a.txt", content: "new\n" }),
     { type: "done", reason: "tool_calls" },
   ];
-  await using stage = await liveStage({ replies: [say("Hello"), steps, say("Written")] });
+  const counted = Promise.withResolvers<void>();
+  const replies = [say("Hello"), steps, say("Written"), heldReply("Counting", counted.promise)];
+  await using stage = await liveStage({ replies });
   const { sessions, texts, home, cwd: directory } = stage;
   const permissions: RequestPermissionRequest[] = [];
   const closed = Promise.withResolvers<void>();
@@ -343,9 +348,15 @@ Deno.test("a client that loads a session in the middle of a turn sees all of it 
     "status" in update && update.status ? [update.status] : []
   );
   assertEquals(statuses.at(-1), "completed");
-  // Both have it: the session stays open for the second.
+  // Both have it: a turn of the first continues for the second, for which the session stays open.
+  const left = first.prompt(id, "Count");
+  await second.tape.seen(({ params }) => params?.update?.content?.text === "Counting");
+  const waiting = first.prompt(id, "And then");
   await first.agent.request(methods.agent.session.close, { sessionId: id });
-  assert(sessions.get(id));
+  assertEquals([await left, await waiting], ["cancelled", "cancelled"]);
+  assert(sessions.get(id)?.submissions.busy);
+  assertEquals(sessions.get(id)?.submissions.waiting, []);
+  counted.resolve();
   await second.agent.request(methods.agent.session.close, { sessionId: id });
   assertEquals(sessions.get(id), undefined);
   for (const each of [first, second]) assertEquals((await each.end()).code, 0);

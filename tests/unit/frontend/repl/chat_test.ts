@@ -78,6 +78,33 @@ Deno.test("Escape stops the answer, keeps its partial text, and returns queued m
   assertEquals(kept.content, "Half an ans");
 });
 
+Deno.test("a chat that attaches in the middle of a turn shows the open message or the running command", async () => {
+  const end = Promise.withResolvers<void>();
+  const ran = call("a", "bash", { command: "echo printed; read line < pipe" });
+  const cases = [{ reply: heldReply("Half of it", end.promise), text: "Half of it" }, {
+    reply: [ran],
+    text: "printed",
+  }];
+  for (const { reply, text } of cases) {
+    await using stage = await openChat({
+      replies: [reply, say("The end")],
+      async beforeChat(live) {
+        const { cwd } = await live.host.current({ approvalMode: "yolo" });
+        await new Deno.Command("mkfifo", { args: [`${cwd}/pipe`] }).output();
+        void live.submissions.submit({ text: "Do it", steer: false });
+        const shown = () => [live.snapshot().message?.text, live.snapshot().calls[0]?.tail].join("");
+        while (!shown().includes(text)) await new Promise((resolve) => setTimeout(resolve, 2));
+      },
+    });
+    await stage.shows("Do it");
+    await stage.until(() => stage.terminal.text().some((line) => line.includes(text)));
+    assert(stage.live.submissions.busy);
+    end.resolve();
+    if (text === "printed") await Deno.writeTextFile(`${stage.cwd}/pipe`, "\n");
+    await stage.until(() => !stage.live.submissions.busy);
+  }
+});
+
 Deno.test("Up returns the last queued message to an empty composer", async () => {
   await using chat = await openChat({ replies: [heldReply("Working")] });
   chat.say("go");

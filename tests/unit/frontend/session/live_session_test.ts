@@ -5,6 +5,7 @@ import type { DraftEnd } from "../../../../src/frontend/session/submissions.ts";
 import { SessionLog } from "../../../../src/session/mod.ts";
 import { call, type Reply, say } from "../../../support/agent_fixture.ts";
 import { assert, assertEquals, assertRejects } from "../../../support/assert.ts";
+import { heldReply } from "../../../support/chat_stage.ts";
 import { liveStage, RecordingFrontEnd } from "../../../support/live_stage.ts";
 import { Random, SEED } from "../../../support/seed.ts";
 
@@ -156,13 +157,9 @@ Deno.test("commands without an owner go to the front end whose message they are"
   assertEquals(two.errors, []);
 });
 
-Deno.test("messages of several front ends wait for their turn, and return to theirs when it is stopped", async () => {
-  const hold: Reply = async function* (signal) {
-    yield { type: "text", text: "Working" };
-    await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve()));
-    yield { type: "error", error: { kind: "aborted", message: "stopped" } };
-  };
-  await using stage = await liveStage({ replies: [say("One"), say("Two"), hold] });
+Deno.test("a stop ends the turn and returns the waiting messages of the front end that stops, or of all", async () => {
+  const hold = heldReply("Working");
+  await using stage = await liveStage({ replies: [say("One"), say("Two"), hold, hold, say("Five")] });
   const live = await stage.sessions.open({});
   const [one, two] = [new RecordingFrontEnd("one"), new RecordingFrontEnd("two")];
   live.attach(one);
@@ -177,10 +174,23 @@ Deno.test("messages of several front ends wait for their turn, and return to the
   const waiting = prompt(live, "Fifth", two);
   await until(() => live.snapshot().message?.text === "Working" && live.snapshot().waiting.length === 2);
   assertEquals(live.snapshot().waiting, ["Fourth", "Fifth"]);
-  live.submissions.stop();
+  await live.submissions.submit({ text: "Sixth", steer: false, by: one });
+  live.submissions.stop("interrupted", one);
   assertEquals((await running).outcome?.reason, "interrupted");
-  assertEquals(await waiting, { stopped: true });
-  assertEquals([one.returnedTexts, two.returnedTexts], [[], ["Fourth"]]);
+  // Those of the other one follow.
+  await until(() => live.snapshot().message?.text === "Working" && live.snapshot().waiting.length === 1);
+  assertEquals([live.snapshot().waiting, one.returnedTexts, two.returnedTexts], [["Fifth"], ["Sixth"], []]);
+  await live.submissions.submit({ text: "Seventh", steer: false, by: one });
+  await live.submissions.submit({ text: "Eighth", steer: false, by: two });
+  // The person at the second one leaves an approval: it is the turn of the second one.
+  live.submissions.stopOwn();
+  await until(() => two.returnedTexts.length === 1);
+  assertEquals([await waiting, two.returnedTexts], [{ stopped: true }, ["Eighth"]]);
+  await until(() => live.snapshot().turnState === "done");
+  const last = live.history(0).at(-1);
+  assertEquals(last?.type === "turn.end" && last.answer, "Five");
+  live.submissions.stop();
+  assertEquals([one.returnedTexts, live.snapshot().waiting], [["Sixth"], []]);
 });
 
 Deno.test("LiveSessions attaches a second front end to a session that is open", async () => {

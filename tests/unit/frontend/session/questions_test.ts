@@ -303,3 +303,23 @@ Deno.test("a front end learns who answered, shows what was open before, and one 
   assertEquals(await eager.ask("confirm", CONFIRM), true);
   assertEquals(states, ["opened", "answered"]);
 });
+
+Deno.test("the answer of a secret prompt is in no event, and only a front end that hides it shows the prompt", async () => {
+  const { questions, events } = recorded();
+  const shown: string[] = [];
+  const presenter = (name: string) => ({
+    name,
+    show: (_: unknown, signal: AbortSignal) => {
+      shown.push(name);
+      return new Promise<never>((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+    },
+    failed() {},
+  });
+  questions.attach(presenter("terminal"));
+  questions.attach({ ...presenter("page"), hides: true });
+  const asked = questions.ask("prompt", { title: "Key?", initial: "", secret: true });
+  questions.answer(questions.open[0]?.id ?? "", "sk-secret", "page");
+  assertEquals([await asked, shown], ["sk-secret", ["page"]]);
+  assertEquals(events.map(({ state }) => state), ["opened", "answered"]);
+  assert(!JSON.stringify(events).includes("sk-secret"));
+});

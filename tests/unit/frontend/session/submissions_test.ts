@@ -2,7 +2,12 @@ import type { TurnOutcome } from "../../../../src/agent/mod.ts";
 import type { CommandHost } from "../../../../src/command/mod.ts";
 import type { Assembly, TurnInput } from "../../../../src/run/mod.ts";
 import { SessionHost } from "../../../../src/frontend/session/session_host.ts";
-import { type Draft, type DraftEnd, Submissions } from "../../../../src/frontend/session/submissions.ts";
+import {
+  type Draft,
+  type DraftEnd,
+  Submissions,
+  type Submitter,
+} from "../../../../src/frontend/session/submissions.ts";
 import { SessionTexts } from "../../../../src/frontend/session/texts.ts";
 import { assertEquals } from "../../../support/assert.ts";
 
@@ -31,18 +36,19 @@ async function stage() {
     return await promise;
   };
   const assembly = { run, controller: { subscribe() {}, takeSteering: () => [] } } as unknown as Assembly;
+  const frontEnd: Submitter = {
+    returned: (drafts) => void returned.push(...drafts.map(({ text }) => text)),
+    failed: (error) => void failures.push(error),
+    // A line is a command that sends what follows it.
+    headed: (line, work) =>
+      line.startsWith("/goal") ? Promise.resolve(submissions.send("sent")).then() as never : work(),
+  };
   const submissions: Submissions = new Submissions({
     host: new SessionHost(() => Promise.resolve(assembly), () => {}),
     commands: () =>
       ({ locale: "en", send: (text: string) => submissions.send(text) }) as unknown as CommandHost,
     texts: await SessionTexts.load("en"),
-    frontEnds: () => [{
-      returned: (drafts) => void returned.push(...drafts.map(({ text }) => text)),
-      failed: (error) => void failures.push(error),
-      // A line is a command that sends what follows it.
-      headed: (line, work) =>
-        line.startsWith("/goal") ? Promise.resolve(submissions.send("sent")).then() as never : work(),
-    }],
+    frontEnds: () => [frontEnd],
     changed() {},
   });
   const begun = () => new Promise<void>((resolve) => waits.push(resolve));

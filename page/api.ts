@@ -1,0 +1,114 @@
+/** The calls of the page: with the secret of this browser, and sent again where that cannot count twice. */
+import { signal } from "@preact/signals";
+import type { ApiAnswer, Role } from "../src/frontend/web/schemas.ts";
+
+/** The role of this browser; "no" shows the sign-in. */
+export const signedIn = signal<Role | "no" | "unknown">("unknown");
+
+/** The server, as far as this browser may know it. */
+export const server = signal<ApiAnswer<"GET /server"> | undefined>(undefined);
+
+/** A problem that the page shows until the user closes it. */
+export const problem = signal<Error | undefined>(undefined);
+
+const SECRET = "reasonix.secret";
+
+/** The waits before an attempt that follows one without an answer, in ms. */
+const WAITS = [300, 1_000, 2_000, 4_000, 8_000, 15_000, 30_000];
+
+/** A refusal by the server; status 0: it gave no answer. */
+export class ApiError extends Error {
+  override readonly name = "ApiError";
+
+  constructor(readonly status: number, message: string, readonly remedy?: string) {
+    super(message);
+  }
+}
+
+/** Shows why something failed; after a 401 the sign-in says enough. */
+export function report(error: unknown): void {
+  if (error instanceof ApiError && error.status === 401) return;
+  problem.value = error instanceof Error ? error : new Error(String(error));
+}
+
+/** The secret of this browser for this server; none in a browser that keeps nothing. */
+export function secret(): string {
+  return stored(SECRET) ?? "";
+}
+
+export function stored(key: string): string | undefined {
+  try {
+    return localStorage.getItem(key) ?? undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Keeps a value in this browser; an empty one is removed. */
+export function store(key: string, value: string): void {
+  try {
+    if (value === "") localStorage.removeItem(key);
+    else localStorage.setItem(key, value);
+  } catch { /* the browser keeps nothing: it holds until the page is closed */ }
+}
+
+/** Shows the sign-in, until `signIn` succeeds. */
+export function signOut(): void {
+  store(SECRET, "");
+  signedIn.value = "no";
+}
+
+/** Exchanges the token of a link, or a password, for a secret. */
+export async function signIn(by: { readonly token: string } | { readonly password: string }): Promise<void> {
+  const given = await call<ApiAnswer<"POST /sign-in">>("POST", "/sign-in", by);
+  store(SECRET, given.secret);
+  signedIn.value = given.role;
+}
+
+/** Sends one request; a 401 shows the sign-in, once: nothing else is sent until the user signs in. */
+async function call<T>(method: string, path: string, body?: unknown, signal?: AbortSignal): Promise<T> {
+  const key = secret();
+  const response = await fetch(`/api/v1${path}`, {
+    method,
+    headers: {
+      ...(key === "" ? {} : { authorization: `Bearer ${key}` }),
+      ...(body === undefined ? {} : { "content-type": "application/json" }),
+    },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    ...(signal ? { signal } : {}),
+    credentials: "omit",
+    cache: "no-store",
+  }).catch((error) => {
+    throw signal?.aborted ? error : new ApiError(0, String(error?.message ?? error));
+  });
+  const answer = await response.json().catch(() => ({}));
+  if (response.ok) return answer;
+  if (response.status === 401 && key === secret() && path !== "/sign-in") signOut();
+  const { message = response.statusText, remedy } = answer.error ?? {};
+  throw new ApiError(response.status, message, remedy);
+}
+
+/** Sends a request until it has an answer: its id makes it count once. */
+async function repeated<T>(path: string, body: unknown): Promise<T> {
+  for (const wait of WAITS) {
+    try {
+      return await call<T>("POST", path, body);
+    } catch (error) {
+      if (!(error instanceof ApiError) || ![0, 502, 503, 504].includes(error.status)) throw error;
+      await new Promise((resolve) => setTimeout(resolve, wait));
+    }
+  }
+  return await call<T>("POST", path, body);
+}
+
+function hasId(body: unknown): boolean {
+  return typeof body === "object" && body !== null && "id" in body && "text" in body;
+}
+
+export const api = {
+  get: <T>(path: string, signal?: AbortSignal): Promise<T> => call<T>("GET", path, undefined, signal),
+  post: <T>(path: string, body: unknown = {}): Promise<T> =>
+    hasId(body) ? repeated<T>(path, body) : call<T>("POST", path, body),
+  patch: <T>(path: string, body: unknown): Promise<T> => call<T>("PATCH", path, body),
+  delete: <T>(path: string): Promise<T> => call<T>("DELETE", path),
+};

@@ -1,0 +1,207 @@
+/** The frame of the page: sign-in, addresses, layout, and what happens when the server is newer or gone. */
+import { batch, computed, effect, signal, useSignal } from "@preact/signals";
+import { html } from "htm/preact";
+import type { ComponentChildren } from "preact";
+import type { ApiAnswer } from "../src/frontend/web/schemas.ts";
+import { api, ApiError, problem, report, server, signedIn, signIn, store, stored } from "./api.ts";
+import { Composer } from "./composer.ts";
+import { Conversation } from "./conversation.ts";
+import { hub } from "./hub.ts";
+import { Panels } from "./panels.ts";
+import { Questions } from "./questions.ts";
+import { Sessions } from "./sessions.ts";
+import { SessionModel } from "./store.ts";
+import type { StreamEvent } from "./stream.ts";
+import { firstLocale, texts, useLocale } from "./texts.ts";
+
+const WINDOW = 200;
+const [THEME, RELOADED] = ["reasonix.theme", "reasonix.reloaded"];
+const THEMES = ["system", "light", "dark", "contrast"] as const;
+
+/** The regions; a narrow page shows one at a time. */
+type Region = "sessions" | "chat" | "panels";
+
+const region = signal<Region>("chat");
+/** The session of the address. */
+const current = signal<{ readonly id: string; readonly model: SessionModel } | undefined>(undefined);
+const theme = signal(stored(THEME) ?? "system");
+let leave = () => {};
+
+/** Shows a session, or the list: the address follows. */
+function go(id: string | undefined): void {
+  const path = id === undefined ? "/" : `/s/${encodeURIComponent(id)}`;
+  if (location.pathname !== path) history.pushState(null, "", path);
+  region.value = id === undefined ? "sessions" : "chat";
+  void show();
+}
+
+/** Opens the session of the address. */
+async function show(): Promise<void> {
+  const id = /^\/s\/([^/]+)$/.exec(location.pathname)?.[1];
+  if (current.value?.id === id) return;
+  leave();
+  leave = () => {};
+  current.value = undefined;
+  if (id === undefined) return;
+  const model = new SessionModel({
+    texts,
+    load: (before) => api.get(`/sessions/${id}/events?limit=${WINDOW}${before ? `&before=${before}` : ""}`),
+  });
+  const shown = current.value = { id, model };
+  const open = async () => {
+    await model.older();
+    if (current.value === shown) leave = hub.watch(id, model.seq, listen);
+  };
+  const listen = ({ name, data }: StreamEvent) => {
+    if (name === "event" && data.event) return model.event(data.event);
+    if (name === "snapshot" && data.snapshot) return model.snapshot({ ...data, snapshot: data.snapshot });
+    if (name !== "reset") return model.other(name, data);
+    leave();
+    model.reset();
+    open().catch(report);
+  };
+  await open().catch(report);
+}
+
+/** Signs in by the link, asks for the server, and opens the stream. */
+export async function start(link: URLSearchParams): Promise<void> {
+  addEventListener("popstate", () => void show());
+  addEventListener("storage", ({ key }) => key === "reasonix.secret" && location.reload());
+  hub.heard = heard;
+  effect(() => void (document.documentElement.dataset.theme = theme.value));
+  effect(() => void (document.title = title.value));
+  await useLocale(firstLocale()).catch(report);
+  const token = link.get("token");
+  if (token !== null) await signIn({ token }).catch(report);
+  const session = link.get("session");
+  if (session !== null) history.replaceState(null, "", `/s/${encodeURIComponent(session)}`);
+  await enter().catch(report);
+}
+
+async function enter(): Promise<void> {
+  const known = await api.get<ApiAnswer<"GET /server">>("/server");
+  if (isOlder(known.build)) return;
+  if (known.locale !== undefined) await useLocale(known.locale);
+  batch(() => {
+    server.value = known;
+    signedIn.value = known.role ?? "no";
+  });
+  if (known.role === undefined) return;
+  hub.refresh();
+  await show();
+}
+
+/** A page that is older than its server is loaded again: once for each build, so that it cannot loop. */
+function isOlder(build: string): boolean {
+  if (build === document.documentElement.dataset.build || sessionStorage.getItem(RELOADED) === build) {
+    return false;
+  }
+  sessionStorage.setItem(RELOADED, build);
+  location.reload();
+  return true;
+}
+
+function heard({ data: { build, changed, removed } }: StreamEvent): void {
+  if (build !== undefined) isOlder(build);
+  if (changed ?? removed) hub.add(changed, removed);
+}
+
+const waiting = computed(() => hub.sessions.value.filter(({ state }) => state === "waiting"));
+const title = computed(() => {
+  const name = hub.sessions.value.find(({ id }) => id === current.value?.id)?.title;
+  const mark = waiting.value.length > 0 ? `(${waiting.value.length}) ` : "";
+  return `${mark}${name ? `${name} · ` : ""}Reasonix`;
+});
+
+export function App(): ComponentChildren {
+  const { web } = texts();
+  if (signedIn.value === "no") return html`<${SignIn} />`;
+  const model = current.value?.model;
+  return html`
+    <div class="app" data-region=${region.value}>
+      <header class="top">
+        <b class="brand">Reasonix</b>
+        <nav class="regions" aria-label=${web.regions.label}>
+          ${(["sessions", "chat", "panels"] as const).map((name) =>
+            html`
+              <button type="button" aria-pressed=${region.value === name}
+                onClick=${() => region.value = name}>${web.regions[name]}</button>
+            `
+          )}
+        </nav>
+        <${Connection} />
+        <select class="theme" aria-label=${web.theme.label} value=${theme.value}
+          onChange=${(event: Event) => choose((event.currentTarget as HTMLSelectElement).value)}>
+          ${THEMES.map((name) => html`<option value=${name}>${web.theme[name]}</option>`)}
+        </select>
+      </header>
+      <${Problem} />
+      <aside class="left" aria-label=${web.regions.sessions}><${Sessions} go=${go} /></aside>
+      <main class="centre">
+        ${model
+          ? html`
+            <${Conversation} model=${model} />
+            <${Composer} model=${model} />
+          `
+          : html`<p class="empty">${signedIn.value === "unknown" ? "" : web.none}</p>`}
+      </main>
+      <aside class="right" aria-label=${web.regions.panels}>
+        ${model && html`<${Panels} model=${model} />`}
+      </aside>
+      ${model && html`<${Questions} model=${model} />`}
+    </div>
+  `;
+}
+
+function choose(name: string): void {
+  theme.value = name;
+  store(THEME, name);
+}
+
+function Connection(): ComponentChildren {
+  const { web } = texts();
+  const state = signedIn.value === "unknown" ? "connecting" : hub.state.value;
+  return html`<span class="connection" role="status" data-state=${state}>${web.connection[state]}</span>`;
+}
+
+function Problem(): ComponentChildren {
+  const error = problem.value;
+  if (error === undefined) return null;
+  const text = error instanceof ApiError && error.status === 0 ? texts().web.noAnswer : error.message;
+  return html`<p class="problem" role="alert">
+    <span>${error instanceof ApiError && error.remedy ? `${text}: ${error.remedy}` : text}</span>
+    <button type="button" onClick=${() => problem.value = undefined}>${texts().web.close}</button></p>`;
+}
+
+/** The form for a token or a password; after a refusal it waits longer each time. */
+function SignIn(): ComponentChildren {
+  const { web } = texts();
+  const [refusals, busy] = [useSignal(0), useSignal(false)];
+  const isPassword = server.value?.auth === "password";
+  const send = async (event: SubmitEvent) => {
+    event.preventDefault();
+    const given = String(new FormData(event.target as HTMLFormElement).get("secret"));
+    busy.value = true;
+    try {
+      await signIn(isPassword ? { password: given } : { token: given.replace(/^.*#token=([^&]*).*$/, "$1") });
+      problem.value = undefined;
+      await enter();
+    } catch (error) {
+      problem.value = error instanceof Error ? error : undefined;
+      await new Promise((resolve) => setTimeout(resolve, Math.min(500 * 2 ** refusals.value++, 10_000)));
+    }
+    busy.value = false;
+  };
+  return html`
+    <main class="sign-in">
+      <h1>Reasonix</h1>
+      <form onSubmit=${send}>
+        <label for="secret">${isPassword ? web.signIn.password : web.signIn.token}</label>
+        <input id="secret" name="secret" type="password" required autocomplete="current-password" autofocus />
+        <button disabled=${busy.value}>${web.signIn.send}</button>
+      </form>
+      <p>${isPassword ? "" : web.signIn.help}</p>
+      <${Problem} />
+    </main>
+  `;
+}

@@ -1,0 +1,7 @@
+import { html } from "htm/preact";
+import type { ComponentChildren } from "preact";
+import type { SessionModel } from "./store.ts";
+
+export function Composer({ model }: { readonly model: SessionModel }): ComponentChildren {
+  return html`<section class="composer" data-rows=${model.view.value.rows.length}></section>`;
+}

@@ -1,0 +1,187 @@
+/**
+ * The one stream of this browser. Browsers open six connections to an origin, so that pages share a stream in
+ * a SharedWorker, of which this is the code. Where there is none, as in Chrome on Android, each page has a
+ * stream while it is visible: such a system freezes hidden pages, and a page gets what it missed when it is
+ * shown again.
+ */
+import { createParser } from "eventsource-parser";
+import type { Event as SessionEvent } from "../src/core/event.ts";
+import type { SessionFact } from "../src/frontend/session/facts.ts";
+import type { Snapshot } from "../src/frontend/session/live_session.ts";
+import type { SessionEntry } from "../src/frontend/web/schemas.ts";
+
+export type HubState = "live" | "connecting" | "offline";
+/** An event of the stream; `data` is the parsed line. */
+/** The fields of the events of the stream; each kind has some of them. */
+export interface StreamData {
+  /** Absent in events about no session. */
+  readonly session?: string;
+  readonly event?: SessionEvent;
+  readonly snapshot?: Snapshot;
+  readonly facts?: readonly SessionFact[];
+  readonly fact?: SessionFact;
+  readonly text?: string;
+  readonly form?: "plain";
+  readonly error?: { readonly message: string; readonly remedy?: string };
+  readonly drafts?: readonly unknown[];
+  readonly waiting?: Snapshot["waiting"];
+  readonly steering?: Snapshot["steering"];
+  readonly changed?: readonly SessionEntry[];
+  readonly removed?: readonly string[];
+  readonly build?: string;
+}
+
+export interface StreamEvent {
+  readonly name: string;
+  readonly data: StreamData;
+}
+
+/** A session that a page shows: its last event, and a number that differs for each call of `watch`. */
+type Watched = readonly [id: string, after: number, call: number];
+/** A message of a page; "left": it is closed or hidden. */
+export type PageMessage = "left" | "wake" | {
+  readonly secret: string;
+  readonly sessions: readonly Watched[];
+};
+export type HubMessage = { readonly state: HubState } | { readonly refused: string } | StreamEvent;
+
+/** Time without a byte after which a stream is dead: the server sends a comment each 15 s. */
+const SILENCE = 40_000;
+const [FIRST_WAIT, LAST_WAIT] = [250, 15_000];
+/** Failed attempts in a row, about 4 s, before a page says that there is no connection. */
+const OFFLINE = 4;
+
+/** Reads one stream for all pages, and gives each page the events of its sessions, none twice. */
+export class Stream {
+  readonly #pages = new Map<(message: HubMessage) => void, Map<string, { after: number; call: number }>>();
+  #secret = "";
+  #state: HubState = "connecting";
+  #open: AbortController | undefined;
+  #scheduled = false;
+  #wake = () => {};
+
+  page(send: (message: HubMessage) => void, message: PageMessage): void {
+    if (message === "wake") return this.#wake();
+    const before = this.#pages.get(send) ?? new Map();
+    if (message === "left") {
+      if (this.#pages.delete(send) && (this.#pages.size === 0 || before.size > 0)) this.#reopen();
+      return;
+    }
+    const isOther = this.#secret !== message.secret;
+    this.#secret = message.secret;
+    const now = new Map(message.sessions.map(([id, after, call]) => {
+      const known = before.get(id);
+      return [id, known?.call === call ? known : { after, call }];
+    }));
+    const isSame = now.size === before.size && [...now].every(([id, one]) => before.get(id) === one);
+    if (!this.#pages.has(send)) send({ state: this.#state });
+    this.#pages.set(send, now);
+    if (isOther || !isSame || !this.#open) this.#reopen();
+  }
+
+  /** Ends the stream before the next one begins: what comes in between is in the snapshot of that one. */
+  #reopen(): void {
+    if (this.#scheduled) return;
+    this.#scheduled = true;
+    setTimeout(() => {
+      this.#scheduled = false;
+      this.#open?.abort();
+      this.#open = undefined;
+      if (this.#pages.size > 0) void this.#keepOpen(this.#open = new AbortController());
+    });
+  }
+
+  async #keepOpen({ signal }: AbortController): Promise<void> {
+    for (let failures = 0; !signal.aborted;) {
+      const key = this.#secret;
+      const status = await this.#read(signal, () => failures = 0).catch(() => 0);
+      if (signal.aborted) return;
+      if (status === 401) return this.#all({ refused: key });
+      failures++;
+      this.#show(failures < OFFLINE ? "connecting" : "offline");
+      const wait = Math.min(FIRST_WAIT * 2 ** (failures - 1), LAST_WAIT) * (0.8 + 0.4 * Math.random());
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, wait);
+        this.#wake = () => (clearTimeout(timer), resolve());
+        signal.addEventListener("abort", this.#wake, { once: true });
+      });
+    }
+  }
+
+  /** Resolves with the status of the answer when the stream has ended. */
+  async #read(ended: AbortSignal, isOpen: () => void): Promise<number> {
+    const silent = new AbortController();
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const heard = () => {
+      clearTimeout(timer);
+      timer = setTimeout(() => silent.abort(), SILENCE);
+    };
+    heard();
+    const signal = AbortSignal.any([ended, silent.signal]);
+    try {
+      const response = await fetch(`/api/v1/stream?${this.#query()}`, {
+        headers: { ...(this.#secret && { authorization: `Bearer ${this.#secret}` }) },
+        signal,
+        credentials: "omit",
+        cache: "no-store",
+      });
+      if (!response.ok || !response.body) return response.status;
+      const parser = createParser({
+        onEvent: ({ event: name = "event", data }) => {
+          if (signal.aborted) return;
+          isOpen();
+          this.#show("live");
+          this.#give({ name, data: JSON.parse(data) });
+        },
+      });
+      const decoder = new TextDecoder();
+      const reader = response.body.getReader();
+      for (let part = await reader.read(); !part.done; part = await reader.read()) {
+        heard();
+        parser.feed(decoder.decode(part.value, { stream: true }));
+      }
+      return response.status;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  /** The sessions of all pages, from the last event that each page has. */
+  #query(): string {
+    const from = new Map<string, number>();
+    for (const [id, { after }] of [...this.#pages.values()].flatMap((sessions) => [...sessions])) {
+      from.set(id, Math.min(after, from.get(id) ?? after));
+    }
+    return new URLSearchParams([...from].map(([id, after]) => ["session", `${id}@${after}`])).toString();
+  }
+
+  #give(event: StreamEvent): void {
+    const { session, event: { seq } = { seq: 0 } } = event.data;
+    for (const [send, sessions] of this.#pages) {
+      const one = sessions.get(session ?? "");
+      if (session !== undefined && !one || one && seq > 0 && seq <= one.after) continue;
+      if (one && seq > 0) one.after = seq;
+      send(event);
+    }
+  }
+
+  #show(state: HubState): void {
+    if (state === this.#state) return;
+    this.#state = state;
+    this.#all({ state });
+  }
+
+  #all(message: HubMessage): void {
+    for (const send of [...this.#pages.keys()]) send(message);
+  }
+}
+
+if (!("document" in globalThis)) {
+  const stream = new Stream();
+  addEventListener("connect", (event) => {
+    const [port] = event instanceof MessageEvent ? event.ports : [];
+    if (!port) return;
+    const send = (message: unknown) => port.postMessage(message);
+    port.onmessage = ({ data }: MessageEvent<PageMessage>) => stream.page(send, data);
+  });
+}

@@ -1,0 +1,361 @@
+/** Access to the web page: checks of requests, links that count once, secrets of browsers, passwords. */
+import { createHash, timingSafeEqual } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { networkInterfaces } from "node:os";
+import process from "node:process";
+import { message, ReasonixError, type Text, usageError } from "../../core/mod.ts";
+import { saveFile } from "../../util/atomic_write.ts";
+import { isRecord, parseJson } from "../../util/json.ts";
+import type { Role } from "./schemas.ts";
+
+/** A request that is answered with an error status. */
+export class Refusal extends ReasonixError {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(status: number, message: Text, remedy?: Text, headers: Readonly<Record<string, string>> = {}) {
+    super(message, remedy === undefined ? {} : { remedy });
+    [this.status, this.headers] = [status, headers];
+  }
+}
+
+export function isLoopback(hostname: string): boolean {
+  const name = hostname.replace(/^\[|\]$/g, "").toLowerCase();
+  return name === "localhost" || name === "::1" || /^127(?:\.\d{1,3}){3}$/.test(name);
+}
+
+interface Addresses {
+  /** The address that the server listens on. */
+  readonly hostname: string;
+  readonly isTls: boolean;
+  /** The public address, such as `https://agent.example.org`. */
+  readonly origin?: string | undefined;
+  /** Headers of a proxy count: `X-Forwarded-For`, `-Host` and `-Proto`. */
+  readonly behindProxy: boolean;
+}
+
+/** The last value: the proxy next to this server has added it. */
+function forwarded(headers: Headers, name: string): string | undefined {
+  return headers.get(`x-forwarded-${name}`)?.split(",").at(-1)?.trim() || undefined;
+}
+
+/** The address of the client. */
+export function clientOf(headers: Headers, peer: string, { behindProxy }: Addresses): string {
+  return behindProxy ? forwarded(headers, "for") ?? peer : peer;
+}
+
+/**
+ * Refuses requests for other names than ours, and requests that pages of other origins have caused. A name
+ * that someone else controls could lead a browser to this server (DNS rebinding); addresses cannot.
+ */
+export function checkOrigin(request: Request, url: URL, addresses: Addresses): void {
+  const { headers, method } = request;
+  const { behindProxy, origin } = addresses;
+  const given = (behindProxy ? forwarded(headers, "host") : undefined) ?? headers.get("host") ?? url.host;
+  const host = hostOf(given);
+  const isPublic = host !== undefined && origin !== undefined && host.host === new URL(origin).host;
+  if (!host || !isPublic && !isOurs(host.hostname, addresses)) {
+    throw new Refusal(
+      421,
+      message`Cannot answer for the host "${given}": it is not an address of this server`,
+      message`use the address that the server has printed, or set serve.origin to its public address`,
+    );
+  }
+  if (headers.has("upgrade")) {
+    throw new Refusal(400, message`Cannot change the protocol to "${headers.get("upgrade") ?? ""}"`);
+  }
+  const isPage = (method === "GET" || method === "HEAD") && !url.pathname.startsWith("/api/");
+  if (isPage) return;
+  const scheme = addresses.isTls ? "https" : behindProxy && forwarded(headers, "proto") || "http";
+  const ours = isPublic ? new URL(origin).origin : hostOf(host.host, scheme)?.origin;
+  const [from, site] = [headers.get("origin"), headers.get("sec-fetch-site") ?? "none"];
+  if ((from === null || from === ours) && (site === "same-origin" || site === "none")) return;
+  throw new Refusal(
+    403,
+    message`Cannot answer a request of another page (${from ?? site})`,
+    behindProxy ? message`behind a proxy, set serve.origin to the public address` : undefined,
+  );
+}
+
+function hostOf(host: string, scheme = "http"): URL | undefined {
+  if (!/^(?:[\w.-]+|\[[\da-f:.]+\])(?::\d{1,5})?$/i.test(host)) return undefined;
+  return URL.parse(`${scheme === "https" ? "https" : "http"}://${host}`) ?? undefined;
+}
+
+function isOurs(hostname: string, { hostname: bound }: Addresses): boolean {
+  const name = hostname.replace(/^\[|\]$/g, "");
+  if (isLoopback(name) || name === bound.toLowerCase()) return true;
+  if (!/^[\d.]+$|:/.test(name)) return false;
+  return Object.values(networkInterfaces()).flat().some((own) => own?.address === name);
+}
+
+/** A browser or a script that has signed in. */
+export interface Visitor {
+  readonly role: Role;
+  /** Aborted when it has signed out. */
+  readonly signal?: AbortSignal;
+  /** Called while it reads a stream, which counts as use. The returned function ends that. */
+  readonly reads: () => () => void;
+}
+
+/** A secret of a browser; only its hash is kept. */
+interface Secret {
+  readonly hash: Uint8Array;
+  readonly role: Role;
+  /** Time of the last use, in ms. */
+  used: number;
+  saved: number;
+  readers: number;
+  readonly end: AbortController;
+}
+
+interface Link {
+  readonly hash: Uint8Array;
+  readonly role: Role;
+}
+
+export interface AccessOptions {
+  readonly mode: "token" | "none" | "password";
+  /** A fixed token of the owner, for scripts. */
+  readonly token?: string | undefined;
+  readonly passwordHash?: string | undefined;
+  /** Hours without use after which a browser has to sign in again. */
+  readonly sessionHours: number;
+  /** The file of the hashes. */
+  readonly file: string;
+  /** The address that secrets are made for. */
+  readonly address: string;
+  /** Called when a link was used. */
+  readonly signedIn?: (role: Role, from: string) => void;
+  readonly now?: () => number;
+}
+
+/** Most secrets of browsers, and most unused links; the oldest are dropped. */
+const MOST = { secrets: 200, links: 50 };
+const MAX_PASSWORD_BYTES = 72;
+const SAVE_EVERY_MS = 60_000;
+/** A secret or the code of a link: 32 random bytes. */
+const MADE = /^[\w-]{43}$/;
+
+function hashOf(text: string): Uint8Array {
+  return createHash("sha256").update(text).digest();
+}
+
+/** Compares all, so that the time says nothing about where it is. */
+function find<T extends { readonly hash: Uint8Array }>(all: readonly T[], text: string): T | undefined {
+  const hash = hashOf(text);
+  return all.reduce<T | undefined>(
+    (found, each) => timingSafeEqual(each.hash, hash) ? each : found,
+    undefined,
+  );
+}
+
+function makeSecret(): string {
+  return crypto.getRandomValues(new Uint8Array(32)).toBase64({ alphabet: "base64url", omitPadding: true });
+}
+
+export class Access {
+  readonly #options: AccessOptions;
+  readonly #now: () => number;
+  readonly #token: readonly Link[];
+  #links: Link[] = [];
+  #secrets: Secret[];
+  readonly #tries: Tries;
+  #checking: Promise<unknown> = Promise.resolve();
+  #saving: Promise<void> = Promise.resolve();
+
+  constructor(options: AccessOptions) {
+    const { token, mode, passwordHash, now = Date.now } = options;
+    if (mode === "password" && !/^\$2[aby]\$\d\d\$[./\w]{53}$/.test(passwordHash ?? "")) {
+      throw usageError(
+        message`Cannot use the password: serve.password_hash has no bcrypt hash`,
+        message`print one with reasonix serve --hash-password --password PASSWORD, or give --password`,
+      );
+    }
+    [this.#options, this.#now, this.#tries] = [options, now, new Tries(now)];
+    this.#token = token ? [{ hash: hashOf(token), role: "owner" }] : [];
+    this.#secrets = readSecrets(options);
+  }
+
+  /** Makes the code of a link, which signs in one browser. */
+  code(role: Role): string {
+    const code = makeSecret();
+    this.#links = [...this.#links, { hash: hashOf(code), role }].slice(-MOST.links);
+    return code;
+  }
+
+  /** The visitor that a request names. Throws a Refusal where there is none. */
+  visitor({ headers }: Request, from: string): Visitor {
+    if (this.#options.mode === "none") return { role: "owner", reads: () => () => {} };
+    const given = /^Bearer +(\S+)$/i.exec(headers.get("authorization") ?? "")?.[1];
+    if (given === undefined) throw signInFirst();
+    const secret = find(this.#secrets, given);
+    if (secret && this.#isValid(secret)) return this.#uses(secret);
+    // The code of a link and random secrets cannot be guessed, and an open page may repeat an old one.
+    const back = this.#token.length > 0 && !MADE.test(given) ? this.#tries.take(from) : () => {};
+    if (!find(this.#token, given)) throw signInFirst();
+    back();
+    return { role: "owner", reads: () => () => {} };
+  }
+
+  /** Exchanges the code of a link, the fixed token or the password for a secret. */
+  async signIn(
+    { token, password }: { readonly token?: string | undefined; readonly password?: string | undefined },
+    from: string,
+  ): Promise<{ readonly secret: string; readonly role: Role; readonly expires: string }> {
+    const back = this.#tries.take(from);
+    const link = token === undefined ? undefined : find(this.#links, token);
+    this.#links = this.#links.filter((each) => each !== link);
+    const role = link?.role ?? (token !== undefined && find(this.#token, token)?.role) ??
+      (password !== undefined && await this.#isPassword(password) ? "owner" : undefined);
+    if (!role) {
+      throw password === undefined
+        ? new Refusal(
+          401,
+          message`Cannot sign in: the link was used before, or its server has ended`,
+          message`use the newest link that the server has printed`,
+        )
+        : new Refusal(401, message`Cannot sign in: the password is wrong`);
+    }
+    back();
+    const [secret, now] = [makeSecret(), this.#now()];
+    const end = new AbortController();
+    this.#secrets.push({ hash: hashOf(secret), role, used: now, saved: now, readers: 0, end });
+    this.#secrets.filter((each) => !this.#isValid(each)).forEach((each) => this.#drop(each));
+    const oldest = this.#secrets.toSorted((a, b) => b.used - a.used).slice(MOST.secrets);
+    oldest.forEach((each) => this.#drop(each));
+    await this.save();
+    if (link) this.#options.signedIn?.(role, from);
+    return { secret, role, expires: new Date(now + this.#idleMs).toISOString() };
+  }
+
+  async signOut({ headers }: Request): Promise<void> {
+    const secret = find(this.#secrets, headers.get("authorization")?.replace(/^Bearer +/i, "") ?? "");
+    if (!secret) return;
+    this.#drop(secret);
+    await this.save();
+  }
+
+  /** Secrets outlive the server, except those of viewers: a view ends with the server that shared it. */
+  save(): Promise<void> {
+    const { file, address } = this.#options;
+    return this.#saving = this.#saving.catch(() => {}).then(async () => {
+      const secrets = this.#secrets.filter(({ role }) => role === "owner").map(({ hash, used }) => {
+        return { hash: hash.toHex(), used };
+      });
+      const text = JSON.stringify({ address, pid: process.pid, secrets });
+      await saveFile(file, `${text}\n`, { mode: 0o600, setMode: 0o600 });
+    });
+  }
+
+  get #idleMs(): number {
+    return this.#options.sessionHours * 3_600_000;
+  }
+
+  #isValid({ readers, used }: Secret): boolean {
+    return readers > 0 || this.#now() - used < this.#idleMs;
+  }
+
+  #drop(secret: Secret): void {
+    this.#secrets = this.#secrets.filter((each) => each !== secret);
+    secret.end.abort();
+  }
+
+  #uses(secret: Secret): Visitor {
+    const use = () => {
+      secret.used = this.#now();
+      if (secret.used - secret.saved < SAVE_EVERY_MS) return;
+      secret.saved = secret.used;
+      // The next use tries again.
+      void this.save().catch(() => {});
+    };
+    use();
+    const reads = () => {
+      secret.readers++;
+      return () => {
+        secret.readers--;
+        use();
+      };
+    };
+    return { role: secret.role, signal: secret.end.signal, reads };
+  }
+
+  /** One at a time: a check takes a tenth of a second of the processor. */
+  async #isPassword(password: string): Promise<boolean> {
+    const { mode, passwordHash = "" } = this.#options;
+    if (mode !== "password" || new TextEncoder().encode(password).length > MAX_PASSWORD_BYTES) return false;
+    const check = this.#checking.then(async () => {
+      return await (await import("bcryptjs")).compare(password, passwordHash);
+    });
+    this.#checking = check.catch(() => {});
+    return await check;
+  }
+}
+
+/** The bcrypt hash of a password. Throws a ReasonixError (usage). */
+export async function hashPassword(password: string): Promise<string> {
+  const bytes = new TextEncoder().encode(password).length;
+  if (bytes > 0 && bytes <= MAX_PASSWORD_BYTES) return await (await import("bcryptjs")).hash(password, 12);
+  throw usageError(
+    message`Cannot hash a password of ${bytes} bytes: bcrypt takes 1 to ${MAX_PASSWORD_BYTES}`,
+  );
+}
+
+function signInFirst(): Refusal {
+  return new Refusal(401, message`Cannot answer without a sign-in`, undefined, {
+    "www-authenticate": 'Bearer realm="Reasonix"',
+  });
+}
+
+/** The hashes that a server at the same address has left. */
+function readSecrets({ file, address }: AccessOptions): Secret[] {
+  let text = "";
+  try {
+    text = readFileSync(file, "utf8");
+  } catch { /* there is none yet */ }
+  const read = parseJson(text);
+  if (!isRecord(read) || read.address !== address || !Array.isArray(read.secrets)) return [];
+  return read.secrets.filter(isRecord).flatMap(({ hash, used }) => {
+    if (typeof hash !== "string" || !/^[\da-f]{64}$/.test(hash) || typeof used !== "number") return [];
+    const end = new AbortController();
+    return [{ hash: Uint8Array.fromHex(hash), role: "owner" as const, used, saved: used, readers: 0, end }];
+  });
+}
+
+/** Failed tries from one address and from all: at most `most` at once, then one per `refillMs`. */
+const LIMITS = { one: { most: 5, refillMs: 60_000 }, all: { most: 50, refillMs: 6_000 } };
+
+/** Bounds tries to sign in. One counts before its check, so that many at once are no way around. */
+class Tries {
+  readonly #now: () => number;
+  /** When all of the tries are there again, in ms, by address; "" is for all. */
+  readonly #full = new Map<string, number>();
+
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  /** Takes a try. The returned function gives it back. Throws a Refusal where none is left. */
+  take(from: string): () => void {
+    // One client may have all addresses of a network of IPv6.
+    const network = from.includes(".") ? from : from.split(":").slice(0, 4).join(":");
+    const rows = [[network, LIMITS.one], ["", LIMITS.all]] as const;
+    const now = this.#now();
+    for (const [key, full] of this.#full) if (full <= now) this.#full.delete(key);
+    const fullOf = (key: string) => this.#full.get(key) ?? now;
+    const wait = Math.max(
+      ...rows.map(([key, { most, refillMs }]) => fullOf(key) - now - (most - 1) * refillMs),
+    );
+    if (wait > 0) {
+      const seconds = `${Math.ceil(wait / 1000)}`;
+      throw new Refusal(
+        429,
+        message`Cannot sign in: too many tries have failed`,
+        message`try again in ${seconds} seconds`,
+        { "retry-after": seconds },
+      );
+    }
+    for (const [key, { refillMs }] of rows) this.#full.set(key, fullOf(key) + refillMs);
+    return () => rows.forEach(([key, { refillMs }]) => this.#full.set(key, fullOf(key) - refillMs));
+  }
+}

@@ -1,0 +1,74 @@
+import { gunzipSync } from "node:zlib";
+import { errorMessage, message, ReasonixError } from "../../core/mod.ts";
+
+/** The page as `scripts/page.ts` builds it. */
+export interface BuiltPage {
+  /** Changes with every file of the page. */
+  readonly build: string;
+  /** Compressed with gzip, in base64: `index.html`, and the files below `/assets/` by their names. */
+  readonly files: Readonly<Record<string, string>>;
+}
+
+/** The body of an answer, and its headers. */
+export interface PageFile {
+  readonly body: Uint8Array<ArrayBuffer>;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+const TYPES: Readonly<Record<string, string>> = {
+  html: "text/html; charset=utf-8",
+  js: "text/javascript; charset=utf-8",
+  css: "text/css; charset=utf-8",
+};
+
+/** A module of the bundle, and the one that builds the page where the program runs from its sources. */
+const [BUNDLED, SOURCES] = ["./reasonix.page.js", "../../../scripts/page.ts"];
+
+/** The files of the page, of this very version. */
+export class PageFiles {
+  readonly #page: BuiltPage;
+
+  constructor(page: BuiltPage) {
+    this.#page = page;
+  }
+
+  static async load(): Promise<PageFiles> {
+    try {
+      const bundled: { default: BuiltPage } | undefined = await import(BUNDLED ?? "").catch(unlessMissing);
+      return new PageFiles(bundled?.default ?? await (await import(SOURCES ?? "")).builtPage());
+    } catch (error) {
+      throw new ReasonixError(message`Cannot find the web page: ${errorMessage(error)}`, {
+        remedy: message`keep reasonix.web.js next to reasonix.js`,
+      });
+    }
+  }
+
+  /** Differs from that of a page which is older or newer than this program. */
+  get build(): string {
+    return this.#page.build;
+  }
+
+  /** Returns `index.html` or a file below `/assets/`; compressed when the browser accepts gzip. */
+  file(name: string, acceptEncoding: string): PageFile | undefined {
+    const content = Object.hasOwn(this.#page.files, name) ? this.#page.files[name] : undefined;
+    if (content === undefined) return undefined;
+    const packed = Uint8Array.fromBase64(content);
+    const accepted = /\bgzip\b(?!;q=0(?:\.0*)?(?:,|$))/.test(acceptEncoding);
+    const isPage = name === "index.html";
+    return {
+      body: accepted ? packed : new Uint8Array(gunzipSync(packed)),
+      headers: {
+        "content-type": TYPES[name.replace(/^.*\./, "")] ?? "application/octet-stream",
+        "cache-control": isPage ? "no-store" : "public, max-age=31536000, immutable",
+        ...(accepted ? { "content-encoding": "gzip" } : {}),
+        vary: "accept-encoding",
+      },
+    };
+  }
+}
+
+/** The sources have no such module; a bundle of which a file is missing says so. */
+function unlessMissing(error: unknown): undefined {
+  if (error instanceof Error && error.name === "IncompleteInstallation") throw error;
+  return undefined;
+}

@@ -1,0 +1,317 @@
+/** The API: one list of routes that checks requests and makes OpenAPI and docs/web-api.md. */
+import * as z from "zod/mini";
+import type { Event } from "../../core/mod.ts";
+import type { Snapshot } from "../session/live_session.ts";
+import type { OpenQuestion, QuestionKind } from "../session/questions.ts";
+import type { SessionFact } from "../session/facts.ts";
+
+export type Role = "owner" | "viewer";
+
+/** The request and the answer of one path. */
+export interface Route {
+  /** The least role that may send it; "none": without sign-in. */
+  readonly role: Role | "none";
+  readonly summary: string;
+  readonly query?: z.ZodMiniType;
+  readonly body?: z.ZodMiniType;
+  /** Maximum size of the body; absent: `BODY_BYTES`. */
+  readonly bytes?: number;
+  /** JSON; absent: a stream of events. */
+  readonly answer?: z.ZodMiniType;
+  readonly status?: 201 | 202;
+}
+
+export const BODY_BYTES = 1024 * 1024;
+export const IMAGES = { number: 20, bytes: 10 * 1024 * 1024 } as const;
+
+const { boolean, literal, number, object, optional, strictObject, string, union } = z;
+const list = z.array;
+const oneOf = z.enum;
+const text = (most: number) => string().check(z.maxLength(most));
+const line = (most: number) => text(most).check(z.regex(/\S/));
+const open = (fields: z.core.$ZodLooseShape = {}) => z.looseObject(fields);
+const isTrue = optional(literal(true));
+
+/** Adds an explanation to a schema. */
+function about<T extends z.ZodMiniType>(schema: T, words: string): T {
+  return schema.check(z.describe(words)) as T;
+}
+
+/** A shape that other code has the type of. */
+function typed<T>(schema: z.ZodMiniType, words: string): z.ZodMiniType<T> {
+  return about(schema, words) as z.ZodMiniType<T>;
+}
+
+/** A number in a query. */
+const count = (words: string) => about(optional(z.coerce.number().check(z.nonnegative(), z.int())), words);
+
+const none = object({});
+const id = object({ id: string() });
+const role = oneOf(["owner", "viewer"]);
+const clientId = about(
+  string().check(z.regex(/^[\w-]{8,64}$/)),
+  "Made by the client: 8 to 64 letters, digits, _ and -. A request that is sent again with it counts once.",
+);
+
+const event = typed<Event>(
+  open({ v: number(), seq: number(), time: string(), type: string() }),
+  "An event of docs/events.md.",
+);
+const question = typed<OpenQuestion>(
+  open({ id: string(), kind: string(), question: open(), called: boolean() }),
+  "A question that waits for its answer; `called`: a command of the user asks it.",
+);
+const snapshot = typed<Snapshot>(
+  open({
+    seq: number(),
+    turnState: string(),
+    message: optional(open({ step: number(), text: string() })),
+    calls: list(open({ callId: string(), name: string(), tail: string() })),
+    questions: list(question),
+    waiting: list(z.unknown()),
+    steering: list(z.unknown()),
+  }),
+  "The part of a session that no stored event holds yet; it includes the events up to `seq`.",
+);
+const fact = typed<SessionFact>(open({ kind: string() }), "Settings, commands, usage or title.");
+
+const sessionEntry = object({
+  id: string(),
+  title: string(),
+  directory: string(),
+  updated: string(),
+  state: oneOf(["working", "waiting", "done", "failed", "idle"]),
+  live: about(boolean(), "This server has it open."),
+  elsewhere: about(boolean(), "Another program has it open: it can only be read here."),
+  cost: optional(object({ amount: number(), currency: string() })),
+});
+export type SessionEntry = z.infer<typeof sessionEntry>;
+
+const choice = {
+  value: string(),
+  name: string(),
+  description: optional(string()),
+  group: optional(string()),
+};
+const setting = object({
+  id: oneOf(["approval", "collaboration", "model", "effort"]),
+  name: string(),
+  current: string(),
+  choices: list(object(choice)),
+});
+const settings = object({ settings: list(setting) });
+
+const completion = object({
+  insert: string(),
+  label: string(),
+  detail: optional(string()),
+  more: about(isTrue, "More can follow: ask again."),
+  sends: about(isTrue, "Nothing can follow."),
+});
+
+const file = union([
+  object({ kind: literal("file"), text: string(), language: optional(string()), truncated: isTrue }),
+  object({ kind: literal("image"), mime: string(), data: about(string(), "Base64.") }),
+  object({
+    kind: literal("directory"),
+    entries: list(object({ name: string(), kind: oneOf(["file", "directory"]) })),
+    truncated: isTrue,
+  }),
+]);
+
+const hunk = object({
+  oldStart: number(),
+  oldLines: number(),
+  newStart: number(),
+  newLines: number(),
+  lines: about(list(string()), "Each begins with a blank, + or -."),
+});
+const change = object({
+  path: string(),
+  action: oneOf(["create", "update", "delete"]),
+  added: number(),
+  removed: number(),
+  hunks: about(optional(list(hunk)), "Absent where there is no text, or the earlier content was not kept."),
+});
+
+/** The answers to questions, by kind. */
+export const ANSWERS = {
+  approval: strictObject({
+    allow: boolean(),
+    scope: oneOf(["once", "session", "project", "always"]),
+    rule: optional(line(2_000)),
+    network: optional(oneOf(["once", "session", "project"])),
+    note: optional(text(10_000)),
+    stop: isTrue,
+  }),
+  ask: list(list(text(10_000))),
+  plan: union([
+    strictObject({
+      approve: literal(true),
+      plan: optional(text(200_000)),
+      note: optional(text(10_000)),
+      window: optional(boolean()),
+      acceptEdits: optional(boolean()),
+    }),
+    strictObject({ approve: literal(false), note: text(10_000) }),
+  ]),
+  trust: oneOf(["trust", "ignore"]),
+  copy: boolean(),
+  choose: z.int().check(z.nonnegative()),
+  confirm: boolean(),
+  prompt: text(200_000),
+  show: z.null(),
+  changes: z.null(),
+} satisfies Record<QuestionKind, z.ZodMiniType>;
+
+type Rest = Omit<Route, "role" | "summary">;
+const by = <R extends Route["role"]>(role: R) => <const T extends Rest>(summary: string, rest: T) => ({
+  role,
+  summary,
+  ...rest,
+});
+const [anyone, viewer, owner] = [by("none"), by("viewer"), by("owner")];
+
+/** The routes, by method and path below /api/v1. */
+export const ROUTES = {
+  "GET /server": anyone("Describes the server; without sign-in only `build` and `auth`.", {
+    answer: object({
+      build: string(),
+      auth: oneOf(["token", "none", "password"]),
+      version: optional(string()),
+      role: optional(role),
+      locale: optional(string()),
+      directory: optional(string()),
+      configured: optional(boolean()),
+    }),
+  }),
+  "POST /sign-in": anyone("Exchanges the token of a link, or the password, for a secret that expires.", {
+    body: strictObject({ token: optional(text(1_000)), password: optional(text(1_000)) }),
+    answer: object({ secret: string(), role, expires: string() }),
+  }),
+  "POST /sign-out": viewer("Revokes the secret of this browser.", { answer: none }),
+  "POST /links": owner("Makes a link that signs in one browser.", {
+    body: strictObject({ role, session: optional(text(100)) }),
+    answer: object({ url: string(), qr: about(list(string()), "Rows of a QR code, dark modules as 1.") }),
+  }),
+  "GET /sessions": viewer("Lists the sessions of all projects, latest change first.", {
+    query: strictObject({
+      query: about(optional(text(200)), "A part of the title or of the first message."),
+      directory: about(optional(text(4_096)), "Only sessions of this directory."),
+      cursor: about(optional(text(100)), "`next` of the answer before."),
+    }),
+    answer: object({ sessions: list(sessionEntry), next: optional(string()) }),
+  }),
+  "POST /sessions": owner("Begins a session, or continues in a copy of one.", {
+    body: strictObject({
+      id: optional(clientId),
+      directory: about(optional(text(4_096)), "An absolute path; absent: the directory of the server."),
+      copyOf: about(optional(text(100)), "The session to copy."),
+      model: optional(line(200)),
+    }),
+    answer: id,
+    status: 201,
+  }),
+  "POST /sessions/:id/open": owner("Opens a session.", { answer: id }),
+  "POST /sessions/:id/close": owner("Stops a session and closes it, unless another front end has it open.", {
+    answer: id,
+  }),
+  "PATCH /sessions/:id": owner("Gives a session a title.", {
+    body: strictObject({ title: line(200) }),
+    answer: id,
+  }),
+  "DELETE /sessions/:id": owner("Deletes a session and everything kept for it.", { answer: none }),
+  "GET /sessions/:id/events": viewer("Returns a part of the history that begins with a whole message.", {
+    query: strictObject({
+      before: count("It ends before the event with this seq; absent: with the newest."),
+      limit: count("Most events, unless a message has more: 200 when absent, at most 2000."),
+    }),
+    answer: object({ events: list(event), first: about(boolean(), "Nothing comes before it.") }),
+  }),
+  "GET /sessions/:id/snapshot": viewer("Returns what happens now, and facts about the session.", {
+    answer: object({ snapshot, facts: list(fact) }),
+  }),
+  "POST /sessions/:id/messages": owner(
+    "Sends a message: `/name` is a command, `!line` a shell command, `# fact` something to remember.",
+    {
+      body: strictObject({
+        id: clientId,
+        text: text(1_000_000),
+        images: optional(list(strictObject({ mime: string(), data: about(string(), "Base64.") }))),
+        references: about(optional(list(text(1_000_000))), "Texts that go before the message."),
+        steer: about(optional(boolean()), "Into the running turn instead of after it."),
+        pasted: about(optional(boolean()), "It begins with pasted text: a /, ! or # there is text."),
+      }),
+      bytes: 64 * 1024 * 1024,
+      answer: object({ accepted: literal(true), repeated: about(isTrue, "It was accepted before.") }),
+      status: 202,
+    },
+  ),
+  "DELETE /sessions/:id/messages/:message": owner("Takes back a message that waits.", {
+    answer: object({ text: string() }),
+  }),
+  "POST /sessions/:id/interrupt": owner("Stops the turn.", { answer: none }),
+  "GET /sessions/:id/questions": viewer("Lists the open questions.", {
+    answer: object({ questions: list(question) }),
+  }),
+  "POST /sessions/:id/questions/:question": owner(
+    "Answers a question. Status 409 says who answered a closed one.",
+    {
+      body: strictObject({ answer: about(optional(z.unknown()), "By kind; absent: leaves it unanswered.") }),
+      answer: none,
+    },
+  ),
+  "POST /sessions/:id/questions/:question/:call": owner("Calls checkRule, preview or move of a question.", {
+    body: strictObject({ argument: union([text(2_000), number()]) }),
+    answer: object({ result: optional(z.unknown()) }),
+  }),
+  "GET /sessions/:id/settings": viewer("Returns the settings and their values.", { answer: settings }),
+  "PATCH /sessions/:id/settings": owner("Changes a setting; model and effort after the running turn.", {
+    body: strictObject({ id: text(100), value: text(1_000) }),
+    answer: settings,
+  }),
+  "GET /sessions/:id/completions": owner("Completes a message at the cursor, as the chat does.", {
+    query: strictObject({ text: text(100_000), cursor: count("Absent: the end of the text.") }),
+    answer: object({
+      from: about(number(), "An entry replaces the text from here on."),
+      to: number(),
+      entries: list(completion),
+    }),
+  }),
+  "GET /sessions/:id/files": viewer(
+    "Returns a file or directory of the workspace that the session may read.",
+    {
+      query: strictObject({ path: about(optional(text(4_096)), "Relative to the session's directory.") }),
+      answer: file,
+    },
+  ),
+  "GET /sessions/:id/changes": viewer("Returns the files that the session has changed.", {
+    answer: object({ changes: list(change) }),
+  }),
+  "GET /stream": viewer(
+    "Streams sessions: stored events after the given ones, a snapshot, then live events.",
+    {
+      query: strictObject({
+        session: about(optional(union([text(200), list(text(200))])), "`ID@SEQ` for each session."),
+      }),
+    },
+  ),
+  "GET /openapi.json": viewer("Describes this API by OpenAPI 3.1.", { answer: open({ openapi: string() }) }),
+} satisfies Record<string, Route>;
+
+export type RouteKey = keyof typeof ROUTES;
+type Of<K extends RouteKey, F extends "query" | "body" | "answer"> = (typeof ROUTES)[K] extends
+  { readonly [P in F]: infer S extends z.ZodMiniType } ? z.infer<S> : undefined;
+
+/** A request whose query and body were checked. */
+export interface ApiRequest<K extends RouteKey = RouteKey> {
+  /** The parts of the path, by name. */
+  readonly params: Readonly<Record<string, string>>;
+  readonly query: Of<K, "query">;
+  readonly body: Of<K, "body">;
+  readonly signal: AbortSignal;
+}
+export type ApiAnswer<K extends RouteKey> = Of<K, "answer">;
+export type Handlers<K extends RouteKey = RouteKey> = {
+  readonly [P in K]: (request: ApiRequest<P>) => ApiAnswer<P> | Promise<ApiAnswer<P>>;
+};

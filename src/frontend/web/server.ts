@@ -1,0 +1,330 @@
+import { errorMessage, message, ReasonixError, type Text, usageError } from "../../core/mod.ts";
+import { parseJson } from "../../util/json.ts";
+import { after, atMost } from "../../util/timer.ts";
+import { VERSION } from "../../util/version.ts";
+import type { LiveSessions } from "../session/live_session.ts";
+import type { SessionTexts } from "../session/texts.ts";
+import {
+  Access,
+  type AccessOptions,
+  checkOrigin,
+  clientOf,
+  isLoopback,
+  Refusal,
+  type Visitor,
+} from "./access.ts";
+import {
+  type ApiRequest,
+  BODY_BYTES,
+  type Handlers,
+  type Role,
+  type Route,
+  type RouteKey,
+  ROUTES,
+} from "./schemas.ts";
+
+export interface WebOptions {
+  /** `orNext`: the next free port, beginning with this one. */
+  readonly address: { readonly hostname: string; readonly port: number; readonly orNext?: boolean };
+  /** Certificate and key as PEM texts. */
+  readonly tls?: { readonly cert: string; readonly key: string } | undefined;
+  readonly behindProxy?: boolean;
+  /** Allows plain HTTP beyond loopback. */
+  readonly insecure?: boolean;
+  /** The public address, such as `https://agent.example.org`. */
+  readonly origin?: string | undefined;
+  readonly auth: Pick<AccessOptions, "mode" | "token" | "passwordHash">;
+  readonly sessionHours: number;
+  readonly sessions: LiveSessions;
+  /** Reasonix home. */
+  readonly home: string;
+  /** The directory of sessions that name none. */
+  readonly directory: string;
+  readonly texts: SessionTexts;
+  /** The session that links lead to. */
+  readonly only?: string | undefined;
+  /** Called when a browser has used a link. */
+  readonly signedIn?: (role: Role, from: string) => void;
+}
+
+export interface WebServer {
+  /** The public address. */
+  readonly origin: string;
+  /** The address on this machine. */
+  readonly local: string;
+  /** Makes a link; one with a sign-in counts once. */
+  link(role: Role, session?: string): string;
+  close(): Promise<void>;
+}
+
+/** Starts the server. Throws a ReasonixError where it may or can not listen. */
+export async function serveWeb(options: WebOptions): Promise<WebServer> {
+  requireSafe(options);
+  return await Promise.resolve(new Server(options));
+}
+
+/** Refuses what would open the server to the network without protection. */
+function requireSafe(
+  { address: { hostname }, auth, tls, behindProxy = false, insecure, origin }: WebOptions,
+) {
+  if (origin !== undefined && !/^https?:\/\/[^/?#@\s]+$/.test(origin)) {
+    throw usageError(
+      message`Cannot use "${origin}" for serve.origin`,
+      message`give scheme and host, such as https://agent.example.org`,
+    );
+  }
+  if (auth.mode === "none" && (!isLoopback(hostname) || behindProxy)) {
+    throw usageError(
+      message`Cannot serve ${hostname} without sign-in: everyone who reaches it could run commands here`,
+      message`use --auth token or --auth password; without sign-in only loopback is served, and no proxy`,
+    );
+  }
+  if (isLoopback(hostname) || tls || behindProxy || insecure) return;
+  throw usageError(
+    message`Cannot serve ${hostname} over plain HTTP: the network could read secrets and change the page`,
+    message`give --tls-cert and --tls-key, use a proxy with --behind-proxy, or accept that with --insecure`,
+  );
+}
+
+const HEADERS = {
+  "content-security-policy":
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:; " +
+    "connect-src 'self'; worker-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+  "x-content-type-options": "nosniff",
+  "referrer-policy": "no-referrer",
+  "x-frame-options": "DENY",
+  "cross-origin-opener-policy": "same-origin",
+  "cross-origin-resource-policy": "same-origin",
+};
+
+const API = "/api/v1";
+/** Ports that are tried. */
+const MAX_PORTS = 100;
+/** Most time for a body to arrive, and for open requests at the end, in ms. */
+const [BODY_MS, ENDING_MS] = [30_000, 1000];
+/** Maximum size of a body of a client without sign-in. */
+const SIGN_IN_BYTES = 8 * 1024;
+
+const CODES: Readonly<Record<number, string>> = {
+  400: "invalid",
+  401: "sign-in",
+  403: "forbidden",
+  404: "not-found",
+  405: "method",
+  408: "timeout",
+  409: "conflict",
+  413: "too-large",
+  415: "content-type",
+  421: "host",
+  429: "too-many",
+};
+
+interface Match {
+  readonly key: RouteKey;
+  readonly params: Record<string, string>;
+}
+
+/** Finds the route of a request. Parts of the path are names, never paths. */
+function match(method: string, path: string): Match {
+  const parts = path.split("/");
+  const others: string[] = [];
+  for (const key of Object.keys(ROUTES) as RouteKey[]) {
+    const [wanted = "", template = ""] = key.split(" ");
+    const names = template.split("/");
+    const fits = names.length === parts.length && names.every((name, at) => {
+      return name.startsWith(":") ? /^[\w-]{1,100}$/.test(parts[at] ?? "") : name === parts[at];
+    });
+    if (!fits) continue;
+    if (wanted !== method) {
+      others.push(wanted);
+      continue;
+    }
+    const params = names.flatMap((name, at) =>
+      name.startsWith(":") ? [[name.slice(1), parts[at] ?? ""]] : []
+    );
+    return { key, params: Object.fromEntries(params) };
+  }
+  if (others.length === 0) throw new Refusal(404, message`Cannot find ${path}`);
+  throw new Refusal(405, message`Cannot ${method} ${path}`, undefined, { allow: others.join(", ") });
+}
+
+class Server implements WebServer {
+  readonly origin: string;
+  readonly local: string;
+  readonly #options: WebOptions;
+  readonly #access: Access;
+  readonly #server: Deno.HttpServer<Deno.NetAddr>;
+  readonly #end = new AbortController();
+  readonly #handlers: Partial<Handlers>;
+
+  constructor(options: WebOptions) {
+    this.#options = options;
+    const { address: { hostname }, tls, home, auth, sessionHours, origin, signedIn = () => {} } = options;
+    this.#server = this.#listen();
+    const { port } = this.#server.addr;
+    const shown = hostname === "0.0.0.0" || hostname === "::" ? "localhost" : hostname;
+    const name = shown.includes(":") ? `[${shown}]` : shown;
+    this.local = `${tls ? "https" : "http"}://${name}:${port}`;
+    this.origin = origin ?? this.local;
+    const file = `${home}/serve/${port}.json`;
+    this.#access = new Access({ ...auth, sessionHours, file, address: this.local, signedIn });
+    this.#handlers = {
+      "POST /sign-out": () => ({}),
+      "POST /links": ({ body: { role, session } }) => ({ url: this.link(role, session), qr: [] }),
+    };
+  }
+
+  link(role: Role, session = this.#options.only): string {
+    const values = [
+      ...(this.#options.auth.mode === "none" ? [] : [`token=${this.#access.code(role)}`]),
+      ...(session === undefined ? [] : [`session=${session}`]),
+    ];
+    return `${this.origin}/${values.length > 0 ? `#${values.join("&")}` : ""}`;
+  }
+
+  async close(): Promise<void> {
+    this.#end.abort();
+    await atMost(ENDING_MS, this.#server.shutdown());
+    await this.#access.save();
+  }
+
+  #listen(): Deno.HttpServer<Deno.NetAddr> {
+    const { address: { hostname, port, orNext = false }, tls } = this.#options;
+    for (let tried = port;; tried++) {
+      try {
+        const where = { hostname, port: tried, onListen() {}, ...(tls ?? {}) };
+        return Deno.serve(where, (request, { remoteAddr }) => this.#respond(request, remoteAddr.hostname));
+      } catch (error) {
+        const isUsed = error instanceof Deno.errors.AddrInUse;
+        if (isUsed && orNext && tried - port < MAX_PORTS && tried < 65_535) continue;
+        throw new ReasonixError(
+          isUsed
+            ? message`Cannot listen on ${hostname}:${tried}: another program uses the port`
+            : message`Cannot listen on ${hostname}:${tried}: ${errorMessage(error)}`,
+          { remedy: message`choose another address with --addr HOST:PORT`, cause: error },
+        );
+      }
+    }
+  }
+
+  async #respond(request: Request, peer: string): Promise<Response> {
+    let response: Response;
+    try {
+      response = await this.#answer(request, peer);
+    } catch (error) {
+      response = this.#refused(error);
+    }
+    for (const [name, value] of Object.entries(HEADERS)) response.headers.set(name, value);
+    if (!response.headers.has("cache-control")) response.headers.set("cache-control", "no-store");
+    return response;
+  }
+
+  async #answer(request: Request, peer: string): Promise<Response> {
+    const { tls, behindProxy = false, origin, address: { hostname } } = this.#options;
+    const url = URL.parse(request.url);
+    if (!url) throw new Refusal(400, message`Cannot read the address of the request`);
+    const addresses = { hostname, isTls: tls !== undefined, behindProxy, origin };
+    checkOrigin(request, url, addresses);
+    const from = clientOf(request.headers, peer, addresses);
+    if (!url.pathname.startsWith("/api/")) throw new Refusal(404, message`Cannot find ${url.pathname}`);
+    if (!url.pathname.startsWith(`${API}/`)) throw new Refusal(404, message`Cannot find ${url.pathname}`);
+    const { key, params } = match(request.method, url.pathname.slice(API.length));
+    const route: Route = ROUTES[key];
+    const visitor = this.#visitor(request, route, from);
+    const query = checked(route.query, valuesOf(url.searchParams), "query");
+    const body = request.method === "GET"
+      ? undefined
+      : checked(route.body, await bodyOf(request, route), "body");
+    if (key === "POST /sign-in") {
+      return Response.json(await this.#access.signIn(body as ApiRequest<typeof key>["body"], from));
+    }
+    if (key === "POST /sign-out") await this.#access.signOut(request);
+    const work = this.#handlers[key] as ((request: ApiRequest) => unknown) | undefined;
+    if (!work) throw new Refusal(404, message`Cannot find ${url.pathname}`);
+    const answer = await work({ params, query, body, signal: request.signal } as ApiRequest);
+    if (key === "GET /server") return Response.json(this.#described(answer, visitor));
+    return Response.json(answer ?? {}, { status: route.status ?? 200 });
+  }
+
+  #visitor(request: Request, { role }: Route, from: string): Visitor | undefined {
+    if (role === "none" && !request.headers.has("authorization")) return undefined;
+    const visitor = this.#access.visitor(request, from);
+    if (role !== "owner" || visitor.role === "owner") return visitor;
+    throw new Refusal(403, message`Cannot do that with a link that only shows sessions`);
+  }
+
+  #described(answer: unknown, visitor: Visitor | undefined) {
+    return visitor ? { ...answer as object, version: VERSION, role: visitor.role } : answer;
+  }
+
+  #refused(error: unknown): Response {
+    const { texts } = this.#options;
+    const isKnown = error instanceof ReasonixError;
+    const status = error instanceof Refusal ? error.status : isKnown ? 400 : 500;
+    const { message: said, remedy } = isKnown
+      ? error.texts
+      : { message: message`Cannot answer: internal error`, remedy: undefined };
+    const body = {
+      error: {
+        message: texts.of(said as Text),
+        ...(remedy === undefined ? {} : { remedy: texts.of(remedy) }),
+        code: CODES[status] ?? "failed",
+      },
+    };
+    return Response.json(body, { status, headers: error instanceof Refusal ? error.headers : {} });
+  }
+}
+
+function valuesOf(search: URLSearchParams): Record<string, unknown> {
+  const names = new Set(search.keys());
+  return Object.fromEntries([...names].map((name) => {
+    const values = search.getAll(name);
+    return [name, values.length > 1 ? values : values[0]];
+  }));
+}
+
+function checked(schema: Route["body"], value: unknown, where: string): unknown {
+  if (!schema) return undefined;
+  const { success, data, error } = schema.safeParse(value);
+  if (success) return data;
+  const [issue] = error.issues;
+  const path = [where, ...(issue?.path ?? []).map(String)].join(".");
+  throw new Refusal(400, message`Cannot use ${path}: ${issue?.message ?? ""}`);
+}
+
+/** Reads JSON of a bounded size within a bounded time. */
+async function bodyOf(
+  { headers, body, method }: Request,
+  { role, bytes = BODY_BYTES, body: schema }: Route,
+): Promise<unknown> {
+  if (method !== "DELETE" && !/^application\/json(?:\s*;|$)/i.test(headers.get("content-type") ?? "")) {
+    throw new Refusal(415, message`Cannot read the request: its content type is not application/json`);
+  }
+  const most = role === "none" || !schema ? SIGN_IN_BYTES : bytes;
+  const reader = body?.getReader();
+  const late = Promise.withResolvers<never>();
+  late.promise.catch(() => {});
+  const clear = after(
+    BODY_MS,
+    () => late.reject(new Refusal(408, message`Cannot read the request: its body is late`)),
+  );
+  const parts: Uint8Array<ArrayBuffer>[] = [];
+  try {
+    for (let size = 0; reader;) {
+      const { value } = await Promise.race([reader.read(), late.promise]);
+      if (!value) break;
+      size += value.length;
+      if (size > most) {
+        throw new Refusal(413, message`Cannot read the request: its body has more than ${most} bytes`);
+      }
+      parts.push(value);
+    }
+  } finally {
+    clear();
+    await reader?.cancel().catch(() => {});
+  }
+  if (!schema) return undefined;
+  const value = parseJson(await new Blob(parts).text());
+  if (value === undefined) throw new Refusal(400, message`Cannot read the request: its body is no JSON`);
+  return value;
+}

@@ -1,0 +1,87 @@
+/** The web server in the process of a test, with live sessions and a scripted model. */
+import { FRONTENDS } from "../../src/frontend/mod.ts";
+import type { WebOptions, WebServer } from "../../src/frontend/web/mod.ts";
+import { type LiveStage, liveStage, type LiveStageOptions } from "./live_stage.ts";
+
+/** Sends a request to a path; an object becomes a JSON body, and then POST is the default method. */
+export type Client = (
+  path: string,
+  init?: Omit<RequestInit, "body"> & { readonly json?: unknown },
+) => Promise<Response>;
+
+interface ServeOptions extends LiveStageOptions {
+  /** Files of the workspace, by name. */
+  readonly files?: Readonly<Record<string, string>>;
+  /** Sessions of an earlier server, which are not closed with this one. */
+  readonly stage?: LiveStage;
+  readonly web?: Partial<WebOptions>;
+}
+
+export interface ServedHere extends AsyncDisposable {
+  readonly origin: string;
+  readonly server: WebServer;
+  readonly stage: LiveStage;
+  /** Requests of a signed-in owner, viewer, and of a client without sign-in. */
+  readonly owner: Client;
+  readonly viewer: Client;
+  readonly anyone: Client;
+  /** Uses a link; returns the secret of the browser. */
+  signIn(link: string): Promise<string>;
+  client(secret?: string): Client;
+}
+
+export async function serveHere(
+  { files = {}, web = {}, ...options }: ServeOptions = {},
+): Promise<ServedHere> {
+  const stage = options.stage ?? await liveStage(options);
+  for (const [name, text] of Object.entries(files)) {
+    await Deno.mkdir(`${stage.cwd}/${name}`.replace(/\/[^/]*$/, ""), { recursive: true });
+    await Deno.writeTextFile(`${stage.cwd}/${name}`, text);
+  }
+  const { serveWeb } = await FRONTENDS.web();
+  const server = await serveWeb({
+    address: { hostname: "127.0.0.1", port: 0 },
+    auth: { mode: "token" },
+    sessionHours: 12,
+    sessions: stage.sessions,
+    home: stage.home,
+    directory: stage.cwd,
+    texts: stage.texts,
+    ...web,
+  });
+  const client = (secret?: string): Client => (path, { json, headers, ...init } = {}) =>
+    fetch(`${server.local}${path}`, {
+      method: json === undefined ? "GET" : "POST",
+      ...init,
+      headers: {
+        ...(secret === undefined ? {} : { authorization: `Bearer ${secret}` }),
+        ...(json === undefined && (init.method ?? "GET") === "GET"
+          ? {}
+          : { "content-type": "application/json" }),
+        ...(headers as Record<string, string> | undefined),
+      },
+      ...(json === undefined ? {} : { body: JSON.stringify(json) }),
+    });
+  const signIn = async (link: string) => {
+    const token = /token=([\w-]+)/.exec(link)?.[1];
+    const response = await client()("/api/v1/sign-in", { json: { token } });
+    const answer = await response.json();
+    if (!response.ok) throw new Error(answer.error.message);
+    return answer.secret as string;
+  };
+  const isOpen = web.auth?.mode === "none";
+  return {
+    origin: server.origin,
+    server,
+    stage,
+    owner: client(isOpen ? undefined : await signIn(server.link("owner"))),
+    viewer: client(isOpen ? undefined : await signIn(server.link("viewer"))),
+    anyone: client(),
+    signIn,
+    client,
+    async [Symbol.asyncDispose]() {
+      await server.close();
+      if (!options.stage) await stage[Symbol.asyncDispose]();
+    },
+  };
+}

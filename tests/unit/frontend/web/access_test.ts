@@ -1,0 +1,9 @@
+import { assertEquals } from "../../../support/assert.ts";
+import { serveHere } from "../../../support/web.ts";
+
+Deno.test("a link signs in once", async () => {
+  await using web = await serveHere();
+  const link = web.server.link("owner");
+  const secret = await web.signIn(link);
+  assertEquals((await web.client(secret)("/api/v1/server")).status, 404);
+});

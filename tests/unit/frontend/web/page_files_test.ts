@@ -1,0 +1,36 @@
+/** The built page: its files, their names, their compression. */
+import { gunzipSync } from "node:zlib";
+import { PageFiles } from "../../../../src/frontend/web/page_files.ts";
+import { assert, assertEquals, assertMatch } from "../../../support/assert.ts";
+
+Deno.test("the page is one file that names all others by their content", async () => {
+  const files = await PageFiles.load();
+  const page = files.file("index.html", "");
+  const text = new TextDecoder().decode(page?.body);
+  assertEquals(page?.headers["cache-control"], "no-store");
+  assertMatch(text, new RegExp(`data-build="${files.build}"`));
+  // Content-Security-Policy: nothing is inline, and nothing comes from elsewhere.
+  assert(
+    !/<script(?![^>]*src=)|<style|\sstyle=|\son\w+=|https?:\/\/(?!www\.w3\.org\/2000\/svg)/.test(text),
+    text,
+  );
+  const names = [...text.matchAll(/\/assets\/([\w.-]+)/g)].map(([, name = ""]) => name);
+  assert(names.length >= 3, text);
+  let transferred = 0;
+  for (const name of names) {
+    assertMatch(name, /^[a-z_]+-[0-9a-f]{10}\.(?:js|css)$/);
+    const packed = files.file(name, "br, gzip");
+    const plain = files.file(name, "gzip;q=0");
+    assertEquals(new Uint8Array(gunzipSync(packed?.body ?? new Uint8Array())), plain?.body);
+    assertEquals([packed?.headers["content-encoding"], plain?.headers["content-encoding"]], [
+      "gzip",
+      undefined,
+    ]);
+    assertMatch(packed?.headers["cache-control"] ?? "", /immutable/);
+    transferred += packed?.body.length ?? 0;
+  }
+  assert(transferred <= 110_000, `${transferred} bytes`);
+  for (const name of ["", "main.js", "__proto__", "toString", "../deno.json"]) {
+    assertEquals(files.file(name, "gzip"), undefined);
+  }
+});
