@@ -44,7 +44,8 @@ async function show(): Promise<void> {
   current.value = undefined;
   if (id === undefined) return;
   const model = new SessionModel({
-    texts,
+    texts: () => texts().rows,
+    frame: nextFrame,
     load: (before) => api.get(`/sessions/${id}/events?limit=${WINDOW}${before ? `&before=${before}` : ""}`),
   });
   const shown = current.value = { id, model };
