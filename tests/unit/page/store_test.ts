@@ -360,7 +360,7 @@ Deno.test("SessionModel keeps questions, facts, and what the session says apart 
   model.other("facts", { fact: { kind: "title", title: "T" } });
   model.other("said", { text: "**Report**" });
   model.other("failed", { error: { message: "Cannot", remedy: "do this" } });
-  model.other("queue", { waiting: [{ text: "w" }], steering: [{ text: "s" }] });
+  model.other("queue", { waiting: [{ text: "w" }], steering: ["s"] });
   const { said, facts, waiting, steering, rows } = model.view.value;
   assertEquals([questions(), facts.title?.title, waiting, steering, rows], [[], "T", [{ text: "w" }], [{
     text: "s",
