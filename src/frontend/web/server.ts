@@ -1,10 +1,9 @@
 import { errorMessage, message, ReasonixError, type Text, usageError } from "../../core/mod.ts";
 import { parseJson } from "../../util/json.ts";
-import { attempt } from "../../util/lazy.ts";
 import { after, atMost } from "../../util/timer.ts";
+import { attempt, lazy } from "../../util/lazy.ts";
 import { VERSION } from "../../util/version.ts";
 import type { LiveSessions } from "../session/live_session.ts";
-import { PageFiles } from "./page_files.ts";
 import type { SessionTexts } from "../session/texts.ts";
 import {
   Access,
@@ -15,6 +14,7 @@ import {
   Refusal,
   type Visitor,
 } from "./access.ts";
+import { PageFiles } from "./page_files.ts";
 import {
   type ApiRequest,
   BODY_BYTES,
@@ -62,7 +62,7 @@ export interface WebServer {
 /** Starts the server. Throws a ReasonixError where it may or can not listen. */
 export async function serveWeb(options: WebOptions): Promise<WebServer> {
   requireSafe(options);
-  const server = new Server(options, await PageFiles.load());
+  const server = new Server(options);
   await server.begin();
   return server;
 }
@@ -157,13 +157,13 @@ class Server implements WebServer {
   readonly local: string;
   readonly #options: WebOptions;
   readonly #access: Access;
-  readonly #page: PageFiles;
   readonly #server: Deno.HttpServer<Deno.NetAddr>;
   readonly #end = new AbortController();
   readonly #handlers: Partial<Handlers>;
+  readonly #page = lazy(() => PageFiles.load());
 
-  constructor(options: WebOptions, page: PageFiles) {
-    [this.#options, this.#page] = [options, page];
+  constructor(options: WebOptions) {
+    this.#options = options;
     const { address: { hostname }, tls, home, auth, sessionHours, origin, signedIn = () => {} } = options;
     this.#server = this.#listen();
     const { port } = this.#server.addr;
@@ -241,7 +241,7 @@ class Server implements WebServer {
     const addresses = { hostname, isTls: tls !== undefined, behindProxy, origin };
     checkOrigin(request, url, addresses);
     const from = clientOf(request.headers, peer, addresses);
-    if (!url.pathname.startsWith(`${API}/`)) return this.#file(request, url.pathname);
+    if (!url.pathname.startsWith(`${API}/`)) return await this.#file(request, url.pathname);
     const { key, params } = match(request.method, url.pathname.slice(API.length));
     const route: Route = ROUTES[key];
     const visitor = this.#visitor(request, route, from);
@@ -254,21 +254,10 @@ class Server implements WebServer {
     }
     if (key === "POST /sign-out") await this.#access.signOut(request);
     const work = this.#handlers[key] as ((request: ApiRequest) => unknown) | undefined;
+    if (!work && key !== "GET /server") throw new Refusal(404, message`Cannot find ${url.pathname}`);
     const answer = await work?.({ params, query, body, signal: request.signal } as ApiRequest);
-    if (key === "GET /server") return Response.json(this.#described(answer, visitor));
+    if (key === "GET /server") return Response.json(await this.#described(answer, visitor));
     return Response.json(answer ?? {}, { status: route.status ?? 200 });
-  }
-
-  #file({ method, headers }: Request, path: string): Response {
-    const name = path === "/" || /^\/s\/[\w-]+$/.test(path)
-      ? "index.html"
-      : /^\/(assets\/[\w.-]+)$/.exec(path)?.[1];
-    const isRead = method === "GET" || method === "HEAD";
-    const file = name === undefined || !isRead
-      ? undefined
-      : this.#page.file(name, headers.get("accept-encoding") ?? "");
-    if (!file) throw new Refusal(404, message`Cannot find ${path}`);
-    return new Response(method === "HEAD" ? null : file.body, { headers: file.headers });
   }
 
   #visitor(request: Request, { role }: Route, from: string): Visitor | undefined {
@@ -278,9 +267,19 @@ class Server implements WebServer {
     throw new Refusal(403, message`Cannot do that with a link that only shows sessions`);
   }
 
-  #described(answer: unknown, visitor: Visitor | undefined) {
-    const known = { build: this.#page.build, auth: this.#options.auth.mode };
+  async #described(answer: unknown, visitor: Visitor | undefined) {
+    const known = { build: (await this.#page()).build, auth: this.#options.auth.mode };
     return visitor ? { ...answer as object, ...known, version: VERSION, role: visitor.role } : known;
+  }
+
+  /** Answers with a file of the page; its code finds the session of the path. */
+  async #file({ method, headers }: Request, path: string): Promise<Response> {
+    const isPage = path === "/" || /^\/s\/[\w-]{1,100}$/.test(path);
+    const name = isPage ? "index.html" : /^\/assets\/([\w.-]{1,100})$/.exec(path)?.[1] ?? "";
+    const file = (await this.#page()).file(name, headers.get("accept-encoding") ?? "");
+    if (!file) throw new Refusal(404, message`Cannot find ${path}`);
+    if (method === "GET") return new Response(file.body, { headers: file.headers });
+    throw new Refusal(405, message`Cannot ${method} ${path}`, undefined, { allow: "GET" });
   }
 
   #refused(error: unknown): Response {

@@ -143,9 +143,9 @@ Deno.test("loadConfig reads the same file in a project and reports settings that
     warnings.map(({ message, place }) => `${place?.line}: ${message.split(/;| with | from /)[0]}`),
     [
       "11: Only your own file can set agent.plan_mode_allowed_tools",
-      "51: Only your own file can set serve.auth_mode",
       "38: skills.paths[0] may not leave the project",
       "38: skills.paths[1] may not leave the project",
+      "51: Only your own file can set serve.auth_mode",
       '48: Only your own file can open "/tmp" for writing',
     ],
   );
