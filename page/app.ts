@@ -117,7 +117,7 @@ const title = computed(() => {
 export function App(): ComponentChildren {
   const { web } = texts();
   if (signedIn.value === "no") return html`<${SignIn} />`;
-  const model = current.value?.model;
+  const { id, model } = current.value ?? {};
   return html`
     <div class="app" data-region=${region.value}>
       <header class="top">
@@ -142,14 +142,14 @@ export function App(): ComponentChildren {
         ${model
           ? html`
             <${Conversation} model=${model} />
-            <${Composer} model=${model} />
+            <${Composer} id=${id} model=${model} />
           `
           : html`<p class="empty">${signedIn.value === "unknown" ? "" : web.none}</p>`}
       </main>
       <aside class="right" aria-label=${web.regions.panels}>
-        ${model && html`<${Panels} model=${model} />`}
+        ${model && html`<${Panels} id=${id} model=${model} />`}
       </aside>
-      ${model && html`<${Questions} model=${model} />`}
+      ${model && html`<${Questions} id=${id} model=${model} />`}
     </div>
   `;
 }
