@@ -13,7 +13,7 @@ import { attachments, userText } from "../src/util/user_text.ts";
 import { type Block, callTitle, MarkdownBlocks, moneyFigure, timeText } from "../src/view/mod.ts";
 
 /** Texts of rows: those of the log of a session, and of events that only the page shows. */
-export type StoreTexts = LogTexts & ReturnType<typeof texts>["rows"];
+type StoreTexts = LogTexts & ReturnType<typeof texts>["rows"];
 
 type Image = NonNullable<EventOf<"message.user">["images"]>[number];
 type Level = "info" | "warning" | "error";
@@ -336,7 +336,7 @@ function bodyOf(event: Event): Pick<NoteRow, "body" | "open"> {
 }
 
 /** The durable events before one, oldest first; the newest ones without it. */
-export type LoadEvents = (
+type LoadEvents = (
   before?: number,
 ) => Promise<{ readonly events: readonly Event[]; readonly first: boolean }>;
 

@@ -313,13 +313,15 @@ Deno.test("SessionModel follows a reply and its calls as they stream, and starts
   };
   const again = () => {
     const other = modelOf(() => []);
-    other.snapshot({ snapshot: { ...state.snapshot(), questions: [], waiting: ["next"], steering: [] } });
+    other.snapshot({
+      snapshot: { ...state.snapshot(), questions: [], waiting: [{ text: "next" }], steering: [] },
+    });
     assertEquals(streamed(other.view.value), streamed(model.view.value));
     assertEquals(other.view.value.calls, model.view.value.calls);
     return other.view.value;
   };
   send(KINDS["turn.state"][0], { type: "message.start", step: 1, model: "m" }, delta("# A\n\nfirst pa"));
-  assertEquals([streamed(model.view.value), again().waiting], [["# A", "first pa"], ["next"]]);
+  assertEquals([streamed(model.view.value), again().waiting[0]?.text], [["# A", "first pa"], "next"]);
   send(delta("ragraph\n\n- a\n"), { type: "message.delta", channel: "reasoning", text: "hm" });
   assertEquals([streamed(again()), again().message?.thinking], [["# A", "first paragraph", "- a"], "hm"]);
   send({ ...KINDS["message.retry"][0], discarded: true });
@@ -358,9 +360,10 @@ Deno.test("SessionModel keeps questions, facts, and what the session says apart 
   model.other("facts", { fact: { kind: "title", title: "T" } });
   model.other("said", { text: "**Report**" });
   model.other("failed", { error: { message: "Cannot", remedy: "do this" } });
-  model.other("queue", { waiting: ["w"], steering: ["s"] });
+  model.other("queue", { waiting: [{ text: "w" }], steering: ["s"] });
   const { said, facts, waiting, steering, rows } = model.view.value;
-  assertEquals([questions(), facts.title?.title, waiting, steering, rows], [[], "T", ["w"], ["s"], []]);
+  assertEquals([questions(), facts.title?.title, rows], [[], "T", []]);
+  assertEquals([waiting, steering], [[{ text: "w" }], ["s"]]);
   assertEquals(said.map(({ text, form, after }) => [text, form, after]), [["**Report**", "markdown", 0], [
     "Cannot: do this",
     "error",
