@@ -65,6 +65,24 @@ export const texts = (t: Translate) => ({
     send: t`Sign in`,
     help: t`The terminal in which the server runs shows a link that signs in one browser.`,
   },
+  /** The conversation. */
+  talk: {
+    label: t`Conversation`,
+    you: t`You`,
+    agent: t`Answer`,
+    copy: t`Copy`,
+    copied: t`Copied`,
+    earlier: t`Earlier messages are loading…`,
+    toEnd: t`To the end`,
+    image: t`Image`,
+    outcomes: {
+      ok: t`done`,
+      error: t`failed`,
+      blocked: t`blocked`,
+      aborted: t`interrupted`,
+      skipped: t`skipped`,
+    },
+  },
   /** Rows that only the page has. */
   rows: {
     goal: {
