@@ -4,6 +4,7 @@ import { html } from "htm/preact";
 import { useEffect, useRef } from "preact/hooks";
 import type { ApiAnswer } from "../src/frontend/web/schemas.ts";
 import { api, ApiError, report, signedIn, store, stored } from "./api.ts";
+import { isBusy } from "./rows.ts";
 import type { SessionModel } from "./store.ts";
 import { texts } from "./texts.ts";
 
@@ -22,7 +23,6 @@ const [MAX_IMAGES, MAX_BYTES, MAX_SIDE] = [20, 4 * 1024 * 1024, 2000];
 const IMAGE = /^image\/(?:png|jpeg|gif|webp)$/;
 /** The start of a command, or a reference at its end. */
 const COMPLETED = /^\/[^/]|^\/$|(?:^|\s)@(?:"[^"]*|[^\s"]*)$/;
-const RESTS: readonly unknown[] = [undefined, "idle", "done", "failed", "stopped"];
 
 /** An identifier by which a message counts once. */
 export function newId(): string {
@@ -44,7 +44,7 @@ export function Composer({ id, model }: { readonly id: string; readonly model: S
   const [start, busy] = [useSignal(""), useSignal(false)];
   /** The earlier messages that are walked through, and the draft before them. */
   const walk = useRef({ at: 0, draft: "", pasted: false, asked: new AbortController() });
-  const isRunning = !RESTS.includes(turnState);
+  const isRunning = isBusy({ turnState });
   const key = `reasonix.draft.${id}`;
 
   const changed = () => {

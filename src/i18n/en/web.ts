@@ -104,7 +104,7 @@ export const texts = (t: Translate) => ({
     answer: t`Answer`,
     answers: t`Answers`,
     more: (count: number) => count === 1 ? t`1 more question follows` : t`${count} more questions follow`,
-    later: t`Look at the page first`,
+    later: t`Later`,
     filter: t`Filter`,
     send: t`Send`,
     back: t`Back`,
