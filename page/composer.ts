@@ -25,7 +25,7 @@ const IMAGE = /^image\/(?:png|jpeg|gif|webp)$/;
 const COMPLETED = /^\/[^/]|^\/$|(?:^|\s)@(?:"[^"]*|[^\s"]*)$/;
 
 /** An identifier by which a message counts once. */
-export function newId(): string {
+function newId(): string {
   return Array.from(crypto.getRandomValues(new Uint8Array(12)), (byte) => byte.toString(16).padStart(2, "0"))
     .join("");
 }

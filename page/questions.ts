@@ -23,8 +23,9 @@ const MAX_ENTRIES = 300;
 
 type Entry = AnswerEntry<unknown>;
 
+/** The time of the last change of a text. */
 let typedAt = -TYPING_MS;
-globalThis.document?.addEventListener("input", () => typedAt = performance.now(), { capture: true });
+const typed = () => void (typedAt = performance.now());
 
 /** The first open question; the others follow in order. */
 export function Questions({ id, model }: { readonly id: string; readonly model: SessionModel }) {
@@ -32,6 +33,10 @@ export function Questions({ id, model }: { readonly id: string; readonly model: 
   const [aside, looks] = [useSignal(""), useSignal(0)];
   const { questions } = model.view.value;
   const [first] = questions;
+  useEffect(() => {
+    addEventListener("input", typed, { capture: true });
+    return () => removeEventListener("input", typed, { capture: true });
+  }, []);
   const wait = !first || isCalled(first) ? 0 : Math.max(0, typedAt + TYPING_MS - performance.now());
   useEffect(() => {
     const timer = wait > 0 ? setTimeout(() => looks.value++, wait) : undefined;

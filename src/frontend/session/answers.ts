@@ -261,7 +261,7 @@ export interface QuestionForm {
   readonly filter?: boolean | undefined;
   /** Several entries are marked and sent together. */
   readonly multiple?: boolean;
-  /** A text is asked for, in place of entries. */
+  /** The person writes a text, in place of entries. */
   readonly writes?: WrittenAnswer;
 }
 
