@@ -1,4 +1,4 @@
-/** The conversation: a window of its rows is in the page, and it follows the end unless the reader scrolls. */
+/** The conversation: a window of its rows is in the page, and it follows the end unless one scrolls. */
 import { computed, signal } from "@preact/signals";
 import { html } from "htm/preact";
 import { Component, type ComponentChildren, createRef } from "preact";
