@@ -7,7 +7,7 @@ import type { Event } from "../../src/core/mod.ts";
 import type { Locale } from "../../src/i18n/mod.ts";
 import { Chat } from "../../src/frontend/repl/chat.ts";
 import { ChatTexts } from "../../src/frontend/repl/chat_texts.ts";
-import { LiveSession } from "../../src/frontend/session/live_session.ts";
+import { type LiveSession, LiveSessions } from "../../src/frontend/session/live_session.ts";
 import { Looks } from "../../src/frontend/repl/looks.ts";
 import type { Person } from "../../src/frontend/session/person.ts";
 import { type Reply, type ScriptedProvider, scriptedProvider } from "./agent_fixture.ts";
@@ -93,10 +93,12 @@ export async function openChat(options: ChatStageOptions = {}): Promise<ChatStag
   const texts = await ChatTexts.load(locale);
   options.texts?.(texts);
   const gaveUp: (string | undefined)[] = [];
-  const live = new LiveSession({ open, texts });
+  const sessions = new LiveSessions({ open, texts });
+  const live = sessions.begin();
   await options.beforeChat?.(live);
   const chat = new Chat({
     live,
+    sessions,
     terminal,
     gaveUp: (session) => gaveUp.push(session),
     looks: new Looks({ colors: false, links: false, still: true }),
@@ -105,7 +107,7 @@ export async function openChat(options: ChatStageOptions = {}): Promise<ChatStag
     start: options.start ?? {},
     first: options.first ?? [],
   });
-  const left = chat.run().finally(() => live.end());
+  const left = chat.run().finally(() => sessions.close());
   const until = async (holds: () => boolean) => {
     const end = performance.now() + LIMIT_MS;
     while (!holds()) {
