@@ -5,7 +5,7 @@ import type { ComponentChildren } from "preact";
 import type { ApiAnswer } from "../src/frontend/web/schemas.ts";
 import { api, ApiError, problem, report, server, signedIn, signIn, store, stored } from "./api.ts";
 import { Composer } from "./composer.ts";
-import { Conversation } from "./conversation.ts";
+import { Conversation, nextFrame } from "./conversation.ts";
 import { hub } from "./hub.ts";
 import { Panels } from "./panels.ts";
 import { Questions } from "./questions.ts";
@@ -44,7 +44,8 @@ async function show(): Promise<void> {
   current.value = undefined;
   if (id === undefined) return;
   const model = new SessionModel({
-    texts,
+    texts: () => texts().rows,
+    frame: nextFrame,
     load: (before) => api.get(`/sessions/${id}/events?limit=${WINDOW}${before ? `&before=${before}` : ""}`),
   });
   const shown = current.value = { id, model };

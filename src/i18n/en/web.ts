@@ -18,4 +18,17 @@ export const texts = (t: Translate) => ({
     send: t`Sign in`,
     help: t`The terminal in which the server runs shows a link that signs in one browser.`,
   },
+  /** Rows that only the page has. */
+  rows: {
+    goal: {
+      active: (goal: string) => t`goal: ${goal}`,
+      blocked: (why: string) => t`the goal is blocked: ${why}`,
+      complete: (result: string) => t`the goal is reached: ${result}`,
+      stopped: (why: string) => t`the goal is paused: ${why}`,
+      limit: (why: string) => t`the goal is at its limit: ${why}`,
+      cleared: (goal: string) => t`the goal is dropped: ${goal}`,
+    },
+    hook: (event: string, command: string, outcome: string) => t`hook ${event} (${outcome}): ${command}`,
+    server: (name: string, state: string) => t`MCP server ${name}: ${state}`,
+  },
 });
