@@ -37,6 +37,8 @@ export interface ChatStageOptions {
 
 export interface ChatStage extends AsyncDisposable {
   readonly live: LiveSession;
+  /** The sessions of the program, with the one of the chat. */
+  readonly sessions: LiveSessions;
   readonly terminal: VirtualTerminal;
   readonly provider: ScriptedProvider;
   readonly cwd: string;
@@ -117,6 +119,7 @@ export async function openChat(options: ChatStageOptions = {}): Promise<ChatStag
   };
   return {
     live,
+    sessions,
     terminal,
     provider,
     ...paths,

@@ -304,7 +304,7 @@ export class Chat {
     const { qrLines } = await import("../hand_over.ts");
     const link = this.#served?.link(role, this.#live.id);
     if (link === undefined) return;
-    const code = withCode ? qrLines(link, this.#options.looks.palette.bold("") !== "") : [];
+    const code = withCode ? qrLines(link, this.#options.looks.palette.bold("x") !== "x") : [];
     this.#transcript.rows((columns) => [
       ...link.match(new RegExp(`.{1,${columns}}`, "g")) ?? [],
       ...(displayWidth(withoutStyles(code[0] ?? "")) < columns ? code : []),

@@ -76,7 +76,8 @@ export const texts = (t: Translate) => ({
       t`The page's session ${session} was stopped; to continue it: reasonix web --resume ${session}`,
   },
   statusLine: {
-    web: (browsers: number) => browsers === 1 ? t`web: 1 browser` : t`web: ${browsers} browsers`,
+    web: (browsers: number) =>
+      browsers === 0 ? t`web: no browser` : browsers === 1 ? t`web: 1 browser` : t`web: ${browsers} browsers`,
     webViewers: (browsers: number, viewers: number) => t`web: ${browsers} (${viewers} only look)`,
     modes: { ask: t`ask`, auto: t`auto`, yolo: t`yolo` },
     planThen: (mode: string) => t`plan (then ${mode})`,
