@@ -1,6 +1,7 @@
 /** The web page of a chat: links, browsers, and its end. */
 import { encode } from "uqr";
 import { qrLines } from "../../../../src/frontend/hand_over.ts";
+import type { FrontEnd } from "../../../../src/frontend/session/live_session.ts";
 import { say } from "../../../support/agent_fixture.ts";
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "../../../support/assert.ts";
 import { type ChatStage, heldReply, openChat } from "../../../support/chat_stage.ts";
@@ -73,7 +74,7 @@ Deno.test("a chat that ends closes its page, stops its turn, and names the stopp
   chat.say("/web");
   await chat.shows("The link counts once");
   const [link = ""] = links(chat);
-  const page = { name: "page", event() {} };
+  const page: FrontEnd = { name: "page", event() {} };
   const other = await chat.sessions.open({ sessionId: "20260101-000000-abcd" }, (live) => live.attach(page));
   other.submissions.add({ text: "of the page", steer: false, by: page });
   await chat.until(() => other.submissions.busy && chat.provider.requests.length === 1);
