@@ -31,7 +31,7 @@ const PARTS: Readonly<Record<string, readonly string[]>> = {
   acp: ["/@agentclientprotocol/", "/src/frontend/acp/", "/cli/commands/run/acp.ts"],
   web: [
     "/src/frontend/web/",
-    "/src/frontend/hand_over.ts",
+    "/cli/commands/run/hand_over.ts",
     "/uqr/",
     "/cli/commands/run/serve.ts",
     "/src/i18n/en/cli/serve.ts",

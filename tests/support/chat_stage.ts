@@ -1,4 +1,5 @@
 /** A chat with a scripted model and a terminal without a window. */
+import { handOver } from "../../cli/commands/run/hand_over.ts";
 import { assemble } from "../../src/features/mod.ts";
 import { type Assembly, loadTrustedConfig } from "../../src/run/mod.ts";
 import type { OpenRequest } from "../../src/command/mod.ts";
@@ -103,6 +104,7 @@ export async function openChat(options: ChatStageOptions = {}): Promise<ChatStag
     sessions,
     terminal,
     gaveUp: (session) => gaveUp.push(session),
+    web: (options) => handOver(options, paths),
     looks: new Looks({ colors: false, links: false, still: true }),
     texts,
     paths,

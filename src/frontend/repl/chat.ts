@@ -11,7 +11,8 @@ import { Dialogs } from "./overlay/dialogs.ts";
 import { Screen } from "./screen/screen.ts";
 import { type FrontEnd, type LiveSession, type LiveSessions, openEvents } from "../session/live_session.ts";
 import { ChatLeft } from "../session/session_host.ts";
-import type { WebServer } from "../web/mod.ts";
+import type { SessionTexts } from "../session/texts.ts";
+import type { Config } from "../../config/mod.ts";
 import type { EndSignal, InputEvent, Terminal } from "./terminal/terminal.ts";
 import { Transcript } from "./transcript/transcript.ts";
 import { keyHelp } from "./composer/keymap.ts";
@@ -20,6 +21,27 @@ import { displayWidth, fitDisplay } from "../../util/display_width.ts";
 import { oneLine } from "../../util/terminal_text.ts";
 import { VERSION } from "../../util/version.ts";
 import { loadDiffMarks } from "../../view/mod.ts";
+
+/** The web page of a program that has sessions. */
+export interface WebPage {
+  /** Makes a link that counts once. */
+  link(role: "owner" | "viewer", session: string | undefined): string;
+  /** Draws a QR code in lines. */
+  code(text: string, colors: boolean): readonly string[];
+  /** The browsers that are connected, and their addresses. */
+  readonly readers: readonly { readonly role: "owner" | "viewer"; readonly from: string }[];
+  close(): Promise<void>;
+}
+
+export interface WebPageOptions {
+  readonly sessions: LiveSessions;
+  readonly texts: SessionTexts;
+  readonly config: Config["serve"];
+  /** Called when a browser has used a link. */
+  readonly signedIn: (role: "owner" | "viewer", from: string) => void;
+  /** Called when a browser connects or leaves. */
+  readonly changed?: () => void;
+}
 
 export interface ChatOptions {
   readonly terminal: Terminal;
@@ -30,6 +52,8 @@ export interface ChatOptions {
   readonly live: LiveSession;
   /** The sessions of this program; the page that `/web` opens shows them. */
   readonly sessions: LiveSessions;
+  /** Starts the page of `/web`. Absent: there is none. */
+  readonly web?: (options: WebPageOptions) => Promise<WebPage>;
   readonly start: OpenRequest;
   /** Messages to begin with, as if they had been typed. */
   readonly first?: readonly string[];
@@ -63,8 +87,8 @@ export class Chat {
   #undrawn: string | undefined;
   #headed = false;
   /** The web page of this program, while it is open or being opened. */
-  #opening: Promise<WebServer> | undefined;
-  #served: WebServer | undefined;
+  #opening: Promise<WebPage> | undefined;
+  #served: WebPage | undefined;
   #end: (code: number) => void = () => {};
 
   constructor(options: ChatOptions) {
@@ -174,7 +198,7 @@ export class Chat {
   }
 
   #createFrontEnd(): FrontEnd {
-    const { texts, terminal, looks } = this.#options;
+    const { texts, terminal, looks, web } = this.#options;
     return {
       name: "terminal",
       event: (event) => {
@@ -199,7 +223,7 @@ export class Chat {
         draft: (text) => this.#composer.putBack([{ text }]),
         control: (sequence) => void terminal.write(sequence),
         quit: () => this.#end(EXIT.done),
-        web: (what) => this.#web(what),
+        ...(web ? { web: (what) => this.#web(what, web) } : {}),
       },
     };
   }
@@ -263,33 +287,32 @@ export class Chat {
     }
   }
 
-  async #web(what: WebAction): Promise<void> {
+  async #web(what: WebAction, open: NonNullable<ChatOptions["web"]>): Promise<void> {
     const { texts: { chat: { web: texts } } } = this.#options;
     if (what === "off") {
       return this.#opening ? await this.#closeWeb() : this.#transcript.say(texts.wasOff);
     }
-    this.#opening ??= this.#openWeb();
+    this.#opening ??= this.#openWeb(open);
     const { readers } = await this.#opening;
     const isOwner = what === "open";
     if (isOwner) this.#transcript.say(texts.open, "plain");
-    await this.#showLink(isOwner ? "owner" : "viewer", true);
+    this.#showLink(isOwner ? "owner" : "viewer", true);
     this.#transcript.say(isOwner ? texts.once : texts.viewer, "plain");
     if (readers.length === 0) return;
     const who = readers.map(({ role, from }) => role === "viewer" ? texts.looksOnly(from) : from);
     this.#transcript.say(texts.connected([...new Set(who)].join(", ")), "plain");
   }
 
-  async #openWeb(): Promise<WebServer> {
-    const { sessions, texts, paths } = this.#options;
+  async #openWeb(open: NonNullable<ChatOptions["web"]>): Promise<WebPage> {
+    const { sessions, texts } = this.#options;
     try {
       const { loaded: { config: { serve: config } } } = await this.#live.host.current();
-      const { handOver } = await import("../hand_over.ts");
-      this.#served = await handOver({
-        ...{ sessions, texts, paths, config },
+      this.#served = await open({
+        ...{ sessions, texts, config },
         changed: () => this.#screen.refresh(),
         signedIn: (role, from) => {
           this.#transcript.say(texts.chat.web.signedIn(from), "plain");
-          void this.#showLink(role);
+          this.#showLink(role);
         },
       });
       return this.#served;
@@ -300,11 +323,10 @@ export class Chat {
   }
 
   /** Prints a link that no browser has used yet; it leads to the session of the chat. */
-  async #showLink(role: "owner" | "viewer", withCode = false): Promise<void> {
-    const { qrLines } = await import("../hand_over.ts");
-    const link = this.#served?.link(role, this.#live.id);
-    if (link === undefined) return;
-    const code = withCode ? qrLines(link, this.#options.looks.palette.bold("x") !== "x") : [];
+  #showLink(role: "owner" | "viewer", withCode = false): void {
+    const { palette } = this.#options.looks;
+    const link = this.#served?.link(role, this.#live.id) ?? "";
+    const code = withCode && this.#served?.code(link, palette.bold("x") !== "x") || [];
     this.#transcript.rows((columns) => [
       ...link.match(new RegExp(`.{1,${columns}}`, "g")) ?? [],
       ...(displayWidth(withoutStyles(code[0] ?? "")) < columns ? code : []),

@@ -6,6 +6,7 @@ import { Looks, type LooksOptions } from "./looks.ts";
 import { LiveSessions, type OpenFor } from "../session/live_session.ts";
 import { DenoTerminal } from "./terminal/deno_terminal.ts";
 
+export type { WebPage, WebPageOptions } from "./chat.ts";
 export { ChatLeft } from "../session/session_host.ts";
 
 export interface RunChatOptions

@@ -1,6 +1,6 @@
 /** The web page of a chat: links, browsers, and its end. */
 import { encode } from "uqr";
-import { qrLines } from "../../../../src/frontend/hand_over.ts";
+import { qrLines } from "../../../../cli/commands/run/hand_over.ts";
 import type { FrontEnd } from "../../../../src/frontend/session/live_session.ts";
 import { say } from "../../../support/agent_fixture.ts";
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "../../../support/assert.ts";

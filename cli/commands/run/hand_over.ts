@@ -1,35 +1,37 @@
-/** The web page of a program with sessions of its own: the chat (`/web`) and a run (`--web`). */
 import { encode } from "uqr";
-import type { Config } from "../config/mod.ts";
-import type { RunPaths } from "../run/mod.ts";
-import type { LiveSessions } from "./session/live_session.ts";
-import type { SessionTexts } from "./session/texts.ts";
-import { serveWeb, type WebOptions, type WebServer } from "./web/mod.ts";
-
-export interface HandOverOptions extends Pick<WebOptions, "signedIn" | "changed"> {
-  readonly sessions: LiveSessions;
-  readonly texts: SessionTexts;
-  readonly paths: Pick<RunPaths, "cwd" | "home">;
-  readonly config: Config["serve"];
-}
+import { FRONTENDS, type WebPage, type WebPageOptions } from "../../../src/frontend/mod.ts";
+import type { RunPaths } from "../../../src/run/mod.ts";
 
 /**
- * Starts the web page on loopback, at the configured port or the next free one. Other machines reach it as
- * `serve.origin` says, through a proxy or a tunnel.
+ * Starts the web page of a program that has sessions: the chat (`/web`) or a run (`--web`). It listens on
+ * loopback, at the configured port or the next free one; other machines reach it as `serve.origin` says,
+ * through a proxy or a tunnel.
  */
-export async function handOver({ paths, config, ...options }: HandOverOptions): Promise<WebServer> {
+export async function handOver(
+  { config, ...options }: WebPageOptions,
+  { home, cwd }: Pick<RunPaths, "cwd" | "home">,
+): Promise<WebPage> {
+  const { serveWeb } = await FRONTENDS.web();
   const { addr, auth_mode: mode, token, password_hash: passwordHash } = config;
   const port = Number(/(?:^|:)(\d+)$/.exec(addr)?.[1] ?? 0);
-  return await serveWeb({
+  const server = await serveWeb({
     ...options,
     address: { hostname: "127.0.0.1", port, orNext: true },
     behindProxy: config.behind_proxy,
     origin: config.origin || undefined,
     auth: { mode, token, passwordHash },
     sessionHours: config.session_hours,
-    home: paths.home,
-    directory: paths.cwd,
+    home,
+    directory: cwd,
   });
+  return {
+    get readers() {
+      return server.readers;
+    },
+    link: (role, session) => server.link(role, session),
+    code: qrLines,
+    close: () => server.close(),
+  };
 }
 
 /** Black on white in the palette of 256 colors, which no theme changes. */
