@@ -64,7 +64,7 @@ function page(stream: Stream) {
       got.push([message.name, session, event?.seq].filter((part) => part !== undefined).join(" "));
     }
   };
-  return { got, tell: (message: PageMessage) => stream.page(send, message) };
+  return { got, say: (message: PageMessage) => stream.page(send, message) };
 }
 
 const event = (session: string, seq: number) => ({ session, event: { seq, type: "message.delta" } });
@@ -73,7 +73,7 @@ Deno.test("pages share one stream, and an event reaches each page that shows its
   await using server = startServer();
   const stream = new Stream(server.origin, 1);
   const [a, b] = [page(stream), page(stream)];
-  a.tell({ secret: "x", sessions: [["s", 0, 1]] });
+  a.say({ secret: "x", sessions: [["s", 0, 1]] });
   const first = await until(() => server.streams[0]);
   assertEquals([first.query, first.secret], ["session=s@0", "Bearer x"]);
   first.send("hello", { build: "1" });
@@ -82,7 +82,7 @@ Deno.test("pages share one stream, and an event reaches each page that shows its
   await until(() => a.got.includes("event s 2"));
 
   // The other page has less of the session, and another session.
-  b.tell({ secret: "x", sessions: [["s", 1, 1], ["t", 7, 2]] });
+  b.say({ secret: "x", sessions: [["s", 1, 1], ["t", 7, 2]] });
   await first.left;
   const second = await until(() => server.streams[1]);
   assertEquals(second.query, "session=s@1&session=t@7");
@@ -97,12 +97,12 @@ Deno.test("pages share one stream, and an event reaches each page that shows its
   assertEquals(b.got, ["live", "event s 2", ...live, "event t 8", "sessions "]);
 
   // The same set is no reason for another stream; a session that is watched again is.
-  b.tell({ secret: "x", sessions: [["s", 1, 1], ["t", 7, 2]] });
-  b.tell({ secret: "x", sessions: [["t", 3, 3]] });
+  b.say({ secret: "x", sessions: [["s", 1, 1], ["t", 7, 2]] });
+  b.say({ secret: "x", sessions: [["t", 3, 3]] });
   const third = await until(() => server.streams[2]);
   assertEquals(third.query, "session=s@2&session=t@3");
-  a.tell("left");
-  b.tell("left");
+  a.say("left");
+  b.say("left");
   await third.left;
   assertEquals(server.streams.length, 3);
 });
@@ -112,7 +112,7 @@ Deno.test("a stream that was cut continues after the last event, and a refusal e
   await using server = startServer(() => status);
   const stream = new Stream(server.origin, 1);
   const one = page(stream);
-  one.tell({ secret: "x", sessions: [["s", 0, 1]] });
+  one.say({ secret: "x", sessions: [["s", 0, 1]] });
   const first = await until(() => server.streams[0]);
   first.send("event", event("s", 5));
   await until(() => one.got.includes("event s 5"));
@@ -137,10 +137,10 @@ Deno.test("a stream that was cut continues after the last event, and a refusal e
   await new Promise((resolve) => setTimeout(resolve, 30));
   assertEquals(server.requests, requests);
   status = 200;
-  one.tell({ secret: "y", sessions: [["s", 5, 1]] });
+  one.say({ secret: "y", sessions: [["s", 5, 1]] });
   const last = await until(() => server.streams[3]);
   assertEquals(last.secret, "Bearer y");
-  one.tell("left");
+  one.say("left");
   await last.left;
   assert(!one.got.includes("refused y"));
 });
