@@ -6,14 +6,7 @@ import { useEffect, useMemo } from "preact/hooks";
 import { oneLine, terminalSafe } from "../src/util/terminal_text.ts";
 import { callLine, outputTail } from "../src/view/call_lines.ts";
 import { diffRows } from "../src/view/diff.ts";
-import {
-  checklistLine,
-  earlyTitle,
-  grouped,
-  lineFigures,
-  liveTail,
-  timeText,
-} from "../src/view/mod.ts";
+import { checklistLine, earlyTitle, grouped, lineFigures, liveTail, timeText } from "../src/view/mod.ts";
 import { colored, loadMarks, marks } from "./highlight.ts";
 import { Blocks, Code, Copy, Markdown } from "./markdown.ts";
 import type {
