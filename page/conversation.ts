@@ -1,4 +1,4 @@
-/** The conversation: a window of its rows is in the page, and it follows the end until the reader scrolls up. */
+/** The conversation: a window of its rows is in the page, and it follows the end unless one scrolls. */
 import { computed, signal } from "@preact/signals";
 import { html } from "htm/preact";
 import { Component, type ComponentChildren, createRef } from "preact";
@@ -36,7 +36,7 @@ interface Range {
 const LATEST: Range = { from: undefined, to: undefined };
 
 /**
- * The rows with the texts that were said between them. Of a row at the edge of the view the place is kept, with
+ * The rows with the texts that were said between them. A row at the edge of the view keeps its place, with
  * whatever comes and goes above it; browsers that do so themselves are told not to.
  */
 export class Conversation extends Component<TalkProps> {
