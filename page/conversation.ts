@@ -46,7 +46,7 @@ export class Conversation extends Component<TalkProps> {
   readonly #content = createRef<HTMLDivElement>();
   readonly #items = computed(() => itemsOf(this.props.model));
   readonly #sizes = new ResizeObserver(() => this.#settle());
-  /** The first row in the view, and its distance from the top of the content: scrolling does not change it. */
+  /** The first row in the view, and its distance from the top of the content. */
   #anchor: { readonly key: string; readonly top: number } | undefined;
   #top = 0;
   #failed = false;
