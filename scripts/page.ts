@@ -83,12 +83,24 @@ async function buildPage(): Promise<KeptPage> {
   return {
     build,
     files: Object.fromEntries(Object.entries(files).sort(([a], [b]) => a < b ? -1 : 1)),
-    modules: [...modules].sort(),
+    modules: [...new Set([...modules, ...await importedPackages(modules)])].sort(),
     inputs: Object.fromEntries(
       [...INPUTS, ...[...modules].filter((name) => name.startsWith("/")).map((name) => name.slice(1))].sort()
         .map((path) => [path, sumOf(path)]),
     ),
   };
+}
+
+/** Returns a module for each package that these modules import: the source map of a package may name none. */
+async function importedPackages(modules: ReadonlySet<string>): Promise<readonly string[]> {
+  const { imports } = JSON.parse(await Deno.readTextFile(new URL("deno.json", ROOT)));
+  const texts = [...modules].filter((name) => name.startsWith("/page/")).map((name) =>
+    Deno.readTextFileSync(new URL(`.${name}`, ROOT))
+  );
+  return [...texts.join("\n").matchAll(/from "([@\w/-]+)"/g)].flatMap(([, specifier = ""]) => {
+    const [, name, version] = /^npm:\/?(.+)@([\d.]+)/.exec(imports[specifier] ?? "") ?? [];
+    return name === undefined ? [] : [`npm:/${name}/${version}/package.json`];
+  });
 }
 
 /** Bundles an entry; adds its files by their names without those of chunks, which contain paths. */

@@ -29,7 +29,7 @@ const EMBEDDED = /node_modules\/\.pnpm\/((?:@[^/+]+\+)?[^/@]+)@([^/_(]+)/;
 const NOTICE = /^(?:licen[cs]e|copying|notice|third[-_ ]?party)/i;
 
 /** Modules of the project, from its root. */
-const OURS = /^\/(?:cli|src|plugins)\/|^\/(?:mod\.ts|deno\.json)$/;
+const OURS = /^\/(?:cli|src|page|plugins)\/|^\/(?:mod\.ts|deno\.json)$/;
 
 /**
  * Returns the packages of modules, by name and version. A module is a path in the cache, or `npm:/` and the

@@ -13,7 +13,7 @@ import type { SessionTexts } from "./texts.ts";
 export interface Snapshot extends LiveParts {
   readonly questions: readonly OpenQuestion[];
   /** Messages that wait for their turn. */
-  readonly waiting: readonly string[];
+  readonly waiting: readonly { readonly id?: string; readonly text: string }[];
   /** Steering messages that the running turn has not taken yet. */
   readonly steering: readonly string[];
 }
@@ -152,7 +152,7 @@ export class LiveSession {
     return {
       ...this.#live.snapshot(),
       questions: this.questions.open,
-      waiting: waiting.map(({ text }) => text),
+      waiting: waiting.map(({ id, text }) => ({ text, ...defined({ id }) })),
       steering,
     };
   }

@@ -173,13 +173,15 @@ Deno.test("a stop ends the turn and returns the waiting messages of the front en
   await live.submissions.submit({ text: "Fourth", steer: false, by: two });
   const waiting = prompt(live, "Fifth", two);
   await until(() => live.snapshot().message?.text === "Working" && live.snapshot().waiting.length === 2);
-  assertEquals(live.snapshot().waiting, ["Fourth", "Fifth"]);
+  assertEquals(live.snapshot().waiting, [{ text: "Fourth" }, { text: "Fifth" }]);
   await live.submissions.submit({ text: "Sixth", steer: false, by: one });
   live.submissions.stop("interrupted", one);
   assertEquals((await running).outcome?.reason, "interrupted");
   // Those of the other one follow.
   await until(() => live.snapshot().message?.text === "Working" && live.snapshot().waiting.length === 1);
-  assertEquals([live.snapshot().waiting, one.returnedTexts, two.returnedTexts], [["Fifth"], ["Sixth"], []]);
+  assertEquals([live.snapshot().waiting, one.returnedTexts, two.returnedTexts], [[{ text: "Fifth" }], [
+    "Sixth",
+  ], []]);
   await live.submissions.submit({ text: "Seventh", steer: false, by: one });
   await live.submissions.submit({ text: "Eighth", steer: false, by: two });
   // The person at the second one leaves an approval: it is the turn of the second one.
