@@ -1,5 +1,3 @@
-import { isCancel, S_BAR, select, text } from "@clack/prompts";
-import { outputWidth } from "../terminal/display.ts";
 import {
   isLoopback,
   keyNamesOf,
@@ -12,58 +10,48 @@ import {
 } from "../../src/config/mod.ts";
 import type { Texts } from "../../src/i18n/mod.ts";
 import { loadLocalServers, type LocalServer } from "../../src/provider/mod.ts";
-import { displayWidth } from "../../src/util/display_width.ts";
-import { wrapText } from "../../src/view/mod.ts";
 
+/** Thrown when the user gives up. */
 export class Cancelled extends Error {}
 
-export function answered<T>(value: T): Exclude<T, symbol> {
-  if (isCancel(value) || typeof value === "symbol") throw new Cancelled();
-  return value as Exclude<T, symbol>;
-}
-
-interface Choice<T extends string> {
+export interface SetupChoice<T extends string> {
   readonly value: T;
   readonly label: string;
   readonly hint?: string;
 }
 
-export async function pick<T extends string>(
-  message: string,
-  choices: readonly Choice<T>[],
-  initialValue?: T,
-): Promise<T> {
-  const options = choices.map(({ value, label, hint }) => ({ value, label, ...(hint ? { hint } : {}) }));
-  const common = {
-    message,
-    options,
-    maxItems: 16,
-    showInstructions: false,
-    ...(initialValue ? { initialValue } : {}),
-  };
-  // The kit's types of options depend on the value in a way that no generic caller can meet.
-  const chosen = await (select as (options: typeof common) => Promise<T | symbol>)(common);
-  if (typeof chosen === "symbol") throw new Cancelled();
-  return chosen;
+export interface PickOptions<T extends string> {
+  readonly initial?: T | undefined;
+  /** The list is long: it is searched by typing. */
+  readonly search?: boolean;
 }
 
-/** Columns that the kit takes for its line at the left. */
-const GUIDE = 3;
-
-/** Breaks a text at words, as the kit does it only for some of its questions. */
-export function linesOf(text: string): string[] {
-  const width = Math.max(20, (outputWidth() ?? 80) - GUIDE - 1);
-  return text.split("\n").flatMap((line) => wrapText(line, width, displayWidth));
+export interface TextQuestion {
+  readonly message: string;
+  readonly example?: string;
+  /** The answer when nothing is written. */
+  readonly proposed?: string;
+  /** The text is shown nowhere. */
+  readonly secret?: true;
+  /** Returns the problem with an answer. */
+  readonly check?: (answer: string) => string | undefined;
 }
 
-/** The same with the line at the left of all but the first. */
-export function guided(text: string): string {
-  return linesOf(text).join(`\n${S_BAR}  `);
-}
-
-/** The same with blanks there: what is at the end of a question. */
-export function closing(text: string): string {
-  return linesOf(text).join(`\n${" ".repeat(GUIDE)}`);
+/** The front end at which the wizard asks. Contract: questions throw Cancelled when the user gives up. */
+export interface SetupPrompts {
+  begin(title: string): void;
+  pick<T extends string>(
+    question: string,
+    choices: readonly SetupChoice<T>[],
+    options?: PickOptions<T>,
+  ): Promise<T>;
+  /** Asks for a text, which has no blanks around it. */
+  write(question: TextQuestion): Promise<string>;
+  note(text: string): void;
+  /** Shows that a server is being asked, until its answer is known. */
+  wait(what: string): { done(end: string): void; failed(end: string): void };
+  saved(lines: readonly string[], next: string): void;
+  cancelled(text: string): void;
 }
 
 export interface Target {
@@ -76,11 +64,17 @@ export interface Target {
   readonly entry?: ProviderEntry;
 }
 
+/** The prompts of the wizard, and its texts. */
+export interface SetupAsk {
+  readonly texts: Texts["setup"];
+  readonly prompts: SetupPrompts;
+}
+
 /** Asks which server: one that was found on this machine, a vendor, or an address. */
 export async function chooseTarget(
   configured: readonly ProviderEntry[],
   hasKey: (name: string) => boolean,
-  texts: Texts["setup"],
+  { texts, prompts }: SetupAsk,
 ): Promise<Target> {
   const { findLocalServers } = await loadLocalServers();
   const servers = await findLocalServers();
@@ -95,7 +89,7 @@ export async function chooseTarget(
     const keyName = keyNamesOf(vendor).find(hasKey);
     return [known(vendor.name), keyName && texts.keyIsThere(keyName)].filter(Boolean).join(", ");
   };
-  const chosen = await pick(texts.whichProvider, [
+  const chosen = await prompts.pick(texts.whichProvider, [
     ...servers.map((server) => ({
       value: `local ${server.name}`,
       label: texts.onThisMachine(server.label),
@@ -118,31 +112,23 @@ export async function chooseTarget(
     const keyName = keyNamesOf(vendor).find(hasKey) ?? vendor.keyName;
     return { name: vendor.name, baseUrl: vendor.baseUrl, keyName, vendor };
   }
-  return await askTarget(texts);
+  return await askTarget({ texts, prompts });
 }
 
-async function askTarget(texts: Texts["setup"]): Promise<Target> {
-  const baseUrl = answered(
-    await text({
-      message: guided(texts.address),
-      placeholder: "https://example.com/v1",
-      validate: (value) => {
-        const problem = addressProblem((value ?? "").trim(), texts.wrong);
-        return problem === undefined ? undefined : closing(problem);
-      },
-    }),
-  ).trim();
+async function askTarget({ texts, prompts }: SetupAsk): Promise<Target> {
+  const baseUrl = await prompts.write({
+    message: texts.address,
+    example: "https://example.com/v1",
+    check: (address) => addressProblem(address, texts.wrong),
+  });
   const proposed = isLoopback(baseUrl)
     ? "local"
     : new URL(baseUrl).hostname.replace(/^(?:api|www)\.|\W+$/g, "").replace(/[^\w-]+/g, "-");
-  const name = answered(
-    await text({
-      message: texts.providerName,
-      placeholder: proposed,
-      defaultValue: proposed,
-      validate: (value) => /^[\w-]*$/.test(value ?? "") ? undefined : closing(texts.wrong.name),
-    }),
-  );
+  const name = await prompts.write({
+    message: texts.providerName,
+    proposed,
+    check: (given) => /^[\w-]*$/.test(given) ? undefined : texts.wrong.name,
+  });
   return { name, baseUrl, keyName: keyNameOf(name) };
 }
 

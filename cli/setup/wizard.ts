@@ -1,37 +1,17 @@
-import { AutocompletePrompt } from "@clack/core";
 import {
-  cancel,
-  intro,
-  limitOptions,
-  log,
-  outro,
-  password,
-  S_BAR,
-  S_BAR_END,
-  S_RADIO_ACTIVE,
-  S_RADIO_INACTIVE,
-  spinner,
-  symbol,
-  text,
-} from "@clack/prompts";
-import {
-  answered,
   Cancelled,
   chooseTarget,
-  closing,
   entryOf,
-  guided,
   keyNameOf,
   keyProblem,
-  linesOf,
-  pick,
   readTokens,
+  type SetupAsk,
+  type SetupPrompts,
   type Target,
   trialEntry,
 } from "./target.ts";
 import { languageNotice, textsFor } from "../terminal/language.ts";
 import { type CliContext, runPaths } from "../terminal/process.ts";
-import { styleText } from "node:util";
 import {
   loadConfig,
   type LoadedConfig,
@@ -40,6 +20,7 @@ import {
   saveProvider,
   userConfigFile,
 } from "../../src/config/mod.ts";
+import type { Person } from "../../src/frontend/mod.ts";
 import type { Texts } from "../../src/i18n/mod.ts";
 import { exists } from "../../src/path/probe.ts";
 import {
@@ -52,37 +33,86 @@ import {
 import { programFetch } from "../../src/util/network/fetch.ts";
 import { VERSION } from "../../src/util/version.ts";
 
-/**
- * Asks on the terminal for a provider, tries it and saves it in `file`, by default the user's configuration.
- * False: the user gave up, nothing was saved. With `inChat` the chat continues afterwards.
- */
+interface SetupOptions {
+  /** The configuration to write; absent: the one of the user. */
+  readonly file?: string;
+  /** The chat continues afterwards. */
+  readonly inChat?: boolean;
+  /** Asks by questions of a session. Absent: on the terminal. */
+  readonly person?: SetupPerson;
+}
+
+/** Asks for a provider, tries it and saves it. False: the user gave up, nothing was saved. */
 export async function setUp(
   context: CliContext,
-  { file, inChat = false }: { readonly file?: string; readonly inChat?: boolean },
+  { file, inChat = false, person }: SetupOptions,
 ): Promise<boolean> {
   const paths = runPaths(context);
   const loaded = await loadConfig(paths);
   const notice = await languageNotice(context, loaded);
-  if (notice !== undefined) context.process.stderr.write(`! ${notice}\n`);
+  if (notice !== undefined && !person) context.process.stderr.write(`! ${notice}\n`);
   const texts = await textsFor("setup", context, loaded);
   const target = file ?? userConfigFile(paths);
   const keyFile = `${paths.home}/.env`;
-  intro(texts.title);
-  log.message(linesOf(texts.keys));
+  const prompts = person
+    ? questionPrompts(person)
+    : (await import("./terminal_prompts.ts")).terminalPrompts(texts);
+  prompts.begin(texts.title);
   try {
-    const answers = await askSetup(loaded, texts);
+    const answers = await askSetup(loaded, { texts, prompts });
     await saveSetup(target, keyFile, answers, texts.header);
-    const savedKey = answers.key ? linesOf(texts.savedKey(keyFile)) : [];
-    log.success([...linesOf(texts.wrote(target)), ...savedKey].join("\n"));
+    prompts.saved(
+      [texts.wrote(target), ...(answers.key ? [texts.savedKey(keyFile)] : [])],
+      inChat ? texts.askInChat : texts.askSomething,
+    );
+    return true;
   } catch (error) {
     if (!(error instanceof Cancelled)) throw error;
-    cancel(texts.nothingWritten);
+    prompts.cancelled(texts.nothingWritten);
     return false;
   }
-  const next = inChat ? texts.askInChat : texts.askSomething;
-  // A command is copied as a whole: it gets a separate line before it is broken.
-  outro(closing(inChat || linesOf(next).length === 1 ? next : next.replace(/ {2,}/, "\n")));
-  return true;
+}
+
+type SetupPerson = Required<Pick<Person, "questions">> & Pick<Person, "say">;
+
+/** The questions of the wizard as questions of a session. */
+function questionPrompts({ questions, say }: SetupPerson): SetupPrompts {
+  /** Explains the next question. */
+  const notes: string[] = [];
+  const titled = (question: string, ...more: readonly string[]) =>
+    [question, ...notes.splice(0), ...more].join("\n");
+  const note = (text: string) => void notes.push(text);
+  return {
+    begin() {},
+    note,
+    wait(what) {
+      say(what);
+      return { done: note, failed: note };
+    },
+    async pick(question, choices, { initial, search = false } = {}) {
+      const current = Math.max(0, choices.findIndex(({ value }) => value === initial));
+      const chosen = await questions.choose(
+        titled(question),
+        choices.map(({ value, label, hint }) => ({ value, label, ...(hint ? { detail: hint } : {}) })),
+        { current, filter: search },
+      );
+      if (chosen === undefined) throw new Cancelled();
+      return chosen;
+    },
+    async write({ message, example, proposed = "", secret, check }) {
+      const more = proposed === "" && example ? [example] : [];
+      for (;;) {
+        const given = await questions.prompt(titled(message, ...more), proposed, secret ? { secret } : {});
+        if (given === undefined) throw new Cancelled();
+        const answer = given.trim() || proposed;
+        const problem = check?.(answer);
+        if (problem === undefined) return answer;
+        note(problem);
+      }
+    },
+    saved: (lines) => say([...notes, ...lines].join("\n")),
+    cancelled: say,
+  };
 }
 
 interface KeyAnswer {
@@ -99,17 +129,18 @@ const LONG_LIST = 20;
 const TRIAL_LIMIT_MS = 30_000;
 
 /** Asks for a provider and tries it until it answers. Throws Cancelled when the user gives up. */
-async function askSetup(loaded: LoadedConfig, texts: Texts["setup"]): Promise<SetupAnswers> {
+async function askSetup(loaded: LoadedConfig, ask: SetupAsk): Promise<SetupAnswers> {
+  const { texts, prompts } = ask;
   const isUsers = loaded.layers.some(({ source, table }) =>
     source === "user" && table.providers !== undefined
   );
   const configured = isUsers ? loaded.config.providers : [];
-  const target = await chooseTarget(configured, (name) => Boolean(findKey(loaded.keys, name).value), texts);
-  const { key, model } = await findWorking(target, await chooseKey(target, loaded, texts), texts);
-  const window = await chooseWindow(target, { key, model }, texts);
+  const target = await chooseTarget(configured, (name) => Boolean(findKey(loaded.keys, name).value), ask);
+  const { key, model } = await findWorking(target, await chooseKey(target, loaded, ask), ask);
+  const window = await chooseWindow(target, { key, model }, ask);
   const isOnly = configured.every(({ name }) => name === target.name);
   // A letter would answer the kit's own question for a yes.
-  const isDefault = isOnly || await pick(texts.useAlways(target.name), [
+  const isDefault = isOnly || await prompts.pick(texts.useAlways(target.name), [
         { value: "yes", label: texts.yes },
         { value: "no", label: texts.no },
       ]) === "yes";
@@ -124,34 +155,31 @@ function findKey(keys: LoadedConfig["keys"], name: string): { value?: string | u
 }
 
 /** Takes a key that is there already, or asks for one. */
-async function chooseKey(target: Target, { keys }: LoadedConfig, texts: Texts["setup"]): Promise<KeyAnswer> {
+async function chooseKey(target: Target, { keys }: LoadedConfig, ask: SetupAsk): Promise<KeyAnswer> {
+  const { texts, prompts } = ask;
   const name = target.keyName;
   if (name === "") return NO_KEY;
   const { value, isSaved } = findKey(keys, name);
-  if (!value) return await typeKey(target, texts);
+  if (!value) return await typeKey(target, ask);
   const place = isSaved ? texts.keyIsSaved(name, keys.file) : texts.keyIsInEnvironment(name);
-  const choice = await pick(place, [
+  const choice = await prompts.pick(place, [
     { value: "use", label: texts.useThisKey },
     { value: "type", label: texts.typeAnother },
   ]);
-  return choice === "use" ? { name, value, isNew: false } : await typeKey(target, texts);
+  return choice === "use" ? { name, value, isNew: false } : await typeKey(target, ask);
 }
 
-async function typeKey(target: Target, texts: Texts["setup"]): Promise<KeyAnswer> {
+async function typeKey(target: Target, { texts, prompts }: SetupAsk): Promise<KeyAnswer> {
   const name = target.keyName || keyNameOf(target.name);
   const optional = target.vendor === undefined;
-  const value = (answered(
-    await password({
-      message: guided(optional ? texts.keyOrNone(name) : texts.key(name)),
-      clearOnError: true,
-      validate: (given) => {
-        const key = (given ?? "").trim();
-        if (key === "") return optional ? undefined : closing(texts.wrong.keyMissing);
-        const problem = keyProblem(key, target.vendor?.name, texts.wrong);
-        return problem === undefined ? undefined : closing(problem);
-      },
-    }),
-  ) ?? "").trim();
+  const value = await prompts.write({
+    message: optional ? texts.keyOrNone(name) : texts.key(name),
+    secret: true,
+    check: (key) => {
+      if (key === "") return optional ? undefined : texts.wrong.keyMissing;
+      return keyProblem(key, target.vendor?.name, texts.wrong);
+    },
+  });
   return value === "" ? NO_KEY : { name, value, isNew: true };
 }
 
@@ -161,48 +189,47 @@ interface Working {
 }
 
 /** Tries key and model until the model answers or the user wants them as they are. */
-async function findWorking(target: Target, first: KeyAnswer, texts: Texts["setup"]): Promise<Working> {
+async function findWorking(target: Target, first: KeyAnswer, ask: SetupAsk): Promise<Working> {
+  const { texts, prompts } = ask;
   let key = first;
   let model: string | undefined;
   while (true) {
-    const found = await listLive(target, key, texts);
-    if (!found.failure) model = await chooseModel(target, { listed: found.models ?? [], last: model }, texts);
-    const failure = found.failure ?? await tryModel(target, { key, model: model ?? "" }, texts);
+    const found = await listLive(target, key, ask);
+    if (!found.failure) model = await chooseModel(target, { listed: found.models ?? [], last: model }, ask);
+    const failure = found.failure ?? await tryModel(target, { key, model: model ?? "" }, ask);
     if (!failure) return { key, model: model ?? "" };
-    const next = await pick<"key" | "again" | "keep">(texts.whatNow, [
+    const next = await prompts.pick<"key" | "again" | "keep">(texts.whatNow, [
       ...(failure.auth ? [{ value: "key", label: texts.typeAnotherKey }] as const : []),
       { value: "again", label: found.failure ? texts.tryAgain : texts.tryAgainOrModel },
       ...(failure.auth ? [] : [{ value: "key", label: texts.typeAnotherKey }] as const),
       { value: "keep", label: texts.saveAllTheSame },
     ]);
-    if (next === "key") key = await typeKey(target, texts);
-    if (next === "keep") return { key, model: model ?? await chooseModel(target, { listed: [] }, texts) };
+    if (next === "key") key = await typeKey(target, ask);
+    if (next === "keep") return { key, model: model ?? await chooseModel(target, { listed: [] }, ask) };
   }
 }
 
-async function listLive(target: Target, key: KeyAnswer, texts: Texts["setup"]) {
+async function listLive(target: Target, key: KeyAnswer, { texts, prompts }: SetupAsk) {
   const { host } = new URL(target.baseUrl);
-  const wait = spinner({ cancelMessage: texts.nothingWritten });
-  wait.start(texts.askingForModels(host));
+  const wait = prompts.wait(texts.askingForModels(host));
   const found = await checkProvider(trial(target, key), AbortSignal.timeout(TRIAL_LIMIT_MS));
-  if (found.failure) wait.error(failureText(found.failure, host, texts));
-  else wait.stop(guided(found.models ? texts.listsModels(host, found.models.length) : texts.listsNone(host)));
+  if (found.failure) wait.failed(failureText(found.failure, host, texts));
+  else wait.done(found.models ? texts.listsModels(host, found.models.length) : texts.listsNone(host));
   return found;
 }
 
-async function tryModel(target: Target, { key, model }: Working, texts: Texts["setup"]) {
-  const wait = spinner({ cancelMessage: texts.nothingWritten });
-  wait.start(texts.askingModel(model));
+async function tryModel(target: Target, { key, model }: Working, { texts, prompts }: SetupAsk) {
+  const wait = prompts.wait(texts.askingModel(model));
   const failure = await askOneWord({ ...trial(target, key), model }, AbortSignal.timeout(TRIAL_LIMIT_MS));
-  if (failure) wait.error(failureText(failure, new URL(target.baseUrl).host, texts));
-  else wait.stop(guided(texts.modelAnswers(model)));
+  if (failure) wait.failed(failureText(failure, new URL(target.baseUrl).host, texts));
+  else wait.done(texts.modelAnswers(model));
   return failure;
 }
 
 /** The result in the language of the user, then the message of the provider. */
 function failureText({ auth, reached, message }: CheckFailure, host: string, texts: Texts["setup"]): string {
   const result = auth ? texts.keyRefused(host) : reached ? texts.refused(host) : texts.notReached(host);
-  return guided(`${result}\n${message}`);
+  return `${result}\n${message}`;
 }
 
 function trial(target: Target, key: KeyAnswer) {
@@ -216,25 +243,21 @@ function trial(target: Target, key: KeyAnswer) {
 async function chooseModel(
   { vendor }: Target,
   { listed, last }: { readonly listed: readonly string[]; readonly last?: string | undefined },
-  texts: Texts["setup"],
+  { texts, prompts }: SetupAsk,
 ): Promise<string> {
   const usual = vendor?.models ?? [];
   if (listed.length === 0) {
-    const proposed = last ?? usual[0] ?? "";
-    return answered(
-      await text({
-        message: texts.model,
-        placeholder: proposed || texts.modelExample,
-        ...(proposed === "" ? {} : { defaultValue: proposed }),
-        validate: (value) => value?.trim() || proposed ? undefined : texts.wrong.model,
-      }),
-    ).trim();
+    return await prompts.write({
+      message: texts.model,
+      example: texts.modelExample,
+      proposed: last ?? usual[0] ?? "",
+      check: (model) => model === "" ? texts.wrong.model : undefined,
+    });
   }
-  const first = [last, ...usual].find((model) => model !== undefined && listed.includes(model)) ?? listed[0];
-  if (listed.length > LONG_LIST) {
-    return String(answered(await searchList(listed, first, texts)));
-  }
-  return await pick(texts.model, listed.map((model) => ({ value: model, label: model })), first);
+  const initial = [last, ...usual].find((model) => model !== undefined && listed.includes(model)) ??
+    listed[0];
+  const choices = listed.map((model) => ({ value: model, label: model }));
+  return await prompts.pick(texts.model, choices, { initial, search: listed.length > LONG_LIST });
 }
 
 /**
@@ -244,7 +267,7 @@ async function chooseModel(
 async function chooseWindow(
   target: Target,
   { key, model }: Working,
-  texts: Texts["setup"],
+  { texts, prompts }: SetupAsk,
 ): Promise<number> {
   const { discoverWindow } = await loadWindow();
   const { entry, apiKey } = { apiKey: undefined, ...trial(target, key) };
@@ -256,20 +279,16 @@ async function chooseWindow(
   });
   const known = found?.tokens ?? (await modelInfo({ entry, model })).contextWindow;
   if (known !== undefined) {
-    log.info(linesOf(texts.window(known)).join("\n"));
+    prompts.note(texts.window(known));
     // What the tables of models say need not be in the file: a newer table would not count then.
     return found || target.vendor?.window ? known : 0;
   }
-  const given = answered(
-    await text({
-      message: guided(texts.askWindow),
-      placeholder: USUAL_WINDOW,
-      defaultValue: USUAL_WINDOW,
-      validate: (value) =>
-        !value || readTokens(value) !== undefined ? undefined : closing(texts.wrong.window),
-    }),
-  );
-  return readTokens(given ?? "") ?? 0;
+  const given = await prompts.write({
+    message: texts.askWindow,
+    proposed: USUAL_WINDOW,
+    check: (tokens) => readTokens(tokens) === undefined ? texts.wrong.window : undefined,
+  });
+  return readTokens(given) ?? 0;
 }
 
 export interface SetupAnswers {
@@ -295,43 +314,4 @@ export async function saveSetup(
     isDefault: answers.isDefault,
     ...(exists(file) ? {} : { header }),
   });
-}
-
-const ROWS = 16;
-
-/** A list of names with a filter: the one of the kit is English only. */
-function searchList(
-  names: readonly string[],
-  initialValue: string | undefined,
-  texts: Texts["setup"],
-): Promise<unknown> {
-  const dim = (text: string) => styleText("dim", text);
-  const prompt = new AutocompletePrompt({
-    options: names.map((value) => ({ value })),
-    ...(initialValue === undefined ? {} : { initialValue: [initialValue] }),
-    filter: (search, { value }) => value.toLowerCase().includes(search.toLowerCase()),
-    render() {
-      const head = `${styleText("gray", S_BAR)}\n${symbol(this.state)}  ${texts.model}\n`;
-      if (this.state === "submit") return `${head}${styleText("gray", S_BAR)}  ${dim(String(this.value))}`;
-      if (this.state === "cancel") return `${head}${styleText("gray", S_BAR)}`;
-      const bar = `${styleText("cyan", S_BAR)}  `;
-      const found = this.filteredOptions;
-      const typed = this.isNavigating ? dim(this.userInput) : this.userInputWithCursor;
-      const count = found.length === names.length ? "" : dim(` (${texts.matches(found.length)})`);
-      const list = found.length === 0 ? [] : limitOptions({
-        cursor: this.cursor,
-        options: found,
-        columnPadding: 3,
-        rowPadding: 6,
-        maxItems: ROWS,
-        style: ({ value }, active) =>
-          active
-            ? `${styleText("green", S_RADIO_ACTIVE)} ${value}`
-            : `${dim(S_RADIO_INACTIVE)} ${dim(value)}`,
-      });
-      const lines = [`${dim(texts.search)} ${typed}${count}`, ...list, dim(texts.searchKeys)];
-      return `${head}${lines.map((line) => bar + line).join("\n")}\n${styleText("cyan", S_BAR_END)}`;
-    },
-  });
-  return prompt.prompt();
 }

@@ -58,6 +58,11 @@ export interface ConfirmOptions {
   readonly danger?: boolean;
 }
 
+export interface PromptOptions {
+  /** The text is shown nowhere, and no event has it. */
+  readonly secret?: true;
+}
+
 /** The session, and the front end that a slash command was typed into. */
 export interface CommandHost {
   readonly locale: Locale;
@@ -90,7 +95,7 @@ export interface CommandHost {
   /** Asks for a yes; leaving is a no. */
   confirm(question: string, options?: ConfirmOptions): Promise<boolean>;
   /** Asks for a text, beginning with `initial`; undefined when the user left without. */
-  prompt(question: string, initial?: string): Promise<string | undefined>;
+  prompt(question: string, initial?: string, options?: PromptOptions): Promise<string | undefined>;
   /** Shows a text to be read until the user leaves it; not kept in the history. */
   show(title: string, text: string): Promise<void>;
   /** Lets the user look through changes of files until they leave. Absent: they are printed. */

@@ -10,6 +10,7 @@ export type {
   CommandHost,
   ConfirmOptions,
   OpenRequest,
+  PromptOptions,
   SlashCommand,
 } from "./command.ts";
 export { allCommands, type CommandScope, plainText, readCommand } from "./registry.ts";

@@ -111,9 +111,13 @@ async function withProvider(
   { context, person, load }: SetupDeps,
 ): Promise<LoadedConfig> {
   const unnamed = unnamedProvider(loaded);
-  if (!unnamed || unnamed.key === "environment" || !person.lend) return loaded;
+  if (!unnamed || unnamed.key === "environment") return loaded;
+  const { lend, questions, say } = person;
+  if (!lend && !questions) return loaded;
   const { setUp } = await import("../../setup/wizard.ts");
-  const done = await person.lend(() => setUp(context, { inChat: true }));
+  const done = lend
+    ? await lend(() => setUp(context, { inChat: true }))
+    : questions && await setUp(context, { inChat: true, person: { questions, say } });
   return done ? await load() : loaded;
 }
 

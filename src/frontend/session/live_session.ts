@@ -60,6 +60,8 @@ export interface FrontEnd extends Submitter {
   settingSaved?(key: string, value: unknown): void;
   /** Lends its terminal to a program that asks the user itself. */
   lend?<T>(run: () => Promise<T>): Promise<T>;
+  /** Its user is asked the questions of the setup wizard where no front end lends a terminal. */
+  readonly setsUp?: true;
   /** The part of its commands that no other front end has. */
   readonly commands?: Partial<
     Pick<CommandHost, "showsEvents" | "oneSession" | "draft" | "control" | "keys" | "quit">
@@ -115,6 +117,7 @@ export class LiveSession {
     const lender = this.#frontEnds.find((each): each is FrontEnd & Required<Pick<FrontEnd, "lend">> =>
       each.lend !== undefined
     );
+    const asksSetup = !lender && this.#frontEnds.some(({ setsUp }) => setsUp);
     return personOf(this.questions, {
       stop: () => this.submissions.stopOwn(),
       say: (text) => {
@@ -123,6 +126,7 @@ export class LiveSession {
       },
       speak: (locale) => this.#texts.use(locale),
       ...(lender ? { lend: (run) => lender.lend(run) } : {}),
+      ...(asksSetup ? { questions: questionsOfCommands(this.questions) } : {}),
     });
   }
 

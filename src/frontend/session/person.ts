@@ -16,12 +16,14 @@ export interface Person extends Pick<AssemblyOptions, "approver" | "asker" | "pl
   ) => Promise<boolean>;
   /** Lends the terminal to a program that asks the user itself. */
   readonly lend?: <T>(run: () => Promise<T>) => Promise<T>;
+  /** Asks the questions of the setup wizard where no terminal can be lent. */
+  readonly questions?: Pick<CommandHost, "choose" | "prompt">;
   say(text: string): void;
   /** Switches to the configured language. */
   speak(locale: Locale): Promise<void>;
 }
 
-interface PersonOptions extends Pick<Person, "lend" | "say" | "speak"> {
+interface PersonOptions extends Pick<Person, "lend" | "questions" | "say" | "speak"> {
   /** Stops the turn: the user left an approval without an answer. */
   readonly stop: () => void;
 }
@@ -30,7 +32,7 @@ interface PersonOptions extends Pick<Person, "lend" | "say" | "speak"> {
 export function personOf(
   questions: Questions,
   { stop, ...rest }: PersonOptions,
-): Required<Omit<Person, "lend">> & Pick<Person, "lend"> {
+): Required<Omit<Person, "lend" | "questions">> & Pick<Person, "lend" | "questions"> {
   return {
     ...rest,
     approver: {
@@ -86,7 +88,8 @@ export function questionsOfCommands(
     },
     confirm: async (title, options) =>
       await questions.ask("confirm", { title, ...options }, { called }) ?? false,
-    prompt: (title, initial = "") => questions.ask("prompt", { title, initial }, { called }),
+    prompt: (title, initial = "", options = {}) =>
+      questions.ask("prompt", { title, initial, ...options }, { called }),
     show: async (title, text) => void await questions.ask("show", { title, text }, { called }),
     lookAt: async (title, files) => void await questions.ask("changes", { title, files }, { called }),
   };

@@ -1,6 +1,7 @@
 import { errorMessage, message, ReasonixError, type Text, usageError } from "../../core/mod.ts";
 import { parseJson } from "../../util/json.ts";
 import { after, atMost } from "../../util/timer.ts";
+import { lazy } from "../../util/lazy.ts";
 import { VERSION } from "../../util/version.ts";
 import type { LiveSessions } from "../session/live_session.ts";
 import type { SessionTexts } from "../session/texts.ts";
@@ -13,6 +14,7 @@ import {
   Refusal,
   type Visitor,
 } from "./access.ts";
+import { PageFiles } from "./page_files.ts";
 import {
   type ApiRequest,
   BODY_BYTES,
@@ -156,6 +158,7 @@ class Server implements WebServer {
   readonly #server: Deno.HttpServer<Deno.NetAddr>;
   readonly #end = new AbortController();
   readonly #handlers: Partial<Handlers>;
+  readonly #page = lazy(() => PageFiles.load());
 
   constructor(options: WebOptions) {
     this.#options = options;
@@ -226,7 +229,7 @@ class Server implements WebServer {
     const addresses = { hostname, isTls: tls !== undefined, behindProxy, origin };
     checkOrigin(request, url, addresses);
     const from = clientOf(request.headers, peer, addresses);
-    if (!url.pathname.startsWith("/api/")) throw new Refusal(404, message`Cannot find ${url.pathname}`);
+    if (!url.pathname.startsWith("/api/")) return await this.#file(request, url.pathname);
     if (!url.pathname.startsWith(`${API}/`)) throw new Refusal(404, message`Cannot find ${url.pathname}`);
     const { key, params } = match(request.method, url.pathname.slice(API.length));
     const route: Route = ROUTES[key];
@@ -242,7 +245,7 @@ class Server implements WebServer {
     const work = this.#handlers[key] as ((request: ApiRequest) => unknown) | undefined;
     if (!work) throw new Refusal(404, message`Cannot find ${url.pathname}`);
     const answer = await work({ params, query, body, signal: request.signal } as ApiRequest);
-    if (key === "GET /server") return Response.json(this.#described(answer, visitor));
+    if (key === "GET /server") return Response.json(await this.#described(answer, visitor));
     return Response.json(answer ?? {}, { status: route.status ?? 200 });
   }
 
@@ -253,8 +256,19 @@ class Server implements WebServer {
     throw new Refusal(403, message`Cannot do that with a link that only shows sessions`);
   }
 
-  #described(answer: unknown, visitor: Visitor | undefined) {
-    return visitor ? { ...answer as object, version: VERSION, role: visitor.role } : answer;
+  async #described(answer: unknown, visitor: Visitor | undefined) {
+    const { build } = await this.#page();
+    return { ...answer as object, build, ...(visitor ? { version: VERSION, role: visitor.role } : {}) };
+  }
+
+  /** Answers with a file of the page; its code finds the session of the path. */
+  async #file({ method, headers }: Request, path: string): Promise<Response> {
+    const isPage = path === "/" || /^\/s\/[\w-]{1,100}$/.test(path);
+    const name = isPage ? "index.html" : /^\/assets\/([\w.-]{1,100})$/.exec(path)?.[1] ?? "";
+    const file = (await this.#page()).file(name, headers.get("accept-encoding") ?? "");
+    if (!file) throw new Refusal(404, message`Cannot find ${path}`);
+    if (method === "GET") return new Response(file.body, { headers: file.headers });
+    throw new Refusal(405, message`Cannot ${method} ${path}`, undefined, { allow: "GET" });
   }
 
   #refused(error: unknown): Response {

@@ -6,6 +6,9 @@ import { listServers, parsePlugin, type PluginEntry } from "../../../src/config/
 import { type Event, ReasonixError } from "../../../src/core/mod.ts";
 import type { Person } from "../../../src/frontend/mod.ts";
 import { SessionBusyError } from "../../../src/session/mod.ts";
+import { type FrontEnd, LiveSessions } from "../../../src/frontend/session/live_session.ts";
+import type { Answer, OpenQuestion, QuestionEvent } from "../../../src/frontend/session/questions.ts";
+import { SessionTexts } from "../../../src/frontend/session/texts.ts";
 import { SessionHost } from "../../../src/frontend/session/session_host.ts";
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "../../support/assert.ts";
 import { scriptedServer } from "../../support/mcp/scripted_mcp_server.ts";
@@ -348,4 +351,102 @@ Deno.test("200 interleaved turns of sessions in one process show nothing of one 
   await later.run("run: sh plant");
   const [planted = ""] = events.filter((event) => event.type === "tool.end").map(({ content }) => content);
   assertEquals(planted.startsWith("planted"), !isConfined);
+});
+
+/** Answers of a user of the setup wizard: a part of the question, and what is chosen or written. */
+const SETUP_KEY = "sk-right-0123456789abcdef";
+
+/** Runs the wizard by questions; answers are by the beginning of a question, used up in order. */
+async function setUpByQuestions(home: string, userHome: string, answers: [string, string | undefined][]) {
+  const events: (Event | QuestionEvent)[] = [];
+  const said: string[] = [];
+  const asked: string[] = [];
+  const sessions = new LiveSessions({
+    texts: await SessionTexts.load("en"),
+    open: openerOf(home, userHome),
+  });
+  const frontEnd: FrontEnd = {
+    name: "page",
+    setsUp: true,
+    said: (text) => void said.push(text),
+    event(event) {
+      events.push(event);
+      if (event.type !== "question.state" || event.state !== "opened") return;
+      const [opened] = sessions.all.flatMap((live) => live.questions.open);
+      if (!opened) return;
+      asked.push(String((opened.question as { title: string }).title));
+      let answer: Answer | undefined;
+      try {
+        answer = answerOf(opened, answers.shift());
+      } finally {
+        // Without an answer the wizard ends.
+        sessions.all[0]?.questions.answer(opened.id, answer, "page");
+      }
+    },
+    failed: (error) => void said.push(String(error)),
+  };
+  const live = await sessions.open({ directory: userHome }, (live) => void live.attach(frontEnd))
+    .catch((error: unknown) => error);
+  const model = live instanceof Error ? undefined : sessions.all[0]?.assembly?.facts.model;
+  const error = live instanceof ReasonixError ? live.message : undefined;
+  await sessions.close();
+  return { events: JSON.stringify(events), said, asked, model, error };
+}
+
+function answerOf(
+  { kind, question }: OpenQuestion,
+  [about, answer]: [string, string | undefined] = ["no more questions", ""],
+): Answer | undefined {
+  assert(kind === "choose" || kind === "prompt", kind);
+  assert(question.title.startsWith(about), `"${about}" is asked, not "${question.title}"`);
+  if (kind === "prompt") {
+    assertEquals(question.secret ?? false, about.startsWith("Key"));
+    return answer;
+  }
+  return answer === undefined ? undefined : question.entries.findIndex(({ label }) => label === answer);
+}
+
+Deno.test("a front end without a terminal sets up a provider by questions, and no event has the key", async () => {
+  await using dir = await makeTempDir();
+  await using server = startModelServer([], {
+    models: ["small-1", "large-1"],
+    fallback: ({ headers }: RecordedRequest): Turn =>
+      headers.get("authorization") === `Bearer ${SETUP_KEY}`
+        ? { text: "Yes." }
+        : { status: 401, body: { error: { message: "Incorrect API key provided" } } },
+    check: { prefix: false },
+  });
+  const home = `${dir.path}/home`;
+  const files = () =>
+    [...Deno.readDirSync(home)].map(({ name }) => name).filter((name) => /toml|env/.test(name));
+  await Deno.mkdir(home);
+  // The user gives up: nothing is written, and the session says what it lacks.
+  const left = await setUpByQuestions(home, dir.path, [["Which provider?", undefined]]);
+  assertEquals([left.said, files()], [["Nothing was written"], []]);
+  assertStringIncludes(left.error ?? "", "provider");
+  const wrong = "sk-wrong-0123456789abcdef";
+  const done = await setUpByQuestions(home, dir.path, [
+    ["Which provider?", "Another OpenAI-compatible server"],
+    ["Address of the API", "example.com"],
+    ["Address of the API\nGive an address", `${server.url}/v1`],
+    ["A name for it", " mine "],
+    ["Key (saved as MINE_API_KEY", wrong],
+    ["Model", "small-1"],
+    ["What now?", "Type another key"],
+    ["Key (saved as MINE_API_KEY", SETUP_KEY],
+    ["Model", "large-1"],
+    ["Context window", "64k"],
+  ]);
+  assertEquals(
+    [done.error, done.said.join("\n").includes("AssertionError")],
+    [undefined, false],
+    done.said.join("\n"),
+  );
+  assertEquals([done.model?.provider, done.model?.id], ["mine", "large-1"]);
+  assertStringIncludes(done.asked.find((title) => title.startsWith("What now?")) ?? "", "Incorrect API key");
+  assertStringIncludes(await Deno.readTextFile(`${home}/.env`), SETUP_KEY);
+  assertStringIncludes(await Deno.readTextFile(`${home}/config.toml`), "context_window = 64000");
+  for (const secret of [SETUP_KEY, wrong]) {
+    assert(!`${done.events}${done.said}${done.asked}`.includes(secret), `${secret} is shown`);
+  }
 });
