@@ -1,6 +1,8 @@
 /** The texts of the page: areas of the interface, in the language of the server. */
 import { signal } from "@preact/signals";
 import { message, type Text, textOf } from "../src/core/texts.ts";
+import { texts as run } from "../src/i18n/en/run.ts";
+import { texts as turns } from "../src/i18n/en/turn_view.ts";
 import { texts as web } from "../src/i18n/en/web.ts";
 import type { Translate, Translator } from "../src/i18n/translate.ts";
 import { store, stored } from "./api.ts";
@@ -9,7 +11,10 @@ const ENGLISH: Translator = { t: (strings, ...values) => message(strings, ...val
 const LOCALE = "reasonix.locale";
 
 /** The areas that the page shows; all of them are in its main file. */
-const areas = (t: Translate) => ({ web: web(t) });
+function areas(t: Translate) {
+  const all = web(t);
+  return { web: all, rows: { ...run(t), ...turns(t), ...all.rows } };
+}
 
 const current = signal({ locale: "en", of: (text: Text): string => ENGLISH.text(text), ...areas(ENGLISH.t) });
 
@@ -19,7 +24,7 @@ export function texts(): typeof current.value {
 }
 
 /** Changes the language; the sentences of another one than English are loaded when they are needed. */
-export async function useLocale(locale: string): Promise<void> {
+export async function speak(locale: string): Promise<void> {
   store(LOCALE, locale);
   if (locale === current.value.locale) return;
   const translator = locale === "zh-CN" ? (await import("../src/i18n/zh_cn.ts")).translator : ENGLISH;

@@ -26,6 +26,14 @@ export function outputTail(
   return { lines: kept, before: all.length - kept.length };
 }
 
+/** The last nonblank lines as a terminal would show them: `\r` overwrites a line. */
+export function liveTail(text: string, most: number): string[] {
+  const lines = text.replace(/\r+\n/g, "\n").trimEnd().split("\n").slice(-most);
+  return lines
+    .map((line) => terminalSafe(line.slice(line.lastIndexOf("\r") + 1).replaceAll("\t", "  ")))
+    .filter((line) => line.trim() !== "");
+}
+
 /** Gives a text of an event in the language of the user. */
 interface WrittenTexts {
   readonly written: (said: readonly WrittenMessage[] | undefined, english: string) => string;

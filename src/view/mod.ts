@@ -8,7 +8,7 @@ export {
   type CallView,
   earlyTitle,
 } from "./call_lines.ts";
-export { checklistLine } from "./call_lines.ts";
+export { checklistLine, liveTail } from "./call_lines.ts";
 export { diffLines, type DiffMarks, hunkTexts, languageOf, loadDiffMarks } from "./diff.ts";
 export { cacheShare, grouped, lineFigures, moneyFigure, timeText, tokenFigures } from "./figures.ts";
 export { fenced, loadMarkdown, type MarkdownRenderer } from "./markdown.ts";

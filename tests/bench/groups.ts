@@ -17,6 +17,7 @@ import { MEMORY } from "./scenarios/memory.ts";
 import { STARTS } from "./scenarios/start.ts";
 import { COMMANDS, NO_JAIL, STEPS, TASKS, WRITES } from "./scenarios/steps.ts";
 import { sessionRows } from "./sessions.ts";
+import { webRows } from "./web/web.ts";
 
 /** Related figures: runs of scenarios, or a part with a separate measurement. */
 export interface Group {
@@ -45,6 +46,7 @@ export const GROUPS: readonly Group[] = [
   { name: "chat", title: "Chat", rows: chatRows },
   { name: "files", title: "Files behind @", rows: fileRows },
   { name: "acp", title: "Editors", rows: acpRows },
+  { name: "web", title: "The web page", rows: webRows },
   { name: "mcp", title: "MCP servers", rows: mcpRows },
   { name: "hooks", title: "Hooks", rows: hookRows },
   { name: "install", title: "Installed by npm", rows: installRows },

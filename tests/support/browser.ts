@@ -37,13 +37,13 @@ function browserProgram(): string | undefined {
 }
 
 /** A started browser, and the requests that tried to leave this machine. */
-interface RunningBrowser extends AsyncDisposable {
+export interface RunningBrowser extends AsyncDisposable {
   readonly browser: Browser;
   /** First lines of all connections to names outside of this machine. */
   readonly outside: readonly string[];
 }
 
-async function startBrowser(flags: readonly string[] = []): Promise<RunningBrowser> {
+export async function startBrowser(flags: readonly string[] = []): Promise<RunningBrowser> {
   const { chromium } = await import("playwright-core");
   const executablePath = browserProgram();
   if (executablePath === undefined) throw new Error(`Cannot find a browser; install ${PROGRAMS[0]}`);

@@ -10,6 +10,7 @@ import {
   callTitle,
   type CallView,
   type DiffMarks,
+  liveTail,
   loadDiffMarks,
   type Palette,
   timeText,
@@ -128,19 +129,11 @@ export class Calls {
       const took = now - since - waits.since(since, now, id);
       const elapsed = took < 1000 || waits.waiting(id) ? "" : ` · ${timeText(took, texts())}`;
       const head = fitDisplay(title, Math.max(1, columns - displayWidth(elapsed) - 2));
-      const lines = space > 0 ? tailOf(tail, space) : [];
+      const lines = space > 0 ? liveTail(tail, space) : [];
       return [
         `${palette.accent(waits.waiting(id) ? "•" : spinner)} ${head}${palette.dim(elapsed)}`,
         ...lines.map((line) => palette.dim(fitDisplay(`  ${line}`, columns))),
       ];
     }).slice(0, Math.max(0, rows));
   }
-}
-
-/** The last nonblank lines as a terminal would show them: `\r` overwrites a line. */
-function tailOf(text: string, most: number): string[] {
-  const lines = text.replace(/\r+\n/g, "\n").trimEnd().split("\n").slice(-most);
-  return lines
-    .map((line) => terminalSafe(line.slice(line.lastIndexOf("\r") + 1).replaceAll("\t", "  ")))
-    .filter((line) => line.trim() !== "");
 }
