@@ -18,7 +18,7 @@ interface WorkspaceEntry {
 
 type Reader = Pick<Assembly, "readable" | "redact" | "workspace" | "cwd">;
 
-const [MAX_TEXT_BYTES, MAX_ENTRIES] = [512 * 1024, 2000];
+const [MAX_TEXT_BYTES, MAX_ENTRIES, MAX_SEEN] = [512 * 1024, 2000, 20_000];
 
 /**
  * Names of files that hold keys, and git's own. They are not shown, whatever the rules say: a person may have
@@ -82,16 +82,23 @@ async function fill(file: Deno.FsFile, bytes: Uint8Array): Promise<number> {
 
 /** The entries that may be shown, directories first; links are left out. */
 function directory({ workspace }: Reader, real: string, root: string): WorkspaceFile {
-  const all = [...Deno.readDirSync(real)].flatMap(({ name, isDirectory, isFile }): WorkspaceEntry[] => {
+  const all: WorkspaceEntry[] = [];
+  let seen = 0;
+  for (const { name, isDirectory, isFile } of Deno.readDirSync(real)) {
+    if (++seen > MAX_SEEN) break;
     const path = `${real}/${name}`;
     if (!(isDirectory || isFile) || isPrivatePath(path.slice(root.length)) || workspace.hidden(path)) {
-      return [];
+      continue;
     }
-    return [{ name, kind: isDirectory ? "directory" : "file" }];
-  });
+    all.push({ name, kind: isDirectory ? "directory" : "file" });
+  }
   const rank = ({ kind }: WorkspaceEntry) => kind === "directory" ? 0 : 1;
   const collator = new Intl.Collator(undefined, { numeric: true });
   all.sort((a, b) => rank(a) - rank(b) || collator.compare(a.name, b.name));
   const entries = all.slice(0, MAX_ENTRIES);
-  return { kind: "directory", entries, ...(all.length > entries.length ? { truncated: true } : {}) };
+  return {
+    kind: "directory",
+    entries,
+    ...(all.length > entries.length || seen > MAX_SEEN ? { truncated: true } : {}),
+  };
 }

@@ -112,9 +112,9 @@ export function sessionIds(project: string): string[] {
   return namesIn(sessionsDir(project)).flatMap((name) => sessionIdOf(name) ?? []);
 }
 
-/** The process that writes a session; undefined: none does. */
-export function sessionOwner({ lock }: SessionPaths): LockOwner | undefined {
-  return FileLock.ownerOf(lock);
+/** The process that writes a session file; undefined: none does. */
+export function sessionOwner(path: string): LockOwner | undefined {
+  return FileLock.ownerOf(pathsOfFile(path).lock);
 }
 
 /** Throws what the system says when there is no such file. */
