@@ -7,6 +7,7 @@ export {
   type LogOptions,
   SessionBusyError,
   SessionLog,
+  storedEvents,
 } from "./log/log.ts";
 export {
   agentOfSession,
@@ -74,6 +75,11 @@ export type {
   StatsRow,
   TranscriptPiece,
 } from "./index/index.ts";
+
+export type { SessionFollower } from "./catalogue/follow.ts";
+
+/** Follows sessions that other processes write. */
+export const loadFollow = lazy(() => import("./catalogue/follow.ts"));
 
 export const loadIndex = lazy(() => import("./index/index.ts"));
 
