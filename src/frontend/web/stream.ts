@@ -11,7 +11,8 @@ import type { QuestionEvent } from "../session/questions.ts";
 import { StoredSession } from "../session/stored_session.ts";
 import type { Draft } from "../session/submissions.ts";
 import type { SessionTexts } from "../session/texts.ts";
-import type { Role, SessionEntry } from "./schemas.ts";
+import type { SessionEntry } from "../session/session_list.ts";
+import type { Role } from "./schemas.ts";
 
 export interface StreamOptions {
   readonly sessions: LiveSessions;
@@ -58,7 +59,7 @@ export class WebFrontEnd implements FrontEnd, FeedSource {
       this.feed?.send("facts", { fact });
       if (fact.kind === "title") streams.changed(this.feed?.id);
     };
-    this.#watcher = new SessionWatcher({ locale: () => texts.locale, changed });
+    this.#watcher = new SessionWatcher({ locale: () => texts.locale, changed, modes: "two" });
     this.#detach = live.attach(this);
   }
 

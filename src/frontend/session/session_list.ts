@@ -1,13 +1,26 @@
-import { message, totalCost } from "../../core/mod.ts";
+import { type Cost, totalCost } from "../../core/mod.ts";
 import { isFile } from "../../path/probe.ts";
 import { existingRealPath } from "../../path/real_path.ts";
 import * as stored from "../../session/mod.ts";
 import { defined } from "../../util/json.ts";
 import { attempt } from "../../util/lazy.ts";
 import { userText } from "../../util/user_text.ts";
-import type { LiveSession, LiveSessions } from "../session/live_session.ts";
-import { Refusal } from "./access.ts";
-import type { SessionEntry } from "./schemas.ts";
+import type { LiveSession, LiveSessions } from "./live_session.ts";
+
+/** A session as lists show it. */
+export interface SessionEntry {
+  readonly id: string;
+  readonly title: string;
+  readonly directory: string;
+  /** RFC 3339. */
+  readonly updated: string;
+  readonly state: "working" | "waiting" | "done" | "failed" | "idle";
+  /** This process has it open. */
+  readonly live: boolean;
+  /** Another process has it open. */
+  readonly elsewhere: boolean;
+  readonly cost?: Cost;
+}
 
 /** Sessions in one answer. */
 const PAGE = 100;
@@ -61,13 +74,6 @@ export class SessionList {
     if (!/^[\w-]+$/.test(id)) return undefined;
     const all = stored.projectDirs(this.#home).map((project) => stored.sessionPaths(project, id));
     return all.find(({ path }) => isFile(path));
-  }
-
-  /** Throws a Refusal when there is no such file. */
-  found(id: string): stored.SessionPaths {
-    const paths = this.paths(id);
-    if (paths) return paths;
-    throw new Refusal(404, message`Cannot find session "${id}"`, message`see GET /sessions`);
   }
 
   #entryOf({ id, title, cwd, updated, turn, path }: stored.SessionInfo): SessionEntry {
