@@ -1,8 +1,10 @@
+import { opendirSync } from "node:fs";
 import { message, ReasonixError } from "../core/mod.ts";
+import { isDirectory as isDirectoryPath } from "../path/probe.ts";
 import { MAX_IMAGE_FILE_BYTES } from "../path/reference_text.ts";
 import type { Assembly } from "../run/mod.ts";
+import { loadTextFiles } from "../tool/mod.ts";
 import { imageInfo } from "../util/image/image_info.ts";
-import { attempt } from "../util/lazy.ts";
 import { languageOf } from "../view/mod.ts";
 
 /** A file or a directory of a workspace, to be shown. */
@@ -18,7 +20,7 @@ interface WorkspaceEntry {
 
 type Reader = Pick<Assembly, "readable" | "redact" | "workspace" | "cwd">;
 
-const [MAX_TEXT_BYTES, MAX_ENTRIES, MAX_SEEN] = [512 * 1024, 2000, 20_000];
+const [MAX_TEXT_BYTES, MAX_ENTRIES, MAX_SEEN, READING_MS] = [512 * 1024, 2000, 20_000, 10_000];
 
 /**
  * Names of files that hold keys, and git's own. They are not shown, whatever the rules say: a person may have
@@ -45,49 +47,40 @@ export async function workspaceFile(session: Reader, path: string): Promise<Work
   if (isPrivatePath(path) || isPrivatePath(real.slice(root.length))) {
     throw refused(message`it may hold keys`, message`look at it on the machine itself`);
   }
-  const info = attempt(() => Deno.lstatSync(real));
-  if (!info) throw refused(message`it does not exist`);
-  if (info.isDirectory) return directory(session, real, root);
-  if (!info.isFile) throw refused(message`it is no regular file`);
-  using file = await Deno.open(real, { read: true });
-  await session.workspace.verifyOpened(file, real);
-  const bytes = new Uint8Array(Math.min(info.size, MAX_IMAGE_FILE_BYTES));
-  const head = bytes.subarray(0, await fill(file, bytes.subarray(0, MAX_TEXT_BYTES)));
-  const image = imageInfo(head);
-  if (image) {
-    if (info.size > bytes.length) throw refused(message`the image has ${info.size} bytes`);
-    const rest = await fill(file, bytes.subarray(head.length));
-    return { kind: "image", mime: image.mime, data: bytes.subarray(0, head.length + rest).toBase64() };
+  if (isDirectoryPath(real)) return directory(session, real, root);
+  const { readBytes, statRegular } = await loadTextFiles();
+  const file = await statRegular({ path: real, shown: path });
+  const { size } = file.info;
+  if (size > MAX_IMAGE_FILE_BYTES) throw refused(message`it has ${size} bytes`);
+  const signal = AbortSignal.timeout(READING_MS);
+  const bytes = await readBytes(file, { signal, paths: session.workspace });
+  const image = imageInfo(bytes);
+  if (image) return { kind: "image", mime: image.mime, data: bytes.toBase64() };
+  if (bytes.subarray(0, 8192).includes(0)) {
+    throw refused(message`it is a binary file of ${bytes.length} bytes`);
   }
-  if (head.subarray(0, 8192).includes(0)) throw refused(message`it is a binary file of ${info.size} bytes`);
-  const text = session.redact(new TextDecoder().decode(head, { stream: true }));
+  const head = bytes.subarray(0, MAX_TEXT_BYTES);
   const language = languageOf(real);
   return {
     kind: "file",
-    text,
+    text: session.redact(new TextDecoder().decode(head, { stream: true })),
     ...(language === "" ? {} : { language }),
-    ...(info.size > head.length ? { truncated: true } : {}),
+    ...(bytes.length > head.length ? { truncated: true } : {}),
   };
-}
-
-async function fill(file: Deno.FsFile, bytes: Uint8Array): Promise<number> {
-  let filled = 0;
-  while (filled < bytes.length) {
-    const count = await file.read(bytes.subarray(filled));
-    if (count === null) break;
-    filled += count;
-  }
-  return filled;
 }
 
 /** The entries that may be shown, directories first; links are left out. */
 function directory({ workspace }: Reader, real: string, root: string): WorkspaceFile {
   const all: WorkspaceEntry[] = [];
   let seen = 0;
-  for (const { name, isDirectory, isFile } of Deno.readDirSync(real)) {
-    if (++seen > MAX_SEEN) break;
+  using entriesOf = opendirSync(real);
+  for (let entry = entriesOf.readSync(); entry && ++seen <= MAX_SEEN; entry = entriesOf.readSync()) {
+    const { name } = entry;
+    const isDirectory = entry.isDirectory();
     const path = `${real}/${name}`;
-    if (!(isDirectory || isFile) || isPrivatePath(path.slice(root.length)) || workspace.hidden(path)) {
+    if (
+      !(isDirectory || entry.isFile()) || isPrivatePath(path.slice(root.length)) || workspace.hidden(path)
+    ) {
       continue;
     }
     all.push({ name, kind: isDirectory ? "directory" : "file" });

@@ -338,7 +338,7 @@ export class Assembly implements AsyncDisposable {
     };
   }
 
-  /** The real path of something in the workspace that may be read without a prompt; rejects with the reason. */
+  /** The real path of a file of the workspace that may be read without a prompt; rejects with the reason. */
   readable(path: string): Promise<string> {
     return readablePath(path, this.#deps);
   }

@@ -8,6 +8,7 @@ import type { SessionEntry } from "../session/session_list.ts";
 import type { SessionFact } from "../session/facts.ts";
 import type { SessionSetting } from "../session/settings.ts";
 
+export type { SessionEntry } from "../session/session_list.ts";
 export type Role = "owner" | "viewer";
 
 /** The request and the answer of one path. */

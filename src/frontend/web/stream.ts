@@ -159,7 +159,7 @@ export class Streams {
     return frontEnd;
   }
 
-  /** What happens in a session now; undefined: there is no such session. */
+  /** Describes the current activity of a session; undefined: there is no such session. */
   async snapshot(
     id: string,
   ): Promise<Pick<FeedSource, "facts"> & { readonly snapshot: Snapshot } | undefined> {

@@ -1,3 +1,4 @@
+import { closeSync, fstatSync, openSync, readSync } from "node:fs";
 import type { Event } from "../../core/mod.ts";
 import { parseJson } from "../../util/json.ts";
 import { isUsable } from "../state/state.ts";
@@ -27,13 +28,27 @@ const LINE_FEED = 10;
  * not matter. Another process may write it.
  */
 export function eventWindow(path: string, { before = Infinity, limit }: WindowOptions): EventWindow {
-  using file = Deno.openSync(path, { read: true });
-  const { size } = file.statSync();
+  const file = openSync(path, "r");
+  try {
+    const { size } = fstatSync(file);
+    return windowOf(linesBackward(file, before === Infinity ? size : endBefore(file, size, before)), {
+      before,
+      limit,
+    });
+  } finally {
+    closeSync(file);
+  }
+}
+
+function windowOf(
+  lines: Iterable<string>,
+  { before, limit }: { readonly before: number; readonly limit: number },
+): EventWindow {
   const reversed: Event[] = [];
   /** Events up to the last place where the window can begin. */
   let whole = 0;
   let bytes = 0;
-  for (const line of linesBackward(file, before === Infinity ? size : endBefore(file, size, before))) {
+  for (const line of lines) {
     const event = parseJson(line);
     if (!isUsable(event) || event.seq >= before) continue;
     const isFull = reversed.length >= limit || bytes > MAX_BYTES;
@@ -46,7 +61,7 @@ export function eventWindow(path: string, { before = Infinity, limit }: WindowOp
 }
 
 /** The lines that end before an offset, last one first. */
-function* linesBackward(file: Deno.FsFile, end: number): Generator<string> {
+function* linesBackward(file: number, end: number): Generator<string> {
   const decoder = new TextDecoder();
   /** The beginning of the file up to here is not read. */
   let start = end;
@@ -73,7 +88,7 @@ function* linesBackward(file: Deno.FsFile, end: number): Generator<string> {
 }
 
 /** The offset of a line near the first event with this number or a later one. */
-function endBefore(file: Deno.FsFile, size: number, seq: number): number {
+function endBefore(file: number, size: number, seq: number): number {
   let [low, end, high] = [0, size, size];
   while (high - low > BLOCK) {
     const middle = low + Math.floor((high - low) / 2);
@@ -85,7 +100,7 @@ function endBefore(file: Deno.FsFile, size: number, seq: number): number {
 }
 
 /** The first line that begins behind an offset and has a number. */
-function numberedLine(file: Deno.FsFile, from: number, to: number) {
+function numberedLine(file: number, from: number, to: number) {
   for (let start = from; start < to; start += BLOCK / 2 - HEAD) {
     const bytes = readAt(file, start, BLOCK / 2);
     for (let at = bytes.indexOf(LINE_FEED); at >= 0; at = bytes.indexOf(LINE_FEED, at + 1)) {
@@ -96,13 +111,12 @@ function numberedLine(file: Deno.FsFile, from: number, to: number) {
   }
 }
 
-function readAt(file: Deno.FsFile, offset: number, length: number): Uint8Array {
+function readAt(file: number, offset: number, length: number): Uint8Array {
   const bytes = new Uint8Array(length);
-  file.seekSync(offset, Deno.SeekMode.Start);
   let filled = 0;
   while (filled < length) {
-    const count = file.readSync(bytes.subarray(filled));
-    if (count === null) break;
+    const count = readSync(file, bytes, filled, length - filled, offset + filled);
+    if (count === 0) break;
     filled += count;
   }
   return bytes.subarray(0, filled);

@@ -20,11 +20,12 @@ async function withLog(text: string, run: (path: string) => void): Promise<void>
 /** All windows of a file, from its end to its beginning. */
 function windows(path: string, limit: number): (readonly Event[])[] {
   const found: (readonly Event[])[] = [];
-  for (let before: number | undefined; found.length < 10_000;) {
-    const { events, first } = eventWindow(path, { before, limit });
-    found.unshift(events);
-    before = events[0]?.seq;
-    if (first) break;
+  let before: number | undefined;
+  for (let first = false; !first;) {
+    const window = eventWindow(path, { before, limit });
+    found.unshift(window.events);
+    before = window.events[0]?.seq;
+    first = window.first;
   }
   return found;
 }
