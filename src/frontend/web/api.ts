@@ -314,17 +314,26 @@ export class Api {
       cwd: live?.assembly?.cwd ?? stored.sessionInfo(this.#found(id)).cwd,
       home: readEnv("HOME") ?? readEnv("USERPROFILE"),
       commands: live?.commandsOf(this.#frontEnd(id)) ??
-        {
-          locale,
-          commands: () => allCommands({ locale, oneSession: true }),
-          session: none,
-        } as unknown as CommandHost,
+        { ...NO_COMMANDS, locale, commands: () => allCommands({ locale, oneSession: true }), session: none },
       session: live ? () => live.host.current() : none,
     });
     if (live?.assembly) this.#sources.set(key, sources);
     return sources;
   }
 }
+
+const left = () => Promise.resolve(undefined);
+/** The host of commands that nothing can execute. */
+const NO_COMMANDS: Omit<CommandHost, "locale" | "commands" | "session"> = {
+  say() {},
+  choose: left,
+  confirm: () => Promise.resolve(false),
+  prompt: left,
+  show: left,
+  send() {},
+  reopen: left,
+  quit() {},
+};
 
 function missing(id: string): Refusal {
   return new Refusal(404, message`Cannot find session "${id}"`);

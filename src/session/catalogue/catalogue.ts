@@ -30,7 +30,7 @@ export interface SessionInfo {
   readonly created: string;
   readonly updated: string;
   readonly bytes: number;
-  /** How the last turn ended; "open": it has not ended in the file. Absent: there was none. */
+  /** The end of the last turn; "open": it has none in the file. Absent: there was no turn. */
   readonly turn?: EventOf<"turn.end">["reason"] | "open";
 }
 
