@@ -94,7 +94,7 @@ export function Sessions({ go, current }: SessionsProps): ComponentChildren {
   `;
 }
 
-/** Shown in place of a session: the way to the first one, which begins with the setup where nothing is set up. */
+/** Shown in place of a session: how the first one begins, with the setup where no model is set up. */
 export function Welcome({ go }: Pick<SessionsProps, "go">): ComponentChildren {
   const { web: { none, setup, sessions } } = texts();
   const isBare = server.value?.configured === false;
