@@ -177,16 +177,16 @@ export function App(): ComponentChildren {
         ${model
           ? html`
             <${Conversation} model=${model} />
-            <${Composer} id=${id} model=${model} />
+            <${Composer} key=${id} id=${id} model=${model} />
           `
           : signedIn.value !== "unknown" && html`<${Welcome} go=${go} />`}
       </main>
       ${model && html`
         <aside class="right" aria-label=${web.regions.panels}>
-          <${Panels} id=${id} model=${model} />
+          <${Panels} key=${id} id=${id} model=${model} />
         </aside>
       `}
-      ${model && html`<${Questions} id=${id} model=${model} />`}
+      ${model && html`<${Questions} key=${id} id=${id} model=${model} />`}
     </div>
   `;
 }
