@@ -27,7 +27,7 @@ import {
   type RouteKey,
   ROUTES,
 } from "./schemas.ts";
-import { Streams } from "./stream.ts";
+import { type Reader, Streams } from "./stream.ts";
 
 export interface WebOptions {
   /** `orNext`: the next free port, beginning with this one. */
@@ -51,6 +51,8 @@ export interface WebOptions {
   readonly only?: string | undefined;
   /** Called when a browser has used a link. */
   readonly signedIn?: (role: Role, from: string) => void;
+  /** Called when a browser connects or leaves. */
+  readonly changed?: () => void;
 }
 
 export interface WebServer {
@@ -60,6 +62,7 @@ export interface WebServer {
   readonly local: string;
   /** Makes a link; one with a sign-in counts once. */
   link(role: Role, session?: string): string;
+  readonly readers: readonly Reader[];
   close(): Promise<void>;
 }
 
@@ -188,6 +191,7 @@ class Server implements WebServer {
     const streams = this.#streams = new Streams({
       ...options,
       list,
+      connected: options.changed,
       get build() {
         return build();
       },
@@ -195,7 +199,11 @@ class Server implements WebServer {
     this.#handlers = {
       ...new Api({ ...options, list, streams }).handlers,
       "POST /sign-out": () => ({}),
-      "POST /links": ({ body: { role, session } }) => ({ url: this.link(role, session), qr: [] }),
+      "POST /links": async ({ body: { role, session } }) => {
+        const url = this.link(role, session);
+        const { encode } = await import("uqr");
+        return { url, qr: encode(url).data.map((row) => row.map(Number).join("")) };
+      },
     };
   }
 
@@ -205,6 +213,10 @@ class Server implements WebServer {
       ...(session === undefined ? [] : [`session=${session}`]),
     ];
     return `${this.origin}/${values.length > 0 ? `#${values.join("&")}` : ""}`;
+  }
+
+  get readers(): readonly Reader[] {
+    return this.#streams.readers;
   }
 
   /** Records that this server has the port. */
