@@ -73,7 +73,11 @@ Deno.test("formOf gives each kind of question answers that the web API takes, an
     ]);
     for (const [kind, question, expected] of TABLE) {
       const open = JSON.parse(JSON.stringify({ id: "q", kind, question, called: false })) as OpenQuestion;
-      const { entries, writes, ...form } = formOf(open, 0, { overlay, chat, of: (text) => translator.text(text) });
+      const { entries, writes, ...form } = formOf(open, 0, {
+        overlay,
+        chat,
+        of: (text) => translator.text(text),
+      });
       const shown: Record<string, unknown> = { ...form, labels: entries.map(({ label }) => label) };
       if (locale === "en") {
         for (const [name, value] of Object.entries(expected)) assertEquals(shown[name], value);
