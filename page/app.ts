@@ -3,17 +3,18 @@ import { batch, computed, effect, signal, useSignal } from "@preact/signals";
 import { html } from "htm/preact";
 import type { ComponentChildren } from "preact";
 import type { ApiAnswer } from "../src/frontend/web/schemas.ts";
-import { api, ApiError, problem, report, server, signedIn, signIn, store, stored } from "./api.ts";
+import { api, ApiError, problem, repeated, report, server, signedIn, signIn, store, stored } from "./api.ts";
 import { Composer } from "./composer.ts";
 import { Conversation, nextFrame } from "./conversation.ts";
 import { hub } from "./hub.ts";
 import { Panels } from "./panels.ts";
 import { Questions } from "./questions.ts";
-import { Sessions } from "./sessions.ts";
+import { keepListed, Sessions, Welcome } from "./sessions.ts";
 import { SessionModel } from "./store.ts";
 import type { StreamEvent } from "./stream.ts";
-import { firstLocale, texts, useLocale } from "./texts.ts";
+import { firstLocale, speak, texts } from "./texts.ts";
 
+type Server = ApiAnswer<"GET /server">;
 const WINDOW = 200;
 const [THEME, RELOADED] = ["reasonix.theme", "reasonix.reloaded"];
 const THEMES = ["system", "light", "dark", "contrast"] as const;
@@ -27,11 +28,15 @@ const current = signal<{ readonly id: string; readonly model: SessionModel } | u
 const theme = signal(stored(THEME) ?? "system");
 let leave = () => {};
 
-/** Shows a session, or the list: the address follows. */
+/** Shows a session, or none; the address follows. */
 function go(id: string | undefined): void {
   const path = id === undefined ? "/" : `/s/${encodeURIComponent(id)}`;
   if (location.pathname !== path) history.pushState(null, "", path);
   region.value = id === undefined ? "sessions" : "chat";
+  // The setup may have ended.
+  if (server.value?.configured === false) {
+    void api.get<Server>("/server").then((one) => server.value = one, report);
+  }
   void show();
 }
 
@@ -69,20 +74,25 @@ export async function start(link: URLSearchParams): Promise<void> {
   addEventListener("popstate", () => void show());
   addEventListener("storage", ({ key }) => key === "reasonix.secret" && location.reload());
   hub.heard = heard;
-  effect(() => void (document.documentElement.dataset.theme = theme.value));
+  effect(() => store(THEME, document.documentElement.dataset.theme = theme.value));
   effect(() => void (document.title = title.value));
-  await useLocale(firstLocale()).catch(report);
-  const token = link.get("token");
-  if (token !== null) await signIn({ token }).catch(report);
-  const session = link.get("session");
+  effect(notify);
+  keepListed();
+  await speak(firstLocale()).catch(report);
+  const [token, session] = [link.get("token"), link.get("session")];
   if (session !== null) history.replaceState(null, "", `/s/${encodeURIComponent(session)}`);
+  const refusal = token === null ? undefined : await signIn({ token }).catch((error) => error);
   await enter().catch(report);
+  // A link that was used before is no problem in the browser that used it.
+  if (signedIn.value === "no") problem.value = refusal;
 }
 
 async function enter(): Promise<void> {
-  const known = await api.get<ApiAnswer<"GET /server">>("/server");
+  const ask = () => repeated(() => api.get<Server>("/server"), Infinity);
+  // After a refusal this browser has no secret any more.
+  const known = await ask().catch((error) => error.status === 401 ? ask() : Promise.reject(error));
   if (isOlder(known.build)) return;
-  if (known.locale !== undefined) await useLocale(known.locale);
+  if (known.locale !== undefined) await speak(known.locale);
   batch(() => {
     server.value = known;
     signedIn.value = known.role ?? "no";
@@ -94,10 +104,12 @@ async function enter(): Promise<void> {
 
 /** A page that is older than its server is loaded again: once for each build, so that it cannot loop. */
 function isOlder(build: string): boolean {
-  if (build === document.documentElement.dataset.build || sessionStorage.getItem(RELOADED) === build) {
+  if (build === document.documentElement.dataset.build) return false;
+  if (stored(RELOADED, "tab") === build) {
+    problem.value = new Error(texts().web.outdated);
     return false;
   }
-  sessionStorage.setItem(RELOADED, build);
+  store(RELOADED, build, "tab");
   location.reload();
   return true;
 }
@@ -114,10 +126,31 @@ const title = computed(() => {
   return `${mark}${name ? `${name} · ` : ""}Reasonix`;
 });
 
+/** The sessions that the user knows to wait. */
+let known: ReadonlySet<string> = new Set();
+
+/** Shows a notification for each session that begins to wait while the page is hidden, if that is allowed. */
+function notify(): void {
+  const entries = waiting.value;
+  const isAllowed = "Notification" in globalThis && Notification.permission === "granted";
+  for (const { id, title } of entries) {
+    if (known.has(id) || !document.hidden || !isAllowed) continue;
+    // The tag joins those of several pages.
+    const shown = new Notification(texts().web.sessions.states.waiting, { body: title, tag: id });
+    shown.onclick = () => {
+      focus();
+      go(id);
+      shown.close();
+    };
+  }
+  known = new Set(entries.map(({ id }) => id));
+}
+
 export function App(): ComponentChildren {
   const { web } = texts();
   if (signedIn.value === "no") return html`<${SignIn} />`;
-  const model = current.value?.model;
+  const { id, model } = current.value ?? {};
+  const state = hub.state.value;
   return html`
     <div class="app" data-region=${region.value}>
       <header class="top">
@@ -130,39 +163,32 @@ export function App(): ComponentChildren {
             `
           )}
         </nav>
-        <${Connection} />
+        <span class="connection" role="status" data-state=${state}>${web.connection[state]}</span>
         <select class="theme" aria-label=${web.theme.label} value=${theme.value}
-          onChange=${(event: Event) => choose((event.currentTarget as HTMLSelectElement).value)}>
+          onChange=${(event: Event) => theme.value = (event.currentTarget as HTMLSelectElement).value}>
           ${THEMES.map((name) => html`<option value=${name}>${web.theme[name]}</option>`)}
         </select>
       </header>
       <${Problem} />
-      <aside class="left" aria-label=${web.regions.sessions}><${Sessions} go=${go} /></aside>
+      <aside class="left sessions" aria-label=${web.regions.sessions}>
+        <${Sessions} go=${go} current=${id} />
+      </aside>
       <main class="centre">
         ${model
           ? html`
             <${Conversation} model=${model} />
-            <${Composer} model=${model} />
+            <${Composer} key=${id} id=${id} model=${model} />
           `
-          : html`<p class="empty">${signedIn.value === "unknown" ? "" : web.none}</p>`}
+          : signedIn.value !== "unknown" && html`<${Welcome} go=${go} />`}
       </main>
-      <aside class="right" aria-label=${web.regions.panels}>
-        ${model && html`<${Panels} model=${model} />`}
-      </aside>
-      ${model && html`<${Questions} model=${model} />`}
+      ${model && html`
+        <aside class="right" aria-label=${web.regions.panels}>
+          <${Panels} key=${id} id=${id} model=${model} />
+        </aside>
+      `}
+      ${model && html`<${Questions} key=${id} id=${id} model=${model} />`}
     </div>
   `;
-}
-
-function choose(name: string): void {
-  theme.value = name;
-  store(THEME, name);
-}
-
-function Connection(): ComponentChildren {
-  const { web } = texts();
-  const state = signedIn.value === "unknown" ? "connecting" : hub.state.value;
-  return html`<span class="connection" role="status" data-state=${state}>${web.connection[state]}</span>`;
 }
 
 function Problem(): ComponentChildren {

@@ -1,7 +1,244 @@
-/** The sessions of all projects, with their states. */
+/** The sessions of all projects with their states, and the dialogs about a session and about devices. */
+import { computed, effect, signal } from "@preact/signals";
 import { html } from "htm/preact";
 import type { ComponentChildren } from "preact";
+import type { ApiAnswer, SessionEntry } from "../src/frontend/web/schemas.ts";
+import { api, report, server, signedIn, signOut } from "./api.ts";
+import { hub } from "./hub.ts";
+import { texts } from "./texts.ts";
 
-export function Sessions({ go }: { readonly go: (id: string | undefined) => void }): ComponentChildren {
-  return html`<div class="sessions" onClick=${() => go(undefined)}></div>`;
+interface SessionsProps {
+  readonly go: (id: string | undefined) => void;
+  /** The session that is shown. */
+  readonly current: string | undefined;
+}
+
+const query = signal("");
+/** The ids that a search has found; undefined: there is no search. */
+const found = signal<readonly string[] | undefined>(undefined);
+/** The cursor of the next entries. */
+const next = signal<string | undefined>(undefined);
+/** The open dialog: a session is the one that it is about. */
+const asked = signal<"new" | "device" | SessionEntry | undefined>(undefined);
+const link = signal<ApiAnswer<"POST /links"> | undefined>(undefined);
+
+/** The entries by their directories, those with the latest change first. */
+const projects = computed(() => {
+  const ids = found.value && new Set(found.value);
+  return [
+    ...Map.groupBy(hub.sessions.value.filter(({ id }) => ids?.has(id) ?? true), (one) => one.directory),
+  ];
+});
+
+/** Lists the sessions that fit the search, or those after a cursor. */
+async function list(cursor?: string): Promise<void> {
+  const words = query.value.trim();
+  const search = new URLSearchParams({ ...(words && { query: words }), ...(cursor && { cursor }) });
+  const { sessions, next: rest } = await api.get<ApiAnswer<"GET /sessions">>(`/sessions?${search}`);
+  if (words !== query.value.trim()) return;
+  hub.add(sessions);
+  const ids = sessions.map(({ id }) => id);
+  found.value = words === "" ? undefined : [...(cursor ? found.value ?? [] : []), ...ids];
+  next.value = rest;
+}
+
+/** Lists each time the stream is open again, and when the search has not changed for a moment. */
+export function keepListed(): void {
+  effect(() => {
+    if (hub.state.value !== "live") return;
+    const timer = setTimeout(() => list().catch(report), query.value === "" ? 0 : 200);
+    return () => clearTimeout(timer);
+  });
+}
+
+export function Sessions({ go, current }: SessionsProps): ComponentChildren {
+  const { web: { sessions, ...web } } = texts();
+  const isOwner = signedIn.value === "owner";
+  return html`
+    <div class="tools">
+      <input type="search" aria-label=${sessions.search} placeholder=${sessions.search} value=${query.value}
+        onInput=${(event: InputEvent) => query.value = (event.currentTarget as HTMLInputElement).value} />
+      ${isOwner && html`
+        <button type="button" class="primary" onClick=${() => asked.value = "new"}>${sessions.new}</button>
+      `}
+    </div>
+    <div class="projects">
+      ${projects.value.map(([directory, entries]) =>
+        html`
+          <section key=${directory}>
+            <h2 title=${directory}>${directory.replace(/^.*[\\/](?=[^\\/]+$)/, "")}</h2>
+            <ul>${entries.map((entry) =>
+              html`<${Entry} key=${entry.id} ...${{ entry, go, current }} />`
+            )}</ul>
+          </section>
+        `
+      )}
+      ${projects.value.length === 0 && html`<p class="empty">${sessions.none}</p>`}
+      ${next.value && html`
+        <button type="button" onClick=${() => list(next.value).catch(report)}>${sessions.older}</button>
+      `}
+    </div>
+    <div class="tools">
+      ${isOwner && html`
+        <button type="button" onClick=${() => asked.value = "device"}>${web.device.add}</button>
+      `}
+      ${"Notification" in globalThis && Notification.permission === "default" && html`
+        <button type="button" onClick=${() => void Notification.requestPermission()}>${web.notify}</button>
+      `}
+      ${server.value?.auth !== "none" && html`
+        <button type="button" onClick=${() => void api.post("/sign-out").catch(report).then(signOut)}>
+          ${web.signOut}</button>
+      `}
+    </div>
+    ${asked.value && html`<${Dialog} go=${go} asked=${asked.value} />`}
+  `;
+}
+
+/** Shown in place of a session: how the first one begins, with the setup where no model is set up. */
+export function Welcome({ go }: Pick<SessionsProps, "go">): ComponentChildren {
+  const { web: { none, setup, sessions } } = texts();
+  const isBare = server.value?.configured === false;
+  const begin = () => isBare ? void create(go, {}).catch(report) : asked.value = "new";
+  return html`
+    <section class="welcome">
+      <h1>${isBare ? setup.title : "Reasonix"}</h1>
+      <p>${isBare ? setup.text : none}</p>
+      ${signedIn.value === "owner" && html`
+        <button type="button" class="primary" onClick=${begin}>${isBare ? setup.begin : sessions.new}</button>
+      `}
+    </section>
+  `;
+}
+
+/** Begins a session, and shows it. */
+async function create(go: SessionsProps["go"], body: object): Promise<void> {
+  go((await api.post<{ id: string }>("/sessions", body)).id);
+}
+
+function Entry({ entry, go, current }: SessionsProps & { readonly entry: SessionEntry }): ComponentChildren {
+  const { web: { sessions }, locale } = texts();
+  const { id, title, state, elsewhere, updated } = entry;
+  const open = (event: MouseEvent) => {
+    if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+    event.preventDefault();
+    go(id);
+  };
+  return html`
+    <li class="session" data-state=${state}>
+      <a href=${`/s/${id}`} aria-current=${id === current ? "page" : undefined} onClick=${open}>
+        <span class="title">${title || sessions.untitled}</span>
+        <span class="mark">${elsewhere ? sessions.elsewhere : sessions.states[state]}</span>
+        <time datetime=${updated}>${ago(updated, locale)}</time>
+      </a>
+      ${signedIn.value === "owner" && html`
+        <button type="button" aria-label=${sessions.actions(title)} onClick=${() =>
+          asked.value = entry}>⋯</button>
+      `}
+    </li>
+  `;
+}
+
+function Dialog(
+  { asked: about, go }: Pick<SessionsProps, "go"> & { readonly asked: NonNullable<typeof asked.value> },
+) {
+  const { web: { sessions, ...web } } = texts();
+  const [isNew, isDevice] = [about === "new", about === "device"];
+  const entry = typeof about === "object" ? about : undefined;
+  const close = () => [asked.value, link.value] = [undefined, undefined];
+  const run = (work: () => Promise<unknown>) => () =>
+    void work().then(close, (error) => (close(), report(error)));
+  const remove = async () => {
+    await api.delete(`/sessions/${entry?.id}`);
+    hub.add([], [entry?.id ?? ""]);
+    if (location.pathname === `/s/${entry?.id}`) go(undefined);
+  };
+  const send = (event: SubmitEvent) => {
+    event.preventDefault();
+    const form = new FormData(event.currentTarget as HTMLFormElement);
+    const text = String(form.get("text") ?? "");
+    if (isNew) run(() => create(go, text ? { directory: text } : {}))();
+    else if (entry) run(() => api.patch(`/sessions/${entry.id}`, { title: text }))();
+    else {void api.post<typeof link.value>("/links", { role: form.get("role") }).then((made) =>
+        link.value = made, report);}
+  };
+  return html`
+    <dialog class="dialog" aria-labelledby="asked" onClose=${close}
+      ref=${(dialog: HTMLDialogElement | null) => dialog?.open === false && dialog.showModal()}>
+      <form onSubmit=${send}>
+        <h2 id="asked">${isNew
+          ? sessions.new
+          : isDevice
+          ? web.device.add
+          : entry?.title || sessions.untitled}</h2>
+        ${isNew && html`
+          <label>${sessions.directory}
+            <input name="text" list="directories" value=${server.value
+              ?.directory} autocomplete="off" /></label>
+          <datalist id="directories">
+            ${projects.value.map(([directory]) => html`<option value=${directory} />`)}</datalist>
+        `}
+        ${isDevice && html`
+          <label><input type="radio" name="role" value="owner" checked /> ${web.device.owner}</label>
+          <label><input type="radio" name="role" value="viewer" /> ${web.device.viewer}</label>
+          ${link.value && html`<${Link} ...${link.value} />`}
+        `}
+        ${entry && html`
+          <label>${sessions.title}
+            <input name="text" required maxlength="200" value=${entry.title} disabled=${entry
+              .elsewhere} /></label>
+          <div class="tools">
+            <button type="button" onClick=${run(() => create(go, { copyOf: entry.id }))}>${sessions
+              .copy}</button>
+            ${entry.live && html`
+              <button type="button" onClick=${run(() => api.post(`/sessions/${entry.id}/close`))}>
+                ${sessions.close}</button>
+            `}
+          </div>
+          ${!entry.elsewhere && html`
+            <details><summary>${sessions.delete}</summary>
+              <p>${sessions.deleted}</p>
+              <button type="button" class="danger" onClick=${run(remove)}>${sessions
+                .delete}</button></details>
+          `}
+        `}
+        <div class="tools">
+          <button type="button" onClick=${close}>${web.close}</button>
+          <button class="primary" disabled=${entry?.elsewhere}>
+            ${isNew ? sessions.begin : isDevice ? web.device.make : sessions.rename}</button>
+        </div>
+      </form>
+    </dialog>
+  `;
+}
+
+/** A link that signs in one browser, as a QR code and as text. */
+function Link({ url, qr }: ApiAnswer<"POST /links">): ComponentChildren {
+  const { device } = texts().web;
+  const draw = (canvas: HTMLCanvasElement | null) => {
+    const context = canvas?.getContext("2d");
+    if (!canvas || !context) return;
+    // Four light modules around it are a part of the code.
+    canvas.width = canvas.height = qr.length + 8;
+    context.fillStyle = "#fff";
+    context.fillRect(0, 0, canvas.width, canvas.height);
+    context.fillStyle = "#000";
+    qr.forEach((row, y) =>
+      [...row].forEach((cell, x) => cell === "1" && context.fillRect(x + 4, y + 4, 1, 1))
+    );
+  };
+  return html`
+    <canvas class="qr" role="img" aria-label=${device.code} ref=${draw}></canvas>
+    <label>${device.link}<input readonly value=${url} /></label>
+    <p>${device.once}</p>
+  `;
+}
+
+const UNITS = [["day", 86_400], ["hour", 3_600], ["minute", 60]] as const;
+
+function ago(time: string, locale: string): string {
+  const seconds = (Date.now() - Date.parse(time)) / 1000;
+  if (Number.isNaN(seconds)) return "";
+  const [unit, size] = UNITS.find(([, size]) => seconds >= size) ?? ["minute", 60];
+  const format = new Intl.RelativeTimeFormat(locale, { style: "short", numeric: "auto" });
+  return format.format(-Math.floor(seconds / size), unit);
 }
