@@ -16,6 +16,7 @@ export {
   projectDirs,
   sessionIds,
   type SessionInfo,
+  sessionOwner,
   sessionPage,
 } from "./catalogue/catalogue.ts";
 export {

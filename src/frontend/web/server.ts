@@ -219,7 +219,7 @@ class Server implements WebServer {
   async close(): Promise<void> {
     this.#end.abort();
     await atMost(ENDING_MS, this.#server.shutdown());
-    await this.#access.save();
+    await this.#access.save({ isClosed: true });
   }
 
   #listen(): Deno.HttpServer<Deno.NetAddr> {

@@ -12,6 +12,7 @@ import {
 import { isRecord, parseJson } from "../../util/json.ts";
 import { titleOf } from "../state/state.ts";
 import { attempt } from "../../util/lazy.ts";
+import { FileLock, type LockOwner } from "../../util/lock.ts";
 
 /** The facts of a session that can be read from the beginning and the end of its file. */
 export interface SessionInfo {
@@ -96,6 +97,11 @@ function namesIn(directory: string): string[] {
 
 export function sessionIds(project: string): string[] {
   return namesIn(sessionsDir(project)).flatMap((name) => sessionIdOf(name) ?? []);
+}
+
+/** The process that writes a session file; undefined: none does. */
+export function sessionOwner(path: string): LockOwner | undefined {
+  return FileLock.ownerOf(pathsOfFile(path).lock);
 }
 
 function sessionInfo(paths: SessionPaths): SessionInfo {
