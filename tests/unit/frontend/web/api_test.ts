@@ -1,5 +1,6 @@
 import { type Schema, Validator } from "@cfworker/json-schema";
 
+import type { LiveSession } from "../../../../src/frontend/session/live_session.ts";
 import { projectDir, SessionLog } from "../../../../src/session/mod.ts";
 import { openApiText, webApiPage } from "../../../../scripts/gen_web_api.ts";
 import { call, type Reply, say } from "../../../support/agent_fixture.ts";
@@ -64,17 +65,24 @@ async function apiOf(client: Client): Promise<Api> {
   });
 }
 
-/** Waits until no message of a session runs or waits. */
-async function idle({ stage: { sessions } }: ServedHere, id: string): Promise<void> {
+/** Waits until something is true of a session, at most 30 seconds. */
+async function reached(
+  { stage: { sessions } }: ServedHere,
+  id: string,
+  isSo: (live: LiveSession) => boolean,
+): Promise<void> {
   const live = sessions.get(id);
   assert(live, id);
-  while (live.submissions.busy) {
-    await new Promise<void>((resolve) => {
-      const detach = live.attach({ name: "test", event() {}, queued: () => [detach(), resolve()] });
-      if (!live.submissions.busy) [detach(), resolve()];
-    });
-  }
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const check = () => isSo(live) && resolve();
+  const detach = live.attach({ name: "test", event: check, queued: check });
+  AbortSignal.timeout(30_000).addEventListener("abort", () => reject(new Error("It takes too long")));
+  check();
+  await promise.finally(detach);
 }
+
+/** Waits until no message of a session runs or waits. */
+const idle = (served: ServedHere, id: string) => reached(served, id, (live) => !live.submissions.busy);
 
 async function allFiles(directory: string): Promise<string[]> {
   const found: string[] = [];
@@ -277,15 +285,10 @@ Deno.test("questions are listed, checked, answered once, and their calls compute
   const { stage } = served;
   const [api, viewer] = [await apiOf(served.owner), await apiOf(served.viewer)];
   const { id } = await api("POST /sessions", {});
-  const asked = () =>
-    new Promise<void>((resolve) => {
-      const stop = stage.sessions.get(id)?.questions.subscribe(({ state }) => {
-        if (state === "opened") [stop?.(), resolve()];
-      });
-    });
-  const [path, first] = [`/sessions/${id}/questions`, asked()];
+  const path = `/sessions/${id}/questions`;
+  const asked = (kind: string) => reached(served, id, (live) => live.questions.open[0]?.kind === kind);
   await api(`POST /sessions/${id}/messages`, { id: newId(), text: "paint" });
-  await first;
+  await asked("ask");
   const [question] = (await viewer(`GET ${path}`)).questions;
   assertEquals([question.kind, question.question.questions[0].question], ["ask", "Which?"]);
   assertEquals((await viewer("GET /sessions")).sessions[0].state, "waiting");
@@ -301,13 +304,12 @@ Deno.test("questions are listed, checked, answered once, and their calls compute
   }
   const [status] = await viewer.refusal(`POST ${path}/${question.id}`, { answer: [["red"]] });
   assertEquals(status, 403);
-  const second = asked();
   await api(`POST ${path}/${question.id}`, { answer: [["red"]] });
   assertEquals(await api.refusal(`POST ${path}/${question.id}`, { answer: [["blue"]] }), [
     409,
     'Cannot answer the question: it has an answer from the front end "web"',
   ]);
-  await second;
+  await asked("approval");
   const [approval] = (await api(`GET ${path}`)).questions;
   assertEquals([approval.kind, approval.question.tool], ["approval", "write_file"]);
   const answer = { allow: true, scope: "once" };
@@ -368,13 +370,8 @@ Deno.test("settings change the mode at once and the way of working; a goal is as
   await api(`PATCH ${path}`, { id: "collaboration", value: "goal" });
   const [question] = (await api(`GET /sessions/${id}/questions`)).questions;
   assertEquals([question.kind, question.called], ["prompt", true]);
-  const live = served.stage.sessions.get(id);
-  const set = new Promise<void>((resolve) => {
-    live?.attach({ name: "test", event: (event) => void (event.type === "goal.change" && resolve()) });
-  });
   await api(`POST /sessions/${id}/questions/${question.id}`, { answer: "Tidy up" });
-  await set;
-  assertEquals(live?.assembly?.session.state.goal?.objective, "Tidy up");
+  await reached(served, id, (live) => live.assembly?.session.state.goal?.objective === "Tidy up");
   await api(`POST /sessions/${id}/interrupt`, {});
   await idle(served, id);
 });
