@@ -344,7 +344,7 @@ Deno.test("questions are listed, checked, answered once, and their calls compute
   }]);
 });
 
-Deno.test("settings change the mode at once and the way of working; a goal is asked for", async () => {
+Deno.test("settings change the approval mode and the way of working, and prompt for a goal", async () => {
   await using served = await serveHere({ replies: [say("working on it"), say("more")] });
   const api = await apiOf(served.owner);
   const { id } = await api("POST /sessions", {});
