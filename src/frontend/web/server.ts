@@ -289,7 +289,7 @@ class Server implements WebServer {
     if (key === "GET /stream" && visitor) return await this.#stream(request, query, { from, visitor });
     const work = this.#handlers[key] as ((request: ApiRequest) => unknown) | undefined;
     if (!work && key !== "GET /server") throw new Refusal(404, message`Cannot find ${url.pathname}`);
-    const answer = await work?.({ params, query, body, signal: request.signal } as ApiRequest);
+    const answer = await work?.({ params, query, body } as ApiRequest);
     if (key === "GET /server") return Response.json(await this.#described(answer, visitor));
     return Response.json(answer ?? {}, { status: route.status ?? 200 });
   }
@@ -305,7 +305,9 @@ class Server implements WebServer {
     const events = this.#streams.open([session].flat(), { role, from }, lastId);
     const ended = reads();
     const body = new TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>>();
-    events.pipeTo(body.writable, signal ? { signal } : {}).catch(() => {}).finally(ended);
+    // A stream that ends with an error would be an error of the server.
+    const ends = events.pipeTo(body.writable, { preventAbort: true, ...(signal ? { signal } : {}) });
+    void ends.catch(() => body.writable.close()).catch(() => {}).finally(ended);
     return new Response(body.readable, {
       headers: { "content-type": "text/event-stream", "x-accel-buffering": "no" },
     });
