@@ -273,7 +273,7 @@ class Server implements WebServer {
     if (key === "GET /stream" && visitor) return await this.#stream(request, query, { from, visitor });
     const handlers: Readonly<Record<string, unknown>> = this.#handlers;
     const work = handlers[key] as (request: ApiRequest) => unknown;
-    const answer = await work({ params, query, body, signal: request.signal } as ApiRequest);
+    const answer = await work({ params, query, body } as ApiRequest);
     if (key !== "GET /server") return Response.json(answer, { status: route.status ?? 200 });
     const { build, auth, ...more } = answer as ApiAnswer<typeof key>;
     return Response.json({ build, auth, ...(visitor ? { ...more, role: visitor.role } : {}) });
@@ -290,7 +290,9 @@ class Server implements WebServer {
     const events = this.#streams.open([session].flat(), { role, from }, lastId);
     const ended = reads();
     const body = new TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>>();
-    events.pipeTo(body.writable, signal ? { signal } : {}).catch(() => {}).finally(ended);
+    // A stream that ends with an error would be an error of the server.
+    const ends = events.pipeTo(body.writable, { preventAbort: true, ...(signal ? { signal } : {}) });
+    void ends.catch(() => body.writable.close()).catch(() => {}).finally(ended);
     return new Response(body.readable, {
       headers: { "content-type": "text/event-stream", "x-accel-buffering": "no" },
     });
