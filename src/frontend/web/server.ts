@@ -192,8 +192,15 @@ class Server implements WebServer {
   }
 
   link(role: Role, session = this.#options.only): string {
+    const isOpen = this.#options.auth.mode === "none";
+    if (isOpen && role === "viewer") {
+      throw usageError(
+        message`Cannot make a link for viewers: without sign-in all are owners`,
+        message`start the server with --auth token`,
+      );
+    }
     const values = [
-      ...(this.#options.auth.mode === "none" ? [] : [`token=${this.#access.code(role)}`]),
+      ...(isOpen ? [] : [`token=${this.#access.code(role)}`]),
       ...(session === undefined ? [] : [`session=${session}`]),
     ];
     return `${this.origin}/${values.length > 0 ? `#${values.join("&")}` : ""}`;

@@ -67,7 +67,7 @@ Deno.test("the code of a link signs in once, and secrets outlive a killed server
     401,
   ]);
   assertEquals(await statusOf(() => next.signIn({ token: code }, "1.1.1.3")), 401);
-  // At another address it is of no use, nor after so many hours without use.
+  // At another address it is of no use, nor after twelve hours without use.
   assertEquals(await enters(secret, new Access({ ...options, address: "http://127.0.0.1:8788" })), 401);
   for (const content of ["", "{", "null", '{"secrets":[{"hash":"00"}]}']) {
     await Deno.writeTextFile(options.file, content);

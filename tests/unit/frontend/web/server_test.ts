@@ -261,6 +261,15 @@ Deno.test("a server that would be open to the network is refused", async () => {
     );
     assertMatch((error as Error).message, expected);
   }
+  // Without sign-in the checks of host and origin remain, and there are no viewers.
+  await using open = await serveHere({ stage, web: { auth: { mode: "none" } } });
+  assertEquals((await open.anyone("/api/v1/server").then((it) => it.json())).role, "owner");
+  assertEquals((await open.anyone("/api/v1/links", { json: { role: "viewer" } })).status, 400);
+  const foreign = { origin: "http://attacker.example" };
+  assertEquals(
+    (await open.anyone("/api/v1/links", { json: { role: "owner" }, headers: foreign })).status,
+    403,
+  );
   // `web` takes the next port.
   const port = Number(new URL(web.origin).port);
   await using next = await serveHere({
