@@ -15,15 +15,19 @@ import {
   type Visitor,
 } from "./access.ts";
 import { PageFiles } from "./page_files.ts";
+import { SessionList } from "../session/session_list.ts";
+import { Api } from "./api.ts";
 import {
   type ApiRequest,
   BODY_BYTES,
+  checked,
   type Handlers,
   type Role,
   type Route,
   type RouteKey,
   ROUTES,
 } from "./schemas.ts";
+import { type Reader, Streams } from "./stream.ts";
 
 export interface WebOptions {
   /** `orNext`: the next free port, beginning with this one. */
@@ -47,6 +51,8 @@ export interface WebOptions {
   readonly only?: string | undefined;
   /** Called when a browser has used a link. */
   readonly signedIn?: (role: Role, from: string) => void;
+  /** Called when a browser connects or leaves. */
+  readonly changed?: () => void;
 }
 
 export interface WebServer {
@@ -56,6 +62,7 @@ export interface WebServer {
   readonly local: string;
   /** Makes a link; one with a sign-in counts once. */
   link(role: Role, session?: string): string;
+  readonly readers: readonly Reader[];
   close(): Promise<void>;
 }
 
@@ -160,7 +167,13 @@ class Server implements WebServer {
   readonly #server: Deno.HttpServer<Deno.NetAddr>;
   readonly #end = new AbortController();
   readonly #handlers: Partial<Handlers>;
-  readonly #page = lazy(() => PageFiles.load());
+  readonly #streams: Streams;
+  #build = "";
+  readonly #page = lazy(async () => {
+    const page = await PageFiles.load();
+    this.#build = page.build;
+    return page;
+  });
 
   constructor(options: WebOptions) {
     this.#options = options;
@@ -173,9 +186,24 @@ class Server implements WebServer {
     this.origin = origin ?? this.local;
     const file = `${home}/serve/${port}.json`;
     this.#access = new Access({ ...auth, sessionHours, file, address: this.local, signedIn });
+    const list = new SessionList(options);
+    const build = () => this.#build;
+    const streams = this.#streams = new Streams({
+      ...options,
+      list,
+      connected: options.changed,
+      get build() {
+        return build();
+      },
+    });
     this.#handlers = {
+      ...new Api({ ...options, list, streams }).handlers,
       "POST /sign-out": () => ({}),
-      "POST /links": ({ body: { role, session } }) => ({ url: this.link(role, session), qr: [] }),
+      "POST /links": async ({ body: { role, session } }) => {
+        const url = this.link(role, session);
+        const { encode } = await import("uqr");
+        return { url, qr: encode(url).data.map((row) => row.map(Number).join("")) };
+      },
     };
   }
 
@@ -185,6 +213,10 @@ class Server implements WebServer {
       ...(session === undefined ? [] : [`session=${session}`]),
     ];
     return `${this.origin}/${values.length > 0 ? `#${values.join("&")}` : ""}`;
+  }
+
+  get readers(): readonly Reader[] {
+    return this.#streams.readers;
   }
 
   /** Records that this server has the port. */
@@ -199,8 +231,9 @@ class Server implements WebServer {
 
   async close(): Promise<void> {
     this.#end.abort();
+    this.#streams.close();
     await atMost(ENDING_MS, this.#server.shutdown());
-    await this.#access.save();
+    await this.#access.save({ isClosed: true });
   }
 
   #listen(): Deno.HttpServer<Deno.NetAddr> {
@@ -253,11 +286,31 @@ class Server implements WebServer {
       return Response.json(await this.#access.signIn(body as ApiRequest<typeof key>["body"], from));
     }
     if (key === "POST /sign-out") await this.#access.signOut(request);
+    if (key === "GET /stream" && visitor) return await this.#stream(request, query, { from, visitor });
     const work = this.#handlers[key] as ((request: ApiRequest) => unknown) | undefined;
     if (!work && key !== "GET /server") throw new Refusal(404, message`Cannot find ${url.pathname}`);
-    const answer = await work?.({ params, query, body, signal: request.signal } as ApiRequest);
+    const answer = await work?.({ params, query, body } as ApiRequest);
     if (key === "GET /server") return Response.json(await this.#described(answer, visitor));
     return Response.json(answer ?? {}, { status: route.status ?? 200 });
+  }
+
+  async #stream(
+    { headers }: Request,
+    query: unknown,
+    { from, visitor: { role, signal, reads } }: { readonly from: string; readonly visitor: Visitor },
+  ): Promise<Response> {
+    await this.#page();
+    const { session = [] } = query as ApiRequest<"GET /stream">["query"];
+    const lastId = headers.get("last-event-id") ?? "";
+    const events = this.#streams.open([session].flat(), { role, from }, lastId);
+    const ended = reads();
+    const body = new TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>>();
+    // A stream that ends with an error would be an error of the server.
+    const ends = events.pipeTo(body.writable, { preventAbort: true, ...(signal ? { signal } : {}) });
+    void ends.catch(() => body.writable.close()).catch(() => {}).finally(ended);
+    return new Response(body.readable, {
+      headers: { "content-type": "text/event-stream", "x-accel-buffering": "no" },
+    });
   }
 
   #visitor(request: Request, { role }: Route, from: string): Visitor | undefined {
@@ -306,15 +359,6 @@ function valuesOf(search: URLSearchParams): Record<string, unknown> {
     const values = search.getAll(name);
     return [name, values.length > 1 ? values : values[0]];
   }));
-}
-
-function checked(schema: Route["body"], value: unknown, where: string): unknown {
-  if (!schema) return undefined;
-  const { success, data, error } = schema.safeParse(value);
-  if (success) return data;
-  const [issue] = error.issues;
-  const path = [where, ...(issue?.path ?? []).map(String)].join(".");
-  throw new Refusal(400, message`Cannot use ${path}: ${issue?.message ?? ""}`);
 }
 
 /** Reads JSON of a bounded size within a bounded time. */
