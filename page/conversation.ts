@@ -4,7 +4,8 @@ import { html } from "htm/preact";
 import { Component, type ComponentChildren, createRef } from "preact";
 import { useRef } from "preact/hooks";
 import { Activity, isBusy, Item, Streaming } from "./rows.ts";
-import type { Row, Said, SessionModel } from "./store.ts";
+import type { Row } from "../src/frontend/session/rows.ts";
+import type { Said, SessionModel } from "./store.ts";
 import { texts } from "./texts.ts";
 
 /** Longest time without a frame, which a page in the background does not get. */
