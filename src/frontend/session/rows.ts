@@ -1,13 +1,16 @@
 /** The conversation of a session as data: a row for each part of it that people read. */
 import type { Event, EventOf } from "../../core/mod.ts";
-import type { texts } from "../../i18n/en/web.ts";
 import { attachments, userText } from "../../util/user_text.ts";
 import { callTitle, moneyFigure, timeText } from "../../view/mod.ts";
 import { agentUpdate } from "../server_updates.ts";
 import { LogEntries, type LogTexts } from "./log.ts";
 
 /** Texts of rows: those of the log of a session, and of events that only the page shows. */
-export type RowTexts = LogTexts & ReturnType<typeof texts>["rows"];
+export type RowTexts = LogTexts & {
+  readonly goal: { readonly [S in EventOf<"goal.change">["state"]]: (words: string) => string };
+  readonly hook: (event: string, command: string, outcome: string) => string;
+  readonly server: (name: string, state: string) => string;
+};
 
 type Image = NonNullable<EventOf<"message.user">["images"]>[number];
 type Level = "info" | "warning" | "error";
