@@ -204,9 +204,10 @@ export class Access {
     from: string,
   ): Promise<{ readonly secret: string; readonly role: Role; readonly expires: string }> {
     const back = this.#tries.take(from);
-    const link = token === undefined ? undefined : find(this.#links, token);
+    const link = find(this.#links, token ?? "");
     this.#links = this.#links.filter((each) => each !== link);
-    const role = link?.role ?? (token !== undefined && find(this.#token, token)?.role) ??
+    const known = link ?? find(this.#token, token ?? "");
+    const role = known?.role ??
       (password !== undefined && await this.#isPassword(password) ? "owner" : undefined);
     if (!role) {
       throw password === undefined
@@ -236,14 +237,17 @@ export class Access {
     await this.save();
   }
 
-  /** Secrets outlive the server, except those of viewers: a view ends with the server that shared it. */
-  save(): Promise<void> {
+  /**
+   * Secrets outlive the server, except those of viewers: a view ends with the server that shared it. The file
+   * names the process while that serves.
+   */
+  save({ isClosed = false } = {}): Promise<void> {
     const { file, address } = this.#options;
     return this.#saving = this.#saving.catch(() => {}).then(async () => {
       const secrets = this.#secrets.filter(({ role }) => role === "owner").map(({ hash, used }) => {
         return { hash: hash.toHex(), used };
       });
-      const text = JSON.stringify({ address, pid: process.pid, secrets });
+      const text = JSON.stringify({ address, ...(isClosed ? {} : { pid: process.pid }), secrets });
       await saveFile(file, `${text}\n`, { mode: 0o600, setMode: 0o600 });
     });
   }
