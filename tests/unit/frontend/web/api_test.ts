@@ -1,12 +1,14 @@
 import { type Schema, Validator } from "@cfworker/json-schema";
 
 import type { LiveSession } from "../../../../src/frontend/session/live_session.ts";
+import { ReasonixError } from "../../../../src/core/mod.ts";
+import { FRONTENDS } from "../../../../src/frontend/mod.ts";
 import { projectDir, SessionLog } from "../../../../src/session/mod.ts";
 import { openApiText, webApiPage } from "../../../../scripts/gen_web_api.ts";
 import { call, type Reply, say } from "../../../support/agent_fixture.ts";
 import { assert, assertEquals, assertStringIncludes } from "../../../support/assert.ts";
 import { makeImage } from "../../../support/images.ts";
-import { liveStage } from "../../../support/live_stage.ts";
+import { liveStage, type LiveStageOptions } from "../../../support/live_stage.ts";
 import { longLog } from "../../../support/long_session.ts";
 import { randomFrom } from "../../../support/seed.ts";
 import { type Client, type ServedHere, serveHere } from "../../../support/web.ts";
@@ -29,6 +31,13 @@ interface Api {
   refusal(request: string, json?: unknown): Promise<[status: number, message: string]>;
 }
 
+/** Fails unless JSON is as a description says. */
+function requireFit({ content }: Answer, json: unknown, request: string): void {
+  const schema: Schema = content["application/json"].schema;
+  const { valid, errors } = new Validator(schema, "2020-12", false).validate(json);
+  assert(valid, `${request}: ${JSON.stringify(errors)}\n${JSON.stringify(json).slice(0, 2000)}`);
+}
+
 /** Requests such as "GET /sessions?query=x". */
 async function apiOf(client: Client): Promise<Api> {
   const { paths } = JSON.parse(await sourceOf("src/frontend/web/openapi.json"));
@@ -44,12 +53,11 @@ async function apiOf(client: Client): Promise<Api> {
   const send = async (request: string, json?: unknown) => {
     const [method = "", path = ""] = request.split(/ (.*)/s);
     const response = await client(`/api/v1${path}`, { method, ...(json === undefined ? {} : { json }) });
-    const { responses } = operationOf(method, path);
+    const { responses, requestBody } = operationOf(method, path);
     const declared = responses[response.status] ?? responses.default;
     const body = await response.json();
-    const schema: Schema = declared.content["application/json"].schema;
-    const { valid, errors } = new Validator(schema, "2020-12", false).validate(body);
-    assert(valid, `${request}: ${JSON.stringify(errors)}\n${JSON.stringify(body).slice(0, 2000)}`);
+    requireFit(declared, body, request);
+    if (response.ok && requestBody) requireFit(requestBody, json, request);
     return { response, body };
   };
   const api = async (request: string, json?: unknown) => {
@@ -95,6 +103,61 @@ async function allFiles(directory: string): Promise<string[]> {
 
 let made = 0;
 const newId = () => `message-${String(++made).padStart(6, "0")}`;
+
+Deno.test("openapi.json is served, and describes each parameter, role and answer", async () => {
+  await using served = await serveHere();
+  const { openapi, paths, components } = await (await apiOf(served.viewer))("GET /openapi.json");
+  assertEquals([openapi, Object.keys(components.schemas).length], ["3.1.0", 10]);
+  const operations = Object.entries<Answer>(paths).flatMap(([path, methods]) =>
+    Object.entries<Answer>(methods).map(([method, operation]) => ({ path, method, operation }))
+  );
+  assertEquals(operations.length, Object.keys((await FRONTENDS.web()).ROUTES).length);
+  for (const { path, method, operation } of operations) {
+    const named = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
+    const declared = operation.parameters.filter((each: Answer) => each.in === "path");
+    assertEquals([path, declared.map((each: Answer) => each.name)], [path, named]);
+    assert(declared.every((each: Answer) => each.required), path);
+    assert(["none", "viewer", "owner"].includes(operation["x-role"]), path);
+    assert(method === "get" || operation["x-role"] !== "viewer" || path === "/sign-out", `${method} ${path}`);
+    assertEquals(Object.keys(operation.responses).filter((status) => /^20[012]$/.test(status)).length, 1);
+    assert(method !== "get" || !operation.requestBody, path);
+  }
+});
+
+Deno.test("a session that asks while it is opened is there, and one that cannot be opened is not", async () => {
+  let trusted: unknown;
+  const options: LiveStageOptions = {
+    async beforeOpen({ model }, person) {
+      if (model === "none") throw new ReasonixError("Cannot use the model none", { exit: "config" });
+      trusted = await person.trust?.(["a hook"], "its command");
+    },
+    replies: [say("hello")],
+  };
+  await using served = await serveHere(options);
+  const api = await apiOf(served.owner);
+  const id = "20260101-000000-bbbb";
+  assertEquals(await api.refusal("POST /sessions", { id, model: "none" }), [
+    400,
+    "Cannot use the model none",
+  ]);
+  assertEquals(await api.refusal(`GET /sessions/${id}/questions`), [404, `Cannot find session "${id}"`]);
+  assertEquals(await api("POST /sessions", { id }), { id });
+  const [question] = (await api(`GET /sessions/${id}/questions`)).questions;
+  assertEquals([question.kind, question.question.lines], ["trust", ["a hook"]]);
+  assertEquals(await api.refusal(`GET /sessions/${id}/files`), [
+    409,
+    `Cannot do that: session ${id} is being opened`,
+  ]);
+  // A message waits until it is known whether the session can be opened.
+  const sent = api(`POST /sessions/${id}/messages`, { id: newId(), text: "go" });
+  await api(`POST /sessions/${id}/questions/${question.id}`, { answer: "trust" });
+  assertEquals([await sent, trusted], [{ accepted: true }, "trust"]);
+  await idle(served, id);
+  await api(`POST /sessions/${id}/close`);
+  const { entries } = await api(`GET /sessions/${id}/completions?text=/comp`);
+  assertEquals(entries[0].insert, "/compact ");
+  assertEquals(served.stage.sessions.all, []);
+});
 
 Deno.test("a session is begun, listed, read, renamed, copied, closed, opened and deleted", async () => {
   await using served = await serveHere({ replies: [say("first"), say("second")], files: { "a/x.txt": "x" } });
