@@ -1,7 +1,327 @@
+/** The field for messages: completion, images, earlier messages, the queue, and how far the agent may go. */
+import { computed, useSignal } from "@preact/signals";
 import { html } from "htm/preact";
-import type { ComponentChildren } from "preact";
-import type { SessionModel } from "./store.ts";
+import { useEffect, useMemo, useRef } from "preact/hooks";
+import type { ApiAnswer } from "../src/frontend/web/schemas.ts";
+import { api, ApiError, report, signedIn, store, stored } from "./api.ts";
+import { hub } from "./hub.ts";
+import { isBusy } from "./rows.ts";
+import type { SessionModel, SessionView } from "./store.ts";
+import { texts } from "./texts.ts";
 
-export function Composer({ model }: { readonly model: SessionModel }): ComponentChildren {
-  return html`<section class="composer" data-rows=${model.view.value.rows.length}></section>`;
+type Completions = ApiAnswer<"GET /sessions/:id/completions">;
+type Completion = Completions["entries"][number];
+
+interface Image {
+  readonly name: string;
+  readonly mime: string;
+  readonly data: string;
+  readonly blob: Blob;
+}
+
+/** What the server takes; larger images are drawn smaller. */
+const [MAX_IMAGES, MAX_BYTES, MAX_SIDE] = [20, 4 * 1024 * 1024, 2000];
+const isTouch = () => matchMedia("(pointer: coarse)").matches;
+const IMAGE = /^image\/(?:png|jpeg|gif|webp)$/;
+/** Rows of the field before it scrolls. */
+const MAX_ROWS = 12;
+/** The start of a command, or a reference at its end. */
+const COMPLETED = /^\/[^/]|^\/$|(?:^|\s)@(?:"[^"]*|[^\s"]*)$/;
+
+/** An identifier by which a message counts once. */
+function newId(): string {
+  return Array.from(crypto.getRandomValues(new Uint8Array(12)), (byte) => byte.toString(16).padStart(2, "0"))
+    .join("");
+}
+
+/** A message that is being sent: it is kept until the server has it, also over a reload. */
+interface Sending {
+  readonly id: string;
+  readonly text: string;
+}
+
+/** Sends a line to a session, such as a command. */
+export function sendLine(session: string, text: string): void {
+  api.post(`/sessions/${session}/messages`, { id: newId(), text }).catch(report);
+}
+
+/** A part of a view: a component that reads it is drawn again only when that part changes. */
+export function usePart<K extends keyof SessionView>({ view }: SessionModel, name: K): SessionView[K] {
+  return useMemo(() => computed(() => view.value[name]), [view, name]).value;
+}
+
+export function Composer({ id, model }: { readonly id: string; readonly model: SessionModel }) {
+  const { web: { composer: words } } = texts();
+  const [waiting, steering] = [usePart(model, "waiting"), usePart(model, "steering")];
+  const isRunning = isBusy({ turnState: usePart(model, "turnState") });
+  const field = useRef<HTMLTextAreaElement>(null);
+  const images = useSignal<readonly Image[]>([]);
+  const menu = useSignal<(Completions & { readonly at: number }) | undefined>(undefined);
+  const [start, busy, sending] = [useSignal(""), useSignal(false), useSignal<readonly Sending[]>([])];
+  /** The earlier message in the field, counted from the last one, and the draft before it. */
+  const walk = useRef({ at: 0, draft: "", pasted: false, asked: new AbortController() }).current;
+  const [draftKey, sendingKey] = [`reasonix.draft.${id}`, `reasonix.sending.${id}`];
+
+  const changed = () => {
+    const text = field.current?.value ?? "";
+    store(draftKey, text);
+    start.value = /^[/!#]/.exec(text)?.[0] ?? "";
+    if (text === "") walk.pasted = false;
+    if (field.current) field.current.rows = Math.min(MAX_ROWS, text.split("\n").length);
+  };
+  const put = (text: string, caret = text.length) => {
+    if (!field.current) return;
+    field.current.value = text;
+    field.current.setSelectionRange(caret, caret);
+    field.current.focus();
+    changed();
+  };
+  const putBack = (...given: readonly string[]) =>
+    put([...given, field.current?.value ?? ""].filter((text) => text !== "").join("\n"));
+  const deliver = async (message: Sending, given: readonly Image[] = []) => {
+    const keep = (all: readonly Sending[]) => store(sendingKey, JSON.stringify(sending.value = all));
+    keep([...sending.value, message]);
+    const sent = given.map(({ mime, data }) => ({ mime, data }));
+    try {
+      await api.post(`/sessions/${id}/messages`, {
+        ...message,
+        ...(sent.length > 0 ? { images: sent } : {}),
+      });
+    } catch (error) {
+      report(error);
+      putBack(message.text);
+      images.value = [...given, ...images.value];
+    }
+    keep(sending.value.filter((each) => each !== message));
+  };
+  useEffect(() => {
+    if (field.current) field.current.value = stored(draftKey) ?? "";
+    changed();
+    if (!isTouch()) field.current?.focus();
+    // Their ids make them count once.
+    for (const left of JSON.parse(stored(sendingKey) ?? "[]")) void deliver(left);
+  }, []);
+  const returned = model.returned.value as readonly { readonly text?: string }[];
+  useEffect(() => {
+    if (returned.length === 0) return;
+    putBack(...returned.map(({ text = "" }) => text));
+    model.returned.value = [];
+  }, [returned]);
+
+  const complete = async () => {
+    walk.asked.abort();
+    const { value = "", selectionEnd = 0 } = field.current ?? {};
+    if (!COMPLETED.test(value.slice(0, selectionEnd))) return void (menu.value = undefined);
+    const { signal } = walk.asked = new AbortController();
+    const query = new URLSearchParams({ text: value, cursor: String(selectionEnd) });
+    const given = await api.get<Completions>(`/sessions/${id}/completions?${query}`, signal).catch(() =>
+      undefined
+    );
+    if (!signal.aborted) menu.value = given && given.entries.length > 0 ? { ...given, at: 0 } : undefined;
+  };
+  /** False: the text is complete, and can be sent. */
+  const take = ({ insert, more, sends }: Completion, byEnter = false): boolean => {
+    const { from, to } = menu.value ?? { from: 0, to: 0 };
+    const text = field.current?.value ?? "";
+    menu.value = undefined;
+    if (byEnter && text.slice(from, to) === insert.trimEnd()) return false;
+    put(text.slice(0, from) + insert + text.slice(to), from + insert.length);
+    if (more) void complete();
+    return !byEnter || !sends;
+  };
+  const send = (steer = false) => {
+    const [text, given, { pasted }] = [field.current?.value ?? "", images.value, walk];
+    if (text.trim() === "" && given.length === 0) return;
+    walk.asked.abort();
+    [walk.at, images.value, menu.value] = [0, [], undefined];
+    put("");
+    void deliver({ id: newId(), text, ...(pasted ? { pasted } : {}), ...(steer ? { steer } : {}) }, given);
+  };
+  const stop = () => api.post(`/sessions/${id}/interrupt`).catch(report);
+  const takeBack = (message: string) =>
+    api.delete<{ text: string }>(`/sessions/${id}/messages/${message}`)
+      .then(({ text }) => putBack(text)).catch(report);
+  /** Moves through earlier messages, from the first and the last row of the field. */
+  const earlier = (by: number): boolean => {
+    const { value = "", selectionStart = 0, selectionEnd } = field.current ?? {};
+    const edge = by < 0 ? value.slice(0, selectionStart) : value.slice(selectionStart);
+    if (edge.includes("\n") || selectionStart !== selectionEnd) return false;
+    const all = model.view.value.rows.flatMap((row) => row.kind === "user" ? [row.text] : []);
+    const at = Math.min(all.length, Math.max(0, walk.at - by));
+    if (at === walk.at) return false;
+    if (walk.at === 0) walk.draft = value;
+    walk.at = at;
+    put(at === 0 ? walk.draft : all.at(-at) ?? "");
+    return true;
+  };
+  const keys = (event: KeyboardEvent) => {
+    const { key, ctrlKey, metaKey, shiftKey, altKey } = event;
+    // A key of an input method composes a character.
+    if (event.isComposing || event.keyCode === 229) return;
+    const open = menu.value;
+    const chosen = open?.entries[open.at];
+    const step = key === "ArrowDown" ? 1 : key === "ArrowUp" ? -1 : 0;
+    const isPlain = !shiftKey && !altKey && !ctrlKey && !metaKey;
+    let isDone = true;
+    if (open && step !== 0) {
+      menu.value = { ...open, at: (open.at + step + open.entries.length) % open.entries.length };
+    } else if (chosen && key === "Tab" && isPlain) take(chosen);
+    else if (key === "Escape" && open) menu.value = undefined;
+    else if (key === "Escape" && isRunning) void stop();
+    else if (key === "Enter" && (ctrlKey || metaKey)) send(true);
+    else if (key !== "Enter" || !isPlain || isTouch()) isDone = step !== 0 && isPlain && earlier(step);
+    else if (!chosen || !take(chosen, true)) send();
+    if (isDone) event.preventDefault();
+  };
+  const add = async (files: Iterable<File>) => {
+    busy.value = true;
+    for (const file of files) {
+      try {
+        if (images.value.length >= MAX_IMAGES) throw new ApiError(0, words.tooMany(MAX_IMAGES));
+        images.value = [...images.value, await imageOf(file, words.noImage(file.name))];
+      } catch (error) {
+        report(error);
+      }
+    }
+    busy.value = false;
+  };
+  const files = (event: Event, given: FileList | undefined) => {
+    if (!given?.length) return;
+    event.preventDefault();
+    void add([...given]);
+  };
+  const paste = (event: ClipboardEvent) => {
+    if (field.current?.selectionStart === 0) walk.pasted = true;
+    files(event, event.clipboardData?.files);
+  };
+  const pick = async ({ currentTarget }: { readonly currentTarget: HTMLInputElement }) => {
+    await add([...currentTarget.files ?? []]);
+    currentTarget.value = "";
+  };
+  const isElsewhere = hub.sessions.value.find((each) => each.id === id)?.elsewhere;
+  if (signedIn.value !== "owner" || isElsewhere) {
+    return html`<p class="composer">${isElsewhere ? words.elsewhere : words.viewer}</p>`;
+  }
+  const { entries = [], at = 0 } = menu.value ?? {};
+  const isOpen = entries.length > 0;
+  const hint = start.value === "" ? busy.value && words.reading : words.starts[start.value];
+  return html`
+    <section class="composer" aria-label=${words.label} data-start=${start.value}
+      onDragOver=${(event: Event) => event.preventDefault()}
+      onDrop=${(event: DragEvent) => files(event, event.dataTransfer?.files)}>
+      <ul class="queue" aria-label=${words.queue}>
+        ${steering.map((text) => html`<li><b>${words.steers}</b> <span>${text}</span></li>`)}
+        ${waiting.map(({ id, text }) =>
+          html`<li><b>${words.waits}</b> <span>${text}</span>
+          ${id && html`<button type="button" onClick=${() => takeBack(id)}>${words.takeBack}</button>`}</li>`
+        )}
+        ${sending.value.map(({ text }) => html`<li><b>${words.sending}</b> <span>${text}</span></li>`)}
+      </ul>
+      <ul class="images" aria-label=${words.images}>${images.value.map((image) =>
+        html`<${Attached} image=${image} remove=${() =>
+          images.value = images.value.filter((one) => one !== image)} />`
+      )}</ul>
+      ${isOpen && html`
+        <ul class="completions" role="listbox" id="completions" aria-label=${words.completions}>
+          ${entries.map((entry, index) =>
+            html`
+              <${Option} key=${entry.insert} entry=${entry} index=${index} chosen=${index === at}
+                take=${() => take(entry)} />
+            `
+          )}
+        </ul>
+      `}
+      <p class="hidden" role="status">${isOpen ? words.found(entries.length) : ""}</p>
+      <textarea ref=${field} rows="1" aria-label=${words.label} placeholder=${words.placeholder}
+        aria-autocomplete="list" aria-controls=${isOpen ? "completions" : undefined}
+        aria-activedescendant=${isOpen ? `completion-${at}` : undefined} onKeyDown=${keys} onPaste=${paste}
+        onInput=${(event: InputEvent) => (changed(), event.isComposing || void complete())}
+        onCompositionEnd=${complete} onBlur=${() => menu.value = undefined}></textarea>
+      <div class="bar">
+        <label class="button">${words.attach}
+          <input type="file" accept="image/*" multiple class="hidden" onChange=${pick} /></label>
+        <${Setting} id=${id} model=${model} of="approval" />
+        <${Setting} id=${id} model=${model} of="collaboration" />
+        <span class="hint">${hint}</span>
+        ${isRunning && html`
+          <button type="button" onClick=${() => send(true)}>${words.steer}</button>
+          <button type="button" class="stop" onClick=${stop}>${words.stop}</button>
+        `}
+        <button type="button" class="primary" onClick=${() => send()}>
+          ${isRunning ? words.queueIt : words.send}</button>
+      </div>
+    </section>
+  `;
+}
+
+interface OptionProps {
+  readonly entry: Completion;
+  readonly index: number;
+  readonly chosen: boolean;
+  readonly take: () => void;
+}
+
+function Option({ entry: { label, detail }, index, chosen, take }: OptionProps) {
+  const row = useRef<HTMLLIElement>(null);
+  useEffect(() => chosen ? row.current?.scrollIntoView({ block: "nearest" }) : undefined, [chosen]);
+  const click = (event: Event) => (event.preventDefault(), take());
+  return html`
+    <li ref=${row} role="option" id=${`completion-${index}`} aria-selected=${chosen} onMouseDown=${click}>
+      <span>${label}</span> <small>${detail}</small></li>
+  `;
+}
+
+function Attached({ image: { blob, name }, remove }: { readonly image: Image; readonly remove: () => void }) {
+  const url = useMemo(() => URL.createObjectURL(blob), [blob]);
+  useEffect(() => () => URL.revokeObjectURL(url), [url]);
+  const label = texts().web.composer.remove(name);
+  return html`
+    <li><img src=${url} alt=${name} /><button type="button" aria-label=${label} onClick=${remove}>×</button></li>
+  `;
+}
+
+interface SettingProps {
+  readonly id: string;
+  readonly model: SessionModel;
+  readonly of: string;
+}
+
+/** A setting of a session as a list of its values. */
+export function Setting({ id, model, of }: SettingProps) {
+  const setting = usePart(model, "facts").settings?.settings.find((each) => each.id === of);
+  if (!setting) return null;
+  const change = ({ currentTarget: { value } }: { readonly currentTarget: HTMLSelectElement }) =>
+    api.patch(`/sessions/${id}/settings`, { id: of, value }).catch(report);
+  const groups = [...Map.groupBy(setting.choices, ({ group = "" }) => group)];
+  const options = (choices: typeof setting.choices) =>
+    choices.map(({ value, name, description }) =>
+      html`<option value=${value} title=${description} selected=${value === setting.current}>${name}</option>`
+    );
+  return html`
+    <select class="setting" aria-label=${setting.name} title=${setting.name} data-value=${setting.current}
+      value=${setting.current} disabled=${signedIn.value !== "owner"} onChange=${change}>
+      ${groups.map(([group, choices]) =>
+        group === "" ? options(choices) : html`<optgroup label=${group}>${options(choices)}</optgroup>`
+      )}
+    </select>
+  `;
+}
+
+/** An image as the server takes it: as it is, or drawn smaller. */
+async function imageOf(file: File, problem: string): Promise<Image> {
+  let blob: Blob = file;
+  if (!IMAGE.test(file.type) || file.size > MAX_BYTES) {
+    const bitmap = await createImageBitmap(file).catch(() => undefined);
+    if (!bitmap) throw new ApiError(0, problem);
+    const scale = Math.min(1, MAX_SIDE / Math.max(bitmap.width, bitmap.height));
+    const canvas = new OffscreenCanvas(Math.ceil(bitmap.width * scale), Math.ceil(bitmap.height * scale));
+    canvas.getContext("2d")?.drawImage(bitmap, 0, 0, canvas.width, canvas.height);
+    blob = await canvas.convertToBlob({ type: "image/jpeg", quality: 0.85 });
+  }
+  const reader = new FileReader();
+  reader.readAsDataURL(blob);
+  await new Promise((resolve) => reader.onloadend = resolve);
+  if (typeof reader.result !== "string") throw new ApiError(0, problem);
+  const data = reader.result.slice(reader.result.indexOf(",") + 1);
+  return { name: file.name, mime: blob.type, data, blob };
 }

@@ -17,6 +17,8 @@ export {
   projectDirs,
   sessionIds,
   type SessionInfo,
+  sessionInfo,
+  sessionOwner,
   sessionPage,
 } from "./catalogue/catalogue.ts";
 export {
@@ -38,6 +40,11 @@ export {
 } from "./state/state.ts";
 export { lastSession, newSessionId, type SessionPaths, sessionPaths } from "./paths.ts";
 export { projectDir } from "../path/project_dir.ts";
+
+export type { EventWindow } from "./log/window.ts";
+
+/** Parts of the history of a session. */
+export const loadWindow = lazy(() => import("./log/window.ts"));
 
 /** Copy, fork, rename, delete and prune. Loaded on demand: none of it is needed to run a turn. */
 export const loadManage = lazy(() => import("./catalogue/manage.ts"));

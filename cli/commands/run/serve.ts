@@ -5,6 +5,7 @@ import { CHAT_FLAGS } from "../../run_flags.ts";
 import { languageOf, textsFor } from "../../terminal/language.ts";
 import { type CliContext, onSignals, runPaths } from "../../terminal/process.ts";
 import { loadRunConfig } from "./config.ts";
+import { unnamedProvider } from "../../../src/config/mod.ts";
 import { errorMessage, EXIT, message, ReasonixError, usageError } from "../../../src/core/mod.ts";
 import { FRONTENDS } from "../../../src/frontend/mod.ts";
 import { findSession } from "../../../src/session/mod.ts";
@@ -68,11 +69,14 @@ async function serve(context: CliContext, flags: ServeFlags, isWeb: boolean): Pr
   });
   const { resume, sessionId, token: _token, ...rest } = flags;
   const paths = runPaths(context, flags.dir);
-  const loaded = await loadRunConfig(paths, { ...rest, outputFormat: "text", ignoreUntrusted: true });
+  const load = () => loadRunConfig(paths, { ...rest, outputFormat: "text", ignoreUntrusted: true });
+  const loaded = await load();
   const { config: { serve: set } } = loaded;
   const { locale } = languageOf(context, loaded);
   const [t, texts] = await Promise.all([textsFor("serve", context, loaded), SessionTexts.load(locale)]);
-  const opener = lazy(async () => (await import("./open_chat.ts")).chatOpener(context, rest));
+  const opener = lazy(async () =>
+    (await import("./open_chat.ts")).chatOpener(context, { ...rest, program: "web" })
+  );
   const sessions = new LiveSessions({
     texts,
     open: async (request, person) => await (await opener())({ waitForServers: false, ...request }, person),
@@ -100,17 +104,17 @@ async function serve(context: CliContext, flags: ServeFlags, isWeb: boolean): Pr
       passwordHash: flags.password === undefined ? set.password_hash : await hashPassword(flags.password),
     },
     sessionHours: set.session_hours,
-    signedIn: (role, from) => stdout.write(`${t.signedIn(from, t[role])}\n${linkOf(role)}\n`),
+    configured: async () => (unnamedProvider(await load())?.key ?? "environment") === "environment",
+    signedIn: (role, from) => {
+      stdout.write(`${t.signedIn(from, t[role])}\n${mode === "token" ? `${linkOf(role)}\n` : ""}`);
+    },
   }).catch((error) => {
     throw error.cause?.name === "AddrInUse" ? usedPort(address, paths.home, error) : error;
   });
   try {
     if (sessionId !== undefined) await sessions.open({ sessionId });
-    const files = {
-      [flags.pidFile ?? ""]: `${process.pid}`,
-      [flags.portFile ?? ""]: new URL(server.local).host,
-    };
-    for (const [file, text] of Object.entries(files)) if (file !== "") writeTo(file, `${text}\n`);
+    const files = [[flags.pidFile, process.pid], [flags.portFile, new URL(server.local).host]] as const;
+    for (const [file, text] of files) if (file !== undefined) writeTo(file, `${text}\n`);
     const notes = [
       t.serves(server.origin),
       ...(mode === "token" ? [linkOf("owner"), t.once] : mode === "none" ? [t.open] : []),
@@ -122,7 +126,7 @@ async function serve(context: CliContext, flags: ServeFlags, isWeb: boolean): Pr
     stdout.write(`${notes.join("\n")}\n`);
     if (flags.open ?? isWeb) openInBrowser(new URL(server.link("owner")), [paths.cwd]);
     context.process.exitCode = await end.promise;
-    for (const file of Object.keys(files)) rmSync(file, { force: true });
+    for (const [file] of files) if (file !== undefined) rmSync(file, { force: true });
   } finally {
     await server.close();
     await sessions.close();

@@ -11,7 +11,8 @@ import type { QuestionEvent } from "../session/questions.ts";
 import { StoredSession } from "../session/stored_session.ts";
 import type { Draft } from "../session/submissions.ts";
 import type { SessionTexts } from "../session/texts.ts";
-import type { Role, SessionEntry } from "./schemas.ts";
+import type { SessionEntry } from "../session/session_list.ts";
+import type { Role } from "./schemas.ts";
 
 export interface StreamOptions {
   readonly sessions: LiveSessions;
@@ -43,6 +44,7 @@ const ENCODER = new TextEncoder();
 /** The page as a front end of a live session: all browsers are its readers. */
 export class WebFrontEnd implements FrontEnd, FeedSource {
   readonly name = "web";
+  readonly setsUp = true;
   readonly commands = { oneSession: true, showsEvents: true } as const;
   readonly live: LiveSession;
   feed: Feed | undefined;
@@ -58,7 +60,7 @@ export class WebFrontEnd implements FrontEnd, FeedSource {
       this.feed?.send("facts", { fact });
       if (fact.kind === "title") streams.changed(this.feed?.id);
     };
-    this.#watcher = new SessionWatcher({ locale: () => texts.locale, changed });
+    this.#watcher = new SessionWatcher({ locale: () => texts.locale, changed, modes: "two", details: true });
     this.#detach = live.attach(this);
   }
 
@@ -158,7 +160,7 @@ export class Streams {
     return frontEnd;
   }
 
-  /** What happens in a session now; undefined: there is no such session. */
+  /** Describes the current activity of a session; undefined: there is no such session. */
   async snapshot(
     id: string,
   ): Promise<Pick<FeedSource, "facts"> & { readonly snapshot: Snapshot } | undefined> {

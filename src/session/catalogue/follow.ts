@@ -1,3 +1,4 @@
+import { type FSWatcher, readdirSync, statSync, watch } from "node:fs";
 import type { Event } from "../../core/mod.ts";
 import { scanJsonl } from "../../util/json.ts";
 import { attempt } from "../../util/lazy.ts";
@@ -12,14 +13,14 @@ const [FIRST_TAIL, LAST_TAIL] = [1 << 18, 1 << 22];
 export class SessionFollower {
   readonly #path: string;
   readonly #appended: (events: readonly Event[]) => void;
-  readonly #watcher: Deno.FsWatcher | undefined;
+  readonly #watcher: FSWatcher | undefined;
   /** The end of the last complete line that was read. */
   #end = 0;
 
   /** `appended` gets the events of the last turn, or the end of a long one, and later each new one. */
   constructor(path: string, appended: (events: readonly Event[]) => void) {
     [this.#path, this.#appended] = [path, appended];
-    const size = attempt(() => Deno.statSync(path).size) ?? 0;
+    const size = attempt(() => statSync(path).size) ?? 0;
     for (let tail = FIRST_TAIL;; tail *= 4) {
       const events = this.#read(Math.max(0, size - tail));
       const begin = events.findLastIndex(({ type }) => type === "turn.start");
@@ -28,13 +29,13 @@ export class SessionFollower {
       break;
     }
     // A file system without watches is polled by `check`.
-    this.#watcher = attempt(() => Deno.watchFs(path));
-    void this.#watch().catch(() => {});
+    this.#watcher = attempt(() => watch(path, () => this.check()));
+    this.#watcher?.on("error", () => {});
   }
 
   /** Reads what was appended since. */
   check(): void {
-    const size = attempt(() => Deno.statSync(this.#path).size) ?? 0;
+    const size = attempt(() => statSync(this.#path).size) ?? 0;
     if (size === this.#end) return;
     const events = this.#read(Math.min(size, this.#end));
     if (events.length > 0) this.#appended(events);
@@ -42,10 +43,6 @@ export class SessionFollower {
 
   close(): void {
     attempt(() => this.#watcher?.close());
-  }
-
-  async #watch(): Promise<void> {
-    for await (const _ of this.#watcher ?? []) this.check();
   }
 
   #read(from: number): Event[] {
@@ -97,7 +94,7 @@ export class SessionChanges {
   }
 
   #grew(project: string, id: string): boolean {
-    const size = attempt(() => Deno.statSync(sessionPaths(project, id).path).size) ?? 0;
+    const size = attempt(() => statSync(sessionPaths(project, id).path).size) ?? 0;
     const before = this.#sizes.get(id);
     this.#sizes.set(id, size);
     return before !== size;
@@ -107,11 +104,11 @@ export class SessionChanges {
 /** The sessions of a project; the directory is read only where it may have changed. */
 function directoryOf(project: string, known: Directory | undefined): Directory | undefined {
   const path = sessionsDir(project);
-  const changed = attempt(() => Deno.statSync(path).mtime?.getTime());
+  const changed = attempt(() => statSync(path).mtime?.getTime());
   if (changed === undefined) return undefined;
   if (known?.changed === changed && known.read - changed > COARSE_MS) return known;
   const read = Date.now();
-  const names = new Set(attempt(() => [...Deno.readDirSync(path)].map(({ name }) => name)));
+  const names = new Set(attempt(() => readdirSync(path)));
   const ids = [...names].filter((name) => name.endsWith(".jsonl")).map((name) => name.slice(0, -6));
   return { changed, read, sessions: new Map(ids.map((id) => [id, names.has(`${id}.lock`)])) };
 }
