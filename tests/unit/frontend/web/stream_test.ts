@@ -11,7 +11,7 @@ import { texts as web } from "../../../../src/i18n/en/web.ts";
 import { loadTexts, loadTranslator } from "../../../../src/i18n/mod.ts";
 import { call, type Reply, say } from "../../../support/agent_fixture.ts";
 import { assert, assertEquals } from "../../../support/assert.ts";
-import { liveStage, type LiveStage } from "../../../support/live_stage.ts";
+import { type LiveStage, liveStage } from "../../../support/live_stage.ts";
 import { Random, SEED, soakSize } from "../../../support/seed.ts";
 
 const [run, turns, { t }] = await Promise.all([
@@ -54,7 +54,10 @@ function prompt(live: LiveSession, text: string): Promise<DraftEnd> {
 }
 
 /** Streams of a stage; each session is listed as it is. */
-function streamsOf({ sessions, texts, home }: LiveStage, more: Partial<ConstructorParameters<typeof Streams>[0]> = {}) {
+function streamsOf(
+  { sessions, texts, home }: LiveStage,
+  more: Partial<ConstructorParameters<typeof Streams>[0]> = {},
+) {
   const entry = (id: string): SessionEntry => ({
     id,
     title: "",
