@@ -177,7 +177,7 @@ export function App(): ComponentChildren {
       <main class="centre">
         ${model
           ? html`
-            <${Conversation} model=${model} />
+            <${Conversation} key=${current.value?.id} model=${model} />
             <${Composer} key=${id} id=${id} model=${model} />
           `
           : signedIn.value !== "unknown" && html`<${Welcome} go=${go} />`}
