@@ -9,7 +9,7 @@ import type { SessionEntry } from "../../../../src/frontend/web/schemas.ts";
 import { Streams } from "../../../../src/frontend/web/stream.ts";
 import { texts as web } from "../../../../src/i18n/en/web.ts";
 import { loadTexts, loadTranslator } from "../../../../src/i18n/mod.ts";
-import { call, type Reply, say } from "../../../support/agent_fixture.ts";
+import { call, type Reply } from "../../../support/agent_fixture.ts";
 import { assert, assertEquals } from "../../../support/assert.ts";
 import { type LiveStage, liveStage } from "../../../support/live_stage.ts";
 import { Random, SEED, soakSize } from "../../../support/seed.ts";
