@@ -9,8 +9,9 @@ import { Access, checkOrigin, clientOf, isLoopback, Refusal } from "./access.ts"
 import { Api } from "./api.ts";
 import { PageFiles } from "./page_files.ts";
 import type { ApiAnswer, ApiRequest, Handlers, Role, Route, RouteKey } from "./schemas.ts";
-import { BODY_BYTES, checked, ROUTES } from "./schemas.ts";
+import { BODY_BYTES, ROUTES } from "./schemas.ts";
 import { type Reader, type StreamOptions, Streams } from "./stream.ts";
+import { checked } from "../session/answer_schemas.ts";
 import { SessionList } from "../session/session_list.ts";
 
 type Shared =
