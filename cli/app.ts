@@ -15,6 +15,7 @@ import { type CliContext, exitCodeOf, finalExitCode, processContext } from "./te
 
 const acp = () => import("./commands/run/acp.ts");
 const chat = () => import("./commands/run/chat.ts");
+const serve = () => import("./commands/run/serve.ts");
 const program = () => import("./commands/program.ts");
 const reports = () => import("./commands/reports.ts");
 const config = () => import("./commands/config.ts");
@@ -39,6 +40,8 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
   run: ["Do one task and exit (short form: reasonix -p)", async () => (await runs()).runCommand],
   chat: ["Open the chat (also: reasonix alone)", async () => (await chat()).chatCommand],
   acp: ["Serve an editor by the Agent Client Protocol", async () => (await acp()).acpCommand],
+  web: ["Open the web page in the browser", async () => (await serve()).webCommand],
+  serve: ["Serve the web page at a fixed address", async () => (await serve()).serveCommand],
   setup: ["Set up a provider: key, model, a first try", async () => (await program()).setupCommand],
   doctor: ["Check configuration, providers and sandbox", async () => (await reports()).doctorCommand],
   config: ["Show and change settings", async () => (await config()).configCommands],

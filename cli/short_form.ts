@@ -70,7 +70,8 @@ function fromClaude(args: readonly string[]): ShortForm {
 /**
  * `reasonix [flags] -p …` is `reasonix run [flags] …`, as is the line that the Claude Agent SDKs start, and
  * `reasonix help …` is `reasonix … --help`. `reasonix --acp` is `reasonix acp`. Editors append
- * the arguments of a sign-in method to it, so that `reasonix acp … setup` is `reasonix setup`.
+ * the arguments of a sign-in method to it, so that `reasonix acp … setup` is `reasonix setup`. Flags of
+ * `reasonix serve` and `web` may have one dash.
  */
 export function shortForm(args: readonly string[]): ShortForm | undefined {
   const first = args[0] ?? "";
@@ -78,6 +79,9 @@ export function shortForm(args: readonly string[]): ShortForm | undefined {
   if (first === "--acp" || first === "acp") {
     const words = args.at(-1) === "setup" ? ["setup"] : ["acp", ...args.slice(1)];
     return { words, ignored: [] };
+  }
+  if (first === "serve" || first === "web") {
+    return { words: args.map((word) => /^-[a-z][a-z-]+(?:=|$)/.test(word) ? `-${word}` : word), ignored: [] };
   }
   const end = args.indexOf("--");
   const flags = end < 0 ? args : args.slice(0, end);

@@ -36,20 +36,29 @@ export function secret(): string {
   return stored(SECRET) ?? "";
 }
 
-export function stored(key: string): string | undefined {
+type Area = "browser" | "tab";
+const AREAS = { browser: () => localStorage, tab: () => sessionStorage };
+
+export function stored(key: string, area: Area = "browser"): string | undefined {
   try {
-    return localStorage.getItem(key) ?? undefined;
+    return AREAS[area]().getItem(key) ?? undefined;
   } catch {
     return undefined;
   }
 }
 
-/** Keeps a value in this browser; an empty one is removed. */
-export function store(key: string, value: string): void {
+/** Keeps a value in this browser or tab; an empty one is removed. */
+export function store(key: string, value: string, area: Area = "browser"): void {
   try {
-    if (value === "") localStorage.removeItem(key);
-    else localStorage.setItem(key, value);
+    if (value === "") AREAS[area]().removeItem(key);
+    else AREAS[area]().setItem(key, value);
   } catch { /* the browser keeps nothing: it holds until the page is closed */ }
+}
+
+/** Returns an id; `randomUUID` is missing where the page comes over plain HTTP. */
+export function newId(): string {
+  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0"))
+    .join("");
 }
 
 /** Shows the sign-in, until `signIn` succeeds. */

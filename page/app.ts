@@ -3,16 +3,16 @@ import { batch, computed, effect, signal, useSignal } from "@preact/signals";
 import { html } from "htm/preact";
 import type { ComponentChildren } from "preact";
 import type { ApiAnswer } from "../src/frontend/web/schemas.ts";
-import { api, ApiError, problem, report, server, signedIn, signIn, store, stored } from "./api.ts";
+import { api, ApiError, newId, problem, report, server, signedIn, signIn, store, stored } from "./api.ts";
 import { Composer } from "./composer.ts";
 import { Conversation, nextFrame } from "./conversation.ts";
 import { hub } from "./hub.ts";
 import { Panels } from "./panels.ts";
 import { Questions } from "./questions.ts";
-import { Sessions } from "./sessions.ts";
+import { keepListed, Sessions } from "./sessions.ts";
 import { SessionModel } from "./store.ts";
 import type { StreamEvent } from "./stream.ts";
-import { firstLocale, texts, useLocale } from "./texts.ts";
+import { firstLocale, speak, texts } from "./texts.ts";
 
 const WINDOW = 200;
 const [THEME, RELOADED] = ["reasonix.theme", "reasonix.reloaded"];
@@ -27,7 +27,7 @@ const current = signal<{ readonly id: string; readonly model: SessionModel } | u
 const theme = signal(stored(THEME) ?? "system");
 let leave = () => {};
 
-/** Shows a session, or the list: the address follows. */
+/** Shows a session, or none; the address follows. */
 function go(id: string | undefined): void {
   const path = id === undefined ? "/" : `/s/${encodeURIComponent(id)}`;
   if (location.pathname !== path) history.pushState(null, "", path);
@@ -71,7 +71,9 @@ export async function start(link: URLSearchParams): Promise<void> {
   hub.heard = heard;
   effect(() => void (document.documentElement.dataset.theme = theme.value));
   effect(() => void (document.title = title.value));
-  await useLocale(firstLocale()).catch(report);
+  effect(notify);
+  keepListed();
+  await speak(firstLocale()).catch(report);
   const token = link.get("token");
   if (token !== null) await signIn({ token }).catch(report);
   const session = link.get("session");
@@ -82,7 +84,7 @@ export async function start(link: URLSearchParams): Promise<void> {
 async function enter(): Promise<void> {
   const known = await api.get<ApiAnswer<"GET /server">>("/server");
   if (isOlder(known.build)) return;
-  if (known.locale !== undefined) await useLocale(known.locale);
+  if (known.locale !== undefined) await speak(known.locale);
   batch(() => {
     server.value = known;
     signedIn.value = known.role ?? "no";
@@ -94,10 +96,12 @@ async function enter(): Promise<void> {
 
 /** A page that is older than its server is loaded again: once for each build, so that it cannot loop. */
 function isOlder(build: string): boolean {
-  if (build === document.documentElement.dataset.build || sessionStorage.getItem(RELOADED) === build) {
+  if (build === document.documentElement.dataset.build) return false;
+  if (stored(RELOADED, "tab") === build) {
+    problem.value = new Error(texts().web.outdated);
     return false;
   }
-  sessionStorage.setItem(RELOADED, build);
+  store(RELOADED, build, "tab");
   location.reload();
   return true;
 }
@@ -113,6 +117,26 @@ const title = computed(() => {
   const mark = waiting.value.length > 0 ? `(${waiting.value.length}) ` : "";
   return `${mark}${name ? `${name} · ` : ""}Reasonix`;
 });
+
+/** The sessions that the user knows to wait. */
+let known: ReadonlySet<string> = new Set();
+
+/** Shows a notification for each session that begins to wait while the page is hidden, if that is allowed. */
+function notify(): void {
+  const entries = waiting.value;
+  const isAllowed = "Notification" in globalThis && Notification.permission === "granted";
+  for (const { id, title } of entries) {
+    if (known.has(id) || !document.hidden || !isAllowed) continue;
+    // The tag joins those of several pages.
+    const shown = new Notification(texts().web.sessions.states.waiting, { body: title, tag: id });
+    shown.onclick = () => {
+      focus();
+      go(id);
+      shown.close();
+    };
+  }
+  known = new Set(entries.map(({ id }) => id));
+}
 
 export function App(): ComponentChildren {
   const { web } = texts();
@@ -137,13 +161,16 @@ export function App(): ComponentChildren {
         </select>
       </header>
       <${Problem} />
-      <aside class="left" aria-label=${web.regions.sessions}><${Sessions} go=${go} /></aside>
+      <aside class="left" aria-label=${web.regions.sessions}><${Sessions} go=${go} current=${current.value
+        ?.id} /></aside>
       <main class="centre">
         ${model
           ? html`
             <${Conversation} model=${model} />
             <${Composer} model=${model} />
           `
+          : server.value?.configured === false
+          ? html`<${Setup} />`
           : html`<p class="empty">${signedIn.value === "unknown" ? "" : web.none}</p>`}
       </main>
       <aside class="right" aria-label=${web.regions.panels}>
@@ -151,6 +178,22 @@ export function App(): ComponentChildren {
       </aside>
       ${model && html`<${Questions} model=${model} />`}
     </div>
+  `;
+}
+
+async function begin(): Promise<void> {
+  go((await api.post<{ id: string }>("/sessions", { id: newId() })).id);
+}
+
+/** Begins a session, whose opening asks what the setup needs. */
+function Setup(): ComponentChildren {
+  const { setup } = texts().web;
+  return html`
+    <section class="setup">
+      <h1>${setup.title}</h1>
+      <p>${setup.text}</p>
+      <button type="button" class="primary" onClick=${() => begin().catch(report)}>${setup.begin}</button>
+    </section>
   `;
 }
 

@@ -48,6 +48,8 @@ export type HubMessage = { readonly state: HubState } | { readonly refused: stri
 /** Time without a byte after which a stream is dead: the server sends a comment each 15 s. */
 const SILENCE = 40_000;
 const [FIRST_WAIT, LAST_WAIT] = [250, 15_000];
+/** A stream that lasted this long was none that the server ends at once. */
+const LASTED = 5_000;
 /** Failed attempts in a row, about 4 s, before a page says that there is no connection. */
 const OFFLINE = 4;
 
@@ -94,10 +96,11 @@ export class Stream {
   async #keepOpen({ signal }: AbortController): Promise<void> {
     for (let failures = 0; !signal.aborted;) {
       const key = this.#secret;
-      const status = await this.#read(signal, () => failures = 0).catch(() => 0);
+      const began = Date.now();
+      const status = await this.#read(signal).catch(() => 0);
       if (signal.aborted) return;
       if (status === 401) return this.#all({ refused: key });
-      failures++;
+      failures = Date.now() - began > LASTED ? 1 : failures + 1;
       this.#show(failures < OFFLINE ? "connecting" : "offline");
       const wait = Math.min(FIRST_WAIT * 2 ** (failures - 1), LAST_WAIT) * (0.8 + 0.4 * Math.random());
       await new Promise<void>((resolve) => {
@@ -109,7 +112,7 @@ export class Stream {
   }
 
   /** Resolves with the status of the answer when the stream has ended. */
-  async #read(ended: AbortSignal, isOpen: () => void): Promise<number> {
+  async #read(ended: AbortSignal): Promise<number> {
     const silent = new AbortController();
     let timer: ReturnType<typeof setTimeout> | undefined;
     const heard = () => {
@@ -129,7 +132,6 @@ export class Stream {
       const parser = createParser({
         onEvent: ({ event: name = "event", data }) => {
           if (signal.aborted) return;
-          isOpen();
           this.#show("live");
           this.#give({ name, data: JSON.parse(data) });
         },

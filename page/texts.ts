@@ -24,7 +24,7 @@ export function texts(): typeof current.value {
 }
 
 /** Changes the language; the sentences of another one than English are loaded when they are needed. */
-export async function useLocale(locale: string): Promise<void> {
+export async function speak(locale: string): Promise<void> {
   store(LOCALE, locale);
   if (locale === current.value.locale) return;
   const translator = locale === "zh-CN" ? (await import("../src/i18n/zh_cn.ts")).translator : ENGLISH;

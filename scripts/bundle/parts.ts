@@ -29,7 +29,14 @@ export const LICENSES = "./reasonix.licenses.js";
 const PARTS: Readonly<Record<string, readonly string[]>> = {
   zh_cn: ["/src/i18n/zh_cn.ts", "/src/i18n/zh-CN.json"],
   acp: ["/@agentclientprotocol/", "/src/frontend/acp/", "/cli/commands/run/acp.ts"],
-  web: ["/src/frontend/web/", "/src/i18n/en/web.ts", PAGE],
+  web: [
+    "/src/frontend/web/",
+    "/cli/commands/run/serve.ts",
+    "/src/i18n/en/cli/serve.ts",
+    "/src/i18n/en/web.ts",
+    "/bcryptjs/",
+    PAGE,
+  ],
   mcp: ["/@modelcontextprotocol/", "/jose/", "/zod/", "/src/mcp/", "/src/features/mcp/", "/plugins/"],
   chat: [
     "/src/frontend/repl/",

@@ -15,6 +15,7 @@ const AREAS = {
   models: () => import("./en/cli/model_tables.ts"),
   report_commands: () => import("./en/report_commands.ts"),
   run: () => import("./en/run.ts"),
+  serve: () => import("./en/cli/serve.ts"),
   session_commands: () => import("./en/session_commands.ts"),
   setting_commands: () => import("./en/setting_commands.ts"),
   setup: () => import("./en/setup.ts"),

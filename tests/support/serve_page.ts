@@ -26,6 +26,9 @@ if (import.meta.main) {
     web: { address: { hostname: "127.0.0.1", port: Number(Deno.args[0] ?? 8790) } },
   });
   await Deno.stdout.write(new TextEncoder().encode(`${served.server.link("owner")}\n`));
-  await new Promise((resolve) => Deno.addSignalListener("SIGTERM", () => resolve(undefined)));
+  const { promise, resolve } = Promise.withResolvers<void>();
+  Deno.addSignalListener("SIGTERM", resolve);
+  await promise;
+  Deno.removeSignalListener("SIGTERM", resolve);
   await served[Symbol.asyncDispose]();
 }

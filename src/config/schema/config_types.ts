@@ -146,9 +146,12 @@ export type Config = {
     max_rounds: number;
   };
   serve: {
-    auth_mode: "none" | "token" | "password";
+    addr: string;
+    auth_mode: "token" | "password" | "none";
     token: string;
     password_hash: string;
+    session_hours: number;
+    origin: string;
     behind_proxy: boolean;
   };
   providers: {

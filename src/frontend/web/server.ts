@@ -1,7 +1,7 @@
 import { errorMessage, message, ReasonixError, type Text, usageError } from "../../core/mod.ts";
 import { parseJson } from "../../util/json.ts";
 import { after, atMost } from "../../util/timer.ts";
-import { lazy } from "../../util/lazy.ts";
+import { attempt, lazy } from "../../util/lazy.ts";
 import { VERSION } from "../../util/version.ts";
 import type { LiveSessions } from "../session/live_session.ts";
 import type { SessionTexts } from "../session/texts.ts";
@@ -62,7 +62,9 @@ export interface WebServer {
 /** Starts the server. Throws a ReasonixError where it may or can not listen. */
 export async function serveWeb(options: WebOptions): Promise<WebServer> {
   requireSafe(options);
-  return await Promise.resolve(new Server(options));
+  const server = new Server(options);
+  await server.begin();
+  return server;
 }
 
 /** Refuses what would open the server to the network without protection. */
@@ -185,6 +187,16 @@ class Server implements WebServer {
     return `${this.origin}/${values.length > 0 ? `#${values.join("&")}` : ""}`;
   }
 
+  /** Records that this server has the port. */
+  async begin(): Promise<void> {
+    try {
+      await this.#access.save();
+    } catch (error) {
+      await this.#server.shutdown();
+      throw error;
+    }
+  }
+
   async close(): Promise<void> {
     this.#end.abort();
     await atMost(ENDING_MS, this.#server.shutdown());
@@ -229,8 +241,7 @@ class Server implements WebServer {
     const addresses = { hostname, isTls: tls !== undefined, behindProxy, origin };
     checkOrigin(request, url, addresses);
     const from = clientOf(request.headers, peer, addresses);
-    if (!url.pathname.startsWith("/api/")) return await this.#file(request, url.pathname);
-    if (!url.pathname.startsWith(`${API}/`)) throw new Refusal(404, message`Cannot find ${url.pathname}`);
+    if (!url.pathname.startsWith(`${API}/`)) return await this.#file(request, url.pathname);
     const { key, params } = match(request.method, url.pathname.slice(API.length));
     const route: Route = ROUTES[key];
     const visitor = this.#visitor(request, route, from);
@@ -243,22 +254,22 @@ class Server implements WebServer {
     }
     if (key === "POST /sign-out") await this.#access.signOut(request);
     const work = this.#handlers[key] as ((request: ApiRequest) => unknown) | undefined;
-    if (!work) throw new Refusal(404, message`Cannot find ${url.pathname}`);
-    const answer = await work({ params, query, body, signal: request.signal } as ApiRequest);
+    if (!work && key !== "GET /server") throw new Refusal(404, message`Cannot find ${url.pathname}`);
+    const answer = await work?.({ params, query, body, signal: request.signal } as ApiRequest);
     if (key === "GET /server") return Response.json(await this.#described(answer, visitor));
     return Response.json(answer ?? {}, { status: route.status ?? 200 });
   }
 
   #visitor(request: Request, { role }: Route, from: string): Visitor | undefined {
-    if (role === "none" && !request.headers.has("authorization")) return undefined;
+    if (role === "none") return attempt(() => this.#access.visitor(request, from));
     const visitor = this.#access.visitor(request, from);
     if (role !== "owner" || visitor.role === "owner") return visitor;
     throw new Refusal(403, message`Cannot do that with a link that only shows sessions`);
   }
 
   async #described(answer: unknown, visitor: Visitor | undefined) {
-    const { build } = await this.#page();
-    return { ...answer as object, build, ...(visitor ? { version: VERSION, role: visitor.role } : {}) };
+    const known = { build: (await this.#page()).build, auth: this.#options.auth.mode };
+    return visitor ? { ...answer as object, ...known, version: VERSION, role: visitor.role } : known;
   }
 
   /** Answers with a file of the page; its code finds the session of the path. */

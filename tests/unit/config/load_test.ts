@@ -145,6 +145,7 @@ Deno.test("loadConfig reads the same file in a project and reports settings that
       "11: Only your own file can set agent.plan_mode_allowed_tools",
       "38: skills.paths[0] may not leave the project",
       "38: skills.paths[1] may not leave the project",
+      "51: Only your own file can set serve.auth_mode",
       '48: Only your own file can open "/tmp" for writing',
     ],
   );

@@ -307,15 +307,12 @@ command = "gopls"
 [serve]
 token = "hush"
 `,
-    "project/reasonix.toml": 'serve.auth_mode = "none"\n',
   });
   const loaded = await fixture.load();
   assertEquals(
     unusedSettings(loaded).map((problem) => formatProblem(problem).replaceAll(/\S*\/(home|project)\//g, "")),
     [
-      "reasonix.toml:1:1: serve has no effect yet. Keep it for a later version, or remove it",
       "config.toml:2:1: lsp.servers.go.install_hint has no effect. Remove it",
-      "config.toml:4:1: serve has no effect yet. Keep it for a later version, or remove it",
     ],
   );
   await using empty = configFixture();

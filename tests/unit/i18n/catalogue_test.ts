@@ -38,6 +38,8 @@ const USED = new Set([
   CLAUSES,
   ...await helpOf("run"),
   ...await helpOf("acp"),
+  ...await helpOf("serve"),
+  ...await helpOf("web"),
   ...FILES.flatMap((file) => templatesOf(sourceOf(file))),
 ]);
 

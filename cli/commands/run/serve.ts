@@ -1,0 +1,206 @@
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import process from "node:process";
+import { choice, command, flag, type FlagsOf, option, toggle } from "../../command.ts";
+import { CHAT_FLAGS } from "../../run_flags.ts";
+import { languageOf, textsFor } from "../../terminal/language.ts";
+import { type CliContext, onSignals, runPaths } from "../../terminal/process.ts";
+import { loadRunConfig } from "./config.ts";
+import { errorMessage, EXIT, message, ReasonixError, usageError } from "../../../src/core/mod.ts";
+import { FRONTENDS } from "../../../src/frontend/mod.ts";
+import { findSession } from "../../../src/session/mod.ts";
+import { readSmallText } from "../../../src/path/probe.ts";
+import { isRecord, parseJson } from "../../../src/util/json.ts";
+import { lazy } from "../../../src/util/lazy.ts";
+import { openInBrowser } from "../../../src/util/network/browser.ts";
+import { outputOf } from "../../../src/util/process.ts";
+
+const FLAGS = {
+  addr: option("Listen here; default: serve.addr, 127.0.0.1:8787", "host:port"),
+  auth: choice("Set the sign-in; default: serve.auth_mode, token", ["token", "password", "none"]),
+  token: option("Accept this token of scripts as well", "token"),
+  tokenFile: option("Read that token from a file", "file"),
+  password: option("Sign in with this password", "password"),
+  hashPassword: flag("Print the bcrypt hash of --password, or of standard input"),
+  share: flag("Print a link for viewers as well, who can only look"),
+  open: toggle("Open the page in the browser"),
+  tlsCert: option("Serve HTTPS with this certificate (PEM)", "file"),
+  tlsKey: option("Set the private key of the certificate (PEM)", "file"),
+  behindProxy: flag("Trust X-Forwarded-* headers of a reverse proxy"),
+  origin: option("Set the public address, such as https://agent.example.org", "url"),
+  insecure: flag("Allow plain HTTP beyond this machine"),
+  pidFile: option("Write the process id to a file", "file"),
+  portFile: option("Write the address, host:port, to a file", "file"),
+  resume: option("Begin with this session", "id", { complete: "sessions" }),
+  browserBroker: flag("Without effect", { hidden: true }),
+  detachedHeal: flag("Without effect", { hidden: true }),
+  sessionEvents: flag("Without effect", { hidden: true }),
+} as const;
+
+/** Flags of the chat, except those about a terminal or another session. */
+const {
+  continue: _1,
+  copy: _2,
+  file: _3,
+  forkSession: _4,
+  linear: _5,
+  noColor: _6,
+  record: _7,
+  showThinking: _8,
+  ...CHAT
+} = CHAT_FLAGS;
+
+const SPEC = { flags: { ...CHAT, ...FLAGS }, aliases: { m: "model" } } as const;
+
+type ServeFlags = FlagsOf<typeof SPEC.flags>;
+
+/** Serves the page until a signal stops it. `isWeb`: at the next free port, in the browser. */
+async function serve(context: CliContext, flags: ServeFlags, isWeb: boolean): Promise<void> {
+  const { serveWeb, hashPassword, LiveSessions, SessionTexts } = await FRONTENDS.web();
+  const { stdout, env } = context.process;
+  if (flags.hashPassword) {
+    const password = flags.password ?? readFileSync(0, "utf8").replace(/\r?\n$/, "");
+    return stdout.write(`${await hashPassword(password)}\n`);
+  }
+  const end = Promise.withResolvers<number>();
+  onSignals({
+    stop: (reason) => end.resolve(EXIT[reason === "interrupted" ? "interrupt" : "terminated"]),
+    exit: (code) => process.exit(code),
+  });
+  const { resume, sessionId, token: _token, ...rest } = flags;
+  const paths = runPaths(context, flags.dir);
+  const loaded = await loadRunConfig(paths, { ...rest, outputFormat: "text", ignoreUntrusted: true });
+  const { config: { serve: set } } = loaded;
+  const { locale } = languageOf(context, loaded);
+  const [t, texts] = await Promise.all([textsFor("serve", context, loaded), SessionTexts.load(locale)]);
+  const opener = lazy(async () => (await import("./open_chat.ts")).chatOpener(context, rest));
+  const sessions = new LiveSessions({
+    texts,
+    open: async (request, person) => await (await opener())({ waitForServers: false, ...request }, person),
+  });
+  const mode = flags.auth ?? (flags.password === undefined ? set.auth_mode : "password");
+  const behindProxy = flags.behindProxy ?? set.behind_proxy;
+  const origin = flags.origin ?? (set.origin || undefined);
+  const { tlsCert, tlsKey, insecure = false } = flags;
+  const address = addressOf(flags.addr ?? set.addr);
+  const linkOf = (role: "owner" | "viewer") => {
+    return role === "owner" ? t.signIn(server.link(role)) : t.watch(server.link(role));
+  };
+  const server = await serveWeb({
+    address: { ...address, orNext: isWeb },
+    ...(tlsCert === undefined && tlsKey === undefined
+      ? {}
+      : { tls: { cert: contentOf("--tls-cert", tlsCert), key: contentOf("--tls-key", tlsKey) } }),
+    ...{ behindProxy, insecure, origin, sessions, texts, home: paths.home, directory: paths.cwd },
+    only: sessionId ?? (resume === undefined ? undefined : findSession(paths.home, resume, paths).id),
+    auth: {
+      mode,
+      token:
+        (flags.tokenFile === undefined ? undefined : contentOf("--token-file", flags.tokenFile).trim()) ??
+          (flags.token || env.REASONIX_SERVE_TOKEN || set.token),
+      passwordHash: flags.password === undefined ? set.password_hash : await hashPassword(flags.password),
+    },
+    sessionHours: set.session_hours,
+    signedIn: (role, from) => stdout.write(`${t.signedIn(from, t[role])}\n${linkOf(role)}\n`),
+  }).catch((error) => {
+    throw error.cause?.name === "AddrInUse" ? usedPort(address, paths.home, error) : error;
+  });
+  try {
+    if (sessionId !== undefined) await sessions.open({ sessionId });
+    const files = {
+      [flags.pidFile ?? ""]: `${process.pid}`,
+      [flags.portFile ?? ""]: new URL(server.local).host,
+    };
+    for (const [file, text] of Object.entries(files)) if (file !== "") writeTo(file, `${text}\n`);
+    const notes = [
+      t.serves(server.origin),
+      ...(mode === "token" ? [linkOf("owner"), t.once] : mode === "none" ? [t.open] : []),
+      ...(flags.share ? [linkOf("viewer")] : []),
+      ...(insecure && tlsCert === undefined ? [t.plain] : []),
+      ...(behindProxy && origin === undefined ? [t.proxy] : []),
+      t.stop,
+    ];
+    stdout.write(`${notes.join("\n")}\n`);
+    if (flags.open ?? isWeb) openInBrowser(new URL(server.link("owner")), [paths.cwd]);
+    context.process.exitCode = await end.promise;
+    for (const file of Object.keys(files)) rmSync(file, { force: true });
+  } finally {
+    await server.close();
+    await sessions.close();
+  }
+}
+
+/** Reads `host:port`, a port, or a host. */
+function addressOf(text: string): { readonly hostname: string; readonly port: number } {
+  const [, ipv6, name, digits] = /^(?:\[([\da-f:.]+)\]|([\w.-]*))(?::(\d+))?$/i.exec(text) ?? [];
+  const isPort = /^\d+$/.test(name ?? "") && digits === undefined;
+  const port = Number(isPort ? name : digits ?? 8787);
+  if (text === "" || ipv6 === undefined && name === undefined || port > 65_535) {
+    throw usageError(
+      message`Cannot listen on "${text}"`,
+      message`give host and port, such as 127.0.0.1:8787 or [::1]:8787`,
+    );
+  }
+  return { hostname: ipv6 ?? (isPort ? "127.0.0.1" : name || "0.0.0.0"), port };
+}
+
+function contentOf(flagName: string, file: string | undefined): string {
+  if (file === undefined) {
+    throw usageError(message`Cannot serve HTTPS without ${flagName}`, message`give --tls-cert and --tls-key`);
+  }
+  try {
+    return readFileSync(file, "utf8");
+  } catch (error) {
+    throw usageError(message`Cannot read ${file} of ${flagName}: ${errorMessage(error)}`);
+  }
+}
+
+function writeTo(file: string, text: string): void {
+  try {
+    writeFileSync(file, text);
+  } catch (error) {
+    throw usageError(message`Cannot write ${file}: ${errorMessage(error)}`);
+  }
+}
+
+/** The error of a port in use, with the program that uses it. */
+function usedPort(
+  { hostname, port }: { hostname: string; port: number },
+  home: string,
+  error: ReasonixError,
+) {
+  const listed = /^p(?<pid>\d+)\nc(?<name>.+)/m.exec(
+    outputOf("lsof", ["-nP", `-iTCP:${port}`, "-sTCP:LISTEN", "-Fpc"]),
+  );
+  const { pid, name = "" } = listed?.groups ??
+    /"(?<name>[^"]+)",pid=(?<pid>\d+)/.exec(outputOf("ss", ["-ltnpH", `sport = :${port}`]))?.groups ?? {};
+  if (pid === undefined) return error;
+  const server = parseJson(readSmallText(`${home}/serve/${port}.json`) ?? "");
+  const isOurs = isRecord(server) && String(server.pid) === pid;
+  const user = isOurs ? message`another Reasonix server` : name;
+  return new ReasonixError(
+    message`Cannot listen on ${hostname}:${port}: ${user} (process ${pid}) uses the port`,
+    {
+      remedy:
+        message`choose another address with --addr, or run reasonix web, which takes the next free port`,
+    },
+  );
+}
+
+export const serveCommand = command({
+  description: "Serve the web page, and an API for scripts (docs/web-api.md), at a fixed address.\n" +
+    "The page shows the sessions of all projects. Flags of sessions count for all\n" +
+    "of them.",
+  ...SPEC,
+  run(flags) {
+    return serve(this, flags, false);
+  },
+});
+
+export const webCommand = command({
+  description: "Open the web page: as reasonix serve, at the next free port, in the browser\n" +
+    "($BROWSER). Closing the page stops nothing; Ctrl-C stops the server.",
+  ...SPEC,
+  run(flags) {
+    return serve(this, flags, true);
+  },
+});
