@@ -13,9 +13,6 @@ export const problem = signal<Error | undefined>(undefined);
 
 const SECRET = "reasonix.secret";
 
-/** The waits before an attempt that follows one without an answer, in ms. */
-const WAITS = [300, 1_000, 2_000, 4_000, 8_000, 15_000, 30_000];
-
 /** A refusal by the server; status 0: it gave no answer. */
 export class ApiError extends Error {
   override readonly name = "ApiError";
@@ -75,7 +72,7 @@ export async function signIn(by: { readonly token: string } | { readonly passwor
 }
 
 /** Sends one request; a 401 shows the sign-in, once: nothing else is sent until the user signs in. */
-async function call<T>(method: string, path: string, body?: unknown, signal?: AbortSignal): Promise<T> {
+async function call<T>(method: string, path: string, body?: object, signal?: AbortSignal): Promise<T> {
   const key = secret();
   const response = await fetch(`/api/v1${path}`, {
     method,
@@ -97,27 +94,24 @@ async function call<T>(method: string, path: string, body?: unknown, signal?: Ab
   throw new ApiError(response.status, message, remedy);
 }
 
-/** Sends a request until it has an answer: its id makes it count once. */
-async function repeated<T>(path: string, body: unknown): Promise<T> {
-  for (const wait of WAITS) {
+/** Repeats a request that got no answer, up to some attempts. */
+export async function repeated<T>(request: () => Promise<T>, attempts = 8): Promise<T> {
+  for (let wait = 300;; wait = Math.min(wait * 2, 15_000)) {
     try {
-      return await call<T>("POST", path, body);
+      return await request();
     } catch (error) {
-      if (!(error instanceof ApiError) || ![0, 502, 503, 504].includes(error.status)) throw error;
+      const isLost = error instanceof ApiError && [0, 502, 503, 504].includes(error.status);
+      if (!isLost || --attempts <= 0) throw error;
       await new Promise((resolve) => setTimeout(resolve, wait));
     }
   }
-  return await call<T>("POST", path, body);
-}
-
-function hasId(body: unknown): boolean {
-  return typeof body === "object" && body !== null && "id" in body && "text" in body;
 }
 
 export const api = {
   get: <T>(path: string, signal?: AbortSignal): Promise<T> => call<T>("GET", path, undefined, signal),
-  post: <T>(path: string, body: unknown = {}): Promise<T> =>
-    hasId(body) ? repeated<T>(path, body) : call<T>("POST", path, body),
-  patch: <T>(path: string, body: unknown): Promise<T> => call<T>("PATCH", path, body),
+  /** Sent again where it got no answer and has an id, by which it counts once. */
+  post: <T>(path: string, body: object = {}): Promise<T> =>
+    repeated(() => call<T>("POST", path, body), "id" in body ? undefined : 1),
+  patch: <T>(path: string, body: object): Promise<T> => call<T>("PATCH", path, body),
   delete: <T>(path: string): Promise<T> => call<T>("DELETE", path),
 };

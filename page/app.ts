@@ -3,7 +3,19 @@ import { batch, computed, effect, signal, useSignal } from "@preact/signals";
 import { html } from "htm/preact";
 import type { ComponentChildren } from "preact";
 import type { ApiAnswer } from "../src/frontend/web/schemas.ts";
-import { api, ApiError, newId, problem, report, server, signedIn, signIn, store, stored } from "./api.ts";
+import {
+  api,
+  ApiError,
+  newId,
+  problem,
+  repeated,
+  report,
+  server,
+  signedIn,
+  signIn,
+  store,
+  stored,
+} from "./api.ts";
 import { Composer } from "./composer.ts";
 import { Conversation, nextFrame } from "./conversation.ts";
 import { hub } from "./hub.ts";
@@ -74,15 +86,18 @@ export async function start(link: URLSearchParams): Promise<void> {
   effect(notify);
   keepListed();
   await speak(firstLocale()).catch(report);
-  const token = link.get("token");
-  if (token !== null) await signIn({ token }).catch(report);
-  const session = link.get("session");
+  const [token, session] = [link.get("token"), link.get("session")];
   if (session !== null) history.replaceState(null, "", `/s/${encodeURIComponent(session)}`);
+  const refusal = token === null ? undefined : await signIn({ token }).catch((error) => error);
   await enter().catch(report);
+  // A link that was used before is no problem in the browser that used it.
+  if (signedIn.value === "no") problem.value = refusal;
 }
 
 async function enter(): Promise<void> {
-  const known = await api.get<ApiAnswer<"GET /server">>("/server");
+  const ask = () => repeated(() => api.get<ApiAnswer<"GET /server">>("/server"), Infinity);
+  // After a refusal this browser has no secret any more.
+  const known = await ask().catch((error) => error.status === 401 ? ask() : Promise.reject(error));
   if (isOlder(known.build)) return;
   if (known.locale !== undefined) await speak(known.locale);
   batch(() => {
@@ -161,7 +176,8 @@ export function App(): ComponentChildren {
         </select>
       </header>
       <${Problem} />
-      <aside class="left" aria-label=${web.regions.sessions}><${Sessions} go=${go} current=${current.value
+      <aside class="left sessions" aria-label=${web.regions.sessions}><${Sessions} go=${go} current=${current
+        .value
         ?.id} /></aside>
       <main class="centre">
         ${model
@@ -173,9 +189,11 @@ export function App(): ComponentChildren {
           ? html`<${Setup} />`
           : html`<p class="empty">${signedIn.value === "unknown" ? "" : web.none}</p>`}
       </main>
-      <aside class="right" aria-label=${web.regions.panels}>
-        ${model && html`<${Panels} model=${model} />`}
-      </aside>
+      ${model && html`
+        <aside class="right" aria-label=${web.regions.panels}>
+          <${Panels} model=${model} />
+        </aside>
+      `}
       ${model && html`<${Questions} model=${model} />`}
     </div>
   `;
@@ -183,6 +201,7 @@ export function App(): ComponentChildren {
 
 async function begin(): Promise<void> {
   go((await api.post<{ id: string }>("/sessions", { id: newId() })).id);
+  await enter();
 }
 
 /** Begins a session, whose opening asks what the setup needs. */

@@ -46,22 +46,27 @@ class Hub {
   }
 
   #connect(): (message: PageMessage) => void {
-    const address = document.documentElement.dataset.worker ?? "";
-    const hasWorker = "SharedWorker" in globalThis;
     const own = new Stream();
     const receive = (message: HubMessage) => this.#receive(message);
-    let send = (message: PageMessage) => own.page(receive, message);
-    if (hasWorker) {
-      const { port } = new SharedWorker(address, { type: "module" });
-      port.onmessage = ({ data }) => receive(data);
-      send = (message) => port.postMessage(message);
+    let [isShared, send] = [false, (message: PageMessage) => own.page(receive, message)];
+    if ("SharedWorker" in globalThis) {
+      const worker = new SharedWorker(document.documentElement.dataset.worker ?? "", { type: "module" });
+      worker.port.onmessage = ({ data }) => receive(data);
+      const [alone, share] = [send, (message: PageMessage) => worker.port.postMessage(message)];
+      worker.onerror = () => {
+        [isShared, send] = [false, alone];
+        this.refresh();
+      };
+      [isShared, send] = [true, share];
     }
-    const change = () => document.visibilityState === "visible" ? this.refresh() : send("left");
     addEventListener("pagehide", () => send("left"));
     addEventListener("pageshow", ({ persisted }) => persisted && this.refresh());
     addEventListener("online", () => send("wake"));
-    document.addEventListener("visibilitychange", hasWorker ? () => send("wake") : change);
-    return send;
+    document.addEventListener("visibilitychange", () => {
+      if (isShared) return document.hidden || send("wake");
+      return document.hidden ? send("left") : this.refresh();
+    });
+    return (message) => send(message);
   }
 
   #receive(message: HubMessage): void {

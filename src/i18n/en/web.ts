@@ -15,7 +15,7 @@ export const texts = (t: Translate) => ({
   notify: t`Notify me`,
   signOut: t`Sign out`,
   sessions: {
-    search: t`Search sessions`,
+    search: t`Search`,
     new: t`New session`,
     none: t`There are no sessions`,
     older: t`Show older sessions`,
@@ -33,7 +33,8 @@ export const texts = (t: Translate) => ({
     copy: t`Continue in a copy`,
     close: t`Close the session`,
     delete: t`Delete`,
-    deleted: (title: string) => t`"${title}" and everything that is kept for it will be deleted.`,
+    deleted: t`The session and everything that is kept for it will be deleted.`,
+    begin: t`Begin`,
     directory: t`Directory`,
     title: t`Title`,
   },
@@ -43,15 +44,9 @@ export const texts = (t: Translate) => ({
     viewer: t`It may only look`,
     code: t`QR code of the link`,
     link: t`Link`,
+    make: t`Make a link`,
     once: t`The link signs in one browser: the first that opens it.`,
   },
-  asking: {
-    new: t`New session`,
-    rename: t`Rename the session`,
-    delete: t`Delete the session?`,
-    device: t`Add a device`,
-  },
-  sends: { new: t`Begin`, rename: t`Rename`, delete: t`Delete`, device: t`Make a link` },
   setup: {
     title: t`No model is set up yet`,
     text:
