@@ -156,7 +156,7 @@ function notify(): void {
 export function App(): ComponentChildren {
   const { web } = texts();
   if (signedIn.value === "no") return html`<${SignIn} />`;
-  const model = current.value?.model;
+  const { id, model } = current.value ?? {};
   return html`
     <div class="app" data-region=${region.value}>
       <header class="top">
@@ -183,7 +183,7 @@ export function App(): ComponentChildren {
         ${model
           ? html`
             <${Conversation} model=${model} />
-            <${Composer} model=${model} />
+            <${Composer} id=${id} model=${model} />
           `
           : server.value?.configured === false
           ? html`<${Setup} />`
@@ -191,10 +191,10 @@ export function App(): ComponentChildren {
       </main>
       ${model && html`
         <aside class="right" aria-label=${web.regions.panels}>
-          <${Panels} model=${model} />
+          <${Panels} id=${id} model=${model} />
         </aside>
       `}
-      ${model && html`<${Questions} model=${model} />`}
+      ${model && html`<${Questions} id=${id} model=${model} />`}
     </div>
   `;
 }

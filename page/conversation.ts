@@ -1,6 +1,11 @@
+/** The conversation: a window of its rows is in the page, and it follows the end unless one scrolls. */
+import { computed, signal } from "@preact/signals";
 import { html } from "htm/preact";
-import type { ComponentChildren } from "preact";
-import type { SessionModel } from "./store.ts";
+import { Component, type ComponentChildren, createRef } from "preact";
+import { useRef } from "preact/hooks";
+import { Activity, isBusy, Item, Streaming } from "./rows.ts";
+import type { Row, Said, SessionModel } from "./store.ts";
+import { texts } from "./texts.ts";
 
 /** Longest time without a frame, which a page in the background does not get. */
 const NO_FRAME_MS = 250;
@@ -11,6 +16,205 @@ export function nextFrame(run: () => void): void {
   const frame = requestAnimationFrame(() => (clearTimeout(timer), run()));
 }
 
-export function Conversation({ model }: { readonly model: SessionModel }): ComponentChildren {
-  return html`<section class="conversation" data-rows=${model.view.value.rows.length}></section>`;
+/** Rows in the page: at most, at first, and as many more where the reader comes near an end of them. */
+const [MOST_ROWS, FIRST_ROWS, MORE_ROWS] = [300, 120, 60];
+/** Heights of the view within which the next rows are put in the page. */
+const NEAR = 1.5;
+/** Pixels from the end that count as the end. */
+const AT_END = 32;
+
+interface TalkProps {
+  readonly model: SessionModel;
+}
+
+interface Range {
+  /** The keys of the first and the last row in the page; undefined: of the latest ones, and the end. */
+  readonly from: string | undefined;
+  readonly to: string | undefined;
+}
+
+const LATEST: Range = { from: undefined, to: undefined };
+
+/**
+ * The rows with the texts that were said between them. A row at the edge of the view keeps its place, with
+ * whatever comes and goes above it; browsers that do so themselves are told not to.
+ */
+export class Conversation extends Component<TalkProps> {
+  readonly #range = signal(LATEST);
+  readonly #follows = signal(true);
+  readonly #scroller = createRef<HTMLDivElement>();
+  readonly #content = createRef<HTMLDivElement>();
+  readonly #items = computed(() => itemsOf(this.props.model));
+  readonly #sizes = new ResizeObserver(() => this.#settle());
+  /** The first row in the view, and its distance from the top of it. */
+  #anchor: { readonly key: string; readonly top: number } | undefined;
+  #top = 0;
+  #failed = false;
+
+  override componentDidMount(): void {
+    for (const { current } of [this.#scroller, this.#content]) if (current) this.#sizes.observe(current);
+    this.#settle();
+  }
+
+  override componentDidUpdate(): void {
+    this.#settle();
+  }
+
+  override componentWillUnmount(): void {
+    this.#sizes.disconnect();
+  }
+
+  render({ model }: TalkProps): ComponentChildren {
+    const { talk } = texts().web;
+    const items = this.#items.value;
+    const { from, to } = this.#indexes(items);
+    const { first } = model.view.value;
+    return html`
+      <section class="conversation" aria-label=${talk.label}>
+        <div class="scroller" ref=${this.#scroller} tabindex="0" role="log" aria-live="off" aria-label=${talk
+          .label}
+          onScroll=${() => this.#scrolled()} onClick=${(event: MouseEvent) => this.#clicked(event)}>
+          <div class="content" ref=${this.#content}>
+            ${!first && html`<p class="row earlier">${talk.earlier}</p>`}
+            ${items.slice(from, to).map((item) =>
+              html`<${Item} key=${item.key} item=${item} model=${model} />`
+            )}
+            <${Streaming} model=${model} />
+            <${Activity} model=${model} />
+          </div>
+        </div>
+        <${Status} model=${model} />
+        ${!this.#follows.value &&
+          html`<button type="button" class="to-end" onClick=${() => this.#toEnd()}>↓ ${talk.toEnd}</button>`}
+      </section>
+    `;
+  }
+
+  #indexes(items: readonly (Row | Said)[]): { from: number; to: number } {
+    const { from, to } = this.#range.value;
+    const end = to === undefined ? -1 : items.findLastIndex(({ key }) => key === to);
+    const last = end < 0 ? items.length : end + 1;
+    const begin = from === undefined ? -1 : items.findLastIndex(({ key }) => key === from);
+    // Rows that were left by a rewind are no ends of a range.
+    const latest = Math.max(0, last - FIRST_ROWS);
+    return { from: begin < 0 ? latest : Math.max(begin, last - MOST_ROWS), to: last };
+  }
+
+  #show(from: number, to: number): void {
+    const items = this.#items.peek();
+    this.#range.value = { from: items[from]?.key, to: to >= items.length ? undefined : items[to - 1]?.key };
+  }
+
+  /** Keeps the place of the reader after a change, and puts more rows in the page where they come near. */
+  #settle(): void {
+    const scroller = this.#scroller.current;
+    if (!scroller) return;
+    if (this.#follows.peek()) scroller.scrollTop = scroller.scrollHeight;
+    else if (this.#anchor) {
+      const row = scroller.querySelector(`[data-key="${this.#anchor.key}"]`);
+      const moved = row ? topOf(row, scroller) - this.#anchor.top : 0;
+      if (Math.abs(moved) >= 1) scroller.scrollTop += moved;
+    }
+    this.#top = scroller.scrollTop;
+    this.#remember(scroller);
+    this.#fill(scroller);
+  }
+
+  #scrolled(): void {
+    const scroller = this.#scroller.current;
+    if (!scroller) return;
+    const { scrollTop, scrollHeight, clientHeight } = scroller;
+    const atEnd = scrollHeight - scrollTop - clientHeight < AT_END;
+    if (atEnd && this.#range.peek().to === undefined) this.#follows.value = true;
+    else if (scrollTop < this.#top - 1) this.#leaveEnd();
+    this.#top = scrollTop;
+    this.#remember(scroller);
+    this.#fill(scroller);
+  }
+
+  /** The rows stay where they are from here on. */
+  #leaveEnd(): void {
+    if (!this.#follows.peek()) return;
+    const { from, to } = this.#indexes(this.#items.peek());
+    this.#follows.value = false;
+    this.#show(from, to);
+  }
+
+  #remember(scroller: HTMLElement): void {
+    for (const row of this.#content.current?.children ?? []) {
+      if (!(row instanceof HTMLElement) || row.dataset.key === undefined) continue;
+      const top = topOf(row, scroller);
+      this.#anchor = { key: row.dataset.key, top };
+      if (top + row.offsetHeight > 0) return;
+    }
+  }
+
+  #fill(scroller: HTMLElement): void {
+    const { scrollTop, scrollHeight, clientHeight } = scroller;
+    const near = NEAR * clientHeight;
+    const items = this.#items.peek();
+    const { from, to } = this.#indexes(items);
+    if (scrollTop < near) {
+      if (from > 0 && (!this.#follows.peek() || to - from < FIRST_ROWS)) {
+        const first = Math.max(0, from - MORE_ROWS);
+        this.#show(first, Math.min(to, first + MOST_ROWS));
+      } else if (from <= MORE_ROWS && !this.props.model.view.peek().first) this.#load();
+    } else if (scrollHeight - scrollTop - clientHeight < near && to < items.length) {
+      const last = Math.min(items.length, to + MORE_ROWS);
+      this.#show(Math.max(from, last - MOST_ROWS), last);
+    }
+  }
+
+  #load(): void {
+    if (this.#failed) return;
+    this.props.model.older().catch(() => {
+      // Tried again when the reader scrolls, not before.
+      this.#failed = true;
+      setTimeout(() => this.#failed = false, 3000);
+    });
+  }
+
+  /** Opens and closes parts without a jump: at the end they would move the line that was clicked. */
+  #clicked({ target }: MouseEvent): void {
+    if (target instanceof Element && target.closest("[aria-expanded]")) this.#leaveEnd();
+  }
+
+  #toEnd(): void {
+    this.#range.value = LATEST;
+    this.#follows.value = true;
+    this.#settle();
+    this.#scroller.current?.focus();
+  }
+}
+
+function topOf(row: Element, scroller: Element): number {
+  return row.getBoundingClientRect().top - scroller.getBoundingClientRect().top;
+}
+
+function itemsOf({ view }: SessionModel): readonly (Row | Said)[] {
+  const { rows, said } = view.value;
+  if (said.length === 0) return rows;
+  const items: (Row | Said)[] = [];
+  let next = 0;
+  for (const row of rows) {
+    for (let one = said[next]; one && one.after < Number.parseInt(row.key); one = said[++next]) {
+      items.push(one);
+    }
+    items.push(row);
+  }
+  return [...items, ...said.slice(next)];
+}
+
+/** Says once that a turn works, and how it has ended. */
+function Status({ model }: TalkProps): ComponentChildren {
+  const view = model.view.value;
+  const busy = isBusy(view);
+  const was = useRef(busy);
+  const text = useRef("");
+  if (busy !== was.current) {
+    const last = view.rows.findLast(({ kind }) => kind === "turn");
+    text.current = busy ? texts().rows.working : last?.kind === "turn" ? last.text : "";
+    was.current = busy;
+  }
+  return html`<p class="hidden" role="status">${text.current}</p>`;
 }

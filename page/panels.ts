@@ -1,7 +1,250 @@
+/** The details of a session: its files, its log, and its state. */
+import { useComputed, useSignal } from "@preact/signals";
 import { html } from "htm/preact";
 import type { ComponentChildren } from "preact";
-import type { SessionModel } from "./store.ts";
+import { useEffect } from "preact/hooks";
+import type { ApiAnswer } from "../src/frontend/web/schemas.ts";
+import { cacheShare, grouped, lineFigures, moneyFigure } from "../src/view/figures.ts";
+import { api, report, signedIn } from "./api.ts";
+import { sendLine, Setting } from "./composer.ts";
+import { Code } from "./markdown.ts";
+import { Diff } from "./rows.ts";
+import type { CallRow, NoteRow, SessionModel } from "./store.ts";
+import { texts } from "./texts.ts";
 
-export function Panels({ model }: { readonly model: SessionModel }): ComponentChildren {
-  return html`<section class="panels" data-rows=${model.view.value.rows.length}></section>`;
+interface PanelProps {
+  readonly id: string;
+  readonly model: SessionModel;
+}
+
+type Change = ApiAnswer<"GET /sessions/:id/changes">["changes"][number];
+type Content = ApiAnswer<"GET /sessions/:id/files">;
+
+const TABS = ["files", "log", "session"] as const;
+const PANELS = { files: Files, log: Log, session: Session };
+const FILTERS = ["all", "call", "server", "hook", "notice"] as const;
+/** Entries of the log that are shown; a filter finds the others. */
+const MAX_SHOWN = 300;
+/** Files change while calls run; they are read again after a pause. */
+const PAUSE_MS = 500;
+/** A fuller context is shown as a warning. */
+const FULL_PERCENT = 80;
+
+export function Panels({ id, model }: PanelProps): ComponentChildren {
+  const { web: { panels: words } } = texts();
+  const tab = useSignal<(typeof TABS)[number]>("files");
+  const keys = (event: KeyboardEvent) => {
+    const step = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
+    const wanted = TABS.at((TABS.indexOf(tab.value) + step) % TABS.length);
+    if (step === 0 || !wanted) return;
+    tab.value = wanted;
+    document.getElementById(`tab-${wanted}`)?.focus();
+  };
+  return html`
+    <div class="panels">
+      <div role="tablist" aria-label=${words.label} onKeyDown=${keys}>
+        ${TABS.map((name) =>
+          html`
+            <button type="button" role="tab" id=${`tab-${name}`} aria-selected=${tab.value === name}
+              aria-controls="panel" tabindex=${tab.value === name ? 0 : -1}
+              onClick=${() => tab.value = name}>${words[name]}</button>
+          `
+        )}
+      </div>
+      <div role="tabpanel" id="panel" aria-labelledby=${`tab-${tab.value}`} tabindex="0">
+        <${PANELS[tab.value]} key=${id} id=${id} model=${model} />
+      </div>
+    </div>
+  `;
+}
+
+/** The files that the session has changed, each with its diff and its content. */
+function Files({ id, model }: PanelProps): ComponentChildren {
+  const { web: { panels: words } } = texts();
+  const changes = useSignal<readonly Change[] | undefined>(undefined);
+  const { files, turnState } = model.view.value;
+  useEffect(() => {
+    const asked = new AbortController();
+    const timer = setTimeout(() => {
+      api.get<{ changes: readonly Change[] }>(`/sessions/${id}/changes`, asked.signal)
+        .then((given) => changes.value = given.changes, (error) => asked.signal.aborted || report(error));
+    }, changes.value ? PAUSE_MS : 0);
+    return () => (clearTimeout(timer), asked.abort());
+  }, [id, files, turnState]);
+  if (!changes.value) return html`<p class="empty">${words.loading}</p>`;
+  if (changes.value.length === 0) return html`<p class="empty">${words.noFiles}</p>`;
+  return changes.value.map((change) => html`<${File} key=${change.path} id=${id} change=${change} />`);
+}
+
+function File({ id, change }: { readonly id: string; readonly change: Change }): ComponentChildren {
+  const { web: { panels: words }, overlay } = texts();
+  const { path, action, hunks } = change;
+  const [open, content] = [useSignal(false), useSignal<Content | undefined>(undefined)];
+  const look = async () => {
+    if (content.value) return content.value = undefined;
+    const query = new URLSearchParams({ path });
+    content.value = await api.get<Content>(`/sessions/${id}/files?${query}`)
+      .catch((error) => (report(error), undefined));
+  };
+  const lines = hunks?.flatMap(({ oldStart, oldLines, newStart, newLines, lines }) => [
+    `@@ -${oldStart},${oldLines} +${newStart},${newLines} @@`,
+    ...lines,
+  ]);
+  return html`
+    <details class="file" onToggle=${(event: Event) =>
+      open.value = (event.currentTarget as HTMLDetailsElement).open}>
+      <summary data-action=${action}>${path} <small>${words.actions[action]} ${lineFigures(
+        change,
+      )}</small></summary>
+      ${open.value && html`
+        ${action !== "delete" && html`
+          <button type="button" aria-pressed=${content.value !== undefined}
+            onClick=${look}>${words.content}</button>
+        `}
+        ${content.value
+          ? html`<${Preview} path=${path} content=${content.value} />`
+          : lines
+          ? html`<${Diff} diff=${lines.join("\n")} path=${path} />`
+          : html`<p class="empty">${overlay.noText}</p>`}
+      `}
+    </details>
+  `;
+}
+
+function Preview({ path, content }: { readonly path: string; readonly content: Content }): ComponentChildren {
+  const { web: { panels: words } } = texts();
+  switch (content.kind) {
+    case "image":
+      return html`<img alt=${path} src=${`data:${content.mime};base64,${content.data}`} />`;
+    case "directory":
+      return html`<ul>${content.entries.map(({ name }) => html`<li>${name}</li>`)}</ul>`;
+    case "file":
+      return html`<${Code} text=${content.text} info=${content.language} />
+        ${content.truncated && html`<p class="empty">${words.truncated}</p>`}`;
+  }
+}
+
+/** Calls, servers, hooks and notices, newest last. */
+function Log({ model }: PanelProps): ComponentChildren {
+  const { web: { panels: words } } = texts();
+  const [kind, filter] = [useSignal<(typeof FILTERS)[number]>("all"), useSignal("")];
+  const found = useComputed(() => {
+    const wanted = filter.value.toLowerCase();
+    return model.log.value.filter((row) =>
+      (kind.value === "all" || kindOf(row) === kind.value) && fullText(row).toLowerCase().includes(wanted)
+    );
+  });
+  return html`
+    <div class="bar">
+      <select aria-label=${words.kind} value=${kind.value} onChange=${({ currentTarget }: {
+        currentTarget: HTMLSelectElement;
+      }) => kind.value = currentTarget.value as (typeof FILTERS)[number]}>
+        ${FILTERS.map((name) => html`<option value=${name}>${words.kinds[name]}</option>`)}
+      </select>
+      <input type="search" aria-label=${words.filter} placeholder=${words.filter} value=${filter.value}
+        onInput=${({ currentTarget }: { currentTarget: HTMLInputElement }) =>
+          filter.value = currentTarget.value} />
+      <small role="status">${words.count(found.value.length)}</small>
+    </div>
+    <ol class="entries">${found.value.slice(-MAX_SHOWN).map((row) =>
+      html`
+        <li key=${row.key} class=${row.kind === "call" ? row.end?.outcome ?? "running" : row.level}>
+          <${Entry} row=${row} />
+        </li>
+      `
+    )}</ol>
+  `;
+}
+
+function Entry({ row }: { readonly row: CallRow | NoteRow }): ComponentChildren {
+  const open = useSignal(false);
+  const toggle = (event: Event) => open.value = (event.currentTarget as HTMLDetailsElement).open;
+  return html`<details onToggle=${toggle}>
+    <summary><time datetime=${row.time}>${row.time.slice(11, 19)}</time> ${firstLine(row)}</summary>
+    ${open.value && html`<pre tabindex="0">${fullText(row)}</pre>`}</details>`;
+}
+
+function kindOf(row: CallRow | NoteRow): (typeof FILTERS)[number] {
+  return row.kind === "call" ? "call" : row.source === "mark" ? "notice" : row.source;
+}
+
+function firstLine(row: CallRow | NoteRow): string {
+  return row.kind === "call" ? `${row.title} ${row.end?.summary ?? ""}` : row.text.split("\n", 1)[0] ?? "";
+}
+
+function fullText(row: CallRow | NoteRow): string {
+  if (row.kind === "note") return [row.text, row.body ?? ""].join("\n\n").trim();
+  return [row.title, row.name, row.arguments, ...row.notes, row.end?.content ?? ""].join("\n").trim();
+}
+
+const COMMANDS = ["rewind", "compact", "memory", "settings", "permissions", "mcp"] as const;
+const MARKS = { pending: "☐", in_progress: "◐", completed: "☑" } as const;
+
+/** The state of the session, and the commands that change it. */
+function Session({ id, model }: PanelProps): ComponentChildren {
+  const { web: { panels: words }, chat: { statusLine: status } } = texts();
+  const { facts, todos } = model.view.value;
+  const { usage, details } = facts;
+  const percent = usage && Math.round(100 * usage.used / usage.size);
+  const [spent, goal] = [details?.spending.usage, details?.goal];
+  const row = (name: string, value: ComponentChildren) =>
+    value
+      ? html`
+        <dt>${name}</dt>
+        <dd>${value}</dd>
+      `
+      : null;
+  const shown = todos.length > 0 ? todos : details?.todos ?? [];
+  return html`
+    ${usage &&
+      html`<label class="context">${words.context(grouped(usage.used), grouped(usage.size), percent ?? 0)}
+      <meter min="0" max="100" high=${FULL_PERCENT} value=${percent}></meter></label>`}
+    <dl>
+      ${row(
+        words.model,
+        facts.settings && html`
+          <${Setting} id=${id} facts=${facts} of="model" />
+          <${Setting} id=${id} facts=${facts} of="effort" />
+        `,
+      )}
+      ${row(words.cost, details && moneyFigure(details.spending))}
+      ${row(
+        words.tokens,
+        spent && spent.inputTokens > 0 &&
+          words.spent(grouped(spent.inputTokens), cacheShare(spent), grouped(spent.outputTokens)),
+      )}
+      ${row(words.directory, details?.directory)}
+      ${row(words.jail, details && (details.confined ? status.jail.on : status.jail.off))}
+      ${row(
+        words.goal,
+        goal && (goal.state === "active" ? status.goal.active(goal.turns + 1) : status.goal[goal.state]),
+      )}
+      ${row(words.memory, details && words.facts(details.memory ?? 0, details.instructions.length))}
+      ${row(words.problem, details?.problem)}
+    </dl>
+    ${details && details.servers.length > 0 && html`
+      <h3>${words.servers}</h3>
+      <ul class="servers">${details.servers.map(({ name, state, tools }) =>
+        html`<li data-state=${state}>${name} <small>${words.states[state]} ${
+          state === "ready" ? words.tools(tools) : ""
+        }</small></li>`
+      )}</ul>
+    `}
+    ${shown.length > 0 && html`
+      <h3>${words.todo}</h3>
+      <ul class="todo">${shown.map(({ content, status }) =>
+        html`<li class=${status}><span aria-label=${words.statuses[status]}>${
+          MARKS[status]
+        }</span> ${content}</li>`
+      )}</ul>
+    `}
+    ${signedIn.value === "owner" &&
+      html`<div class="bar">${
+        COMMANDS.map((name) =>
+          html`<button type="button" onClick=${() => sendLine(id, `/${name}`).catch(report)}>${
+            words.commands[name]
+          }</button>`
+        )
+      }</div>`}
+  `;
 }

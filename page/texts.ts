@@ -1,6 +1,8 @@
 /** The texts of the page: areas of the interface, in the language of the server. */
 import { signal } from "@preact/signals";
 import { message, type Text, textOf } from "../src/core/texts.ts";
+import { texts as chat } from "../src/i18n/en/chat.ts";
+import { texts as overlay } from "../src/i18n/en/overlay.ts";
 import { texts as run } from "../src/i18n/en/run.ts";
 import { texts as turns } from "../src/i18n/en/turn_view.ts";
 import { texts as web } from "../src/i18n/en/web.ts";
@@ -13,7 +15,7 @@ const LOCALE = "reasonix.locale";
 /** The areas that the page shows; all of them are in its main file. */
 function areas(t: Translate) {
   const all = web(t);
-  return { web: all, rows: { ...run(t), ...turns(t), ...all.rows } };
+  return { web: all, chat: chat(t), overlay: overlay(t), rows: { ...run(t), ...turns(t), ...all.rows } };
 }
 
 const current = signal({ locale: "en", of: (text: Text): string => ENGLISH.text(text), ...areas(ENGLISH.t) });

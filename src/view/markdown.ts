@@ -145,7 +145,7 @@ const MAX_SIGNS = 4000;
 const MAX_LINE = 10_000;
 
 /** Reports whether a block is too dense to parse; fenced code never is. */
-function isTooDense(text: string): boolean {
+export function isTooDense(text: string): boolean {
   if (text.length <= MAX_SIGNS || /^\s*(?:```|~~~)/.test(text)) return false;
   let signs = 0;
   for (const _ of text.matchAll(/[*_\\[\]`!<]/g)) if (++signs > MAX_SIGNS) return true;

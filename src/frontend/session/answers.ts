@@ -5,7 +5,7 @@ import type { PlanAnswer, PlanProposal } from "../../run/mod.ts";
 import type { Question } from "../../tool/mod.ts";
 import { oneLine } from "../../util/terminal_text.ts";
 import { grouped } from "../../view/mod.ts";
-import type { AnswerEntry, ApprovalQuestion } from "./questions.ts";
+import type { AnswerEntry, ApprovalQuestion, OpenQuestion } from "./questions.ts";
 
 /** The texts of approvals, and the check of a rule that the user writes. */
 export interface ApprovalWording {
@@ -248,4 +248,89 @@ export function optionsOf(
   }));
   const custom = { label: written ? texts.writeIt : texts.ownWords, write: (text: string) => [text] };
   return written ? [custom, ...chosen] : [...chosen, custom];
+}
+
+/** A question as title and answers, for front ends that show each kind in the same way. */
+export interface QuestionForm {
+  readonly title: string;
+  readonly tone?: "danger" | "warning" | undefined;
+  readonly entries: readonly AnswerEntry<unknown>[];
+  /** The entry to begin with: Enter alone does nothing that cannot be taken back. */
+  readonly current?: number | undefined;
+  /** Typing filters the entries. */
+  readonly filter?: boolean | undefined;
+  /** Several entries are marked and sent together. */
+  readonly multiple?: boolean;
+  /** The person writes a text, in place of entries. */
+  readonly writes?: WrittenAnswer;
+}
+
+export type WrittenAnswer = Extract<AnswerEntry<unknown>, { readonly write: unknown }> & {
+  readonly secret?: true | undefined;
+};
+
+interface FormTexts {
+  readonly overlay: Texts["overlay"];
+  readonly chat: Pick<Texts["chat"], "busy">;
+  readonly of: Translator["text"];
+}
+
+/** `at` is the number of questions of one call that are answered. */
+export function formOf(
+  { kind, question }: OpenQuestion,
+  at: number,
+  { overlay, chat, of: text }: FormTexts,
+): QuestionForm {
+  const yesNo = [{ label: overlay.yes, key: "y", value: true }, {
+    label: overlay.no,
+    key: "n",
+    value: false,
+  }];
+  switch (kind) {
+    case "approval": {
+      // The rule that the person writes is checked where the question was asked.
+      const checkRule = question.checksRule && (() => undefined);
+      const wording = { texts: overlay, translator: { text }, checkRule };
+      const entries = approvalAnswers(question, wording);
+      const tone = question.destructive ? "danger" : question.escape ? "warning" : undefined;
+      const current = isRisky(question) ? entries.length - 1 : 0;
+      return { title: approvalTitle(question, wording), tone, entries, current };
+    }
+    case "ask": {
+      const asked = question.questions[at];
+      if (!asked) return { title: "", entries: [] };
+      const all = question.questions.length;
+      const title = all > 1 ? `${asked.question}\n${overlay.ask.of(at + 1, all)}` : asked.question;
+      return { title, entries: optionsOf(asked, overlay.ask), multiple: asked.multiple };
+    }
+    case "plan": {
+      const entries = planEntries(overlay.plan);
+      return {
+        title: overlay.plan.title,
+        entries: entries.toSpliced(-1, 0, planChange(question, overlay.plan)),
+      };
+    }
+    case "trust": {
+      const { title, later, all } = overlay.trust;
+      const entries = [{ label: later, key: "n", value: "ignore" }, { label: all, key: "t", value: "trust" }];
+      return { title, tone: "warning", entries };
+    }
+    case "copy":
+      return { title: chat.busy(question.pid), entries: yesNo };
+    case "choose": {
+      const { title, entries, current, filter } = question;
+      const choices = entries.map(({ preview: _, ...entry }, value) => ({ ...entry, value }));
+      return { title, entries: choices, current, filter };
+    }
+    case "confirm": {
+      const { title, danger } = question;
+      return { title, entries: yesNo, ...(danger ? { tone: "danger", current: 1 } : {}) };
+    }
+    case "prompt": {
+      const { title, initial, secret } = question;
+      return { title, entries: [], writes: { label: title, initial, secret, write: String } };
+    }
+    default:
+      return { title: question.title, entries: [] };
+  }
 }
