@@ -46,7 +46,7 @@ class Hub {
   }
 
   #connect(): (message: PageMessage) => void {
-    const own = new Stream();
+    const own = new Stream(location.origin);
     const receive = (message: HubMessage) => this.#receive(message);
     let [isShared, send] = [false, (message: PageMessage) => own.page(receive, message)];
     if ("SharedWorker" in globalThis) {

@@ -47,7 +47,7 @@ export type HubMessage = { readonly state: HubState } | { readonly refused: stri
 
 /** Time without a byte after which a stream is dead: the server sends a comment each 15 s. */
 const SILENCE = 40_000;
-const [FIRST_WAIT, LAST_WAIT] = [250, 15_000];
+const LAST_WAIT = 15_000;
 /** A stream that lasted this long was none that the server ends at once. */
 const LASTED = 5_000;
 /** Failed attempts in a row, about 4 s, before a page says that there is no connection. */
@@ -61,6 +61,13 @@ export class Stream {
   #open: AbortController | undefined;
   #scheduled = false;
   #wake = () => {};
+  readonly #origin: string;
+  readonly #firstWait: number;
+
+  /** `firstWait`: ms before the second attempt; each further one waits twice as long. */
+  constructor(origin: string, firstWait = 250) {
+    [this.#origin, this.#firstWait] = [origin, firstWait];
+  }
 
   page(send: (message: HubMessage) => void, message: PageMessage): void {
     if (message === "wake") return this.#wake();
@@ -102,7 +109,7 @@ export class Stream {
       if (status === 401) return this.#all({ refused: key });
       failures = Date.now() - began > LASTED ? 1 : failures + 1;
       this.#show(failures < OFFLINE ? "connecting" : "offline");
-      const wait = Math.min(FIRST_WAIT * 2 ** (failures - 1), LAST_WAIT) * (0.8 + 0.4 * Math.random());
+      const wait = Math.min(this.#firstWait * 2 ** (failures - 1), LAST_WAIT) * (0.8 + 0.4 * Math.random());
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, wait);
         this.#wake = () => (clearTimeout(timer), resolve());
@@ -122,7 +129,7 @@ export class Stream {
     heard();
     const signal = AbortSignal.any([ended, silent.signal]);
     try {
-      const response = await fetch(`/api/v1/stream?${this.#query()}`, {
+      const response = await fetch(`${this.#origin}/api/v1/stream?${this.#query()}`, {
         headers: { ...(this.#secret && { authorization: `Bearer ${this.#secret}` }) },
         signal,
         credentials: "omit",
@@ -178,8 +185,8 @@ export class Stream {
   }
 }
 
-if (!("document" in globalThis)) {
-  const stream = new Stream();
+if ("onconnect" in globalThis) {
+  const stream = new Stream(location.origin);
   addEventListener("connect", (event) => {
     const [port] = event instanceof MessageEvent ? event.ports : [];
     if (!port) return;
