@@ -46,7 +46,7 @@ export class Conversation extends Component<TalkProps> {
   readonly #content = createRef<HTMLDivElement>();
   readonly #items = computed(() => itemsOf(this.props.model));
   readonly #sizes = new ResizeObserver(() => this.#settle());
-  /** The first row in the view, and its distance from the top of it. */
+  /** The first row in the view, and its distance from the top of the content. */
   #anchor: { readonly key: string; readonly top: number } | undefined;
   #top = 0;
   #failed = false;
@@ -112,8 +112,8 @@ export class Conversation extends Component<TalkProps> {
     if (this.#follows.peek()) scroller.scrollTop = scroller.scrollHeight;
     else if (this.#anchor) {
       const row = scroller.querySelector(`[data-key="${this.#anchor.key}"]`);
-      const moved = row ? topOf(row, scroller) - this.#anchor.top : 0;
-      if (Math.abs(moved) >= 1) scroller.scrollTop += moved;
+      const moved = row ? this.#topOf(row) - this.#anchor.top : 0;
+      if (moved !== 0) scroller.scrollTop += moved;
     }
     this.#top = scroller.scrollTop;
     this.#remember(scroller);
@@ -140,13 +140,17 @@ export class Conversation extends Component<TalkProps> {
     this.#show(from, to);
   }
 
-  #remember(scroller: HTMLElement): void {
+  #remember({ scrollTop }: HTMLElement): void {
     for (const row of this.#content.current?.children ?? []) {
       if (!(row instanceof HTMLElement) || row.dataset.key === undefined) continue;
-      const top = topOf(row, scroller);
+      const top = this.#topOf(row);
       this.#anchor = { key: row.dataset.key, top };
-      if (top + row.offsetHeight > 0) return;
+      if (top + row.offsetHeight > scrollTop) return;
     }
+  }
+
+  #topOf(row: Element): number {
+    return row.getBoundingClientRect().top - (this.#content.current?.getBoundingClientRect().top ?? 0);
   }
 
   #fill(scroller: HTMLElement): void {
@@ -185,10 +189,6 @@ export class Conversation extends Component<TalkProps> {
     this.#settle();
     this.#scroller.current?.focus();
   }
-}
-
-function topOf(row: Element, scroller: Element): number {
-  return row.getBoundingClientRect().top - scroller.getBoundingClientRect().top;
 }
 
 function itemsOf({ view }: SessionModel): readonly (Row | Said)[] {

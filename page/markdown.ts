@@ -62,7 +62,7 @@ function node(token: MarkedToken, depth: number): ComponentChildren {
     }
     case "table": {
       const cell = (name: string, { tokens, align }: typeof token.header[number]) =>
-        h(name, align ? { class: align } : null, nodes(tokens, depth));
+        h(name, align === null ? null : { class: `to-${align}` }, nodes(tokens, depth));
       const head = h("thead", null, h("tr", null, token.header.map((each) => cell("th", each))));
       const rows = token.rows.map((row) => h("tr", null, row.map((each) => cell("td", each))));
       return h("div", { class: "wide", tabindex: 0 }, h("table", null, head, h("tbody", null, rows)));
