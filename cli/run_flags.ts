@@ -114,6 +114,7 @@ export const RUN_FLAGS = {
   simple: flag("Start no research record"),
   ...BATCH_FLAGS,
   stream: flag("Print everything the model writes as it comes"),
+  web: flag("Show the run on a web page, which answers its questions"),
 } as const;
 
 export type RunFlags = FlagsOf<typeof RUN_FLAGS>;

@@ -31,6 +31,8 @@ const PARTS: Readonly<Record<string, readonly string[]>> = {
   acp: ["/@agentclientprotocol/", "/src/frontend/acp/", "/cli/commands/run/acp.ts"],
   web: [
     "/src/frontend/web/",
+    "/cli/commands/run/hand_over.ts",
+    "/uqr/",
     "/cli/commands/run/serve.ts",
     "/src/i18n/en/cli/serve.ts",
     "/src/i18n/en/web.ts",

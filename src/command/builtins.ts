@@ -66,6 +66,7 @@ export const COMMANDS = {
   lang: { aliases: ["language"], whileWorking: true, load: async () => (await settings()).langCommand },
   doctor: { load: async () => (await reports()).doctorCommand },
   bug: { load: async () => (await reports()).bugCommand },
+  web: { chatOnly: true, whileWorking: true, load: async () => (await session()).webCommand },
   quit: {
     aliases: ["exit"],
     chatOnly: true,

@@ -63,6 +63,9 @@ export interface PromptOptions {
   readonly secret?: true;
 }
 
+/** Opens the page, with a link for its owner or for viewers, or closes it. */
+export type WebAction = "open" | "share" | "off";
+
 /** The session, and the front end that a slash command was typed into. */
 export interface CommandHost {
   readonly locale: Locale;
@@ -105,6 +108,8 @@ export interface CommandHost {
   /** Opens another session, or continues this one with another model. */
   reopen(request: OpenRequest): Promise<void>;
   quit(): void;
+  /** Starts the web page of this program and shows a link to it, or closes it. Absent where there is none. */
+  web?(what: WebAction): Promise<void>;
   /** Puts a text where the user types, for him to change and send. */
   draft?(text: string): void;
   /** Writes a control sequence to the user's terminal. Absent where there is none. */

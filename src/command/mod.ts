@@ -12,6 +12,7 @@ export type {
   OpenRequest,
   PromptOptions,
   SlashCommand,
+  WebAction,
 } from "./command.ts";
 export { allCommands, type CommandScope, plainText, readCommand } from "./registry.ts";
 export type { CommandReport, LineOptions, LineOutcome } from "./headless.ts";

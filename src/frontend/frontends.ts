@@ -8,4 +8,5 @@ export const FRONTENDS = {
 };
 export type { SdkHost, SdkSettings } from "./sdk/mod.ts";
 export type { PrinterOptions } from "./print/mod.ts";
+export type { WebPage, WebPageOptions } from "./repl/mod.ts";
 export type { Person } from "./session/person.ts";

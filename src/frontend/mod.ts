@@ -1,5 +1,13 @@
 /** Readers of events and what they share. */
-export { FRONTENDS, type Person, type PrinterOptions, type SdkHost, type SdkSettings } from "./frontends.ts";
+export {
+  FRONTENDS,
+  type Person,
+  type PrinterOptions,
+  type SdkHost,
+  type SdkSettings,
+  type WebPage,
+  type WebPageOptions,
+} from "./frontends.ts";
 export { Output } from "./output.ts";
 export { CLAUDE_MODES, claudeMode, isClaudeMode } from "./claude_names.ts";
 export { commandNames, executeLine } from "./line.ts";

@@ -1,4 +1,5 @@
 /** A chat with a scripted model and a terminal without a window. */
+import { handOver } from "../../cli/commands/run/hand_over.ts";
 import { assemble } from "../../src/features/mod.ts";
 import { type Assembly, loadTrustedConfig } from "../../src/run/mod.ts";
 import type { OpenRequest } from "../../src/command/mod.ts";
@@ -7,7 +8,7 @@ import type { Event } from "../../src/core/mod.ts";
 import type { Locale } from "../../src/i18n/mod.ts";
 import { Chat } from "../../src/frontend/repl/chat.ts";
 import { ChatTexts } from "../../src/frontend/repl/chat_texts.ts";
-import { LiveSession } from "../../src/frontend/session/live_session.ts";
+import { type LiveSession, LiveSessions } from "../../src/frontend/session/live_session.ts";
 import { Looks } from "../../src/frontend/repl/looks.ts";
 import type { Person } from "../../src/frontend/session/person.ts";
 import { type Reply, type ScriptedProvider, scriptedProvider } from "./agent_fixture.ts";
@@ -37,6 +38,8 @@ export interface ChatStageOptions {
 
 export interface ChatStage extends AsyncDisposable {
   readonly live: LiveSession;
+  /** The sessions of the program, with the one of the chat. */
+  readonly sessions: LiveSessions;
   readonly terminal: VirtualTerminal;
   readonly provider: ScriptedProvider;
   readonly cwd: string;
@@ -93,19 +96,22 @@ export async function openChat(options: ChatStageOptions = {}): Promise<ChatStag
   const texts = await ChatTexts.load(locale);
   options.texts?.(texts);
   const gaveUp: (string | undefined)[] = [];
-  const live = new LiveSession({ open, texts });
+  const sessions = new LiveSessions({ open, texts });
+  const live = sessions.begin();
   await options.beforeChat?.(live);
   const chat = new Chat({
     live,
+    sessions,
     terminal,
     gaveUp: (session) => gaveUp.push(session),
+    web: (options) => handOver(options, paths),
     looks: new Looks({ colors: false, links: false, still: true }),
     texts,
     paths,
     start: options.start ?? {},
     first: options.first ?? [],
   });
-  const left = chat.run().finally(() => live.end());
+  const left = chat.run().finally(() => sessions.close());
   const until = async (holds: () => boolean) => {
     const end = performance.now() + LIMIT_MS;
     while (!holds()) {
@@ -115,6 +121,7 @@ export async function openChat(options: ChatStageOptions = {}): Promise<ChatStag
   };
   return {
     live,
+    sessions,
     terminal,
     provider,
     ...paths,

@@ -64,12 +64,14 @@ async function onTerminal(context: CliContext, flags: ChatFlags, first: string):
   // What opens a session is loaded with the first question for one, which comes after the first frame.
   const opener = lazy(async () => (await import("./open_chat.ts")).chatOpener(context, flags, configured));
   const { env } = context.process;
+  const paths = runPaths(context, flags.dir);
   const code = await runChat({
     locale: languageOf(context).locale,
     colors: displayOf(context, flags.noColor).outColor,
     links: wantsLinks(env),
     still: isOn(env.REASONIX_REDUCED_MOTION),
-    paths: runPaths(context, flags.dir),
+    paths,
+    web: async (options) => (await import("./hand_over.ts")).handOver(options, paths),
     start: startOf(flags),
     open: async (request, person) => await (await opener())(request, person),
     // Which session is a question for the person.

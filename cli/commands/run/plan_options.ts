@@ -16,7 +16,8 @@ export async function planOptions(
   signal: AbortSignal,
 ): Promise<Pick<AssemblyOptions, "permissionMode" | "planReviewer">> {
   const { permissionMode, planThenRun, onAsk } = flags;
-  const attended = Deno.stdin.isTerminal() && Deno.stderr.isTerminal() && flags.outputFormat === "text";
+  const attended = !flags.web && Deno.stdin.isTerminal() && Deno.stderr.isTerminal() &&
+    flags.outputFormat === "text";
   const person = attended ? { planReviewer: await personAtTerminal(speech, signal) } : {};
   if (!planThenRun) return person;
   if (permissionMode === "read-only" || permissionMode === "danger-full-access") {

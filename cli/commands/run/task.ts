@@ -23,6 +23,7 @@ import {
 } from "../../../src/frontend/mod.ts";
 import { lazy } from "../../../src/util/lazy.ts";
 import { createRedactor } from "../../../src/util/redact.ts";
+import { terminalSafe } from "../../../src/util/terminal_text.ts";
 import { defined } from "../../../src/util/json.ts";
 import { openGoal } from "../../../src/session/mod.ts";
 
@@ -100,7 +101,9 @@ async function runTask(
     ? new (await import("./agent_mode.ts")).AgentMode(flags, loaded.config)
     : undefined;
   const options = { ...runOptions(flags), steps, ...mode?.options, ...plans };
-  const assembly = await assemble({ ...options, waitForAgents: true, answerForm: schema, paths, loaded });
+  const all = { ...options, waitForAgents: true, answerForm: schema, paths, loaded };
+  const watched = flags.web ? await openWatched(flags, all, { err, speech }) : undefined;
+  const assembly = watched?.assembly ?? await assemble(all);
   assembly.controller.subscribe((event) => metrics.event(event));
   mode?.follow(assembly, err);
   assembly.controller.subscribe((event) => printer.event(event));
@@ -116,7 +119,8 @@ async function runTask(
       flags,
       notify,
       hasGoal,
-    };
+      run: watched?.run ?? ((input, signal) => assembly.run(input, signal)),
+    } satisfies TaskDeps;
     const { text: task, piped } = given ?? await read(openGoal(assembly.session.state) !== undefined);
     const text = flags.file ? (await loadFiles()).withFiles(task, flags.file, paths.cwd) : task;
     const result = redacted(await resultOfTask({ text, piped: await piped() }, parts), assembly);
@@ -124,12 +128,33 @@ async function runTask(
     return result;
   } finally {
     await assembly.close();
+    await watched?.close();
     context.process.stderr.write(unsavedLine(assembly));
   }
 }
 
+/** Opens a run that the web page shows; an explicit `--on-ask` answers approvals in place of people. */
+async function openWatched(
+  { onAsk }: RunFlags,
+  options: Parameters<typeof assemble>[0],
+  { err, speech }: Pick<RunDeps, "err" | "speech">,
+) {
+  const { watchedRun } = await import("./watched_run.ts");
+  return await watchedRun({
+    speech,
+    report: (line) => void err.write(`· ${terminalSafe(line)}\n`),
+    assemble: ({ approver, asker, planReviewer }) =>
+      assemble({
+        ...defined({ asker, planReviewer }),
+        ...options,
+        ...(onAsk === undefined ? defined({ approver }) : {}),
+      }),
+  });
+}
+
 interface TaskDeps extends Pick<RunDeps, "printer" | "signal" | "speech">, TurnFacts {
   readonly assembly: Assembly;
+  readonly run: Assembly["run"];
   /** Absent: one turn. */
   readonly mode: AgentMode | undefined;
   /** The flags name a goal, or the session may have one. */
@@ -156,6 +181,6 @@ async function resultOfTask(
     output: mode ? mode.output : flags.output,
   });
   const references = piped === undefined || piped === line.input.text ? [] : [`<stdin>\n${piped}\n</stdin>`];
-  const outcome = await assembly.run({ ...line.input, references }, signal);
+  const outcome = await parts.run({ ...line.input, references }, signal);
   return await resultOf(await mode?.outcome(outcome) ?? outcome, assembly, parts);
 }

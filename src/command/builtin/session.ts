@@ -283,6 +283,22 @@ function codeBlocks(markdown: string): string[] {
   return open ? [...blocks, open.lines.join("\n")] : blocks;
 }
 
+export const webCommand: CommandBody = {
+  async run(host, argument) {
+    const { web: texts } = await loadTexts("session_commands", host.locale);
+    const what = argument === "" ? "open" : argument;
+    if (what !== "open" && what !== "share" && what !== "off") {
+      throw usageError(texts.unknown(argument), texts.unknownRemedy);
+    }
+    if (!host.web) throw usageError(texts.notHere, texts.notHereRemedy);
+    await host.web(what);
+  },
+  async complete(host) {
+    const { web: { words } } = await loadTexts("session_commands", host.locale);
+    return Object.entries(words).map(([value, detail]) => ({ value, detail }));
+  },
+};
+
 export const quitCommand: CommandBody = { run: (host) => host.quit() };
 
 /** Turns that have ended, the latest first, with what the user asked in each. */

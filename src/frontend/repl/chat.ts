@@ -1,23 +1,47 @@
 import type { Assembly, RunPaths } from "../../run/mod.ts";
-import type { CommandHost, OpenRequest } from "../../command/mod.ts";
+import type { CommandHost, OpenRequest, WebAction } from "../../command/mod.ts";
 import { errorMessage, type Event, EXIT } from "../../core/mod.ts";
 import type { ChatTexts } from "./chat_texts.ts";
 import { type Composer, type ComposerDraft, createComposer } from "./composer/composer.ts";
 import { StatusLine } from "./status_line.ts";
+import { withoutStyles } from "./screen/line.ts";
 import { type Frame, hintRows, stack } from "./screen/view.ts";
 import type { Looks } from "./looks.ts";
 import { Dialogs } from "./overlay/dialogs.ts";
 import { Screen } from "./screen/screen.ts";
-import { type FrontEnd, type LiveSession, openEvents } from "../session/live_session.ts";
+import { type FrontEnd, type LiveSession, type LiveSessions, openEvents } from "../session/live_session.ts";
 import { ChatLeft } from "../session/session_host.ts";
+import type { SessionTexts } from "../session/texts.ts";
+import type { Config } from "../../config/mod.ts";
 import type { EndSignal, InputEvent, Terminal } from "./terminal/terminal.ts";
 import { Transcript } from "./transcript/transcript.ts";
 import { keyHelp } from "./composer/keymap.ts";
 import { baseName, contains } from "../../path/lexical.ts";
-import { fitDisplay } from "../../util/display_width.ts";
+import { displayWidth, fitDisplay } from "../../util/display_width.ts";
 import { oneLine } from "../../util/terminal_text.ts";
 import { VERSION } from "../../util/version.ts";
 import { loadDiffMarks } from "../../view/mod.ts";
+
+/** The web page of a program that has sessions. */
+export interface WebPage {
+  /** Makes a link that counts once. */
+  link(role: "owner" | "viewer", session: string | undefined): string;
+  /** Draws a QR code in lines. */
+  code(text: string, colors: boolean): readonly string[];
+  /** The browsers that are connected, and their addresses. */
+  readonly readers: readonly { readonly role: "owner" | "viewer"; readonly from: string }[];
+  close(): Promise<void>;
+}
+
+export interface WebPageOptions {
+  readonly sessions: LiveSessions;
+  readonly texts: SessionTexts;
+  readonly config: Config["serve"];
+  /** Called when a browser has used a link. */
+  readonly signedIn: (role: "owner" | "viewer", from: string) => void;
+  /** Called when a browser connects or leaves. */
+  readonly changed?: () => void;
+}
 
 export interface ChatOptions {
   readonly terminal: Terminal;
@@ -26,6 +50,10 @@ export interface ChatOptions {
   readonly paths: RunPaths;
   /** The session, which the chat attaches to and does not close. */
   readonly live: LiveSession;
+  /** The sessions of this program; the page that `/web` opens shows them. */
+  readonly sessions: LiveSessions;
+  /** Starts the page of `/web`. Absent: there is none. */
+  readonly web?: (options: WebPageOptions) => Promise<WebPage>;
   readonly start: OpenRequest;
   /** Messages to begin with, as if they had been typed. */
   readonly first?: readonly string[];
@@ -58,6 +86,9 @@ export class Chat {
   /** The drawing failure that was reported last. */
   #undrawn: string | undefined;
   #headed = false;
+  /** The web page of this program, while it is open or being opened. */
+  #opening: Promise<WebPage> | undefined;
+  #served: WebPage | undefined;
   #end: (code: number) => void = () => {};
 
   constructor(options: ChatOptions) {
@@ -79,7 +110,12 @@ export class Chat {
     this.#frontEnd = this.#createFrontEnd();
     this.#commands = live.commandsOf(this.#frontEnd);
     this.#composer = this.#createComposer();
-    this.#status = new StatusLine(looks.palette, () => texts.status, () => live.host.opening);
+    this.#status = new StatusLine({
+      palette: looks.palette,
+      texts: () => texts.status,
+      opening: () => live.host.opening,
+      browsers: () => this.#served?.readers,
+    });
   }
 
   /** When a part cannot be drawn, the composer or overlay is shown alone. */
@@ -162,7 +198,7 @@ export class Chat {
   }
 
   #createFrontEnd(): FrontEnd {
-    const { texts, terminal, looks } = this.#options;
+    const { texts, terminal, looks, web } = this.#options;
     return {
       name: "terminal",
       event: (event) => {
@@ -187,6 +223,7 @@ export class Chat {
         draft: (text) => this.#composer.putBack([{ text }]),
         control: (sequence) => void terminal.write(sequence),
         quit: () => this.#end(EXIT.done),
+        ...(web ? { web: (what) => this.#web(what, web) } : {}),
       },
     };
   }
@@ -238,15 +275,77 @@ export class Chat {
       for (const text of first) submissions.add({ text, steer: false, pasted: true, by: this.#frontEnd });
       return await ended;
     } finally {
-      // Others continue with the turn.
-      if (this.#live.frontEnds.length === 1) submissions.stop(reason);
+      // Others continue with the turn, unless they are pages of this program.
+      if (this.#live.frontEnds.length === 1 || this.#opening) submissions.stop(reason);
       this.#dialogs.close();
+      await this.#closeWeb();
       this.#sayGoodbye();
       await this.#screen.close();
       await terminal.stop();
       await this.#composer.close();
       detach();
     }
+  }
+
+  async #web(what: WebAction, open: NonNullable<ChatOptions["web"]>): Promise<void> {
+    const { texts: { chat: { web: texts } } } = this.#options;
+    if (what === "off") {
+      return this.#opening ? await this.#closeWeb() : this.#transcript.say(texts.wasOff);
+    }
+    this.#opening ??= this.#openWeb(open);
+    const { readers } = await this.#opening;
+    const isOwner = what === "open";
+    if (isOwner) this.#transcript.say(texts.open, "plain");
+    this.#showLink(isOwner ? "owner" : "viewer", true);
+    this.#transcript.say(isOwner ? texts.once : texts.viewer, "plain");
+    if (readers.length === 0) return;
+    const who = readers.map(({ role, from }) => role === "viewer" ? texts.looksOnly(from) : from);
+    this.#transcript.say(texts.connected([...new Set(who)].join(", ")), "plain");
+  }
+
+  async #openWeb(open: NonNullable<ChatOptions["web"]>): Promise<WebPage> {
+    const { sessions, texts } = this.#options;
+    try {
+      const { loaded: { config: { serve: config } } } = await this.#live.host.current();
+      this.#served = await open({
+        ...{ sessions, texts, config },
+        changed: () => this.#screen.refresh(),
+        signedIn: (role, from) => {
+          this.#transcript.say(texts.chat.web.signedIn(from), "plain");
+          this.#showLink(role);
+        },
+      });
+      return this.#served;
+    } catch (error) {
+      this.#opening = undefined;
+      throw error;
+    }
+  }
+
+  /** Prints a link that no browser has used yet; it leads to the session of the chat. */
+  #showLink(role: "owner" | "viewer", withCode = false): void {
+    const { palette } = this.#options.looks;
+    const link = this.#served?.link(role, this.#live.id) ?? "";
+    const code = withCode && this.#served?.code(link, palette.bold("x") !== "x") || [];
+    this.#transcript.rows((columns) => [
+      ...link.match(new RegExp(`.{1,${columns}}`, "g")) ?? [],
+      ...(displayWidth(withoutStyles(code[0] ?? "")) < columns ? code : []),
+    ]);
+  }
+
+  /** Closes the web page, if it is open, and says what that means to the browsers and to their sessions. */
+  async #closeWeb(): Promise<void> {
+    const server = await this.#opening?.catch(() => undefined);
+    if (!server) return;
+    const { sessions, texts: { chat: { web: texts } } } = this.#options;
+    const browsers = server.readers.length;
+    [this.#opening, this.#served] = [undefined, undefined];
+    await server.close();
+    this.#transcript.say(texts.closed(browsers), "plain");
+    const others = sessions.all.filter((live) => live !== this.#live);
+    const stopped = others.filter(({ submissions: { busy } }) => busy).map(({ id = "" }) => id);
+    await Promise.all(others.map((live) => live.end()));
+    for (const id of stopped) this.#transcript.say(texts.stopped(id), "plain");
   }
 
   /** Names the saved session and the command that resumes it. */
@@ -285,7 +384,7 @@ export class Chat {
   #printHeader(): void {
     if (this.#headed) return;
     this.#headed = true;
-    this.#transcript.head((columns) => this.#header(columns));
+    this.#transcript.rows((columns) => [this.#header(columns)]);
   }
 
   /** Version, model, directory and loaded files; before the session is open, as far as known. */

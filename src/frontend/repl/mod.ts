@@ -3,13 +3,14 @@ import type { Locale } from "../../i18n/mod.ts";
 import { Chat, type ChatOptions } from "./chat.ts";
 import { ChatTexts } from "./chat_texts.ts";
 import { Looks, type LooksOptions } from "./looks.ts";
-import { LiveSession, type OpenFor } from "../session/live_session.ts";
+import { LiveSessions, type OpenFor } from "../session/live_session.ts";
 import { DenoTerminal } from "./terminal/deno_terminal.ts";
 
+export type { WebPage, WebPageOptions } from "./chat.ts";
 export { ChatLeft } from "../session/session_host.ts";
 
 export interface RunChatOptions
-  extends Omit<ChatOptions, "terminal" | "texts" | "looks" | "live">, LooksOptions {
+  extends Omit<ChatOptions, "terminal" | "texts" | "looks" | "live" | "sessions">, LooksOptions {
   readonly locale: Locale;
   /** Opens a session; the user answers its questions. */
   readonly open: OpenFor;
@@ -19,10 +20,11 @@ export interface RunChatOptions
 export async function runChat({ locale, open, ...options }: RunChatOptions): Promise<number> {
   const texts = await ChatTexts.load(locale);
   const looks = new Looks(options);
-  const live = new LiveSession({ open, texts });
+  const sessions = new LiveSessions({ open, texts });
   try {
-    return await new Chat({ ...options, live, texts, looks, terminal: new DenoTerminal() }).run();
+    const live = sessions.begin();
+    return await new Chat({ ...options, live, sessions, texts, looks, terminal: new DenoTerminal() }).run();
   } finally {
-    await live.close();
+    await sessions.close();
   }
 }

@@ -15,6 +15,15 @@ interface Part {
   readonly rank: number;
 }
 
+export interface StatusOptions {
+  readonly palette: Palette;
+  readonly texts: () => Texts["chat"]["statusLine"];
+  /** Reports whether a session is being opened while there is none. */
+  readonly opening: () => boolean;
+  /** The browsers at the web page of the chat; undefined: it is not open. */
+  readonly browsers: () => readonly { readonly role: "owner" | "viewer" }[] | undefined;
+}
+
 const GAP = " · ";
 /** A fuller context is shown as a warning. */
 const FULL_PERCENT = 80;
@@ -25,14 +34,15 @@ export class StatusLine {
   readonly #texts: () => Texts["chat"]["statusLine"];
   #assembly: Assembly | undefined;
   readonly #opening: () => boolean;
+  readonly #browsers: () => readonly { readonly role: "owner" | "viewer" }[] | undefined;
   #branch: string | undefined;
   #changed: () => void = () => {};
 
-  /** `opening` reports whether a session is being opened while there is none. */
-  constructor(palette: Palette, texts: () => Texts["chat"]["statusLine"], opening: () => boolean) {
+  constructor({ palette, texts, opening, browsers }: StatusOptions) {
     this.#palette = palette;
     this.#texts = texts;
     this.#opening = opening;
+    this.#browsers = browsers;
   }
 
   /** Shows a session; `changed` is called when the branch is known. */
@@ -91,6 +101,7 @@ export class StatusLine {
       },
       { text: approvedPlan ? texts.planApproved : "", rank: 1 },
       ...(goal ? [this.#goal(goal)] : []),
+      { text: this.#web(), rank: 2 },
       { text: oneLine(baseName(directory) || directory, 40) + branch, rank: 4 },
       ...(context ? [this.#context(context)] : []),
       { text: moneyFigure(spending) ?? "", rank: 3 },
@@ -102,6 +113,14 @@ export class StatusLine {
       },
       ...(servers.enabled > 0 ? [this.#servers(servers)] : []),
     ];
+  }
+
+  #web(): string {
+    const browsers = this.#browsers();
+    if (!browsers) return "";
+    const viewers = browsers.filter(({ role }) => role === "viewer").length;
+    const texts = this.#texts();
+    return viewers > 0 ? texts.webViewers(browsers.length, viewers) : texts.web(browsers.length);
   }
 
   #cache(usage: Usage, texts: Texts["chat"]["statusLine"]): string {

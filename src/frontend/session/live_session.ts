@@ -64,7 +64,7 @@ export interface FrontEnd extends Submitter {
   readonly setsUp?: true;
   /** The part of its commands that no other front end has. */
   readonly commands?: Partial<
-    Pick<CommandHost, "showsEvents" | "oneSession" | "draft" | "control" | "keys" | "quit">
+    Pick<CommandHost, "showsEvents" | "oneSession" | "draft" | "control" | "keys" | "quit" | "web">
   >;
 }
 
@@ -304,12 +304,7 @@ export class LiveSessions {
     }
     const done = Promise.withResolvers<void>();
     this.#opening.add(done.promise);
-    const live: LiveSession = new LiveSession({
-      ...this.#options,
-      closed: (end) => this.#closed(live, end),
-      open: (asked, person) => this.#options.open(asked, this.#personHere(person, done.promise)),
-    });
-    this.#sessions.add(live);
+    const live = this.#add((person) => this.#personHere(person, done.promise));
     attach(live);
     try {
       await live.host.current(request);
@@ -323,6 +318,21 @@ export class LiveSessions {
       this.#opening.delete(done.promise);
       done.resolve();
     }
+  }
+
+  /** Adds a session that its front end opens later, or another one in its place. */
+  begin(): LiveSession {
+    return this.#add((person) => person);
+  }
+
+  #add(personOf: (person: Person) => Person): LiveSession {
+    const live: LiveSession = new LiveSession({
+      ...this.#options,
+      closed: (end) => this.#closed(live, end),
+      open: (asked, person) => this.#options.open(asked, personOf(person)),
+    });
+    this.#sessions.add(live);
+    return live;
   }
 
   async close(): Promise<void> {

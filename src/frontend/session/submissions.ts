@@ -101,6 +101,8 @@ export interface DraftEnd {
 
 /** A draft of the user, or a text that a command sends. */
 type Sent = Draft & {
+  /** The session ends with it: what waits then returns to its front end. */
+  readonly last?: boolean;
   /** Sent to the model as it is; absent: the text is interpreted first. */
   readonly input?: TurnInput;
 };
@@ -172,9 +174,10 @@ export class Submissions {
   }
 
   /** Executes a draft when its turn comes and resolves with its end; an abort stops it. */
-  async finish(draft: Draft, signal: AbortSignal): Promise<DraftEnd> {
+  async finish(draft: Sent, signal: AbortSignal): Promise<DraftEnd> {
     const { promise, resolve } = Promise.withResolvers<DraftEnd>();
-    const cancel = () => this.cancel({ ended: resolve });
+    const cancel = () =>
+      this.cancel({ ended: resolve }, signal.reason === "terminated" ? "terminated" : "interrupted");
     signal.addEventListener("abort", cancel, { once: true });
     this.add({ ...draft, ended: resolve });
     return await promise.finally(() => signal.removeEventListener("abort", cancel));
@@ -286,9 +289,9 @@ export class Submissions {
   }
 
   /** Stops one draft with its `ended`: it is removed if it waits. */
-  cancel({ ended }: Pick<Draft, "ended">): void {
+  cancel({ ended }: Pick<Draft, "ended">, reason: "interrupted" | "terminated" = "interrupted"): void {
     const at = this.#waiting.findIndex((draft) => draft.ended === ended);
-    if (at < 0 && this.busy && this.#draft?.ended === ended) this.#turn?.abort("interrupted");
+    if (at < 0 && this.busy && this.#draft?.ended === ended) this.#turn?.abort(reason);
     if (at < 0) return;
     this.#waiting.splice(at, 1);
     ended?.({ stopped: true });
@@ -335,7 +338,8 @@ export class Submissions {
       // The session, unless the user stops before it is open.
       const session = () => unlessAborted(this.#options.host.current(), signal);
       const outcome = await executeMessage(draft, { commands, texts, session, headed }, signal);
-      if (outcome) await this.#afterTurn(outcome.reason === "done", draft, signal);
+      if (outcome) await this.#afterTurn(outcome.reason === "done" && !draft.last, draft, signal);
+      if (draft.last) this.returnWaiting();
       if (this.#continued !== draft) ended?.({ outcome, finish: this.#finish, ...stopped() });
     } catch (error) {
       if (!signal.aborted && !ended) fail(error);

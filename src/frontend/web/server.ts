@@ -47,6 +47,15 @@ export interface WebOptions {
   readonly only?: string | undefined;
   /** Called when a browser has used a link. */
   readonly signedIn?: (role: Role, from: string) => void;
+  /** Called when a browser connects or leaves. */
+  readonly changed?: () => void;
+}
+
+/** A browser that reads the stream. */
+interface WebReader {
+  readonly role: Role;
+  /** Its address. */
+  readonly from: string;
 }
 
 export interface WebServer {
@@ -56,6 +65,7 @@ export interface WebServer {
   readonly local: string;
   /** Makes a link; one with a sign-in counts once. */
   link(role: Role, session?: string): string;
+  readonly readers: readonly WebReader[];
   close(): Promise<void>;
 }
 
@@ -159,6 +169,7 @@ class Server implements WebServer {
   readonly #access: Access;
   readonly #server: Deno.HttpServer<Deno.NetAddr>;
   readonly #end = new AbortController();
+  readonly #readers = new Set<WebReader>();
   readonly #handlers: Partial<Handlers>;
   readonly #page = lazy(() => PageFiles.load());
 
@@ -175,7 +186,11 @@ class Server implements WebServer {
     this.#access = new Access({ ...auth, sessionHours, file, address: this.local, signedIn });
     this.#handlers = {
       "POST /sign-out": () => ({}),
-      "POST /links": ({ body: { role, session } }) => ({ url: this.link(role, session), qr: [] }),
+      "POST /links": async ({ body: { role, session } }) => {
+        const url = this.link(role, session);
+        const { encode } = await import("uqr");
+        return { url, qr: encode(url).data.map((row) => row.map(Number).join("")) };
+      },
     };
   }
 
@@ -185,6 +200,10 @@ class Server implements WebServer {
       ...(session === undefined ? [] : [`session=${session}`]),
     ];
     return `${this.origin}/${values.length > 0 ? `#${values.join("&")}` : ""}`;
+  }
+
+  get readers(): readonly WebReader[] {
+    return [...this.#readers];
   }
 
   /** Records that this server has the port. */
@@ -255,9 +274,24 @@ class Server implements WebServer {
     if (key === "POST /sign-out") await this.#access.signOut(request);
     const work = this.#handlers[key] as ((request: ApiRequest) => unknown) | undefined;
     if (!work && key !== "GET /server") throw new Refusal(404, message`Cannot find ${url.pathname}`);
+    if (key === "GET /stream" && visitor) this.#connect(visitor, from, request.signal);
     const answer = await work?.({ params, query, body, signal: request.signal } as ApiRequest);
     if (key === "GET /server") return Response.json(await this.#described(answer, visitor));
     return Response.json(answer ?? {}, { status: route.status ?? 200 });
+  }
+
+  /** Counts a browser as connected until its request ends. */
+  #connect({ role, reads }: Visitor, from: string, signal: AbortSignal): void {
+    const reader = { role, from };
+    const { changed = () => {} } = this.#options;
+    const end = reads();
+    this.#readers.add(reader);
+    changed();
+    signal.addEventListener("abort", () => {
+      end();
+      this.#readers.delete(reader);
+      changed();
+    }, { once: true });
   }
 
   #visitor(request: Request, { role }: Route, from: string): Visitor | undefined {

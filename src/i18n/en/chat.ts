@@ -58,7 +58,27 @@ export const texts = (t: Translate) => ({
   },
 
   /** The line below the composer. */
+  web: {
+    open: t`This session is open on the web page as well:`,
+    once: t`The link counts once; /web makes another one, /web off closes the page`,
+    viewer: t`With this link one can look and do nothing else; it counts once`,
+    signedIn: (from: string) => t`A browser at ${from} has used the link; the next one:`,
+    connected: (who: string) => t`Connected: ${who}`,
+    looksOnly: (from: string) => t`${from} (looks only)`,
+    wasOff: t`The web page is not open`,
+    closed: (browsers: number) =>
+      browsers === 0
+        ? t`The web page is closed`
+        : browsers === 1
+        ? t`The web page is closed; 1 browser was connected`
+        : t`The web page is closed; ${browsers} browsers were connected`,
+    stopped: (session: string) =>
+      t`The page's session ${session} was stopped; to continue it: reasonix web --resume ${session}`,
+  },
   statusLine: {
+    web: (browsers: number) =>
+      browsers === 0 ? t`web: no browser` : browsers === 1 ? t`web: 1 browser` : t`web: ${browsers} browsers`,
+    webViewers: (browsers: number, viewers: number) => t`web: ${browsers} (${viewers} only look)`,
     modes: { ask: t`ask`, auto: t`auto`, yolo: t`yolo` },
     planThen: (mode: string) => t`plan (then ${mode})`,
     /** An approved plan is being executed. */

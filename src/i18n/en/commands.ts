@@ -40,6 +40,7 @@ export const texts = (t: Translate) => ({
     lang: t`Language of the interface`,
     doctor: t`Examine the installation; /doctor online asks the providers too`,
     bug: t`Collect what a bug report needs; nothing is sent`,
+    web: t`Open this session in the browser; share: a link that can only look; off: close the page`,
     quit: t`Leave; the session is kept`,
   },
   hints: {
@@ -68,6 +69,7 @@ export const texts = (t: Translate) => ({
     doctor: t`[online|verbose]`,
     mcp: t`[name | login|restart|load|unload|trust|untrust <name>]`,
     bug: t`[file]`,
+    web: t`[share | off]`,
   },
 
   unknown: (name: string) => t`Cannot run /${name}: there is no such command or skill`,

@@ -12,6 +12,14 @@ export const texts = (t: Translate) => ({
     "\n" + t`Files stay as they are, but /undo can no longer restore them. /new keeps the session.`,
   cleared: (id: string) => t`Session ${id} is deleted; a new one has begun. What is remembered stays`,
 
+  web: {
+    words: { share: t`a link that can only look`, off: t`close the page` },
+    unknown: (argument: string) => t`Cannot run /web ${argument}: there is no such action`,
+    unknownRemedy: t`use /web, /web share or /web off`,
+    notHere: t`Cannot open the web page from here`,
+    notHereRemedy: t`use the chat on a terminal, or run \`reasonix web\``,
+  },
+
   whichSession: t`Go on with which session?`,
   noTitle: t`(no title)`,
   forked: (id: string, from: string) => t`You are now in ${id}, a copy of ${from}`,

@@ -348,8 +348,10 @@ export class Transcript {
     if (rest) this.#history.block(rest);
   }
 
-  head(row: (columns: number) => string): void {
-    this.#history.lines("note", (columns) => [row(columns)]);
+  /** Prints rows as they are. */
+  rows(rows: (columns: number) => string[]): void {
+    this.#head();
+    this.#history.lines("note", rows);
   }
 
   /** Shows updates of the MCP servers of a session. */

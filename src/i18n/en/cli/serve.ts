@@ -13,6 +13,7 @@ export const texts = (t: Translate) => ({
   proxy: t`Set serve.origin to the public address, otherwise requests through the proxy are refused`,
   stop: t`Stop with Ctrl-C`,
   signedIn: (from: string, role: string) => t`A browser at ${from} has signed in (${role})`,
+  waits: t`A question waits for its answer on the web page`,
   owner: t`owner`,
   viewer: t`viewer`,
 });

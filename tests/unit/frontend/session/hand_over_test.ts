@@ -1,0 +1,103 @@
+/** The web page of a chat: links, browsers, and its end. */
+import { encode } from "uqr";
+import { qrLines } from "../../../../cli/commands/run/hand_over.ts";
+import type { FrontEnd } from "../../../../src/frontend/session/live_session.ts";
+import { say } from "../../../support/agent_fixture.ts";
+import { assert, assertEquals, assertRejects, assertStringIncludes } from "../../../support/assert.ts";
+import { type ChatStage, heldReply, openChat } from "../../../support/chat_stage.ts";
+
+/** Any free port. */
+const config = { serve: { addr: "127.0.0.1:0" } };
+
+/** The links on the screen, each in one piece. */
+function links({ terminal }: ChatStage): string[] {
+  return terminal.text().join("\n").match(/http:\/\/127[^\s]*\n?[^\s]*session=[\w-]{20}/g) ?? [];
+}
+
+async function signIn(link = ""): Promise<{ readonly status: number; readonly role: string }> {
+  const { origin, hash } = new URL(link);
+  const token = new URLSearchParams(hash.slice(1)).get("token");
+  const response = await fetch(`${origin}/api/v1/sign-in`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ token }),
+  });
+  const { role = "" } = await response.json();
+  return { status: response.status, role };
+}
+
+Deno.test("/web serves the session of the chat: a link counts once and is renewed, /web off closes the page", async () => {
+  await using chat = await openChat({
+    replies: [say("Forty-two.")],
+    config,
+    columns: 130,
+    rows: 80,
+    onDisk: true,
+  });
+  chat.say("/web off");
+  await chat.shows("The web page is not open");
+  chat.say("/web");
+  await chat.shows("The link counts once");
+  const [first = ""] = links(chat);
+  const id = chat.assembly().session.id;
+  assertStringIncludes(first, `&session=${id}`);
+  assertEquals(chat.sessions.get(id), chat.live);
+  // The code holds the link, and is drawn for a dark background: without colors light modules are drawn.
+  const rows = qrLines(first, false);
+  assert(rows.every((row) => chat.terminal.text().some((line) => line.includes(row))), rows.join("\n"));
+  await chat.shows("web: no browser");
+  assertEquals(await signIn(first), { status: 200, role: "owner" });
+  await chat.until(() => links(chat).length === 2);
+  await chat.shows("A browser at 127.0.0.1 has used the link");
+  assertEquals((await signIn(first)).status, 401);
+  assertEquals((await signIn(links(chat)[1])).role, "owner");
+  await chat.until(() => links(chat).length === 3);
+  chat.say("/web share");
+  await chat.shows("one can look and do nothing else");
+  assertEquals((await signIn(links(chat)[3])).role, "viewer");
+  chat.say("/web off");
+  await chat.shows("The web page is closed");
+  await assertRejects(() => signIn(first));
+  assert(!chat.terminal.screen().some((row) => row.includes("web: ")));
+  chat.say("/web maybe");
+  await chat.shows("Cannot run /web maybe");
+});
+
+Deno.test("a chat that ends closes its page, stops its turn, and names the stopped sessions of the page", async () => {
+  await using chat = await openChat({
+    replies: [heldReply("Also here"), heldReply("Thinking about it")],
+    config,
+    columns: 130,
+    rows: 80,
+    onDisk: true,
+  });
+  chat.say("/web");
+  await chat.shows("The link counts once");
+  const [link = ""] = links(chat);
+  const page: FrontEnd = { name: "page", event() {} };
+  const other = await chat.sessions.open({ sessionId: "20260101-000000-abcd" }, (live) => live.attach(page));
+  other.submissions.add({ text: "of the page", steer: false, by: page });
+  await chat.until(() => other.submissions.busy && chat.provider.requests.length === 1);
+  chat.live.attach(page);
+  chat.say("think");
+  await chat.shows("Thinking about it");
+  chat.terminal.press("ctrl+d");
+  assertEquals(await chat.left, 0);
+  await chat.shows("The page's session 20260101-000000-abcd was stopped");
+  await assertRejects(() => signIn(link));
+  const ends = chat.events.flatMap((event) => event.type === "turn.end" ? [event.reason] : []);
+  assertEquals(ends, ["interrupted", "terminated"]);
+  assertEquals(chat.sessions.all, []);
+});
+
+Deno.test("qrLines draws the code of a text in pairs of rows, dark on light where colors are printed", () => {
+  const { data } = encode("http://127.0.0.1:8787/", { ecc: "L", border: 2 });
+  for (const colors of [false, true]) {
+    const read = qrLines("http://127.0.0.1:8787/", colors).flatMap((line) => {
+      // deno-lint-ignore no-control-regex
+      const cells = [...line.replace(/\x1b\[[\d;]*m/g, "")];
+      return ["▀█", "▄█"].map((drawn) => cells.map((cell) => drawn.includes(cell) === colors));
+    });
+    assertEquals(read.slice(0, data.length), data);
+  }
+});
