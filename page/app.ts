@@ -183,7 +183,7 @@ export function App(): ComponentChildren {
         ${model
           ? html`
             <${Conversation} model=${model} />
-            <${Composer} id=${id} model=${model} />
+            <${Composer} key=${id} id=${id} model=${model} />
           `
           : server.value?.configured === false
           ? html`<${Setup} />`
@@ -191,10 +191,10 @@ export function App(): ComponentChildren {
       </main>
       ${model && html`
         <aside class="right" aria-label=${web.regions.panels}>
-          <${Panels} id=${id} model=${model} />
+          <${Panels} key=${id} id=${id} model=${model} />
         </aside>
       `}
-      ${model && html`<${Questions} id=${id} model=${model} />`}
+      ${model && html`<${Questions} key=${id} id=${id} model=${model} />`}
     </div>
   `;
 }

@@ -1,11 +1,12 @@
 /** The field for messages: completion, images, earlier messages, the queue, and how far the agent may go. */
-import { batch, useSignal } from "@preact/signals";
+import { computed, useSignal } from "@preact/signals";
 import { html } from "htm/preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useMemo, useRef } from "preact/hooks";
 import type { ApiAnswer } from "../src/frontend/web/schemas.ts";
 import { api, ApiError, report, signedIn, store, stored } from "./api.ts";
+import { hub } from "./hub.ts";
 import { isBusy } from "./rows.ts";
-import type { SessionModel } from "./store.ts";
+import type { SessionModel, SessionView } from "./store.ts";
 import { texts } from "./texts.ts";
 
 type Completions = ApiAnswer<"GET /sessions/:id/completions">;
@@ -15,12 +16,15 @@ interface Image {
   readonly name: string;
   readonly mime: string;
   readonly data: string;
-  readonly url: string;
+  readonly blob: Blob;
 }
 
 /** What the server takes; larger images are drawn smaller. */
 const [MAX_IMAGES, MAX_BYTES, MAX_SIDE] = [20, 4 * 1024 * 1024, 2000];
+const isTouch = () => matchMedia("(pointer: coarse)").matches;
 const IMAGE = /^image\/(?:png|jpeg|gif|webp)$/;
+/** Rows of the field before it scrolls. */
+const MAX_ROWS = 12;
 /** The start of a command, or a reference at its end. */
 const COMPLETED = /^\/[^/]|^\/$|(?:^|\s)@(?:"[^"]*|[^\s"]*)$/;
 
@@ -30,28 +34,40 @@ function newId(): string {
     .join("");
 }
 
+/** A message that is being sent: it is kept until the server has it, also over a reload. */
+interface Sending {
+  readonly id: string;
+  readonly text: string;
+}
+
 /** Sends a line to a session, such as a command. */
-export async function sendLine(session: string, text: string, rest: object = {}): Promise<void> {
-  await api.post(`/sessions/${session}/messages`, { id: newId(), text, ...rest });
+export function sendLine(session: string, text: string): void {
+  api.post(`/sessions/${session}/messages`, { id: newId(), text }).catch(report);
+}
+
+/** A part of a view: a component that reads it is drawn again only when that part changes. */
+export function usePart<K extends keyof SessionView>({ view }: SessionModel, name: K): SessionView[K] {
+  return useMemo(() => computed(() => view.value[name]), [view, name]).value;
 }
 
 export function Composer({ id, model }: { readonly id: string; readonly model: SessionModel }) {
   const { web: { composer: words } } = texts();
-  const { rows, turnState, waiting, steering, facts } = model.view.value;
+  const [waiting, steering] = [usePart(model, "waiting"), usePart(model, "steering")];
+  const isRunning = isBusy({ turnState: usePart(model, "turnState") });
   const field = useRef<HTMLTextAreaElement>(null);
   const images = useSignal<readonly Image[]>([]);
   const menu = useSignal<(Completions & { readonly at: number }) | undefined>(undefined);
-  const [start, busy] = [useSignal(""), useSignal(false)];
-  /** The earlier messages that are walked through, and the draft before them. */
-  const walk = useRef({ at: 0, draft: "", pasted: false, asked: new AbortController() });
-  const isRunning = isBusy({ turnState });
-  const key = `reasonix.draft.${id}`;
+  const [start, busy, sending] = [useSignal(""), useSignal(false), useSignal<readonly Sending[]>([])];
+  /** The earlier message in the field, counted from the last one, and the draft before it. */
+  const walk = useRef({ at: 0, draft: "", pasted: false, asked: new AbortController() }).current;
+  const [draftKey, sendingKey] = [`reasonix.draft.${id}`, `reasonix.sending.${id}`];
 
   const changed = () => {
     const text = field.current?.value ?? "";
-    store(key, text);
+    store(draftKey, text);
     start.value = /^[/!#]/.exec(text)?.[0] ?? "";
-    if (text === "") walk.current.pasted = false;
+    if (text === "") walk.pasted = false;
+    if (field.current) field.current.rows = Math.min(MAX_ROWS, text.split("\n").length);
   };
   const put = (text: string, caret = text.length) => {
     if (!field.current) return;
@@ -60,99 +76,101 @@ export function Composer({ id, model }: { readonly id: string; readonly model: S
     field.current.focus();
     changed();
   };
-  const putBack = (text: string) => {
-    if (text !== "") put([text, field.current?.value ?? ""].filter(Boolean).join("\n"));
+  const putBack = (...given: readonly string[]) =>
+    put([...given, field.current?.value ?? ""].filter((text) => text !== "").join("\n"));
+  const deliver = async (message: Sending, given: readonly Image[] = []) => {
+    const keep = (all: readonly Sending[]) => store(sendingKey, JSON.stringify(sending.value = all));
+    keep([...sending.value, message]);
+    const sent = given.map(({ mime, data }) => ({ mime, data }));
+    try {
+      await api.post(`/sessions/${id}/messages`, {
+        ...message,
+        ...(sent.length > 0 ? { images: sent } : {}),
+      });
+    } catch (error) {
+      report(error);
+      putBack(message.text);
+      images.value = [...given, ...images.value];
+    }
+    keep(sending.value.filter((each) => each !== message));
   };
   useEffect(() => {
-    if (field.current) field.current.value = stored(key) ?? "";
+    if (field.current) field.current.value = stored(draftKey) ?? "";
     changed();
-  }, [id]);
-  const { returned } = model;
+    if (!isTouch()) field.current?.focus();
+    // Their ids make them count once.
+    for (const left of JSON.parse(stored(sendingKey) ?? "[]")) void deliver(left);
+  }, []);
+  const returned = model.returned.value as readonly { readonly text?: string }[];
   useEffect(() => {
-    if (returned.value.length === 0) return;
-    putBack(
-      (returned.value as readonly { readonly text?: string }[]).map(({ text = "" }) => text).join("\n"),
-    );
-    returned.value = [];
-  }, [returned.value]);
+    if (returned.length === 0) return;
+    putBack(...returned.map(({ text = "" }) => text));
+    model.returned.value = [];
+  }, [returned]);
 
   const complete = async () => {
-    const { asked } = walk.current;
-    asked.abort();
+    walk.asked.abort();
     const { value = "", selectionEnd = 0 } = field.current ?? {};
     if (!COMPLETED.test(value.slice(0, selectionEnd))) return void (menu.value = undefined);
-    const { signal } = walk.current.asked = new AbortController();
+    const { signal } = walk.asked = new AbortController();
     const query = new URLSearchParams({ text: value, cursor: String(selectionEnd) });
-    const given = await api.get<Completions>(`/sessions/${id}/completions?${query}`, signal)
-      .catch(() => undefined);
-    if (signal.aborted) return;
-    menu.value = given && given.entries.length > 0 ? { ...given, at: 0 } : undefined;
+    const given = await api.get<Completions>(`/sessions/${id}/completions?${query}`, signal).catch(() =>
+      undefined
+    );
+    if (!signal.aborted) menu.value = given && given.entries.length > 0 ? { ...given, at: 0 } : undefined;
   };
-  const take = (entry: Completion, byEnter = false): boolean => {
+  /** False: the text is complete, and can be sent. */
+  const take = ({ insert, more, sends }: Completion, byEnter = false): boolean => {
     const { from, to } = menu.value ?? { from: 0, to: 0 };
     const text = field.current?.value ?? "";
     menu.value = undefined;
-    // What is typed in full is sent.
-    if (byEnter && text.slice(from, to) === entry.insert.trimEnd()) return false;
-    put(text.slice(0, from) + entry.insert + text.slice(to), from + entry.insert.length);
-    if (entry.more) void complete();
-    return !(byEnter && entry.sends);
+    if (byEnter && text.slice(from, to) === insert.trimEnd()) return false;
+    put(text.slice(0, from) + insert + text.slice(to), from + insert.length);
+    if (more) void complete();
+    return !byEnter || !sends;
   };
-  const send = async (steer = false) => {
-    const text = field.current?.value ?? "";
-    if (text.trim() === "" && images.value.length === 0) return;
-    const given = images.value;
-    const { pasted } = walk.current;
-    const sent = given.map(({ mime, data }) => ({ mime, data }));
-    walk.current.at = 0;
-    walk.current.asked.abort();
-    batch(() => [images.value, menu.value] = [[], undefined]);
+  const send = (steer = false) => {
+    const [text, given, { pasted }] = [field.current?.value ?? "", images.value, walk];
+    if (text.trim() === "" && given.length === 0) return;
+    walk.asked.abort();
+    [walk.at, images.value, menu.value] = [0, [], undefined];
     put("");
-    const rest = { ...(sent.length > 0 ? { images: sent } : {}), ...(pasted ? { pasted } : {}) };
-    try {
-      await sendLine(id, text, { ...rest, ...(steer ? { steer } : {}) });
-      given.forEach(({ url }) => URL.revokeObjectURL(url));
-    } catch (error) {
-      report(error);
-      putBack(text);
-      images.value = [...given, ...images.value];
-    }
+    void deliver({ id: newId(), text, ...(pasted ? { pasted } : {}), ...(steer ? { steer } : {}) }, given);
   };
   const stop = () => api.post(`/sessions/${id}/interrupt`).catch(report);
-  const history = (by: number): boolean => {
+  const takeBack = (message: string) =>
+    api.delete<{ text: string }>(`/sessions/${id}/messages/${message}`)
+      .then(({ text }) => putBack(text)).catch(report);
+  /** Moves through earlier messages, from the first and the last row of the field. */
+  const earlier = (by: number): boolean => {
     const { value = "", selectionStart = 0, selectionEnd } = field.current ?? {};
     const edge = by < 0 ? value.slice(0, selectionStart) : value.slice(selectionStart);
     if (edge.includes("\n") || selectionStart !== selectionEnd) return false;
-    const all = rows.flatMap((row) => row.kind === "user" ? [row.text] : []);
-    const at = Math.min(all.length, Math.max(0, walk.current.at - by));
-    if (at === walk.current.at) return false;
-    if (walk.current.at === 0) walk.current.draft = value;
-    walk.current.at = at;
-    put(at === 0 ? walk.current.draft : all.at(-at) ?? "");
+    const all = model.view.value.rows.flatMap((row) => row.kind === "user" ? [row.text] : []);
+    const at = Math.min(all.length, Math.max(0, walk.at - by));
+    if (at === walk.at) return false;
+    if (walk.at === 0) walk.draft = value;
+    walk.at = at;
+    put(at === 0 ? walk.draft : all.at(-at) ?? "");
     return true;
   };
   const keys = (event: KeyboardEvent) => {
+    const { key, ctrlKey, metaKey, shiftKey, altKey } = event;
     // A key of an input method composes a character.
     if (event.isComposing || event.keyCode === 229) return;
-    const { key: pressed, ctrlKey, metaKey, shiftKey, altKey } = event;
     const open = menu.value;
     const chosen = open?.entries[open.at];
-    const step = pressed === "ArrowDown" || (ctrlKey && pressed === "n")
-      ? 1
-      : pressed === "ArrowUp" || (ctrlKey && pressed === "p")
-      ? -1
-      : 0;
+    const step = key === "ArrowDown" ? 1 : key === "ArrowUp" ? -1 : 0;
     const isPlain = !shiftKey && !altKey && !ctrlKey && !metaKey;
     let isDone = true;
     if (open && step !== 0) {
       menu.value = { ...open, at: (open.at + step + open.entries.length) % open.entries.length };
-    } else if (chosen && pressed === "Tab" && isPlain) take(chosen);
-    else if (pressed === "Escape" && open) menu.value = undefined;
-    else if (pressed === "Escape" && isRunning) void stop();
-    else if (pressed === "Enter" && (ctrlKey || metaKey)) void send(true);
-    else if (pressed === "Enter" && isPlain && !matchMedia("(pointer: coarse)").matches) {
-      if (!chosen || !take(chosen, true)) void send();
-    } else isDone = step !== 0 && isPlain && history(step);
+    } else if (chosen && key === "Tab" && isPlain) take(chosen);
+    else if (key === "Escape" && open) menu.value = undefined;
+    else if (key === "Escape" && isRunning) void stop();
+    else if (key === "Enter" && (ctrlKey || metaKey)) send(true);
+    else if (key !== "Enter" || !isPlain || isTouch()) isDone = step !== 0 && isPlain && earlier(step);
+    else if (!chosen || !take(chosen, true)) send();
     if (isDone) event.preventDefault();
   };
   const add = async (files: Iterable<File>) => {
@@ -167,73 +185,64 @@ export function Composer({ id, model }: { readonly id: string; readonly model: S
     }
     busy.value = false;
   };
+  const files = (event: Event, given: FileList | undefined) => {
+    if (!given?.length) return;
+    event.preventDefault();
+    void add([...given]);
+  };
   const paste = (event: ClipboardEvent) => {
-    const files = event.clipboardData?.files ?? [];
-    if (field.current?.selectionStart === 0) walk.current.pasted = true;
-    if (files.length === 0) return;
-    event.preventDefault();
-    void add(files);
+    if (field.current?.selectionStart === 0) walk.pasted = true;
+    files(event, event.clipboardData?.files);
   };
-  const drop = (event: DragEvent) => {
-    event.preventDefault();
-    void add(event.dataTransfer?.files ?? []);
+  const pick = async ({ currentTarget }: { readonly currentTarget: HTMLInputElement }) => {
+    await add([...currentTarget.files ?? []]);
+    currentTarget.value = "";
   };
-  if (signedIn.value !== "owner") return html`<p class="composer viewer">${words.viewer}</p>`;
-  const { value: { entries = [], at = 0 } = {} } = menu;
+  const isElsewhere = hub.sessions.value.find((each) => each.id === id)?.elsewhere;
+  if (signedIn.value !== "owner" || isElsewhere) {
+    return html`<p class="composer">${isElsewhere ? words.elsewhere : words.viewer}</p>`;
+  }
+  const { entries = [], at = 0 } = menu.value ?? {};
+  const isOpen = entries.length > 0;
+  const hint = start.value === "" ? busy.value && words.reading : words.starts[start.value];
   return html`
-    <section class="composer" aria-label=${words.label} data-start=${start.value} onDrop=${drop}
-      onDragOver=${(event: DragEvent) => event.preventDefault()}>
-      ${waiting.length + steering.length > 0 && html`<ul class="queue" aria-label=${words.queue}>
+    <section class="composer" aria-label=${words.label} data-start=${start.value}
+      onDragOver=${(event: Event) => event.preventDefault()}
+      onDrop=${(event: DragEvent) => files(event, event.dataTransfer?.files)}>
+      <ul class="queue" aria-label=${words.queue}>
         ${steering.map((text) => html`<li><b>${words.steers}</b> <span>${text}</span></li>`)}
-        ${
-        waiting.map(({ id: message, text }) =>
+        ${waiting.map(({ id, text }) =>
           html`<li><b>${words.waits}</b> <span>${text}</span>
-          ${
-            message && html`<button type="button" onClick=${() =>
-              api.delete<{ text: string }>(`/sessions/${id}/messages/${message}`)
-                .then((given) => putBack(given.text)).catch(report)}>${words.takeBack}</button>`
-          }</li>`
-        )
-      }
-      </ul>`}
-      ${images.value.length > 0 && html`<ul class="images" aria-label=${words.images}>
-        ${
-        images.value.map((image) =>
-          html`<li><img src=${image.url} alt=${image.name} />
-          <button type="button" aria-label=${words.remove(image.name)} onClick=${() =>
-            images.value = images.value.filter((one) => one !== image)}>×</button></li>`
-        )
-      }
-      </ul>`}
-      ${entries.length > 0 && html`
-        <ul class="completions" role="listbox" id="completions"
-          aria-label=${words.completions}>
-                ${entries.map((entry, index) =>
-                  html`
-                    <li role="option" id=${`completion-${index}`} key=${entry.insert}
-                      aria-selected=${index === at} ref=${(element: Element | null) =>
-                        index === at && element?.scrollIntoView({ block: "nearest" })}
-                      onMouseDown=${(event: Event) => (event.preventDefault(), take(entry))}>
-                              <span>${entry.label}</span> <small>${entry.detail}</small></li>
-                  `
-                )}
-              </ul>
+          ${id && html`<button type="button" onClick=${() => takeBack(id)}>${words.takeBack}</button>`}</li>`
+        )}
+        ${sending.value.map(({ text }) => html`<li><b>${words.sending}</b> <span>${text}</span></li>`)}
+      </ul>
+      <ul class="images" aria-label=${words.images}>${images.value.map((image) =>
+        html`<${Attached} image=${image} remove=${() =>
+          images.value = images.value.filter((one) => one !== image)} />`
+      )}</ul>
+      ${isOpen && html`
+        <ul class="completions" role="listbox" id="completions" aria-label=${words.completions}>
+          ${entries.map((entry, index) =>
+            html`
+              <${Option} key=${entry.insert} entry=${entry} index=${index} chosen=${index === at}
+                take=${() => take(entry)} />
+            `
+          )}
+        </ul>
       `}
-      <p class="hidden" role="status">${entries.length > 0 ? words.found(entries.length) : ""}</p>
+      <p class="hidden" role="status">${isOpen ? words.found(entries.length) : ""}</p>
       <textarea ref=${field} rows="1" aria-label=${words.label} placeholder=${words.placeholder}
-        aria-autocomplete="list" aria-controls=${entries.length > 0 ? "completions" : undefined}
-        aria-activedescendant=${entries.length > 0 ? `completion-${at}` : undefined}
-        onInput=${(event: InputEvent) => (changed(), event.isComposing || void complete())} onKeyDown=${keys}
-        onCompositionEnd=${complete} onPaste=${paste} onBlur=${() => menu.value = undefined}></textarea>
+        aria-autocomplete="list" aria-controls=${isOpen ? "completions" : undefined}
+        aria-activedescendant=${isOpen ? `completion-${at}` : undefined} onKeyDown=${keys} onPaste=${paste}
+        onInput=${(event: InputEvent) => (changed(), event.isComposing || void complete())}
+        onCompositionEnd=${complete} onBlur=${() => menu.value = undefined}></textarea>
       <div class="bar">
-        <label class="button">${words.attach}<input type="file" accept="image/*" multiple class="hidden"
-          onChange=${({ currentTarget }: { currentTarget: HTMLInputElement }) =>
-            add([...currentTarget.files ?? []]).then(() => currentTarget.value = "")} /></label>
-        <${Setting} id=${id} facts=${facts} of="approval" />
-        <${Setting} id=${id} facts=${facts} of="collaboration" />
-        <span class="hint">${start.value === ""
-          ? busy.value && words.reading
-          : words.starts[start.value]}</span>
+        <label class="button">${words.attach}
+          <input type="file" accept="image/*" multiple class="hidden" onChange=${pick} /></label>
+        <${Setting} id=${id} model=${model} of="approval" />
+        <${Setting} id=${id} model=${model} of="collaboration" />
+        <span class="hint">${hint}</span>
         ${isRunning && html`
           <button type="button" onClick=${() => send(true)}>${words.steer}</button>
           <button type="button" class="stop" onClick=${stop}>${words.stop}</button>
@@ -245,15 +254,41 @@ export function Composer({ id, model }: { readonly id: string; readonly model: S
   `;
 }
 
+interface OptionProps {
+  readonly entry: Completion;
+  readonly index: number;
+  readonly chosen: boolean;
+  readonly take: () => void;
+}
+
+function Option({ entry: { label, detail }, index, chosen, take }: OptionProps) {
+  const row = useRef<HTMLLIElement>(null);
+  useEffect(() => chosen ? row.current?.scrollIntoView({ block: "nearest" }) : undefined, [chosen]);
+  const click = (event: Event) => (event.preventDefault(), take());
+  return html`
+    <li ref=${row} role="option" id=${`completion-${index}`} aria-selected=${chosen} onMouseDown=${click}>
+      <span>${label}</span> <small>${detail}</small></li>
+  `;
+}
+
+function Attached({ image: { blob, name }, remove }: { readonly image: Image; readonly remove: () => void }) {
+  const url = useMemo(() => URL.createObjectURL(blob), [blob]);
+  useEffect(() => () => URL.revokeObjectURL(url), [url]);
+  const label = texts().web.composer.remove(name);
+  return html`
+    <li><img src=${url} alt=${name} /><button type="button" aria-label=${label} onClick=${remove}>×</button></li>
+  `;
+}
+
 interface SettingProps {
   readonly id: string;
-  readonly facts: SessionModel["view"]["value"]["facts"];
+  readonly model: SessionModel;
   readonly of: string;
 }
 
 /** A setting of a session as a list of its values. */
-export function Setting({ id, facts, of }: SettingProps) {
-  const setting = facts.settings?.settings.find((each) => each.id === of);
+export function Setting({ id, model, of }: SettingProps) {
+  const setting = usePart(model, "facts").settings?.settings.find((each) => each.id === of);
   if (!setting) return null;
   const change = ({ currentTarget: { value } }: { readonly currentTarget: HTMLSelectElement }) =>
     api.patch(`/sessions/${id}/settings`, { id: of, value }).catch(report);
@@ -283,6 +318,10 @@ async function imageOf(file: File, problem: string): Promise<Image> {
     canvas.getContext("2d")?.drawImage(bitmap, 0, 0, canvas.width, canvas.height);
     blob = await canvas.convertToBlob({ type: "image/jpeg", quality: 0.85 });
   }
-  const bytes = new Uint8Array(await blob.arrayBuffer());
-  return { name: file.name, mime: blob.type, data: bytes.toBase64(), url: URL.createObjectURL(blob) };
+  const reader = new FileReader();
+  reader.readAsDataURL(blob);
+  await new Promise((resolve) => reader.onloadend = resolve);
+  if (typeof reader.result !== "string") throw new ApiError(0, problem);
+  const data = reader.result.slice(reader.result.indexOf(",") + 1);
+  return { name: file.name, mime: blob.type, data, blob };
 }

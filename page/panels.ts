@@ -6,7 +6,7 @@ import { useEffect } from "preact/hooks";
 import type { ApiAnswer } from "../src/frontend/web/schemas.ts";
 import { cacheShare, grouped, lineFigures, moneyFigure } from "../src/view/figures.ts";
 import { api, report, signedIn } from "./api.ts";
-import { sendLine, Setting } from "./composer.ts";
+import { sendLine, Setting, usePart } from "./composer.ts";
 import { Code } from "./markdown.ts";
 import { Diff } from "./rows.ts";
 import type { CallRow, NoteRow, SessionModel } from "./store.ts";
@@ -62,7 +62,7 @@ export function Panels({ id, model }: PanelProps): ComponentChildren {
 function Files({ id, model }: PanelProps): ComponentChildren {
   const { web: { panels: words } } = texts();
   const changes = useSignal<readonly Change[] | undefined>(undefined);
-  const { files, turnState } = model.view.value;
+  const [files, turnState] = [usePart(model, "files"), usePart(model, "turnState")];
   useEffect(() => {
     const asked = new AbortController();
     const timer = setTimeout(() => {
@@ -183,7 +183,7 @@ const MARKS = { pending: "☐", in_progress: "◐", completed: "☑" } as const;
 /** The state of the session, and the commands that change it. */
 function Session({ id, model }: PanelProps): ComponentChildren {
   const { web: { panels: words }, chat: { statusLine: status } } = texts();
-  const { facts, todos } = model.view.value;
+  const [facts, todos] = [usePart(model, "facts"), usePart(model, "todos")];
   const { usage, details } = facts;
   const percent = usage && Math.round(100 * usage.used / usage.size);
   const [spent, goal] = [details?.spending.usage, details?.goal];
@@ -203,8 +203,8 @@ function Session({ id, model }: PanelProps): ComponentChildren {
       ${row(
         words.model,
         facts.settings && html`
-          <${Setting} id=${id} facts=${facts} of="model" />
-          <${Setting} id=${id} facts=${facts} of="effort" />
+          <${Setting} id=${id} model=${model} of="model" />
+          <${Setting} id=${id} model=${model} of="effort" />
         `,
       )}
       ${row(words.cost, details && moneyFigure(details.spending))}
@@ -241,7 +241,7 @@ function Session({ id, model }: PanelProps): ComponentChildren {
     ${signedIn.value === "owner" &&
       html`<div class="bar">${
         COMMANDS.map((name) =>
-          html`<button type="button" onClick=${() => sendLine(id, `/${name}`).catch(report)}>${
+          html`<button type="button" onClick=${() => sendLine(id, `/${name}`)}>${
             words.commands[name]
           }</button>`
         )

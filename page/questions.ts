@@ -9,6 +9,7 @@ import type { RuleRefusal } from "../src/permission/mod.ts";
 import { exactCells, isExact, nameUnseen } from "../src/util/exact_text.ts";
 import { grouped, lineFigures } from "../src/view/figures.ts";
 import { api, report, signedIn } from "./api.ts";
+import { usePart } from "./composer.ts";
 import { Markdown } from "./markdown.ts";
 import { Diff } from "./rows.ts";
 import type { SessionModel } from "./store.ts";
@@ -31,7 +32,7 @@ const typed = () => void (typedAt = performance.now());
 export function Questions({ id, model }: { readonly id: string; readonly model: SessionModel }) {
   const { web: { questions: words } } = texts();
   const [aside, looks] = [useSignal(""), useSignal(0)];
-  const { questions } = model.view.value;
+  const questions = usePart(model, "questions");
   const [first] = questions;
   useEffect(() => {
     addEventListener("input", typed, { capture: true });

@@ -114,6 +114,7 @@ export const texts = (t: Translate) => ({
     queue: t`Messages that wait`,
     steers: t`Into the turn:`,
     waits: t`Next:`,
+    sending: t`Sending:`,
     takeBack: t`Take back`,
     images: t`Images of the message`,
     remove: (name: string) => t`Remove ${name}`,
@@ -132,6 +133,7 @@ export const texts = (t: Translate) => ({
     queueIt: t`Send next`,
     steer: t`Send into the turn`,
     stop: t`Stop`,
+    elsewhere: t`Another program has this session open. It can only be read here.`,
     viewer: t`This link shows the session and changes nothing.`,
   },
 
