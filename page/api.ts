@@ -52,12 +52,6 @@ export function store(key: string, value: string, area: Area = "browser"): void 
   } catch { /* the browser keeps nothing: it holds until the page is closed */ }
 }
 
-/** Returns an id; `randomUUID` is missing where the page comes over plain HTTP. */
-export function newId(): string {
-  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0"))
-    .join("");
-}
-
 /** Shows the sign-in, until `signIn` succeeds. */
 export function signOut(): void {
   store(SECRET, "");

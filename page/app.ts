@@ -3,29 +3,18 @@ import { batch, computed, effect, signal, useSignal } from "@preact/signals";
 import { html } from "htm/preact";
 import type { ComponentChildren } from "preact";
 import type { ApiAnswer } from "../src/frontend/web/schemas.ts";
-import {
-  api,
-  ApiError,
-  newId,
-  problem,
-  repeated,
-  report,
-  server,
-  signedIn,
-  signIn,
-  store,
-  stored,
-} from "./api.ts";
+import { api, ApiError, problem, repeated, report, server, signedIn, signIn, store, stored } from "./api.ts";
 import { Composer } from "./composer.ts";
 import { Conversation, nextFrame } from "./conversation.ts";
 import { hub } from "./hub.ts";
 import { Panels } from "./panels.ts";
 import { Questions } from "./questions.ts";
-import { keepListed, Sessions } from "./sessions.ts";
+import { keepListed, Sessions, Welcome } from "./sessions.ts";
 import { SessionModel } from "./store.ts";
 import type { StreamEvent } from "./stream.ts";
 import { firstLocale, speak, texts } from "./texts.ts";
 
+type Server = ApiAnswer<"GET /server">;
 const WINDOW = 200;
 const [THEME, RELOADED] = ["reasonix.theme", "reasonix.reloaded"];
 const THEMES = ["system", "light", "dark", "contrast"] as const;
@@ -44,6 +33,10 @@ function go(id: string | undefined): void {
   const path = id === undefined ? "/" : `/s/${encodeURIComponent(id)}`;
   if (location.pathname !== path) history.pushState(null, "", path);
   region.value = id === undefined ? "sessions" : "chat";
+  // The setup may have ended.
+  if (server.value?.configured === false) {
+    void api.get<Server>("/server").then((one) => server.value = one, report);
+  }
   void show();
 }
 
@@ -81,7 +74,7 @@ export async function start(link: URLSearchParams): Promise<void> {
   addEventListener("popstate", () => void show());
   addEventListener("storage", ({ key }) => key === "reasonix.secret" && location.reload());
   hub.heard = heard;
-  effect(() => void (document.documentElement.dataset.theme = theme.value));
+  effect(() => store(THEME, document.documentElement.dataset.theme = theme.value));
   effect(() => void (document.title = title.value));
   effect(notify);
   keepListed();
@@ -95,7 +88,7 @@ export async function start(link: URLSearchParams): Promise<void> {
 }
 
 async function enter(): Promise<void> {
-  const ask = () => repeated(() => api.get<ApiAnswer<"GET /server">>("/server"), Infinity);
+  const ask = () => repeated(() => api.get<Server>("/server"), Infinity);
   // After a refusal this browser has no secret any more.
   const known = await ask().catch((error) => error.status === 401 ? ask() : Promise.reject(error));
   if (isOlder(known.build)) return;
@@ -157,6 +150,7 @@ export function App(): ComponentChildren {
   const { web } = texts();
   if (signedIn.value === "no") return html`<${SignIn} />`;
   const { id, model } = current.value ?? {};
+  const state = hub.state.value;
   return html`
     <div class="app" data-region=${region.value}>
       <header class="top">
@@ -169,25 +163,23 @@ export function App(): ComponentChildren {
             `
           )}
         </nav>
-        <${Connection} />
+        <span class="connection" role="status" data-state=${state}>${web.connection[state]}</span>
         <select class="theme" aria-label=${web.theme.label} value=${theme.value}
-          onChange=${(event: Event) => choose((event.currentTarget as HTMLSelectElement).value)}>
+          onChange=${(event: Event) => theme.value = (event.currentTarget as HTMLSelectElement).value}>
           ${THEMES.map((name) => html`<option value=${name}>${web.theme[name]}</option>`)}
         </select>
       </header>
       <${Problem} />
-      <aside class="left sessions" aria-label=${web.regions.sessions}><${Sessions} go=${go} current=${current
-        .value
-        ?.id} /></aside>
+      <aside class="left sessions" aria-label=${web.regions.sessions}>
+        <${Sessions} go=${go} current=${id} />
+      </aside>
       <main class="centre">
         ${model
           ? html`
             <${Conversation} model=${model} />
             <${Composer} key=${id} id=${id} model=${model} />
           `
-          : server.value?.configured === false
-          ? html`<${Setup} />`
-          : html`<p class="empty">${signedIn.value === "unknown" ? "" : web.none}</p>`}
+          : signedIn.value !== "unknown" && html`<${Welcome} go=${go} />`}
       </main>
       ${model && html`
         <aside class="right" aria-label=${web.regions.panels}>
@@ -197,34 +189,6 @@ export function App(): ComponentChildren {
       ${model && html`<${Questions} key=${id} id=${id} model=${model} />`}
     </div>
   `;
-}
-
-async function begin(): Promise<void> {
-  go((await api.post<{ id: string }>("/sessions", { id: newId() })).id);
-  await enter();
-}
-
-/** Begins a session, whose opening asks what the setup needs. */
-function Setup(): ComponentChildren {
-  const { setup } = texts().web;
-  return html`
-    <section class="setup">
-      <h1>${setup.title}</h1>
-      <p>${setup.text}</p>
-      <button type="button" class="primary" onClick=${() => begin().catch(report)}>${setup.begin}</button>
-    </section>
-  `;
-}
-
-function choose(name: string): void {
-  theme.value = name;
-  store(THEME, name);
-}
-
-function Connection(): ComponentChildren {
-  const { web } = texts();
-  const state = signedIn.value === "unknown" ? "connecting" : hub.state.value;
-  return html`<span class="connection" role="status" data-state=${state}>${web.connection[state]}</span>`;
 }
 
 function Problem(): ComponentChildren {

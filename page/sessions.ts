@@ -3,7 +3,7 @@ import { computed, effect, signal } from "@preact/signals";
 import { html } from "htm/preact";
 import type { ComponentChildren } from "preact";
 import type { ApiAnswer, SessionEntry } from "../src/frontend/web/schemas.ts";
-import { api, newId, report, server, signedIn, signOut } from "./api.ts";
+import { api, report, server, signedIn, signOut } from "./api.ts";
 import { hub } from "./hub.ts";
 import { texts } from "./texts.ts";
 
@@ -94,6 +94,27 @@ export function Sessions({ go, current }: SessionsProps): ComponentChildren {
   `;
 }
 
+/** Shown in place of a session: how the first one begins, with the setup where no model is set up. */
+export function Welcome({ go }: Pick<SessionsProps, "go">): ComponentChildren {
+  const { web: { none, setup, sessions } } = texts();
+  const isBare = server.value?.configured === false;
+  const begin = () => isBare ? void create(go, {}).catch(report) : asked.value = "new";
+  return html`
+    <section class="welcome">
+      <h1>${isBare ? setup.title : "Reasonix"}</h1>
+      <p>${isBare ? setup.text : none}</p>
+      ${signedIn.value === "owner" && html`
+        <button type="button" class="primary" onClick=${begin}>${isBare ? setup.begin : sessions.new}</button>
+      `}
+    </section>
+  `;
+}
+
+/** Begins a session, and shows it. */
+async function create(go: SessionsProps["go"], body: object): Promise<void> {
+  go((await api.post<{ id: string }>("/sessions", body)).id);
+}
+
 function Entry({ entry, go, current }: SessionsProps & { readonly entry: SessionEntry }): ComponentChildren {
   const { web: { sessions }, locale } = texts();
   const { id, title, state, elsewhere, updated } = entry;
@@ -126,8 +147,6 @@ function Dialog(
   const close = () => [asked.value, link.value] = [undefined, undefined];
   const run = (work: () => Promise<unknown>) => () =>
     void work().then(close, (error) => (close(), report(error)));
-  const create = async (body: object) =>
-    go((await api.post<{ id: string }>("/sessions", { id: newId(), ...body })).id);
   const remove = async () => {
     await api.delete(`/sessions/${entry?.id}`);
     hub.add([], [entry?.id ?? ""]);
@@ -137,7 +156,7 @@ function Dialog(
     event.preventDefault();
     const form = new FormData(event.currentTarget as HTMLFormElement);
     const text = String(form.get("text") ?? "");
-    if (isNew) run(() => create(text ? { directory: text } : {}))();
+    if (isNew) run(() => create(go, text ? { directory: text } : {}))();
     else if (entry) run(() => api.patch(`/sessions/${entry.id}`, { title: text }))();
     else {void api.post<typeof link.value>("/links", { role: form.get("role") }).then((made) =>
         link.value = made, report);}
@@ -168,7 +187,8 @@ function Dialog(
             <input name="text" required maxlength="200" value=${entry.title} disabled=${entry
               .elsewhere} /></label>
           <div class="tools">
-            <button type="button" onClick=${run(() => create({ copyOf: entry.id }))}>${sessions.copy}</button>
+            <button type="button" onClick=${run(() => create(go, { copyOf: entry.id }))}>${sessions
+              .copy}</button>
             ${entry.live && html`
               <button type="button" onClick=${run(() => api.post(`/sessions/${entry.id}/close`))}>
                 ${sessions.close}</button>
