@@ -107,7 +107,15 @@ async function importedPackages(modules: ReadonlySet<string>): Promise<readonly 
 async function bundleInto(scripts: Map<string, Script>, modules: Set<string>, entry: string): Promise<void> {
   const directory = await Deno.makeTempDir({ prefix: "reasonix-page-" });
   try {
-    const flags = ["--quiet", "--platform=browser", "--minify", "--code-splitting", "--sourcemap=external"];
+    // The Markdown of terminals, which the page never loads.
+    const flags = [
+      "--quiet",
+      "--platform=browser",
+      "--minify",
+      "--code-splitting",
+      "--sourcemap=external",
+      "--external=@earendil-works/pi-tui",
+    ];
     await mustRun(Deno.execPath(), {
       args: ["bundle", ...flags, "--outdir", directory, `page/${entry}.ts`],
       cwd: fileURLToPath(ROOT),
