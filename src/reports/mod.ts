@@ -7,6 +7,10 @@ export type { SessionChange } from "./changes.ts";
 
 export const loadChanges = lazy(() => import("./changes.ts"));
 
+export type { WorkspaceFile } from "./workspace_file.ts";
+
+export const loadWorkspaceFile = lazy(() => import("./workspace_file.ts"));
+
 export const loadDoctor = lazy(() => import("./doctor.ts"));
 
 export const loadLists = lazy(() => import("./lists.ts"));

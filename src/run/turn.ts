@@ -19,7 +19,8 @@ import {
   type UserInput,
 } from "../core/mod.ts";
 import { detectLocale, loadTexts } from "../i18n/mod.ts";
-import type { Gate } from "../permission/mod.ts";
+import { contains } from "../path/lexical.ts";
+import type { Gate, PermissionGate } from "../permission/mod.ts";
 import type { ModelInfo, ToolMode } from "../provider/mod.ts";
 import type { Workspace } from "../sandbox/mod.ts";
 import { findSession, loadEvents } from "../session/mod.ts";
@@ -342,6 +343,29 @@ function attachmentReader(gate: Gate, workspace: Workspace): (path: string) => P
       decision.reason ? message`blocked: ${decision.reason}` : message`refused by the permission policy`,
     );
   };
+}
+
+/**
+ * Returns the real path of a file or directory of the workspace that may be read without a prompt. Rejects
+ * with the reason. Nothing is recorded.
+ */
+export async function readablePath(
+  path: string,
+  { gate, workspace }: {
+    readonly gate: Partial<Pick<PermissionGate, "explain">>;
+    readonly workspace: Workspace;
+  },
+): Promise<string> {
+  const real = await workspace.read(path);
+  const reason = !workspace.roots.some((root) => contains(root, real))
+    ? message`it is outside the workspace`
+    : workspace.hidden(real)
+    ? message`a rule hides it`
+    : (await gate.explain?.(readOf(path)))?.decision !== "allow"
+    ? message`refused by the permission policy`
+    : undefined;
+  if (reason === undefined) return real;
+  throw new ReasonixError(message`Cannot read ${path}: ${reason}`, { exit: "blocked" });
 }
 
 function readOf(path: string): PreparedCall {

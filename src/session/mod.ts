@@ -7,6 +7,7 @@ export {
   type LogOptions,
   SessionBusyError,
   SessionLog,
+  storedEvents,
 } from "./log/log.ts";
 export {
   agentOfSession,
@@ -16,6 +17,8 @@ export {
   projectDirs,
   sessionIds,
   type SessionInfo,
+  sessionInfo,
+  sessionOwner,
   sessionPage,
 } from "./catalogue/catalogue.ts";
 export {
@@ -37,6 +40,11 @@ export {
 } from "./state/state.ts";
 export { lastSession, newSessionId, type SessionPaths, sessionPaths } from "./paths.ts";
 export { projectDir } from "../path/project_dir.ts";
+
+export type { EventWindow } from "./log/window.ts";
+
+/** Parts of the history of a session. */
+export const loadWindow = lazy(() => import("./log/window.ts"));
 
 /** Copy, fork, rename, delete and prune. Loaded on demand: none of it is needed to run a turn. */
 export const loadManage = lazy(() => import("./catalogue/manage.ts"));
@@ -67,6 +75,11 @@ export type {
   StatsRow,
   TranscriptPiece,
 } from "./index/index.ts";
+
+export type { SessionFollower } from "./catalogue/follow.ts";
+
+/** Follows sessions that other processes write. */
+export const loadFollow = lazy(() => import("./catalogue/follow.ts"));
 
 export const loadIndex = lazy(() => import("./index/index.ts"));
 

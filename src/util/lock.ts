@@ -42,6 +42,16 @@ export class FileLock {
     }
   }
 
+  /** The one that has a lock; undefined: none has. Takes nothing. */
+  static ownerOf(path: string): LockOwner | undefined {
+    try {
+      using file = Deno.openSync(path, { read: true });
+      return file.tryLockSync(false) ? undefined : readOwner(path);
+    } catch {
+      return undefined;
+    }
+  }
+
   static async acquire(path: string): Promise<FileLock> {
     for (;;) {
       const file = open(path);

@@ -34,7 +34,7 @@ export interface Clock {
   after(ms: number, task: () => void): void;
 }
 
-const CLOCK: Clock = { now: () => performance.now(), after };
+export const CLOCK: Clock = { now: () => performance.now(), after };
 
 /** Does a task at once, and then at most once per interval. */
 export class Pace {

@@ -35,10 +35,10 @@ export async function liveStage(options: LiveStageOptions = {}): Promise<LiveSta
   const provider = scriptedProvider(options.replies ?? []);
   const open: OpenFor = async (request, person) => {
     await options.beforeOpen?.(request, person);
-    const { model: _model, effort: _effort, ...rest } = request;
-    const loaded = await loadTrustedConfig({ ...paths, flags: options.config ?? {}, noFiles: true }, {});
+    const { model: _model, effort: _effort, directory: cwd = paths.cwd, ...rest } = request;
+    const loaded = await loadTrustedConfig({ ...paths, cwd, flags: options.config ?? {}, noFiles: true }, {});
     const { approver, asker, planReviewer } = person;
-    const all = { ...rest, paths, loaded, provider, waitForPlugins: false };
+    const all = { ...rest, paths: { ...paths, cwd }, loaded, provider, waitForPlugins: false };
     const asks = {
       ...(approver ? { approver } : {}),
       ...(asker ? { asker } : {}),

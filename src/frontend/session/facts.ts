@@ -52,6 +52,11 @@ export class SessionWatcher {
     this.#options = options;
   }
 
+  /** The facts that are known. */
+  get facts(): readonly SessionFact[] {
+    return [...this.#known.values()];
+  }
+
   /** Reads every fact: another assembly of the session may have another model and other commands. */
   async opened(assembly: Assembly): Promise<void> {
     if (assembly !== this.#assembly) {

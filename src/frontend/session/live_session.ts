@@ -54,6 +54,8 @@ export interface FrontEnd extends Submitter {
   event(event: Event | QuestionEvent): void;
   /** Called with each session that is opened, before its first event. */
   opened?(assembly: Assembly): void;
+  /** Called when the session is stopped, with the end of closing it. */
+  ended?(end: Promise<void>): void;
   /** Called when the waiting messages have changed. */
   queued?(): void;
   said?(text: string, form?: "plain"): void;
@@ -94,6 +96,8 @@ export class LiveSession {
   readonly #unsaid: string[] = [];
   #assembly: Assembly | undefined;
   #live = new LiveState();
+  /** Commands and agents that run in the background. */
+  readonly #jobs = new Set<string>();
 
   constructor({ open, texts, closed = () => {} }: LiveSessionOptions) {
     [this.#texts, this.#closed] = [texts, closed];
@@ -142,6 +146,12 @@ export class LiveSession {
 
   get frontEnds(): readonly FrontEnd[] {
     return this.#frontEnds;
+  }
+
+  /** It is open, nothing of it runs, and nothing waits for the user. */
+  get isIdle(): boolean {
+    const isUsed = this.submissions.busy || this.questions.open.length > 0 || this.#jobs.size > 0;
+    return this.#assembly !== undefined && !isUsed;
   }
 
   /** The returned function detaches it. */
@@ -204,12 +214,14 @@ export class LiveSession {
   /** Stops what runs, withdraws open questions and closes the session. */
   end(): Promise<void> {
     if (this.#end) return this.#end;
+    const frontEnds = this.#frontEnds;
     this.#frontEnds = [];
     this.submissions.stop("terminated");
     this.questions.withdraw();
-    this.#end = this.host.close();
-    this.#closed(this.#end);
-    return this.#end;
+    const end = this.#end = this.host.close();
+    this.#closed(end);
+    for (const frontEnd of frontEnds) this.#give(frontEnd, () => frontEnd.ended?.(end));
+    return end;
   }
 
   /** Asks before a session is left that could not be saved. */
@@ -227,6 +239,7 @@ export class LiveSession {
   #opened(assembly: Assembly): void {
     this.#assembly = assembly;
     this.#live = new LiveState(assembly.session.state.lastSeq);
+    this.#jobs.clear();
     this.#each((frontEnd) => frontEnd.opened?.(assembly));
     this.submissions.opened(assembly);
   }
@@ -235,7 +248,15 @@ export class LiveSession {
     if (assembly !== this.#assembly) return this.#leftEvent(event);
     this.submissions.event(event);
     this.#live.event(event);
+    if (event.type === "job.change") this.#job(event.job, event.status === "started");
+    if (event.type === "subagent.start" && event.background) this.#job(event.id, true);
+    if (event.type === "subagent.end") this.#job(event.id, false);
     this.#each((frontEnd) => frontEnd.event(event));
+  }
+
+  #job(id: string, runs: boolean): void {
+    if (runs) this.#jobs.add(id);
+    else this.#jobs.delete(id);
   }
 
   /** An event of a session that was left, while it is closed: a report, and no event of the next one. */
@@ -270,6 +291,8 @@ class OpenHere extends ReasonixError {
   }
 }
 
+type Begun = (live: LiveSession, request?: OpenRequest) => void;
+
 /** The sessions that are open in this process: a front end that opens one of them attaches to it. */
 export class LiveSessions {
   readonly #options: LiveSessionOptions;
@@ -278,6 +301,7 @@ export class LiveSessions {
   readonly #opening = new Set<Promise<unknown>>();
   /** The ones that are being closed: their files are not free yet. */
   readonly #closing = new Set<Promise<void>>();
+  readonly #watchers = new Set<Begun>();
 
   constructor(options: LiveSessionOptions) {
     this.#options = options;
@@ -285,6 +309,16 @@ export class LiveSessions {
 
   get all(): readonly LiveSession[] {
     return [...this.#sessions];
+  }
+
+  /**
+   * Calls `begun` with the sessions that there are, and with each later one before it is opened by a request.
+   * The returned function ends that.
+   */
+  watch(begun: Begun): () => void {
+    this.#watchers.add(begun);
+    for (const live of this.#sessions) begun(live);
+    return () => void this.#watchers.delete(begun);
   }
 
   get(id: string): LiveSession | undefined {
@@ -306,6 +340,7 @@ export class LiveSessions {
     this.#opening.add(done.promise);
     const live = this.#add((person) => this.#personHere(person, done.promise));
     attach(live);
+    for (const begun of this.#watchers) begun(live, request);
     try {
       await live.host.current(request);
       return live;

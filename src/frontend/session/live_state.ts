@@ -15,6 +15,19 @@ export function boundedTail(output: string): string {
     : output;
 }
 
+type Shown = Event | NewEventOf<"question.state">;
+
+/** Joins two neighboring pieces of a text; undefined where they are of different texts, or no pieces. */
+export function joinPieces(first: Shown, second: Shown): Event | undefined {
+  if (first.type === "message.delta" && second.type === "message.delta" && first.channel === second.channel) {
+    return { ...second, text: first.text + second.text };
+  }
+  if (first.type === "tool.delta" && second.type === "tool.delta" && first.callId === second.callId) {
+    return { ...second, text: first.text + second.text };
+  }
+  return undefined;
+}
+
 type Progress = Pick<NewEventOf<"subagent.progress">, "agent" | "text" | "calls">;
 
 /** A reply of the model as far as it has come; step 0 is a summary, which is no part of the conversation. */

@@ -41,12 +41,18 @@ export class SessionTexts<A extends SessionAreas = SessionAreas> {
     return this.areas.translator.text(text);
   }
 
-  /** Formats an error for the user: location, message, remedy. */
-  problem(error: unknown): string {
-    if (!(error instanceof ReasonixError)) return this.chat.internal(errorMessage(error));
+  /** An error for the user: location and message, and the remedy. */
+  parts(error: unknown): { readonly message: string; readonly remedy?: string } {
+    if (!(error instanceof ReasonixError)) return { message: this.chat.internal(errorMessage(error)) };
     const { message, remedy } = error.texts;
     const place = error.place ? `${formatLocation(error.place)}: ` : "";
-    return `${place}${this.of(message)}${remedy ? `\n  ${this.of(remedy)}` : ""}`;
+    return { message: `${place}${this.of(message)}`, ...(remedy ? { remedy: this.of(remedy) } : {}) };
+  }
+
+  /** The same as lines. */
+  problem(error: unknown): string {
+    const { message, remedy } = this.parts(error);
+    return remedy === undefined ? message : `${message}\n  ${remedy}`;
   }
 
   async change(key: string, value: unknown): Promise<void> {

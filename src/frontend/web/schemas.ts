@@ -1,10 +1,14 @@
 /** The API: one list of routes that checks requests and makes OpenAPI and docs/web-api.md. */
 import * as z from "zod/mini";
-import type { Event } from "../../core/mod.ts";
+import { type Event, message, type Text, usageError } from "../../core/mod.ts";
 import type { Snapshot } from "../session/live_session.ts";
+import type { WorkspaceFile } from "../../reports/mod.ts";
 import type { OpenQuestion, QuestionKind } from "../session/questions.ts";
+import type { SessionEntry } from "../session/session_list.ts";
 import type { SessionFact } from "../session/facts.ts";
+import type { SessionSetting } from "../session/settings.ts";
 
+export type { SessionEntry } from "../session/session_list.ts";
 export type Role = "owner" | "viewer";
 
 /** The request and the answer of one path. */
@@ -49,7 +53,7 @@ const none = object({});
 const id = object({ id: string() });
 const role = oneOf(["owner", "viewer"]);
 const clientId = about(
-  string().check(z.regex(/^[\w-]{8,64}$/)),
+  string().check(z.regex(/^[0-9A-Za-z][\w-]{7,63}$/)),
   "Made by the client: 8 to 64 letters, digits, _ and -. A request that is sent again with it counts once.",
 );
 
@@ -75,17 +79,19 @@ const snapshot = typed<Snapshot>(
 );
 const fact = typed<SessionFact>(open({ kind: string() }), "Settings, commands, usage or title.");
 
-const sessionEntry = object({
-  id: string(),
-  title: string(),
-  directory: string(),
-  updated: string(),
-  state: oneOf(["working", "waiting", "done", "failed", "idle"]),
-  live: about(boolean(), "This server has it open."),
-  elsewhere: about(boolean(), "Another program has it open: it can only be read here."),
-  cost: optional(object({ amount: number(), currency: string() })),
-});
-export type SessionEntry = z.infer<typeof sessionEntry>;
+const sessionEntry = typed<SessionEntry>(
+  object({
+    id: string(),
+    title: string(),
+    directory: string(),
+    updated: string(),
+    state: oneOf(["working", "waiting", "done", "failed", "idle"]),
+    live: about(boolean(), "This server has it open."),
+    elsewhere: about(boolean(), "Another program has it open: it can only be read here."),
+    cost: optional(object({ amount: number(), currency: string() })),
+  }),
+  "A session as lists show it.",
+);
 
 const choice = {
   value: string(),
@@ -93,12 +99,15 @@ const choice = {
   description: optional(string()),
   group: optional(string()),
 };
-const setting = object({
-  id: oneOf(["approval", "collaboration", "model", "effort"]),
-  name: string(),
-  current: string(),
-  choices: list(object(choice)),
-});
+const setting = typed<SessionSetting>(
+  object({
+    id: oneOf(["approval", "collaboration", "model", "effort"]),
+    name: string(),
+    current: string(),
+    choices: list(object(choice)),
+  }),
+  "A setting and its values.",
+);
 const settings = object({ settings: list(setting) });
 
 const completion = object({
@@ -109,15 +118,18 @@ const completion = object({
   sends: about(isTrue, "Nothing can follow."),
 });
 
-const file = union([
-  object({ kind: literal("file"), text: string(), language: optional(string()), truncated: isTrue }),
-  object({ kind: literal("image"), mime: string(), data: about(string(), "Base64.") }),
-  object({
-    kind: literal("directory"),
-    entries: list(object({ name: string(), kind: oneOf(["file", "directory"]) })),
-    truncated: isTrue,
-  }),
-]);
+const file = typed<WorkspaceFile>(
+  union([
+    object({ kind: literal("file"), text: string(), language: optional(string()), truncated: isTrue }),
+    object({ kind: literal("image"), mime: string(), data: about(string(), "Base64.") }),
+    object({
+      kind: literal("directory"),
+      entries: list(object({ name: string(), kind: oneOf(["file", "directory"]) })),
+      truncated: isTrue,
+    }),
+  ]),
+  "A text, an image or a directory.",
+);
 
 const hunk = object({
   oldStart: number(),
@@ -315,3 +327,26 @@ export type ApiAnswer<K extends RouteKey> = Of<K, "answer">;
 export type Handlers<K extends RouteKey = RouteKey> = {
   readonly [P in K]: (request: ApiRequest<P>) => ApiAnswer<P> | Promise<ApiAnswer<P>>;
 };
+
+/** Returns a value as its schema reads it. Throws a ReasonixError (usage) that names what does not fit. */
+export function checked(schema: z.ZodMiniType | undefined, value: unknown, where: string): unknown {
+  const { data, error } = schema?.safeParse(value) ?? {};
+  const [issue] = error?.issues ?? [];
+  if (!issue) return data;
+  throw usageError(message`Cannot use ${[where, ...issue.path].join(".")}: ${problem(issue)}`);
+}
+
+function problem(issue: z.core.$ZodIssue): Text {
+  switch (issue.code) {
+    case "unrecognized_keys":
+      return message`there is no field ${issue.keys}`;
+    case "invalid_value":
+      return message`it is none of ${issue.values.map(String)}`;
+    case "invalid_type":
+      return message`it is missing, or its type is not ${issue.expected}`;
+    case "too_big":
+      return message`it has more than ${String(issue.maximum)}`;
+    default:
+      return message`it has not the form that docs/web-api.md describes`;
+  }
+}

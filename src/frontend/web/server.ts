@@ -15,15 +15,19 @@ import {
   type Visitor,
 } from "./access.ts";
 import { PageFiles } from "./page_files.ts";
+import { SessionList } from "../session/session_list.ts";
+import { Api } from "./api.ts";
 import {
   type ApiRequest,
   BODY_BYTES,
+  checked,
   type Handlers,
   type Role,
   type Route,
   type RouteKey,
   ROUTES,
 } from "./schemas.ts";
+import { type Reader, Streams } from "./stream.ts";
 
 export interface WebOptions {
   /** `orNext`: the next free port, beginning with this one. */
@@ -51,13 +55,6 @@ export interface WebOptions {
   readonly changed?: () => void;
 }
 
-/** A browser that reads the stream. */
-interface WebReader {
-  readonly role: Role;
-  /** Its address. */
-  readonly from: string;
-}
-
 export interface WebServer {
   /** The public address. */
   readonly origin: string;
@@ -65,7 +62,7 @@ export interface WebServer {
   readonly local: string;
   /** Makes a link; one with a sign-in counts once. */
   link(role: Role, session?: string): string;
-  readonly readers: readonly WebReader[];
+  readonly readers: readonly Reader[];
   close(): Promise<void>;
 }
 
@@ -169,9 +166,14 @@ class Server implements WebServer {
   readonly #access: Access;
   readonly #server: Deno.HttpServer<Deno.NetAddr>;
   readonly #end = new AbortController();
-  readonly #readers = new Set<WebReader>();
   readonly #handlers: Partial<Handlers>;
-  readonly #page = lazy(() => PageFiles.load());
+  readonly #streams: Streams;
+  #build = "";
+  readonly #page = lazy(async () => {
+    const page = await PageFiles.load();
+    this.#build = page.build;
+    return page;
+  });
 
   constructor(options: WebOptions) {
     this.#options = options;
@@ -184,7 +186,18 @@ class Server implements WebServer {
     this.origin = origin ?? this.local;
     const file = `${home}/serve/${port}.json`;
     this.#access = new Access({ ...auth, sessionHours, file, address: this.local, signedIn });
+    const list = new SessionList(options);
+    const build = () => this.#build;
+    const streams = this.#streams = new Streams({
+      ...options,
+      list,
+      connected: options.changed,
+      get build() {
+        return build();
+      },
+    });
     this.#handlers = {
+      ...new Api({ ...options, list, streams }).handlers,
       "POST /sign-out": () => ({}),
       "POST /links": async ({ body: { role, session } }) => {
         const url = this.link(role, session);
@@ -202,8 +215,8 @@ class Server implements WebServer {
     return `${this.origin}/${values.length > 0 ? `#${values.join("&")}` : ""}`;
   }
 
-  get readers(): readonly WebReader[] {
-    return [...this.#readers];
+  get readers(): readonly Reader[] {
+    return this.#streams.readers;
   }
 
   /** Records that this server has the port. */
@@ -218,6 +231,7 @@ class Server implements WebServer {
 
   async close(): Promise<void> {
     this.#end.abort();
+    this.#streams.close();
     await atMost(ENDING_MS, this.#server.shutdown());
     await this.#access.save();
   }
@@ -272,26 +286,29 @@ class Server implements WebServer {
       return Response.json(await this.#access.signIn(body as ApiRequest<typeof key>["body"], from));
     }
     if (key === "POST /sign-out") await this.#access.signOut(request);
+    if (key === "GET /stream" && visitor) return await this.#stream(request, query, { from, visitor });
     const work = this.#handlers[key] as ((request: ApiRequest) => unknown) | undefined;
     if (!work && key !== "GET /server") throw new Refusal(404, message`Cannot find ${url.pathname}`);
-    if (key === "GET /stream" && visitor) this.#connect(visitor, from, request.signal);
     const answer = await work?.({ params, query, body, signal: request.signal } as ApiRequest);
     if (key === "GET /server") return Response.json(await this.#described(answer, visitor));
     return Response.json(answer ?? {}, { status: route.status ?? 200 });
   }
 
-  /** Counts a browser as connected until its request ends. */
-  #connect({ role, reads }: Visitor, from: string, signal: AbortSignal): void {
-    const reader = { role, from };
-    const { changed = () => {} } = this.#options;
-    const end = reads();
-    this.#readers.add(reader);
-    changed();
-    signal.addEventListener("abort", () => {
-      end();
-      this.#readers.delete(reader);
-      changed();
-    }, { once: true });
+  async #stream(
+    { headers }: Request,
+    query: unknown,
+    { from, visitor: { role, signal, reads } }: { readonly from: string; readonly visitor: Visitor },
+  ): Promise<Response> {
+    await this.#page();
+    const { session = [] } = query as ApiRequest<"GET /stream">["query"];
+    const lastId = headers.get("last-event-id") ?? "";
+    const events = this.#streams.open([session].flat(), { role, from }, lastId);
+    const ended = reads();
+    const body = new TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>>();
+    events.pipeTo(body.writable, signal ? { signal } : {}).catch(() => {}).finally(ended);
+    return new Response(body.readable, {
+      headers: { "content-type": "text/event-stream", "x-accel-buffering": "no" },
+    });
   }
 
   #visitor(request: Request, { role }: Route, from: string): Visitor | undefined {
@@ -340,15 +357,6 @@ function valuesOf(search: URLSearchParams): Record<string, unknown> {
     const values = search.getAll(name);
     return [name, values.length > 1 ? values : values[0]];
   }));
-}
-
-function checked(schema: Route["body"], value: unknown, where: string): unknown {
-  if (!schema) return undefined;
-  const { success, data, error } = schema.safeParse(value);
-  if (success) return data;
-  const [issue] = error.issues;
-  const path = [where, ...(issue?.path ?? []).map(String)].join(".");
-  throw new Refusal(400, message`Cannot use ${path}: ${issue?.message ?? ""}`);
 }
 
 /** Reads JSON of a bounded size within a bounded time. */

@@ -1,5 +1,5 @@
 import { projectDir } from "../../path/project_dir.ts";
-import { message, ReasonixError, usageError } from "../../core/mod.ts";
+import { type EventOf, message, ReasonixError, usageError } from "../../core/mod.ts";
 import { isFile } from "../../path/probe.ts";
 import {
   parentDir,
@@ -9,9 +9,10 @@ import {
   sessionPaths,
   sessionsDir,
 } from "../paths.ts";
-import { isRecord, parseJson } from "../../util/json.ts";
+import { defined, isRecord, parseJson } from "../../util/json.ts";
 import { titleOf } from "../state/state.ts";
 import { attempt } from "../../util/lazy.ts";
+import { FileLock, type LockOwner } from "../../util/lock.ts";
 
 /** The facts of a session that can be read from the beginning and the end of its file. */
 export interface SessionInfo {
@@ -29,6 +30,8 @@ export interface SessionInfo {
   readonly created: string;
   readonly updated: string;
   readonly bytes: number;
+  /** The end of the last turn; "open": it has none in the file. Absent: there was no turn. */
+  readonly turn?: EventOf<"turn.end">["reason"] | "open";
 }
 
 const HEAD = 65_536;
@@ -42,6 +45,8 @@ interface ListedAt {
 
 interface ListOptions {
   readonly limit?: number;
+  /** Only these. */
+  readonly matches?: (session: SessionInfo) => boolean;
   /** Begins behind this session. */
   readonly after?: ListedAt;
 }
@@ -51,7 +56,7 @@ interface ListOptions {
  * read.
  */
 export function listSessions(projects: string | readonly string[], options: ListOptions = {}): SessionInfo[] {
-  const { limit, after } = options;
+  const { limit = Infinity, after, matches = () => true } = options;
   const files = [projects].flat().flatMap((project) =>
     sessionIds(project).flatMap((id) => {
       const paths = sessionPaths(project, id);
@@ -62,7 +67,13 @@ export function listSessions(projects: string | readonly string[], options: List
   );
   const order = (a: ListedAt, b: ListedAt) => b.time - a.time || (a.id < b.id ? 1 : a.id > b.id ? -1 : 0);
   const wanted = after ? files.filter((file) => order(after, file) < 0) : files;
-  return wanted.sort(order).slice(0, limit).map((file) => sessionInfo(file.paths));
+  const found: SessionInfo[] = [];
+  for (const { paths } of wanted.sort(order)) {
+    if (found.length >= limit) break;
+    const info = attempt(() => sessionInfo(paths));
+    if (info && matches(info)) found.push(info);
+  }
+  return found;
 }
 
 /**
@@ -71,14 +82,17 @@ export function listSessions(projects: string | readonly string[], options: List
  */
 export function sessionPage(
   projects: string | readonly string[],
-  { limit, cursor = "" }: { readonly limit: number; readonly cursor?: string },
+  { limit, cursor = "", matches }: Pick<ListOptions, "matches"> & {
+    readonly limit: number;
+    readonly cursor?: string | undefined;
+  },
 ): { readonly sessions: readonly SessionInfo[]; readonly next?: string } {
   const [, time, id = ""] = /^(\d+)\.([\w-]+)$/.exec(cursor) ?? [];
   if (cursor !== "" && time === undefined) {
     throw usageError(message`Cannot use ${"cursor"}: ${message`it is not from a list of sessions`}`);
   }
   const after = time === undefined ? {} : { after: { time: Number(time), id } };
-  const found = listSessions(projects, { limit: limit + 1, ...after });
+  const found = listSessions(projects, { limit: limit + 1, ...after, ...defined({ matches }) });
   const sessions = found.slice(0, limit);
   const last = found.length > limit ? sessions.at(-1) : undefined;
   return { sessions, ...(last ? { next: `${Date.parse(last.updated)}.${last.id}` } : {}) };
@@ -98,12 +112,22 @@ export function sessionIds(project: string): string[] {
   return namesIn(sessionsDir(project)).flatMap((name) => sessionIdOf(name) ?? []);
 }
 
-function sessionInfo(paths: SessionPaths): SessionInfo {
+/** The process that writes a session file; undefined: none does. */
+export function sessionOwner(path: string): LockOwner | undefined {
+  return FileLock.ownerOf(pathsOfFile(path).lock);
+}
+
+/** Throws what the system says when there is no such file. */
+export function sessionInfo(paths: SessionPaths): SessionInfo {
   const file = Deno.openSync(paths.path, { read: true });
   try {
     const { size, mtime } = file.statSync();
     const events = parseLines(readPiece(file, 0, Math.min(size, HEAD)));
-    if (size > HEAD) events.push(...parseLines(readPiece(file, Math.max(HEAD, size - TAIL), TAIL)));
+    if (size > HEAD) {
+      const tail = parseLines(readPiece(file, Math.max(HEAD, size - TAIL), TAIL));
+      // A tail without the end of a turn is in one.
+      if (tail.length > 0) events.push({ type: "turn.start" }, ...tail);
+    }
     const found = scan(events);
     const updated = (mtime ?? new Date(0)).toISOString();
     const { title, ...rest } = found;
@@ -162,6 +186,7 @@ interface Found {
   model?: string;
   parent?: string;
   created?: string;
+  turn?: Exclude<SessionInfo["turn"], undefined>;
 }
 
 function scan(events: readonly Record<string, unknown>[]): Found {
@@ -180,6 +205,10 @@ function scan(events: readonly Record<string, unknown>[]): Found {
     } else if (event.type === "message.end" || event.type === "context.prefix") {
       const model = text(event.model);
       if (model !== undefined) found.model = model;
+    } else if (event.type === "turn.start") {
+      found.turn = "open";
+    } else if (event.type === "turn.end") {
+      found.turn = event.reason as EventOf<"turn.end">["reason"];
     }
   }
   return found;

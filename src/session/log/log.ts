@@ -308,6 +308,20 @@ function offsetBefore(path: string, seq: number): number {
   }
 }
 
+/** The events after one in a session file, of which only the end is read. */
+export function storedEvents(path: string, seq: number): Event[] {
+  const events: Event[] = [];
+  const take = (value: unknown) => {
+    if (isUsable(value) && value.seq > seq) events.push(value);
+  };
+  try {
+    scanJsonl(path, take, { from: offsetBefore(path, seq) });
+  } catch (error) {
+    throw lostFile(path, error);
+  }
+  return events;
+}
+
 export interface LogOptions {
   /** Applied to each text of an event before it is stored or shown. */
   readonly redact?: (text: string) => string;
@@ -428,18 +442,9 @@ export class SessionLog {
    * follow. Throws ReasonixError when the file is not there any more.
    */
   eventsAfter(seq: number): Event[] {
-    const { path } = this.paths;
-    const events: Event[] = [];
-    const take = (value: unknown) => {
-      if (isUsable(value) && value.seq > seq) events.push(value);
-    };
-    try {
-      if (this.#file.size > 0) scanJsonl(path, take, { from: offsetBefore(path, seq) });
-    } catch (error) {
-      throw lostFile(path, error);
-    }
-    for (const line of this.#file.unsaved) take(parseJson(line));
-    return events;
+    const events = this.#file.size > 0 ? storedEvents(this.paths.path, seq) : [];
+    const unsaved = this.#file.unsaved.map(parseJson).filter(isUsable);
+    return [...events, ...unsaved.filter((event) => event.seq > seq)];
   }
 
   /** An event that is only shown. The output of a command may have secrets, which the model must not get. */

@@ -2,15 +2,8 @@ import type { Assembly, RunPaths } from "../../../run/mod.ts";
 import type { CommandHost } from "../../../command/mod.ts";
 import { type ImagePart, ReasonixError } from "../../../core/mod.ts";
 import type { NoImage } from "../../../util/clipboard.ts";
-import {
-  argumentSource,
-  commandSource,
-  fileSource,
-  mentionSource,
-  resourceSource,
-  treeSource,
-} from "./completion_sources.ts";
-import { Completion, type CompletionSource } from "./completion.ts";
+import { completionSources } from "../../session/completion_sources.ts";
+import { Completion, type CompletionSource } from "../../session/completion.ts";
 import { DraftText, type DraftWindow, labelOf, messageOf, type Piece, readPaste } from "./draft.ts";
 import { History, HistorySearch, HistoryWalk } from "./history.ts";
 import { type Action, actionOf, EDITS, type KeyHelp, keyHelp } from "./keymap.ts";
@@ -383,25 +376,7 @@ export function createComposer(options: CreateComposerOptions): Composer {
     ...rest,
     history,
     home,
-    sources: [
-      // Built-in commands are known before the session, which knows the others, is open.
-      commandSource(async () => {
-        const { allCommands } = await import("../../../command/mod.ts");
-        return await allCommands({ locale: commands.locale });
-      }),
-      commandSource(async () => (await commands.commands()).filter(({ kind }) => kind !== "builtin")),
-      argumentSource(commands),
-      resourceSource(async () => (await session()).servers),
-      fileSource({ cwd, home }),
-      treeSource({
-        cwd,
-        hidden: async () => {
-          const { workspace } = await session();
-          return (path) => workspace.hidden(path);
-        },
-      }),
-      mentionSource(session),
-    ],
+    sources: completionSources({ cwd, home, commands, session }),
     edit: async (text) => {
       const { editText } = await import("./editor.ts");
       return await editText(text, { env, lend });

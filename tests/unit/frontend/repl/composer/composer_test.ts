@@ -1,4 +1,4 @@
-import { commandSource } from "../../../../../src/frontend/repl/composer/completion_sources.ts";
+import { commandSource } from "../../../../../src/frontend/session/completion_sources.ts";
 import {
   Composer,
   type ComposerDraft,

@@ -127,6 +127,42 @@ function best(found: Scored<CompletionItem>[]): CompletionItem[] {
   return [...items.values()];
 }
 
+interface Matched {
+  readonly source: CompletionSource;
+  readonly match: CompletionMatch;
+}
+
+/** The sources for the end of a text that share a menu. */
+function matching(sources: readonly CompletionSource[], before: string): readonly Matched[] {
+  const matches = sources.flatMap((source) => {
+    const match = source.match(before);
+    return match ? [{ source, match }] : [];
+  });
+  return matches.filter(({ match }) => match.from === matches[0]?.match.from);
+}
+
+/** The best items of lists for their queries. */
+function bestOf(lists: readonly { match: CompletionMatch; list: CompletionList | undefined }[]) {
+  return best(
+    lists.flatMap(({ match: { query }, list }) =>
+      list?.search?.(query, MAX_ITEMS) ?? scored(list?.items ?? [], query)
+    ),
+  );
+}
+
+/** The items for the end of a text once all their lists are loaded, and the start of what they replace. */
+export async function completionsOf(
+  sources: readonly CompletionSource[],
+  before: string,
+): Promise<{ readonly from: number; readonly items: readonly CompletionItem[] }> {
+  const lists = await Promise.all(
+    matching(sources, before).map(async ({ source, match }) => {
+      return { match, list: await source.items(match.list).catch(() => undefined) };
+    }),
+  );
+  return { from: lists[0]?.match.from ?? before.length, items: bestOf(lists) };
+}
+
 interface Offer {
   readonly match: CompletionMatch;
   readonly items: readonly CompletionItem[];
@@ -204,24 +240,16 @@ export class Completion {
   /** Takes the text before the caret after it has changed. */
   update(before: string): void {
     this.#before = before;
-    const matches = this.#sources.flatMap((source) => {
-      const match = source.match(before);
-      return match ? [{ source, match }] : [];
-    });
-    const [first] = matches;
+    const here = matching(this.#sources, before);
+    const [first] = here;
     if (!first || (this.#leftAt !== undefined && first.match.from === this.#leftAt)) {
       if (!first) this.#leftAt = undefined;
       this.#close();
       return;
     }
     this.#leftAt = undefined;
-    const here = matches.filter(({ match }) => match.from === first.match.from);
     const lists = here.map(({ source, match }) => ({ match, list: this.#list(source, match) }));
-    const found = best(
-      lists.flatMap(({ match: { query }, list }) =>
-        list?.search?.(query, MAX_ITEMS) ?? scored(list?.items ?? [], query)
-      ),
-    );
+    const found = bestOf(lists);
     const typed = before.slice(first.match.from);
     const isWhole = found.length === 1 && found[0]?.insert.trimEnd() === typed;
     const items = isWhole ? [] : found;

@@ -1,10 +1,42 @@
-import type { Assembly } from "../../../run/mod.ts";
-import type { CommandHost, SlashCommand } from "../../../command/mod.ts";
+import type { Assembly } from "../../run/mod.ts";
+import type { CommandHost, SlashCommand } from "../../command/mod.ts";
 import type { MentionDeps, PathIndex } from "./completion_lists.ts";
 import type { CompletionItem, CompletionList, CompletionMatch, CompletionSource } from "./completion.ts";
-import { openReference, referenceTo, serverAndUri } from "../../../path/reference_text.ts";
-import { oneLine } from "../../../util/terminal_text.ts";
-import { attempt } from "../../../util/lazy.ts";
+import { openReference, referenceTo, serverAndUri } from "../../path/reference_text.ts";
+import { oneLine } from "../../util/terminal_text.ts";
+import { attempt } from "../../util/lazy.ts";
+
+interface SourcesOptions {
+  readonly cwd: string;
+  /** The home directory of the user. */
+  readonly home: string | undefined;
+  readonly commands: CommandHost;
+  /** Provides MCP resources, agents, earlier sessions and hidden paths. */
+  readonly session: () => Promise<Pick<Assembly, "servers" | "workspace" | "paths" | "loaded" | "session">>;
+}
+
+/** All sources of a session. */
+export function completionSources({ cwd, home, commands, session }: SourcesOptions): CompletionSource[] {
+  return [
+    // Built-in commands are known before the session, which knows the others, is open.
+    commandSource(async () => {
+      const { allCommands } = await import("../../command/mod.ts");
+      return await allCommands({ locale: commands.locale });
+    }),
+    commandSource(async () => (await commands.commands()).filter(({ kind }) => kind !== "builtin")),
+    argumentSource(commands),
+    resourceSource(async () => (await session()).servers),
+    fileSource({ cwd, home }),
+    treeSource({
+      cwd,
+      hidden: async () => {
+        const { workspace } = await session();
+        return (path) => workspace.hidden(path);
+      },
+    }),
+    mentionSource(session),
+  ];
+}
 
 /** Names of commands for a `/` at the start of a draft. */
 export function commandSource(commands: () => Promise<readonly SlashCommand[]>): CompletionSource {
@@ -142,7 +174,7 @@ export function treeSource({ cwd, hidden, freshMs = FRESH_MS }: TreeSourceOption
 }
 
 /** Agents and earlier sessions of the directory for `@`, next to files. */
-export function mentionSource(run: () => Promise<MentionDeps>): CompletionSource {
+function mentionSource(run: () => Promise<MentionDeps>): CompletionSource {
   return referenceSource(
     (path) => path.includes("/") ? undefined : {},
     async () => ({ items: await (await import("./completion_lists.ts")).mentionItems(await run()) }),
@@ -204,7 +236,7 @@ function itemOfPath(path: string): CompletionItem[] {
 
 /** Reads the ignore files for the entries of a directory. */
 async function ignoredIn(directory: string): Promise<EntryLocation["isIgnored"]> {
-  const { IgnoreScope } = await import("../../../path/ignore_files.ts");
+  const { IgnoreScope } = await import("../../path/ignore_files.ts");
   const scope = IgnoreScope.above(`${directory}/any`, directory);
   return (name, isDirectory) =>
     name === ".git" || name === "node_modules" || scope.ignores(`${directory}/${name}`, name, isDirectory);

@@ -1,22 +1,22 @@
-import { ReasonixError } from "../../../../../src/core/mod.ts";
+import { ReasonixError } from "../../../../src/core/mod.ts";
 import {
   byScore,
   Completion,
   type CompletionSource,
   scored,
-} from "../../../../../src/frontend/repl/composer/completion.ts";
-import { PathIndex, resourceItems } from "../../../../../src/frontend/repl/composer/completion_lists.ts";
+} from "../../../../src/frontend/session/completion.ts";
+import { PathIndex, resourceItems } from "../../../../src/frontend/session/completion_lists.ts";
 import {
   argumentSource,
   commandSource,
   fileSource,
   resourceSource,
   treeSource,
-} from "../../../../../src/frontend/repl/composer/completion_sources.ts";
-import { editText } from "../../../../../src/frontend/repl/composer/editor.ts";
-import { openReference, referencedNames, referenceTo } from "../../../../../src/path/reference_text.ts";
-import { clipboardImage } from "../../../../../src/util/clipboard.ts";
-import { assert, assertEquals, assertRejects } from "../../../../support/assert.ts";
+} from "../../../../src/frontend/session/completion_sources.ts";
+import { editText } from "../../../../src/frontend/repl/composer/editor.ts";
+import { openReference, referencedNames, referenceTo } from "../../../../src/path/reference_text.ts";
+import { clipboardImage } from "../../../../src/util/clipboard.ts";
+import { assert, assertEquals, assertRejects } from "../../../support/assert.ts";
 
 /** Waits for items. */
 async function offered(

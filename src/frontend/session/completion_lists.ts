@@ -1,10 +1,10 @@
-import { loadAgentList } from "../../../features/mod.ts";
-import type { Assembly } from "../../../run/mod.ts";
+import { loadAgentList } from "../../features/mod.ts";
+import type { Assembly } from "../../run/mod.ts";
 import { beginsWord, byScore, type CompletionItem, KIND, LAST, type Scored } from "./completion.ts";
-import { resourceReference, serverAndUri } from "../../../path/reference_text.ts";
-import { listSessions, projectDir } from "../../../session/mod.ts";
-import { loadTreeWalk } from "../../../tool/mod.ts";
-import { oneLine } from "../../../util/terminal_text.ts";
+import { resourceReference, serverAndUri } from "../../path/reference_text.ts";
+import { listSessions, projectDir } from "../../session/mod.ts";
+import { loadTreeWalk } from "../../tool/mod.ts";
+import { oneLine } from "../../util/terminal_text.ts";
 
 type Servers = NonNullable<Assembly["servers"]>;
 type Entry = ReturnType<Servers["resources"]>[number];

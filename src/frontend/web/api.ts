@@ -1,0 +1,390 @@
+/** The work of the routes about sessions. A GET opens none. */
+import { allCommands, type CommandHost, type OpenRequest } from "../../command/mod.ts";
+import { message, ReasonixError, usageError } from "../../core/mod.ts";
+import { isAbsolute } from "../../path/lexical.ts";
+import { isDirectory } from "../../path/probe.ts";
+import { readEnv } from "../../path/read_env.ts";
+import { existingRealPath } from "../../path/real_path.ts";
+import { IMAGE_MIME_TYPES } from "../../path/reference_text.ts";
+import { loadChanges, loadWorkspaceFile } from "../../reports/mod.ts";
+import type { Assembly } from "../../run/mod.ts";
+import * as stored from "../../session/mod.ts";
+import { imageInfo } from "../../util/image/image_info.ts";
+import { defined } from "../../util/json.ts";
+import { attempt } from "../../util/lazy.ts";
+import { atMost } from "../../util/timer.ts";
+import { completionsOf, type CompletionSource } from "../session/completion.ts";
+import { completionSources } from "../session/completion_sources.ts";
+import type { LiveSession, LiveSessions } from "../session/live_session.ts";
+import type { OpenQuestion } from "../session/questions.ts";
+import type { SessionList } from "../session/session_list.ts";
+import { changeSetting, sessionSettings } from "../session/settings.ts";
+import type { SessionTexts } from "../session/texts.ts";
+import { Refusal } from "./access.ts";
+import { ANSWERS, type ApiRequest, checked, type Handlers, IMAGES } from "./schemas.ts";
+import type { Streams } from "./stream.ts";
+
+interface ApiOptions {
+  readonly sessions: LiveSessions;
+  readonly list: SessionList;
+  readonly streams: Pick<Streams, "frontEnd" | "snapshot">;
+  /** The directory of sessions that name none. */
+  readonly directory: string;
+  readonly texts: SessionTexts;
+}
+
+/** Most time in ms that a request waits for work that continues without it. */
+const SOON_MS = 1000;
+const [WINDOW, MAX_WINDOW] = [200, 2000];
+
+type Routes = Pick<
+  Handlers,
+  Exclude<keyof Handlers, "GET /server" | "POST /sign-in" | "POST /sign-out" | "POST /links" | "GET /stream">
+>;
+
+export class Api {
+  readonly #options: ApiOptions;
+  readonly #sources = new WeakMap<object, readonly CompletionSource[]>();
+
+  constructor(options: ApiOptions) {
+    this.#options = options;
+  }
+
+  readonly handlers: Routes = {
+    "GET /sessions": ({ query }) => this.#options.list.page(query),
+    "POST /sessions": ({ body }) => this.#create(body),
+    "POST /sessions/:id/open": async ({ params: { id = "" } }) => {
+      return await this.#opened(id, this.#live(id) ? {} : this.#request(id));
+    },
+    "POST /sessions/:id/close": async ({ params: { id = "" } }) => {
+      if (!this.#live(id)) this.#found(id);
+      else if (!this.#other(id)) await this.#live(id)?.end();
+      return { id };
+    },
+    "PATCH /sessions/:id": async ({ params: { id = "" }, body: { title } }) => {
+      const live = this.#live(id);
+      if (!live) {
+        const { path } = this.#free(id);
+        (await stored.loadManage()).renameSession(path, title);
+        return { id };
+      }
+      const { recorder } = (await live.host.current()).controller;
+      await recorder.record({ type: "session.rename", title });
+      await recorder.sync();
+      return { id };
+    },
+    "DELETE /sessions/:id": async ({ params: { id = "" } }) => {
+      const other = this.#other(id);
+      if (other) throw new Refusal(409, message`Cannot delete session ${id}: the ${other} has it open`);
+      const live = this.#live(id);
+      await live?.end();
+      if (live && !this.#options.list.paths(id)) return {};
+      const paths = this.#free(id);
+      (await stored.loadManage()).deleteSession(paths);
+      return {};
+    },
+    "GET /sessions/:id/events": async ({ params: { id = "" }, query: { before, limit = WINDOW } }) => {
+      const live = this.#live(id);
+      const { path } = this.#options.list.paths(id) ?? {};
+      // It has no file yet, or not all of it is there.
+      if (live && (path === undefined || live.assembly?.session.problem !== undefined)) {
+        const events = live.history(0).filter(({ seq }) => seq < (before ?? Infinity));
+        return { events: [...events], first: true };
+      }
+      const { eventWindow } = await stored.loadWindow();
+      const most = Math.max(1, Math.min(limit, MAX_WINDOW));
+      const { events, first } = eventWindow(path ?? this.#found(id).path, { before, limit: most });
+      return { events: [...events], first };
+    },
+    "GET /sessions/:id/snapshot": async ({ params: { id = "" } }) => {
+      const now = await this.#options.streams.snapshot(id);
+      if (!now) throw missing(id);
+      return { snapshot: now.snapshot, facts: [...now.facts] };
+    },
+    "POST /sessions/:id/messages": async ({ params: { id = "" }, body }) => {
+      const { images = [], steer = false, text: typed, ...rest } = body;
+      const isText = typed.trim() !== "";
+      if (!isText && images.length === 0) {
+        throw usageError(message`Cannot send an empty message`, message`write what to do`);
+      }
+      images.forEach(requireImage);
+      if (images.length > IMAGES.number) {
+        throw usageError(message`Cannot send ${images.length} images: at most ${IMAGES.number} are taken`);
+      }
+      const live = await this.#open(id);
+      const { attachments: { vision }, provider: { model } } = await live.host.current();
+      if (!isText && !vision) {
+        throw usageError(
+          message`Cannot send images alone: ${model.id} takes none`,
+          message`add a text, choose a model that takes images, or set vision_model to one that describes them`,
+        );
+      }
+      const text = isText ? typed : images.map((_, at) => `[image ${at + 1}]`).join(" ");
+      const draft = { ...defined({ ...rest, by: this.#frontEnd(id) }), text, steer, images };
+      const isNew = await live.submissions.submitOnce(draft);
+      return { accepted: true, ...(isNew ? {} : { repeated: true }) };
+    },
+    "DELETE /sessions/:id/messages/:message": ({ params: { id = "", message: sent = "" } }) => {
+      const draft = this.#live(id)?.submissions.takeBack(sent);
+      if (draft) return { text: draft.text };
+      throw new Refusal(409, message`Cannot take the message back: it does not wait`);
+    },
+    "POST /sessions/:id/interrupt": ({ params: { id = "" } }) => {
+      const live = this.#live(id);
+      if (live) live.submissions.stop("interrupted", this.#frontEnd(id));
+      else this.#found(id);
+      return {};
+    },
+    "GET /sessions/:id/questions": ({ params: { id = "" } }) => {
+      const live = this.#live(id);
+      if (!live) this.#found(id);
+      return { questions: [...live?.questions.open ?? []] };
+    },
+    "POST /sessions/:id/questions/:question": ({ params: { id = "", question = "" }, body }) => {
+      const { questions } = this.#isOpen(id);
+      const asked = questions.open.find((each) => each.id === question);
+      const answer = asked && body.answer !== undefined ? answerTo(asked, body.answer) : undefined;
+      refusedAs409(() => questions.answer(question, answer as never, this.#frontEnd(id)?.name ?? ""));
+      return {};
+    },
+    "POST /sessions/:id/questions/:question/:call": async ({ params, body: { argument } }) => {
+      const { id = "", question = "", call = "" } = params;
+      const { questions } = this.#isOpen(id);
+      if (call === "checkRule" && typeof argument === "string") {
+        const refusal = refusedAs409(() => questions.call(question, call, argument));
+        const { texts } = this.#options;
+        return {
+          result: refusal?.code === "unreadable"
+            ? { code: refusal.code, message: texts.of(refusal.texts.message) }
+            : refusal,
+        };
+      }
+      if ((call === "preview" || call === "move") && typeof argument === "number") {
+        return { result: await refusedAs409(() => questions.call(question, call, argument)) };
+      }
+      throw usageError(message`Cannot call "${call}" of a question with ${JSON.stringify(argument)}`);
+    },
+    "GET /sessions/:id/settings": ({ params: { id = "" } }) => this.#settings(id),
+    "PATCH /sessions/:id/settings": async ({ params: { id = "" }, body }) => {
+      const live = await this.#open(id);
+      await this.#soon(live, changeSetting(live, body.id, body.value, "two"));
+      return await this.#settings(id);
+    },
+    "GET /sessions/:id/completions": async ({ params: { id = "" }, query: { text, cursor } }) => {
+      const before = text.slice(0, cursor);
+      const { from, items } = await completionsOf(this.#sourcesOf(id), before);
+      const entries = items.map(({ insert, label, detail, more, sends }) => ({
+        insert,
+        label,
+        ...defined({ detail, more: more || undefined, sends: sends || undefined }),
+      }));
+      return { from, to: before.length, entries };
+    },
+    "GET /sessions/:id/files": async ({ params: { id = "" }, query: { path = "." } }) => {
+      return await (await loadWorkspaceFile()).workspaceFile(this.#assembly(id), path);
+    },
+    "GET /sessions/:id/changes": async ({ params: { id = "" } }) => {
+      const assembly = this.#assembly(id);
+      const { isPrivatePath } = await loadWorkspaceFile();
+      const { parsePatch } = await import("diff");
+      const changes = await (await loadChanges()).sessionChanges(assembly);
+      return {
+        changes: changes.map(({ diff, ...change }) => {
+          if (diff === undefined || isPrivatePath(change.path)) return change;
+          return { ...change, hunks: parsePatch(assembly.redact(diff))[0]?.hunks ?? [] };
+        }),
+      };
+    },
+    "GET /openapi.json": async () => {
+      return (await import("./openapi.json", { with: { type: "json" } })).default;
+    },
+  };
+
+  /** A session that is open here, or being opened. */
+  #live(id: string): LiveSession | undefined {
+    return this.#frontEnd(id)?.live;
+  }
+
+  #frontEnd(id: string) {
+    return this.#options.streams.frontEnd(id);
+  }
+
+  /** The name of another front end that has the session open. */
+  #other(id: string): string | undefined {
+    const ours = this.#frontEnd(id);
+    return ours?.live.frontEnds.find((each) => each !== ours)?.name;
+  }
+
+  #isOpen(id: string): LiveSession {
+    const live = this.#live(id);
+    if (live) return live;
+    this.#found(id);
+    throw new Refusal(409, message`Cannot do that: session ${id} is not open`, message`open it first`);
+  }
+
+  #assembly(id: string): Assembly {
+    const { assembly } = this.#isOpen(id);
+    if (assembly) return assembly;
+    throw new Refusal(409, message`Cannot do that: session ${id} is being opened`);
+  }
+
+  #found(id: string): stored.SessionPaths {
+    const paths = this.#options.list.paths(id);
+    if (paths) return paths;
+    throw missing(id);
+  }
+
+  /** The files of a session that no other program writes. */
+  #free(id: string): stored.SessionPaths {
+    const paths = this.#found(id);
+    const owner = stored.sessionOwner(paths.path);
+    if (!owner) return paths;
+    const who = owner.pid === undefined
+      ? message`another program`
+      : message`the program with process ${owner.pid}`;
+    throw new Refusal(
+      409,
+      message`Cannot use session ${id}: ${who} has it open`,
+      message`end that program, or continue in a copy`,
+    );
+  }
+
+  #request(id: string): OpenRequest {
+    const { cwd } = stored.sessionInfo(this.#free(id));
+    return { resume: id, directory: requireDirectory(cwd) };
+  }
+
+  /** Opens a session where it is not. */
+  async #open(id: string): Promise<LiveSession> {
+    const live = this.#live(id) ?? await this.#options.sessions.open(this.#request(id));
+    await live.host.current();
+    return live;
+  }
+
+  /** Opens a session; a question may be open then, such as whether the project is trusted. */
+  async #opened(id: string, request: OpenRequest): Promise<{ id: string }> {
+    const attached = Promise.withResolvers<LiveSession>();
+    const known = this.#live(id);
+    if (known) attached.resolve(known);
+    const opening = known ? known.host.current() : this.#options.sessions.open(request, attached.resolve);
+    opening.catch(attached.reject);
+    const live = await attached.promise;
+    await this.#soon(live, opening);
+    return { id: live.id ?? id };
+  }
+
+  async #create(body: ApiRequest<"POST /sessions">["body"]): Promise<{ id: string }> {
+    const { id = stored.newSessionId(new Date()), directory = this.#options.directory, copyOf, model } = body;
+    if (this.#live(id) || this.#options.list.paths(id)) return { id };
+    const source = copyOf === undefined ? undefined : stored.sessionInfo(this.#found(copyOf));
+    const copy = source ? { resume: source.id, copy: true } : {};
+    const cwd = requireDirectory(source?.cwd ?? directory);
+    return await this.#opened(id, { ...copy, sessionId: id, directory: cwd, ...defined({ model }) });
+  }
+
+  /** Waits until the work is done or asks something, but not long; its error is then shown in the session. */
+  async #soon(live: LiveSession, work: Promise<unknown>): Promise<void> {
+    const asked = Promise.withResolvers<void>();
+    const stop = live.questions.subscribe(({ state }) => state === "opened" && asked.resolve());
+    let isLate = false;
+    work.catch((error) => {
+      if (isLate) { for (const frontEnd of live.frontEnds) frontEnd.failed?.(error); }
+    });
+    await atMost(SOON_MS, Promise.race([work, asked.promise])).finally(stop);
+    isLate = true;
+  }
+
+  async #settings(id: string) {
+    const live = this.#live(id);
+    if (!live) this.#found(id);
+    const { locale } = this.#options.texts;
+    const settings = live?.assembly ? await sessionSettings(live.assembly, locale, "two") : [];
+    return { settings };
+  }
+
+  /** The sources of the chat; before a session is open those that need none. */
+  #sourcesOf(id: string): readonly CompletionSource[] {
+    const live = this.#live(id);
+    const key = live ?? this;
+    const known = live && this.#sources.get(key);
+    if (known) return known;
+    const { texts: { locale } } = this.#options;
+    const none = () => Promise.reject(new Refusal(409, message`Cannot do that: session ${id} is not open`));
+    const sources = completionSources({
+      cwd: live?.assembly?.cwd ?? stored.sessionInfo(this.#found(id)).cwd,
+      home: readEnv("HOME") ?? readEnv("USERPROFILE"),
+      commands: live?.commandsOf(this.#frontEnd(id)) ??
+        { ...NO_COMMANDS, locale, commands: () => allCommands({ locale, oneSession: true }), session: none },
+      session: live ? () => live.host.current() : none,
+    });
+    if (live?.assembly) this.#sources.set(key, sources);
+    return sources;
+  }
+}
+
+const left = () => Promise.resolve(undefined);
+/** The host of commands that nothing can execute. */
+const NO_COMMANDS: Omit<CommandHost, "locale" | "commands" | "session"> = {
+  say() {},
+  choose: left,
+  confirm: () => Promise.resolve(false),
+  prompt: left,
+  show: left,
+  send() {},
+  reopen: left,
+  quit() {},
+};
+
+function missing(id: string): Refusal {
+  return new Refusal(404, message`Cannot find session "${id}"`);
+}
+
+/** Returns the real path of an existing directory. */
+function requireDirectory(path: string): string {
+  const why = !isAbsolute(path)
+    ? message`the path is relative`
+    : isDirectory(path)
+    ? undefined
+    : message`there is no such directory`;
+  if (why) {
+    throw usageError(
+      message`Cannot work in "${path}": ${why}`,
+      message`give an absolute path of a directory`,
+    );
+  }
+  return existingRealPath(path) ?? path;
+}
+
+/** Checks the type and size of an image by its content. */
+function requireImage({ mime, data }: { readonly mime: string; readonly data: string }, index: number): void {
+  const bytes = attempt(() => Uint8Array.fromBase64(data));
+  const why = !IMAGE_MIME_TYPES.includes(mime)
+    ? message`its type is not one of ${IMAGE_MIME_TYPES}`
+    : !bytes
+    ? message`its data is not base64`
+    : bytes.length > IMAGES.bytes
+    ? message`it has more than ${IMAGES.bytes} bytes`
+    : imageInfo(bytes)?.mime !== mime
+    ? message`its data is no image of the type ${mime}`
+    : undefined;
+  if (why) throw usageError(message`Cannot send image ${index + 1}: ${why}`);
+}
+
+/** Returns the answer of a client to a question if it fits. */
+function answerTo({ kind, question }: OpenQuestion, given: unknown): unknown {
+  const answer = checked(ANSWERS[kind], given, "answer");
+  const fits = kind === "choose"
+    ? Number(answer) < question.entries.length
+    : kind !== "ask" || (answer as unknown[]).length === question.questions.length;
+  if (fits) return answer;
+  throw usageError(message`Cannot use the answer: the question has no such choice`);
+}
+
+/** A closed question refuses answers and calls. */
+function refusedAs409<T>(work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    throw error instanceof ReasonixError ? new Refusal(409, error.texts.message) : error;
+  }
+}
