@@ -30,7 +30,7 @@ const typed = () => void (typedAt = performance.now());
 
 /** The first open question; the others follow in order. */
 export function Questions({ id, model }: { readonly id: string; readonly model: SessionModel }) {
-  const { web: { questions: words } } = texts();
+  const { web: { questions: words }, chat } = texts();
   const [aside, looks] = [useSignal(""), useSignal(0)];
   const questions = usePart(model, "questions");
   const [first] = questions;
@@ -38,6 +38,13 @@ export function Questions({ id, model }: { readonly id: string; readonly model: 
     addEventListener("input", typed, { capture: true });
     return () => removeEventListener("input", typed, { capture: true });
   }, []);
+  const own = useRef(new Set<string>()).current;
+  const { id: closed, by } = model.answered.value;
+  useEffect(() => {
+    if (by !== undefined && !own.has(closed)) {
+      model.other("said", { text: chat.answeredElsewhere(by), form: "plain" });
+    }
+  }, [closed]);
   const wait = !first || isCalled(first) ? 0 : Math.max(0, typedAt + TYPING_MS - performance.now());
   useEffect(() => {
     const timer = wait > 0 ? setTimeout(() => looks.value++, wait) : undefined;
@@ -47,8 +54,8 @@ export function Questions({ id, model }: { readonly id: string; readonly model: 
   const isOwner = signedIn.value === "owner";
   if (isOwner && aside.value !== first.id && wait === 0) {
     const path = `/sessions/${id}/questions/${first.id}`;
-    const given = { path, open: first, more: questions.length - 1, aside: () => aside.value = first.id };
-    return html`<${Dialog} key=${first.id} ...${given} />`;
+    const [more, given] = [questions.length - 1, { aside: () => aside.value = first.id, own }];
+    return html`<${Dialog} key=${first.id} path=${path} open=${first} more=${more} ...${given} />`;
   }
   const show = () => [aside.value, typedAt] = ["", -TYPING_MS];
   return html`
@@ -70,9 +77,11 @@ interface DialogProps {
   /** Questions that follow. */
   readonly more: number;
   readonly aside: () => void;
+  /** The questions that this page has answered. */
+  readonly own: Set<string>;
 }
 
-function Dialog({ path, open, more, aside }: DialogProps) {
+function Dialog({ path, open, more, aside, own }: DialogProps) {
   const { web: { questions: words } } = texts();
   const dialog = useRef<HTMLDialogElement>(null);
   const called = isCalled(open);
@@ -99,6 +108,7 @@ function Dialog({ path, open, more, aside }: DialogProps) {
     const isPart = open.kind === "ask" && value !== undefined && all.length < open.question.questions.length;
     if (isPart) return given.value = all;
     busy.value = true;
+    own.add(open.id);
     const whole = open.kind === "ask" ? all : value;
     await api.post(path, value === undefined ? {} : { answer: whole }).catch(report);
     busy.value = false;

@@ -390,6 +390,8 @@ export class SessionModel {
   readonly log: ReadonlySignal<readonly (CallRow | NoteRow)[]>;
   /** Drafts that the session has returned to their front end. */
   readonly returned = signal<readonly unknown[]>([]);
+  /** The last question that was answered, and the front end that did. */
+  readonly answered = signal<Pick<EventOf<"question.state">, "id" | "by">>({ id: "" });
   readonly #options: SessionModelOptions;
   readonly #view = signal(EMPTY);
   readonly #all = signal<readonly Row[]>([]);
@@ -491,7 +493,8 @@ export class SessionModel {
     this.#rebuild();
   }
 
-  #question({ id, kind, state, question }: EventOf<"question.state">): void {
+  #question({ id, kind, state, question, by }: EventOf<"question.state">): void {
+    if (state === "answered" && by !== undefined) this.answered.value = { id, by };
     const { questions } = this.#next;
     const at = questions.findIndex((one) => one.id === id);
     const opened = { called: false, ...questions[at], id, kind, question } as OpenQuestion;

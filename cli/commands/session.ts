@@ -44,16 +44,18 @@ import {
   sessionIds,
   type SessionInfo,
   SessionLog,
+  sessionOwner,
   type SessionPaths,
   type SessionState,
   type TurnRecord,
 } from "../../src/session/mod.ts";
 import { fitDisplay } from "../../src/util/display_width.ts";
+import { attempt } from "../../src/util/lazy.ts";
 import { oneLine, printableJson } from "../../src/util/terminal_text.ts";
 import { attachments, userText } from "../../src/util/user_text.ts";
 import { VERSION } from "../../src/util/version.ts";
 import { CALL_MARKS, grouped, moneyFigure, palette, tokenFigures, wantsColor } from "../../src/view/mod.ts";
-import { defined } from "../../src/util/json.ts";
+import { defined, isRecord, parseJson } from "../../src/util/json.ts";
 import { confirmed } from "../terminal/open.ts";
 
 const SESSION = argument("Id, part of an id, title, or file", "session", "sessions");
@@ -101,7 +103,7 @@ function printSessions(context: CliContext, paths: RunPaths, flags: { all?: bool
   const { all = false } = flags;
   const sessions = sessionsOf(paths, all, flags.limit);
   if (sessions.length === 0) return stdout.write(`No sessions${all ? "" : ` for ${paths.cwd}`} yet\n`);
-  stdout.write(sessionTable(sessions, all));
+  stdout.write(sessionTable(sessions, all, openSessions(paths)));
   const projects = all ? projectDirs(paths.home) : [projectDir(paths.home, paths.cwd)];
   const total = projects.reduce((sum, project) => sum + sessionIds(project).length, 0);
   if (total === sessions.length) return;
@@ -109,14 +111,54 @@ function printSessions(context: CliContext, paths: RunPaths, flags: { all?: bool
   stderr.write(`· These are ${shown}; --limit ${total} lists all of them\n`);
 }
 
+/** The process that has a session open, and the address of its web page, if it has one. */
+interface OpenSession {
+  readonly pid?: number;
+  readonly program?: string;
+  readonly web?: string;
+}
+
+/** Finds the processes that have sessions open. */
+function openSessions({ home }: Pick<RunPaths, "home">): (session: SessionInfo) => OpenSession | undefined {
+  const addresses = new Map<unknown, string>();
+  for (const name of attempt(() => [...Deno.readDirSync(`${home}/serve`)].map((file) => file.name)) ?? []) {
+    const read = attempt(() => parseJson(Deno.readTextFileSync(`${home}/serve/${name}`)));
+    if (isRecord(read) && typeof read.address === "string") addresses.set(read.pid, read.address);
+  }
+  return ({ path }) => {
+    const owner = sessionOwner(path);
+    if (!owner) return undefined;
+    const { pid, program } = owner;
+    return defined({ pid, program, web: pid === undefined ? undefined : addresses.get(pid) });
+  };
+}
+
+/** "chat, http://127.0.0.1:8787": the program, or the process where that is not known. */
+function openText({ pid, program, web }: OpenSession): string {
+  return [program ?? (pid === undefined ? "open" : `process ${pid}`), web].filter(Boolean).join(", ");
+}
+
 const TITLE_ROOM = 16;
 
+interface Column {
+  readonly name: string;
+  readonly cells: readonly string[];
+}
+
 /** Sessions as a table; with their directories when they are of more than one. */
-function sessionTable(sessions: readonly SessionInfo[], hasDirectories: boolean): string {
+function sessionTable(
+  sessions: readonly SessionInfo[],
+  hasDirectories: boolean,
+  openOf: ReturnType<typeof openSessions> = () => undefined,
+): string {
   const width = outputWidth();
+  const opened = sessions.map((info) => openOf(info));
   const columns = (["ID", "CHANGED", ...(hasDirectories ? ["DIRECTORY"] as const : [])] as const)
-    .map((name) => ({ name, cells: sessions.map((info) => CELLS[name](info)) }));
-  const cellsWidth = ({ name, cells }: typeof columns[number]) =>
+    .map((name): Column => ({ name, cells: sessions.map((info) => CELLS[name](info)) }));
+  if (opened.some(Boolean)) {
+    columns.push({ name: "OPEN IN", cells: opened.map((open) => open ? openText(open) : "") });
+  }
+  const cellsWidth = ({ name, cells }: Column) =>
     2 + Math.max(...[name, ...cells].map((cell) => [...cell].length));
   const taken = () => columns.reduce((sum, column) => sum + cellsWidth(column), 0);
   // What a person goes by is the title; the id says when a session began.
@@ -360,8 +402,11 @@ export const sessionCommands: CommandGroup = {
       flags: { all: flag("List those of every directory"), json: JSON_FLAG, limit: limit("20") },
       run(flags) {
         const paths = runPaths(this);
-        if (flags.json) this.process.stdout.json(sessionsOf(paths, flags.all ?? false, flags.limit));
-        else printSessions(this, paths, flags);
+        if (flags.json) {
+          const openOf = openSessions(paths);
+          const sessions = sessionsOf(paths, flags.all ?? false, flags.limit);
+          this.process.stdout.json(sessions.map((info) => ({ ...info, ...defined({ open: openOf(info) }) })));
+        } else printSessions(this, paths, flags);
       },
     }),
     show: entry("Print a session; without a name the latest", {

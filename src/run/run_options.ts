@@ -55,6 +55,8 @@ export interface RunOptions {
   readonly permissionMode?: PermissionMode;
   /** The first approval mode; default: ask. */
   readonly approvalMode?: ApprovalMode;
+  /** The command that has the session open, for lists of sessions. */
+  readonly program?: string;
   /** The answer to approvals in a non-interactive run. */
   readonly onAsk?: GateOptions["onAsk"];
   /** Reasoning effort of the model. */

@@ -5,6 +5,8 @@ export interface LockOwner {
   readonly pid?: number;
   /** RFC 3339. */
   readonly since?: string;
+  /** The command that the process executes, such as "chat". */
+  readonly program?: string;
 }
 
 export type LockResult =
@@ -23,8 +25,11 @@ export class FileLock {
     this.#path = path;
   }
 
-  /** Takes the lock at once or says who has it. Throws only when the file cannot be made or locked at all. */
-  static tryAcquire(path: string): LockResult {
+  /**
+   * Takes the lock at once, in the name of a program, or says who has it. Throws only when the file cannot be
+   * made or locked at all.
+   */
+  static tryAcquire(path: string, program?: string): LockResult {
     for (;;) {
       const file = open(path);
       let locked: boolean;
@@ -37,7 +42,7 @@ export class FileLock {
         file.close();
         return { held: false, owner: readOwner(path) };
       }
-      const lock = FileLock.#claim(file, path);
+      const lock = FileLock.#claim(file, path, program);
       if (lock) return { held: true, lock };
     }
   }
@@ -66,12 +71,12 @@ export class FileLock {
   }
 
   /** The previous holder removes the file while it has the lock: the opened one may be gone. */
-  static #claim(file: Deno.FsFile, path: string): FileLock | undefined {
+  static #claim(file: Deno.FsFile, path: string, program?: string): FileLock | undefined {
     if (!isCurrent(file, path)) {
       file.close();
       return undefined;
     }
-    const owner = { pid: Deno.pid, since: new Date().toISOString() };
+    const owner = { pid: Deno.pid, since: new Date().toISOString(), program };
     file.truncateSync(0);
     file.writeSync(new TextEncoder().encode(JSON.stringify(owner)));
     return new FileLock(file, path);
@@ -114,10 +119,11 @@ function readOwner(path: string): LockOwner {
   try {
     const value = parseJson(Deno.readTextFileSync(path));
     if (!isRecord(value)) return {};
-    const { pid, since } = value;
+    const { pid, since, program } = value;
     return {
       ...(typeof pid === "number" ? { pid } : {}),
       ...(typeof since === "string" ? { since } : {}),
+      ...(typeof program === "string" ? { program } : {}),
     };
   } catch {
     return {};

@@ -26,7 +26,9 @@ async function acp(this: CliContext, flags: Partial<ChatFlags>): Promise<void> {
   const { input, output } = protocolStreams();
   const out = new Output(output, () => end.abort());
   const texts = await SessionTexts.load(languageOf(this).locale);
-  const opener = lazy(async () => (await import("./open_chat.ts")).chatOpener(this, flags));
+  const opener = lazy(async () =>
+    (await import("./open_chat.ts")).chatOpener(this, { ...flags, program: "acp" })
+  );
   const sessions = new LiveSessions({ texts, open: async (...asked) => await (await opener())(...asked) });
   const isCut = await serveAcp({
     input,

@@ -21,7 +21,7 @@ export type OpenChat = (request: OpenRequest, person: Person) => Promise<Assembl
  */
 export function chatOpener(
   context: CliContext,
-  flags: ChatFlags,
+  flags: ChatFlags & { readonly program?: "acp" | "web" },
   configured: (loaded: LoadedConfig) => unknown = () => {},
 ): OpenChat {
   const shown = new Set<string>();
@@ -62,6 +62,7 @@ export function chatOpener(
     const { continue: _continue, resume: _resume, copy: _copy, ...options } = runOptions(given);
     const open = (request: typeof session) =>
       planningAgain(flags, {
+        program: "chat",
         ...options,
         ...request,
         ...(flags.permissionMode === "dontAsk" || !person.approver ? {} : { approver: person.approver }),

@@ -72,7 +72,9 @@ async function serve(context: CliContext, flags: ServeFlags, isWeb: boolean): Pr
   const { config: { serve: set } } = loaded;
   const { locale } = languageOf(context, loaded);
   const [t, texts] = await Promise.all([textsFor("serve", context, loaded), SessionTexts.load(locale)]);
-  const opener = lazy(async () => (await import("./open_chat.ts")).chatOpener(context, rest));
+  const opener = lazy(async () =>
+    (await import("./open_chat.ts")).chatOpener(context, { ...rest, program: "web" })
+  );
   const sessions = new LiveSessions({
     texts,
     open: async (request, person) => await (await opener())({ waitForServers: false, ...request }, person),

@@ -100,7 +100,7 @@ async function runTask(
   const mode = steps > 1 || flags.raw
     ? new (await import("./agent_mode.ts")).AgentMode(flags, loaded.config)
     : undefined;
-  const options = { ...runOptions(flags), steps, ...mode?.options, ...plans };
+  const options = { ...runOptions(flags), program: "run", steps, ...mode?.options, ...plans };
   const all = { ...options, waitForAgents: true, answerForm: schema, paths, loaded };
   const watched = flags.web ? await openWatched(flags, all, { err, speech }) : undefined;
   const assembly = watched?.assembly ?? await assemble(all);

@@ -236,14 +236,17 @@ export class Access {
     await this.save();
   }
 
-  /** Secrets outlive the server, except those of viewers: a view ends with the server that shared it. */
-  save(): Promise<void> {
+  /**
+   * Secrets outlive the server, except those of viewers: a view ends with the server that shared it. The file
+   * names the process while that serves.
+   */
+  save({ isClosed = false } = {}): Promise<void> {
     const { file, address } = this.#options;
     return this.#saving = this.#saving.catch(() => {}).then(async () => {
       const secrets = this.#secrets.filter(({ role }) => role === "owner").map(({ hash, used }) => {
         return { hash: hash.toHex(), used };
       });
-      const text = JSON.stringify({ address, pid: process.pid, secrets });
+      const text = JSON.stringify({ address, ...(isClosed ? {} : { pid: process.pid }), secrets });
       await saveFile(file, `${text}\n`, { mode: 0o600, setMode: 0o600 });
     });
   }

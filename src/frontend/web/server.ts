@@ -233,7 +233,7 @@ class Server implements WebServer {
     this.#end.abort();
     this.#streams.close();
     await atMost(ENDING_MS, this.#server.shutdown());
-    await this.#access.save();
+    await this.#access.save({ isClosed: true });
   }
 
   #listen(): Deno.HttpServer<Deno.NetAddr> {

@@ -54,7 +54,7 @@ interface OpenedSession {
 
 /** The session a run writes to: a new one, or the one its options name (or a copy of that). */
 export async function openSession(options: AssemblyOptions): Promise<OpenedSession> {
-  const { paths, loaded } = options;
+  const { paths, loaded, program } = options;
   const redact = redactorOf(loaded);
   if (options.inMemory) return { session: new MemorySession(redact), redact };
   if (options.parent) return { session: agentSession(options.parent, options, redact), redact };
@@ -65,7 +65,7 @@ export async function openSession(options: AssemblyOptions): Promise<OpenedSessi
       ? (await loadManage()).copySession(path, { version: VERSION, ...id }).path
       : path;
     return {
-      session: SessionLog.open(file, { redact, messagesLater: options.messagesLater ?? false }),
+      session: SessionLog.open(file, { redact, program, messagesLater: options.messagesLater ?? false }),
       redact,
     };
   }
@@ -73,7 +73,8 @@ export async function openSession(options: AssemblyOptions): Promise<OpenedSessi
     throw usageError(message`Cannot copy a session: none was named`, message`add --continue or --resume ID`);
   }
   const id = options.sessionId === undefined ? {} : { id: newId(paths, options.sessionId) };
-  const session = SessionLog.create({ home: paths.home, cwd: paths.cwd, version: VERSION, redact, ...id });
+  const { home, cwd } = paths;
+  const session = SessionLog.create({ home, cwd, version: VERSION, redact, program, ...id });
   return { session, redact };
 }
 

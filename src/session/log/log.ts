@@ -66,27 +66,29 @@ class LogFile {
   #file: Deno.FsFile | undefined;
   #lock: FileLock | undefined;
   #size: number;
+  readonly #program: string | undefined;
   #backlog: Iterable<string>[] = [];
   #problem: string | undefined;
   readonly #encoder = new TextEncoder();
   readonly #buffer = new Uint8Array(BUFFER_SIZE);
 
-  private constructor(paths: SessionPaths, size: number) {
+  private constructor(paths: SessionPaths, size: number, program: string | undefined) {
     this.paths = paths;
     this.#size = size;
+    this.#program = program;
   }
 
   /** A file that is made when the first line is written. */
-  static created(paths: SessionPaths): LogFile {
-    return new LogFile(paths, 0);
+  static created(paths: SessionPaths, program?: string): LogFile {
+    return new LogFile(paths, 0, program);
   }
 
   /**
    * Locks an existing file for appending. Throws SessionBusyError, or what the system says when there is no
    * such file.
    */
-  static existing(paths: SessionPaths): LogFile {
-    const log = new LogFile(paths, Deno.statSync(paths.path).size);
+  static existing(paths: SessionPaths, program?: string): LogFile {
+    const log = new LogFile(paths, Deno.statSync(paths.path).size, program);
     log.#takeLock();
     return log;
   }
@@ -212,7 +214,7 @@ class LogFile {
   #takeLock(): void {
     let result: LockResult;
     try {
-      result = FileLock.tryAcquire(this.paths.lock);
+      result = FileLock.tryAcquire(this.paths.lock, this.#program);
     } catch {
       // Read-only directory or a file system without locks: writing itself will show whether the session can
       // be kept.
@@ -328,6 +330,8 @@ export interface LogOptions {
   readonly now?: () => Date;
   /** Messages of a session that is opened are read when they are needed. */
   readonly messagesLater?: boolean;
+  /** The command that has the session open, for lists of sessions. */
+  readonly program?: string | undefined;
 }
 
 export interface CreateOptions extends LogOptions {
@@ -399,7 +403,7 @@ export class SessionLog {
       cwd: options.cwd,
       ...(options.parent ? { parent: options.parent } : {}),
     };
-    return new SessionLog(LogFile.created(paths), emptyState(), head, options);
+    return new SessionLog(LogFile.created(paths, options.program), emptyState(), head, options);
   }
 
   /**
@@ -408,7 +412,7 @@ export class SessionLog {
    */
   static open(path: string, options: LogOptions = {}): SessionLog {
     const paths = pathsOfFile(path);
-    const file = lockExisting(paths);
+    const file = lockExisting(paths, options.program);
     try {
       const loaded = loadEvents(path, undefined, options.messagesLater ? "messages" : "events");
       const log = new SessionLog(file, loaded.state, undefined, options);
@@ -527,9 +531,9 @@ export class SessionLog {
   }
 }
 
-function lockExisting(paths: SessionPaths): LogFile {
+function lockExisting(paths: SessionPaths, program: string | undefined): LogFile {
   try {
-    return LogFile.existing(paths);
+    return LogFile.existing(paths, program);
   } catch (error) {
     if (error instanceof ReasonixError) throw error;
     throw new ReasonixError(message`Cannot open session ${paths.path}: ${errorMessage(error)}`, {
