@@ -5,12 +5,12 @@ import { assert, assertEquals } from "../support/assert.ts";
 import { browserTest } from "../support/browser.ts";
 import { type ServedHere, serveHere } from "../support/web.ts";
 
-const FILES = { "hello.txt": "Hello, world\n", "build/out.txt": "built\n" };
+const FILES = { "hello.txt": "Hello, world\n", "../kept/file.txt": "kept\n" };
 const CALLS: Reply = [{ type: "done", reason: "tool_calls" }];
 const REPLIES: readonly Reply[] = [
   [call("c1", "read_file", { path: "hello.txt" }), ...CALLS],
   [call("c2", "edit_file", { path: "hello.txt", old_string: "world", new_string: "page" }), ...CALLS],
-  [call("c3", "bash", { command: "rm -rf build" }), ...CALLS],
+  [call("c3", "bash", { command: "git push --force origin main" }), ...CALLS],
   say("The greeting is changed."),
 ];
 
@@ -19,6 +19,8 @@ interface Hands {
   /** Chooses a button or an entry of this name, in a region where the name is not unique. */
   choose(name: RegExp, within?: string): Promise<void>;
   write(text: string): Promise<void>;
+  /** Sends a note in the field of a dialog. */
+  note(text: string): Promise<void>;
 }
 
 /** Presses Tab until the wanted element has the focus. */
@@ -53,6 +55,11 @@ function byKeys(page: Page): Hands {
       await page.keyboard.type(text);
       await page.keyboard.press("Enter");
     },
+    async note(text) {
+      await tabTo(page, ({ tag }) => tag === "INPUT");
+      await page.keyboard.type(text);
+      await page.keyboard.press("Enter");
+    },
   };
 }
 
@@ -65,7 +72,11 @@ function byFinger(page: Page): Hands {
     async write(text) {
       await page.locator("textarea").tap();
       await page.locator("textarea").fill(text);
-      await page.getByRole("button", { name: "Send" }).tap();
+      await page.getByRole("button", { name: "Send", exact: true }).tap();
+    },
+    async note(text) {
+      await page.locator("dialog input").fill(text);
+      await page.locator("dialog").getByRole("button", { name: "Send", exact: true }).tap();
     },
   };
 }
@@ -85,16 +96,17 @@ async function wholeTask(page: Page, hands: Hands, { stage }: ServedHere): Promi
   const danger = page.locator("dialog[open][role=alertdialog]");
   await danger.waitFor();
   await ready();
-  assert((await danger.innerText()).includes("rm -rf build"), await danger.innerText());
+  assert((await danger.innerText()).includes("git push --force origin main"), await danger.innerText());
   // Enter alone does not allow what cannot be undone.
   const focused = await page.evaluate("document.activeElement?.textContent ?? ''") as string;
   assert(!/^\s*Yes/.test(focused), focused);
   await hands.choose(/^No\b/, "answers");
+  await hands.note("Keep it.");
   await page.getByText("The greeting is changed.").waitFor();
-  assertEquals([await read("hello.txt"), await read("build/out.txt")], ["Hello, page\n", "built\n"]);
+  assertEquals([await read("hello.txt"), await read("../kept/file.txt")], ["Hello, page\n", "kept\n"]);
 
   const edit = page.locator(".row.call", { has: page.locator("tr.add") });
-  await hands.choose(/hello\.txt/, "call");
+  await hands.choose(/edit hello\.txt/, "call");
   await edit.locator("[aria-expanded=true]").waitFor();
 
   const rows = await page.locator(".row[data-key]").allInnerTexts();
