@@ -9,7 +9,7 @@ import { Conversation, nextFrame } from "./conversation.ts";
 import { hub } from "./hub.ts";
 import { Panels } from "./panels.ts";
 import { Questions } from "./questions.ts";
-import { keepListed, Sessions, Welcome } from "./sessions.ts";
+import { keepListed, SessionDialog, Sessions, Welcome } from "./sessions.ts";
 import { SessionModel } from "./store.ts";
 import type { StreamEvent } from "./stream.ts";
 import { firstLocale, speak, texts } from "./texts.ts";
@@ -98,6 +98,7 @@ async function enter(): Promise<void> {
     signedIn.value = known.role ?? "no";
   });
   if (known.role === undefined) return;
+  if (location.pathname === "/" && known.configured !== false) region.value = "sessions";
   hub.refresh();
   await show();
 }
@@ -186,6 +187,7 @@ export function App(): ComponentChildren {
           <${Panels} key=${id} id=${id} model=${model} />
         </aside>
       `}
+      <${SessionDialog} go=${go} />
       ${model && html`<${Questions} key=${id} id=${id} model=${model} />`}
     </div>
   `;

@@ -4,7 +4,8 @@ import { html } from "htm/preact";
 import { Component, type ComponentChildren, createRef } from "preact";
 import { useRef } from "preact/hooks";
 import { Activity, isBusy, Item, Streaming } from "./rows.ts";
-import type { Row, Said, SessionModel } from "./store.ts";
+import type { Row } from "../src/frontend/session/rows.ts";
+import type { Said, SessionModel } from "./store.ts";
 import { texts } from "./texts.ts";
 
 /** Longest time without a frame, which a page in the background does not get. */
@@ -18,8 +19,8 @@ export function nextFrame(run: () => void): void {
 
 /** Rows in the page: at most, at first, and as many more where the reader comes near an end of them. */
 const [MOST_ROWS, FIRST_ROWS, MORE_ROWS] = [300, 120, 60];
-/** Heights of the view within which the next rows are put in the page. */
-const NEAR = 1.5;
+/** Pixels from an end within which the next rows are put in the page: far less than the rows in it take. */
+const NEAR = 1000;
 /** Pixels from the end that count as the end. */
 const AT_END = 32;
 
@@ -44,7 +45,9 @@ export class Conversation extends Component<TalkProps> {
   readonly #follows = signal(true);
   readonly #scroller = createRef<HTMLDivElement>();
   readonly #content = createRef<HTMLDivElement>();
+  // Not the whole view: it changes with every frame of a reply.
   readonly #items = computed(() => itemsOf(this.props.model));
+  readonly #first = computed(() => this.props.model.view.value.first);
   readonly #sizes = new ResizeObserver(() => this.#settle());
   /** The first row in the view, and its distance from the top of the content. */
   #anchor: { readonly key: string; readonly top: number } | undefined;
@@ -68,14 +71,13 @@ export class Conversation extends Component<TalkProps> {
     const { talk } = texts().web;
     const items = this.#items.value;
     const { from, to } = this.#indexes(items);
-    const { first } = model.view.value;
     return html`
       <section class="conversation" aria-label=${talk.label}>
         <div class="scroller" ref=${this.#scroller} tabindex="0" role="log" aria-live="off" aria-label=${talk
           .label}
           onScroll=${() => this.#scrolled()} onClick=${(event: MouseEvent) => this.#clicked(event)}>
           <div class="content" ref=${this.#content}>
-            ${!first && html`<p class="row earlier">${talk.earlier}</p>`}
+            ${!this.#first.value && html`<p class="row earlier">${talk.earlier}</p>`}
             ${items.slice(from, to).map((item) =>
               html`<${Item} key=${item.key} item=${item} model=${model} />`
             )}
@@ -155,15 +157,14 @@ export class Conversation extends Component<TalkProps> {
 
   #fill(scroller: HTMLElement): void {
     const { scrollTop, scrollHeight, clientHeight } = scroller;
-    const near = NEAR * clientHeight;
     const items = this.#items.peek();
     const { from, to } = this.#indexes(items);
-    if (scrollTop < near) {
+    if (scrollTop < NEAR) {
       if (from > 0 && (!this.#follows.peek() || to - from < FIRST_ROWS)) {
         const first = Math.max(0, from - MORE_ROWS);
         this.#show(first, Math.min(to, first + MOST_ROWS));
-      } else if (from <= MORE_ROWS && !this.props.model.view.peek().first) this.#load();
-    } else if (scrollHeight - scrollTop - clientHeight < near && to < items.length) {
+      } else if (from <= MORE_ROWS && !this.#first.peek()) this.#load();
+    } else if (scrollHeight - scrollTop - clientHeight < NEAR && to < items.length) {
       const last = Math.min(items.length, to + MORE_ROWS);
       this.#show(Math.max(from, last - MOST_ROWS), last);
     }

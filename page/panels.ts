@@ -9,7 +9,8 @@ import { api, report, signedIn } from "./api.ts";
 import { sendLine, Setting, usePart } from "./composer.ts";
 import { Code } from "./markdown.ts";
 import { Diff } from "./rows.ts";
-import type { CallRow, NoteRow, SessionModel } from "./store.ts";
+import type { CallRow, NoteRow } from "../src/frontend/session/rows.ts";
+import type { SessionModel } from "./store.ts";
 import { texts } from "./texts.ts";
 
 interface PanelProps {

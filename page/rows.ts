@@ -9,17 +9,8 @@ import { diffRows } from "../src/view/diff.ts";
 import { checklistLine, earlyTitle, grouped, lineFigures, liveTail, timeText } from "../src/view/mod.ts";
 import { colored, loadMarks, marks } from "./highlight.ts";
 import { Blocks, Code, Copy, Markdown } from "./markdown.ts";
-import type {
-  CallRow,
-  NoteRow,
-  ReplyRow,
-  Row,
-  Said,
-  SessionModel,
-  SessionView,
-  TodoRow,
-  UserRow,
-} from "./store.ts";
+import type { CallRow, NoteRow, ReplyRow, Row, TodoRow, UserRow } from "../src/frontend/session/rows.ts";
+import type { Said, SessionModel, SessionView } from "./store.ts";
 import { texts } from "./texts.ts";
 
 /** Lines that are shown of a long text, as in the chat. */

@@ -90,7 +90,6 @@ export function Sessions({ go, current }: SessionsProps): ComponentChildren {
           ${web.signOut}</button>
       `}
     </div>
-    ${asked.value && html`<${Dialog} go=${go} asked=${asked.value} />`}
   `;
 }
 
@@ -138,9 +137,10 @@ function Entry({ entry, go, current }: SessionsProps & { readonly entry: Session
   `;
 }
 
-function Dialog(
-  { asked: about, go }: Pick<SessionsProps, "go"> & { readonly asked: NonNullable<typeof asked.value> },
-) {
+/** The dialog that is open, if one is. A narrow page may not show the list. */
+export function SessionDialog({ go }: Pick<SessionsProps, "go">): ComponentChildren {
+  const about = asked.value;
+  if (about === undefined) return null;
   const { web: { sessions, ...web } } = texts();
   const [isNew, isDevice] = [about === "new", about === "device"];
   const entry = typeof about === "object" ? about : undefined;

@@ -5,6 +5,7 @@ import { CHAT_FLAGS } from "../../run_flags.ts";
 import { languageOf, textsFor } from "../../terminal/language.ts";
 import { type CliContext, onSignals, runPaths } from "../../terminal/process.ts";
 import { loadRunConfig } from "./config.ts";
+import { unnamedProvider } from "../../../src/config/mod.ts";
 import { errorMessage, EXIT, message, ReasonixError, usageError } from "../../../src/core/mod.ts";
 import { FRONTENDS } from "../../../src/frontend/mod.ts";
 import { findSession } from "../../../src/session/mod.ts";
@@ -68,7 +69,8 @@ async function serve(context: CliContext, flags: ServeFlags, isWeb: boolean): Pr
   });
   const { resume, sessionId, token: _token, ...rest } = flags;
   const paths = runPaths(context, flags.dir);
-  const loaded = await loadRunConfig(paths, { ...rest, outputFormat: "text", ignoreUntrusted: true });
+  const load = () => loadRunConfig(paths, { ...rest, outputFormat: "text", ignoreUntrusted: true });
+  const loaded = await load();
   const { config: { serve: set } } = loaded;
   const { locale } = languageOf(context, loaded);
   const [t, texts] = await Promise.all([textsFor("serve", context, loaded), SessionTexts.load(locale)]);
@@ -102,6 +104,7 @@ async function serve(context: CliContext, flags: ServeFlags, isWeb: boolean): Pr
       passwordHash: flags.password === undefined ? set.password_hash : await hashPassword(flags.password),
     },
     sessionHours: set.session_hours,
+    configured: async () => (unnamedProvider(await load())?.key ?? "environment") === "environment",
     signedIn: (role, from) => stdout.write(`${t.signedIn(from, t[role])}\n${linkOf(role)}\n`),
   }).catch((error) => {
     throw error.cause?.name === "AddrInUse" ? usedPort(address, paths.home, error) : error;

@@ -180,7 +180,7 @@ export class Chat {
       ...waiting.map(({ text }) => chat.queued(oneLine(text, 200))),
     ];
     const more = lines.length > WAITING_LINES ? [`… +${lines.length - WAITING_LINES}`] : [];
-    const hint = waiting.length > 0 ? [chat.queueHint] : [];
+    const hint = waiting.some(({ by }) => by === this.#frontEnd) ? [chat.queueHint] : [];
     return [...lines.slice(0, WAITING_LINES), ...more, ...hint].map((line) => palette.dim(line));
   }
 

@@ -4,6 +4,7 @@ import { existingRealPath } from "../../path/real_path.ts";
 import * as stored from "../../session/mod.ts";
 import { defined } from "../../util/json.ts";
 import { attempt } from "../../util/lazy.ts";
+import { atMost } from "../../util/timer.ts";
 import { userText } from "../../util/user_text.ts";
 import type { LiveSession, LiveSessions } from "./live_session.ts";
 
@@ -41,24 +42,30 @@ export class SessionList {
   }
 
   /** A part of the list, latest change first. */
-  page({ query = "", directory = "", cursor }: ListOptions): { sessions: SessionEntry[]; next?: string } {
+  async page(
+    { query = "", directory = "", cursor }: ListOptions,
+  ): Promise<{ sessions: SessionEntry[]; next?: string }> {
     const wanted = query.toLowerCase();
     const cwd = directory && (existingRealPath(directory) ?? directory);
     const matches = (...texts: readonly string[]) =>
       texts.some((each) => each.toLowerCase().includes(wanted));
     const projects = cwd ? stored.projectDir(this.#home, cwd) : stored.projectDirs(this.#home);
-    const { sessions, next } = stored.sessionPage(projects, {
-      limit: PAGE,
-      cursor,
-      ...(wanted ? { matches: ({ title, prompt }) => matches(title, prompt) } : {}),
-    });
+    const found: stored.SessionInfo[] = [];
+    let next = cursor;
+    do {
+      const part = stored.sessionPage(projects, { limit: PAGE, cursor: next });
+      found.push(...part.sessions.filter(({ title, prompt }) => matches(title, prompt)));
+      next = part.next;
+      // A search reads all files; other work is done in between.
+      if (wanted) await atMost(0, new Promise(() => {}));
+    } while (wanted && next !== undefined && found.length < PAGE);
     // A session without a message has no file.
     const fresh = cursor ? [] : this.#live.all.flatMap((live) => {
       const entry = liveEntry(live);
       if (!entry || this.paths(entry.id) || cwd && entry.directory !== cwd) return [];
       return matches(entry.title) ? [entry] : [];
     });
-    const entries = sessions.map((info) => this.#entryOf(info));
+    const entries = found.map((info) => this.#entryOf(info));
     return { sessions: [...fresh, ...entries], ...defined({ next }) };
   }
 

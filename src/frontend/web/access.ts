@@ -204,9 +204,10 @@ export class Access {
     from: string,
   ): Promise<{ readonly secret: string; readonly role: Role; readonly expires: string }> {
     const back = this.#tries.take(from);
-    const link = token === undefined ? undefined : find(this.#links, token);
+    const link = find(this.#links, token ?? "");
     this.#links = this.#links.filter((each) => each !== link);
-    const role = link?.role ?? (token !== undefined && find(this.#token, token)?.role) ??
+    const known = link ?? find(this.#token, token ?? "");
+    const role = known?.role ??
       (password !== undefined && await this.#isPassword(password) ? "owner" : undefined);
     if (!role) {
       throw password === undefined

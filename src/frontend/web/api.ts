@@ -286,6 +286,7 @@ export class Api {
   async #soon(live: LiveSession, work: Promise<unknown>): Promise<void> {
     const asked = Promise.withResolvers<void>();
     const stop = live.questions.subscribe(({ state }) => state === "opened" && asked.resolve());
+    if (!live.assembly && live.questions.open.length > 0) asked.resolve();
     let isLate = false;
     work.catch((error) => {
       if (isLate) { for (const frontEnd of live.frontEnds) frontEnd.failed?.(error); }

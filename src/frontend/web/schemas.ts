@@ -321,7 +321,6 @@ export interface ApiRequest<K extends RouteKey = RouteKey> {
   readonly params: Readonly<Record<string, string>>;
   readonly query: Of<K, "query">;
   readonly body: Of<K, "body">;
-  readonly signal: AbortSignal;
 }
 export type ApiAnswer<K extends RouteKey> = Of<K, "answer">;
 export type Handlers<K extends RouteKey = RouteKey> = {

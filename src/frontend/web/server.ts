@@ -1,10 +1,8 @@
-import { errorMessage, message, ReasonixError, type Text, usageError } from "../../core/mod.ts";
+import { errorMessage, isAbort, message, ReasonixError, usageError } from "../../core/mod.ts";
 import { parseJson } from "../../util/json.ts";
-import { after, atMost } from "../../util/timer.ts";
+import { atMost } from "../../util/timer.ts";
 import { attempt, lazy } from "../../util/lazy.ts";
 import { VERSION } from "../../util/version.ts";
-import type { LiveSessions } from "../session/live_session.ts";
-import type { SessionTexts } from "../session/texts.ts";
 import {
   Access,
   type AccessOptions,
@@ -18,6 +16,7 @@ import { PageFiles } from "./page_files.ts";
 import { SessionList } from "../session/session_list.ts";
 import { Api } from "./api.ts";
 import {
+  type ApiAnswer,
   type ApiRequest,
   BODY_BYTES,
   checked,
@@ -27,9 +26,12 @@ import {
   type RouteKey,
   ROUTES,
 } from "./schemas.ts";
-import { type Reader, Streams } from "./stream.ts";
+import { type Reader, type StreamOptions, Streams } from "./stream.ts";
 
-export interface WebOptions {
+export interface WebOptions
+  extends
+    Pick<AccessOptions, "sessionHours" | "signedIn">,
+    Pick<StreamOptions, "sessions" | "home" | "texts"> {
   /** `orNext`: the next free port, beginning with this one. */
   readonly address: { readonly hostname: string; readonly port: number; readonly orNext?: boolean };
   /** Certificate and key as PEM texts. */
@@ -40,19 +42,14 @@ export interface WebOptions {
   /** The public address, such as `https://agent.example.org`. */
   readonly origin?: string | undefined;
   readonly auth: Pick<AccessOptions, "mode" | "token" | "passwordHash">;
-  readonly sessionHours: number;
-  readonly sessions: LiveSessions;
-  /** Reasonix home. */
-  readonly home: string;
   /** The directory of sessions that name none. */
   readonly directory: string;
-  readonly texts: SessionTexts;
   /** The session that links lead to. */
   readonly only?: string | undefined;
-  /** Called when a browser has used a link. */
-  readonly signedIn?: (role: Role, from: string) => void;
   /** Called when a browser connects or leaves. */
   readonly changed?: () => void;
+  /** Reports whether a provider is configured. */
+  readonly configured?: () => Promise<boolean>;
 }
 
 export interface WebServer {
@@ -75,16 +72,14 @@ export async function serveWeb(options: WebOptions): Promise<WebServer> {
 }
 
 /** Refuses what would open the server to the network without protection. */
-function requireSafe(
-  { address: { hostname }, auth, tls, behindProxy = false, insecure, origin }: WebOptions,
-) {
+function requireSafe({ address: { hostname }, auth, tls, behindProxy, insecure, origin }: WebOptions): void {
   if (origin !== undefined && !/^https?:\/\/[^/?#@\s]+$/.test(origin)) {
     throw usageError(
       message`Cannot use "${origin}" for serve.origin`,
       message`give scheme and host, such as https://agent.example.org`,
     );
   }
-  if (auth.mode === "none" && (!isLoopback(hostname) || behindProxy)) {
+  if (auth.mode === "none" && (!isLoopback(hostname) || behindProxy || origin !== undefined)) {
     throw usageError(
       message`Cannot serve ${hostname} without sign-in: everyone who reaches it could run commands here`,
       message`use --auth token or --auth password; without sign-in only loopback is served, and no proxy`,
@@ -117,46 +112,30 @@ const [BODY_MS, ENDING_MS] = [30_000, 1000];
 const SIGN_IN_BYTES = 8 * 1024;
 
 const CODES: Readonly<Record<number, string>> = {
-  400: "invalid",
   401: "sign-in",
   403: "forbidden",
   404: "not-found",
-  405: "method",
-  408: "timeout",
   409: "conflict",
-  413: "too-large",
-  415: "content-type",
-  421: "host",
-  429: "too-many",
 };
 
-interface Match {
-  readonly key: RouteKey;
-  readonly params: Record<string, string>;
-}
+/** The parts of a path are names, never paths. */
+const PATTERNS = (Object.keys(ROUTES) as RouteKey[]).map((key) => {
+  const [method = "", path = ""] = key.split(" ");
+  const pattern = path.replaceAll(".", "\\.").replaceAll(/:(\w+)/g, "(?<$1>[\\w-]{1,100})");
+  return { key, method, pattern: new RegExp(`^${pattern}$`) };
+});
 
-/** Finds the route of a request. Parts of the path are names, never paths. */
-function match(method: string, path: string): Match {
-  const parts = path.split("/");
-  const others: string[] = [];
-  for (const key of Object.keys(ROUTES) as RouteKey[]) {
-    const [wanted = "", template = ""] = key.split(" ");
-    const names = template.split("/");
-    const fits = names.length === parts.length && names.every((name, at) => {
-      return name.startsWith(":") ? /^[\w-]{1,100}$/.test(parts[at] ?? "") : name === parts[at];
-    });
-    if (!fits) continue;
-    if (wanted !== method) {
-      others.push(wanted);
-      continue;
-    }
-    const params = names.flatMap((name, at) =>
-      name.startsWith(":") ? [[name.slice(1), parts[at] ?? ""]] : []
-    );
-    return { key, params: Object.fromEntries(params) };
-  }
-  if (others.length === 0) throw new Refusal(404, message`Cannot find ${path}`);
-  throw new Refusal(405, message`Cannot ${method} ${path}`, undefined, { allow: others.join(", ") });
+/** Finds the route of a request. */
+function match(
+  method: string,
+  path: string,
+): { readonly key: RouteKey; readonly params: Record<string, string> } {
+  const known = PATTERNS.filter(({ pattern }) => pattern.test(path));
+  const found = known.find((each) => each.method === method);
+  if (found) return { key: found.key, params: { ...found.pattern.exec(path)?.groups } };
+  if (known.length === 0) throw new Refusal(404, message`Cannot find ${path}`);
+  const allow = known.map((each) => each.method).join(", ");
+  throw new Refusal(405, message`Cannot ${method} ${path}`, undefined, { allow });
 }
 
 class Server implements WebServer {
@@ -166,7 +145,7 @@ class Server implements WebServer {
   readonly #access: Access;
   readonly #server: Deno.HttpServer<Deno.NetAddr>;
   readonly #end = new AbortController();
-  readonly #handlers: Partial<Handlers>;
+  readonly #handlers: Omit<Handlers, "POST /sign-in" | "GET /stream">;
   readonly #streams: Streams;
   #build = "";
   readonly #page = lazy(async () => {
@@ -177,7 +156,7 @@ class Server implements WebServer {
 
   constructor(options: WebOptions) {
     this.#options = options;
-    const { address: { hostname }, tls, home, auth, sessionHours, origin, signedIn = () => {} } = options;
+    const { address: { hostname }, tls, home, auth, origin } = options;
     this.#server = this.#listen();
     const { port } = this.#server.addr;
     const shown = hostname === "0.0.0.0" || hostname === "::" ? "localhost" : hostname;
@@ -185,7 +164,7 @@ class Server implements WebServer {
     this.local = `${tls ? "https" : "http"}://${name}:${port}`;
     this.origin = origin ?? this.local;
     const file = `${home}/serve/${port}.json`;
-    this.#access = new Access({ ...auth, sessionHours, file, address: this.local, signedIn });
+    this.#access = new Access({ ...options, ...auth, file, address: this.local });
     const list = new SessionList(options);
     const build = () => this.#build;
     const streams = this.#streams = new Streams({
@@ -198,6 +177,11 @@ class Server implements WebServer {
     });
     this.#handlers = {
       ...new Api({ ...options, list, streams }).handlers,
+      "GET /server": async () => {
+        const { auth: { mode: auth }, texts: { locale }, directory, configured } = options;
+        const { build } = await this.#page();
+        return { build, auth, version: VERSION, locale, directory, configured: await configured?.() ?? true };
+      },
       "POST /sign-out": () => ({}),
       "POST /links": async ({ body: { role, session } }) => {
         const url = this.link(role, session);
@@ -208,8 +192,15 @@ class Server implements WebServer {
   }
 
   link(role: Role, session = this.#options.only): string {
+    const isOpen = this.#options.auth.mode === "none";
+    if (isOpen && role === "viewer") {
+      throw usageError(
+        message`Cannot make a link for viewers: without sign-in all are owners`,
+        message`start the server with --auth token`,
+      );
+    }
     const values = [
-      ...(this.#options.auth.mode === "none" ? [] : [`token=${this.#access.code(role)}`]),
+      ...(isOpen ? [] : [`token=${this.#access.code(role)}`]),
       ...(session === undefined ? [] : [`session=${session}`]),
     ];
     return `${this.origin}/${values.length > 0 ? `#${values.join("&")}` : ""}`;
@@ -287,11 +278,12 @@ class Server implements WebServer {
     }
     if (key === "POST /sign-out") await this.#access.signOut(request);
     if (key === "GET /stream" && visitor) return await this.#stream(request, query, { from, visitor });
-    const work = this.#handlers[key] as ((request: ApiRequest) => unknown) | undefined;
-    if (!work && key !== "GET /server") throw new Refusal(404, message`Cannot find ${url.pathname}`);
-    const answer = await work?.({ params, query, body, signal: request.signal } as ApiRequest);
-    if (key === "GET /server") return Response.json(await this.#described(answer, visitor));
-    return Response.json(answer ?? {}, { status: route.status ?? 200 });
+    const handlers: Readonly<Record<string, unknown>> = this.#handlers;
+    const work = handlers[key] as (request: ApiRequest) => unknown;
+    const answer = await work({ params, query, body } as ApiRequest);
+    if (key !== "GET /server") return Response.json(answer, { status: route.status ?? 200 });
+    const { build, auth, ...more } = answer as ApiAnswer<typeof key>;
+    return Response.json({ build, auth, ...(visitor ? { ...more, role: visitor.role } : {}) });
   }
 
   async #stream(
@@ -305,7 +297,9 @@ class Server implements WebServer {
     const events = this.#streams.open([session].flat(), { role, from }, lastId);
     const ended = reads();
     const body = new TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>>();
-    events.pipeTo(body.writable, signal ? { signal } : {}).catch(() => {}).finally(ended);
+    // A stream that ends with an error would be an error of the server.
+    const ends = events.pipeTo(body.writable, { preventAbort: true, ...(signal ? { signal } : {}) });
+    void ends.catch(() => body.writable.close()).catch(() => {}).finally(ended);
     return new Response(body.readable, {
       headers: { "content-type": "text/event-stream", "x-accel-buffering": "no" },
     });
@@ -316,11 +310,6 @@ class Server implements WebServer {
     const visitor = this.#access.visitor(request, from);
     if (role !== "owner" || visitor.role === "owner") return visitor;
     throw new Refusal(403, message`Cannot do that with a link that only shows sessions`);
-  }
-
-  async #described(answer: unknown, visitor: Visitor | undefined) {
-    const known = { build: (await this.#page()).build, auth: this.#options.auth.mode };
-    return visitor ? { ...answer as object, ...known, version: VERSION, role: visitor.role } : known;
   }
 
   /** Answers with a file of the page; its code finds the session of the path. */
@@ -334,20 +323,12 @@ class Server implements WebServer {
   }
 
   #refused(error: unknown): Response {
-    const { texts } = this.#options;
-    const isKnown = error instanceof ReasonixError;
-    const status = error instanceof Refusal ? error.status : isKnown ? 400 : 500;
-    const { message: said, remedy } = isKnown
-      ? error.texts
-      : { message: message`Cannot answer: internal error`, remedy: undefined };
-    const body = {
-      error: {
-        message: texts.of(said as Text),
-        ...(remedy === undefined ? {} : { remedy: texts.of(remedy) }),
-        code: CODES[status] ?? "failed",
-      },
-    };
-    return Response.json(body, { status, headers: error instanceof Refusal ? error.headers : {} });
+    const [status, headers] = error instanceof Refusal
+      ? [error.status, error.headers]
+      : [error instanceof ReasonixError ? 400 : 500, {}];
+    const shown = status === 500 ? new ReasonixError(message`Cannot answer: internal error`) : error;
+    const code = CODES[status] ?? (status < 500 ? "invalid" : "failed");
+    return Response.json({ error: { ...this.#options.texts.parts(shown), code } }, { status, headers });
   }
 }
 
@@ -368,30 +349,20 @@ async function bodyOf(
     throw new Refusal(415, message`Cannot read the request: its content type is not application/json`);
   }
   const most = role === "none" || !schema ? SIGN_IN_BYTES : bytes;
-  const reader = body?.getReader();
-  const late = Promise.withResolvers<never>();
-  late.promise.catch(() => {});
-  const clear = after(
-    BODY_MS,
-    () => late.reject(new Refusal(408, message`Cannot read the request: its body is late`)),
-  );
-  const parts: Uint8Array<ArrayBuffer>[] = [];
-  try {
-    for (let size = 0; reader;) {
-      const { value } = await Promise.race([reader.read(), late.promise]);
-      if (!value) break;
-      size += value.length;
-      if (size > most) {
-        throw new Refusal(413, message`Cannot read the request: its body has more than ${most} bytes`);
-      }
-      parts.push(value);
-    }
-  } finally {
-    clear();
-    await reader?.cancel().catch(() => {});
+  let size = 0;
+  const bounded = new TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>>({
+    transform(piece, to) {
+      if ((size += piece.length) <= most) return to.enqueue(piece);
+      throw new Refusal(413, message`Cannot read the request: its body has more than ${most} bytes`);
+    },
+  });
+  const text = await new Response(body?.pipeThrough(bounded, { signal: AbortSignal.timeout(BODY_MS) })).text()
+    .catch((error) => {
+      throw isAbort(error) ? new Refusal(408, message`Cannot read the request: its body is late`) : error;
+    });
+  const value = schema && parseJson(text);
+  if (schema && value === undefined) {
+    throw new Refusal(400, message`Cannot read the request: its body is no JSON`);
   }
-  if (!schema) return undefined;
-  const value = parseJson(await new Blob(parts).text());
-  if (value === undefined) throw new Refusal(400, message`Cannot read the request: its body is no JSON`);
   return value;
 }

@@ -44,6 +44,7 @@ const ENCODER = new TextEncoder();
 /** The page as a front end of a live session: all browsers are its readers. */
 export class WebFrontEnd implements FrontEnd, FeedSource {
   readonly name = "web";
+  readonly setsUp = true;
   readonly commands = { oneSession: true, showsEvents: true } as const;
   readonly live: LiveSession;
   feed: Feed | undefined;

@@ -9,7 +9,7 @@ import {
   sessionPaths,
   sessionsDir,
 } from "../paths.ts";
-import { defined, isRecord, parseJson } from "../../util/json.ts";
+import { isRecord, parseJson } from "../../util/json.ts";
 import { titleOf } from "../state/state.ts";
 import { attempt } from "../../util/lazy.ts";
 import { FileLock, type LockOwner } from "../../util/lock.ts";
@@ -45,8 +45,6 @@ interface ListedAt {
 
 interface ListOptions {
   readonly limit?: number;
-  /** Only these. */
-  readonly matches?: (session: SessionInfo) => boolean;
   /** Begins behind this session. */
   readonly after?: ListedAt;
 }
@@ -56,7 +54,7 @@ interface ListOptions {
  * read.
  */
 export function listSessions(projects: string | readonly string[], options: ListOptions = {}): SessionInfo[] {
-  const { limit = Infinity, after, matches = () => true } = options;
+  const { limit = Infinity, after } = options;
   const files = [projects].flat().flatMap((project) =>
     sessionIds(project).flatMap((id) => {
       const paths = sessionPaths(project, id);
@@ -71,7 +69,7 @@ export function listSessions(projects: string | readonly string[], options: List
   for (const { paths } of wanted.sort(order)) {
     if (found.length >= limit) break;
     const info = attempt(() => sessionInfo(paths));
-    if (info && matches(info)) found.push(info);
+    if (info) found.push(info);
   }
   return found;
 }
@@ -82,17 +80,14 @@ export function listSessions(projects: string | readonly string[], options: List
  */
 export function sessionPage(
   projects: string | readonly string[],
-  { limit, cursor = "", matches }: Pick<ListOptions, "matches"> & {
-    readonly limit: number;
-    readonly cursor?: string | undefined;
-  },
+  { limit, cursor = "" }: { readonly limit: number; readonly cursor?: string | undefined },
 ): { readonly sessions: readonly SessionInfo[]; readonly next?: string } {
   const [, time, id = ""] = /^(\d+)\.([\w-]+)$/.exec(cursor) ?? [];
   if (cursor !== "" && time === undefined) {
     throw usageError(message`Cannot use ${"cursor"}: ${message`it is not from a list of sessions`}`);
   }
   const after = time === undefined ? {} : { after: { time: Number(time), id } };
-  const found = listSessions(projects, { limit: limit + 1, ...after, ...defined({ matches }) });
+  const found = listSessions(projects, { limit: limit + 1, ...after });
   const sessions = found.slice(0, limit);
   const last = found.length > limit ? sessions.at(-1) : undefined;
   return { sessions, ...(last ? { next: `${Date.parse(last.updated)}.${last.id}` } : {}) };

@@ -1,4 +1,5 @@
-import { type Row, SessionModel, type SessionView } from "../../../page/store.ts";
+import type { Row } from "../../../src/frontend/session/rows.ts";
+import { SessionModel, type SessionView } from "../../../page/store.ts";
 import { EVENT_KINDS } from "../../../src/core/event_schema.ts";
 import { type Event, LIVE_ONLY, type NewEvent } from "../../../src/core/mod.ts";
 import { LiveState } from "../../../src/frontend/session/live_state.ts";

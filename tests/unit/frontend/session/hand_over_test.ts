@@ -2,7 +2,7 @@
 import { encode } from "uqr";
 import { qrLines } from "../../../../cli/commands/run/hand_over.ts";
 import type { FrontEnd } from "../../../../src/frontend/session/live_session.ts";
-import { say } from "../../../support/agent_fixture.ts";
+import { call, type Reply, say } from "../../../support/agent_fixture.ts";
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "../../../support/assert.ts";
 import { type ChatStage, heldReply, openChat } from "../../../support/chat_stage.ts";
 
@@ -14,7 +14,7 @@ function links({ terminal }: ChatStage): string[] {
   return terminal.text().join("\n").match(/http:\/\/127[^\s]*\n?[^\s]*session=[\w-]{20}/g) ?? [];
 }
 
-async function signIn(link = ""): Promise<{ readonly status: number; readonly role: string }> {
+async function signIn(link = "") {
   const { origin, hash } = new URL(link);
   const token = new URLSearchParams(hash.slice(1)).get("token");
   const response = await fetch(`${origin}/api/v1/sign-in`, {
@@ -22,8 +22,16 @@ async function signIn(link = ""): Promise<{ readonly status: number; readonly ro
     headers: { "content-type": "application/json" },
     body: JSON.stringify({ token }),
   });
-  const { role = "" } = await response.json();
-  return { status: response.status, role };
+  const { role = "", secret = "" } = await response.json();
+  /** Sends a request as this browser; with a body it is a POST. */
+  const ask = async (path: string, body?: object) => {
+    const answer = await fetch(`${origin}/api/v1${path}`, {
+      headers: { authorization: `Bearer ${secret}`, "content-type": "application/json" },
+      ...(body ? { method: "POST", body: JSON.stringify(body) } : {}),
+    });
+    return { status: answer.status, ...await answer.json() };
+  };
+  return { status: response.status, role, ask };
 }
 
 Deno.test("/web serves the session of the chat: a link counts once and is renewed, /web off closes the page", async () => {
@@ -46,7 +54,7 @@ Deno.test("/web serves the session of the chat: a link counts once and is renewe
   const rows = qrLines(first, false);
   assert(rows.every((row) => chat.terminal.text().some((line) => line.includes(row))), rows.join("\n"));
   await chat.shows("web: no browser");
-  assertEquals(await signIn(first), { status: 200, role: "owner" });
+  assertEquals((await signIn(first)).role, "owner");
   await chat.until(() => links(chat).length === 2);
   await chat.shows("A browser at 127.0.0.1 has used the link");
   assertEquals((await signIn(first)).status, 401);
@@ -61,6 +69,63 @@ Deno.test("/web serves the session of the chat: a link counts once and is renewe
   assert(!chat.terminal.screen().some((row) => row.includes("web: ")));
   chat.say("/web maybe");
   await chat.shows("Cannot run /web maybe");
+});
+
+Deno.test("chat and page share turn, queue and questions of a session; the first answer counts", async () => {
+  const write = (name: string): Reply => [
+    call(name, "write_file", { path: name, content: "x" }),
+    { type: "done", reason: "tool_calls" },
+  ];
+  await using chat = await openChat({
+    replies: [
+      write("one.txt"),
+      say("First done."),
+      write("two.txt"),
+      say("Second done."),
+      say("Queued done."),
+    ],
+    config,
+    columns: 130,
+    rows: 80,
+    onDisk: true,
+  });
+  chat.say("/web");
+  await chat.shows("The link counts once");
+  const { ask } = await signIn(links(chat)[0]);
+  const session = `/sessions/${chat.assembly().session.id}`;
+  const opened = async () => {
+    for (;;) {
+      const { questions } = await ask(`${session}/questions`);
+      if (questions.length > 0) return questions[0].id as string;
+    }
+  };
+  // The page begins a turn; its answer closes the dialog of the chat.
+  const sent = await ask(`${session}/messages`, { id: "message-1", text: "make one" });
+  assertEquals(sent, { status: 202, accepted: true });
+  await chat.shows("one.txt");
+  const first = await opened();
+  await chat.until(() => chat.terminal.screen().some((row) => row.includes("Allow write_file?")));
+  await ask(`${session}/messages`, { id: "message-2", text: "make two" });
+  await chat.until(() => chat.terminal.screen().some((row) => row.includes("waiting: make two")));
+  assertEquals(
+    (await ask(`${session}/questions/${first}`, { answer: { allow: true, scope: "once" } })).status,
+    200,
+  );
+  await chat.shows("First done.");
+  // The chat answers; the answer of the page is refused, and says who answered.
+  const second = await opened();
+  await chat.until(() => chat.terminal.screen().some((row) => row.includes("Allow write_file?")));
+  chat.say("last");
+  await chat.until(() => chat.live.submissions.waiting.length === 1);
+  chat.live.questions.answer(second, { allow: true, scope: "once" }, "terminal");
+  const late = await ask(`${session}/questions/${second}`, { answer: { allow: false, scope: "once" } });
+  assertEquals(late.status, 409);
+  assertStringIncludes(late.error.message, '"terminal"');
+  await chat.shows("Queued done.");
+  assertEquals(Deno.readTextFileSync(`${chat.cwd}/two.txt`), "x");
+  // A session that the page begins is in this program, and its files are those of every session.
+  const { id } = await ask("/sessions", { directory: chat.cwd });
+  assertEquals(chat.sessions.get(id)?.assembly?.cwd, chat.cwd);
 });
 
 Deno.test("a chat that ends closes its page, stops its turn, and names the stopped sessions of the page", async () => {
