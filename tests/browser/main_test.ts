@@ -117,7 +117,7 @@ async function wholeTask(page: Page, hands: Hands, { stage }: ServedHere): Promi
 
   await hands.write("/rewind");
   await ready();
-  await hands.choose(/Change the greeting/, "answers");
+  await hands.choose(/Before the first turn/, "answers");
   await ready();
   await hands.choose(/both|files and/i, "answers");
   await page.getByText("The greeting is changed.").waitFor({ state: "detached" });
