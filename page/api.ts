@@ -13,11 +13,11 @@ export const problem = signal<Error | undefined>(undefined);
 
 const SECRET = "reasonix.secret";
 
-/** A refusal by the server; status 0: it gave no answer. */
+/** A refusal by the server with its remedy; without status and message it gave no answer. */
 export class ApiError extends Error {
   override readonly name = "ApiError";
 
-  constructor(readonly status: number, message: string, readonly remedy?: string) {
+  constructor(readonly status: number, message: string) {
     super(message);
   }
 }
@@ -79,13 +79,13 @@ async function call<T>(method: string, path: string, body?: object, signal?: Abo
     credentials: "omit",
     cache: "no-store",
   }).catch((error) => {
-    throw signal?.aborted ? error : new ApiError(0, String(error?.message ?? error));
+    throw signal?.aborted ? error : new ApiError(0, "");
   });
   const answer = await response.json().catch(() => ({}));
   if (response.ok) return answer;
   if (response.status === 401 && key === secret() && path !== "/sign-in") signOut();
   const { message = response.statusText, remedy } = answer.error ?? {};
-  throw new ApiError(response.status, message, remedy);
+  throw new ApiError(response.status, remedy ? `${message}: ${remedy}` : message);
 }
 
 /** Repeats a request that got no answer, up to some attempts. */

@@ -87,9 +87,13 @@ function Dialog({ path, open, more, aside, own }: DialogProps) {
   const called = isCalled(open);
   const [armed, busy, given] = [useSignal(called), useSignal(false), useSignal<readonly unknown[]>([])];
   useLayoutEffect(() => {
-    const element = dialog.current;
+    const [element, opener] = [dialog.current, document.activeElement as HTMLElement | null];
     element?.showModal();
-    return () => element?.close();
+    return () => {
+      element?.close();
+      // A field in a dialog that is removed takes the caret with it from the field that gets the focus.
+      queueMicrotask(() => (opener?.blur(), opener?.focus()));
+    };
   }, []);
   useEffect(() => {
     if (armed.value) return;

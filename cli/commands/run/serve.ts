@@ -105,17 +105,16 @@ async function serve(context: CliContext, flags: ServeFlags, isWeb: boolean): Pr
     },
     sessionHours: set.session_hours,
     configured: async () => (unnamedProvider(await load())?.key ?? "environment") === "environment",
-    signedIn: (role, from) => stdout.write(`${t.signedIn(from, t[role])}\n${linkOf(role)}\n`),
+    signedIn: (role, from) => {
+      stdout.write(`${t.signedIn(from, t[role])}\n${mode === "token" ? `${linkOf(role)}\n` : ""}`);
+    },
   }).catch((error) => {
     throw error.cause?.name === "AddrInUse" ? usedPort(address, paths.home, error) : error;
   });
   try {
     if (sessionId !== undefined) await sessions.open({ sessionId });
-    const files = {
-      [flags.pidFile ?? ""]: `${process.pid}`,
-      [flags.portFile ?? ""]: new URL(server.local).host,
-    };
-    for (const [file, text] of Object.entries(files)) if (file !== "") writeTo(file, `${text}\n`);
+    const files = [[flags.pidFile, process.pid], [flags.portFile, new URL(server.local).host]] as const;
+    for (const [file, text] of files) if (file !== undefined) writeTo(file, `${text}\n`);
     const notes = [
       t.serves(server.origin),
       ...(mode === "token" ? [linkOf("owner"), t.once] : mode === "none" ? [t.open] : []),
@@ -127,7 +126,7 @@ async function serve(context: CliContext, flags: ServeFlags, isWeb: boolean): Pr
     stdout.write(`${notes.join("\n")}\n`);
     if (flags.open ?? isWeb) openInBrowser(new URL(server.link("owner")), [paths.cwd]);
     context.process.exitCode = await end.promise;
-    for (const file of Object.keys(files)) rmSync(file, { force: true });
+    for (const [file] of files) if (file !== undefined) rmSync(file, { force: true });
   } finally {
     await server.close();
     await sessions.close();

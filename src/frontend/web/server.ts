@@ -1,3 +1,4 @@
+import { networkInterfaces } from "node:os";
 import { errorMessage, isAbort, message, ReasonixError, usageError } from "../../core/mod.ts";
 import { parseJson } from "../../util/json.ts";
 import { atMost } from "../../util/timer.ts";
@@ -159,10 +160,12 @@ class Server implements WebServer {
     const { address: { hostname }, tls, home, auth, origin } = options;
     this.#server = this.#listen();
     const { port } = this.#server.addr;
-    const shown = hostname === "0.0.0.0" || hostname === "::" ? "localhost" : hostname;
-    const name = shown.includes(":") ? `[${shown}]` : shown;
-    this.local = `${tls ? "https" : "http"}://${name}:${port}`;
-    this.origin = origin ?? this.local;
+    const isAny = hostname === "0.0.0.0" || hostname === "::";
+    const outside = Object.values(networkInterfaces()).flat().find((own) => own?.internal === false)?.address;
+    const at = (name: string) =>
+      `${tls ? "https" : "http"}://${name.includes(":") ? `[${name}]` : name}:${port}`;
+    this.local = at(isAny ? "localhost" : hostname);
+    this.origin = origin ?? (isAny ? at(outside ?? "localhost") : this.local);
     const file = `${home}/serve/${port}.json`;
     this.#access = new Access({ ...options, ...auth, file, address: this.local });
     const list = new SessionList(options);

@@ -60,7 +60,7 @@ export class WebFrontEnd implements FrontEnd, FeedSource {
       this.feed?.send("facts", { fact });
       if (fact.kind === "title") streams.changed(this.feed?.id);
     };
-    this.#watcher = new SessionWatcher({ locale: () => texts.locale, changed, modes: "two" });
+    this.#watcher = new SessionWatcher({ locale: () => texts.locale, changed, modes: "two", details: true });
     this.#detach = live.attach(this);
   }
 
