@@ -52,17 +52,16 @@ export function store(key: string, value: string, area: Area = "browser"): void 
   } catch { /* the browser keeps nothing: it holds until the page is closed */ }
 }
 
-/** Shows the sign-in, until `signIn` succeeds. */
+/** Shows the sign-in. */
 export function signOut(): void {
   store(SECRET, "");
   signedIn.value = "no";
 }
 
-/** Exchanges the token of a link, or a password, for a secret. */
+/** Exchanges the token of a link, or a password, for a secret; the server then says who this is. */
 export async function signIn(by: { readonly token: string } | { readonly password: string }): Promise<void> {
   const given = await call<ApiAnswer<"POST /sign-in">>("POST", "/sign-in", by);
   store(SECRET, given.secret);
-  signedIn.value = given.role;
 }
 
 /** Sends one request; a 401 shows the sign-in, once: nothing else is sent until the user signs in. */

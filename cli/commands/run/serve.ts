@@ -79,6 +79,7 @@ async function serve(context: CliContext, flags: ServeFlags, isWeb: boolean): Pr
   );
   const sessions = new LiveSessions({
     texts,
+    setUp: async (person) => await (await import("./open_chat.ts")).setUpAt(context, person),
     open: async (request, person) => await (await opener())({ waitForServers: false, ...request }, person),
   });
   const mode = flags.auth ?? (flags.password === undefined ? set.auth_mode : "password");

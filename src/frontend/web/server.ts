@@ -14,13 +14,13 @@ import {
   type Visitor,
 } from "./access.ts";
 import { PageFiles } from "./page_files.ts";
+import { checked } from "../session/answer_schemas.ts";
 import { SessionList } from "../session/session_list.ts";
 import { Api } from "./api.ts";
 import {
   type ApiAnswer,
   type ApiRequest,
   BODY_BYTES,
-  checked,
   type Handlers,
   type Role,
   type Route,
