@@ -95,10 +95,10 @@ async function enter(): Promise<void> {
   if (known.locale !== undefined) await speak(known.locale);
   batch(() => {
     server.value = known;
+    region.value = location.pathname === "/" && known.configured !== false ? "sessions" : "chat";
     signedIn.value = known.role ?? "no";
   });
   if (known.role === undefined) return;
-  if (location.pathname === "/" && known.configured !== false) region.value = "sessions";
   hub.refresh();
   await show();
 }
