@@ -1,4 +1,4 @@
-/** The conversation of the web page in a real browser: its window of rows, the end that it follows, its words. */
+/** The conversation of the web page in a browser: its window of rows, and the end that it follows. */
 import type { Page } from "playwright-core";
 import type { Chunk } from "../../src/core/mod.ts";
 import { say } from "../support/agent_fixture.ts";
@@ -59,8 +59,8 @@ browserTest(
     const rows = () => [...scroller.querySelectorAll("[data-key]")];
     const frame = () => new Promise((resolve) => requestAnimationFrame(resolve));
     const jumps = [];
-    let [most, still] = [0, 0];
-    while (still < 100) {
+    let most = 0;
+    while (scroller.scrollTop > 0 || scroller.querySelector(".earlier")) {
       const top = scroller.getBoundingClientRect().top;
       const row = rows().find((each) => each.getBoundingClientRect().bottom > top);
       const [before, place] = [scroller.scrollTop, row.getBoundingClientRect().top];
@@ -69,10 +69,6 @@ browserTest(
       const moved = row.isConnected ? row.getBoundingClientRect().top - place : Infinity;
       if (Math.abs(moved - Math.min(700, before)) > 1.5) jumps.push([moved, before, place]);
       most = Math.max(most, rows().length);
-      still = scroller.scrollTop === 0 && !scroller.querySelector(".earlier") ? 100 : before === 0 ? still + 1 : 0;
-      // Nothing comes any more.
-      if (still === 100) break;
-      if (before === 0) await new Promise((resolve) => setTimeout(resolve, 20));
     }
     return { jumps, most, first: rows()[0].textContent };
   })()`);
