@@ -68,7 +68,11 @@ function Files({ id, model }: PanelProps): ComponentChildren {
     const asked = new AbortController();
     const timer = setTimeout(() => {
       api.get<{ changes: readonly Change[] }>(`/sessions/${id}/changes`, asked.signal)
-        .then((given) => changes.value = given.changes, (error) => asked.signal.aborted || report(error));
+        .then((given) => changes.value = given.changes, (error) => {
+          // It is being opened, or not open here.
+          if (error.status === 409) changes.value = [];
+          else if (!asked.signal.aborted) report(error);
+        });
     }, changes.value ? PAUSE_MS : 0);
     return () => (clearTimeout(timer), asked.abort());
   }, [id, files, turnState]);
