@@ -4,7 +4,7 @@ import type { ChatFlags, RunFlags } from "./run_flags.ts";
 /** The flags of `run` and `chat` by what they are about; what stands nowhere here comes last. */
 const GROUPS: readonly (readonly [title: string, flags: readonly (keyof RunFlags | keyof ChatFlags)[]])[] = [
   ["Model", ["model", "preset", "effort", "systemPrompt", "systemPromptFile", "appendSystemPrompt"]],
-  ["Session", ["continue", "resume", "copy", "dir", "file"]],
+  ["Session", ["continue", "resume", "copy", "dir", "file", "web"]],
   ["What it may do", [
     "permissionMode",
     "approvalMode",

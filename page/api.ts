@@ -13,11 +13,11 @@ export const problem = signal<Error | undefined>(undefined);
 
 const SECRET = "reasonix.secret";
 
-/** A refusal by the server; status 0: it gave no answer. */
+/** A refusal by the server with its remedy; without status and message it gave no answer. */
 export class ApiError extends Error {
   override readonly name = "ApiError";
 
-  constructor(readonly status: number, message: string, readonly remedy?: string) {
+  constructor(readonly status: number, message: string) {
     super(message);
   }
 }
@@ -28,19 +28,21 @@ export function report(error: unknown): void {
   problem.value = error instanceof Error ? error : new Error(String(error));
 }
 
-/** The secret of this browser for this server; none in a browser that keeps nothing. */
+/** The secret of this browser for this server. */
 export function secret(): string {
   return stored(SECRET) ?? "";
 }
 
 type Area = "browser" | "tab";
 const AREAS = { browser: () => localStorage, tab: () => sessionStorage };
+/** The values in a browser that keeps nothing: they hold until the page is closed. */
+const held = new Map<string, string>();
 
 export function stored(key: string, area: Area = "browser"): string | undefined {
   try {
     return AREAS[area]().getItem(key) ?? undefined;
   } catch {
-    return undefined;
+    return held.get(key);
   }
 }
 
@@ -49,20 +51,21 @@ export function store(key: string, value: string, area: Area = "browser"): void 
   try {
     if (value === "") AREAS[area]().removeItem(key);
     else AREAS[area]().setItem(key, value);
-  } catch { /* the browser keeps nothing: it holds until the page is closed */ }
+  } catch {
+    held.set(key, value);
+  }
 }
 
-/** Shows the sign-in, until `signIn` succeeds. */
+/** Shows the sign-in. */
 export function signOut(): void {
   store(SECRET, "");
   signedIn.value = "no";
 }
 
-/** Exchanges the token of a link, or a password, for a secret. */
+/** Exchanges the token of a link, or a password, for a secret; the server then says who this is. */
 export async function signIn(by: { readonly token: string } | { readonly password: string }): Promise<void> {
   const given = await call<ApiAnswer<"POST /sign-in">>("POST", "/sign-in", by);
   store(SECRET, given.secret);
-  signedIn.value = given.role;
 }
 
 /** Sends one request; a 401 shows the sign-in, once: nothing else is sent until the user signs in. */
@@ -79,13 +82,13 @@ async function call<T>(method: string, path: string, body?: object, signal?: Abo
     credentials: "omit",
     cache: "no-store",
   }).catch((error) => {
-    throw signal?.aborted ? error : new ApiError(0, String(error?.message ?? error));
+    throw signal?.aborted ? error : new ApiError(0, "");
   });
   const answer = await response.json().catch(() => ({}));
   if (response.ok) return answer;
   if (response.status === 401 && key === secret() && path !== "/sign-in") signOut();
   const { message = response.statusText, remedy } = answer.error ?? {};
-  throw new ApiError(response.status, message, remedy);
+  throw new ApiError(response.status, remedy ? `${message}: ${remedy}` : message);
 }
 
 /** Repeats a request that got no answer, up to some attempts. */

@@ -3,7 +3,7 @@ import { batch, computed, effect, signal, useSignal } from "@preact/signals";
 import { html } from "htm/preact";
 import type { ComponentChildren } from "preact";
 import type { ApiAnswer } from "../src/frontend/web/schemas.ts";
-import { api, ApiError, problem, repeated, report, server, signedIn, signIn, store, stored } from "./api.ts";
+import { api, problem, repeated, report, server, signedIn, signIn, store, stored } from "./api.ts";
 import { Composer } from "./composer.ts";
 import { Conversation, nextFrame } from "./conversation.ts";
 import { hub } from "./hub.ts";
@@ -95,10 +95,10 @@ async function enter(): Promise<void> {
   if (known.locale !== undefined) await speak(known.locale);
   batch(() => {
     server.value = known;
+    region.value = location.pathname === "/" && known.configured !== false ? "sessions" : "chat";
     signedIn.value = known.role ?? "no";
   });
   if (known.role === undefined) return;
-  if (location.pathname === "/" && known.configured !== false) region.value = "sessions";
   hub.refresh();
   await show();
 }
@@ -177,7 +177,7 @@ export function App(): ComponentChildren {
       <main class="centre">
         ${model
           ? html`
-            <${Conversation} model=${model} />
+            <${Conversation} key=${current.value?.id} model=${model} />
             <${Composer} key=${id} id=${id} model=${model} />
           `
           : signedIn.value !== "unknown" && html`<${Welcome} go=${go} />`}
@@ -194,12 +194,11 @@ export function App(): ComponentChildren {
 }
 
 function Problem(): ComponentChildren {
-  const error = problem.value;
-  if (error === undefined) return null;
-  const text = error instanceof ApiError && error.status === 0 ? texts().web.noAnswer : error.message;
-  return html`<p class="problem" role="alert">
-    <span>${error instanceof ApiError && error.remedy ? `${text}: ${error.remedy}` : text}</span>
-    <button type="button" onClick=${() => problem.value = undefined}>${texts().web.close}</button></p>`;
+  const { web } = texts();
+  return problem.value && html`
+    <p class="problem" role="alert"><span>${problem.value.message || web.noAnswer}</span>
+      <button type="button" onClick=${() => problem.value = undefined}>${web.close}</button></p>
+  `;
 }
 
 /** The form for a token or a password; after a refusal it waits longer each time. */

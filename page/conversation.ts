@@ -81,25 +81,31 @@ export class Conversation extends Component<TalkProps> {
             ${items.slice(from, to).map((item) =>
               html`<${Item} key=${item.key} item=${item} model=${model} />`
             )}
-            <${Streaming} model=${model} />
-            <${Activity} model=${model} />
+            ${to === items.length &&
+              html`
+                <${Streaming} model=${model} />
+                <${Activity} model=${model} />
+              `}
           </div>
         </div>
         <${Status} model=${model} />
         ${!this.#follows.value &&
-          html`<button type="button" class="to-end" onClick=${() => this.#toEnd()}>↓ ${talk.toEnd}</button>`}
+          html`<button type="button" class="to-end" onClick=${() => (this.#toEnd(),
+            this.#scroller.current?.focus())}>↓ ${talk.toEnd}</button>`}
       </section>
     `;
   }
 
+  /** The rows in the page; above the end, what comes behind the last of them waits for the reader. */
   #indexes(items: readonly (Row | Said)[]): { from: number; to: number } {
     const { from, to } = this.#range.value;
-    const end = to === undefined ? -1 : items.findLastIndex(({ key }) => key === to);
-    const last = end < 0 ? items.length : end + 1;
-    const begin = from === undefined ? -1 : items.findLastIndex(({ key }) => key === from);
     // Rows that were left by a rewind are no ends of a range.
-    const latest = Math.max(0, last - FIRST_ROWS);
-    return { from: begin < 0 ? latest : Math.max(begin, last - MOST_ROWS), to: last };
+    const indexOf = (wanted?: string) =>
+      wanted === undefined ? -1 : items.findLastIndex(({ key }) => key === wanted);
+    const [begin, end] = [indexOf(from), indexOf(to)];
+    const last = end < 0 ? items.length : end + 1;
+    if (begin < 0) return { from: Math.max(0, last - FIRST_ROWS), to: last };
+    return { from: begin, to: Math.min(last, begin + MOST_ROWS) };
   }
 
   #show(from: number, to: number): void {
@@ -117,6 +123,8 @@ export class Conversation extends Component<TalkProps> {
       const moved = row ? this.#topOf(row) - this.#anchor.top : 0;
       if (moved !== 0) scroller.scrollTop += moved;
     }
+    // All of it is in view.
+    if (scroller.scrollHeight <= scroller.clientHeight) this.#toEnd();
     this.#top = scroller.scrollTop;
     this.#remember(scroller);
     this.#fill(scroller);
@@ -127,7 +135,8 @@ export class Conversation extends Component<TalkProps> {
     if (!scroller) return;
     const { scrollTop, scrollHeight, clientHeight } = scroller;
     const atEnd = scrollHeight - scrollTop - clientHeight < AT_END;
-    if (atEnd && this.#range.peek().to === undefined) this.#follows.value = true;
+    const items = this.#items.peek();
+    if (atEnd && this.#indexes(items).to === items.length) this.#toEnd();
     else if (scrollTop < this.#top - 1) this.#leaveEnd();
     this.#top = scrollTop;
     this.#remember(scroller);
@@ -185,10 +194,9 @@ export class Conversation extends Component<TalkProps> {
   }
 
   #toEnd(): void {
+    if (this.#follows.peek()) return;
     this.#range.value = LATEST;
     this.#follows.value = true;
-    this.#settle();
-    this.#scroller.current?.focus();
   }
 }
 

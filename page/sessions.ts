@@ -21,6 +21,8 @@ const next = signal<string | undefined>(undefined);
 /** The open dialog: a session is the one that it is about. */
 const asked = signal<"new" | "device" | SessionEntry | undefined>(undefined);
 const link = signal<ApiAnswer<"POST /links"> | undefined>(undefined);
+/** The reason why the dialog could not do its work: it stays open. */
+const refusal = signal<string | undefined>(undefined);
 
 /** The entries by their directories, those with the latest change first. */
 const projects = computed(() => {
@@ -51,16 +53,21 @@ export function keepListed(): void {
   });
 }
 
+function button(label: string, work: () => unknown, kind = ""): ComponentChildren {
+  return html`<button type="button" class=${kind} onClick=${() => void work()}>${label}</button>`;
+}
+
 export function Sessions({ go, current }: SessionsProps): ComponentChildren {
   const { web: { sessions, ...web } } = texts();
   const isOwner = signedIn.value === "owner";
+  const canAsk = "Notification" in globalThis && Notification.permission === "default";
+  const leave = () => api.post("/sign-out").catch(report).then(signOut);
+  const type = (event: InputEvent) => query.value = (event.currentTarget as HTMLInputElement).value;
   return html`
     <div class="tools">
       <input type="search" aria-label=${sessions.search} placeholder=${sessions.search} value=${query.value}
-        onInput=${(event: InputEvent) => query.value = (event.currentTarget as HTMLInputElement).value} />
-      ${isOwner && html`
-        <button type="button" class="primary" onClick=${() => asked.value = "new"}>${sessions.new}</button>
-      `}
+        onInput=${type} />
+      ${isOwner && button(sessions.new, () => asked.value = "new", "primary")}
     </div>
     <div class="projects">
       ${projects.value.map(([directory, entries]) =>
@@ -74,21 +81,12 @@ export function Sessions({ go, current }: SessionsProps): ComponentChildren {
         `
       )}
       ${projects.value.length === 0 && html`<p class="empty">${sessions.none}</p>`}
-      ${next.value && html`
-        <button type="button" onClick=${() => list(next.value).catch(report)}>${sessions.older}</button>
-      `}
+      ${next.value && button(sessions.older, () => list(next.value).catch(report))}
     </div>
     <div class="tools">
-      ${isOwner && html`
-        <button type="button" onClick=${() => asked.value = "device"}>${web.device.add}</button>
-      `}
-      ${"Notification" in globalThis && Notification.permission === "default" && html`
-        <button type="button" onClick=${() => void Notification.requestPermission()}>${web.notify}</button>
-      `}
-      ${server.value?.auth !== "none" && html`
-        <button type="button" onClick=${() => void api.post("/sign-out").catch(report).then(signOut)}>
-          ${web.signOut}</button>
-      `}
+      ${isOwner && button(web.device.add, () => asked.value = "device")}
+      ${canAsk && button(web.notify, () => Notification.requestPermission())}
+      ${server.value?.auth !== "none" && button(web.signOut, leave)}
     </div>
   `;
 }
@@ -97,21 +95,17 @@ export function Sessions({ go, current }: SessionsProps): ComponentChildren {
 export function Welcome({ go }: Pick<SessionsProps, "go">): ComponentChildren {
   const { web: { none, setup, sessions } } = texts();
   const isBare = server.value?.configured === false;
-  const begin = () => isBare ? void create(go, {}).catch(report) : asked.value = "new";
+  const begin = async () => {
+    if (!isBare) asked.value = "new";
+    else await api.post<{ id: string }>("/sessions").then(({ id }) => go(id), report);
+  };
   return html`
     <section class="welcome">
       <h1>${isBare ? setup.title : "Reasonix"}</h1>
       <p>${isBare ? setup.text : none}</p>
-      ${signedIn.value === "owner" && html`
-        <button type="button" class="primary" onClick=${begin}>${isBare ? setup.begin : sessions.new}</button>
-      `}
+      ${signedIn.value === "owner" && button(isBare ? setup.begin : sessions.new, begin, "primary")}
     </section>
   `;
-}
-
-/** Begins a session, and shows it. */
-async function create(go: SessionsProps["go"], body: object): Promise<void> {
-  go((await api.post<{ id: string }>("/sessions", body)).id);
 }
 
 function Entry({ entry, go, current }: SessionsProps & { readonly entry: SessionEntry }): ComponentChildren {
@@ -122,6 +116,7 @@ function Entry({ entry, go, current }: SessionsProps & { readonly entry: Session
     event.preventDefault();
     go(id);
   };
+  const manage = () => asked.value = entry;
   return html`
     <li class="session" data-state=${state}>
       <a href=${`/s/${id}`} aria-current=${id === current ? "page" : undefined} onClick=${open}>
@@ -130,8 +125,7 @@ function Entry({ entry, go, current }: SessionsProps & { readonly entry: Session
         <time datetime=${updated}>${ago(updated, locale)}</time>
       </a>
       ${signedIn.value === "owner" && html`
-        <button type="button" aria-label=${sessions.actions(title)} onClick=${() =>
-          asked.value = entry}>⋯</button>
+        <button type="button" aria-label=${sessions.actions(title)} onClick=${manage}>⋯</button>
       `}
     </li>
   `;
@@ -144,9 +138,16 @@ export function SessionDialog({ go }: Pick<SessionsProps, "go">): ComponentChild
   const { web: { sessions, ...web } } = texts();
   const [isNew, isDevice] = [about === "new", about === "device"];
   const entry = typeof about === "object" ? about : undefined;
-  const close = () => [asked.value, link.value] = [undefined, undefined];
-  const run = (work: () => Promise<unknown>) => () =>
-    void work().then(close, (error) => (close(), report(error)));
+  const close = () => asked.value = link.value = refusal.value = undefined;
+  const run = async (work: Promise<unknown>) => {
+    try {
+      await work;
+      if (!isDevice) close();
+    } catch (error) {
+      refusal.value = error instanceof Error && error.message || web.noAnswer;
+    }
+  };
+  const create = async (body: object) => go((await api.post<{ id: string }>("/sessions", body)).id);
   const remove = async () => {
     await api.delete(`/sessions/${entry?.id}`);
     hub.add([], [entry?.id ?? ""]);
@@ -154,26 +155,21 @@ export function SessionDialog({ go }: Pick<SessionsProps, "go">): ComponentChild
   };
   const send = (event: SubmitEvent) => {
     event.preventDefault();
-    const form = new FormData(event.currentTarget as HTMLFormElement);
-    const text = String(form.get("text") ?? "");
-    if (isNew) run(() => create(go, text ? { directory: text } : {}))();
-    else if (entry) run(() => api.patch(`/sessions/${entry.id}`, { title: text }))();
-    else {void api.post<typeof link.value>("/links", { role: form.get("role") }).then((made) =>
-        link.value = made, report);}
+    const { text = "", role } = Object.fromEntries(new FormData(event.currentTarget as HTMLFormElement));
+    if (isDevice) void run(api.post<typeof link.value>("/links", { role }).then((made) => link.value = made));
+    else if (entry) void run(api.patch(`/sessions/${entry.id}`, { title: text }));
+    else void run(create(text ? { directory: text } : {}));
   };
+  const [home, busy] = [server.value?.directory, entry?.elsewhere];
+  const heading = isNew ? sessions.new : isDevice ? web.device.add : entry?.title || sessions.untitled;
   return html`
     <dialog class="dialog" aria-labelledby="asked" onClose=${close}
       ref=${(dialog: HTMLDialogElement | null) => dialog?.open === false && dialog.showModal()}>
       <form onSubmit=${send}>
-        <h2 id="asked">${isNew
-          ? sessions.new
-          : isDevice
-          ? web.device.add
-          : entry?.title || sessions.untitled}</h2>
+        <h2 id="asked">${heading}</h2>
         ${isNew && html`
           <label>${sessions.directory}
-            <input name="text" list="directories" value=${server.value
-              ?.directory} autocomplete="off" /></label>
+            <input name="text" list="directories" value=${home} autocomplete="off" /></label>
           <datalist id="directories">
             ${projects.value.map(([directory]) => html`<option value=${directory} />`)}</datalist>
         `}
@@ -184,26 +180,23 @@ export function SessionDialog({ go }: Pick<SessionsProps, "go">): ComponentChild
         `}
         ${entry && html`
           <label>${sessions.title}
-            <input name="text" required maxlength="200" value=${entry.title} disabled=${entry
-              .elsewhere} /></label>
+            <input name="text" required maxlength="200" value=${entry.title} disabled=${busy} /></label>
           <div class="tools">
-            <button type="button" onClick=${run(() => create(go, { copyOf: entry.id }))}>${sessions
-              .copy}</button>
-            ${entry.live && html`
-              <button type="button" onClick=${run(() => api.post(`/sessions/${entry.id}/close`))}>
-                ${sessions.close}</button>
-            `}
+            ${button(sessions.copy, () => run(create({ copyOf: entry.id })))}
+            ${entry.live && button(sessions.close, () => run(api.post(`/sessions/${entry.id}/close`)))}
           </div>
-          ${!entry.elsewhere && html`
-            <details><summary>${sessions.delete}</summary>
+          ${!busy && html`
+            <details>
+              <summary>${sessions.delete}</summary>
               <p>${sessions.deleted}</p>
-              <button type="button" class="danger" onClick=${run(remove)}>${sessions
-                .delete}</button></details>
+              ${button(sessions.delete, () => run(remove()), "danger")}
+            </details>
           `}
         `}
+        ${refusal.value && html`<p class="problem" role="alert">${refusal.value}</p>`}
         <div class="tools">
-          <button type="button" onClick=${close}>${web.close}</button>
-          <button class="primary" disabled=${entry?.elsewhere}>
+          ${button(web.close, close)}
+          <button class="primary" disabled=${busy}>
             ${isNew ? sessions.begin : isDevice ? web.device.make : sessions.rename}</button>
         </div>
       </form>

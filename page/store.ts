@@ -124,6 +124,8 @@ export class SessionModel {
   #next: SessionView = EMPTY;
   #stale = { rows: false, scheduled: false };
   #loading: Promise<void> | undefined;
+  /** Another one after each reset. */
+  #begun = {};
 
   constructor(options: SessionModelOptions) {
     this.#options = options;
@@ -142,17 +144,20 @@ export class SessionModel {
 
   /** Loads the newest events, or those before the first ones, until rows have come. */
   older(): Promise<void> {
-    return this.#loading ??= this.#older().finally(() => this.#loading = undefined);
+    const loading = this.#loading ??= this.#older(this.#begun).finally(() => {
+      if (this.#loading === loading) this.#loading = undefined;
+    });
+    return loading;
   }
 
-  async #older(): Promise<void> {
+  async #older(begun: object): Promise<void> {
     const { length } = this.#rows.all;
     // Of a window that a rewind has left there is no row.
     while (!this.#next.first && this.#rows.all.length === length) {
-      const [oldest] = this.#events;
-      const { events, first } = await this.#options.load(oldest?.seq);
+      const { events, first } = await this.#options.load(this.#events[0]?.seq);
       // A reset has begun from nothing.
-      if (this.#events[0] === oldest) this.prepend(events, first || events.length === 0);
+      if (begun !== this.#begun) return;
+      this.prepend(events, first || events.length === 0);
     }
   }
 
@@ -209,16 +214,16 @@ export class SessionModel {
 
   /** Forgets everything; `older` begins again. */
   reset(): void {
-    [this.#events, this.#next] = [[], EMPTY];
+    [this.#events, this.#next, this.#loading, this.#begun] = [[], EMPTY, undefined, {}];
     this.#live.restore({ seq: 0, turnState: "idle", calls: [] });
     this.#rebuild();
   }
 
-  #question({ id, kind, state, question, by }: EventOf<"question.state">): void {
+  #question({ id, kind, state, question, by, called = false }: EventOf<"question.state">): void {
     if (state === "answered" && by !== undefined) this.answered.value = { id, by };
     const { questions } = this.#next;
     const at = questions.findIndex((one) => one.id === id);
-    const opened = { called: false, ...questions[at], id, kind, question } as OpenQuestion;
+    const opened = { called, ...questions[at], id, kind, question } as OpenQuestion;
     const rest = questions.filter((one) => one.id !== id);
     const isOpen = state === "opened" || state === "changed";
     this.#next = {

@@ -44,6 +44,7 @@ export const COMMANDS = {
   cost: { aliases: ["usage"], whileWorking: true, load: async () => (await reports()).costCommand },
   status: { whileWorking: true, load: async () => (await reports()).statusCommand },
   model: { aliases: ["models"], load: async () => (await settings()).modelCommand },
+  setup: { load: async () => (await settings()).setupCommand },
   effort: { load: async () => (await settings()).effortCommand },
   goal: {
     whileWorking: (argument) => /^(?:show|clear|off)?$/i.test(argument.trim()),

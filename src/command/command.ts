@@ -108,6 +108,8 @@ export interface CommandHost {
   /** Opens another session, or continues this one with another model. */
   reopen(request: OpenRequest): Promise<void>;
   quit(): void;
+  /** Asks for a provider and saves it; false when the user gave up. Absent where it cannot ask that. */
+  setUp?(): Promise<boolean>;
   /** Starts the web page of this program and shows a link to it, or closes it. Absent where there is none. */
   web?(what: WebAction): Promise<void>;
   /** Puts a text where the user types, for him to change and send. */

@@ -131,12 +131,13 @@ Deno.test("doctor reports files, origins, keys and the sandbox, and hides secret
   assertEquals(text.code, 0);
   assertStringIncludes(text.stdout, "key: set in the home  reachable, 1 model\n");
   assert(!text.stdout.includes("no effect"), text.stdout);
-  await world.write("reasonix.toml", '[serve]\nauth_mode = "none"\n');
+  const config = await Deno.readTextFile(`${world.home}/config.toml`);
+  await Deno.writeTextFile(`${world.home}/config.toml`, `${config}[lsp.servers.go]\ninstall_hint = "x"\n`);
   assertMatch(
     (await world.run(["doctor"])).stdout,
-    /! \S*reasonix\.toml:1:1: serve has no effect yet\./,
+    /! \S*config\.toml:\d+:1: lsp\.servers\.go\.install_hint has no effect\./,
   );
-  await Deno.remove(`${world.dir}/reasonix.toml`);
+  await Deno.writeTextFile(`${world.home}/config.toml`, config);
   const report = JSON.parse((await world.run(["doctor", "--json"])).stdout);
   assertEquals(report.problems, []);
   assertEquals(report.permissions.denied, ["ffi", "import"]);

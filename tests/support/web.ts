@@ -85,3 +85,51 @@ export async function serveHere(
     },
   };
 }
+
+/** Looks again until there is something; fails after a minute. */
+async function found<T>(missing: string, look: () => Promise<T | undefined>): Promise<T> {
+  const end = performance.now() + 60_000;
+  for (;;) {
+    const value = await look();
+    if (value !== undefined) return value;
+    if (performance.now() > end) throw new Error(`There is ${missing}`);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
+
+/** Uses a link of the program as a browser does; `ask` sends requests, with a body as POST. */
+export async function visit(link = "") {
+  const { origin, hash } = new URL(link);
+  const token = new URLSearchParams(hash.slice(1)).get("token");
+  const response = await fetch(`${origin}/api/v1/sign-in`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ token }),
+  });
+  const { role = "", secret = "" } = await response.json();
+  const headers = { authorization: `Bearer ${secret}`, "content-type": "application/json" };
+  const ask = async (path: string, body?: object) => {
+    const sent = body ? { method: "POST", body: JSON.stringify(body) } : {};
+    const answer = await fetch(`${origin}/api/v1${path}`, { headers, ...sent });
+    return { status: answer.status, ...await answer.json() };
+  };
+  return {
+    status: response.status,
+    role,
+    ask,
+    /** The first open question of a session, once there is one. */
+    question: (session: string) =>
+      found(`no question of ${session}`, async () => {
+        const { questions = [] } = await ask(`/sessions/${session}/questions`);
+        return questions[0];
+      }),
+    /** The stored events of a session, once one has a type. */
+    events: (session: string, type: string) =>
+      found(`no ${type} in ${session}`, async () => {
+        const { events } = await ask(`/sessions/${session}/events`);
+        return events.some((event: { readonly type: string }) => event.type === type) ? events : undefined;
+      }),
+    /** Opens the stream and reads it until the server ends it. */
+    stream: async (query = "") => await (await fetch(`${origin}/api/v1/stream${query}`, { headers })).text(),
+  };
+}

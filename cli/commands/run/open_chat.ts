@@ -113,13 +113,18 @@ async function withProvider(
 ): Promise<LoadedConfig> {
   const unnamed = unnamedProvider(loaded);
   if (!unnamed || unnamed.key === "environment") return loaded;
-  const { lend, questions, say } = person;
-  if (!lend && !questions) return loaded;
+  return await setUpAt(context, person) ? await load() : loaded;
+}
+
+/** Runs the setup wizard where a person is; false: nothing was saved. */
+export async function setUpAt(
+  context: CliContext,
+  { lend, questions, say }: Pick<Person, "lend" | "questions" | "say">,
+): Promise<boolean> {
+  if (!lend && !questions) return false;
   const { setUp } = await import("../../setup/wizard.ts");
-  const done = lend
-    ? await lend(() => setUp(context, { inChat: true }))
-    : questions && await setUp(context, { inChat: true, person: { questions, say } });
-  return done ? await load() : loaded;
+  if (lend) return await lend(() => setUp(context, { inChat: true }));
+  return questions !== undefined && await setUp(context, { inChat: true, person: { questions, say } });
 }
 
 /** Claude Code's names of permission modes say who approves as well. */

@@ -3,7 +3,7 @@ import process from "node:process";
 import { choice, command, flag, type FlagsOf, option, toggle } from "../../command.ts";
 import { CHAT_FLAGS } from "../../run_flags.ts";
 import { languageOf, textsFor } from "../../terminal/language.ts";
-import { type CliContext, onSignals, runPaths } from "../../terminal/process.ts";
+import { type CliContext, errorText, onSignals, runPaths } from "../../terminal/process.ts";
 import { loadRunConfig } from "./config.ts";
 import { unnamedProvider } from "../../../src/config/mod.ts";
 import { errorMessage, EXIT, message, ReasonixError, usageError } from "../../../src/core/mod.ts";
@@ -79,6 +79,7 @@ async function serve(context: CliContext, flags: ServeFlags, isWeb: boolean): Pr
   );
   const sessions = new LiveSessions({
     texts,
+    setUp: async (person) => await (await import("./open_chat.ts")).setUpAt(context, person),
     open: async (request, person) => await (await opener())({ waitForServers: false, ...request }, person),
   });
   const mode = flags.auth ?? (flags.password === undefined ? set.auth_mode : "password");
@@ -105,17 +106,17 @@ async function serve(context: CliContext, flags: ServeFlags, isWeb: boolean): Pr
     },
     sessionHours: set.session_hours,
     configured: async () => (unnamedProvider(await load())?.key ?? "environment") === "environment",
-    signedIn: (role, from) => stdout.write(`${t.signedIn(from, t[role])}\n${linkOf(role)}\n`),
+    failed: (error) => context.process.stderr.write(`${errorText(error)}\n`),
+    signedIn: (role, from) => {
+      stdout.write(`${t.signedIn(from, t[role])}\n${mode === "token" ? `${linkOf(role)}\n` : ""}`);
+    },
   }).catch((error) => {
     throw error.cause?.name === "AddrInUse" ? usedPort(address, paths.home, error) : error;
   });
   try {
     if (sessionId !== undefined) await sessions.open({ sessionId });
-    const files = {
-      [flags.pidFile ?? ""]: `${process.pid}`,
-      [flags.portFile ?? ""]: new URL(server.local).host,
-    };
-    for (const [file, text] of Object.entries(files)) if (file !== "") writeTo(file, `${text}\n`);
+    const files = [[flags.pidFile, process.pid], [flags.portFile, new URL(server.local).host]] as const;
+    for (const [file, text] of files) if (file !== undefined) writeTo(file, `${text}\n`);
     const notes = [
       t.serves(server.origin),
       ...(mode === "token" ? [linkOf("owner"), t.once] : mode === "none" ? [t.open] : []),
@@ -127,7 +128,7 @@ async function serve(context: CliContext, flags: ServeFlags, isWeb: boolean): Pr
     stdout.write(`${notes.join("\n")}\n`);
     if (flags.open ?? isWeb) openInBrowser(new URL(server.link("owner")), [paths.cwd]);
     context.process.exitCode = await end.promise;
-    for (const file of Object.keys(files)) rmSync(file, { force: true });
+    for (const [file] of files) if (file !== undefined) rmSync(file, { force: true });
   } finally {
     await server.close();
     await sessions.close();

@@ -32,6 +32,17 @@ import { isFault, readRule, type RuleList } from "../../rule/mod.ts";
 import { openGoal } from "../../session/mod.ts";
 import { defined } from "../../util/json.ts";
 
+/** Adds or changes a provider, and continues the session with what is configured then. */
+export const setupCommand: CommandBody = {
+  async run(host) {
+    const { setup: texts } = await loadTexts("setting_commands", host.locale);
+    if (!host.setUp) throw usageError(texts.notHere, texts.notHereRemedy);
+    if (!await host.setUp()) return;
+    await continueSession(host);
+    host.say(texts.done);
+  },
+};
+
 export const modelCommand: CommandBody = {
   async run(host, argument, signal) {
     const texts = await loadTexts("setting_commands", host.locale);

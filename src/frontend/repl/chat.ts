@@ -296,8 +296,9 @@ export class Chat {
     const { readers } = await this.#opening;
     const isOwner = what === "open";
     if (isOwner) this.#transcript.say(texts.open, "plain");
-    this.#showLink(isOwner ? "owner" : "viewer", true);
-    this.#transcript.say(isOwner ? texts.once : texts.viewer, "plain");
+    const link = this.#showLink(isOwner ? "owner" : "viewer", true);
+    // Without sign-in a link has no token.
+    if (link.includes("#token=")) this.#transcript.say(isOwner ? texts.once : texts.viewer, "plain");
     if (readers.length === 0) return;
     const who = readers.map(({ role, from }) => role === "viewer" ? texts.looksOnly(from) : from);
     this.#transcript.say(texts.connected([...new Set(who)].join(", ")), "plain");
@@ -323,7 +324,7 @@ export class Chat {
   }
 
   /** Prints a link that no browser has used yet; it leads to the session of the chat. */
-  #showLink(role: "owner" | "viewer", withCode = false): void {
+  #showLink(role: "owner" | "viewer", withCode = false): string {
     const { palette } = this.#options.looks;
     const link = this.#served?.link(role, this.#live.id) ?? "";
     const code = withCode && this.#served?.code(link, palette.bold("x") !== "x") || [];
@@ -331,6 +332,7 @@ export class Chat {
       ...link.match(new RegExp(`.{1,${columns}}`, "g")) ?? [],
       ...(displayWidth(withoutStyles(code[0] ?? "")) < columns ? code : []),
     ]);
+    return link;
   }
 
   /** Closes the web page, if it is open, and says what that means to the browsers and to their sessions. */

@@ -15,6 +15,15 @@ interface SourcesOptions {
   readonly session: () => Promise<Pick<Assembly, "servers" | "workspace" | "paths" | "loaded" | "session">>;
 }
 
+/** The sources that need no open session: commands of the program, and files. */
+export function closedSources(
+  { cwd, home, locale }: Pick<SourcesOptions, "cwd" | "home"> & Pick<CommandHost, "locale">,
+): CompletionSource[] {
+  const commands = async () =>
+    (await import("../../command/mod.ts")).allCommands({ locale, oneSession: true });
+  return [commandSource(commands), fileSource({ cwd, home })];
+}
+
 /** All sources of a session. */
 export function completionSources({ cwd, home, commands, session }: SourcesOptions): CompletionSource[] {
   return [

@@ -74,10 +74,14 @@ const REPORTS: ReadonlySet<Event["type"]> = new Set(["notice", "error", "job.cha
 
 export type OpenFor = (request: OpenRequest, person: Person) => Promise<Assembly>;
 
+export type SetUp = (person: Pick<Person, "lend" | "questions" | "say">) => Promise<boolean>;
+
 export interface LiveSessionOptions {
   /** Opens a session; the user of the front ends answers its questions. */
   readonly open: OpenFor;
   readonly texts: SessionTexts;
+  /** Asks the person for a provider and saves it; false: the person gave up. */
+  readonly setUp?: SetUp;
   /** Called when the session is closed, with the end of that. */
   readonly closed?: (end: Promise<void>) => void;
 }
@@ -89,6 +93,7 @@ export class LiveSession {
   readonly submissions: Submissions;
   readonly #texts: SessionTexts;
   readonly #closed: (end: Promise<void>) => void;
+  readonly #setUp: SetUp | undefined;
   #end: Promise<void> | undefined;
   /** Replaced as a whole: what attaches during an event does not get that event. */
   #frontEnds: readonly FrontEnd[] = [];
@@ -99,8 +104,8 @@ export class LiveSession {
   /** Commands and agents that run in the background. */
   readonly #jobs = new Set<string>();
 
-  constructor({ open, texts, closed = () => {} }: LiveSessionOptions) {
-    [this.#texts, this.#closed] = [texts, closed];
+  constructor({ open, texts, setUp, closed = () => {} }: LiveSessionOptions) {
+    [this.#texts, this.#setUp, this.#closed] = [texts, setUp, closed];
     this.host = new SessionHost(
       (request) => open(request, this.#person()),
       (event, assembly) => this.#event(event, assembly),
@@ -202,8 +207,18 @@ export class LiveSession {
         await host.replace(request);
       },
       quit() {},
+      ...this.#setUpAt(by),
       ...by?.commands,
     };
+  }
+
+  /** The setup at a front end, which lends its terminal or shows questions. */
+  #setUpAt(by: FrontEnd | undefined): Pick<CommandHost, "setUp"> {
+    const setUp = this.#setUp;
+    if (!setUp || !by?.lend && !by?.setsUp) return {};
+    const questions = questionsOfCommands(this.questions);
+    const lend = by.lend && { lend: <T>(run: () => Promise<T>) => by.lend?.(run) ?? run() };
+    return { setUp: () => setUp({ ...lend, questions, say: (text) => by.said?.(text) }) };
   }
 
   /** Closes the session, unless a front end is attached. */

@@ -3,9 +3,11 @@ import { createHash, timingSafeEqual } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { networkInterfaces } from "node:os";
 import process from "node:process";
+import * as z from "zod/mini";
 import { message, ReasonixError, type Text, usageError } from "../../core/mod.ts";
 import { saveFile } from "../../util/atomic_write.ts";
-import { isRecord, parseJson } from "../../util/json.ts";
+import { parseJson } from "../../util/json.ts";
+import { attempt } from "../../util/lazy.ts";
 import type { Role } from "./schemas.ts";
 
 /** A request that is answered with an error status. */
@@ -98,20 +100,20 @@ export interface Visitor {
   readonly reads: () => () => void;
 }
 
-/** A secret of a browser; only its hash is kept. */
-interface Secret {
-  readonly hash: Uint8Array;
-  readonly role: Role;
-  /** Time of the last use, in ms. */
-  used: number;
-  saved: number;
-  readers: number;
-  readonly end: AbortController;
-}
+const SCRIPT: Visitor = { role: "owner", reads: () => () => {} };
 
 interface Link {
   readonly hash: Uint8Array;
   readonly role: Role;
+}
+
+/** A secret of a browser; only its hash is kept. */
+interface Secret extends Link {
+  /** Time of the last use, and of that in the file, in ms. */
+  used: number;
+  saved: number;
+  readers: number;
+  readonly end: AbortController;
 }
 
 export interface AccessOptions {
@@ -133,25 +135,36 @@ export interface AccessOptions {
 /** Most secrets of browsers, and most unused links; the oldest are dropped. */
 const MOST = { secrets: 200, links: 50 };
 const MAX_PASSWORD_BYTES = 72;
-const SAVE_EVERY_MS = 60_000;
+const [SAVE_EVERY_MS, HOUR_MS] = [60_000, 3_600_000];
 /** A secret or the code of a link: 32 random bytes. */
 const MADE = /^[\w-]{43}$/;
+
+const FILE = z.object({
+  address: z.string(),
+  secrets: z.array(z.object({ hash: z.string().check(z.regex(/^[\da-f]{64}$/)), used: z.number() })),
+});
 
 function hashOf(text: string): Uint8Array {
   return createHash("sha256").update(text).digest();
 }
 
-/** Compares all, so that the time says nothing about where it is. */
-function find<T extends { readonly hash: Uint8Array }>(all: readonly T[], text: string): T | undefined {
+/** Compares all, so that the time says nothing about its position. */
+function find<T extends Link>(all: readonly T[], text = ""): T | undefined {
   const hash = hashOf(text);
-  return all.reduce<T | undefined>(
-    (found, each) => timingSafeEqual(each.hash, hash) ? each : found,
-    undefined,
-  );
+  const equal = (each: T) => timingSafeEqual(each.hash, hash);
+  return all.reduce<T | undefined>((found, each) => equal(each) ? each : found, undefined);
 }
 
 function makeSecret(): string {
   return crypto.getRandomValues(new Uint8Array(32)).toBase64({ alphabet: "base64url", omitPadding: true });
+}
+
+function secretOf(hash: Uint8Array, role: Role, used: number): Secret {
+  return { hash, role, used, saved: used, readers: 0, end: new AbortController() };
+}
+
+function bearerOf({ headers }: Request): string | undefined {
+  return /^Bearer +(\S+)$/i.exec(headers.get("authorization") ?? "")?.[1];
 }
 
 export class Access {
@@ -185,17 +198,15 @@ export class Access {
   }
 
   /** The visitor that a request names. Throws a Refusal where there is none. */
-  visitor({ headers }: Request, from: string): Visitor {
-    if (this.#options.mode === "none") return { role: "owner", reads: () => () => {} };
-    const given = /^Bearer +(\S+)$/i.exec(headers.get("authorization") ?? "")?.[1];
-    if (given === undefined) throw signInFirst();
+  visitor(request: Request, from: string): Visitor {
+    if (this.#options.mode === "none") return SCRIPT;
+    const given = bearerOf(request);
     const secret = find(this.#secrets, given);
     if (secret && this.#isValid(secret)) return this.#uses(secret);
-    // The code of a link and random secrets cannot be guessed, and an open page may repeat an old one.
-    const back = this.#token.length > 0 && !MADE.test(given) ? this.#tries.take(from) : () => {};
+    const back = this.#tries.take(from, given === undefined || this.#token.length === 0 ? "" : given);
     if (!find(this.#token, given)) throw signInFirst();
     back();
-    return { role: "owner", reads: () => () => {} };
+    return SCRIPT;
   }
 
   /** Exchanges the code of a link, the fixed token or the password for a secret. */
@@ -203,12 +214,12 @@ export class Access {
     { token, password }: { readonly token?: string | undefined; readonly password?: string | undefined },
     from: string,
   ): Promise<{ readonly secret: string; readonly role: Role; readonly expires: string }> {
-    const back = this.#tries.take(from);
-    const link = find(this.#links, token ?? "");
+    const back = this.#tries.take(from, token ?? password ?? "");
+    const link = find(this.#links, token);
     this.#links = this.#links.filter((each) => each !== link);
-    const known = link ?? find(this.#token, token ?? "");
-    const role = known?.role ??
-      (password !== undefined && await this.#isPassword(password) ? "owner" : undefined);
+    const known = link ?? find(this.#token, token);
+    const isOwner = !known && password !== undefined && await this.#isPassword(password);
+    const role = isOwner ? "owner" : known?.role;
     if (!role) {
       throw password === undefined
         ? new Refusal(
@@ -220,20 +231,17 @@ export class Access {
     }
     back();
     const [secret, now] = [makeSecret(), this.#now()];
-    const end = new AbortController();
-    this.#secrets.push({ hash: hashOf(secret), role, used: now, saved: now, readers: 0, end });
-    this.#secrets.filter((each) => !this.#isValid(each)).forEach((each) => this.#drop(each));
-    const oldest = this.#secrets.toSorted((a, b) => b.used - a.used).slice(MOST.secrets);
-    oldest.forEach((each) => this.#drop(each));
+    const others = this.#secrets.filter((each) => this.#isValid(each)).sort((a, b) => b.used - a.used);
+    this.#secrets = [secretOf(hashOf(secret), role, now), ...others].slice(0, MOST.secrets);
     await this.save();
     if (link) this.#options.signedIn?.(role, from);
-    return { secret, role, expires: new Date(now + this.#idleMs).toISOString() };
+    return { secret, role, expires: new Date(now + this.#options.sessionHours * HOUR_MS).toISOString() };
   }
 
-  async signOut({ headers }: Request): Promise<void> {
-    const secret = find(this.#secrets, headers.get("authorization")?.replace(/^Bearer +/i, "") ?? "");
-    if (!secret) return;
-    this.#drop(secret);
+  async signOut(request: Request): Promise<void> {
+    const secret = find(this.#secrets, bearerOf(request));
+    this.#secrets = this.#secrets.filter((each) => each !== secret);
+    secret?.end.abort();
     await this.save();
   }
 
@@ -252,17 +260,8 @@ export class Access {
     });
   }
 
-  get #idleMs(): number {
-    return this.#options.sessionHours * 3_600_000;
-  }
-
   #isValid({ readers, used }: Secret): boolean {
-    return readers > 0 || this.#now() - used < this.#idleMs;
-  }
-
-  #drop(secret: Secret): void {
-    this.#secrets = this.#secrets.filter((each) => each !== secret);
-    secret.end.abort();
+    return readers > 0 || this.#now() - used < this.#options.sessionHours * HOUR_MS;
   }
 
   #uses(secret: Secret): Visitor {
@@ -311,23 +310,15 @@ function signInFirst(): Refusal {
   });
 }
 
-/** The hashes that a server at the same address has left. */
+/** The secrets that a server at the same address has left. */
 function readSecrets({ file, address }: AccessOptions): Secret[] {
-  let text = "";
-  try {
-    text = readFileSync(file, "utf8");
-  } catch { /* there is none yet */ }
-  const read = parseJson(text);
-  if (!isRecord(read) || read.address !== address || !Array.isArray(read.secrets)) return [];
-  return read.secrets.filter(isRecord).flatMap(({ hash, used }) => {
-    if (typeof hash !== "string" || !/^[\da-f]{64}$/.test(hash) || typeof used !== "number") return [];
-    const end = new AbortController();
-    return [{ hash: Uint8Array.fromHex(hash), role: "owner" as const, used, saved: used, readers: 0, end }];
-  });
+  const read = attempt(() => FILE.parse(parseJson(readFileSync(file, "utf8"))));
+  const secrets = read?.address === address ? read.secrets : [];
+  return secrets.map(({ hash, used }) => secretOf(Uint8Array.fromHex(hash), "owner", used));
 }
 
-/** Failed tries from one address and from all: at most `most` at once, then one per `refillMs`. */
-const LIMITS = { one: { most: 5, refillMs: 60_000 }, all: { most: 50, refillMs: 6_000 } };
+/** Failed tries from one address and from all: at most `most` at once, then one per `ms`. */
+const LIMITS = { one: { most: 5, ms: 60_000 }, all: { most: 50, ms: 6_000 } };
 
 /** Bounds tries to sign in. One counts before its check, so that many at once are no way around. */
 class Tries {
@@ -339,19 +330,22 @@ class Tries {
     this.#now = now;
   }
 
-  /** Takes a try. The returned function gives it back. Throws a Refusal where none is left. */
-  take(from: string): () => void {
+  /**
+   * Takes a try for what a client gives. The returned function gives it back. Throws a Refusal where none is
+   * left.
+   */
+  take(from: string, given: string): () => void {
+    // 32 random bytes cannot be guessed, and an open page may repeat old ones.
+    if (given === "" || MADE.test(given)) return () => {};
     // One client may have all addresses of a network of IPv6.
     const network = from.includes(".") ? from : from.split(":").slice(0, 4).join(":");
     const rows = [[network, LIMITS.one], ["", LIMITS.all]] as const;
     const now = this.#now();
     for (const [key, full] of this.#full) if (full <= now) this.#full.delete(key);
-    const fullOf = (key: string) => this.#full.get(key) ?? now;
-    const wait = Math.max(
-      ...rows.map(([key, { most, refillMs }]) => fullOf(key) - now - (most - 1) * refillMs),
-    );
-    if (wait > 0) {
-      const seconds = `${Math.ceil(wait / 1000)}`;
+    const add = (key: string, ms: number) => void this.#full.set(key, (this.#full.get(key) ?? now) + ms);
+    const waits = rows.map(([key, { most, ms }]) => (this.#full.get(key) ?? now) - now - (most - 1) * ms);
+    const seconds = `${Math.ceil(Math.max(...waits) / 1000)}`;
+    if (Number(seconds) > 0) {
       throw new Refusal(
         429,
         message`Cannot sign in: too many tries have failed`,
@@ -359,7 +353,7 @@ class Tries {
         { "retry-after": seconds },
       );
     }
-    for (const [key, { refillMs }] of rows) this.#full.set(key, fullOf(key) + refillMs);
-    return () => rows.forEach(([key, { refillMs }]) => this.#full.set(key, fullOf(key) - refillMs));
+    for (const [key, { ms }] of rows) add(key, ms);
+    return () => rows.forEach(([key, { ms }]) => add(key, -ms));
   }
 }

@@ -1,27 +1,25 @@
 /** The work of the routes about sessions. A GET opens none. */
-import { allCommands, type CommandHost, type OpenRequest } from "../../command/mod.ts";
+import type { OpenRequest } from "../../command/mod.ts";
 import { message, ReasonixError, usageError } from "../../core/mod.ts";
 import { isAbsolute } from "../../path/lexical.ts";
 import { isDirectory } from "../../path/probe.ts";
 import { readEnv } from "../../path/read_env.ts";
 import { existingRealPath } from "../../path/real_path.ts";
-import { IMAGE_MIME_TYPES } from "../../path/reference_text.ts";
 import { loadChanges, loadWorkspaceFile } from "../../reports/mod.ts";
 import type { Assembly } from "../../run/mod.ts";
 import * as stored from "../../session/mod.ts";
-import { imageInfo } from "../../util/image/image_info.ts";
+import { imageProblem } from "../../util/image/image_info.ts";
 import { defined } from "../../util/json.ts";
-import { attempt } from "../../util/lazy.ts";
 import { atMost } from "../../util/timer.ts";
+import { answerTo } from "../session/answer_schemas.ts";
 import { completionsOf, type CompletionSource } from "../session/completion.ts";
-import { completionSources } from "../session/completion_sources.ts";
+import { closedSources, completionSources } from "../session/completion_sources.ts";
 import type { LiveSession, LiveSessions } from "../session/live_session.ts";
-import type { OpenQuestion } from "../session/questions.ts";
 import type { SessionList } from "../session/session_list.ts";
 import { changeSetting, sessionSettings } from "../session/settings.ts";
 import type { SessionTexts } from "../session/texts.ts";
 import { Refusal } from "./access.ts";
-import { ANSWERS, type ApiRequest, checked, type Handlers, IMAGES } from "./schemas.ts";
+import { type ApiRequest, type Handlers, IMAGES } from "./schemas.ts";
 import type { Streams } from "./stream.ts";
 
 interface ApiOptions {
@@ -44,7 +42,7 @@ type Routes = Pick<
 
 export class Api {
   readonly #options: ApiOptions;
-  readonly #sources = new WeakMap<object, readonly CompletionSource[]>();
+  readonly #sources = new WeakMap<LiveSession, readonly CompletionSource[]>();
 
   constructor(options: ApiOptions) {
     this.#options = options;
@@ -107,9 +105,12 @@ export class Api {
       if (!isText && images.length === 0) {
         throw usageError(message`Cannot send an empty message`, message`write what to do`);
       }
-      images.forEach(requireImage);
       if (images.length > IMAGES.number) {
         throw usageError(message`Cannot send ${images.length} images: at most ${IMAGES.number} are taken`);
+      }
+      for (const [index, image] of images.entries()) {
+        const problem = imageProblem(image, IMAGES.bytes);
+        if (problem) throw usageError(message`Cannot send image ${index + 1}: ${problem}`);
       }
       const live = await this.#open(id);
       const { attachments: { vision }, provider: { model } } = await live.host.current();
@@ -303,38 +304,21 @@ export class Api {
     return { settings };
   }
 
-  /** The sources of the chat; before a session is open those that need none. */
+  /** The sources of the chat; those of a session that is not open need none. */
   #sourcesOf(id: string): readonly CompletionSource[] {
-    const live = this.#live(id);
-    const key = live ?? this;
-    const known = live && this.#sources.get(key);
-    if (known) return known;
     const { texts: { locale } } = this.#options;
-    const none = () => Promise.reject(new Refusal(409, message`Cannot do that: session ${id} is not open`));
-    const sources = completionSources({
-      cwd: live?.assembly?.cwd ?? stored.sessionInfo(this.#found(id)).cwd,
-      home: readEnv("HOME") ?? readEnv("USERPROFILE"),
-      commands: live?.commandsOf(this.#frontEnd(id)) ??
-        { ...NO_COMMANDS, locale, commands: () => allCommands({ locale, oneSession: true }), session: none },
-      session: live ? () => live.host.current() : none,
-    });
-    if (live?.assembly) this.#sources.set(key, sources);
+    const home = readEnv("HOME") ?? readEnv("USERPROFILE");
+    const live = this.#live(id);
+    if (!live) return closedSources({ cwd: stored.sessionInfo(this.#found(id)).cwd, home, locale });
+    const known = this.#sources.get(live);
+    if (known) return known;
+    const { cwd } = this.#assembly(id);
+    const commands = live.commandsOf(this.#frontEnd(id));
+    const sources = completionSources({ cwd, home, commands, session: () => live.host.current() });
+    this.#sources.set(live, sources);
     return sources;
   }
 }
-
-const left = () => Promise.resolve(undefined);
-/** The host of commands that nothing can execute. */
-const NO_COMMANDS: Omit<CommandHost, "locale" | "commands" | "session"> = {
-  say() {},
-  choose: left,
-  confirm: () => Promise.resolve(false),
-  prompt: left,
-  show: left,
-  send() {},
-  reopen: left,
-  quit() {},
-};
 
 function missing(id: string): Refusal {
   return new Refusal(404, message`Cannot find session "${id}"`);
@@ -354,31 +338,6 @@ function requireDirectory(path: string): string {
     );
   }
   return existingRealPath(path) ?? path;
-}
-
-/** Checks the type and size of an image by its content. */
-function requireImage({ mime, data }: { readonly mime: string; readonly data: string }, index: number): void {
-  const bytes = attempt(() => Uint8Array.fromBase64(data));
-  const why = !IMAGE_MIME_TYPES.includes(mime)
-    ? message`its type is not one of ${IMAGE_MIME_TYPES}`
-    : !bytes
-    ? message`its data is not base64`
-    : bytes.length > IMAGES.bytes
-    ? message`it has more than ${IMAGES.bytes} bytes`
-    : imageInfo(bytes)?.mime !== mime
-    ? message`its data is no image of the type ${mime}`
-    : undefined;
-  if (why) throw usageError(message`Cannot send image ${index + 1}: ${why}`);
-}
-
-/** Returns the answer of a client to a question if it fits. */
-function answerTo({ kind, question }: OpenQuestion, given: unknown): unknown {
-  const answer = checked(ANSWERS[kind], given, "answer");
-  const fits = kind === "choose"
-    ? Number(answer) < question.entries.length
-    : kind !== "ask" || (answer as unknown[]).length === question.questions.length;
-  if (fits) return answer;
-  throw usageError(message`Cannot use the answer: the question has no such choice`);
 }
 
 /** A closed question refuses answers and calls. */

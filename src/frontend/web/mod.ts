@@ -2,5 +2,6 @@
 export { LiveSessions } from "../session/live_session.ts";
 export { SessionTexts } from "../session/texts.ts";
 export { hashPassword } from "./access.ts";
-export { ANSWERS, ROUTES } from "./schemas.ts";
+export { ANSWERS } from "../session/answer_schemas.ts";
+export { ROUTES } from "./schemas.ts";
 export { serveWeb, type WebOptions, type WebServer } from "./server.ts";

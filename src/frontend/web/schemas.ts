@@ -1,9 +1,9 @@
 /** The API: one list of routes that checks requests and makes OpenAPI and docs/web-api.md. */
 import * as z from "zod/mini";
-import { type Event, message, type Text, usageError } from "../../core/mod.ts";
+import type { Event } from "../../core/mod.ts";
 import type { Snapshot } from "../session/live_session.ts";
 import type { WorkspaceFile } from "../../reports/mod.ts";
-import type { OpenQuestion, QuestionKind } from "../session/questions.ts";
+import type { OpenQuestion } from "../session/questions.ts";
 import type { SessionEntry } from "../session/session_list.ts";
 import type { SessionFact } from "../session/facts.ts";
 import type { SessionSetting } from "../session/settings.ts";
@@ -49,6 +49,10 @@ function typed<T>(schema: z.ZodMiniType, words: string): z.ZodMiniType<T> {
 /** A number in a query. */
 const count = (words: string) => about(optional(z.coerce.number().check(z.nonnegative(), z.int())), words);
 
+/** Fields of one type. */
+const all = (names: string, schema: z.ZodMiniType = string()) =>
+  Object.fromEntries(names.split(" ").map((name) => [name, schema]));
+
 const none = object({});
 const id = object({ id: string() });
 const role = oneOf(["owner", "viewer"]);
@@ -58,11 +62,11 @@ const clientId = about(
 );
 
 const event = typed<Event>(
-  open({ v: number(), seq: number(), time: string(), type: string() }),
-  "An event of docs/events.md.",
+  open({ ...all("v seq", number()), ...all("time type") }),
+  "As docs/events.md says.",
 );
 const question = typed<OpenQuestion>(
-  open({ id: string(), kind: string(), question: open(), called: boolean() }),
+  open({ ...all("id kind"), question: open(), called: boolean() }),
   "A question that waits for its answer; `called`: a command of the user asks it.",
 );
 const snapshot = typed<Snapshot>(
@@ -70,67 +74,45 @@ const snapshot = typed<Snapshot>(
     seq: number(),
     turnState: string(),
     message: optional(open({ step: number(), text: string() })),
-    calls: list(open({ callId: string(), name: string(), tail: string() })),
+    calls: list(open(all("callId name tail"))),
     questions: list(question),
-    waiting: list(z.unknown()),
-    steering: list(z.unknown()),
+    ...all("waiting steering", list(z.unknown())),
   }),
   "The part of a session that no stored event holds yet; it includes the events up to `seq`.",
 );
-const fact = typed<SessionFact>(open({ kind: string() }), "Settings, commands, usage or title.");
-
+const fact = typed<SessionFact>(open(all("kind")), "Settings, commands, usage, title or details.");
 const sessionEntry = typed<SessionEntry>(
   object({
-    id: string(),
-    title: string(),
-    directory: string(),
-    updated: string(),
+    ...all("id title directory updated"),
     state: oneOf(["working", "waiting", "done", "failed", "idle"]),
-    live: about(boolean(), "This server has it open."),
-    elsewhere: about(boolean(), "Another program has it open: it can only be read here."),
+    ...all("live elsewhere", boolean()),
     cost: optional(object({ amount: number(), currency: string() })),
   }),
-  "A session as lists show it.",
+  "`live`: this server has it open; `elsewhere`: another program has, so that it can only be read here.",
 );
-
-const choice = {
-  value: string(),
-  name: string(),
-  description: optional(string()),
-  group: optional(string()),
-};
 const setting = typed<SessionSetting>(
   object({
-    id: oneOf(["approval", "collaboration", "model", "effort"]),
-    name: string(),
-    current: string(),
-    choices: list(object(choice)),
+    ...all("id name current"),
+    choices: list(object({ ...all("value name"), ...all("description group", optional(string())) })),
   }),
   "A setting and its values.",
 );
 const settings = object({ settings: list(setting) });
-
 const completion = object({
   insert: string(),
   label: string(),
   detail: optional(string()),
-  more: about(isTrue, "More can follow: ask again."),
-  sends: about(isTrue, "Nothing can follow."),
+  more: isTrue,
+  sends: isTrue,
 });
-
 const file = typed<WorkspaceFile>(
   union([
     object({ kind: literal("file"), text: string(), language: optional(string()), truncated: isTrue }),
     object({ kind: literal("image"), mime: string(), data: about(string(), "Base64.") }),
-    object({
-      kind: literal("directory"),
-      entries: list(object({ name: string(), kind: oneOf(["file", "directory"]) })),
-      truncated: isTrue,
-    }),
+    object({ kind: literal("directory"), entries: list(object(all("name kind"))), truncated: isTrue }),
   ]),
   "A text, an image or a directory.",
 );
-
 const hunk = object({
   oldStart: number(),
   oldLines: number(),
@@ -145,36 +127,6 @@ const change = object({
   removed: number(),
   hunks: about(optional(list(hunk)), "Absent where there is no text, or the earlier content was not kept."),
 });
-
-/** The answers to questions, by kind. */
-export const ANSWERS = {
-  approval: strictObject({
-    allow: boolean(),
-    scope: oneOf(["once", "session", "project", "always"]),
-    rule: optional(line(2_000)),
-    network: optional(oneOf(["once", "session", "project"])),
-    note: optional(text(10_000)),
-    stop: isTrue,
-  }),
-  ask: list(list(text(10_000))),
-  plan: union([
-    strictObject({
-      approve: literal(true),
-      plan: optional(text(200_000)),
-      note: optional(text(10_000)),
-      window: optional(boolean()),
-      acceptEdits: optional(boolean()),
-    }),
-    strictObject({ approve: literal(false), note: text(10_000) }),
-  ]),
-  trust: oneOf(["trust", "ignore"]),
-  copy: boolean(),
-  choose: z.int().check(z.nonnegative()),
-  confirm: boolean(),
-  prompt: text(200_000),
-  show: z.null(),
-  changes: z.null(),
-} satisfies Record<QuestionKind, z.ZodMiniType>;
 
 type Rest = Omit<Route, "role" | "summary">;
 const by = <R extends Route["role"]>(role: R) => <const T extends Rest>(summary: string, rest: T) => ({
@@ -326,26 +278,3 @@ export type ApiAnswer<K extends RouteKey> = Of<K, "answer">;
 export type Handlers<K extends RouteKey = RouteKey> = {
   readonly [P in K]: (request: ApiRequest<P>) => ApiAnswer<P> | Promise<ApiAnswer<P>>;
 };
-
-/** Returns a value as its schema reads it. Throws a ReasonixError (usage) that names what does not fit. */
-export function checked(schema: z.ZodMiniType | undefined, value: unknown, where: string): unknown {
-  const { data, error } = schema?.safeParse(value) ?? {};
-  const [issue] = error?.issues ?? [];
-  if (!issue) return data;
-  throw usageError(message`Cannot use ${[where, ...issue.path].join(".")}: ${problem(issue)}`);
-}
-
-function problem(issue: z.core.$ZodIssue): Text {
-  switch (issue.code) {
-    case "unrecognized_keys":
-      return message`there is no field ${issue.keys}`;
-    case "invalid_value":
-      return message`it is none of ${issue.values.map(String)}`;
-    case "invalid_type":
-      return message`it is missing, or its type is not ${issue.expected}`;
-    case "too_big":
-      return message`it has more than ${String(issue.maximum)}`;
-    default:
-      return message`it has not the form that docs/web-api.md describes`;
-  }
-}

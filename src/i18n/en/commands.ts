@@ -21,6 +21,7 @@ export const texts = (t: Translate) => ({
     cost: t`Tokens and money of this session`,
     status: t`Session, model, modes, directory and sandbox at a glance`,
     model: t`Choose the model`,
+    setup: t`Add or change a provider and its key`,
     effort: t`How much the model may think`,
     goal: t`Work until a goal is reached`,
     verify: t`Run the commands that test what the agent changes`,

@@ -19,6 +19,11 @@ export const texts = (t: Translate) => ({
   useHere: t`For this chat`,
   useAndSave: t`For this chat, and write it to my configuration`,
   modelSaved: (name: string, file: string) => t`${name} is saved in ${file}`,
+  setup: {
+    notHere: t`Cannot set up a provider from here`,
+    notHereRemedy: t`run \`reasonix setup\` in a terminal`,
+    done: t`The model of this session stays; /model chooses another one`,
+  },
   sameModel: (name: string) => t`${name} is the model already`,
   modelIs: (name: string) => t`The model is now ${name}, for this chat; nothing of it is cached there yet`,
   whichEffort: t`How much may the model think?`,

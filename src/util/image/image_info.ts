@@ -1,3 +1,5 @@
+import { type LocalizedMessage, message } from "../../core/mod.ts";
+import { attempt } from "../lazy.ts";
 import { joinBytes } from "../bytes.ts";
 
 export interface ImageInfo {
@@ -5,6 +7,17 @@ export interface ImageInfo {
   /** In pixels, as is the height; absent where the header is cut off or damaged. */
   readonly width?: number;
   readonly height?: number;
+}
+
+/** The reason why base64 data is not an image that can be sent; undefined: it is one. */
+export function imageProblem(
+  { mime, data }: { readonly mime: string; readonly data: string },
+  maxBytes: number,
+): LocalizedMessage | undefined {
+  const bytes = attempt(() => Uint8Array.fromBase64(data));
+  if (!bytes) return message`its data is not base64`;
+  if (bytes.length > maxBytes) return message`it has more than ${maxBytes} bytes`;
+  return imageInfo(bytes)?.mime === mime ? undefined : message`its data is no image of the type ${mime}`;
 }
 
 export function imageInfo(bytes: Uint8Array): ImageInfo | undefined {

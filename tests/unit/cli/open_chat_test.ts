@@ -1,5 +1,5 @@
 /** Opening sessions by request: directory, roots, servers of a client, and sessions that stay apart. */
-import { chatOpener, type OpenChat } from "../../../cli/commands/run/open_chat.ts";
+import { chatOpener, type OpenChat, setUpAt } from "../../../cli/commands/run/open_chat.ts";
 import type { CliContext } from "../../../cli/terminal/process.ts";
 import type { OpenRequest } from "../../../src/command/mod.ts";
 import { listServers, parsePlugin, type PluginEntry } from "../../../src/config/mod.ts";
@@ -27,12 +27,15 @@ const SERVER = parsePlugin({ name: "docs", ...scriptedServer(), startup_timeout_
 
 const PERSON: Person = { say() {}, speak: () => Promise.resolve() };
 
-/** Opens the sessions of a process with this Reasonix home. */
-function openerOf(home: string, userHome: string): OpenChat {
+function contextOf(home: string, userHome: string): CliContext {
   const env: Record<string, string> = { HOME: userHome, REASONIX_HOME: home, REASONIX_LANG: "en" };
   const output = { write() {}, json() {}, exact() {} };
-  const context: CliContext = { process: { stdout: output, stderr: output, env } };
-  return chatOpener(context, {});
+  return { process: { stdout: output, stderr: output, env } };
+}
+
+/** Opens the sessions of a process with this Reasonix home. */
+function openerOf(home: string, userHome: string): OpenChat {
+  return chatOpener(contextOf(home, userHome), {});
 }
 
 /** A home with directories next to it, and an opener. */
@@ -357,13 +360,19 @@ Deno.test("200 interleaved turns of sessions in one process show nothing of one 
 const SETUP_KEY = "sk-right-0123456789abcdef";
 
 /** Runs the wizard by questions; answers are by the beginning of a question, used up in order. */
-async function setUpByQuestions(home: string, userHome: string, answers: [string, string | undefined][]) {
+async function setUpByQuestions(
+  home: string,
+  userHome: string,
+  answers: [string, string | undefined][],
+  line?: string,
+) {
   const events: (Event | QuestionEvent)[] = [];
   const said: string[] = [];
   const asked: string[] = [];
   const sessions = new LiveSessions({
     texts: await SessionTexts.load("en"),
     open: openerOf(home, userHome),
+    setUp: (person) => setUpAt(contextOf(home, userHome), person),
   });
   const frontEnd: FrontEnd = {
     name: "page",
@@ -387,10 +396,18 @@ async function setUpByQuestions(home: string, userHome: string, answers: [string
   };
   const live = await sessions.open({ directory: userHome }, (live) => void live.attach(frontEnd))
     .catch((error: unknown) => error);
+  if (line !== undefined) {
+    const end = await sessions.all[0]?.submissions.finish(
+      { text: line, steer: false },
+      AbortSignal.timeout(60_000),
+    );
+    assertEquals(end?.error, undefined);
+  }
+  const providers = sessions.all[0]?.assembly?.loaded.config.providers.map(({ name }) => name);
   const model = live instanceof Error ? undefined : sessions.all[0]?.assembly?.facts.model;
   const error = live instanceof ReasonixError ? live.message : undefined;
   await sessions.close();
-  return { events: JSON.stringify(events), said, asked, model, error };
+  return { events: JSON.stringify(events), said, asked, model, providers, error };
 }
 
 function answerOf(
@@ -449,4 +466,16 @@ Deno.test("a front end without a terminal sets up a provider by questions, and n
   for (const secret of [SETUP_KEY, wrong]) {
     assert(!`${done.events}${done.said}${done.asked}`.includes(secret), `${secret} is shown`);
   }
+  // Later one adds a provider; the session continues with its model.
+  const more = await setUpByQuestions(home, dir.path, [
+    ["Which provider?", "Another OpenAI-compatible server"],
+    ["Address of the API", `${server.url}/v1`],
+    ["A name for it", "other"],
+    ["Key (saved as OTHER_API_KEY", SETUP_KEY],
+    ["Model", "small-1"],
+    ["Context window", "64k"],
+    ["Use other for every run", "No"],
+  ], "/setup");
+  assertEquals([more.model?.id, more.providers], ["large-1", ["mine", "other"]]);
+  assert(!`${more.events}${more.said}${more.asked}`.includes(SETUP_KEY));
 });

@@ -1,7 +1,7 @@
 import { message } from "../../../../src/core/mod.ts";
 import { formOf } from "../../../../src/frontend/session/answers.ts";
 import type { AnswerEntry, OpenQuestion, QuestionKinds } from "../../../../src/frontend/session/questions.ts";
-import { ANSWERS } from "../../../../src/frontend/web/schemas.ts";
+import { ANSWERS } from "../../../../src/frontend/session/answer_schemas.ts";
 import { loadTexts, loadTranslator } from "../../../../src/i18n/mod.ts";
 import { assert, assertEquals } from "../../../support/assert.ts";
 

@@ -2,6 +2,7 @@
 import { encode } from "uqr";
 import { qrLines } from "../../../../cli/commands/run/hand_over.ts";
 import type { FrontEnd } from "../../../../src/frontend/session/live_session.ts";
+import { visit } from "../../../support/web.ts";
 import { call, type Reply, say } from "../../../support/agent_fixture.ts";
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "../../../support/assert.ts";
 import { type ChatStage, heldReply, openChat } from "../../../support/chat_stage.ts";
@@ -12,26 +13,6 @@ const config = { serve: { addr: "127.0.0.1:0" } };
 /** The links on the screen, each in one piece. */
 function links({ terminal }: ChatStage): string[] {
   return terminal.text().join("\n").match(/http:\/\/127[^\s]*\n?[^\s]*session=[\w-]{20}/g) ?? [];
-}
-
-async function signIn(link = "") {
-  const { origin, hash } = new URL(link);
-  const token = new URLSearchParams(hash.slice(1)).get("token");
-  const response = await fetch(`${origin}/api/v1/sign-in`, {
-    method: "POST",
-    headers: { "content-type": "application/json" },
-    body: JSON.stringify({ token }),
-  });
-  const { role = "", secret = "" } = await response.json();
-  /** Sends a request as this browser; with a body it is a POST. */
-  const ask = async (path: string, body?: object) => {
-    const answer = await fetch(`${origin}/api/v1${path}`, {
-      headers: { authorization: `Bearer ${secret}`, "content-type": "application/json" },
-      ...(body ? { method: "POST", body: JSON.stringify(body) } : {}),
-    });
-    return { status: answer.status, ...await answer.json() };
-  };
-  return { status: response.status, role, ask };
 }
 
 Deno.test("/web serves the session of the chat: a link counts once and is renewed, /web off closes the page", async () => {
@@ -54,18 +35,18 @@ Deno.test("/web serves the session of the chat: a link counts once and is renewe
   const rows = qrLines(first, false);
   assert(rows.every((row) => chat.terminal.text().some((line) => line.includes(row))), rows.join("\n"));
   await chat.shows("web: no browser");
-  assertEquals((await signIn(first)).role, "owner");
+  assertEquals((await visit(first)).role, "owner");
   await chat.until(() => links(chat).length === 2);
   await chat.shows("A browser at 127.0.0.1 has used the link");
-  assertEquals((await signIn(first)).status, 401);
-  assertEquals((await signIn(links(chat)[1])).role, "owner");
+  assertEquals((await visit(first)).status, 401);
+  assertEquals((await visit(links(chat)[1])).role, "owner");
   await chat.until(() => links(chat).length === 3);
   chat.say("/web share");
   await chat.shows("one can look and do nothing else");
-  assertEquals((await signIn(links(chat)[3])).role, "viewer");
+  assertEquals((await visit(links(chat)[3])).role, "viewer");
   chat.say("/web off");
   await chat.shows("The web page is closed");
-  await assertRejects(() => signIn(first));
+  await assertRejects(() => visit(first));
   assert(!chat.terminal.screen().some((row) => row.includes("web: ")));
   chat.say("/web maybe");
   await chat.shows("Cannot run /web maybe");
@@ -91,14 +72,10 @@ Deno.test("chat and page share turn, queue and questions of a session; the first
   });
   chat.say("/web");
   await chat.shows("The link counts once");
-  const { ask } = await signIn(links(chat)[0]);
-  const session = `/sessions/${chat.assembly().session.id}`;
-  const opened = async () => {
-    for (;;) {
-      const { questions } = await ask(`${session}/questions`);
-      if (questions.length > 0) return questions[0].id as string;
-    }
-  };
+  const { ask, question } = await visit(links(chat)[0]);
+  const { id: chatId } = chat.assembly().session;
+  const session = `/sessions/${chatId}`;
+  const opened = async () => (await question(chatId)).id;
   // The page begins a turn; its answer closes the dialog of the chat.
   const sent = await ask(`${session}/messages`, { id: "message-1", text: "make one" });
   assertEquals(sent, { status: 202, accepted: true });
@@ -149,7 +126,7 @@ Deno.test("a chat that ends closes its page, stops its turn, and names the stopp
   chat.terminal.press("ctrl+d");
   assertEquals(await chat.left, 0);
   await chat.shows("The page's session 20260101-000000-abcd was stopped");
-  await assertRejects(() => signIn(link));
+  await assertRejects(() => visit(link));
   const ends = chat.events.flatMap((event) => event.type === "turn.end" ? [event.reason] : []);
   assertEquals(ends, ["interrupted", "terminated"]);
   assertEquals(chat.sessions.all, []);

@@ -121,6 +121,8 @@ Deno.test("a thousand tries at once check five, from all addresses together fift
   assertEquals(await tries("wrong", (i) => `1.2.${i >> 8}.${i & 255}`), { 200: 0, 401: 50, 429: 950 });
   const late = await assertRejects(() => at.access.signIn({ password: "x" }, "3.3.3.3"), Refusal);
   assertEquals(late.headers["retry-after"], "6");
+  // A link works: its code cannot be guessed.
+  assertEquals((await at.access.signIn({ token: at.access.code("owner") }, "3.3.3.3")).role, "owner");
   // Secrets are not affected.
   at.clock.now += 60 * MINUTE;
   const { secret } = await at.access.signIn({ password: "correct horse" }, "1.1.1.1");
