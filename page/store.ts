@@ -219,11 +219,11 @@ export class SessionModel {
     this.#rebuild();
   }
 
-  #question({ id, kind, state, question, by }: EventOf<"question.state">): void {
+  #question({ id, kind, state, question, by, called = false }: EventOf<"question.state">): void {
     if (state === "answered" && by !== undefined) this.answered.value = { id, by };
     const { questions } = this.#next;
     const at = questions.findIndex((one) => one.id === id);
-    const opened = { called: false, ...questions[at], id, kind, question } as OpenQuestion;
+    const opened = { called, ...questions[at], id, kind, question } as OpenQuestion;
     const rest = questions.filter((one) => one.id !== id);
     const isOpen = state === "opened" || state === "changed";
     this.#next = {

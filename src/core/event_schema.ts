@@ -403,6 +403,8 @@ export const EVENT_KINDS = {
     state: z.enum(["opened", "changed", "answered", "withdrawn"]),
     /** Everything a person has to see, when it is opened or changed. */
     question: z.optional(z.record(z.string(), z.unknown())),
+    /** The user asked for it, by a command. */
+    called: z.optional(z.boolean()),
     /** Absent: the person left without an answer. */
     answer: z.optional(z.unknown()),
     /** The front end that answered. */

@@ -191,7 +191,7 @@ export class Questions {
       resolve(answer);
     };
     this.#open.set(id, { opened, calls, close });
-    this.#send({ id, kind, state: "opened", question: { ...question } });
+    this.#send({ id, kind, state: "opened", question: { ...question }, ...(called ? { called } : {}) });
     return await promise as Answer<K> | undefined;
   }
 

@@ -49,7 +49,7 @@ Deno.test("Questions.answer accepts the first answer and refuses later ones with
   assertThrows(() => questions.answer("q", true, "terminal"), ReasonixError, "there is no such question");
   const common = { type: "question.state", id, kind: "confirm" } as const;
   assertEquals(events, [
-    { ...common, state: "opened", question: CONFIRM },
+    { ...common, called: true, state: "opened", question: CONFIRM },
     { ...common, state: "answered", by: "editor", answer: true },
   ]);
 });
