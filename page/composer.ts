@@ -56,7 +56,7 @@ export function Composer({ id, model }: { readonly id: string; readonly model: S
   const isRunning = isBusy({ turnState: usePart(model, "turnState") });
   const field = useRef<HTMLTextAreaElement>(null);
   const images = useSignal<readonly Image[]>([]);
-  const menu = useSignal<(Completions & { readonly at: number }) | undefined>(undefined);
+  const menu = useSignal<(Completions & { readonly at: number; readonly of: string }) | undefined>(undefined);
   const [start, busy, sending] = [useSignal(""), useSignal(false), useSignal<readonly Sending[]>([])];
   /** The earlier message in the field, counted from the last one, and the draft before it. */
   const walk = useRef({ at: 0, draft: "", pasted: false, asked: new AbortController() }).current;
@@ -117,7 +117,8 @@ export function Composer({ id, model }: { readonly id: string; readonly model: S
     const given = await api.get<Completions>(`/sessions/${id}/completions?${query}`, signal).catch(() =>
       undefined
     );
-    if (!signal.aborted) menu.value = given && given.entries.length > 0 ? { ...given, at: 0 } : undefined;
+    if (signal.aborted) return;
+    menu.value = given && given.entries.length > 0 ? { ...given, at: 0, of: value } : undefined;
   };
   /** False: the text is complete, and can be sent. */
   const take = ({ insert, more, sends }: Completion, byEnter = false): boolean => {
@@ -159,7 +160,8 @@ export function Composer({ id, model }: { readonly id: string; readonly model: S
     // A key of an input method composes a character.
     if (event.isComposing || event.keyCode === 229) return;
     const open = menu.value;
-    const chosen = open?.entries[open.at];
+    // Who types fast does not mean the entries of an earlier text.
+    const chosen = open?.of === field.current?.value ? open?.entries[open.at] : undefined;
     const step = key === "ArrowDown" ? 1 : key === "ArrowUp" ? -1 : 0;
     const isPlain = !shiftKey && !altKey && !ctrlKey && !metaKey;
     let isDone = true;

@@ -1,6 +1,7 @@
 /** Attacks on the web page from a real browser. Each one must fail, and no request may leave the origin. */
-import { assertEquals } from "../support/assert.ts";
-import { ATTACKER, browserTest } from "../support/browser.ts";
+import { assert, assertEquals } from "../support/assert.ts";
+import { ATTACKER, browserTest, type Visitor } from "../support/browser.ts";
+import { type ServedHere, serveHere } from "../support/web.ts";
 
 /** Serves pages of an attacker; they are reached by the address of this machine and by another name. */
 function servePages(pages: Readonly<Record<string, string>>) {
@@ -15,6 +16,80 @@ function servePages(pages: Readonly<Record<string, string>>) {
   };
 }
 
+/** A page that attacks a server without sign-in, where nothing but its checks is in the way. */
+function attackPage(origin: string): string {
+  const message = JSON.stringify({ directory: "/tmp", text: "run it", id: "12345678" });
+  const api = `${origin}/api/v1`;
+  return `<!DOCTYPE html><body>
+    <iframe name="target" src="${origin}/"></iframe>
+    <iframe name="plain"></iframe><iframe name="coded"></iframe><iframe name="parts"></iframe>
+    <form id="plain" target="plain" method="POST" enctype="text/plain" action="${api}/sessions">
+      <input name='${message.slice(0, -1)},"x":"' value='"}'></form>
+    <form id="coded" target="coded" method="POST" action="${api}/sessions"><input name="directory"></form>
+    <form id="parts" target="parts" method="POST" enctype="multipart/form-data" action="${api}/links">
+      <input name="role" value="owner"></form>
+    <link rel="prefetch" href="${api}/sessions"><link rel="preload" as="fetch" href="${api}/openapi.json">
+    <link rel="prerender" href="${origin}/"><link rel="stylesheet" href="${api}/sessions">
+    <img src="${api}/sessions"><script src="${api}/sessions"></script>
+    <object data="${origin}/"></object><embed src="${origin}/"><video src="${api}/stream"></video>
+    <script>
+    const results = {};
+    const body = ${JSON.stringify(message)};
+    const attempt = async (name, act) => {
+      try { results[name] = "succeeded: " + await act(); } catch (error) { results[name] = "failed"; }
+    };
+    const json = { "content-type": "application/json" };
+    const opened = (source) => new Promise((resolve, reject) => {
+      source.onopen = source.onmessage = () => resolve("open");
+      source.onerror = reject;
+    });
+    const post = (mode, headers) => fetch("${api}/sessions", { method: "POST", mode, headers, body });
+    const answers = async (response) => (await response).text().then((text) => text || Promise.reject());
+    window.attacks = (async () => {
+      await attempt("cross-origin JSON", () => answers(post("cors", json)));
+      await attempt("no-cors JSON", () => answers(post("no-cors", json)));
+      await attempt("no-cors text", () => answers(post("no-cors", { "content-type": "text/plain" })));
+      await attempt("cross-origin text", () => answers(post("cors", { "content-type": "text/plain" })));
+      await attempt("cross-origin read", () => answers(fetch("${api}/sessions")));
+      await attempt("opaque read", () => answers(fetch("${api}/sessions", { mode: "no-cors" })));
+      await attempt("DELETE", () => answers(fetch("${api}/sessions/x", { method: "DELETE" })));
+      await attempt("stream", () => opened(new EventSource("${api}/stream")));
+      await attempt("socket", () => opened(new WebSocket("${api.replace("http", "ws")}/stream")));
+      await attempt("worker", () => opened(new SharedWorker("${origin}/assets/stream.js").port));
+      await attempt("module", () => import("${origin}/assets/main.js"));
+      await attempt("beacon", () => navigator.sendBeacon("${api}/sessions", body) ? Promise.reject() : "kept");
+      await attempt("frame", () => document.querySelector("iframe").contentDocument.body.innerHTML);
+      await attempt("window", () => {
+        const page = window.open("${origin}/", "other");
+        return new Promise((resolve, reject) => setTimeout(() => {
+          try { resolve(page.document.body.innerHTML); } catch (error) { reject(error); }
+        }, 200));
+      });
+      for (const id of ["plain", "coded", "parts"]) {
+        await attempt("form " + id, () => new Promise((resolve, reject) => {
+          document.querySelector("iframe[name=" + id + "]").onload = reject;
+          document.getElementById(id).submit();
+        }));
+      }
+      return results;
+    })();
+  </script>`;
+}
+
+/** Requires that the API has refused all requests of other pages. */
+async function refusedAll({ answers }: Visitor, { origin }: ServedHere): Promise<void> {
+  const passed = (await answers()).filter(({ url, status, site }) =>
+    url.startsWith(`${origin}/api/`) && status < 400 && site !== "same-origin"
+  );
+  assertEquals(passed, []);
+  const refused = (await answers()).filter(({ url, status }) => url.startsWith(origin) && status >= 400);
+  assert(refused.length >= 3, `only ${refused.length} answers were refusals`);
+}
+
+function isUntouched({ stage }: ServedHere): void {
+  assertEquals(stage.sessions.all.length, 0);
+}
+
 browserTest("a request to another machine would be seen: as a request, and at the trap", async (test) => {
   await using pages = servePages({
     "/": `<img src="http://leak.example/pixel"><script>alert("ran")</script>`,
@@ -26,4 +101,109 @@ browserTest("a request to another machine would be seen: as a request, and at th
     assertEquals(dialogs, ["ran"]);
   }
   assertEquals(test.outside.filter((line) => line === "GET /pixel HTTP/1.1").length, 2);
+});
+
+browserTest(
+  "pages of another origin neither change nor read anything, even without sign-in",
+  async (test) => {
+    await using served = await serveHere({ web: { auth: { mode: "none" } } });
+    await using pages = servePages({ "/": attackPage(served.origin) });
+    for (const host of ["127.0.0.1", "localhost", ATTACKER]) {
+      const attacker = await test.visitor();
+      const page = await attacker.page(`http://${host}:${pages.port}/`);
+      const results = await page.evaluate("attacks") as Record<string, string>;
+      assert(Object.keys(results).length === 17, JSON.stringify(results));
+      assertEquals(Object.entries(results).filter(([, result]) => result !== "failed"), [], host);
+      await page.waitForFunction("document.querySelectorAll('iframe')[1] !== undefined");
+      await refusedAll(attacker, served);
+      const frames = page.frames().filter((frame) => frame.url().startsWith(served.origin));
+      assertEquals(
+        await Promise.all(frames.map((frame) => frame.locator(".brand").count())),
+        frames.map(() => 0),
+      );
+      isUntouched(served);
+    }
+  },
+);
+
+browserTest("a name of an attacker that leads to the server gets neither page nor API", async (test) => {
+  await using served = await serveHere({ web: { auth: { mode: "none" } } });
+  const rebound = `http://${ATTACKER}:${new URL(served.origin).port}`;
+  const { page, answers } = await test.visitor();
+  const attacker = await page(`${rebound}/`);
+  assertEquals(await attacker.locator(".brand").count(), 0);
+  const json =
+    `{ method: "POST", headers: { "content-type": "application/json" }, body: '{"directory":"/tmp"}' }`;
+  const statuses = await attacker.evaluate(`Promise.all([
+    fetch("/"), fetch("/api/v1/server"), fetch("/api/v1/sessions"), fetch("/api/v1/sessions", ${json}),
+  ]).then((all) => all.map(({ status }) => status))`);
+  assertEquals(statuses, [421, 421, 421, 421]);
+  assertEquals((await answers()).filter(({ status }) => status !== 421), []);
+  isUntouched(served);
+});
+
+browserTest(
+  "a link signs in one browser, leaves the address bar, and a stolen one shows the sign-in",
+  async (test) => {
+    await using served = await serveHere();
+    const link = served.server.link("owner");
+    const owner = await test.visitor();
+    const page = await owner.page(link);
+    await page.locator(".app").waitFor();
+    assertEquals([page.url(), await page.evaluate("location.hash")], [`${served.origin}/`, ""]);
+    const kept = await page.evaluate("JSON.stringify({ ...localStorage })") as string;
+    assert(!kept.includes(link.split("token=")[1] ?? ""), "the token is kept");
+    await page.goBack().catch(() => {});
+    assert(!page.url().includes("token"), page.url());
+
+    const thief = await test.visitor();
+    const stolen = await thief.page(link);
+    await stolen.locator("form input[type=password]").waitFor();
+    await stolen.getByRole("alert").waitFor();
+    assertEquals(await stolen.evaluate("Object.keys(localStorage).filter((key) => /secret/.test(key))"), []);
+    assertEquals(
+      (await thief.answers()).filter(({ url, status }) => /sign-in$/.test(url) && status < 400),
+      [],
+    );
+
+    const urls = [...owner.requests, ...thief.requests];
+    assertEquals(urls.filter((url) => !url.startsWith(served.origin) || /token|secret/.test(url)), []);
+  },
+);
+
+browserTest("another server on another port of the host gets nothing of a browser's secret", async (test) => {
+  await using ours = await serveHere();
+  await using other = await serveHere();
+  const { page, context } = await test.visitor();
+  const first = await page(ours.server.link("owner"));
+  await first.locator(".app").waitFor();
+  const secret = await first.evaluate(`localStorage.getItem("reasonix.secret")`) as string;
+  assert(/^[\w-]{43}$/.test(secret), secret);
+  assertEquals(await context.cookies(), []);
+  const sent: string[] = [];
+  context.on("request", async (request) => {
+    if (request.url().startsWith(other.origin)) sent.push(JSON.stringify(await request.allHeaders()));
+  });
+  const second = await page(`${other.origin}/`);
+  await second.locator("form input[type=password]").waitFor();
+  assertEquals(await second.evaluate(`localStorage.getItem("reasonix.secret")`), null);
+  assert(sent.length > 0 && !sent.some((headers) => headers.includes(secret)), "the secret was sent");
+  assertEquals((await other.client(secret)("/api/v1/links", { json: { role: "owner" } })).status, 401);
+});
+
+browserTest("a viewer's browser cannot change anything, whatever its page sends", async (test) => {
+  await using served = await serveHere();
+  const { page } = await test.visitor();
+  const viewer = await page(served.server.link("viewer"));
+  await viewer.locator(".app").waitFor();
+  const statuses = await viewer.evaluate(`Promise.all([
+    ["POST", "/links"], ["POST", "/sessions"], ["POST", "/sessions/x/messages"], ["DELETE", "/sessions/x"],
+    ["PATCH", "/sessions/x"], ["POST", "/sessions/x/questions/y"], ["PATCH", "/sessions/x/settings"],
+  ].map(async ([method, path]) => {
+    const authorization = "Bearer " + localStorage.getItem("reasonix.secret");
+    const headers = { authorization, "content-type": "application/json" };
+    return (await fetch("/api/v1" + path, { method, headers, body: "{}" })).status;
+  }))`);
+  assertEquals(statuses, Array(7).fill(403));
+  isUntouched(served);
 });

@@ -87,7 +87,16 @@ export interface Visitor {
   readonly dialogs: readonly string[];
   /** Errors of scripts and lines of the console. */
   readonly problems: readonly string[];
+  /** The answers that have come so far, those of frames and prefetches too. */
+  answers(): Promise<readonly Answer[]>;
   page(address?: string): Promise<Page>;
+}
+
+interface Answer {
+  readonly url: string;
+  readonly status: number;
+  /** The browser's word for the page that asked: "same-origin", "cross-site". */
+  readonly site: string | undefined;
 }
 
 async function visitor(browser: Browser, options: BrowserContextOptions = {}): Promise<Visitor> {
@@ -106,8 +115,15 @@ async function visitor(browser: Browser, options: BrowserContextOptions = {}): P
       void dialog.dismiss().catch(() => {});
     });
   });
+  const answered: Promise<Answer>[] = [];
+  context.on("response", (response) => {
+    const [url, status] = [response.url(), response.status()];
+    const headers = response.request().allHeaders().catch((): Record<string, string> => ({}));
+    answered.push(headers.then((all) => ({ url, status, site: all["sec-fetch-site"] })));
+  });
   return {
     context,
+    answers: () => Promise.all(answered),
     requests: requests ?? [],
     dialogs: dialogs ?? [],
     problems: problems ?? [],

@@ -15,7 +15,7 @@ import { approvalTimes, readerTimes } from "./stream_times.ts";
 const RUNS = 7;
 const SETTLE_MS = 1500;
 /** Messages of the page and of the long session: each is in one of these. */
-const ROWS = "[data-row]";
+const ROWS = ".row[data-key]";
 const FIRST_QUESTION = "What about 2?";
 const LAST_ANSWER = "The answer for 2501 is that it works.";
 
