@@ -61,7 +61,7 @@ async function signIn(link: string, client?: Deno.HttpClient): Promise<string> {
 }
 
 Deno.test("serve prints links, runs a turn, survives a kill and stops at a signal; one program has a port", async () => {
-  await using model = startModelServer([{ text: "It works." }]);
+  await using model = startModelServer([{ text: "It works." }, { text: "It never ends", stuck: "silent" }]);
   await using world = await makeWorld(mockConfig(model.url));
   await world.write("token", "of-a-script\n");
   const files = ["-port-file", "port", "-pid-file", "pid"];
@@ -125,7 +125,12 @@ Deno.test("serve prints links, runs a turn, survives a kill and stops at a signa
   assertEquals((await request("/server")).body.role, "owner");
   const { sessions } = (await request("/sessions")).body;
   assertEquals(sessions.map((session: { id: string }) => session.id), [id]);
+  const more = await request(`/sessions/${id}/messages`, { id: "message-2", text: "Continue" });
+  assertEquals(more.status, 202);
+  await model.received(2);
   const { code: ended, stdout, stderr } = await second.end("SIGTERM");
+  const log = (await world.run(["session", "export", id, "--format", "jsonl"])).stdout.trimEnd().split("\n");
+  assertEquals(JSON.parse(log.at(-1) ?? "").reason, "terminated");
   assertEquals([ended, stderr], [POSIX ? 143 : 1, ""]);
   assertMatch(
     stdout,
