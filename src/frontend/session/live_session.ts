@@ -373,8 +373,8 @@ export class LiveSessions {
   }
 
   /**
-   * Adds a session that its front end opens later, or another one in its place. One that is open here and idle
-   * is closed for that.
+   * Adds a session that its front end opens later, or another one in its place. One that is open here and
+   * idle is closed for that.
    */
   begin(): LiveSession {
     const live: LiveSession = this.#add(async (asked, person) => {
