@@ -5,6 +5,8 @@ import { App, start } from "./app.ts";
 
 const link = new URLSearchParams(location.hash.slice(1));
 if (location.hash !== "") history.replaceState(null, "", location.pathname);
+// A link that is put into the address bar of an open page loads nothing.
+addEventListener("hashchange", () => location.hash.startsWith("#token=") && location.reload());
 const root = document.getElementById("app");
 if (root) {
   root.replaceChildren();
