@@ -28,19 +28,21 @@ export function report(error: unknown): void {
   problem.value = error instanceof Error ? error : new Error(String(error));
 }
 
-/** The secret of this browser for this server; none in a browser that keeps nothing. */
+/** The secret of this browser for this server. */
 export function secret(): string {
   return stored(SECRET) ?? "";
 }
 
 type Area = "browser" | "tab";
 const AREAS = { browser: () => localStorage, tab: () => sessionStorage };
+/** The values in a browser that keeps nothing: they hold until the page is closed. */
+const held = new Map<string, string>();
 
 export function stored(key: string, area: Area = "browser"): string | undefined {
   try {
     return AREAS[area]().getItem(key) ?? undefined;
   } catch {
-    return undefined;
+    return held.get(key);
   }
 }
 
@@ -49,7 +51,9 @@ export function store(key: string, value: string, area: Area = "browser"): void 
   try {
     if (value === "") AREAS[area]().removeItem(key);
     else AREAS[area]().setItem(key, value);
-  } catch { /* the browser keeps nothing: it holds until the page is closed */ }
+  } catch {
+    held.set(key, value);
+  }
 }
 
 /** Shows the sign-in. */

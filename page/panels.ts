@@ -21,6 +21,7 @@ interface PanelProps {
 type Change = ApiAnswer<"GET /sessions/:id/changes">["changes"][number];
 type Content = ApiAnswer<"GET /sessions/:id/files">;
 
+const ACTIONS: Readonly<Record<string, Change["action"]>> = { created: "create", deleted: "delete" };
 const TABS = ["files", "log", "session"] as const;
 const PANELS = { files: Files, log: Log, session: Session };
 const FILTERS = ["all", "call", "server", "hook", "notice"] as const;
@@ -68,7 +69,15 @@ function Files({ id, model }: PanelProps): ComponentChildren {
     const asked = new AbortController();
     const timer = setTimeout(() => {
       api.get<{ changes: readonly Change[] }>(`/sessions/${id}/changes`, asked.signal)
-        .then((given) => changes.value = given.changes, (error) => asked.signal.aborted || report(error));
+        .then((given) => changes.value = given.changes, (error) => {
+          if (asked.signal.aborted) return;
+          // A session that is not open has no checkpoints: its events say which files changed.
+          if (error.status !== 409) return report(error);
+          changes.value = files.map(({ change, ...file }) => ({
+            ...file,
+            action: ACTIONS[change] ?? "update",
+          }));
+        });
     }, changes.value ? PAUSE_MS : 0);
     return () => (clearTimeout(timer), asked.abort());
   }, [id, files, turnState]);

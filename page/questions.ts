@@ -24,9 +24,11 @@ const MAX_ENTRIES = 300;
 
 type Entry = AnswerEntry<unknown>;
 
-/** The time of the last change of a text. */
+/** The time of the last change of a text outside of dialogs. */
 let typedAt = -TYPING_MS;
-const typed = () => void (typedAt = performance.now());
+function typed({ target }: Event): void {
+  if (target instanceof Element && !target.closest("dialog")) typedAt = performance.now();
+}
 
 /** The first open question; the others follow in order. */
 export function Questions({ id, model }: { readonly id: string; readonly model: SessionModel }) {
@@ -123,23 +125,27 @@ function Dialog({ path, open, more, aside, own }: DialogProps) {
   const off = !armed.value || busy.value;
   const cancel = (event: Event) => (event.preventDefault(), called ? void answer() : aside());
   return html`
-    <dialog ref=${dialog} class=${`dialog question ${
-      shown.tone ?? ""
-    }`} tabindex="-1" autofocus data-kind=${open.kind}
+    <dialog ref=${dialog} class=${`dialog question ${shown.tone ?? ""}`} tabindex="-1" data-kind=${open.kind}
       role=${shown.tone ? "alertdialog" : "dialog"} aria-labelledby="asked" aria-describedby="asked-more"
       onCancel=${cancel}>
       <header>
         <h2 id="asked">${nameUnseen(title)}</h2>
         ${more > 0 && html`<small>${words.more(more)}</small>`}
-        ${!called && html`<button type="button" onClick=${aside}>${words.later}</button>`}
       </header>
       <p id="asked-more" hidden=${rest.length === 0}>${nameUnseen(rest.join("\n"))}</p>
       <div class="body" tabindex="0" role="group" aria-labelledby="asked">${bodyOf(open)}</div>
       <${Answers} key=${at} shown=${shown} off=${off} open=${open} answer=${answer}
         path=${path} />
-      <button type="button" class="leave" disabled=${off} onClick=${() => answer()}>
-        ${open.kind === "approval" ? words.stop : "text" in open.question ? words.close : words.leave}
-      </button>
+      <footer class="bar">
+        <button type="button" disabled=${off} onClick=${() => answer()}>
+          ${open.kind === "approval"
+            ? words.stop
+            : ["show", "changes"].includes(open.kind)
+            ? words.close
+            : words.leave}
+        </button>
+        ${!called && html`<button type="button" disabled=${off} onClick=${aside}>${words.later}</button>`}
+      </footer>
     </dialog>
   `;
 }
@@ -254,8 +260,12 @@ interface WriteProps {
 function Write({ entry, off, check, back, write }: WriteProps) {
   const { web: { questions: words } } = texts();
   const [problem, field] = [useSignal(""), useRef<HTMLInputElement & HTMLTextAreaElement>(null)];
-  useEffect(() => off ? undefined : field.current?.focus(), [off]);
   const { initial = "", prompt = entry.label, secret } = entry;
+  useEffect(() => {
+    if (off) return;
+    field.current?.focus();
+    field.current?.setSelectionRange(initial.length, initial.length);
+  }, [off]);
   const send = async (event: SubmitEvent) => {
     event.preventDefault();
     const { value = "" } = field.current ?? {};

@@ -53,16 +53,21 @@ export function keepListed(): void {
   });
 }
 
+function button(label: string, work: () => unknown, kind = ""): ComponentChildren {
+  return html`<button type="button" class=${kind} onClick=${() => void work()}>${label}</button>`;
+}
+
 export function Sessions({ go, current }: SessionsProps): ComponentChildren {
   const { web: { sessions, ...web } } = texts();
   const isOwner = signedIn.value === "owner";
+  const canAsk = "Notification" in globalThis && Notification.permission === "default";
+  const leave = () => api.post("/sign-out").catch(report).then(signOut);
+  const type = (event: InputEvent) => query.value = (event.currentTarget as HTMLInputElement).value;
   return html`
     <div class="tools">
       <input type="search" aria-label=${sessions.search} placeholder=${sessions.search} value=${query.value}
-        onInput=${(event: InputEvent) => query.value = (event.currentTarget as HTMLInputElement).value} />
-      ${isOwner && html`
-        <button type="button" class="primary" onClick=${() => asked.value = "new"}>${sessions.new}</button>
-      `}
+        onInput=${type} />
+      ${isOwner && button(sessions.new, () => asked.value = "new", "primary")}
     </div>
     <div class="projects">
       ${projects.value.map(([directory, entries]) =>
@@ -76,21 +81,12 @@ export function Sessions({ go, current }: SessionsProps): ComponentChildren {
         `
       )}
       ${projects.value.length === 0 && html`<p class="empty">${sessions.none}</p>`}
-      ${next.value && html`
-        <button type="button" onClick=${() => list(next.value).catch(report)}>${sessions.older}</button>
-      `}
+      ${next.value && button(sessions.older, () => list(next.value).catch(report))}
     </div>
     <div class="tools">
-      ${isOwner && html`
-        <button type="button" onClick=${() => asked.value = "device"}>${web.device.add}</button>
-      `}
-      ${"Notification" in globalThis && Notification.permission === "default" && html`
-        <button type="button" onClick=${() => void Notification.requestPermission()}>${web.notify}</button>
-      `}
-      ${server.value?.auth !== "none" && html`
-        <button type="button" onClick=${() => void api.post("/sign-out").catch(report).then(signOut)}>
-          ${web.signOut}</button>
-      `}
+      ${isOwner && button(web.device.add, () => asked.value = "device")}
+      ${canAsk && button(web.notify, () => Notification.requestPermission())}
+      ${server.value?.auth !== "none" && button(web.signOut, leave)}
     </div>
   `;
 }
@@ -107,9 +103,7 @@ export function Welcome({ go }: Pick<SessionsProps, "go">): ComponentChildren {
     <section class="welcome">
       <h1>${isBare ? setup.title : "Reasonix"}</h1>
       <p>${isBare ? setup.text : none}</p>
-      ${signedIn.value === "owner" && html`
-        <button type="button" class="primary" onClick=${begin}>${isBare ? setup.begin : sessions.new}</button>
-      `}
+      ${signedIn.value === "owner" && button(isBare ? setup.begin : sessions.new, begin, "primary")}
     </section>
   `;
 }
@@ -188,23 +182,20 @@ export function SessionDialog({ go }: Pick<SessionsProps, "go">): ComponentChild
           <label>${sessions.title}
             <input name="text" required maxlength="200" value=${entry.title} disabled=${busy} /></label>
           <div class="tools">
-            <button type="button" onClick=${() => run(create({ copyOf: entry.id }))}>${sessions.copy}</button>
-            ${entry.live && html`
-              <button type="button" onClick=${() => run(api.post(`/sessions/${entry.id}/close`))}>
-                ${sessions.close}</button>
-            `}
+            ${button(sessions.copy, () => run(create({ copyOf: entry.id })))}
+            ${entry.live && button(sessions.close, () => run(api.post(`/sessions/${entry.id}/close`)))}
           </div>
           ${!busy && html`
             <details>
               <summary>${sessions.delete}</summary>
               <p>${sessions.deleted}</p>
-              <button type="button" class="danger" onClick=${() => run(remove())}>${sessions.delete}</button>
+              ${button(sessions.delete, () => run(remove()), "danger")}
             </details>
           `}
         `}
         ${refusal.value && html`<p class="problem" role="alert">${refusal.value}</p>`}
         <div class="tools">
-          <button type="button" onClick=${close}>${web.close}</button>
+          ${button(web.close, close)}
           <button class="primary" disabled=${busy}>
             ${isNew ? sessions.begin : isDevice ? web.device.make : sessions.rename}</button>
         </div>

@@ -11,7 +11,6 @@ import type { Snapshot } from "../src/frontend/session/live_session.ts";
 import type { SessionEntry } from "../src/frontend/web/schemas.ts";
 
 export type HubState = "live" | "connecting" | "offline";
-/** An event of the stream; `data` is the parsed line. */
 /** The fields of the events of the stream; each kind has some of them. */
 export interface StreamData {
   /** Absent in events about no session. */

@@ -100,8 +100,7 @@ function questionPrompts({ questions, say }: SetupPerson): SetupPrompts {
       return chosen;
     },
     async write({ message, example, proposed = "", secret, check }) {
-      const more = proposed === "" && example ? [example] : [];
-      for (;;) {
+      for (let more = proposed === "" && example ? [example] : [];; more = []) {
         const given = await questions.prompt(titled(message, ...more), proposed, secret ? { secret } : {});
         if (given === undefined) throw new Cancelled();
         const answer = given.trim() || proposed;
@@ -110,7 +109,7 @@ function questionPrompts({ questions, say }: SetupPerson): SetupPrompts {
         note(problem);
       }
     },
-    saved: (lines) => say([...notes, ...lines].join("\n")),
+    saved: (lines) => [...notes.splice(0), ...lines].forEach(say),
     cancelled: say,
   };
 }

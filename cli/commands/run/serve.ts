@@ -3,7 +3,7 @@ import process from "node:process";
 import { choice, command, flag, type FlagsOf, option, toggle } from "../../command.ts";
 import { CHAT_FLAGS } from "../../run_flags.ts";
 import { languageOf, textsFor } from "../../terminal/language.ts";
-import { type CliContext, onSignals, runPaths } from "../../terminal/process.ts";
+import { type CliContext, errorText, onSignals, runPaths } from "../../terminal/process.ts";
 import { loadRunConfig } from "./config.ts";
 import { unnamedProvider } from "../../../src/config/mod.ts";
 import { errorMessage, EXIT, message, ReasonixError, usageError } from "../../../src/core/mod.ts";
@@ -106,6 +106,7 @@ async function serve(context: CliContext, flags: ServeFlags, isWeb: boolean): Pr
     },
     sessionHours: set.session_hours,
     configured: async () => (unnamedProvider(await load())?.key ?? "environment") === "environment",
+    failed: (error) => context.process.stderr.write(`${errorText(error)}\n`),
     signedIn: (role, from) => {
       stdout.write(`${t.signedIn(from, t[role])}\n${mode === "token" ? `${linkOf(role)}\n` : ""}`);
     },

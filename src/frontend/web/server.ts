@@ -4,35 +4,21 @@ import { parseJson } from "../../util/json.ts";
 import { atMost } from "../../util/timer.ts";
 import { attempt, lazy } from "../../util/lazy.ts";
 import { VERSION } from "../../util/version.ts";
-import {
-  Access,
-  type AccessOptions,
-  checkOrigin,
-  clientOf,
-  isLoopback,
-  Refusal,
-  type Visitor,
-} from "./access.ts";
+import type { AccessOptions, Visitor } from "./access.ts";
+import { Access, checkOrigin, clientOf, isLoopback, Refusal } from "./access.ts";
+import { Api } from "./api.ts";
 import { PageFiles } from "./page_files.ts";
+import type { ApiAnswer, ApiRequest, Handlers, Role, Route, RouteKey } from "./schemas.ts";
+import { BODY_BYTES, ROUTES } from "./schemas.ts";
+import { type Reader, type StreamOptions, Streams } from "./stream.ts";
 import { checked } from "../session/answer_schemas.ts";
 import { SessionList } from "../session/session_list.ts";
-import { Api } from "./api.ts";
-import {
-  type ApiAnswer,
-  type ApiRequest,
-  BODY_BYTES,
-  type Handlers,
-  type Role,
-  type Route,
-  type RouteKey,
-  ROUTES,
-} from "./schemas.ts";
-import { type Reader, type StreamOptions, Streams } from "./stream.ts";
 
-export interface WebOptions
-  extends
-    Pick<AccessOptions, "sessionHours" | "signedIn">,
-    Pick<StreamOptions, "sessions" | "home" | "texts"> {
+type Shared =
+  & Pick<AccessOptions, "sessionHours" | "signedIn">
+  & Pick<StreamOptions, "sessions" | "home" | "texts">;
+
+export interface WebOptions extends Shared {
   /** `orNext`: the next free port, beginning with this one. */
   readonly address: { readonly hostname: string; readonly port: number; readonly orNext?: boolean };
   /** Certificate and key as PEM texts. */
@@ -49,6 +35,8 @@ export interface WebOptions
   readonly only?: string | undefined;
   /** Called when a browser connects or leaves. */
   readonly changed?: () => void;
+  /** Called with a defect; the client gets only "internal error". */
+  readonly failed?: (error: unknown) => void;
   /** Reports whether a provider is configured. */
   readonly configured?: () => Promise<boolean>;
 }
@@ -105,19 +93,9 @@ const HEADERS = {
 };
 
 const API = "/api/v1";
-/** Ports that are tried. */
-const MAX_PORTS = 100;
-/** Most time for a body to arrive, and for open requests at the end, in ms. */
-const [BODY_MS, ENDING_MS] = [30_000, 1000];
-/** Maximum size of a body of a client without sign-in. */
-const SIGN_IN_BYTES = 8 * 1024;
-
-const CODES: Readonly<Record<number, string>> = {
-  401: "sign-in",
-  403: "forbidden",
-  404: "not-found",
-  409: "conflict",
-};
+/** Ports that are tried; bytes of a body without sign-in; ms for a body, and for open requests at the end. */
+const [MAX_PORTS, SIGN_IN_BYTES, BODY_MS, ENDING_MS] = [100, 8 * 1024, 30_000, 1000];
+const CODES = new Map([[401, "sign-in"], [403, "forbidden"], [404, "not-found"], [409, "conflict"]]);
 
 /** The parts of a path are names, never paths. */
 const PATTERNS = (Object.keys(ROUTES) as RouteKey[]).map((key) => {
@@ -127,10 +105,7 @@ const PATTERNS = (Object.keys(ROUTES) as RouteKey[]).map((key) => {
 });
 
 /** Finds the route of a request. */
-function match(
-  method: string,
-  path: string,
-): { readonly key: RouteKey; readonly params: Record<string, string> } {
+function match(method: string, path: string): Pick<ApiRequest, "params"> & { readonly key: RouteKey } {
   const known = PATTERNS.filter(({ pattern }) => pattern.test(path));
   const found = known.find((each) => each.method === method);
   if (found) return { key: found.key, params: { ...found.pattern.exec(path)?.groups } };
@@ -145,7 +120,6 @@ class Server implements WebServer {
   readonly #options: WebOptions;
   readonly #access: Access;
   readonly #server: Deno.HttpServer<Deno.NetAddr>;
-  readonly #end = new AbortController();
   readonly #handlers: Omit<Handlers, "POST /sign-in" | "GET /stream">;
   readonly #streams: Streams;
   #build = "";
@@ -224,7 +198,6 @@ class Server implements WebServer {
   }
 
   async close(): Promise<void> {
-    this.#end.abort();
     this.#streams.close();
     await atMost(ENDING_MS, this.#server.shutdown());
     await this.#access.save({ isClosed: true });
@@ -329,8 +302,9 @@ class Server implements WebServer {
     const [status, headers] = error instanceof Refusal
       ? [error.status, error.headers]
       : [error instanceof ReasonixError ? 400 : 500, {}];
+    if (status === 500) this.#options.failed?.(error);
     const shown = status === 500 ? new ReasonixError(message`Cannot answer: internal error`) : error;
-    const code = CODES[status] ?? (status < 500 ? "invalid" : "failed");
+    const code = CODES.get(status) ?? (status < 500 ? "invalid" : "failed");
     return Response.json({ error: { ...this.#options.texts.parts(shown), code } }, { status, headers });
   }
 }
