@@ -54,7 +54,7 @@ for (const locale of ["en", "zh-CN"] as const) {
     });
     const found: string[] = [];
     const look = async (screen: string) => void found.push(...await violations(page, screen));
-    const { page: open } = await test.visitor({ locale });
+    const { page: open, answers } = await test.visitor({ locale });
     const page = await open(`${served.origin}/`);
     await page.locator("form input[type=password]").waitFor();
     await look("sign-in");
@@ -106,5 +106,6 @@ for (const locale of ["en", "zh-CN"] as const) {
       await look(`360 pixels, ${await region.innerText()}`);
     }
     assertEquals(found, []);
+    assertEquals((await answers()).filter(({ status }) => status >= 400), []);
   });
 }
