@@ -106,6 +106,8 @@ for (const locale of ["en", "zh-CN"] as const) {
       await look(`360 pixels, ${await region.innerText()}`);
     }
     assertEquals(found, []);
-    assertEquals((await answers()).filter(({ status }) => status >= 400), []);
+    // A session that is not open has no checkpoints: the page shows the files of its events.
+    const refused = (await answers()).filter(({ url, status }) => status >= 400 && !url.endsWith("/changes"));
+    assertEquals([refused, await page.locator(".problem").count()], [[], 0]);
   });
 }
