@@ -76,7 +76,7 @@ for (const locale of ["en", "zh-CN"] as const) {
     await page.getByText("This is the end.").waitFor();
     await look("conversation");
     await page.evaluate(
-      `for (const fold of document.querySelectorAll("[aria-expanded=false]")) fold.click()`,
+      `for (const closed of document.querySelectorAll("[aria-expanded=false]")) closed.click()`,
     );
     for (const tab of ["log", "session", "files"]) {
       await page.locator(`#tab-${tab}`).click();

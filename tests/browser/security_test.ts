@@ -212,7 +212,7 @@ browserTest("a viewer's browser cannot change anything, whatever its page sends"
 });
 
 const LEAK = "http://leak.example";
-/** Texts that run something or load something wherever they count as HTML, Markdown, an address or a style. */
+/** Texts that run or load something wherever they count as HTML, Markdown, an address or a style. */
 const HOSTILE = [
   `<script>alert(1)</script>`,
   `</script><script>alert(2)</script>`,
@@ -267,7 +267,7 @@ async function isHarmless(page: Page, visitor: Visitor, origin: string): Promise
 /** Opens everything that can be opened. */
 async function openAll(page: Page): Promise<void> {
   await page.evaluate(`(() => {
-    for (const fold of document.querySelectorAll("[aria-expanded=false], button.more")) fold.click();
+    for (const closed of document.querySelectorAll("[aria-expanded=false], button.more")) closed.click();
     for (const details of document.querySelectorAll("details")) details.open = true;
   })()`);
   await page.evaluate("new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)))");
