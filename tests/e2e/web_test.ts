@@ -61,7 +61,10 @@ async function signIn(link: string, client?: Deno.HttpClient): Promise<string> {
 }
 
 Deno.test("serve prints links, runs a turn, survives a kill and stops at a signal; one program has a port", async () => {
-  await using model = startModelServer([1, 2, 3, 4].map(() => ({ text: "It works." })));
+  await using model = startModelServer([], {
+    fallback: ({ body }) =>
+      body.includes("Never end") ? { text: "Still", stuck: "silent" } : { text: "It works." },
+  });
   await using world = await makeWorld(mockConfig(model.url));
   await world.write("token", "of-a-script\n");
   const files = ["-port-file", "port", "-pid-file", "pid"];
@@ -141,7 +144,14 @@ Deno.test("serve prints links, runs a turn, survives a kill and stops at a signa
   const stateOf = async () => (await request("/sessions")).body.sessions[0].state;
   for (const began = Date.now(); await stateOf() === "working";) assert(Date.now() - began < LIMIT_MS);
   assertEquals(await counts(), [1, 1]);
+  const before = model.requests.length;
+  await request(`/sessions/${id}/messages`, { id: "message-3", text: "Never end" });
+  await model.received(before + 1);
   const { code: ended, stdout, stderr } = await third.end("SIGTERM");
+  const [project] = [...Deno.readDirSync(`${world.home}/projects`)];
+  const path = `${world.home}/projects/${project?.name}/sessions/${id}.jsonl`;
+  const log = (await Deno.readTextFile(path)).trimEnd().split("\n");
+  assertEquals(JSON.parse(log.at(-1) ?? "").reason, "terminated");
   assertEquals([ended, stderr], [POSIX ? 143 : 1, ""]);
   assertMatch(
     stdout,
