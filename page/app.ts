@@ -69,8 +69,8 @@ async function show(): Promise<void> {
   await open().catch(report);
 }
 
-/** Signs in by the link, asks for the server, and opens the stream. */
-export async function start(link: URLSearchParams): Promise<void> {
+/** Follows what happens to the page. */
+export function start(): void {
   addEventListener("popstate", () => void show());
   addEventListener("storage", ({ key }) => key === "reasonix.secret" && location.reload());
   hub.heard = heard;
@@ -78,13 +78,17 @@ export async function start(link: URLSearchParams): Promise<void> {
   effect(() => void (document.title = title.value));
   effect(notify);
   keepListed();
+}
+
+/** Signs in by a link, asks for the server, and opens the stream. */
+export async function follow(link: URLSearchParams): Promise<void> {
   await speak(firstLocale()).catch(report);
   const [token, session] = [link.get("token"), link.get("session")];
   if (session !== null) history.replaceState(null, "", `/s/${encodeURIComponent(session)}`);
   const refusal = token === null ? undefined : await signIn({ token }).catch((error) => error);
   await enter().catch(report);
   // A link that was used before is no problem in the browser that used it.
-  if (signedIn.value === "no") problem.value = refusal;
+  if (token !== null) problem.value = signedIn.value === "no" ? refusal : undefined;
 }
 
 async function enter(): Promise<void> {

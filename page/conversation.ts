@@ -77,7 +77,7 @@ export class Conversation extends Component<TalkProps> {
           .label}
           onScroll=${() => this.#scrolled()} onClick=${(event: MouseEvent) => this.#clicked(event)}>
           <div class="content" ref=${this.#content}>
-            ${!this.#first.value && html`<p class="row earlier">${talk.earlier}</p>`}
+            <p class="row earlier">${this.#first.value ? "" : talk.earlier}</p>
             ${items.slice(from, to).map((item) =>
               html`<${Item} key=${item.key} item=${item} model=${model} />`
             )}
@@ -117,6 +117,8 @@ export class Conversation extends Component<TalkProps> {
   #settle(): void {
     const scroller = this.#scroller.current;
     if (!scroller) return;
+    // The event of a scroll may come after the change.
+    if (scroller.scrollTop < this.#top - 1 && !isAtEnd(scroller)) this.#leaveEnd();
     if (this.#follows.peek()) scroller.scrollTop = scroller.scrollHeight;
     else if (this.#anchor) {
       const row = scroller.querySelector(`[data-key="${this.#anchor.key}"]`);
@@ -133,10 +135,9 @@ export class Conversation extends Component<TalkProps> {
   #scrolled(): void {
     const scroller = this.#scroller.current;
     if (!scroller) return;
-    const { scrollTop, scrollHeight, clientHeight } = scroller;
-    const atEnd = scrollHeight - scrollTop - clientHeight < AT_END;
+    const { scrollTop } = scroller;
     const items = this.#items.peek();
-    if (atEnd && this.#indexes(items).to === items.length) this.#toEnd();
+    if (isAtEnd(scroller) && this.#indexes(items).to === items.length) this.#toEnd();
     else if (scrollTop < this.#top - 1) this.#leaveEnd();
     this.#top = scrollTop;
     this.#remember(scroller);
@@ -198,6 +199,10 @@ export class Conversation extends Component<TalkProps> {
     this.#range.value = LATEST;
     this.#follows.value = true;
   }
+}
+
+function isAtEnd({ scrollTop, scrollHeight, clientHeight }: Element): boolean {
+  return scrollHeight - scrollTop - clientHeight < AT_END;
 }
 
 function itemsOf({ view }: SessionModel): readonly (Row | Said)[] {

@@ -222,7 +222,7 @@ function Link({ url, qr }: ApiAnswer<"POST /links">): ComponentChildren {
   return html`
     <canvas class="qr" role="img" aria-label=${device.code} ref=${draw}></canvas>
     <label>${device.link}<input readonly value=${url} /></label>
-    <p>${device.once}</p>
+    <p>${device.once} ${/^https?:..(?:localhost|127\.|\[::1)/.test(url) && device.local}</p>
   `;
 }
 

@@ -1,5 +1,6 @@
 import { errorMessage } from "../core/mod.ts";
 import { isRecord, parseJson } from "./json.ts";
+import { attempt } from "./lazy.ts";
 
 export interface LockOwner {
   readonly pid?: number;
@@ -49,12 +50,11 @@ export class FileLock {
 
   /** The one that has a lock; undefined: none has. Takes nothing. */
   static ownerOf(path: string): LockOwner | undefined {
-    try {
-      using file = Deno.openSync(path, { read: true });
-      return file.tryLockSync(false) ? undefined : readOwner(path);
-    } catch {
-      return undefined;
-    }
+    const file = attempt(() => Deno.openSync(path, { read: true }));
+    // Not `using`: the bundler drops it where its value is used once, in the next statement.
+    const isFree = !file || (attempt(() => file.tryLockSync(false)) ?? true);
+    file?.close();
+    return isFree ? undefined : readOwner(path);
   }
 
   static async acquire(path: string): Promise<FileLock> {

@@ -28,6 +28,11 @@ browserTest("a link signs in one browser, and signing out ends all its pages", a
   assertEquals(await second.getByRole("alert").count(), 0);
   await page.getByRole("button", { name: "Sign out" }).click();
   for (const each of [page, second]) await each.getByLabel(TOKEN).waitFor();
+
+  // A link in the address bar of an open page does not load it again.
+  await page.goto(served.server.link("owner"));
+  for (const each of [page, second]) await each.getByRole("button", { name: "Add a device" }).waitFor();
+  assertEquals(page.url(), `${served.origin}/`);
   assertEquals([...mine.requests, ...other.requests].filter((url) => /token|secret/.test(url)), []);
 });
 

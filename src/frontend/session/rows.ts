@@ -228,8 +228,13 @@ export class SessionRows {
       case "turn.end": {
         const { reason, steps, durationMs, cost } = event;
         const money = cost && moneyFigure({ costs: { [cost.currency]: cost.amount }, unpriced: 0 });
-        const text = [texts.reasons[reason], texts.steps(steps), timeText(durationMs, texts), money];
-        this.#add(event, { kind: "turn", reason, text: text.filter((part) => part).join(" · ") });
+        const took = durationMs >= 1000 ? timeText(durationMs, texts) : undefined;
+        const text = [texts.reasons[reason], steps > 0 ? texts.steps(steps) : undefined, took, money];
+        this.#add(event, {
+          kind: "turn",
+          reason,
+          text: text.filter((part) => part !== undefined).join(" · "),
+        });
         [this.#todoAt] = [undefined, this.#calls.clear()];
         break;
       }

@@ -46,6 +46,8 @@ export const texts = (t: Translate) => ({
     link: t`Link`,
     make: t`Make a link`,
     once: t`The link signs in one browser: the first that opens it.`,
+    local:
+      t`The address works on this machine only. The page "web" of the documentation says how to reach it from a phone.`,
   },
   setup: {
     title: t`No model is set up yet`,
