@@ -224,7 +224,7 @@ export function Composer({ id, model }: { readonly id: string; readonly model: S
           images.value = images.value.filter((one) => one !== image)} />`
       )}</ul>
       ${isOpen && html`
-        <ul class="completions" role="listbox" id="completions" aria-label=${words.completions}>
+        <ul class="completions" tabindex="0" role="listbox" id="completions" aria-label=${words.completions}>
           ${entries.map((entry, index) =>
             html`
               <${Option} key=${entry.insert} entry=${entry} index=${index} chosen=${index === at}

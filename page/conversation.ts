@@ -77,7 +77,7 @@ export class Conversation extends Component<TalkProps> {
           .label}
           onScroll=${() => this.#scrolled()} onClick=${(event: MouseEvent) => this.#clicked(event)}>
           <div class="content" ref=${this.#content}>
-            ${!this.#first.value && html`<p class="row earlier">${talk.earlier}</p>`}
+            <p class="row earlier">${this.#first.value ? "" : talk.earlier}</p>
             ${items.slice(from, to).map((item) =>
               html`<${Item} key=${item.key} item=${item} model=${model} />`
             )}

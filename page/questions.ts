@@ -91,6 +91,8 @@ function Dialog({ path, open, more, aside, own }: DialogProps) {
   useLayoutEffect(() => {
     const [element, opener] = [dialog.current, document.activeElement as HTMLElement | null];
     element?.showModal();
+    // Not its first button.
+    element?.focus();
     return () => {
       element?.close();
       // A field in a dialog that is removed takes the caret with it from the field that gets the focus.
@@ -167,8 +169,11 @@ function Answers({ shown, off, open, answer, path }: AnswersProps) {
   const [filter, preview, marked] = [useSignal(""), useSignal(""), useSignal<readonly Entry[]>([])];
   const buttons = () => [...list.current?.querySelectorAll<HTMLButtonElement>("button:enabled") ?? []];
   useEffect(() => {
-    if (off || writes.value || shown.filter) return;
-    const body = list.current?.closest("dialog")?.querySelector<HTMLElement>(".body");
+    if (off || writes.value) return;
+    const [find, body] = ["[type=search]", ".body"].map((name) =>
+      list.current?.closest("dialog")?.querySelector<HTMLElement>(name)
+    );
+    if (find) return find.focus();
     // Enter alone does not answer what is not seen in full.
     const isCut = body && body.scrollHeight > body.clientHeight + 1;
     (isCut && !nested.value ? body : buttons()[nested.value ? 0 : shown.current ?? 0])?.focus();
@@ -221,7 +226,7 @@ function Answers({ shown, off, open, answer, path }: AnswersProps) {
     .filter(({ entry: { label, detail } }) => `${label} ${detail ?? ""}`.toLowerCase().includes(wanted));
   return html`
     ${shown.filter && html`
-      <input type="search" autofocus aria-label=${words.filter} placeholder=${words.filter}
+      <input type="search" aria-label=${words.filter} placeholder=${words.filter}
         onInput=${(event: InputEvent) => filter.value = (event.currentTarget as HTMLInputElement).value} />
     `}
     <div ref=${list} class="answers" role="group" aria-label=${words.answers} onKeyDown=${keys}>

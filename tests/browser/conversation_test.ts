@@ -60,7 +60,7 @@ browserTest(
     const frame = () => new Promise((resolve) => requestAnimationFrame(resolve));
     const jumps = [];
     let most = 0;
-    while (scroller.scrollTop > 0 || scroller.querySelector(".earlier")) {
+    while (scroller.scrollTop > 0 || scroller.querySelector(".earlier:not(:empty)")) {
       const top = scroller.getBoundingClientRect().top;
       const row = rows().find((each) => each.getBoundingClientRect().bottom > top);
       const [before, place] = [scroller.scrollTop, row.getBoundingClientRect().top];

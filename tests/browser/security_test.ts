@@ -1,5 +1,8 @@
 /** Attacks on the web page from a real browser. Each one must fail, and no request may leave the origin. */
+import type { Page } from "playwright-core";
+import { call, say } from "../support/agent_fixture.ts";
 import { assert, assertEquals } from "../support/assert.ts";
+import { FIRST_REPLY, storeEveryRow } from "../support/every_row.ts";
 import { ATTACKER, browserTest, type Visitor } from "../support/browser.ts";
 import { type ServedHere, serveHere } from "../support/web.ts";
 
@@ -207,3 +210,144 @@ browserTest("a viewer's browser cannot change anything, whatever its page sends"
   assertEquals(statuses, Array(7).fill(403));
   isUntouched(served);
 });
+
+const LEAK = "http://leak.example";
+/** Texts that run or load something wherever they count as HTML, Markdown, an address or a style. */
+const HOSTILE = [
+  `<script>alert(1)</script>`,
+  `</script><script>alert(2)</script>`,
+  `"><img src=x onerror=alert(3)>`,
+  `<img src="${LEAK}/1">`,
+  `<svg onload=alert(4)><a xlink:href="javascript:alert(5)">x</a></svg>`,
+  `<iframe srcdoc="<script>parent.alert(6)</script>"></iframe><iframe src="${LEAK}/2"></iframe>`,
+  `<style>@import "${LEAK}/3"; * { background: url(${LEAK}/4) }</style>`,
+  `<link rel="stylesheet" href="${LEAK}/5"><meta http-equiv="refresh" content="0;url=${LEAK}/6">`,
+  `<base href="${LEAK}/"><form action="${LEAK}/7"><button autofocus onfocus=alert(7)>x</button></form>`,
+  `<video src="${LEAK}/8" poster="${LEAK}/9"></video><object data="${LEAK}/10"></object><embed src="${LEAK}/11">`,
+  `![pixel](${LEAK}/12.png) ![ref][ref] [![inner](${LEAK}/13.png)](${LEAK}/14)\n\n[ref]: ${LEAK}/15.png`,
+  `[a](javascript:alert(8)) [b](JaVaScRiPt:alert(9)) [c](java\tscript:alert(10)) [d](&#106;avascript:alert(11))`,
+  `[e](data:text/html,<script>alert(12)</script>) [f](vbscript:x) [g](file:///etc/passwd) [h](//leak.example/16)`,
+  `[i](blob:${LEAK}/17) [j](\u0001javascript:alert(13)) <javascript:alert(14)> [k](${LEAK}/18 "x\" onmouseover=alert(15)")`,
+  "\`\`\`<img src=x onerror=alert(16)>\n</code></pre><script>alert(17)</script>\n\`\`\`",
+  `| <img src=x onerror=alert(18)> | ![t](${LEAK}/19) |\n|---|---|\n| [l](javascript:alert(19)) | x |`,
+  `<math><mtext><table><mglyph><style><!--</style><img title="--&gt;&lt;img src=1 onerror=alert(20)&gt;">`,
+  `\u202Egnp.exe\u2066 \u200Bhidden\u2029 \u0007\u001b]8;;${LEAK}/20\u0007link\u001b]8;;\u0007`,
+  `{{constructor.constructor('alert(21)')()}} \${alert(22)} %3Cscript%3Ealert(23)%3C/script%3E`,
+];
+
+/** Requires that nothing of a page has run, leads elsewhere, or was loaded. */
+async function isHarmless(page: Page, visitor: Visitor, origin: string): Promise<void> {
+  const found = await page.evaluate(`(() => {
+    const bad = "iframe, frame, object, embed, base, meta[http-equiv], form[action], video, audio, svg, math, " +
+      "style, img:not([src^='data:image/']):not([src^='blob:']), script:not([src]), link[href*=leak]";
+    const found = [...document.querySelectorAll(bad)].map((element) => element.outerHTML.slice(0, 200));
+    for (const element of document.querySelectorAll("*")) {
+      for (const { name, value } of element.attributes) {
+        if (/^on/i.test(name) || name === "style" && /url/.test(value)) found.push(name + "=" + value);
+      }
+    }
+    for (const link of document.querySelectorAll("a[href]")) {
+      const isOurs = link.origin === location.origin && link.pathname.startsWith("/s/");
+      const isSafe = /^https?:$/.test(link.protocol) && link.target === "_blank" &&
+        /noopener/.test(link.rel) && /noreferrer/.test(link.rel);
+      if (!isOurs && !isSafe) found.push(link.outerHTML.slice(0, 200));
+    }
+    return found;
+  })()`);
+  assertEquals(found, []);
+  assertEquals(visitor.dialogs, []);
+  assertEquals(
+    visitor.requests.filter((url) => !url.startsWith(`${origin}/`) && !url.startsWith("data:image/")),
+    [],
+  );
+  // The policy is the second line of defence: it had nothing to refuse.
+  assertEquals(visitor.problems.filter((text) => /Content Security Policy|Refused/.test(text)), []);
+}
+
+/** Opens everything that can be opened. */
+async function openAll(page: Page): Promise<void> {
+  await page.evaluate(`(() => {
+    for (const closed of document.querySelectorAll("[aria-expanded=false], button.more")) closed.click();
+    for (const details of document.querySelectorAll("details")) details.open = true;
+  })()`);
+  await page.evaluate("new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)))");
+}
+
+browserTest("hostile texts in every row, panel and title run nothing and load nothing", async (test) => {
+  await using served = await serveHere({ replies: [FIRST_REPLY] });
+  const outside = test.outside.length;
+  const id = await storeEveryRow(served, () => HOSTILE.join("\n\n"));
+  const owner = await test.visitor();
+  const page = await owner.page(served.server.link("owner", id));
+  await page.getByText("This is the end.").waitFor();
+  await openAll(page);
+  await page.locator(".row.reply table").first().waitFor();
+  await isHarmless(page, owner, served.origin);
+  for (const tab of ["log", "session", "files"]) {
+    await page.locator(`#tab-${tab}`).click();
+    await openAll(page);
+    await isHarmless(page, owner, served.origin);
+  }
+  // A link that is followed goes elsewhere without a referrer and without a way back.
+  const link = page.locator(`a[href^="${LEAK}/12"]`).first();
+  const [opened] = await Promise.all([owner.context.waitForEvent("page"), link.click()]);
+  assertEquals(await opened.evaluate("opener").catch(() => null), null);
+  assertEquals(page.url(), `${served.origin}/s/${id}`);
+  assertEquals(test.outside.slice(outside).filter((line) => line !== "GET /12.png HTTP/1.1"), []);
+});
+
+browserTest(
+  "hostile texts of a running turn and in its questions run nothing and load nothing",
+  async (test) => {
+    const name = `<img src=x onerror=alert(1)>\u202Egnp.md`;
+    const asks = { question: HOSTILE.join(" "), options: HOSTILE.slice(0, 4).map((label) => ({ label })) };
+    await using served = await serveHere({
+      files: { [name]: HOSTILE.join("\n") },
+      replies: [
+        [
+          { type: "reasoning", text: HOSTILE.join("\n\n") },
+          ...HOSTILE.map((text) => ({ type: "text" as const, text: `${text}\n\n` })),
+          call("c1", "read_file", { path: name }),
+          call("c2", "write_file", { path: "<img src=x onerror=alert(2)>.md", content: HOSTILE.join("\n") }),
+          { type: "done", reason: "tool_calls" },
+        ],
+        [call("c3", "bash", { command: `echo '${HOSTILE.join("\n")}' \u202Egnp` }), {
+          type: "done",
+          reason: "tool_calls",
+        }],
+        [call("c4", "ask", { questions: [asks] }), { type: "done", reason: "tool_calls" }],
+        say(HOSTILE.join("\n\n") + "\n\nThis is the end."),
+      ],
+    });
+    const made = await served.owner("/api/v1/sessions", { json: { directory: served.stage.cwd } });
+    const { id } = await made.json();
+    const owner = await test.visitor();
+    const outside = test.outside.length;
+    const page = await owner.page(served.server.link("owner", id));
+    await page.locator("textarea").fill(HOSTILE.join("\n\n"));
+    await page.locator("textarea").press("Enter");
+    const answer = page.locator("dialog[open] .answers button:enabled").first();
+    for (const kind of ["approval", "approval", "ask"]) {
+      await answer.waitFor();
+      assertEquals(await page.locator("dialog[open]").getAttribute("data-kind"), kind);
+      await openAll(page);
+      await isHarmless(page, owner, served.origin);
+      const text = await page.locator("dialog[open]").innerText();
+      assert(!/[\u202a-\u202e\u2066-\u2069\u200b]/.test(text), "a character hides what is asked");
+      const asked = await page.locator("dialog[open] h2").innerText();
+      await answer.click();
+      await page.waitForFunction(
+        (before) =>
+          (globalThis as unknown as {
+            document: { querySelector(name: string): { textContent: string } | null };
+          })
+            .document.querySelector("dialog[open] h2")?.textContent !== before,
+        asked,
+      );
+    }
+    await page.getByText("This is the end.").waitFor();
+    await openAll(page);
+    await isHarmless(page, owner, served.origin);
+    assertEquals(test.outside.length, outside);
+  },
+);

@@ -191,6 +191,7 @@ async function buildElsewhere(full: boolean): Promise<string> {
     "src",
     "scripts",
     "docs",
+    "page",
     "plugins",
     "mod.ts",
     "deno.json",

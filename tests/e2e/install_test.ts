@@ -121,6 +121,7 @@ async function copySources(to: string): Promise<void> {
     "scripts",
     "demo",
     "docs",
+    "page",
     "plugins",
     "mod.ts",
     "deno.json",

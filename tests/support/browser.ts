@@ -193,5 +193,8 @@ async function seen(visitors: readonly Visitor[]): Promise<string> {
     );
     return [...await Promise.all(pages), ...problems.slice(-10), ...requests.slice(-10)].join("\n");
   });
-  return `The page at that moment:\n${(await Promise.all(parts)).join("\n---\n").slice(0, 8000)}`;
+  const text = (await Promise.all(parts)).join("\n---\n");
+  return `The page at that moment:\n${
+    text.length > 8000 ? `${text.slice(0, 4000)}\n…\n${text.slice(-4000)}` : text
+  }`;
 }

@@ -26,7 +26,7 @@ export function programFile(): Promise<string> {
     const given = Deno.env.get("REASONIX_TEST_BUNDLE");
     if (given !== undefined) return given;
     const sources = Math.max(
-      ...["cli", "src", "plugins", "scripts"].map((directory) => newestSource(ROOT + directory)),
+      ...["cli", "src", "page", "plugins", "scripts"].map((directory) => newestSource(ROOT + directory)),
     );
     const age = await Deno.stat(OUTPUT).then((stat) => stat.mtime?.getTime() ?? 0, () => 0);
     if (age < sources) {

@@ -353,7 +353,9 @@ export class LiveSessions {
     }
     const done = Promise.withResolvers<void>();
     this.#opening.add(done.promise);
-    const live = this.#add((person) => this.#personHere(person, done.promise));
+    const live = this.#add((asked, person) =>
+      this.#options.open(asked, this.#personHere(person, done.promise))
+    );
     attach(live);
     for (const begun of this.#watchers) begun(live, request);
     try {
@@ -370,16 +372,24 @@ export class LiveSessions {
     }
   }
 
-  /** Adds a session that its front end opens later, or another one in its place. */
+  /**
+   * Adds a session that its front end opens later, or another one in its place. One that is open here and
+   * idle is closed for that.
+   */
   begin(): LiveSession {
-    return this.#add((person) => person);
+    const live: LiveSession = this.#add(async (asked, person) => {
+      const other = asked.copy ? undefined : this.get(asked.resume ?? "");
+      if (other !== live && other?.isIdle) await other.end();
+      return await this.#options.open(asked, person);
+    });
+    return live;
   }
 
-  #add(personOf: (person: Person) => Person): LiveSession {
+  #add(open: OpenFor): LiveSession {
     const live: LiveSession = new LiveSession({
       ...this.#options,
+      open,
       closed: (end) => this.#closed(live, end),
-      open: (asked, person) => this.#options.open(asked, personOf(person)),
     });
     this.#sessions.add(live);
     return live;

@@ -105,6 +105,42 @@ Deno.test("chat and page share turn, queue and questions of a session; the first
   assertEquals(chat.sessions.get(id)?.assembly?.cwd, chat.cwd);
 });
 
+Deno.test("a session that the chat has left is the page's, and the chat can have it again", async () => {
+  await using chat = await openChat({
+    replies: [say("One."), say("Two."), say("Three.")],
+    config,
+    columns: 130,
+    rows: 80,
+    onDisk: true,
+  });
+  chat.say("first");
+  await chat.shows("One.");
+  chat.say("/web");
+  await chat.shows("The link counts once");
+  const { ask, stream } = await visit(links(chat)[0]);
+  const { id } = chat.assembly().session;
+  const watched = stream(`?session=${id}@0`);
+  await chat.shows("web: 1 browser");
+  chat.say("/new");
+  await chat.shows("A new session has begun");
+  assertEquals((await ask(`/sessions/${id}/messages`, { id: "message-1", text: "of the page" })).status, 202);
+  await chat.until(() => chat.sessions.get(id)?.assembly?.session.state.turns.length === 2);
+  await chat.until(() => chat.sessions.get(id)?.isIdle === true);
+  assert(chat.sessions.get(id) !== chat.live);
+  chat.say(`/resume ${id}`);
+  await chat.until(() => chat.sessions.get(id) === chat.live);
+  await chat.until(() => chat.live.isIdle);
+  chat.say("again");
+  await chat.shows("Three.");
+  chat.say("/web off");
+  await chat.shows("The web page is closed; 1 browser was connected");
+  const events = [...(await watched).matchAll(/^data: (.+)$/gm)].flatMap(([, data = ""]) =>
+    JSON.parse(data).event ?? []
+  );
+  const texts = events.flatMap(({ type, content }) => type === "message.end" ? [content] : []);
+  assertEquals(texts, ["One.", "Two.", "Three."]);
+});
+
 Deno.test("a chat that ends closes its page, stops its turn, and names the stopped sessions of the page", async () => {
   await using chat = await openChat({
     replies: [heldReply("Also here"), heldReply("Thinking about it")],
