@@ -24,8 +24,6 @@ export interface StreamOptions {
   /** Reasonix home. */
   readonly home: string;
   readonly texts: SessionTexts;
-  /** The build of the page that the server has. */
-  readonly build: string;
   /** Called when a browser connects or leaves. */
   readonly connected?: (() => void) | undefined;
   readonly clock?: Clock;
@@ -174,9 +172,9 @@ export class Streams {
 
   /**
    * Streams sessions, each given as `ID@SEQ` with the last stored event that the browser has. `lastId`: the
-   * last one of a stream that broke off.
+   * last one of a stream that broke off; `build`: of the page that the server has.
    */
-  open(sessions: readonly string[], browser: Reader, lastId = ""): ReadableStream<Uint8Array> {
+  open(sessions: readonly string[], browser: Reader, build: string, lastId = ""): ReadableStream<Uint8Array> {
     const one = { ...browser, missesList: false };
     const more = () => {
       const ids = one.missesList ? [...this.#listed.keys()] : [];
@@ -186,7 +184,7 @@ export class Streams {
     const reader = new FeedReader(more, () => this.#leave(reader));
     if (this.#readers.size === 0) void this.#watchOthers();
     this.#readers.set(reader, one);
-    reader.stream.write(serverEvent("hello", { build: this.#options.build, role: browser.role }));
+    reader.stream.write(serverEvent("hello", { build, role: browser.role }));
     const [, known, since = 0] = /^(?:([\w-]+)@)?(\d{1,15})$/.exec(lastId) ?? [];
     for (const text of sessions) {
       const [, id, last = 0] = /^([\w-]+)@(\d{1,15})$/.exec(text) ?? [];
