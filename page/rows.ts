@@ -17,6 +17,8 @@ import { texts } from "./texts.ts";
 const [USER_LINES, DIFF_LINES, OUTPUT_LINES, FAILED_LINES, LIVE_LINES] = [20, 24, 4, 20, 5];
 const IMAGES = /^image\/(?:png|jpeg|gif|webp|avif)$/;
 const SECOND = 1000;
+/** Rows before the end that are usually in view. */
+const NEAR_ROWS = 10;
 
 interface ItemProps {
   readonly model: SessionModel;
@@ -282,7 +284,7 @@ export function Streaming({ model }: { readonly model: SessionModel }): Componen
   return html`
     <div class="row reply">
       ${thinking !== "" && html`<${Thought} text=${thinking} line=${`${rows.thought} · ${size}`} />`}
-      ${!writes && words !== "" && html`<p class="last-words">${terminalSafe(words)}</p>`}
+      ${!writes && words !== "" && html`<p class="last-words"><bdi>${terminalSafe(words)}</bdi></p>`}
       <${Blocks} blocks=${blocks} open=${open} />
       ${calls.map(({ callId, name, arguments: written = "" }) =>
         html`<p class="line" key=${callId}><span class="mark">…</span> ${earlyTitle(name, written)}</p>`
@@ -302,7 +304,9 @@ export function Activity({ model }: { readonly model: SessionModel }): Component
   const view = model.view.value;
   const { rows } = texts();
   if (!isBusy(view)) return null;
-  const open = view.todos.some(({ status }) => status !== "completed");
+  // The list of this turn is a row, which may be out of view.
+  const open = view.todos.some(({ status }) => status !== "completed") &&
+    !view.rows.slice(-NEAR_ROWS).some(({ kind }) => kind === "todo");
   return html`
     ${open && html`
       <div class="row todo pinned">

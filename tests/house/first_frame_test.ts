@@ -11,7 +11,7 @@ const ROOTS = [
   "src/i18n/en/composer.ts",
 ];
 /** Raise it only for what the first frame shows. */
-const MOST = 112;
+const MOST = 113;
 
 /** The files that the modules load, except lazily and for types only. */
 function loadedBy(roots: readonly string[]): Set<string> {
