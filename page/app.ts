@@ -137,16 +137,13 @@ let known: ReadonlySet<string> = new Set();
 /** Shows a notification for each session that begins to wait while the page is hidden, if that is allowed. */
 function notify(): void {
   const entries = waiting.value;
-  const isAllowed = "Notification" in globalThis && Notification.permission === "granted";
-  for (const { id, title } of entries) {
-    if (known.has(id) || !document.hidden || !isAllowed) continue;
-    // The tag joins those of several pages.
-    const shown = new Notification(texts().web.sessions.states.waiting, { body: title, tag: id });
-    shown.onclick = () => {
-      focus();
-      go(id);
-      shown.close();
-    };
+  for (const { id, title } of document.hidden ? entries : []) {
+    if (known.has(id) || !("Notification" in globalThis) || Notification.permission !== "granted") continue;
+    try {
+      // The tag joins those of several pages.
+      const shown = new Notification(texts().web.sessions.states.waiting, { body: title, tag: id });
+      shown.onclick = () => (focus(), go(id), shown.close());
+    } catch { /* some systems show those of service workers only */ }
   }
   known = new Set(entries.map(({ id }) => id));
 }

@@ -194,7 +194,7 @@ export class SessionModel {
     const { questions, waiting, steering } = snapshot;
     this.#live.restore(snapshot);
     this.#begin(snapshot.message?.text ?? "");
-    this.#next = { ...this.#next, questions, waiting, steering, retry: undefined };
+    this.#next = { ...this.#next, questions, waiting, steering, retry: undefined, facts: {} };
     for (const fact of facts) this.other("facts", { fact });
     this.#changed();
   }

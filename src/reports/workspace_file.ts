@@ -33,9 +33,13 @@ const PRIVATE = new RegExp(
   "i",
 );
 
-/** Reports whether a path of a workspace names what is not shown. */
-export function isPrivatePath(path: string): boolean {
+function isPrivatePath(path: string): boolean {
   return PRIVATE.test(path.replaceAll("\\", "/"));
+}
+
+/** Reports whether the content of a file may be shown; it may be deleted. */
+export async function isShown(session: Pick<Reader, "readable">, path: string): Promise<boolean> {
+  return !isPrivatePath(path) && await session.readable(path).then(() => true, () => false);
 }
 
 /** Reads what a path names under the read rules of the session. Throws a ReasonixError with the reason. */

@@ -1,8 +1,14 @@
 /** Sign-in, updates and connections of the web page in a real browser. */
-import { say } from "../support/agent_fixture.ts";
+import { call, say } from "../support/agent_fixture.ts";
 import { assertEquals, assertMatch } from "../support/assert.ts";
-import { browserTest } from "../support/browser.ts";
+import { type BrowserTest, browserTest } from "../support/browser.ts";
 import { serveHere } from "../support/web.ts";
+
+type Page = Awaited<ReturnType<Awaited<ReturnType<BrowserTest["visitor"]>>["page"]>>;
+
+async function titled(page: Page, title: string): Promise<void> {
+  while (await page.title() !== title) await new Promise((resolve) => setTimeout(resolve, 5));
+}
 
 const TOKEN = "Token, or the link from the terminal";
 
@@ -86,3 +92,32 @@ browserTest("a narrow page without a SharedWorker has a stream while it is visib
     assertEquals(await page.getByText(text, { exact: true }).count(), 1);
   }
 });
+
+browserTest(
+  "a hidden page marks its title and notifies, once, when a session waits for the user",
+  async (test) => {
+    const asks = call("1", "write_file", { path: "a.txt", content: "a" });
+    await using served = await serveHere({
+      replies: [[asks, { type: "done", reason: "tool_calls" }], say("written")],
+    });
+    const visitor = await test.visitor();
+    await visitor.context.addInitScript(`globalThis.shown = [];
+    globalThis.Notification = class {
+      static permission = "granted";
+      constructor(title, { body, tag }) { shown.push([title, body, tag]); }
+    };
+    Object.defineProperty(document, "hidden", { value: true });`);
+    const page = await visitor.page(served.server.link("owner"));
+    await page.getByRole("status").getByText("Connected").waitFor();
+    const live = await served.stage.sessions.open({});
+    await live.submissions.send("write it", {});
+    await titled(page, "(1) Reasonix");
+    await page.getByRole("link", { name: /write it.*waiting for you/ }).click();
+    await titled(page, "(1) write it · Reasonix");
+    const [{ id = "" } = {}] = live.questions.open;
+    live.questions.answer(id, { allow: true, scope: "once" }, "terminal");
+    await titled(page, "write it · Reasonix");
+    await page.getByText("written", { exact: true }).waitFor();
+    assertEquals(await page.evaluate("shown"), [["waiting for you", "write it", live.id]]);
+  },
+);

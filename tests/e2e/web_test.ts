@@ -123,8 +123,8 @@ Deno.test("serve prints links, runs a turn, survives a kill and stops at a signa
   assertMatch(busy.stderr, /Cannot listen on 127\.0\.0\.1:\d+: .+ the port[^]*--addr/);
 
   await first.end("SIGKILL");
-  const second = await start(world, ["serve", "--addr", port, ...files]);
-  await second.prints(LINK);
+  const second = await start(world, ["serve", "--addr", port, "--resume", id.slice(0, -1), ...files]);
+  assertStringIncludes(await second.prints(LINK), `&session=${id}`);
   assertEquals((await request("/server")).body.role, "owner");
   const { sessions } = (await request("/sessions")).body;
   assertEquals(sessions.map((session: { id: string }) => session.id), [id]);
@@ -133,15 +133,15 @@ Deno.test("serve prints links, runs a turn, survives a kill and stops at a signa
   assertEquals((await send("message-1")).body, { accepted: true, repeated: true });
   assertEquals((await send("message-2")).body, { accepted: true });
   await second.end("SIGKILL");
-  const third = await start(world, ["serve", "--addr", port, ...files]);
-  await third.prints(LINK);
+  const third = await start(world, ["serve", "--addr", port, "-session-id=chosen", ...files]);
+  assertStringIncludes(await third.prints(LINK), "&session=chosen");
   await Promise.all([send("message-2"), send("message-2"), send("message-1")]);
   const counts = async () => {
     const { events } = (await request(`/sessions/${id}/events`)).body;
     const ids = events.flatMap((event: { type: string; id?: string }) => event.id ?? []);
     return ["message-1", "message-2"].map((name) => ids.filter((each: string) => each === name).length);
   };
-  const stateOf = async () => (await request("/sessions")).body.sessions[0].state;
+  const stateOf = async () => (await request("/sessions?query=Say")).body.sessions[0].state;
   for (const began = Date.now(); await stateOf() === "working";) assert(Date.now() - began < LIMIT_MS);
   assertEquals(await counts(), [1, 1]);
   const before = model.requests.length;

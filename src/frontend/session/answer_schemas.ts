@@ -66,6 +66,6 @@ function problem(issue: z.core.$ZodIssue): Text {
     case "too_big":
       return message`it has more than ${String(issue.maximum)}`;
     default:
-      return message`it has not the form that docs/web-api.md describes`;
+      return message`its form is not the one in docs/web-api.md`;
   }
 }

@@ -186,14 +186,14 @@ export class Api {
     },
     "GET /sessions/:id/changes": async ({ params: { id = "" } }) => {
       const assembly = this.#assembly(id);
-      const { isPrivatePath } = await loadWorkspaceFile();
+      const { isShown } = await loadWorkspaceFile();
       const { parsePatch } = await import("diff");
       const changes = await (await loadChanges()).sessionChanges(assembly);
       return {
-        changes: changes.map(({ diff, ...change }) => {
-          if (diff === undefined || isPrivatePath(change.path)) return change;
+        changes: await Promise.all(changes.map(async ({ diff, ...change }) => {
+          if (diff === undefined || !await isShown(assembly, change.path)) return change;
           return { ...change, hunks: parsePatch(assembly.redact(diff))[0]?.hunks ?? [] };
-        }),
+        })),
       };
     },
     "GET /openapi.json": async () => {

@@ -305,7 +305,7 @@ Deno.test("a message of images is bounded, and requests say what of them cannot 
   const rows: readonly (readonly [body: object, message: string])[] = [
     [{ text: " " }, "Cannot send an empty message"],
     [{ text: 5 }, "Cannot use body.text: it is missing, or its type is not string"],
-    [{ id: "short" }, "Cannot use body.id: it has not the form that docs/web-api.md describes"],
+    [{ id: "short" }, "Cannot use body.id: its form is not the one in docs/web-api.md"],
     [{ txt: "x" }, "Cannot use body: there is no field txt"],
     [{ steer: "yes" }, "Cannot use body.steer: it is missing, or its type is not boolean"],
     [{ ...image(png), text: "" }, "Cannot send images alone: scripted-1 takes none"],
@@ -339,12 +339,15 @@ Deno.test("questions are listed, checked, answered once, and their calls compute
     questions: [{ question: "Which?", options: [{ label: "red" }, { label: "blue" }], multiple: false }],
   };
   const edit = { path: "a.txt", content: "new\n" };
+  const made = ["secret/a.txt", ".env"].map((path, at) => call(`3${at}`, "write_file", { ...edit, path }));
   const replies: Reply[] = [
     [call("1", "ask", ask), { type: "done", reason: "tool_calls" }],
     [call("2", "write_file", edit), { type: "done", reason: "tool_calls" }],
+    [...made, { type: "done", reason: "tool_calls" }],
     say("done"),
   ];
-  await using served = await serveHere({ replies });
+  const config = { permissions: { deny: ["Read(secret/**)"], allow: ["Write(secret/**)", "Write(.env)"] } };
+  await using served = await serveHere({ replies, config });
   const { stage } = served;
   const [api, viewer] = [await apiOf(served.owner), await apiOf(served.viewer)];
   const { id } = await api("POST /sessions", {});
@@ -398,13 +401,14 @@ Deno.test("questions are listed, checked, answered once, and their calls compute
   assertEquals((await api.refusal(`POST ${path}/nothing-there`, {}))[0], 409);
 
   const { changes } = await viewer(`GET /sessions/${id}/changes`);
-  assertEquals(changes, [{
-    path: "a.txt",
-    action: "create",
-    added: 1,
-    removed: 0,
-    hunks: [{ oldStart: 1, oldLines: 0, newStart: 1, newLines: 1, lines: ["+new"] }],
-  }]);
+  const created = { action: "create", added: 1, removed: 0 };
+  const hunks = [{ oldStart: 1, oldLines: 0, newStart: 1, newLines: 1, lines: ["+new"] }];
+  assertEquals(changes.toSorted((a: Answer, b: Answer) => a.path < b.path ? -1 : 1), [
+    // What may not be read is not shown.
+    { path: ".env", ...created },
+    { path: "a.txt", ...created, hunks },
+    { path: "secret/a.txt", ...created },
+  ]);
 });
 
 Deno.test("settings change the approval mode and the way of working, and prompt for a goal", async () => {

@@ -1,7 +1,4 @@
 import { isDeepStrictEqual } from "node:util";
-import { createParser } from "eventsource-parser";
-import { SessionModel } from "../../../../page/store.ts";
-import type { StreamData } from "../../../../page/stream.ts";
 import type { Chunk, Event } from "../../../../src/core/mod.ts";
 import type { LiveSession } from "../../../../src/frontend/session/live_session.ts";
 import type { DraftEnd } from "../../../../src/frontend/session/submissions.ts";
@@ -9,19 +6,12 @@ import { SessionList } from "../../../../src/frontend/session/session_list.ts";
 import { SessionLog } from "../../../../src/session/mod.ts";
 import type { Clock } from "../../../../src/util/timer.ts";
 import { Streams } from "../../../../src/frontend/web/stream.ts";
-import { texts as web } from "../../../../src/i18n/en/web.ts";
-import { loadTexts, loadTranslator } from "../../../../src/i18n/mod.ts";
 import { call, type Reply, say } from "../../../support/agent_fixture.ts";
 import { assert, assertEquals } from "../../../support/assert.ts";
 import { type LiveStage, liveStage } from "../../../support/live_stage.ts";
+import { Browser } from "../../../support/page_model.ts";
 import { Random, SEED, soakSize } from "../../../support/seed.ts";
 
-const [run, turns, { t }] = await Promise.all([
-  loadTexts("run", "en"),
-  loadTexts("turn_view", "en"),
-  loadTranslator("en"),
-]);
-const TEXTS = { ...run, ...turns, ...web(t).rows };
 const LIMIT_MS = 20_000;
 
 const task = () => new Promise<void>((resolve) => setTimeout(resolve));
@@ -87,93 +77,16 @@ class TestClock implements Clock {
   }
 }
 
-/** A browser with some sessions: it loads windows of the history and follows the stream, which can be cut. */
-class Browser {
-  readonly models: Map<string, SessionModel>;
-  readonly names: string[] = [];
-  /** The stored events that the stream has given, by session. */
-  readonly seqs = new Map<string, number[]>();
-  /** Changes of the list, each as `id state`, with a mark where another program has the session. */
-  readonly listed: string[] = [];
-  /** The stream is cut after this number of bytes. */
-  cutAt = Infinity;
-  cuts = 0;
-  readonly #streams: Streams;
-  #reader: ReadableStreamDefaultReader<Uint8Array> | undefined;
-
-  constructor(streams: Streams, sessions: Readonly<Record<string, () => readonly Event[]>>) {
-    this.#streams = streams;
-    this.models = new Map(
-      Object.entries(sessions).map(([id, history]) => {
-        const load = (before = Infinity, limit = 40) => {
-          const known = history().filter(({ seq }) => seq < before);
-          const events: Event[] = JSON.parse(JSON.stringify(known.slice(-limit)));
-          return Promise.resolve({ events, first: events.length === known.length });
-        };
-        return [id, new SessionModel({ texts: () => TEXTS, load })];
-      }),
-    );
-  }
-
-  async load(): Promise<this> {
-    for (const model of this.models.values()) while (!model.view.value.first) await model.older();
-    void this.#follow();
-    return this;
-  }
-
-  view(id: string) {
-    const model = this.models.get(id);
-    if (!model) throw new Error(`The browser does not show ${id}`);
-    const { said: _said, ...view } = model.view.value;
-    return view;
-  }
-
-  async close(): Promise<void> {
-    this.cutAt = -1;
-    await this.#reader?.cancel();
-  }
-
-  async #follow(): Promise<void> {
-    while (this.cutAt >= 0) {
-      const sessions = [...this.models].map(([id, { seq }]) => `${id}@${seq}`);
-      const reader = this.#reader = this.#streams.open(sessions, { role: "owner", from: "here" }).getReader();
-      const decoder = new TextDecoder();
-      const events: { readonly name: string; readonly data: StreamData }[] = [];
-      const parser = createParser({
-        onEvent: ({ event: name = "", data }) => events.push({ name, data: JSON.parse(data) }),
-      });
-      for (;;) {
-        const { value } = await reader.read();
-        if (!value) break;
-        const size = Math.min(value.length, this.cutAt);
-        parser.feed(decoder.decode(value.subarray(0, size), { stream: true }));
-        for (let one = events.shift(); one; one = events.shift()) await this.#take(one.name, one.data);
-        this.cutAt -= size;
-        if (this.cutAt > 0) continue;
-        await reader.cancel();
-        this.cuts++;
-        this.cutAt = Infinity;
-        break;
-      }
-    }
-  }
-
-  async #take(name: string, data: StreamData): Promise<void> {
-    this.names.push(name);
-    for (const { id, state, elsewhere } of data.changed ?? []) {
-      this.listed.push(`${id} ${state}${elsewhere ? " elsewhere" : ""}`);
-    }
-    const { session = "", event: { seq } = { seq: 0 } } = data;
-    if (seq > 0) this.seqs.set(session, [...this.seqs.get(session) ?? [], seq]);
-    const model = this.models.get(session);
-    if (!model) return;
-    if (name === "event" && data.event) model.event(data.event);
-    else if (name === "snapshot" && data.snapshot) model.snapshot({ ...data, snapshot: data.snapshot });
-    else if (name === "reset") {
-      model.reset();
-      while (!model.view.value.first) await model.older();
-    } else model.other(name, data as never);
-  }
+/** A browser with the page's model of sessions, whose streams can be cut. */
+function browserOf(streams: Streams, sessions: Readonly<Record<string, () => readonly Event[]>>) {
+  return new Browser(Object.keys(sessions), {
+    open: (wanted) => Promise.resolve(streams.open(wanted, { role: "owner", from: "here" })),
+    load(id, before) {
+      const known = sessions[id]?.().filter(({ seq }) => seq < before) ?? [];
+      const events: Event[] = JSON.parse(JSON.stringify(known.slice(-40)));
+      return Promise.resolve({ events, first: events.length === known.length });
+    },
+  }).load();
 }
 
 Deno.test("after a cut at any point of a session a browser shows what a fresh load shows", async () => {
@@ -194,11 +107,11 @@ Deno.test("after a cut at any point of a session a browser shows what a fresh lo
   const { id = "" } = live;
   const history = () => live.history(0);
   const browsers = await Promise.all(
-    Array.from({ length: 20 }, () => new Browser(streams, { [id]: history }).load()),
+    Array.from({ length: 20 }, () => browserOf(streams, { [id]: history })),
   );
   let compared = 0;
   const compare = async () => {
-    const fresh = await new Browser(streams, { [id]: history }).load();
+    const fresh = await browserOf(streams, { [id]: history });
     await until(() => fresh.names.includes("snapshot"), "a fresh snapshot");
     for (const browser of browsers) {
       const isEqual = () => isDeepStrictEqual(browser.view(id), fresh.view(id));
@@ -240,7 +153,7 @@ Deno.test("a browser gets each event once while its session is closed and opened
   let live = first;
   let stored: readonly Event[] = [];
   const history = () => live.assembly ? live.history(0) : stored;
-  const browser = await new Browser(streams, { [id]: history }).load();
+  const browser = await browserOf(streams, { [id]: history });
   for (let at = 0; at < rounds; at++) {
     const ended = prompt(live, `Do ${at}`);
     // A session that is closed in the middle of a turn ends it.
@@ -253,7 +166,7 @@ Deno.test("a browser gets each event once while its session is closed and opened
   }
   const last = live.history(0).at(-1)?.seq ?? 0;
   await until(() => browser.models.get(id)?.seq === last, "the last event");
-  const fresh = await new Browser(streams, { [id]: history }).load();
+  const fresh = await browserOf(streams, { [id]: history });
   await until(() => isDeepStrictEqual(browser.view(id), fresh.view(id)), "equal views");
   assertEquals(browser.seqs.get(id), Array.from({ length: last }, (_, at) => at + 1));
   assert(!browser.names.includes("reset"));
@@ -330,7 +243,7 @@ Deno.test("a session of another program is followed from its file, and marked", 
   const clock = new TestClock();
   const streams = streamsOf(stage, { clock, list: { entry, paths: (asked) => entries.paths(asked) } });
   const log = SessionLog.open(path);
-  const browser = await new Browser(streams, { [id]: () => log.eventsAfter(0) }).load();
+  const browser = await browserOf(streams, { [id]: () => log.eventsAfter(0) });
   const shows = async (holds: () => boolean, said: string) => {
     for (const end = performance.now() + LIMIT_MS; !holds() && performance.now() < end;) {
       await clock.forward(1000);
@@ -370,7 +283,7 @@ Deno.test("an idle session without readers is closed after 15 minutes, and no ot
   await prompt(idle, "Begin");
   const { id = "" } = idle;
   const [watched, attached, asking, working] = [await open(), await open(), await open(), await open()];
-  const browser = await new Browser(streams, { [watched.id ?? ""]: () => watched.history(0) }).load();
+  const browser = await browserOf(streams, { [watched.id ?? ""]: () => watched.history(0) });
   attached.attach({ name: "terminal", event() {} });
   void asking.questions.ask("confirm", { title: "Sure?" }).catch(() => {});
   assertEquals((await prompt(working, "In the background")).outcome?.answer, "Started");
