@@ -99,7 +99,7 @@ function node(token: MarkedToken, depth: number): ComponentChildren {
 const parsed = new Map<string, readonly Token[]>();
 const MOST_PARSED = 300;
 
-function parse(source: string): readonly Token[] {
+function parse(source: string, grows: boolean): readonly Token[] {
   const known = parsed.get(source);
   if (known) return known;
   const text = terminalSafe(source);
@@ -107,6 +107,7 @@ function parse(source: string): readonly Token[] {
   try {
     if (!isTooDense(text)) tokens = lexer(text);
   } catch { /* a text that cannot be parsed is shown as it is */ }
+  if (grows) return tokens;
   parsed.set(source, tokens);
   const [oldest] = parsed.keys();
   if (parsed.size > MOST_PARSED && oldest !== undefined) parsed.delete(oldest);
@@ -114,11 +115,11 @@ function parse(source: string): readonly Token[] {
 }
 
 /** A block of Markdown; an open one still grows. */
-function MarkdownBlock({ block, open }: { readonly block: Block; readonly open?: boolean }) {
+function MarkdownBlock({ block, open = false }: { readonly block: Block; readonly open?: boolean }) {
   const { source, code } = block;
   return useMemo(() => {
     if (code) return h(Code, { text: terminalSafe(code.lines.join("\n")), info: code.info, open });
-    return h("div", { class: "block" }, nodes(parse(source)));
+    return h("div", { class: "block" }, nodes(parse(source, open)));
   }, [source, open]);
 }
 
