@@ -121,7 +121,9 @@ export function lostDisposals(project: Project): Offence[] {
         return found;
       };
       const after = statements.slice(statements.indexOf(node) + 1);
-      const isLost = count(after) === 1 && count(after.slice(0, 1)) === 1;
+      const [next] = after;
+      if (!next || ts.isIterationStatement(next, false)) return undefined;
+      const isLost = count(after) === 1 && count([next]) === 1;
       return isLost
         ? `the bundler drops this use of using: dispose of ${name} with try and finally`
         : undefined;
