@@ -106,7 +106,7 @@ export function vendorSniffing(project: Project): Offence[] {
  * name is one of `using`: then nothing disposes of it.
  */
 export function lostDisposals(project: Project): Offence[] {
-  return productFiles(project).flatMap((file) =>
+  return productFiles(project).filter(({ path }) => !path.startsWith("scripts/")).flatMap((file) =>
     eachNode(file, (node) => {
       if (!ts.isVariableStatement(node) || !isUsing(node) || !ts.isBlock(node.parent)) return undefined;
       const name = node.declarationList.declarations[0]?.name.getText(file.tree);
