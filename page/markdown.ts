@@ -114,8 +114,13 @@ function parse(source: string, grows: boolean): readonly Token[] {
   return tokens;
 }
 
+interface BlockProps {
+  readonly block: Block;
+  readonly open?: boolean;
+}
+
 /** A block of Markdown; an open one still grows. */
-function MarkdownBlock({ block, open = false }: { readonly block: Block; readonly open?: boolean }) {
+function MarkdownBlock({ block, open = false }: BlockProps) {
   const { source, code } = block;
   return useMemo(() => {
     if (code) return h(Code, { text: terminalSafe(code.lines.join("\n")), info: code.info, open });
@@ -123,11 +128,18 @@ function MarkdownBlock({ block, open = false }: { readonly block: Block; readonl
   }, [source, open]);
 }
 
+/** The nodes of blocks that do not change: the same node is not looked at again. */
+const made = new WeakMap<Block, ComponentChildren>();
+
 /** The blocks of a text, the last of which may grow. */
 export function Blocks(
   { blocks, open }: { readonly blocks: readonly Block[]; readonly open?: Block | undefined },
 ): ComponentChildren {
-  const all = blocks.map((block, at) => h(MarkdownBlock, { key: at, block }));
+  const all = blocks.map((block, at) => {
+    const node = made.get(block) ?? h(MarkdownBlock, { key: at, block });
+    made.set(block, node);
+    return node;
+  });
   return open ? [...all, h(MarkdownBlock, { key: blocks.length, block: open, open: true })] : all;
 }
 
