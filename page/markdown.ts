@@ -99,7 +99,7 @@ function node(token: MarkedToken, depth: number): ComponentChildren {
 const parsed = new Map<string, readonly Token[]>();
 const MOST_PARSED = 300;
 
-function parse(source: string): readonly Token[] {
+function parse(source: string, grows: boolean): readonly Token[] {
   const known = parsed.get(source);
   if (known) return known;
   const text = terminalSafe(source);
@@ -107,26 +107,39 @@ function parse(source: string): readonly Token[] {
   try {
     if (!isTooDense(text)) tokens = lexer(text);
   } catch { /* a text that cannot be parsed is shown as it is */ }
+  if (grows) return tokens;
   parsed.set(source, tokens);
   const [oldest] = parsed.keys();
   if (parsed.size > MOST_PARSED && oldest !== undefined) parsed.delete(oldest);
   return tokens;
 }
 
+interface BlockProps {
+  readonly block: Block;
+  readonly open?: boolean;
+}
+
 /** A block of Markdown; an open one still grows. */
-function MarkdownBlock({ block, open }: { readonly block: Block; readonly open?: boolean }) {
+function MarkdownBlock({ block, open = false }: BlockProps) {
   const { source, code } = block;
   return useMemo(() => {
     if (code) return h(Code, { text: terminalSafe(code.lines.join("\n")), info: code.info, open });
-    return h("div", { class: "block" }, nodes(parse(source)));
+    return h("div", { class: "block" }, nodes(parse(source, open)));
   }, [source, open]);
 }
+
+/** The nodes of blocks that do not change: the same node is not looked at again. */
+const made = new WeakMap<Block, ComponentChildren>();
 
 /** The blocks of a text, the last of which may grow. */
 export function Blocks(
   { blocks, open }: { readonly blocks: readonly Block[]; readonly open?: Block | undefined },
 ): ComponentChildren {
-  const all = blocks.map((block, at) => h(MarkdownBlock, { key: at, block }));
+  const all = blocks.map((block, at) => {
+    const node = made.get(block) ?? h(MarkdownBlock, { key: at, block });
+    made.set(block, node);
+    return node;
+  });
   return open ? [...all, h(MarkdownBlock, { key: blocks.length, block: open, open: true })] : all;
 }
 

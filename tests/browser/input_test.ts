@@ -1,7 +1,7 @@
 import type { Page } from "playwright-core";
 import type { LiveSession } from "../../src/frontend/session/live_session.ts";
 import type { QuestionCalls, QuestionKind, QuestionKinds } from "../../src/frontend/session/questions.ts";
-import { type Reply, say } from "../support/agent_fixture.ts";
+import { call, type Reply, say } from "../support/agent_fixture.ts";
 import { assert, assertEquals } from "../support/assert.ts";
 import { type BrowserTest, browserTest } from "../support/browser.ts";
 import { type ServedHere, serveHere } from "../support/web.ts";
@@ -250,3 +250,36 @@ browserTest("the composer completes, recalls, queues and keeps messages, and tak
   await page.locator('select[data-value="plan"]').waitFor();
   assertEquals([live.assembly?.modes.collaboration, live.assembly?.modes.approval], ["plan", "ask"]);
 });
+
+browserTest(
+  "the details show changed files, the log and the session, and their commands ask in dialogs",
+  async (test) => {
+    const write = call("c", "write_file", { path: "a.ts", content: "const answer = 42;\n" });
+    await using served = await serveHere({
+      replies: [[write, { type: "done", reason: "tool_calls" }], say("Written")],
+    });
+    const { page } = await open(test, served);
+    const panel = page.getByRole("tabpanel");
+    await page.getByPlaceholder("Ask for something").fill("write it");
+    await page.keyboard.press("Enter");
+    await press(page, ["see:const answer", "Enter"]);
+    await page.getByText("Written").waitFor();
+    await panel.getByText("a.ts").click();
+    await panel.locator(".diff", { hasText: "const answer = 42;" }).waitFor();
+    await panel.getByRole("button", { name: "Content" }).click();
+    await panel.locator("pre", { hasText: "const answer = 42;" }).waitFor();
+    await page.getByRole("tab", { name: "Files" }).press("ArrowRight");
+    await panel.getByLabel("Kind of entries").selectOption("call");
+    await panel.getByText("1 entry").waitFor();
+    await panel.locator("summary").click();
+    await panel.locator("pre", { hasText: "const answer = 42;" }).waitFor();
+    await panel.getByLabel("Filter").fill("nothing like it");
+    await panel.getByText("0 entries").waitFor();
+    await page.getByRole("tab", { name: "Log" }).press("ArrowRight");
+    await panel.getByText("0 saved facts, 0 instruction files").waitFor();
+    await panel.getByRole("button", { name: "Rewind…" }).click();
+    await press(page, ["see:1 file to bring back", "Enter"]);
+    await press(page, ["see:Files and conversation", "Enter"]);
+    await page.getByText("Written").waitFor({ state: "detached" });
+  },
+);

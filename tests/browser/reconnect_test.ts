@@ -1,8 +1,10 @@
 /** Connections that are cut: the page has to show the same as one that was loaded afterwards. */
 import type { Page } from "playwright-core";
 import { call, type Reply, say } from "../support/agent_fixture.ts";
-import { assertEquals } from "../support/assert.ts";
+import { assert, assertEquals } from "../support/assert.ts";
 import { browserTest } from "../support/browser.ts";
+import { startModelServer } from "../support/model_server.ts";
+import { makeWorld, mockConfig } from "../support/program.ts";
 import { Random, SEED, soakSize } from "../support/seed.ts";
 import { serveHere } from "../support/web.ts";
 
@@ -122,4 +124,61 @@ browserTest(
     assertEquals(messages.map((text) => /turn \d+/.exec(text)?.[0]), asks.map((_, turn) => `turn ${turn}`));
   },
   soakSize(600_000, 90_000),
+);
+
+browserTest(
+  "a page goes through a kill of its server: same sign-in, same conversation, and the next turn",
+  async (test) => {
+    await using model = startModelServer([
+      { text: "The first answer." },
+      { text: ["Half an answer", " that never ends"], stuck: "silent" },
+    ], { fallback: { text: "The last answer." }, check: { prefix: false } });
+    await using world = await makeWorld(mockConfig(model.url));
+    const portFile = `${world.home}/address`;
+    const start = async (address: string) => {
+      const server = await world.spawn(["serve", "--addr", address, "--port-file", portFile, "--no-open"]);
+      let printed = "";
+      const reading = [server.stdout, server.stderr].map(async (stream) => {
+        for await (const text of stream.pipeThrough(new TextDecoderStream())) printed += text;
+      });
+      for (
+        const limit = performance.now() + 20_000;
+        !printed.includes("#token=");
+        await new Promise((resolve) => setTimeout(resolve, 10))
+      ) {
+        assert(performance.now() < limit, printed);
+      }
+      const kill = async () => {
+        server.kill("SIGKILL");
+        await Promise.all([server.status, ...reading]);
+      };
+      return { link: /http:\/\/\S+#token=\S+/.exec(printed)?.[0] ?? "", kill };
+    };
+    let server = await start("127.0.0.1:0");
+    try {
+      const { page, answers } = await test.visitor();
+      const owner = await page(server.link);
+      await owner.getByRole("button", { name: /^New/ }).first().click();
+      await owner.locator("dialog[open] button.primary").click();
+      const send = async (text: string) => {
+        await owner.locator("textarea").fill(text);
+        await owner.locator("textarea").press("Enter");
+      };
+      await send("First.");
+      await owner.getByText("The first answer.").waitFor();
+      await send("Second.");
+      await owner.getByText("Half an answer").waitFor();
+      await server.kill();
+      server = await start(new URL(server.link).host);
+      await send("Third.");
+      const shown = await conversation(owner, "The last answer.");
+      assertEquals((await answers()).filter(({ url }) => url.endsWith("/sign-in")).length, 1);
+      const fresh = await (await test.visitor()).page(
+        `${server.link}&session=${owner.url().split("/s/")[1]}`,
+      );
+      assertEquals(await conversation(fresh, "The last answer."), shown);
+    } finally {
+      await server.kill();
+    }
+  },
 );

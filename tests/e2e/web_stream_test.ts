@@ -1,6 +1,6 @@
 /** Streams of the program that serves sessions: it is killed, and another one works on a session. */
 import { isDeepStrictEqual } from "node:util";
-import { assert, assertEquals } from "../support/assert.ts";
+import { assert, assertEquals, assertMatch } from "../support/assert.ts";
 import { startModelServer } from "../support/model_server.ts";
 import { Browser } from "../support/page_model.ts";
 import { makeWorld, mockConfig, type World } from "../support/program.ts";
@@ -102,6 +102,15 @@ Deno.test("a browser shows the same after the server was killed, and follows a s
   const { id: theirs = "" } = foreign ?? {};
   const watching = await browse(theirs);
   await until(() => watching.view(theirs).turnState === "generating", "its turn");
+  // It cannot be opened here; the remedy names no flag, which a page does not have.
+  const refused = await fetch(`${origin}/api/v1/sessions/${theirs}/open`, {
+    method: "POST",
+    headers,
+    body: "{}",
+  });
+  const { error } = await refused.json();
+  assertMatch(error.message, /process \d+ has it open/);
+  assertEquals(error.remedy, "end that program, or continue in a copy");
   held.resolve();
   assertEquals((await other).code, 0);
   await until(() => watching.view(theirs).turnState === "done", "the end of its turn");

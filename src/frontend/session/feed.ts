@@ -1,4 +1,5 @@
 import type { Event } from "../../core/mod.ts";
+import { loadFollow } from "../../session/mod.ts";
 import { attempt } from "../../util/lazy.ts";
 import { EventStream, serverEvent } from "../../util/network/event_stream.ts";
 import { type Clock, Pace } from "../../util/timer.ts";
@@ -6,6 +7,7 @@ import type { SessionFact } from "./facts.ts";
 import type { Snapshot } from "./live_session.ts";
 import { joinPieces } from "./live_state.ts";
 import type { QuestionEvent } from "./questions.ts";
+import type { SessionEntry } from "./session_list.ts";
 
 /** A session that a feed gives to its readers: live, or in a file. */
 export interface FeedSource {
@@ -19,7 +21,8 @@ export interface FeedSource {
 
 /** Bytes and number of the stored events that a reader gets at once, and texts that wait for one. */
 const MOST = { bytes: 4 * 1024 * 1024, events: 2000, unread: 100 };
-const BATCH_MS = 10;
+/** Least time between two batches, in ms. */
+const [BATCH_MS, LIST_MS] = [10, 250];
 const ENCODER = new TextEncoder();
 
 /** The stream of a reader, with its feeds: the last stored event, and whether it gets what comes. */
@@ -154,5 +157,74 @@ export class Feed {
   #written(event: Event | QuestionEvent): string {
     const seq = "seq" in event ? event.seq : 0;
     return serverEvent("event", { session: this.id, event }, seq > 0 ? `${this.id}@${seq}` : undefined);
+  }
+}
+
+interface ListFeedOptions {
+  /** Reasonix home. */
+  readonly home: string;
+  /** A session as lists show it; undefined: there is none. */
+  readonly entry: (id: string) => SessionEntry | undefined;
+  readonly readers: () => Iterable<FeedReader>;
+  readonly clock: Clock;
+}
+
+/** The changes of the list of sessions for all readers. */
+export class ListFeed {
+  readonly #options: ListFeedOptions;
+  readonly #changed = new Set<string>();
+  /** Entries as they were sent last. */
+  readonly #sent = new Map<string, string>();
+  readonly #behind = new Set<FeedReader>();
+  readonly #pace: Pace;
+  /** Sessions that other programs change. */
+  #others: { take(): ReadonlySet<string> } | undefined;
+
+  constructor(options: ListFeedOptions) {
+    this.#options = options;
+    this.#pace = new Pace(LIST_MS, () => this.#send(), options.clock);
+  }
+
+  /** Begins for the first reader. */
+  async begin(): Promise<void> {
+    this.#sent.clear();
+    const { SessionChanges } = await loadFollow();
+    this.#others = new SessionChanges(this.#options.home);
+    this.#others.take();
+  }
+
+  /** The entry of a session may have changed. */
+  changed(id: string): void {
+    this.#changed.add(id);
+    this.#pace.touch();
+  }
+
+  /** Notices what other programs have changed; `all`: also that one was killed, which leaves no sign. */
+  check(all: boolean): void {
+    for (const id of this.#others?.take() ?? []) this.changed(id);
+    for (const [id, entry] of all ? this.#sent : []) if (entry.includes('"elsewhere":true')) this.changed(id);
+  }
+
+  /** Everything that a reader has missed. */
+  sync(reader: FeedReader): string {
+    return this.#behind.delete(reader) ? this.#written([...this.#sent.keys()]) : "";
+  }
+
+  #send(): void {
+    const ids = [...this.#changed].filter((id) => {
+      const [before, entry] = [this.#sent.get(id), JSON.stringify(this.#options.entry(id)) ?? ""];
+      this.#sent.set(id, entry);
+      return entry !== before;
+    });
+    this.#changed.clear();
+    const bytes = ENCODER.encode(this.#written(ids));
+    for (const reader of this.#options.readers()) if (!reader.stream.take(bytes)) this.#behind.add(reader);
+  }
+
+  #written(ids: readonly string[]): string {
+    const entries = ids.map((id) => [id, this.#options.entry(id)] as const);
+    const changed = entries.flatMap(([_, entry]) => entry ?? []);
+    const removed = entries.flatMap(([id, entry]) => entry ? [] : [id]);
+    return ids.length === 0 ? "" : serverEvent("sessions", { changed, removed });
   }
 }

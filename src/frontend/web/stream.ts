@@ -1,11 +1,10 @@
 import type { Event } from "../../core/mod.ts";
 import type { Assembly } from "../../run/mod.ts";
-import { loadFollow } from "../../session/mod.ts";
 import { defined } from "../../util/json.ts";
 import { serverEvent } from "../../util/network/event_stream.ts";
-import { CLOCK, type Clock, Pace } from "../../util/timer.ts";
+import { CLOCK, type Clock } from "../../util/timer.ts";
 import { type SessionFact, SessionWatcher } from "../session/facts.ts";
-import { Feed, FeedReader, type FeedSource } from "../session/feed.ts";
+import { Feed, FeedReader, type FeedSource, ListFeed } from "../session/feed.ts";
 import type { FrontEnd, LiveSession, LiveSessions, Snapshot } from "../session/live_session.ts";
 import type { QuestionEvent } from "../session/questions.ts";
 import { StoredSession } from "../session/stored_session.ts";
@@ -36,8 +35,7 @@ export interface Reader {
 }
 
 /** Times in ms. */
-const [LIST, TICK, HEARTBEAT, IDLE] = [250, 1000, 15_000, 15 * 60_000];
-const ENCODER = new TextEncoder();
+const [TICK, HEARTBEAT, IDLE] = [1000, 15_000, 15 * 60_000];
 
 /** The page as a front end of a live session: all browsers are its readers. */
 export class WebFrontEnd implements FrontEnd, FeedSource {
@@ -119,23 +117,23 @@ export class Streams {
   readonly texts: SessionTexts;
   readonly #options: StreamOptions;
   readonly #clock: Clock;
-  readonly #readers = new Map<FeedReader, Reader & { missesList: boolean }>();
+  readonly #readers = new Map<FeedReader, Reader>();
   readonly #feeds = new Map<string, Feed>();
   readonly #frontEnds = new Map<LiveSession, WebFrontEnd>();
-  /** Sessions of the list that may have changed, and entries as they were sent last. */
-  readonly #changes = new Set<string>();
-  readonly #listed = new Map<string, string>();
-  readonly #list: Pace;
+  readonly #list: ListFeed;
   readonly #unwatch: () => void;
-  /** Changes of sessions by other programs, while there are readers. */
-  #others: { take(): ReadonlySet<string> } | undefined;
   #beat = 0;
   #isClosed = false;
 
   constructor(options: StreamOptions) {
-    const { sessions, texts, clock = CLOCK } = options;
+    const { sessions, texts, home, list, clock = CLOCK } = options;
     [this.#options, this.texts, this.#clock] = [options, texts, clock];
-    this.#list = new Pace(LIST, () => this.#sendList(), clock);
+    this.#list = new ListFeed({
+      home,
+      clock,
+      entry: (id) => list.entry(id),
+      readers: () => this.#readers.keys(),
+    });
     this.#unwatch = sessions.watch((live, { sessionId, resume, copy } = {}) => {
       const frontEnd = new WebFrontEnd(live, this, options);
       this.#frontEnds.set(live, frontEnd);
@@ -175,15 +173,9 @@ export class Streams {
    * last one of a stream that broke off; `build`: of the page that the server has.
    */
   open(sessions: readonly string[], browser: Reader, build: string, lastId = ""): ReadableStream<Uint8Array> {
-    const one = { ...browser, missesList: false };
-    const more = () => {
-      const ids = one.missesList ? [...this.#listed.keys()] : [];
-      one.missesList = false;
-      return this.#entries(ids);
-    };
-    const reader = new FeedReader(more, () => this.#leave(reader));
-    if (this.#readers.size === 0) void this.#watchOthers();
-    this.#readers.set(reader, one);
+    const reader: FeedReader = new FeedReader(() => this.#list.sync(reader), () => this.#leave(reader));
+    if (this.#readers.size === 0) void this.#list.begin();
+    this.#readers.set(reader, browser);
     reader.stream.write(serverEvent("hello", { build, role: browser.role }));
     const [, known, since = 0] = /^(?:([\w-]+)@)?(\d{1,15})$/.exec(lastId) ?? [];
     for (const text of sessions) {
@@ -225,9 +217,7 @@ export class Streams {
 
   /** The entry of a session in the list may have changed. */
   changed(id: string | undefined): void {
-    if (this.#readers.size === 0 || id === undefined) return;
-    this.#changes.add(id);
-    this.#list.touch();
+    if (this.#readers.size > 0 && id !== undefined) this.#list.changed(id);
   }
 
   #feed(id: string): Feed {
@@ -266,7 +256,6 @@ export class Streams {
       feed.readers.delete(reader);
       this.#drop(feed);
     }
-    if (this.#readers.size === 0) this.#listed.clear();
     this.#options.connected?.();
   }
 
@@ -274,12 +263,6 @@ export class Streams {
     if (feed.isUsed || feed.source instanceof WebFrontEnd) return;
     feed.source = undefined;
     this.#feeds.delete(feed.id);
-  }
-
-  async #watchOthers(): Promise<void> {
-    const { SessionChanges } = await loadFollow();
-    this.#others = new SessionChanges(this.#options.home);
-    this.#others.take();
   }
 
   #tick(): void {
@@ -294,29 +277,10 @@ export class Streams {
     }
     if (this.#readers.size === 0) return;
     for (const { source } of this.#feeds.values()) source?.check?.();
-    for (const id of this.#others?.take() ?? []) this.changed(id);
-    if (now - this.#beat < HEARTBEAT) return;
+    const isBeat = now - this.#beat >= HEARTBEAT;
+    this.#list.check(isBeat);
+    if (!isBeat) return;
     this.#beat = now;
-    // A program that was killed leaves no other sign.
-    for (const [id, entry] of this.#listed) if (entry.includes('"elsewhere":true')) this.changed(id);
     for (const { stream } of this.#readers.keys()) if (stream.unsent === 0) stream.write(": \n\n");
-  }
-
-  #sendList(): void {
-    const ids = [...this.#changes].filter((id) => {
-      const [before, entry] = [this.#listed.get(id), JSON.stringify(this.#options.list.entry(id)) ?? ""];
-      this.#listed.set(id, entry);
-      return entry !== before;
-    });
-    this.#changes.clear();
-    const bytes = ENCODER.encode(this.#entries(ids));
-    for (const [{ stream }, one] of this.#readers) one.missesList ||= !stream.take(bytes);
-  }
-
-  #entries(ids: readonly string[]): string {
-    const entries = ids.map((id) => [id, this.#options.list.entry(id)] as const);
-    const changed = entries.flatMap(([_, entry]) => entry ?? []);
-    const removed = entries.flatMap(([id, entry]) => entry ? [] : [id]);
-    return ids.length === 0 ? "" : serverEvent("sessions", { changed, removed });
   }
 }

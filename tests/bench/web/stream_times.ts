@@ -4,27 +4,10 @@ import { EventSourceParserStream } from "eventsource-parser/stream";
 import { treeShare } from "../memory.ts";
 import { type Bench, wait } from "../runner.ts";
 import { load } from "./page_times.ts";
-import { composer, serve, type Served, TOKEN, type WebProgram } from "./served.ts";
+import { authorization, composer, post, serve, type Served, type WebProgram } from "./served.ts";
 
 const READERS = 10;
 const SETTLE_MS = 500;
-const authorization = `Bearer ${TOKEN}`;
-
-/** Opens a session by the API. */
-async function openSession({ origin }: Served, directory: string): Promise<string> {
-  const { id } = await post(origin, "/sessions", { directory });
-  return id ?? "";
-}
-
-async function post(origin: string, path: string, body: unknown): Promise<{ readonly id?: string }> {
-  const response = await fetch(`${origin}/api/v1${path}`, {
-    method: "POST",
-    headers: { authorization, "content-type": "application/json" },
-    body: JSON.stringify(body),
-  });
-  if (!response.ok) throw new Error(`${path} failed: ${await response.text()}`);
-  return await response.json();
-}
 
 /** A reader of one session, which waits for events. */
 async function follow({ origin }: Served, session: string) {
@@ -74,10 +57,10 @@ function now(): number {
 /** Milliseconds from the key that approves a command until it starts, as another reader sees it. */
 export async function approvalTimes(bench: Bench, browser: Browser, ours: WebProgram, runs: number) {
   await using served = await serve(bench, ours, { script: "writes" });
-  const session = await openSession(served, bench.runner.stage.workspace);
+  const { session } = served;
   await using reader = await follow(served, session);
   await using context = await served.context(browser);
-  const { page } = await load(context, `${served.origin}/s/${session}`);
+  const { page } = await load(context, served.page);
   await composer(page);
   await post(served.origin, `/sessions/${session}/messages`, {
     id: crypto.randomUUID(),
@@ -85,7 +68,7 @@ export async function approvalTimes(bench: Bench, browser: Browser, ours: WebPro
   });
   const times: number[] = [];
   for (let run = -1; run < runs; run++) {
-    const yes = page.getByRole("dialog").getByRole("button").first();
+    const yes = page.locator("dialog[open] .answers button:enabled").first();
     await yes.waitFor();
     const starts = reader.comes('"type":"tool.end"');
     const pressed = now();
@@ -102,7 +85,7 @@ export async function readerTimes(bench: Bench, ours: WebProgram, runs: number) 
   const found: { one: number; ten: number; grown: number }[] = [];
   for (let run = 0; run < runs; run++) {
     await using served = await serve(bench, ours, { script: "tokens" });
-    const session = await openSession(served, bench.runner.stage.workspace);
+    const { session } = served;
     const turn = async () => {
       await using reader = await follow(served, session);
       const ended = reader.comes('"type":"turn.end"');
