@@ -22,7 +22,7 @@ export class Refusal extends ReasonixError {
   }
 }
 
-/** Where a server answers. */
+/** The addresses of a server. */
 export interface Addresses {
   /** It listens here. `orNext`: at the next free port, beginning with this one. */
   readonly address: { readonly hostname: string; readonly port: number; readonly orNext?: boolean };
