@@ -185,7 +185,7 @@ export function App(): ComponentChildren {
       </main>
       ${model && html`
         <aside class="right" aria-label=${web.regions.panels}>
-          <${Panels} key=${id} id=${id} model=${model} />
+          <${Panels} key=${id} ...${{ id, model, leave: () => region.value = "chat" }} />
         </aside>
       `}
       <${SessionDialog} go=${go} />

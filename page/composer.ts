@@ -138,6 +138,7 @@ export function Composer({ id, model }: { readonly id: string; readonly model: S
     put("");
     void deliver({ id: newId(), text, ...(pasted ? { pasted } : {}), ...(steer ? { steer } : {}) }, given);
   };
+  const open = () => api.post(`/sessions/${id}/open`).catch(report);
   const stop = () => api.post(`/sessions/${id}/interrupt`).catch(report);
   const takeBack = (message: string) =>
     api.delete<{ text: string }>(`/sessions/${id}/messages/${message}`)
@@ -180,7 +181,8 @@ export function Composer({ id, model }: { readonly id: string; readonly model: S
     for (const file of files) {
       try {
         if (images.value.length >= MAX_IMAGES) throw new ApiError(0, words.tooMany(MAX_IMAGES));
-        images.value = [...images.value, await imageOf(file, words.noImage(file.name))];
+        const image = await imageOf(file, words.noImage(file.name));
+        images.value = [...images.value, image];
       } catch (error) {
         report(error);
       }
@@ -200,9 +202,9 @@ export function Composer({ id, model }: { readonly id: string; readonly model: S
     await add([...currentTarget.files ?? []]);
     currentTarget.value = "";
   };
-  const isElsewhere = hub.sessions.value.find((each) => each.id === id)?.elsewhere;
-  if (signedIn.value !== "owner" || isElsewhere) {
-    return html`<p class="composer">${isElsewhere ? words.elsewhere : words.viewer}</p>`;
+  const { elsewhere, live } = hub.sessions.value.find((each) => each.id === id) ?? {};
+  if (signedIn.value !== "owner" || elsewhere) {
+    return html`<p class="composer">${elsewhere ? words.elsewhere : words.viewer}</p>`;
   }
   const { entries = [], at = 0 } = menu.value ?? {};
   const isOpen = entries.length > 0;
@@ -244,6 +246,7 @@ export function Composer({ id, model }: { readonly id: string; readonly model: S
           <input type="file" accept="image/*" multiple class="hidden" onChange=${pick} /></label>
         <${Setting} id=${id} model=${model} of="approval" />
         <${Setting} id=${id} model=${model} of="collaboration" />
+        ${live === false && html`<button type="button" onClick=${open}>${words.open}</button>`}
         <span class="hint">${hint}</span>
         ${isRunning && html`
           <button type="button" onClick=${() => send(true)}>${words.steer}</button>

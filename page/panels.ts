@@ -16,6 +16,8 @@ import { texts } from "./texts.ts";
 interface PanelProps {
   readonly id: string;
   readonly model: SessionModel;
+  /** Shows the conversation, where commands print. */
+  readonly leave: () => void;
 }
 
 type Change = ApiAnswer<"GET /sessions/:id/changes">["changes"][number];
@@ -32,7 +34,7 @@ const PAUSE_MS = 500;
 /** A fuller context is shown as a warning. */
 const FULL_PERCENT = 80;
 
-export function Panels({ id, model }: PanelProps): ComponentChildren {
+export function Panels({ id, model, leave }: PanelProps): ComponentChildren {
   const { web: { panels: words } } = texts();
   const tab = useSignal<(typeof TABS)[number]>("files");
   const keys = (event: KeyboardEvent) => {
@@ -54,7 +56,7 @@ export function Panels({ id, model }: PanelProps): ComponentChildren {
         )}
       </div>
       <div role="tabpanel" id="panel" aria-labelledby=${`tab-${tab.value}`} tabindex="0">
-        <${PANELS[tab.value]} key=${id} id=${id} model=${model} />
+        <${PANELS[tab.value]} key=${id} ...${{ id, model, leave }} />
       </div>
     </div>
   `;
@@ -170,7 +172,9 @@ function Entry({ row }: { readonly row: CallRow | NoteRow }): ComponentChildren 
   const open = useSignal(false);
   const toggle = (event: Event) => open.value = (event.currentTarget as HTMLDetailsElement).open;
   return html`<details onToggle=${toggle}>
-    <summary><time datetime=${row.time}>${row.time.slice(11, 19)}</time> ${firstLine(row)}</summary>
+    <summary><time datetime=${row.time}>${new Date(row.time).toTimeString().slice(0, 8)}</time> ${
+    firstLine(row)
+  }</summary>
     ${open.value && html`<pre tabindex="0">${fullText(row)}</pre>`}</details>`;
 }
 
@@ -191,7 +195,7 @@ const COMMANDS = ["rewind", "compact", "memory", "settings", "permissions", "mcp
 const MARKS = { pending: "☐", in_progress: "◐", completed: "☑" } as const;
 
 /** The state of the session, and the commands that change it. */
-function Session({ id, model }: PanelProps): ComponentChildren {
+function Session({ id, model, leave }: PanelProps): ComponentChildren {
   const { web: { panels: words }, chat: { statusLine: status } } = texts();
   const [facts, todos] = [usePart(model, "facts"), usePart(model, "todos")];
   const { usage, details } = facts;
@@ -251,7 +255,7 @@ function Session({ id, model }: PanelProps): ComponentChildren {
     ${signedIn.value === "owner" &&
       html`<div class="bar">${
         COMMANDS.map((name) =>
-          html`<button type="button" onClick=${() => sendLine(id, `/${name}`)}>${
+          html`<button type="button" onClick=${() => (leave(), sendLine(id, `/${name}`))}>${
             words.commands[name]
           }</button>`
         )

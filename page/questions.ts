@@ -140,11 +140,7 @@ function Dialog({ path, open, more, aside, own }: DialogProps) {
         path=${path} />
       <footer class="bar">
         <button type="button" disabled=${off} onClick=${() => answer()}>
-          ${open.kind === "approval"
-            ? words.stop
-            : ["show", "changes"].includes(open.kind)
-            ? words.close
-            : words.leave}
+          ${open.kind === "approval" ? words.stop : called ? words.close : words.leave}
         </button>
         ${!called && html`<button type="button" disabled=${off} onClick=${aside}>${words.later}</button>`}
       </footer>

@@ -123,6 +123,7 @@ export const texts = (t: Translate) => ({
     completions: t`Completions`,
     found: (count: number) => count === 1 ? t`1 completion` : t`${count} completions`,
     attach: t`Images`,
+    open: t`Open the session`,
     reading: t`Reading the images…`,
     tooMany: (count: number) => t`A message takes at most ${count} images`,
     noImage: (name: string) => t`Cannot read ${name} as an image: send a PNG, JPEG, GIF or WebP file`,
