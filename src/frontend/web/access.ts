@@ -2,7 +2,6 @@
 import { Buffer } from "node:buffer";
 import { createHash, timingSafeEqual } from "node:crypto";
 import { networkInterfaces } from "node:os";
-import process from "node:process";
 import * as z from "zod/mini";
 import { isLoopback } from "../../config/mod.ts";
 import { message, ReasonixError, type Text, usageError } from "../../core/mod.ts";
@@ -172,7 +171,7 @@ export class Access {
   readonly #tries: Tries;
   #checking: Promise<unknown> = Promise.resolve();
   #saving: Promise<void> = Promise.resolve();
-  #saved = 0;
+  #saved: number;
 
   constructor(options: AccessOptions) {
     const { token, mode, passwordHash, now = Date.now } = options;
@@ -182,7 +181,7 @@ export class Access {
         message`print one with reasonix serve --hash-password --password PASSWORD, or give --password`,
       );
     }
-    [this.#options, this.#now, this.#tries] = [options, now, new Tries(now)];
+    [this.#options, this.#now, this.#tries, this.#saved] = [options, now, new Tries(now), now()];
     this.#token = token ? [{ hash: hashOf(token), role: "owner" }] : [];
     this.#secrets = readSecrets(options);
   }
@@ -255,7 +254,7 @@ export class Access {
       const secrets = this.#secrets.filter(({ role }) => role === "owner").map(({ hash, used }) => {
         return { hash: hash.toHex(), used };
       });
-      const text = JSON.stringify({ address, ...(isClosed ? {} : { pid: process.pid }), secrets });
+      const text = JSON.stringify({ address, ...(isClosed ? {} : { pid: Deno.pid }), secrets });
       await saveFile(file, `${text}\n`, { mode: 0o600, setMode: 0o600 });
     });
   }
