@@ -2,6 +2,7 @@
 import { Buffer } from "node:buffer";
 import { createHash, timingSafeEqual } from "node:crypto";
 import { networkInterfaces } from "node:os";
+import process from "node:process";
 import * as z from "zod/mini";
 import { isLoopback } from "../../config/mod.ts";
 import { message, ReasonixError, type Text, usageError } from "../../core/mod.ts";
@@ -254,7 +255,7 @@ export class Access {
       const secrets = this.#secrets.filter(({ role }) => role === "owner").map(({ hash, used }) => {
         return { hash: hash.toHex(), used };
       });
-      const text = JSON.stringify({ address, ...(isClosed ? {} : { pid: Deno.pid }), secrets });
+      const text = JSON.stringify({ address, ...(isClosed ? {} : { pid: process.pid }), secrets });
       await saveFile(file, `${text}\n`, { mode: 0o600, setMode: 0o600 });
     });
   }
