@@ -153,7 +153,7 @@ reasonix serve &
 api=http://127.0.0.1:8787/api/v1
 ask() { curl -s -H "Authorization: Bearer $REASONIX_SERVE_TOKEN" -H "Content-Type: application/json" "$@"; }
 
-id=$(ask $api/sessions -d '{"directory":"/work/project"}' | jq -r .id)
+id=$(ask $api/sessions -d '{"directory":"/home/me/project"}' | jq -r .id)
 ask $api/sessions/$id/messages -d '{"id":"message-1","text":"Fix the failing test."}'
 ask -N "$api/stream?session=$id@0"              # what happens, until Ctrl-C
 ask $api/sessions/$id/questions                 # what waits for an answer, each with its id
