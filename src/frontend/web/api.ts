@@ -25,7 +25,7 @@ import type { Streams } from "./stream.ts";
 interface ApiOptions {
   readonly sessions: LiveSessions;
   readonly list: SessionList;
-  readonly streams: Pick<Streams, "frontEnd" | "snapshot">;
+  readonly streams: Pick<Streams, "changed" | "frontEnd" | "snapshot">;
   /** The directory of sessions that name none. */
   readonly directory: string;
   readonly texts: SessionTexts;
@@ -64,6 +64,7 @@ export class Api {
       if (!live) {
         const { path } = this.#free(id);
         (await stored.loadManage()).renameSession(path, title);
+        this.#options.streams.changed(id);
         return { id };
       }
       const { recorder } = (await live.host.current()).controller;
