@@ -23,8 +23,6 @@ export interface StreamOptions {
   /** Reasonix home. */
   readonly home: string;
   readonly texts: SessionTexts;
-  /** The build of the page that the server has. */
-  readonly build: string;
   /** Called when a browser connects or leaves. */
   readonly connected?: (() => void) | undefined;
   readonly clock?: Clock;
@@ -172,13 +170,13 @@ export class Streams {
 
   /**
    * Streams sessions, each given as `ID@SEQ` with the last stored event that the browser has. `lastId`: the
-   * last one of a stream that broke off.
+   * last one of a stream that broke off; `build`: of the page that the server has.
    */
-  open(sessions: readonly string[], browser: Reader, lastId = ""): ReadableStream<Uint8Array> {
+  open(sessions: readonly string[], browser: Reader, build: string, lastId = ""): ReadableStream<Uint8Array> {
     const reader: FeedReader = new FeedReader(() => this.#list.sync(reader), () => this.#leave(reader));
     if (this.#readers.size === 0) void this.#list.begin();
     this.#readers.set(reader, browser);
-    reader.stream.write(serverEvent("hello", { build: this.#options.build, role: browser.role }));
+    reader.stream.write(serverEvent("hello", { build, role: browser.role }));
     const [, known, since = 0] = /^(?:([\w-]+)@)?(\d{1,15})$/.exec(lastId) ?? [];
     for (const text of sessions) {
       const [, id, last = 0] = /^([\w-]+)@(\d{1,15})$/.exec(text) ?? [];
