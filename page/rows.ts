@@ -134,7 +134,7 @@ function Note({ row: { key, level, text, body, open }, model }: RowProps<NoteRow
   return html`<${Fold} open=${model.opened(key, open)} line=${line}>${more}<//>`;
 }
 
-function Todos({ row: { items } }: { readonly row: Pick<TodoRow, "items"> }): ComponentChildren {
+export function Todos({ row: { items } }: { readonly row: Pick<TodoRow, "items"> }): ComponentChildren {
   const done = items.filter(({ status }) => status === "completed").length;
   return html`
     <p class="title">${texts().rows.todo(done, items.length)}</p>
@@ -223,9 +223,9 @@ function outputEnd(content: string, most: number): ComponentChildren {
 }
 
 interface DiffProps {
-  readonly path: string;
+  readonly path?: string;
   readonly diff: string;
-  readonly figures: string;
+  readonly figures?: string;
   readonly most?: number;
 }
 

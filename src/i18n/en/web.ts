@@ -185,8 +185,6 @@ export const texts = (t: Translate) => ({
       provider: t`the model's provider speaks to it`,
     },
     tools: (count: number) => count === 1 ? t`1 tool` : t`${count} tools`,
-    todo: t`To do`,
-    statuses: { pending: t`open`, in_progress: t`in progress`, completed: t`done` },
     commands: {
       rewind: t`Rewind…`,
       compact: t`Compact`,
