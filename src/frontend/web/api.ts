@@ -23,7 +23,7 @@ import type { Streams } from "./stream.ts";
 interface ApiOptions {
   readonly sessions: LiveSessions;
   readonly list: SessionList;
-  readonly streams: Pick<Streams, "frontEnd" | "snapshot">;
+  readonly streams: Pick<Streams, "changed" | "frontEnd" | "snapshot">;
   /** The directory of sessions that name none. */
   readonly directory: string;
   readonly texts: SessionTexts;
@@ -59,6 +59,7 @@ export class Api {
         await recorder.record({ type: "session.rename", title });
         await recorder.sync();
       } else (await stored.loadManage()).renameSession(this.#free(id).path, title);
+      this.#options.streams.changed(id);
       return { id };
     },
     "DELETE /sessions/:id": async ({ params: { id = "" } }) => {

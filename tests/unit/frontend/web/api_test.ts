@@ -211,7 +211,16 @@ Deno.test("a session is begun, listed, read, renamed, copied, closed, opened and
     events.map(({ seq }: Answer) => seq),
   );
   assertEquals((await api(`GET /sessions/${id}/snapshot`)).snapshot.turnState, "done");
+  const reader = (await served.owner("/api/v1/stream", { signal: AbortSignal.timeout(30_000) })).body
+    ?.getReader();
+  await reader?.read();
   await api(`PATCH /sessions/${id}`, { title: "Renamed in its file" });
+  // The list of another browser changes, too.
+  let heard = "";
+  while (!heard.includes("Renamed in its file")) {
+    heard += new TextDecoder().decode((await reader?.read())?.value);
+  }
+  await reader?.cancel();
   assertEquals((await entryOf(id)).title, "Renamed in its file");
   assertEquals((await api(`GET /sessions/${id}/questions`)).questions, []);
   assertEquals((await api(`GET /sessions/${id}/settings`)).settings, []);
@@ -451,6 +460,9 @@ Deno.test("completions are those of the chat, and a draft can be taken back", as
   };
   const { from, to, entries } = await complete("/comp tail", 5);
   assertEquals([from, to, entries[0].insert], [0, 5, "/compact "]);
+  // Those of the chat alone are left out, such as /resume.
+  const names = (await complete("/re")).entries.map(({ label }: Answer) => label);
+  assert(names.includes("rename") && !names.includes("resume"), names);
   assertEquals((await complete("/mode ")).entries.map(({ insert }: Answer) => insert).slice(0, 2), [
     "normal",
     "plan",
