@@ -231,15 +231,14 @@ interface DiffProps {
 }
 
 /** A diff with the numbers of its lines, its changed words marked. */
-export function Diff({ path, diff, figures, most = Infinity }: DiffProps): ComponentChildren {
+export function Diff({ path = "", diff, figures, most = Infinity }: DiffProps): ComponentChildren {
+  const name = nameUnseen(path);
   const known = marks.value;
   useEffect(() => void loadMarks().catch(() => {}), []);
   const { rows, left } = useMemo(() => diffRows(diff, { most, marks: known }), [diff, most, known]);
   return html`
     <figure class="diff">
-      <figcaption><span>${nameUnseen(
-        path,
-      )}</span> <span class="figures">${figures}</span><${Copy} text=${diff} /></figcaption>
+      <figcaption><span>${name}</span> <span class="figures">${figures}</span><${Copy} text=${diff} /></figcaption>
       <div class="wide" tabindex="0"><table><tbody>
         ${rows.map(({ mark, old, fresh, text, words, tokens }) =>
           html`
