@@ -6,7 +6,7 @@ import { useEffect } from "preact/hooks";
 import type { ApiAnswer } from "../src/frontend/web/schemas.ts";
 import { cacheShare, grouped, lineFigures, moneyFigure } from "../src/view/figures.ts";
 import { api, report, signedIn } from "./api.ts";
-import { button, sendLine, type SessionProps, Setting, usePart } from "./composer.ts";
+import { button, search, sendLine, type SessionProps, Setting, usePart } from "./composer.ts";
 import { Code } from "./markdown.ts";
 import { Diff, Todos } from "./rows.ts";
 import type { CallRow, NoteRow } from "../src/frontend/session/rows.ts";
@@ -146,15 +146,14 @@ function Log({ model }: SessionProps): ComponentChildren {
       (kind.value === "all" || kindOf(row) === kind.value) && fullText(row).toLowerCase().includes(wanted)
     );
   });
-  type Changed = { readonly currentTarget: HTMLInputElement | HTMLSelectElement };
+  const choose = ({ currentTarget }: { readonly currentTarget: HTMLSelectElement }) =>
+    kind.value = currentTarget.value;
   return html`
     <div class="bar">
-      <select aria-label=${words.kind} value=${kind.value}
-        onChange=${({ currentTarget }: Changed) => kind.value = currentTarget.value}>
+      <select aria-label=${words.kind} value=${kind.value} onChange=${choose}>
         ${FILTERS.map((name) => html`<option value=${name}>${words.kinds[name]}</option>`)}
       </select>
-      <input type="search" aria-label=${words.filter} placeholder=${words.filter} value=${filter.value}
-        onInput=${({ currentTarget }: Changed) => filter.value = currentTarget.value} />
+      ${search(words.filter, filter)}
       <small role="status">${words.count(found.value.length)}</small>
     </div>
     <ol class="entries">${found.value.slice(-MAX_SHOWN).map((row) =>
