@@ -169,7 +169,7 @@ export function SessionDialog({ go }: Pick<SessionsProps, "go">): ComponentChild
         <h2 id="asked">${heading}</h2>
         ${isNew && html`
           <label>${sessions.directory}
-            <input name="text" list="directories" value=${home} autocomplete="off" /></label>
+            <input name="text" list="directories" placeholder=${home} autocomplete="off" /></label>
           <datalist id="directories">
             ${projects.value.map(([directory]) => html`<option value=${directory} />`)}</datalist>
         `}
@@ -180,7 +180,8 @@ export function SessionDialog({ go }: Pick<SessionsProps, "go">): ComponentChild
         `}
         ${entry && html`
           <label>${sessions.title}
-            <input name="text" required maxlength="200" value=${entry.title} disabled=${busy} /></label>
+            <input name="text" required maxlength="200" defaultValue=${entry
+              .title} disabled=${busy} /></label>
           <div class="tools">
             ${button(sessions.copy, () => run(create({ copyOf: entry.id })))}
             ${entry.live && button(sessions.close, () => run(api.post(`/sessions/${entry.id}/close`)))}

@@ -172,7 +172,7 @@ export class Access {
   readonly #tries: Tries;
   #checking: Promise<unknown> = Promise.resolve();
   #saving: Promise<void> = Promise.resolve();
-  #saved = 0;
+  #saved: number;
 
   constructor(options: AccessOptions) {
     const { token, mode, passwordHash, now = Date.now } = options;
@@ -182,7 +182,7 @@ export class Access {
         message`print one with reasonix serve --hash-password --password PASSWORD, or give --password`,
       );
     }
-    [this.#options, this.#now, this.#tries] = [options, now, new Tries(now)];
+    [this.#options, this.#now, this.#tries, this.#saved] = [options, now, new Tries(now), now()];
     this.#token = token ? [{ hash: hashOf(token), role: "owner" }] : [];
     this.#secrets = readSecrets(options);
   }

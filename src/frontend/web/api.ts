@@ -23,7 +23,7 @@ import type { Streams } from "./stream.ts";
 interface ApiOptions {
   readonly sessions: LiveSessions;
   readonly list: SessionList;
-  readonly streams: Pick<Streams, "frontEnd" | "snapshot">;
+  readonly streams: Pick<Streams, "changed" | "frontEnd" | "snapshot">;
   /** The directory of sessions that name none. */
   readonly directory: string;
   readonly texts: SessionTexts;
@@ -33,11 +33,6 @@ interface ApiOptions {
 const SOON_MS = 1000;
 const [WINDOW, MAX_WINDOW] = [200, 2000];
 
-type Routes = Pick<
-  Handlers,
-  Exclude<keyof Handlers, "GET /server" | "POST /sign-in" | "POST /sign-out" | "POST /links" | "GET /stream">
->;
-
 export class Api {
   readonly #options: ApiOptions;
   readonly #sources = new WeakMap<LiveSession, readonly CompletionSource[]>();
@@ -46,7 +41,7 @@ export class Api {
     this.#options = options;
   }
 
-  readonly handlers: Routes = {
+  readonly handlers = {
     "GET /sessions": ({ query }) => this.#options.list.page(query),
     "POST /sessions": ({ body }) => this.#create(body),
     "POST /sessions/:id/open": async ({ params: { id = "" } }) => {
@@ -64,6 +59,7 @@ export class Api {
         await recorder.record({ type: "session.rename", title });
         await recorder.sync();
       } else (await stored.loadManage()).renameSession(this.#free(id).path, title);
+      this.#options.streams.changed(id);
       return { id };
     },
     "DELETE /sessions/:id": async ({ params: { id = "" } }) => {
@@ -80,8 +76,7 @@ export class Api {
       const { path } = this.#options.list.paths(id) ?? {};
       // It has no file yet, or not all of it is there.
       if (live && (path === undefined || live.assembly?.session.problem !== undefined)) {
-        const events = live.history(0).filter(({ seq }) => seq < (before ?? Infinity));
-        return { events: [...events], first: true };
+        return { events: live.history(0).filter(({ seq }) => seq < (before ?? Infinity)), first: true };
       }
       const { eventWindow } = await stored.loadWindow();
       const most = Math.max(1, Math.min(limit, MAX_WINDOW));
@@ -90,8 +85,8 @@ export class Api {
     },
     "GET /sessions/:id/snapshot": async ({ params: { id = "" } }) => {
       const now = await this.#options.streams.snapshot(id);
-      if (!now) throw missing(id);
-      return { snapshot: now.snapshot, facts: [...now.facts] };
+      if (now) return now;
+      throw missing(id);
     },
     "POST /sessions/:id/messages": async ({ params: { id = "" }, body }) => {
       const { images = [], steer = false, text: typed, ...rest } = body;
@@ -178,7 +173,7 @@ export class Api {
     "GET /openapi.json": async () => {
       return (await import("./openapi.json", { with: { type: "json" } })).default;
     },
-  };
+  } satisfies Partial<Handlers>;
 
   /** A session that is open here, or being opened. */
   #live(id: string): LiveSession | undefined {

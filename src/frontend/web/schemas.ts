@@ -146,6 +146,7 @@ export const ROUTES = {
   }),
   "POST /sign-in": anyone("Exchanges the token of a link, or the password, for a secret that expires.", {
     body: strictObject(all("token password", optional(text(1_000)))),
+    bytes: 8 * 1024,
     answer: object({ secret: string(), role, expires: string() }),
   }),
   "POST /sign-out": viewer("Revokes the secret of this browser.", { answer: none }),
@@ -243,7 +244,7 @@ export const ROUTES = {
   }),
   "GET /stream": viewer("Streams stored events after those given, a snapshot, then live events.", {
     query: strictObject({
-      session: about(optional(union([text(200), list(text(200))])), "`ID@SEQ` for each session."),
+      session: about(optional(list(text(200))), "`ID@SEQ` for each session."),
     }),
   }),
   "GET /openapi.json": viewer("Describes this API by OpenAPI 3.1.", { answer: open({ openapi: string() }) }),
@@ -261,6 +262,8 @@ export interface ApiRequest<K extends RouteKey = RouteKey> {
   readonly body: Of<K, "body">;
 }
 export type ApiAnswer<K extends RouteKey> = Of<K, "answer">;
-export type Handlers<K extends RouteKey = RouteKey> = {
-  readonly [P in K]: (request: ApiRequest<P>) => ApiAnswer<P> | Promise<ApiAnswer<P>>;
+export type Handlers<Caller = unknown, K extends RouteKey = RouteKey> = {
+  readonly [P in K]: (
+    request: ApiRequest<P> & Caller,
+  ) => ApiAnswer<P> | Response | Promise<ApiAnswer<P> | Response>;
 };

@@ -11,7 +11,7 @@ import type { AccessOptions, Addresses, Visitor } from "./access.ts";
 import { Access, checkOrigin, forwarded, inUrl, Refusal } from "./access.ts";
 import { Api } from "./api.ts";
 import { PageFiles } from "./page_files.ts";
-import type { ApiAnswer, ApiRequest, Role, Route, RouteKey } from "./schemas.ts";
+import type { ApiRequest, Handlers, Role, Route, RouteKey } from "./schemas.ts";
 import { BODY_BYTES, ROUTES } from "./schemas.ts";
 import { type Reader, type StreamOptions, Streams } from "./stream.ts";
 import { checked } from "../session/answer_schemas.ts";
@@ -78,8 +78,8 @@ const HEADERS = {
 };
 
 const API = "/api/v1";
-/** Ports that are tried; bytes of a body without sign-in; ms for a body, and for open requests at the end. */
-const [MAX_PORTS, SIGN_IN_BYTES, BODY_MS, ENDING_MS] = [100, 8 * 1024, 30_000, 1000];
+/** Ports that are tried; ms for a body, and for open requests at the end. */
+const [MAX_PORTS, BODY_MS, ENDING_MS] = [100, 30_000, 1000];
 const CODES = new Map([[401, "sign-in"], [403, "forbidden"], [404, "not-found"], [409, "conflict"]]);
 
 /** The parts of a path are names, never paths. */
@@ -107,12 +107,6 @@ interface Caller {
   readonly visitor?: Visitor | undefined;
 }
 
-type Served<K extends RouteKey = RouteKey> = {
-  readonly [P in K]: (
-    request: ApiRequest<P> & Caller,
-  ) => ApiAnswer<P> | Response | Promise<ApiAnswer<P> | Response>;
-};
-
 export class WebServer {
   /** The public address. */
   readonly origin: string;
@@ -121,7 +115,7 @@ export class WebServer {
   readonly #options: WebOptions;
   readonly #access: Access;
   readonly #server: Deno.HttpServer<Deno.NetAddr>;
-  readonly #handlers: Served;
+  readonly #handlers: Handlers<Caller>;
   readonly #streams: Streams;
   readonly #page = lazy(() => PageFiles.load());
 
@@ -142,47 +136,38 @@ export class WebServer {
     this.#handlers = { ...new Api({ ...options, list, streams }).handlers, ...this.#own };
   }
 
-  readonly #own: Served<"GET /server" | "POST /sign-in" | "POST /sign-out" | "POST /links" | "GET /stream"> =
-    {
-      "GET /server": async ({ visitor }) => {
-        const { auth: { mode: auth }, texts: { locale }, directory, configured } = this.#options;
-        const { build } = await this.#page();
-        if (!visitor) return { build, auth };
-        const { role } = visitor;
-        return {
-          build,
-          auth,
-          version: VERSION,
-          role,
-          locale,
-          directory,
-          configured: await configured?.() ?? true,
-        };
-      },
-      "POST /sign-in": ({ body, from }) => this.#access.signIn(body, from),
-      "POST /sign-out": async ({ request }) => {
-        await this.#access.signOut(request);
-        return {};
-      },
-      "POST /links": async ({ body: { role, session } }) => {
-        const url = this.link(role, session);
-        const { encode } = await import("uqr");
-        return { url, qr: encode(url).data.map((row) => row.map(Number).join("")) };
-      },
-      "GET /stream": async ({ request, query: { session = [] }, from, visitor }) => {
-        const { role = "viewer", signal, reads } = visitor ?? {};
-        const lastId = request.headers.get("last-event-id") ?? "";
-        const { build } = await this.#page();
-        const events = this.#streams.open([session].flat(), { role, from }, build, lastId);
-        const ended = reads?.();
-        const body = new TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>>();
-        // A stream that ends with an error would be an error of the server.
-        const ends = events.pipeTo(body.writable, { preventAbort: true, ...(signal ? { signal } : {}) });
-        void ends.catch(() => body.writable.close()).catch(() => {}).finally(ended);
-        const headers = { "content-type": "text/event-stream", "x-accel-buffering": "no" };
-        return new Response(body.readable, { headers });
-      },
-    };
+  readonly #own: Handlers<Caller, Exclude<RouteKey, keyof Api["handlers"]>> = {
+    "GET /server": async ({ visitor }) => {
+      const { auth: { mode: auth }, texts: { locale }, directory, configured: ask } = this.#options;
+      const { build } = await this.#page();
+      if (!visitor) return { build, auth };
+      const configured = await ask?.() ?? true;
+      return { build, auth, version: VERSION, role: visitor.role, locale, directory, configured };
+    },
+    "POST /sign-in": ({ body, from }) => this.#access.signIn(body, from),
+    "POST /sign-out": async ({ request }) => {
+      await this.#access.signOut(request);
+      return {};
+    },
+    "POST /links": async ({ body: { role, session } }) => {
+      const url = this.link(role, session);
+      const { encode } = await import("uqr");
+      return { url, qr: encode(url).data.map((row) => row.map(Number).join("")) };
+    },
+    "GET /stream": async ({ request, query: { session = [] }, from, visitor }) => {
+      const { role = "viewer", signal, reads } = visitor ?? {};
+      const lastId = request.headers.get("last-event-id") ?? "";
+      const { build } = await this.#page();
+      const events = this.#streams.open(session, { role, from }, build, lastId);
+      const ended = reads?.();
+      const body = new TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>>();
+      // A stream that ends with an error would be an error of the server.
+      const ends = events.pipeTo(body.writable, { preventAbort: true, ...(signal ? { signal } : {}) });
+      void ends.catch(() => body.writable.close()).catch(() => {}).finally(ended);
+      const headers = { "content-type": "text/event-stream", "x-accel-buffering": "no" };
+      return new Response(body.readable, { headers });
+    },
+  };
 
   /** Makes a link; one with a sign-in counts once. */
   link(role: Role, session = this.#options.only): string {
@@ -227,17 +212,11 @@ export class WebServer {
       } catch (error) {
         const isUsed = error instanceof Deno.errors.AddrInUse;
         if (isUsed && orNext && tried - port < MAX_PORTS && tried < 65_535) continue;
-        throw new ReasonixError(
-          isUsed
-            ? message`Cannot listen on ${hostname}:${tried}: ${userOf(tried, home)} uses the port`
-            : message`Cannot listen on ${hostname}:${tried}: ${errorMessage(error)}`,
-          {
-            remedy: isUsed
-              ? message`choose another address with --addr, or run reasonix web, which takes the next free port`
-              : message`choose another address with --addr HOST:PORT`,
-            cause: error,
-          },
-        );
+        const why = isUsed ? message`${userOf(tried, home)} uses the port` : errorMessage(error);
+        throw new ReasonixError(message`Cannot listen on ${hostname}:${tried}: ${why}`, {
+          remedy:
+            message`choose another address with --addr, or run reasonix web, which takes the next free port`,
+        });
       }
     }
   }
@@ -262,7 +241,9 @@ export class WebServer {
     if (route.role === "owner" && visitor?.role !== "owner") {
       throw new Refusal(403, message`Cannot do that with a link that only shows sessions`);
     }
-    const query = checked(route.query, valuesOf(url.searchParams), "query");
+    const session = url.searchParams.getAll("session");
+    const given = { ...Object.fromEntries(url.searchParams), ...(session.length > 0 ? { session } : {}) };
+    const query = checked(route.query, given, "query");
     const sent = request.method === "GET" ? undefined : await bodyOf(request, route);
     const body = checked(sent === undefined ? undefined : route.body, sent, "body");
     const work = this.#handlers[key] as (request: object) => unknown;
@@ -298,30 +279,22 @@ function userOf(port: number, home: string): Text {
     /"(?<name>[^"]+)",pid=(?<pid>\d+)/.exec(outputOf("ss", ["-ltnpH", `sport = :${port}`]))?.groups ?? {};
   if (pid === undefined) return message`another program`;
   const server = recordOf(parseJson(readSmallText(`${home}/serve/${port}.json`) ?? ""));
-  const isOurs = String(server.pid) === pid;
-  return isOurs ? message`another Reasonix server (process ${pid})` : message`${name} (process ${pid})`;
-}
-
-/** The values of a query; a name that occurs more than once has a list. */
-function valuesOf(search: URLSearchParams): Record<string, unknown> {
-  const all = [...search.keys()].map((name) => [name, search.getAll(name)] as const);
-  return Object.fromEntries(all.map(([name, values]) => [name, values.length > 1 ? values : values[0]]));
+  return String(server.pid) === pid
+    ? message`another Reasonix server (process ${pid})`
+    : message`${name} (process ${pid})`;
 }
 
 /** Reads JSON of a bounded size within a bounded time. */
-async function bodyOf(
-  { headers, body, method }: Request,
-  { role, bytes = BODY_BYTES, body: schema }: Route,
-): Promise<unknown> {
+async function bodyOf({ headers, body, method }: Request, route: Route): Promise<unknown> {
+  const { bytes = BODY_BYTES, body: schema } = route;
   if (method !== "DELETE" && !/^application\/json(?:\s*;|$)/i.test(headers.get("content-type") ?? "")) {
     throw new Refusal(415, message`Cannot read the request: its content type is not application/json`);
   }
-  const most = role === "none" || !schema ? SIGN_IN_BYTES : bytes;
   let size = 0;
   const bounded = new TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>>({
     transform(piece, to) {
-      if ((size += piece.length) <= most) return to.enqueue(piece);
-      throw new Refusal(413, message`Cannot read the request: its body has more than ${most} bytes`);
+      if ((size += piece.length) <= bytes) return to.enqueue(piece);
+      throw new Refusal(413, message`Cannot read the request: its body has more than ${bytes} bytes`);
     },
   });
   const read = new Response(body?.pipeThrough(bounded, { signal: AbortSignal.timeout(BODY_MS) }));

@@ -10,16 +10,12 @@ import type { QuestionEvent } from "../session/questions.ts";
 import { StoredSession } from "../session/stored_session.ts";
 import type { Draft } from "../session/submissions.ts";
 import type { SessionTexts } from "../session/texts.ts";
-import type { SessionEntry } from "../session/session_list.ts";
+import type { SessionList } from "../session/session_list.ts";
 import type { Role } from "./schemas.ts";
 
 export interface StreamOptions {
   readonly sessions: LiveSessions;
-  /** Finds a session as lists show it, and its files. */
-  readonly list: {
-    entry(id: string): SessionEntry | undefined;
-    paths(id: string): { readonly path: string } | undefined;
-  };
+  readonly list: Pick<SessionList, "entry" | "paths">;
   /** Reasonix home. */
   readonly home: string;
   readonly texts: SessionTexts;
@@ -128,12 +124,8 @@ export class Streams {
   constructor(options: StreamOptions) {
     const { sessions, texts, home, list, clock = CLOCK } = options;
     [this.#options, this.texts, this.#clock] = [options, texts, clock];
-    this.#list = new ListFeed({
-      home,
-      clock,
-      entry: (id) => list.entry(id),
-      readers: () => this.#readers.keys(),
-    });
+    const entry = (id: string) => list.entry(id);
+    this.#list = new ListFeed({ home, clock, entry, readers: () => this.#readers.keys() });
     this.#unwatch = sessions.watch((live, { sessionId, resume, copy } = {}) => {
       const frontEnd = new WebFrontEnd(live, this, options);
       this.#frontEnds.set(live, frontEnd);
@@ -146,7 +138,7 @@ export class Streams {
 
   /** The browsers that are connected. */
   get readers(): readonly Reader[] {
-    return [...this.#readers.values()].map(({ role, from }) => ({ role, from }));
+    return [...this.#readers.values()];
   }
 
   /** The front end of a session that is open or being opened here; the session counts as used. */
@@ -157,13 +149,11 @@ export class Streams {
   }
 
   /** Describes the current activity of a session; undefined: there is no such session. */
-  async snapshot(
-    id: string,
-  ): Promise<Pick<FeedSource, "facts"> & { readonly snapshot: Snapshot } | undefined> {
+  async snapshot(id: string): Promise<{ snapshot: Snapshot; facts: SessionFact[] } | undefined> {
     const feed = this.#feed(id);
     await this.#readFile(feed);
     const { source } = feed;
-    const now = source && { snapshot: source.snapshot(), facts: source.facts };
+    const now = source && { snapshot: source.snapshot(), facts: [...source.facts] };
     this.#drop(feed);
     return now;
   }

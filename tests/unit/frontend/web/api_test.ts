@@ -211,7 +211,16 @@ Deno.test("a session is begun, listed, read, renamed, copied, closed, opened and
     events.map(({ seq }: Answer) => seq),
   );
   assertEquals((await api(`GET /sessions/${id}/snapshot`)).snapshot.turnState, "done");
+  const reader = (await served.owner("/api/v1/stream", { signal: AbortSignal.timeout(30_000) })).body
+    ?.getReader();
+  await reader?.read();
   await api(`PATCH /sessions/${id}`, { title: "Renamed in its file" });
+  // The list of another browser changes, too.
+  let heard = "";
+  while (!heard.includes("Renamed in its file")) {
+    heard += new TextDecoder().decode((await reader?.read())?.value);
+  }
+  await reader?.cancel();
   assertEquals((await entryOf(id)).title, "Renamed in its file");
   assertEquals((await api(`GET /sessions/${id}/questions`)).questions, []);
   assertEquals((await api(`GET /sessions/${id}/settings`)).settings, []);
