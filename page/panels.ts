@@ -85,10 +85,7 @@ function Files({ id, model }: SessionProps): ComponentChildren {
 }
 
 /** An element that is open or closed; what is in it is made when it is open. */
-function Details({ line, children }: {
-  readonly line: ComponentChildren;
-  readonly children: () => ComponentChildren;
-}): ComponentChildren {
+function Details({ line, children }: { line: ComponentChildren; children: () => ComponentChildren }) {
   const open = useSignal(false);
   const toggle = ({ currentTarget }: { currentTarget: HTMLDetailsElement }) =>
     open.value = currentTarget.open;
@@ -108,6 +105,9 @@ function File({ id, change }: { readonly id: string; readonly change: Change }):
     `@@ -${oldStart},${oldLines} +${newStart},${newLines} @@`,
     ...lines,
   ]);
+  const diff = lines
+    ? html`<${Diff} diff=${lines.join("\n")} path=${path} />`
+    : html`<p class="empty">${overlay.noText}</p>`;
   const line = html`${path} <small>${words.actions[action]} ${lineFigures(change)}</small>`;
   return html`<${Details} line=${line}>${() =>
     html`
@@ -115,25 +115,18 @@ function File({ id, change }: { readonly id: string; readonly change: Change }):
         <button type="button" aria-pressed=${content.value !== undefined} onClick=${look}>
           ${words.content}</button>
       `}
-      ${content.value
-        ? html`<${Preview} path=${path} content=${content.value} />`
-        : lines
-        ? html`<${Diff} diff=${lines.join("\n")} path=${path} />`
-        : html`<p class="empty">${overlay.noText}</p>`}
+      ${content.value ? preview(path, content.value) : diff}
     `}<//>`;
 }
 
-function Preview({ path, content }: { readonly path: string; readonly content: Content }): ComponentChildren {
-  const { web: { panels: words } } = texts();
-  switch (content.kind) {
-    case "image":
-      return html`<img alt=${path} src=${`data:${content.mime};base64,${content.data}`} />`;
-    case "directory":
-      return html`<ul>${content.entries.map(({ name }) => html`<li>${name}</li>`)}</ul>`;
-    case "file":
-      return html`<${Code} text=${content.text} info=${content.language} />
-        ${content.truncated && html`<p class="empty">${words.truncated}</p>`}`;
+function preview(path: string, content: Content): ComponentChildren {
+  if (content.kind === "image") {
+    return html`<img alt=${path} src="data:${content.mime};base64,${content.data}" />`;
   }
+  return content.kind === "file" && html`
+    <${Code} text=${content.text} info=${content.language} />
+    ${content.truncated && html`<p class="empty">${texts().web.panels.truncated}</p>`}
+  `;
 }
 
 /** Calls, servers, hooks and notices, newest last. */
@@ -143,7 +136,8 @@ function Log({ model }: SessionProps): ComponentChildren {
   const found = useComputed(() => {
     const wanted = filter.value.toLowerCase();
     return model.log.value.filter((row) =>
-      (kind.value === "all" || kindOf(row) === kind.value) && fullText(row).toLowerCase().includes(wanted)
+      (kind.value === "all" || kindOf(row) === kind.value) &&
+      (wanted === "" || fullText(row).toLowerCase().includes(wanted))
     );
   });
   const choose = ({ currentTarget }: { readonly currentTarget: HTMLSelectElement }) =>

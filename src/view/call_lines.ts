@@ -64,7 +64,7 @@ interface ActivityTexts {
   readonly verifying: string;
 }
 
-/** What a running turn does: the part of a reply that comes, or a state of the turn. */
+/** The activity of a running turn: the part of a reply that comes, or a state of the turn. */
 export function activityText(what: string | undefined, model: string, texts: ActivityTexts): string {
   switch (what) {
     case "thinking":
