@@ -320,7 +320,7 @@ function Request({ question }: { readonly question: ApprovalQuestion }) {
       ? changes.map(({ from, path, change, diff = "", ...figures }) =>
         bounded(diff, (shown) =>
           h(Diff, {
-            path: nameUnseen(from ? `${from} → ${path}` : path),
+            path: from ? `${from} → ${path}` : path,
             diff: nameUnseen(shown),
             figures: `${approval.changes[change]} ${lineFigures(figures)}`,
           }))
