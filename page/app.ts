@@ -1,9 +1,9 @@
 /** The frame of the page: sign-in, addresses, layout, and what happens when the server is newer or gone. */
-import { batch, computed, effect, signal, useSignal } from "@preact/signals";
+import { batch, computed, effect, signal, untracked, useSignal } from "@preact/signals";
 import { html } from "htm/preact";
-import type { ComponentChildren } from "preact";
+import { type ComponentChildren, render } from "preact";
 import type { ApiAnswer } from "../src/frontend/web/schemas.ts";
-import { api, problem, repeated, report, server, signedIn, signIn, store, stored } from "./api.ts";
+import { api, problem, repeated, report, server, signedIn, signIn } from "./api.ts";
 import { Composer } from "./composer.ts";
 import { Conversation, nextFrame } from "./conversation.ts";
 import { hub } from "./hub.ts";
@@ -14,19 +14,15 @@ import { SessionModel } from "./store.ts";
 import type { StreamEvent } from "./stream.ts";
 import { firstLocale, speak, texts } from "./texts.ts";
 
-type Server = ApiAnswer<"GET /server">;
 const WINDOW = 200;
-const [THEME, RELOADED] = ["reasonix.theme", "reasonix.reloaded"];
-const THEMES = ["system", "light", "dark", "contrast"] as const;
-
 /** The regions; a narrow page shows one at a time. */
-type Region = "sessions" | "chat" | "panels";
+const REGIONS = ["sessions", "chat", "panels"] as const;
 
-const region = signal<Region>("chat");
+const region = signal<typeof REGIONS[number]>("chat");
 /** The session of the address. */
 const current = signal<{ readonly id: string; readonly model: SessionModel } | undefined>(undefined);
-const theme = signal(stored(THEME) ?? "system");
-let leave = () => {};
+/** Loads the shown session again. */
+let again = () => {};
 
 /** Shows a session, or none; the address follows. */
 function go(id: string | undefined): void {
@@ -35,7 +31,7 @@ function go(id: string | undefined): void {
   region.value = id === undefined ? "sessions" : "chat";
   // The setup may have ended.
   if (server.value?.configured === false) {
-    void api.get<Server>("/server").then((one) => server.value = one, report);
+    api.get<typeof server.value>("/server").then((one) => server.value = one, report);
   }
   void show();
 }
@@ -44,9 +40,9 @@ function go(id: string | undefined): void {
 async function show(): Promise<void> {
   const id = /^\/s\/([^/]+)$/.exec(location.pathname)?.[1];
   if (current.value?.id === id) return;
-  leave();
-  leave = () => {};
+  hub.watch();
   current.value = undefined;
+  again = () => {};
   if (id === undefined) return;
   const model = new SessionModel({
     texts: () => texts().rows,
@@ -56,32 +52,24 @@ async function show(): Promise<void> {
   const shown = current.value = { id, model };
   const open = async () => {
     await model.older();
-    if (current.value === shown) leave = hub.watch(id, model.seq, listen);
+    if (current.value === shown) hub.watch(id, model.seq, listen);
   };
-  const listen = ({ name, data }: StreamEvent) => {
-    if (name === "event" && data.event) return model.event(data.event);
-    if (name === "snapshot" && data.snapshot) return model.snapshot({ ...data, snapshot: data.snapshot });
-    if (name !== "reset") return model.other(name, data);
-    leave();
+  again = () => {
+    hub.watch();
     model.reset();
     open().catch(report);
+  };
+  const listen = ({ name, data }: StreamEvent) => {
+    if (name === "event" && data.event) model.event(data.event);
+    else if (name === "snapshot" && data.snapshot) model.snapshot({ ...data, snapshot: data.snapshot });
+    else if (name === "reset") again();
+    else model.other(name, data);
   };
   await open().catch(report);
 }
 
-/** Follows what happens to the page. */
-export function start(): void {
-  addEventListener("popstate", () => void show());
-  addEventListener("storage", ({ key }) => key === "reasonix.secret" && location.reload());
-  hub.heard = heard;
-  effect(() => store(THEME, document.documentElement.dataset.theme = theme.value));
-  effect(() => void (document.title = title.value));
-  effect(notify);
-  keepListed();
-}
-
 /** Signs in by a link, asks for the server, and opens the stream. */
-export async function follow(link: URLSearchParams): Promise<void> {
+async function follow(link: URLSearchParams): Promise<void> {
   await speak(firstLocale()).catch(report);
   const [token, session] = [link.get("token"), link.get("session")];
   if (session !== null) history.replaceState(null, "", `/s/${encodeURIComponent(session)}`);
@@ -92,7 +80,7 @@ export async function follow(link: URLSearchParams): Promise<void> {
 }
 
 async function enter(): Promise<void> {
-  const ask = () => repeated(() => api.get<Server>("/server"), Infinity);
+  const ask = () => repeated(() => api.get<ApiAnswer<"GET /server">>("/server"), Infinity);
   // After a refusal this browser has no secret any more.
   const known = await ask().catch((error) => error.status === 401 ? ask() : Promise.reject(error));
   if (isOlder(known.build)) return;
@@ -110,45 +98,40 @@ async function enter(): Promise<void> {
 /** A page that is older than its server is loaded again: once for each build, so that it cannot loop. */
 function isOlder(build: string): boolean {
   if (build === document.documentElement.dataset.build) return false;
-  if (stored(RELOADED, "tab") === build) {
-    problem.value = new Error(texts().web.outdated);
-    return false;
-  }
-  store(RELOADED, build, "tab");
-  location.reload();
-  return true;
-}
-
-function heard({ data: { build, changed, removed } }: StreamEvent): void {
-  if (build !== undefined) isOlder(build);
-  if (changed ?? removed) hub.add(changed, removed);
+  const isFirst = history.state?.reloaded !== build;
+  history.replaceState({ reloaded: build }, "");
+  if (isFirst) location.reload();
+  else problem.value = new Error(texts().web.outdated);
+  return isFirst;
 }
 
 const waiting = computed(() => hub.sessions.value.filter(({ state }) => state === "waiting"));
-const title = computed(() => {
+
+/** The title says how many sessions wait, and which one is shown. */
+function entitle(): void {
+  const count = waiting.value.length;
   const name = hub.sessions.value.find(({ id }) => id === current.value?.id)?.title;
-  const mark = waiting.value.length > 0 ? `(${waiting.value.length}) ` : "";
-  return `${mark}${name ? `${name} · ` : ""}Reasonix`;
-});
+  document.title = `${count > 0 ? `(${count}) ` : ""}${name ? `${name} · ` : ""}Reasonix`;
+}
 
 /** The sessions that the user knows to wait. */
 let known: ReadonlySet<string> = new Set();
 
 /** Shows a notification for each session that begins to wait while the page is hidden, if that is allowed. */
 function notify(): void {
-  const entries = waiting.value;
-  for (const { id, title } of document.hidden ? entries : []) {
-    if (known.has(id) || !("Notification" in globalThis) || Notification.permission !== "granted") continue;
+  const isAllowed = document.hidden && globalThis.Notification?.permission === "granted";
+  for (const { id, title } of waiting.value) {
+    if (!isAllowed || known.has(id)) continue;
     try {
       // The tag joins those of several pages.
       const shown = new Notification(texts().web.sessions.states.waiting, { body: title, tag: id });
       shown.onclick = () => (focus(), go(id), shown.close());
     } catch { /* some systems show those of service workers only */ }
   }
-  known = new Set(entries.map(({ id }) => id));
+  known = new Set(waiting.value.map(({ id }) => id));
 }
 
-export function App(): ComponentChildren {
+function App(): ComponentChildren {
   const { web } = texts();
   if (signedIn.value === "no") return html`<${SignIn} />`;
   const { id, model } = current.value ?? {};
@@ -158,7 +141,7 @@ export function App(): ComponentChildren {
       <header class="top">
         <b class="brand">Reasonix</b>
         <nav class="regions" aria-label=${web.regions.label}>
-          ${(["sessions", "chat", "panels"] as const).map((name) =>
+          ${REGIONS.map((name) =>
             html`
               <button type="button" aria-pressed=${region.value === name}
                 onClick=${() => region.value = name}>${web.regions[name]}</button>
@@ -166,30 +149,25 @@ export function App(): ComponentChildren {
           )}
         </nav>
         <span class="connection" role="status" data-state=${state}>${web.connection[state]}</span>
-        <select class="theme" aria-label=${web.theme.label} value=${theme.value}
-          onChange=${(event: Event) => theme.value = (event.currentTarget as HTMLSelectElement).value}>
-          ${THEMES.map((name) => html`<option value=${name}>${web.theme[name]}</option>`)}
-        </select>
       </header>
       <${Problem} />
       <aside class="left sessions" aria-label=${web.regions.sessions}>
         <${Sessions} go=${go} current=${id} />
       </aside>
       <main class="centre">
-        ${model
-          ? html`
-            <${Conversation} key=${current.value?.id} model=${model} />
-            <${Composer} key=${id} id=${id} model=${model} />
-          `
-          : signedIn.value !== "unknown" && html`<${Welcome} go=${go} />`}
+        ${model && html`
+          <${Conversation} key=${id} model=${model} />
+          <${Composer} key=${id} id=${id} model=${model} />
+        `}
+        ${!model && server.value?.role && html`<${Welcome} go=${go} />`}
       </main>
       ${model && html`
         <aside class="right" aria-label=${web.regions.panels}>
           <${Panels} key=${id} id=${id} model=${model} />
         </aside>
+        <${Questions} key=${id} id=${id} model=${model} />
       `}
       <${SessionDialog} go=${go} />
-      ${model && html`<${Questions} key=${id} id=${id} model=${model} />`}
     </div>
   `;
 }
@@ -206,13 +184,15 @@ function Problem(): ComponentChildren {
 function SignIn(): ComponentChildren {
   const { web } = texts();
   const [refusals, busy] = [useSignal(0), useSignal(false)];
-  const isPassword = server.value?.auth === "password";
+  const kind = server.value?.auth === "password" ? "password" : "token";
   const send = async (event: SubmitEvent) => {
     event.preventDefault();
     const given = String(new FormData(event.target as HTMLFormElement).get("secret"));
     busy.value = true;
     try {
-      await signIn(isPassword ? { password: given } : { token: given.replace(/^.*#token=([^&]*).*$/, "$1") });
+      await signIn(
+        kind === "password" ? { password: given } : { token: given.replace(/^.*#token=([^&]*).*$/, "$1") },
+      );
       problem.value = undefined;
       await enter();
     } catch (error) {
@@ -225,12 +205,39 @@ function SignIn(): ComponentChildren {
     <main class="sign-in">
       <h1>Reasonix</h1>
       <form onSubmit=${send}>
-        <label for="secret">${isPassword ? web.signIn.password : web.signIn.token}</label>
+        <label for="secret">${web.signIn[kind]}</label>
         <input id="secret" name="secret" type="password" required autocomplete="current-password" autofocus />
         <button disabled=${busy.value}>${web.signIn.send}</button>
       </form>
-      <p>${isPassword ? "" : web.signIn.help}</p>
+      ${kind === "token" && html`<p>${web.signIn.help}</p>`}
       <${Problem} />
     </main>
   `;
 }
+
+/** Returns what the address says after #, and takes it out of the address bar. */
+function take(): URLSearchParams {
+  const link = new URLSearchParams(location.hash.slice(1));
+  if (location.hash !== "") history.replaceState(null, "", location.pathname);
+  return link;
+}
+
+// The token of a link leaves the address bar before anything else happens.
+const link = take();
+const root = document.getElementById("app");
+root?.replaceChildren();
+if (root) render(html`<${App} />`, root);
+addEventListener("popstate", () => void show());
+addEventListener("storage", ({ key }) => key === "reasonix.secret" && location.reload());
+// A link in the address bar of an open page does not load it again.
+addEventListener("hashchange", () => void follow(take()));
+hub.heard = ({ data: { build, changed, removed } }) => {
+  if (build !== undefined) isOlder(build);
+  hub.add(changed, removed);
+};
+effect(entitle);
+effect(notify);
+// Rows have the texts of one language.
+effect(() => (texts(), untracked(again)));
+keepListed();
+void follow(link);

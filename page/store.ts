@@ -89,7 +89,7 @@ const EMPTY: SessionView = {
 const MOST_SAID = 100;
 
 /** The data of an event of the stream that is no event of the session. */
-interface StreamData {
+export interface StreamData {
   readonly snapshot: Snapshot;
   readonly facts: readonly SessionFact[];
   readonly fact: SessionFact;
