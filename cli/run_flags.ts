@@ -136,6 +136,21 @@ export const CHAT_FLAGS = {
 
 export type ChatFlags = FlagsOf<typeof CHAT_FLAGS>;
 
+const {
+  continue: _1,
+  copy: _2,
+  file: _3,
+  forkSession: _4,
+  linear: _5,
+  noColor: _6,
+  record: _7,
+  showThinking: _8,
+  ...others
+} = CHAT_FLAGS;
+
+/** Flags of a program with many sessions: those of the chat that are not about one of them or a terminal. */
+export const SESSION_FLAGS = others;
+
 export function startOf(flags: ChatFlags) {
   return {
     ...(flags.continue ? { continue: true } : {}),

@@ -163,7 +163,7 @@ function App(): ComponentChildren {
       </main>
       ${model && html`
         <aside class="right" aria-label=${web.regions.panels}>
-          <${Panels} key=${id} id=${id} model=${model} />
+          <${Panels} key=${id} ...${{ id, model, leave: () => region.value = "chat" }} />
         </aside>
         <${Questions} key=${id} id=${id} model=${model} />
       `}

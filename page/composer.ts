@@ -1,6 +1,7 @@
 /** The field for messages: completion, images, earlier messages, the queue, and how far the agent may go. */
 import { computed, useSignal } from "@preact/signals";
 import { html } from "htm/preact";
+import type { ComponentChildren } from "preact";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import type { ApiAnswer } from "../src/frontend/web/schemas.ts";
 import { api, ApiError, report, signedIn, store, stored } from "./api.ts";
@@ -12,11 +13,11 @@ import { texts } from "./texts.ts";
 type Completions = ApiAnswer<"GET /sessions/:id/completions">;
 type Completion = Completions["entries"][number];
 
+/** An image of a message, in base64. */
 interface Image {
   readonly name: string;
   readonly mime: string;
   readonly data: string;
-  readonly blob: Blob;
 }
 
 /** What the server takes; larger images are drawn smaller. */
@@ -40,6 +41,26 @@ interface Sending {
   readonly text: string;
 }
 
+/** A button that does some work: its kind says how it looks, and it may be off. */
+export function button(
+  label: string,
+  work: () => unknown,
+  { kind = "", off = false } = {},
+): ComponentChildren {
+  const act = () => void work();
+  return html`<button type="button" class=${kind} disabled=${off} onClick=${act}>${label}</button>`;
+}
+
+function queued(state: string, text: string, more?: ComponentChildren): ComponentChildren {
+  return html`<li><b>${state}</b> <span>${text}</span> ${more}</li>`;
+}
+
+/** What a part of the page that shows a session gets. */
+export interface SessionProps {
+  readonly id: string;
+  readonly model: SessionModel;
+}
+
 /** Sends a line to a session, such as a command. */
 export function sendLine(session: string, text: string): void {
   api.post(`/sessions/${session}/messages`, { id: newId(), text }).catch(report);
@@ -50,7 +71,7 @@ export function usePart<K extends keyof SessionView>({ view }: SessionModel, nam
   return useMemo(() => computed(() => view.value[name]), [view, name]).value;
 }
 
-export function Composer({ id, model }: { readonly id: string; readonly model: SessionModel }) {
+export function Composer({ id, model }: SessionProps) {
   const { web: { composer: words } } = texts();
   const [waiting, steering] = [usePart(model, "waiting"), usePart(model, "steering")];
   const isRunning = isBusy({ turnState: usePart(model, "turnState") });
@@ -83,10 +104,7 @@ export function Composer({ id, model }: { readonly id: string; readonly model: S
     keep([...sending.value, message]);
     const sent = given.map(({ mime, data }) => ({ mime, data }));
     try {
-      await api.post(`/sessions/${id}/messages`, {
-        ...message,
-        ...(sent.length > 0 ? { images: sent } : {}),
-      });
+      await api.post(`/sessions/${id}/messages`, { ...message, images: sent });
     } catch (error) {
       report(error);
       putBack(message.text);
@@ -138,6 +156,7 @@ export function Composer({ id, model }: { readonly id: string; readonly model: S
     put("");
     void deliver({ id: newId(), text, ...(pasted ? { pasted } : {}), ...(steer ? { steer } : {}) }, given);
   };
+  const open = () => api.post(`/sessions/${id}/open`).catch(report);
   const stop = () => api.post(`/sessions/${id}/interrupt`).catch(report);
   const takeBack = (message: string) =>
     api.delete<{ text: string }>(`/sessions/${id}/messages/${message}`)
@@ -180,7 +199,8 @@ export function Composer({ id, model }: { readonly id: string; readonly model: S
     for (const file of files) {
       try {
         if (images.value.length >= MAX_IMAGES) throw new ApiError(0, words.tooMany(MAX_IMAGES));
-        images.value = [...images.value, await imageOf(file, words.noImage(file.name))];
+        const image = await imageOf(file, words.noImage(file.name));
+        images.value = [...images.value, image];
       } catch (error) {
         report(error);
       }
@@ -200,10 +220,18 @@ export function Composer({ id, model }: { readonly id: string; readonly model: S
     await add([...currentTarget.files ?? []]);
     currentTarget.value = "";
   };
-  const isElsewhere = hub.sessions.value.find((each) => each.id === id)?.elsewhere;
-  if (signedIn.value !== "owner" || isElsewhere) {
-    return html`<p class="composer">${isElsewhere ? words.elsewhere : words.viewer}</p>`;
+  const { elsewhere, live } = hub.sessions.value.find((each) => each.id === id) ?? {};
+  if (signedIn.value !== "owner" || elsewhere) {
+    return html`<p class="composer">${elsewhere ? words.elsewhere : words.viewer}</p>`;
   }
+  const option = (entry: Completion, index: number, isChosen: boolean) => {
+    const click = (event: Event) => (event.preventDefault(), take(entry));
+    return html`
+      <li role="option" key=${entry.insert} id="completion-${index}" aria-selected=${isChosen}
+        ref=${isChosen ? near : undefined} onMouseDown=${click}>
+            <span>${entry.label}</span> <small>${entry.detail}</small></li>
+    `;
+  };
   const { entries = [], at = 0 } = menu.value ?? {};
   const isOpen = entries.length > 0;
   const hint = start.value === "" ? busy.value && words.reading : words.starts[start.value];
@@ -212,25 +240,20 @@ export function Composer({ id, model }: { readonly id: string; readonly model: S
       onDragOver=${(event: Event) => event.preventDefault()}
       onDrop=${(event: DragEvent) => files(event, event.dataTransfer?.files)}>
       <ul class="queue" aria-label=${words.queue}>
-        ${steering.map((text) => html`<li><b>${words.steers}</b> <span>${text}</span></li>`)}
+        ${steering.map((text) => queued(words.steers, text))}
         ${waiting.map(({ id, text }) =>
-          html`<li><b>${words.waits}</b> <span>${text}</span>
-          ${id && html`<button type="button" onClick=${() => takeBack(id)}>${words.takeBack}</button>`}</li>`
+          queued(words.waits, text, id && button(words.takeBack, () => takeBack(id)))
         )}
-        ${sending.value.map(({ text }) => html`<li><b>${words.sending}</b> <span>${text}</span></li>`)}
+        ${sending.value.map(({ text }) => queued(words.sending, text))}
       </ul>
       <ul class="images" aria-label=${words.images}>${images.value.map((image) =>
-        html`<${Attached} image=${image} remove=${() =>
-          images.value = images.value.filter((one) => one !== image)} />`
+        html`<li><img src="data:${image.mime};base64,${image.data}" alt=${image.name} />
+          <button type="button" aria-label=${words.remove(image.name)}
+            onClick=${() => images.value = images.value.filter((one) => one !== image)}>×</button></li>`
       )}</ul>
       ${isOpen && html`
         <ul class="completions" tabindex="0" role="listbox" id="completions" aria-label=${words.completions}>
-          ${entries.map((entry, index) =>
-            html`
-              <${Option} key=${entry.insert} entry=${entry} index=${index} chosen=${index === at}
-                take=${() => take(entry)} />
-            `
-          )}
+          ${entries.map((entry, index) => option(entry, index, index === at))}
         </ul>
       `}
       <p class="hidden" role="status">${isOpen ? words.found(entries.length) : ""}</p>
@@ -244,52 +267,21 @@ export function Composer({ id, model }: { readonly id: string; readonly model: S
           <input type="file" accept="image/*" multiple class="hidden" onChange=${pick} /></label>
         <${Setting} id=${id} model=${model} of="approval" />
         <${Setting} id=${id} model=${model} of="collaboration" />
+        ${live === false && button(words.open, open)}
         <span class="hint">${hint}</span>
-        ${isRunning && html`
-          <button type="button" onClick=${() => send(true)}>${words.steer}</button>
-          <button type="button" class="stop" onClick=${stop}>${words.stop}</button>
-        `}
-        <button type="button" class="primary" onClick=${() => send()}>
-          ${isRunning ? words.queueIt : words.send}</button>
+        ${isRunning && [button(words.steer, () => send(true)), button(words.stop, stop, { kind: "stop" })]}
+        ${button(isRunning ? words.queueIt : words.send, () => send(), { kind: "primary" })}
       </div>
     </section>
   `;
 }
 
-interface OptionProps {
-  readonly entry: Completion;
-  readonly index: number;
-  readonly chosen: boolean;
-  readonly take: () => void;
-}
-
-function Option({ entry: { label, detail }, index, chosen, take }: OptionProps) {
-  const row = useRef<HTMLLIElement>(null);
-  useEffect(() => chosen ? row.current?.scrollIntoView({ block: "nearest" }) : undefined, [chosen]);
-  const click = (event: Event) => (event.preventDefault(), take());
-  return html`
-    <li ref=${row} role="option" id=${`completion-${index}`} aria-selected=${chosen} onMouseDown=${click}>
-      <span>${label}</span> <small>${detail}</small></li>
-  `;
-}
-
-function Attached({ image: { blob, name }, remove }: { readonly image: Image; readonly remove: () => void }) {
-  const url = useMemo(() => URL.createObjectURL(blob), [blob]);
-  useEffect(() => () => URL.revokeObjectURL(url), [url]);
-  const label = texts().web.composer.remove(name);
-  return html`
-    <li><img src=${url} alt=${name} /><button type="button" aria-label=${label} onClick=${remove}>×</button></li>
-  `;
-}
-
-interface SettingProps {
-  readonly id: string;
-  readonly model: SessionModel;
-  readonly of: string;
+function near(row: Element | null): void {
+  row?.scrollIntoView({ block: "nearest" });
 }
 
 /** A setting of a session as a list of its values. */
-export function Setting({ id, model, of }: SettingProps) {
+export function Setting({ id, model, of }: SessionProps & { readonly of: string }) {
   const setting = usePart(model, "facts").settings?.settings.find((each) => each.id === of);
   if (!setting) return null;
   const change = ({ currentTarget: { value } }: { readonly currentTarget: HTMLSelectElement }) =>
@@ -325,5 +317,5 @@ async function imageOf(file: File, problem: string): Promise<Image> {
   await new Promise((resolve) => reader.onloadend = resolve);
   if (typeof reader.result !== "string") throw new ApiError(0, problem);
   const data = reader.result.slice(reader.result.indexOf(",") + 1);
-  return { name: file.name, mime: blob.type, data, blob };
+  return { name: file.name, mime: blob.type, data };
 }

@@ -1,7 +1,7 @@
 /** The conversation: a window of its rows is in the page, and it follows the end unless one scrolls. */
 import { computed, signal } from "@preact/signals";
 import { html } from "htm/preact";
-import { Component, type ComponentChildren, createRef } from "preact";
+import { Component, type ComponentChildren, createRef, h } from "preact";
 import { useRef } from "preact/hooks";
 import { Activity, isBusy, Item, Streaming } from "./rows.ts";
 import type { Row } from "../src/frontend/session/rows.ts";
@@ -71,27 +71,20 @@ export class Conversation extends Component<TalkProps> {
     const { talk } = texts().web;
     const items = this.#items.value;
     const { from, to } = this.#indexes(items);
+    const toEnd = () => (this.#toEnd(), this.#scroller.current?.focus());
     return html`
       <section class="conversation" aria-label=${talk.label}>
-        <div class="scroller" ref=${this.#scroller} tabindex="0" role="log" aria-live="off" aria-label=${talk
-          .label}
-          onScroll=${() => this.#scrolled()} onClick=${(event: MouseEvent) => this.#clicked(event)}>
+        <div class="scroller" ref=${this.#scroller} tabindex="0" role="log" aria-live="off"
+          aria-label=${talk.label} onScroll=${() => this.#scrolled()} onClick=${this.#clicked}>
           <div class="content" ref=${this.#content}>
             <p class="row earlier">${this.#first.value ? "" : talk.earlier}</p>
-            ${items.slice(from, to).map((item) =>
-              html`<${Item} key=${item.key} item=${item} model=${model} />`
-            )}
-            ${to === items.length &&
-              html`
-                <${Streaming} model=${model} />
-                <${Activity} model=${model} />
-              `}
+            ${items.slice(from, to).map((item) => h(Item, { key: item.key, item, model }))}
+            ${to === items.length && [h(Streaming, { model }), h(Activity, { model })]}
           </div>
         </div>
         <${Status} model=${model} />
         ${!this.#follows.value &&
-          html`<button type="button" class="to-end" onClick=${() => (this.#toEnd(),
-            this.#scroller.current?.focus())}>↓ ${talk.toEnd}</button>`}
+          html`<button type="button" class="to-end" onClick=${toEnd}>↓ ${talk.toEnd}</button>`}
       </section>
     `;
   }
@@ -118,7 +111,7 @@ export class Conversation extends Component<TalkProps> {
     const scroller = this.#scroller.current;
     if (!scroller) return;
     // The event of a scroll may come after the change.
-    if (scroller.scrollTop < this.#top - 1 && !isAtEnd(scroller)) this.#leaveEnd();
+    if (scroller.scrollTop < this.#top - 1 && below(scroller) >= AT_END) this.#leaveEnd();
     if (this.#follows.peek()) scroller.scrollTop = scroller.scrollHeight;
     else if (this.#anchor) {
       const row = scroller.querySelector(`[data-key="${this.#anchor.key}"]`);
@@ -127,21 +120,16 @@ export class Conversation extends Component<TalkProps> {
     }
     // All of it is in view.
     if (scroller.scrollHeight <= scroller.clientHeight) this.#toEnd();
-    this.#top = scroller.scrollTop;
-    this.#remember(scroller);
-    this.#fill(scroller);
+    this.#look(scroller);
   }
 
   #scrolled(): void {
     const scroller = this.#scroller.current;
     if (!scroller) return;
-    const { scrollTop } = scroller;
     const items = this.#items.peek();
-    if (isAtEnd(scroller) && this.#indexes(items).to === items.length) this.#toEnd();
-    else if (scrollTop < this.#top - 1) this.#leaveEnd();
-    this.#top = scrollTop;
-    this.#remember(scroller);
-    this.#fill(scroller);
+    if (below(scroller) < AT_END && this.#indexes(items).to === items.length) this.#toEnd();
+    else if (scroller.scrollTop < this.#top - 1) this.#leaveEnd();
+    this.#look(scroller);
   }
 
   /** The rows stay where they are from here on. */
@@ -150,13 +138,21 @@ export class Conversation extends Component<TalkProps> {
     const { from, to } = this.#indexes(this.#items.peek());
     this.#follows.value = false;
     this.#show(from, to);
+    const scroller = this.#scroller.current;
+    if (scroller) this.#remember(scroller);
+  }
+
+  #look(scroller: HTMLElement): void {
+    this.#top = scroller.scrollTop;
+    // With each frame of a reply: the end needs no row that keeps its place.
+    if (!this.#follows.peek()) this.#remember(scroller);
+    this.#fill(scroller);
   }
 
   #remember({ scrollTop }: HTMLElement): void {
-    for (const row of this.#content.current?.children ?? []) {
-      if (!(row instanceof HTMLElement) || row.dataset.key === undefined) continue;
+    for (const row of this.#content.current?.querySelectorAll<HTMLElement>(":scope > [data-key]") ?? []) {
       const top = this.#topOf(row);
-      this.#anchor = { key: row.dataset.key, top };
+      this.#anchor = { key: row.dataset.key ?? "", top };
       if (top + row.offsetHeight > scrollTop) return;
     }
   }
@@ -166,15 +162,14 @@ export class Conversation extends Component<TalkProps> {
   }
 
   #fill(scroller: HTMLElement): void {
-    const { scrollTop, scrollHeight, clientHeight } = scroller;
     const items = this.#items.peek();
     const { from, to } = this.#indexes(items);
-    if (scrollTop < NEAR) {
+    if (scroller.scrollTop < NEAR) {
       if (from > 0 && (!this.#follows.peek() || to - from < FIRST_ROWS)) {
         const first = Math.max(0, from - MORE_ROWS);
         this.#show(first, Math.min(to, first + MOST_ROWS));
       } else if (from <= MORE_ROWS && !this.#first.peek()) this.#load();
-    } else if (scrollHeight - scrollTop - clientHeight < NEAR && to < items.length) {
+    } else if (below(scroller) < NEAR && to < items.length) {
       const last = Math.min(items.length, to + MORE_ROWS);
       this.#show(Math.max(from, last - MOST_ROWS), last);
     }
@@ -190,9 +185,9 @@ export class Conversation extends Component<TalkProps> {
   }
 
   /** Opens and closes parts without a jump: at the end they would move the line that was clicked. */
-  #clicked({ target }: MouseEvent): void {
+  readonly #clicked = ({ target }: MouseEvent) => {
     if (target instanceof Element && target.closest("[aria-expanded]")) this.#leaveEnd();
-  }
+  };
 
   #toEnd(): void {
     if (this.#follows.peek()) return;
@@ -201,22 +196,16 @@ export class Conversation extends Component<TalkProps> {
   }
 }
 
-function isAtEnd({ scrollTop, scrollHeight, clientHeight }: Element): boolean {
-  return scrollHeight - scrollTop - clientHeight < AT_END;
+/** Pixels below the view. */
+function below({ scrollTop, scrollHeight, clientHeight }: Element): number {
+  return scrollHeight - scrollTop - clientHeight;
 }
 
+/** The rows, and what was said after each. */
 function itemsOf({ view }: SessionModel): readonly (Row | Said)[] {
   const { rows, said } = view.value;
-  if (said.length === 0) return rows;
-  const items: (Row | Said)[] = [];
-  let next = 0;
-  for (const row of rows) {
-    for (let one = said[next]; one && one.after < Number.parseInt(row.key); one = said[++next]) {
-      items.push(one);
-    }
-    items.push(row);
-  }
-  return [...items, ...said.slice(next)];
+  const placeOf = (item: Row | Said) => "after" in item ? item.after + 0.5 : Number.parseInt(item.key);
+  return said.length === 0 ? rows : [...rows, ...said].sort((a, b) => placeOf(a) - placeOf(b));
 }
 
 /** Says once that a turn works, and how it has ended. */

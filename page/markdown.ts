@@ -15,26 +15,13 @@ import { texts } from "./texts.ts";
 const LINK = /^https?:\/\//i;
 /** Deeper quotations and lists are shown as they are written. */
 const DEEPEST = 24;
-const ENTITIES: Readonly<Record<string, string>> = {
-  amp: "&",
-  lt: "<",
-  gt: ">",
-  quot: '"',
-  apos: "'",
-  nbsp: "\u00a0",
-  copy: "©",
-  hellip: "…",
-  mdash: "—",
-  ndash: "–",
-  rarr: "→",
-};
+const TAGS = { paragraph: "p", blockquote: "blockquote", strong: "strong", em: "em", del: "del" } as const;
 
+/** A text with its character references as characters. */
 function plain(text: string): string {
-  return text.replace(/&(?:#(\d{1,7})|#x([\da-f]{1,6})|(\w+));/gi, (found, decimal, hex, name) => {
-    if (name !== undefined) return ENTITIES[name] ?? found;
-    const code = decimal === undefined ? parseInt(hex, 16) : Number(decimal);
-    return code > 0x1f && code <= 0x10ffff ? terminalSafe(String.fromCodePoint(code)) : found;
-  });
+  if (!/&#?\w+;/.test(text)) return text;
+  const written = text.replace(/&(?!#?\w+;)|</g, (sign) => sign === "<" ? "&lt;" : "&amp;");
+  return terminalSafe(new DOMParser().parseFromString(`<i>${written}`, "text/html").body.textContent ?? "");
 }
 
 function link(href: string, shown: ComponentChildren): ComponentChildren {
@@ -53,9 +40,11 @@ function node(token: MarkedToken, depth: number): ComponentChildren {
       // The page has the levels above.
       return h(`h${Math.min(6, token.depth + 2)}`, null, nodes(token.tokens, depth));
     case "paragraph":
-      return h("p", null, nodes(token.tokens, depth));
     case "blockquote":
-      return h("blockquote", null, nodes(token.tokens, depth));
+    case "strong":
+    case "em":
+    case "del":
+      return h(TAGS[token.type], null, nodes(token.tokens, depth));
     case "list": {
       const items = token.items.map((item) => h("li", null, nodes(item.tokens, depth)));
       return token.ordered ? h("ol", { start: Number(token.start) }, items) : h("ul", null, items);
@@ -72,10 +61,6 @@ function node(token: MarkedToken, depth: number): ComponentChildren {
     case "hr":
     case "br":
       return h(token.type, null);
-    case "strong":
-    case "em":
-    case "del":
-      return h(token.type, null, nodes(token.tokens, depth));
     case "codespan":
       return h("code", null, token.text);
     case "link":
@@ -114,14 +99,8 @@ function parse(source: string, grows: boolean): readonly Token[] {
   return tokens;
 }
 
-interface BlockProps {
-  readonly block: Block;
-  readonly open?: boolean;
-}
-
 /** A block of Markdown; an open one still grows. */
-function MarkdownBlock({ block, open = false }: BlockProps) {
-  const { source, code } = block;
+function MarkdownBlock({ block: { source, code }, open = false }: { block: Block; open?: boolean }) {
   return useMemo(() => {
     if (code) return h(Code, { text: terminalSafe(code.lines.join("\n")), info: code.info, open });
     return h("div", { class: "block" }, nodes(parse(source, open)));
@@ -131,10 +110,13 @@ function MarkdownBlock({ block, open = false }: BlockProps) {
 /** The nodes of blocks that do not change: the same node is not looked at again. */
 const made = new WeakMap<Block, ComponentChildren>();
 
+interface BlocksProps {
+  readonly blocks: readonly Block[];
+  readonly open?: Block | undefined;
+}
+
 /** The blocks of a text, the last of which may grow. */
-export function Blocks(
-  { blocks, open }: { readonly blocks: readonly Block[]; readonly open?: Block | undefined },
-): ComponentChildren {
+export function Blocks({ blocks, open }: BlocksProps): ComponentChildren {
   const all = blocks.map((block, at) => {
     const node = made.get(block) ?? h(MarkdownBlock, { key: at, block });
     made.set(block, node);
@@ -190,16 +172,16 @@ export function Copy({ text }: { readonly text: string }): ComponentChildren {
   const copied = useSignal(false);
   const { copy, copied: done } = texts().web.talk;
   const act = async () => {
-    await copyText(text);
+    // Beyond loopback without TLS there is no clipboard.
+    if (navigator.clipboard) await navigator.clipboard.writeText(text);
+    else copySelected(text);
     copied.value = true;
     setTimeout(() => copied.value = false, COPIED_MS);
   };
   return html`<button type="button" class="copy" onClick=${act}>${copied.value ? done : copy}</button>`;
 }
 
-async function copyText(text: string): Promise<void> {
-  // Beyond loopback without TLS there is no clipboard.
-  if (navigator.clipboard) return await navigator.clipboard.writeText(text);
+function copySelected(text: string): void {
   const area = document.createElement("textarea");
   area.value = text;
   document.body.append(area);

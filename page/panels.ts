@@ -1,21 +1,20 @@
 /** The details of a session: its files, its log, and its state. */
 import { useComputed, useSignal } from "@preact/signals";
 import { html } from "htm/preact";
-import type { ComponentChildren } from "preact";
+import { type ComponentChildren, h } from "preact";
 import { useEffect } from "preact/hooks";
 import type { ApiAnswer } from "../src/frontend/web/schemas.ts";
 import { cacheShare, grouped, lineFigures, moneyFigure } from "../src/view/figures.ts";
 import { api, report, signedIn } from "./api.ts";
-import { sendLine, Setting, usePart } from "./composer.ts";
+import { button, sendLine, type SessionProps, Setting, usePart } from "./composer.ts";
 import { Code } from "./markdown.ts";
-import { Diff } from "./rows.ts";
+import { Diff, Todos } from "./rows.ts";
 import type { CallRow, NoteRow } from "../src/frontend/session/rows.ts";
-import type { SessionModel } from "./store.ts";
 import { texts } from "./texts.ts";
 
-interface PanelProps {
-  readonly id: string;
-  readonly model: SessionModel;
+interface PanelProps extends SessionProps {
+  /** Shows the conversation, where commands print. */
+  readonly leave: () => void;
 }
 
 type Change = ApiAnswer<"GET /sessions/:id/changes">["changes"][number];
@@ -32,7 +31,7 @@ const PAUSE_MS = 500;
 /** A fuller context is shown as a warning. */
 const FULL_PERCENT = 80;
 
-export function Panels({ id, model }: PanelProps): ComponentChildren {
+export function Panels({ id, model, leave }: PanelProps): ComponentChildren {
   const { web: { panels: words } } = texts();
   const tab = useSignal<(typeof TABS)[number]>("files");
   const keys = (event: KeyboardEvent) => {
@@ -54,71 +53,74 @@ export function Panels({ id, model }: PanelProps): ComponentChildren {
         )}
       </div>
       <div role="tabpanel" id="panel" aria-labelledby=${`tab-${tab.value}`} tabindex="0">
-        <${PANELS[tab.value]} key=${id} id=${id} model=${model} />
+        <${PANELS[tab.value]} key=${id} ...${{ id, model, leave }} />
       </div>
     </div>
   `;
 }
 
 /** The files that the session has changed, each with its diff and its content. */
-function Files({ id, model }: PanelProps): ComponentChildren {
+function Files({ id, model }: SessionProps): ComponentChildren {
   const { web: { panels: words } } = texts();
   const changes = useSignal<readonly Change[] | undefined>(undefined);
   const [files, turnState] = [usePart(model, "files"), usePart(model, "turnState")];
   useEffect(() => {
     const asked = new AbortController();
-    const timer = setTimeout(() => {
+    const failed = (error: { readonly status?: number }) => {
+      if (asked.signal.aborted) return;
+      // A session that is not open has no checkpoints: its events say which files changed.
+      if (error.status !== 409) return report(error);
+      changes.value = files.map(({ change, ...file }) => ({ ...file, action: ACTIONS[change] ?? "update" }));
+    };
+    const ask = () =>
       api.get<{ changes: readonly Change[] }>(`/sessions/${id}/changes`, asked.signal)
-        .then((given) => changes.value = given.changes, (error) => {
-          if (asked.signal.aborted) return;
-          // A session that is not open has no checkpoints: its events say which files changed.
-          if (error.status !== 409) return report(error);
-          changes.value = files.map(({ change, ...file }) => ({
-            ...file,
-            action: ACTIONS[change] ?? "update",
-          }));
-        });
-    }, changes.value ? PAUSE_MS : 0);
+        .then((given) => changes.value = given.changes).catch(failed);
+    const timer = setTimeout(ask, changes.value ? PAUSE_MS : 0);
     return () => (clearTimeout(timer), asked.abort());
   }, [id, files, turnState]);
-  if (!changes.value) return html`<p class="empty">${words.loading}</p>`;
-  if (changes.value.length === 0) return html`<p class="empty">${words.noFiles}</p>`;
-  return changes.value.map((change) => html`<${File} key=${change.path} id=${id} change=${change} />`);
+  if (!changes.value?.length) {
+    return html`<p class="empty">${changes.value ? words.noFiles : words.loading}</p>`;
+  }
+  return changes.value.map((change) => h(File, { key: change.path, id, change }));
+}
+
+/** An element that is open or closed; what is in it is made when it is open. */
+function Details({ line, children }: {
+  readonly line: ComponentChildren;
+  readonly children: () => ComponentChildren;
+}): ComponentChildren {
+  const open = useSignal(false);
+  const toggle = ({ currentTarget }: { currentTarget: HTMLDetailsElement }) =>
+    open.value = currentTarget.open;
+  return html`<details onToggle=${toggle}><summary>${line}</summary>${open.value && children()}</details>`;
 }
 
 function File({ id, change }: { readonly id: string; readonly change: Change }): ComponentChildren {
   const { web: { panels: words }, overlay } = texts();
   const { path, action, hunks } = change;
-  const [open, content] = [useSignal(false), useSignal<Content | undefined>(undefined)];
-  const look = async () => {
+  const content = useSignal<Content | undefined>(undefined);
+  const look = () => {
     if (content.value) return content.value = undefined;
-    const query = new URLSearchParams({ path });
-    content.value = await api.get<Content>(`/sessions/${id}/files?${query}`)
-      .catch((error) => (report(error), undefined));
+    api.get<Content>(`/sessions/${id}/files?${new URLSearchParams({ path })}`)
+      .then((given) => content.value = given).catch(report);
   };
   const lines = hunks?.flatMap(({ oldStart, oldLines, newStart, newLines, lines }) => [
     `@@ -${oldStart},${oldLines} +${newStart},${newLines} @@`,
     ...lines,
   ]);
-  return html`
-    <details class="file" onToggle=${(event: Event) =>
-      open.value = (event.currentTarget as HTMLDetailsElement).open}>
-      <summary data-action=${action}>${path} <small>${words.actions[action]} ${lineFigures(
-        change,
-      )}</small></summary>
-      ${open.value && html`
-        ${action !== "delete" && html`
-          <button type="button" aria-pressed=${content.value !== undefined}
-            onClick=${look}>${words.content}</button>
-        `}
-        ${content.value
-          ? html`<${Preview} path=${path} content=${content.value} />`
-          : lines
-          ? html`<${Diff} diff=${lines.join("\n")} path=${path} />`
-          : html`<p class="empty">${overlay.noText}</p>`}
+  const line = html`${path} <small>${words.actions[action]} ${lineFigures(change)}</small>`;
+  return html`<${Details} line=${line}>${() =>
+    html`
+      ${action !== "delete" && html`
+        <button type="button" aria-pressed=${content.value !== undefined} onClick=${look}>
+          ${words.content}</button>
       `}
-    </details>
-  `;
+      ${content.value
+        ? html`<${Preview} path=${path} content=${content.value} />`
+        : lines
+        ? html`<${Diff} diff=${lines.join("\n")} path=${path} />`
+        : html`<p class="empty">${overlay.noText}</p>`}
+    `}<//>`;
 }
 
 function Preview({ path, content }: { readonly path: string; readonly content: Content }): ComponentChildren {
@@ -135,51 +137,43 @@ function Preview({ path, content }: { readonly path: string; readonly content: C
 }
 
 /** Calls, servers, hooks and notices, newest last. */
-function Log({ model }: PanelProps): ComponentChildren {
+function Log({ model }: SessionProps): ComponentChildren {
   const { web: { panels: words } } = texts();
-  const [kind, filter] = [useSignal<(typeof FILTERS)[number]>("all"), useSignal("")];
+  const [kind, filter] = [useSignal("all"), useSignal("")];
   const found = useComputed(() => {
     const wanted = filter.value.toLowerCase();
     return model.log.value.filter((row) =>
       (kind.value === "all" || kindOf(row) === kind.value) && fullText(row).toLowerCase().includes(wanted)
     );
   });
+  type Changed = { readonly currentTarget: HTMLInputElement | HTMLSelectElement };
   return html`
     <div class="bar">
-      <select aria-label=${words.kind} value=${kind.value} onChange=${({ currentTarget }: {
-        currentTarget: HTMLSelectElement;
-      }) => kind.value = currentTarget.value as (typeof FILTERS)[number]}>
+      <select aria-label=${words.kind} value=${kind.value}
+        onChange=${({ currentTarget }: Changed) => kind.value = currentTarget.value}>
         ${FILTERS.map((name) => html`<option value=${name}>${words.kinds[name]}</option>`)}
       </select>
       <input type="search" aria-label=${words.filter} placeholder=${words.filter} value=${filter.value}
-        onInput=${({ currentTarget }: { currentTarget: HTMLInputElement }) =>
-          filter.value = currentTarget.value} />
+        onInput=${({ currentTarget }: Changed) => filter.value = currentTarget.value} />
       <small role="status">${words.count(found.value.length)}</small>
     </div>
     <ol class="entries">${found.value.slice(-MAX_SHOWN).map((row) =>
       html`
         <li key=${row.key} class=${row.kind === "call" ? row.end?.outcome ?? "running" : row.level}>
-          <${Entry} row=${row} />
+          <${Details} line=${firstLine(row)}>${() => html`<pre tabindex="0">${fullText(row)}</pre>`}<//>
         </li>
       `
     )}</ol>
   `;
 }
 
-function Entry({ row }: { readonly row: CallRow | NoteRow }): ComponentChildren {
-  const open = useSignal(false);
-  const toggle = (event: Event) => open.value = (event.currentTarget as HTMLDetailsElement).open;
-  return html`<details onToggle=${toggle}>
-    <summary><time datetime=${row.time}>${row.time.slice(11, 19)}</time> ${firstLine(row)}</summary>
-    ${open.value && html`<pre tabindex="0">${fullText(row)}</pre>`}</details>`;
-}
-
-function kindOf(row: CallRow | NoteRow): (typeof FILTERS)[number] {
+function kindOf(row: CallRow | NoteRow): string {
   return row.kind === "call" ? "call" : row.source === "mark" ? "notice" : row.source;
 }
 
-function firstLine(row: CallRow | NoteRow): string {
-  return row.kind === "call" ? `${row.title} ${row.end?.summary ?? ""}` : row.text.split("\n", 1)[0] ?? "";
+function firstLine(row: CallRow | NoteRow): ComponentChildren {
+  const text = row.kind === "call" ? `${row.title} ${row.end?.summary ?? ""}` : row.text.split("\n", 1)[0];
+  return html`<time datetime=${row.time}>${new Date(row.time).toTimeString().slice(0, 8)}</time> ${text}`;
 }
 
 function fullText(row: CallRow | NoteRow): string {
@@ -188,73 +182,49 @@ function fullText(row: CallRow | NoteRow): string {
 }
 
 const COMMANDS = ["rewind", "compact", "memory", "settings", "permissions", "mcp"] as const;
-const MARKS = { pending: "☐", in_progress: "◐", completed: "☑" } as const;
 
 /** The state of the session, and the commands that change it. */
-function Session({ id, model }: PanelProps): ComponentChildren {
+function Session({ id, model, leave }: PanelProps): ComponentChildren {
   const { web: { panels: words }, chat: { statusLine: status } } = texts();
-  const [facts, todos] = [usePart(model, "facts"), usePart(model, "todos")];
-  const { usage, details } = facts;
-  const percent = usage && Math.round(100 * usage.used / usage.size);
-  const [spent, goal] = [details?.spending.usage, details?.goal];
-  const row = (name: string, value: ComponentChildren) =>
-    value
-      ? html`
-        <dt>${name}</dt>
-        <dd>${value}</dd>
-      `
-      : null;
+  const { usage, details, settings } = usePart(model, "facts");
+  const todos = usePart(model, "todos");
+  const percent = usage ? Math.round(100 * usage.used / usage.size) : 0;
+  const [spent, goal, servers] = [details?.spending.usage, details?.goal, details?.servers ?? []];
+  const server = ({ name, state, tools }: typeof servers[number]) =>
+    html`<li data-state=${state}>${name}
+      <small> ${words.states[state]} ${state === "ready" ? words.tools(tools) : ""}</small></li>`;
+  const command = (name: (typeof COMMANDS)[number]) =>
+    button(words.commands[name], () => (leave(), sendLine(id, `/${name}`)));
   const shown = todos.length > 0 ? todos : details?.todos ?? [];
+  const rows: readonly (readonly [string, ComponentChildren])[] = [
+    [words.model, settings && ["model", "effort"].map((of) => h(Setting, { key: of, id, model, of }))],
+    [words.cost, details && moneyFigure(details.spending)],
+    [
+      words.tokens,
+      spent?.inputTokens &&
+      words.spent(grouped(spent.inputTokens), cacheShare(spent), grouped(spent.outputTokens)),
+    ],
+    [words.directory, details?.directory],
+    [words.jail, details && (details.confined ? status.jail.on : status.jail.off)],
+    [
+      words.goal,
+      goal && (goal.state === "active" ? status.goal.active(goal.turns + 1) : status.goal[goal.state]),
+    ],
+    [words.memory, details && words.facts(details.memory ?? 0, details.instructions.length)],
+    [words.problem, details?.problem],
+  ];
   return html`
     ${usage &&
-      html`<label class="context">${words.context(grouped(usage.used), grouped(usage.size), percent ?? 0)}
+      html`<label class="context">${words.context(grouped(usage.used), grouped(usage.size), percent)}
       <meter min="0" max="100" high=${FULL_PERCENT} value=${percent}></meter></label>`}
-    <dl>
-      ${row(
-        words.model,
-        facts.settings && html`
-          <${Setting} id=${id} model=${model} of="model" />
-          <${Setting} id=${id} model=${model} of="effort" />
-        `,
-      )}
-      ${row(words.cost, details && moneyFigure(details.spending))}
-      ${row(
-        words.tokens,
-        spent && spent.inputTokens > 0 &&
-          words.spent(grouped(spent.inputTokens), cacheShare(spent), grouped(spent.outputTokens)),
-      )}
-      ${row(words.directory, details?.directory)}
-      ${row(words.jail, details && (details.confined ? status.jail.on : status.jail.off))}
-      ${row(
-        words.goal,
-        goal && (goal.state === "active" ? status.goal.active(goal.turns + 1) : status.goal[goal.state]),
-      )}
-      ${row(words.memory, details && words.facts(details.memory ?? 0, details.instructions.length))}
-      ${row(words.problem, details?.problem)}
-    </dl>
-    ${details && details.servers.length > 0 && html`
-      <h3>${words.servers}</h3>
-      <ul class="servers">${details.servers.map(({ name, state, tools }) =>
-        html`<li data-state=${state}>${name} <small>${words.states[state]} ${
-          state === "ready" ? words.tools(tools) : ""
-        }</small></li>`
-      )}</ul>
-    `}
+    <dl>${rows.map(([name, value]) => value ? [h("dt", null, name), h("dd", null, value)] : null)}</dl>
+    ${servers.length > 0 && html`<h3>${words.servers}</h3>`}
+    <ul class="servers">${servers.map(server)}</ul>
     ${shown.length > 0 && html`
-      <h3>${words.todo}</h3>
-      <ul class="todo">${shown.map(({ content, status }) =>
-        html`<li class=${status}><span aria-label=${words.statuses[status]}>${
-          MARKS[status]
-        }</span> ${content}</li>`
-      )}</ul>
+      <div class="todo">
+        <${Todos} row=${{ items: shown }} />
+      </div>
     `}
-    ${signedIn.value === "owner" &&
-      html`<div class="bar">${
-        COMMANDS.map((name) =>
-          html`<button type="button" onClick=${() => sendLine(id, `/${name}`)}>${
-            words.commands[name]
-          }</button>`
-        )
-      }</div>`}
+    ${signedIn.value === "owner" && h("div", { class: "bar" }, COMMANDS.map(command))}
   `;
 }

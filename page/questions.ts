@@ -1,7 +1,7 @@
 /** The questions of a session, as dialogs that own the keyboard. */
 import { useSignal } from "@preact/signals";
 import { html } from "htm/preact";
-import type { ComponentChildren } from "preact";
+import { type ComponentChildren, h } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import * as answers from "../src/frontend/session/answers.ts";
 import type { AnswerEntry, ApprovalQuestion, OpenQuestion } from "../src/frontend/session/questions.ts";
@@ -9,10 +9,9 @@ import type { RuleRefusal } from "../src/permission/mod.ts";
 import { exactCells, isExact, nameUnseen } from "../src/util/exact_text.ts";
 import { grouped, lineFigures } from "../src/view/figures.ts";
 import { api, report, signedIn } from "./api.ts";
-import { usePart } from "./composer.ts";
+import { button, type SessionProps, usePart } from "./composer.ts";
 import { Markdown } from "./markdown.ts";
 import { Diff } from "./rows.ts";
-import type { SessionModel } from "./store.ts";
 import { texts } from "./texts.ts";
 
 /** A dialog takes the keyboard after a pause in typing, and its answers after another one. */
@@ -31,7 +30,7 @@ function typed({ target }: Event): void {
 }
 
 /** The first open question; the others follow in order. */
-export function Questions({ id, model }: { readonly id: string; readonly model: SessionModel }) {
+export function Questions({ id, model }: SessionProps) {
   const { web: { questions: words }, chat } = texts();
   const [aside, looks] = [useSignal(""), useSignal(0)];
   const questions = usePart(model, "questions");
@@ -43,9 +42,8 @@ export function Questions({ id, model }: { readonly id: string; readonly model: 
   const own = useRef(new Set<string>()).current;
   const { id: closed, by } = model.answered.value;
   useEffect(() => {
-    if (by !== undefined && !own.has(closed)) {
-      model.other("said", { text: chat.answeredElsewhere(by), form: "plain" });
-    }
+    if (by === undefined || own.has(closed)) return;
+    model.other("said", { text: chat.answeredElsewhere(by), form: "plain" });
   }, [closed]);
   const wait = !first || isCalled(first) ? 0 : Math.max(0, typedAt + TYPING_MS - performance.now());
   useEffect(() => {
@@ -55,15 +53,15 @@ export function Questions({ id, model }: { readonly id: string; readonly model: 
   if (!first) return null;
   const isOwner = signedIn.value === "owner";
   if (isOwner && aside.value !== first.id && wait === 0) {
+    const setAside = () => aside.value = first.id;
     const path = `/sessions/${id}/questions/${first.id}`;
-    const [more, given] = [questions.length - 1, { aside: () => aside.value = first.id, own }];
-    return html`<${Dialog} key=${first.id} path=${path} open=${first} more=${more} ...${given} />`;
+    return h(Dialog, { key: first.id, path, open: first, more: questions.length - 1, aside: setAside, own });
   }
   const show = () => [aside.value, typedAt] = ["", -TYPING_MS];
   return html`
     <div class="question-bar" role="status">
       <span>${isOwner ? words.waits(questions.length) : words.forOwner}</span>
-      ${isOwner && html`<button type="button" class="primary" onClick=${show}>${words.answer}</button>`}
+      ${isOwner && button(words.answer, show, { kind: "primary" })}
     </div>
   `;
 }
@@ -139,14 +137,10 @@ function Dialog({ path, open, more, aside, own }: DialogProps) {
       <${Answers} key=${at} shown=${shown} off=${off} open=${open} answer=${answer}
         path=${path} />
       <footer class="bar">
-        <button type="button" disabled=${off} onClick=${() => answer()}>
-          ${open.kind === "approval"
-            ? words.stop
-            : ["show", "changes"].includes(open.kind)
-            ? words.close
-            : words.leave}
-        </button>
-        ${!called && html`<button type="button" disabled=${off} onClick=${aside}>${words.later}</button>`}
+        ${button(open.kind === "approval" ? words.stop : called ? words.close : words.leave, () => answer(), {
+          off,
+        })}
+        ${!called && button(words.later, aside, { off })}
       </footer>
     </dialog>
   `;
@@ -241,13 +235,8 @@ function Answers({ shown, off, open, answer, path }: AnswersProps) {
           </button>
         `
       )}
-      ${nested.value && html`
-        <button type="button" onClick=${() => nested.value = undefined}>${words.back}</button>
-      `}
-      ${marked.value.length > 0 && html`
-        <button type="button" class="primary" disabled=${off} onClick=${() => answer(chosen())}>
-          ${words.send}</button>
-      `}
+      ${nested.value && button(words.back, () => nested.value = undefined)}
+      ${marked.value.length > 0 && button(words.send, () => answer(chosen()), { kind: "primary", off })}
     </div>
     ${preview.value && html`<pre class="preview" tabindex="0">${preview.value}</pre>`}
   `;
@@ -288,7 +277,7 @@ function Write({ entry, off, check, back, write }: WriteProps) {
         : html`<input type=${secret ? "password" : "text"} ...${shared} />`}
       <p class="error" role="alert">${problem.value}</p>
       <button class="primary" disabled=${off}>${words.send}</button>
-      ${back && html`<button type="button" onClick=${back}>${words.back}</button>`}
+      ${back && button(words.back, back)}
     </form>
   `;
 }
@@ -303,11 +292,8 @@ function bodyOf({ kind, question }: OpenQuestion): ComponentChildren {
       return html`<${Markdown} text=${question.plan} />`;
     case "trust":
       return html`
-        <ul>${question.lines.map((line) => html`<li>${nameUnseen(line)}</li>`)}</ul>
-        <details>
-          <summary>${overlay.trust.details}</summary>
-          ${exact(question.details)}
-        </details>
+        <ul>${question.lines.map((line) => h("li", null, nameUnseen(line)))}</ul>
+        <details><summary>${overlay.trust.details}</summary>${exact(question.details)}</details>
       `;
     case "copy":
       return chat.busyCopy;
@@ -316,14 +302,11 @@ function bodyOf({ kind, question }: OpenQuestion): ComponentChildren {
     case "show":
       return html`<pre>${question.text}</pre>`;
     case "changes":
-      return question.files.map(({ path, what, diff, ...figures }) =>
-        html`
-          <details open=${question.files.length === 1}>
-            <summary>${nameUnseen(path)} <small>${what} ${diff && lineFigures(figures)}</small></summary>
-            ${diff === undefined ? overlay.noText : html`<${Diff} diff=${nameUnseen(diff)} />`}
-          </details>
-        `
-      );
+      return question.files.map(({ path, what, diff, ...figures }) => {
+        const line = html`${nameUnseen(path)} <small>${what} ${diff && lineFigures(figures)}</small>`;
+        const body = diff === undefined ? overlay.noText : h(Diff, { diff: nameUnseen(diff) });
+        return h("details", { open: question.files.length === 1 }, h("summary", null, line), body);
+      });
   }
 }
 
@@ -331,41 +314,30 @@ function bodyOf({ kind, question }: OpenQuestion): ComponentChildren {
 function Request({ question }: { readonly question: ApprovalQuestion }) {
   const { overlay, of } = texts();
   const { approval } = overlay;
-  const { subject, rest, changes, escape } = question;
+  const { subject, rest = "", changes, escape } = question;
   const warning = (text: string) => html`<p class="warning">${text}</p>`;
+  const findings = answers.findingsOf(question, { texts: overlay, translator: { text: of } });
   return html`
     <ul class="findings">
-      ${answers.findingsOf(question, { texts: overlay, translator: { text: of } }).map(({ text, isTarget }) =>
-        html`
-          <li class=${isTarget ? "target" : ""}>
-            <${Exact} text=${text} />
-          </li>
-        `
-      )}
+      ${findings.map(({ text, isTarget }) => h("li", { class: isTarget ? "target" : "" }, exact(text)))}
     </ul>
     ${changes
-      ? changes.map(({ from, path, change, diff, ...figures }) =>
-        html`
-          <${Bounded} text=${diff ?? ""} show=${(diff: string) =>
-            html`
-              <${Diff} path=${nameUnseen(from ? `${from} → ${path}` : path)} diff=${nameUnseen(diff)}
-                figures=${`${approval.changes[change]} ${lineFigures(figures)}`} />
-            `} />
-        `
+      ? changes.map(({ from, path, change, diff = "", ...figures }) =>
+        bounded(diff, (shown) =>
+          h(Diff, {
+            path: nameUnseen(from ? `${from} → ${path}` : path),
+            diff: nameUnseen(shown),
+            figures: `${approval.changes[change]} ${lineFigures(figures)}`,
+          }))
       )
-      : [subject, rest].map((text) => text && html`<${Bounded} text=${text} show=${exact} />`)}
+      : [subject, rest].map((text) => text !== "" && bounded(text, exact))}
     ${escape && warning(approval.escapeWhy(nameUnseen(escape.evidence)))}
     ${escape && !escape.network && !escape.enforced && warning(approval.escapeMeans)}
   `;
 }
 
-interface BoundedProps {
-  readonly text: string;
-  readonly show: (text: string) => ComponentChildren;
-}
-
 /** The start of a text, and a warning about the rest. */
-function Bounded({ text, show }: BoundedProps) {
+function bounded(text: string, show: (text: string) => ComponentChildren): ComponentChildren {
   const { MAX_SHOWN } = answers;
   if (text.length <= MAX_SHOWN) return show(text);
   const { leftOut } = texts().overlay.approval;
@@ -375,14 +347,10 @@ function Bounded({ text, show }: BoundedProps) {
   `;
 }
 
-const exact = (text: string) => html`<${Exact} text=${text} />`;
-
 /** A text in which every character can be seen: what hides has a name, and a mark. */
-function Exact({ text }: { readonly text: string }) {
+function exact(text: string): ComponentChildren {
   const cells = (line: string) =>
     [...exactCells(line)].map(({ text, named }) => named ? html`<mark>${text}</mark>` : text);
-  const lines = text.split("\n").map((line) =>
-    html`<code>${isExact(line) ? line : cells(line)}${"\n"}</code>`
-  );
+  const lines = text.split("\n").map((line) => h("code", null, isExact(line) ? line : cells(line), "\n"));
   return html`<pre class="exact">${lines}</pre>`;
 }

@@ -1,7 +1,7 @@
 /** The rows of a conversation. */
-import { useSignal } from "@preact/signals";
+import { type Signal, useSignal } from "@preact/signals";
 import { html } from "htm/preact";
-import { Component, type ComponentChildren } from "preact";
+import { Component, type ComponentChildren, h } from "preact";
 import { useEffect, useMemo } from "preact/hooks";
 import { oneLine, terminalSafe } from "../src/util/terminal_text.ts";
 import { callLine, outputTail } from "../src/view/call_lines.ts";
@@ -9,7 +9,8 @@ import { diffRows } from "../src/view/diff.ts";
 import { checklistLine, earlyTitle, grouped, lineFigures, liveTail, timeText } from "../src/view/mod.ts";
 import { colored, loadMarks, marks } from "./highlight.ts";
 import { Blocks, Code, Copy, Markdown } from "./markdown.ts";
-import type { CallRow, NoteRow, ReplyRow, Row, TodoRow, UserRow } from "../src/frontend/session/rows.ts";
+import type { CallRow, NoteRow, ReplyRow, Row, TodoRow } from "../src/frontend/session/rows.ts";
+import type { TurnRow, UserRow } from "../src/frontend/session/rows.ts";
 import type { Said, SessionModel, SessionView } from "./store.ts";
 import { texts } from "./texts.ts";
 
@@ -25,71 +26,56 @@ interface ItemProps {
   readonly item: Row | Said;
 }
 
+interface RowProps<R> {
+  readonly model: SessionModel;
+  readonly row: R;
+}
+
+const BODIES = { user: User, reply: Reply, call: Call, note: Note, todo: Todos, turn: Turn };
+
+/** The parts of a row that may change; a row that is built again has the same ones. */
+function partsOf(item: Row | Said): readonly unknown[] {
+  if ("notes" in item) return [item.key, item.end, item.notes.length];
+  return [item.key, "items" in item && item.items];
+}
+
 /** A row; it is drawn again only when its row has changed. */
 export class Item extends Component<ItemProps> {
   override shouldComponentUpdate({ item, model }: ItemProps): boolean {
-    const before = this.props.item;
-    if (before.key !== item.key || model !== this.props.model) return true;
-    if ("end" in item || "notes" in item) {
-      return !("notes" in before) || before.end !== item.end || before.notes.length !== item.notes.length;
-    }
-    return "items" in item && "items" in before && item.items !== before.items;
+    const before = partsOf(this.props.item);
+    return model !== this.props.model || partsOf(item).some((part, at) => part !== before[at]);
   }
 
   render({ item, model }: ItemProps): ComponentChildren {
-    if (!("kind" in item)) {
-      return html`
-        <div class="row said" data-key=${item.key}>
-          <${SaidText} ...${item} />
-        </div>
-      `;
-    }
-    const name = item.kind === "note" ? `note ${item.level}` : item.kind;
-    return html`<article class="row ${name}" data-key=${item.key}>${this.#body(item, model)}</article>`;
-  }
-
-  #body(row: Row, model: SessionModel): ComponentChildren {
-    switch (row.kind) {
-      case "user":
-        return html`<${User} ...${row} />`;
-      case "reply":
-        return html`<${Reply} ...${row} />`;
-      case "call":
-        return row.end
-          ? html`<${Call} row=${row} end=${row.end} />`
-          : html`<${Running} row=${row} model=${model} />`;
-      case "note":
-        return html`<${Note} ...${row} />`;
-      case "todo":
-        return html`<${Todos} ...${row} />`;
-      case "turn":
-        return html`<p>${row.text}</p>`;
-    }
+    const isRow = "kind" in item;
+    const name = !isRow ? "said" : item.kind === "note" ? `note ${item.level}` : item.kind;
+    const body = isRow ? html`<${BODIES[item.kind]} row=${item} model=${model} />` : saidText(item);
+    return html`<article class="row ${name}" data-key=${item.key}>${body}</article>`;
   }
 }
 
-function SaidText({ text, form }: Said): ComponentChildren {
+function saidText({ text, form }: Said): ComponentChildren {
   if (form === "plain") return html`<pre tabindex="0">${terminalSafe(text)}</pre>`;
   return form === "error"
     ? html`<p class="error">✗ ${terminalSafe(text)}</p>`
     : html`<${Markdown} text=${text} />`;
 }
 
+interface FoldProps {
+  readonly open: Signal<boolean>;
+  readonly line: ComponentChildren;
+  readonly name?: string;
+  /** What is below the line. */
+  readonly children: (isOpen: boolean) => ComponentChildren;
+}
+
 /** A line that shows more when it is opened. */
-function Fold(
-  { line, open = false, children, name = "" }: {
-    readonly line: ComponentChildren;
-    readonly open?: boolean;
-    readonly name?: string;
-    readonly children: () => ComponentChildren;
-  },
-): ComponentChildren {
-  const isOpen = useSignal(open);
-  const toggle = () => isOpen.value = !isOpen.value;
+function Fold({ open, line, name = "", children }: FoldProps): ComponentChildren {
+  const toggle = () => open.value = !open.value;
   return html`
-    <button type="button" class="line ${name}" aria-expanded=${isOpen.value}
+    <button type="button" class="line ${name}" aria-expanded=${open.value}
       onClick=${toggle}>${line}</button>
-    ${isOpen.value && children()}
+    ${children(open.value)}
   `;
 }
 
@@ -100,62 +86,68 @@ function Pictures({ images }: { readonly images: UserRow["images"] }): Component
   );
 }
 
-function User({ text, attached, images, steer }: UserRow): ComponentChildren {
+function User({ row, model }: RowProps<UserRow>): ComponentChildren {
   const { rows, web: { talk } } = texts();
-  const all = useSignal(false);
-  const lines = terminalSafe(text).split("\n");
+  const all = model.opened(row.key);
+  const lines = terminalSafe(row.text).split("\n");
   const isLong = lines.length > USER_LINES + 1 && !all.value;
-  const shown = isLong ? lines.slice(0, USER_LINES) : lines;
-  const more = () => all.value = true;
   return html`
     <h2 class="hidden">${talk.you}</h2>
-    <div class="text">${shown.join("\n")}</div>
-    ${isLong && html`<button type="button" class="more" onClick=${more}>
+    <div class="text">${(isLong ? lines.slice(0, USER_LINES) : lines).join("\n")}</div>
+    ${isLong && html`<button type="button" class="more" onClick=${() => all.value = true}>
       ${rows.moreLines(lines.length - USER_LINES)}</button>`}
-    ${attached.map((name) => html`<p class="attached">+ ${terminalSafe(name)}</p>`)}
-    <${Pictures} images=${images} />
-    ${steer && html`<p class="attached">↪ ${rows.steered}</p>`}
-    <${Copy} text=${text} />
+    ${row.attached.map((name) => html`<p class="attached">+ ${terminalSafe(name)}</p>`)}
+    <${Pictures} images=${row.images} />
+    ${row.steer && html`<p class="attached">↪ ${rows.steered}</p>`}
+    <${Copy} text=${row.text} />
   `;
 }
 
-function Thought({ text, line }: { readonly text: string; readonly line: string }): ComponentChildren {
-  return html`<${Fold} name="thought" line=${`∴ ${line}`}>${() =>
-    html`<div class="thinking">${terminalSafe(text)}</div>`}<//>`;
+/** What the model has thought, with its size: as the server counted it, or by its length. */
+function thought(open: Signal<boolean>, text: string, tokens?: number): ComponentChildren {
+  const { rows } = texts();
+  const size = tokens ? rows.tokens(grouped(tokens)) : rows.aboutTokens(grouped(Math.ceil(text.length / 4)));
+  return text.trim() !== "" && html`
+    <${Fold} open=${open} name="thought" line=${`∴ ${rows.thought} · ${size}`}>
+      ${(isOpen: boolean) => isOpen && html`<div class="thinking">${terminalSafe(text)}</div>`}
+    <//>
+  `;
 }
 
-function Reply({ text, thinking, tokens, interrupted }: ReplyRow): ComponentChildren {
+function Reply({ row, model }: RowProps<ReplyRow>): ComponentChildren {
   const { rows, web: { talk } } = texts();
-  const size = tokens
-    ? rows.tokens(grouped(tokens))
-    : rows.aboutTokens(grouped(Math.ceil(thinking.length / 4)));
   return html`
     <h3 class="hidden">${talk.agent}</h3>
-    ${thinking.trim() !== "" && html`<${Thought} text=${thinking} line=${`${rows.thought} · ${size}`} />`}
-    <${Markdown} text=${text} />
-    ${interrupted && html`<p class="interrupted">■ ${rows.interrupted}</p>`}
-    ${text.trim() !== "" && html`<${Copy} text=${text} />`}
+    ${thought(model.opened(row.key), row.thinking, row.tokens)}
+    <${Markdown} text=${row.text} />
+    ${row.interrupted && html`<p class="interrupted">■ ${rows.interrupted}</p>`}
+    ${row.text.trim() !== "" && html`<${Copy} text=${row.text} />`}
   `;
 }
 
-function Note({ level, text, body, open }: NoteRow): ComponentChildren {
-  const mark = level === "error" ? "✗" : level === "warning" ? "!" : "·";
-  const line = `${mark} ${terminalSafe(text).trim()}`;
+const LEVELS = { error: "✗", warning: "!", info: "·" } as const;
+
+function Note({ row: { key, level, text, body, open }, model }: RowProps<NoteRow>): ComponentChildren {
+  const line = `${LEVELS[level]} ${terminalSafe(text).trim()}`;
   if (body === undefined) return html`<p>${line}</p>`;
-  return html`<${Fold} line=${line} open=${open}>${() =>
-    html`
-      <div class="body">
-        <${Markdown} text=${body} />
-      </div>
-    `}<//>`;
+  const more = (isOpen: boolean) => isOpen && h("div", { class: "body" }, h(Markdown, { text: body }));
+  return html`<${Fold} open=${model.opened(key, open)} line=${line}>${more}<//>`;
 }
 
-function Todos({ items }: Pick<TodoRow, "items">): ComponentChildren {
+export function Todos({ row: { items } }: { readonly row: Pick<TodoRow, "items"> }): ComponentChildren {
   const done = items.filter(({ status }) => status === "completed").length;
   return html`
     <p class="title">${texts().rows.todo(done, items.length)}</p>
     <ul>${items.map((item) => html`<li class=${item.status}>${oneLine(checklistLine(item), 500)}</li>`)}</ul>
   `;
+}
+
+function Turn({ row }: RowProps<TurnRow>): ComponentChildren {
+  return html`<p>${row.text}</p>`;
+}
+
+function Spin(): ComponentChildren {
+  return html`<span class="mark spin" aria-hidden="true"></span>`;
 }
 
 /** The seconds since a time, counted while it is shown. */
@@ -170,58 +162,48 @@ function Elapsed({ since }: { readonly since: string }): ComponentChildren {
 }
 
 /** A call without a result yet: its line, and the end of its output. */
-function Running({ row, model }: { readonly row: CallRow; readonly model: SessionModel }): ComponentChildren {
+function Running({ row, model }: RowProps<CallRow>): ComponentChildren {
   const live = model.view.value.calls.get(row.callId);
   if (!live) return html`<p class="line"><span class="mark">·</span> ${row.title}</p>`;
   const { progress, tail, since } = live;
   const lines = liveTail(progress ? `${tail}${progress.agent} › ${progress.text}\n` : tail, LIVE_LINES);
   return html`
-    <p
-      class="line"><span class="mark spin" aria-hidden="true"></span> ${row
-        .title}<${Elapsed} since=${since} /></p>
+    <p class="line"><${Spin} /> ${row.title}<${Elapsed} since=${since} /></p>
     ${lines.length > 0 && html`<pre class="output live">${lines.join("\n")}</pre>`}
   `;
 }
 
 /** A call with its result: a line, its changes or the end of its output, and all of it when it is opened. */
-function Call(
-  { row, end }: { readonly row: CallRow; readonly end: NonNullable<CallRow["end"]> },
-): ComponentChildren {
+function Call({ row, model }: RowProps<CallRow>): ComponentChildren {
+  const { end, title } = row;
+  if (!end) return html`<${Running} row=${row} model=${model} />`;
   const { rows, web: { talk } } = texts();
-  const isOpen = useSignal(false);
-  const { mark, result } = callLine(row.title, end, rows);
-  const diffs = (end.changes ?? []).filter(({ diff }) => diff !== undefined);
-  const failed = end.outcome !== "ok" || (end.exitCode ?? 0) !== 0;
-  const toggle = () => isOpen.value = !isOpen.value;
-  const most = isOpen.value ? Infinity : Math.max(6, Math.floor(DIFF_LINES / Math.max(1, diffs.length)));
-  return html`
-    <button type="button" class="line" aria-expanded=${isOpen.value} onClick=${toggle}>
-      <span class="mark ${end.outcome}" role="img" aria-label=${talk.outcomes[end.outcome]}>${mark}</span>
-      <span> ${row.title}</span>${result !== "" &&
-        html`<span class="result ${end.outcome}"> · ${result}</span>`}
-    </button>
-    ${isOpen.value && html`<${CallDetails} row=${row} end=${end} />`}
-    ${diffs.map(({ path, diff = "", added, removed }) =>
-      html`<${Diff} key=${path} path=${path} diff=${diff} figures=${
-        lineFigures({ added, removed })
-      } most=${most} />`
-    )}
-    ${diffs.length === 0 && !isOpen.value && end.exitCode !== undefined &&
-      html`<${Tail} content=${end.content} most=${failed ? FAILED_LINES : OUTPUT_LINES} />`}
-    <${Pictures} images=${end.images ?? []} />
+  const { outcome, content, exitCode, changes = [], images = [] } = end;
+  const { mark, result } = callLine(title, end, rows);
+  const diffs = changes.filter(({ diff }) => diff !== undefined);
+  const most = Math.max(6, Math.floor(DIFF_LINES / Math.max(1, diffs.length)));
+  const tail = outcome !== "ok" || exitCode ? FAILED_LINES : OUTPUT_LINES;
+  const line = html`
+    <span class="mark ${outcome}" role="img" aria-label=${talk.outcomes[outcome]}>${mark}</span>
+    <span> ${title}</span>${result !== "" && html`<span class="result ${outcome}"> · ${result}</span>`}
   `;
-}
-
-function CallDetails(
-  { row, end }: { readonly row: CallRow; readonly end: NonNullable<CallRow["end"]> },
-): ComponentChildren {
-  const content = terminalSafe(end.content);
+  const details = (isOpen: boolean) =>
+    html`
+      ${isOpen && html`
+        <div class="details">
+          ${row.notes.map((note) => html`<p class="attached">${note}</p>`)}
+          ${row.arguments.length > 2 && html`<${Code} text=${argumentText(row.arguments)} info="json" />`}
+          ${content.trim() !== "" && html`<${Code} text=${terminalSafe(content)} />`}
+        </div>
+      `}
+      ${diffs.map(({ path, diff = "", ...figures }) =>
+        h(Diff, { key: path, path, diff, figures: lineFigures(figures), most: isOpen ? Infinity : most })
+      )}
+      ${diffs.length === 0 && !isOpen && exitCode !== undefined && outputEnd(content, tail)}
+    `;
   return html`
-    <div class="details">
-      ${row.notes.map((note) => html`<p class="attached">${note}</p>`)}
-      ${row.arguments.length > 2 && html`<${Code} text=${argumentText(row.arguments)} info="json" />`}
-      ${content.trim() !== "" && html`<${Code} text=${content} />`}
-    </div>
+    <${Fold} open=${model.opened(row.key)} line=${line}>${details}<//>
+    <${Pictures} images=${images} />
   `;
 }
 
@@ -234,17 +216,16 @@ function argumentText(written: string): string {
   }
 }
 
-function Tail({ content, most }: { readonly content: string; readonly most: number }): ComponentChildren {
+function outputEnd(content: string, most: number): ComponentChildren {
   const { lines, before } = outputTail(content, most);
-  if (lines.length === 0) return null;
   const above = before > 0 ? `${texts().rows.linesAbove(before)}\n` : "";
-  return html`<pre class="output">${above}${lines.join("\n")}</pre>`;
+  return lines.length > 0 && html`<pre class="output">${above}${lines.join("\n")}</pre>`;
 }
 
 interface DiffProps {
-  readonly path: string;
+  readonly path?: string;
   readonly diff: string;
-  readonly figures: string;
+  readonly figures?: string;
   readonly most?: number;
 }
 
@@ -273,17 +254,15 @@ export function Diff({ path, diff, figures, most = Infinity }: DiffProps): Compo
 }
 
 /** The reply that streams, and the calls that the model writes. */
-export function Streaming({ model }: { readonly model: SessionModel }): ComponentChildren {
+export function Streaming({ model }: Pick<ItemProps, "model">): ComponentChildren {
   const { message } = model.view.value;
-  const { rows } = texts();
   if (!message) return null;
   const { thinking, blocks, open, calls } = message;
   const writes = blocks.length > 0 || open !== undefined;
   const words = thinking.slice(-300).replace(/\s+/g, " ").trim();
-  const size = rows.aboutTokens(grouped(Math.ceil(thinking.length / 4)));
   return html`
     <div class="row reply">
-      ${thinking !== "" && html`<${Thought} text=${thinking} line=${`${rows.thought} · ${size}`} />`}
+      ${thought(model.opened("open"), thinking)}
       ${!writes && words !== "" && html`<p class="last-words"><bdi>${terminalSafe(words)}</bdi></p>`}
       <${Blocks} blocks=${blocks} open=${open} />
       ${calls.map(({ callId, name, arguments: written = "" }) =>
@@ -300,28 +279,21 @@ export function isBusy({ turnState }: Pick<SessionView, "turnState">): boolean {
 }
 
 /** What a running turn does, and its open todos. */
-export function Activity({ model }: { readonly model: SessionModel }): ComponentChildren {
+export function Activity({ model }: Pick<ItemProps, "model">): ComponentChildren {
   const view = model.view.value;
-  const { rows } = texts();
   if (!isBusy(view)) return null;
   // The list of this turn is a row, which may be out of view.
   const open = view.todos.some(({ status }) => status !== "completed") &&
     !view.rows.slice(-NEAR_ROWS).some(({ kind }) => kind === "todo");
   return html`
-    ${open && html`
-      <div class="row todo pinned">
-        <${Todos} items=${view.todos} />
-      </div>
-    `}
-    <p class="row activity"><span class="mark spin" aria-hidden="true"></span> ${activityText(view, rows)}
+    ${open && h("div", { class: "row todo pinned" }, h(Todos, { row: { items: view.todos } }))}
+    <p class="row activity"><${Spin} /> ${activityText(view)}
       ${view.since !== "" && html`<${Elapsed} since=${view.since} />`}</p>
   `;
 }
 
-function activityText(
-  { turnState, message, retry }: SessionView,
-  rows: ReturnType<typeof texts>["rows"],
-): string {
+function activityText({ turnState, message, retry }: SessionView): string {
+  const { rows } = texts();
   if (retry) return rows.waitingToTry(retry.attempt, retry.maxAttempts);
   if (turnState === "compacting") return rows.compacting;
   if (turnState === "verifying") return rows.verifying;
@@ -329,5 +301,5 @@ function activityText(
   if (turnState === "awaiting_approval" || turnState === "awaiting_answer") return rows.waitingForYou;
   const model = oneLine(message?.model ?? rows.theModel, 40);
   if (message?.open || message?.blocks.length) return rows.writing(model);
-  return message && message.thinking !== "" ? rows.thinking(model) : rows.waitingFor(model);
+  return message?.thinking ? rows.thinking(model) : rows.waitingFor(model);
 }

@@ -167,7 +167,7 @@ export function SessionDialog({ go }: Pick<SessionsProps, "go">): ComponentChild
         <h2 id="asked">${heading}</h2>
         ${about === "new" && html`
           <label>${sessions.directory}
-            <input name="directory" list="directories" value=${server.value
+            <input name="directory" list="directories" placeholder=${server.value
               ?.directory} autocomplete="off" /></label>
           <datalist id="directories">
             ${projects.value.map(([directory]) => html`<option value=${directory} />`)}</datalist>
@@ -179,7 +179,7 @@ export function SessionDialog({ go }: Pick<SessionsProps, "go">): ComponentChild
         `}
         ${entry && html`
           <label>${sessions.title}
-            <input name="title" required maxlength="200" value=${entry.title} disabled=${entry
+            <input name="title" required maxlength="200" defaultValue=${entry.title} disabled=${entry
               .elsewhere} /></label>
           <div class="tools">
             ${button(sessions.copy, () => run(create({ copyOf: entry.id })))}

@@ -1,22 +1,15 @@
 /** The state of a session as the page shows it: rows of its durable events, and the part that is live. */
-import { computed, type ReadonlySignal, signal } from "@preact/signals";
+import { computed, type ReadonlySignal, type Signal, signal } from "@preact/signals";
 import type { Event, EventOf } from "../src/core/mod.ts";
 import type { SessionFact } from "../src/frontend/session/facts.ts";
 import type { Snapshot } from "../src/frontend/session/live_session.ts";
 import { type LiveParts, LiveState } from "../src/frontend/session/live_state.ts";
 import type { OpenQuestion } from "../src/frontend/session/questions.ts";
-import {
-  type CallRow,
-  type ChangedPath,
-  type NoteRow,
-  type Row,
-  type RowTexts,
-  SessionRows,
-  slim,
-  type TodoRow,
-} from "../src/frontend/session/rows.ts";
+import { type ChangedPath, type Row, type RowTexts, SessionRows } from "../src/frontend/session/rows.ts";
+import { slim, type TodoRow } from "../src/frontend/session/rows.ts";
 import { currentBranch } from "../src/session/state/state.ts";
 import { type Block, MarkdownBlocks } from "../src/view/mod.ts";
+import type { StreamData } from "./stream.ts";
 
 /** A text that the session has said to the person, which is no event. */
 export interface Said {
@@ -35,71 +28,40 @@ interface StreamedMessage extends Pick<LiveMessage, "model" | "thinking" | "call
   readonly open: Block | undefined;
 }
 
-export interface SessionView {
-  readonly rows: readonly Row[];
-  readonly said: readonly Said[];
-  readonly message: StreamedMessage | undefined;
-  readonly calls: ReadonlyMap<string, LiveParts["calls"][number]>;
-  readonly todos: TodoRow["items"];
-  readonly files: readonly ChangedPath[];
+/** The view of a session of which nothing is known. */
+const EMPTY = {
+  rows: [] as readonly Row[],
+  said: [] as readonly Said[],
+  message: undefined as StreamedMessage | undefined,
+  calls: new Map() as ReadonlyMap<string, LiveParts["calls"][number]>,
+  todos: [] as TodoRow["items"],
+  files: [] as readonly ChangedPath[],
   /** The beginning of the last turn; empty where it is not known. */
-  readonly since: string;
+  since: "",
   /** Undefined before the first snapshot. */
-  readonly turnState: LiveParts["turnState"] | undefined;
+  turnState: undefined as LiveParts["turnState"] | undefined,
   /** The request is sent again; the attempt that waits. */
-  readonly retry: EventOf<"message.retry"> | undefined;
-  readonly questions: readonly OpenQuestion[];
-  readonly waiting: Snapshot["waiting"];
-  readonly steering: Snapshot["steering"];
-  readonly facts: { readonly [K in SessionFact["kind"]]?: Extract<SessionFact, { kind: K }> };
+  retry: undefined as EventOf<"message.retry"> | undefined,
+  questions: [] as readonly OpenQuestion[],
+  waiting: [] as Snapshot["waiting"],
+  steering: [] as Snapshot["steering"],
+  facts: {} as { readonly [K in SessionFact["kind"]]?: Extract<SessionFact, { kind: K }> },
   /** The rows begin with the session. */
-  readonly first: boolean;
-}
+  first: false,
+};
 
-/** The durable events before one, oldest first; the newest ones without it. */
-type LoadEvents = (
-  before?: number,
-) => Promise<{ readonly events: readonly Event[]; readonly first: boolean }>;
+export type SessionView = Readonly<typeof EMPTY>;
 
 interface SessionModelOptions {
   readonly texts: () => RowTexts;
-  readonly load: LoadEvents;
+  /** Gives the durable events before one, oldest first; the newest ones without it. */
+  readonly load: (before?: number) => Promise<{ readonly events: readonly Event[]; readonly first: boolean }>;
   /** Calls a function before the next frame; default: at once. */
   readonly frame?: (run: () => void) => void;
 }
 
-const EMPTY: SessionView = {
-  rows: [],
-  said: [],
-  message: undefined,
-  calls: new Map(),
-  todos: [],
-  files: [],
-  since: "",
-  turnState: undefined,
-  retry: undefined,
-  questions: [],
-  waiting: [],
-  steering: [],
-  facts: {},
-  first: false,
-};
-
 /** Texts that are not in the session are kept up to this number. */
 const MOST_SAID = 100;
-
-/** The data of an event of the stream that is no event of the session. */
-export interface StreamData {
-  readonly snapshot: Snapshot;
-  readonly facts: readonly SessionFact[];
-  readonly fact: SessionFact;
-  readonly text: string;
-  readonly form: "plain";
-  readonly error: { readonly message: string; readonly remedy?: string };
-  readonly drafts: readonly unknown[];
-  readonly waiting: Snapshot["waiting"];
-  readonly steering: Snapshot["steering"];
-}
 
 /**
  * A session in the page.
@@ -107,22 +69,25 @@ export interface StreamData {
  * Contract: the rows depend on the durable events alone; any windows and cuts of the stream give the same.
  */
 export class SessionModel {
-  /** Calls, and notes with those that the conversation leaves out. */
-  readonly log: ReadonlySignal<readonly (CallRow | NoteRow)[]>;
   /** Drafts that the session has returned to their front end. */
   readonly returned = signal<readonly unknown[]>([]);
   /** The last question that was answered, and the front end that did. */
   readonly answered = signal<Pick<EventOf<"question.state">, "id" | "by">>({ id: "" });
   readonly #options: SessionModelOptions;
-  readonly #view = signal(EMPTY);
+  readonly #view = signal<SessionView>(EMPTY);
+  readonly view: ReadonlySignal<SessionView> = this.#view;
   readonly #all = signal<readonly Row[]>([]);
+  /** Calls, and notes with those that the conversation leaves out. */
+  readonly log = computed(() => this.#all.value.filter((row) => row.kind === "call" || row.kind === "note"));
   readonly #live = new LiveState();
+  readonly #opened = new Map<string, Signal<boolean>>();
   #events: Event[] = [];
   #rows: SessionRows;
   #stream = { blocks: new MarkdownBlocks(), done: [] as Block[] };
   /** The parts of the view that change at once, and are shown with the next frame. */
   #next: SessionView = EMPTY;
   #stale = { rows: false, scheduled: false };
+  #saidCount = 0;
   #loading: Promise<void> | undefined;
   /** Another one after each reset. */
   #begun = {};
@@ -130,16 +95,18 @@ export class SessionModel {
   constructor(options: SessionModelOptions) {
     this.#options = options;
     this.#rows = new SessionRows(options.texts);
-    this.log = computed(() => this.#all.value.filter((row) => row.kind === "call" || row.kind === "note"));
-  }
-
-  get view(): ReadonlySignal<SessionView> {
-    return this.#view;
   }
 
   /** The last durable event; 0: none. */
   get seq(): number {
     return this.#events.at(-1)?.seq ?? 0;
+  }
+
+  /** Reports whether a part of a row is open; the row may leave the page and come back. */
+  opened(key: string, atFirst = false): Signal<boolean> {
+    const known = this.#opened.get(key) ?? signal(atFirst);
+    this.#opened.set(key, known);
+    return known;
   }
 
   /** Loads the newest events, or those before the first ones, until rows have come. */
@@ -165,8 +132,8 @@ export class SessionModel {
   prepend(events: readonly Event[], first: boolean): void {
     const before = this.#events[0]?.seq ?? Infinity;
     this.#events = [...events.filter(({ seq }) => seq < before).map(slim), ...this.#events];
-    this.#next = { ...this.#next, first };
     this.#rebuild();
+    this.#set({ first });
   }
 
   event(event: Event): void {
@@ -180,36 +147,30 @@ export class SessionModel {
       this.#stale.rows = true;
     }
     this.#live.event(event);
-    if (event.type === "message.start" || (event.type === "message.retry" && event.discarded)) {
-      this.#begin("");
-    } else if (event.type === "message.delta" && event.channel === "text") this.#write(event.text);
-    if (event.type.startsWith("message.") || event.type === "turn.end") {
-      this.#next = { ...this.#next, retry: event.type === "message.retry" ? event : undefined };
-    }
-    this.#changed();
+    const isRetry = event.type === "message.retry";
+    if (event.type === "message.start" || (isRetry && event.discarded)) this.#begin("");
+    else if (event.type === "message.delta" && event.channel === "text") this.#write(event.text);
+    const isNews = event.type.startsWith("message.") || event.type === "turn.end";
+    this.#set(isNews ? { retry: isRetry ? event : undefined } : {});
   }
 
   /** Takes the live part, and the facts that came with it. */
-  snapshot({ snapshot, facts = [] }: Pick<StreamData, "snapshot"> & Partial<StreamData>): void {
+  snapshot({ snapshot, facts = [] }: StreamData & { readonly snapshot: Snapshot }): void {
     const { questions, waiting, steering } = snapshot;
     this.#live.restore(snapshot);
     this.#begin(snapshot.message?.text ?? "");
-    this.#next = { ...this.#next, questions, waiting, steering, retry: undefined, facts: {} };
-    for (const fact of facts) this.other("facts", { fact });
-    this.#changed();
+    const known = Object.fromEntries(facts.map((fact) => [fact.kind, fact]));
+    this.#set({ questions, waiting, steering, retry: undefined, facts: known });
   }
 
   /** Takes another event of the stream by its name. */
-  other(name: string, data: Partial<StreamData>): void {
-    const { text = "", form = "markdown", fact, error, drafts, waiting = [], steering = [] } = data;
-    if (name === "said") this.#say(text, form);
+  other(name: string, { text = "", form, fact, error, drafts, ...queue }: StreamData): void {
+    if (name === "said") this.#say(text, form ?? "markdown");
     else if (name === "failed" && error) {
       this.#say(error.remedy === undefined ? error.message : `${error.message}: ${error.remedy}`, "error");
-    } else if (name === "facts" && fact) {
-      this.#next = { ...this.#next, facts: { ...this.#next.facts, [fact.kind]: fact } };
-    } else if (name === "queue") this.#next = { ...this.#next, waiting, steering };
+    } else if (name === "facts" && fact) this.#set({ facts: { ...this.#next.facts, [fact.kind]: fact } });
+    else if (name === "queue") this.#set({ waiting: queue.waiting ?? [], steering: queue.steering ?? [] });
     else if (name === "returned" && drafts) this.returned.value = drafts;
-    this.#changed();
   }
 
   /** Forgets everything; `older` begins again. */
@@ -217,27 +178,20 @@ export class SessionModel {
     [this.#events, this.#next, this.#loading, this.#begun] = [[], EMPTY, undefined, {}];
     this.#live.restore({ seq: 0, turnState: "idle", calls: [] });
     this.#rebuild();
+    this.#set({});
   }
 
   #question({ id, kind, state, question, by, called = false }: EventOf<"question.state">): void {
     if (state === "answered" && by !== undefined) this.answered.value = { id, by };
-    const { questions } = this.#next;
-    const at = questions.findIndex((one) => one.id === id);
-    const opened = { called, ...questions[at], id, kind, question } as OpenQuestion;
-    const rest = questions.filter((one) => one.id !== id);
-    const isOpen = state === "opened" || state === "changed";
-    this.#next = {
-      ...this.#next,
-      questions: !isOpen ? rest : at < 0 ? [...rest, opened] : questions.with(at, opened),
-    };
-    this.#changed();
+    const open = new Map(this.#next.questions.map((one) => [one.id, one]));
+    if (state !== "opened" && state !== "changed") open.delete(id);
+    else open.set(id, { called, ...open.get(id), id, kind, question } as OpenQuestion);
+    this.#set({ questions: [...open.values()] });
   }
 
   #say(text: string, form: Said["form"]): void {
-    const { said } = this.#next;
-    const number = Number(said.at(-1)?.key.slice(1) ?? 0) + 1;
-    const one = { key: `s${number}`, after: this.seq, text, form };
-    this.#next = { ...this.#next, said: [...said.slice(1 - MOST_SAID), one] };
+    const one = { key: `s${++this.#saidCount}`, after: this.seq, text, form };
+    this.#set({ said: [...this.#next.said.slice(1 - MOST_SAID), one] });
   }
 
   #begin(text: string): void {
@@ -253,10 +207,11 @@ export class SessionModel {
     this.#rows = new SessionRows(this.#options.texts);
     for (const event of currentBranch(this.#events)) this.#rows.add(event);
     this.#stale.rows = true;
-    this.#changed();
   }
 
-  #changed(): void {
+  /** Changes parts of the view; all changes of a frame are shown together. */
+  #set(parts: Partial<SessionView>): void {
+    this.#next = { ...this.#next, ...parts };
     if (this.#stale.scheduled) return;
     this.#stale.scheduled = true;
     const run = () => {

@@ -6,21 +6,34 @@
  */
 import { createParser } from "eventsource-parser";
 import type { Event as SessionEvent } from "../src/core/event.ts";
+import type { SessionFact } from "../src/frontend/session/facts.ts";
+import type { Snapshot } from "../src/frontend/session/live_session.ts";
 import type { SessionEntry } from "../src/frontend/web/schemas.ts";
-import type { StreamData } from "./store.ts";
 
 export type HubState = "live" | "connecting" | "offline";
 
+/** The fields of the events of the stream; each kind has some of them. */
+export interface StreamData {
+  /** Absent in events about no session. */
+  readonly session?: string;
+  readonly event?: SessionEvent;
+  readonly snapshot?: Snapshot;
+  readonly facts?: readonly SessionFact[];
+  readonly fact?: SessionFact;
+  readonly text?: string;
+  readonly form?: "plain";
+  readonly error?: { readonly message: string; readonly remedy?: string };
+  readonly drafts?: readonly unknown[];
+  readonly waiting?: Snapshot["waiting"];
+  readonly steering?: Snapshot["steering"];
+  readonly changed?: readonly SessionEntry[];
+  readonly removed?: readonly string[];
+  readonly build?: string;
+}
+
 export interface StreamEvent {
   readonly name: string;
-  /** Each kind of event has some of these fields; without `session` it is about no session. */
-  readonly data: Partial<StreamData> & {
-    readonly session?: string;
-    readonly event?: SessionEvent;
-    readonly changed?: readonly SessionEntry[];
-    readonly removed?: readonly string[];
-    readonly build?: string;
-  };
+  readonly data: StreamData;
 }
 
 /** The session that a page shows, if it shows one: its last event, and a number that differs for each view of it. */

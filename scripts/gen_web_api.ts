@@ -145,6 +145,38 @@ may send what is not marked "Owner only".
 
 This page is generated from \`src/frontend/web/schemas.ts\` by \`scripts/gen_web_api.ts\`.
 
+## Example
+
+\`\`\`sh
+export REASONIX_SERVE_TOKEN=$(openssl rand -hex 32)
+reasonix serve &
+api=http://127.0.0.1:8787/api/v1
+ask() { curl -s -H "Authorization: Bearer $REASONIX_SERVE_TOKEN" -H "Content-Type: application/json" "$@"; }
+
+id=$(ask $api/sessions -d '{"directory":"/home/me/project"}' | jq -r .id)
+ask $api/sessions/$id/messages -d '{"id":"message-1","text":"Fix the failing test."}'
+ask -N "$api/stream?session=$id@0"              # what happens, until Ctrl-C
+ask $api/sessions/$id/questions                 # what waits for an answer, each with its id
+ask $api/sessions/$id/questions/QUESTION -d '{"answer":{"allow":true,"scope":"once"}}'
+\`\`\`
+
+## The stream
+
+\`GET /stream\` sends server-sent events; a comment each 15 s shows that it is open. \`Last-Event-ID\` continues
+a stream, as \`ID@SEQ\` does for each session. An event of the log has the id of its place there.
+
+| event                        | data                                                                          |
+| ---------------------------- | ----------------------------------------------------------------------------- |
+| \`hello\`                    | \`build\` of the page, \`role\`                                               |
+| \`event\`                    | \`session\`, \`event\` of [events.md](events.md)                              |
+| \`snapshot\`                 | \`session\`, \`snapshot\`, \`facts\`: after the stored events, before live ones |
+| \`reset\`                    | \`session\`: too much was missed; read its events again                       |
+| \`facts\`                    | \`session\`, \`fact\`: title, settings, commands, details                      |
+| \`queue\`                    | \`session\`, \`waiting\` and \`steering\` messages                             |
+| \`said\`, \`failed\`         | \`session\`, \`text\` or \`error\`: for people                                  |
+| \`returned\`                 | \`session\`, \`drafts\`: messages that were not sent                           |
+| \`sessions\`                 | \`changed\` entries of \`GET /sessions\`, \`removed\` ids                        |
+
 ## Requests
 
 ${sections.join("\n\n")}

@@ -32,6 +32,7 @@ const ALONE = "tests/e2e/chat_resize_test.ts";
 /** Long random tests: each run takes a sample of them, `deno task soak` their whole length. */
 export const SOAK: readonly Stage[] = [
   soak("soak", [
+    "tests/browser/reconnect_test.ts",
     "tests/conformance/edit/blanks_test.ts",
     "tests/conformance/permission/fuzz_test.ts",
     "tests/conformance/permission/reader_lines_test.ts",

@@ -169,7 +169,7 @@ export function runPaths(context: CliContext, dir?: string): RunPaths {
   const env: EnvLookup = (name) => context.process.env[name];
   const cwd = realDirectory(
     dir ?? ".",
-    dir === undefined ? "work in the current directory" : `work in ${dir}`,
+    dir === undefined ? message`work in the current directory` : message`work in ${dir}`,
   );
   // A relative home belongs to the process: a directory that a session names must not bring one along.
   return { cwd, home: reasonixHome(env, attempt(() => Deno.cwd()) ?? cwd), env };

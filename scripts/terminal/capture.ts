@@ -1,8 +1,11 @@
 /**
- * `deno task capture`: runs the demo on a terminal, and in the chat, and writes what they show to
- * docs/images, for dark and for light pages. Look at the pictures before you keep them.
+ * `deno task capture`: runs the demo on a terminal, in the chat and on the web page, and writes what they
+ * show to docs/images: the terminal for dark and for light pages, the question of the page as text, too.
+ * Look at the pictures before you keep them.
  */
+import { startBrowser } from "../../tests/support/browser.ts";
 import { say } from "../process.ts";
+import { recordPage } from "./demo_page.ts";
 import { DEMO_COLUMNS, recordChat, recordDemo } from "./demo_screen.ts";
 import { svgOf, type Theme } from "./svg.ts";
 
@@ -75,4 +78,12 @@ for (const [name, picture] of Object.entries(PICTURES)) {
     await Deno.writeTextFile(file, svgOf({ ...picture, columns: DEMO_COLUMNS }, colours));
     say(`Wrote ${file.pathname}`);
   }
+}
+
+await using started = await startBrowser();
+for await (const { name, picture, words } of recordPage(started.browser)) {
+  const file = new URL(`${name}.webp`, DIRECTORY);
+  await Deno.writeFile(file, picture);
+  if (words !== undefined) await Deno.writeTextFile(new URL(`${name}.txt`, DIRECTORY), `${words}\n`);
+  say(`Wrote ${file.pathname}`);
 }

@@ -51,8 +51,8 @@ export class ServerLog {
       const bytes = new TextEncoder().encode(`${line}\n`);
       if (this.#size === undefined) {
         Deno.mkdirSync(this.path.slice(0, this.path.lastIndexOf("/")), { recursive: true, mode: 0o700 });
-        using file = Deno.openSync(this.path, { append: true, create: true, mode: 0o600 });
-        this.#size = file.statSync().size;
+        Deno.openSync(this.path, { append: true, create: true, mode: 0o600 }).close();
+        this.#size = Deno.statSync(this.path).size;
       }
       if (this.#size + bytes.length > MAX_BYTES) {
         Deno.renameSync(this.path, `${this.path}.1`);

@@ -1,4 +1,4 @@
-import { errorMessage, message, ReasonixError, usageError } from "../core/mod.ts";
+import { errorMessage, message, ReasonixError, type Text, usageError } from "../core/mod.ts";
 import { baseName, join, normalize, parentOf, slashed, splitPath } from "./lexical.ts";
 
 /** Links after which kernels give up on a path. */
@@ -80,18 +80,18 @@ export function existingRealPath(path: string): string | undefined {
 }
 
 /** The real path of a directory. Throws ReasonixError (usage) with the action that failed. */
-export function realDirectory(path: string, purpose: string): string {
+export function realDirectory(path: string, purpose: Text): string {
   try {
     const real = Deno.realPathSync(path);
     if (Deno.statSync(real).isDirectory) return real;
   } catch (error) {
     const missing = error instanceof Deno.errors.NotFound;
-    throw unusableDirectory(purpose, missing ? "there is no such directory" : errorMessage(error));
+    throw unusableDirectory(purpose, missing ? message`there is no such directory` : errorMessage(error));
   }
-  throw unusableDirectory(purpose, "it is not a directory");
+  throw unusableDirectory(purpose, message`it is not a directory`);
 }
 
-function unusableDirectory(purpose: string, reason: string): ReasonixError {
+function unusableDirectory(purpose: Text, reason: Text): ReasonixError {
   return usageError(message`Cannot ${purpose}: ${reason}`, message`name an existing directory`);
 }
 

@@ -54,6 +54,7 @@ browserTest(
 
     await page.reload();
     await page.getByText("Question 301", { exact: true }).waitFor();
+    await page.getByRole("button", { name: "$ ls 301" }).click();
     const read: { jumps: number[][]; most: number; first: string } = await page.evaluate(`(async () => {
     const scroller = document.querySelector(".scroller");
     const rows = () => [...scroller.querySelectorAll("[data-key]")];
@@ -78,6 +79,9 @@ browserTest(
     await page.getByRole("button", { name: "To the end" }).click();
     await page.getByText("Question 301", { exact: true }).waitFor();
     assertEquals(await page.getByRole("button", { name: "To the end" }).count(), 0);
+    // A row that was opened is open when it is back.
+    const opened = page.getByRole("button", { name: "$ ls 301" });
+    assertEquals(await opened.getAttribute("aria-expanded"), "true");
   },
 );
 

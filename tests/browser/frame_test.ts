@@ -64,6 +64,7 @@ browserTest("a narrow page without a SharedWorker has a stream while it is visib
   await page.getByLabel("Directory").fill("/no/such/directory");
   await page.getByRole("button", { name: "Begin" }).click();
   assertMatch(await page.getByRole("dialog").getByRole("alert").innerText(), /directory/);
+  assertEquals(await page.getByLabel("Directory").inputValue(), "/no/such/directory");
   await page.getByLabel("Directory").fill(served.stage.cwd);
   await page.getByRole("button", { name: "Begin" }).click();
   await page.waitForURL("**/s/*");

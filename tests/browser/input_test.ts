@@ -125,9 +125,15 @@ async function until(holds: () => Promise<boolean>): Promise<void> {
 
 async function press(page: Page, keys: readonly string[]): Promise<void> {
   for (const key of keys) {
-    // Answers take the keyboard a moment after they are shown.
-    await page.locator("dialog :focus:enabled, dialog:is([data-kind=show], [data-kind=changes]):focus-within")
-      .waitFor();
+    // Answers take the keyboard a moment after they are shown, and what a key opens with the frame after it.
+    await page.evaluate(
+      "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done))))",
+    );
+    await page.locator(
+      key.startsWith("'")
+        ? "dialog :is(input, textarea):focus:enabled"
+        : "dialog :focus:enabled, dialog:is([data-kind=show], [data-kind=changes]):focus-within",
+    ).waitFor();
     if (key.startsWith("see:")) await page.locator("dialog").getByText(key.slice(4)).first().waitFor();
     else if (key.startsWith("'")) await page.keyboard.type(key.slice(1));
     else if (key === "Send" || key === "Close") {

@@ -1,8 +1,11 @@
 /** A task in the page from the first message to a rewind: with the keyboard alone, and on a phone. */
 import type { Page } from "playwright-core";
+import { START_FLAGS } from "../../cli/terminal/start_flags.ts";
+import { recordPage } from "../../scripts/terminal/demo_page.ts";
 import { call, type Reply, say } from "../support/agent_fixture.ts";
 import { assert, assertEquals } from "../support/assert.ts";
 import { browserTest } from "../support/browser.ts";
+import { programFile } from "../support/program.ts";
 import { type ServedHere, serveHere } from "../support/web.ts";
 
 const FILES = { "hello.txt": "Hello, world\n", "../kept/file.txt": "kept\n" };
@@ -190,3 +193,12 @@ browserTest(
     assertEquals(await field.count(), 0);
   },
 );
+
+browserTest("the pictures in the README show what the web page shows in the demo", async ({ browser }) => {
+  // The first view is enough: the second one costs the rest of the task.
+  for await (const { name, words } of recordPage(browser, ["run", ...START_FLAGS, await programFile()])) {
+    const file = new URL(`../../docs/images/${name}.txt`, import.meta.url);
+    assertEquals(await Deno.readTextFile(file), `${words}\n`, "run deno task capture");
+    break;
+  }
+});

@@ -2,7 +2,7 @@
 import type { Page } from "playwright-core";
 import { call, type Reply, say } from "../support/agent_fixture.ts";
 import { assert, assertEquals } from "../support/assert.ts";
-import { browserTest } from "../support/browser.ts";
+import { type BrowserTest, browserTest } from "../support/browser.ts";
 import { startModelServer } from "../support/model_server.ts";
 import { makeWorld, mockConfig } from "../support/program.ts";
 import { Random, SEED, soakSize } from "../support/seed.ts";
@@ -52,78 +52,85 @@ async function conversation(page: Page, last: string): Promise<string> {
   return await page.locator(".content").innerHTML();
 }
 
+/** Turns of one session; a page shows all of their rows. */
+const TURNS = 8;
+
+/** A session whose page loses its connections once or more in each turn. */
+async function cutTurns(test: BrowserTest, random: Random): Promise<void> {
+  let cut = () => {};
+  const words = (name: string) => Array.from({ length: 20 }, (_, at) => `${name} **word ${at}**\n\n`);
+  /** Streams words, and cuts at one of them. */
+  const streamed = (name: string, last: string): Reply => {
+    const at = random.below(20);
+    return async function* () {
+      for (const [index, text] of words(name).entries()) {
+        yield { type: "text", text };
+        await new Promise((resolve) => setTimeout(resolve));
+        if (index === at) cut();
+      }
+      yield* say(last);
+    };
+  };
+  const called = (...calls: ReturnType<typeof call>[]): Reply => {
+    const at = random.below(calls.length + 1);
+    return async function* () {
+      for (const [index, one] of calls.entries()) {
+        if (index === at) cut();
+        yield one;
+        await new Promise((resolve) => setTimeout(resolve));
+      }
+      if (at === calls.length) cut();
+      yield { type: "done", reason: "tool_calls" };
+    };
+  };
+  const replies: Reply[] = [];
+  const asks: boolean[] = [];
+  for (let turn = 0; turn < TURNS; turn++) {
+    const kind = turn % 3;
+    const name = (one: number) => `t${turn}_${one}`;
+    const read = (one: number) => call(name(one), "read_file", { path: "a.txt" });
+    if (kind === 1) replies.push(called(read(1), read(2), read(3)));
+    if (kind === 2) replies.push(called(call(name(1), "write_file", { path: name(1), content: "x\n" })));
+    replies.push(streamed(`turn ${turn}`, `The end of turn ${turn}.`));
+    asks.push(kind === 2);
+  }
+  await using served = await serveHere({ replies, files: { "a.txt": "a\n" } });
+  using forwarder = startForwarder(Number(new URL(served.origin).port));
+  cut = forwarder.cut;
+  const made = await served.owner("/api/v1/sessions", { json: { directory: served.stage.cwd } });
+  const { id } = await made.json();
+  const [, hash] = served.server.link("owner", id).split("#");
+  const { page } = await test.visitor();
+  const cutPage = await page(`${forwarder.origin}/#${hash}`);
+  await cutPage.locator("textarea").waitFor();
+  // The network is back at once: the page need not wait longer after each cut.
+  await cutPage.evaluate(`void setInterval(() => dispatchEvent(new Event("online")), 50)`);
+  for (const [turn, asked] of asks.entries()) {
+    await cutPage.locator("textarea").fill(`Begin turn ${turn}.`);
+    await cutPage.locator("textarea").press("Enter");
+    if (asked) {
+      const yes = cutPage.locator("dialog[open] .answers button:enabled").first();
+      await yes.waitFor();
+      if (random.chance(0.5)) cut();
+      await yes.click();
+    }
+    await cutPage.locator(".row[data-key]", { hasText: `The end of turn ${turn}.` }).waitFor();
+    if (random.chance(0.3)) cut();
+  }
+  const last = `The end of turn ${TURNS - 1}.`;
+  const fresh = await (await test.visitor()).page(served.server.link("owner", id));
+  assertEquals(await conversation(cutPage, last), await conversation(fresh, last));
+  const messages = await cutPage.locator(".row.user").allInnerTexts();
+  assertEquals(messages.map((text) => /turn \d+/.exec(text)?.[0]), asks.map((_, turn) => `turn ${turn}`));
+}
+
 browserTest(
   `a page whose connections are cut at random equals one loaded afterwards (seed ${SEED})`,
   async (test) => {
     const random = new Random(SEED);
-    const turns = soakSize(100, 8);
-    let cut = () => {};
-    const words = (name: string) => Array.from({ length: 20 }, (_, at) => `${name} **word ${at}**\n\n`);
-    /** Streams words, and cuts at one of them. */
-    const streamed = (name: string, last: string): Reply => {
-      const at = random.below(20);
-      return async function* () {
-        for (const [index, text] of words(name).entries()) {
-          yield { type: "text", text };
-          await new Promise((resolve) => setTimeout(resolve));
-          if (index === at) cut();
-        }
-        yield* say(last);
-      };
-    };
-    const called = (...calls: ReturnType<typeof call>[]): Reply => {
-      const at = random.below(calls.length + 1);
-      return async function* () {
-        for (const [index, one] of calls.entries()) {
-          if (index === at) cut();
-          yield one;
-          await new Promise((resolve) => setTimeout(resolve));
-        }
-        if (at === calls.length) cut();
-        yield { type: "done", reason: "tool_calls" };
-      };
-    };
-    const replies: Reply[] = [];
-    const asks: boolean[] = [];
-    for (let turn = 0; turn < turns; turn++) {
-      const kind = turn % 3;
-      const name = (one: number) => `t${turn}_${one}`;
-      const read = (one: number) => call(name(one), "read_file", { path: "a.txt" });
-      if (kind === 1) replies.push(called(read(1), read(2), read(3)));
-      if (kind === 2) replies.push(called(call(name(1), "write_file", { path: name(1), content: "x\n" })));
-      replies.push(streamed(`turn ${turn}`, `The end of turn ${turn}.`));
-      asks.push(kind === 2);
-    }
-    await using served = await serveHere({ replies, files: { "a.txt": "a\n" } });
-    using forwarder = startForwarder(Number(new URL(served.origin).port));
-    cut = forwarder.cut;
-    const made = await served.owner("/api/v1/sessions", { json: { directory: served.stage.cwd } });
-    const { id } = await made.json();
-    const [, hash] = served.server.link("owner", id).split("#");
-    const { page } = await test.visitor();
-    const cutPage = await page(`${forwarder.origin}/#${hash}`);
-    await cutPage.locator("textarea").waitFor();
-    // The network is back at once: the page need not wait longer after each cut.
-    await cutPage.evaluate(`void setInterval(() => dispatchEvent(new Event("online")), 50)`);
-    for (const [turn, asked] of asks.entries()) {
-      await cutPage.locator("textarea").fill(`Begin turn ${turn}.`);
-      await cutPage.locator("textarea").press("Enter");
-      if (asked) {
-        const yes = cutPage.locator("dialog[open] .answers button:enabled").first();
-        await yes.waitFor();
-        if (random.chance(0.5)) cut();
-        await yes.click();
-      }
-      await cutPage.locator(".row[data-key]", { hasText: `The end of turn ${turn}.` }).waitFor();
-      if (random.chance(0.3)) cut();
-    }
-    const last = `The end of turn ${turns - 1}.`;
-    const fresh = await (await test.visitor()).page(served.server.link("owner", id));
-    assertEquals(await conversation(cutPage, last), await conversation(fresh, last));
-    const messages = await cutPage.locator(".row.user").allInnerTexts();
-    assertEquals(messages.map((text) => /turn \d+/.exec(text)?.[0]), asks.map((_, turn) => `turn ${turn}`));
+    for (let session = 0; session < soakSize(40, 1); session++) await cutTurns(test, random);
   },
-  soakSize(600_000, 90_000),
+  soakSize(900_000, 90_000),
 );
 
 browserTest(

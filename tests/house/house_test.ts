@@ -2,7 +2,13 @@ import ts from "typescript";
 import { assert, assertEquals } from "../support/assert.ts";
 import { judge } from "./exemptions.ts";
 import { type Offence, productFiles, type Project, thisProject, visitAll } from "./project.ts";
-import { importSideEffects, printsOrExits, processState, vendorSniffing } from "./rules_effects.ts";
+import {
+  importSideEffects,
+  lostDisposals,
+  printsOrExits,
+  processState,
+  vendorSniffing,
+} from "./rules_effects.ts";
 import { deadSettings } from "./rules_settings.ts";
 import { deadExports } from "./rules_exports.ts";
 import {
@@ -54,6 +60,7 @@ const RULES: Readonly<Record<string, (project: Project) => Offence[]>> = {
   "checkers stay on": silencedCheckers,
   "no console, no exit": printsOrExits,
   "imports do nothing": importSideEffects,
+  "disposals stay in the bundle": lostDisposals,
   "state belongs to sessions": processState,
   "vendors are data": vendorSniffing,
   "plain comments": badComments,

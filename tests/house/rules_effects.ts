@@ -100,3 +100,38 @@ export function vendorSniffing(project: Project): Offence[] {
     })
   );
 }
+
+/**
+ * The bundler writes a value that is used once, by the next statement, in place of its name, also where the
+ * name is one of `using`: then nothing disposes of it.
+ */
+export function lostDisposals(project: Project): Offence[] {
+  return productFiles(project).filter(({ path }) => !path.startsWith("scripts/")).flatMap((file) =>
+    eachNode(file, (node) => {
+      if (!ts.isVariableStatement(node) || !isUsing(node) || !ts.isBlock(node.parent)) return undefined;
+      const name = node.declarationList.declarations[0]?.name.getText(file.tree);
+      const { statements } = node.parent;
+      const count = (part: readonly ts.Node[]) => {
+        let found = 0;
+        const visit = (within: ts.Node) => {
+          if (ts.isIdentifier(within) && within.text === name) found++;
+          ts.forEachChild(within, visit);
+        };
+        part.forEach(visit);
+        return found;
+      };
+      const after = statements.slice(statements.indexOf(node) + 1);
+      const [next] = after;
+      if (!next || ts.isIterationStatement(next, false)) return undefined;
+      const isLost = count(after) === 1 && count([next]) === 1;
+      return isLost
+        ? `the bundler drops this use of using: dispose of ${name} with try and finally`
+        : undefined;
+    })
+  );
+}
+
+function isUsing({ declarationList: { flags } }: ts.VariableStatement): boolean {
+  return (flags & ts.NodeFlags.BlockScoped) === ts.NodeFlags.Using ||
+    (flags & ts.NodeFlags.BlockScoped) === ts.NodeFlags.AwaitUsing;
+}

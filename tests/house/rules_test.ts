@@ -1,6 +1,12 @@
 import { assert, assertEquals } from "../support/assert.ts";
 import { type Offence, type Project, projectOf } from "./project.ts";
-import { importSideEffects, printsOrExits, processState, vendorSniffing } from "./rules_effects.ts";
+import {
+  importSideEffects,
+  lostDisposals,
+  printsOrExits,
+  processState,
+  vendorSniffing,
+} from "./rules_effects.ts";
 import { deadExports } from "./rules_exports.ts";
 import {
   denoByName,
@@ -295,6 +301,16 @@ Deno.test("processState finds what changes at the top level of a module of src",
     "cli/main.ts": "let h = 1;",
   };
   assertFinds(processState, files, ["src/core/a.ts:1", "src/core/a.ts:2", "src/core/b.ts:1"]);
+});
+
+Deno.test("lostDisposals finds a value that is used once, by the next statement", () => {
+  const files = {
+    "src/core/a.ts": "export function size(p: string) {\n  using file = open(p);\n  return file.size;\n}\n" +
+      "export function both(p: string) {\n  using file = open(p);\n  file.lock();\n  return file.size;\n}\n" +
+      "export function later(p: string) {\n  using file = open(p);\n  check();\n  return file.size;\n}\n" +
+      "export function held(p: string) {\n  using _lock = lock(p);\n  return p;\n}\n",
+  };
+  assertFinds(lostDisposals, files, ["src/core/a.ts:2"]);
 });
 
 Deno.test("importSideEffects finds code that runs on import and exported variables", () => {

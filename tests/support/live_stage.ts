@@ -7,6 +7,7 @@ import { type FrontEnd, LiveSessions, type OpenFor } from "../../src/frontend/se
 import type { Person } from "../../src/frontend/session/person.ts";
 import type { QuestionEvent } from "../../src/frontend/session/questions.ts";
 import { SessionTexts } from "../../src/frontend/session/texts.ts";
+import { realDirectory } from "../../src/path/real_path.ts";
 import { loadTrustedConfig } from "../../src/run/mod.ts";
 import { SessionBusyError } from "../../src/session/mod.ts";
 import { type Reply, scriptedProvider } from "./agent_fixture.ts";
@@ -35,7 +36,8 @@ export async function liveStage(options: LiveStageOptions = {}): Promise<LiveSta
   const provider = scriptedProvider(options.replies ?? []);
   const open: OpenFor = async (request, person) => {
     await options.beforeOpen?.(request, person);
-    const { model: _model, effort: _effort, directory: cwd = paths.cwd, ...rest } = request;
+    const { model: _model, effort: _effort, directory = paths.cwd, ...rest } = request;
+    const cwd = realDirectory(directory, `work in ${directory}`);
     const loaded = await loadTrustedConfig({ ...paths, cwd, flags: options.config ?? {}, noFiles: true }, {});
     const { approver, asker, planReviewer } = person;
     const all = { ...rest, paths: { ...paths, cwd }, loaded, provider, waitForPlugins: false };

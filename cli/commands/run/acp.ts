@@ -1,5 +1,5 @@
 import { command } from "../../command.ts";
-import { CHAT_FLAGS, type ChatFlags } from "../../run_flags.ts";
+import { type ChatFlags, SESSION_FLAGS } from "../../run_flags.ts";
 import { inLanguage, languageOf } from "../../terminal/language.ts";
 import { type CliContext, onSignals, protocolStreams, runPaths } from "../../terminal/process.ts";
 import { EXIT } from "../../../src/core/mod.ts";
@@ -53,14 +53,14 @@ function keepOffOutput(): void {
   }
 }
 
-/** Flags about one session or a terminal. */
-const OTHERS = /^(?:continue|copy|dir|file|forkSession|linear|noColor|record|resume|sessionId|showThinking)$/;
+/** The editor chooses the directory and the session. */
+const { dir: _1, resume: _2, sessionId: _3, ...FLAGS } = SESSION_FLAGS;
 
 export const acpCommand = command({
   description: "Serve editors over standard input and output by the Agent Client Protocol,\n" +
     "version 1 (short form: reasonix --acp). The editor starts this command; its\n" +
     "flags count for all sessions.",
-  flags: Object.fromEntries(Object.entries(CHAT_FLAGS).filter(([name]) => !OTHERS.test(name))),
+  flags: FLAGS,
   aliases: { m: "model" },
   run: acp,
 });

@@ -1,19 +1,16 @@
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import process from "node:process";
 import { choice, command, flag, type FlagsOf, option, toggle } from "../../command.ts";
-import { CHAT_FLAGS } from "../../run_flags.ts";
+import { SESSION_FLAGS } from "../../run_flags.ts";
 import { languageOf, textsFor } from "../../terminal/language.ts";
 import { type CliContext, errorText, onSignals, runPaths } from "../../terminal/process.ts";
 import { loadRunConfig } from "./config.ts";
 import { unnamedProvider } from "../../../src/config/mod.ts";
-import { errorMessage, EXIT, message, ReasonixError, usageError } from "../../../src/core/mod.ts";
+import { errorMessage, EXIT, message, usageError } from "../../../src/core/mod.ts";
 import { FRONTENDS } from "../../../src/frontend/mod.ts";
 import { findSession } from "../../../src/session/mod.ts";
-import { readSmallText } from "../../../src/path/probe.ts";
-import { isRecord, parseJson } from "../../../src/util/json.ts";
 import { lazy } from "../../../src/util/lazy.ts";
 import { openInBrowser } from "../../../src/util/network/browser.ts";
-import { outputOf } from "../../../src/util/process.ts";
 
 const FLAGS = {
   addr: option("Listen here; default: serve.addr, 127.0.0.1:8787", "host:port"),
@@ -37,20 +34,7 @@ const FLAGS = {
   sessionEvents: flag("Without effect", { hidden: true }),
 } as const;
 
-/** Flags of the chat, except those about a terminal or another session. */
-const {
-  continue: _1,
-  copy: _2,
-  file: _3,
-  forkSession: _4,
-  linear: _5,
-  noColor: _6,
-  record: _7,
-  showThinking: _8,
-  ...CHAT
-} = CHAT_FLAGS;
-
-const SPEC = { flags: { ...CHAT, ...FLAGS }, aliases: { m: "model" } } as const;
+const SPEC = { flags: { ...SESSION_FLAGS, ...FLAGS }, aliases: { m: "model" } } as const;
 
 type ServeFlags = FlagsOf<typeof SPEC.flags>;
 
@@ -85,23 +69,21 @@ async function serve(context: CliContext, flags: ServeFlags, isWeb: boolean): Pr
   const mode = flags.auth ?? (flags.password === undefined ? set.auth_mode : "password");
   const behindProxy = flags.behindProxy ?? set.behind_proxy;
   const origin = flags.origin ?? (set.origin || undefined);
-  const { tlsCert, tlsKey, insecure = false } = flags;
-  const address = addressOf(flags.addr ?? set.addr);
+  const { tlsCert, tlsKey, tokenFile, insecure = false } = flags;
+  const isTls = tlsCert !== undefined || tlsKey !== undefined;
   const linkOf = (role: "owner" | "viewer") => {
     return role === "owner" ? t.signIn(server.link(role)) : t.watch(server.link(role));
   };
   const server = await serveWeb({
-    address: { ...address, orNext: isWeb },
-    ...(tlsCert === undefined && tlsKey === undefined
-      ? {}
-      : { tls: { cert: contentOf("--tls-cert", tlsCert), key: contentOf("--tls-key", tlsKey) } }),
     ...{ behindProxy, insecure, origin, sessions, texts, home: paths.home, directory: paths.cwd },
+    address: { ...addressOf(flags.addr ?? set.addr), orNext: isWeb },
+    tls: isTls ? { cert: contentOf("--tls-cert", tlsCert), key: contentOf("--tls-key", tlsKey) } : undefined,
     only: sessionId ?? (resume === undefined ? undefined : findSession(paths.home, resume, paths).id),
     auth: {
       mode,
-      token:
-        (flags.tokenFile === undefined ? undefined : contentOf("--token-file", flags.tokenFile).trim()) ??
-          (flags.token || env.REASONIX_SERVE_TOKEN || set.token),
+      token: tokenFile === undefined
+        ? flags.token || env.REASONIX_SERVE_TOKEN || set.token
+        : contentOf("--token-file", tokenFile).trim(),
       passwordHash: flags.password === undefined ? set.password_hash : await hashPassword(flags.password),
     },
     sessionHours: set.session_hours,
@@ -110,8 +92,6 @@ async function serve(context: CliContext, flags: ServeFlags, isWeb: boolean): Pr
     signedIn: (role, from) => {
       stdout.write(`${t.signedIn(from, t[role])}\n${mode === "token" ? `${linkOf(role)}\n` : ""}`);
     },
-  }).catch((error) => {
-    throw error.cause?.name === "AddrInUse" ? usedPort(address, paths.home, error) : error;
   });
   try {
     if (sessionId !== undefined) await sessions.open({ sessionId });
@@ -121,7 +101,7 @@ async function serve(context: CliContext, flags: ServeFlags, isWeb: boolean): Pr
       t.serves(server.origin),
       ...(mode === "token" ? [linkOf("owner"), t.once] : mode === "none" ? [t.open] : []),
       ...(flags.share ? [linkOf("viewer")] : []),
-      ...(insecure && tlsCert === undefined ? [t.plain] : []),
+      ...(insecure && !isTls ? [t.plain] : []),
       ...(behindProxy && origin === undefined ? [t.proxy] : []),
       t.stop,
     ];
@@ -166,30 +146,6 @@ function writeTo(file: string, text: string): void {
   } catch (error) {
     throw usageError(message`Cannot write ${file}: ${errorMessage(error)}`);
   }
-}
-
-/** The error of a port in use, with the program that uses it. */
-function usedPort(
-  { hostname, port }: { hostname: string; port: number },
-  home: string,
-  error: ReasonixError,
-) {
-  const listed = /^p(?<pid>\d+)\nc(?<name>.+)/m.exec(
-    outputOf("lsof", ["-nP", `-iTCP:${port}`, "-sTCP:LISTEN", "-Fpc"]),
-  );
-  const { pid, name = "" } = listed?.groups ??
-    /"(?<name>[^"]+)",pid=(?<pid>\d+)/.exec(outputOf("ss", ["-ltnpH", `sport = :${port}`]))?.groups ?? {};
-  if (pid === undefined) return error;
-  const server = parseJson(readSmallText(`${home}/serve/${port}.json`) ?? "");
-  const isOurs = isRecord(server) && String(server.pid) === pid;
-  const user = isOurs ? message`another Reasonix server` : name;
-  return new ReasonixError(
-    message`Cannot listen on ${hostname}:${port}: ${user} (process ${pid}) uses the port`,
-    {
-      remedy:
-        message`choose another address with --addr, or run reasonix web, which takes the next free port`,
-    },
-  );
 }
 
 export const serveCommand = command({

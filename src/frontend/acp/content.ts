@@ -7,6 +7,7 @@ import {
   resourceBlock,
   withoutReferences,
 } from "../../path/reference_text.ts";
+import { imagesAlone } from "../session/submissions.ts";
 import { isRecord } from "../../util/json.ts";
 import { attempt } from "../../util/lazy.ts";
 import { oneLine } from "../../util/terminal_text.ts";
@@ -43,10 +44,7 @@ export function promptInput(blocks: unknown, context: PromptContext): PromptInpu
   const text = joined(pieces);
   if (text.trim() === "") throw usageError(message`Cannot send an empty prompt`, message`write what to do`);
   if (images.length > 0 && !context.vision && pieces.length === images.length) {
-    throw usageError(
-      message`Cannot send images alone: ${context.model} takes none`,
-      message`add a text, choose a model that takes images, or set vision_model to one that describes them`,
-    );
+    throw imagesAlone(context.model);
   }
   return {
     text,

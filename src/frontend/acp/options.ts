@@ -33,10 +33,8 @@ export function factUpdates(fact: SessionFact, before?: SessionFact): SessionUpd
     case "settings": {
       const { settings } = fact;
       const isSameMode = before?.kind === fact.kind && before.settings[0]?.current === settings[0]?.current;
-      const options = {
-        sessionUpdate: "config_option_update",
-        configOptions: configOptions(settings),
-      } as const;
+      const sessionUpdate = "config_option_update" as const;
+      const options = { sessionUpdate, configOptions: configOptions(settings) };
       return isSameMode ? [options] : [modeUpdate(settings), options];
     }
     case "commands": {

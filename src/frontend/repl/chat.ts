@@ -311,10 +311,7 @@ export class Chat {
       this.#served = await open({
         ...{ sessions, texts, config },
         changed: () => this.#screen.refresh(),
-        signedIn: (role, from) => {
-          this.#transcript.say(texts.chat.web.signedIn(from), "plain");
-          this.#showLink(role);
-        },
+        signedIn: (_role, from) => this.#transcript.say(texts.chat.web.signedIn(from), "plain"),
       });
       return this.#served;
     } catch (error) {

@@ -1,7 +1,15 @@
 import type { TurnOutcome } from "../../agent/mod.ts";
 import type { Assembly, TurnInput } from "../../run/mod.ts";
 import { type CommandHost, readCommand } from "../../command/mod.ts";
-import type { Event, EventOf, EventSink, ImagePart } from "../../core/mod.ts";
+import {
+  type Event,
+  type EventOf,
+  type EventSink,
+  type ImagePart,
+  message,
+  type ReasonixError,
+  usageError,
+} from "../../core/mod.ts";
 import type { SessionHost } from "./session_host.ts";
 import type { SessionTexts } from "./texts.ts";
 import { defined } from "../../util/json.ts";
@@ -56,6 +64,14 @@ const MAX_FACT = 200;
 function factOf({ text, pasted = false }: Pick<Draft, "text" | "pasted">): string | undefined {
   const fact = pasted ? undefined : /^# +(\S.*)$/u.exec(text.trimEnd())?.[1];
   return fact === undefined || fact.length > MAX_FACT ? undefined : fact;
+}
+
+/** The error of a message that a model without images would not understand. */
+export function imagesAlone(model: string): ReasonixError {
+  return usageError(
+    message`Cannot send images alone: ${model} takes none`,
+    message`add a text, choose a model that takes images, or set vision_model to one that describes them`,
+  );
 }
 
 /** A front end, as its messages know it. */

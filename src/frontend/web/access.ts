@@ -1,14 +1,15 @@
 /** Access to the web page: checks of requests, links that count once, secrets of browsers, passwords. */
+import { Buffer } from "node:buffer";
 import { createHash, timingSafeEqual } from "node:crypto";
-import { readFileSync } from "node:fs";
 import { networkInterfaces } from "node:os";
 import process from "node:process";
 import * as z from "zod/mini";
+import { isLoopback } from "../../config/mod.ts";
 import { message, ReasonixError, type Text, usageError } from "../../core/mod.ts";
+import { readSmallText } from "../../path/probe.ts";
 import { saveFile } from "../../util/atomic_write.ts";
 import { parseJson } from "../../util/json.ts";
-import { attempt } from "../../util/lazy.ts";
-import type { Role } from "./schemas.ts";
+import type { ApiAnswer, ApiRequest, Role } from "./schemas.ts";
 
 /** A request that is answered with an error status. */
 export class Refusal extends ReasonixError {
@@ -21,29 +22,30 @@ export class Refusal extends ReasonixError {
   }
 }
 
-export function isLoopback(hostname: string): boolean {
-  const name = hostname.replace(/^\[|\]$/g, "").toLowerCase();
-  return name === "localhost" || name === "::1" || /^127(?:\.\d{1,3}){3}$/.test(name);
-}
-
-interface Addresses {
-  /** The address that the server listens on. */
-  readonly hostname: string;
-  readonly isTls: boolean;
+/** The addresses of a server. */
+export interface Addresses {
+  /** It listens here. `orNext`: at the next free port, beginning with this one. */
+  readonly address: { readonly hostname: string; readonly port: number; readonly orNext?: boolean };
+  /** Certificate and key as PEM texts. */
+  readonly tls?: { readonly cert: string; readonly key: string } | undefined;
   /** The public address, such as `https://agent.example.org`. */
   readonly origin?: string | undefined;
   /** Headers of a proxy count: `X-Forwarded-For`, `-Host` and `-Proto`. */
-  readonly behindProxy: boolean;
+  readonly behindProxy?: boolean;
 }
 
-/** The last value: the proxy next to this server has added it. */
-function forwarded(headers: Headers, name: string): string | undefined {
-  return headers.get(`x-forwarded-${name}`)?.split(",").at(-1)?.trim() || undefined;
+/** A name or an address as URLs contain it. */
+export function inUrl(hostname: string): string {
+  return hostname.includes(":") ? `[${hostname}]` : hostname;
 }
 
-/** The address of the client. */
-export function clientOf(headers: Headers, peer: string, { behindProxy }: Addresses): string {
-  return behindProxy ? forwarded(headers, "for") ?? peer : peer;
+/** A header of the proxy next to this server, which has added the last value. */
+export function forwarded(
+  { headers }: Request,
+  { behindProxy = false }: Addresses,
+  name: "for" | "host" | "proto",
+): string | undefined {
+  return behindProxy ? headers.get(`x-forwarded-${name}`)?.split(",").at(-1)?.trim() || undefined : undefined;
 }
 
 /**
@@ -52,11 +54,12 @@ export function clientOf(headers: Headers, peer: string, { behindProxy }: Addres
  */
 export function checkOrigin(request: Request, url: URL, addresses: Addresses): void {
   const { headers, method } = request;
-  const { behindProxy, origin } = addresses;
-  const given = (behindProxy ? forwarded(headers, "host") : undefined) ?? headers.get("host") ?? url.host;
-  const host = hostOf(given);
-  const isPublic = host !== undefined && origin !== undefined && host.host === new URL(origin).host;
-  if (!host || !isPublic && !isOurs(host.hostname, addresses)) {
+  const given = forwarded(request, addresses, "host") ?? headers.get("host") ?? url.host;
+  const isTls = addresses.tls !== undefined || forwarded(request, addresses, "proto") === "https";
+  const host = HOST.test(given) ? URL.parse(`${isTls ? "https" : "http"}://${given}`) : null;
+  const known = URL.parse(addresses.origin ?? "");
+  const ours = host && known?.host === host.host ? known : isOurs(host, addresses) ? host : undefined;
+  if (!ours) {
     throw new Refusal(
       421,
       message`Cannot answer for the host "${given}": it is not an address of this server`,
@@ -67,28 +70,22 @@ export function checkOrigin(request: Request, url: URL, addresses: Addresses): v
     throw new Refusal(400, message`Cannot change the protocol to "${headers.get("upgrade") ?? ""}"`);
   }
   const isPage = (method === "GET" || method === "HEAD") && !url.pathname.startsWith("/api/");
-  if (isPage) return;
-  const scheme = addresses.isTls ? "https" : behindProxy && forwarded(headers, "proto") || "http";
-  const ours = isPublic ? new URL(origin).origin : hostOf(host.host, scheme)?.origin;
   const [from, site] = [headers.get("origin"), headers.get("sec-fetch-site") ?? "none"];
-  if ((from === null || from === ours) && (site === "same-origin" || site === "none")) return;
+  const isSame = (from === null || from === ours.origin) && (site === "same-origin" || site === "none");
+  if (isPage || isSame) return;
   throw new Refusal(
     403,
     message`Cannot answer a request of another page (${from ?? site})`,
-    behindProxy ? message`behind a proxy, set serve.origin to the public address` : undefined,
+    addresses.behindProxy ? message`behind a proxy, set serve.origin to the public address` : undefined,
   );
 }
 
-function hostOf(host: string, scheme = "http"): URL | undefined {
-  if (!/^(?:[\w.-]+|\[[\da-f:.]+\])(?::\d{1,5})?$/i.test(host)) return undefined;
-  return URL.parse(`${scheme === "https" ? "https" : "http"}://${host}`) ?? undefined;
-}
+const HOST = /^(?:[\w.-]+|\[[\da-f:.]+\])(?::\d{1,5})?$/i;
 
-function isOurs(hostname: string, { hostname: bound }: Addresses): boolean {
-  const name = hostname.replace(/^\[|\]$/g, "");
-  if (isLoopback(name) || name === bound.toLowerCase()) return true;
-  if (!/^[\d.]+$|:/.test(name)) return false;
-  return Object.values(networkInterfaces()).flat().some((own) => own?.address === name);
+function isOurs(host: URL | null, { address }: Addresses): boolean {
+  if (!host) return false;
+  if (isLoopback(host.href) || host.hostname === inUrl(address.hostname).toLowerCase()) return true;
+  return Object.values(networkInterfaces()).flat().some((own) => own && inUrl(own.address) === host.hostname);
 }
 
 /** A browser or a script that has signed in. */
@@ -102,16 +99,16 @@ export interface Visitor {
 
 const SCRIPT: Visitor = { role: "owner", reads: () => () => {} };
 
+/** Only the hash of a secret is kept. */
 interface Link {
   readonly hash: Uint8Array;
   readonly role: Role;
 }
 
-/** A secret of a browser; only its hash is kept. */
+/** A secret of a browser. */
 interface Secret extends Link {
-  /** Time of the last use, and of that in the file, in ms. */
+  /** Time of the last use in ms. */
   used: number;
-  saved: number;
   readers: number;
   readonly end: AbortController;
 }
@@ -133,7 +130,7 @@ export interface AccessOptions {
 }
 
 /** Most secrets of browsers, and most unused links; the oldest are dropped. */
-const MOST = { secrets: 200, links: 50 };
+const [MOST_SECRETS, MOST_LINKS] = [200, 50];
 const MAX_PASSWORD_BYTES = 72;
 const [SAVE_EVERY_MS, HOUR_MS] = [60_000, 3_600_000];
 /** A secret or the code of a link: 32 random bytes. */
@@ -151,8 +148,7 @@ function hashOf(text: string): Uint8Array {
 /** Compares all, so that the time says nothing about its position. */
 function find<T extends Link>(all: readonly T[], text = ""): T | undefined {
   const hash = hashOf(text);
-  const equal = (each: T) => timingSafeEqual(each.hash, hash);
-  return all.reduce<T | undefined>((found, each) => equal(each) ? each : found, undefined);
+  return all.filter((each) => timingSafeEqual(each.hash, hash))[0];
 }
 
 function makeSecret(): string {
@@ -160,7 +156,7 @@ function makeSecret(): string {
 }
 
 function secretOf(hash: Uint8Array, role: Role, used: number): Secret {
-  return { hash, role, used, saved: used, readers: 0, end: new AbortController() };
+  return { hash, role, used, readers: 0, end: new AbortController() };
 }
 
 function bearerOf({ headers }: Request): string | undefined {
@@ -176,6 +172,7 @@ export class Access {
   readonly #tries: Tries;
   #checking: Promise<unknown> = Promise.resolve();
   #saving: Promise<void> = Promise.resolve();
+  #saved: number;
 
   constructor(options: AccessOptions) {
     const { token, mode, passwordHash, now = Date.now } = options;
@@ -185,7 +182,7 @@ export class Access {
         message`print one with reasonix serve --hash-password --password PASSWORD, or give --password`,
       );
     }
-    [this.#options, this.#now, this.#tries] = [options, now, new Tries(now)];
+    [this.#options, this.#now, this.#tries, this.#saved] = [options, now, new Tries(now), now()];
     this.#token = token ? [{ hash: hashOf(token), role: "owner" }] : [];
     this.#secrets = readSecrets(options);
   }
@@ -193,7 +190,7 @@ export class Access {
   /** Makes the code of a link, which signs in one browser. */
   code(role: Role): string {
     const code = makeSecret();
-    this.#links = [...this.#links, { hash: hashOf(code), role }].slice(-MOST.links);
+    this.#links = [...this.#links, { hash: hashOf(code), role }].slice(-MOST_LINKS);
     return code;
   }
 
@@ -203,23 +200,25 @@ export class Access {
     const given = bearerOf(request);
     const secret = find(this.#secrets, given);
     if (secret && this.#isValid(secret)) return this.#uses(secret);
-    const back = this.#tries.take(from, given === undefined || this.#token.length === 0 ? "" : given);
-    if (!find(this.#token, given)) throw signInFirst();
+    const back = this.#tries.take(from, this.#token.length === 0 ? "" : given ?? "");
+    if (!find(this.#token, given)) {
+      const headers = { "www-authenticate": 'Bearer realm="Reasonix"' };
+      throw new Refusal(401, message`Cannot answer without a sign-in`, undefined, headers);
+    }
     back();
     return SCRIPT;
   }
 
   /** Exchanges the code of a link, the fixed token or the password for a secret. */
   async signIn(
-    { token, password }: { readonly token?: string | undefined; readonly password?: string | undefined },
+    { token, password }: ApiRequest<"POST /sign-in">["body"],
     from: string,
-  ): Promise<{ readonly secret: string; readonly role: Role; readonly expires: string }> {
+  ): Promise<ApiAnswer<"POST /sign-in">> {
     const back = this.#tries.take(from, token ?? password ?? "");
     const link = find(this.#links, token);
     this.#links = this.#links.filter((each) => each !== link);
     const known = link ?? find(this.#token, token);
-    const isOwner = !known && password !== undefined && await this.#isPassword(password);
-    const role = isOwner ? "owner" : known?.role;
+    const role = known?.role ?? (await this.#isPassword(password) ? "owner" : undefined);
     if (!role) {
       throw password === undefined
         ? new Refusal(
@@ -232,7 +231,7 @@ export class Access {
     back();
     const [secret, now] = [makeSecret(), this.#now()];
     const others = this.#secrets.filter((each) => this.#isValid(each)).sort((a, b) => b.used - a.used);
-    this.#secrets = [secretOf(hashOf(secret), role, now), ...others].slice(0, MOST.secrets);
+    this.#secrets = [secretOf(hashOf(secret), role, now), ...others].slice(0, MOST_SECRETS);
     await this.save();
     if (link) this.#options.signedIn?.(role, from);
     return { secret, role, expires: new Date(now + this.#options.sessionHours * HOUR_MS).toISOString() };
@@ -251,6 +250,7 @@ export class Access {
    */
   save({ isClosed = false } = {}): Promise<void> {
     const { file, address } = this.#options;
+    this.#saved = this.#now();
     return this.#saving = this.#saving.catch(() => {}).then(async () => {
       const secrets = this.#secrets.filter(({ role }) => role === "owner").map(({ hash, used }) => {
         return { hash: hash.toHex(), used };
@@ -267,10 +267,8 @@ export class Access {
   #uses(secret: Secret): Visitor {
     const use = () => {
       secret.used = this.#now();
-      if (secret.used - secret.saved < SAVE_EVERY_MS) return;
-      secret.saved = secret.used;
-      // The next use tries again.
-      void this.save().catch(() => {});
+      // The next use after a while tries again.
+      if (secret.used - this.#saved >= SAVE_EVERY_MS) void this.save().catch(() => {});
     };
     use();
     const reads = () => {
@@ -284,12 +282,10 @@ export class Access {
   }
 
   /** One at a time: a check takes a tenth of a second of the processor. */
-  async #isPassword(password: string): Promise<boolean> {
+  async #isPassword(password = ""): Promise<boolean> {
     const { mode, passwordHash = "" } = this.#options;
-    if (mode !== "password" || new TextEncoder().encode(password).length > MAX_PASSWORD_BYTES) return false;
-    const check = this.#checking.then(async () => {
-      return await (await import("bcryptjs")).compare(password, passwordHash);
-    });
+    if (mode !== "password" || Buffer.byteLength(password) > MAX_PASSWORD_BYTES) return false;
+    const check = this.#checking.then(async () => (await import("bcryptjs")).compare(password, passwordHash));
     this.#checking = check.catch(() => {});
     return await check;
   }
@@ -297,23 +293,17 @@ export class Access {
 
 /** The bcrypt hash of a password. Throws a ReasonixError (usage). */
 export async function hashPassword(password: string): Promise<string> {
-  const bytes = new TextEncoder().encode(password).length;
+  const bytes = Buffer.byteLength(password);
   if (bytes > 0 && bytes <= MAX_PASSWORD_BYTES) return await (await import("bcryptjs")).hash(password, 12);
   throw usageError(
     message`Cannot hash a password of ${bytes} bytes: bcrypt takes 1 to ${MAX_PASSWORD_BYTES}`,
   );
 }
 
-function signInFirst(): Refusal {
-  return new Refusal(401, message`Cannot answer without a sign-in`, undefined, {
-    "www-authenticate": 'Bearer realm="Reasonix"',
-  });
-}
-
 /** The secrets that a server at the same address has left. */
 function readSecrets({ file, address }: AccessOptions): Secret[] {
-  const read = attempt(() => FILE.parse(parseJson(readFileSync(file, "utf8"))));
-  const secrets = read?.address === address ? read.secrets : [];
+  const { data } = FILE.safeParse(parseJson(readSmallText(file) ?? ""));
+  const secrets = data?.address === address ? data.secrets : [];
   return secrets.map(({ hash, used }) => secretOf(Uint8Array.fromHex(hash), "owner", used));
 }
 
@@ -342,18 +332,16 @@ class Tries {
     const rows = [[network, LIMITS.one], ["", LIMITS.all]] as const;
     const now = this.#now();
     for (const [key, full] of this.#full) if (full <= now) this.#full.delete(key);
-    const add = (key: string, ms: number) => void this.#full.set(key, (this.#full.get(key) ?? now) + ms);
-    const waits = rows.map(([key, { most, ms }]) => (this.#full.get(key) ?? now) - now - (most - 1) * ms);
-    const seconds = `${Math.ceil(Math.max(...waits) / 1000)}`;
-    if (Number(seconds) > 0) {
-      throw new Refusal(
-        429,
-        message`Cannot sign in: too many tries have failed`,
-        message`try again in ${seconds} seconds`,
-        { "retry-after": seconds },
-      );
+    const fullAt = (key: string) => this.#full.get(key) ?? now;
+    const waits = rows.map(([key, { most, ms }]) => fullAt(key) - now - (most - 1) * ms);
+    const seconds = Math.ceil(Math.max(...waits) / 1000);
+    if (seconds > 0) {
+      const [words, again] = [message`Cannot sign in: too many tries have failed`, `${seconds}`];
+      throw new Refusal(429, words, message`try again in ${again} seconds`, { "retry-after": again });
     }
-    for (const [key, { ms }] of rows) add(key, ms);
-    return () => rows.forEach(([key, { ms }]) => add(key, -ms));
+    const count = (sign: 1 | -1) =>
+      rows.forEach(([key, { ms }]) => this.#full.set(key, fullAt(key) + sign * ms));
+    count(1);
+    return () => count(-1);
   }
 }

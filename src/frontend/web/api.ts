@@ -1,10 +1,7 @@
 /** The work of the routes about sessions. A GET opens none. */
 import type { OpenRequest } from "../../command/mod.ts";
 import { message, ReasonixError, usageError } from "../../core/mod.ts";
-import { isAbsolute } from "../../path/lexical.ts";
-import { isDirectory } from "../../path/probe.ts";
 import { readEnv } from "../../path/read_env.ts";
-import { existingRealPath } from "../../path/real_path.ts";
 import { loadChanges, loadWorkspaceFile } from "../../reports/mod.ts";
 import type { Assembly } from "../../run/mod.ts";
 import * as stored from "../../session/mod.ts";
@@ -17,6 +14,7 @@ import { closedSources, completionSources } from "../session/completion_sources.
 import type { LiveSession, LiveSessions } from "../session/live_session.ts";
 import type { SessionList } from "../session/session_list.ts";
 import { changeSetting, sessionSettings } from "../session/settings.ts";
+import { imagesAlone } from "../session/submissions.ts";
 import type { SessionTexts } from "../session/texts.ts";
 import { Refusal } from "./access.ts";
 import { type ApiRequest, type Handlers, IMAGES } from "./schemas.ts";
@@ -25,7 +23,7 @@ import type { Streams } from "./stream.ts";
 interface ApiOptions {
   readonly sessions: LiveSessions;
   readonly list: SessionList;
-  readonly streams: Pick<Streams, "frontEnd" | "snapshot">;
+  readonly streams: Pick<Streams, "changed" | "frontEnd" | "snapshot">;
   /** The directory of sessions that name none. */
   readonly directory: string;
   readonly texts: SessionTexts;
@@ -35,11 +33,6 @@ interface ApiOptions {
 const SOON_MS = 1000;
 const [WINDOW, MAX_WINDOW] = [200, 2000];
 
-type Routes = Pick<
-  Handlers,
-  Exclude<keyof Handlers, "GET /server" | "POST /sign-in" | "POST /sign-out" | "POST /links" | "GET /stream">
->;
-
 export class Api {
   readonly #options: ApiOptions;
   readonly #sources = new WeakMap<LiveSession, readonly CompletionSource[]>();
@@ -48,27 +41,25 @@ export class Api {
     this.#options = options;
   }
 
-  readonly handlers: Routes = {
+  readonly handlers = {
     "GET /sessions": ({ query }) => this.#options.list.page(query),
     "POST /sessions": ({ body }) => this.#create(body),
     "POST /sessions/:id/open": async ({ params: { id = "" } }) => {
       return await this.#opened(id, this.#live(id) ? {} : this.#request(id));
     },
     "POST /sessions/:id/close": async ({ params: { id = "" } }) => {
-      if (!this.#live(id)) this.#found(id);
-      else if (!this.#other(id)) await this.#live(id)?.end();
+      const live = this.#known(id);
+      if (!this.#other(id)) await live?.end();
       return { id };
     },
     "PATCH /sessions/:id": async ({ params: { id = "" }, body: { title } }) => {
       const live = this.#live(id);
-      if (!live) {
-        const { path } = this.#free(id);
-        (await stored.loadManage()).renameSession(path, title);
-        return { id };
-      }
-      const { recorder } = (await live.host.current()).controller;
-      await recorder.record({ type: "session.rename", title });
-      await recorder.sync();
+      if (live) {
+        const { recorder } = (await live.host.current()).controller;
+        await recorder.record({ type: "session.rename", title });
+        await recorder.sync();
+      } else (await stored.loadManage()).renameSession(this.#free(id).path, title);
+      this.#options.streams.changed(id);
       return { id };
     },
     "DELETE /sessions/:id": async ({ params: { id = "" } }) => {
@@ -77,8 +68,7 @@ export class Api {
       const live = this.#live(id);
       await live?.end();
       if (live && !this.#options.list.paths(id)) return {};
-      const paths = this.#free(id);
-      (await stored.loadManage()).deleteSession(paths);
+      (await stored.loadManage()).deleteSession(this.#free(id));
       return {};
     },
     "GET /sessions/:id/events": async ({ params: { id = "" }, query: { before, limit = WINDOW } }) => {
@@ -86,8 +76,7 @@ export class Api {
       const { path } = this.#options.list.paths(id) ?? {};
       // It has no file yet, or not all of it is there.
       if (live && (path === undefined || live.assembly?.session.problem !== undefined)) {
-        const events = live.history(0).filter(({ seq }) => seq < (before ?? Infinity));
-        return { events: [...events], first: true };
+        return { events: live.history(0).filter(({ seq }) => seq < (before ?? Infinity)), first: true };
       }
       const { eventWindow } = await stored.loadWindow();
       const most = Math.max(1, Math.min(limit, MAX_WINDOW));
@@ -96,8 +85,8 @@ export class Api {
     },
     "GET /sessions/:id/snapshot": async ({ params: { id = "" } }) => {
       const now = await this.#options.streams.snapshot(id);
-      if (!now) throw missing(id);
-      return { snapshot: now.snapshot, facts: [...now.facts] };
+      if (now) return now;
+      throw missing(id);
     },
     "POST /sessions/:id/messages": async ({ params: { id = "" }, body }) => {
       const { images = [], steer = false, text: typed, ...rest } = body;
@@ -115,10 +104,7 @@ export class Api {
       const live = await this.#open(id);
       const { attachments: { vision }, provider: { model } } = await live.host.current();
       if (!isText && !vision) {
-        throw usageError(
-          message`Cannot send images alone: ${model.id} takes none`,
-          message`add a text, choose a model that takes images, or set vision_model to one that describes them`,
-        );
+        throw imagesAlone(model.id);
       }
       const text = isText ? typed : images.map((_, at) => `[image ${at + 1}]`).join(" ");
       const draft = { ...defined({ ...rest, by: this.#frontEnd(id) }), text, steer, images };
@@ -131,15 +117,11 @@ export class Api {
       throw new Refusal(409, message`Cannot take the message back: it does not wait`);
     },
     "POST /sessions/:id/interrupt": ({ params: { id = "" } }) => {
-      const live = this.#live(id);
-      if (live) live.submissions.stop("interrupted", this.#frontEnd(id));
-      else this.#found(id);
+      this.#known(id)?.submissions.stop("interrupted", this.#frontEnd(id));
       return {};
     },
     "GET /sessions/:id/questions": ({ params: { id = "" } }) => {
-      const live = this.#live(id);
-      if (!live) this.#found(id);
-      return { questions: [...live?.questions.open ?? []] };
+      return { questions: [...this.#known(id)?.questions.open ?? []] };
     },
     "POST /sessions/:id/questions/:question": ({ params: { id = "", question = "" }, body }) => {
       const { questions } = this.#isOpen(id);
@@ -153,12 +135,8 @@ export class Api {
       const { questions } = this.#isOpen(id);
       if (call === "checkRule" && typeof argument === "string") {
         const refusal = refusedAs409(() => questions.call(question, call, argument));
-        const { texts } = this.#options;
-        return {
-          result: refusal?.code === "unreadable"
-            ? { code: refusal.code, message: texts.of(refusal.texts.message) }
-            : refusal,
-        };
+        if (refusal?.code !== "unreadable") return { result: refusal };
+        return { result: { code: refusal.code, message: this.#options.texts.of(refusal.texts.message) } };
       }
       if ((call === "preview" || call === "move") && typeof argument === "number") {
         return { result: await refusedAs409(() => questions.call(question, call, argument)) };
@@ -174,11 +152,7 @@ export class Api {
     "GET /sessions/:id/completions": async ({ params: { id = "" }, query: { text, cursor } }) => {
       const before = text.slice(0, cursor);
       const { from, items } = await completionsOf(this.#sourcesOf(id), before);
-      const entries = items.map(({ insert, label, detail, more, sends }) => ({
-        insert,
-        label,
-        ...defined({ detail, more: more || undefined, sends: sends || undefined }),
-      }));
+      const entries = items.map(({ also: _, last: __, ...entry }) => entry);
       return { from, to: before.length, entries };
     },
     "GET /sessions/:id/files": async ({ params: { id = "" }, query: { path = "." } }) => {
@@ -199,7 +173,7 @@ export class Api {
     "GET /openapi.json": async () => {
       return (await import("./openapi.json", { with: { type: "json" } })).default;
     },
-  };
+  } satisfies Partial<Handlers>;
 
   /** A session that is open here, or being opened. */
   #live(id: string): LiveSession | undefined {
@@ -216,10 +190,16 @@ export class Api {
     return ours?.live.frontEnds.find((each) => each !== ours)?.name;
   }
 
-  #isOpen(id: string): LiveSession {
+  /** A session that is open here; undefined: it is not. Throws a Refusal where there is none. */
+  #known(id: string): LiveSession | undefined {
     const live = this.#live(id);
+    if (!live) this.#found(id);
+    return live;
+  }
+
+  #isOpen(id: string): LiveSession {
+    const live = this.#known(id);
     if (live) return live;
-    this.#found(id);
     throw new Refusal(409, message`Cannot do that: session ${id} is not open`, message`open it first`);
   }
 
@@ -240,19 +220,12 @@ export class Api {
     const paths = this.#found(id);
     const owner = stored.sessionOwner(paths.path);
     if (!owner) return paths;
-    const who = owner.pid === undefined
-      ? message`another program`
-      : message`the program with process ${owner.pid}`;
-    throw new Refusal(
-      409,
-      message`Cannot use session ${id}: ${who} has it open`,
-      message`end that program, or continue in a copy`,
-    );
+    const { texts } = new stored.SessionBusyError(id, owner);
+    throw new Refusal(409, texts.message, message`end that program, or continue in a copy`);
   }
 
   #request(id: string): OpenRequest {
-    const { cwd } = stored.sessionInfo(this.#free(id));
-    return { resume: id, directory: requireDirectory(cwd) };
+    return { resume: id, directory: stored.sessionInfo(this.#free(id)).cwd };
   }
 
   /** Opens a session where it is not. */
@@ -278,9 +251,8 @@ export class Api {
     const { id = stored.newSessionId(new Date()), directory = this.#options.directory, copyOf, model } = body;
     if (this.#live(id) || this.#options.list.paths(id)) return { id };
     const source = copyOf === undefined ? undefined : stored.sessionInfo(this.#found(copyOf));
-    const copy = source ? { resume: source.id, copy: true } : {};
-    const cwd = requireDirectory(source?.cwd ?? directory);
-    return await this.#opened(id, { ...copy, sessionId: id, directory: cwd, ...defined({ model }) });
+    const copy = source ? { resume: source.id, copy: true, directory: source.cwd } : {};
+    return await this.#opened(id, { sessionId: id, directory, ...copy, ...defined({ model }) });
   }
 
   /** Waits until the work is done or asks something, but not long; its error is then shown in the session. */
@@ -297,11 +269,9 @@ export class Api {
   }
 
   async #settings(id: string) {
-    const live = this.#live(id);
-    if (!live) this.#found(id);
+    const { assembly } = this.#known(id) ?? {};
     const { locale } = this.#options.texts;
-    const settings = live?.assembly ? await sessionSettings(live.assembly, locale, "two") : [];
-    return { settings };
+    return { settings: assembly ? await sessionSettings(assembly, locale, "two") : [] };
   }
 
   /** The sources of the chat; those of a session that is not open need none. */
@@ -322,22 +292,6 @@ export class Api {
 
 function missing(id: string): Refusal {
   return new Refusal(404, message`Cannot find session "${id}"`);
-}
-
-/** Returns the real path of an existing directory. */
-function requireDirectory(path: string): string {
-  const why = !isAbsolute(path)
-    ? message`the path is relative`
-    : isDirectory(path)
-    ? undefined
-    : message`there is no such directory`;
-  if (why) {
-    throw usageError(
-      message`Cannot work in "${path}": ${why}`,
-      message`give an absolute path of a directory`,
-    );
-  }
-  return existingRealPath(path) ?? path;
 }
 
 /** A closed question refuses answers and calls. */

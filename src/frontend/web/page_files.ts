@@ -9,12 +9,6 @@ export interface BuiltPage {
   readonly files: Readonly<Record<string, string>>;
 }
 
-/** The body of an answer, and its headers. */
-export interface PageFile {
-  readonly body: Uint8Array<ArrayBuffer>;
-  readonly headers: Readonly<Record<string, string>>;
-}
-
 const TYPES: Readonly<Record<string, string>> = {
   html: "text/html; charset=utf-8",
   js: "text/javascript; charset=utf-8",
@@ -23,20 +17,22 @@ const TYPES: Readonly<Record<string, string>> = {
 };
 
 /** A module of the bundle, and the one that builds the page where the program runs from its sources. */
-const [BUNDLED, SOURCES] = ["./reasonix.page.js", "../../../scripts/page.ts"];
+const [BUNDLED = "", SOURCES = ""] = ["./reasonix.page.js", "../../../scripts/page.ts"];
 
 /** The files of the page, of this very version. */
 export class PageFiles {
-  readonly #page: BuiltPage;
+  readonly #files: BuiltPage["files"];
+  /** Differs from that of a page which is older or newer than this program. */
+  readonly build: string;
 
-  constructor(page: BuiltPage) {
-    this.#page = page;
+  constructor({ files, build }: BuiltPage) {
+    [this.#files, this.build] = [files, build];
   }
 
   static async load(): Promise<PageFiles> {
     try {
-      const bundled: { default: BuiltPage } | undefined = await import(BUNDLED ?? "").catch(unlessMissing);
-      return new PageFiles(bundled?.default ?? await (await import(SOURCES ?? "")).builtPage());
+      if (import.meta.url.endsWith(".ts")) return new PageFiles(await (await import(SOURCES)).builtPage());
+      return new PageFiles((await import(BUNDLED)).default);
     } catch (error) {
       throw new ReasonixError(message`Cannot find the web page: ${errorMessage(error)}`, {
         remedy: message`keep reasonix.web.js next to reasonix.js`,
@@ -44,32 +40,19 @@ export class PageFiles {
     }
   }
 
-  /** Differs from that of a page which is older or newer than this program. */
-  get build(): string {
-    return this.#page.build;
-  }
-
   /** Returns `index.html` or a file below `/assets/`; compressed when the browser accepts gzip. */
-  file(name: string, acceptEncoding: string): PageFile | undefined {
-    const content = Object.hasOwn(this.#page.files, name) ? this.#page.files[name] : undefined;
+  file(name: string, acceptEncoding: string): Response | undefined {
+    const content = Object.hasOwn(this.#files, name) ? this.#files[name] : undefined;
     if (content === undefined) return undefined;
     const packed = Uint8Array.fromBase64(content);
     const accepted = /\bgzip\b(?!;q=0(?:\.0*)?(?:,|$))/.test(acceptEncoding);
-    const isPage = name === "index.html";
-    return {
-      body: accepted ? packed : new Uint8Array(gunzipSync(packed)),
+    return new Response(accepted ? packed : new Uint8Array(gunzipSync(packed)), {
       headers: {
         "content-type": TYPES[name.replace(/^.*\./, "")] ?? "application/octet-stream",
-        "cache-control": isPage ? "no-store" : "public, max-age=31536000, immutable",
+        "cache-control": name === "index.html" ? "no-store" : "public, max-age=31536000, immutable",
         ...(accepted ? { "content-encoding": "gzip" } : {}),
         vary: "accept-encoding",
       },
-    };
+    });
   }
-}
-
-/** The sources have no such module; a bundle of which a file is missing says so. */
-function unlessMissing(error: unknown): undefined {
-  if (error instanceof Error && error.name === "IncompleteInstallation") throw error;
-  return undefined;
 }

@@ -35,6 +35,7 @@ const text = (most: number) => string().check(z.maxLength(most));
 const line = (most: number) => text(most).check(z.regex(/\S/));
 const open = (fields: z.core.$ZodLooseShape = {}) => z.looseObject(fields);
 const isTrue = optional(literal(true));
+const [maybe, maybeTrue] = [optional(string()), optional(boolean())];
 
 /** Adds an explanation to a schema. */
 function about<T extends z.ZodMiniType>(schema: T, words: string): T {
@@ -49,9 +50,10 @@ function typed<T>(schema: z.ZodMiniType, words: string): z.ZodMiniType<T> {
 /** A number in a query. */
 const count = (words: string) => about(optional(z.coerce.number().check(z.nonnegative(), z.int())), words);
 
-/** Fields of one type. */
-const all = (names: string, schema: z.ZodMiniType = string()) =>
-  Object.fromEntries(names.split(" ").map((name) => [name, schema]));
+type Names<T extends string> = T extends `${infer First} ${infer Rest}` ? First | Names<Rest> : T;
+/** Fields of one type, named in one text. */
+const all = <T extends string, S extends z.ZodMiniType>(names: T, schema: S) =>
+  Object.fromEntries(names.split(" ").map((name) => [name, schema])) as Record<Names<T>, S>;
 
 const none = object({});
 const id = object({ id: string() });
@@ -62,11 +64,11 @@ const clientId = about(
 );
 
 const event = typed<Event>(
-  open({ ...all("v seq", number()), ...all("time type") }),
+  open({ ...all("v seq", number()), ...all("time type", string()) }),
   "As docs/events.md says.",
 );
 const question = typed<OpenQuestion>(
-  open({ ...all("id kind"), question: open(), called: boolean() }),
+  open({ ...all("id kind", string()), question: open(), called: boolean() }),
   "A question that waits for its answer; `called`: a command of the user asks it.",
 );
 const snapshot = typed<Snapshot>(
@@ -74,16 +76,16 @@ const snapshot = typed<Snapshot>(
     seq: number(),
     turnState: string(),
     message: optional(open({ step: number(), text: string() })),
-    calls: list(open(all("callId name tail"))),
+    calls: list(open(all("callId name tail", string()))),
     questions: list(question),
     ...all("waiting steering", list(z.unknown())),
   }),
   "The part of a session that no stored event holds yet; it includes the events up to `seq`.",
 );
-const fact = typed<SessionFact>(open(all("kind")), "Settings, commands, usage, title or details.");
+const fact = typed<SessionFact>(open({ kind: string() }), "Settings, commands, usage, title or details.");
 const sessionEntry = typed<SessionEntry>(
   object({
-    ...all("id title directory updated"),
+    ...all("id title directory updated", string()),
     state: oneOf(["working", "waiting", "done", "failed", "idle"]),
     ...all("live elsewhere", boolean()),
     cost: optional(object({ amount: number(), currency: string() })),
@@ -92,48 +94,43 @@ const sessionEntry = typed<SessionEntry>(
 );
 const setting = typed<SessionSetting>(
   object({
-    ...all("id name current"),
-    choices: list(object({ ...all("value name"), ...all("description group", optional(string())) })),
+    ...all("id name current", string()),
+    choices: list(object({ ...all("value name", string()), ...all("description group", maybe) })),
   }),
   "A setting and its values.",
 );
 const settings = object({ settings: list(setting) });
 const completion = object({
-  insert: string(),
-  label: string(),
-  detail: optional(string()),
-  more: isTrue,
-  sends: isTrue,
+  ...all("insert label", string()),
+  detail: maybe,
+  ...all("more sends", maybeTrue),
 });
 const file = typed<WorkspaceFile>(
   union([
     object({ kind: literal("file"), text: string(), language: optional(string()), truncated: isTrue }),
     object({ kind: literal("image"), mime: string(), data: about(string(), "Base64.") }),
-    object({ kind: literal("directory"), entries: list(object(all("name kind"))), truncated: isTrue }),
+    object({
+      kind: literal("directory"),
+      entries: list(object(all("name kind", string()))),
+      truncated: isTrue,
+    }),
   ]),
   "A text, an image or a directory.",
 );
 const hunk = object({
-  oldStart: number(),
-  oldLines: number(),
-  newStart: number(),
-  newLines: number(),
+  ...all("oldStart oldLines newStart newLines", number()),
   lines: about(list(string()), "Each begins with a blank, + or -."),
 });
 const change = object({
   path: string(),
   action: oneOf(["create", "update", "delete"]),
-  added: number(),
-  removed: number(),
+  ...all("added removed", number()),
   hunks: about(optional(list(hunk)), "Absent where there is no text, or the earlier content was not kept."),
 });
 
-type Rest = Omit<Route, "role" | "summary">;
-const by = <R extends Route["role"]>(role: R) => <const T extends Rest>(summary: string, rest: T) => ({
-  role,
-  summary,
-  ...rest,
-});
+const by =
+  <R extends Route["role"]>(role: R) =>
+  <const T extends Omit<Route, "role" | "summary">>(summary: string, rest: T) => ({ role, summary, ...rest });
 const [anyone, viewer, owner] = [by("none"), by("viewer"), by("owner")];
 
 /** The routes, by method and path below /api/v1. */
@@ -142,15 +139,14 @@ export const ROUTES = {
     answer: object({
       build: string(),
       auth: oneOf(["token", "none", "password"]),
-      version: optional(string()),
       role: optional(role),
-      locale: optional(string()),
-      directory: optional(string()),
-      configured: optional(boolean()),
+      ...all("version locale directory", maybe),
+      configured: maybeTrue,
     }),
   }),
   "POST /sign-in": anyone("Exchanges the token of a link, or the password, for a secret that expires.", {
-    body: strictObject({ token: optional(text(1_000)), password: optional(text(1_000)) }),
+    body: strictObject(all("token password", optional(text(1_000)))),
+    bytes: 8 * 1024,
     answer: object({ secret: string(), role, expires: string() }),
   }),
   "POST /sign-out": viewer("Revokes the secret of this browser.", { answer: none }),
@@ -164,7 +160,7 @@ export const ROUTES = {
       directory: about(optional(text(4_096)), "Only sessions of this directory."),
       cursor: about(optional(text(100)), "`next` of the answer before."),
     }),
-    answer: object({ sessions: list(sessionEntry), next: optional(string()) }),
+    answer: object({ sessions: list(sessionEntry), next: maybe }),
   }),
   "POST /sessions": owner("Begins a session, or continues in a copy of one.", {
     body: strictObject({
@@ -195,22 +191,22 @@ export const ROUTES = {
   "GET /sessions/:id/snapshot": viewer("Returns what happens now, and facts about the session.", {
     answer: object({ snapshot, facts: list(fact) }),
   }),
-  "POST /sessions/:id/messages": owner(
-    "Sends a message: `/name` is a command, `!line` a shell command, `# fact` something to remember.",
-    {
-      body: strictObject({
-        id: clientId,
-        text: text(1_000_000),
-        images: optional(list(strictObject({ mime: string(), data: about(string(), "Base64.") }))),
-        references: about(optional(list(text(1_000_000))), "Texts that go before the message."),
-        steer: about(optional(boolean()), "Into the running turn instead of after it."),
-        pasted: about(optional(boolean()), "It begins with pasted text: a /, ! or # there is text."),
-      }),
-      bytes: 64 * 1024 * 1024,
-      answer: object({ accepted: literal(true), repeated: about(isTrue, "It was accepted before.") }),
-      status: 202,
-    },
-  ),
+  "POST /sessions/:id/messages": owner("Sends a message.", {
+    body: strictObject({
+      id: clientId,
+      text: about(
+        text(1_000_000),
+        "`/name` is a command, `!line` a shell command, `# fact` something to remember.",
+      ),
+      images: optional(list(strictObject({ mime: string(), data: about(string(), "Base64.") }))),
+      references: about(optional(list(text(1_000_000))), "Texts that go before the message."),
+      steer: about(maybeTrue, "Into the running turn instead of after it."),
+      pasted: about(maybeTrue, "It begins with pasted text: a /, ! or # there is text."),
+    }),
+    bytes: 64 * 1024 * 1024,
+    answer: object({ accepted: literal(true), repeated: about(isTrue, "It was accepted before.") }),
+    status: 202,
+  }),
   "DELETE /sessions/:id/messages/:message": owner("Takes back a message that waits.", {
     answer: object({ text: string() }),
   }),
@@ -218,13 +214,10 @@ export const ROUTES = {
   "GET /sessions/:id/questions": viewer("Lists the open questions.", {
     answer: object({ questions: list(question) }),
   }),
-  "POST /sessions/:id/questions/:question": owner(
-    "Answers a question. Status 409 says who answered a closed one.",
-    {
-      body: strictObject({ answer: about(optional(z.unknown()), "By kind; absent: leaves it unanswered.") }),
-      answer: none,
-    },
-  ),
+  "POST /sessions/:id/questions/:question": owner("Answers a question; 409 says who answered it before.", {
+    body: strictObject({ answer: about(optional(z.unknown()), "By kind; absent: leaves it unanswered.") }),
+    answer: none,
+  }),
   "POST /sessions/:id/questions/:question/:call": owner("Calls checkRule, preview or move of a question.", {
     body: strictObject({ argument: union([text(2_000), number()]) }),
     answer: object({ result: optional(z.unknown()) }),
@@ -242,24 +235,18 @@ export const ROUTES = {
       entries: list(completion),
     }),
   }),
-  "GET /sessions/:id/files": viewer(
-    "Returns a file or directory of the workspace that the session may read.",
-    {
-      query: strictObject({ path: about(optional(text(4_096)), "Relative to the session's directory.") }),
-      answer: file,
-    },
-  ),
+  "GET /sessions/:id/files": viewer("Returns a file or directory that the session may read.", {
+    query: strictObject({ path: about(optional(text(4_096)), "Relative to the session's directory.") }),
+    answer: file,
+  }),
   "GET /sessions/:id/changes": viewer("Returns the files that the session has changed.", {
     answer: object({ changes: list(change) }),
   }),
-  "GET /stream": viewer(
-    "Streams sessions: stored events after the given ones, a snapshot, then live events.",
-    {
-      query: strictObject({
-        session: about(optional(union([text(200), list(text(200))])), "`ID@SEQ` for each session."),
-      }),
-    },
-  ),
+  "GET /stream": viewer("Streams stored events after those given, a snapshot, then live events.", {
+    query: strictObject({
+      session: about(optional(list(text(200))), "`ID@SEQ` for each session."),
+    }),
+  }),
   "GET /openapi.json": viewer("Describes this API by OpenAPI 3.1.", { answer: open({ openapi: string() }) }),
 } satisfies Record<string, Route>;
 
@@ -275,6 +262,8 @@ export interface ApiRequest<K extends RouteKey = RouteKey> {
   readonly body: Of<K, "body">;
 }
 export type ApiAnswer<K extends RouteKey> = Of<K, "answer">;
-export type Handlers<K extends RouteKey = RouteKey> = {
-  readonly [P in K]: (request: ApiRequest<P>) => ApiAnswer<P> | Promise<ApiAnswer<P>>;
+export type Handlers<Caller = unknown, K extends RouteKey = RouteKey> = {
+  readonly [P in K]: (
+    request: ApiRequest<P> & Caller,
+  ) => ApiAnswer<P> | Response | Promise<ApiAnswer<P> | Response>;
 };

@@ -1,33 +1,29 @@
 import { networkInterfaces } from "node:os";
-import { errorMessage, isAbort, message, ReasonixError, usageError } from "../../core/mod.ts";
-import { parseJson } from "../../util/json.ts";
+import { isLoopback } from "../../config/mod.ts";
+import { errorMessage, isAbort, message, ReasonixError, type Text, usageError } from "../../core/mod.ts";
+import { readSmallText } from "../../path/probe.ts";
+import { parseJson, recordOf } from "../../util/json.ts";
+import { outputOf } from "../../util/process.ts";
 import { atMost } from "../../util/timer.ts";
 import { attempt, lazy } from "../../util/lazy.ts";
 import { VERSION } from "../../util/version.ts";
-import type { AccessOptions, Visitor } from "./access.ts";
-import { Access, checkOrigin, clientOf, isLoopback, Refusal } from "./access.ts";
+import type { AccessOptions, Addresses, Visitor } from "./access.ts";
+import { Access, checkOrigin, forwarded, inUrl, Refusal } from "./access.ts";
 import { Api } from "./api.ts";
 import { PageFiles } from "./page_files.ts";
-import type { ApiAnswer, ApiRequest, Handlers, Role, Route, RouteKey } from "./schemas.ts";
+import type { ApiRequest, Handlers, Role, Route, RouteKey } from "./schemas.ts";
 import { BODY_BYTES, ROUTES } from "./schemas.ts";
 import { type Reader, type StreamOptions, Streams } from "./stream.ts";
 import { checked } from "../session/answer_schemas.ts";
 import { SessionList } from "../session/session_list.ts";
 
-type Shared =
-  & Pick<AccessOptions, "sessionHours" | "signedIn">
-  & Pick<StreamOptions, "sessions" | "home" | "texts">;
-
-export interface WebOptions extends Shared {
-  /** `orNext`: the next free port, beginning with this one. */
-  readonly address: { readonly hostname: string; readonly port: number; readonly orNext?: boolean };
-  /** Certificate and key as PEM texts. */
-  readonly tls?: { readonly cert: string; readonly key: string } | undefined;
-  readonly behindProxy?: boolean;
+export interface WebOptions
+  extends
+    Addresses,
+    Pick<AccessOptions, "sessionHours" | "signedIn">,
+    Pick<StreamOptions, "sessions" | "home" | "texts"> {
   /** Allows plain HTTP beyond loopback. */
   readonly insecure?: boolean;
-  /** The public address, such as `https://agent.example.org`. */
-  readonly origin?: string | undefined;
   readonly auth: Pick<AccessOptions, "mode" | "token" | "passwordHash">;
   /** The directory of sessions that name none. */
   readonly directory: string;
@@ -41,23 +37,10 @@ export interface WebOptions extends Shared {
   readonly configured?: () => Promise<boolean>;
 }
 
-export interface WebServer {
-  /** The public address. */
-  readonly origin: string;
-  /** The address on this machine. */
-  readonly local: string;
-  /** Makes a link; one with a sign-in counts once. */
-  link(role: Role, session?: string): string;
-  readonly readers: readonly Reader[];
-  close(): Promise<void>;
-}
-
 /** Starts the server. Throws a ReasonixError where it may or can not listen. */
 export async function serveWeb(options: WebOptions): Promise<WebServer> {
   requireSafe(options);
-  const server = new Server(options);
-  await server.begin();
-  return server;
+  return await new WebServer(options).begin();
 }
 
 /** Refuses what would open the server to the network without protection. */
@@ -68,13 +51,14 @@ function requireSafe({ address: { hostname }, auth, tls, behindProxy, insecure, 
       message`give scheme and host, such as https://agent.example.org`,
     );
   }
-  if (auth.mode === "none" && (!isLoopback(hostname) || behindProxy || origin !== undefined)) {
+  const isLocal = isLoopback(`http://${inUrl(hostname)}`);
+  if (auth.mode === "none" && (!isLocal || behindProxy || origin !== undefined)) {
     throw usageError(
       message`Cannot serve ${hostname} without sign-in: everyone who reaches it could run commands here`,
       message`use --auth token or --auth password; without sign-in only loopback is served, and no proxy`,
     );
   }
-  if (isLoopback(hostname) || tls || behindProxy || insecure) return;
+  if (isLocal || tls || behindProxy || insecure) return;
   throw usageError(
     message`Cannot serve ${hostname} over plain HTTP: the network could read secrets and change the page`,
     message`give --tls-cert and --tls-key, use a proxy with --behind-proxy, or accept that with --insecure`,
@@ -90,11 +74,12 @@ const HEADERS = {
   "x-frame-options": "DENY",
   "cross-origin-opener-policy": "same-origin",
   "cross-origin-resource-policy": "same-origin",
+  "cache-control": "no-store",
 };
 
 const API = "/api/v1";
-/** Ports that are tried; bytes of a body without sign-in; ms for a body, and for open requests at the end. */
-const [MAX_PORTS, SIGN_IN_BYTES, BODY_MS, ENDING_MS] = [100, 8 * 1024, 30_000, 1000];
+/** Ports that are tried; ms for a body, and for open requests at the end. */
+const [MAX_PORTS, BODY_MS, ENDING_MS] = [100, 30_000, 1000];
 const CODES = new Map([[401, "sign-in"], [403, "forbidden"], [404, "not-found"], [409, "conflict"]]);
 
 /** The parts of a path are names, never paths. */
@@ -114,20 +99,25 @@ function match(method: string, path: string): Pick<ApiRequest, "params"> & { rea
   throw new Refusal(405, message`Cannot ${method} ${path}`, undefined, { allow });
 }
 
-class Server implements WebServer {
+/** The client of a request. */
+interface Caller {
+  readonly request: Request;
+  readonly from: string;
+  /** Absent where it has not signed in. */
+  readonly visitor?: Visitor | undefined;
+}
+
+export class WebServer {
+  /** The public address. */
   readonly origin: string;
+  /** The address on this machine. */
   readonly local: string;
   readonly #options: WebOptions;
   readonly #access: Access;
   readonly #server: Deno.HttpServer<Deno.NetAddr>;
-  readonly #handlers: Omit<Handlers, "POST /sign-in" | "GET /stream">;
+  readonly #handlers: Handlers<Caller>;
   readonly #streams: Streams;
-  #build = "";
-  readonly #page = lazy(async () => {
-    const page = await PageFiles.load();
-    this.#build = page.build;
-    return page;
-  });
+  readonly #page = lazy(() => PageFiles.load());
 
   constructor(options: WebOptions) {
     this.#options = options;
@@ -136,38 +126,50 @@ class Server implements WebServer {
     const { port } = this.#server.addr;
     const isAny = hostname === "0.0.0.0" || hostname === "::";
     const outside = Object.values(networkInterfaces()).flat().find((own) => own?.internal === false)?.address;
-    const at = (name: string) =>
-      `${tls ? "https" : "http"}://${name.includes(":") ? `[${name}]` : name}:${port}`;
+    const at = (name: string) => `${tls ? "https" : "http"}://${inUrl(name)}:${port}`;
     this.local = at(isAny ? "localhost" : hostname);
     this.origin = origin ?? (isAny ? at(outside ?? "localhost") : this.local);
     const file = `${home}/serve/${port}.json`;
     this.#access = new Access({ ...options, ...auth, file, address: this.local });
     const list = new SessionList(options);
-    const build = () => this.#build;
-    const streams = this.#streams = new Streams({
-      ...options,
-      list,
-      connected: options.changed,
-      get build() {
-        return build();
-      },
-    });
-    this.#handlers = {
-      ...new Api({ ...options, list, streams }).handlers,
-      "GET /server": async () => {
-        const { auth: { mode: auth }, texts: { locale }, directory, configured } = options;
-        const { build } = await this.#page();
-        return { build, auth, version: VERSION, locale, directory, configured: await configured?.() ?? true };
-      },
-      "POST /sign-out": () => ({}),
-      "POST /links": async ({ body: { role, session } }) => {
-        const url = this.link(role, session);
-        const { encode } = await import("uqr");
-        return { url, qr: encode(url).data.map((row) => row.map(Number).join("")) };
-      },
-    };
+    const streams = this.#streams = new Streams({ ...options, list, connected: options.changed });
+    this.#handlers = { ...new Api({ ...options, list, streams }).handlers, ...this.#own };
   }
 
+  readonly #own: Handlers<Caller, Exclude<RouteKey, keyof Api["handlers"]>> = {
+    "GET /server": async ({ visitor }) => {
+      const { auth: { mode: auth }, texts: { locale }, directory, configured: ask } = this.#options;
+      const { build } = await this.#page();
+      if (!visitor) return { build, auth };
+      const configured = await ask?.() ?? true;
+      return { build, auth, version: VERSION, role: visitor.role, locale, directory, configured };
+    },
+    "POST /sign-in": ({ body, from }) => this.#access.signIn(body, from),
+    "POST /sign-out": async ({ request }) => {
+      await this.#access.signOut(request);
+      return {};
+    },
+    "POST /links": async ({ body: { role, session } }) => {
+      const url = this.link(role, session);
+      const { encode } = await import("uqr");
+      return { url, qr: encode(url).data.map((row) => row.map(Number).join("")) };
+    },
+    "GET /stream": async ({ request, query: { session = [] }, from, visitor }) => {
+      const { role = "viewer", signal, reads } = visitor ?? {};
+      const lastId = request.headers.get("last-event-id") ?? "";
+      const { build } = await this.#page();
+      const events = this.#streams.open(session, { role, from }, build, lastId);
+      const ended = reads?.();
+      const body = new TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>>();
+      // A stream that ends with an error would be an error of the server.
+      const ends = events.pipeTo(body.writable, { preventAbort: true, ...(signal ? { signal } : {}) });
+      void ends.catch(() => body.writable.close()).catch(() => {}).finally(ended);
+      const headers = { "content-type": "text/event-stream", "x-accel-buffering": "no" };
+      return new Response(body.readable, { headers });
+    },
+  };
+
+  /** Makes a link; one with a sign-in counts once. */
   link(role: Role, session = this.#options.only): string {
     const isOpen = this.#options.auth.mode === "none";
     if (isOpen && role === "viewer") {
@@ -176,11 +178,10 @@ class Server implements WebServer {
         message`start the server with --auth token`,
       );
     }
-    const values = [
-      ...(isOpen ? [] : [`token=${this.#access.code(role)}`]),
-      ...(session === undefined ? [] : [`session=${session}`]),
-    ];
-    return `${this.origin}/${values.length > 0 ? `#${values.join("&")}` : ""}`;
+    const values = new URLSearchParams();
+    if (!isOpen) values.set("token", this.#access.code(role));
+    if (session !== undefined) values.set("session", session);
+    return `${this.origin}/${values.size > 0 ? `#${values}` : ""}`;
   }
 
   get readers(): readonly Reader[] {
@@ -188,13 +189,12 @@ class Server implements WebServer {
   }
 
   /** Records that this server has the port. */
-  async begin(): Promise<void> {
-    try {
-      await this.#access.save();
-    } catch (error) {
+  async begin(): Promise<this> {
+    await this.#access.save().catch(async (error) => {
       await this.#server.shutdown();
       throw error;
-    }
+    });
+    return this;
   }
 
   async close(): Promise<void> {
@@ -204,7 +204,7 @@ class Server implements WebServer {
   }
 
   #listen(): Deno.HttpServer<Deno.NetAddr> {
-    const { address: { hostname, port, orNext = false }, tls } = this.#options;
+    const { address: { hostname, port, orNext = false }, tls, home } = this.#options;
     for (let tried = port;; tried++) {
       try {
         const where = { hostname, port: tried, onListen() {}, ...(tls ?? {}) };
@@ -212,80 +212,43 @@ class Server implements WebServer {
       } catch (error) {
         const isUsed = error instanceof Deno.errors.AddrInUse;
         if (isUsed && orNext && tried - port < MAX_PORTS && tried < 65_535) continue;
-        throw new ReasonixError(
-          isUsed
-            ? message`Cannot listen on ${hostname}:${tried}: another program uses the port`
-            : message`Cannot listen on ${hostname}:${tried}: ${errorMessage(error)}`,
-          { remedy: message`choose another address with --addr HOST:PORT`, cause: error },
-        );
+        const why = isUsed ? message`${userOf(tried, home)} uses the port` : errorMessage(error);
+        throw new ReasonixError(message`Cannot listen on ${hostname}:${tried}: ${why}`, {
+          remedy:
+            message`choose another address with --addr, or run reasonix web, which takes the next free port`,
+        });
       }
     }
   }
 
   async #respond(request: Request, peer: string): Promise<Response> {
-    let response: Response;
-    try {
-      response = await this.#answer(request, peer);
-    } catch (error) {
-      response = this.#refused(error);
-    }
-    for (const [name, value] of Object.entries(HEADERS)) response.headers.set(name, value);
-    if (!response.headers.has("cache-control")) response.headers.set("cache-control", "no-store");
+    const response = await this.#answer(request, peer).catch((error) => this.#refused(error));
+    const { headers } = response;
+    for (const [name, value] of Object.entries(HEADERS)) headers.set(name, headers.get(name) ?? value);
     return response;
   }
 
   async #answer(request: Request, peer: string): Promise<Response> {
-    const { tls, behindProxy = false, origin, address: { hostname } } = this.#options;
     const url = URL.parse(request.url);
     if (!url) throw new Refusal(400, message`Cannot read the address of the request`);
-    const addresses = { hostname, isTls: tls !== undefined, behindProxy, origin };
-    checkOrigin(request, url, addresses);
-    const from = clientOf(request.headers, peer, addresses);
+    checkOrigin(request, url, this.#options);
+    const from = forwarded(request, this.#options, "for") ?? peer;
     if (!url.pathname.startsWith(`${API}/`)) return await this.#file(request, url.pathname);
     const { key, params } = match(request.method, url.pathname.slice(API.length));
     const route: Route = ROUTES[key];
-    const visitor = this.#visitor(request, route, from);
-    const query = checked(route.query, valuesOf(url.searchParams), "query");
-    const body = request.method === "GET"
-      ? undefined
-      : checked(route.body, await bodyOf(request, route), "body");
-    if (key === "POST /sign-in") {
-      return Response.json(await this.#access.signIn(body as ApiRequest<typeof key>["body"], from));
+    const signedIn = () => this.#access.visitor(request, from);
+    const visitor = route.role === "none" ? attempt(signedIn) : signedIn();
+    if (route.role === "owner" && visitor?.role !== "owner") {
+      throw new Refusal(403, message`Cannot do that with a link that only shows sessions`);
     }
-    if (key === "POST /sign-out") await this.#access.signOut(request);
-    if (key === "GET /stream" && visitor) return await this.#stream(request, query, { from, visitor });
-    const handlers: Readonly<Record<string, unknown>> = this.#handlers;
-    const work = handlers[key] as (request: ApiRequest) => unknown;
-    const answer = await work({ params, query, body } as ApiRequest);
-    if (key !== "GET /server") return Response.json(answer, { status: route.status ?? 200 });
-    const { build, auth, ...more } = answer as ApiAnswer<typeof key>;
-    return Response.json({ build, auth, ...(visitor ? { ...more, role: visitor.role } : {}) });
-  }
-
-  async #stream(
-    { headers }: Request,
-    query: unknown,
-    { from, visitor: { role, signal, reads } }: { readonly from: string; readonly visitor: Visitor },
-  ): Promise<Response> {
-    await this.#page();
-    const { session = [] } = query as ApiRequest<"GET /stream">["query"];
-    const lastId = headers.get("last-event-id") ?? "";
-    const events = this.#streams.open([session].flat(), { role, from }, lastId);
-    const ended = reads();
-    const body = new TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>>();
-    // A stream that ends with an error would be an error of the server.
-    const ends = events.pipeTo(body.writable, { preventAbort: true, ...(signal ? { signal } : {}) });
-    void ends.catch(() => body.writable.close()).catch(() => {}).finally(ended);
-    return new Response(body.readable, {
-      headers: { "content-type": "text/event-stream", "x-accel-buffering": "no" },
-    });
-  }
-
-  #visitor(request: Request, { role }: Route, from: string): Visitor | undefined {
-    if (role === "none") return attempt(() => this.#access.visitor(request, from));
-    const visitor = this.#access.visitor(request, from);
-    if (role !== "owner" || visitor.role === "owner") return visitor;
-    throw new Refusal(403, message`Cannot do that with a link that only shows sessions`);
+    const session = url.searchParams.getAll("session");
+    const given = { ...Object.fromEntries(url.searchParams), ...(session.length > 0 ? { session } : {}) };
+    const query = checked(route.query, given, "query");
+    const sent = request.method === "GET" ? undefined : await bodyOf(request, route);
+    const body = checked(sent === undefined ? undefined : route.body, sent, "body");
+    const work = this.#handlers[key] as (request: object) => unknown;
+    const answer = await work({ params, query, body, request, from, visitor });
+    return answer instanceof Response ? answer : Response.json(answer, { status: route.status ?? 200 });
   }
 
   /** Answers with a file of the page; its code finds the session of the path. */
@@ -294,14 +257,14 @@ class Server implements WebServer {
     const name = isPage ? "index.html" : /^\/assets\/([\w.-]{1,100})$/.exec(path)?.[1] ?? "";
     const file = (await this.#page()).file(name, headers.get("accept-encoding") ?? "");
     if (!file) throw new Refusal(404, message`Cannot find ${path}`);
-    if (method === "GET") return new Response(file.body, { headers: file.headers });
+    if (method === "GET") return file;
     throw new Refusal(405, message`Cannot ${method} ${path}`, undefined, { allow: "GET" });
   }
 
   #refused(error: unknown): Response {
-    const [status, headers] = error instanceof Refusal
-      ? [error.status, error.headers]
-      : [error instanceof ReasonixError ? 400 : 500, {}];
+    const { status, headers = {} } = error instanceof Refusal
+      ? error
+      : { status: error instanceof ReasonixError ? 400 : 500 };
     if (status === 500) this.#options.failed?.(error);
     const shown = status === 500 ? new ReasonixError(message`Cannot answer: internal error`) : error;
     const code = CODES.get(status) ?? (status < 500 ? "invalid" : "failed");
@@ -309,37 +272,36 @@ class Server implements WebServer {
   }
 }
 
-function valuesOf(search: URLSearchParams): Record<string, unknown> {
-  const names = new Set(search.keys());
-  return Object.fromEntries([...names].map((name) => {
-    const values = search.getAll(name);
-    return [name, values.length > 1 ? values : values[0]];
-  }));
+/** The program that uses a port. */
+function userOf(port: number, home: string): Text {
+  const lsof = outputOf("lsof", ["-nP", `-iTCP:${port}`, "-sTCP:LISTEN", "-Fpc"]);
+  const { pid, name = "" } = /^p(?<pid>\d+)\nc(?<name>.+)/m.exec(lsof)?.groups ??
+    /"(?<name>[^"]+)",pid=(?<pid>\d+)/.exec(outputOf("ss", ["-ltnpH", `sport = :${port}`]))?.groups ?? {};
+  if (pid === undefined) return message`another program`;
+  const server = recordOf(parseJson(readSmallText(`${home}/serve/${port}.json`) ?? ""));
+  return String(server.pid) === pid
+    ? message`another Reasonix server (process ${pid})`
+    : message`${name} (process ${pid})`;
 }
 
 /** Reads JSON of a bounded size within a bounded time. */
-async function bodyOf(
-  { headers, body, method }: Request,
-  { role, bytes = BODY_BYTES, body: schema }: Route,
-): Promise<unknown> {
+async function bodyOf({ headers, body, method }: Request, route: Route): Promise<unknown> {
+  const { bytes = BODY_BYTES, body: schema } = route;
   if (method !== "DELETE" && !/^application\/json(?:\s*;|$)/i.test(headers.get("content-type") ?? "")) {
     throw new Refusal(415, message`Cannot read the request: its content type is not application/json`);
   }
-  const most = role === "none" || !schema ? SIGN_IN_BYTES : bytes;
   let size = 0;
   const bounded = new TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>>({
     transform(piece, to) {
-      if ((size += piece.length) <= most) return to.enqueue(piece);
-      throw new Refusal(413, message`Cannot read the request: its body has more than ${most} bytes`);
+      if ((size += piece.length) <= bytes) return to.enqueue(piece);
+      throw new Refusal(413, message`Cannot read the request: its body has more than ${bytes} bytes`);
     },
   });
-  const text = await new Response(body?.pipeThrough(bounded, { signal: AbortSignal.timeout(BODY_MS) })).text()
-    .catch((error) => {
-      throw isAbort(error) ? new Refusal(408, message`Cannot read the request: its body is late`) : error;
-    });
+  const read = new Response(body?.pipeThrough(bounded, { signal: AbortSignal.timeout(BODY_MS) }));
+  const text = await read.text().catch((error) => {
+    throw isAbort(error) ? new Refusal(408, message`Cannot read the request: its body is late`) : error;
+  });
   const value = schema && parseJson(text);
-  if (schema && value === undefined) {
-    throw new Refusal(400, message`Cannot read the request: its body is no JSON`);
-  }
-  return value;
+  if (!schema || value !== undefined) return value;
+  throw new Refusal(400, message`Cannot read the request: its body is no JSON`);
 }

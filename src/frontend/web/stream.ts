@@ -10,21 +10,15 @@ import type { QuestionEvent } from "../session/questions.ts";
 import { StoredSession } from "../session/stored_session.ts";
 import type { Draft } from "../session/submissions.ts";
 import type { SessionTexts } from "../session/texts.ts";
-import type { SessionEntry } from "../session/session_list.ts";
+import type { SessionList } from "../session/session_list.ts";
 import type { Role } from "./schemas.ts";
 
 export interface StreamOptions {
   readonly sessions: LiveSessions;
-  /** Finds a session as lists show it, and its files. */
-  readonly list: {
-    entry(id: string): SessionEntry | undefined;
-    paths(id: string): { readonly path: string } | undefined;
-  };
+  readonly list: Pick<SessionList, "entry" | "paths">;
   /** Reasonix home. */
   readonly home: string;
   readonly texts: SessionTexts;
-  /** The build of the page that the server has. */
-  readonly build: string;
   /** Called when a browser connects or leaves. */
   readonly connected?: (() => void) | undefined;
   readonly clock?: Clock;
@@ -130,12 +124,8 @@ export class Streams {
   constructor(options: StreamOptions) {
     const { sessions, texts, home, list, clock = CLOCK } = options;
     [this.#options, this.texts, this.#clock] = [options, texts, clock];
-    this.#list = new ListFeed({
-      home,
-      clock,
-      entry: (id) => list.entry(id),
-      readers: () => this.#readers.keys(),
-    });
+    const entry = (id: string) => list.entry(id);
+    this.#list = new ListFeed({ home, clock, entry, readers: () => this.#readers.keys() });
     this.#unwatch = sessions.watch((live, { sessionId, resume, copy } = {}) => {
       const frontEnd = new WebFrontEnd(live, this, options);
       this.#frontEnds.set(live, frontEnd);
@@ -148,7 +138,7 @@ export class Streams {
 
   /** The browsers that are connected. */
   get readers(): readonly Reader[] {
-    return [...this.#readers.values()].map(({ role, from }) => ({ role, from }));
+    return [...this.#readers.values()];
   }
 
   /** The front end of a session that is open or being opened here; the session counts as used. */
@@ -159,26 +149,24 @@ export class Streams {
   }
 
   /** Describes the current activity of a session; undefined: there is no such session. */
-  async snapshot(
-    id: string,
-  ): Promise<Pick<FeedSource, "facts"> & { readonly snapshot: Snapshot } | undefined> {
+  async snapshot(id: string): Promise<{ snapshot: Snapshot; facts: SessionFact[] } | undefined> {
     const feed = this.#feed(id);
     await this.#readFile(feed);
     const { source } = feed;
-    const now = source && { snapshot: source.snapshot(), facts: source.facts };
+    const now = source && { snapshot: source.snapshot(), facts: [...source.facts] };
     this.#drop(feed);
     return now;
   }
 
   /**
    * Streams sessions, each given as `ID@SEQ` with the last stored event that the browser has. `lastId`: the
-   * last one of a stream that broke off.
+   * last one of a stream that broke off; `build`: of the page that the server has.
    */
-  open(sessions: readonly string[], browser: Reader, lastId = ""): ReadableStream<Uint8Array> {
+  open(sessions: readonly string[], browser: Reader, build: string, lastId = ""): ReadableStream<Uint8Array> {
     const reader: FeedReader = new FeedReader(() => this.#list.sync(reader), () => this.#leave(reader));
     if (this.#readers.size === 0) void this.#list.begin();
     this.#readers.set(reader, browser);
-    reader.stream.write(serverEvent("hello", { build: this.#options.build, role: browser.role }));
+    reader.stream.write(serverEvent("hello", { build, role: browser.role }));
     const [, known, since = 0] = /^(?:([\w-]+)@)?(\d{1,15})$/.exec(lastId) ?? [];
     for (const text of sessions) {
       const [, id, last = 0] = /^([\w-]+)@(\d{1,15})$/.exec(text) ?? [];

@@ -62,7 +62,7 @@ export const texts = (t: Translate) => ({
     open: t`This session is open on the web page as well:`,
     once: t`The link counts once; /web makes another one, /web off closes the page`,
     viewer: t`With this link one can look and do nothing else; it counts once`,
-    signedIn: (from: string) => t`A browser at ${from} has used the link; the next one:`,
+    signedIn: (from: string) => t`A browser at ${from} has signed in; /web makes another link`,
     connected: (who: string) => t`Connected: ${who}`,
     looksOnly: (from: string) => t`${from} (looks only)`,
     wasOff: t`The web page is not open`,

@@ -122,6 +122,7 @@ export const texts = (t: Translate) => ({
     completions: t`Completions`,
     found: (count: number) => count === 1 ? t`1 completion` : t`${count} completions`,
     attach: t`Images`,
+    open: t`Open the session`,
     reading: t`Reading the images…`,
     tooMany: (count: number) => t`A message takes at most ${count} images`,
     noImage: (name: string) => t`Cannot read ${name} as an image: send a PNG, JPEG, GIF or WebP file`,
@@ -183,8 +184,6 @@ export const texts = (t: Translate) => ({
       provider: t`the model's provider speaks to it`,
     },
     tools: (count: number) => count === 1 ? t`1 tool` : t`${count} tools`,
-    todo: t`To do`,
-    statuses: { pending: t`open`, in_progress: t`in progress`, completed: t`done` },
     commands: {
       rewind: t`Rewind…`,
       compact: t`Compact`,

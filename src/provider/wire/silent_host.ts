@@ -36,8 +36,12 @@ export async function connectionSilence(
 
 /** Reports whether the other side does not answer the TLS handshake. */
 async function isMute(tcp: Deno.TcpConn, hostname: string, clock: Clock): Promise<boolean> {
-  using tls = await Deno.startTls(tcp, { hostname });
-  return await settled(tls.handshake(), clock) === "silent";
+  const tls = await Deno.startTls(tcp, { hostname });
+  try {
+    return await settled(tls.handshake(), clock) === "silent";
+  } finally {
+    tls.close();
+  }
 }
 
 /** The result of the work, "failed" when it has none, "silent" when it takes too long. */

@@ -145,8 +145,12 @@ const LOOK = "read_file shows the text it has now";
 /** The editor opens the file by its path: the checks of an open file come before that. */
 async function verifyReplaced({ paths }: ToolContext, { path, shown }: Target): Promise<void> {
   try {
-    using file = Deno.openSync(path, { read: true });
-    await paths.verifyOpened?.(file, path, "write");
+    const file = Deno.openSync(path, { read: true });
+    try {
+      await paths.verifyOpened?.(file, path, "write");
+    } finally {
+      file.close();
+    }
   } catch (error) {
     if (error instanceof ReasonixError) throw error;
     throw new ReasonixError(`Cannot write ${shown}: ${osReason(error)}`);

@@ -79,7 +79,7 @@ export async function appears(page: Page, text: string, more = 0): Promise<numbe
 }
 
 /** Milliseconds that the clock of the page is ahead of this process. */
-async function pageAhead(page: Page): Promise<number> {
+export async function pageAhead(page: Page): Promise<number> {
   let found = { took: Infinity, ahead: 0 };
   for (let question = 0; question < 10; question++) {
     const before = performance.timeOrigin + performance.now();

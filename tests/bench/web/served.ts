@@ -4,8 +4,9 @@ import { descendants } from "../memory.ts";
 import { onRuntime, type Program } from "../programs.ts";
 import { type Bench, wait } from "../runner.ts";
 
-/** Fixed, so that scripts get in, too. */
-export const TOKEN = "token-of-the-benchmark-0123456789";
+/** A fixed token, for the requests of the benchmark. */
+const TOKEN = "token-of-the-benchmark-0123456789";
+export const authorization = `Bearer ${TOKEN}`;
 const START_LIMIT_MS = 20_000;
 const LINK = /http:\/\/\S+#token=\S+/;
 
@@ -27,6 +28,9 @@ export interface ServeOptions {
 /** A started server. */
 export interface Served extends AsyncDisposable {
   readonly origin: string;
+  /** The address of a new session, and its id; programs with one session have it at "/". */
+  readonly page: string;
+  readonly session: string;
   readonly pid: number;
   /** The model server's key for the requests of the agent. */
   readonly path: string;
@@ -73,16 +77,18 @@ export async function serve(
     }
     throw new Error(`${program.name} does not serve; it printed:\n${printed}`);
   };
-  const address = await until(() =>
+  const listens = await until(() =>
     Deno.readTextFile(portFile).then((text) => text.trim() || undefined, () => undefined)
   );
-  const origin = `http://${/:/.test(address) ? address : `127.0.0.1:${address}`}`;
+  const origin = `http://${/:/.test(listens) ? listens : `127.0.0.1:${listens}`}`;
+  const session = signIn ? (await post(origin, "/sessions", { directory: stage.workspace })).id ?? "" : "";
+  const address = session === "" ? `${origin}/` : `${origin}/s/${session}`;
   let storage: Promise<BrowserContextOptions["storageState"]> | undefined;
   const signedIn = async (browser: Browser) => {
     const link = await until(() => printed.match(LINK)?.[0]);
     const context = await browser.newContext();
     const page = await context.newPage();
-    await page.goto(link);
+    await page.goto(`${link}&session=${session}`);
     await composer(page);
     const state = await context.storageState();
     await context.close();
@@ -90,6 +96,8 @@ export async function serve(
   };
   return {
     origin,
+    page: address,
+    session,
     pid: child.pid,
     path,
     async context(browser) {
@@ -107,6 +115,17 @@ export async function serve(
       if (given === undefined) await Deno.remove(home, { recursive: true });
     },
   };
+}
+
+/** Sends a request of the owner to the API. */
+export async function post(origin: string, path: string, body: unknown): Promise<{ readonly id?: string }> {
+  const response = await fetch(`${origin}/api/v1${path}`, {
+    method: "POST",
+    headers: { authorization, "content-type": "application/json" },
+    body: JSON.stringify(body),
+  });
+  if (!response.ok) throw new Error(`${path} failed: ${await response.text()}`);
+  return await response.json();
 }
 
 /** The input line of a page, which may have to be opened first. */

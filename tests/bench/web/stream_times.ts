@@ -3,28 +3,11 @@ import type { Browser } from "playwright-core";
 import { EventSourceParserStream } from "eventsource-parser/stream";
 import { treeShare } from "../memory.ts";
 import { type Bench, wait } from "../runner.ts";
-import { load } from "./page_times.ts";
-import { composer, serve, type Served, TOKEN, type WebProgram } from "./served.ts";
+import { load, pageAhead } from "./page_times.ts";
+import { authorization, composer, post, serve, type Served, type WebProgram } from "./served.ts";
 
 const READERS = 10;
 const SETTLE_MS = 500;
-const authorization = `Bearer ${TOKEN}`;
-
-/** Opens a session by the API. */
-async function openSession({ origin }: Served, directory: string): Promise<string> {
-  const { id } = await post(origin, "/sessions", { directory });
-  return id ?? "";
-}
-
-async function post(origin: string, path: string, body: unknown): Promise<{ readonly id?: string }> {
-  const response = await fetch(`${origin}/api/v1${path}`, {
-    method: "POST",
-    headers: { authorization, "content-type": "application/json" },
-    body: JSON.stringify(body),
-  });
-  if (!response.ok) throw new Error(`${path} failed: ${await response.text()}`);
-  return await response.json();
-}
 
 /** A reader of one session, which waits for events. */
 async function follow({ origin }: Served, session: string) {
@@ -33,20 +16,21 @@ async function follow({ origin }: Served, session: string) {
     headers: { authorization },
     signal: abort.signal,
   });
-  const waiting: { readonly part: string; readonly found: (time: number) => void }[] = [];
+  const waiting: { readonly parts: readonly string[]; readonly found: (time: number) => void }[] = [];
   const reading = (async () => {
     const events = response.body?.pipeThrough(new TextDecoderStream()).pipeThrough(
       new EventSourceParserStream(),
     );
     try {
       for await (const { data } of events ?? []) {
-        for (const one of waiting) if (data.includes(one.part)) one.found(now());
+        for (const { parts, found } of waiting) if (parts.every((part) => data.includes(part))) found(now());
       }
     } catch { /* aborted */ }
   })();
   return {
-    /** When the first event with this text comes. */
-    comes: (part: string) => new Promise<number>((found) => void waiting.push({ part, found })),
+    /** When the first event with these texts comes. */
+    comes: (...parts: readonly string[]) =>
+      new Promise<number>((found) => void waiting.push({ parts, found })),
     async [Symbol.asyncDispose]() {
       abort.abort();
       await reading;
@@ -71,13 +55,13 @@ function now(): number {
   return performance.timeOrigin + performance.now();
 }
 
-/** Milliseconds from the key that approves a command until it starts, as another reader sees it. */
+/** Milliseconds from the key that approves a command until it is allowed, as another reader sees it. */
 export async function approvalTimes(bench: Bench, browser: Browser, ours: WebProgram, runs: number) {
   await using served = await serve(bench, ours, { script: "writes" });
-  const session = await openSession(served, bench.runner.stage.workspace);
+  const { session } = served;
   await using reader = await follow(served, session);
   await using context = await served.context(browser);
-  const { page } = await load(context, `${served.origin}/s/${session}`);
+  const { page } = await load(context, served.page);
   await composer(page);
   await post(served.origin, `/sessions/${session}/messages`, {
     id: crypto.randomUUID(),
@@ -85,12 +69,16 @@ export async function approvalTimes(bench: Bench, browser: Browser, ours: WebPro
   });
   const times: number[] = [];
   for (let run = -1; run < runs; run++) {
-    const yes = page.getByRole("dialog").getByRole("button").first();
+    const yes = page.locator("dialog[open] .answers button:enabled").first();
     await yes.waitFor();
-    const starts = reader.comes('"type":"tool.end"');
-    const pressed = now();
-    await yes.click();
-    const time = await starts - pressed;
+    const starts = reader.comes('"type":"approval.decision"', `call_${run + 1}_`);
+    const ahead = await pageAhead(page);
+    const pressed = await yes.evaluate((button) => {
+      const time = performance.timeOrigin + performance.now();
+      (button as unknown as { click(): void }).click();
+      return time;
+    });
+    const time = await starts - (pressed - ahead);
     if (run >= 0) times.push(time);
   }
   await bench.runner.stage.reset();
@@ -102,22 +90,22 @@ export async function readerTimes(bench: Bench, ours: WebProgram, runs: number) 
   const found: { one: number; ten: number; grown: number }[] = [];
   for (let run = 0; run < runs; run++) {
     await using served = await serve(bench, ours, { script: "tokens" });
-    const session = await openSession(served, bench.runner.stage.workspace);
-    const turn = async () => {
+    const { session } = served;
+    const turn = async (number: number) => {
       await using reader = await follow(served, session);
-      const ended = reader.comes('"type":"turn.end"');
+      const ended = reader.comes('"type":"turn.end"', `"turn":${number},`);
       const sent = now();
       await post(served.origin, `/sessions/${session}/messages`, { id: crypto.randomUUID(), text: "Go." });
       const took = await ended - sent;
       await wait(SETTLE_MS);
       return took;
     };
-    const one = await turn();
+    const one = await turn(1);
     const before = treeShare(served.pid);
     await using stack = new AsyncDisposableStack();
     stack.use(await stuck(served, session));
     for (let at = 2; at < READERS; at++) stack.use(await follow(served, session));
-    const ten = await turn();
+    const ten = await turn(2);
     found.push({ one, ten, grown: treeShare(served.pid) - before });
   }
   return found;

@@ -16,7 +16,7 @@ const RUNS = 7;
 const SETTLE_MS = 1500;
 /** Messages of the page and of the long session: each is in one of these. */
 const ROWS = ".row[data-key]";
-const FIRST_QUESTION = "What about 2?";
+const FIRST_QUESTION = "Do the task.";
 const LAST_ANSWER = "The answer for 2501 is that it works.";
 
 /** Times of a visit to the page: milliseconds, KB and MB. */
@@ -108,13 +108,13 @@ async function send(page: Page, text: string): Promise<void> {
 async function visit(bench: Bench, browser: Browser, each: WebProgram): Promise<Visit> {
   await using served = await serve(bench, each, { script: "hello" });
   await using context = await served.context(browser);
-  const { page, session, ...loaded } = await load(context, `${served.origin}/`);
+  const { page, session, ...loaded } = await load(context, served.page);
   const key = await keyToFrame(page);
   const shown = await replyToScreen(bench, served, page);
   const used = await heap(session);
   await using streaming = await serve(bench, each, { script: "tokens" });
   await using other = await streaming.context(browser);
-  const { page: busy } = await load(other, `${streaming.origin}/`);
+  const { page: busy } = await load(other, streaming.page);
   await send(busy, "Say much.");
   await appears(busy, "some word text read");
   const streamKey = await keyToFrame(busy);
@@ -143,7 +143,7 @@ async function replyToScreen({ runner: { server } }: Bench, served: Served, page
 async function memory(bench: Bench, browser: Browser, each: WebProgram): Promise<number> {
   await using served = await serve(bench, each, { script: "hello", alone: true });
   await using context = await served.context(browser);
-  const { page } = await load(context, `${served.origin}/`);
+  const { page } = await load(context, served.page);
   const appeared = appears(page, "Hello.", 1);
   await send(page, "Do the task.");
   await appeared;
@@ -160,7 +160,7 @@ async function longVisits(bench: Bench, browser: Browser, ours: WebProgram, runs
   const visits: { usable: number; key: number; heap: number; mounted: number }[] = [];
   for (let round = -1; round < runs; round++) {
     await using context = await served.context(browser);
-    const { page, session } = await load(context, "about:blank").catch(() => load(context, served.origin));
+    const { page, session } = await load(context, served.page);
     const began = performance.timeOrigin + performance.now();
     await page.goto(`${served.origin}/s/${id}`);
     const usable = await appears(page, LAST_ANSWER) - began;

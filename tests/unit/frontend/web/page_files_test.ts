@@ -13,8 +13,8 @@ import { assert, assertEquals, assertMatch } from "../../../support/assert.ts";
 Deno.test("the page is one file that names all others by their content", async () => {
   const files = await PageFiles.load();
   const page = files.file("index.html", "");
-  const text = new TextDecoder().decode(page?.body);
-  assertEquals(page?.headers["cache-control"], "no-store");
+  const text = await page?.text() ?? "";
+  assertEquals(page?.headers.get("cache-control"), "no-store");
   assertMatch(text, new RegExp(`data-build="${files.build}"`));
   // Content-Security-Policy: nothing is inline, and nothing comes from elsewhere.
   assert(
@@ -28,14 +28,13 @@ Deno.test("the page is one file that names all others by their content", async (
     assertMatch(name, /^[a-z_]+-[0-9a-f]{10}\.(?:js|json|css)$/);
     const packed = files.file(name, "br, gzip");
     const plain = files.file(name, "gzip;q=0");
-    assertEquals(new Uint8Array(gunzipSync(packed?.body ?? new Uint8Array())), plain?.body);
-    assertEquals([packed?.headers["content-encoding"], plain?.headers["content-encoding"]], [
-      "gzip",
-      undefined,
-    ]);
-    assertMatch(packed?.headers["cache-control"] ?? "", /immutable/);
+    const [sent, shown] = [await packed?.bytes() ?? new Uint8Array(), await plain?.bytes()];
+    assertEquals(new Uint8Array(gunzipSync(sent)), shown);
+    const encodings = [packed, plain].map((each) => each?.headers.get("content-encoding"));
+    assertEquals(encodings, ["gzip", null]);
+    assertMatch(packed?.headers.get("cache-control") ?? "", /immutable/);
     // Sentences that are in few sessions are loaded by those.
-    if (!name.startsWith("rest-")) transferred += packed?.body.length ?? 0;
+    if (!name.startsWith("rest-")) transferred += sent.length;
   }
   assert(transferred <= 110_000, `${transferred} bytes`);
   for (const name of ["", "main.js", "__proto__", "toString", "../deno.json"]) {
@@ -45,12 +44,12 @@ Deno.test("the page is one file that names all others by their content", async (
 
 Deno.test("the sentences that the page loads in Chinese are those of its texts", async () => {
   const files = await PageFiles.load();
-  const read = (name: string) => new TextDecoder().decode(files.file(name, "")?.body);
+  const read = async (name: string) => await files.file(name, "")?.text() ?? "";
   const [, first = "", rest = ""] =
     /data-sentences="\/assets\/([\w.-]+)" data-rest="\/assets\/([\w.-]+)"/.exec(
-      read("index.html"),
+      await read("index.html"),
     ) ?? [];
-  const [said, others] = [JSON.parse(read(first)), JSON.parse(read(rest))];
+  const [said, others] = [JSON.parse(await read(first)), JSON.parse(await read(rest))];
   assertEquals({ ...said, ...others }, catalogue);
   let lacks = 0;
   const { t } = new CatalogueTranslator(said, () => void lacks++);

@@ -242,7 +242,7 @@ Deno.test("a server that would be open to the network is refused", async () => {
     }],
     [/Cannot use "agent.example.org" for serve.origin/, { origin: "agent.example.org" }],
     [/Cannot use "https:\/\/a.example\/x" for serve.origin/, { origin: "https://a.example/x" }],
-    [/another program uses the port/, {
+    [/Cannot listen on 127\.0\.0\.1:\d+: .+ uses the port/, {
       address: { hostname: "127.0.0.1", port: Number(new URL(web.origin).port) },
     }],
   ];

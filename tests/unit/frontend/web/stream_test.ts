@@ -49,7 +49,7 @@ type Options = ConstructorParameters<typeof Streams>[0];
 
 function streamsOf({ sessions, texts, home }: LiveStage, more: Partial<Options> = {}): Streams {
   const list = new SessionList({ home, sessions });
-  return new Streams({ sessions, texts, home, list, build: "b1", ...more });
+  return new Streams({ sessions, texts, home, list, ...more });
 }
 
 /** A clock that the test moves. */
@@ -80,7 +80,7 @@ class TestClock implements Clock {
 /** A browser with the page's model of sessions, whose streams can be cut. */
 function browserOf(streams: Streams, sessions: Readonly<Record<string, () => readonly Event[]>>) {
   return new Browser(Object.keys(sessions), {
-    open: (wanted) => Promise.resolve(streams.open(wanted, { role: "owner", from: "here" })),
+    open: (wanted) => Promise.resolve(streams.open(wanted, { role: "owner", from: "here" }, "b1")),
     load(id, before) {
       const known = sessions[id]?.().filter(({ seq }) => seq < before) ?? [];
       const events: Event[] = JSON.parse(JSON.stringify(known.slice(-40)));
@@ -171,7 +171,11 @@ Deno.test("a browser gets each event once while its session is closed and opened
   assertEquals(browser.seqs.get(id), Array.from({ length: last }, (_, at) => at + 1));
   assert(!browser.names.includes("reset"));
   // Nothing is stored between a session that the browser does not know and one with fewer events.
-  const ahead = streams.open([`${id}@${last + 1}`, "no-such-session@0"], { role: "viewer", from: "here" });
+  const ahead = streams.open(
+    [`${id}@${last + 1}`, "no-such-session@0"],
+    { role: "viewer", from: "here" },
+    "b1",
+  );
   const reader = ahead.getReader();
   let text = "";
   while (!text.includes("event: snapshot")) text += new TextDecoder().decode((await reader.read()).value);
@@ -196,7 +200,7 @@ Deno.test("a stuck reader of ten slows nothing and has bounded memory, and catch
   const live = await stage.sessions.open({});
   const { id = "" } = live;
   const readers = Array.from({ length: 10 }, () => {
-    const reader = streams.open([`${id}@0`], { role: "owner", from: "here" }).getReader();
+    const reader = streams.open([`${id}@0`], { role: "owner", from: "here" }, "b1").getReader();
     const decoder = new TextDecoder();
     const parts: string[] = [];
     return {
@@ -314,7 +318,7 @@ Deno.test("texts for people wait for the first reader of a session", async () =>
   const by = streams.frontEnd(id);
   by?.failed(new Error("broken"));
   by?.returned([{ text: "Not sent", steer: false, id: "message-1", by, ended() {} }]);
-  const reader = streams.open([`${id}@0`], { role: "owner", from: "here" }).getReader();
+  const reader = streams.open([`${id}@0`], { role: "owner", from: "here" }, "b1").getReader();
   let text = "";
   while (!text.includes("event: returned")) text += new TextDecoder().decode((await reader.read()).value);
   const data = [...text.matchAll(/^event: (said|failed|returned)\ndata: (.*)$/gm)]
