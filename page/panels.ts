@@ -4,6 +4,7 @@ import { html } from "htm/preact";
 import { type ComponentChildren, h } from "preact";
 import { useEffect } from "preact/hooks";
 import type { ApiAnswer } from "../src/frontend/web/schemas.ts";
+import { nameUnseen } from "../src/util/exact_text.ts";
 import { cacheShare, grouped, lineFigures, moneyFigure } from "../src/view/figures.ts";
 import { api, report, signedIn } from "./api.ts";
 import { button, sendLine, type SessionProps, Setting, usePart } from "./composer.ts";
@@ -108,7 +109,7 @@ function File({ id, change }: { readonly id: string; readonly change: Change }):
     `@@ -${oldStart},${oldLines} +${newStart},${newLines} @@`,
     ...lines,
   ]);
-  const line = html`${path} <small>${words.actions[action]} ${lineFigures(change)}</small>`;
+  const line = html`${nameUnseen(path)} <small>${words.actions[action]} ${lineFigures(change)}</small>`;
   return html`<${Details} line=${line}>${() =>
     html`
       ${action !== "delete" && html`

@@ -3,6 +3,7 @@ import { type Signal, useSignal } from "@preact/signals";
 import { html } from "htm/preact";
 import { Component, type ComponentChildren, h } from "preact";
 import { useEffect, useMemo } from "preact/hooks";
+import { nameUnseen } from "../src/util/exact_text.ts";
 import { oneLine, terminalSafe } from "../src/util/terminal_text.ts";
 import { callLine, outputTail } from "../src/view/call_lines.ts";
 import { diffRows } from "../src/view/diff.ts";
@@ -236,7 +237,9 @@ export function Diff({ path, diff, figures, most = Infinity }: DiffProps): Compo
   const { rows, left } = useMemo(() => diffRows(diff, { most, marks: known }), [diff, most, known]);
   return html`
     <figure class="diff">
-      <figcaption><span>${path}</span> <span class="figures">${figures}</span><${Copy} text=${diff} /></figcaption>
+      <figcaption><span>${nameUnseen(
+        path,
+      )}</span> <span class="figures">${figures}</span><${Copy} text=${diff} /></figcaption>
       <div class="wide" tabindex="0"><table><tbody>
         ${rows.map(({ mark, old, fresh, text, words, tokens }) =>
           html`
