@@ -36,7 +36,7 @@ export interface StreamEvent {
   readonly data: StreamData;
 }
 
-/** The session that a page shows, if it shows one: its last event, and a number that differs for each view of it. */
+/** The session that a page shows, if any: its last event, and a number that differs for each view of it. */
 interface Watched {
   readonly id: string | undefined;
   readonly after: number;

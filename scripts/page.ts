@@ -13,7 +13,7 @@ import { mustRun, say } from "./process.ts";
 const ROOT = new URL("..", import.meta.url);
 const OUTPUT = new URL("dist/page.json", ROOT);
 /** Entries of code, by the names that index.html has for them. */
-const ENTRIES = ["app", "stream"];
+const ENTRIES = ["main", "stream"];
 /** Other files that decide the code of the page. */
 const INPUTS = [
   "page/index.html",
@@ -87,7 +87,7 @@ async function buildPage(): Promise<KeptPage> {
   }
   for (const name of scripts.keys()) nameScript(name, scripts, names, files);
   const address = (name: string) => `/assets/${names.get(name)}`;
-  const preloads = [...importedFrom("app.js", scripts)].map((name) =>
+  const preloads = [...importedFrom("main.js", scripts)].map((name) =>
     `<link rel="modulepreload" href="${address(name)}">`
   );
   const build = sum([...names.values()].sort().join()).slice(0, 16);
