@@ -17,15 +17,14 @@ import { type Reader, type StreamOptions, Streams } from "./stream.ts";
 import { checked } from "../session/answer_schemas.ts";
 import { SessionList } from "../session/session_list.ts";
 
-export interface WebOptions extends AccessOptions, Pick<StreamOptions, "sessions" | "home" | "texts"> {
+type Shared = Pick<StreamOptions, "sessions" | "home" | "texts" | "changed">;
+export interface WebOptions extends AccessOptions, Shared {
   /** Allows plain HTTP beyond loopback. */
   readonly insecure?: boolean;
   /** The directory of sessions that name none. */
   readonly directory: string;
   /** The session that links lead to. */
   readonly only?: string | undefined;
-  /** Called when a browser connects or leaves. */
-  readonly changed?: () => void;
   /** Called with a defect; the client gets only "internal error". */
   readonly failed?: (error: unknown) => void;
   /** Reports whether a provider is configured. */
@@ -126,7 +125,7 @@ export class WebServer {
     this.origin = origin ?? (isAny ? at(outside ?? "localhost") : this.local);
     this.#access = new Access(options, { file: `${home}/serve/${port}.json`, at: this.local });
     const list = new SessionList(options);
-    const streams = this.#streams = new Streams({ ...options, list, connected: options.changed });
+    const streams = this.#streams = new Streams({ ...options, list });
     this.#handlers = { ...apiHandlers({ ...options, list, streams }), ...this.#own };
   }
 

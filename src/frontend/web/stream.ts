@@ -20,7 +20,7 @@ export interface StreamOptions {
   readonly home: string;
   readonly texts: SessionTexts;
   /** Called when a browser connects or leaves. */
-  readonly connected?: (() => void) | undefined;
+  readonly changed?: (() => void) | undefined;
   readonly clock?: Clock;
 }
 
@@ -29,6 +29,8 @@ export interface Reader {
   readonly role: Role;
   readonly from: string;
 }
+
+type Activity = { readonly snapshot: Snapshot; readonly facts: SessionFact[] };
 
 /** Times in ms. */
 const [TICK, HEARTBEAT, IDLE] = [1000, 15_000, 15 * 60_000];
@@ -149,13 +151,8 @@ export class Streams {
   }
 
   /** Describes the current activity of a session; undefined: there is no such session. */
-  async snapshot(id: string): Promise<{ snapshot: Snapshot; facts: SessionFact[] } | undefined> {
-    const feed = this.#feed(id);
-    await this.#readFile(feed);
-    const { source } = feed;
-    const now = source && { snapshot: source.snapshot(), facts: [...source.facts] };
-    this.#drop(feed);
-    return now;
+  snapshot(id: string): Promise<Activity | undefined> {
+    return this.#follow(this.#feed(id));
   }
 
   /**
@@ -177,7 +174,7 @@ export class Streams {
       reader.watched.set(feed, { last: Math.max(+last, isKnown ? +since : 0), isSynced: false });
       void this.#follow(feed);
     }
-    this.#options.connected?.();
+    this.#options.changed?.();
     return reader.stream.body;
   }
 
@@ -216,20 +213,20 @@ export class Streams {
     return feed;
   }
 
-  async #follow(feed: Feed): Promise<void> {
-    await this.#readFile(feed);
-    this.#drop(feed);
-  }
-
-  /** Reads and follows the file of a session that is not live. */
-  async #readFile(feed: Feed): Promise<void> {
+  /** Reads the file of a session that is not live, and follows it for readers. Returns the current activity. */
+  async #follow(feed: Feed): Promise<Activity | undefined> {
     const { list } = this.#options;
     const { path } = feed.source ? {} : list.paths(feed.id) ?? {};
-    if (path === undefined) return;
-    const event = (event: Event) => feed.event(event);
-    const stored = await StoredSession.open({ path, entry: () => list.entry(feed.id), event });
-    if (feed.source || this.#isClosed) stored.close();
-    else feed.source = stored;
+    if (path !== undefined) {
+      const event = (event: Event) => feed.event(event);
+      const stored = await StoredSession.open({ path, entry: () => list.entry(feed.id), event });
+      if (feed.source || this.#isClosed) stored.close();
+      else feed.source = stored;
+    }
+    const { source } = feed;
+    const now = source && { snapshot: source.snapshot(), facts: [...source.facts] };
+    this.#drop(feed);
+    return now;
   }
 
   /** The session of a feed is live no more: its readers continue with its file. */
@@ -246,7 +243,7 @@ export class Streams {
       feed.readers.delete(reader);
       this.#drop(feed);
     }
-    this.#options.connected?.();
+    this.#options.changed?.();
   }
 
   #drop(feed: Feed): void {
