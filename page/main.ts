@@ -27,7 +27,7 @@ let again = () => {};
 /** Shows a session, or none; the address follows. */
 function go(id: string | undefined): void {
   const path = id === undefined ? "/" : `/s/${encodeURIComponent(id)}`;
-  if (location.pathname !== path) history.pushState(null, "", path);
+  if (location.pathname !== path) history.pushState(history.state, "", path);
   region.value = id === undefined ? "sessions" : "chat";
   // The setup may have ended.
   if (server.value?.configured === false) {
@@ -72,7 +72,7 @@ async function show(): Promise<void> {
 async function follow(link: URLSearchParams): Promise<void> {
   await speak(firstLocale()).catch(report);
   const [token, session] = [link.get("token"), link.get("session")];
-  if (session !== null) history.replaceState(null, "", `/s/${encodeURIComponent(session)}`);
+  if (session !== null) history.replaceState(history.state, "", `/s/${encodeURIComponent(session)}`);
   const refusal = token === null ? undefined : await signIn({ token }).catch((error) => error);
   await enter().catch(report);
   // A link that was used before is no problem in the browser that used it.
@@ -218,7 +218,7 @@ function SignIn(): ComponentChildren {
 /** Returns what the address says after #, and takes it out of the address bar. */
 function take(): URLSearchParams {
   const link = new URLSearchParams(location.hash.slice(1));
-  if (location.hash !== "") history.replaceState(null, "", location.pathname);
+  if (location.hash !== "") history.replaceState(history.state, "", location.pathname);
   return link;
 }
 
