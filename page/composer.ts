@@ -1,12 +1,12 @@
 /** The field for messages: completion, images, earlier messages, the queue, and how far the agent may go. */
-import { computed, useSignal } from "@preact/signals";
+import { computed, type Signal, useSignal } from "@preact/signals";
 import { html } from "htm/preact";
 import type { ComponentChildren } from "preact";
 import { useEffect, useMemo, useRef } from "preact/hooks";
+import { isBusy } from "../src/frontend/session/live_state.ts";
 import type { ApiAnswer } from "../src/frontend/web/schemas.ts";
 import { api, ApiError, report, signedIn, store, stored } from "./api.ts";
 import { hub } from "./hub.ts";
-import { isBusy } from "./rows.ts";
 import type { SessionModel, SessionView } from "./store.ts";
 import { texts } from "./texts.ts";
 
@@ -29,11 +29,8 @@ const MAX_ROWS = 12;
 /** The start of a command, or a reference at its end. */
 const COMPLETED = /^\/[^/]|^\/$|(?:^|\s)@(?:"[^"]*|[^\s"]*)$/;
 
-/** An identifier by which a message counts once. */
-function newId(): string {
-  return Array.from(crypto.getRandomValues(new Uint8Array(12)), (byte) => byte.toString(16).padStart(2, "0"))
-    .join("");
-}
+/** An identifier by which a message counts once. `randomUUID` exists on secure origins only. */
+const newId = () => crypto.getRandomValues(new Uint32Array(4)).join("-");
 
 /** A message that is being sent: it is kept until the server has it, also over a reload. */
 interface Sending {
@@ -49,6 +46,16 @@ export function button(
 ): ComponentChildren {
   const act = () => void work();
   return html`<button type="button" class=${kind} disabled=${off} onClick=${act}>${label}</button>`;
+}
+
+/** A field that filters a list. */
+export function search(label: string, filter: Signal<string>): ComponentChildren {
+  const type = ({ currentTarget }: { readonly currentTarget: HTMLInputElement }) =>
+    filter.value = currentTarget.value;
+  return html`
+    <input type="search" aria-label=${label} placeholder=${label} value=${filter.value}
+      onInput=${type} />
+  `;
 }
 
 function queued(state: string, text: string, more?: ComponentChildren): ComponentChildren {
@@ -74,7 +81,7 @@ export function usePart<K extends keyof SessionView>({ view }: SessionModel, nam
 export function Composer({ id, model }: SessionProps) {
   const { web: { composer: words } } = texts();
   const [waiting, steering] = [usePart(model, "waiting"), usePart(model, "steering")];
-  const isRunning = isBusy({ turnState: usePart(model, "turnState") });
+  const isRunning = isBusy(usePart(model, "turnState"));
   const field = useRef<HTMLTextAreaElement>(null);
   const images = useSignal<readonly Image[]>([]);
   const menu = useSignal<(Completions & { readonly at: number; readonly of: string }) | undefined>(undefined);

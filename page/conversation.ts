@@ -3,7 +3,8 @@ import { computed, signal } from "@preact/signals";
 import { html } from "htm/preact";
 import { Component, type ComponentChildren, createRef, h } from "preact";
 import { useRef } from "preact/hooks";
-import { Activity, isBusy, Item, Streaming } from "./rows.ts";
+import { Activity, Item, Streaming } from "./rows.ts";
+import { isBusy } from "../src/frontend/session/live_state.ts";
 import type { Row } from "../src/frontend/session/rows.ts";
 import type { Said, SessionModel } from "./store.ts";
 import { texts } from "./texts.ts";
@@ -28,20 +29,18 @@ interface TalkProps {
   readonly model: SessionModel;
 }
 
+/** The keys of the first and the last row in the page; absent: of the latest ones, and the end. */
 interface Range {
-  /** The keys of the first and the last row in the page; undefined: of the latest ones, and the end. */
-  readonly from: string | undefined;
-  readonly to: string | undefined;
+  readonly from?: string | undefined;
+  readonly to?: string | undefined;
 }
-
-const LATEST: Range = { from: undefined, to: undefined };
 
 /**
  * The rows with the texts that were said between them. A row at the edge of the view keeps its place, with
  * whatever comes and goes above it; browsers that do so themselves are told not to.
  */
 export class Conversation extends Component<TalkProps> {
-  readonly #range = signal(LATEST);
+  readonly #range = signal<Range>({});
   readonly #follows = signal(true);
   readonly #scroller = createRef<HTMLDivElement>();
   readonly #content = createRef<HTMLDivElement>();
@@ -191,7 +190,7 @@ export class Conversation extends Component<TalkProps> {
 
   #toEnd(): void {
     if (this.#follows.peek()) return;
-    this.#range.value = LATEST;
+    this.#range.value = {};
     this.#follows.value = true;
   }
 }
@@ -211,7 +210,7 @@ function itemsOf({ view }: SessionModel): readonly (Row | Said)[] {
 /** Says once that a turn works, and how it has ended. */
 function Status({ model }: TalkProps): ComponentChildren {
   const view = model.view.value;
-  const busy = isBusy(view);
+  const busy = isBusy(view.turnState);
   const was = useRef(busy);
   const text = useRef("");
   if (busy !== was.current) {

@@ -4,9 +4,10 @@ import { html } from "htm/preact";
 import { type ComponentChildren, h } from "preact";
 import { useEffect } from "preact/hooks";
 import type { ApiAnswer } from "../src/frontend/web/schemas.ts";
+import { nameUnseen } from "../src/util/exact_text.ts";
 import { cacheShare, grouped, lineFigures, moneyFigure } from "../src/view/figures.ts";
 import { api, report, signedIn } from "./api.ts";
-import { button, sendLine, type SessionProps, Setting, usePart } from "./composer.ts";
+import { button, search, sendLine, type SessionProps, Setting, usePart } from "./composer.ts";
 import { Code } from "./markdown.ts";
 import { Diff, Todos } from "./rows.ts";
 import type { CallRow, NoteRow } from "../src/frontend/session/rows.ts";
@@ -85,10 +86,7 @@ function Files({ id, model }: SessionProps): ComponentChildren {
 }
 
 /** An element that is open or closed; what is in it is made when it is open. */
-function Details({ line, children }: {
-  readonly line: ComponentChildren;
-  readonly children: () => ComponentChildren;
-}): ComponentChildren {
+function Details({ line, children }: { line: ComponentChildren; children: () => ComponentChildren }) {
   const open = useSignal(false);
   const toggle = ({ currentTarget }: { currentTarget: HTMLDetailsElement }) =>
     open.value = currentTarget.open;
@@ -108,32 +106,28 @@ function File({ id, change }: { readonly id: string; readonly change: Change }):
     `@@ -${oldStart},${oldLines} +${newStart},${newLines} @@`,
     ...lines,
   ]);
-  const line = html`${path} <small>${words.actions[action]} ${lineFigures(change)}</small>`;
+  const diff = lines
+    ? html`<${Diff} diff=${lines.join("\n")} path=${path} />`
+    : html`<p class="empty">${overlay.noText}</p>`;
+  const line = html`${nameUnseen(path)} <small>${words.actions[action]} ${lineFigures(change)}</small>`;
   return html`<${Details} line=${line}>${() =>
     html`
       ${action !== "delete" && html`
         <button type="button" aria-pressed=${content.value !== undefined} onClick=${look}>
           ${words.content}</button>
       `}
-      ${content.value
-        ? html`<${Preview} path=${path} content=${content.value} />`
-        : lines
-        ? html`<${Diff} diff=${lines.join("\n")} path=${path} />`
-        : html`<p class="empty">${overlay.noText}</p>`}
+      ${content.value ? preview(path, content.value) : diff}
     `}<//>`;
 }
 
-function Preview({ path, content }: { readonly path: string; readonly content: Content }): ComponentChildren {
-  const { web: { panels: words } } = texts();
-  switch (content.kind) {
-    case "image":
-      return html`<img alt=${path} src=${`data:${content.mime};base64,${content.data}`} />`;
-    case "directory":
-      return html`<ul>${content.entries.map(({ name }) => html`<li>${name}</li>`)}</ul>`;
-    case "file":
-      return html`<${Code} text=${content.text} info=${content.language} />
-        ${content.truncated && html`<p class="empty">${words.truncated}</p>`}`;
+function preview(path: string, content: Content): ComponentChildren {
+  if (content.kind === "image") {
+    return html`<img alt=${path} src="data:${content.mime};base64,${content.data}" />`;
   }
+  return content.kind === "file" && html`
+    <${Code} text=${content.text} info=${content.language} />
+    ${content.truncated && html`<p class="empty">${texts().web.panels.truncated}</p>`}
+  `;
 }
 
 /** Calls, servers, hooks and notices, newest last. */
@@ -143,18 +137,18 @@ function Log({ model }: SessionProps): ComponentChildren {
   const found = useComputed(() => {
     const wanted = filter.value.toLowerCase();
     return model.log.value.filter((row) =>
-      (kind.value === "all" || kindOf(row) === kind.value) && fullText(row).toLowerCase().includes(wanted)
+      (kind.value === "all" || kindOf(row) === kind.value) &&
+      (wanted === "" || fullText(row).toLowerCase().includes(wanted))
     );
   });
-  type Changed = { readonly currentTarget: HTMLInputElement | HTMLSelectElement };
+  const choose = ({ currentTarget }: { readonly currentTarget: HTMLSelectElement }) =>
+    kind.value = currentTarget.value;
   return html`
     <div class="bar">
-      <select aria-label=${words.kind} value=${kind.value}
-        onChange=${({ currentTarget }: Changed) => kind.value = currentTarget.value}>
+      <select aria-label=${words.kind} value=${kind.value} onChange=${choose}>
         ${FILTERS.map((name) => html`<option value=${name}>${words.kinds[name]}</option>`)}
       </select>
-      <input type="search" aria-label=${words.filter} placeholder=${words.filter} value=${filter.value}
-        onInput=${({ currentTarget }: Changed) => filter.value = currentTarget.value} />
+      ${search(words.filter, filter)}
       <small role="status">${words.count(found.value.length)}</small>
     </div>
     <ol class="entries">${found.value.slice(-MAX_SHOWN).map((row) =>

@@ -9,7 +9,7 @@ import type { RuleRefusal } from "../src/permission/mod.ts";
 import { exactCells, isExact, nameUnseen } from "../src/util/exact_text.ts";
 import { grouped, lineFigures } from "../src/view/figures.ts";
 import { api, report, signedIn } from "./api.ts";
-import { button, type SessionProps, usePart } from "./composer.ts";
+import { button, search, type SessionProps, usePart } from "./composer.ts";
 import { Markdown } from "./markdown.ts";
 import { Diff } from "./rows.ts";
 import { texts } from "./texts.ts";
@@ -112,7 +112,7 @@ function Dialog({ path, open, more, aside, own }: DialogProps) {
     const all = [...given.value, value];
     // Questions of one call are answered together.
     const isPart = open.kind === "ask" && value !== undefined && all.length < open.question.questions.length;
-    if (isPart) return given.value = all;
+    if (isPart) return void (given.value = all);
     busy.value = true;
     own.add(open.id);
     const whole = open.kind === "ask" ? all : value;
@@ -123,6 +123,7 @@ function Dialog({ path, open, more, aside, own }: DialogProps) {
   const shown = useMemo(() => answers.formOf(open, at, texts()), [open, at, texts()]);
   const [title = "", ...rest] = shown.title.split("\n");
   const off = !armed.value || busy.value;
+  const leave = open.kind === "approval" ? words.stop : called ? words.close : words.leave;
   const cancel = (event: Event) => (event.preventDefault(), called ? void answer() : aside());
   return html`
     <dialog ref=${dialog} class=${`dialog question ${shown.tone ?? ""}`} tabindex="-1" data-kind=${open.kind}
@@ -134,12 +135,9 @@ function Dialog({ path, open, more, aside, own }: DialogProps) {
       </header>
       <p id="asked-more" hidden=${rest.length === 0}>${nameUnseen(rest.join("\n"))}</p>
       <div class="body" tabindex="0" role="group" aria-labelledby="asked">${bodyOf(open)}</div>
-      <${Answers} key=${at} shown=${shown} off=${off} open=${open} answer=${answer}
-        path=${path} />
+      ${h(Answers, { key: at, shown, off, open, answer, path })}
       <footer class="bar">
-        ${button(open.kind === "approval" ? words.stop : called ? words.close : words.leave, () => answer(), {
-          off,
-        })}
+        ${button(leave, () => answer(), { off })}
         ${!called && button(words.later, aside, { off })}
       </footer>
     </dialog>
@@ -156,10 +154,8 @@ interface AnswersProps extends Pick<DialogProps, "path" | "open"> {
 function Answers({ shown, off, open, answer, path }: AnswersProps) {
   const { web: { questions: words }, overlay, of } = texts();
   const [list, looked] = [useRef<HTMLDivElement>(null), useRef(0)];
-  const [nested, writes] = [
-    useSignal<readonly Entry[] | undefined>(undefined),
-    useSignal<answers.WrittenAnswer | undefined>(shown.writes),
-  ];
+  const nested = useSignal<readonly Entry[] | undefined>(undefined);
+  const writes = useSignal<answers.WrittenAnswer | undefined>(shown.writes);
   const [filter, preview, marked] = [useSignal(""), useSignal(""), useSignal<readonly Entry[]>([])];
   const buttons = () => [...list.current?.querySelectorAll<HTMLButtonElement>("button:enabled") ?? []];
   useEffect(() => {
@@ -215,26 +211,25 @@ function Answers({ shown, off, open, answer, path }: AnswersProps) {
     const back = shown.writes ? undefined : () => writes.value = undefined;
     return html`<${Write} ...${{ entry, off, check, write, back }} />`;
   }
+  const choice = ({ entry, index }: { readonly entry: Entry; readonly index: number }) => {
+    const { key, label, detail } = entry;
+    const pressed = shown.multiple && "value" in entry ? marked.value.includes(entry) : undefined;
+    return html`
+      <button type="button" key=${index} disabled=${off} data-key=${key} aria-keyshortcuts=${key}
+        aria-pressed=${pressed} onFocus=${() => look(index)} onClick=${() => choose(entry)}>
+        <span>${nameUnseen(label)}</span>
+        ${key && html`<kbd aria-hidden="true">${key}</kbd>`}
+        ${detail && html`<small>${nameUnseen(detail)}</small>`}
+      </button>
+    `;
+  };
   const wanted = filter.value.toLowerCase();
   const found = (nested.value ?? shown.entries).map((entry, index) => ({ entry, index }))
     .filter(({ entry: { label, detail } }) => `${label} ${detail ?? ""}`.toLowerCase().includes(wanted));
   return html`
-    ${shown.filter && html`
-      <input type="search" aria-label=${words.filter} placeholder=${words.filter}
-        onInput=${(event: InputEvent) => filter.value = (event.currentTarget as HTMLInputElement).value} />
-    `}
+    ${shown.filter && search(words.filter, filter)}
     <div ref=${list} class="answers" role="group" aria-label=${words.answers} onKeyDown=${keys}>
-      ${found.slice(0, MAX_ENTRIES).map(({ entry, index }) =>
-        html`
-          <button type="button" key=${index} disabled=${off} data-key=${entry.key}
-            aria-keyshortcuts=${entry.key} onFocus=${() => look(index)} onClick=${() => choose(entry)}
-            aria-pressed=${shown.multiple && "value" in entry ? marked.value.includes(entry) : undefined}>
-            <span>${nameUnseen(entry.label)}</span>
-            ${entry.key && html`<kbd aria-hidden="true">${entry.key}</kbd>`}
-            ${entry.detail && html`<small>${nameUnseen(entry.detail)}</small>`}
-          </button>
-        `
-      )}
+      ${found.slice(0, MAX_ENTRIES).map(choice)}
       ${nested.value && button(words.back, () => nested.value = undefined)}
       ${marked.value.length > 0 && button(words.send, () => answer(chosen()), { kind: "primary", off })}
     </div>
@@ -325,7 +320,7 @@ function Request({ question }: { readonly question: ApprovalQuestion }) {
       ? changes.map(({ from, path, change, diff = "", ...figures }) =>
         bounded(diff, (shown) =>
           h(Diff, {
-            path: nameUnseen(from ? `${from} → ${path}` : path),
+            path: from ? `${from} → ${path}` : path,
             diff: nameUnseen(shown),
             figures: `${approval.changes[change]} ${lineFigures(figures)}`,
           }))

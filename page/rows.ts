@@ -3,12 +3,15 @@ import { type Signal, useSignal } from "@preact/signals";
 import { html } from "htm/preact";
 import { Component, type ComponentChildren, h } from "preact";
 import { useEffect, useMemo } from "preact/hooks";
+import { nameUnseen } from "../src/util/exact_text.ts";
 import { oneLine, terminalSafe } from "../src/util/terminal_text.ts";
 import { callLine, outputTail } from "../src/view/call_lines.ts";
 import { diffRows } from "../src/view/diff.ts";
-import { checklistLine, earlyTitle, grouped, lineFigures, liveTail, timeText } from "../src/view/mod.ts";
+import { activityText, checklistLine, earlyTitle, grouped } from "../src/view/mod.ts";
+import { lineFigures, liveTail, timeText } from "../src/view/mod.ts";
 import { colored, loadMarks, marks } from "./highlight.ts";
 import { Blocks, Code, Copy, Markdown } from "./markdown.ts";
+import { isBusy } from "../src/frontend/session/live_state.ts";
 import type { CallRow, NoteRow, ReplyRow, Row, TodoRow } from "../src/frontend/session/rows.ts";
 import type { TurnRow, UserRow } from "../src/frontend/session/rows.ts";
 import type { Said, SessionModel, SessionView } from "./store.ts";
@@ -230,13 +233,13 @@ interface DiffProps {
 }
 
 /** A diff with the numbers of its lines, its changed words marked. */
-export function Diff({ path, diff, figures, most = Infinity }: DiffProps): ComponentChildren {
-  const known = marks.value;
+export function Diff({ path = "", diff, figures, most = Infinity }: DiffProps): ComponentChildren {
+  const [known, name] = [marks.value, nameUnseen(path)];
   useEffect(() => void loadMarks().catch(() => {}), []);
   const { rows, left } = useMemo(() => diffRows(diff, { most, marks: known }), [diff, most, known]);
   return html`
     <figure class="diff">
-      <figcaption><span>${path}</span> <span class="figures">${figures}</span><${Copy} text=${diff} /></figcaption>
+      <figcaption><span>${name}</span> <span class="figures">${figures}</span><${Copy} text=${diff} /></figcaption>
       <div class="wide" tabindex="0"><table><tbody>
         ${rows.map(({ mark, old, fresh, text, words, tokens }) =>
           html`
@@ -272,34 +275,24 @@ export function Streaming({ model }: Pick<ItemProps, "model">): ComponentChildre
   `;
 }
 
-const RESTS: readonly unknown[] = [undefined, "idle", "done", "failed", "stopped"];
-
-export function isBusy({ turnState }: Pick<SessionView, "turnState">): boolean {
-  return !RESTS.includes(turnState);
-}
-
 /** What a running turn does, and its open todos. */
 export function Activity({ model }: Pick<ItemProps, "model">): ComponentChildren {
   const view = model.view.value;
-  if (!isBusy(view)) return null;
+  if (!isBusy(view.turnState)) return null;
   // The list of this turn is a row, which may be out of view.
   const open = view.todos.some(({ status }) => status !== "completed") &&
     !view.rows.slice(-NEAR_ROWS).some(({ kind }) => kind === "todo");
   return html`
     ${open && h("div", { class: "row todo pinned" }, h(Todos, { row: { items: view.todos } }))}
-    <p class="row activity"><${Spin} /> ${activityText(view)}
+    <p class="row activity"><${Spin} /> ${doneBy(view)}
       ${view.since !== "" && html`<${Elapsed} since=${view.since} />`}</p>
   `;
 }
 
-function activityText({ turnState, message, retry }: SessionView): string {
+function doneBy({ turnState, message, retry }: SessionView): string {
   const { rows } = texts();
   if (retry) return rows.waitingToTry(retry.attempt, retry.maxAttempts);
-  if (turnState === "compacting") return rows.compacting;
-  if (turnState === "verifying") return rows.verifying;
-  if (turnState === "running_tools") return rows.working;
-  if (turnState === "awaiting_approval" || turnState === "awaiting_answer") return rows.waitingForYou;
-  const model = oneLine(message?.model ?? rows.theModel, 40);
-  if (message?.open || message?.blocks.length) return rows.writing(model);
-  return message?.thinking ? rows.thinking(model) : rows.waitingFor(model);
+  const { open, blocks = [], thinking = "", model = rows.theModel } = message ?? {};
+  const part = open || blocks.length > 0 ? "writing" : thinking === "" ? undefined : "thinking";
+  return activityText(message ? part : turnState, oneLine(model, 40), rows);
 }

@@ -54,6 +54,35 @@ export function retryText(
   return reason === known ? next : texts.because(next, texts.written(said, reason));
 }
 
+interface ActivityTexts {
+  readonly thinking: (model: string) => string;
+  readonly writing: (model: string) => string;
+  readonly waitingFor: (model: string) => string;
+  readonly waitingForYou: string;
+  readonly compacting: string;
+  readonly working: string;
+  readonly verifying: string;
+}
+
+/** The activity of a running turn: the part of a reply that comes, or a state of the turn. */
+export function activityText(what: string | undefined, model: string, texts: ActivityTexts): string {
+  switch (what) {
+    case "thinking":
+    case "writing":
+      return texts[what](model);
+    case "compacting":
+    case "verifying":
+      return texts[what];
+    case "running_tools":
+      return texts.working;
+    case "awaiting_approval":
+    case "awaiting_answer":
+      return texts.waitingForYou;
+    default:
+      return texts.waitingFor(model);
+  }
+}
+
 interface PlanWords {
   readonly proposed: string;
   readonly saved: (file: string) => string;

@@ -1,5 +1,6 @@
 /** Formatting for terminals: colors by meaning, diffs, outputs and Markdown. */
 export {
+  activityText,
   CALL_MARKS,
   type CallKind,
   callKind,

@@ -1,4 +1,5 @@
 import { encode } from "uqr";
+import { message, usageError } from "../../../src/core/mod.ts";
 import { FRONTENDS, type WebPage, type WebPageOptions } from "../../../src/frontend/mod.ts";
 import type { RunPaths } from "../../../src/run/mod.ts";
 
@@ -12,15 +13,11 @@ export async function handOver(
   { home, cwd }: Pick<RunPaths, "cwd" | "home">,
 ): Promise<WebPage> {
   const { serveWeb } = await FRONTENDS.web();
-  const { addr, auth_mode: mode, token, password_hash: passwordHash } = config;
-  const port = Number(/(?:^|:)(\d+)$/.exec(addr)?.[1] ?? 0);
+  const given = serverOptions(config, true);
   const server = await serveWeb({
     ...options,
-    address: { hostname: "127.0.0.1", port, orNext: true },
-    behindProxy: config.behind_proxy,
-    origin: config.origin || undefined,
-    auth: { mode, token, passwordHash },
-    sessionHours: config.session_hours,
+    ...given,
+    address: { ...given.address, hostname: "127.0.0.1" },
     home,
     directory: cwd,
   });
@@ -32,6 +29,32 @@ export async function handOver(
     code: qrLines,
     close: () => server.close(),
   };
+}
+
+/** The options that the table `serve` of the configuration sets. */
+export function serverOptions(config: WebPageOptions["config"], orNext: boolean) {
+  const { auth_mode: mode, token, password_hash: passwordHash } = config;
+  return {
+    address: { ...addressOf(config.addr), orNext },
+    behindProxy: config.behind_proxy,
+    origin: config.origin || undefined,
+    auth: { mode, token, passwordHash },
+    sessionHours: config.session_hours,
+  };
+}
+
+/** Reads `host:port`, a port, or a host. */
+function addressOf(text: string): { readonly hostname: string; readonly port: number } {
+  const [, ipv6, name, digits] = /^(?:\[([\da-f:.]+)\]|([\w.-]*))(?::(\d+))?$/i.exec(text) ?? [];
+  const isPort = /^\d+$/.test(name ?? "") && digits === undefined;
+  const port = Number(isPort ? name : digits ?? 8787);
+  if (text === "" || ipv6 === undefined && name === undefined || port > 65_535) {
+    throw usageError(
+      message`Cannot listen on "${text}"`,
+      message`give host and port, such as 127.0.0.1:8787 or [::1]:8787`,
+    );
+  }
+  return { hostname: ipv6 ?? (isPort ? "127.0.0.1" : name || "0.0.0.0"), port };
 }
 
 /** Black on white in the palette of 256 colors, which no theme changes. */

@@ -9,6 +9,7 @@ import { unnamedProvider } from "../../../src/config/mod.ts";
 import { errorMessage, EXIT, message, usageError } from "../../../src/core/mod.ts";
 import { FRONTENDS } from "../../../src/frontend/mod.ts";
 import { findSession } from "../../../src/session/mod.ts";
+import { defined } from "../../../src/util/json.ts";
 import { lazy } from "../../../src/util/lazy.ts";
 import { openInBrowser } from "../../../src/util/network/browser.ts";
 
@@ -41,6 +42,7 @@ type ServeFlags = FlagsOf<typeof SPEC.flags>;
 /** Serves the page until a signal stops it. `isWeb`: at the next free port, in the browser. */
 async function serve(context: CliContext, flags: ServeFlags, isWeb: boolean): Promise<void> {
   const { serveWeb, hashPassword, LiveSessions, SessionTexts } = await FRONTENDS.web();
+  const { serverOptions } = await import("./hand_over.ts");
   const { stdout, env } = context.process;
   if (flags.hashPassword) {
     const password = flags.password ?? readFileSync(0, "utf8").replace(/\r?\n$/, "");
@@ -55,7 +57,20 @@ async function serve(context: CliContext, flags: ServeFlags, isWeb: boolean): Pr
   const paths = runPaths(context, flags.dir);
   const load = () => loadRunConfig(paths, { ...rest, outputFormat: "text", ignoreUntrusted: true });
   const loaded = await load();
-  const { config: { serve: set } } = loaded;
+  const { tlsCert, tlsKey, tokenFile, password, insecure = false } = flags;
+  const isTls = tlsCert !== undefined || tlsKey !== undefined;
+  const fileToken = tokenFile === undefined ? "" : contentOf("--token-file", tokenFile).trim();
+  const set = {
+    ...loaded.config.serve,
+    ...defined({
+      addr: flags.addr,
+      auth_mode: flags.auth ?? (password === undefined ? undefined : "password"),
+      token: fileToken || flags.token || env.REASONIX_SERVE_TOKEN || undefined,
+      password_hash: password === undefined ? undefined : await hashPassword(password),
+      behind_proxy: flags.behindProxy,
+      origin: flags.origin,
+    }),
+  };
   const { locale } = languageOf(context, loaded);
   const [t, texts] = await Promise.all([textsFor("serve", context, loaded), SessionTexts.load(locale)]);
   const opener = lazy(async () =>
@@ -66,31 +81,18 @@ async function serve(context: CliContext, flags: ServeFlags, isWeb: boolean): Pr
     setUp: async (person) => await (await import("./open_chat.ts")).setUpAt(context, person),
     open: async (request, person) => await (await opener())({ waitForServers: false, ...request }, person),
   });
-  const mode = flags.auth ?? (flags.password === undefined ? set.auth_mode : "password");
-  const behindProxy = flags.behindProxy ?? set.behind_proxy;
-  const origin = flags.origin ?? (set.origin || undefined);
-  const { tlsCert, tlsKey, tokenFile, insecure = false } = flags;
-  const isTls = tlsCert !== undefined || tlsKey !== undefined;
   const linkOf = (role: "owner" | "viewer") => {
     return role === "owner" ? t.signIn(server.link(role)) : t.watch(server.link(role));
   };
   const server = await serveWeb({
-    ...{ behindProxy, insecure, origin, sessions, texts, home: paths.home, directory: paths.cwd },
-    address: { ...addressOf(flags.addr ?? set.addr), orNext: isWeb },
+    ...serverOptions(set, isWeb),
+    ...{ insecure, sessions, texts, home: paths.home, directory: paths.cwd },
     tls: isTls ? { cert: contentOf("--tls-cert", tlsCert), key: contentOf("--tls-key", tlsKey) } : undefined,
     only: sessionId ?? (resume === undefined ? undefined : findSession(paths.home, resume, paths).id),
-    auth: {
-      mode,
-      token: tokenFile === undefined
-        ? flags.token || env.REASONIX_SERVE_TOKEN || set.token
-        : contentOf("--token-file", tokenFile).trim(),
-      passwordHash: flags.password === undefined ? set.password_hash : await hashPassword(flags.password),
-    },
-    sessionHours: set.session_hours,
     configured: async () => (unnamedProvider(await load())?.key ?? "environment") === "environment",
     failed: (error) => context.process.stderr.write(`${errorText(error)}\n`),
     signedIn: (role, from) => {
-      stdout.write(`${t.signedIn(from, t[role])}\n${mode === "token" ? `${linkOf(role)}\n` : ""}`);
+      stdout.write(`${t.signedIn(from, t[role])}\n${set.auth_mode === "token" ? `${linkOf(role)}\n` : ""}`);
     },
   });
   try {
@@ -99,10 +101,10 @@ async function serve(context: CliContext, flags: ServeFlags, isWeb: boolean): Pr
     for (const [file, text] of files) if (file !== undefined) writeTo(file, `${text}\n`);
     const notes = [
       t.serves(server.origin),
-      ...(mode === "token" ? [linkOf("owner"), t.once] : mode === "none" ? [t.open] : []),
+      ...(set.auth_mode === "token" ? [linkOf("owner"), t.once] : set.auth_mode === "none" ? [t.open] : []),
       ...(flags.share ? [linkOf("viewer")] : []),
       ...(insecure && !isTls ? [t.plain] : []),
-      ...(behindProxy && origin === undefined ? [t.proxy] : []),
+      ...(set.behind_proxy && set.origin === "" ? [t.proxy] : []),
       t.stop,
     ];
     stdout.write(`${notes.join("\n")}\n`);
@@ -113,20 +115,6 @@ async function serve(context: CliContext, flags: ServeFlags, isWeb: boolean): Pr
     await server.close();
     await sessions.close();
   }
-}
-
-/** Reads `host:port`, a port, or a host. */
-function addressOf(text: string): { readonly hostname: string; readonly port: number } {
-  const [, ipv6, name, digits] = /^(?:\[([\da-f:.]+)\]|([\w.-]*))(?::(\d+))?$/i.exec(text) ?? [];
-  const isPort = /^\d+$/.test(name ?? "") && digits === undefined;
-  const port = Number(isPort ? name : digits ?? 8787);
-  if (text === "" || ipv6 === undefined && name === undefined || port > 65_535) {
-    throw usageError(
-      message`Cannot listen on "${text}"`,
-      message`give host and port, such as 127.0.0.1:8787 or [::1]:8787`,
-    );
-  }
-  return { hostname: ipv6 ?? (isPort ? "127.0.0.1" : name || "0.0.0.0"), port };
 }
 
 function contentOf(flagName: string, file: string | undefined): string {

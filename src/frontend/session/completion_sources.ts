@@ -30,7 +30,7 @@ export function completionSources({ cwd, home, commands, session }: SourcesOptio
     // Built-in commands are known before the session, which knows the others, is open.
     commandSource(async () => {
       const { allCommands } = await import("../../command/mod.ts");
-      return await allCommands({ locale: commands.locale });
+      return await allCommands({ locale: commands.locale, oneSession: commands.oneSession ?? false });
     }),
     commandSource(async () => (await commands.commands()).filter(({ kind }) => kind !== "builtin")),
     argumentSource(commands),

@@ -69,7 +69,12 @@ export interface LiveParts {
   readonly calls: readonly Readonly<LiveCall>[];
 }
 
-const RESTS: readonly TurnState[] = ["idle", "done", "failed", "stopped"];
+const RESTS: ReadonlySet<TurnState | undefined> = new Set([undefined, "idle", "done", "failed", "stopped"]);
+
+/** Reports whether a turn works or waits; undefined: nothing is known of it. */
+export function isBusy(turnState: TurnState | undefined): boolean {
+  return !RESTS.has(turnState);
+}
 
 const ENGLISH = { written: (_: unknown, english: string) => english };
 
@@ -95,7 +100,7 @@ export class LiveState {
       case "turn.state":
         this.#turnState = event.to;
         // A reply that broke off before its first word has no end.
-        if (!RESTS.includes(event.to)) break;
+        if (isBusy(event.to)) break;
         this.#message = undefined;
         this.#calls.clear();
         break;

@@ -22,8 +22,8 @@ export class Refusal extends ReasonixError {
   }
 }
 
-/** The addresses of a server. */
-export interface Addresses {
+/** The addresses of a server, and the sign-in. */
+export interface AccessOptions {
   /** It listens here. `orNext`: at the next free port, beginning with this one. */
   readonly address: { readonly hostname: string; readonly port: number; readonly orNext?: boolean };
   /** Certificate and key as PEM texts. */
@@ -32,7 +32,20 @@ export interface Addresses {
   readonly origin?: string | undefined;
   /** Headers of a proxy count: `X-Forwarded-For`, `-Host` and `-Proto`. */
   readonly behindProxy?: boolean;
+  /** `token`: a fixed one of the owner, for scripts. */
+  readonly auth: {
+    readonly mode: "token" | "none" | "password";
+    readonly token?: string | undefined;
+    readonly passwordHash?: string | undefined;
+  };
+  /** Hours without use after which a browser has to sign in again. */
+  readonly sessionHours: number;
+  /** Called when a link was used. */
+  readonly signedIn?: (role: Role, from: string) => void;
 }
+
+type Signing = Pick<AccessOptions, "auth" | "sessionHours" | "signedIn">;
+type Addresses = Pick<AccessOptions, "address" | "tls" | "origin" | "behindProxy">;
 
 /** A name or an address as URLs contain it. */
 export function inUrl(hostname: string): string {
@@ -58,7 +71,7 @@ export function checkOrigin(request: Request, url: URL, addresses: Addresses): v
   const isTls = addresses.tls !== undefined || forwarded(request, addresses, "proto") === "https";
   const host = HOST.test(given) ? URL.parse(`${isTls ? "https" : "http"}://${given}`) : null;
   const known = URL.parse(addresses.origin ?? "");
-  const ours = host && known?.host === host.host ? known : isOurs(host, addresses) ? host : undefined;
+  const ours = host && (known?.host === host.host ? known : isOurs(host, addresses) ? host : undefined);
   if (!ours) {
     throw new Refusal(
       421,
@@ -69,10 +82,9 @@ export function checkOrigin(request: Request, url: URL, addresses: Addresses): v
   if (headers.has("upgrade")) {
     throw new Refusal(400, message`Cannot change the protocol to "${headers.get("upgrade") ?? ""}"`);
   }
-  const isPage = (method === "GET" || method === "HEAD") && !url.pathname.startsWith("/api/");
+  const isPage = /^(?:GET|HEAD)$/.test(method) && !url.pathname.startsWith("/api/");
   const [from, site] = [headers.get("origin"), headers.get("sec-fetch-site") ?? "none"];
-  const isSame = (from === null || from === ours.origin) && (site === "same-origin" || site === "none");
-  if (isPage || isSame) return;
+  if (isPage || /^(?:same-origin|none)$/.test(site) && (from ?? ours.origin) === ours.origin) return;
   throw new Refusal(
     403,
     message`Cannot answer a request of another page (${from ?? site})`,
@@ -82,10 +94,9 @@ export function checkOrigin(request: Request, url: URL, addresses: Addresses): v
 
 const HOST = /^(?:[\w.-]+|\[[\da-f:.]+\])(?::\d{1,5})?$/i;
 
-function isOurs(host: URL | null, { address }: Addresses): boolean {
-  if (!host) return false;
-  if (isLoopback(host.href) || host.hostname === inUrl(address.hostname).toLowerCase()) return true;
-  return Object.values(networkInterfaces()).flat().some((own) => own && inUrl(own.address) === host.hostname);
+function isOurs({ href, hostname }: URL, { address }: Addresses): boolean {
+  if (isLoopback(href) || hostname === inUrl(address.hostname).toLowerCase()) return true;
+  return Object.values(networkInterfaces()).flat().some((own) => own && inUrl(own.address) === hostname);
 }
 
 /** A browser or a script that has signed in. */
@@ -113,19 +124,10 @@ interface Secret extends Link {
   readonly end: AbortController;
 }
 
-export interface AccessOptions {
-  readonly mode: "token" | "none" | "password";
-  /** A fixed token of the owner, for scripts. */
-  readonly token?: string | undefined;
-  readonly passwordHash?: string | undefined;
-  /** Hours without use after which a browser has to sign in again. */
-  readonly sessionHours: number;
-  /** The file of the hashes. */
+/** The file of the hashes, and the address that secrets are made for. */
+interface Kept {
   readonly file: string;
-  /** The address that secrets are made for. */
-  readonly address: string;
-  /** Called when a link was used. */
-  readonly signedIn?: (role: Role, from: string) => void;
+  readonly at: string;
   readonly now?: () => number;
 }
 
@@ -159,12 +161,11 @@ function secretOf(hash: Uint8Array, role: Role, used: number): Secret {
   return { hash, role, used, readers: 0, end: new AbortController() };
 }
 
-function bearerOf({ headers }: Request): string | undefined {
-  return /^Bearer +(\S+)$/i.exec(headers.get("authorization") ?? "")?.[1];
-}
+const bearerOf = ({ headers }: Request) => /^Bearer +(\S+)$/i.exec(headers.get("authorization") ?? "")?.[1];
 
 export class Access {
-  readonly #options: AccessOptions;
+  readonly #options: Signing;
+  readonly #kept: Kept;
   readonly #now: () => number;
   readonly #token: readonly Link[];
   #links: Link[] = [];
@@ -174,17 +175,18 @@ export class Access {
   #saving: Promise<void> = Promise.resolve();
   #saved: number;
 
-  constructor(options: AccessOptions) {
-    const { token, mode, passwordHash, now = Date.now } = options;
+  constructor(options: Signing, kept: Kept) {
+    const [{ auth: { token, mode, passwordHash } }, { now = Date.now }] = [options, kept];
     if (mode === "password" && !/^\$2[aby]\$\d\d\$[./\w]{53}$/.test(passwordHash ?? "")) {
       throw usageError(
         message`Cannot use the password: serve.password_hash has no bcrypt hash`,
         message`print one with reasonix serve --hash-password --password PASSWORD, or give --password`,
       );
     }
-    [this.#options, this.#now, this.#tries, this.#saved] = [options, now, new Tries(now), now()];
+    [this.#options, this.#kept, this.#now, this.#saved] = [options, kept, now, now()];
+    this.#tries = new Tries(now);
     this.#token = token ? [{ hash: hashOf(token), role: "owner" }] : [];
-    this.#secrets = readSecrets(options);
+    this.#secrets = readSecrets(kept);
   }
 
   /** Makes the code of a link, which signs in one browser. */
@@ -196,7 +198,7 @@ export class Access {
 
   /** The visitor that a request names. Throws a Refusal where there is none. */
   visitor(request: Request, from: string): Visitor {
-    if (this.#options.mode === "none") return SCRIPT;
+    if (this.#options.auth.mode === "none") return SCRIPT;
     const given = bearerOf(request);
     const secret = find(this.#secrets, given);
     if (secret && this.#isValid(secret)) return this.#uses(secret);
@@ -219,14 +221,12 @@ export class Access {
     this.#links = this.#links.filter((each) => each !== link);
     const known = link ?? find(this.#token, token);
     const role = known?.role ?? (await this.#isPassword(password) ? "owner" : undefined);
+    if (!role && password !== undefined) {
+      throw new Refusal(401, message`Cannot sign in: the password is wrong`);
+    }
     if (!role) {
-      throw password === undefined
-        ? new Refusal(
-          401,
-          message`Cannot sign in: the link was used before, or its server has ended`,
-          message`use the newest link that the server has printed`,
-        )
-        : new Refusal(401, message`Cannot sign in: the password is wrong`);
+      const why = message`Cannot sign in: the link was used before, or its server has ended`;
+      throw new Refusal(401, why, message`use the newest link that the server has printed`);
     }
     back();
     const [secret, now] = [makeSecret(), this.#now()];
@@ -249,12 +249,11 @@ export class Access {
    * names the process while that serves.
    */
   save({ isClosed = false } = {}): Promise<void> {
-    const { file, address } = this.#options;
+    const { file, at: address } = this.#kept;
     this.#saved = this.#now();
     return this.#saving = this.#saving.catch(() => {}).then(async () => {
-      const secrets = this.#secrets.filter(({ role }) => role === "owner").map(({ hash, used }) => {
-        return { hash: hash.toHex(), used };
-      });
+      const owners = this.#secrets.filter(({ role }) => role === "owner");
+      const secrets = owners.map(({ hash, used }) => ({ hash: hash.toHex(), used }));
       const text = JSON.stringify({ address, ...(isClosed ? {} : { pid: process.pid }), secrets });
       await saveFile(file, `${text}\n`, { mode: 0o600, setMode: 0o600 });
     });
@@ -282,9 +281,11 @@ export class Access {
   }
 
   /** One at a time: a check takes a tenth of a second of the processor. */
-  async #isPassword(password = ""): Promise<boolean> {
-    const { mode, passwordHash = "" } = this.#options;
-    if (mode !== "password" || Buffer.byteLength(password) > MAX_PASSWORD_BYTES) return false;
+  async #isPassword(password: string | undefined): Promise<boolean> {
+    const { mode, passwordHash = "" } = this.#options.auth;
+    if (password === undefined || mode !== "password" || Buffer.byteLength(password) > MAX_PASSWORD_BYTES) {
+      return false;
+    }
     const check = this.#checking.then(async () => (await import("bcryptjs")).compare(password, passwordHash));
     this.#checking = check.catch(() => {});
     return await check;
@@ -301,9 +302,9 @@ export async function hashPassword(password: string): Promise<string> {
 }
 
 /** The secrets that a server at the same address has left. */
-function readSecrets({ file, address }: AccessOptions): Secret[] {
+function readSecrets({ file, at }: Kept): Secret[] {
   const { data } = FILE.safeParse(parseJson(readSmallText(file) ?? ""));
-  const secrets = data?.address === address ? data.secrets : [];
+  const secrets = data?.address === at ? data.secrets : [];
   return secrets.map(({ hash, used }) => secretOf(Uint8Array.fromHex(hash), "owner", used));
 }
 

@@ -65,7 +65,7 @@ const clientId = about(
 
 const event = typed<Event>(
   open({ ...all("v seq", number()), ...all("time type", string()) }),
-  "As docs/events.md says.",
+  "docs/events.md",
 );
 const question = typed<OpenQuestion>(
   open({ ...all("id kind", string()), question: open(), called: boolean() }),
@@ -100,27 +100,19 @@ const setting = typed<SessionSetting>(
   "A setting and its values.",
 );
 const settings = object({ settings: list(setting) });
-const completion = object({
-  ...all("insert label", string()),
-  detail: maybe,
-  ...all("more sends", maybeTrue),
-});
+const marks = all("more sends", maybeTrue);
+const completion = object({ ...all("insert label", string()), detail: maybe, ...marks });
+const namedKind = object(all("name kind", string()));
 const file = typed<WorkspaceFile>(
   union([
     object({ kind: literal("file"), text: string(), language: optional(string()), truncated: isTrue }),
     object({ kind: literal("image"), mime: string(), data: about(string(), "Base64.") }),
-    object({
-      kind: literal("directory"),
-      entries: list(object(all("name kind", string()))),
-      truncated: isTrue,
-    }),
+    object({ kind: literal("directory"), entries: list(namedKind), truncated: isTrue }),
   ]),
   "A text, an image or a directory.",
 );
-const hunk = object({
-  ...all("oldStart oldLines newStart newLines", number()),
-  lines: about(list(string()), "Each begins with a blank, + or -."),
-});
+const lines = about(list(string()), "Each begins with a blank, + or -.");
+const hunk = object({ ...all("oldStart oldLines newStart newLines", number()), lines });
 const change = object({
   path: string(),
   action: oneOf(["create", "update", "delete"]),
@@ -173,13 +165,8 @@ export const ROUTES = {
     status: 201,
   }),
   "POST /sessions/:id/open": owner("Opens a session.", { answer: id }),
-  "POST /sessions/:id/close": owner("Stops a session and closes it, unless another front end has it open.", {
-    answer: id,
-  }),
-  "PATCH /sessions/:id": owner("Gives a session a title.", {
-    body: strictObject({ title: line(200) }),
-    answer: id,
-  }),
+  "POST /sessions/:id/close": owner("Closes a session unless another front end has it open.", { answer: id }),
+  "PATCH /sessions/:id": owner("Names a session.", { body: strictObject({ title: line(200) }), answer: id }),
   "DELETE /sessions/:id": owner("Deletes a session and everything kept for it.", { answer: none }),
   "GET /sessions/:id/events": viewer("Returns a part of the history that begins with a whole message.", {
     query: strictObject({
@@ -194,10 +181,7 @@ export const ROUTES = {
   "POST /sessions/:id/messages": owner("Sends a message.", {
     body: strictObject({
       id: clientId,
-      text: about(
-        text(1_000_000),
-        "`/name` is a command, `!line` a shell command, `# fact` something to remember.",
-      ),
+      text: about(text(1_000_000), "`/name` is a command, `!line` a shell command, `# fact` a fact to save."),
       images: optional(list(strictObject({ mime: string(), data: about(string(), "Base64.") }))),
       references: about(optional(list(text(1_000_000))), "Texts that go before the message."),
       steer: about(maybeTrue, "Into the running turn instead of after it."),
@@ -230,9 +214,8 @@ export const ROUTES = {
   "GET /sessions/:id/completions": owner("Completes a message at the cursor, as the chat does.", {
     query: strictObject({ text: text(100_000), cursor: count("Absent: the end of the text.") }),
     answer: object({
-      from: about(number(), "An entry replaces the text from here on."),
-      to: number(),
-      entries: list(completion),
+      ...all("from to", number()),
+      entries: about(list(completion), "Each replaces that part."),
     }),
   }),
   "GET /sessions/:id/files": viewer("Returns a file or directory that the session may read.", {
@@ -243,16 +226,14 @@ export const ROUTES = {
     answer: object({ changes: list(change) }),
   }),
   "GET /stream": viewer("Streams stored events after those given, a snapshot, then live events.", {
-    query: strictObject({
-      session: about(optional(list(text(200))), "`ID@SEQ` for each session."),
-    }),
+    query: strictObject({ session: about(optional(list(text(200))), "`ID@SEQ` for each session.") }),
   }),
   "GET /openapi.json": viewer("Describes this API by OpenAPI 3.1.", { answer: open({ openapi: string() }) }),
 } satisfies Record<string, Route>;
 
 export type RouteKey = keyof typeof ROUTES;
 type Of<K extends RouteKey, F extends "query" | "body" | "answer"> = (typeof ROUTES)[K] extends
-  { readonly [P in F]: infer S extends z.ZodMiniType } ? z.infer<S> : undefined;
+  Readonly<Record<F, infer S extends z.ZodMiniType>> ? z.infer<S> : undefined;
 
 /** A request whose query and body were checked. */
 export interface ApiRequest<K extends RouteKey = RouteKey> {
@@ -262,8 +243,7 @@ export interface ApiRequest<K extends RouteKey = RouteKey> {
   readonly body: Of<K, "body">;
 }
 export type ApiAnswer<K extends RouteKey> = Of<K, "answer">;
+type Awaitable<T> = T | Promise<T>;
 export type Handlers<Caller = unknown, K extends RouteKey = RouteKey> = {
-  readonly [P in K]: (
-    request: ApiRequest<P> & Caller,
-  ) => ApiAnswer<P> | Response | Promise<ApiAnswer<P> | Response>;
+  readonly [P in K]: (request: ApiRequest<P> & Caller) => Awaitable<ApiAnswer<P> | Response>;
 };

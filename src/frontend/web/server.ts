@@ -7,7 +7,7 @@ import { outputOf } from "../../util/process.ts";
 import { atMost } from "../../util/timer.ts";
 import { attempt, lazy } from "../../util/lazy.ts";
 import { VERSION } from "../../util/version.ts";
-import type { AccessOptions, Addresses, Visitor } from "./access.ts";
+import type { AccessOptions, Visitor } from "./access.ts";
 import { Access, checkOrigin, forwarded, inUrl, Refusal } from "./access.ts";
 import { Api } from "./api.ts";
 import { PageFiles } from "./page_files.ts";
@@ -17,14 +17,9 @@ import { type Reader, type StreamOptions, Streams } from "./stream.ts";
 import { checked } from "../session/answer_schemas.ts";
 import { SessionList } from "../session/session_list.ts";
 
-export interface WebOptions
-  extends
-    Addresses,
-    Pick<AccessOptions, "sessionHours" | "signedIn">,
-    Pick<StreamOptions, "sessions" | "home" | "texts"> {
+export interface WebOptions extends AccessOptions, Pick<StreamOptions, "sessions" | "home" | "texts"> {
   /** Allows plain HTTP beyond loopback. */
   readonly insecure?: boolean;
-  readonly auth: Pick<AccessOptions, "mode" | "token" | "passwordHash">;
   /** The directory of sessions that name none. */
   readonly directory: string;
   /** The session that links lead to. */
@@ -121,7 +116,7 @@ export class WebServer {
 
   constructor(options: WebOptions) {
     this.#options = options;
-    const { address: { hostname }, tls, home, auth, origin } = options;
+    const { address: { hostname }, tls, home, origin } = options;
     this.#server = this.#listen();
     const { port } = this.#server.addr;
     const isAny = hostname === "0.0.0.0" || hostname === "::";
@@ -129,8 +124,7 @@ export class WebServer {
     const at = (name: string) => `${tls ? "https" : "http"}://${inUrl(name)}:${port}`;
     this.local = at(isAny ? "localhost" : hostname);
     this.origin = origin ?? (isAny ? at(outside ?? "localhost") : this.local);
-    const file = `${home}/serve/${port}.json`;
-    this.#access = new Access({ ...options, ...auth, file, address: this.local });
+    this.#access = new Access(options, { file: `${home}/serve/${port}.json`, at: this.local });
     const list = new SessionList(options);
     const streams = this.#streams = new Streams({ ...options, list, connected: options.changed });
     this.#handlers = { ...new Api({ ...options, list, streams }).handlers, ...this.#own };

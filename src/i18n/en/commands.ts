@@ -83,7 +83,7 @@ export const texts = (t: Translate) => ({
   nothingYet: (name: string) => t`Cannot run /${name}: the session has nothing in it yet`,
   nothingYetHeadless: (name: string) => t`name a session: reasonix run --continue "/${name}", or --resume ID`,
   nothingYetChat: t`send a message first`,
-  needsChat: (name: string) => t`Cannot run /${name} here: it needs a conversation`,
+  needsChat: (name: string) => t`Cannot run /${name} here: it is a command of the chat`,
   needsChatRemedy: (name: string) => t`type it in the chat: reasonix, then /${name}`,
   needsPerson: t`Cannot ask which one: there is no terminal`,
   needsPersonRemedy: t`name it behind the command`,

@@ -5,6 +5,7 @@ import { Calls } from "./calls.ts";
 import { type CollapsedItem, CollapsedItems, PrintedPieces, type PrintedPiecesOptions } from "./printed.ts";
 import { Reply } from "./reply.ts";
 import { hangingRows, wrappedRows } from "../screen/line.ts";
+import { isBusy } from "../../session/live_state.ts";
 import { LogEntries, type Note } from "../../session/log.ts";
 import type { WatchedSession } from "../../server_updates.ts";
 import type { SessionState } from "../../../session/mod.ts";
@@ -13,6 +14,7 @@ import { oneLine, terminalSafe } from "../../../util/terminal_text.ts";
 import { after } from "../../../util/timer.ts";
 import { attachments, userText } from "../../../util/user_text.ts";
 import {
+  activityText,
   checklistLine,
   grouped,
   loadMarkdown,
@@ -195,12 +197,11 @@ class Activity {
   }
 
   #enter(state: TurnState, now: number): void {
-    const rests = state === "idle" || state === "done" || state === "failed" || state === "stopped";
-    if (!rests && !this.busy) {
+    if (isBusy(state) && !this.busy) {
       [this.#since, this.#counted, this.#characters] = [now, 0, 0];
       this.#count(now);
     }
-    this.#what = rests ? undefined : state;
+    this.#what = isBusy(state) ? state : undefined;
   }
 
   #count(now: number): void {
@@ -208,26 +209,8 @@ class Activity {
   }
 
   #description(texts: TranscriptTexts): string {
-    const model = this.#model || texts.theModel;
-    switch (this.#what) {
-      case "thinking":
-        return texts.thinking(model);
-      case "writing":
-        return texts.writing(model);
-      case "retry":
-        return texts.waitingToTry(this.#attempt.number, this.#attempt.most);
-      case "compacting":
-        return texts.compacting;
-      case "running_tools":
-        return texts.working;
-      case "verifying":
-        return texts.verifying;
-      case "awaiting_approval":
-      case "awaiting_answer":
-        return texts.waitingForYou;
-      default:
-        return texts.waitingFor(model);
-    }
+    if (this.#what === "retry") return texts.waitingToTry(this.#attempt.number, this.#attempt.most);
+    return activityText(this.#what, this.#model || texts.theModel, texts);
   }
 }
 

@@ -19,23 +19,23 @@ async function statusOf(work: () => unknown): Promise<number> {
   }
 }
 
-async function stage(given: Partial<AccessOptions> = {}) {
+async function stage(given: Partial<AccessOptions["auth"]> = {}) {
   const directory = await makeTempDir();
   const clock = { now: Date.UTC(2026, 0, 1) };
-  const options: AccessOptions = {
-    mode: "token",
-    sessionHours: 12,
+  const options = { auth: { mode: "token", ...given }, sessionHours: 12 } as const;
+  const kept = {
     file: `${directory.path}/serve/8787.json`,
-    address: "http://127.0.0.1:8787",
+    at: "http://127.0.0.1:8787",
     now: () => clock.now,
-    ...given,
   };
-  const access = new Access(options);
+  const access = new Access(options, kept);
   const enters = (secret: string, where = access) =>
     statusOf(() => where.visitor(bearing(secret), "127.0.0.1"));
   return {
     access,
-    options,
+    kept,
+    /** A server that finds the file of the first one. */
+    next: (at = kept.at) => new Access(options, { ...kept, at }),
     clock,
     enters,
     signIn: async (role: "owner" | "viewer") =>
@@ -46,7 +46,7 @@ async function stage(given: Partial<AccessOptions> = {}) {
 
 Deno.test("the code of a link signs in once, and secrets outlive a killed server as hashes", async () => {
   await using at = await stage();
-  const { access, options, enters, clock } = at;
+  const { access, kept, enters, clock } = at;
   const code = access.code("owner");
   const { secret, role, expires } = await access.signIn({ token: code }, "1.1.1.1");
   assertEquals([role, expires], ["owner", "2026-01-01T12:00:00.000Z"]);
@@ -57,10 +57,10 @@ Deno.test("the code of a link signs in once, and secrets outlive a killed server
   assertEquals(access.visitor(bearing(viewer), "").role, "viewer");
 
   // The next server did not see this one end.
-  const text = await Deno.readTextFile(options.file);
+  const text = await Deno.readTextFile(kept.file);
   assert(![secret, code, viewer].some((each) => text.includes(each)));
-  if (Deno.build.os !== "windows") assertEquals(((await Deno.stat(options.file)).mode ?? 0) & 0o777, 0o600);
-  const next = new Access(options);
+  if (Deno.build.os !== "windows") assertEquals(((await Deno.stat(kept.file)).mode ?? 0) & 0o777, 0o600);
+  const next = at.next();
   assertEquals([await enters(secret, next), await enters(viewer, next), await enters(code, next)], [
     200,
     401,
@@ -68,10 +68,10 @@ Deno.test("the code of a link signs in once, and secrets outlive a killed server
   ]);
   assertEquals(await statusOf(() => next.signIn({ token: code }, "1.1.1.3")), 401);
   // At another address it is of no use, nor after twelve hours without use.
-  assertEquals(await enters(secret, new Access({ ...options, address: "http://127.0.0.1:8788" })), 401);
+  assertEquals(await enters(secret, at.next("http://127.0.0.1:8788")), 401);
   for (const content of ["", "{", "null", '{"secrets":[{"hash":"00"}]}']) {
-    await Deno.writeTextFile(options.file, content);
-    assertEquals(await enters(secret, new Access(options)), 401);
+    await Deno.writeTextFile(kept.file, content);
+    assertEquals(await enters(secret, at.next()), 401);
   }
   clock.now += 11 * 60 * MINUTE;
   assertEquals(await enters(secret), 200);
@@ -79,7 +79,7 @@ Deno.test("the code of a link signs in once, and secrets outlive a killed server
   assertEquals(await enters(secret), 200);
   await access.save();
   clock.now += 12 * 60 * MINUTE;
-  assertEquals([await enters(secret), await enters(secret, new Access(options))], [401, 401]);
+  assertEquals([await enters(secret), await enters(secret, at.next())], [401, 401]);
 });
 
 Deno.test("a page that reads the stream stays signed in, until it signs out", async () => {
@@ -93,7 +93,7 @@ Deno.test("a page that reads the stream stays signed in, until it signs out", as
   assertEquals(visitor.signal?.aborted, false);
   await at.access.signOut(bearing(secret));
   assertEquals([visitor.signal?.aborted, await at.enters(secret)], [true, 401]);
-  assertEquals(await at.enters(secret, new Access(at.options)), 401);
+  assertEquals(await at.enters(secret, at.next()), 401);
 });
 
 Deno.test("a thousand tries at once check five, from all addresses together fifty", async () => {
@@ -131,7 +131,12 @@ Deno.test("a thousand tries at once check five, from all addresses together fift
   await assertRejects(() => hashPassword("é".repeat(40)));
   await assertRejects(() => hashPassword(""));
   assertMatch(await hashPassword("secret"), /^\$2b\$12\$/);
-  assertThrows(() => new Access({ ...at.options, passwordHash: "correct horse" }), Error, "no bcrypt hash");
+  assertThrows(
+    () =>
+      new Access({ auth: { mode: "password", passwordHash: "correct horse" }, sessionHours: 12 }, at.kept),
+    Error,
+    "no bcrypt hash",
+  );
 });
 
 Deno.test("a fixed token is for scripts: guesses are bounded, random secrets are not counted", async () => {

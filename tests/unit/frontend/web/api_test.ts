@@ -460,6 +460,9 @@ Deno.test("completions are those of the chat, and a draft can be taken back", as
   };
   const { from, to, entries } = await complete("/comp tail", 5);
   assertEquals([from, to, entries[0].insert], [0, 5, "/compact "]);
+  // Those of the chat alone are left out, such as /resume.
+  const names = (await complete("/re")).entries.map(({ label }: Answer) => label);
+  assert(names.includes("rename") && !names.includes("resume"), names);
   assertEquals((await complete("/mode ")).entries.map(({ insert }: Answer) => insert).slice(0, 2), [
     "normal",
     "plan",
