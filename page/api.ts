@@ -33,24 +33,22 @@ export function secret(): string {
   return stored(SECRET) ?? "";
 }
 
-type Area = "browser" | "tab";
-const AREAS = { browser: () => localStorage, tab: () => sessionStorage };
 /** The values in a browser that keeps nothing: they hold until the page is closed. */
 const held = new Map<string, string>();
 
-export function stored(key: string, area: Area = "browser"): string | undefined {
+export function stored(key: string): string | undefined {
   try {
-    return AREAS[area]().getItem(key) ?? undefined;
+    return localStorage.getItem(key) ?? undefined;
   } catch {
     return held.get(key);
   }
 }
 
-/** Keeps a value in this browser or tab; an empty one is removed. */
-export function store(key: string, value: string, area: Area = "browser"): void {
+/** Keeps a value in this browser; an empty one is removed. */
+export function store(key: string, value: string): void {
   try {
-    if (value === "") AREAS[area]().removeItem(key);
-    else AREAS[area]().setItem(key, value);
+    if (value === "") localStorage.removeItem(key);
+    else localStorage.setItem(key, value);
   } catch {
     held.set(key, value);
   }
@@ -74,11 +72,11 @@ async function call<T>(method: string, path: string, body?: object, signal?: Abo
   const response = await fetch(`/api/v1${path}`, {
     method,
     headers: {
-      ...(key === "" ? {} : { authorization: `Bearer ${key}` }),
-      ...(body === undefined ? {} : { "content-type": "application/json" }),
+      ...(key && { authorization: `Bearer ${key}` }),
+      ...(body && { "content-type": "application/json" }),
     },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    ...(signal ? { signal } : {}),
+    ...(body && { body: JSON.stringify(body) }),
+    ...(signal && { signal }),
     credentials: "omit",
     cache: "no-store",
   }).catch((error) => {

@@ -1,7 +1,17 @@
 import { signal } from "@preact/signals";
 import type { SessionEntry } from "../src/frontend/web/schemas.ts";
 import { secret, signedIn, signOut } from "./api.ts";
-import { type HubMessage, type HubState, type PageMessage, Stream, type StreamEvent } from "./stream.ts";
+import {
+  type HubMessage,
+  type HubState,
+  join,
+  type PageMessage,
+  serve,
+  Stream,
+  type StreamEvent,
+} from "./stream.ts";
+
+type Listener = (event: StreamEvent) => void;
 
 /** The stream as this page uses it. */
 class Hub {
@@ -9,30 +19,34 @@ class Hub {
   /** The sessions that are known, by id. */
   readonly sessions = signal<readonly SessionEntry[]>([]);
   /** Gets the events that are about no session. */
-  heard: (event: StreamEvent) => void = () => {};
-  readonly #watched = new Map<
-    string,
-    { after: number; call: number; listener: (event: StreamEvent) => void }
-  >();
-  #send: ((message: PageMessage) => void) | undefined;
-  #calls = 0;
+  heard: Listener = () => {};
+  #view: { id: string | undefined; after: number; view: number } = { id: undefined, after: 0, view: 0 };
+  #listener: Listener = () => {};
+  /** The other end is the stream. */
+  #port: MessagePort | undefined;
+  #isShared = "SharedWorker" in globalThis;
 
-  /** Gives the events of a session after one of them, until the returned function is called. */
-  watch(id: string, after: number, listener: (event: StreamEvent) => void): () => void {
-    const one = { after, call: ++this.#calls, listener };
-    this.#watched.set(id, one);
-    this.refresh();
-    return () => {
-      if (this.#watched.get(id) !== one) return;
-      this.#watched.delete(id);
+  constructor() {
+    addEventListener("pagehide", () => this.#post("left"));
+    addEventListener("pageshow", ({ persisted }) => persisted && this.refresh());
+    addEventListener("online", () => this.#post("wake"));
+    document.addEventListener("visibilitychange", () => {
+      if (document.hidden) return this.#isShared || this.#post("left");
       this.refresh();
-    };
+      this.#post("wake");
+    });
   }
 
-  /** Adds or replaces entries of sessions; without state the session is gone. */
+  /** Gives the events of a session after one of them, in place of those before; without id of none. */
+  watch(id?: string, after = 0, listener: Listener = () => {}): void {
+    this.#view = { id, after, view: this.#view.view + 1 };
+    this.#listener = listener;
+    this.refresh();
+  }
+
+  /** Adds or replaces entries of sessions, and removes others. */
   add(entries: readonly SessionEntry[] = [], removed: readonly string[] = []): void {
-    const all = new Map(this.sessions.value.map((entry) => [entry.id, entry]));
-    for (const entry of entries) all.set(entry.id, entry);
+    const all = new Map([...this.sessions.value, ...entries].map((entry) => [entry.id, entry]));
     for (const id of removed) all.delete(id);
     this.sessions.value = [...all.values()].sort((a, b) => a.updated < b.updated ? 1 : -1);
   }
@@ -40,33 +54,32 @@ class Hub {
   /** Opens the stream, or sends it what has changed. */
   refresh(): void {
     if (signedIn.value === "no" || signedIn.value === "unknown") return;
-    this.#send ??= this.#connect();
-    const sessions = [...this.#watched].map(([id, { after, call }]) => [id, after, call] as const);
-    this.#send({ secret: secret(), sessions });
+    if (!this.#port) this.#connect();
+    this.#post({ secret: secret(), ...this.#view });
   }
 
-  #connect(): (message: PageMessage) => void {
-    const own = new Stream(location.origin);
-    const receive = (message: HubMessage) => this.#receive(message);
-    let [isShared, send] = [false, (message: PageMessage) => own.page(receive, message)];
-    if ("SharedWorker" in globalThis) {
+  #post(message: PageMessage): void {
+    this.#port?.postMessage(message);
+  }
+
+  #connect(): void {
+    const again = () => {
+      this.#port = undefined;
+      this.refresh();
+    };
+    if (this.#isShared) {
       const worker = new SharedWorker(document.documentElement.dataset.worker ?? "", { type: "module" });
-      worker.port.onmessage = ({ data }) => receive(data);
-      const [alone, share] = [send, (message: PageMessage) => worker.port.postMessage(message)];
+      this.#port = worker.port;
       worker.onerror = () => {
-        [isShared, send] = [false, alone];
-        this.refresh();
+        this.#isShared = false;
+        again();
       };
-      [isShared, send] = [true, share];
+    } else {
+      const { port1, port2 } = new MessageChannel();
+      serve(new Stream(location.origin), port1);
+      this.#port = port2;
     }
-    addEventListener("pagehide", () => send("left"));
-    addEventListener("pageshow", ({ persisted }) => persisted && this.refresh());
-    addEventListener("online", () => send("wake"));
-    document.addEventListener("visibilitychange", () => {
-      if (isShared) return document.hidden || send("wake");
-      return document.hidden ? send("left") : this.refresh();
-    });
-    return (message) => send(message);
+    join<HubMessage>(this.#port, (message) => this.#receive(message), again);
   }
 
   #receive(message: HubMessage): void {
@@ -74,10 +87,9 @@ class Hub {
     else if ("refused" in message) {
       if (message.refused === secret()) signOut();
     } else if (message.data.session === undefined) this.heard(message);
-    else {
-      const one = this.#watched.get(message.data.session);
-      if (one) one.after = message.data.event?.seq || one.after;
-      one?.listener(message);
+    else if (message.data.session === this.#view.id) {
+      this.#view.after = message.data.event?.seq || this.#view.after;
+      this.#listener(message);
     }
   }
 }

@@ -26,10 +26,8 @@ const refusal = signal<string | undefined>(undefined);
 
 /** The entries by their directories, those with the latest change first. */
 const projects = computed(() => {
-  const ids = found.value && new Set(found.value);
-  return [
-    ...Map.groupBy(hub.sessions.value.filter(({ id }) => ids?.has(id) ?? true), (one) => one.directory),
-  ];
+  const shown = hub.sessions.value.filter(({ id }) => found.value?.includes(id) ?? true);
+  return [...Map.groupBy(shown, ({ directory }) => directory)];
 });
 
 /** Lists the sessions that fit the search, or those after a cursor. */
@@ -58,15 +56,13 @@ function button(label: string, work: () => unknown, kind = ""): ComponentChildre
 }
 
 export function Sessions({ go, current }: SessionsProps): ComponentChildren {
-  const { web: { sessions, ...web } } = texts();
+  const { web: { sessions, device, notify, signOut: out } } = texts();
   const isOwner = signedIn.value === "owner";
-  const canAsk = "Notification" in globalThis && Notification.permission === "default";
   const leave = () => api.post("/sign-out").catch(report).then(signOut);
-  const type = (event: InputEvent) => query.value = (event.currentTarget as HTMLInputElement).value;
   return html`
     <div class="tools">
       <input type="search" aria-label=${sessions.search} placeholder=${sessions.search} value=${query.value}
-        onInput=${type} />
+        onInput=${(event: InputEvent) => query.value = (event.currentTarget as HTMLInputElement).value} />
       ${isOwner && button(sessions.new, () => asked.value = "new", "primary")}
     </div>
     <div class="projects">
@@ -84,9 +80,10 @@ export function Sessions({ go, current }: SessionsProps): ComponentChildren {
       ${next.value && button(sessions.older, () => list(next.value).catch(report))}
     </div>
     <div class="tools">
-      ${isOwner && button(web.device.add, () => asked.value = "device")}
-      ${canAsk && button(web.notify, () => Notification.requestPermission())}
-      ${server.value?.auth !== "none" && button(web.signOut, leave)}
+      ${isOwner && button(device.add, () => asked.value = "device")}
+      ${globalThis.Notification?.permission === "default" &&
+        button(notify, () => Notification.requestPermission())}
+      ${server.value?.auth !== "none" && button(out, leave)}
     </div>
   `;
 }
@@ -116,17 +113,15 @@ function Entry({ entry, go, current }: SessionsProps & { readonly entry: Session
     event.preventDefault();
     go(id);
   };
-  const manage = () => asked.value = entry;
   return html`
     <li class="session" data-state=${state}>
-      <a href=${`/s/${id}`} aria-current=${id === current ? "page" : undefined} onClick=${open}>
+      <a href=${`/s/${id}`} aria-current=${id === current && "page"} onClick=${open}>
         <span class="title">${title || sessions.untitled}</span>
         <span class="mark">${elsewhere ? sessions.elsewhere : sessions.states[state]}</span>
         <time datetime=${updated}>${ago(updated, locale)}</time>
       </a>
-      ${signedIn.value === "owner" && html`
-        <button type="button" aria-label=${sessions.actions(title)} onClick=${manage}>⋯</button>
-      `}
+      ${signedIn.value === "owner" &&
+        html`<button aria-label=${sessions.actions(title)} onClick=${() => asked.value = entry}>⋯</button>`}
     </li>
   `;
 }
@@ -135,70 +130,73 @@ function Entry({ entry, go, current }: SessionsProps & { readonly entry: Session
 export function SessionDialog({ go }: Pick<SessionsProps, "go">): ComponentChildren {
   const about = asked.value;
   if (about === undefined) return null;
-  const { web: { sessions, ...web } } = texts();
-  const [isNew, isDevice] = [about === "new", about === "device"];
+  const { web: { sessions, device, close, noAnswer } } = texts();
   const entry = typeof about === "object" ? about : undefined;
-  const close = () => asked.value = link.value = refusal.value = undefined;
+  const shut = () => asked.value = link.value = refusal.value = undefined;
   const run = async (work: Promise<unknown>) => {
     try {
       await work;
-      if (!isDevice) close();
+      if (about !== "device") shut();
     } catch (error) {
-      refusal.value = error instanceof Error && error.message || web.noAnswer;
+      refusal.value = error instanceof Error && error.message || noAnswer;
     }
   };
   const create = async (body: object) => go((await api.post<{ id: string }>("/sessions", body)).id);
-  const remove = async () => {
-    await api.delete(`/sessions/${entry?.id}`);
-    hub.add([], [entry?.id ?? ""]);
-    if (location.pathname === `/s/${entry?.id}`) go(undefined);
+  const makeLink = async (body: object) => link.value = await api.post("/links", body);
+  const remove = async (id: string) => {
+    await api.delete(`/sessions/${id}`);
+    hub.add([], [id]);
+    if (location.pathname === `/s/${id}`) go(undefined);
   };
   const send = (event: SubmitEvent) => {
     event.preventDefault();
-    const { text = "", role } = Object.fromEntries(new FormData(event.currentTarget as HTMLFormElement));
-    if (isDevice) void run(api.post<typeof link.value>("/links", { role }).then((made) => link.value = made));
-    else if (entry) void run(api.patch(`/sessions/${entry.id}`, { title: text }));
-    else void run(create(text ? { directory: text } : {}));
+    const given = Object.fromEntries(new FormData(event.currentTarget as HTMLFormElement));
+    if (entry) void run(api.patch(`/sessions/${entry.id}`, given));
+    else if (about === "device") void run(makeLink(given));
+    else void run(create(given.directory ? given : {}));
   };
-  const [home, busy] = [server.value?.directory, entry?.elsewhere];
-  const heading = isNew ? sessions.new : isDevice ? web.device.add : entry?.title || sessions.untitled;
+  const [heading, label] = entry
+    ? [entry.title || sessions.untitled, sessions.rename]
+    : about === "device"
+    ? [device.add, device.make]
+    : [sessions.new, sessions.begin];
   return html`
-    <dialog class="dialog" aria-labelledby="asked" onClose=${close}
+    <dialog class="dialog" aria-labelledby="asked" onClose=${shut}
       ref=${(dialog: HTMLDialogElement | null) => dialog?.open === false && dialog.showModal()}>
       <form onSubmit=${send}>
         <h2 id="asked">${heading}</h2>
-        ${isNew && html`
+        ${about === "new" && html`
           <label>${sessions.directory}
-            <input name="text" list="directories" placeholder=${home} autocomplete="off" /></label>
+            <input name="directory" list="directories" placeholder=${server.value
+              ?.directory} autocomplete="off" /></label>
           <datalist id="directories">
             ${projects.value.map(([directory]) => html`<option value=${directory} />`)}</datalist>
         `}
-        ${isDevice && html`
-          <label><input type="radio" name="role" value="owner" checked /> ${web.device.owner}</label>
-          <label><input type="radio" name="role" value="viewer" /> ${web.device.viewer}</label>
+        ${about === "device" && html`
+          <label><input type="radio" name="role" value="owner" checked /> ${device.owner}</label>
+          <label><input type="radio" name="role" value="viewer" /> ${device.viewer}</label>
           ${link.value && html`<${Link} ...${link.value} />`}
         `}
         ${entry && html`
           <label>${sessions.title}
-            <input name="text" required maxlength="200" defaultValue=${entry
-              .title} disabled=${busy} /></label>
+            <input name="title" required maxlength="200" defaultValue=${entry.title} disabled=${entry
+              .elsewhere} /></label>
           <div class="tools">
             ${button(sessions.copy, () => run(create({ copyOf: entry.id })))}
             ${entry.live && button(sessions.close, () => run(api.post(`/sessions/${entry.id}/close`)))}
           </div>
-          ${!busy && html`
+          ${!entry.elsewhere && html`
             <details>
               <summary>${sessions.delete}</summary>
               <p>${sessions.deleted}</p>
-              ${button(sessions.delete, () => run(remove()), "danger")}
+              ${button(sessions.delete, () => run(remove(entry.id)), "danger")}
             </details>
           `}
         `}
         ${refusal.value && html`<p class="problem" role="alert">${refusal.value}</p>`}
         <div class="tools">
-          ${button(web.close, close)}
-          <button class="primary" disabled=${busy}>
-            ${isNew ? sessions.begin : isDevice ? web.device.make : sessions.rename}</button>
+          ${button(close, shut)}
+          <button class="primary" disabled=${entry?.elsewhere}>${label}</button>
         </div>
       </form>
     </dialog>
@@ -208,20 +206,15 @@ export function SessionDialog({ go }: Pick<SessionsProps, "go">): ComponentChild
 /** A link that signs in one browser, as a QR code and as text. */
 function Link({ url, qr }: ApiAnswer<"POST /links">): ComponentChildren {
   const { device } = texts().web;
-  const draw = (canvas: HTMLCanvasElement | null) => {
-    const context = canvas?.getContext("2d");
-    if (!canvas || !context) return;
-    // Four light modules around it are a part of the code.
-    canvas.width = canvas.height = qr.length + 8;
-    context.fillStyle = "#fff";
-    context.fillRect(0, 0, canvas.width, canvas.height);
-    context.fillStyle = "#000";
-    qr.forEach((row, y) =>
-      [...row].forEach((cell, x) => cell === "1" && context.fillRect(x + 4, y + 4, 1, 1))
-    );
-  };
+  const modules = qr.flatMap((row, y) =>
+    Array.from(row, (cell, x) => cell === "1" ? `M${x} ${y}h1v1h-1z` : "")
+  );
+  // Four light modules around it are a part of the code.
+  const box = [-4, -4, qr.length + 8, qr.length + 8].join(" ");
   return html`
-    <canvas class="qr" role="img" aria-label=${device.code} ref=${draw}></canvas>
+    <svg class="qr" role="img" aria-label=${device.code} viewBox=${box}>
+      <path d=${modules.join("")} />
+    </svg>
     <label>${device.link}<input readonly value=${url} /></label>
     <p>${device.once} ${/^https?:..(?:localhost|127\.|\[::1)/.test(url) && device.local}</p>
   `;
@@ -231,8 +224,7 @@ const UNITS = [["day", 86_400], ["hour", 3_600], ["minute", 60]] as const;
 
 function ago(time: string, locale: string): string {
   const seconds = (Date.now() - Date.parse(time)) / 1000;
-  if (Number.isNaN(seconds)) return "";
-  const [unit, size] = UNITS.find(([, size]) => seconds >= size) ?? ["minute", 60];
+  const [unit, size] = UNITS.find(([, size]) => seconds >= size) ?? UNITS[2];
   const format = new Intl.RelativeTimeFormat(locale, { style: "short", numeric: "auto" });
-  return format.format(-Math.floor(seconds / size), unit);
+  return Number.isNaN(seconds) ? "" : format.format(-Math.floor(seconds / size), unit);
 }

@@ -11,6 +11,7 @@ import type { Snapshot } from "../src/frontend/session/live_session.ts";
 import type { SessionEntry } from "../src/frontend/web/schemas.ts";
 
 export type HubState = "live" | "connecting" | "offline";
+
 /** The fields of the events of the stream; each kind has some of them. */
 export interface StreamData {
   /** Absent in events about no session. */
@@ -35,13 +36,15 @@ export interface StreamEvent {
   readonly data: StreamData;
 }
 
-/** A session that a page shows: its last event, and a number that differs for each call of `watch`. */
-type Watched = readonly [id: string, after: number, call: number];
+/** The session that a page shows, if any: its last event, and a number that differs for each view of it. */
+interface Watched {
+  readonly id: string | undefined;
+  readonly after: number;
+  readonly view: number;
+}
+
 /** A message of a page; "left": it is closed or hidden. */
-export type PageMessage = "left" | "wake" | {
-  readonly secret: string;
-  readonly sessions: readonly Watched[];
-};
+export type PageMessage = "left" | "wake" | Watched & { readonly secret: string };
 export type HubMessage = { readonly state: HubState } | { readonly refused: string } | StreamEvent;
 
 /** Time without a byte after which a stream is dead: the server sends a comment each 15 s. */
@@ -54,11 +57,11 @@ const OFFLINE = 4;
 
 /** Reads one stream for all pages, and gives each page the events of its sessions, none twice. */
 export class Stream {
-  readonly #pages = new Map<(message: HubMessage) => void, Map<string, { after: number; call: number }>>();
+  readonly #pages = new Map<(message: HubMessage) => void, Watched>();
   #secret = "";
   #state: HubState = "connecting";
   #open: AbortController | undefined;
-  #scheduled = false;
+  #timer: ReturnType<typeof setTimeout> | undefined;
   #wake = () => {};
   readonly #origin: string;
   readonly #firstWait: number;
@@ -70,31 +73,23 @@ export class Stream {
 
   page(send: (message: HubMessage) => void, message: PageMessage): void {
     if (message === "wake") return this.#wake();
-    const before = this.#pages.get(send) ?? new Map();
+    const before = this.#pages.get(send);
     if (message === "left") {
-      if (this.#pages.delete(send) && (this.#pages.size === 0 || before.size > 0)) this.#reopen();
+      if (this.#pages.delete(send) && (this.#pages.size === 0 || before?.id !== undefined)) this.#reopen();
       return;
     }
-    const isOther = this.#secret !== message.secret;
+    const isOther = this.#secret !== message.secret || (before?.view ?? 0) !== message.view;
     this.#secret = message.secret;
-    const now = new Map(message.sessions.map(([id, after, call]) => {
-      const known = before.get(id);
-      return [id, known?.call === call ? known : { after, call }];
-    }));
-    const isSame = now.size === before.size && [...now].every(([id, one]) => before.get(id) === one);
-    if (!this.#pages.has(send)) send({ state: this.#state });
-    this.#pages.set(send, now);
-    if (isOther || !isSame || !this.#open) this.#reopen();
+    if (!before) send({ state: this.#state });
+    if (before?.view !== message.view) this.#pages.set(send, message);
+    if (isOther || !this.#open) this.#reopen();
   }
 
   /** Ends the stream before the next one begins: what comes in between is in the snapshot of that one. */
   #reopen(): void {
-    if (this.#scheduled) return;
-    this.#scheduled = true;
-    setTimeout(() => {
-      this.#scheduled = false;
+    this.#timer ??= setTimeout(() => {
       this.#open?.abort();
-      this.#open = undefined;
+      this.#timer = this.#open = undefined;
       if (this.#pages.size > 0) void this.#keepOpen(this.#open = new AbortController());
     });
   }
@@ -142,12 +137,11 @@ export class Stream {
           this.#give({ name, data: JSON.parse(data) });
         },
       });
-      const decoder = new TextDecoder();
-      const reader = response.body.getReader();
-      for (let part = await reader.read(); !part.done; part = await reader.read()) {
+      const write = (text: string) => {
         heard();
-        parser.feed(decoder.decode(part.value, { stream: true }));
-      }
+        parser.feed(text);
+      };
+      await response.body.pipeThrough(new TextDecoderStream()).pipeTo(new WritableStream({ write }));
       return response.status;
     } finally {
       clearTimeout(timer);
@@ -155,28 +149,26 @@ export class Stream {
   }
 
   /** The sessions of all pages, from the last event that each page has. */
-  #query(): string {
-    const from = new Map<string, number>();
-    for (const [id, { after }] of [...this.#pages.values()].flatMap((sessions) => [...sessions])) {
-      from.set(id, Math.min(after, from.get(id) ?? after));
-    }
-    return new URLSearchParams([...from].map(([id, after]) => ["session", `${id}@${after}`])).toString();
+  #query(): URLSearchParams {
+    const views = [...this.#pages.values()].filter(({ id }) => id !== undefined);
+    return new URLSearchParams(
+      [...Map.groupBy(views, ({ id }) => id)].map((
+        [id, of],
+      ) => ["session", `${id}@${Math.min(...of.map(({ after }) => after))}`]),
+    );
   }
 
   #give(event: StreamEvent): void {
     const { session, event: { seq } = { seq: 0 } } = event.data;
-    for (const [send, sessions] of this.#pages) {
-      const one = sessions.get(session ?? "");
-      if (session !== undefined && !one || one && seq > 0 && seq <= one.after) continue;
-      if (one && seq > 0) one.after = seq;
+    for (const [send, view] of this.#pages) {
+      if (session !== undefined && session !== view.id || seq > 0 && seq <= view.after) continue;
+      if (seq > 0) this.#pages.set(send, { ...view, after: seq });
       send(event);
     }
   }
 
   #show(state: HubState): void {
-    if (state === this.#state) return;
-    this.#state = state;
-    this.#all({ state });
+    if (state !== this.#state) this.#all({ state: this.#state = state });
   }
 
   #all(message: HubMessage): void {
@@ -184,12 +176,30 @@ export class Stream {
   }
 }
 
+/** Missing outside of secure contexts. */
+const { locks } = navigator as {
+  readonly locks?: { request(name: string, held: () => unknown): Promise<unknown> };
+};
+
+/** Joins a side to the other one. Each side holds a lock while it lives: a crash frees it, too. */
+export function join<T>(port: MessagePort, receive: (message: T) => void, gone: () => void): void {
+  const lock = `reasonix.${Math.random()}`;
+  void locks?.request(lock, () => (port.postMessage({ lock }), new Promise(() => {})));
+  port.onmessage = ({ data }) => {
+    if (data.lock === undefined) receive(data);
+    else void locks?.request(data.lock, gone);
+  };
+}
+
+/** Gives a page its part of a stream. */
+export function serve(stream: Stream, port: MessagePort): void {
+  const send = (message: HubMessage) => port.postMessage(message);
+  join<PageMessage>(port, (message) => stream.page(send, message), () => stream.page(send, "left"));
+}
+
 if ("onconnect" in globalThis) {
   const stream = new Stream(location.origin);
   addEventListener("connect", (event) => {
-    const [port] = event instanceof MessageEvent ? event.ports : [];
-    if (!port) return;
-    const send = (message: unknown) => port.postMessage(message);
-    port.onmessage = ({ data }: MessageEvent<PageMessage>) => stream.page(send, data);
+    for (const port of event instanceof MessageEvent ? event.ports : []) serve(stream, port);
   });
 }

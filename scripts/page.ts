@@ -15,7 +15,16 @@ const OUTPUT = new URL("dist/page.json", ROOT);
 /** Entries of code, by the names that index.html has for them. */
 const ENTRIES = ["main", "stream"];
 /** Other files that decide the code of the page. */
-const INPUTS = ["page/index.html", "page/style.css", "page/deno.json", "deno.lock", "scripts/page.ts"];
+const INPUTS = [
+  "page/index.html",
+  "page/style.css",
+  "page/deno.json",
+  "deno.lock",
+  "scripts/page.ts",
+  "src/i18n/zh-CN.json",
+];
+/** Packages whose sentences the events of most sessions have: they are loaded with those of the page. */
+const SPEAKERS = ["src/agent", "src/permission", "src/run", "src/tool"];
 
 /** Packages are in a directory with the name of the registry. */
 const PACKAGE = /^.*?\/npm\/[^/]+\//;
@@ -40,7 +49,8 @@ interface Script {
 /** Returns the page of these sources: the one in dist, else a new one, which is written there. */
 export async function builtPage(): Promise<MadePage> {
   const kept = await Deno.readTextFile(OUTPUT).then((text) => JSON.parse(text) as KeptPage, () => undefined);
-  if (kept && Object.entries(kept.inputs).every(([path, sum]) => sumOf(path) === sum)) return pageOf(kept);
+  const paths = [...Object.keys(kept?.inputs ?? {}), ...SPEAKERS.flatMap(codeBelow)];
+  if (kept && paths.every((path) => sumOf(path) === kept.inputs[path])) return pageOf(kept);
   const page = await buildPage();
   const draft = new URL(`page.${crypto.randomUUID()}.json`, OUTPUT);
   await Deno.mkdir(new URL(".", OUTPUT), { recursive: true });
@@ -66,29 +76,63 @@ async function buildPage(): Promise<KeptPage> {
   const modules = new Set<string>();
   // Separate bundles: the worker shares no file with the page, which would wait for one more.
   for (const entry of ENTRIES) await bundleInto(scripts, modules, entry);
-  const style = await Deno.readTextFile(new URL("page/style.css", ROOT));
-  const names = new Map([["style.css", hashed("style.css", style)]]);
-  const files: Record<string, string> = { [names.get("style.css") ?? ""]: packed(style) };
+  const code = [...modules].filter((name) => /^\/(?:page|src)\//.test(name)).map((name) => name.slice(1));
+  const inputs = [...new Set([...INPUTS, ...code, ...SPEAKERS.flatMap(codeBelow)])].sort();
+  const names = new Map<string, string>();
+  const files: Record<string, string> = {};
+  const plain = { "style.css": readText("page/style.css"), ...catalogues(inputs) };
+  for (const [name, text] of Object.entries(plain)) {
+    names.set(name, hashed(name, text));
+    files[hashed(name, text)] = packed(text);
+  }
   for (const name of scripts.keys()) nameScript(name, scripts, names, files);
   const address = (name: string) => `/assets/${names.get(name)}`;
   const preloads = [...importedFrom("main.js", scripts)].map((name) =>
     `<link rel="modulepreload" href="${address(name)}">`
   );
   const build = sum([...names.values()].sort().join()).slice(0, 16);
-  const html = (await Deno.readTextFile(new URL("page/index.html", ROOT)))
+  const html = readText("page/index.html")
     .replace("<!-- preloads -->", preloads.join(""))
-    .replaceAll(/\.\/([\w.]+\.(?:js|css))/g, (_, name) => address(name))
+    .replaceAll(/\.\/([\w.]+\.(?:json|js|css))/g, (_, name) => address(name))
     .replaceAll("{build}", build);
   files["index.html"] = packed(html);
   return {
     build,
     files: Object.fromEntries(Object.entries(files).sort(([a], [b]) => a < b ? -1 : 1)),
     modules: [...new Set([...modules, ...await importedPackages(modules)])].sort(),
-    inputs: Object.fromEntries(
-      [...INPUTS, ...[...modules].filter((name) => name.startsWith("/")).map((name) => name.slice(1))].sort()
-        .map((path) => [path, sumOf(path)]),
-    ),
+    inputs: Object.fromEntries(inputs.map((path) => [path, sumOf(path)])),
   };
+}
+
+/** Divides the Chinese sentences into those that this code says, and the rest. */
+function catalogues(code: readonly string[]): Record<"sentences.json" | "rest.json", string> {
+  const text = code.filter((path) => path.endsWith(".ts")).map(readText).join("\n")
+    .replace(
+      /\\(?:u([\da-f]{4})|n|(.))/gi,
+      (_, code, mark) => mark ?? (code ? String.fromCharCode(Number.parseInt(code, 16)) : "\n"),
+    );
+  const isSaid = (template: string) => {
+    const parts = template.split("{}");
+    return !/\w/.test(template) ||
+      text.includes(`\`${parts[0]}`) && parts.every((part) => text.includes(part));
+  };
+  const all = Object.entries<string>(JSON.parse(readText("src/i18n/zh-CN.json")));
+  const { true: said = [], false: rest = [] } = Object.groupBy(all, ([template]) => `${isSaid(template)}`);
+  return {
+    "sentences.json": JSON.stringify(Object.fromEntries(said)),
+    "rest.json": JSON.stringify(Object.fromEntries(rest)),
+  };
+}
+
+function codeBelow(directory: string): string[] {
+  return [...Deno.readDirSync(new URL(directory, ROOT))].flatMap(({ name, isDirectory }) => {
+    if (isDirectory) return codeBelow(`${directory}/${name}`);
+    return name.endsWith(".ts") ? [`${directory}/${name}`] : [];
+  });
+}
+
+function readText(path: string): string {
+  return Deno.readTextFileSync(new URL(path, ROOT));
 }
 
 /** Returns a module for each package that these modules import: the source map of a package may name none. */

@@ -15,9 +15,11 @@ export interface Translator {
 /** Gives texts in another language than English, from a catalogue. */
 export class CatalogueTranslator implements Translator {
   readonly #catalogue: Catalogue;
+  readonly #lacking: () => void;
 
-  constructor(catalogue: Catalogue) {
-    this.#catalogue = catalogue;
+  /** `lacking`: is called for a sentence that the catalogue does not have. */
+  constructor(catalogue: Catalogue, lacking = () => {}) {
+    [this.#catalogue, this.#lacking] = [catalogue, lacking];
   }
 
   readonly t: Translate = (strings, ...values) => this.text(message(strings, ...values));
@@ -30,7 +32,7 @@ export class CatalogueTranslator implements Translator {
     const known = Object.hasOwn(this.#catalogue, template) ? this.#catalogue[template] : undefined;
     const isSeparator = values.length > 0 && !template.includes("{}");
     const sentence = known ?? (isSeparator && !/\w/.test(template) ? template : undefined);
-    if (sentence === undefined) return undefined;
+    if (sentence === undefined) return void this.#lacking();
     const texts = values.map((value) => this.text(value));
     if (isSeparator) return texts.join(sentence);
     return sentence.replace(/\{(\d+)\}/g, (_, place) => texts[Number(place) - 1] ?? "");

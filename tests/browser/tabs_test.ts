@@ -1,4 +1,5 @@
 /** Eight tabs of one browser: browsers open six connections to a server, and all tabs have to work. */
+import type { WebFrontEnd } from "../../src/frontend/web/stream.ts";
 import { call, type Reply, say } from "../support/agent_fixture.ts";
 import { assertEquals } from "../support/assert.ts";
 import { browserTest } from "../support/browser.ts";
@@ -16,7 +17,7 @@ const writes: Reply = async function* (_signal, { messages }) {
 };
 
 browserTest("eight tabs with different sessions are all live, and each can answer", async (test) => {
-  await using served = await serveHere({ replies: Array(2 * TABS).fill(writes) });
+  await using served = await serveHere({ replies: Array(2 * TABS + 1).fill(writes) });
   const { context, page, requests } = await test.visitor();
   const first = await page(served.server.link("owner"));
   await first.locator(".app").waitFor();
@@ -39,6 +40,25 @@ browserTest("eight tabs with different sessions are all live, and each can answe
   await Promise.all(tabs.map((tab, at) => tab.getByText(`The end of file-${at}.`).waitFor()));
   const written = await Promise.all(ids.map((_, at) => Deno.readTextFile(`${served.stage.cwd}/file-${at}`)));
   assertEquals(written, Array(TABS).fill("x\n"));
+  // A page that crashes is read for no more; the first one takes the process of the stream with it.
+  const alive = new Set(ids);
+  const areRead = () => {
+    const lives = served.stage.sessions.all.filter(({ id = "" }) => ids.includes(id));
+    const read = lives.filter(({ frontEnds }) =>
+      frontEnds.some((one) => (one as WebFrontEnd).feed?.readers.size)
+    );
+    return read.length === alive.size && read.every(({ id = "" }) => alive.has(id));
+  };
+  for (const at of [3, 0]) {
+    const crash = tabs[at]?.waitForEvent("crash");
+    tabs[at]?.goto("chrome://crash").catch(() => {});
+    await crash;
+    alive.delete(ids[at] ?? "");
+    while (!areRead()) await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+  await tabs[1]?.locator("textarea").fill("Write file-8.");
+  await tabs[1]?.locator("textarea").press("Enter");
+  await dialogs[1]?.waitFor();
   const others = requests.filter((url) => !url.startsWith(served.origin));
   assertEquals(others, []);
 });

@@ -13,6 +13,7 @@ const TYPES: Readonly<Record<string, string>> = {
   html: "text/html; charset=utf-8",
   js: "text/javascript; charset=utf-8",
   css: "text/css; charset=utf-8",
+  json: "application/json",
 };
 
 /** A module of the bundle, and the one that builds the page where the program runs from its sources. */

@@ -6,7 +6,6 @@ export const texts = (t: Translate) => ({
   none: t`Choose a session, or begin a new one.`,
   noAnswer: t`The server gives no answer`,
   regions: { label: t`Regions`, sessions: t`Sessions`, chat: t`Conversation`, panels: t`Details` },
-  theme: { label: t`Colors`, system: t`System`, light: t`Light`, dark: t`Dark`, contrast: t`High contrast` },
   connection: {
     live: t`Connected`,
     connecting: t`Connecting…`,

@@ -72,8 +72,8 @@ const event = (session: string, seq: number) => ({ session, event: { seq, type: 
 Deno.test("pages share one stream, and an event reaches each page that shows its session, once", async () => {
   await using server = startServer();
   const stream = new Stream(server.origin, 1);
-  const [a, b] = [page(stream), page(stream)];
-  a.say({ secret: "x", sessions: [["s", 0, 1]] });
+  const [a, b, c] = [page(stream), page(stream), page(stream)];
+  a.say({ secret: "x", id: "s", after: 0, view: 1 });
   const first = await until(() => server.streams[0]);
   assertEquals([first.query, first.secret], ["session=s@0", "Bearer x"]);
   first.send("hello", { build: "1" });
@@ -81,8 +81,9 @@ Deno.test("pages share one stream, and an event reaches each page that shows its
   first.send("event", event("s", 2));
   await until(() => a.got.includes("event s 2"));
 
-  // The other page has less of the session, and another session.
-  b.say({ secret: "x", sessions: [["s", 1, 1], ["t", 7, 2]] });
+  // Another page has less of the session, and another one another session.
+  b.say({ secret: "x", id: "s", after: 1, view: 1 });
+  c.say({ secret: "x", id: "t", after: 7, view: 1 });
   await first.left;
   const second = await until(() => server.streams[1]);
   assertEquals(second.query, "session=s@1&session=t@7");
@@ -91,18 +92,21 @@ Deno.test("pages share one stream, and an event reaches each page that shows its
   second.send("event", event("s", 0));
   second.send("event", event("t", 8));
   second.send("sessions", { changed: [] });
-  await until(() => a.got.includes("sessions ") && b.got.includes("sessions "));
+  await until(() => a.got.includes("sessions ") && c.got.includes("sessions "));
   const live = ["snapshot s", "event s 0"];
   assertEquals(a.got, ["connecting", "live", "hello ", "event s 1", "event s 2", ...live, "sessions "]);
-  assertEquals(b.got, ["live", "event s 2", ...live, "event t 8", "sessions "]);
+  assertEquals(b.got, ["live", "event s 2", ...live, "sessions "]);
+  assertEquals(c.got, ["live", "event t 8", "sessions "]);
 
   // The same set is no reason for another stream; a session that is watched again is.
-  b.say({ secret: "x", sessions: [["s", 1, 1], ["t", 7, 2]] });
-  b.say({ secret: "x", sessions: [["t", 3, 3]] });
+  b.say({ secret: "x", id: "s", after: 1, view: 1 });
+  b.say({ secret: "x", id: undefined, after: 0, view: 2 });
+  c.say({ secret: "x", id: "t", after: 3, view: 2 });
   const third = await until(() => server.streams[2]);
   assertEquals(third.query, "session=s@2&session=t@3");
   a.say("left");
   b.say("left");
+  c.say("left");
   await third.left;
   assertEquals(server.streams.length, 3);
 });
@@ -112,7 +116,7 @@ Deno.test("a stream that was cut continues after the last event, and a refusal e
   await using server = startServer(() => status);
   const stream = new Stream(server.origin, 1);
   const one = page(stream);
-  one.say({ secret: "x", sessions: [["s", 0, 1]] });
+  one.say({ secret: "x", id: "s", after: 0, view: 1 });
   const first = await until(() => server.streams[0]);
   first.send("event", event("s", 5));
   await until(() => one.got.includes("event s 5"));
@@ -137,7 +141,7 @@ Deno.test("a stream that was cut continues after the last event, and a refusal e
   await new Promise((resolve) => setTimeout(resolve, 30));
   assertEquals(server.requests, requests);
   status = 200;
-  one.say({ secret: "y", sessions: [["s", 5, 1]] });
+  one.say({ secret: "y", id: "s", after: 5, view: 1 });
   const last = await until(() => server.streams[3]);
   assertEquals(last.secret, "Bearer y");
   one.say("left");

@@ -1,5 +1,12 @@
 /** The built page: its files, their names, their compression. */
 import { gunzipSync } from "node:zlib";
+import { texts as chat } from "../../../../src/i18n/en/chat.ts";
+import { texts as overlay } from "../../../../src/i18n/en/overlay.ts";
+import { texts as run } from "../../../../src/i18n/en/run.ts";
+import { texts as turns } from "../../../../src/i18n/en/turn_view.ts";
+import { texts as web } from "../../../../src/i18n/en/web.ts";
+import { CatalogueTranslator } from "../../../../src/i18n/translate.ts";
+import catalogue from "../../../../src/i18n/zh-CN.json" with { type: "json" };
 import { PageFiles } from "../../../../src/frontend/web/page_files.ts";
 import { assert, assertEquals, assertMatch } from "../../../support/assert.ts";
 
@@ -18,7 +25,7 @@ Deno.test("the page is one file that names all others by their content", async (
   assert(names.length >= 3, text);
   let transferred = 0;
   for (const name of names) {
-    assertMatch(name, /^[a-z_]+-[0-9a-f]{10}\.(?:js|css)$/);
+    assertMatch(name, /^[a-z_]+-[0-9a-f]{10}\.(?:js|json|css)$/);
     const packed = files.file(name, "br, gzip");
     const plain = files.file(name, "gzip;q=0");
     const [sent, shown] = [await packed?.bytes() ?? new Uint8Array(), await plain?.bytes()];
@@ -26,10 +33,27 @@ Deno.test("the page is one file that names all others by their content", async (
     const encodings = [packed, plain].map((each) => each?.headers.get("content-encoding"));
     assertEquals(encodings, ["gzip", null]);
     assertMatch(packed?.headers.get("cache-control") ?? "", /immutable/);
-    transferred += sent.length;
+    // Sentences that are in few sessions are loaded by those.
+    if (!name.startsWith("rest-")) transferred += sent.length;
   }
   assert(transferred <= 110_000, `${transferred} bytes`);
   for (const name of ["", "main.js", "__proto__", "toString", "../deno.json"]) {
     assertEquals(files.file(name, "gzip"), undefined);
   }
+});
+
+Deno.test("the sentences that the page loads in Chinese are those of its texts", async () => {
+  const files = await PageFiles.load();
+  const read = async (name: string) => await files.file(name, "")?.text() ?? "";
+  const [, first = "", rest = ""] =
+    /data-sentences="\/assets\/([\w.-]+)" data-rest="\/assets\/([\w.-]+)"/.exec(
+      await read("index.html"),
+    ) ?? [];
+  const [said, others] = [JSON.parse(await read(first)), JSON.parse(await read(rest))];
+  assertEquals({ ...said, ...others }, catalogue);
+  let lacks = 0;
+  const { t } = new CatalogueTranslator(said, () => void lacks++);
+  for (const texts of [chat, overlay, run, turns, web]) texts(t);
+  assertEquals(lacks, 0);
+  assertEquals([t`Explain ${"x"}`, lacks], ["Explain x", 1]);
 });
