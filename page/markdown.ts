@@ -172,9 +172,11 @@ export function Copy({ text }: { readonly text: string }): ComponentChildren {
   const copied = useSignal(false);
   const { copy, copied: done } = texts().web.talk;
   const act = async () => {
-    // Beyond loopback without TLS there is no clipboard.
-    if (navigator.clipboard) await navigator.clipboard.writeText(text);
-    else copySelected(text);
+    try {
+      await navigator.clipboard.writeText(text);
+    } catch { // beyond loopback without TLS there is no clipboard, and a browser may refuse it
+      copySelected(text);
+    }
     copied.value = true;
     setTimeout(() => copied.value = false, COPIED_MS);
   };
