@@ -9,7 +9,7 @@ import { attempt, lazy } from "../../util/lazy.ts";
 import { VERSION } from "../../util/version.ts";
 import type { AccessOptions, Visitor } from "./access.ts";
 import { Access, checkOrigin, forwarded, inUrl, Refusal } from "./access.ts";
-import { Api } from "./api.ts";
+import { apiHandlers } from "./api.ts";
 import { PageFiles } from "./page_files.ts";
 import type { ApiRequest, Handlers, Role, Route, RouteKey } from "./schemas.ts";
 import { BODY_BYTES, ROUTES } from "./schemas.ts";
@@ -127,10 +127,10 @@ export class WebServer {
     this.#access = new Access(options, { file: `${home}/serve/${port}.json`, at: this.local });
     const list = new SessionList(options);
     const streams = this.#streams = new Streams({ ...options, list, connected: options.changed });
-    this.#handlers = { ...new Api({ ...options, list, streams }).handlers, ...this.#own };
+    this.#handlers = { ...apiHandlers({ ...options, list, streams }), ...this.#own };
   }
 
-  readonly #own: Handlers<Caller, Exclude<RouteKey, keyof Api["handlers"]>> = {
+  readonly #own: Handlers<Caller, Exclude<RouteKey, keyof ReturnType<typeof apiHandlers>>> = {
     "GET /server": async ({ visitor }) => {
       const { auth: { mode: auth }, texts: { locale }, directory, configured: ask } = this.#options;
       const { build } = await this.#page();
