@@ -84,7 +84,9 @@ export function Composer({ id, model }: SessionProps) {
   const isRunning = isBusy(usePart(model, "turnState"));
   const field = useRef<HTMLTextAreaElement>(null);
   const images = useSignal<readonly Image[]>([]);
-  const menu = useSignal<(Completions & { readonly at: number; readonly of: string }) | undefined>(undefined);
+  const menu = useSignal<(Completions & { readonly at: number; readonly isOld: boolean }) | undefined>(
+    undefined,
+  );
   const [start, busy, sending] = [useSignal(""), useSignal(false), useSignal<readonly Sending[]>([])];
   /** The earlier message in the field, counted from the last one, and the draft before it. */
   const walk = useRef({ at: 0, draft: "", pasted: false, asked: new AbortController() }).current;
@@ -138,12 +140,13 @@ export function Composer({ id, model }: SessionProps) {
     const { value = "", selectionEnd = 0 } = field.current ?? {};
     if (!COMPLETED.test(value.slice(0, selectionEnd))) return void (menu.value = undefined);
     const { signal } = walk.asked = new AbortController();
+    if (menu.value) menu.value = { ...menu.value, isOld: true };
     const query = new URLSearchParams({ text: value, cursor: String(selectionEnd) });
     const given = await api.get<Completions>(`/sessions/${id}/completions?${query}`, signal).catch(() =>
       undefined
     );
     if (signal.aborted) return;
-    menu.value = given && given.entries.length > 0 ? { ...given, at: 0, of: value } : undefined;
+    menu.value = given && given.entries.length > 0 ? { ...given, at: 0, isOld: false } : undefined;
   };
   /** False: the text is complete, and can be sent. */
   const take = ({ insert, more, sends }: Completion, byEnter = false): boolean => {
@@ -187,7 +190,7 @@ export function Composer({ id, model }: SessionProps) {
     if (event.isComposing || event.keyCode === 229) return;
     const open = menu.value;
     // Who types fast does not mean the entries of an earlier text.
-    const chosen = open?.of === field.current?.value ? open?.entries[open.at] : undefined;
+    const chosen = open?.isOld ? undefined : open?.entries[open.at];
     const step = key === "ArrowDown" ? 1 : key === "ArrowUp" ? -1 : 0;
     const isPlain = !shiftKey && !altKey && !ctrlKey && !metaKey;
     let isDone = true;
@@ -239,7 +242,7 @@ export function Composer({ id, model }: SessionProps) {
             <span>${entry.label}</span> <small>${entry.detail}</small></li>
     `;
   };
-  const { entries = [], at = 0 } = menu.value ?? {};
+  const { entries = [], at = 0, isOld = false } = menu.value ?? {};
   const isOpen = entries.length > 0;
   const hint = start.value === "" ? busy.value && words.reading : words.starts[start.value];
   return html`
@@ -259,7 +262,8 @@ export function Composer({ id, model }: SessionProps) {
             onClick=${() => images.value = images.value.filter((one) => one !== image)}>×</button></li>`
       )}</ul>
       ${isOpen && html`
-        <ul class="completions" tabindex="0" role="listbox" id="completions" aria-label=${words.completions}>
+        <ul class="completions" tabindex="0" role="listbox" id="completions" aria-busy=${isOld}
+          aria-label=${words.completions}>
           ${entries.map((entry, index) => option(entry, index, index === at))}
         </ul>
       `}
