@@ -213,7 +213,7 @@ export class Streams {
     return feed;
   }
 
-  /** Reads the file of a session that is not live, and follows it for readers. Returns the current activity. */
+  /** Follows the file of a session that is not live, for readers. Returns the current activity. */
   async #follow(feed: Feed): Promise<Activity | undefined> {
     const { list } = this.#options;
     const { path } = feed.source ? {} : list.paths(feed.id) ?? {};
