@@ -9,7 +9,7 @@ import { Conversation, nextFrame } from "./conversation.ts";
 import { hub } from "./hub.ts";
 import { Panels } from "./panels.ts";
 import { Questions } from "./questions.ts";
-import { keepListed, SessionDialog, Sessions, Welcome } from "./sessions.ts";
+import { go, keepListed, SessionDialog, Sessions, Welcome } from "./sessions.ts";
 import { SessionModel } from "./store.ts";
 import type { StreamEvent } from "./stream.ts";
 import { firstLocale, speak, texts } from "./texts.ts";
@@ -24,21 +24,14 @@ const current = signal<{ readonly id: string; readonly model: SessionModel } | u
 /** Loads the shown session again. */
 let again = () => {};
 
-/** Shows a session, or none; the address follows. */
-function go(id: string | undefined): void {
-  const path = id === undefined ? "/" : `/s/${encodeURIComponent(id)}`;
-  if (location.pathname !== path) history.pushState(null, "", path);
-  region.value = id === undefined ? "sessions" : "chat";
+/** Opens the session of the address. */
+async function show(): Promise<void> {
+  const id = /^\/s\/([^/]+)$/.exec(location.pathname)?.[1];
+  region.value = id === undefined && server.value?.configured !== false ? "sessions" : "chat";
   // The setup may have ended.
   if (server.value?.configured === false) {
     api.get<typeof server.value>("/server").then((one) => server.value = one, report);
   }
-  void show();
-}
-
-/** Opens the session of the address. */
-async function show(): Promise<void> {
-  const id = /^\/s\/([^/]+)$/.exec(location.pathname)?.[1];
   if (current.value?.id === id) return;
   hub.watch();
   current.value = undefined;
@@ -72,7 +65,7 @@ async function show(): Promise<void> {
 async function follow(link: URLSearchParams): Promise<void> {
   await speak(firstLocale()).catch(report);
   const [token, session] = [link.get("token"), link.get("session")];
-  if (session !== null) history.replaceState(null, "", `/s/${encodeURIComponent(session)}`);
+  if (session !== null) history.replaceState(history.state, "", `/s/${encodeURIComponent(session)}`);
   const refusal = token === null ? undefined : await signIn({ token }).catch((error) => error);
   await enter().catch(report);
   // A link that was used before is no problem in the browser that used it.
@@ -87,7 +80,6 @@ async function enter(): Promise<void> {
   if (known.locale !== undefined) await speak(known.locale);
   batch(() => {
     server.value = known;
-    region.value = location.pathname === "/" && known.configured !== false ? "sessions" : "chat";
     signedIn.value = known.role ?? "no";
   });
   if (known.role === undefined) return;
@@ -142,24 +134,22 @@ function App(): ComponentChildren {
         <b class="brand">Reasonix</b>
         <nav class="regions" aria-label=${web.regions.label}>
           ${REGIONS.map((name) =>
-            html`
-              <button type="button" aria-pressed=${region.value === name}
-                onClick=${() => region.value = name}>${web.regions[name]}</button>
-            `
+            html`<button aria-pressed=${region.value === name} onClick=${() => region.value = name}>
+              ${web.regions[name]}</button>`
           )}
         </nav>
         <span class="connection" role="status" data-state=${state}>${web.connection[state]}</span>
       </header>
       <${Problem} />
       <aside class="left sessions" aria-label=${web.regions.sessions}>
-        <${Sessions} go=${go} current=${id} />
+        <${Sessions} current=${id} />
       </aside>
       <main class="centre">
         ${model && html`
           <${Conversation} key=${id} model=${model} />
           <${Composer} key=${id} id=${id} model=${model} />
         `}
-        ${!model && server.value?.role && html`<${Welcome} go=${go} />`}
+        ${!model && server.value?.role && html`<${Welcome} />`}
       </main>
       ${model && html`
         <aside class="right" aria-label=${web.regions.panels}>
@@ -167,7 +157,7 @@ function App(): ComponentChildren {
         </aside>
         <${Questions} key=${id} id=${id} model=${model} />
       `}
-      <${SessionDialog} go=${go} />
+      <${SessionDialog} />
     </div>
   `;
 }
@@ -218,7 +208,7 @@ function SignIn(): ComponentChildren {
 /** Returns what the address says after #, and takes it out of the address bar. */
 function take(): URLSearchParams {
   const link = new URLSearchParams(location.hash.slice(1));
-  if (location.hash !== "") history.replaceState(null, "", location.pathname);
+  if (location.hash !== "") history.replaceState(history.state, "", location.pathname);
   return link;
 }
 

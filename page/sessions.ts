@@ -7,12 +7,6 @@ import { api, report, server, signedIn, signOut } from "./api.ts";
 import { hub } from "./hub.ts";
 import { texts } from "./texts.ts";
 
-interface SessionsProps {
-  readonly go: (id: string | undefined) => void;
-  /** The session that is shown. */
-  readonly current: string | undefined;
-}
-
 const query = signal("");
 /** The ids that a search has found; undefined: there is no search. */
 const found = signal<readonly string[] | undefined>(undefined);
@@ -23,6 +17,13 @@ const asked = signal<"new" | "device" | SessionEntry | undefined>(undefined);
 const link = signal<ApiAnswer<"POST /links"> | undefined>(undefined);
 /** The reason why the dialog could not do its work: it stays open. */
 const refusal = signal<string | undefined>(undefined);
+
+/** Shows a session, or none: the page follows its address. */
+export function go(id?: string): void {
+  const path = id === undefined ? "/" : `/s/${encodeURIComponent(id)}`;
+  if (location.pathname !== path) history.pushState(history.state, "", path);
+  dispatchEvent(new PopStateEvent("popstate"));
+}
 
 /** The entries by their directories, those with the latest change first. */
 const projects = computed(() => {
@@ -55,7 +56,7 @@ function button(label: string, work: () => unknown, kind = ""): ComponentChildre
   return html`<button type="button" class=${kind} onClick=${() => void work()}>${label}</button>`;
 }
 
-export function Sessions({ go, current }: SessionsProps): ComponentChildren {
+export function Sessions({ current }: { readonly current: string | undefined }): ComponentChildren {
   const { web: { sessions, device, notify, signOut: out } } = texts();
   const isOwner = signedIn.value === "owner";
   const leave = () => api.post("/sign-out").catch(report).then(signOut);
@@ -70,9 +71,7 @@ export function Sessions({ go, current }: SessionsProps): ComponentChildren {
         html`
           <section key=${directory}>
             <h2 title=${directory}>${directory.replace(/^.*[\\/](?=[^\\/]+$)/, "")}</h2>
-            <ul>${entries.map((entry) =>
-              html`<${Entry} key=${entry.id} ...${{ entry, go, current }} />`
-            )}</ul>
+            <ul>${entries.map((entry) => html`<${Entry} key=${entry.id} ...${{ entry, current }} />`)}</ul>
           </section>
         `
       )}
@@ -89,7 +88,7 @@ export function Sessions({ go, current }: SessionsProps): ComponentChildren {
 }
 
 /** Shown in place of a session: how the first one begins, with the setup where no model is set up. */
-export function Welcome({ go }: Pick<SessionsProps, "go">): ComponentChildren {
+export function Welcome(): ComponentChildren {
   const { web: { none, setup, sessions } } = texts();
   const isBare = server.value?.configured === false;
   const begin = async () => {
@@ -105,7 +104,7 @@ export function Welcome({ go }: Pick<SessionsProps, "go">): ComponentChildren {
   `;
 }
 
-function Entry({ entry, go, current }: SessionsProps & { readonly entry: SessionEntry }): ComponentChildren {
+function Entry({ entry, current }: { readonly entry: SessionEntry; readonly current?: string }) {
   const { web: { sessions }, locale } = texts();
   const { id, title, state, elsewhere, updated } = entry;
   const open = (event: MouseEvent) => {
@@ -127,11 +126,13 @@ function Entry({ entry, go, current }: SessionsProps & { readonly entry: Session
 }
 
 /** The dialog that is open, if one is. A narrow page may not show the list. */
-export function SessionDialog({ go }: Pick<SessionsProps, "go">): ComponentChildren {
+export function SessionDialog(): ComponentChildren {
   const about = asked.value;
   if (about === undefined) return null;
   const { web: { sessions, device, close, noAnswer } } = texts();
+  const home = server.value?.directory;
   const entry = typeof about === "object" ? about : undefined;
+  const busy = entry?.elsewhere;
   const shut = () => asked.value = link.value = refusal.value = undefined;
   const run = async (work: Promise<unknown>) => {
     try {
@@ -146,7 +147,7 @@ export function SessionDialog({ go }: Pick<SessionsProps, "go">): ComponentChild
   const remove = async (id: string) => {
     await api.delete(`/sessions/${id}`);
     hub.add([], [id]);
-    if (location.pathname === `/s/${id}`) go(undefined);
+    if (location.pathname === `/s/${id}`) go();
   };
   const send = (event: SubmitEvent) => {
     event.preventDefault();
@@ -167,8 +168,7 @@ export function SessionDialog({ go }: Pick<SessionsProps, "go">): ComponentChild
         <h2 id="asked">${heading}</h2>
         ${about === "new" && html`
           <label>${sessions.directory}
-            <input name="directory" list="directories" placeholder=${server.value
-              ?.directory} autocomplete="off" /></label>
+            <input name="directory" list="directories" placeholder=${home} autocomplete="off" /></label>
           <datalist id="directories">
             ${projects.value.map(([directory]) => html`<option value=${directory} />`)}</datalist>
         `}
@@ -179,13 +179,13 @@ export function SessionDialog({ go }: Pick<SessionsProps, "go">): ComponentChild
         `}
         ${entry && html`
           <label>${sessions.title}
-            <input name="title" required maxlength="200" defaultValue=${entry.title} disabled=${entry
-              .elsewhere} /></label>
+            <input name="title" required maxlength="200" defaultValue=${entry
+              .title} disabled=${busy} /></label>
           <div class="tools">
             ${button(sessions.copy, () => run(create({ copyOf: entry.id })))}
             ${entry.live && button(sessions.close, () => run(api.post(`/sessions/${entry.id}/close`)))}
           </div>
-          ${!entry.elsewhere && html`
+          ${!busy && html`
             <details>
               <summary>${sessions.delete}</summary>
               <p>${sessions.deleted}</p>
@@ -196,7 +196,7 @@ export function SessionDialog({ go }: Pick<SessionsProps, "go">): ComponentChild
         ${refusal.value && html`<p class="problem" role="alert">${refusal.value}</p>`}
         <div class="tools">
           ${button(close, shut)}
-          <button class="primary" disabled=${entry?.elsewhere}>${label}</button>
+          <button class="primary" disabled=${busy}>${label}</button>
         </div>
       </form>
     </dialog>

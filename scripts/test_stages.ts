@@ -74,8 +74,14 @@ export const STAGES: readonly Stage[] = [
     env: jobs(5),
     bundle: true,
   },
-  // After the tests of the program: one browser, which takes the processor that they leave.
-  { ...tests("browser", TEST, ["tests/browser"]), lane: "program", limitSeconds: 300, bundle: true },
+  // After the tests of the program: its tests wait for pages most of the time.
+  {
+    ...tests("browser", [...TEST, "--parallel"], ["tests/browser"]),
+    lane: "program",
+    limitSeconds: 300,
+    env: jobs(2),
+    bundle: true,
+  },
   { ...tests("alone", TEST, [ALONE]), lane: "alone", bundle: true },
 ];
 

@@ -28,10 +28,17 @@ export async function* recordPage(
   program: readonly string[] = PROGRAM,
 ): AsyncGenerator<PageView, void, void> {
   await using demo = await makeScriptedDemo();
+  const home = Deno.env.get("HOME") ?? "";
   const server = new Deno.Command(Deno.execPath(), {
     args: [...program, "serve", "--addr", "127.0.0.1:0", "--token", TOKEN],
     cwd: demo.project,
-    env: { PATH: searchPath(), REASONIX_HOME: demo.home, LANG: "en_US.UTF-8" },
+    clearEnv: true,
+    env: {
+      PATH: searchPath(),
+      HOME: home,
+      DENO_DIR: Deno.env.get("DENO_DIR") ?? `${home}/.cache/deno`,
+      REASONIX_HOME: demo.home,
+    },
     stdin: "null",
     stdout: "piped",
   }).spawn();

@@ -25,14 +25,16 @@ const ASKED = [
   { question: "Which parts?", options: [{ label: "A" }, { label: "B" }], multiple: true },
 ];
 const SETTINGS = Array.from({ length: 40 }, (_, at) => ({ label: `setting ${at}`, preview: true as const }));
-/** Pastes an image into the message. */
+/** Pastes an image into the message, and another one before the first is read. */
 const PASTE = `(async () => {
   const canvas = new OffscreenCanvas(64, 64);
   canvas.getContext("2d").fillRect(0, 0, 9, 9);
   const clipboardData = new DataTransfer();
   clipboardData.items.add(new File([await canvas.convertToBlob()], "dot.png", { type: "image/png" }));
-  const event = new ClipboardEvent("paste", { clipboardData, bubbles: true, cancelable: true });
-  document.querySelector("textarea").dispatchEvent(event);
+  for (let pasted = 0; pasted < 2; pasted++) {
+    const event = new ClipboardEvent("paste", { clipboardData, bubbles: true, cancelable: true });
+    document.querySelector("textarea").dispatchEvent(event);
+  }
 })()`;
 
 /** A question, the keys of its user, and the answer: `press`, text to type in quotes, text to wait for. */
@@ -212,7 +214,7 @@ browserTest("the composer completes, recalls, queues and keeps messages, and tak
   await until(async () => await value() === "第一\n@src/main.ts ");
   await field.focus();
   await page.evaluate(PASTE);
-  await page.getByRole("img", { name: "dot.png" }).waitFor();
+  await page.getByRole("img", { name: "dot.png" }).nth(1).waitFor();
   await page.keyboard.press("Enter");
   await page.getByText("Hello").waitFor();
   assertEquals(live.assembly?.session.state.turns.length, 1);
