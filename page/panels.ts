@@ -65,20 +65,22 @@ function Files({ id, model }: SessionProps): ComponentChildren {
   const { web: { panels: words } } = texts();
   const changes = useSignal<readonly Change[] | undefined>(undefined);
   const [files, turnState] = [usePart(model, "files"), usePart(model, "turnState")];
+  // A session that is not open has no checkpoints: its events say which files changed.
+  const isOpen = usePart(model, "facts").details !== undefined;
   useEffect(() => {
     const asked = new AbortController();
     const failed = (error: { readonly status?: number }) => {
       if (asked.signal.aborted) return;
-      // A session that is not open has no checkpoints: its events say which files changed.
       if (error.status !== 409) return report(error);
       changes.value = files.map(({ change, ...file }) => ({ ...file, action: ACTIONS[change] ?? "update" }));
     };
     const ask = () =>
       api.get<{ changes: readonly Change[] }>(`/sessions/${id}/changes`, asked.signal)
         .then((given) => changes.value = given.changes).catch(failed);
+    if (!isOpen) return failed({ status: 409 });
     const timer = setTimeout(ask, changes.value ? PAUSE_MS : 0);
     return () => (clearTimeout(timer), asked.abort());
-  }, [id, files, turnState]);
+  }, [id, files, turnState, isOpen]);
   if (!changes.value?.length) {
     return html`<p class="empty">${changes.value ? words.noFiles : words.loading}</p>`;
   }
