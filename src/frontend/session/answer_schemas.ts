@@ -1,9 +1,9 @@
 /** The answers to questions as data from outside: their schemas, and the check of one. */
+import { boolean, literal, optional, strictObject, string } from "zod/mini";
 import * as z from "zod/mini";
 import { message, type Text, usageError } from "../../core/mod.ts";
 import type { OpenQuestion, QuestionKind } from "./questions.ts";
 
-const { boolean, literal, optional, strictObject, string } = z;
 const text = (most: number) => string().check(z.maxLength(most));
 const note = optional(text(10_000));
 

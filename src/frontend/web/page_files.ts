@@ -30,9 +30,10 @@ export class PageFiles {
   }
 
   static async load(): Promise<PageFiles> {
+    // A module that asks for its own address would be in the program, with all that it is bundled with.
+    const bundled = await import(BUNDLED).then((module) => module.default, () => undefined);
     try {
-      if (import.meta.url.endsWith(".ts")) return new PageFiles(await (await import(SOURCES)).builtPage());
-      return new PageFiles((await import(BUNDLED)).default);
+      return new PageFiles(bundled ?? await (await import(SOURCES)).builtPage());
     } catch (error) {
       throw new ReasonixError(message`Cannot find the web page: ${errorMessage(error)}`, {
         remedy: message`keep reasonix.web.js next to reasonix.js`,

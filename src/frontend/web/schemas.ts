@@ -1,4 +1,5 @@
 /** The API: one list of routes that checks requests and makes OpenAPI and docs/web-api.md. */
+import { boolean, literal, number, object, optional, strictObject, string, union } from "zod/mini";
 import * as z from "zod/mini";
 import type { Event } from "../../core/mod.ts";
 import type { Snapshot } from "../session/live_session.ts";
@@ -28,7 +29,6 @@ export interface Route {
 export const BODY_BYTES = 1024 * 1024;
 export const IMAGES = { number: 20, bytes: 10 * 1024 * 1024 } as const;
 
-const { boolean, literal, number, object, optional, strictObject, string, union } = z;
 const list = z.array;
 const oneOf = z.enum;
 const text = (most: number) => string().check(z.maxLength(most));
