@@ -68,6 +68,17 @@ Deno.test("a runtime that cannot be had is an error with each remedy", async () 
   assertThrows(() => chosenTargets(["--local", target]), Error, "Cannot compile for --local");
 });
 
+Deno.test("texts of the web server, and of schemas in other languages, are in no other file", async () => {
+  const files = ["reasonix.js", ...partFiles()];
+  const having = async (text: string) => {
+    const texts = await Promise.all(files.map((name) => Deno.readTextFile(`${built}/${name}`)));
+    return files.filter((_, at) => texts[at]?.includes(text));
+  };
+  assertEquals(await having("frame-ancestors"), ["reasonix.web.js"]);
+  // From the Catalan sentences of zod.
+  assertEquals(await having("Tipus inv"), []);
+});
+
 Deno.test("all parts are embedded into a stand-alone executable", async () => {
   const target = TARGETS.find((name) => name === Deno.build.target);
   assert(target !== undefined, `${Deno.build.target} is not a target`);
