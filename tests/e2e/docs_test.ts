@@ -96,6 +96,7 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   "reasonix uninstall": "install_test.ts",
   "reasonix update": "update_test.ts",
   "reasonix setup": "setup_test.ts, in a terminal",
+  "reasonix web": "web_test.ts; it serves until a signal",
   "reasonix run --model openrouter/": "schema_test.ts; asks a vendor",
 };
 
@@ -113,6 +114,8 @@ const CODES: Readonly<Record<string, number>> = {
   "reasonix permissions check 'cd x && git push -f'": 3,
   "reasonix": 2,
 };
+
+const LINE_MS = 120_000;
 
 const isElsewhere = (line: string) => Object.keys(ELSEWHERE).some((start) => line.startsWith(start));
 
@@ -134,6 +137,8 @@ async function runLines(world: World, lines: readonly string[]): Promise<void> {
         NO_COLOR: "1",
       },
       stdin: "null",
+      // A line that never ends fails.
+      signal: AbortSignal.timeout(LINE_MS),
     }).output();
     const text = new TextDecoder().decode(stdout) + new TextDecoder().decode(stderr);
     assertEquals(code, CODES[line] ?? 0, `${line}\n${text}`);
