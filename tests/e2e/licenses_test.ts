@@ -72,13 +72,18 @@ Deno.test("the bill of materials is of CycloneDX's schema, which finds a wrong o
 });
 
 Deno.test("the bill of materials lists the packages of the program's modules, and no other", async () => {
-  const { stdout } = await new Deno.Command(Deno.execPath(), {
-    args: ["info", "--json", "cli/main.ts"],
-    cwd: ROOT.pathname,
-  }).output();
-  const { modules, npmPackages } = JSON.parse(new TextDecoder().decode(stdout));
+  const graphs = await Promise.all(["cli/main.ts", "page/main.ts"].map(async (entry) => {
+    const { stdout } = await new Deno.Command(Deno.execPath(), {
+      args: ["info", "--json", entry],
+      cwd: ROOT.pathname,
+    }).output();
+    return JSON.parse(new TextDecoder().decode(stdout));
+  }));
+  const npmPackages = Object.assign({}, ...graphs.map((each) => each.npmPackages));
   const found = new Set<string>();
-  const pending: string[] = modules.flatMap(({ npmPackage }: { npmPackage?: string }) => npmPackage ?? []);
+  const pending: string[] = graphs.flatMap(({ modules }) =>
+    modules.flatMap(({ npmPackage }: { npmPackage?: string }) => npmPackage ?? [])
+  );
   for (let key = pending.pop(); key !== undefined; key = pending.pop()) {
     if (!found.has(key)) pending.push(...npmPackages[key].dependencies);
     found.add(key);
