@@ -198,7 +198,7 @@ browserTest("a viewer's browser cannot change anything, whatever its page sends"
   await using served = await serveHere();
   const { page } = await test.visitor();
   const viewer = await page(served.server.link("viewer"));
-  await viewer.locator(".app").waitFor();
+  await viewer.getByText("Connected", { exact: true }).waitFor();
   const statuses = await viewer.evaluate(`Promise.all([
     ["POST", "/links"], ["POST", "/sessions"], ["POST", "/sessions/x/messages"], ["DELETE", "/sessions/x"],
     ["PATCH", "/sessions/x"], ["POST", "/sessions/x/questions/y"], ["PATCH", "/sessions/x/settings"],
