@@ -63,8 +63,13 @@ function node(token: MarkedToken, depth: number): ComponentChildren {
       return h(token.type, null);
     case "codespan":
       return h("code", null, token.text);
-    case "link":
-      return link(token.href, nodes(token.tokens, depth));
+    case "link": {
+      // A link in a link is none.
+      const inner = token.tokens.map((each) =>
+        each.type === "image" ? { ...each, href: "", text: each.text || each.href } : each
+      );
+      return link(token.href, nodes(inner, depth));
+    }
     case "image":
       return link(token.href, `[${plain(token.text) || token.href}]`);
     case "checkbox":
