@@ -74,10 +74,10 @@ export const STAGES: readonly Stage[] = [
     env: jobs(5),
     bundle: true,
   },
-  // After the tests of the program: its tests wait for pages most of the time.
+  // Its tests wait for pages most of the time; next to others they would wait too long.
   {
     ...tests("browser", [...TEST, "--parallel"], ["tests/browser"]),
-    lane: "program",
+    lane: "alone",
     limitSeconds: 300,
     env: jobs(2),
     bundle: true,

@@ -178,7 +178,7 @@ browserTest(
     await using served = await serveHere();
     const { page, answers } = await test.visitor();
     const owner = await page(served.server.link("owner"));
-    await owner.locator(".app").waitFor();
+    await owner.getByText("Connected", { exact: true }).waitFor();
     const secret = await owner.evaluate(`localStorage.getItem("reasonix.secret")`) as string;
     await served.client(secret)("/api/v1/sign-out", { json: {} });
     const field = owner.locator("form input[type=password]");

@@ -179,7 +179,7 @@ browserTest("another server on another port of the host gets nothing of a browse
   await using other = await serveHere();
   const { page, context } = await test.visitor();
   const first = await page(ours.server.link("owner"));
-  await first.locator(".app").waitFor();
+  await first.getByText("Connected", { exact: true }).waitFor();
   const secret = await first.evaluate(`localStorage.getItem("reasonix.secret")`) as string;
   assert(/^[\w-]{43}$/.test(secret), secret);
   assertEquals(await context.cookies(), []);

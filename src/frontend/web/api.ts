@@ -236,6 +236,8 @@ export function apiHandlers({ sessions, list, streams, directory: base, texts }:
         return { result: { code: refusal.code, message: texts.of(refusal.texts.message) } };
       }
       if ((call === "preview" || call === "move") && typeof argument === "number") {
+        // It may have been answered meanwhile.
+        if (!questions.open.some((each) => each.id === question)) return {};
         return { result: await refusedAs409(() => questions.call(question, call, argument)) };
       }
       throw usageError(message`Cannot call "${call}" of a question with ${JSON.stringify(argument)}`);
