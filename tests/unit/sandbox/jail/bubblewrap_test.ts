@@ -436,3 +436,37 @@ Deno.test({
       await assertRejects(() => Deno.stat(`${work}/.git2`), Deno.errors.NotFound);
     }),
 });
+
+sandboxTest(
+  jailed("bubblewrap is started up to three times for a command that it cannot begin"),
+  async (g) => {
+    const jail = await sandboxJail(g);
+    const [counted, stub] = [`${g.base}/starts`, `${g.base}/bwrap`];
+    const rows = [
+      // Failed starts, the command; the starts and the exit code.
+      [0, "exit 1", 1, 1],
+      [2, "exit 7", 3, 7],
+      [3, "exit 7", 3, 1],
+    ] as const;
+    for (const [failures, line, starts, code] of rows) {
+      const plan = jail.wrap(["/bin/sh", "-c", line], { cwd: g.ws });
+      const at = plan.args.findIndex((arg) => arg.endsWith("/bwrap"));
+      await Deno.writeTextFile(counted, "");
+      await Deno.writeTextFile(
+        stub,
+        `#!/bin/sh\necho start >> ${counted}\n` +
+          `[ $(wc -l < ${counted}) -gt ${failures} ] && exec ${plan.args[at]} "$@"\nexit 1\n`,
+        { mode: 0o755 },
+      );
+      const result = await new Deno.Command(plan.command, {
+        args: plan.args.with(at, stub),
+        cwd: g.ws,
+        env: plan.env,
+        clearEnv: true,
+        stdin: "null",
+      }).output();
+      const seen = (await Deno.readTextFile(counted)).split("\n").length - 1;
+      assertEquals([seen, result.code], [starts, code], line);
+    }
+  },
+);
