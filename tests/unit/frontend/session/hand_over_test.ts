@@ -10,19 +10,18 @@ import { type ChatStage, heldReply, openChat } from "../../../support/chat_stage
 /** Any free port. */
 const config = { serve: { addr: "127.0.0.1:0" } };
 
+/** A chat on a screen as high as a link with its code. */
+function webChat(...replies: readonly Reply[]): Promise<ChatStage> {
+  return openChat({ replies, config, columns: 130, rows: 80, onDisk: true });
+}
+
 /** The links on the screen, each in one piece. */
 function links({ terminal }: ChatStage): string[] {
   return terminal.text().join("\n").match(/http:\/\/127[^\s]*\n?[^\s]*session=[\w-]{20}/g) ?? [];
 }
 
 Deno.test("/web serves the session of the chat: a link counts once and is renewed, /web off closes the page", async () => {
-  await using chat = await openChat({
-    replies: [say("Forty-two.")],
-    config,
-    columns: 130,
-    rows: 80,
-    onDisk: true,
-  });
+  await using chat = await webChat(say("Forty-two."));
   chat.say("/web off");
   await chat.shows("The web page is not open");
   chat.say("/web");
@@ -58,19 +57,13 @@ Deno.test("chat and page share turn, queue and questions of a session; the first
     call(name, "write_file", { path: name, content: "x" }),
     { type: "done", reason: "tool_calls" },
   ];
-  await using chat = await openChat({
-    replies: [
-      write("one.txt"),
-      say("First done."),
-      write("two.txt"),
-      say("Second done."),
-      say("Queued done."),
-    ],
-    config,
-    columns: 130,
-    rows: 80,
-    onDisk: true,
-  });
+  await using chat = await webChat(
+    write("one.txt"),
+    say("First done."),
+    write("two.txt"),
+    say("Second done."),
+    say("Queued done."),
+  );
   chat.say("/web");
   await chat.shows("The link counts once");
   const { ask, question } = await visit(links(chat)[0]);
@@ -107,13 +100,7 @@ Deno.test("chat and page share turn, queue and questions of a session; the first
 });
 
 Deno.test("a session that the chat has left is the page's, and the chat can have it again", async () => {
-  await using chat = await openChat({
-    replies: [say("One."), say("Two."), say("Three.")],
-    config,
-    columns: 130,
-    rows: 80,
-    onDisk: true,
-  });
+  await using chat = await webChat(say("One."), say("Two."), say("Three."));
   chat.say("first");
   await chat.shows("One.");
   chat.say("/web");
@@ -143,13 +130,7 @@ Deno.test("a session that the chat has left is the page's, and the chat can have
 });
 
 Deno.test("a chat that ends closes its page, stops its turn, and names the stopped sessions of the page", async () => {
-  await using chat = await openChat({
-    replies: [heldReply("Also here"), heldReply("Thinking about it")],
-    config,
-    columns: 130,
-    rows: 80,
-    onDisk: true,
-  });
+  await using chat = await webChat(heldReply("Also here"), heldReply("Thinking about it"));
   chat.say("/web");
   await chat.shows("The link counts once");
   const [link = ""] = links(chat);

@@ -225,7 +225,6 @@ Deno.test("behind a proxy its headers count, and the public address is the only 
 });
 
 Deno.test("a server that would be open to the network is refused", async () => {
-  const { serveWeb } = await FRONTENDS.web();
   await using web = await serveHere();
   const { stage } = web;
   const rows: readonly (readonly [expected: RegExp, options: Record<string, unknown>])[] = [
@@ -247,18 +246,7 @@ Deno.test("a server that would be open to the network is refused", async () => {
     }],
   ];
   for (const [expected, options] of rows) {
-    const error = await assertRejects(() =>
-      serveWeb({
-        address: { hostname: "127.0.0.1", port: 0 },
-        auth: { mode: "token" },
-        sessionHours: 12,
-        sessions: stage.sessions,
-        home: stage.home,
-        directory: stage.cwd,
-        texts: stage.texts,
-        ...options,
-      })
-    );
+    const error = await assertRejects(() => serveHere({ stage, web: options }));
     assertMatch((error as Error).message, expected);
   }
   // Without sign-in the checks of host and origin remain, and there are no viewers.
