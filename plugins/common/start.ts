@@ -1,0 +1,130 @@
+/** The process of a plugin: reads its context, checks its settings, then serves or runs one command. */
+import { stdin } from "node:process";
+import { McpServer } from "@modelcontextprotocol/server";
+import { serveStdio } from "@modelcontextprotocol/server/stdio";
+import * as z from "zod";
+import type { Plugin, PluginContext } from "./plugin.ts";
+import { PluginError } from "./plugin.ts";
+
+/** Environment variable with `[plugins.settings]` as JSON. */
+export const SETTINGS_VARIABLE = "REASONIX_PLUGIN_SETTINGS";
+/** Environment variable with the rest of the context as JSON: see {@linkcode HostContext}. */
+export const CONTEXT_VARIABLE = "REASONIX_PLUGIN_CONTEXT";
+
+/** What the host says about the session. Each field may be missing: a plugin also starts alone. */
+interface HostContext {
+  readonly workspace?: string;
+  readonly state?: string;
+  readonly home?: string;
+  readonly hidden?: readonly string[];
+  readonly providers?: PluginContext["providers"];
+  /** `file:line:column` of settings, by dotted key; of the whole table by the empty key. */
+  readonly locations?: Readonly<Record<string, string>>;
+}
+
+/** Exit code for unusable settings, as for those of the program. */
+const BAD_SETTINGS = 6;
+const FAILED = 1;
+
+/**
+ * Serves the plugin until the client is gone, or runs the command that the arguments name; resolves to an
+ * exit code. `entry` is the module that this process started with.
+ */
+export async function startPlugin(
+  name: string,
+  version: string,
+  plugin: Plugin,
+  [command, ...args]: readonly string[],
+  entry: string,
+): Promise<number> {
+  try {
+    const context = contextOf(name, plugin, entry);
+    if (command === undefined) return await serve(name, version, plugin, context);
+    const run = plugin.commands?.[command];
+    if (!run) throw new PluginError(`The plugin ${name} has no command ${command}`);
+    return await run(args, context);
+  } catch (error) {
+    if (!(error instanceof PluginError)) throw error;
+    log(error.text);
+    return error instanceof SettingsError ? BAD_SETTINGS : FAILED;
+  }
+}
+
+class SettingsError extends PluginError {}
+
+function contextOf(name: string, plugin: Plugin, entry: string): PluginContext {
+  const host = (jsonOf(CONTEXT_VARIABLE) ?? {}) as HostContext;
+  const home = host.home ?? Deno.env.get("REASONIX_HOME") ?? "";
+  return {
+    settings: checked(name, plugin.settings, jsonOf(SETTINGS_VARIABLE) ?? {}, host.locations ?? {}),
+    workspace: host.workspace ?? Deno.cwd(),
+    state: host.state ?? "",
+    home,
+    hidden: host.hidden ?? [],
+    providers: host.providers ?? [],
+    entry,
+    log,
+  };
+}
+
+function jsonOf(variable: string): unknown {
+  const text = Deno.env.get(variable);
+  if (text === undefined || text === "") return undefined;
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new SettingsError(`Cannot read ${variable}: it is not JSON`);
+  }
+}
+
+/** Names the key, the value and where it is written. */
+function checked(
+  name: string,
+  schema: z.ZodType,
+  given: unknown,
+  locations: Readonly<Record<string, string>>,
+): unknown {
+  const result = schema.safeParse(given);
+  if (result.success) return result.data;
+  const lines = result.error.issues.map(({ path, message }) => {
+    const key = path.join(".");
+    const value = path.reduce<unknown>((at, part) => (at as Record<PropertyKey, unknown>)?.[part], given);
+    const shown = value === undefined ? "" : ` = ${JSON.stringify(value).slice(0, 80)}`;
+    const where = nearestLocation(path.map(String), locations);
+    return `${where}Cannot use ${
+      key === "" ? "the settings" : key
+    }${shown} for the plugin ${name}: ${message}`;
+  });
+  throw new SettingsError(lines.join("\n"));
+}
+
+function nearestLocation(path: readonly string[], locations: Readonly<Record<string, string>>): string {
+  for (let length = path.length; length >= 0; length--) {
+    const found = locations[path.slice(0, length).join(".")];
+    if (found !== undefined) return `${found}: `;
+  }
+  return "";
+}
+
+async function serve(
+  name: string,
+  version: string,
+  plugin: Plugin,
+  context: PluginContext,
+): Promise<number> {
+  const closed = new Promise((resolve) => stdin.once("end", resolve).once("close", resolve));
+  if (stdin.isTTY) log("Waits for an MCP client on standard input; give it to one as a command");
+  const connection = serveStdio(() => {
+    const server = new McpServer({ name, version });
+    plugin.register(server, context);
+    return server;
+  });
+  await closed;
+  await connection.close();
+  return 0;
+}
+
+/** Standard output belongs to the protocol. */
+function log(line: string): void {
+  Deno.stderr.writeSync(new TextEncoder().encode(`${line}\n`));
+}

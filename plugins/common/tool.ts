@@ -1,0 +1,135 @@
+/** Tools of plugins: registration, progress, errors, and results by lines. */
+import type { McpServer } from "@modelcontextprotocol/server";
+import * as z from "zod";
+import { PluginError } from "./plugin.ts";
+
+/** The key in `_meta` of a tool that says which argument is a URL, a path or a search query. */
+export const SUBJECT_KEY = "reasonix/subject";
+
+/** Names of the arguments that permission rules such as `WebFetch(domain:…)` and `Read(…)` judge. */
+export interface Subject {
+  readonly url?: string;
+  readonly path?: string;
+  readonly query?: string;
+}
+
+export interface ToolDefinition<Input extends z.ZodObject, Output extends z.ZodObject> {
+  readonly name: string;
+  readonly title: string;
+  readonly description: string;
+  readonly input: Input;
+  /** The shape of {@linkcode Answer.data}. */
+  readonly output?: Output;
+  /** `workspace`: only files of the workspace and the state directory; `network`: other machines. */
+  readonly reaches: "workspace" | "network";
+  readonly subject?: Subject;
+}
+
+export interface Call {
+  /** Aborts when the client cancels the call, or is gone. */
+  readonly signal: AbortSignal;
+  /** Reports to a client that asked for it; `done` of `total` where they are known. */
+  progress(message: string, done?: number, total?: number): void;
+}
+
+export interface Answer {
+  readonly text: string;
+  readonly data?: Readonly<Record<string, unknown>>;
+  readonly images?: readonly { readonly bytes: Uint8Array; readonly mimeType: string }[];
+}
+
+/** Offers a tool. What the handler throws becomes a result that the model reads as a failure. */
+export function addTool<Input extends z.ZodObject, Output extends z.ZodObject>(
+  server: McpServer,
+  tool: ToolDefinition<Input, Output>,
+  handle: (args: z.output<Input>, call: Call) => Promise<Answer>,
+): void {
+  const { name, title, description, input, output, reaches, subject } = tool;
+  server.registerTool(name, {
+    title,
+    description,
+    inputSchema: input as z.ZodObject,
+    ...(output ? { outputSchema: output as z.ZodObject } : {}),
+    annotations: { readOnlyHint: true, openWorldHint: reaches === "network" },
+    ...(subject ? { _meta: { [SUBJECT_KEY]: subject } } : {}),
+  }, async (args, { mcpReq: { signal, notify, _meta } }) => {
+    const token = _meta?.progressToken;
+    let steps = 0;
+    const progress: Call["progress"] = (message, done = ++steps, total) => {
+      if (token === undefined || signal.aborted) return;
+      const params = {
+        progressToken: token,
+        progress: done,
+        message,
+        ...(total === undefined ? {} : { total }),
+      };
+      void notify({ method: "notifications/progress", params }).catch(() => {});
+    };
+    try {
+      const { text, data, images = [] } = await handle(args as z.output<Input>, { signal, progress });
+      return {
+        content: [
+          ...(text === "" && images.length > 0 ? [] : [{ type: "text" as const, text }]),
+          ...images.map(({ bytes, mimeType }) => ({
+            type: "image" as const,
+            data: bytes.toBase64(),
+            mimeType,
+          })),
+        ],
+        ...(data ? { structuredContent: { ...data } } : {}),
+      };
+    } catch (error) {
+      signal.throwIfAborted();
+      const text = error instanceof PluginError
+        ? error.text
+        : error instanceof Error
+        ? error.message
+        : String(error);
+      return { content: [{ type: "text" as const, text }], isError: true };
+    }
+  });
+}
+
+/** Arguments of tools whose result is cut by lines. */
+export const PAGE_ARGUMENTS = {
+  offset: z.number().int().min(1).optional().describe("First line, from 1"),
+  limit: z.number().int().min(1).optional().describe("Maximum lines"),
+};
+
+const MAX_CHARACTERS = 40_000;
+
+export interface Page {
+  /** The lines, numbered, and a last line in brackets that says what was left out. */
+  readonly text: string;
+  /** 1-indexed, inclusive; 0 of 0 for an empty text. */
+  readonly from: number;
+  readonly to: number;
+  readonly total: number;
+}
+
+/**
+ * Cuts a text by lines: `offset` and `limit` are 1-indexed and positive, at most 40,000 characters. Throws a
+ * {@linkcode PluginError} for an offset behind the end.
+ */
+export function pageOf(
+  lines: readonly string[],
+  { offset = 1, limit = 500 }: { readonly offset?: number | undefined; readonly limit?: number | undefined },
+): Page {
+  const total = lines.length;
+  if (offset > Math.max(total, 1)) {
+    throw new PluginError(`Cannot show line ${offset}: the text has ${total} lines`, "use a smaller offset");
+  }
+  const shown: string[] = [];
+  let left = MAX_CHARACTERS;
+  for (const line of lines.slice(offset - 1, offset - 1 + limit)) {
+    const numbered = `${offset + shown.length}\t${line}`;
+    if (numbered.length > left && shown.length > 0) break;
+    shown.push(numbered.length > left ? `${numbered.slice(0, left).toWellFormed()}… [line cut]` : numbered);
+    left -= numbered.length + 1;
+  }
+  const to = offset - 1 + shown.length;
+  if (to < total) {
+    shown.push(`[lines ${to + 1}-${total} of ${total} left out; continue with offset ${to + 1}]`);
+  }
+  return { text: shown.join("\n"), from: total === 0 ? 0 : offset, to, total };
+}

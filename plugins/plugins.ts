@@ -1,0 +1,55 @@
+/**
+ * The plugins that come with the program, a line each. `reasonix plugin`, completion, `doctor`, the tables of
+ * the documentation and the build read this list; nothing else names a plugin.
+ *
+ * It is data that the program loads before a plugin starts: it imports nothing heavy.
+ */
+
+/** The facts of one run that decide what the process of a plugin may touch. */
+export interface ProcessFacts {
+  /** Absolute path of the directory that the session works in. */
+  readonly workspace: string;
+  /** Absolute path of the only directory that the plugin may write to. */
+  readonly state: string;
+  /** Absolute path of the Reasonix home. */
+  readonly home: string;
+  /** `[plugins.settings]`, not validated yet. */
+  readonly settings: Readonly<Record<string, unknown>>;
+  /** `host:port` of each granted provider. */
+  readonly providerHosts: readonly string[];
+}
+
+/** What the process of a plugin may touch in addition to its own files. No plugin may start programs. */
+export interface ProcessPermissions {
+  /** Absolute paths. */
+  readonly read?: readonly string[];
+  /** Absolute paths: the state directory, or nothing. */
+  readonly write?: readonly string[];
+  /** Hosts, `host:port`, or `true` for all; the process starts without network where it is absent. */
+  readonly net?: readonly string[] | true;
+  /** Ranges and hosts that stay refused. */
+  readonly denyNet?: readonly string[];
+  /** Names of environment variables in addition to those of the host. */
+  readonly env?: readonly string[];
+}
+
+export interface PluginCommand {
+  readonly name: string;
+  readonly brief: string;
+  /** Its arguments, such as `INDEX`. */
+  readonly usage?: string;
+}
+
+export interface PluginInfo {
+  readonly name: string;
+  readonly brief: string;
+  /** The module below `plugins/` that exports `plugin`. */
+  readonly module: string;
+  /** One phrase for people: what its process may touch. */
+  readonly touches: string;
+  permissions(facts: ProcessFacts): ProcessPermissions;
+  /** Commands for people, without a model: `reasonix plugin NAME COMMAND`. */
+  readonly commands?: readonly PluginCommand[];
+}
+
+export const PLUGINS: readonly PluginInfo[] = [];
