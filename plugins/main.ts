@@ -4,7 +4,7 @@ import { startPlugin } from "./common/start.ts";
 import { PLUGINS } from "./plugins.ts";
 
 /** `load` imports the module of a plugin, which the build has in its own file. */
-export async function main(
+async function main(
   load: (module: string) => Promise<{ readonly plugin: Plugin }>,
   entry: string,
 ): Promise<number> {
@@ -20,4 +20,4 @@ export async function main(
   return await startPlugin(name, "0.1.0", plugin, args, entry);
 }
 
-if (import.meta.main) Deno.exit(await main((module) => import(`./${module}`), import.meta.url));
+if (import.meta.main) Deno.exitCode = await main((module) => import(`./${module}`), import.meta.url);

@@ -7,9 +7,9 @@ import type { Plugin, PluginContext } from "./plugin.ts";
 import { PluginError } from "./plugin.ts";
 
 /** Environment variable with `[plugins.settings]` as JSON. */
-export const SETTINGS_VARIABLE = "REASONIX_PLUGIN_SETTINGS";
+const SETTINGS_VARIABLE = "REASONIX_PLUGIN_SETTINGS";
 /** Environment variable with the rest of the context as JSON: see {@linkcode HostContext}. */
-export const CONTEXT_VARIABLE = "REASONIX_PLUGIN_CONTEXT";
+const CONTEXT_VARIABLE = "REASONIX_PLUGIN_CONTEXT";
 
 /** What the host says about the session. Each field may be missing: a plugin also starts alone. */
 interface HostContext {
