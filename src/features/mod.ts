@@ -20,6 +20,3 @@ export const loadVerifyList = lazy(() => import("./verify/verify_commands.ts"));
 export const loadLanguageServers = lazy(() => import("./lsp/run_lsp.ts"));
 
 export const loadServerWork = lazy(() => import("./mcp/known_servers.ts"));
-
-/** Starts plugins of this program as the configuration grants it. */
-export const loadPluginStart = lazy(() => import("./mcp/plugin_start.ts"));

@@ -1,6 +1,7 @@
 /** The processes of the plugins that come with the program. */
+import { mkdirSync } from "node:fs";
 import { message } from "../core/mod.ts";
-import { MissingProgramError } from "./failures.ts";
+import { UnstartableError } from "./failures.ts";
 import { attempt } from "../util/lazy.ts";
 import { type PluginInfo, SETTINGS_VARIABLE } from "./server_spec.ts";
 import { readEnv } from "../path/read_env.ts";
@@ -30,7 +31,7 @@ const CONTEXT_VARIABLE = "REASONIX_PLUGIN_CONTEXT";
 /** Takes less memory at no cost of time, as for the program. */
 const SMALL_YOUNG_GENERATION = "--v8-flags=--max-semi-space-size=1";
 
-/** How a process with network reaches it: proxies and certificates. The runtime reads them. */
+/** Proxies and certificates, which the runtime reads in a process with network. */
 const NETWORK_ENV = ["HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY"].flatMap((name) => [name, name.toLowerCase()])
   .concat("DENO_CERT", "DENO_TLS_CA_STORE", "SSL_CERT_FILE", "SSL_CERT_DIR");
 
@@ -69,12 +70,12 @@ export async function pluginProcess(
     ],
   });
   if (!start) {
-    throw new MissingProgramError(
+    throw new UnstartableError(
       message`Cannot start the plugin ${info.name}: this program has no file reasonix.plugins.js of its build`,
       { remedy: message`install the program again` },
     );
   }
-  if (write.length > 0) Deno.mkdirSync(facts.state, { recursive: true, mode: 0o700 });
+  if (write.length > 0) mkdirSync(facts.state, { recursive: true, mode: 0o700 });
   const { workspace, state, home, hidden, providers, locations, settings } = facts;
   const network: Record<string, string> = {};
   for (const name of net === true || hosts.length > 0 ? NETWORK_ENV : []) {

@@ -63,7 +63,7 @@ function factsOf(
   };
 }
 
-/** Throws a ReasonixError for a provider whose address only the project names: the user did not grant that. */
+/** Throws a ReasonixError for a provider whose address only the project names: the user granted another. */
 function grantedProvider({ config, projectProviders }: LoadedConfig, name: string) {
   const found = config.providers.find((each) => each.name === name);
   const isOfProject = projectProviders.some((each) => each.name === name && each.userEntry === undefined);
@@ -101,7 +101,7 @@ function locationsOf({ layers }: LoadedConfig, { name, settings }: PluginEntry):
   return {};
 }
 
-/** What the session may not read below its directory, in the syntax of ignore files. */
+/** Lists what the session may not read below its directory, in the syntax of ignore files. */
 function hiddenIn(
   { cwd, env }: RunPaths,
   { config }: LoadedConfig,
