@@ -148,7 +148,7 @@ async function post({ entry, deps }: Options, wire: EmbeddingWire, batch: Batch)
   }
 }
 
-/** Reads a reply of which every part has to be there: a vector in the wrong position would be a wrong answer. */
+/** Reads a reply; every part is required, because a vector in the wrong position is a wrong answer. */
 function readReply(text: string, count: number, endpoint: Endpoint): Embeddings {
   const body = parseJson(text);
   const broken = (what: Parameters<typeof protocolFailure>[0]) => protocolFailure(what, endpoint, false);
