@@ -48,6 +48,8 @@ export interface PluginInfo {
   /** One phrase for people: what its process may touch. */
   readonly touches: string;
   permissions(facts: ProcessFacts): ProcessPermissions;
+  /** Keys of `[plugins.settings]` that only the user's own file can set. */
+  readonly userSettings?: readonly string[];
   /** Commands for people, without a model: `reasonix plugin NAME COMMAND`. */
   readonly commands?: readonly PluginCommand[];
 }

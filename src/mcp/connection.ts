@@ -25,10 +25,10 @@ import {
   AnsweredLate,
   causes,
   explain,
+  MissingProgramError,
   SignInNeeded,
   statusOf,
   UndeliveredError,
-  UnstartableError,
 } from "./failures.ts";
 import { canonicalListing, type Era, type Listing } from "./listing.ts";
 import type { ServerLog } from "./server_log.ts";
@@ -314,7 +314,8 @@ export class Connection {
   #explained(error: unknown): unknown {
     const { spec, log } = this.#options;
     if (spec.plugin && this.#server.process?.ended?.code === BAD_SETTINGS) {
-      return new UnstartableError(log.last.at(-1) ?? message`its settings are wrong`, {
+      return new ReasonixError(log.last.at(-1) ?? message`its settings are wrong`, {
+        exit: "config",
         remedy: message`correct [plugins.settings] of the server`,
       });
     }
