@@ -52,4 +52,15 @@ export interface PluginInfo {
   readonly commands?: readonly PluginCommand[];
 }
 
-export const PLUGINS: readonly PluginInfo[] = [];
+export const PLUGINS: readonly PluginInfo[] = [
+  {
+    name: "persona",
+    brief: "Reviews of a text by several personas, and a summary of what they say",
+    module: "persona/server.ts",
+    touches: "reads the workspace and prompts of yours; connects to granted providers",
+    permissions: ({ workspace, home, providerHosts }) => ({
+      read: [workspace, `${home}/prompts/personas`],
+      net: providerHosts,
+    }),
+  },
+];
