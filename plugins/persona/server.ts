@@ -1,5 +1,4 @@
 /** The plugin persona: reviews of a text by several personas, and a summary of what they say. */
-import type { McpServer } from "@modelcontextprotocol/server";
 import * as z from "zod";
 import { type Plugin, type PluginContext, PluginError } from "../common/plugin.ts";
 import { addTool, type Answer } from "../common/tool.ts";

@@ -242,7 +242,7 @@ Deno.test("persona_review runs the model of a granted provider", async () => {
 });
 
 Deno.test("personas are read from lists and from Markdown in three forms", () => {
-  const rows: readonly [text: string, expected: readonly (readonly [string, string])[]][] = [
+  const rows: readonly [text: string, expected: string[][]][] = [
     [
       "# Team\n\n## Personas\n### Ada\nCounts.\n#### Likes\nproofs\n### **Grace** ##\n\n## Other\n### Not this",
       [
