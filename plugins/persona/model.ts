@@ -35,8 +35,8 @@ const CLIENT_MS = 3_600_000;
 const FAILURE_AS_RESULT = { "reasonix/failure": "result" };
 
 /**
- * The runs of one call of a tool. A client of the newer revision gets a few requests as the result and repeats
- * the call with its answers and with the outcomes so far, which decide nothing but the text of the result.
+ * The runs of one call of a tool. A client of the newer revision gets a few requests as the result and
+ * repeats the call with its answers and the outcomes so far, which decide nothing but the text of the result.
  */
 export class ModelRuns {
   readonly outcomes: Map<string, Outcome>;

@@ -18,8 +18,8 @@ export function personasOfList(given: string | readonly string[]): Persona[] {
 }
 
 /**
- * A section `## Personas` with a heading `###` each; or headings `##`, or `###` where there are none; or a list
- * of `- Name: one line`. Code fences hold neither.
+ * A section `## Personas` with a heading `###` each; or headings `##`, or `###` where there are none; or a
+ * list of `- Name: one line`. Code fences hold neither.
  */
 export function personasOfMarkdown(text: string, file: string): Persona[] {
   let lines = linesOf(text);
