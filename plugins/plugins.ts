@@ -21,7 +21,7 @@ export interface ProcessFacts {
 
 /** What the process of a plugin may touch in addition to its own files. No plugin may start programs. */
 export interface ProcessPermissions {
-  /** Absolute paths. */
+  /** Absolute paths. The runtime follows links in them to any file: a plugin compares real paths. */
   readonly read?: readonly string[];
   /** Absolute paths: the state directory, or nothing. */
   readonly write?: readonly string[];
