@@ -21,7 +21,7 @@ export interface ProcessFacts {
 
 /** What the process of a plugin may touch in addition to its own files. No plugin may start programs. */
 export interface ProcessPermissions {
-  /** Absolute paths. */
+  /** Absolute paths. The runtime follows links in them to any file: a plugin compares real paths. */
   readonly read?: readonly string[];
   /** Absolute paths: the state directory, or nothing. */
   readonly write?: readonly string[];
@@ -65,5 +65,15 @@ export const PLUGINS: readonly PluginInfo[] = [
       brief: "Serve streamable HTTP on this port of 127.0.0.1 (0 = any)",
       usage: "PORT",
     }],
+  },
+  {
+    name: "persona",
+    brief: "Reviews of a text by several personas, and a summary of what they say",
+    module: "persona/server.ts",
+    touches: "reads the workspace and prompts of yours; connects to granted providers",
+    permissions: ({ workspace, home, providerHosts }) => ({
+      read: [workspace, `${home}/prompts/personas`],
+      net: providerHosts,
+    }),
   },
 ];
