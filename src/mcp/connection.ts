@@ -21,15 +21,7 @@ import {
   ReasonixError,
   type Text,
 } from "../core/mod.ts";
-import {
-  AnsweredLate,
-  causes,
-  explain,
-  MissingProgramError,
-  SignInNeeded,
-  statusOf,
-  UndeliveredError,
-} from "./failures.ts";
+import { AnsweredLate, causes, explain, SignInNeeded, statusOf, UndeliveredError } from "./failures.ts";
 import { canonicalListing, type Era, type Listing } from "./listing.ts";
 import type { ServerLog } from "./server_log.ts";
 import type { HttpAccess } from "./oauth/http_access.ts";
