@@ -21,6 +21,7 @@ export {
 export type { ConfiguredHook } from "./query/hooks.ts";
 export { loadConfig, type LoadedConfig, type LoadOptions } from "./load/load.ts";
 export { defaultConfigText, parsePlugin, parseProvider } from "./load/defaults.ts";
+export { locationOf } from "./load/layer.ts";
 export { pluginsOf } from "./load/resolve.ts";
 export { describesServer, listServers, type ServerRow } from "./query/servers.ts";
 export { type Preset, PRESETS, presetText } from "./presets.ts";

@@ -11,6 +11,7 @@ export type { Clock, KindOptions, ProviderDeps, ProviderKind } from "./kind.ts";
 export {
   type CollectedReply,
   collectReply,
+  type Embeddings,
   type ModelInfo,
   type ModelRequest,
   optionalMembers,

@@ -1,0 +1,134 @@
+/** Starts a plugin of this program with what the configuration grants it. */
+import {
+  type LoadedConfig,
+  locationOf,
+  lookUpSecret,
+  type PluginEntry,
+  pluginsOf,
+} from "../../config/mod.ts";
+import { formatLocation, message, ReasonixError, type SourceLocation } from "../../core/mod.ts";
+import { loadPluginProcess, type PluginFacts, type PluginInfo, pluginNameOf } from "../../mcp/mod.ts";
+import { compileGlobs, escapeGlob } from "../../path/glob.ts";
+import { realPath } from "../../path/real_path.ts";
+import { absoluteGlobs } from "../../rule/mod.ts";
+import { buildWorkspace, deniedGlobs, type RunPaths } from "../../run/mod.ts";
+import type { SelfCommand } from "../../tool/mod.ts";
+import { isRecord } from "../../util/json.ts";
+
+interface PluginScope {
+  readonly paths: RunPaths;
+  readonly loaded: LoadedConfig;
+}
+
+/**
+ * Returns the command line of a plugin. `entry` is the server that starts it: by default the first one of the
+ * configuration, without which it has no settings. `words` are a command of the plugin.
+ */
+export async function pluginStart(
+  scope: PluginScope,
+  info: PluginInfo,
+  { entry, words = [] }: { readonly entry?: PluginEntry; readonly words?: readonly string[] } = {},
+): Promise<SelfCommand> {
+  const started = entry ?? scope.loaded.config.plugins.find((each) => pluginNameOf(each) === info.name);
+  const { pluginProcess } = await loadPluginProcess();
+  return await pluginProcess(info, factsOf(scope, info, started), words);
+}
+
+function factsOf(
+  { paths, loaded }: PluginScope,
+  info: PluginInfo,
+  entry: PluginEntry | undefined,
+): PluginFacts {
+  const { cwd, home } = paths;
+  const { forbidden } = buildWorkspace(paths, loaded.config);
+  const providers = (entry?.providers ?? []).map((name) => grantedProvider(loaded, name));
+  const keys = providers.map(({ api_key_env: name }) => name).filter((name) => name !== "");
+  const variable = (name: string) => lookUpSecret(name, loaded.keys);
+  const known = keys.flatMap((name) => {
+    const value = variable(name);
+    return value === undefined ? [] : [[name, value] as const];
+  });
+  return {
+    workspace: cwd,
+    state: `${home}/plugins/${info.name}`,
+    home,
+    settings: entry?.settings ?? {},
+    providerHosts: providers.flatMap(({ base_url: url }) => hostOf(url)),
+    providers,
+    hidden: hiddenIn(paths, loaded, forbidden),
+    forbidden,
+    locations: entry ? locationsOf(loaded, entry) : {},
+    env: { ...entry?.env, ...Object.fromEntries(known) },
+    variable,
+  };
+}
+
+/** Throws a ReasonixError for a provider whose address only the project names: the user granted another. */
+function grantedProvider({ config, projectProviders }: LoadedConfig, name: string) {
+  const found = config.providers.find((each) => each.name === name);
+  const isOfProject = projectProviders.some((each) => each.name === name && each.userEntry === undefined);
+  if (found && !isOfProject) return found;
+  throw new ReasonixError(message`Cannot give a plugin the provider ${name}: its entry is the project's`, {
+    exit: "config",
+    remedy: message`add a [[providers]] entry of this name to your own file`,
+  });
+}
+
+function hostOf(address: string): string[] {
+  const url = URL.parse(address);
+  return url ? [`${url.hostname}:${url.port || (url.protocol === "http:" ? 80 : 443)}`] : [];
+}
+
+/** The locations of an entry's settings, by dotted key; that of the table by the empty key. */
+function locationsOf({ layers }: LoadedConfig, { name, settings }: PluginEntry): Record<string, string> {
+  for (const layer of layers) {
+    const index = pluginsOf(layer).findIndex((each) => each.name === name);
+    if (index < 0) continue;
+    const found: Record<string, string> = {};
+    const look = (value: unknown, path: readonly (string | number)[]): void => {
+      const place: SourceLocation | undefined = locationOf(
+        layer,
+        ["plugins", index, "settings", ...path],
+        "value",
+      );
+      if (place) found[path.join(".")] = formatLocation(place);
+      const items = Array.isArray(value) ? value.entries() : isRecord(value) ? Object.entries(value) : [];
+      for (const [key, item] of items) look(item, [...path, key]);
+    };
+    look(settings, []);
+    return found;
+  }
+  return {};
+}
+
+/** Lists what the session may not read below its directory, in the syntax of ignore files. */
+function hiddenIn(
+  { cwd, env }: RunPaths,
+  { config }: LoadedConfig,
+  forbidden: readonly string[],
+): string[] {
+  const context = {
+    bases: [...new Set([cwd, realPath(cwd)])],
+    home: env("HOME") ?? env("USERPROFILE"),
+    realPath,
+  };
+  const globs = deniedGlobs(config, "Read").flatMap((glob) => absoluteGlobs(glob, context, true));
+  const absolute = [...forbidden.map(escapeGlob), ...globs.map(({ glob }) => glob)];
+  const patterns = context.bases.flatMap((base) =>
+    absolute.flatMap((glob) => patternBelow(base, glob) ?? [])
+  );
+  return [...new Set(patterns)];
+}
+
+/** The part of an absolute glob that is about paths below a directory; undefined where it names none. */
+function patternBelow(directory: string, glob: string): string | undefined {
+  const names = glob.split("/").slice(1);
+  for (const name of directory.split("/").slice(1)) {
+    const [first] = names;
+    if (first === undefined) return "/**";
+    if (first === "**") return names.join("/");
+    if (!compileGlobs([first], { dialect: "rule" })(name)) return undefined;
+    names.shift();
+  }
+  return `/${names.length === 0 ? "**" : names.join("/")}`;
+}
