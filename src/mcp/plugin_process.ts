@@ -45,7 +45,7 @@ export async function pluginProcess(
   facts: PluginFacts,
   words: readonly string[] = [],
 ): Promise<SelfCommand> {
-  const { read = [], write = [], net = [], denyNet = [], env = [] } = info.permissions(facts);
+  const { read = [], write = [], net = [], denyNet = [], env = [] } = info.permissions(facts, words[0]);
   const hosts = net === true ? [] : [...net, ...facts.providerHosts];
   const given: Record<string, string> = { ...facts.env };
   for (const name of env) {
