@@ -1,6 +1,6 @@
 /** The languages of the map: their grammars, and the files that are written in them. */
 
-export interface MapLanguage {
+interface MapLanguage {
   readonly name: string;
   /** The npm package of the grammar. */
   readonly package: string;
@@ -21,7 +21,8 @@ export const WITHOUT_TAGS: readonly string[] = ["bash", "jsx"];
 function language(
   name: string,
   endings: string,
-  { package: from = `tree-sitter-${name}`, wasm = `${from}.wasm`, queries = [name] }: Partial<MapLanguage> = {},
+  { package: from = `tree-sitter-${name}`, wasm = `${from}.wasm`, queries = [name] }: Partial<MapLanguage> =
+    {},
 ): MapLanguage {
   return { name, package: from, wasm, queries, endings: endings.split(" ") };
 }
@@ -43,11 +44,3 @@ export const LANGUAGES: readonly MapLanguage[] = [
   language("php", ".php .phtml"),
   language("bash", ".sh .bash"),
 ];
-
-/** Returns the language of a file by its name. */
-export function languageOf(path: string): MapLanguage | undefined {
-  const name = path.slice(path.lastIndexOf("/") + 1).toLowerCase();
-  return LANGUAGES.find(({ endings }) =>
-    endings.some((end) => end.startsWith(".") ? name.endsWith(end) && name !== end : name === end)
-  );
-}

@@ -15,10 +15,14 @@
   name: (object_pattern (pair_pattern value: (identifier) @name))) @definition.constant))
 (export_statement (lexical_declaration (variable_declarator name: (identifier) @name
   value: [(arrow_function) (function_expression)]) @definition.function))
-(class_body (method_definition name: (private_property_identifier) @name) @definition.method)
+(pair key: (property_identifier) @name value: [(arrow_function) (function_expression)]) @definition.method @local
+(object (method_definition name: (property_identifier) @name) @definition.method @local)
+(class_body (method_definition name: (_) @name) @definition.method)
 
-(import_specifier name: (identifier) @name @reference.import)
-(export_specifier name: (identifier) @name @reference.import)
+(import_specifier name: (identifier) @name @reference.module)
+(import_clause (identifier) @name @reference.module)
+(namespace_import (identifier) @name @reference.module)
+(export_specifier name: (identifier) @name @reference.export)
 (arguments (identifier) @name @reference.value)
 ; TypeScript has another node between, whose text is no name.
 (class_heritage (_) @name @reference.class)
