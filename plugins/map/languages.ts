@@ -1,6 +1,21 @@
 /** The languages of the map: their grammars, and the files that are written in them. */
 
-interface MapLanguage {
+/** Kinds of definitions, for all languages. A struct is a class, a trait an interface, a property a field. */
+export const KINDS = [
+  "class",
+  "interface",
+  "type",
+  "enum",
+  "function",
+  "method",
+  "constant",
+  "field",
+  "module",
+  "macro",
+] as const;
+export type Kind = typeof KINDS[number];
+
+export interface MapLanguage {
   readonly name: string;
   /** The npm package of the grammar. */
   readonly package: string;
@@ -44,3 +59,11 @@ export const LANGUAGES: readonly MapLanguage[] = [
   language("php", ".php .phtml"),
   language("bash", ".sh .bash"),
 ];
+
+/** Returns the language of a file by its name. */
+export function languageOf(path: string): MapLanguage | undefined {
+  const name = path.slice(path.lastIndexOf("/") + 1).toLowerCase();
+  return LANGUAGES.find(({ endings }) =>
+    endings.some((end) => end.startsWith(".") ? name.endsWith(end) && name !== end : name === end)
+  );
+}
