@@ -12,7 +12,7 @@ import { type Row, row } from "./report.ts";
 import type { Bench, Program } from "./runner.ts";
 
 /** A place where plugins start from the built file. */
-export interface PluginBench extends Bench {
+interface PluginBench extends Bench {
   /** Path of reasonix.plugins.js. */
   readonly file: string;
   /** An empty directory. */

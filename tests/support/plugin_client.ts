@@ -1,4 +1,4 @@
-/** A plugin of the program in its real process, with the permissions of the list, behind the SDK's bare client. */
+/** A plugin of the program in its real process, with its permissions, behind the bare client of the SDK. */
 import { Client } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { loadPluginProcess } from "../../src/mcp/mod.ts";
