@@ -100,7 +100,7 @@ async function readGrammar(entry: string, name: string): Promise<Grammar> {
       await file.seek(offset, Deno.SeekMode.Start);
       for (let at = 0; at < length;) {
         const count = await file.read(bytes.subarray(at));
-        if (count === null) throw new Error("the file is cut");
+        if (count === null) throw new Error("The file is cut");
         at += count;
       }
       return bytes;

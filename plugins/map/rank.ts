@@ -1,7 +1,7 @@
 /**
- * The rank of definitions: personalised PageRank over files, whose edges are references by name, and the share
- * of each definition in what its file gets. The same snapshot and focus give the same order on each machine:
- * every sum runs in the order of the sorted files.
+ * The rank of definitions: personalised PageRank over files, whose edges are references by name, and the
+ * share of each definition in what its file gets. The same snapshot and focus give the same order on each
+ * machine: every sum runs in the order of the sorted files.
  */
 import type { Answer } from "../common/tool.ts";
 import { languageOf } from "./languages.ts";
@@ -146,8 +146,8 @@ function edgesOf(
 }
 
 /**
- * Compound and long names are the words of a project; private and common ones are not. A method is known by its
- * name alone, which a class of the language may have, too.
+ * Compound and long names are the words of a project; private and common ones are not. A method is known by
+ * its name alone, which a class of the language may have, too.
  */
 function factorOf(name: string, definers: number, isMethod: boolean): number {
   const isCompound = /[a-z\d][A-Z]|[A-Za-z\d][_-][A-Za-z\d]/.test(name);

@@ -1,7 +1,7 @@
 import { inflateRawSync } from "node:zlib";
 import { Language, Parser, Query } from "web-tree-sitter";
 import { LANGUAGES } from "../../../../plugins/map/languages.ts";
-import { grammarFile, GRAMMARS } from "../../../../scripts/bundle/grammars.ts";
+import { grammarFile, GRAMMARS, grammarSource } from "../../../../scripts/bundle/grammars.ts";
 import { assertEquals } from "../../../support/assert.ts";
 
 Deno.test("grammarFile has the parser, and a grammar of each language whose query compiles", async () => {
@@ -15,8 +15,9 @@ Deno.test("grammarFile has the parser, and a grammar of each language whose quer
   assertEquals(modules.some((path) => path.endsWith("/tree-sitter-go.wasm")), true);
   await Parser.init({ wasmBinary: part(index.parser.wasm) });
   for (const { name } of LANGUAGES) {
-    const language = await Language.load(part(index[name].wasm));
-    const query = new Query(language, new TextDecoder().decode(part(index[name].query)));
+    const source = await grammarSource(name);
+    assertEquals(new TextDecoder().decode(part(index[name].query)), source.query);
+    const query = new Query(await Language.load(part(index[name].wasm)), source.query);
     assertEquals(query.captureNames.includes("name"), true);
     query.delete();
   }
