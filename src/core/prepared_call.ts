@@ -61,7 +61,7 @@ export interface PreparedCall {
    * as a search pattern.
    */
   readonly subjects: readonly string[];
-  /** What a server declares of its arguments; files among them are in `reads`. */
+  /** Declared by the server of its arguments; files among them are in `reads`. */
   readonly declared?: DeclaredSubject;
   /**
    * The reason every such call needs approval, whatever was allowed before; continues "it would".

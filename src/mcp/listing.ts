@@ -22,7 +22,7 @@ export interface McpToolInfo {
   readonly size: number;
 }
 
-/** What a tool declares of its arguments in `_meta`. */
+/** Names of arguments that a tool declares in `_meta`. */
 export type ToolSubject = Readonly<Partial<Record<"url" | "path" | "query", string>>>;
 
 export interface McpPromptInfo {

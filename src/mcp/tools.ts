@@ -61,7 +61,7 @@ export function remoteTool(
 
 const FAMILIES = { url: "WebFetch", path: "Read", query: "WebSearch" } as const;
 
-/** What a tool declares of its arguments; of a server of others it restricts only, so all its texts count. */
+/** The declared facts of a call. Those of a server of others only restrict, so that all its texts count. */
 function subjectFacts(
   subject: ToolSubject,
   isVouched: boolean,
@@ -80,7 +80,7 @@ function subjectFacts(
   };
 }
 
-/** Returns arguments with the real paths of files that a tool declares to read. Throws where one may not be. */
+/** Returns arguments with the real paths of declared files. Throws for a file that may not be read. */
 async function withRealPaths(
   args: Record<string, unknown>,
   name: string | undefined,

@@ -221,7 +221,7 @@ export class Evaluator {
   }
 }
 
-/** What a call of a plugin of this program would send to other machines. */
+/** Names the machines that a call of a plugin of this program would send its arguments to. */
 function networkReason({ readsNetwork, declared }: PreparedCall): Text | undefined {
   if (!readsNetwork || !declared) return undefined;
   const hosts = declared.urls.flatMap((url) => webHost(url) ?? []);

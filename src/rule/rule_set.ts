@@ -168,8 +168,8 @@ interface CallFiles {
   readonly urls: readonly string[];
   readonly queries: readonly string[];
   /**
-   * The files that an allow rule must cover: those that are written, or else those that are read. Only rules of
-   * a family cover what a server declares.
+   * The files that an allow rule must cover: those that are written, or else those that are read. Only rules
+   * of a family cover what a server declares.
    */
   readonly decisive: readonly PathForms[];
   /** As the model wrote them. */

@@ -11,7 +11,7 @@ interface Address {
   readonly rest: string;
 }
 
-/** What the parentheses of a rule name; a host may have `*`. `rest` is absent for a domain. */
+/** The content of the parentheses of a rule; a host may have `*`. `rest` is absent for a domain. */
 type AddressPattern = Omit<Address, "rest"> & { readonly rest?: string };
 
 /** Reads what a rule for WebFetch names; undefined for a text that names neither a domain nor an address. */
@@ -47,9 +47,9 @@ function asciiHost(name: string): string | undefined {
 }
 
 /**
- * Compares an address, as the model wrote it, with what a rule names. An allowance needs a web address without
- * credentials; a refusal also holds for other schemes, for an address without a scheme, and may hold for one
- * that servers could read in different ways.
+ * Compares an address, as the model wrote it, with what a rule names. An allowance needs a web address
+ * without credentials; a refusal also holds for other schemes, for an address without a scheme, and may hold
+ * for one that servers could read in different ways.
  */
 export function matchAddress(raw: string, list: RuleList, written: string): Match {
   const pattern = readAddressPattern(raw);

@@ -1,4 +1,4 @@
-/** Tools that declare which argument is an address, a file or a query: rules about these hold for their calls. */
+/** Tools that declare which argument is an address, a file or a query: rules hold for their calls. */
 import type { PreparedCall } from "../../../src/core/mod.ts";
 import { textOf } from "../../../src/core/mod.ts";
 import type { PluginInfo } from "../../../src/mcp/mod.ts";
@@ -38,7 +38,7 @@ const SECRET = { allow: ["*"], deny: ["Read(secret/**)"] };
 const url = (text: string) => ({ url: text });
 const path = (text: string) => ({ path: text });
 
-/** What a run without a person decides, where each question is refused. */
+/** The decisions of a run without a person, where each question is refused. */
 const DECISIONS: readonly [RuleTexts, tool: string, args: Record<string, unknown>, decision: string][] = [
   // Without a rule only the files of the workspace are read.
   [{}, "mcp__web__of_path", path("a.txt"), "allow mode"],

@@ -2,7 +2,7 @@ import { readRule, webHost } from "../../../src/rule/mod.ts";
 import { matchAddress } from "../../../src/rule/web_rules.ts";
 import { assertEquals } from "../../support/assert.ts";
 
-/** What a rule says of an address, as a refusal and as an allowance. */
+/** Rules, addresses, and whether the rule refuses and allows the address. */
 const TABLE: readonly [rule: string, address: string, refuses: string, allows: string][] = [
   ["domain:docs.rs", "https://docs.rs/serde", "yes", "yes"],
   ["domain:docs.rs", "http://docs.rs", "yes", "yes"],
