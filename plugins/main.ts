@@ -1,6 +1,9 @@
-/** Entry of the process of a plugin: `plugins/main.ts NAME [COMMAND [ARGUMENT…]]`. */
+/**
+ * Entry of the process of a plugin: `plugins/main.ts NAME [COMMAND [ARGUMENT…]]`. The workers for bounded
+ * conversions start with it, too.
+ */
+import { workAsWorker } from "./common/bounded.ts";
 import type { Plugin } from "./common/plugin.ts";
-import { startPlugin } from "./common/start.ts";
 import { PLUGINS } from "./plugins.ts";
 
 /** `load` imports the module of a plugin, which the build has in its own file. */
@@ -16,8 +19,10 @@ async function main(
     Deno.stderr.writeSync(new TextEncoder().encode(line));
     return 2;
   }
-  const { plugin } = await load(info.module);
+  const [{ startPlugin }, { plugin }] = await Promise.all([import("./common/start.ts"), load(info.module)]);
   return await startPlugin(name, "0.1.0", plugin, args, entry);
 }
 
-if (import.meta.main) Deno.exitCode = await main((module) => import(`./${module}`), import.meta.url);
+if (import.meta.main && !await workAsWorker(import.meta.url)) {
+  Deno.exitCode = await main((module) => import(`./${module}`), import.meta.url);
+}
