@@ -1,17 +1,29 @@
 /**
- * Entry of the process of a plugin: `plugins/main.ts NAME [COMMAND [ARGUMENT…]]`. The workers for bounded
- * conversions start with it, too.
+ * The process of a plugin: `plugins/main.ts NAME [COMMAND [ARGUMENT…]]` from the sources. The built
+ * reasonix.plugins.js calls {@linkcode runPlugin} from an entry that the build makes of the list.
  */
+import process from "node:process";
 import { workAsWorker } from "./common/bounded.ts";
 import type { Plugin } from "./common/plugin.ts";
 import { PLUGINS } from "./plugins.ts";
 
-/** `load` imports the module of a plugin, which the build has in its own file. */
-async function main(
-  load: (module: string) => Promise<{ readonly plugin: Plugin }>,
-  entry: string,
-): Promise<number> {
-  const [name = "", ...args] = Deno.args;
+/** What the start of a process gives to a plugin. */
+export interface Start {
+  /** Imports the module of a plugin. */
+  load(module: string): Promise<{ readonly plugin: Plugin }>;
+  /** The module that the process started with, from which its workers start. */
+  readonly entry: string;
+  /** The version of the program. */
+  version(): string | Promise<string>;
+}
+
+/**
+ * Runs the plugin that the arguments of this process name, or the conversions of a worker; resolves to an exit
+ * code.
+ */
+export async function runPlugin({ load, entry, version }: Start): Promise<number> {
+  if (await workAsWorker(entry)) return 0;
+  const [name = "", ...args] = Deno.args[0] === "plugin" ? Deno.args.slice(1) : Deno.args;
   const info = PLUGINS.find((each) => each.name === name);
   if (!info) {
     const names = PLUGINS.map((each) => each.name).join(", ");
@@ -20,9 +32,12 @@ async function main(
     return 2;
   }
   const [{ startPlugin }, { plugin }] = await Promise.all([import("./common/start.ts"), load(info.module)]);
-  return await startPlugin(name, "0.1.0", plugin, args, entry);
+  return await startPlugin(name, await version(), plugin, args, entry);
 }
 
-if (import.meta.main && !await workAsWorker(import.meta.url)) {
-  Deno.exitCode = await main((module) => import(`./${module}`), import.meta.url);
+// In the built file this module is not the entry, and has its address.
+if (import.meta.url.endsWith("/plugins/main.ts")) {
+  const version = async () => (await import("../deno.json", { with: { type: "json" } })).default.version;
+  const load: Start["load"] = (module) => import(`./${module}`);
+  process.exitCode = await runPlugin({ load, entry: import.meta.url, version });
 }

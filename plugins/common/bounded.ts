@@ -1,9 +1,10 @@
 /**
  * Conversions of material from outside, apart from the process of the plugin and within bounds.
  *
- * The plugin starts a web worker without any permission but to read the files of the program, and that one a
- * Node worker, which has the same permissions and a limit of its heap: too much memory ends the inner worker
- * instead of the process. A converter receives bytes; it can neither read files nor reach the network.
+ * The plugin starts a web worker without any permission but to read the files of the program. A converter
+ * receives bytes; it can neither read files nor reach the network. A large input is handed on to a Node worker
+ * within the web worker, which takes half a second to start and has a limit of its heap: too much memory ends
+ * that worker instead of the process.
  *
  * The runtime cannot interrupt a worker that computes without a pause. A watchdog of `node:vm` can, until the
  * converter has returned its promise. A converter that computes without an end afterwards makes the process
@@ -26,9 +27,13 @@ const INNER = "reasonix-conversion";
 const MAX_WORKERS = 2;
 /** Workers stay for the next conversion, with the libraries loaded. */
 const IDLE_MS = 60_000;
-/** A worker that was asked to stop answers so long after the end of its time. */
+/** A worker that was asked to stop answers within this time. */
 const STOP_MS = 2000;
-const MEMORY_INTERVAL_MS = 200;
+/** The same for one that takes memory meanwhile. */
+const STOP_FULL_MS = 300;
+const MEMORY_INTERVAL_MS = 100;
+/** Bytes of an input that the inner worker converts. */
+const LARGE = 512 * 1024;
 
 interface Request {
   readonly converter: string;
@@ -143,16 +148,18 @@ async function answer(slot: Slot, request: Request, signal: AbortSignal): Promis
   const { worker, fresh } = slot;
   const { seconds, heapMb } = request.limits;
   const { promise, resolve, reject } = Promise.withResolvers<Reply>();
+  const started = performance.now();
   const end = (reason: unknown) => {
     reject(reason);
-    stop(worker, seconds);
+    stop(worker, Math.max(0, seconds * 1000 - (performance.now() - started)) + STOP_MS);
   };
   let conversions = busy;
   const checkMemory = () => {
     conversions = Math.max(conversions, busy);
     if (Deno.memoryUsage().rss - slot.memory < heapMb * conversions * 1e6) return;
     reject(new PluginError(`The conversion needs over ${heapMb} MB`));
-    worker.terminate();
+    if (isLarge(request)) worker.terminate();
+    else stop(worker, STOP_FULL_MS);
   };
   const tooLong = () => end(new PluginError(`The conversion took over ${seconds} s`));
   const timer = setTimeout(tooLong, seconds * 1000);
@@ -180,19 +187,22 @@ async function answer(slot: Slot, request: Request, signal: AbortSignal): Promis
   }
 }
 
-/** Terminates a worker that can be, and reports one that cannot. */
-function stop(worker: Worker, seconds: number): void {
+/** Terminates a worker as soon as it can be, and reports one that cannot. */
+function stop(worker: Worker, milliseconds: number): void {
   const timer = setTimeout(() => {
     worker.terminate();
     reportStuck();
-  }, seconds * 1000 + STOP_MS);
+  }, milliseconds);
   worker.onmessage = ({ data }: MessageEvent<Reply>) => {
-    if (data === "ready" || data === "stopped") {
-      clearTimeout(timer);
-      worker.terminate();
-    }
+    if (data !== "ready" && data !== "stopped") return;
+    clearTimeout(timer);
+    worker.terminate();
   };
   worker.postMessage("stop");
+}
+
+function isLarge({ input }: Request): boolean {
+  return buffersOf(input).reduce((sum, { byteLength }) => sum + byteLength, 0) >= LARGE;
 }
 
 function buffersOf(input: Readonly<Record<string, unknown>>): ArrayBuffer[] {
@@ -201,46 +211,17 @@ function buffersOf(input: Readonly<Record<string, unknown>>): ArrayBuffer[] {
   );
 }
 
+declare function postMessage(reply: Reply): void;
+
 /** Does the work of a worker for conversions; resolves to `false` in the process itself. */
 export async function workAsWorker(entry: string, converters = CONVERTERS): Promise<boolean> {
   const name = globalThis.name;
-  if (name === OUTER) await serveConversions(entry);
-  if (name === INNER) await runConversions(converters);
-  return name === OUTER || name === INNER;
-}
-
-declare function postMessage(reply: Reply): void;
-
-/** The outer worker: hands each request to an inner worker with a limit of its heap. */
-async function serveConversions(entry: string): Promise<void> {
-  const { Worker } = await import("node:worker_threads");
-  let inner: InstanceType<typeof Worker> | undefined;
-  addEventListener("message", (event) => {
-    const { data } = event as MessageEvent<ToWorker>;
-    if (data === "stop") return inner ? inner.postMessage(data) : postMessage("stopped");
-    const send = () => inner?.postMessage(data, buffersOf(data.input));
-    if (inner) return send();
-    // The check of the process comes first: this limit alone does not report a promise that it ended.
-    const resourceLimits = { maxOldGenerationSizeMb: Math.ceil(data.limits.heapMb * 1.25) };
-    inner = new Worker(new URL(entry), { name: INNER, resourceLimits });
-    inner.on("message", (reply: Reply) => reply === "ready" ? send() : postMessage(reply));
-    inner.on("error", ({ message }: Error) => {
-      inner = undefined;
-      const memory = message.includes("memory limit");
-      postMessage({ error: memory ? `The conversion needs over ${data.limits.heapMb} MB` : message });
-    });
-  });
-  postMessage("ready");
-}
-
-/** The inner worker: converts one input after the other. */
-async function runConversions(converters: typeof CONVERTERS): Promise<void> {
-  const [{ parentPort }, vm] = await Promise.all([import("node:worker_threads"), import("node:vm")]);
-  if (!parentPort) throw new Error("The conversions run in a worker");
+  if (name !== OUTER && name !== INNER) return false;
+  const [{ parentPort, Worker }, vm] = await Promise.all([import("node:worker_threads"), import("node:vm")]);
   // Only a script has a watchdog, and it can call only what is global.
   const current = vm.runInThisContext("globalThis.reasonixConversion = {}") as Partial<Converter>;
   const script = new vm.Script("reasonixConversion.convert()");
-  const replyTo = async ({ converter, input, limits }: Request): Promise<Reply> => {
+  const run = async ({ converter, input, limits }: Request): Promise<Reply> => {
     try {
       const load = converters[converter];
       if (!load) throw new Error(`There is no converter ${converter}`);
@@ -253,8 +234,33 @@ async function runConversions(converters: typeof CONVERTERS): Promise<void> {
       return { error: message, remedy, timedOut: code === "ERR_SCRIPT_EXECUTION_TIMEOUT" };
     }
   };
-  parentPort.on("message", async (data: ToWorker) => {
-    parentPort.postMessage(data === "stop" ? "stopped" : await replyTo(data));
+  if (parentPort) {
+    parentPort.on("message", async (data: ToWorker) => {
+      parentPort.postMessage(data === "stop" ? "stopped" : await run(data));
+    });
+    parentPort.postMessage("ready");
+    return true;
+  }
+  let inner: InstanceType<typeof Worker> | undefined;
+  const handOn = (request: Request) => {
+    const send = () => inner?.postMessage(request, buffersOf(request.input));
+    if (inner) return send();
+    // The check of the process comes first: this limit alone does not report a promise that it ended.
+    const resourceLimits = { maxOldGenerationSizeMb: Math.ceil(request.limits.heapMb * 1.25) };
+    inner = new Worker(new URL(entry), { name: INNER, resourceLimits });
+    inner.on("message", (reply: Reply) => reply === "ready" ? send() : postMessage(reply));
+    inner.on("error", ({ message }: Error) => {
+      inner = undefined;
+      const memory = message.includes("memory limit");
+      postMessage({ error: memory ? `The conversion needs over ${request.limits.heapMb} MB` : message });
+    });
+  };
+  addEventListener("message", async (event) => {
+    const { data } = event as MessageEvent<ToWorker>;
+    if (data === "stop") return inner ? inner.postMessage(data) : postMessage("stopped");
+    if (isLarge(data)) handOn(data);
+    else postMessage(await run(data));
   });
-  parentPort.postMessage("ready");
+  postMessage("ready");
+  return true;
 }
