@@ -18,8 +18,8 @@ export interface Start {
 }
 
 /**
- * Runs the plugin that the arguments of this process name, or the conversions of a worker; resolves to an exit
- * code.
+ * Runs the plugin that the arguments of this process name, or the conversions of a worker; resolves to
+ * an exit code.
  */
 export async function runPlugin({ load, entry, version }: Start): Promise<number> {
   if (await workAsWorker(entry)) return 0;
