@@ -3,8 +3,8 @@
  *
  * The plugin starts a web worker without any permission but to read the files of the program. A converter
  * receives bytes; it can neither read files nor reach the network. A Node worker within it
- * converts large input. It takes half a second to start and has a limit of its heap: too much memory ends that
- * worker instead of the process.
+ * converts large input. It takes half a second to start and has a limit of its heap, so that too much memory
+ * ends it instead of the process.
  *
  * The runtime cannot interrupt a worker that computes without a pause. A watchdog of `node:vm` can, until the
  * converter has returned its promise. A converter that computes without an end afterwards makes the process
