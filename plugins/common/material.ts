@@ -40,7 +40,7 @@ export function framed({ name, title, date, lines, notes = [] }: Source, text: s
  * fillers, zero-width and bidirectional characters, variation selectors, tags, noncharacters.
  */
 const INVISIBLE =
-  // deno-lint-ignore no-control-regex no-misleading-character-class
+  // deno-lint-ignore no-control-regex
   /[\0-\x08\x0b\x0e-\x1f\x7f-\x84\x86-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufdd0-\ufdef\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffc\ufffe\uffff\u{1bca0}-\u{1bca3}\u{1d173}-\u{1d17a}\u{e0000}-\u{e0fff}]/u;
 const ALL_INVISIBLE = new RegExp(INVISIBLE, "gu");
 
@@ -54,7 +54,7 @@ const ALL_MARKS = /[\u{10fffc}\u{10fffd}]/gu;
 
 /** Removes characters that a reader cannot see, and makes every line break `\n`. */
 export function cleanText(text: string): string {
-  const lines = text.replace(/\r\n?|[\x0b\x0c\x85\u2028\u2029]/g, "\n").toWellFormed();
+  const lines = text.replace(/\r\n?|[\v\f\x85\u2028\u2029]/g, "\n").toWellFormed();
   if (!INVISIBLE.test(lines)) return lines;
   if (!JOINER.test(lines)) return lines.replace(ALL_INVISIBLE, "");
   return lines
