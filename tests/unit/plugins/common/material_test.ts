@@ -49,7 +49,7 @@ Deno.test("framed text has its notice above every word from outside but one line
   );
 });
 
-Deno.test("cleanLine is one line of at most so many characters", () => {
+Deno.test("cleanLine cuts a line at its limit", () => {
   assertEquals(cleanLine("  a\n\u200b b\t c ", 20), "a b c");
   assertEquals(cleanLine("abcdef", 4), "abc…");
 });
