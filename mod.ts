@@ -81,6 +81,23 @@
  * if (text !== "0 tools: <log>…</log>\n\nName it") throw new Error(text);
  * ```
  *
+ * @example Vectors for texts, here from a stand-in for an embedding server
+ * ```ts
+ * import { createProvider, parseProvider } from "./mod.ts";
+ *
+ * await using server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, async (request) => {
+ *   const { input } = await request.json();
+ *   return Response.json({
+ *     data: input.map((text: string, index: number) => ({ index, embedding: [text.length, 1] })),
+ *     usage: { prompt_tokens: 7 },
+ *   });
+ * });
+ * const entry = parseProvider({ name: "local", base_url: `http://127.0.0.1:${server.addr.port}/v1` });
+ * const provider = await createProvider({ entry, model: "", version: "1.0.0" });
+ * const found = await provider.embed?.(["a cat", "two dogs"], "nomic-embed-text");
+ * if (JSON.stringify(found?.vectors) !== "[[5,1],[8,1]]") throw new Error("no vectors");
+ * ```
+ *
  * @example The user's own configuration, a session file, and a person who is asked
  * ```ts ignore
  * import { createAgent } from "./mod.ts";
@@ -121,6 +138,7 @@ export { ReasonixError } from "./src/core/mod.ts";
 export {
   type CreateOptions,
   createProvider,
+  type Embeddings,
   endpointOf,
   endpointUrl,
   type KindOptions,

@@ -21,7 +21,7 @@ export interface ProcessFacts {
 
 /** What the process of a plugin may touch in addition to its own files. No plugin may start programs. */
 export interface ProcessPermissions {
-  /** Absolute paths. */
+  /** Absolute paths. The runtime follows links in them to any file: a plugin compares real paths. */
   readonly read?: readonly string[];
   /** Absolute paths: the state directory, or nothing. */
   readonly write?: readonly string[];
@@ -47,9 +47,42 @@ export interface PluginInfo {
   readonly module: string;
   /** One phrase for people: what its process may touch. */
   readonly touches: string;
-  permissions(facts: ProcessFacts): ProcessPermissions;
+  /** Keys of `[plugins.settings]` that only the user's own file can set. */
+  readonly userSettings?: readonly string[];
+  /** `command` is the one of {@linkcode commands} that the process is for; none: it serves a client. */
+  permissions(facts: ProcessFacts, command?: string): ProcessPermissions;
   /** Commands for people, without a model: `reasonix plugin NAME COMMAND`. */
   readonly commands?: readonly PluginCommand[];
 }
 
-export const PLUGINS: readonly PluginInfo[] = [];
+export const PLUGINS: readonly PluginInfo[] = [
+  {
+    name: "example",
+    brief: "Two tools, a prompt and resources that change nothing: how a plugin is made",
+    module: "example/server.ts",
+    touches: "nothing",
+    permissions: (_facts, command) => command === "--http" ? { net: ["127.0.0.1"] } : {},
+    commands: [{
+      name: "--http",
+      brief: "Serve streamable HTTP on this port of 127.0.0.1 (0 = any)",
+      usage: "PORT",
+    }],
+  },
+  {
+    name: "map",
+    brief: "Ranked definitions of a repository, outlines and lookups of names in 13 languages",
+    module: "map/server.ts",
+    touches: "reads the workspace",
+    permissions: ({ workspace, state }) => ({ read: [workspace, state], write: [state] }),
+  },
+  {
+    name: "persona",
+    brief: "Reviews of a text by several personas, and a summary of what they say",
+    module: "persona/server.ts",
+    touches: "reads the workspace and prompts of yours; connects to granted providers",
+    permissions: ({ workspace, home, providerHosts }) => ({
+      read: [workspace, `${home}/prompts/personas`],
+      net: providerHosts,
+    }),
+  },
+];

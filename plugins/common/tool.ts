@@ -1,5 +1,5 @@
 /** Tools of plugins: registration, progress, errors, and results by lines. */
-import type { McpServer } from "@modelcontextprotocol/server";
+import type { InputRequiredResult, McpServer, ServerContext } from "@modelcontextprotocol/server";
 import * as z from "zod";
 import { PluginError } from "./plugin.ts";
 
@@ -30,6 +30,8 @@ export interface Call {
   readonly signal: AbortSignal;
   /** Reports to a client that asked for it; `done` of `total` where they are known. */
   progress(message: string, done?: number, total?: number): void;
+  /** The request itself, for tools that ask the client for a message of its model. */
+  readonly request: ServerContext["mcpReq"];
 }
 
 export interface Answer {
@@ -42,7 +44,7 @@ export interface Answer {
 export function addTool<Input extends z.ZodObject, Output extends z.ZodObject>(
   server: McpServer,
   tool: ToolDefinition<Input, Output>,
-  handle: (args: z.output<Input>, call: Call) => Promise<Answer>,
+  handle: (args: z.output<Input>, call: Call) => Promise<Answer | InputRequiredResult>,
 ): void {
   const { name, title, description, input, output, reaches, subject } = tool;
   server.registerTool(name, {
@@ -52,7 +54,8 @@ export function addTool<Input extends z.ZodObject, Output extends z.ZodObject>(
     ...(output ? { outputSchema: output as z.ZodObject } : {}),
     annotations: { readOnlyHint: true, openWorldHint: reaches === "network" },
     ...(subject ? { _meta: { [SUBJECT_KEY]: subject } } : {}),
-  }, async (args, { mcpReq: { signal, notify, _meta } }) => {
+  }, async (args, { mcpReq: request }) => {
+    const { signal, notify, _meta } = request;
     const token = _meta?.progressToken;
     let steps = 0;
     const progress: Call["progress"] = (message, done = ++steps, total) => {
@@ -66,7 +69,9 @@ export function addTool<Input extends z.ZodObject, Output extends z.ZodObject>(
       void notify({ method: "notifications/progress", params }).catch(() => {});
     };
     try {
-      const { text, data, images = [] } = await handle(args as z.output<Input>, { signal, progress });
+      const answer = await handle(args as z.output<Input>, { signal, progress, request });
+      if ("resultType" in answer) return answer;
+      const { text, data, images = [] } = answer;
       return {
         content: [
           ...(text === "" && images.length > 0 ? [] : [{ type: "text" as const, text }]),

@@ -92,7 +92,7 @@ export class Connection {
     }
     // A program that is not there is not there for the other era either; an answer over HTTP is an answer.
     const isFinal = spec.type === "stdio"
-      ? first instanceof ReasonixError && first.remedy !== undefined
+      ? spec.plugin !== undefined || (first instanceof ReasonixError && first.remedy !== undefined)
       : !/\bprobe timed out\b/.test(errorMessage(first));
     if (isFinal) throw first;
     log.note(`no answer to the probe (${errorMessage(first)}); started again as an older server`);
@@ -304,9 +304,16 @@ export class Connection {
   }
 
   #explained(error: unknown): unknown {
+    const { spec, log } = this.#options;
+    if (spec.plugin && this.#server.process?.ended?.code === BAD_SETTINGS) {
+      return new ReasonixError(log.last.at(-1) ?? message`its settings are wrong`, {
+        exit: "config",
+        remedy: message`correct [plugins.settings] of the server`,
+      });
+    }
     const waitSeconds = this.#server.waits?.get(statusOf(error) ?? 0);
     return explain(error, {
-      spec: this.#options.spec,
+      spec,
       ended: this.#howItEnded(),
       waitSeconds,
       answered: !this.#closing,
@@ -324,6 +331,9 @@ type EraHint = Era | "answered" | undefined;
  */
 const PROBE_MS = 5_000;
 const NO_LIMIT_MS = 2 ** 31 - 1;
+
+/** Exit code of a plugin of this program that cannot use its settings. */
+const BAD_SETTINGS = 6;
 
 /** Changes of lists within this time count as one. */
 const SETTLE_MS = 50;

@@ -1,6 +1,12 @@
 /** Answers to questions of servers: forms and addresses from the user, messages of the session's model. */
-import type { ElicitRequestParams, ElicitResult, SamplingMessage } from "@modelcontextprotocol/client";
-import { type Cost, costOf, type Message, type NewEvent, ReasonixError } from "../core/mod.ts";
+import type {
+  CreateMessageRequestParams,
+  CreateMessageResult,
+  ElicitRequestParams,
+  ElicitResult,
+  SamplingMessage,
+} from "@modelcontextprotocol/client";
+import { type Cost, costOf, errorMessage, type Message, type NewEvent, ReasonixError } from "../core/mod.ts";
 import type { Texts } from "../i18n/mod.ts";
 import type { McpQuestions } from "./connection.ts";
 import { type CollectedReply, collectReply, type Provider } from "../provider/mod.ts";
@@ -341,51 +347,87 @@ const CHARS_PER_TOKEN = 4;
 const MAX_OUTPUT = 4_000;
 const EXCERPT = 600;
 
-/** Lets servers use the session's model: with the user's approval, without tools, within a budget. */
-export function sampling(context: SamplingContext): NonNullable<McpQuestions["sample"]> {
-  const { provider, budget } = context;
+/** Metadata of a message whose failure the server wants as a result, so that others of one call count. */
+const FAILURE_AS_RESULT = "reasonix/failure";
+
+/**
+ * Lets servers use the session's model: with the user's approval, without tools, within a budget. Servers may
+ * want several messages at once: the prompts of one server come one after the other, so that an approval for
+ * the session answers the rest, and a message counts as its maximum until it is written.
+ */
+export function sampling(given: SamplingContext): NonNullable<McpQuestions["sample"]> {
+  const { provider, budget } = given;
+  const warned = new Set<string>();
+  const context: SamplingContext = {
+    ...given,
+    notify(text, level) {
+      if (level === "info" || !warned.has(text)) given.notify(text, level);
+      warned.add(text);
+    },
+  };
   const { model } = provider;
   const used = new Map<string, number>();
   const granted = new Set<string>();
-  return async (server, params, signal) => {
+  const lastPrompts = new Map<string, Promise<unknown>>();
+  const add = (server: string, tokens: number) => used.set(server, (used.get(server) ?? 0) + tokens);
+  const write = async (server: string, params: CreateMessageRequestParams, signal: AbortSignal) => {
     const name = oneLine(server, 60);
     const messages = params.messages.map((each) => messageOf(each, model.vision));
     const system = params.systemPrompt ?? "";
     const characters = messages.reduce((sum, { content }) => sum + content.length, system.length);
     const input = Math.ceil(characters / CHARS_PER_TOKEN);
-    const before = used.get(server) ?? 0;
-    const left = budget - before - input;
-    const output = Math.min(params.maxTokens, MAX_OUTPUT, left, model.maxOutputTokens ?? Infinity);
-    if (output <= 0) {
-      context.notify((await context.texts()).overBudget(name, before, budget));
-      throw new ReasonixError("The budget for messages of the model is used up");
-    }
     const last = messages.at(-1)?.content ?? "";
-    const approval = await approve(context, { name, isGranted: granted.has(server) }, (texts) =>
-      [
-        texts.wantsMessage(name, input, output),
-        ...(system === "" ? [] : [texts.systemOf(oneLine(system, EXCERPT))]),
-        texts.lastOf(oneLine(last, EXCERPT)),
-      ].join("\n"), signal);
-    if (approval === "session") granted.add(server);
-    const started = performance.now();
-    const request = { prefix: { system, tools: [] }, messages, maxOutputTokens: output };
-    const reply = await collectReply(provider, request, signal);
-    signal.throwIfAborted();
-    const { usage, text } = reply;
-    const tokens = usage
-      ? usage.inputTokens + usage.outputTokens
-      : input + Math.ceil(text.length / CHARS_PER_TOKEN);
-    used.set(server, (used.get(server) ?? 0) + tokens);
-    await recordReply(context, reply, { name, last, durationMs: Math.round(performance.now() - started) });
-    if (reply.error) throw new ReasonixError(reply.error.message);
-    return {
-      role: "assistant",
-      model: model.id,
-      content: { type: "text", text },
-      stopReason: reply.finish === "length" ? "maxTokens" : "endTurn",
+    const admit = async () => {
+      signal.throwIfAborted();
+      const before = used.get(server) ?? 0;
+      const left = budget - before - input;
+      const output = Math.min(params.maxTokens, MAX_OUTPUT, left, model.maxOutputTokens ?? Infinity);
+      if (output <= 0) {
+        context.notify((await context.texts()).overBudget(name, before, budget));
+        throw new ReasonixError("The budget for messages of the model is used up");
+      }
+      const approval = await approve(context, { name, isGranted: granted.has(server) }, (texts) =>
+        [
+          texts.wantsMessage(name, input, output),
+          ...(system === "" ? [] : [texts.systemOf(oneLine(system, EXCERPT))]),
+          texts.lastOf(oneLine(last, EXCERPT)),
+        ].join("\n"), signal);
+      if (approval === "session") granted.add(server);
+      add(server, input + output);
+      return output;
     };
+    const prompted = (lastPrompts.get(server) ?? Promise.resolve()).then(admit);
+    lastPrompts.set(server, prompted.catch(() => {}));
+    const output = await prompted;
+    let tokens = 0;
+    try {
+      const started = performance.now();
+      const request = { prefix: { system, tools: [] }, messages, maxOutputTokens: output };
+      const reply = await collectReply(provider, request, signal);
+      signal.throwIfAborted();
+      const { usage, text } = reply;
+      tokens = usage
+        ? usage.inputTokens + usage.outputTokens
+        : input + Math.ceil(text.length / CHARS_PER_TOKEN);
+      await recordReply(context, reply, { name, last, durationMs: Math.round(performance.now() - started) });
+      if (reply.error) throw new ReasonixError(reply.error.message);
+      return messageResult(model.id, text, reply.finish === "length" ? "maxTokens" : "endTurn");
+    } finally {
+      add(server, tokens - input - output);
+    }
   };
+  return async (server, params, signal) => {
+    try {
+      return await write(server, params, signal);
+    } catch (error) {
+      if (signal.aborted || recordOf(params.metadata)[FAILURE_AS_RESULT] !== "result") throw error;
+      return messageResult(model.id, errorMessage(error), "error");
+    }
+  };
+}
+
+function messageResult(model: string, text: string, stopReason: string): CreateMessageResult {
+  return { role: "assistant", model, content: { type: "text", text }, stopReason };
 }
 
 /** Throws a ReasonixError, which the server reads, without the user's approval. */

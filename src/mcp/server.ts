@@ -243,7 +243,9 @@ export class McpServer {
     await this.#failedLast(what);
     // A sign-in may be made at any time, elsewhere.
     if (error instanceof SignInNeeded) return this.#change("needs-auth", {}, remedy ?? "");
-    this.#restarts.failed(!(error instanceof MissingProgramError));
+    const isFinal = error instanceof MissingProgramError ||
+      (error instanceof ReasonixError && error.exit === "config");
+    this.#restarts.failed(!isFinal);
     this.#change("failed", {}, detail);
   }
 

@@ -2,7 +2,24 @@ import type { PluginEntry } from "../config/mod.ts";
 import { isAbsolute } from "../path/lexical.ts";
 import { BUILTINS } from "../tool/mod.ts";
 import { canonicalJson } from "../util/json.ts";
+import { lazy } from "../util/lazy.ts";
 import { suggestNames } from "../util/suggest.ts";
+import { VERSION } from "../util/version.ts";
+
+/** The plugins that come with the program; loaded only where an entry starts one of them. */
+export const loadPluginList = lazy(() => import("../../plugins/plugins.ts"));
+
+export type PluginInfo = Awaited<ReturnType<typeof loadPluginList>>["PLUGINS"][number];
+
+/** Environment variable with `[plugins.settings]` as JSON. */
+export const SETTINGS_VARIABLE = "REASONIX_PLUGIN_SETTINGS";
+
+/** The name of the plugin that an entry starts by the words `reasonix plugin NAME`. */
+export function pluginNameOf({ type, command, args }: PluginEntry): string | undefined {
+  const [verb, name, ...more] = args;
+  const isPlugin = type === "stdio" && command === "reasonix" && verb === "plugin" && more.length === 0;
+  return isPlugin ? name : undefined;
+}
 
 /** One MCP server as a run uses it: its entry, with an absolute `cwd`, and derived facts. */
 export interface McpServerSpec extends Omit<PluginEntry, "type"> {
@@ -13,6 +30,8 @@ export interface McpServerSpec extends Omit<PluginEntry, "type"> {
   readonly offers: (tool: string) => boolean;
   readonly shortNames: ReadonlyMap<string, string>;
   readonly trustedNames: readonly string[];
+  /** The plugin of this program that the entry starts. */
+  readonly plugin?: PluginInfo;
   /** Identifies what is started; the same for the same server in another project. */
   readonly definition: string;
 }
@@ -23,6 +42,8 @@ export interface SpecContext {
   readonly callSeconds: number;
   /** `[agent] plan_mode_allowed_tools`: full names of tools. Absent: none. */
   readonly trustedNames?: readonly string[];
+  /** The plugins that come with the program. Absent: no entry starts one. */
+  readonly plugins?: readonly PluginInfo[];
 }
 
 export function serverSpecs(entries: readonly PluginEntry[], context: SpecContext): McpServerSpec[] {
@@ -31,16 +52,27 @@ export function serverSpecs(entries: readonly PluginEntry[], context: SpecContex
 
 function serverSpec(
   entry: PluginEntry,
-  { cwd, callSeconds, trustedNames = [] }: SpecContext,
+  { cwd, callSeconds, trustedNames = [], plugins = [] }: SpecContext,
 ): McpServerSpec {
   const type = entry.type === "streamable-http" ? "http" : entry.type;
   const { name, command, args, env, url, headers, enabled_tools: enabled, disabled_tools: disabled } = entry;
   const directory = entry.cwd === "" ? cwd : isAbsolute(entry.cwd) ? entry.cwd : `${cwd}/${entry.cwd}`;
   const seconds = (tool: string) =>
     entry.tool_timeout_seconds[tool] || entry.call_timeout_seconds || callSeconds;
+  const pluginName = pluginNameOf(entry);
+  const plugin = plugins.find((each) => each.name === pluginName);
+  const { settings, providers } = entry;
   // Values of secrets decide nothing about what a server offers, and change often.
-  const started = type === "stdio"
-    ? { command, args, cwd: directory, env: Object.keys(env).sort() }
+  const started = plugin
+    ? { plugin: plugin.name, version: VERSION, settings, providers, cwd: directory }
+    : type === "stdio"
+    ? {
+      command,
+      args,
+      cwd: directory,
+      env: Object.keys(env).sort(),
+      ...(Object.keys(settings).length > 0 ? { settings } : {}),
+    }
     : { url, headers: Object.keys(headers).sort() };
   const aliases = Object.entries(entry.aliases).filter(([alias]) => isAlias(alias));
   return {
@@ -52,6 +84,7 @@ function serverSpec(
     offers: (tool) => (enabled.length === 0 || enabled.includes(tool)) && !disabled.includes(tool),
     shortNames: new Map(aliases.map(([alias, tool]) => [tool, alias])),
     trustedNames: trustedNames.filter((full) => full.startsWith(namePrefix(name))),
+    ...(plugin ? { plugin } : {}),
     definition: canonicalJson([name, type, started]),
   };
 }

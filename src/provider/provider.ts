@@ -67,6 +67,14 @@ export interface ModelRequest {
   readonly announceCalls?: true;
 }
 
+/** Texts as vectors, in the order of the texts. */
+export interface Embeddings {
+  /** One for each text, all of the same number of dimensions, with the length that the server gave them. */
+  readonly vectors: readonly (readonly number[])[];
+  /** Tokens as the server counted them; undefined when it does not report them. */
+  readonly inputTokens: number | undefined;
+}
+
 /**
  * Speaks to one model.
  *
@@ -88,11 +96,26 @@ export interface Provider {
   sentPrefix?(prefix: Prefix): Prefix;
   /** Input tokens of a request as the server counts them. Rejects with a ReasonixError. */
   count?(request: ModelRequest, signal: AbortSignal): Promise<number>;
+  /**
+   * Vectors for texts from a model of the same endpoint, which may differ from the one of `stream`. Absent
+   * where the kind has none. Long lists are sent in several requests, which are repeated like others.
+   *
+   * Contract: all texts or none; no other server is contacted. Rejects with a ReasonixError (exit
+   * "provider"), or with the reason of the signal.
+   */
+  embed?(texts: readonly string[], model: string, signal?: AbortSignal): Promise<Embeddings>;
 }
 
 type Optional = { [K in keyof Provider]-?: undefined extends Provider[K] ? K : never }[keyof Provider];
 
-const OPTIONAL = ["remoteMode", "warmUp", "askWindow", "sentPrefix", "count"] as const satisfies Optional[];
+const OPTIONAL = [
+  "remoteMode",
+  "warmUp",
+  "askWindow",
+  "sentPrefix",
+  "count",
+  "embed",
+] as const satisfies Optional[];
 
 /** The optional members that a provider has, bound to it: it may be an object of a class. */
 export function optionalMembers(provider: Provider): Partial<Pick<Provider, Optional>> {

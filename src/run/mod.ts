@@ -3,6 +3,7 @@ import { lazy } from "../util/lazy.ts";
 export {
   buildAccessScope,
   buildWorkspace,
+  deniedGlobs,
   loadTrustedConfig,
   redactorOf,
   secretsOf,

@@ -12,6 +12,7 @@ export { LocalToolHost, type ToolHost } from "./host.ts";
 
 export type { FreeSpace } from "./shell/disk_watch.ts";
 export type { JobChange, Jobs, JobSpec, JobUpdate, JobView } from "./shell/jobs/job_table.ts";
+export type { SelfCommand } from "./host/worker.ts";
 export type { ProcessGuard, ServerProcess, SpawnPlan } from "./shell/process.ts";
 
 export const loadProcesses = lazy(() => import("./shell/process.ts"));

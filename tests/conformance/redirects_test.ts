@@ -97,6 +97,18 @@ const CASES: Readonly<Record<string, readonly Case[]>> = {
       },
     },
   ],
+  "src/provider/wire/embeddings.ts": [{
+    names: true,
+    run: async (origins) => {
+      const provider = await createProvider({
+        entry: entryAt(origins),
+        model: "m",
+        apiKey: KEY,
+        version: "1",
+      });
+      return await messageOf(async () => await provider.embed?.(["a"], "m", signal()));
+    },
+  }],
   "src/provider/local/local_servers.ts": [
     ...[undefined, withModels].map((answer): Case => ({
       ...(answer ? { answer } : {}),

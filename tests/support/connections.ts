@@ -29,6 +29,7 @@ export const SENDERS: Readonly<Record<string, "program" | "functions" | "all" | 
   "src/provider/managed/managed_server.ts": "functions",
   "src/provider/network/command_key.ts": "functions",
   "src/provider/network/http_client.ts": "functions",
+  "src/provider/wire/embeddings.ts": "functions",
   "src/provider/wire/http_stream.ts": "program",
   "src/provider/wire/queries.ts": "functions",
   "src/util/network/fetch.ts": "all",

@@ -269,6 +269,8 @@ export type Config = {
     disabled_tools: string[];
     aliases: Record<string, string>;
     trusted_read_only_tools: string[];
+    settings: Record<string, unknown>;
+    providers: string[];
   }[];
   hooks: {
     event: string;

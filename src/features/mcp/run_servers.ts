@@ -15,11 +15,14 @@ import {
   type ContentIntake,
   loadHttpAccess,
   loadMcp,
+  loadPluginList,
   loadQuestions,
   type McpQuestions,
   type McpRoot,
   type McpServers,
   namePrefix,
+  type PluginInfo,
+  pluginNameOf,
   type ServerChange,
   serverSpecs,
 } from "../../mcp/mod.ts";
@@ -52,9 +55,18 @@ export async function openServers(
     cwd: paths.cwd,
     callSeconds: config.tools.mcp_call_timeout_seconds,
     trustedNames: config.agent.plan_mode_allowed_tools,
+    plugins: config.plugins.some(pluginNameOf) ? (await loadPluginList()).PLUGINS : [],
   });
   const { home } = paths;
-  const spawn = { guard, environment: () => environmentOf(loaded) };
+  const spawn = {
+    guard,
+    environment: () => environmentOf(loaded),
+    plugin: async (info: PluginInfo, name: string) => {
+      const { pluginStart } = await import("./plugin_start.ts");
+      const entry = config.plugins.find((each) => each.name === name);
+      return await pluginStart({ paths, loaded }, info, entry ? { entry } : {});
+    },
+  };
   const secret = (name: string) => lookUpSecret(name, loaded.keys);
   return new McpServers({
     home,

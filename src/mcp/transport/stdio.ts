@@ -2,9 +2,9 @@ import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
 import { errorMessage, message, ReasonixError } from "../../core/mod.ts";
 import { MissingProgramError, UndeliveredError } from "../failures.ts";
 import type { ServerLog } from "../server_log.ts";
-import type { McpServerSpec } from "../server_spec.ts";
+import { type McpServerSpec, type PluginInfo, SETTINGS_VARIABLE } from "../server_spec.ts";
 import { isFile } from "../../path/probe.ts";
-import { loadProcesses, type ProcessGuard, type ServerProcess } from "../../tool/mod.ts";
+import { loadProcesses, type ProcessGuard, type SelfCommand, type ServerProcess } from "../../tool/mod.ts";
 import { joinBytes } from "../../util/bytes.ts";
 import { isRecord, parseJson } from "../../util/json.ts";
 import { after } from "../../util/timer.ts";
@@ -238,6 +238,8 @@ export class StdioTransport implements Transport {
 }
 
 export interface SpawnContext {
+  /** Makes the command line of a plugin that comes with the program. */
+  readonly plugin?: (info: PluginInfo, server: string) => Promise<SelfCommand>;
   readonly environment: () => Promise<Readonly<Record<string, string>>>;
   readonly guard: ProcessGuard | undefined;
 }
@@ -250,10 +252,14 @@ export async function serverSpawner(
   context: SpawnContext,
 ): Promise<() => ServerProcess> {
   const { ServerProcess } = await loadProcesses();
-  const base = await context.environment();
+  const plugin = spec.plugin && await context.plugin?.(spec.plugin, spec.name);
+  const base = plugin?.env ?? await context.environment();
+  const settings: Record<string, string> = Object.keys(spec.settings).length > 0
+    ? { [SETTINGS_VARIABLE]: JSON.stringify(spec.settings) }
+    : {};
   return () => {
-    const env = { ...base, ...spec.env };
-    const plan = { command: programOf(spec, env.PATH ?? ""), args: spec.args, env };
+    const env = { ...base, ...settings, ...spec.env };
+    const plan = plugin ?? { command: programOf(spec, env.PATH ?? ""), args: spec.args, env };
     try {
       return new ServerProcess(plan, { cwd: spec.cwd, guard: context.guard });
     } catch (error) {

@@ -238,7 +238,7 @@ class IdleTimeout {
 }
 
 /** The requested wait in milliseconds: `retry-after-ms`, or `Retry-After` (RFC 9110 §10.2.3). */
-function retryAfter(headers: Headers, now: number): number | undefined {
+export function retryAfter(headers: Headers, now: number): number | undefined {
   const ms = numberIn(headers.get("retry-after-ms"));
   if (ms !== undefined) return ms;
   const value = headers.get("retry-after");

@@ -84,7 +84,7 @@ export function streamingProvider({ entry, model, deps }: KindOptions, wire: Wir
  * error chunk. Tool calls come at the very end of an attempt, so nothing has been acted upon when one breaks
  * off: it is repeated even after text was shown, and the retry chunk says that the text does not count.
  */
-async function* withRetry(
+export async function* withRetry(
   { attempt, adapt }: {
     readonly attempt: () => AsyncIterable<Chunk>;
     readonly adapt: (failure: ProviderFailure) => Adaptation | undefined;

@@ -13,7 +13,7 @@ import {
   type ToolResult,
 } from "../tool.ts";
 
-export { type SelfCommand, selfCommand, type SelfOptions } from "./worker.ts";
+export { pluginCommand, type SelfCommand, selfCommand, type SelfOptions } from "./worker.ts";
 
 export interface ProcessHostOptions {
   /** Its permission flags limit what tools may touch. */

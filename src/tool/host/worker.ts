@@ -142,22 +142,57 @@ const RUNTIME_ENV = [
 /** Returns the command line that starts this program as a worker, from sources, bundle or executable. */
 export function selfCommand(options: SelfOptions): SelfCommand {
   const role = `${WORKER_FLAG}${options.role}`;
+  const program = ownProgram(options.module);
+  const entry = isBundled(options.module)
+    ? fileOfBuild("./reasonix.worker.js", program) ?? program
+    : options.sourceEntry.href;
+  return limited(startOf(entry, { words: [role], flags: options.flags }), options.cpuSeconds);
+}
+
+interface PluginOptions {
+  /** Arguments of the entry of plugins: the name of one, and a command of it. */
+  readonly words: readonly string[];
+  /** Makes permission and other flags of `deno run`; the files of the program are below `directory`. */
+  readonly flags: (directory: string) => readonly string[];
+}
+
+/**
+ * Returns the command line that starts a plugin of this program. A compiled program starts it within itself,
+ * without flags. Undefined where the file of the plugins is missing or from another build.
+ */
+export function pluginCommand({ words, flags }: PluginOptions): SelfCommand | undefined {
+  const module = import.meta.url;
+  if (Deno.build.standalone) return startOf(module, { words: ["plugin", ...words], flags: [] });
+  const entry = isBundled(module)
+    ? fileOfBuild("./reasonix.plugins.js", ownProgram(module))
+    : new URL("../../../plugins/main.ts", module).href;
+  if (entry === undefined) return undefined;
+  const { fileURLToPath } = process.getBuiltinModule("node:url");
+  const directory = fileURLToPath(new URL(isBundled(module) ? "." : "..", entry)).replace(/[/\\]$/, "");
+  return startOf(entry, { words, flags: flags(directory) });
+}
+
+/** Returns the command line that starts a module of this program with the environment of the runtime. */
+function startOf(
+  entry: string,
+  { words, flags }: { readonly words: readonly string[]; readonly flags: readonly string[] },
+): SelfCommand {
   const env: Record<string, string> = { DENO_NO_UPDATE_CHECK: "1", NO_COLOR: "1" };
   for (const name of RUNTIME_ENV) {
     const value = readEnv(name);
     if (value !== undefined) env[name] = value;
   }
   const command = ownExecutable();
-  if (Deno.build.standalone) return limited({ command, args: [role], env }, options.cpuSeconds);
-  const bundled = !options.module.endsWith(".ts");
-  const program = ownProgram(options.module);
-  const entry = bundled ? workerFile(program) ?? program : options.sourceEntry.href;
+  if (Deno.build.standalone) return { command, args: words, env };
   // The bundle needs no import map, and must not take one from where it happens to lie. It also holds all
   // packages it needs.
-  const own = bundled ? ["--no-config", "--no-npm"] : [];
+  const own = isBundled(entry) ? ["--no-config", "--no-npm"] : [];
   const still = ["--quiet", "--no-prompt", "--no-lock", ...importFlags(entry)];
-  const args = ["run", ...still, ...own, ...options.flags, entry, role];
-  return limited({ command, args, env }, options.cpuSeconds);
+  return { command, args: ["run", ...still, ...own, ...flags, entry, ...words], env };
+}
+
+function isBundled(module: string): boolean {
+  return !module.endsWith(".ts");
 }
 
 const HEAD_BYTES = 512;
@@ -196,11 +231,11 @@ function ownProgram(module: string): string {
 }
 
 /**
- * The file with only the code of workers, which starts in half the time. Undefined where it is missing or
- * from another build, and for remote programs.
+ * Another file of the program, such as that with only the code of workers, which starts in half the time.
+ * Undefined where it is missing or from another build, and for remote programs.
  */
-function workerFile(program: string): string | undefined {
-  const file = new URL("./reasonix.worker.js", program);
+function fileOfBuild(name: string, program: string): string | undefined {
+  const file = new URL(name, program);
   if (file.protocol !== "file:") return undefined;
   const build = buildOf(file);
   return build !== undefined && build === buildOf(new URL(program)) ? file.href : undefined;

@@ -233,3 +233,22 @@ Deno.test("a server that has used up its budget is refused without a prompt, and
   assertStringIncludes(small.notices.at(-1) ?? "", "of 30 tokens");
   await small.sample("other", params, signal);
 });
+
+Deno.test("several messages at once prompt one after the other, within the budget, and may fail apart", async () => {
+  const session = model(["Allow this server for the session"]);
+  const all = await Promise.all([1, 2, 3].map(() => session.sample("docs", params, signal)));
+  assertEquals(all.map(({ content }) => "text" in content && content.text), ["Hello", "Again", "More"]);
+  assertEquals(session.asked.length, 1);
+
+  // Each may need 5 + 100 tokens: the second one is refused before the first one has been written.
+  const small = model(["Allow this server for the session"], 105);
+  const parted = { ...params, metadata: { "reasonix/failure": "result" } };
+  const [first, second] = await Promise.all([1, 2].map(() => small.sample("docs", parted, signal)));
+  assertEquals([first?.stopReason, second?.stopReason], ["endTurn", "error"]);
+  assertEquals(second?.content, { type: "text", text: "The budget for messages of the model is used up" });
+
+  const headless = model(undefined);
+  const refused = await Promise.all([1, 2].map(() => headless.sample("docs", parted, signal)));
+  assertEquals(refused.map(({ stopReason }) => stopReason), ["error", "error"]);
+  assertEquals(headless.notices.length, 1);
+});

@@ -3,7 +3,7 @@ import { recordProvider } from "../../../src/provider/cassette/record.ts";
 import { createProvider, listModels } from "../../../src/provider/create_provider.ts";
 import { connectionFailure } from "../../../src/provider/errors.ts";
 import { PROVIDER_KINDS } from "../../../src/provider/kinds.ts";
-import type { ModelRequest, Provider } from "../../../src/provider/mod.ts";
+import type { Embeddings, ModelRequest, Provider } from "../../../src/provider/mod.ts";
 import { plainArguments, repairArguments } from "../../../src/provider/tool_calls.ts";
 import { withTextTools } from "../../../src/provider/tool_modes/text_tools.ts";
 import { Fallback } from "../../../src/run/fallback.ts";
@@ -190,6 +190,11 @@ class Whole implements Required<Provider> {
     return this.#note("count", request, 7);
   }
 
+  embed(): Promise<Embeddings> {
+    this.#asked.push("embed");
+    return Promise.resolve({ vectors: [[1]], inputTokens: 1 });
+  }
+
   #note<T>(name: string, request: ModelRequest, value: T): Promise<T> {
     this.#asked.push(name);
     this.#last = request;
@@ -210,6 +215,7 @@ async function useAll(provider: Provider): Promise<readonly string[]> {
     sentPrefix: () => provider.sentPrefix?.(PREFIX),
     askWindow: () => provider.askWindow?.(),
     count: () => provider.count?.(request, signal),
+    embed: () => provider.embed?.(["a"], "m", signal),
   };
   const has = [];
   for (const [name, use] of Object.entries(uses)) if (await use() !== undefined) has.push(name);
@@ -219,6 +225,7 @@ async function useAll(provider: Provider): Promise<readonly string[]> {
 const ALL = [
   "askWindow",
   "count",
+  "embed",
   "model",
   "name",
   "remoteMode",
@@ -241,7 +248,7 @@ Deno.test("a wrapped provider keeps all capabilities", async () => {
     for (const wrap of wrappers) {
       const inner = new Whole();
       assertEquals(await useAll(await wrap(inner)), ALL);
-      for (const name of ["askWindow", "count", "warmUp", "stream"]) {
+      for (const name of ["askWindow", "count", "embed", "warmUp", "stream"]) {
         assert(inner.asked.includes(name), name);
       }
     }

@@ -34,9 +34,10 @@ function createOpenAi(options: KindOptions): Provider {
       ? new AlternatingMessages(options, prefix)
       : new ChatMessages(options, prefix)
   );
-  return streamingProvider(options, {
+  const headers = requestHeaders(options, bearer(options));
+  const provider = streamingProvider(options, {
     url: endpointUrl(entry, "/chat/completions", COMPLETIONS),
-    headers: requestHeaders(options, bearer(options)),
+    headers,
     endpoint,
     nowhere: NOWHERE,
     body: (request) => buffer.body(request),
@@ -49,4 +50,12 @@ function createOpenAi(options: KindOptions): Provider {
         announceCalls: request.announceCalls,
       }, entry.compat.think_tags),
   });
+  const embeddings = { url: endpointUrl(entry, "/embeddings", COMPLETIONS), headers, endpoint };
+  return {
+    ...provider,
+    embed: async (texts, model, signal) => {
+      const { embedTexts } = await import("../../wire/embeddings.ts");
+      return await embedTexts(options, embeddings, { texts, model, signal });
+    },
+  };
 }

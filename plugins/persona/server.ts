@@ -1,0 +1,137 @@
+/** The plugin persona: reviews of a text by several personas, and a summary of what they say. */
+import * as z from "zod";
+import { type Plugin, type PluginContext, PluginError } from "../common/plugin.ts";
+import { addTool, type Answer } from "../common/tool.ts";
+import { readPrompt, readText } from "./files.ts";
+import { ModelRuns, type Outcome, type Run } from "./model.ts";
+import { type Persona, personasOfList, personasOfMarkdown } from "./personas.ts";
+import panelPrompt from "./prompts/panel.md" with { type: "text" };
+import reviewPrompt from "./prompts/review.md" with { type: "text" };
+
+const Settings = z.strictObject({
+  /** Model of the granted provider; the first one of its entry otherwise. */
+  model: z.string().min(1).optional(),
+});
+
+const Input = z.object({
+  content: z.string().min(1).describe("Text to review"),
+  personas: z.union([z.string(), z.array(z.string())])
+    .describe("Names (comma-separated or list), or path of a Markdown file"),
+  goal: z.string().optional(),
+  notes: z.string().optional(),
+  artifact_type: z.string().optional(),
+  panel: z.boolean().optional().describe("Also summarize all reviews"),
+  files: z.array(z.string()).optional().describe("Paths of guidelines"),
+  model: z.string().optional(),
+});
+
+const Output = z.object({
+  reviews: z.array(z.object({ persona: z.string(), review: z.string() })),
+  failed: z.array(z.object({ persona: z.string(), error: z.string() })),
+  panel: z.string().optional(),
+});
+
+const PANEL = "panel";
+const keyOf = (persona: string) => `review: ${persona}`;
+
+export const plugin: Plugin<z.infer<typeof Settings>> = {
+  settings: Settings,
+  register(server, context) {
+    addTool(server, {
+      name: "persona_review",
+      title: "Persona review",
+      description: "Reviews a text from the point of view of each persona.",
+      input: Input,
+      output: Output,
+      reaches: "workspace",
+    }, async (args, call) => {
+      const { panel = false, model = context.settings.model } = args;
+      const personas = await personasOf(args.personas, context);
+      const runs = new ModelRuns(server, context, call, model);
+      const reviewing = await runs.run(await reviewRuns(personas, args, context), call.progress);
+      if (reviewing) return reviewing;
+      const outcomes = personas.map(({ name }) =>
+        [name, runs.outcomes.get(keyOf(name)) ?? { error: "it was not run" }] as const
+      );
+      const errors = outcomes.map(([name, outcome]) => "error" in outcome && `${name}: ${outcome.error}`);
+      if (errors.every((error) => error !== false)) {
+        throw new PluginError(`No persona could review\n${errors.join("\n")}`);
+      }
+      if (panel) {
+        const summing = await runs.run([await panelRun(outcomes, args, context)], call.progress);
+        if (summing) return summing;
+      }
+      return answerOf(outcomes, panel ? runs.outcomes.get(PANEL) : undefined);
+    });
+  },
+};
+
+type Arguments = z.infer<typeof Input>;
+type Outcomes = readonly (readonly [persona: string, outcome: Outcome])[];
+
+/** One text that ends like a file of text is a path. */
+async function personasOf(given: Arguments["personas"], context: PluginContext): Promise<Persona[]> {
+  const [only = "", ...others] = typeof given === "string" ? [given] : given;
+  const path = only.trim();
+  if (others.length > 0 || !/^[^\n,]+\.(?:md|mdx|markdown|txt)$/i.test(path)) return personasOfList(given);
+  return personasOfMarkdown(await readText(path, context), path);
+}
+
+async function reviewRuns(
+  personas: readonly Persona[],
+  args: Arguments,
+  context: PluginContext,
+): Promise<Run[]> {
+  const prompt = await readPrompt("review", reviewPrompt, context);
+  const guidelines: string[] = [];
+  for (const path of args.files ?? []) guidelines.push(`## ${path}\n\n${await readText(path, context)}`);
+  const text = sections({ ...aboutOf(args), Guidelines: guidelines.join("\n\n"), Content: args.content });
+  return personas.map(({ name, description }) => ({
+    key: keyOf(name),
+    system: prompt.replaceAll(
+      /\{\{(persona|description)\}\}/g,
+      (_, key) => key === "persona" ? name : description,
+    ).replaceAll(/\n{3,}/g, "\n\n"),
+    text,
+  }));
+}
+
+async function panelRun(outcomes: Outcomes, args: Arguments, context: PluginContext): Promise<Run> {
+  const system = await readPrompt("panel", panelPrompt, context);
+  return { key: PANEL, system, text: sections({ ...aboutOf(args), Reviews: reviewsOf(outcomes) }) };
+}
+
+function aboutOf({ artifact_type, goal, notes }: Arguments): Record<string, string | undefined> {
+  return { "Artifact type": artifact_type, Goal: goal, Notes: notes };
+}
+
+function sections(texts: Readonly<Record<string, string | undefined>>): string {
+  return Object.entries(texts).flatMap(([name, text]) => text ? [`[${name}]\n${text}`] : []).join("\n\n");
+}
+
+function reviewsOf(outcomes: Outcomes): string {
+  return outcomes.flatMap(([name, outcome]) => "text" in outcome ? [`## ${name}\n\n${outcome.text}`] : [])
+    .join("\n\n");
+}
+
+function answerOf(outcomes: Outcomes, panel: Outcome | undefined): Answer {
+  const failed = outcomes.flatMap(([persona, outcome]) =>
+    "error" in outcome ? [{ persona, error: outcome.error }] : []
+  );
+  if (panel && "error" in panel) failed.push({ persona: "Panel", error: panel.error });
+  const parts = [
+    reviewsOf(outcomes),
+    ...(panel && "text" in panel ? [`## Panel\n\n${panel.text}`] : []),
+    failed.map(({ persona, error }) => `Failed: ${persona}: ${error}`).join("\n"),
+  ];
+  return {
+    text: parts.filter((part) => part !== "").join("\n\n"),
+    data: {
+      reviews: outcomes.flatMap(([persona, outcome]) =>
+        "text" in outcome ? [{ persona, review: outcome.text }] : []
+      ),
+      failed,
+      ...(panel && "text" in panel ? { panel: panel.text } : {}),
+    },
+  };
+}
