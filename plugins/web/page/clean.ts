@@ -53,9 +53,12 @@ const DROPPED = setOf(
 );
 /** Elements that are not written while their content is. */
 const UNWRAPPED = setOf(
-  "html head body form font label fieldset button wbr picture source slot noscript img",
+  "html head body form font label fieldset button wbr picture source slot noscript img input",
 );
-const VOID = setOf("br hr img input");
+/** Elements that are a line each within preformatted text. */
+const LINES = setOf("div p li tr");
+const LINE_NUMBER = /(?:^|\s)(?:linenos?|linenodiv|hljs-ln-numbers|line-numbers-rows|blob-num)(?:\s|$)/;
+const VOID = setOf("br hr img");
 const HELD = setOf("title script");
 const ASIDE = setOf("nav footer aside");
 const HEADINGS = /^h[1-6]$/;
@@ -65,10 +68,10 @@ const COMMON = ["class", "id", "role", "lang", "dir", "itemprop", "itemtype", "r
 const LANGUAGE = ["data-lang", "data-language"];
 const KEPT: Readonly<Record<string, readonly string[]>> = {
   ol: ["start"],
-  td: ["colspan", "align"],
-  th: ["colspan", "align"],
+  li: ["value"],
+  td: ["colspan", "rowspan"],
+  th: ["colspan", "rowspan"],
   table: ["summary"],
-  input: ["type", "checked"],
   pre: LANGUAGE,
   code: LANGUAGE,
   div: LANGUAGE,
@@ -110,7 +113,7 @@ class PageReader {
   #size = 0;
   #length = 0;
   #prose = 0;
-  readonly #inside = { pre: 0, heading: 0, noscript: 0, aside: 0, a: 0 };
+  readonly #inside = { pre: 0, heading: 0, noscript: 0, aside: 0, a: 0, li: 0 };
   /** Text of the current title, script or formula, which is not written as it comes. */
   #held = "";
   /** Text since the last tag. */
@@ -196,14 +199,18 @@ class PageReader {
     if (isRoot) { for (const name of ["visibility", "font-size", "font"]) look?.delete(name); }
     const own = look ? { ...inherit(ink, look), hidden: ink.hidden || (!isRoot && hides(look)) } : ink;
     const isUnknown = own.assumed && this.#linksSheet && (id !== "" || classes.length > 0);
+    const inPre = this.#inside.pre > 0;
     const written = !UNWRAPPED.has(tag) && this.#depth < MAX_DEPTH && !this.#isFull &&
-      !(tag === "a" && this.#inside.a > 0);
+      !(tag === "a" && this.#inside.a > 0) && !(inPre && (tag === "br" || LINES.has(tag)));
     this.#open[this.#open.length - 1] = {
       ...element,
       ink: isUnknown ? { ...own, ground: undefined, assumed: false } : own,
       written: written && !VOID.has(tag),
     };
     this.#count(tag, 1);
+    // The search for the article drops controls.
+    if (tag === "input" && this.#inside.li > 0) this.#write("checked" in attributes ? "[x] " : "[ ] ");
+    if (inPre && tag === "br") this.#write("\n");
     if (tag === "img") return own.hidden || own.invisible ? undefined : this.#image(attributes, isPicture);
     if (!written || this.#inside.noscript > 0) return;
     this.#elements++;
@@ -213,7 +220,7 @@ class PageReader {
 
   #count(tag: string, step: 1 | -1): void {
     if (HEADINGS.test(tag)) this.#inside.heading += step;
-    else if (tag === "pre" || tag === "noscript" || tag === "a") this.#inside[tag] += step;
+    else if (tag === "pre" || tag === "noscript" || tag === "a" || tag === "li") this.#inside[tag] += step;
     else if (ASIDE.has(tag)) this.#inside.aside += step;
   }
 
@@ -235,6 +242,7 @@ class PageReader {
     if (tag === "title") this.#title ??= this.#held;
     else if (tag === "script") this.#script();
     this.#count(tag, -1);
+    if (this.#inside.pre > 0 && LINES.has(tag) && !this.#out.at(-1)?.endsWith("\n")) this.#write("\n");
     if (!element.written || this.#inside.noscript > 0 || tag === "noscript") return;
     this.#depth--;
     this.#write(`</${tag}>`);
@@ -398,6 +406,7 @@ function inlineStyle(tag: string, { style, bgcolor, color }: Attributes): string
 function isDropped(tag: string, attributes: Attributes, isPicture: boolean): boolean {
   return "hidden" in attributes || "popover" in attributes || DROPPED.has(tag) ||
     (attributes["aria-hidden"] === "true" && !isPicture) ||
+    LINE_NUMBER.test(attributes.class ?? "") || (tag === "td" && attributes.class === "gutter") ||
     (tag === "dialog" && !("open" in attributes)) || (tag === "input" && attributes.type !== "checkbox");
 }
 

@@ -11,6 +11,8 @@ export interface PageInput {
   readonly url: string;
   /** The header `Content-Type`. */
   readonly contentType?: string;
+  /** Converts the whole page without a search for the article. */
+  readonly part?: "page";
 }
 
 export interface PageResult {
@@ -33,11 +35,11 @@ const MIN_SHARE = 1 / 5;
 /** A page with fewer characters that has scripts shows its text with them. */
 const MIN_TEXT = 200;
 
-export function convert({ bytes, url, contentType }: PageInput): Promise<PageResult> {
+export function convert({ bytes, url, contentType, part: wanted }: PageInput): Promise<PageResult> {
   const decoded = decodePage(bytes, contentType);
   const page = cleanPage(decoded.text, url);
   const { title, date, site, forward } = page;
-  const { markdown, part } = contentOf(page);
+  const { markdown, part } = contentOf(page, wanted === undefined);
   const notes = notesOf(page);
   if (decoded.guessed) notes.push(`read as ${decoded.charset}, which is a guess`);
   if (decoded.replaced > 0) {
@@ -58,9 +60,9 @@ function notesOf({ forward, challenge, length, scripts, cut }: CleanPage): strin
 }
 
 /** A library may fail for a page: then the next way is tried, and the last one needs no library. */
-function contentOf(page: CleanPage): Pick<PageResult, "markdown" | "part"> {
+function contentOf(page: CleanPage, article: boolean): Pick<PageResult, "markdown" | "part"> {
   const ways: readonly (readonly [PageResult["part"], () => PageElement | undefined])[] = [
-    ["article", () => articleOf(page)],
+    ["article", () => article ? articleOf(page) : undefined],
     ["page", () => documentOf(page).body],
   ];
   for (const [part, find] of ways) {

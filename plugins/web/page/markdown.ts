@@ -10,7 +10,6 @@ export interface PageElement {
   readonly parentNode: PageElement | null;
   readonly firstElementChild: PageElement | null;
   getAttribute(name: string): string | null;
-  hasAttribute(name: string): boolean;
   querySelector(selector: string): PageElement | null;
   cloneNode(deep: boolean): PageElement;
 }
@@ -66,7 +65,8 @@ function converter() {
     const text = oneLine(content.replace(/^#+ /gm, ""));
     if (target === undefined) return /^[#¶§]$/.test(text) ? "" : content;
     if (text === "" || text === target) return text;
-    return `[${text}](${target})`;
+    const around = content.includes("\n\n") ? "\n\n" : "";
+    return `${around}[${text}](${target})${around}`;
   });
   add("img", (_, node) => {
     const source = node.getAttribute("src");
@@ -74,7 +74,6 @@ function converter() {
     return `![${alt}]${source === null ? "" : `(${source.replace(/[()]/g, encodeURIComponent)})`}`;
   });
   add("sup", (content) => /^[-−+]?\d+$/.test(content) ? `^${content}` : content);
-  add("input", (_, node) => node.hasAttribute("checked") ? "[x] " : "[ ] ");
   add(["td", "th"], (content, node) => {
     const header = node.nodeName === "TH" ? "h" : "d";
     const span = (name: string) => Math.min(MAX_COLUMNS, Number(node.getAttribute(name)) || 1);
@@ -165,18 +164,28 @@ function fenced(code: string, language: string): string {
   return text === "" ? "" : `\n\n${fence}${language}\n${text}\n${fence}\n\n`;
 }
 
-/** The language as highlighters write it, on the block, the code in it, or up to two elements around it. */
+/** The language as highlighters write it: on the block, on the code in it, or on an element around it. */
 function languageOf(pre: PageElement): string {
-  const around = pre.parentNode;
-  for (const element of [pre.firstElementChild, pre, around, around?.parentNode]) {
-    if (!element || element.nodeName === "BODY") continue;
-    const named = element.getAttribute?.("data-lang") ?? element.getAttribute?.("data-language");
-    const found = named ??
-      /(?:^|\s)(?:language-|lang-|highlight-(?:source-|text-)?|brush:\s*|sourceCode\s+)([\w+#-]+)/
-        .exec(element.className)?.[1];
-    if (found) return found.toLowerCase().slice(0, 20);
+  let around = pre.parentNode;
+  for (const element of [pre.firstElementChild, pre]) {
+    const found = languageIn(element, /(?:^|\s)(?:lang(?:uage)?-|brush:\s*|sourceCode\s+)([\w+#-]+)/);
+    if (found) return found;
+  }
+  for (let level = 0; level < 5 && around && /^(?:DIV|FIGURE|T[A-Z]+)$/.test(around.nodeName); level++) {
+    const found = languageIn(
+      around,
+      /(?:^|\s)(?:language-|highlight-(?:source-|text-)?|sourceCode\s+)([\w+#-]+)/,
+    );
+    if (found) return found;
+    around = around.parentNode;
   }
   return "";
+}
+
+function languageIn(element: PageElement | null, names: RegExp): string | undefined {
+  const found = element?.getAttribute("data-lang") ?? element?.getAttribute("data-language") ??
+    names.exec(element?.className ?? "")?.[1];
+  return found?.toLowerCase().slice(0, 20);
 }
 
 /**
