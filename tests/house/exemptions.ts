@@ -16,6 +16,11 @@ const EXEMPTIONS: readonly Exemption[] = [
     reason: "The plugins that use it come one after the other",
   },
   {
+    rule: "listed plugins",
+    path: "plugins/web",
+    reason: "Its server comes after the conversion of pages",
+  },
+  {
     rule: "no dead exports",
     path: "plugins/web/page/convert.ts",
     reason: "The plugins that use it come one after the other",
