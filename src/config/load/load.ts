@@ -1,4 +1,5 @@
 import { mcpJsonFile, projectConfigFile, reasonixHome, userConfigFile } from "../config_paths.ts";
+import type { Bundle, InstalledBundles } from "../bundles/bundle.ts";
 import { DEFAULT_LAYER, defaultLayer, fillDefaults, namedVendors } from "./defaults.ts";
 import { checkLayer, type Layer, parseLayer, readLayer } from "./layer.ts";
 import {
@@ -43,6 +44,8 @@ export interface LoadedConfig {
   readonly unused: readonly string[];
   /** MCP servers of the files that are not used. */
   readonly leftOut: readonly LeftOutServer[];
+  /** Installed bundles that the user trusts as they are. */
+  readonly bundles: readonly Bundle[];
   readonly home: string;
   /** Directory of the project. */
   readonly cwd: string;
@@ -86,6 +89,13 @@ export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
   const { permissions, hooks, servers, leftOut, unused } = options.noFiles
     ? NO_FOREIGN
     : await foreignLayers({ cwd, home, toml: [user, project], user: [presetLayer, user, flags] }, problems);
+  const bundled = isTable(user?.table.bundles)
+    ? await (await import("../bundles/bundle.ts")).openBundles(
+      user.table.bundles,
+      { home, file: userFile },
+      problems,
+    )
+    : NO_BUNDLES;
   const projects = [...permissions, ...hooks.project, servers.project, project].filter((layer) =>
     layer !== undefined
   );
@@ -96,9 +106,9 @@ export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
     source: "environment",
     table: isTargeted ? { default_model: env("AGENT_MODEL") || undefined } : {},
   };
-  const written = [presetLayer, servers.user, ...hooks.user, user, forProject].filter((layer) =>
-    layer !== undefined
-  );
+  const written = [presetLayer, ...bundled.layers, servers.user, ...hooks.user, user, forProject].filter((
+    layer,
+  ) => layer !== undefined);
   const users = [
     builtInLayer([flags, wanted, user, presetLayer], hasKey),
     ...written.map(loader.resolveLayer),
@@ -130,6 +140,7 @@ export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
     projectProviders: loader.projectProviders,
     unused,
     leftOut: [...leftOut, ...loader.leftOut],
+    bundles: bundled.bundles,
     home,
     cwd,
     files: options.noFiles ? [] : [
@@ -169,6 +180,8 @@ interface ForeignLayers {
   readonly leftOut: readonly LeftOutServer[];
   readonly unused: readonly string[];
 }
+
+const NO_BUNDLES: InstalledBundles = { bundles: [], layers: [] };
 
 const NO_FOREIGN: ForeignLayers = {
   permissions: [],
