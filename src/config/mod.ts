@@ -72,6 +72,7 @@ export {
 } from "./vendors.ts";
 
 export type { Bundle } from "./bundles/bundle.ts";
+export type { BundleSource, FetchedBundle } from "./bundles/fetch.ts";
 export const loadBundles = lazy(() => import("./bundles/bundle.ts"));
 export const loadBundleSources = lazy(() => import("./bundles/fetch.ts"));
 export const loadImport = lazy(() => import("./foreign/import.ts"));

@@ -27,14 +27,7 @@ export { agentRoots, bundleRoots, type CommandRoots, commandRoots, findSkills } 
 export type { AgentDefinition, AgentFiles, AgentWarning } from "./agents.ts";
 
 export const loadAgents = lazy(() => import("./agents.ts"));
-export type {
-  Skill,
-  SkillRoot,
-  SkillRoots,
-  SkillScope,
-  SkillSource,
-  SkillWarning,
-} from "./skills/skill.ts";
+export type { Skill, SkillRoot, SkillRoots, SkillScope, SkillSource, SkillWarning } from "./skills/skill.ts";
 export type { SkillActivation, SkillFinding, Skills, SkillsOptions, SlashSkill } from "./skills/mod.ts";
 
 /** Catalogue, activation and validation of skills. Loaded when there are any. */

@@ -2,13 +2,7 @@ import type { Assembly } from "../../run/mod.ts";
 import type { CommandHost, SlashCommand } from "../command.ts";
 import { fillIn, fillInLine, type Piece, piecesOf, takesArguments, UnsafeArgument } from "./template.ts";
 import { namedIn, resolveModel, withBundleRoot } from "../../config/mod.ts";
-import {
-  commandRoots,
-  namedIn,
-  type SkillRoot,
-  type SkillScope,
-  type SkillSource,
-} from "../../context/mod.ts";
+import { commandRoots, type SkillRoot, type SkillScope, type SkillSource } from "../../context/mod.ts";
 import { errorMessage, formatLocation, newNotice, ReasonixError } from "../../core/mod.ts";
 import { loadTexts, type Texts } from "../../i18n/mod.ts";
 import { contains } from "../../path/lexical.ts";

@@ -2,6 +2,7 @@
  * Bundles: directories in the form of a plugin of Claude Code, which the user installed below the Reasonix
  * home. A bundle has an effect while its files are exactly those that the user trusted.
  */
+import { lstatSync, readdirSync } from "node:fs";
 import { type EnvLookup, withBundleRoot } from "../config_paths.ts";
 import { readMcpJson } from "../foreign/mcp_json.ts";
 import { readSettingsHooks } from "../foreign/claude.ts";
@@ -48,7 +49,7 @@ function unusable(root: string, why: Text, remedy: Text = message`correct the bu
   return new ReasonixError(message`Cannot use the bundle in ${root}: ${why}`, { exit: "config", remedy });
 }
 
-/** Reads the manifest, and finds the parts of a bundle. Throws a ReasonixError for one that cannot be used. */
+/** Reads the manifest, and finds the parts of a bundle. Throws a ReasonixError where it cannot be used. */
 export function readBundle(root: string): Bundle {
   const text = readSmallText(join(root, MANIFEST));
   if (text === undefined) {
@@ -117,16 +118,17 @@ export function bundleFiles(root: string): BundleFiles {
   const [files, links]: [string[], string[]] = [[], []];
   let bytes = 0;
   const visit = (below: string) => {
-    for (const { name, isFile, isDirectory, isSymlink } of Deno.readDirSync(join(root, below))) {
+    for (const entry of readdirSync(join(root, below), { withFileTypes: true })) {
+      const { name } = entry;
       const path = below === "" ? name : `${below}/${name}`;
       checkName(path, root);
       if (name === ".git") continue;
-      if (isSymlink) links.push(path);
-      else if (isDirectory) visit(path);
-      else if (!isFile) throw unusable(root, message`${path} is neither a file nor a directory`);
+      if (entry.isSymbolicLink()) links.push(path);
+      else if (entry.isDirectory()) visit(path);
+      else if (!entry.isFile()) throw unusable(root, message`${path} is neither a file nor a directory`);
       else {
         files.push(path);
-        bytes += Deno.lstatSync(join(root, path)).size;
+        bytes += lstatSync(join(root, path)).size;
         checkSize(files.length, bytes, root);
       }
     }

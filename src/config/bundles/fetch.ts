@@ -1,4 +1,5 @@
 /** Sources of bundles: directories of this machine, and git repositories, of which nothing is executed. */
+import { lstat, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { isLoopback } from "../vendors.ts";
 import { bundleFiles, checkName, checkSize } from "./bundle.ts";
 import { message, ReasonixError, usageError } from "../../core/mod.ts";
@@ -46,11 +47,14 @@ export function parseSource(text: string, cwd: string): BundleSource {
   }
   if (scheme[1] !== undefined) {
     const url = URL.parse(source);
-    if (!url || !/^[\w.[\]:-]*$/.test(url.hostname) || url.hostname.startsWith("-")) throw refuse(message`it is no address`);
+    if (!url || !/^[\w.[\]:-]*$/.test(url.hostname) || url.hostname.startsWith("-")) {
+      throw refuse(message`it is no address`);
+    }
     if (url.password !== "" || (url.username !== "" && url.protocol !== "ssh:")) {
       throw refuse(message`it has credentials`, message`remove them, and use a credential helper of git`);
     }
-    const isUsed = ["https:", "ssh:"].includes(url.protocol) || (url.protocol === "file:" && url.hostname === "") ||
+    const isUsed = ["https:", "ssh:"].includes(url.protocol) ||
+      (url.protocol === "file:" && url.hostname === "") ||
       (url.protocol === "http:" && isLoopback(source));
     if (!isUsed) throw refuse(message`the protocol ${url.protocol} is not used`);
   }
@@ -59,20 +63,20 @@ export function parseSource(text: string, cwd: string): BundleSource {
 
 /** Copies a bundle into a new directory. Modes are kept; links, submodules and `.git` are left out. */
 export async function fetchBundle(from: BundleSource, target: string): Promise<FetchedBundle> {
-  await Deno.mkdir(target, { recursive: true, mode: 0o700 });
+  await mkdir(target, { recursive: true, mode: 0o700 });
   if (from.isGit) return await fetchCommit(from, target);
   const { files, links } = bundleFiles(from.source);
   for (const file of files) {
     const path = join(from.source, file);
-    const { mode } = await Deno.lstat(path);
-    await write(join(target, file), await Deno.readFile(path), ((mode ?? 0) & 0o100) !== 0);
+    const { mode } = await lstat(path);
+    await write(join(target, file), await readFile(path), (mode & 0o100) !== 0);
   }
   return { leftOut: links };
 }
 
 async function write(path: string, bytes: Uint8Array, isExecutable: boolean): Promise<void> {
-  await Deno.mkdir(parentOf(path), { recursive: true, mode: 0o700 });
-  await Deno.writeFile(path, bytes, { mode: isExecutable ? 0o700 : 0o600, createNew: true });
+  await mkdir(parentOf(path), { recursive: true, mode: 0o700 });
+  await writeFile(path, bytes, { mode: isExecutable ? 0o700 : 0o600, flag: "wx" });
 }
 
 /** Variables that a connection of git may need. */
@@ -88,7 +92,9 @@ const PROTOCOLS = ["https", "ssh", "file", "http"].flatMap((name) => ["-c", `pro
  */
 async function fetchCommit({ source, ref = "HEAD" }: BundleSource, target: string): Promise<FetchedBundle> {
   if (findGit(target) === undefined) {
-    throw new ReasonixError(message`Cannot fetch ${source}: there is no git`, { remedy: message`install git` });
+    throw new ReasonixError(message`Cannot fetch ${source}: there is no git`, {
+      remedy: message`install git`,
+    });
   }
   const { firstLine, Git } = await loadGit();
   const git = Git.find(target);
@@ -110,12 +116,15 @@ async function fetchCommit({ source, ref = "HEAD" }: BundleSource, target: strin
   await ask(["init", "--quiet", "--bare", "--template=", repository]);
   await ask(["fetch", "--quiet", "--depth=1", "--no-tags", "--no-recurse-submodules", "--", source, ref]);
   const commit = text(await ask(["rev-parse", "--verify", "FETCH_HEAD^{commit}"])).trim();
-  const rows = text(await ask(["ls-tree", "-r", "-z", "--long", commit])).split("\0").filter((row) => row !== "");
+  const rows = text(await ask(["ls-tree", "-r", "-z", "--long", commit])).split("\0").filter((row) =>
+    row !== ""
+  );
   const leftOut: string[] = [];
   const blobs: { readonly path: string; readonly id: string; readonly isExecutable: boolean }[] = [];
   let bytes = 0;
   for (const row of rows) {
-    const [, mode = "", , id = "", size = "0", path = ""] = /^(\d+) (\w+) (\w+) +(\d+|-)\t([^]*)$/.exec(row) ?? [];
+    const [, mode = "", , id = "", size = "0", path = ""] =
+      /^(\d+) (\w+) (\w+) +(\d+|-)\t([^]*)$/.exec(row) ?? [];
     checkName(path, source);
     if (!mode.startsWith("100")) leftOut.push(path);
     else blobs.push({ path, id, isExecutable: mode === "100755" });
@@ -126,11 +135,13 @@ async function fetchCommit({ source, ref = "HEAD" }: BundleSource, target: strin
   for (const { path, id, isExecutable } of blobs) {
     const end = contents.indexOf(10, at);
     const [found, kind, size] = text(contents.subarray(at, end)).split(" ");
-    if (found !== id || kind !== "blob") throw new ReasonixError(message`Cannot fetch ${source}: ${path} is missing`);
+    if (found !== id || kind !== "blob") {
+      throw new ReasonixError(message`Cannot fetch ${source}: ${path} is missing`);
+    }
     at = end + 1 + Number(size);
     await write(join(target, path), contents.subarray(end + 1, at), isExecutable);
     at++;
   }
-  await Deno.remove(repository, { recursive: true });
+  await rm(repository, { recursive: true });
   return { commit, leftOut };
 }

@@ -77,7 +77,7 @@ export async function readMcpJson(
   const { value } = json;
   if (!isRecord(value)) return json.report([], "The file is no JSON object", EXAMPLE);
   const isBare = isBundle && !(KEY in value);
-  if (!isBare) reportOtherKeys(json, value);
+  if (!isBundle) reportOtherKeys(json, value);
   const base = isBare ? [] : [KEY];
   const servers = isBare ? value : value[KEY];
   if (servers === undefined) return undefined;
