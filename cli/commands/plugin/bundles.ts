@@ -3,7 +3,7 @@ import { mkdir, readFile, rename, rm } from "node:fs/promises";
 import { argument, type CommandGroup, entry, flag } from "../../command.ts";
 import { forReader } from "../../terminal/narrow.ts";
 import { confirmed } from "../../terminal/open.ts";
-import { type CliContext, runPaths } from "../../terminal/process.ts";
+import { runPaths } from "../../terminal/process.ts";
 import { loadMarkdownCommands } from "../../../src/command/mod.ts";
 import {
   type Bundle,
