@@ -65,7 +65,7 @@ Deno.test("a bundle is shown, trusted, used, refused after a change, updated and
   assertEquals(shown.code, 3);
   assertMatch(
     shown.stdout,
-    /^kit  1\.0\.0  from file:.*  commit [0-9a-f]{40}\nGreets\ncommands: \/kit:hello\n/,
+    /^kit {2}1\.0\.0 {2}from file:.* {2}commit [0-9a-f]{40}\nGreets\ncommands: \/kit:hello\n/,
   );
   for (
     const line of [
