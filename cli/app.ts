@@ -27,6 +27,7 @@ const sandbox = () => import("./commands/sandbox.ts");
 const replay = () => import("./commands/replay.ts");
 const completion = () => import("./commands/completion/completion.ts");
 const install = () => import("./commands/install.ts");
+const plugin = () => import("./commands/plugin.ts");
 const update = () => import("./commands/update.ts");
 const runs = () => import("./commands/run/run.ts");
 
@@ -62,7 +63,7 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
   permissions: ["Explain permission decisions", async () => (await permissions()).permissionsCommands],
   sandbox: ["Use the command jail by hand", async () => (await sandbox()).sandboxCommands],
   trust: ["Trust hooks, servers and agents of this project", async () => (await extensions()).trustCommand],
-  plugin: ["Start a plugin that comes with reasonix", async () => (await program()).pluginCommands],
+  plugin: ["Set up and start plugins that come with reasonix", async () => (await plugin()).pluginCommands],
   replay: ["Show a recorded session without a model", async () => (await replay()).replayCommand],
   version: ["Print versions", async () => (await program()).versionCommand],
   completion: ["Print a shell completion script", async () => (await completion()).completionCommand],

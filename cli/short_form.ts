@@ -36,6 +36,9 @@ const CLAUDE_MODEL = /^(?:default|haiku|inherit|opus|opusplan|sonnet|claude-[\w.
 const LISTS = ["--allowedTools", "--allowed-tools", "--disallowedTools", "--disallowed-tools"];
 const RULE = /^(?:[A-Z]\w*|mcp__\w+)(?:\(.*\))?(?:,.*)?$/;
 
+/** Commands of `reasonix plugin` that are no plugin. */
+const PLUGIN_WORDS = ["list", "add", "remove"];
+
 /** A line in the words of the command tree. */
 interface ShortForm {
   readonly words: readonly string[];
@@ -71,7 +74,7 @@ function fromClaude(args: readonly string[]): ShortForm {
  * `reasonix [flags] -p …` is `reasonix run [flags] …`, as is the line that the Claude Agent SDKs start, and
  * `reasonix help …` is `reasonix … --help`. `reasonix --acp` is `reasonix acp`. Editors append
  * the arguments of a sign-in method to it, so that `reasonix acp … setup` is `reasonix setup`. Flags of
- * `reasonix serve` and `web` may have one dash.
+ * `reasonix serve` and `web` may have one dash. The words behind `reasonix plugin NAME` are the plugin's.
  */
 export function shortForm(args: readonly string[]): ShortForm | undefined {
   const first = args[0] ?? "";
@@ -82,6 +85,12 @@ export function shortForm(args: readonly string[]): ShortForm | undefined {
   }
   if (first === "serve" || first === "web") {
     return { words: args.map((word) => /^-[a-z][a-z-]+(?:=|$)/.test(word) ? `-${word}` : word), ignored: [] };
+  }
+  if (
+    first === "plugin" && args.length > 2 && !PLUGIN_WORDS.includes(args[1] ?? "") &&
+    !/^(?:--help(?:-all)?|-h)$/.test(args[2] ?? "")
+  ) {
+    return { words: [...args.slice(0, 2), "--", ...args.slice(2)], ignored: [] };
   }
   const end = args.indexOf("--");
   const flags = end < 0 ? args : args.slice(0, end);

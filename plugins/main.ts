@@ -1,14 +1,24 @@
-/** Entry of the process of a plugin: `plugins/main.ts NAME [COMMAND [ARGUMENT…]]`. */
+/**
+ * The process of a plugin: `plugins/main.ts NAME [COMMAND [ARGUMENT…]]` from the sources. The built
+ * reasonix.plugins.js calls {@linkcode runPlugin} from an entry that the build makes of the list.
+ */
+import process from "node:process";
 import type { Plugin } from "./common/plugin.ts";
-import { startPlugin } from "./common/start.ts";
 import { PLUGINS } from "./plugins.ts";
 
-/** `load` imports the module of a plugin, which the build has in its own file. */
-async function main(
-  load: (module: string) => Promise<{ readonly plugin: Plugin }>,
-  entry: string,
-): Promise<number> {
-  const [name = "", ...args] = Deno.args;
+/** What the start of a process gives to a plugin. */
+export interface Start {
+  /** Imports the module of a plugin. */
+  load(module: string): Promise<{ readonly plugin: Plugin }>;
+  /** The module that the process started with, from which its workers start. */
+  readonly entry: string;
+  /** The version of the program. */
+  readonly version: string;
+}
+
+/** Runs the plugin that the arguments of this process name; resolves to an exit code. */
+export async function runPlugin({ load, entry, version }: Start): Promise<number> {
+  const [name = "", ...args] = Deno.args[0] === "plugin" ? Deno.args.slice(1) : Deno.args;
   const info = PLUGINS.find((each) => each.name === name);
   if (!info) {
     const names = PLUGINS.map((each) => each.name).join(", ");
@@ -16,8 +26,13 @@ async function main(
     Deno.stderr.writeSync(new TextEncoder().encode(line));
     return 2;
   }
-  const { plugin } = await load(info.module);
-  return await startPlugin(name, "0.1.0", plugin, args, entry);
+  const [{ startPlugin }, { plugin }] = await Promise.all([import("./common/start.ts"), load(info.module)]);
+  return await startPlugin(name, version, plugin, args, entry);
 }
 
-if (import.meta.main) Deno.exitCode = await main((module) => import(`./${module}`), import.meta.url);
+// In the built file this module is not the entry, and has its address.
+if (import.meta.url.endsWith("/plugins/main.ts")) {
+  const { default: { version } } = await import("../deno.json", { with: { type: "json" } });
+  const load: Start["load"] = (module) => import(`./${module}`);
+  process.exitCode = await runPlugin({ load, entry: import.meta.url, version });
+}

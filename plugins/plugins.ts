@@ -47,12 +47,25 @@ export interface PluginInfo {
   readonly module: string;
   /** One phrase for people: what its process may touch. */
   readonly touches: string;
-  permissions(facts: ProcessFacts): ProcessPermissions;
+  /** `command` is the one of {@linkcode commands} that the process is for; none: it serves a client. */
+  permissions(facts: ProcessFacts, command?: string): ProcessPermissions;
   /** Commands for people, without a model: `reasonix plugin NAME COMMAND`. */
   readonly commands?: readonly PluginCommand[];
 }
 
 export const PLUGINS: readonly PluginInfo[] = [
+  {
+    name: "example",
+    brief: "Two tools, a prompt and resources that change nothing: how a plugin is made",
+    module: "example/server.ts",
+    touches: "nothing",
+    permissions: (_facts, command) => command === "--http" ? { net: ["127.0.0.1"] } : {},
+    commands: [{
+      name: "--http",
+      brief: "Serve streamable HTTP on this port of 127.0.0.1 (0 = any)",
+      usage: "PORT",
+    }],
+  },
   {
     name: "persona",
     brief: "Reviews of a text by several personas, and a summary of what they say",

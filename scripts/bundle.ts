@@ -20,6 +20,8 @@ import {
   PAGE,
   PAGES,
   partsOf,
+  pluginPartsOf,
+  PLUGINS_FILE,
   withoutDisplay,
   WORKER,
 } from "./bundle/parts.ts";
@@ -29,8 +31,10 @@ import { bundledPackages, noticesText, runtimePackage } from "./release/notices.
 import { releaseDate } from "./release/date.ts";
 import { sbomText } from "./release/sbom.ts";
 import { sourcePages } from "../cli/terminal/pages.ts";
+import { isProgramFile } from "../cli/release/channel.ts";
 import { sha256Of } from "../cli/release/verify.ts";
 import { START_FLAGS } from "../cli/terminal/start_flags.ts";
+import { PLUGINS } from "../plugins/plugins.ts";
 import { VERSION } from "../src/util/version.ts";
 import { mustRun, say } from "./process.ts";
 
@@ -62,7 +66,8 @@ export async function bundle(output: string = DEFAULT_OUTPUT): Promise<Bundle> {
   const to = path.replace(/[^/]*$/, "");
   await Deno.mkdir(to, { recursive: true });
   const build = await buildName();
-  const { files, alone, notices } = await programFiles(build);
+  const plugins = await pluginFiles(build);
+  const { files, alone, notices } = await programFiles(build, plugins.modules);
   const head = `${SHEBANG}\n${headOf(build)}`;
   const text = `${head}${files.get(MAIN)}`;
   for (const [name, code] of [[path, text], [to + ALONE_FILE, `${head}${alone}`]] as const) {
@@ -74,6 +79,7 @@ export async function bundle(output: string = DEFAULT_OUTPUT): Promise<Bundle> {
   }
   const { code } = await workerFile(build);
   await Deno.writeTextFile(to + WORKER, headOf(build) + code);
+  for (const [name, code] of plugins.files) await Deno.writeTextFile(to + name, headOf(build) + code);
   await writeInstaller(to);
   return { path, bytes: text.length, build };
 }
@@ -89,13 +95,22 @@ interface Chunks {
   readonly entry: string;
 }
 
-/** Returns the modules that an entry leads to, in the chunks of a split bundle. */
-async function chunksFrom(entry: string, executing: FunctionList = new Map()): Promise<Chunks> {
+/**
+ * Returns the modules that an entry leads to, in the chunks of a split bundle. A generated entry has a name
+ * and its text.
+ */
+async function chunksFrom(
+  entry: string,
+  executing: FunctionList = new Map(),
+  generated?: string,
+): Promise<Chunks> {
   const directory = await Deno.makeTempDir({ prefix: "reasonix-build-" });
   try {
     const config = `${ROOT_PATH}deno.json`;
     const flags = ["--code-splitting", "--minify", "--sourcemap=external", "--config", config];
-    await denoBundle([...flags, "--outdir", directory, entry]);
+    const path = generated === undefined ? entry : `${directory}/${entry}`;
+    if (generated !== undefined) await Deno.writeTextFile(path, generated);
+    await denoBundle([...flags, "--outdir", directory, path]);
     const files = inOrder(await readSplit(directory));
     // The names of files are made from paths.
     const ids = new Map(files.map(({ name }, index) => [`./${name}`, String(index)]));
@@ -117,7 +132,10 @@ async function readSplit(directory: string): Promise<SplitFile[]> {
       [name, `${name}.map`].map((file) => Deno.readTextFile(`${directory}/${file}`)),
     );
     const map = JSON.parse(text ?? "");
-    const modules = map.sources.map((source: string) => moduleName(new URL(source, base)));
+    // A generated entry is in the directory.
+    const modules = map.sources.map((source: string) =>
+      source.includes("/") ? moduleName(new URL(source, base)) : `/plugins/${source}`
+    );
     return { name, code: code ?? "", map, modules };
   }));
 }
@@ -152,6 +170,34 @@ export async function workerFile(build: string): Promise<Packed> {
   return { code: pack(chunks, made.entry, build), chunks };
 }
 
+/** The files of the processes of plugins, by name, and the modules in them. */
+interface PluginFiles {
+  readonly files: ReadonlyMap<string, string>;
+  readonly modules: readonly string[];
+}
+
+/** Bundles the plugins of the list: what a start needs, their code, and packages that are loaded later. */
+async function pluginFiles(build: string): Promise<PluginFiles> {
+  const loads = PLUGINS.map(({ module }) => {
+    const [key, url] = [module, new URL(`plugins/${module}`, ROOT).href].map((text) => JSON.stringify(text));
+    return `  ${key}: () => import(${url}),\n`;
+  });
+  const entry =
+    `import process from "node:process";\nimport { runPlugin } from ${
+      JSON.stringify(new URL("plugins/main.ts", ROOT).href)
+    };\n` +
+    `const modules = {\n${loads.join("")}};\n` +
+    `const load = (module) => modules[module]();\n` +
+    `process.exitCode = await runPlugin({ load, entry: import.meta.url, version: ${
+      JSON.stringify(VERSION)
+    } });\n`;
+  const made = await chunksFrom("entry.ts", undefined, entry);
+  const parts = pluginPartsOf(made.chunks, made.entry, PLUGINS);
+  const files = new Map([[PLUGINS_FILE, pack(made.chunks, made.entry, build, parts)]]);
+  for (const [name, list] of parts) files.set(`reasonix.${name}.js`, packPart(list, build));
+  return { files, modules: made.chunks.flatMap(({ modules }) => modules) };
+}
+
 /** The files of the program. */
 interface Program {
   /** The program and its parts, by name. */
@@ -163,11 +209,16 @@ interface Program {
   readonly notices: ReadonlyMap<string, string>;
 }
 
-export async function programFiles(build: string): Promise<Program> {
+/** `others` are modules in other files that are installed with the program. */
+export async function programFiles(build: string, others: readonly string[] = []): Promise<Program> {
   const { start, program } = await readExecuted();
   const made = await chunksFrom(ENTRY, program);
   const { modules, ...page } = await builtPage();
-  const notices = await noticeFiles([...modules, ...made.chunks.flatMap(({ modules }) => modules)]);
+  const notices = await noticeFiles([
+    ...modules,
+    ...others,
+    ...made.chunks.flatMap(({ modules }) => modules),
+  ]);
   const texts = [
     textChunk(PAGES, await sourcePages()),
     textChunk(PAGE, page),
@@ -195,7 +246,7 @@ async function noticeFiles(modules: readonly string[]): Promise<ReadonlyMap<stri
 async function writeInstaller(directory: string): Promise<void> {
   await denoBundle(["--minify", "-o", `${directory}${INSTALLER}`, "cli/release/install.ts"]);
   const names = [...Deno.readDirSync(directory)].map(({ name }) => name)
-    .filter((name) => /^reasonix(?:[.-]\w+)?\.js$/.test(name) || name === INSTALLER).sort();
+    .filter((name) => isProgramFile(name) || name === ALONE_FILE || name === INSTALLER).sort();
   const lines = names.map((name) => `${sha256Of(Deno.readFileSync(directory + name))}  ${name}\n`);
   await Deno.writeTextFile(`${directory}SHA256SUMS`, lines.join(""));
 }

@@ -8,7 +8,7 @@
  * not start it.
  */
 import { bundle } from "./bundle.ts";
-import { partFiles } from "./bundle/parts.ts";
+import { embeddedFiles } from "./bundle/parts.ts";
 import { START_FLAGS } from "../cli/terminal/start_flags.ts";
 import { run, say } from "./process.ts";
 
@@ -36,7 +36,7 @@ export function executableName(target: Target): string {
  * does find them in the executable.
  */
 export function compileArgs(program: string, target: Target, directory: string): readonly string[] {
-  const parts = partFiles().map((name) => program.replace(/[^/]*$/, name));
+  const parts = embeddedFiles().map((name) => program.replace(/[^/]*$/, name));
   const output = `${directory}/${executableName(target)}`;
   return [
     "compile",

@@ -1,16 +1,5 @@
-/** The program itself: its version, its documentation, its setup, and the plugins that come with it. */
-import {
-  argument,
-  command,
-  type CommandGroup,
-  entry,
-  flag,
-  JSON_FLAG,
-  optional,
-  parsed,
-  unusable,
-  wholeNumber,
-} from "../command.ts";
+/** The program itself: its version, its documentation and its setup. */
+import { argument, command, flag, JSON_FLAG, optional } from "../command.ts";
 import { displayOf } from "../terminal/display.ts";
 import { textsFor } from "../terminal/language.ts";
 import { loadLicenses, loadPages } from "../terminal/pages.ts";
@@ -129,40 +118,4 @@ function unwrapped(text: string): string {
 
 function titleOf(text: string): string {
   return /^# (.+)$/m.exec(text)?.[1] ?? "";
-}
-
-export const pluginCommands: CommandGroup = {
-  commands: {
-    example: entry("Start the example plugin, an MCP server", {
-      flags: {
-        http: parsed(
-          "Serve streamable HTTP on this port of 127.0.0.1 (0 = any) instead of standard input",
-          "port",
-          portNumber,
-        ),
-      },
-      async run({ http }) {
-        const { serve } = await import("../../plugins/example/main.ts").catch((error) => {
-          throw new ReasonixError(message`Cannot load the plugin: ${errorMessage(error)}`, {
-            remedy: message`keep reasonix.mcp.js next to reasonix.js`,
-          });
-        });
-        await serve(http).catch((error: unknown) => {
-          throw new ReasonixError(
-            message`Cannot serve the plugin on port ${http ?? ""}: ${errorMessage(error)}`,
-            {
-              remedy: message`choose another port, or 0 for any free one`,
-            },
-          );
-        });
-      },
-    }),
-  },
-};
-
-/** A TCP port, or 0 for any free one. */
-function portNumber(value: string): number {
-  const port = wholeNumber("--http", 0)(value);
-  if (port < 65536) return port;
-  throw unusable(value, "--http", "a port, from 0 to 65535");
 }

@@ -1,6 +1,6 @@
 /** `reasonix update`: the newest version, by the way in which this one was installed, and back. */
 import { argument, command, flag, optional } from "../command.ts";
-import { type Installation, installationOf, managerOf } from "../release/channel.ts";
+import { type Installation, installationOf, isProgramFile, managerOf } from "../release/channel.ts";
 import {
   compareVersions,
   isVersion,
@@ -335,7 +335,7 @@ function keepFiles({ program }: Installation, work: Work): void {
   try {
     Deno.mkdirSync(directory, { recursive: true, mode: 0o700 });
     for (const { name } of sortedEntries(directoryOf(program))) {
-      if (/^reasonix(?:\.\w+)?\.js$/.test(name)) {
+      if (isProgramFile(name)) {
         Deno.copyFileSync(`${directoryOf(program)}/${name}`, `${directory}/${name}`);
       }
     }

@@ -33,6 +33,16 @@ export type Channel = typeof CHANNELS[number];
  */
 export const MARKER = "channel.json";
 
+/** Address of the module that the running program started with. */
+export function mainModule(): string {
+  return Deno.mainModule;
+}
+
+/** Recognizes, by their names, the program and the files that are installed next to it. */
+export function isProgramFile(name: string): boolean {
+  return /^reasonix(?:\.\w+)?\.js$|^reasonix\.grammars\.bin$/.test(name);
+}
+
 /** Directories that only one package manager has; some keep no other file next to the program. */
 const LAYOUTS: readonly (readonly [RegExp, Channel])[] = [
   [/\/node_modules\//, "npm"],

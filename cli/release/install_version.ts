@@ -1,5 +1,5 @@
 /** Puts a release into the store, and has it write the command that starts it. */
-import { type Channel, MARKER } from "./channel.ts";
+import { type Channel, isProgramFile, MARKER } from "./channel.ts";
 import { download, type Release } from "./download.ts";
 import {
   cannotStart,
@@ -50,7 +50,7 @@ export async function installVersion(
 function filesOf({ sums }: Release, channel: string): ReadonlyMap<string, string> {
   const suffix = WINDOWS ? ".exe" : "";
   if (channel === "script") return new Map([[`reasonix-${Deno.build.target}${suffix}`, `reasonix${suffix}`]]);
-  const names = [...entriesOf(sums).keys()].filter((name) => /^reasonix(?:\.\w+)?\.js$/.test(name));
+  const names = [...entriesOf(sums).keys()].filter(isProgramFile);
   return new Map(names.map((name) => [name, name]));
 }
 

@@ -1,5 +1,8 @@
+/** The example: two tools, a prompt and resources that change nothing, over standard input or HTTP. */
 import { completable, McpServer, ResourceTemplate } from "@modelcontextprotocol/server";
 import * as z from "zod";
+import type { Plugin } from "../common/plugin.ts";
+import { addTool } from "../common/tool.ts";
 
 const STYLES = ["one sentence", "three points", "headline"];
 const NAMES = ["Ada", "Grace", "世界"];
@@ -8,34 +11,52 @@ const GUIDE =
   "The plugin `example` has the tools `echo` and `wordcount`, the prompt `summarize`, this page, " +
   "and a greeting for everybody: example://greeting/{name}.\n";
 
-/** The plugin, new for each connection (stdio) or request (HTTP). */
-export function createServer(): McpServer {
-  const server = new McpServer({ name: "example", version: "1.0.0" }, {
-    instructions: "Two small tools that change nothing: echo a text, count its words.",
-  });
+export const plugin: Plugin = {
+  settings: z.strictObject({}),
+  register,
+  commands: {
+    "--http": async ([port = ""], context) => {
+      if (!/^\d+$/.test(port) || Number(port) > 65535) {
+        context.log(`Cannot use ${JSON.stringify(port)} for --http: give a port, from 0 to 65535`);
+        return 2;
+      }
+      const { serveHttp } = await import("./http.ts");
+      const createServer = () => {
+        const server = new McpServer({ name: "example", version: "1.0.0" });
+        register(server);
+        return server;
+      };
+      await serveHttp(Number(port), createServer, context.log);
+      return 0;
+    },
+  },
+};
+
+function register(server: McpServer): void {
   addTools(server);
   addPrompt(server);
   addResources(server);
-  return server;
 }
 
 function addTools(server: McpServer): void {
-  server.registerTool("echo", {
+  addTool(server, {
+    name: "echo",
     title: "Echo",
     description: "Returns the text it was given.",
-    inputSchema: z.object({ text: z.string().describe("The text to return") }),
-    annotations: { readOnlyHint: true },
-  }, ({ text }) => ({ content: [{ type: "text", text }] }));
+    input: z.object({ text: z.string().describe("The text to return") }),
+    reaches: "workspace",
+  }, ({ text }) => Promise.resolve({ text }));
 
-  server.registerTool("wordcount", {
+  addTool(server, {
+    name: "wordcount",
     title: "Word count",
     description: "Counts lines, words and characters of a text, in any language.",
-    inputSchema: z.object({ text: z.string().describe("The text to count") }),
-    outputSchema: z.object({ lines: z.number(), words: z.number(), characters: z.number() }),
-    annotations: { readOnlyHint: true },
+    input: z.object({ text: z.string().describe("The text to count") }),
+    output: z.object({ lines: z.number(), words: z.number(), characters: z.number() }),
+    reaches: "workspace",
   }, ({ text }) => {
     const counts = count(text);
-    return { content: [{ type: "text", text: JSON.stringify(counts) }], structuredContent: counts };
+    return Promise.resolve({ text: JSON.stringify(counts), data: counts });
   });
 }
 

@@ -6,6 +6,12 @@ import { type Parts, reachedFrom } from "./pack.ts";
 /** The file of worker processes. An executable starts them from itself. */
 export const WORKER = "reasonix.worker.js";
 
+/** The file that the process of a plugin starts from. */
+export const PLUGINS_FILE = "reasonix.plugins.js";
+
+/** The part of it with the packages that plugins load when they need them. */
+const PLUGIN_LIBRARIES = "plugin_libs";
+
 /** The program in one file, for where only one can be copied. */
 export const ALONE_FILE = "reasonix-all.js";
 
@@ -93,9 +99,38 @@ const WORKERS = ["/src/run/tools/worker.ts", "/src/tool/host/worker_process.ts"]
 export const PROJECT_PATHS = [...Object.values(PARTS).flat(), PROVIDERS, ...ALONE, ...WORKERS]
   .filter((path) => /^\/(?:src|cli|plugins)\//.test(path));
 
-/** Names of all files next to the program that it loads, in order. */
+/** Names of the parts of the program, in order. */
 export function partFiles(): readonly string[] {
   return Object.keys(PARTS).sort().map((name) => `reasonix.${name}.js`);
+}
+
+/** Names of the files that an executable contains in addition to the program: its workers start from it. */
+export function embeddedFiles(): readonly string[] {
+  return [...partFiles(), PLUGINS_FILE, `reasonix.${PLUGIN_LIBRARIES}.js`];
+}
+
+/** Names of all files that are installed, the program first. */
+export function installedFiles(): readonly string[] {
+  return ["reasonix.js", ...embeddedFiles(), WORKER];
+}
+
+/**
+ * Sorts the chunks of plugins: packages that a start does not load go into a part. A start loads the module
+ * of its plugin.
+ */
+export function pluginPartsOf(
+  chunks: readonly Chunk[],
+  entry: string,
+  plugins: readonly { readonly module: string }[],
+): Parts {
+  const eager = chunks.map((chunk) => ({ ...chunk, lazy: [] }));
+  const modules = ["/plugins/common/start.ts", ...plugins.map(({ module }) => `/plugins/${module}`)];
+  const started = reachedFrom([entry, ...chunksOf(modules, chunks)], eager);
+  const libraries = chunks.filter(({ id, modules, body }) =>
+    !started.has(id) && !body.includes("import.meta") &&
+    modules.some((module) => !module.startsWith("/plugins/"))
+  );
+  return new Map([[PLUGIN_LIBRARIES, libraries]]);
 }
 
 /** Sorts the chunks of a program into parts; `started` are the modules that its start executes. */

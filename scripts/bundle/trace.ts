@@ -13,7 +13,7 @@ const LIMIT_SECONDS = 60;
 /** Time between two keys in a chat. */
 const KEY_MS = 300;
 /** A server with tools, prompts and resources. */
-const SERVER = new URL("../../plugins/example/main.ts", import.meta.url).pathname;
+const SERVER = new URL("../../plugins/main.ts", import.meta.url).pathname;
 /** Ctrl-D. */
 const LEAVE = "\x04";
 
@@ -164,7 +164,7 @@ function config(port: number): string {
     `[[providers]]\nname = "${name}"\nkind = "${name === TASK ? USUAL_KIND : name}"\nmodel = "trace"\n` +
     `base_url = "http://127.0.0.1:${port}/${name}/v1"\n`
   );
-  const args = ["run", "-A", "--quiet", SERVER].map((arg) => JSON.stringify(arg)).join(", ");
+  const args = ["run", "-A", "--quiet", SERVER, "example"].map((arg) => JSON.stringify(arg)).join(", ");
   const plugin = `name = "trace"\ncommand = ${JSON.stringify(Deno.execPath())}\nargs = [${args}]\n`;
   return `default_model = "${USUAL_KIND}"\n${providers.join("")}[[plugins]]\n${plugin}`;
 }

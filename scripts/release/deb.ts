@@ -5,7 +5,7 @@
 import { MARKER } from "../../cli/release/channel.ts";
 import { shellCommand } from "../../cli/terminal/shell_command.ts";
 import { START_FLAGS } from "../../cli/terminal/start_flags.ts";
-import { partFiles, WORKER } from "../bundle/parts.ts";
+import { installedFiles } from "../bundle/parts.ts";
 import { mustRun } from "../process.ts";
 import { ar, type ArchiveFile, gzip, tarGzip } from "./archive.ts";
 
@@ -47,7 +47,7 @@ export async function debPackage(options: Package): Promise<Uint8Array> {
     { path: `${PROGRAM}/deno`, bytes: runtime, executable: true },
     { path: `${PROGRAM}/${MARKER}`, bytes: encoded('{ "channel": "deb" }\n') },
     ...await Promise.all(
-      ["reasonix.js", ...partFiles(), WORKER].map(async (name) => ({
+      installedFiles().map(async (name) => ({
         path: `${PROGRAM}/${name}`,
         bytes: await Deno.readFile(`${from}/${name}`),
       })),

@@ -12,7 +12,7 @@ import { names } from "../../cli/release/channel.ts";
 import { decided, NPM_NAME, PUBLIC_KEY, REPOSITORY } from "../../cli/identity.ts";
 import { errorMessage } from "../../src/core/mod.ts";
 import { VERSION } from "../../src/util/version.ts";
-import { ALONE_FILE, INSTALLER, partFiles, WORKER } from "../bundle/parts.ts";
+import { ALONE_FILE, installedFiles, INSTALLER } from "../bundle/parts.ts";
 import { executableName, TARGETS } from "../compile.ts";
 import { say } from "../process.ts";
 import { tarGzip } from "./archive.ts";
@@ -31,7 +31,7 @@ import {
   winget,
 } from "./manifests.ts";
 import { shareFiles } from "./share.ts";
-import { LOCAL_NAME, packPackage, RUNTIME_VERSION, writePackage } from "./npm.ts";
+import { copyProgramFile, LOCAL_NAME, packPackage, RUNTIME_VERSION, writePackage } from "./npm.ts";
 import { decidedKey, writeSums } from "./sign.ts";
 
 const ROOT = new URL("../../", import.meta.url).pathname;
@@ -106,15 +106,15 @@ function stamped(text: string, { npm, repository, publicKey }: Identity): string
 
 /** Copies what was built, with the names of the release. */
 async function files({ from, to, identity, dryRun }: Work): Promise<void> {
-  const program = ["reasonix.js", ...partFiles(), WORKER, ALONE_FILE, INSTALLER];
+  const program = [...installedFiles(), ALONE_FILE, INSTALLER];
   const texts = [...program, "THIRD_PARTY_LICENSES", "sbom.cdx.json"];
   const scripts = ["install.sh", "install.ps1"];
   const executables = TARGETS.map(executableName);
   await Deno.remove(to, { recursive: true }).catch(() => {});
   await Deno.mkdir(to, { recursive: true });
   for (const name of texts) {
-    const text = await Deno.readTextFile(`${from}/${name}`).catch(() => missing(name, "deno task bundle"));
-    await Deno.writeTextFile(`${to}/${name}`, stamped(text, identity));
+    await copyProgramFile(`${from}/${name}`, `${to}/${name}`, (text) => stamped(text, identity))
+      .catch(() => missing(name, "deno task bundle"));
   }
   for (const name of scripts) {
     const text = await Deno.readTextFile(new URL(name, import.meta.url));

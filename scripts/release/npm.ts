@@ -8,7 +8,7 @@ import { MARKER } from "../../cli/release/channel.ts";
 import { shellCommand } from "../../cli/terminal/shell_command.ts";
 import { START_FLAGS } from "../../cli/terminal/start_flags.ts";
 import { bundle } from "../bundle.ts";
-import { partFiles, WORKER } from "../bundle/parts.ts";
+import { installedFiles } from "../bundle/parts.ts";
 import { mustRun, say } from "../process.ts";
 
 /** The runtime that the package brings, and with which the program is tested. */
@@ -42,10 +42,13 @@ export async function writePackage(
   await Deno.remove(to, { recursive: true }).catch(() => {});
   for (const directory of ["bin", "lib"]) await Deno.mkdir(`${to}/${directory}`, { recursive: true });
   const sizes: Record<string, number> = {};
-  for (const file of ["reasonix.js", ...partFiles(), WORKER]) {
-    const code = await Deno.readTextFile(`${from}/${file}`);
+  for (const file of installedFiles()) {
     // A program without a name takes the one of its package.
-    await Deno.writeTextFile(`${to}/lib/${file}`, code.replaceAll("@unset-npm-name", used));
+    await copyProgramFile(
+      `${from}/${file}`,
+      `${to}/lib/${file}`,
+      (code) => code.replaceAll("@unset-npm-name", used),
+    );
     sizes[`lib/${file}`] = (await Deno.stat(`${to}/lib/${file}`)).size;
   }
   await Deno.writeTextFile(`${to}/lib/${MARKER}`, `${JSON.stringify({ channel: "npm" })}\n`);
@@ -59,6 +62,16 @@ export async function writePackage(
   const text = JSON.stringify({ ...manifest({ name, version, license }), sizes }, undefined, 2);
   await Deno.writeTextFile(`${to}/package.json`, `${text}\n`);
   return { name: used, version };
+}
+
+/** Copies a file of the program; its code is changed on the way. */
+export async function copyProgramFile(
+  from: string,
+  to: string,
+  change: (code: string) => string,
+): Promise<void> {
+  if (from.endsWith(".bin")) await Deno.writeFile(to, await Deno.readFile(from));
+  else await Deno.writeTextFile(to, change(await Deno.readTextFile(from)));
 }
 
 function notThere(error: unknown): void {

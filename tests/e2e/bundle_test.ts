@@ -1,7 +1,8 @@
 /** The built program: one file without paths of the build machine, which compiles to executables. */
 import { Buffer } from "node:buffer";
+import { isProgramFile } from "../../cli/release/channel.ts";
 import { START_FLAGS } from "../../cli/terminal/start_flags.ts";
-import { ALONE_FILE, partFiles, WORKER } from "../../scripts/bundle/parts.ts";
+import { ALONE_FILE, embeddedFiles, partFiles, WORKER } from "../../scripts/bundle/parts.ts";
 import { visitChat } from "../../scripts/bundle/trace.ts";
 import { writeTypes } from "../../scripts/bundle/types.ts";
 import { chosenTargets, compile, compileArgs, compileProblem, TARGETS } from "../../scripts/compile.ts";
@@ -40,7 +41,7 @@ for (const target of TARGETS) {
     const included = args.flatMap((arg, at) => args[at - 1] === "--include" ? [arg] : []);
     // An executable starts its workers from itself.
     const made = [...Deno.readDirSync(built)].map(({ name }) => name)
-      .filter((name) => /^reasonix\..+\.js$/.test(name) && name !== WORKER);
+      .filter((name) => isProgramFile(name) && name !== "reasonix.js" && name !== WORKER);
     assertEquals([...included].sort(), made.map((name) => `${built}/${name}`).sort());
   });
 }
@@ -86,7 +87,7 @@ Deno.test("all parts are embedded into a stand-alone executable", async () => {
   if (own === undefined) Deno.env.set("DENORT_BIN", Deno.execPath());
   try {
     const made = Buffer.from(await Deno.readFile(await compile(file, target, directory)));
-    for (const name of ["reasonix.js", ...partFiles()]) {
+    for (const name of ["reasonix.js", ...embeddedFiles()]) {
       assert(
         made.includes(Buffer.from(await Deno.readFile(`${built}/${name}`))),
         `${name} is not in it as it was built`,
@@ -116,7 +117,7 @@ async function executable(directory: string): Promise<string> {
     return await compile(file, target, directory);
   }
   const program = `${directory}/reasonix.js`;
-  for (const name of ["reasonix.js", ...partFiles()]) {
+  for (const name of ["reasonix.js", ...embeddedFiles()]) {
     await Deno.copyFile(`${built}/${name}`, `${directory}/${name}`);
   }
   const [name, preload] = [`${directory}/reasonix`, `${directory}/stand_in.js`];
@@ -132,7 +133,10 @@ async function executable(directory: string): Promise<string> {
 }
 
 /** Starts a program with each of its parts, in a directory where no other file of it is. */
-async function useEachPart(command: readonly string[], home: string): Promise<void> {
+async function useEachPart(
+  command: readonly string[],
+  { home, plugin }: { readonly home: string; readonly plugin: RegExp },
+): Promise<void> {
   const [program = "", ...before] = command;
   const env = { REASONIX_HOME: home, NO_COLOR: "1", REASONIX_LANG: "en" };
   const run = async (args: readonly string[], input = "", language = "en") => {
@@ -149,7 +153,7 @@ async function useEachPart(command: readonly string[], home: string): Promise<vo
     const { stdout, stderr } = await child.output();
     await written;
     const text = new TextDecoder().decode(stdout) + new TextDecoder().decode(stderr);
-    assert(!text.includes("Internal error") && !text.includes("Cannot load"), text);
+    assert(!text.includes("Internal error") && !text.includes("Cannot load /"), text);
     return text;
   };
   assertStringIncludes(await run(["doctor"]), "Providers");
@@ -163,14 +167,20 @@ async function useEachPart(command: readonly string[], home: string): Promise<vo
     params: { protocolVersion: "2025-06-18", capabilities: {}, clientInfo: { name: "test", version: "1" } },
   };
   const served = await run(["plugin", "example"], `${JSON.stringify(initialize)}\n`);
-  assertStringIncludes(served, '"serverInfo"');
+  assertMatch(served, plugin);
   if (Deno.build.os === "linux") await visitChat([...command, "chat"], { cwd: home, env });
 }
 for (
-  const { name, make } of [
-    { name: "an executable", make: async (directory: string) => [await executable(directory)] },
+  const { name, plugin, make } of [
+    {
+      name: "an executable",
+      plugin: /"serverInfo"/,
+      make: async (directory: string) => [await executable(directory)],
+    },
     {
       name: ALONE_FILE,
+      plugin:
+        /^error: Cannot load the plugin: \S+\/reasonix\.plugins\.js is not there\n +copy it next to reasonix-all\.js/m,
       make: async (directory: string) => {
         await Deno.copyFile(`${built}/${ALONE_FILE}`, `${directory}/${ALONE_FILE}`);
         return [Deno.execPath(), "run", ...START_FLAGS, "--no-config", `${directory}/${ALONE_FILE}`];
@@ -186,7 +196,7 @@ for (
       await using temp = await makeTempDir();
       const command = await make(temp.path);
       await trial.work(command);
-      await useEachPart(command, trial.home);
+      await useEachPart(command, { home: trial.home, plugin });
     },
   });
 }

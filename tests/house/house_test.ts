@@ -28,6 +28,7 @@ import {
   strayImports,
   unknownPackages,
   unlistedExtensions,
+  unlistedPlugins,
   upwardImports,
 } from "./rules_layers.ts";
 import { strayConnections, untestedSenders } from "./rules_network.ts";
@@ -50,6 +51,7 @@ const RULES: Readonly<Record<string, (project: Project) => Offence[]>> = {
   "program stands alone": strayImports,
   "no cycles": cycles,
   "list files": unlistedExtensions,
+  "listed plugins": unlistedPlugins,
   "extension directories exist": lostExtensionPoints,
   "extensions through their list": extensionShortcuts,
   "no dead exports": deadExports,

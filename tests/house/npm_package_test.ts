@@ -1,5 +1,5 @@
 import { RUNTIME_VERSION, writePackage } from "../../scripts/release/npm.ts";
-import { partFiles, WORKER } from "../../scripts/bundle/parts.ts";
+import { installedFiles } from "../../scripts/bundle/parts.ts";
 import { decided, NPM_NAME } from "../../cli/identity.ts";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../support/assert.ts";
 import { makeTempDir } from "../support/tool_context.ts";
@@ -18,7 +18,7 @@ Deno.test("every line that starts a version of deno names the one of the npm pac
 
 /** A package of empty program files. */
 async function written(root: string, name?: string) {
-  for (const file of ["reasonix.js", ...partFiles(), WORKER]) {
+  for (const file of installedFiles()) {
     await Deno.writeTextFile(`${root}/${file}`, `const NPM_NAME = "@unset-npm-name";\n`);
   }
   const { name: used } = await writePackage({ from: root, to: `${root}/npm`, name });

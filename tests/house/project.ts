@@ -70,6 +70,15 @@ export function visitAll(node: ts.Node, visit: (node: ts.Node) => void): void {
   ts.forEachChild(node, (child) => visitAll(child, visit));
 }
 
+/** The list of the plugins that come with the program. */
+export const PLUGIN_LIST = "plugins/plugins.ts";
+
+/** Paths of the modules that the list of plugins names. */
+export function pluginModules({ texts }: Project): readonly string[] {
+  const named = (texts.get(PLUGIN_LIST) ?? "").matchAll(/^ +module: "([^"]+)"/gm);
+  return [...named].map(([, module]) => `plugins/${module}`);
+}
+
 export function isTest(path: string): boolean {
   return path.startsWith("tests/") || path.endsWith("_test.ts") || path.includes("/tests/");
 }

@@ -1,6 +1,6 @@
 import ts from "typescript";
 import { type Edge, resolve } from "./edges.ts";
-import { isTest, lineOf, type Offence, type Project, type SourceFile } from "./project.ts";
+import { isTest, lineOf, type Offence, pluginModules, type Project, type SourceFile } from "./project.ts";
 
 const API = "mod.ts";
 
@@ -137,6 +137,9 @@ function usesItself(file: SourceFile, name: string): boolean {
 function usageBy(project: Project, isUser: (path: string) => boolean): Usage {
   const usage = new Usage(project);
   usage.mark(API, "*");
+  // The build makes an entry that imports them.
+  usage.mark("plugins/main.ts", "runPlugin");
+  for (const module of pluginModules(project)) usage.mark(module, "plugin");
   for (const file of project.sources.values()) {
     if (!isUser(file.path)) continue;
     for (const edge of file.edges) {

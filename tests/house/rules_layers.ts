@@ -1,5 +1,5 @@
 import type { Edge } from "./edges.ts";
-import { isTest, type Offence, productFiles, type Project } from "./project.ts";
+import { isTest, type Offence, PLUGIN_LIST, pluginModules, productFiles, type Project } from "./project.ts";
 import {
   API_LAYER,
   EXTENSION_POINTS,
@@ -64,14 +64,30 @@ export function strayImports(project: Project): Offence[] {
     if (fromProgram && /^(tests|scripts|demo)\//.test(edge.to)) {
       return [offence(edge, `the program may not import ${edge.to}`)];
     }
-    if (fromProgram && edge.to.startsWith("plugins/") && edge.kind !== "lazy") {
-      return [offence(edge, `${edge.to} is a plugin; only a lazy import may reach it`)];
+    if (fromProgram && edge.to.startsWith("plugins/") && edge.to !== PLUGIN_LIST && !edge.typeOnly) {
+      return [offence(edge, `${edge.to} is code of plugins, which runs in their processes alone`)];
     }
-    if (edge.from.startsWith("plugins/") && /^(src|cli)\//.test(edge.to)) {
-      return [offence(edge, `a plugin may not import ${edge.to}`)];
+    const isOpen = /^plugins\/|^(?:mod\.ts|deno\.json)$/.test(edge.to) || !project.texts.has(edge.to);
+    if (edge.from.startsWith("plugins/") && !isOpen) {
+      return [offence(edge, `a plugin may not import ${edge.to}, only packages and mod.ts`)];
     }
     return [];
   });
+}
+
+/** Directories of `plugins/` that the list does not name, and modules of the list that are not there. */
+export function unlistedPlugins(project: Project): Offence[] {
+  const modules = pluginModules(project);
+  const listed = new Set(modules.map((path) => path.split("/")[1]));
+  const found = new Set(
+    [...project.sources.keys()].flatMap((path) => /^plugins\/([^/]+)\//.exec(path)?.[1] ?? []),
+  );
+  return [
+    ...[...found].filter((name) => name !== "common" && !listed.has(name))
+      .map((name) => ({ path: `plugins/${name}`, what: `${PLUGIN_LIST} does not name it` })),
+    ...modules.filter((path) => !project.sources.has(path))
+      .map((path) => ({ path: PLUGIN_LIST, what: `there is no ${path}` })),
+  ];
 }
 
 /** Import cycles within the program, lazy ones included, each reported once at its first file. */

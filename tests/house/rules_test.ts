@@ -101,10 +101,26 @@ Deno.test("strayImports finds imports of tests by the program, and of the progra
   const files = {
     "cli/a.ts":
       'import { x } from "../tests/support/assert.ts";\nimport { y } from "../plugins/echo/mod.ts";',
-    "cli/b.ts": 'const load = () => import("../plugins/echo/mod.ts");',
-    "plugins/echo/mod.ts": 'import { z } from "../../src/core/mod.ts";',
+    "cli/b.ts": 'import { PLUGINS } from "../plugins/plugins.ts";\nimport("../plugins/echo/mod.ts");',
+    "plugins/echo/mod.ts": 'import { z } from "../../src/core/mod.ts";\nimport { a } from "zod";\n' +
+      'import { b } from "../common/tool.ts";\nconst c = import("../../mod.ts");',
+    "plugins/common/tool.ts": "",
+    "plugins/plugins.ts": "",
+    "src/core/mod.ts": "",
+    "mod.ts": "",
   };
-  assertFinds(layers.strayImports, files, ["cli/a.ts:1", "cli/a.ts:2", "plugins/echo/mod.ts:1"]);
+  const expected = ["cli/a.ts:1", "cli/a.ts:2", "cli/b.ts:2", "plugins/echo/mod.ts:1"];
+  assertFinds(layers.strayImports, files, expected);
+});
+
+Deno.test("unlistedPlugins compares the list of plugins with their directories", () => {
+  const files = {
+    "plugins/plugins.ts": '  {\n    module: "web/server.ts",\n  },\n  {\n    module: "gone/server.ts",\n  },',
+    "plugins/web/server.ts": "",
+    "plugins/common/tool.ts": "",
+    "plugins/echo/server.ts": "",
+  };
+  assertFinds(layers.unlistedPlugins, files, ["plugins/echo", "plugins/plugins.ts"]);
 });
 
 Deno.test("cycles finds a circle of imports, also one that a lazy import closes", () => {

@@ -1,4 +1,5 @@
 /** A machine on which the built program is installed from a file or a URL as in the README. */
+import { isProgramFile } from "../../cli/release/channel.ts";
 import { programFile } from "./program.ts";
 import { makeTempDir } from "./tool_context.ts";
 
@@ -22,7 +23,7 @@ export async function makeMachine() {
   for (const path of [home, work, `${files}/dist`]) await Deno.mkdir(path, { recursive: true });
   const program = await programFile();
   const parts = [...Deno.readDirSync(program.replace(/\/[^/]*$/, ""))].filter(({ name }) =>
-    /^(?:reasonix(?:\.\w+)?\.js|install\.js|SHA256SUMS)$/.test(name)
+    isProgramFile(name) || name === "install.js" || name === "SHA256SUMS"
   );
   for (const { name } of parts) {
     await Deno.copyFile(program.replace(/[^/]*$/, name), `${files}/dist/${name}`);

@@ -2,6 +2,7 @@
  * Releases on a loopback server, and stand-ins for executables: a shell script that starts the bundle in a
  * runtime that says that it is a compiled program. Each names a version, and so do the files of its bundle.
  */
+import { isProgramFile } from "../../cli/release/channel.ts";
 import { START_FLAGS } from "../../cli/terminal/start_flags.ts";
 import { sha256Of } from "../../cli/release/verify.ts";
 import { VERSION } from "../../src/util/version.ts";
@@ -61,7 +62,11 @@ export async function makeReleases() {
     await Deno.mkdir(directory);
     const from = program.replace(/\/[^/]*$/, "");
     for (const { name } of Deno.readDirSync(from)) {
-      if (!/^(?:reasonix(?:\.\w+)?|install)\.js$/.test(name)) continue;
+      if (!isProgramFile(name) && name !== "install.js") continue;
+      if (!name.endsWith(".js")) {
+        await Deno.copyFile(`${from}/${name}`, `${directory}/${name}`);
+        continue;
+      }
       const text = stamped(await Deno.readTextFile(`${from}/${name}`), { key: key.public });
       const renamed = text.replaceAll(`"${VERSION}"`, `"${version}"`).replaceAll(
         `${VERSION} (`,
