@@ -47,6 +47,8 @@ export interface PluginInfo {
   readonly module: string;
   /** One phrase for people: what its process may touch. */
   readonly touches: string;
+  /** Keys of `[plugins.settings]` that only the user's own file can set. */
+  readonly userSettings?: readonly string[];
   /** `command` is the one of {@linkcode commands} that the process is for; none: it serves a client. */
   permissions(facts: ProcessFacts, command?: string): ProcessPermissions;
   /** Commands for people, without a model: `reasonix plugin NAME COMMAND`. */

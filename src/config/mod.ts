@@ -25,7 +25,7 @@ export { locationOf } from "./load/layer.ts";
 export { pluginsOf } from "./load/resolve.ts";
 export { describesServer, listServers, type ServerRow } from "./query/servers.ts";
 export { type Preset, PRESETS, presetText } from "./presets.ts";
-export { ConfigError, type ConfigProblem, formatProblem, problemText } from "./problem.ts";
+export { ConfigError, type ConfigProblem, formatKey, formatProblem, problemText } from "./problem.ts";
 export { addSavedHosts, addSavedRule, removeSavedRule, savedRulesFile } from "./project/saved_rules.ts";
 export { type EnvironmentSecrets, environmentSecrets } from "./query/hide_secrets.ts";
 export {

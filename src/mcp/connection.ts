@@ -21,15 +21,7 @@ import {
   ReasonixError,
   type Text,
 } from "../core/mod.ts";
-import {
-  AnsweredLate,
-  causes,
-  explain,
-  SignInNeeded,
-  statusOf,
-  UndeliveredError,
-  UnstartableError,
-} from "./failures.ts";
+import { AnsweredLate, causes, explain, SignInNeeded, statusOf, UndeliveredError } from "./failures.ts";
 import { canonicalListing, type Era, type Listing } from "./listing.ts";
 import type { ServerLog } from "./server_log.ts";
 import type { HttpAccess } from "./oauth/http_access.ts";
@@ -314,7 +306,8 @@ export class Connection {
   #explained(error: unknown): unknown {
     const { spec, log } = this.#options;
     if (spec.plugin && this.#server.process?.ended?.code === BAD_SETTINGS) {
-      return new UnstartableError(log.last.at(-1) ?? message`its settings are wrong`, {
+      return new ReasonixError(log.last.at(-1) ?? message`its settings are wrong`, {
+        exit: "config",
         remedy: message`correct [plugins.settings] of the server`,
       });
     }

@@ -51,8 +51,8 @@ export function hasOwnAuthorization(headers: Readonly<Record<string, string>>): 
   return Object.keys(headers).some((name) => name.toLowerCase() === "authorization");
 }
 
-/** The program of a server is not installed, or its settings are wrong: it is not started again. */
-export class UnstartableError extends ReasonixError {}
+/** The program of a server is not installed, so it is not started again. */
+export class MissingProgramError extends ReasonixError {}
 
 interface FailureContext {
   readonly spec: McpServerSpec;

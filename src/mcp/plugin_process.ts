@@ -1,7 +1,6 @@
 /** The processes of the plugins that come with the program. */
 import { mkdirSync } from "node:fs";
-import { message } from "../core/mod.ts";
-import { UnstartableError } from "./failures.ts";
+import { message, ReasonixError } from "../core/mod.ts";
 import { attempt } from "../util/lazy.ts";
 import { type PluginInfo, SETTINGS_VARIABLE } from "./server_spec.ts";
 import { readEnv } from "../path/read_env.ts";
@@ -45,7 +44,7 @@ export async function pluginProcess(
   facts: PluginFacts,
   words: readonly string[] = [],
 ): Promise<SelfCommand> {
-  const { read = [], write = [], net = [], denyNet = [], env = [] } = info.permissions(facts);
+  const { read = [], write = [], net = [], denyNet = [], env = [] } = info.permissions(facts, words[0]);
   const hosts = net === true ? [] : [...net, ...facts.providerHosts];
   const given: Record<string, string> = { ...facts.env };
   for (const name of env) {
@@ -70,9 +69,9 @@ export async function pluginProcess(
     ],
   });
   if (!start) {
-    throw new UnstartableError(
+    throw new ReasonixError(
       message`Cannot start the plugin ${info.name}: this program has no file reasonix.plugins.js of its build`,
-      { remedy: message`install the program again` },
+      { exit: "config", remedy: message`install the program again` },
     );
   }
   if (write.length > 0) mkdirSync(facts.state, { recursive: true, mode: 0o700 });

@@ -11,7 +11,7 @@ import {
   type WrittenMessage,
 } from "../core/mod.ts";
 import type { Connection, ConnectionOptions } from "./connection.ts";
-import { SignInNeeded, signInNeeded, statusOf, UndeliveredError, UnstartableError } from "./failures.ts";
+import { MissingProgramError, SignInNeeded, signInNeeded, statusOf, UndeliveredError } from "./failures.ts";
 import { EMPTY_LISTING, knownEra, type Listing, type ListingCache, type ServerRecord } from "./listing.ts";
 import { ServerLog } from "./server_log.ts";
 import type { HttpAccess } from "./oauth/http_access.ts";
@@ -243,7 +243,9 @@ export class McpServer {
     await this.#failedLast(what);
     // A sign-in may be made at any time, elsewhere.
     if (error instanceof SignInNeeded) return this.#change("needs-auth", {}, remedy ?? "");
-    this.#restarts.failed(!(error instanceof UnstartableError));
+    const isFinal = error instanceof MissingProgramError ||
+      (error instanceof ReasonixError && error.exit === "config");
+    this.#restarts.failed(!isFinal);
     this.#change("failed", {}, detail);
   }
 

@@ -30,6 +30,8 @@ export { streamingProvider, type Wire } from "./wire/streaming_provider.ts";
 export { otherVendorSources, partsFor, sendsReasoning } from "./wire/message_parts.ts";
 /** The prefix of a conversation whose tools are taught in the system prompt. */
 export const loadTaughtPrefix = lazy(() => import("./tool_modes/taught_form.ts"));
+/** Keys that commands print; loaded where an entry has one. */
+export const loadCommandKey = lazy(() => import("./network/command_key.ts"));
 export const loadTextCalls = lazy(() => import("./tool_modes/call_scanner.ts"));
 export const loadServerState = lazy(() => import("./managed/server_plan.ts"));
 export const loadWindow = lazy(() => import("./local/local_servers.ts"));

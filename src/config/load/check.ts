@@ -352,6 +352,35 @@ function checkDefault(entry: TomlTable, path: KeyPath): Finding[] {
   ])];
 }
 
+/** Finds providers that plugins may not use: those that do not exist, and those whose server we start. */
+export function checkGrants(table: TomlTable, providers: readonly TomlTable[]): Finding[] {
+  return listIn(table, "plugins").flatMap((entry, at) =>
+    listIn(entry, "providers").flatMap((name, index): Finding[] => {
+      const path = ["plugins", at, "providers", index];
+      const plugin = isTable(entry) ? JSON.stringify(entry.name) : "";
+      const found = providers.find((each) => each.name === name);
+      if (found?.server !== undefined) {
+        return [errorAt(path, [
+          message`Cannot give the plugin ${plugin} the provider ${
+            JSON.stringify(name)
+          }: only this program can start its server`,
+          message`start the server yourself, and name its base_url in another entry of [[providers]]`,
+        ])];
+      }
+      if (found) return [];
+      const near = suggestNames(String(name), providers.map((each) => String(each.name)), 1)[0];
+      return [errorAt(path, [
+        message`Cannot give the plugin ${plugin} the provider ${
+          JSON.stringify(name)
+        }: there is no such entry in [[providers]]`,
+        near
+          ? message`did you mean "${near}"?`
+          : message`add a [[providers]] entry of this name to your own file`,
+      ])];
+    })
+  );
+}
+
 /** Keys that a server without a process or connection here cannot have. */
 const ONLY_DIRECT = ["command", "headers_helper", "oauth"];
 

@@ -39,6 +39,9 @@ export function namedVendors(
   const references = [
     ...MODEL_KEYS.flatMap((key) => valueAt(settings, key) ?? []),
     ...isTable(named) ? Object.values(named) : [],
+    ...(Array.isArray(settings.plugins) ? settings.plugins : []).flatMap((entry) =>
+      isTable(entry) && Array.isArray(entry.providers) ? entry.providers : []
+    ),
     ...providers.flatMap(({ fallback }) => Array.isArray(fallback) ? fallback : []),
   ];
   for (const reference of references) {

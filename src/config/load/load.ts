@@ -1,6 +1,7 @@
 import { mcpJsonFile, projectConfigFile, reasonixHome, userConfigFile } from "../config_paths.ts";
 import { DEFAULT_LAYER, defaultLayer, fillDefaults, namedVendors } from "./defaults.ts";
-import { checkLayer, type Layer, parseLayer, readLayer } from "./layer.ts";
+import { checkGrants } from "./check.ts";
+import { checkLayer, type Layer, locateFinding, parseLayer, readLayer } from "./layer.ts";
 import {
   keyNamesOf,
   LayerResolver,
@@ -122,6 +123,10 @@ export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
   const chosen = mergeLayers([...users, environment, flagged].filter((layer) => layer !== undefined));
   const named = namedVendors(chosen, providersOf({ table: merged }), hasKey);
   const config = fillDefaults({ ...merged, providers: [...providersOf({ table: merged }), ...named] });
+  for (const layer of layers) {
+    problems.push(...checkGrants(layer.table, config.providers).map((each) => locateFinding(layer, each)));
+  }
+  failOnErrors(problems);
   return {
     config,
     warnings: problems,

@@ -246,6 +246,11 @@ function plugin(written: TomlTable, entry: TomlTable, { scope, withhold }: Entry
     for (const key of Object.keys(entry)) if (key !== "name" && key !== "enabled") delete entry[key];
     return;
   }
+  if (entry.providers !== undefined) {
+    const path = [...scope.path, "providers"];
+    warn({ ...scope, path }, `Only your own file can set ${formatKey(path)}`);
+    delete entry.providers;
+  }
   const replaces = base.plugins.some((present) => present.name === entry.name);
   const used = fromDotenv.get(Number(scope.path.at(-1)));
   const about = { layer, path: scope.path, cwd, env, replaces, holder, used };
@@ -463,6 +468,8 @@ function describePlugin(
     ["headers", Object.keys(tableOf(written.headers))],
     ["passes on your variables", passed],
     ["offers only", written.enabled_tools],
+    ["settings", isTable(written.settings) ? JSON.stringify(hideSecrets(written.settings)) : undefined],
+    ["asks for your providers, which only your own file grants", written.providers],
     ["these run without approval, as read-only tools", written.trusted_read_only_tools],
     ["replaces", replaces ? "your server of this name" : undefined],
   ];

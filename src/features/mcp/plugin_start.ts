@@ -1,15 +1,19 @@
 /** Starts a plugin of this program with what the configuration grants it. */
 import {
+  formatKey,
+  hasKeyCommand,
   type LoadedConfig,
   locationOf,
   lookUpSecret,
   type PluginEntry,
   pluginsOf,
+  sourceOf,
 } from "../../config/mod.ts";
 import { formatLocation, message, ReasonixError, type SourceLocation } from "../../core/mod.ts";
 import { loadPluginProcess, type PluginFacts, type PluginInfo, pluginNameOf } from "../../mcp/mod.ts";
 import { compileGlobs, escapeGlob } from "../../path/glob.ts";
 import { realPath } from "../../path/real_path.ts";
+import { loadCommandKey } from "../../provider/mod.ts";
 import { absoluteGlobs } from "../../rule/mod.ts";
 import { buildWorkspace, deniedGlobs, type RunPaths } from "../../run/mod.ts";
 import type { SelfCommand } from "../../tool/mod.ts";
@@ -31,23 +35,31 @@ export async function pluginStart(
 ): Promise<SelfCommand> {
   const started = entry ?? scope.loaded.config.plugins.find((each) => pluginNameOf(each) === info.name);
   const { pluginProcess } = await loadPluginProcess();
-  return await pluginProcess(info, factsOf(scope, info, started), words);
+  return await pluginProcess(info, await factsOf(scope, info, started), words);
 }
 
-function factsOf(
+async function factsOf(
   { paths, loaded }: PluginScope,
   info: PluginInfo,
   entry: PluginEntry | undefined,
-): PluginFacts {
+): Promise<PluginFacts> {
   const { cwd, home } = paths;
+  const locations = entry ? locationsOf(loaded, entry) : {};
+  if (entry) refuseOfProject(loaded, info, { entry, locations });
   const { forbidden } = buildWorkspace(paths, loaded.config);
-  const providers = (entry?.providers ?? []).map((name) => grantedProvider(loaded, name));
-  const keys = providers.map(({ api_key_env: name }) => name).filter((name) => name !== "");
   const variable = (name: string) => lookUpSecret(name, loaded.keys);
-  const known = keys.flatMap((name) => {
-    const value = variable(name);
-    return value === undefined ? [] : [[name, value] as const];
-  });
+  const env: Record<string, string> = { ...entry?.env };
+  const providers = await Promise.all((entry?.providers ?? []).map(async (name, at) => {
+    const granted = grantedProvider(loaded, name);
+    // A plugin starts no programs, so that the command of a key runs here.
+    const { api_key_command: _command, ...provider } = granted;
+    if (hasKeyCommand(granted)) provider.api_key_env = `REASONIX_PLUGIN_KEY_${at}`;
+    const key = hasKeyCommand(granted)
+      ? await (await loadCommandKey()).printedKey(granted, new AbortController().signal)
+      : variable(provider.api_key_env);
+    if (key !== undefined) env[provider.api_key_env] = key;
+    return provider;
+  }));
   return {
     workspace: cwd,
     state: `${home}/plugins/${info.name}`,
@@ -57,8 +69,8 @@ function factsOf(
     providers,
     hidden: hiddenIn(paths, loaded, forbidden),
     forbidden,
-    locations: entry ? locationsOf(loaded, entry) : {},
-    env: { ...entry?.env, ...Object.fromEntries(known) },
+    locations,
+    env,
     variable,
   };
 }
@@ -71,6 +83,21 @@ function grantedProvider({ config, projectProviders }: LoadedConfig, name: strin
   throw new ReasonixError(message`Cannot give a plugin the provider ${name}: its entry is the project's`, {
     exit: "config",
     remedy: message`add a [[providers]] entry of this name to your own file`,
+  });
+}
+
+/** Throws a ReasonixError for a setting of a project's entry that only the user's own file can have. */
+function refuseOfProject(
+  loaded: LoadedConfig,
+  { name, userSettings = [] }: PluginInfo,
+  { entry, locations }: { readonly entry: PluginEntry; readonly locations: Readonly<Record<string, string>> },
+): void {
+  const [key] = userSettings.filter((each) => Object.hasOwn(entry.settings, each));
+  if (key === undefined || sourceOf(loaded, formatKey(["plugins", entry.name])).source !== "project") return;
+  const place = locations[key] ?? "";
+  throw new ReasonixError(message`${place}: Only your own file can set ${key} for the plugin ${name}`, {
+    exit: "config",
+    remedy: message`remove it from the project's file`,
   });
 }
 

@@ -1,6 +1,6 @@
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
 import { errorMessage, message, ReasonixError } from "../../core/mod.ts";
-import { UndeliveredError, UnstartableError } from "../failures.ts";
+import { MissingProgramError, UndeliveredError } from "../failures.ts";
 import type { ServerLog } from "../server_log.ts";
 import { type McpServerSpec, type PluginInfo, SETTINGS_VARIABLE } from "../server_spec.ts";
 import { isFile } from "../../path/probe.ts";
@@ -276,14 +276,14 @@ function programOf({ command, cwd }: McpServerSpec, searchPath: string): string 
   if (command.includes("/")) {
     const path = command.startsWith("/") ? command : `${cwd}/${command}`;
     if (isFile(path)) return path;
-    throw new UnstartableError(message`There is no program ${path}`, {
+    throw new MissingProgramError(message`There is no program ${path}`, {
       remedy: message`correct the command of the server`,
     });
   }
   const directories = searchPath.split(":").filter((directory) => directory.startsWith("/"));
   const found = directories.map((directory) => `${directory}/${command}`).find(isFile);
   if (found !== undefined) return found;
-  throw new UnstartableError(message`There is no program "${command}" on PATH`, {
+  throw new MissingProgramError(message`There is no program "${command}" on PATH`, {
     remedy: message`install ${command}, or give its full path as the command of the server`,
   });
 }

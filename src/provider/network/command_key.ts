@@ -142,7 +142,7 @@ class CommandKeys {
 }
 
 /** Runs the command in the user's home, so that no project affects it. Messages never quote its output. */
-async function printedKey(owner: KeyOwner, signal: AbortSignal): Promise<string> {
+export async function printedKey(owner: KeyOwner, signal: AbortSignal): Promise<string> {
   const command = owner.api_key_command ?? "";
   const [program, ...args] = typeof command === "string" ? shellCommand(command) : command.map(fromHome);
   const failed = (what: Text, remedy: Text) =>

@@ -294,6 +294,21 @@ const BAD_TYPES: [string, string, string][] = [
   ["[[plugins]]\nname='a'\ntype='bogus'\ncommand='x'", 'the text "bogus" for plugins[0].type', '"stdio"'],
   ["[[plugins]]\nname='a'\nurl='http://x'", 'The plugin "a" has no command', 'add type = "http"'],
   ["[[plugins]]\nname='a'\ntype='http'", 'The plugin "a" has no url', "url ="],
+  [
+    "[[plugins]]\nname='a'\ncommand='x'\nsettings='x'",
+    'the text "x" for plugins[0].settings',
+    "[plugins[0].settings]",
+  ],
+  [
+    "[[providers]]\nname='local'\nmodel='m'\n[[plugins]]\nname='a'\ncommand='x'\nproviders=['locl']",
+    'Cannot give the plugin "a" the provider "locl": there is no such entry in [[providers]]',
+    'did you mean "local"?',
+  ],
+  [
+    "[[providers]]\nname='l'\nmodel='m'\n[providers.server]\n[[plugins]]\nname='a'\ncommand='x'\nproviders=['l']",
+    "only this program can start its server",
+    "start the server yourself",
+  ],
   ["language = 1979-05-27", "a date for language", "language ="],
   ["[tools.alias]\nls = 'bash'", "a table is expected", "[tools.alias.ls]"],
 ];

@@ -164,6 +164,32 @@ Deno.test("a project plugin does not replace the user's plugin of the same name 
   assertEquals(await commands(true), ["theirs"]);
 });
 
+Deno.test("trust shows the settings of a project's plugin, which gets no provider of the user", async () => {
+  const plugin = (value: string) =>
+    `[[plugins]]\nname = "p"\ncommand = "reasonix"\nargs = ["plugin", "web"]\nproviders = ["local"]\n` +
+    `settings = { search = "${value}", api_key = "hush-hush-hush-1" }\n`;
+  await using fixture = configFixture({
+    "home/config.toml": '[[providers]]\nname = "local"\nmodel = "m"\n',
+    "project/reasonix.toml": plugin("brave"),
+  });
+  const loaded = await fixture.load({ trust: () => true });
+  assertEquals(loaded.config.plugins.map(({ providers, settings }) => [providers, settings.search]), [
+    [[], "brave"],
+  ]);
+  assertEquals(loaded.warnings.map(({ message, place }) => `${place?.line}:${place?.column} ${message}`), [
+    "5:1 Only your own file can set plugins[0].providers; it is ignored",
+  ]);
+  const [item] = loaded.trusted;
+  assertEquals(item?.lines, [
+    "runs: reasonix plugin web",
+    'settings: {"search":"brave","api_key":"[secret]"}',
+    "asks for your providers, which only your own file grants: local",
+  ]);
+  fixture.write("project/reasonix.toml", plugin("tavily"));
+  const [other] = (await fixture.load()).needsTrust;
+  assert(other?.definition !== item?.definition);
+});
+
 Deno.test("the project's .env sets variables of its plugins only, without keys and Reasonix variables", async () => {
   await using fixture = configFixture({
     "project/.env": "TOKEN=t\nREASONIX_HOME=x\nDEEPSEEK_API_KEY=x\nMINE_KEY=x\n",

@@ -153,6 +153,29 @@ include = ["a", "b"]
   assert(!("MINE" in env));
 });
 
+Deno.test("a plugin gets the key that the command of its provider prints, and not the command", async () => {
+  await using fixture = configFixture({
+    "home/config.toml": `
+[[providers]]
+name = "far"
+kind = "openai"
+base_url = "https://far.example/v1"
+api_key_command = "printf printed"
+model = "m"
+[[plugins]]
+name = "mine"
+command = "reasonix"
+args = ["plugin", "probe"]
+providers = ["far"]
+`,
+  });
+  const { args, env } = await pluginStart({ paths: scopeOf(fixture), loaded: await fixture.load() }, PROBE);
+  const { providers: [provider] } = JSON.parse(env.REASONIX_PLUGIN_CONTEXT ?? "");
+  assertEquals([provider.api_key_env, provider.api_key_command], ["REASONIX_PLUGIN_KEY_0", undefined]);
+  assertEquals(env.REASONIX_PLUGIN_KEY_0, "printed");
+  assert(args.includes("--allow-net=far.example:443"), args.join(" "));
+});
+
 Deno.test("a plugin of the user does not get a provider whose address only the project names", async () => {
   await using fixture = configFixture({
     "home/config.toml":
@@ -166,4 +189,20 @@ Deno.test("a plugin of the user does not get a provider whose address only the p
     Error,
     "Cannot give a plugin the provider far: its entry is the project's",
   );
+});
+
+Deno.test("a setting that only the user can have ends the start of a project's entry", async () => {
+  const entry = '[[plugins]]\nname = "p"\ncommand = "reasonix"\nargs = ["plugin", "probe"]\n' +
+    '[plugins.settings]\nallow_private = ["10.0.0.0/8"]\n';
+  const info = { ...PROBE, userSettings: ["allow_private"] };
+  await using project = configFixture({ "project/reasonix.toml": entry });
+  const trusted = await project.load({ trust: () => true });
+  await assertRejects(
+    () => pluginStart({ paths: scopeOf(project), loaded: trusted }, info),
+    Error,
+    `${project.cwd}/reasonix.toml:6:17: Only your own file can set allow_private for the plugin probe`,
+  );
+  await using user = configFixture({ "home/config.toml": entry });
+  const { env } = await pluginStart({ paths: scopeOf(user), loaded: await user.load() }, info);
+  assertEquals(env.REASONIX_PLUGIN_SETTINGS, '{"allow_private":["10.0.0.0/8"]}');
 });
