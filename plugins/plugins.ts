@@ -5,6 +5,8 @@
  * It is data that the program loads before a plugin starts: it imports nothing heavy.
  */
 
+import { processAccess } from "./web/access.ts";
+
 /** The facts of one run that decide what the process of a plugin may touch. */
 export interface ProcessFacts {
   /** Absolute path of the directory that the session works in. */
@@ -77,5 +79,13 @@ export const PLUGINS: readonly PluginInfo[] = [
       read: [workspace, `${home}/prompts/personas`],
       net: providerHosts,
     }),
+  },
+  {
+    name: "web",
+    brief: "Web search, and pages, documents and images of the web as text",
+    module: "web/server.ts",
+    touches: "connects to public addresses, or to the proxy alone; no files",
+    userSettings: ["allow_private", "searxng_url", "key_env"],
+    permissions: ({ settings }) => processAccess(settings),
   },
 ];

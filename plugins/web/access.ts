@@ -3,7 +3,6 @@
  *
  * The program reads this file before the plugin starts: it imports nothing heavy.
  */
-import type { ProcessPermissions } from "../plugins.ts";
 import { contains, deniedRanges, parseAddress, parseRange, shownRange } from "./private.ts";
 import { searchKey } from "./search.ts";
 
@@ -54,7 +53,7 @@ export function isExcepted(host: string, { except }: Proxies): boolean {
 export function processAccess(
   settings: Readonly<Record<string, unknown>>,
   env: Environment = (name) => Deno.env.get(name),
-): ProcessPermissions {
+): { readonly net: true | string[]; readonly denyNet?: string[]; readonly env: string[] } {
   const { allow_private: ranges, searxng_url: server, search, key_env: key = searchKey(search) } = settings;
   const allowed = Array.isArray(ranges) ? ranges.flatMap((each) => parseRange(String(each)) ?? []) : [];
   const hosts = hostsOf(server);

@@ -1,6 +1,6 @@
 /** Search services: an entry each, with exactly the request and the answer of its documented interface. */
+import { cleanLine } from "../common/material.ts";
 import { PluginError } from "../common/plugin.ts";
-import type { Reply, RequestOptions } from "./fetch.ts";
 
 export interface SearchHit {
   readonly title: string;
@@ -17,8 +17,17 @@ export interface SearchSettings {
   readonly key?: string | undefined;
 }
 
-interface SearchRequest extends RequestOptions {
+interface SearchRequest {
   readonly url: string;
+  readonly method?: "POST";
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string;
+}
+
+interface SearchReply {
+  readonly status: number;
+  readonly headers: { readonly "retry-after"?: string };
+  readonly bytes: Uint8Array;
 }
 
 interface SearchService {
@@ -35,8 +44,8 @@ interface SearchService {
 
 type Fields = Readonly<Record<string, unknown>>;
 
-const json = (headers: Readonly<Record<string, string>>, body: unknown): RequestOptions => ({
-  method: "POST",
+const post = (headers: Readonly<Record<string, string>>, body: unknown) => ({
+  method: "POST" as const,
   headers: { ...headers, "content-type": "application/json", accept: "application/json" },
   body: JSON.stringify(body),
 });
@@ -61,7 +70,7 @@ export const SEARCH_SERVICES: Readonly<Record<string, SearchService>> = {
     key: "TAVILY_API_KEY",
     request: (query, count, key) => ({
       url: "https://api.tavily.com/search",
-      ...json({ authorization: `Bearer ${key}` }, { query, max_results: count }),
+      ...post({ authorization: `Bearer ${key}` }, { query, max_results: count }),
     }),
     results: ({ results }) => results,
     text: ["content"],
@@ -71,7 +80,7 @@ export const SEARCH_SERVICES: Readonly<Record<string, SearchService>> = {
     key: "EXA_API_KEY",
     request: (query, count, key) => ({
       url: "https://api.exa.ai/search",
-      ...json({ "x-api-key": key }, { query, numResults: count, contents: { highlights: true } }),
+      ...post({ "x-api-key": key }, { query, numResults: count, contents: { highlights: true } }),
     }),
     results: ({ results }) => results,
     text: ["highlights", "text"],
@@ -92,6 +101,8 @@ export function searchKey(service: unknown): string | undefined {
   return typeof service === "string" ? SEARCH_SERVICES[service]?.key : undefined;
 }
 
+const MAX_TITLE = 200;
+const MAX_URL = 2000;
 const MAX_DESCRIPTION = 500;
 const MAX_DETAIL = 200;
 
@@ -100,7 +111,7 @@ export async function search(
   { service, server = "", keyVariable, key = "" }: SearchSettings,
   query: string,
   count: number,
-  send: (request: SearchRequest) => Promise<Reply>,
+  send: (request: SearchRequest) => Promise<SearchReply>,
 ): Promise<SearchHit[]> {
   const found = SEARCH_SERVICES[service];
   if (!found) throw new PluginError(`There is no search service ${service}`);
@@ -127,13 +138,10 @@ export async function search(
     const text = found.text.map((name) => result[name]).find((value) =>
       value !== undefined && value !== null
     );
-    const description = plain(Array.isArray(text) ? text.join(" … ") : text);
     return {
-      title: plain(result.title),
-      url: String(result.url),
-      description: description.length > MAX_DESCRIPTION
-        ? `${description.slice(0, MAX_DESCRIPTION).toWellFormed()}…`
-        : description,
+      title: plain(result.title, MAX_TITLE),
+      url: cleanLine(String(result.url), MAX_URL),
+      description: plain(Array.isArray(text) ? text.join(" … ") : text, MAX_DESCRIPTION),
     };
   });
 }
@@ -174,7 +182,7 @@ function parsed(bytes: Uint8Array): unknown {
 
 /** The first text that an answer gives as its reason. */
 function detailOf(answer: unknown): string {
-  if (typeof answer === "string") return plain(answer).slice(0, MAX_DETAIL).toWellFormed();
+  if (typeof answer === "string") return plain(answer, MAX_DETAIL);
   const { detail, error, message } = fields(answer);
   for (const value of [detail, error, message]) {
     const text = value === undefined ? "" : detailOf(value);
@@ -193,9 +201,9 @@ const ENTITIES: Readonly<Record<string, string>> = {
 };
 
 /** One line without the marks of matched words. */
-function plain(value: unknown): string {
-  return (typeof value === "string" ? value : "")
+function plain(value: unknown, max: number): string {
+  const text = (typeof value === "string" ? value : "")
     .replace(/<\/?(strong|b|em|mark)>/g, "")
-    .replace(/&(\w+|#\w+);/g, (found, name: string) => ENTITIES[name] ?? found)
-    .replace(/\s+/g, " ").trim();
+    .replace(/&(\w+|#\w+);/g, (found, name: string) => ENTITIES[name] ?? found);
+  return cleanLine(text, max);
 }
