@@ -19,7 +19,6 @@ export function privateAddresses(port: number): string[] {
       "127。0。0。1",
       "localhost",
       "LOCALHOST",
-      "localhost.",
     ],
     ...["[::1]", "[0:0:0:0:0:0:0:1]", "[::]", "[::ffff:127.0.0.1]", "[::ffff:7f00:1]", "[::127.0.0.1]"],
     ...["[64:ff9b::127.0.0.1]", "[2002:7f00:1::]", "[fe80::1]", "[fc00::1]"],
