@@ -1,9 +1,12 @@
 /** Plugins that come with the program: each is started by its name. */
 import process from "node:process";
 import { argument, type CommandGroup, entry } from "../command.ts";
-import type { CliContext } from "../terminal/process.ts";
-import { mainModule } from "../release/channel.ts";
-import { message, ReasonixError } from "../../src/core/mod.ts";
+import { isExecutable, mainModule } from "../release/channel.ts";
+import { openConfig } from "../terminal/open.ts";
+import { type CliContext, runInPlace } from "../terminal/process.ts";
+import { message, usageError } from "../../src/core/mod.ts";
+import { loadPluginStart } from "../../src/features/mod.ts";
+import { isRecord, parseJson } from "../../src/util/json.ts";
 import { type PluginInfo, PLUGINS } from "../../plugins/plugins.ts";
 
 const starts = PLUGINS.map((info) => [
@@ -11,8 +14,8 @@ const starts = PLUGINS.map((info) => [
   entry(info.brief, {
     description: descriptionOf(info),
     rest: argument("A command of the plugin and its arguments; none: serve a client", "command"),
-    run() {
-      return start(this);
+    run(_flags, ...words) {
+      return start(this, info, words);
     },
   }),
 ]);
@@ -27,15 +30,34 @@ function descriptionOf({ brief, commands = [] }: PluginInfo): string {
   return list.length === 0 ? served : `${served}\n\nCommands of the plugin\n${list.join("\n")}`;
 }
 
-/** The file of plugins reads the same arguments. */
-async function start(context: CliContext): Promise<void> {
-  const program = mainModule();
-  const file = new URL(program.endsWith(".ts") ? "../plugins/main.ts" : "./reasonix.plugins.js", program);
-  await import(file.href).catch((error) => {
-    if (error.code !== "ERR_MODULE_NOT_FOUND") throw error;
-    throw new ReasonixError(message`Cannot load the plugin: ${file.pathname} is not there`, {
-      remedy: message`copy it next to ${program.replace(/^.*\//, "")}, or install the program again`,
-    });
-  });
+/**
+ * Runs a plugin in a process with its permissions. An executable cannot narrow itself: it runs the plugin
+ * within this process.
+ */
+async function start(context: CliContext, info: PluginInfo, words: readonly string[]): Promise<void> {
+  const isWithin = isExecutable();
+  if (!isWithin || context.process.env.REASONIX_PLUGIN_CONTEXT === undefined) {
+    const { pluginStart } = await loadPluginStart();
+    const settings = givenSettings(context);
+    const command = await pluginStart(await openConfig(context), info, { settings, words });
+    if (!isWithin) {
+      context.process.exitCode = await runInPlace(command);
+      return;
+    }
+    Object.assign(process.env, command.env);
+  }
+  await import(new URL("./reasonix.plugins.js", mainModule()).href);
   context.process.exitCode = process.exitCode ?? 0;
+}
+
+/** Settings that another MCP client gives to the plugin. */
+function givenSettings({ process: { env } }: CliContext): Readonly<Record<string, unknown>> | undefined {
+  const text = env.REASONIX_PLUGIN_SETTINGS;
+  if (text === undefined || text === "") return undefined;
+  const value = parseJson(text);
+  if (isRecord(value)) return value;
+  throw usageError(
+    message`Cannot read REASONIX_PLUGIN_SETTINGS: it is no JSON object`,
+    message`write for example ${'{"key": "value"}'}`,
+  );
 }

@@ -38,6 +38,11 @@ export function mainModule(): string {
   return Deno.mainModule;
 }
 
+/** Reports whether the program is a compiled executable. */
+export function isExecutable(): boolean {
+  return Deno.build.standalone;
+}
+
 /** Recognizes, by their names, the program and the files that are installed next to it. */
 export function isProgramFile(name: string): boolean {
   return /^reasonix(?:\.\w+)?\.js$|^reasonix\.grammars\.bin$/.test(name);

@@ -31,6 +31,25 @@ function writeAll(target: { writeSync(bytes: Uint8Array): number }, text: string
   for (let at = 0; at < bytes.length;) at += target.writeSync(bytes.subarray(at));
 }
 
+interface ChildCommand {
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+}
+
+/** Runs a program with the streams of this one, passes signals on, and resolves to its exit code. */
+export async function runInPlace({ command, args, env }: ChildCommand): Promise<number> {
+  const streams = { stdin: "inherit", stdout: "inherit", stderr: "inherit" } as const;
+  const child = new Deno.Command(command, { args: [...args], clearEnv: true, env, ...streams }).spawn();
+  const windows = Deno.build.os === "windows";
+  const signals: Deno.Signal[] = windows ? ["SIGINT"] : ["SIGINT", "SIGTERM", "SIGHUP"];
+  const listeners = signals.map((signal) => [signal, () => attempt(() => child.kill(signal))] as const);
+  for (const [signal, listener] of listeners) Deno.addSignalListener(signal, listener);
+  const { code } = await child.status;
+  for (const [signal, listener] of listeners) Deno.removeSignalListener(signal, listener);
+  return code;
+}
+
 /** Standard input and output of a command that speaks a protocol over them. */
 export function protocolStreams() {
   return { input: Deno.stdin.readable, output: Deno.stdout };

@@ -19,4 +19,5 @@ export const loadVerifyList = lazy(() => import("./verify/verify_commands.ts"));
 
 export const loadLanguageServers = lazy(() => import("./lsp/run_lsp.ts"));
 
+export const loadPluginStart = lazy(() => import("./mcp/plugin_start.ts"));
 export const loadServerWork = lazy(() => import("./mcp/known_servers.ts"));

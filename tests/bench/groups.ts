@@ -10,6 +10,7 @@ import { stopRows } from "./inside/stop.ts";
 import { installRows } from "./install.ts";
 import { mcpRows } from "./mcp/mcp.ts";
 import { peerRunRows } from "./peers/runs.ts";
+import { pluginRows } from "./plugins.ts";
 import type { Row } from "./report.ts";
 import type { Bench } from "./runner.ts";
 import type { Scenario } from "./scenario.ts";
@@ -48,6 +49,7 @@ export const GROUPS: readonly Group[] = [
   { name: "acp", title: "Editors", rows: acpRows },
   { name: "web", title: "The web page", rows: webRows },
   { name: "mcp", title: "MCP servers", rows: mcpRows },
+  { name: "plugins", title: "Plugins of the program", rows: pluginRows },
   { name: "hooks", title: "Hooks", rows: hookRows },
   { name: "install", title: "Installed by npm", rows: installRows },
   { name: "peers", title: "Other agents", rows: peerRunRows, optional: true },

@@ -43,6 +43,11 @@ export function ownShare(pid: number): number {
   return Number(/^Pss:\s+(\d+)/m.exec(read(`/proc/${pid}/smaps_rollup`))?.[1] ?? 0) / 1024;
 }
 
+/** The resident memory of a process, in MB. */
+export function residentSize(pid: number): number {
+  return Number(/^VmRSS:\s+(\d+)/m.exec(read(`/proc/${pid}/status`))?.[1] ?? 0) / 1024;
+}
+
 /** Milliseconds that the threads of a process have had a processor. */
 export function processorTime(pid: number): number {
   let sum = 0;

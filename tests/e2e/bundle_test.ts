@@ -179,8 +179,7 @@ for (
     },
     {
       name: ALONE_FILE,
-      plugin:
-        /^error: Cannot load the plugin: \S+\/reasonix\.plugins\.js is not there\n +copy it next to reasonix-all\.js/m,
+      plugin: /^error: Cannot start the plugin example: this program has no file reasonix\.plugins\.js/m,
       make: async (directory: string) => {
         await Deno.copyFile(`${built}/${ALONE_FILE}`, `${directory}/${ALONE_FILE}`);
         return [Deno.execPath(), "run", ...START_FLAGS, "--no-config", `${directory}/${ALONE_FILE}`];

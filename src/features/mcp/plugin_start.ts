@@ -19,23 +19,30 @@ import { buildWorkspace, deniedGlobs, type RunPaths } from "../../run/mod.ts";
 import type { SelfCommand } from "../../tool/mod.ts";
 import { isRecord } from "../../util/json.ts";
 
+interface StartOptions {
+  /** The server that starts the plugin; default: the first one of the configuration. */
+  readonly entry?: PluginEntry | undefined;
+  /** Settings in place of those of the entry. */
+  readonly settings?: PluginEntry["settings"] | undefined;
+  /** A command of the plugin. */
+  readonly words?: readonly string[];
+}
+
 interface PluginScope {
   readonly paths: RunPaths;
   readonly loaded: LoadedConfig;
 }
 
-/**
- * Returns the command line of a plugin. `entry` is the server that starts it: by default the first one of the
- * configuration, without which it has no settings. `words` are a command of the plugin.
- */
+/** Returns the command line of a plugin; without an entry it has no settings. */
 export async function pluginStart(
   scope: PluginScope,
   info: PluginInfo,
-  { entry, words = [] }: { readonly entry?: PluginEntry; readonly words?: readonly string[] } = {},
+  { entry, settings, words = [] }: StartOptions = {},
 ): Promise<SelfCommand> {
   const started = entry ?? scope.loaded.config.plugins.find((each) => pluginNameOf(each) === info.name);
   const { pluginProcess } = await loadPluginProcess();
-  return await pluginProcess(info, await factsOf(scope, info, started), words);
+  const facts = await factsOf(scope, info, started);
+  return await pluginProcess(info, settings ? { ...facts, settings, locations: {} } : facts, words);
 }
 
 async function factsOf(

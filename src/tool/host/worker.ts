@@ -144,7 +144,7 @@ export function selfCommand(options: SelfOptions): SelfCommand {
   const role = `${WORKER_FLAG}${options.role}`;
   const program = ownProgram(options.module);
   const entry = isBundled(options.module)
-    ? fileOfBuild("reasonix.worker.js", program) ?? program
+    ? fileOfBuild("./reasonix.worker.js", program) ?? program
     : options.sourceEntry.href;
   return limited(startOf(entry, { words: [role], flags: options.flags }), options.cpuSeconds);
 }
@@ -164,7 +164,7 @@ export function pluginCommand({ words, flags }: PluginOptions): SelfCommand | un
   const module = import.meta.url;
   if (Deno.build.standalone) return startOf(module, { words: ["plugin", ...words], flags: [] });
   const entry = isBundled(module)
-    ? fileOfBuild("reasonix.plugins.js", ownProgram(module))
+    ? fileOfBuild("./reasonix.plugins.js", ownProgram(module))
     : new URL("../../../plugins/main.ts", module).href;
   if (entry === undefined) return undefined;
   const { fileURLToPath } = process.getBuiltinModule("node:url");
@@ -235,7 +235,7 @@ function ownProgram(module: string): string {
  * Undefined where it is missing or from another build, and for remote programs.
  */
 function fileOfBuild(name: string, program: string): string | undefined {
-  const file = new URL(`./${name}`, program);
+  const file = new URL(name, program);
   if (file.protocol !== "file:") return undefined;
   const build = buildOf(file);
   return build !== undefined && build === buildOf(new URL(program)) ? file.href : undefined;
