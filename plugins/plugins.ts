@@ -19,6 +19,8 @@ export interface ProcessFacts {
   readonly settings: Readonly<Record<string, unknown>>;
   /** `host:port` of each granted provider. */
   readonly providerHosts: readonly string[];
+  /** Looks up an environment variable of the session; absent where only the settings count. */
+  readonly variable?: (name: string) => string | undefined;
 }
 
 /** What the process of a plugin may touch in addition to its own files. No plugin may start programs. */
@@ -86,6 +88,6 @@ export const PLUGINS: readonly PluginInfo[] = [
     module: "web/server.ts",
     touches: "connects to public addresses, or to the proxy alone; no files",
     userSettings: ["allow_private", "searxng_url", "key_env"],
-    permissions: ({ settings }) => processAccess(settings),
+    permissions: ({ settings, variable }) => processAccess(settings, variable),
   },
 ];

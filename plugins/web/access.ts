@@ -52,7 +52,7 @@ export function isExcepted(host: string, { except }: Proxies): boolean {
  */
 export function processAccess(
   settings: Readonly<Record<string, unknown>>,
-  env: Environment = (name) => Deno.env.get(name),
+  env: Environment = () => undefined,
 ): { readonly net: true | string[]; readonly denyNet?: string[]; readonly env: string[] } {
   const { allow_private: ranges, searxng_url: server, search, key_env: key = searchKey(search) } = settings;
   const allowed = Array.isArray(ranges) ? ranges.flatMap((each) => parseRange(String(each)) ?? []) : [];

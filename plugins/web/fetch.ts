@@ -11,7 +11,7 @@ import { connect as connectTls } from "node:tls";
 import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
 import { PluginError } from "../common/plugin.ts";
 import { isExcepted, type Proxies } from "./access.ts";
-import { type AddressRange, contains, isLocalName, isPrivate, parseAddress } from "./private.ts";
+import { type AddressRange, isAllowed, isLocalName, isPrivate, parseAddress } from "./private.ts";
 
 export interface Network {
   /** `allow_private` of the user. */
@@ -51,18 +51,21 @@ export async function resolveName(host: string): Promise<string[]> {
   return (await lookup(host, { all: true })).map(({ address }) => address);
 }
 
-/** Parses what a model wrote as the URL of a page. */
-export function pageUrl(text: string): URL {
+const LEADS = " (a redirect leads there)";
+
+/** Parses the URL of a page, as a model or a redirect writes it. */
+export function pageUrl(text: string, note = ""): URL {
   const url = URL.parse(text.trim());
-  const shown = JSON.stringify(text.trim().slice(0, 200));
-  if (url === null || url.hostname === "" && /^https?:$/.test(url.protocol)) {
-    throw new PluginError(`Cannot open ${shown}: it is no URL`, "write it as https://HOST/PATH");
+  const refuse = (reason: string, remedy: string) => {
+    if (url) url.username = url.password = "";
+    return new PluginError(`Cannot open ${(url?.href ?? text).slice(0, 300)}${note}: ${reason}`, remedy);
+  };
+  if (url === null) throw refuse("it is no URL", "write it as https://HOST/PATH");
+  if (!/^https?:$/.test(url.protocol)) {
+    throw refuse(`${url.protocol} is no scheme of web pages`, "use http or https");
   }
-  if (url.protocol !== "http:" && url.protocol !== "https:") {
-    throw new PluginError(
-      `Cannot open ${shown}: ${url.protocol} is not a scheme of web pages`,
-      "use http or https",
-    );
+  if (url.username !== "" || url.password !== "") {
+    throw refuse("it has a user name or a password", "leave them out");
   }
   url.hash = "";
   return url;
@@ -79,19 +82,13 @@ export async function fetchPage(
     let url = start;
     for (let hops = 0;; hops++) {
       const response = await send(network, url, { headers }, false, limit);
-      const status = response.statusCode ?? 0;
-      const location = REDIRECTS.has(status) ? response.headers.location : undefined;
-      if (location === undefined) return await replyOf(network, url, response);
+      const { location } = response.headers;
+      if (location === undefined || !REDIRECTS.has(response.statusCode ?? 0)) {
+        return await replyOf(network, url, response);
+      }
       response.destroy();
-      const to = URL.parse(location, url);
-      if (to === null) {
-        throw failed(url, `it redirects to ${JSON.stringify(location.slice(0, 200))}, which is no URL`);
-      }
-      if (!/^https?:$/.test(to.protocol)) {
-        throw failed(url, `it redirects to ${to.href.slice(0, 200)}, which is no web page`);
-      }
-      const target = pageUrl(to.href);
-      refuseLiteral(network, target, " (a redirect leads there)");
+      const target = pageUrl(URL.parse(location, url)?.href ?? location, LEADS);
+      refuseLiteral(network, target, LEADS);
       if (!isSameHost(url, target)) return { redirect: target };
       if (hops === MAX_REDIRECTS) throw failed(start, `more than ${MAX_REDIRECTS} redirects in a row`);
       url = target;
@@ -142,47 +139,35 @@ function failed(url: URL, reason: string, remedy?: string): PluginError {
   return new PluginError(`Cannot open ${url.href.slice(0, 300)}: ${reason}`, remedy);
 }
 
+/** Codes and messages of the runtime, in their order of precedence. */
+const REASONS: readonly (readonly [RegExp, string])[] = [
+  [/NotCapable/, "the runtime refuses the connection (%)"],
+  [/ENOTFOUND|EAI_AGAIN|getaddrinfo/, "its name has no address"],
+  [/certificate|altnames|CERT|TLS|SSL/i, "the TLS connection fails (%)"],
+  [/ECONNREFUSED/, "the server refuses connections"],
+  [/TimeoutError|ETIMEDOUT/, "the server does not answer"],
+  [
+    /ECONNRESET|EPIPE|aborted|socket hang up|premature|unexpected e(nd|of)/i,
+    "the connection ended before the page was complete",
+  ],
+  [/HPE_/, "its answer is no valid HTTP (%)"],
+  [/Z_|ERR_.*(ERROR|PADDING)|brotli|zlib/i, "its compressed body is broken (%)"],
+];
+
 function reasonOf(error: unknown): string {
   const { message, code = "", name } = error as Error & { code?: string };
-  if (name === "NotCapable") {
-    return `the runtime refuses the connection (${message.replace(/, run again.*$/, "")})`;
-  }
-  if (code === "ENOTFOUND" || code === "EAI_AGAIN" || /getaddrinfo/.test(message)) {
-    return "its name has no address";
-  }
-  if (/certificate|altnames|CERT|TLS|SSL/i.test(`${code} ${message}`)) {
-    return `the TLS connection fails (${message})`;
-  }
-  if (code === "ECONNREFUSED") return "the server refuses connections";
-  if (/ECONNRESET|aborted|socket hang up|premature|unexpected e(nd|of)/i.test(`${code} ${message}`)) {
-    return "the connection ended before the page was complete";
-  }
-  if (code.startsWith("HPE_")) return `its answer is no valid HTTP (${message})`;
-  if (
-    /^Z_|^ERR_.*(ERROR|PADDING)/.test(code) || /^ERR_.*ERROR|brotli|zlib/i.test(message)
-  ) {
-    return `its compressed body is broken (${message})`;
-  }
-  return message;
+  const [, reason = "%"] = REASONS.find(([pattern]) => pattern.test(`${name} ${code} ${message}`)) ?? [];
+  return reason.replace("%", () => message.replace(/, run again.*$/, ""));
 }
 
 function refuseLiteral({ allowed }: Network, url: URL, note = ""): void {
-  if (url.username !== "" || url.password !== "") {
-    url.username = url.password = "";
-    throw failed(url, `a URL with a user name or a password is not sent${note}`, "leave them out");
-  }
-  if (parseAddress(url.hostname) && isPrivate(url.hostname, allowed)) {
-    throw isRefused(url, url.hostname, note);
-  }
+  if (parseAddress(url.hostname) && isPrivate(url.hostname, allowed)) throw refused(url, url.hostname, note);
 }
 
-function isRefused(url: URL, address: string, note = ""): PluginError {
+function refused(url: URL, address: string, note = ""): PluginError {
   const at = address === url.hostname ? "it" : `${url.hostname} is at ${address}, which`;
-  return failed(
-    url,
-    `${at} is a private or special address${note}`,
-    "the user can allow its range with allow_private in the settings of the plugin web",
-  );
+  const remedy = "the user can allow its range with allow_private in the settings of the plugin web";
+  return failed(url, `${at} is a private or special address${note}`, remedy);
 }
 
 /** Sends one request and resolves with the head of its answer. */
@@ -194,7 +179,7 @@ async function send(
   signal: AbortSignal,
 ): Promise<IncomingMessage> {
   if (!anyAddress) refuseLiteral(network, url);
-  const addresses = await directAddresses(network, url, anyAddress);
+  const addresses = await directAddresses(network, url, anyAddress, signal);
   const proxy = addresses === undefined ? proxyFor(network, url) : undefined;
   const socket = proxy
     ? await throughProxy(proxy, url, signal)
@@ -230,30 +215,27 @@ async function directAddresses(
   { allowed, proxies, resolve }: Network,
   url: URL,
   anyAddress: boolean,
+  signal: AbortSignal,
 ): Promise<readonly string[] | undefined> {
-  const host = url.hostname.replace(/^\[(.*)\]$/, "$1");
-  const literal = parseAddress(host);
-  const isProxied = proxies.http !== undefined;
-  const isOwnServer = anyAddress && (isLocalName(host) || literal !== undefined);
-  if (isProxied && !isOwnServer && !isExcepted(host, proxies)) return undefined;
-  const found = literal ? [host] : await resolve(host).catch((error) => {
+  const host = bareHost(url);
+  const isLiteral = parseAddress(host) !== undefined;
+  const isProxied = proxies.http !== undefined && !(anyAddress && (isLiteral || isLocalName(host)));
+  if (isProxied && !isExcepted(host, proxies)) return undefined;
+  const found = isLiteral ? [host] : await until(resolve(host), signal).catch((error) => {
     if (isProxied) return [];
     throw error;
   });
-  if (isProxied && !isOwnServer) {
-    // Of the hosts that need no proxy, the process reaches only those in allowed ranges.
-    const inner = found.filter((address) => {
-      const parsed = parseAddress(address);
-      return parsed !== undefined && allowed.some((range) => contains(range, parsed));
-    });
-    return inner.length > 0 || anyAddress ? inner : undefined;
-  }
-  if (anyAddress) return found;
-  const open = found.filter((address) => !isPrivate(address, allowed));
-  if (open.length === 0) {
-    throw found.length === 0 ? failed(url, "its name has no address") : isRefused(url, found[0] ?? "");
-  }
-  return open;
+  // Of the hosts that need no proxy, the process reaches only those in allowed ranges.
+  const open = found.filter((address) =>
+    isProxied ? isAllowed(address, allowed) : anyAddress || !isPrivate(address, allowed)
+  );
+  if (open.length > 0) return open;
+  if (isProxied) return undefined;
+  throw refused(url, found[0] ?? "no address");
+}
+
+function bareHost({ hostname }: URL): string {
+  return hostname.replace(/^\[(.*)\]$/, "$1");
 }
 
 function portOf({ port, protocol }: URL): number {
@@ -290,7 +272,7 @@ async function connectTo(host: string, port: number, signal: AbortSignal): Promi
 }
 
 async function startTls(socket: Socket, url: URL, signal: AbortSignal): Promise<Socket> {
-  const host = url.hostname.replace(/^\[(.*)\]$/, "$1");
+  const host = bareHost(url);
   const name = parseAddress(host) ? { host } : { host, servername: host };
   const secure = connectTls({ socket, ALPNProtocols: ["http/1.1"], ...name });
   // The name is compared with the certificate before this event.
@@ -304,7 +286,7 @@ function proxyFor({ proxies }: Network, url: URL): URL {
   if (proxy?.protocol !== "http:") {
     throw failed(url, `the proxy of the environment is no http:// proxy`, "set HTTPS_PROXY=http://HOST:PORT");
   }
-  if (isLocalName(url.hostname) || !/[.:]/.test(url.hostname)) throw isRefused(url, url.hostname);
+  if (isLocalName(url.hostname) || !/[.:]/.test(url.hostname)) throw refused(url, url.hostname);
   return proxy;
 }
 
@@ -316,7 +298,7 @@ function loginOf({ username, password }: URL): Record<string, string> {
 
 /** A connection to the proxy; for https a tunnel through it. */
 async function throughProxy(proxy: URL, url: URL, signal: AbortSignal): Promise<Socket> {
-  const host = proxy.hostname.replace(/^\[(.*)\]$/, "$1");
+  const host = bareHost(proxy);
   try {
     if (url.protocol === "http:") return await connectTo(host, portOf(proxy), signal);
     const target = `${url.hostname}:${portOf(url)}`;
@@ -347,18 +329,24 @@ async function throughProxy(proxy: URL, url: URL, signal: AbortSignal): Promise<
 
 type Stream = EventEmitter & { destroy(error?: Error): unknown };
 
-/** Resolves with an event; destroys the emitter when the signal aborts. Errors that come later are dropped. */
-async function once<T>(emitter: Stream, event: string, signal: AbortSignal): Promise<T> {
+/** Resolves with an event; destroys the stream when the signal aborts. Later errors are dropped. */
+async function once<T>(stream: Stream, event: string, signal: AbortSignal): Promise<T> {
   const { promise, resolve, reject } = Promise.withResolvers<T>();
-  const onAbort = () => {
-    emitter.destroy();
-    reject(signal.reason);
-  };
-  emitter.once(event, resolve);
-  emitter.on("error", reject);
-  emitter.once("close", () => reject(new Error("socket hang up")));
-  signal.addEventListener("abort", onAbort, { once: true });
-  return await promise;
+  stream.once(event, resolve);
+  stream.on("error", reject);
+  stream.once("close", () => reject(new Error("socket hang up")));
+  return await until(promise, signal).catch((error) => {
+    stream.destroy();
+    throw error;
+  });
+}
+
+/** The result of a promise, or the reason of the signal. */
+async function until<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  signal.throwIfAborted();
+  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+  return await Promise.race([promise, aborted]);
 }
 
 async function replyOf({ maxBytes }: Network, url: URL, response: IncomingMessage): Promise<Reply> {

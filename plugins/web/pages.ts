@@ -9,7 +9,7 @@ export interface Page {
   readonly url: string;
   readonly title?: string | undefined;
   readonly date?: string | undefined;
-  /** What it was: `article`, `page`, `json`, a type of images … */
+  /** `article`, `page`, `feed`, `json` …, or a type of images. */
   readonly kind: string;
   readonly notes: readonly string[];
   readonly lines: readonly string[];
@@ -28,12 +28,14 @@ interface Converted {
   readonly markdown: string;
   readonly title?: string | undefined;
   readonly date?: string | undefined;
-  readonly kind: string;
+  /** Of pages and text. */
+  readonly part?: string;
   readonly notes?: readonly string[] | undefined;
 }
 
-/** Characters and bytes of all kept pages. */
+/** Bytes of all kept pages, about. */
 const MAX_KEPT = 32e6;
+const LINE_OVERHEAD = 32;
 export const CONVERSION_LIMITS = { seconds: 15, heapMb: 512 } as const;
 const ACCEPT = "text/markdown, text/html;q=0.9, application/xhtml+xml;q=0.9, text/plain;q=0.8, */*;q=0.5";
 
@@ -48,6 +50,7 @@ export class Pages {
     readonly entry: string,
     readonly keepMs: number,
     readonly now: () => number = Date.now,
+    readonly maxKept = MAX_KEPT,
   ) {}
 
   /** Resolves to the page, or to where it redirects; throws a PluginError of one line. */
@@ -73,7 +76,10 @@ export class Pages {
       requirePage(reply);
       const page = await this.#convert(reply, signal);
       const { etag, "last-modified": lastModified } = reply.headers;
-      const size = page.lines.reduce((sum, line) => sum + line.length + 1, page.image?.bytes.length ?? 0);
+      const size = page.lines.reduce(
+        (sum, line) => sum + line.length + LINE_OVERHEAD,
+        page.image?.bytes.length ?? 0,
+      );
       return this.#keep(url.href, { page, etag, lastModified, size, checkedAt: this.now() });
     } finally {
       clearInterval(timer);
@@ -85,7 +91,7 @@ export class Pages {
     this.#kept.set(key, kept);
     this.#size += kept.size;
     for (const oldest of this.#kept.keys()) {
-      if (this.#size <= MAX_KEPT) break;
+      if (this.#size <= this.maxKept) break;
       this.#drop(oldest);
     }
     return kept.page;
@@ -108,16 +114,10 @@ export class Pages {
     try {
       const input = { bytes, contentType, url: url.href };
       const found = await convert<Converted>(this.entry, kind, input, CONVERSION_LIMITS, signal);
-      const { markdown, title, date, notes = [] } = found;
-      const lines = markdown.replace(/\n+$/, "").split("\n");
-      return {
-        ...base,
-        title,
-        date,
-        notes,
-        kind: found.kind,
-        lines: lines.length === 1 && lines[0] === "" ? [] : lines,
-      };
+      const { markdown, title = "", date, part = kind, notes = [] } = found;
+      const text = markdown.trimEnd();
+      const lines = text === "" ? [] : text.split("\n");
+      return { ...base, title: title === "" ? undefined : title, date, kind: part, notes, lines };
     } catch (error) {
       if (!(error instanceof PluginError)) throw error;
       throw new PluginError(`Cannot show ${url.href}: ${error.message}`, error.remedy);
@@ -170,7 +170,7 @@ const IMAGES: readonly (readonly [RegExp, string])[] = [
 /** The converter for a body, the type of an image that models take, or `binary`. */
 function kindOf(contentType: string, url: URL, bytes: Uint8Array): string {
   const [type = ""] = contentType.toLowerCase().split(/[;,\s]/);
-  const start = new TextDecoder("latin1").decode(bytes.subarray(0, 1024));
+  const start = String.fromCharCode(...bytes.subarray(0, 1024));
   const image = IMAGES.find(([magic]) => magic.test(start));
   if (image) return image[1];
   const isVague = type === "" || /^(application|binary)\/(octet-stream|x-download|zip)$/.test(type);

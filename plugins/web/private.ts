@@ -97,6 +97,11 @@ export function isPrivate(address: string, allowed: readonly AddressRange[]): bo
   return parsed === undefined || isPrivateRange(parsed, allowed);
 }
 
+export function isAllowed(address: string, allowed: readonly AddressRange[]): boolean {
+  const parsed = parseAddress(address);
+  return parsed !== undefined && allowed.some((range) => contains(range, parsed));
+}
+
 function isPrivateRange(address: AddressRange, allowed: readonly AddressRange[]): boolean {
   if (allowed.some((range) => contains(range, address))) return false;
   if (address.family === 4) return PRIVATE_IPV4.some((range) => contains(range, address));

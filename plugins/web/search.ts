@@ -26,7 +26,7 @@ interface SearchRequest {
 
 interface SearchReply {
   readonly status: number;
-  readonly headers: { readonly "retry-after"?: string };
+  readonly headers: Readonly<Record<string, unknown>>;
   readonly bytes: Uint8Array;
 }
 
@@ -148,7 +148,7 @@ export async function search(
 
 function refusal(
   status: number,
-  retryAfter: string | undefined,
+  retryAfter: unknown,
   { title, key }: SearchService,
   keyVariable = "",
 ): [string, string?] {
@@ -162,7 +162,9 @@ function refusal(
     return ["says that the plan of this key is used up", `see the account at ${title}`];
   }
   if (status === 429) {
-    const when = retryAfter !== undefined && /^\d{1,6}$/.test(retryAfter) ? ` in ${retryAfter} s` : " later";
+    const when = typeof retryAfter === "string" && /^\d{1,6}$/.test(retryAfter)
+      ? ` in ${retryAfter} s`
+      : " later";
     return ["gets too many requests or its quota is used up", `try again${when}`];
   }
   return [status >= 500 ? "has a failure" : "does not accept the request"];

@@ -74,7 +74,7 @@ export const plugin: Plugin<Settings> = {
           subject: { query: "query" },
         },
         ({ query, max_results: count = 8 }, call) =>
-          searchWeb(context.settings, service, query, count, web(), call),
+          searchWeb(service, context.settings, query, count, web(), call),
       );
     }
     addTool(server, {
@@ -186,8 +186,8 @@ async function found(
 }
 
 async function searchWeb(
-  { key_env: keyVariable = searchKey(service), searxng_url: server }: Settings,
   service: string,
+  { key_env: keyVariable = searchKey(service), searxng_url: server }: Settings,
   query: string,
   count: number,
   web: Promise<Web>,
@@ -211,7 +211,10 @@ async function searchWeb(
       ...(description === "" ? [] : [`\t${description}`]),
     ]);
     return {
-      text: framed({ name: `${title}: ${query}`, notes: [`${hits.length} results`] }, lines.join("\n")),
+      text: framed({
+        name: `${title}: ${query}`,
+        notes: [`${hits.length} ${hits.length === 1 ? "result" : "results"}`],
+      }, lines.join("\n")),
       data: { service, query, results: hits },
     };
   } finally {

@@ -1,7 +1,7 @@
 /** The converter `text`: JSON, XML, feeds and other text. Runs in a bounded worker, as all conversions. */
 import { cleanText } from "../common/material.ts";
 import { decodePage } from "./page/charset.ts";
-import { convert as convertPage, type PageInput } from "./page/convert.ts";
+import type { PageInput } from "./page/convert.ts";
 
 export interface TextResult {
   readonly markdown: string;
@@ -41,13 +41,17 @@ function broken(text: string, part: "json" | "xml" | "text"): string {
 /** Numbers stay as they are written: those with many digits would change. */
 function exact(_key: string, value: unknown, context?: { readonly source?: string }): unknown {
   const raw = (JSON as { rawJSON?: (text: string) => unknown }).rawJSON;
-  const isExact = typeof value !== "number" || context?.source === undefined || String(value) === context.source;
+  const isExact = typeof value !== "number" || context?.source === undefined ||
+    String(value) === context.source;
   return isExact || !raw ? value : raw(context.source);
 }
 
 /** Entries become a page of headings, so that hidden text and scripts in them do not arrive. */
 async function feedOf(text: string, url: string): Promise<Omit<TextResult, "notes"> | undefined> {
-  const { parseFeed } = await import("htmlparser2");
+  const [{ parseFeed }, { convert }] = await Promise.all([
+    import("htmlparser2"),
+    import("./page/convert.ts"),
+  ]);
   const feed = parseFeed(text);
   if (!feed) return undefined;
   const entries = feed.items.map(({ title, link, pubDate, description = "" }) => {
@@ -56,9 +60,16 @@ async function feedOf(text: string, url: string): Promise<Omit<TextResult, "note
     const date = dayOf(pubDate);
     return `<h2>${heading}</h2>${date === undefined ? "" : `<p>${date}</p>`}<div>${description}</div>`;
   });
-  const html = `<!doctype html><html><head><title>Feed</title></head><body>${entries.join("\n")}</body></html>`;
+  const html = `<!doctype html><html><head><title>Feed</title></head><body>${
+    entries.join("\n")
+  }</body></html>`;
   const bytes = new TextEncoder().encode(html);
-  const { markdown } = await convertPage({ bytes, url, contentType: "text/html; charset=utf-8", part: "page" });
+  const { markdown } = await convert({
+    bytes,
+    url,
+    contentType: "text/html; charset=utf-8",
+    part: "page",
+  });
   return { markdown, title: feed.title, date: dayOf(feed.updated), part: "feed" };
 }
 

@@ -1,6 +1,9 @@
 /** A server on loopback that answers each path with bytes as they are, also where they break HTTP. */
 type Handler = (connection: Deno.Conn, head: string) => unknown;
 
+/** Handlers, or the bytes of an answer, by the path without its slash. */
+export type Answers = Readonly<Record<string, Handler | string>>;
+
 export interface RawServer extends AsyncDisposable {
   readonly port: number;
   /** Heads of the requests, in their order. */
@@ -17,9 +20,9 @@ export async function send(connection: Deno.Conn, ...parts: readonly (string | U
   }
 }
 
-/** `answers` by the path without its slash; the connection closes when the handler has ended. */
+/** Starts it; a connection closes when its handler has ended. */
 export function startRawServer(
-  answers: Readonly<Record<string, Handler | string>>,
+  answers: Answers,
   host = "127.0.0.1",
 ): RawServer {
   const listener = Deno.listen({ hostname: host, port: 0 });
