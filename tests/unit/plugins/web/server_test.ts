@@ -1,3 +1,4 @@
+import { parse } from "smol-toml";
 import type { PluginContext } from "../../../../plugins/common/plugin.ts";
 import { plugin } from "../../../../plugins/web/server.ts";
 import { assert, assertEquals, assertStringIncludes } from "../../../support/assert.ts";
@@ -179,4 +180,32 @@ Deno.test("a page is opened by lines and searched, and a bad pattern or a cancel
   controller.abort();
   await call.then(() => assert(false, "the call was not canceled"), () => {});
   await gone;
+});
+
+Deno.test("the examples of docs/plugins/web.md are what the plugin takes and returns", async () => {
+  const page = await Deno.readTextFile(new URL("../../../../docs/plugins/web.md", import.meta.url));
+  const blocks = (language: string) =>
+    [...page.matchAll(/^```(\w+)\n([^]*?)^```$/gm)].filter(([, name]) => name === language).map((
+      [, , text = ""],
+    ) => text);
+  const entries = blocks("toml").map((text) =>
+    parse(text) as { plugins: { settings: Record<string, unknown> }[] }
+  );
+  assertEquals(entries.map(({ plugins: [entry] }) => plugin.settings.safeParse(entry?.settings).error), [
+    undefined,
+    undefined,
+  ]);
+  const defaults = plugin.settings.parse({}) as Record<string, unknown>;
+  for (const [, key = "", value = ""] of page.matchAll(/^\| `(\w+)` +\| `([\d[\]]+)`/gm)) {
+    assertEquals(JSON.stringify(defaults[key]), value, key);
+  }
+  const [html = ""] = blocks("html");
+  const [opened = "", found = ""] = blocks("text");
+  await using server = startRawServer({ "options.html": answer(html) });
+  await using web = await started({ allow_private: ["127.0.0.1"] });
+  const url = `http://127.0.0.1:${server.port}/options.html`;
+  const shown = (text: string) => `${text.replaceAll(`:${server.port}/`, ":8000/")}\n`;
+  assertEquals(shown((await web.call("web_open", { url })).text), opened);
+  const pattern = "file.*names|names.*file";
+  assertEquals(shown((await web.call("web_find", { url, pattern, context_lines: 0 })).text), found);
 });
