@@ -73,6 +73,13 @@ export const PLUGINS: readonly PluginInfo[] = [
     }],
   },
   {
+    name: "map",
+    brief: "Ranked definitions of a repository, outlines and lookups of names in 13 languages",
+    module: "map/server.ts",
+    touches: "reads the workspace",
+    permissions: ({ workspace, state }) => ({ read: [workspace, state], write: [state] }),
+  },
+  {
     name: "persona",
     brief: "Reviews of a text by several personas, and a summary of what they say",
     module: "persona/server.ts",
