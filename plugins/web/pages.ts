@@ -160,6 +160,7 @@ const DOCUMENT_TYPE =
 const DOCUMENT_NAME = /\.(pdf|docx?|xlsx?|pptx?|epub|od[tsp]|ipynb|eml)$/i;
 const TEXT_TYPE =
   /^text\/|[/+](json|xml|yaml|toml|javascript|ecmascript|x-ndjson|x-sh|sql|graphql|x-www-form-urlencoded)$|^application\/(x-)?(yaml|javascript)/;
+const FEED = /^\s*(\xef\xbb\xbf)?(<\?[^>]*>\s*|<!--[^]*?-->\s*)*<(rss|feed|rdf:RDF)\b/i;
 const IMAGES: readonly (readonly [RegExp, string])[] = [
   [/^\x89PNG\r\n/, "image/png"],
   [/^\xff\xd8\xff/, "image/jpeg"],
@@ -177,6 +178,7 @@ function kindOf(contentType: string, url: URL, bytes: Uint8Array): string {
   if (start.startsWith("%PDF-") || DOCUMENT_TYPE.test(type)) return "document";
   if ((isVague || type === "application/json") && DOCUMENT_NAME.test(url.pathname)) return "document";
   if (type === "text/html" || type === "application/xhtml+xml") return "page";
+  if (FEED.test(start)) return "feed";
   if (TEXT_TYPE.test(type)) return "text";
   if (!isVague || /\0/.test(start) && !/^(\xff\xfe|\xfe\xff)/.test(start)) return "binary";
   return /^\s*(<!--[^]*?-->\s*)?<(!doctype html|html)\b/i.test(start) ? "page" : "text";
