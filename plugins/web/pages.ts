@@ -54,7 +54,10 @@ export class Pages {
   ) {}
 
   /** Resolves to the page, or to where it redirects; throws a PluginError of one line. */
-  async open(text: string, { signal, progress }: Call): Promise<Page | Redirect> {
+  async open(
+    text: string,
+    { signal, progress }: Pick<Call, "signal" | "progress">,
+  ): Promise<Page | Redirect> {
     const url = pageUrl(text);
     const kept = this.#kept.get(url.href);
     if (kept && this.now() - kept.checkedAt < this.keepMs) return this.#keep(url.href, kept);

@@ -1,5 +1,4 @@
 import { parse } from "smol-toml";
-import type { PluginContext } from "../../../../plugins/common/plugin.ts";
 import { plugin } from "../../../../plugins/web/server.ts";
 import { assert, assertEquals, assertStringIncludes } from "../../../support/assert.ts";
 import { openPlugin } from "../../../support/plugin_client.ts";
@@ -38,8 +37,7 @@ Deno.test("web_search is listed with a search service only, and each tool names 
       registerTool: (name: string, { annotations, _meta }: Record<string, unknown>) =>
         tools[name] = { annotations, ..._meta as object },
     };
-    const context = { settings: plugin.settings.parse(settings) } as PluginContext;
-    plugin.register(server as never, context);
+    plugin.register(server as never, { settings: plugin.settings.parse(settings) } as never);
     return tools;
   };
   const tool = (subject: Record<string, string>) => ({
