@@ -1,4 +1,4 @@
-/** The converter `feed`: RSS and Atom. Its entries become a page, so that hidden text in them does not arrive. */
+/** The converter `feed`: RSS and Atom. Entries become a page, so that hidden text in them does not arrive. */
 import { parseFeed } from "htmlparser2";
 import { decodePage } from "./page/charset.ts";
 import { convert as convertPage, type PageInput, type PageResult } from "./page/convert.ts";

@@ -6,7 +6,7 @@ import { lookup } from "node:dns/promises";
 import type { EventEmitter } from "node:events";
 import { type IncomingHttpHeaders, type IncomingMessage, request as httpRequest } from "node:http";
 import { connect as connectTcp, type Socket } from "node:net";
-import { pipeline, type Readable } from "node:stream";
+import { pipeline, type Readable, type Transform } from "node:stream";
 import { connect as connectTls } from "node:tls";
 import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
 import { PluginError } from "../common/plugin.ts";
@@ -247,7 +247,7 @@ async function connectFirst(
   port: number,
   signal: AbortSignal,
 ): Promise<Socket> {
-  let last: unknown = new PluginError("its name has no address");
+  let last: unknown = new Error("ENOTFOUND");
   for (const host of addresses) {
     const only = addresses.length === 1;
     try {
@@ -334,7 +334,7 @@ async function once<T>(stream: Stream, event: string, signal: AbortSignal): Prom
   const { promise, resolve, reject } = Promise.withResolvers<T>();
   stream.once(event, resolve);
   stream.on("error", reject);
-  stream.once("close", () => reject(new Error("socket hang up")));
+  stream.once("close", () => reject(new Error("Socket hang up")));
   return await until(promise, signal).catch((error) => {
     stream.destroy();
     throw error;
@@ -378,7 +378,7 @@ function megabytes(bytes: number): string {
   return `${Math.round(bytes / 1e5) / 10} MB`;
 }
 
-const DECODERS: Readonly<Record<string, () => NodeJS.ReadWriteStream & Readable>> = {
+const DECODERS: Readonly<Record<string, () => Transform>> = {
   gzip: createGunzip,
   "x-gzip": createGunzip,
   deflate: createInflate,
@@ -392,8 +392,10 @@ function unpacked(url: URL, response: IncomingMessage): Readable {
   for (const coding of codings.reverse()) {
     const decoder = DECODERS[coding];
     if (!decoder) throw failed(url, `its content encoding ${JSON.stringify(coding)} is unknown`);
+    const stream = decoder();
     // Errors reach the reader of the last stream.
-    body = pipeline(body, decoder(), () => {}) as unknown as Readable;
+    pipeline(body, stream, () => {});
+    body = stream;
   }
   return body;
 }

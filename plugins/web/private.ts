@@ -47,7 +47,7 @@ function known(text: string): AddressRange {
   return range;
 }
 
-/** Reads an address, or a range with a prefix length; undefined for other text and for bits behind the prefix. */
+/** Reads an address or a range; undefined for other text, and for bits behind the prefix. */
 export function parseRange(text: string): AddressRange | undefined {
   const [, address = "", length] = /^([^/]+)(?:\/(\d{1,3}))?$/.exec(text) ?? [];
   const parsed = parseAddress(address);

@@ -1,4 +1,4 @@
-/** Addresses of this machine and of private networks, in every spelling, that the web plugin may not reach. */
+/** Addresses of this machine and of private networks, in every spelling: no page comes from them. */
 export function privateAddresses(port: number): string[] {
   const spellings = [
     ...[

@@ -80,7 +80,7 @@ Deno.test("a page is kept for its time, then asked for again with ETag or Last-M
   assertEquals([await lines("dated"), server.requests.length], [["dated"], 5]);
 });
 
-Deno.test("pages that were not opened for the longest time make room for others", async () => {
+Deno.test("pages that were not opened for the longest time leave the memory first", async () => {
   const image = (connection: Deno.Conn) =>
     send(connection, "HTTP/1.1 200 OK\r\n\r\n", new Uint8Array([0xff, 0xd8, 0xff, ...new Uint8Array(97)]));
   await using server = opened({ a: image, b: image, c: image, d: image }, 250);

@@ -19,7 +19,7 @@ interface Asked {
   readonly body: unknown;
 }
 
-/** A fake of every service: records requests, checks nothing and answers as it is told. */
+/** A fake of every service: records requests and sends the next answer. */
 function startFake() {
   const asked: Asked[] = [];
   let next: () => Response = () => new Response("");
