@@ -12,22 +12,7 @@ interface Exemption {
 const EXEMPTIONS: readonly Exemption[] = [
   {
     rule: "no dead exports",
-    path: "plugins/common/tool.ts",
-    reason: "The plugins that use it come one after the other",
-  },
-  {
-    rule: "listed plugins",
-    path: "plugins/web",
-    reason: "Its server comes after the conversion of pages",
-  },
-  {
-    rule: "no dead exports",
-    path: "plugins/web/page/convert.ts",
-    reason: "The plugins that use it come one after the other",
-  },
-  {
-    rule: "no dead exports",
-    path: "plugins/common/material.ts",
+    path: "plugins/common/files.ts",
     reason: "The plugins that use it come one after the other",
   },
   {
