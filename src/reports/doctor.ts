@@ -689,7 +689,7 @@ export async function pluginNotes(
       const found = await checkPlugin({ paths, loaded }, info, entry);
       notes.set(entry.name, [
         texts.pluginTouches(touched(found.permissions, texts)),
-        ...found.isConfined ? [] : [texts.pluginWithin],
+        ...Deno.build.standalone ? [texts.pluginWithin] : [],
         ...found.proxy === undefined ? [] : [texts.pluginProxy(found.proxy)],
       ]);
       problems.push(

@@ -50,12 +50,10 @@ export async function pluginStart(
 
 /** The state of a plugin that an entry starts. */
 interface PluginCheck {
-  /** What its process may touch. */
+  /** The permissions of its process. */
   readonly permissions: ReturnType<PluginInfo["permissions"]>;
   /** Variables with keys that are not set. */
   readonly missing: readonly string[];
-  /** It runs in a process with these permissions: an executable cannot narrow itself. */
-  readonly isConfined: boolean;
   /** The program has no file of its plugins. */
   readonly isAbsent: boolean;
   /** The variable that names a proxy, which finds out the addresses of names. */
@@ -83,7 +81,6 @@ export async function checkPlugin(
   return {
     permissions: { ...permissions, net: hosts },
     missing,
-    isConfined: !Deno.build.standalone,
     isAbsent: !await hasPlugins(),
     proxy: hosts === true ? proxyVariable() : undefined,
   };
