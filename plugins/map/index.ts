@@ -8,7 +8,7 @@ import { createHash } from "node:crypto";
 import { DatabaseSync } from "node:sqlite";
 import type { PluginContext } from "../common/plugin.ts";
 import type { Call } from "../common/tool.ts";
-import { languageOf, LANGUAGES, type MapLanguage } from "./languages.ts";
+import { languageOf, type MapLanguage } from "./languages.ts";
 import { type FileSymbols, SymbolParser } from "./parser.ts";
 
 export interface MapSettings {
@@ -139,10 +139,11 @@ export class SymbolIndex {
     if (bytes.subarray(0, 8_000).includes(0)) return skipped;
     const text = new TextDecoder().decode(bytes);
     if (isMinified(text)) return skipped;
-    const written = languageOfText(language, text);
-    const key = `${written.name}:${createHash("sha256").update(bytes).digest("base64url")}`;
+    const key = `${language.name}:${createHash("sha256").update(bytes).digest("base64url")}`;
     const stored = this.#database?.prepare("SELECT data FROM symbols WHERE key = ?").get(key)?.data;
-    const symbols = typeof stored === "string" ? JSON.parse(stored) : await this.#parser.parse(written, text);
+    const symbols = typeof stored === "string"
+      ? JSON.parse(stored)
+      : await this.#parser.parse(language, text);
     return { size, mtime: time, key, symbols };
   }
 
@@ -235,16 +236,6 @@ function writer(database: DatabaseSync) {
 
 function isMinified(text: string): boolean {
   return text.length > 5_000 && text.length / (text.split("\n", text.length / 300 + 2).length) > 300;
-}
-
-/** A header that is no C is C++. */
-function languageOfText(language: MapLanguage, text: string): MapLanguage {
-  if (
-    language.name !== "c" || !/^\s*(?:class|namespace|template|using|public:|private:)(?:\W|$)/m.test(text)
-  ) {
-    return language;
-  }
-  return LANGUAGES.find(({ name }) => name === "cpp") ?? language;
 }
 
 interface WalkedFile {
