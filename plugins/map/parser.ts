@@ -28,12 +28,6 @@ export interface FileSymbols {
   readonly broken: boolean;
 }
 
-/** Bytes of a grammar and the query for its symbols. */
-interface Grammar {
-  readonly wasm: Uint8Array;
-  readonly query: string;
-}
-
 /** A file that takes longer has no symbols. */
 const MAX_PARSE_MS = 10_000;
 const MAX_TEXT = 100;
@@ -93,30 +87,24 @@ async function loadParser(entry: string) {
 }
 
 /** Reads a grammar from the file of the build, or from the packages when the plugin runs from sources. */
-async function readGrammar(entry: string, name: string): Promise<Grammar> {
+async function readGrammar(
+  entry: string,
+  name: string,
+): Promise<{ readonly wasm: Uint8Array; readonly query: string }> {
   if (entry.endsWith("/plugins/main.ts")) {
     const { grammarSource } = await import(new URL("../scripts/bundle/grammars.ts", entry).href);
     return await grammarSource(name);
   }
   const path = new URL("reasonix.grammars.bin", entry);
   try {
-    using file = await Deno.open(path);
-    const read = async (offset: number, length: number) => {
-      const bytes = new Uint8Array(length);
-      await file.seek(offset, Deno.SeekMode.Start);
-      for (let at = 0; at < length;) {
-        const count = await file.read(bytes.subarray(at));
-        if (count === null) throw new Error("The file is cut");
-        at += count;
-      }
-      return bytes;
-    };
-    const head = new DataView((await read(0, 4)).buffer).getUint32(0, true);
-    const index = JSON.parse(new TextDecoder().decode(await read(4, head)));
-    const part = async ([offset, length]: [number, number]) =>
-      inflateRawSync(await read(4 + head + offset, length));
-    const { wasm, query } = index[name];
-    return { wasm: await part(wasm), query: new TextDecoder().decode(await part(query)) };
+    const bytes = await Deno.readFile(path);
+    const head = new DataView(bytes.buffer).getUint32(0, true);
+    const index = JSON.parse(new TextDecoder().decode(bytes.subarray(4, 4 + head)));
+    const [wasm, query] = ["wasm", "query"].map((part) => {
+      const [offset, length] = index[name][part];
+      return inflateRawSync(bytes.subarray(4 + head + offset, 4 + head + offset + length));
+    });
+    return { wasm: wasm ?? bytes, query: new TextDecoder().decode(query) };
   } catch (error) {
     const cause = error instanceof Error ? error.message : String(error);
     throw new PluginError(`Cannot read the grammar ${name} of ${path.pathname}: ${cause}`, "install again");
