@@ -3,6 +3,7 @@
  * reasonix.plugins.js calls {@linkcode runPlugin} from an entry that the build makes of the list.
  */
 import process from "node:process";
+import { workAsWorker } from "./common/bounded.ts";
 import type { Plugin } from "./common/plugin.ts";
 import { PLUGINS } from "./plugins.ts";
 
@@ -13,11 +14,15 @@ export interface Start {
   /** The module that the process started with, from which its workers start. */
   readonly entry: string;
   /** The version of the program. */
-  readonly version: string;
+  version(): string | Promise<string>;
 }
 
-/** Runs the plugin that the arguments of this process name; resolves to an exit code. */
+/**
+ * Runs the plugin that the arguments of this process name, or the conversions of a worker; resolves to
+ * an exit code.
+ */
 export async function runPlugin({ load, entry, version }: Start): Promise<number> {
+  if (await workAsWorker(entry)) return 0;
   const [name = "", ...args] = Deno.args[0] === "plugin" ? Deno.args.slice(1) : Deno.args;
   const info = PLUGINS.find((each) => each.name === name);
   if (!info) {
@@ -27,12 +32,12 @@ export async function runPlugin({ load, entry, version }: Start): Promise<number
     return 2;
   }
   const [{ startPlugin }, { plugin }] = await Promise.all([import("./common/start.ts"), load(info.module)]);
-  return await startPlugin(name, version, plugin, args, entry);
+  return await startPlugin(name, await version(), plugin, args, entry);
 }
 
 // In the built file this module is not the entry, and has its address.
 if (import.meta.url.endsWith("/plugins/main.ts")) {
-  const { default: { version } } = await import("../deno.json", { with: { type: "json" } });
+  const version = async () => (await import("../deno.json", { with: { type: "json" } })).default.version;
   const load: Start["load"] = (module) => import(`./${module}`);
   process.exitCode = await runPlugin({ load, entry: import.meta.url, version });
 }

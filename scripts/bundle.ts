@@ -188,7 +188,7 @@ async function pluginFiles(build: string): Promise<PluginFiles> {
     };\n` +
     `const modules = {\n${loads.join("")}};\n` +
     `const load = (module) => modules[module]();\n` +
-    `process.exitCode = await runPlugin({ load, entry: import.meta.url, version: ${
+    `process.exitCode = await runPlugin({ load, entry: import.meta.url, version: () => ${
       JSON.stringify(VERSION)
     } });\n`;
   const made = await chunksFrom("entry.ts", undefined, entry);

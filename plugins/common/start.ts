@@ -3,6 +3,7 @@ import { stdin } from "node:process";
 import { McpServer } from "@modelcontextprotocol/server";
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import * as z from "zod";
+import { endConversions, stuckConversion } from "./bounded.ts";
 import type { Plugin, PluginContext } from "./plugin.ts";
 import { PluginError } from "./plugin.ts";
 
@@ -47,6 +48,8 @@ export async function startPlugin(
     if (!(error instanceof PluginError)) throw error;
     log(error.text);
     return error instanceof SettingsError ? BAD_SETTINGS : FAILED;
+  } finally {
+    endConversions();
   }
 }
 
@@ -119,9 +122,10 @@ async function serve(
     plugin.register(server, context);
     return server;
   });
-  await closed;
+  const stuck = await Promise.race([closed.then(() => false), stuckConversion.then(() => true)]);
   await connection.close();
-  return 0;
+  if (stuck) log(`The plugin ${name} ends: a conversion cannot be interrupted`);
+  return stuck ? FAILED : 0;
 }
 
 /** Standard output belongs to the protocol. */
