@@ -6,6 +6,8 @@
  */
 import process from "node:process";
 
+import { processAccess } from "./web/access.ts";
+
 /** The facts of one run that decide what the process of a plugin may touch. */
 export interface ProcessFacts {
   /** Absolute path of the directory that the session works in. */
@@ -18,6 +20,8 @@ export interface ProcessFacts {
   readonly settings: Readonly<Record<string, unknown>>;
   /** `host:port` of each granted provider. */
   readonly providerHosts: readonly string[];
+  /** Looks up an environment variable of the session; absent where only the settings count. */
+  readonly variable?: (name: string) => string | undefined;
 }
 
 /** What the process of a plugin may touch in addition to its own files. No plugin may start programs. */
@@ -85,6 +89,14 @@ export const PLUGINS: readonly PluginInfo[] = [
       read: [workspace, `${home}/prompts/personas`],
       net: providerHosts,
     }),
+  },
+  {
+    name: "web",
+    brief: "Web search, and pages, documents and images of the web as text",
+    module: "web/server.ts",
+    touches: "connects to public addresses, or to the proxy alone; no files",
+    userSettings: ["allow_private", "searxng_url", "key_env"],
+    permissions: ({ settings, variable }) => processAccess(settings, variable),
   },
 ];
 
