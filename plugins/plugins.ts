@@ -5,7 +5,7 @@
  * It is data that the program loads before a plugin starts: it imports nothing heavy.
  */
 import { resolve } from "node:path";
-
+import process from "node:process";
 import { processAccess } from "./web/access.ts";
 
 /** The facts of one run that decide what the process of a plugin may touch. */
@@ -78,7 +78,7 @@ export const PLUGINS: readonly PluginInfo[] = [
     brief: "Ranked definitions of a repository, outlines and lookups of names in 13 languages",
     module: "map/server.ts",
     touches: "reads the workspace",
-    permissions: ({ workspace, state }) => ({ read: [workspace, state], write: [state] }),
+    permissions: ({ workspace, state }) => ({ read: [workspace, state, ...packages()], write: [state] }),
   },
   {
     name: "persona",
@@ -122,4 +122,11 @@ function indexRoots(indexes: unknown, workspace: string): readonly string[] {
   return Object.values(indexes ?? {}).flatMap(({ path }) =>
     typeof path === "string" ? [resolve(workspace, path)] : []
   );
+}
+
+/** The cache of packages, where a plugin that runs from sources finds the grammars. */
+function packages(): readonly string[] {
+  if (!import.meta.url.endsWith(".ts")) return [];
+  const require = process.getBuiltinModule("node:module").createRequire(import.meta.url);
+  return [require.resolve("tree-sitter-bash/package.json").replace(/tree-sitter-bash[^a-z].*$/, "")];
 }
