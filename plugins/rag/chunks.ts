@@ -19,7 +19,7 @@ const MAX_TITLE = 200;
 const CJK = "\\u3040-\\u30ff\\u3400-\\u4dbf\\u4e00-\\u9fff\\uac00-\\ud7af\\uf900-\\ufaff";
 const HAS_CJK = new RegExp(`[${CJK}]`);
 /** Runs of Chinese, Japanese and Korean characters. */
-export const CJK_RUNS = new RegExp(`[${CJK}]+`, "g");
+const CJK_RUNS = new RegExp(`[${CJK}]+`, "g");
 
 const MARKDOWN = /\.(?:md|mdx|markdown|pdf|docx|xlsx|pptx|odt|epub|ipynb|eml|html?|csv)$/i;
 const RST = /\.rst$/i;
@@ -236,7 +236,7 @@ export interface TextQueries {
   readonly grams: string;
 }
 
-/** What a query in natural language asks of both tables. */
+/** Returns the queries of both tables for a query in natural language. */
 export function textQueries(query: string): TextQueries {
   const runs = query.match(CJK_RUNS) ?? [];
   const plain = query.replace(CJK_RUNS, " ").split(/\s+/).flatMap((word) => {

@@ -112,16 +112,16 @@ export class Searcher {
         scores.set(id, (scores.get(id) ?? 0) + 1 / (RRF + rank + 1));
       }
     }
-    const byId = database.prepare(
-      "SELECT chunks.id, file, path, first, last, title, mtime, size FROM chunks JOIN files ON files.id = file " +
-        "WHERE chunks.id = ?",
-    );
     const isHidden = this.#hidden(index);
-    const best = [...scores].sort(([, a], [, b]) => b - a).slice(0, DEPTH)
-      .map(([id, score]): Scored => ({ ...byId.get(id) as unknown as Row, score }))
-      .filter((row) => !isHidden(row.path)).sort(byScore);
+    const best = [...scores].sort(([, a], [, b]) => b - a).slice(0, DEPTH).map(([id]) => id);
+    const candidates = rows<Row>(
+      database,
+      "SELECT chunks.id, file, path, first, last, title, mtime, size FROM chunks JOIN files ON files.id = file " +
+        "WHERE chunks.id IN (SELECT value FROM json_each(?))",
+      JSON.stringify(best),
+    ).filter(({ path }) => !isHidden(path)).map((row) => ({ ...row, score: scores.get(row.id) ?? 0 }));
     const cap = Math.min(limit ?? settings.top_k, settings.per_index_cap ?? Infinity);
-    return this.#merged(best.slice(0, cap)).map((row) => ({
+    return this.#merged(candidates.sort(byScore).slice(0, cap)).map((row) => ({
       index,
       path: row.path,
       from: row.first,

@@ -16,9 +16,9 @@ CREATE TABLE chunks (
 CREATE INDEX chunks_of_file ON chunks (file);
 CREATE INDEX chunks_of_hash ON chunks (hash);
 CREATE TABLE vectors (hash BLOB PRIMARY KEY, vector BLOB NOT NULL);
-CREATE VIRTUAL TABLE words USING fts5 (path, title, body, content='', contentless_delete=1,
+CREATE VIRTUAL TABLE words USING fts5 (path, title, body, content='',
   tokenize='porter unicode61 remove_diacritics 2');
-CREATE VIRTUAL TABLE grams USING fts5 (body, content='', contentless_delete=1, tokenize='trigram');
+CREATE VIRTUAL TABLE grams USING fts5 (body, content='', tokenize='trigram');
 PRAGMA user_version = ${LAYOUT};`;
 
 /** A file as the index knows it. */

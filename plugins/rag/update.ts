@@ -24,7 +24,7 @@ import {
 } from "./store.ts";
 import { BATCH, embed } from "./vectors.ts";
 
-/** What an update needs of a call. */
+/** The part of a call that an update uses. */
 export type Progress = Pick<Call, "signal" | "progress">;
 
 export interface UpdateReport {
@@ -98,9 +98,7 @@ class Update {
   readonly #call: Progress;
   readonly #known: Map<string, IndexedFile>;
   readonly #began = performance.now();
-  readonly #insert: Readonly<
-    Record<"file" | "chunk" | "words" | "grams", ReturnType<DatabaseSync["prepare"]>>
-  >;
+  readonly #statements: ReturnType<typeof statementsOf>;
   #reported = 0;
   #added = 0;
   #changed = 0;
@@ -113,16 +111,7 @@ class Update {
     this.#known = new Map(
       rows<IndexedFile>(database, "SELECT * FROM files").map((file) => [file.path, file]),
     );
-    this.#insert = {
-      file: database.prepare(
-        "INSERT INTO files (path, hash, size, mtime, checked, lines, problem) VALUES (?, ?, ?, ?, ?, ?, ?)",
-      ),
-      chunk: database.prepare(
-        "INSERT INTO chunks (file, first, last, title, hash, text) VALUES (?, ?, ?, ?, ?, ?)",
-      ),
-      words: database.prepare("INSERT INTO words (rowid, path, title, body) VALUES (?, ?, ?, ?)"),
-      grams: database.prepare("INSERT INTO grams (rowid, body) VALUES (?, ?)"),
-    };
+    this.#statements = statementsOf(database);
   }
 
   async run(notes: string[]): Promise<UpdateReport> {
@@ -234,21 +223,25 @@ class Update {
       this.#changed++;
     } else this.#added++;
     const lines = text === undefined ? 0 : text.split(/\r\n|\n|\r/).length;
-    const { file, chunk, words, grams } = this.#insert;
+    const { file, chunk, words, grams } = this.#statements;
     const { lastInsertRowid } = file.run(path, hash, size, mtimeMs, checked, lines, problem ?? null);
     for (const { from, to, title, text: body } of chunksOf(path, text ?? "")) {
       const hash = hashOf(embeddedText(title, body));
       const { lastInsertRowid: id } = chunk.run(lastInsertRowid, from, to, title, hash, body);
-      words.run(id, indexedWords(path), indexedWords(title), indexedWords(body));
+      words.run(id, ...wordsOf(path, title, body));
       const runs = indexedGrams(body);
       if (runs !== "") grams.run(id, runs);
     }
   }
 
-  #remove({ id }: IndexedFile): void {
-    for (const chunk of rows<{ id: number }>(this.#database, "SELECT id FROM chunks WHERE file = ?", id)) {
-      this.#database.prepare("DELETE FROM words WHERE rowid = ?").run(chunk.id);
-      this.#database.prepare("DELETE FROM grams WHERE rowid = ?").run(chunk.id);
+  /** The tables of words know no text: to remove a row, they take what was inserted. */
+  #remove({ id, path }: IndexedFile): void {
+    const { removeWords, removeGrams } = this.#statements;
+    const sql = "SELECT id, title, text FROM chunks WHERE file = ?";
+    for (const chunk of rows<{ id: number; title: string; text: string }>(this.#database, sql, id)) {
+      removeWords.run(chunk.id, ...wordsOf(path, chunk.title, chunk.text));
+      const runs = indexedGrams(chunk.text);
+      if (runs !== "") removeGrams.run(chunk.id, runs);
     }
     this.#database.prepare("DELETE FROM chunks WHERE file = ?").run(id);
     this.#database.prepare("DELETE FROM files WHERE id = ?").run(id);
@@ -338,12 +331,33 @@ class Update {
   }
 }
 
+function statementsOf(database: DatabaseSync) {
+  return {
+    file: database.prepare(
+      "INSERT INTO files (path, hash, size, mtime, checked, lines, problem) VALUES (?, ?, ?, ?, ?, ?, ?)",
+    ),
+    chunk: database.prepare(
+      "INSERT INTO chunks (file, first, last, title, hash, text) VALUES (?, ?, ?, ?, ?, ?)",
+    ),
+    words: database.prepare("INSERT INTO words (rowid, path, title, body) VALUES (?, ?, ?, ?)"),
+    removeWords: database.prepare(
+      "INSERT INTO words (words, rowid, path, title, body) VALUES ('delete', ?, ?, ?, ?)",
+    ),
+    grams: database.prepare("INSERT INTO grams (rowid, body) VALUES (?, ?)"),
+    removeGrams: database.prepare("INSERT INTO grams (grams, rowid, body) VALUES ('delete', ?, ?)"),
+  };
+}
+
 function isUnchanged(
   known: IndexedFile,
   { size, mtimeMs }: { readonly size: number; readonly mtimeMs: number },
 ): boolean {
   return known.hash !== "" && known.size === size && known.mtime === mtimeMs &&
     known.checked - known.mtime > FRESH_MS;
+}
+
+function wordsOf(path: string, title: string, text: string): string[] {
+  return [path, title, text].map(indexedWords);
 }
 
 function embeddedText(title: string, text: string): string {

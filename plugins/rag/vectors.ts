@@ -94,10 +94,9 @@ function readMatrix(database: DatabaseSync): Omit<Matrix, "revision"> {
   const values = new Float32Array(total * dimensions);
   const bytes = new Uint8Array(values.buffer);
   let row = 0;
-  for (const found of database.prepare(`SELECT id, vector ${joined}`).iterate()) {
-    const { id, vector } = found as unknown as { id: number; vector: Uint8Array };
-    chunks[row] = id;
-    bytes.set(vector, row * dimensions * 4);
+  for (const { id, vector } of database.prepare(`SELECT id, vector ${joined}`).iterate()) {
+    chunks[row] = Number(id);
+    if (vector instanceof Uint8Array) bytes.set(vector, row * dimensions * 4);
     row++;
   }
   return { dimensions, chunks, values };

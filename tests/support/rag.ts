@@ -1,4 +1,4 @@
-/** The plugin rag in this process, over files of a temporary directory, with an embedding server on loopback. */
+/** The plugin rag in this process, over files of a temporary directory, and an embedding server. */
 import type { PluginContext } from "../../plugins/common/plugin.ts";
 import { Searcher } from "../../plugins/rag/search.ts";
 import { SETTINGS, type Settings } from "../../plugins/rag/settings.ts";
@@ -8,7 +8,7 @@ import { makeTempDir } from "./tool_context.ts";
 const DIMENSIONS = 1024;
 
 /** A deterministic embedding: hashed n-grams of characters, as counts that grow slowly. */
-export function ngramVector(text: string, dimensions = DIMENSIONS): number[] {
+function ngramVector(text: string, dimensions = DIMENSIONS): number[] {
   const vector = new Array<number>(dimensions).fill(0);
   for (const word of text.toLowerCase().split(/[^\p{L}\p{N}]+/u)) {
     if (word === "") continue;

@@ -17,7 +17,7 @@ function textOf(random: Random, name: string): string {
   return sections.join("\n");
 }
 
-/** What the index says of its files, chunks, words and vectors, without the order in which they came. */
+/** Returns files, chunks, words and vectors of an index in an order that does not depend on their history. */
 function contentOf(path: string): unknown {
   const database = new DatabaseSync(path);
   const all = (sql: string) => database.prepare(sql).all().map((row) => JSON.stringify(Object.values(row)));

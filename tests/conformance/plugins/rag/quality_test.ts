@@ -1,4 +1,4 @@
-/** The right file is among the first five for questions about this project's documentation and Chinese texts. */
+/** The right file is among the first five for questions about the documentation and Chinese texts. */
 import { Searcher } from "../../../../plugins/rag/search.ts";
 import { SETTINGS, type Settings } from "../../../../plugins/rag/settings.ts";
 import { updateIndex } from "../../../../plugins/rag/update.ts";
