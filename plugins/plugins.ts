@@ -4,6 +4,7 @@
  *
  * It is data that the program loads before a plugin starts: it imports nothing heavy.
  */
+import process from "node:process";
 
 import { processAccess } from "./web/access.ts";
 
@@ -77,7 +78,7 @@ export const PLUGINS: readonly PluginInfo[] = [
     brief: "Ranked definitions of a repository, outlines and lookups of names in 13 languages",
     module: "map/server.ts",
     touches: "reads the workspace",
-    permissions: ({ workspace, state }) => ({ read: [workspace, state], write: [state] }),
+    permissions: ({ workspace, state }) => ({ read: [workspace, state, ...packages()], write: [state] }),
   },
   {
     name: "persona",
@@ -98,3 +99,10 @@ export const PLUGINS: readonly PluginInfo[] = [
     permissions: ({ settings, variable }) => processAccess(settings, variable),
   },
 ];
+
+/** The cache of packages, where a plugin that runs from sources finds the grammars. */
+function packages(): readonly string[] {
+  if (!import.meta.url.endsWith(".ts")) return [];
+  const require = process.getBuiltinModule("node:module").createRequire(import.meta.url);
+  return [require.resolve("tree-sitter-bash/package.json").replace(/tree-sitter-bash[^a-z].*$/, "")];
+}
