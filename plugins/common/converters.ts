@@ -4,4 +4,6 @@ export interface Converter {
 }
 
 /** The conversions that `bounded.ts` runs apart from a plugin, by name; each is loaded by its first input. */
-export const CONVERTERS: Readonly<Record<string, () => Promise<Converter>>> = {};
+export const CONVERTERS: Readonly<Record<string, () => Promise<Converter>>> = {
+  document: () => import("../documents/convert.ts"),
+};

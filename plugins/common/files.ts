@@ -84,7 +84,7 @@ export async function* walkFiles(root: string, options: WalkOptions = {}): Async
 }
 
 /** Reports for paths below a root whether the session may not read them. */
-function hiddenPaths(
+export function hiddenPaths(
   hidden: readonly string[],
   root: string,
   workspace: string,
