@@ -154,11 +154,11 @@ class DocumentReader {
     if (isAbsolute(inside) || inside === ".." || inside.startsWith(`..${sep}`)) {
       throw outside(path, workspace);
     }
+    if (!Deno.statSync(file).isFile) throw new PluginError(`Cannot read ${path}: it is not a file`);
     const name = inside.split(sep).join("/");
     if (hiddenPaths(hidden, root, root)(name)) {
       throw new PluginError(`Cannot read ${path}: the session may not read this file`);
     }
-    if (!Deno.statSync(file).isFile) throw new PluginError(`Cannot read ${path}: it is not a file`);
     return { file, name };
   }
 }

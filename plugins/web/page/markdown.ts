@@ -15,13 +15,13 @@ export interface PageElement {
 }
 
 /** Noncharacters, which no page has after its cleaning: begin and end of a cell, end of a row. */
-const [CELL, CELL_END, ROW_END] = ["\ufdd0", "\ufdd1", "\ufdd2"];
+const [CELL, CELL_END, ROW_END] = ["\ufdd0", "\ufdd1", "\ufdd2"] as const;
 const MAX_COLUMNS = 200;
 const MAX_CELL = 2000;
 
 export function markdownOf(root: PageElement): string {
   const text = converter().turndown(root);
-  return decodeSigns(text).replace(/[ \t]+$/gm, "").trim();
+  return decodeSigns(loose(text)).replace(/[ \t]+$/gm, "").trim();
 }
 
 function converter() {
@@ -77,7 +77,7 @@ function converter() {
   add(["td", "th"], (content, node) => {
     const header = node.nodeName === "TH" ? "h" : "d";
     const span = (name: string) => Math.min(MAX_COLUMNS, Number(node.getAttribute(name)) || 1);
-    return `${CELL}${header},${span("colspan")},${span("rowspan")},${content.trim()}${CELL_END}`;
+    return `${CELL}${header},${span("colspan")},${span("rowspan")},${loose(content).trim()}${CELL_END}`;
   });
   add("tr", (content) => `${content}${ROW_END}`);
   add(["thead", "tbody", "tfoot", "colgroup", "col"], (content) => content);
@@ -106,7 +106,7 @@ interface Cell {
 
 /** Tables that lay out a page become its text, one cell after the other. */
 function tableOf(content: string): string {
-  const before = content.slice(0, Math.max(0, content.indexOf(CELL))).trim();
+  const before = content.replace(CELLS, "").replaceAll(ROW_END, "").trim();
   const rows: Cell[][] = [];
   /** Rows that a cell from above still covers, by column. */
   const covered: number[] = [];
@@ -152,6 +152,13 @@ function tableOf(content: string): string {
 }
 
 const CELLS = new RegExp(`${CELL}([hd]),(\\d+),(\\d+),([^${CELL_END}]*)${CELL_END}`, "g");
+
+/** Cells without a table around them become paragraphs. */
+function loose(text: string): string {
+  return text.includes(ROW_END) || text.includes(CELL)
+    ? text.replace(CELLS, "\n\n$4\n\n").replaceAll(ROW_END, "")
+    : text;
+}
 
 function oneLine(text: string): string {
   return text.replace(/\s*\n\s*/g, " ").trim();
