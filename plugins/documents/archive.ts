@@ -24,8 +24,8 @@ const MAX_PARTS = 20_000;
 const MACROS = /(?:^|\/)(?:vbaProject\.bin|vbaData\.xml)$|^Basic\/|^Scripts\//;
 
 /**
- * Reads the list of parts; a part is unpacked when it is asked for. What the list says about sizes bounds what
- * is unpacked: a part that is larger than it says is cut. Names of parts are keys, no paths.
+ * Reads the list of parts; a part is unpacked when it is asked for. The sizes in the list bound that: a part
+ * that is larger is cut. Names of parts are keys, no paths.
  */
 export function archiveOf(bytes: Uint8Array, file: string): Archive {
   const isZip = bytes[0] === 0x50 && bytes[1] === 0x4b && bytes[2] === 3 && bytes[3] === 4;

@@ -1,7 +1,7 @@
 /** OpenDocument texts and EPUB books → Markdown. */
 import { PluginError } from "../common/plugin.ts";
 import { partName, readXml } from "./archive.ts";
-import { type Reading, type Request, tableOf } from "./convert.ts";
+import { type Reading, type Request, tableOf } from "./reading.ts";
 import { markdownOfHtml } from "./text.ts";
 
 export function readOdt({ archive, name }: Request): Promise<Reading> {

@@ -1,7 +1,7 @@
 /** Word, Excel and PowerPoint → Markdown. Hidden text, sheets and slides are left out, and so are macros. */
 import { Buffer } from "node:buffer";
 import { type Archive, partName, readXml } from "./archive.ts";
-import { isSelected, type Reading, type Request, requirePages, tableOf } from "./convert.ts";
+import { isSelected, type Reading, type Request, requirePages, tableOf } from "./reading.ts";
 import { markdownOfHtml } from "./text.ts";
 
 const MAX_ROWS = 50_000;

@@ -1,7 +1,7 @@
 /** Pages of a PDF → text, with a mark in front of each page. */
 import type { PDFDocumentProxy } from "unpdf/pdfjs";
 import { PluginError } from "../common/plugin.ts";
-import { isSelected, type OutlineEntry, type Reading, type Request, requirePages } from "./convert.ts";
+import { isSelected, type OutlineEntry, type Reading, type Request, requirePages } from "./reading.ts";
 
 /** More pages are converted when they are selected. */
 const MAX_PAGES = 500;

@@ -6,7 +6,7 @@ import { hiddenPaths } from "../common/files.ts";
 import { cleanLine, framed } from "../common/material.ts";
 import { type Plugin, type PluginContext, PluginError } from "../common/plugin.ts";
 import { addTool, type Call, PAGE_ARGUMENTS, pageOf } from "../common/tool.ts";
-import type { DocumentResult, PageRange } from "./convert.ts";
+import type { DocumentResult, PageRange } from "./reading.ts";
 
 const settings = z.strictObject({
   /** Limits of one conversion. */
@@ -70,8 +70,9 @@ export const plugin: Plugin<Settings> = {
     }, async ({ path, ...range }, call) => {
       const document = await reader.read(path, undefined, call);
       const { name, title, date, notes, lines, outline } = document;
+      const top = Math.min(...outline.map(({ level }) => level));
       const entries = outline.map(({ level, title, line }) =>
-        `${"  ".repeat(level - 1)}${cleanLine(title, 200)} ${name}:${line}`
+        `${"  ".repeat(level - top)}${cleanLine(title, 200)} ${name}:${line}`
       );
       const page = pageOf(entries.length > 0 ? entries : ["The document has no headings"], range);
       return {

@@ -1,7 +1,7 @@
 /** Kinds of text → Markdown: HTML, notebooks, emails, tables and plain text. */
 import { convert as convertPage } from "../web/page/convert.ts";
 import { decodePage } from "../web/page/charset.ts";
-import { type Reading, type Request, tableOf } from "./convert.ts";
+import { type Reading, type Request, tableOf } from "./reading.ts";
 
 /** Base of links in documents, which have no address; it is taken out of the result again. */
 const BASE = "https://document.invalid/";
