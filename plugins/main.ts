@@ -38,6 +38,6 @@ export async function runPlugin({ load, entry, version }: Start): Promise<number
 // In the built file this module is not the entry, and has its address.
 if (import.meta.url.endsWith("/plugins/main.ts")) {
   const version = async () => (await import("../deno.json", { with: { type: "json" } })).default.version;
-  const load: Start["load"] = (module) => import(`./${module}`);
+  const load: Start["load"] = (module) => import(new URL(module, import.meta.url).href);
   process.exitCode = await runPlugin({ load, entry: import.meta.url, version });
 }
