@@ -27,7 +27,7 @@ const sandbox = () => import("./commands/sandbox.ts");
 const replay = () => import("./commands/replay.ts");
 const completion = () => import("./commands/completion/completion.ts");
 const install = () => import("./commands/install.ts");
-const plugin = () => import("./commands/plugin.ts");
+const plugin = () => import("./commands/plugin/plugin.ts");
 const update = () => import("./commands/update.ts");
 const runs = () => import("./commands/run/run.ts");
 

@@ -37,7 +37,7 @@ const LISTS = ["--allowedTools", "--allowed-tools", "--disallowedTools", "--disa
 const RULE = /^(?:[A-Z]\w*|mcp__\w+)(?:\(.*\))?(?:,.*)?$/;
 
 /** Commands of `reasonix plugin` that are no plugin. */
-const PLUGIN_WORDS = ["list", "add", "remove"];
+const PLUGIN_WORDS = ["list", "add", "remove", "install", "update"];
 
 /** A line in the words of the command tree. */
 interface ShortForm {

@@ -2,6 +2,7 @@
  * The process of a plugin: `plugins/main.ts NAME [COMMAND [ARGUMENT…]]` from the sources. The built
  * reasonix.plugins.js calls {@linkcode runPlugin} from an entry that the build makes of the list.
  */
+import { workAsWorker } from "./common/bounded.ts";
 import type { Plugin } from "./common/plugin.ts";
 import { PLUGINS } from "./plugins.ts";
 
@@ -12,11 +13,12 @@ export interface Start {
   /** The module that the process started with, from which its workers start. */
   readonly entry: string;
   /** The version of the program. */
-  readonly version: string;
+  version(): string | Promise<string>;
 }
 
-/** Runs the plugin that the arguments of this process name, and ends the process. */
+/** Runs the plugin that the arguments of this process name, and ends the process; or works as its worker. */
 export async function runPlugin(start: Start): Promise<void> {
+  if (await workAsWorker(start.entry)) return;
   // No worker or timer of a plugin keeps it.
   Deno.exit(await exitCodeOf(start));
 }
@@ -31,12 +33,12 @@ async function exitCodeOf({ load, entry, version }: Start): Promise<number> {
     return 2;
   }
   const [{ startPlugin }, { plugin }] = await Promise.all([import("./common/start.ts"), load(info.module)]);
-  return await startPlugin(name, version, plugin, args, entry);
+  return await startPlugin(name, await version(), plugin, args, entry);
 }
 
 // In the built file this module is not the entry, and has its address.
 if (import.meta.url.endsWith("/plugins/main.ts")) {
-  const { default: { version } } = await import("../deno.json", { with: { type: "json" } });
+  const version = async () => (await import("../deno.json", { with: { type: "json" } })).default.version;
   // A path that the build cannot follow.
   const load: Start["load"] = (module) => import(new URL(module, import.meta.url).href);
   await runPlugin({ load, entry: import.meta.url, version });

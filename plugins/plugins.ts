@@ -4,6 +4,9 @@
  *
  * It is data that the program loads before a plugin starts: it imports nothing heavy.
  */
+import process from "node:process";
+
+import { processAccess } from "./web/access.ts";
 
 /** The facts of one run that decide what the process of a plugin may touch. */
 export interface ProcessFacts {
@@ -17,6 +20,8 @@ export interface ProcessFacts {
   readonly settings: Readonly<Record<string, unknown>>;
   /** `host:port` of each granted provider. */
   readonly providerHosts: readonly string[];
+  /** Looks up an environment variable of the session; absent where only the settings count. */
+  readonly variable?: (name: string) => string | undefined;
 }
 
 /** What the process of a plugin may touch in addition to its own files. No plugin may start programs. */
@@ -73,7 +78,7 @@ export const PLUGINS: readonly PluginInfo[] = [
     brief: "Ranked definitions of a repository, outlines and lookups of names in 13 languages",
     module: "map/server.ts",
     touches: "reads the workspace",
-    permissions: ({ workspace, state }) => ({ read: [workspace, state], write: [state] }),
+    permissions: ({ workspace, state }) => ({ read: [workspace, state, ...packages()], write: [state] }),
   },
   {
     name: "persona",
@@ -85,4 +90,19 @@ export const PLUGINS: readonly PluginInfo[] = [
       net: providerHosts,
     }),
   },
+  {
+    name: "web",
+    brief: "Web search, and pages, documents and images of the web as text",
+    module: "web/server.ts",
+    touches: "connects to public addresses, or to the proxy alone; no files",
+    userSettings: ["allow_private", "searxng_url", "key_env"],
+    permissions: ({ settings, variable }) => processAccess(settings, variable),
+  },
 ];
+
+/** The cache of packages, where a plugin that runs from sources finds the grammars. */
+function packages(): readonly string[] {
+  if (!import.meta.url.endsWith(".ts")) return [];
+  const require = process.getBuiltinModule("node:module").createRequire(import.meta.url);
+  return [require.resolve("tree-sitter-bash/package.json").replace(/tree-sitter-bash[^a-z].*$/, "")];
+}

@@ -192,7 +192,7 @@ async function pluginFiles(build: string): Promise<PluginFiles> {
   const entry = `import { runPlugin } from ${JSON.stringify(new URL("plugins/main.ts", ROOT).href)};\n` +
     `const modules = {\n${loads.join("")}};\n` +
     `const load = (module) => modules[module]();\n` +
-    `await runPlugin({ load, entry: import.meta.url, version: ${JSON.stringify(VERSION)} });\n`;
+    `await runPlugin({ load, entry: import.meta.url, version: () => ${JSON.stringify(VERSION)} });\n`;
   const made = await chunksFrom("entry.ts", undefined, entry);
   const parts = pluginPartsOf(made.chunks, made.entry, PLUGINS);
   const files = new Map([[PLUGINS_FILE, pack(made.chunks, made.entry, build, parts)]]);

@@ -205,8 +205,8 @@ async function projectItems(paths: RunPaths, loaded: LoadedConfig): Promise<Trus
   const set = await findSkillSet(paths, loaded);
   return [
     ...loaded.needsTrust,
-    ...commandsOf({ paths }).commands.flatMap((command) => trustItemOf(command) ?? []),
-    ...await agentTrustItems(paths),
+    ...commandsOf({ paths, loaded }).commands.flatMap((command) => trustItemOf(command) ?? []),
+    ...await agentTrustItems(paths, loaded),
     ...(await verifyCommands(loaded.config.workflow, paths.cwd))
       .flatMap((command) => command.defined ? [verifyItem(command, paths.cwd)] : []),
     ...(set.skills.length === 0 ? [] : new (await loadSkills()).Skills({ set }).trustItems()),

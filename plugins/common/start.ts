@@ -9,6 +9,7 @@ import {
 } from "@modelcontextprotocol/server";
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import * as z from "zod";
+import { endConversions, stuckConversion } from "./bounded.ts";
 import type { Plugin, PluginContext } from "./plugin.ts";
 import { PluginError } from "./plugin.ts";
 
@@ -53,6 +54,8 @@ export async function startPlugin(
     if (!(error instanceof PluginError)) throw error;
     log(error.text);
     return error instanceof SettingsError ? BAD_SETTINGS : FAILED;
+  } finally {
+    endConversions();
   }
 }
 
@@ -125,9 +128,13 @@ async function serve(
     plugin.register(server, context);
     return server;
   }, { transport });
-  await transport.ended;
+  const stuck = await Promise.race([
+    transport.ended.then(() => false),
+    stuckConversion.then(() => true),
+  ]);
   await connection.close();
-  return 0;
+  if (stuck) log(`The plugin ${name} ends: a conversion cannot be interrupted`);
+  return stuck ? FAILED : 0;
 }
 
 /** Messages over standard input and output. The SDK's class loads `node:process`, which takes 5 MB. */

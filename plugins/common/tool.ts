@@ -4,7 +4,7 @@ import * as z from "zod";
 import { PluginError } from "./plugin.ts";
 
 /** The key in `_meta` of a tool that says which argument is a URL, a path or a search query. */
-export const SUBJECT_KEY = "reasonix/subject";
+const SUBJECT_KEY = "reasonix/subject";
 
 /** Names of the arguments that permission rules such as `WebFetch(domain:…)` and `Read(…)` judge. */
 export interface Subject {

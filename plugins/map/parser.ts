@@ -2,7 +2,7 @@
 import { inflateRawSync } from "node:zlib";
 import type { Language, Node, Parser, Query, QueryMatch } from "web-tree-sitter";
 import { PluginError } from "../common/plugin.ts";
-import { type Kind, KINDS, type MapLanguage } from "./languages.ts";
+import { type Kind, KINDS, LANGUAGES, type MapLanguage } from "./languages.ts";
 
 export interface Definition {
   readonly name: string;
@@ -28,15 +28,12 @@ export interface FileSymbols {
   readonly broken: boolean;
 }
 
-/** Bytes of a grammar and the query for its symbols. */
-interface Grammar {
-  readonly wasm: Uint8Array;
-  readonly query: string;
-}
-
 /** A file that takes longer has no symbols. */
 const MAX_PARSE_MS = 10_000;
 const MAX_TEXT = 100;
+
+/** A header with such a line is no C. */
+const CPP_HEADER = /^\s*(?:class|namespace|template|using|public:|private:)(?:\W|$)/m;
 
 /** A parser for all languages of the map, which loads a grammar when it meets the first file for it. */
 export class SymbolParser {
@@ -51,7 +48,10 @@ export class SymbolParser {
     this.#entry = entry;
   }
 
-  async parse(language: MapLanguage, text: string): Promise<FileSymbols> {
+  async parse(named: MapLanguage, text: string): Promise<FileSymbols> {
+    const language = named.name === "c" && CPP_HEADER.test(text)
+      ? LANGUAGES.find(({ name }) => name === "cpp") ?? named
+      : named;
     const { parser } = await (this.#library ??= loadParser(this.#entry));
     let loaded = this.#languages.get(language.name);
     if (!loaded) this.#languages.set(language.name, loaded = this.#load(language.name));
@@ -87,30 +87,24 @@ async function loadParser(entry: string) {
 }
 
 /** Reads a grammar from the file of the build, or from the packages when the plugin runs from sources. */
-async function readGrammar(entry: string, name: string): Promise<Grammar> {
+async function readGrammar(
+  entry: string,
+  name: string,
+): Promise<{ readonly wasm: Uint8Array; readonly query: string }> {
   if (entry.endsWith("/plugins/main.ts")) {
     const { grammarSource } = await import(new URL("../scripts/bundle/grammars.ts", entry).href);
     return await grammarSource(name);
   }
   const path = new URL("reasonix.grammars.bin", entry);
   try {
-    using file = await Deno.open(path);
-    const read = async (offset: number, length: number) => {
-      const bytes = new Uint8Array(length);
-      await file.seek(offset, Deno.SeekMode.Start);
-      for (let at = 0; at < length;) {
-        const count = await file.read(bytes.subarray(at));
-        if (count === null) throw new Error("The file is cut");
-        at += count;
-      }
-      return bytes;
-    };
-    const head = new DataView((await read(0, 4)).buffer).getUint32(0, true);
-    const index = JSON.parse(new TextDecoder().decode(await read(4, head)));
-    const part = async ([offset, length]: [number, number]) =>
-      inflateRawSync(await read(4 + head + offset, length));
-    const { wasm, query } = index[name];
-    return { wasm: await part(wasm), query: new TextDecoder().decode(await part(query)) };
+    const bytes = await Deno.readFile(path);
+    const head = new DataView(bytes.buffer).getUint32(0, true);
+    const index = JSON.parse(new TextDecoder().decode(bytes.subarray(4, 4 + head)));
+    const [wasm, query] = ["wasm", "query"].map((part) => {
+      const [offset, length] = index[name][part];
+      return inflateRawSync(bytes.subarray(4 + head + offset, 4 + head + offset + length));
+    });
+    return { wasm: wasm ?? bytes, query: new TextDecoder().decode(query) };
   } catch (error) {
     const cause = error instanceof Error ? error.message : String(error);
     throw new PluginError(`Cannot read the grammar ${name} of ${path.pathname}: ${cause}`, "install again");
@@ -131,40 +125,36 @@ const MEMBER = new Set(["property_identifier", "private_property_identifier"]);
 /** A node with a name is one symbol, whatever number of patterns match it: see `queries/`. */
 function symbolsOf(matches: readonly QueryMatch[], text: string): Omit<FileSymbols, "broken"> {
   const found = new Map<number, Found>();
-  const used = new Set<number>();
   const patterns = new Map<number, number>();
   const exported = new Set<string>();
   let isModule = false;
   for (const { captures, patternIndex } of matches) {
-    let named: Node | undefined, definition: Node | undefined, kind: Kind | undefined, known = false;
-    let local = false, exports = false;
-    for (const { name, node } of captures) {
-      if (name === "name") named = node;
-      else if (name.startsWith("definition.")) [definition, kind, known] = [node, kindOf(name), true];
-      else if (name === "local") local = true;
-      else if (name === "use" || name.startsWith("reference.")) known = true;
-      if (name === "use" && named) used.add(named.startIndex);
-      if (name === "reference.export") exports = true;
-      if (name === "reference.module") isModule = true;
-    }
-    if (!named || !known) continue;
+    const captured = new Set(captures.map(({ name }) => name));
+    const named = captures.find(({ name }) => name === "name")?.node;
+    const definition = captures.find(({ name }) => name.startsWith("definition."));
+    if (!named || captured.size === 1) continue;
     const at = named.startIndex;
     const name = text.slice(at, named.endIndex);
     if (name === "" || /\s/.test(name)) continue;
+    if (captured.has("reference.export")) exported.add(name);
+    isModule ||= captured.has("reference.module");
     const row = named.startPosition.row;
-    if (exports) exported.add(name);
-    if (!definition || !kind) {
-      const shown = MEMBER.has(named.type) ? `.${name}` : name;
-      if (!found.has(at)) found.set(at, { name: shown, row });
+    const reference = { name: MEMBER.has(named.type) ? `.${name}` : name, row };
+    if (!definition && !captured.has("use")) {
+      if (!found.has(at)) found.set(at, reference);
     } else if ((patterns.get(at) ?? -1) < patternIndex) {
       patterns.set(at, patternIndex);
-      found.set(at, { name, row, kind, node: definition, local });
+      const local = captured.has("local");
+      found.set(
+        at,
+        definition ? { name, row, kind: kindOf(definition.name), node: definition.node, local } : reference,
+      );
     }
   }
   const definitions: Found[] = [];
   const references = new Map<string, Set<number>>();
-  for (const [at, symbol] of [...found].sort(([a], [b]) => a - b)) {
-    if (symbol.kind && !used.has(at)) definitions.push(symbol);
+  for (const symbol of [...found].sort(([a], [b]) => a - b).map(([, symbol]) => symbol)) {
+    if (symbol.kind) definitions.push(symbol);
     else references.set(symbol.name, (references.get(symbol.name) ?? new Set()).add(symbol.row + 1));
   }
   return {
@@ -179,8 +169,9 @@ function kindOf(capture: string): Kind {
   return KINDS.find((kind) => kind === name) ?? "constant";
 }
 
-/** Nodes around a definition that belong to it: a declarator has no body. */
-const WRAPPER = /declarator$|^(?:function_definition|declaration|template_declaration|lexical_declaration)$/;
+/** Nodes around the declarator of a function in C, which has no body. */
+const BODIES = /_declarator$|^(?:function_definition|declaration|field_declaration)$/;
+const DECLARATIONS = /^(?:lexical|variable)_declaration$/;
 
 function nested(
   found: readonly Found[],
@@ -190,14 +181,15 @@ function nested(
 ): readonly Definition[] {
   const open: { readonly end: number; readonly local: boolean; readonly isExported: boolean }[] = [];
   const list = found.map(({ name, row, kind = "constant", node, local = false }) => {
-    let last = node;
-    for (let up = last?.parent; up && WRAPPER.test(up.type); up = up.parent) last = up;
-    const [start, end] = [node?.startIndex ?? 0, last?.endIndex ?? 0];
+    let whole = node;
+    if (node?.type === "function_declarator") {
+      for (let up = node.parent; up && BODIES.test(up.type); up = up.parent) whole = up;
+    }
+    const [start, end] = [node?.startIndex ?? 0, whole?.endIndex ?? 0];
     while ((open.at(-1)?.end ?? Infinity) <= start) open.pop();
     const depth = open.length;
     const inner = local || open.at(-1)?.local === true;
-    const isExported = open[0]?.isExported ??
-      (exported.has(name) || last?.parent?.type === "export_statement");
+    const isExported = open[0]?.isExported ?? (exported.has(name) || hasExport(node));
     open.push({ end, local: inner || kind === "function" || kind === "method", isExported });
     isModule ||= isExported;
     const line = (lines[row] ?? "").trim().replaceAll(/\s+/g, " ").replace(/\s*\{$/, "");
@@ -206,7 +198,7 @@ function nested(
       name,
       kind,
       line: row + 1,
-      end: (last?.endPosition.row ?? row) + 1,
+      end: (whole?.endPosition.row ?? row) + 1,
       depth,
       text: shown,
     };
@@ -215,4 +207,10 @@ function nested(
   return list.map(({ definition, local, isExported }) => (
     { ...definition, local: local || (isModule && !isExported) }
   ));
+}
+
+function hasExport(node: Node | undefined): boolean {
+  let up = node?.parent;
+  while (up && DECLARATIONS.test(up.type)) up = up.parent;
+  return up?.type === "export_statement" || node?.type === "export_statement";
 }

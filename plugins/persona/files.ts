@@ -1,15 +1,36 @@
 /** Files that a call names, and the prompts, which files of the user replace. */
-import { join, relative, resolve } from "node:path";
+import { isAbsolute, join, relative, resolve, sep } from "node:path";
 import { type PluginContext, PluginError } from "../common/plugin.ts";
 
 const MAX_BYTES = 256 * 1024;
 
 /** Reads a text file of the workspace that the session may read. */
-export async function readText(path: string, { workspace }: PluginContext): Promise<string> {
-  const real = await Deno.realPath(resolve(workspace, path)).catch((error) => refuse(path, error));
-  const below = relative(await Deno.realPath(workspace), real);
-  if (below.startsWith("..")) throw new PluginError(`Cannot read ${path}: it is outside of ${workspace}`);
+export async function readText(path: string, { workspace, hidden }: PluginContext): Promise<string> {
+  const absolute = resolve(workspace, path);
+  const [root, real] = await Promise.all([
+    Deno.realPath(workspace),
+    isOutside(workspace, absolute) ? "/" : Deno.realPath(absolute).catch((error) => refuse(path, error)),
+  ]);
+  if (isOutside(root, real)) throw new PluginError(`Cannot read ${path}: it is outside of ${workspace}`);
+  if (hidden.length > 0) {
+    const { hiddenPaths } = await import("../common/files.ts");
+    const isHidden = hiddenPaths(hidden, root, root);
+    if (
+      [relative(root, real), relative(workspace, absolute)].some((each) =>
+        each !== "" && isHidden(slashed(each))
+      )
+    ) {
+      throw new PluginError(`Cannot read ${path}: the session may not read this file`);
+    }
+  }
   return await read(real, path);
+}
+
+const slashed = (path: string) => path.split(sep).join("/");
+
+function isOutside(directory: string, path: string): boolean {
+  const below = relative(directory, path);
+  return below.startsWith("..") || isAbsolute(below);
 }
 
 /** A file `prompts/personas/NAME.md` or `.txt` of the Reasonix home replaces the prompt. */

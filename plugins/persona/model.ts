@@ -31,6 +31,7 @@ const AT_ONCE = 4;
 const MAX_TOKENS = 1_500;
 /** Requests of a client wait for a person. */
 const CLIENT_MS = 3_600_000;
+const REMEDY = 'set providers = ["NAME"] in the entry of this plugin, or use a client that answers sampling';
 /** Asks the host to report a failure as a result; an error would end the call with all its runs. */
 const FAILURE_AS_RESULT = { "reasonix/failure": "result" };
 
@@ -40,6 +41,8 @@ const FAILURE_AS_RESULT = { "reasonix/failure": "result" };
  */
 export class ModelRuns {
   readonly outcomes: Map<string, Outcome>;
+  /** Helps where no run succeeds. */
+  readonly remedy: string | undefined;
   readonly #model: string | undefined;
   /** Absent: the client repeats the call. */
   readonly #ask: ((run: Run) => Promise<Outcome>) | undefined;
@@ -52,6 +55,7 @@ export class ModelRuns {
   ) {
     this.#model = model;
     this.outcomes = resumed(request);
+    this.remedy = first ? undefined : REMEDY;
     if (first) {
       const [provider, id] = chosen([first, ...others], first, model);
       this.#ask = async ({ system, text }) => {
@@ -66,7 +70,7 @@ export class ModelRuns {
     if (capabilities?.sampling === undefined) {
       throw new PluginError(
         "Cannot run a model: the client answers no sampling, and no provider is granted",
-        'set providers = ["NAME"] in the entry of this plugin, or use a client that answers sampling',
+        REMEDY,
       );
     }
     if (envelope) return;

@@ -55,7 +55,7 @@ export const plugin: Plugin<z.infer<typeof Settings>> = {
       );
       const errors = outcomes.map(([name, outcome]) => "error" in outcome && `${name}: ${outcome.error}`);
       if (errors.every((error) => error !== false)) {
-        throw new PluginError(`No persona could review\n${errors.join("\n")}`);
+        throw new PluginError(`No persona could review: ${errors.join(", ")}`, runs.remedy);
       }
       if (panel) {
         const summing = await runs.run([await panelRun(outcomes, args, context)], call.progress);

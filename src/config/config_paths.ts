@@ -82,3 +82,13 @@ export function isInside(path: string, directory: string): boolean {
 function userHome(env: EnvLookup): string | undefined {
   return env("HOME") || env("USERPROFILE");
 }
+
+/** Replaces `${CLAUDE_PLUGIN_ROOT}` in a text of a bundle in this directory; other texts stay as they are. */
+export function withBundleRoot(text: string, root: string | undefined): string {
+  return root === undefined ? text : text.replaceAll("${CLAUDE_PLUGIN_ROOT}", () => root);
+}
+
+/** `bundle:name`, as Claude Code names the parts of a bundle. */
+export function namedIn(bundle: { readonly name: string } | undefined, name: string): string {
+  return bundle ? `${bundle.name}:${name}` : name;
+}

@@ -4,9 +4,11 @@ export {
   cacheDirectory,
   type EnvLookup,
   mcpJsonFile,
+  namedIn,
   projectConfigFile,
   reasonixHome,
   userConfigFile,
+  withBundleRoot,
 } from "./config_paths.ts";
 export {
   addConfigItem,
@@ -69,6 +71,10 @@ export {
   VENDORS,
 } from "./vendors.ts";
 
+export type { Bundle } from "./bundles/bundle.ts";
+export type { BundleSource, FetchedBundle } from "./bundles/fetch.ts";
+export const loadBundles = lazy(() => import("./bundles/bundle.ts"));
+export const loadBundleSources = lazy(() => import("./bundles/fetch.ts"));
 export const loadImport = lazy(() => import("./foreign/import.ts"));
 export const loadHookConfig = lazy(() => import("./query/hooks.ts"));
 export const loadServerEdits = lazy(() => import("./edit/servers.ts"));

@@ -1,3 +1,4 @@
+import { namedIn, withBundleRoot } from "../config/mod.ts";
 import { contains } from "../path/lexical.ts";
 import { sortedEntries } from "../path/probe.ts";
 import { toolsNamed } from "../tool/mod.ts";
@@ -107,7 +108,12 @@ const FAMILIES: Readonly<Record<string, string>> = { bash: "Bash", edit: "Edit",
 
 /** Reads an agent from its file; undefined, with a warning, when it cannot be used. */
 export function readAgent(
-  { file, text, scope }: { readonly file: string; readonly text: string; readonly scope: SkillScope },
+  { file, text, scope, bundle }: {
+    readonly file: string;
+    readonly text: string;
+    readonly scope: SkillScope;
+    readonly bundle?: SkillRoot["bundle"];
+  },
   warn: Warn,
 ): AgentDefinition | undefined {
   const head = parseFrontmatter(text);
@@ -127,9 +133,9 @@ export function readAgent(
   const model = textField(head, "model")?.trim();
   const rights = rightsOf(head, (key, problem) => warn(lineOf(key), problem));
   return {
-    name,
+    name: namedIn(bundle, name),
     description: description.slice(0, MAX_DESCRIPTION).toWellFormed(),
-    prompt: head.body.trim(),
+    prompt: withBundleRoot(head.body.trim(), bundle?.root),
     ...rights,
     ...toolsOf(head, rights.readOnly),
     ...numbersOf(head, (key, problem) => warn(lineOf(key), problem)),
@@ -273,7 +279,7 @@ function sorted(agents: readonly AgentDefinition[]): AgentDefinition[] {
 
 async function fileAgent(
   file: string,
-  { scope }: SkillRoot,
+  { scope, bundle }: SkillRoot,
   warnings: AgentWarning[],
 ): Promise<AgentDefinition | undefined> {
   const warn = (line: number, text: string) => void warnings.push({ path: file, line, text });
@@ -283,7 +289,10 @@ async function fileAgent(
       warn(1, "left out: it is no text file of at most 256 KiB");
       return undefined;
     }
-    return readAgent({ file, text: await Deno.readTextFile(file), scope }, warn);
+    return readAgent(
+      { file, text: await Deno.readTextFile(file), scope, ...(bundle ? { bundle } : {}) },
+      warn,
+    );
   } catch (error) {
     warn(1, `could not be read: ${error instanceof Error ? error.message : String(error)}`);
     return undefined;
@@ -296,6 +305,7 @@ function agentFiles(root: SkillRoot, warnings: AgentWarning[]): string[] {
     warnings.push({ path: root.path, line: 1, text: "left out: it is a link that leads out of the project" });
     return [];
   }
+  if (root.path.endsWith(".md")) return [root.path];
   const files = sortedEntries(root.path).filter(({ name }) => /^[^.].*\.md$/i.test(name));
   if (files.length > MAX_FILES) {
     warnings.push({ path: root.path, line: 1, text: `only its first ${MAX_FILES} agents are read` });

@@ -23,11 +23,11 @@ export type {
 export const loadRoughTokens = lazy(() => import("./rough_tokens.ts"));
 
 export type { SkillSet } from "./skills/discover.ts";
-export { agentRoots, type CommandRoots, commandRoots, findSkills } from "./skills/roots.ts";
+export { agentRoots, bundleRoots, type CommandRoots, commandRoots, findSkills } from "./skills/roots.ts";
 export type { AgentDefinition, AgentFiles, AgentWarning } from "./agents.ts";
 
 export const loadAgents = lazy(() => import("./agents.ts"));
-export type { Skill, SkillRoots, SkillScope, SkillWarning } from "./skills/skill.ts";
+export type { Skill, SkillRoot, SkillRoots, SkillScope, SkillSource, SkillWarning } from "./skills/skill.ts";
 export type { SkillActivation, SkillFinding, Skills, SkillsOptions, SlashSkill } from "./skills/mod.ts";
 
 /** Catalogue, activation and validation of skills. Loaded when there are any. */

@@ -2,7 +2,17 @@ import type { ToolCall } from "./message.ts";
 import type { Text } from "./texts.ts";
 
 /** Families of tools that one permission rule can name together. */
-export type ToolFamily = "Bash" | "Read" | "Edit" | "Mcp" | "Task";
+export type ToolFamily = "Bash" | "Read" | "Edit" | "Mcp" | "Task" | "WebFetch" | "WebSearch";
+
+/** The arguments of a call that the MCP server of its tool declares as addresses or queries of a search. */
+export interface DeclaredSubject {
+  /** The families whose rules concern the tool. */
+  readonly families: readonly ToolFamily[];
+  readonly urls: readonly string[];
+  readonly queries: readonly string[];
+  /** A plugin of this program declares it, so that allow rules count; those that restrict always do. */
+  readonly isVouched: boolean;
+}
 
 export interface CommandLine {
   readonly line: string;
@@ -30,6 +40,8 @@ export interface PreparedCall {
   readonly readOnly: boolean;
   /** The MCP server of the tool declares that it changes nothing. No one vouches for that. */
   readonly claimsToRead?: true;
+  /** A plugin of this program that changes nothing, and sends its arguments to other machines. */
+  readonly readsNetwork?: true;
   /**
    * Prefix of the tool names of the MCP server that the call is sent to, where it calls none of these tools.
    */
@@ -49,6 +61,8 @@ export interface PreparedCall {
    * as a search pattern.
    */
   readonly subjects: readonly string[];
+  /** Declared by the server of its arguments; files among them are in `reads`. */
+  readonly declared?: DeclaredSubject;
   /**
    * The reason every such call needs approval, whatever was allowed before; continues "it would".
    */

@@ -14,9 +14,16 @@ export interface McpToolInfo {
   readonly dialect?: string;
   /** The server declares it as read-only, without a contradicting hint. */
   readonly claimsToRead: boolean;
+  /** It declares that it only reads, and that it reaches other machines. */
+  readonly readsNetwork?: true;
+  /** Names of the arguments that it declares as an address, a path or a query: rules about these hold. */
+  readonly subject?: ToolSubject;
   /** Bytes of its description and schema, and of its raw name. */
   readonly size: number;
 }
+
+/** Names of arguments that a tool declares in `_meta`. */
+export type ToolSubject = Readonly<Partial<Record<"url" | "path" | "query", string>>>;
 
 export interface McpPromptInfo {
   readonly name: string;
@@ -89,6 +96,8 @@ function toolInfo(raw: unknown, problems: string[]): McpToolInfo | undefined {
     ...offered,
     size: byteLength(name) + byteLength(JSON.stringify(offered)),
     claimsToRead: isRecord(annotations) && claimsToRead(annotations),
+    ...(isRecord(annotations) && readsNetwork(annotations) ? { readsNetwork: true } : {}),
+    ...subjectOf(raw),
     ...(title === "" ? {} : { title }),
     ...(isRecord(raw.inputSchema) && typeof raw.inputSchema.$schema === "string"
       ? { dialect: raw.inputSchema.$schema }
@@ -99,6 +108,19 @@ function toolInfo(raw: unknown, problems: string[]): McpToolInfo | undefined {
 /** A destructive or open-world hint overrides the read-only hint. */
 function claimsToRead({ readOnlyHint, destructiveHint, openWorldHint }: Record<string, unknown>): boolean {
   return readOnlyHint === true && destructiveHint !== true && openWorldHint !== true;
+}
+
+function readsNetwork({ readOnlyHint, destructiveHint, openWorldHint }: Record<string, unknown>): boolean {
+  return readOnlyHint === true && destructiveHint !== true && openWorldHint === true;
+}
+
+const SUBJECT_KEY = "reasonix/subject";
+
+function subjectOf({ _meta: meta }: Record<string, unknown>): Pick<McpToolInfo, "subject"> {
+  const declared = isRecord(meta) ? recordOf(meta[SUBJECT_KEY]) : {};
+  const named = ["url", "path", "query"].filter((key) => typeof declared[key] === "string");
+  const subject = Object.fromEntries(named.map((key) => [key, declared[key]]));
+  return named.length === 0 ? {} : { subject };
 }
 
 const ANY_OBJECT: JsonSchema = { type: "object", properties: {} };
@@ -188,7 +210,7 @@ export interface ServerRecord {
 }
 
 /** Raised when older files must be ignored. */
-const VERSION = 3;
+const VERSION = 4;
 const ERA_MS = 7 * 86_400_000;
 const SECOND_SEED = 0x9e3779b9;
 

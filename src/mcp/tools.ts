@@ -1,10 +1,18 @@
 import { argumentsLine, errorMessage, isAbort, message, ReasonixError } from "../core/mod.ts";
 import { contentResult, resultContent, toolResult } from "./content.ts";
-import type { Listing, McpResourceInfo, McpToolInfo } from "./listing.ts";
+import type { Listing, McpResourceInfo, McpToolInfo, ToolSubject } from "./listing.ts";
 import type { McpServer } from "./server.ts";
 import { namePrefix } from "./server_spec.ts";
 import { ANY, isKnown, matchPattern } from "../rule/mod.ts";
-import { failure, type Tool, type ToolContext, type ToolResult } from "../tool/mod.ts";
+import {
+  type Arguments,
+  errorResult,
+  failure,
+  texts,
+  type Tool,
+  type ToolContext,
+  type ToolResult,
+} from "../tool/mod.ts";
 import { oneLine } from "../util/terminal_text.ts";
 
 export function remoteTool(
@@ -19,7 +27,8 @@ export function remoteTool(
   },
 ): Tool {
   const { spec } = server;
-  const isConfigured = spec.trusted_read_only_tools.includes(info.name) || spec.trustedNames.includes(name);
+  const isConfigured = spec.trusted_read_only_tools.includes(info.name) || spec.trustedNames.includes(name) ||
+    (spec.plugin !== undefined && info.claimsToRead);
   return {
     name,
     ...(alias === undefined ? {} : { alias }),
@@ -29,14 +38,17 @@ export function remoteTool(
     get trusted() {
       return (vouched.get(name) ?? isConfigured) || (info.claimsToRead && trusted.has(name));
     },
+    ...(spec.plugin && info.readsNetwork ? { readsNetwork: true } : {}),
+    ...(info.subject ? subjectFacts(info.subject, spec.plugin !== undefined) : {}),
     family: "Mcp",
     offered,
     title: (args) =>
       oneLine(`${spec.name}: ${info.title ?? info.name} ${argumentsLine(JSON.stringify(args))}`).trimEnd(),
     async execute(args, context) {
       try {
+        const real = await withRealPaths(args, info.subject?.path, context);
         const result = await server.use(
-          (connection) => connection.call(info.name, args, context),
+          (connection) => connection.call(info.name, spec.plugin ? real : args, context),
           context.signal,
         );
         return await toolResult(result, context);
@@ -47,6 +59,39 @@ export function remoteTool(
   };
 }
 
+const FAMILIES = { url: "WebFetch", path: "Read", query: "WebSearch" } as const;
+
+/** The declared facts of a call. Those of a server of others only restrict, so that all its texts count. */
+function subjectFacts(
+  subject: ToolSubject,
+  isVouched: boolean,
+): Pick<Tool, "reads" | "subjects" | "declared"> {
+  const given = (args: Arguments, key: keyof ToolSubject) => {
+    const name = subject[key];
+    return name === undefined ? [] : texts(...[args[name]].flat());
+  };
+  const families = (["url", "path", "query"] as const).filter((key) => subject[key] !== undefined)
+    .map((key) => FAMILIES[key]);
+  return {
+    reads: (args) => given(args, "path"),
+    subjects: (args) =>
+      isVouched ? [...given(args, "url"), ...given(args, "query")] : texts(...Object.values(args).flat()),
+    declared: (args) => ({ families, urls: given(args, "url"), queries: given(args, "query"), isVouched }),
+  };
+}
+
+/** Returns arguments with the real paths of declared files. Throws for a file that may not be read. */
+async function withRealPaths(
+  args: Record<string, unknown>,
+  name: string | undefined,
+  { paths }: ToolContext,
+): Promise<Record<string, unknown>> {
+  const given = name === undefined ? undefined : args[name];
+  if (name === undefined || given === undefined) return args;
+  const real = await Promise.all(texts(...[given].flat()).map((path) => paths.read(path)));
+  return { ...args, [name]: Array.isArray(given) ? real : real[0] };
+}
+
 /** Returns the result of a failed call. Throws an abort. */
 function failureOf(
   error: unknown,
@@ -54,6 +99,7 @@ function failureOf(
   { signal }: Pick<ToolContext, "signal">,
 ): ToolResult {
   if (signal.aborted || isAbort(error)) throw error;
+  if (error instanceof ReasonixError && error.exit === "blocked") return errorResult(error);
   const remedy = error instanceof ReasonixError ? error.remedy : undefined;
   return failure(`${server}: ${errorMessage(error)}`, remedy);
 }

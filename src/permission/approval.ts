@@ -1,7 +1,15 @@
 import { type ApprovalAnswer, clausesOf, message, type PreparedCall, textOf } from "../core/mod.ts";
 import { escapeGlob } from "../path/glob.ts";
 import { absolutePath } from "../path/lexical.ts";
-import { isFault, isProblem, parseRule, type PathContext, readRule, type Rule } from "../rule/mod.ts";
+import {
+  isFault,
+  isProblem,
+  parseRule,
+  type PathContext,
+  readRule,
+  type Rule,
+  webHost,
+} from "../rule/mod.ts";
 import type { Evaluation } from "./evaluate.ts";
 import { type QuestionKind, quoteForMessage, refuse } from "./resolve.ts";
 import type {
@@ -128,9 +136,18 @@ function plainQuestion(evaluation: Evaluation, suggested: QuestionOptions["sugge
  * The rule that an answer for the session grants; undefined: the call as it is. What no rule speaks of is
  * granted as a whole, but for commands.
  */
-export function sessionRuleOf({ call: { tool, family, server }, ruling }: Evaluation): string | undefined {
+export function sessionRuleOf(
+  { call: { tool, family, server, declared }, ruling }: Evaluation,
+): string | undefined {
   if (family === "Bash" || server !== undefined || ruling.by !== "fallback") return undefined;
+  if (declared?.isVouched && declared.urls.length > 0) return addressRule(declared.urls);
   return family === "Edit" ? "Edit" : tool;
+}
+
+/** The rule for the host of the only address of a call. */
+function addressRule(urls: readonly string[]): string | undefined {
+  const [host, ...others] = new Set(urls.map((url) => webHost(url)));
+  return host === undefined || others.length > 0 ? undefined : `WebFetch(domain:${host})`;
 }
 
 /**
@@ -274,8 +291,10 @@ export function suggestRules(
 const MAX_RULE = 2000;
 
 function exactRule({ call, subject }: ProposedCall, pathContext: PathContext): string | undefined {
-  const { tool, family, server } = call;
+  const { tool, family, server, declared } = call;
   if (subject.length > MAX_RULE) return undefined;
+  if (declared?.isVouched && declared.urls.length > 0) return addressRule(declared.urls);
+  if (declared?.isVouched && declared.queries.length > 0) return "WebSearch";
   if (server !== undefined) return /[()*?\\]/.test(subject) ? undefined : `${tool}(${subject})`;
   if (family === "Bash") {
     // Quotes and wildcards mean something in a rule; a literal rule takes the line as it is.
@@ -368,5 +387,12 @@ function isWithin(
     if (spec?.kind !== "glob") return false;
     return spec.raw === rule.slice(rule.indexOf("(") + 1, -1) || !/^(?:[/~*!]|\.\.)|\/\.\.\//.test(spec.raw);
   }
+  if (parsed.family === "WebFetch") return isSameHost(parsed, rule);
   return parsed.tool === tool;
+}
+
+/** An address of the host that the rule names. */
+function isSameHost({ spec }: Rule, rule: string): boolean {
+  const host = spec?.kind === "glob" ? webHost(spec.raw) : undefined;
+  return host !== undefined && rule === `WebFetch(domain:${host})`;
 }

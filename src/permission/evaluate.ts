@@ -1,4 +1,4 @@
-import { message, type PreparedCall, subjectOf } from "../core/mod.ts";
+import { message, type PreparedCall, subjectOf, type Text } from "../core/mod.ts";
 import { absolutePath, contains, normalize } from "../path/lexical.ts";
 import { PROTECTED_KINDS, protectedHolder, protectedPath } from "../path/protected.ts";
 import { RealPathCache } from "../path/real_path.ts";
@@ -12,6 +12,7 @@ import {
   RuleSet,
   type Ruling,
   type ToolRules,
+  webHost,
 } from "../rule/mod.ts";
 import type { CommandJudge, CommandReport, JudgeContext } from "./command/judge.ts";
 import type { GateOptions } from "./types.ts";
@@ -178,7 +179,12 @@ export class Evaluator {
     const before = ruled?.outcome === "deny"
       ? ruled
       : alwaysAsked(call, ruled) ?? this.#protected(call, ruled);
-    const ruling = before ?? ruled ?? (call.readOnly ? READER : call.delegates ? DELEGATE : WRITER);
+    const ruling = before ?? ruled ??
+      (call.readOnly
+        ? READER
+        : call.delegates
+        ? DELEGATE
+        : { ...WRITER, reason: networkReason(call) ?? NO_RULE });
     return { call, subject: subjectOf(call) || call.tool, ruling };
   }
 
@@ -215,11 +221,20 @@ export class Evaluator {
   }
 }
 
-function ruledCall({ call, tool, family, server }: PreparedCall): RuledCall {
+/** Names the machines that a call of a plugin of this program would send its arguments to. */
+function networkReason({ readsNetwork, declared }: PreparedCall): Text | undefined {
+  if (!readsNetwork || !declared) return undefined;
+  const hosts = declared.urls.flatMap((url) => webHost(url) ?? []);
+  if (hosts.length > 0) return message`no rule allows to read from ${hosts}`;
+  return declared.queries.length > 0 ? message`no rule allows to send this to a search service` : undefined;
+}
+
+function ruledCall({ call, tool, family, server, declared }: PreparedCall): RuledCall {
   return {
     tool,
     ...(family ? { family } : {}),
     ...(server === undefined ? {} : { server }),
+    ...(declared ? { declared } : {}),
     ...(call.name === tool ? {} : { alias: call.name }),
   };
 }

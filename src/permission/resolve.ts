@@ -96,6 +96,8 @@ function modeRefusal(
   reads: boolean,
   { permissionMode, filesStay, unconfined }: DecisionContext,
 ): Decision | undefined {
+  // A question, or a rule about the address, comes before what it sends.
+  if (call.readsNetwork) return undefined;
   if (permissionMode === "plan" && !(call.command ? reads : call.planSafe || isClaim(call))) {
     return refuse(
       "plan",

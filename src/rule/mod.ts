@@ -1,4 +1,5 @@
 /** Permission rules: how they are written, what they mean, and what they match. */
+export { webHost } from "./web_rules.ts";
 export { lintRule } from "./lint.ts";
 export { isFault, isProblem, MAX_WEIGHT, parseRule, readRule, ruleWeight } from "./rule.ts";
 export type { PolicySource, Rule, RuleProblem, RuleText } from "./rule.ts";

@@ -1,6 +1,7 @@
 import { message, type MessageTexts, type ToolFamily, withRemedy } from "../core/mod.ts";
 import { globWeight, type RuleList, spelledOut } from "./path_rules.ts";
 import { ANY, SEP, toPattern } from "./pattern.ts";
+import { readAddressPattern } from "./web_rules.ts";
 import { suggestNames } from "../util/suggest.ts";
 
 /**
@@ -166,8 +167,8 @@ const RULE_NAMES: Readonly<Record<string, string>> = {
   Grep: "grep",
   Glob: "glob",
   LS: "ls",
-  WebFetch: "web_fetch",
-  WebSearch: "web_search",
+  WebFetch: "WebFetch",
+  WebSearch: "WebSearch",
   Task: "Task",
   Agent: "Task",
   task: "Task",
@@ -178,7 +179,15 @@ const RULE_NAMES: Readonly<Record<string, string>> = {
   KillShell: "job_kill",
 };
 
-const FAMILIES: ReadonlySet<string> = new Set(["Bash", "Read", "Edit", "Mcp", "Task"]);
+const FAMILIES: ReadonlySet<string> = new Set([
+  "Bash",
+  "Read",
+  "Edit",
+  "Mcp",
+  "Task",
+  "WebFetch",
+  "WebSearch",
+]);
 
 /** Takes a rule apart: `Tool`, `Tool(what)` or `tool=literal`; see docs/permissions.md. */
 export function readRule(written: string): RuleParts | RuleFault {
@@ -203,6 +212,7 @@ export function readRule(written: string): RuleParts | RuleFault {
   if (literal !== undefined) return { name, target, literal: literal + (/\s*$/.exec(written)?.[0] ?? "") };
   const inner = between?.trim();
   if (inner === undefined || inner === "*") return { name, target };
+  if (name === "WebFetch" && inner !== "" && !readAddressPattern(inner)) return noAddress(text, inner);
   if (inner !== "") return isHeld(target, inner) ? { name, target, inner } : tooWide(text, name);
   return withRemedy(
     message`Cannot read permission rule ${quote(text)}: its parentheses are empty`,
@@ -224,19 +234,27 @@ export function ruleWeight(rule: unknown): number {
 }
 
 function weightOf(target: RuleTarget, inner: string): number {
-  if (!isCommandOrServer(target)) return globWeight(inner);
+  if (!isWithoutPath(target)) return globWeight(inner);
   return /[*?]/.test(inner) ? inner.length : 0;
 }
 
-function isCommandOrServer(target: RuleTarget): boolean {
-  return "family" in target && /^(?:Bash|Mcp)$/.test(target.family);
+function isWithoutPath(target: RuleTarget): boolean {
+  return "family" in target && /^(?:Bash|Mcp|WebFetch|WebSearch)$/.test(target.family);
 }
 
 /** Reports whether calls can be compared with every name that a rule expands to. */
 function isHeld(target: RuleTarget, inner: string): boolean {
-  const names = isCommandOrServer(target) ? [/[*?]/.test(inner) ? inner : ""] : spelledOut(inner);
+  const names = isWithoutPath(target) ? [/[*?]/.test(inner) ? inner : ""] : spelledOut(inner);
   return names !== undefined && names.every((name) => name.length <= MAX_LENGTH) &&
     weightOf(target, inner) <= MAX_RULE_WEIGHT;
+}
+
+function noAddress(text: string, inner: string): RuleFault {
+  const host = /[\w-]+(?:\.[\w-]+)+/.exec(inner)?.[0] ?? "docs.example";
+  return withRemedy(
+    message`Cannot read permission rule ${quote(text)}: it names neither a domain nor an address`,
+    message`write ${`WebFetch(domain:${host})`} or ${`WebFetch(https://${host}/*)`}`,
+  );
 }
 
 function tooWide(text: string, name: string): RuleFault {

@@ -1,5 +1,6 @@
 import { message, type PreparedCall, type Text, type ToolFamily } from "../core/mod.ts";
 import { isDirectory } from "../path/probe.ts";
+import { matchAddress } from "./web_rules.ts";
 import type { PathForms, PathMatcher, RuleList } from "./path_rules.ts";
 import { type Match, matchPattern, toPattern } from "./pattern.ts";
 import {
@@ -19,7 +20,7 @@ export interface ToolRules {
 }
 
 /** The facts of a call that decide which rules can concern it. */
-export type RuledCall = Pick<PreparedCall, "tool" | "family" | "server"> & {
+export type RuledCall = Pick<PreparedCall, "tool" | "family" | "server" | "declared"> & {
   /** The name under which the model called it, where that is an alias. */
   readonly alias?: string;
 };
@@ -90,7 +91,9 @@ export class RuleSet {
   /** Rules that can concern the calls of a tool. */
   for(call: RuledCall): ToolRules {
     return this.#find(
-      `${call.tool} ${call.alias ?? ""} ${call.server ?? ""}`,
+      [call.tool, call.alias, call.server, call.declared?.isVouched, ...call.declared?.families ?? []].join(
+        " ",
+      ),
       (rule) => concerns(rule, call),
     );
   }
@@ -118,13 +121,21 @@ export class RuleSet {
 /** No tool has such a name: a rule that covers it is about a whole server. */
 const ANY_TOOL = " any tool";
 
-function concerns(rule: Rule, { tool, family, alias, server }: RuledCall): boolean {
+/** Tools of other programs whose calls the rules of a family concern by their name. */
+const TOOLS_OF_FAMILY: Readonly<Record<string, string>> = { WebFetch: "web_fetch", WebSearch: "web_search" };
+
+function concerns(rule: Rule, call: RuledCall): boolean {
+  const { tool, family, alias, server, declared } = call;
   // An edit shows the file, and a move gives it a name under which a refusal to read it would no longer hold.
   if (rule.family === "Read" && rule.list === "deny" && rule.spec && family === "Edit") return true;
   if (rule.family !== undefined) {
-    return family === rule.family || (rule.family === "Mcp" && server !== undefined);
+    if (family === rule.family || (rule.family === "Mcp" && server !== undefined)) return true;
+    if (declared?.families.includes(rule.family) && (declared.isVouched || rule.list !== "allow")) {
+      return true;
+    }
   }
-  const name = rule.tool ?? "";
+  const name = rule.tool ?? TOOLS_OF_FAMILY[rule.family ?? ""];
+  if (name === undefined) return false;
   if (name === tool || name === "*") return true;
   // A short name of an MCP tool may be a project's: only its full name is allowed.
   if (name === alias) return family !== "Mcp" || rule.list !== "allow";
@@ -144,14 +155,22 @@ export function judgeCall(rules: ToolRules, call: PreparedCall, paths: PathMatch
   }
   const ask = rules.ask.find((rule) => matchCall(rule, files, paths) !== "no");
   if (ask) return ruled("ask", ask);
-  return allowance(rules.allow, files, paths);
+  const named = call.declared
+    ? rules.allow.filter(({ family }) => family === undefined || !call.declared?.families.includes(family))
+    : rules.allow;
+  return allowance(named, files, paths) ?? (call.declared && declaredAllowance(rules.allow, files, paths));
 }
 
 /** The files and subjects of a call, with its paths resolved. */
 interface CallFiles {
   readonly reads: readonly PathForms[];
   readonly writes: readonly PathForms[];
-  /** The files that an allow rule must cover: those that are written, or else those that are read. */
+  readonly urls: readonly string[];
+  readonly queries: readonly string[];
+  /**
+   * The files that an allow rule must cover: those that are written, or else those that are read. Only rules
+   * of a family cover what a server declares.
+   */
   readonly decisive: readonly PathForms[];
   /** As the model wrote them. */
   readonly texts: readonly string[];
@@ -159,14 +178,17 @@ interface CallFiles {
   readonly moved: () => boolean;
 }
 
-function filesOf({ reads, writes = [], subjects, family }: PreparedCall, paths: PathMatcher): CallFiles {
+function filesOf(call: PreparedCall, paths: PathMatcher): CallFiles {
+  const { reads, writes = [], subjects, family, declared } = call;
   const forms = new Map([...reads, ...writes].map((path) => [path, paths.forms(path)]));
   const of = (list: readonly string[]) => list.flatMap((path) => forms.get(path) ?? []);
   return {
     reads: of(reads),
     writes: of(writes),
-    decisive: of(family === "Edit" ? writes : reads),
-    texts: [...forms.keys(), ...subjects],
+    urls: declared?.urls ?? subjects,
+    queries: declared?.queries ?? subjects,
+    decisive: of(family === "Edit" ? writes : declared ? [] : reads),
+    texts: [...new Set([...forms.keys(), ...subjects])],
     moved: () => writes.some((path) => isDirectory(forms.get(path)?.real ?? path)),
   };
 }
@@ -196,6 +218,12 @@ function matchCall(rule: Rule, files: CallFiles, paths: PathMatcher): Match {
   const spec = rule.spec;
   if (!spec) return "yes";
   if (spec.kind === "literal") return files.texts.includes(spec.text) ? "yes" : "no";
+  if (rule.family === "WebFetch") {
+    return anyOf(files.urls.map((url) => matchAddress(spec.raw, rule.list, url)));
+  }
+  if (rule.family === "WebSearch") {
+    return files.queries.some((text) => namesText(spec.raw, text)) ? "yes" : "no";
+  }
   // A directory takes along what a rule names in it, which could be read and written under the new name.
   if (rule.list !== "allow" && files.writes.some((file) => paths.holds(spec.raw, file, files.moved))) {
     return "yes";
@@ -208,6 +236,10 @@ function matchCall(rule: Rule, files: CallFiles, paths: PathMatcher): Match {
   // A rule for one tool by name also sees what is no path, such as a search pattern; one about agents, names.
   const named = rule.family === undefined || rule.family === "Task";
   if (named && files.texts.some((text) => namesText(spec.raw, text))) return "yes";
+  return anyOf(matches);
+}
+
+function anyOf(matches: readonly Match[]): Match {
   return matches.includes("yes") ? "yes" : matches.includes("maybe") ? "maybe" : "no";
 }
 
@@ -232,11 +264,32 @@ function allowance(rules: readonly Rule[], files: CallFiles, paths: PathMatcher)
     !rule.spec ||
     (rule.spec.kind === "literal" && texts.length === 1 && texts[0] === rule.spec.text) ||
     (decisive.length === 0 && texts.length > 0 && rule.spec.kind !== "literal" &&
-      texts.every((text) => namesText(rule.spec?.kind === "glob" ? rule.spec.raw : "", text)))
+      texts.every((text) => rule.spec?.kind === "glob" && allowsText(rule, rule.spec.raw, text)))
   );
   if (whole) return ruled("allow", whole);
   if (decisive.length === 0) return undefined;
   const covering = decisive.map((file) => coveringRule(rules, file, paths));
+  const last = covering.at(-1);
+  return last && covering.every((rule) => rule !== undefined) ? ruled("allow", last) : undefined;
+}
+
+function allowsText({ family }: Rule, glob: string, text: string): boolean {
+  return family === "WebFetch" ? matchAddress(glob, "allow", text) === "yes" : namesText(glob, text);
+}
+
+/** Each file, address and query of a call must be covered by a rule of its family. */
+function declaredAllowance(rules: readonly Rule[], files: CallFiles, paths: PathMatcher): Ruling | undefined {
+  const { reads, urls, queries } = files;
+  const of = (wanted: string) => rules.filter(({ family }) => family === wanted);
+  const covers = (rule: Rule, more: Partial<CallFiles>) =>
+    matchCall(rule, { ...files, texts: [], ...more }, paths) === "yes";
+  const covering = [
+    ...reads.map((file) => coveringRule(of("Read"), file, paths)),
+    ...urls.map((url) => of("WebFetch").find((rule) => covers(rule, { urls: [url], texts: [url] }))),
+    ...queries.map((text) =>
+      of("WebSearch").find((rule) => covers(rule, { queries: [text], texts: [text] }))
+    ),
+  ];
   const last = covering.at(-1);
   return last && covering.every((rule) => rule !== undefined) ? ruled("allow", last) : undefined;
 }

@@ -15,6 +15,8 @@ export type { JobChange, Jobs, JobSpec, JobUpdate, JobView } from "./shell/jobs/
 export type { SelfCommand } from "./host/worker.ts";
 export type { ProcessGuard, ServerProcess, SpawnPlan } from "./shell/process.ts";
 
+export const loadDiff = lazy(() => import("./text/diff.ts"));
+
 export const loadProcesses = lazy(() => import("./shell/process.ts"));
 
 export const loadTreeWalk = lazy(() => import("./search/walk.ts"));

@@ -361,6 +361,8 @@ export function preparedCall(call: ToolCall, tool: Tool, args: Record<string, un
     ...facts,
     ...(family === "Mcp" && tool.readOnly && !readOnly ? { claimsToRead: true } : {}),
     ...(family ? { family } : {}),
+    ...(tool.declared ? { declared: tool.declared(args) } : {}),
+    ...(tool.readsNetwork ? { readsNetwork: true } : {}),
     ...(tool.server ? { server: tool.server(args) } : {}),
     ...(delegates ? { delegates } : {}),
     ...(alwaysAsk === undefined ? {} : { alwaysAsk }),

@@ -1,6 +1,7 @@
 import type { EventBodies } from "../core/event_schema.ts";
 import {
   type CommandLine,
+  type DeclaredSubject,
   type ImagePart,
   type JsonSchema,
   type PreparedCall,
@@ -150,6 +151,8 @@ export interface Tool {
   readonly readOnly: boolean;
   /** The user vouches for the claim of an MCP server that the tool changes nothing. */
   readonly trusted?: boolean;
+  /** {@linkcode PreparedCall.readsNetwork} */
+  readonly readsNetwork?: true;
   /** False: plan mode refuses it although it only reads. Nothing that writes can be made safe by it. */
   readonly planSafe?: false;
   /** The facts that do not hold for a call. Pure; absent: all hold for every call. */
@@ -192,6 +195,8 @@ export interface Tool {
    * Other subjects of a call. Pure; absent in a tool that declares nothing: every text among its arguments.
    */
   readonly subjects?: (args: Arguments) => readonly string[];
+  /** Returns {@linkcode PreparedCall.declared}. Pure. */
+  readonly declared?: (args: Arguments) => DeclaredSubject;
   /** False: it is not offered to the model, but calls that name it work. */
   readonly offered?: boolean;
   /** Names the tool that a call is really for, with its arguments. Pure; undefined: the tool itself. */

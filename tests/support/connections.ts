@@ -2,6 +2,7 @@
 
 /** Files that open connections themselves, with the reason why a redirect cannot lead these elsewhere. */
 export const OPENERS: Readonly<Record<string, string>> = {
+  "plugins/web/fetch.ts": "The requests of the plugin web: it checks each address and judges every redirect",
   "src/util/network/fetch.ts": "The fetch of the program: it judges every redirect",
   "src/provider/network/http_client.ts": "Makes the client of an entry, which only the fetch above uses",
   "src/provider/wire/silent_host.ts": "Connects to the host of base_url and sends no request",

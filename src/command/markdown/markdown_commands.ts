@@ -1,21 +1,23 @@
 import type { Assembly } from "../../run/mod.ts";
 import type { CommandHost, SlashCommand } from "../command.ts";
 import { fillIn, fillInLine, type Piece, piecesOf, takesArguments, UnsafeArgument } from "./template.ts";
-import { resolveModel } from "../../config/mod.ts";
-import { type CommandRoots, commandRoots, type SkillScope } from "../../context/mod.ts";
+import { namedIn, resolveModel, withBundleRoot } from "../../config/mod.ts";
+import { commandRoots, type SkillRoot, type SkillScope, type SkillSource } from "../../context/mod.ts";
 import { errorMessage, formatLocation, newNotice, ReasonixError } from "../../core/mod.ts";
 import { loadTexts, type Texts } from "../../i18n/mod.ts";
 import { contains } from "../../path/lexical.ts";
-import { sortedEntries } from "../../path/probe.ts";
+import { isFile, sortedEntries } from "../../path/probe.ts";
 import { existingRealPath } from "../../path/real_path.ts";
 import type { TrustItem } from "../../trust/mod.ts";
 import { listField, parseFrontmatter, textField } from "../../util/frontmatter.ts";
 import { oneLine } from "../../util/terminal_text.ts";
 
-export function commandsOf({ paths }: Pick<Assembly, "paths">): MarkdownCommands {
+export function commandsOf({ paths, loaded }: Pick<Assembly, "paths" | "loaded">): MarkdownCommands {
   const { cwd, home, env } = paths;
   const userHome = env("HOME") ?? env("USERPROFILE");
-  return findMarkdownCommands({ cwd, home, ...(userHome === undefined ? {} : { userHome }) });
+  const { bundles } = loaded;
+  const roots = commandRoots({ cwd, home, bundles, ...(userHome === undefined ? {} : { userHome }) });
+  return findMarkdownCommands(roots);
 }
 
 export function slashCommand(command: CommandFile): SlashCommand {
@@ -158,13 +160,14 @@ const SKIPPED = new Set(["node_modules", "__pycache__"]);
  * directory counts, the project's before the user's. They are read each time, so that a changed file
  * counts at once. Where there is no such directory, this costs a few stat calls.
  */
-function findMarkdownCommands(places: CommandRoots): MarkdownCommands {
+export function findMarkdownCommands(roots: readonly SkillRoot[]): MarkdownCommands {
   const byName = new Map<string, CommandFile>();
   const unused: UnusedFile[] = [];
   let left = MAX_FILES;
-  for (const { path: root, scope, within } of commandRoots(places)) {
+  for (const { path: root, scope, within, bundle } of roots) {
     const fence = within === undefined ? undefined : existingRealPath(within);
-    for (const { file, name } of markdownFiles(root)) {
+    for (const { file, name: plainName } of markdownFiles(root)) {
+      const name = namedIn(bundle, plainName);
       if (byName.has(name)) continue;
       if (left-- <= 0) {
         unused.push({ name, text: `${file}: left out: there are more than ${MAX_FILES} commands` });
@@ -179,7 +182,7 @@ function findMarkdownCommands(places: CommandRoots): MarkdownCommands {
         if (fence !== undefined && !/\.md$/i.test(real)) {
           throw new FileProblem("left out: it is a link to something else than a Markdown file");
         }
-        byName.set(name, readCommandFile({ file, name, scope }));
+        byName.set(name, readCommandFile({ file, name, scope, bundle }));
       } catch (error) {
         const line = error instanceof FileProblem ? error.line : undefined;
         const place = formatLocation({ file, ...(line === undefined ? {} : { line }) });
@@ -194,12 +197,14 @@ function findMarkdownCommands(places: CommandRoots): MarkdownCommands {
 /** Files of a directory with the names of their commands: `git/commit.md` is `git:commit`. */
 function markdownFiles(root: string): { readonly file: string; readonly name: string }[] {
   const found: { file: string; name: string }[] = [];
+  const single = /([^\s/:]+)\.md$/i.exec(root)?.[1];
+  if (single !== undefined && isFile(root)) return [{ file: root, name: single }];
   const visit = (directory: string, prefix: string, depth: number): void => {
-    for (const { name, isFile, isDirectory, isSymlink } of sortedEntries(directory)) {
+    for (const { name, isFile: isPlain, isDirectory, isSymlink } of sortedEntries(directory)) {
       const path = `${directory}/${name}`;
       if (name.startsWith(".") || SKIPPED.has(name) || found.length > MAX_FILES) continue;
       const stem = /^([^\s/:]+)\.md$/i.exec(name)?.[1];
-      if ((isFile || isSymlink) && stem !== undefined) found.push({ file: path, name: prefix + stem });
+      if ((isPlain || isSymlink) && stem !== undefined) found.push({ file: path, name: prefix + stem });
       else if (isDirectory && depth < MAX_DEPTH && /^[^\s/:]+$/.test(name)) {
         visit(path, `${prefix}${name}:`, depth + 1);
       }
@@ -235,9 +240,9 @@ const MAX_BYTES = 256 * 1024;
 
 /** Reads a command file. Throws FileProblem when it cannot be used. */
 function readCommandFile(
-  { file, name, scope }: Pick<CommandFile, "file" | "name" | "scope">,
+  { file, name, scope, bundle }: Pick<CommandFile, "file" | "name" | "scope"> & Pick<SkillSource, "bundle">,
 ): CommandFile {
-  const head = parseFrontmatter(readText(file));
+  const head = parseFrontmatter(withBundleRoot(readText(file), bundle?.root));
   // A text with a colon that should be in quotes is understood all the same.
   const fault = head.problems.find(({ text }) => /has no end|not of the form/.test(text));
   if (fault) throw new FileProblem(fault.text, fault.line);

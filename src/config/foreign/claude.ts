@@ -162,7 +162,12 @@ function translated(tool: string, inner: string, list: RuleListName, scope: Scop
   if (/^(?:Read|Edit|Write|MultiEdit|NotebookEdit|NotebookRead|Grep|Glob|LS)$/.test(tool)) {
     return pathRule(tool, inner, isAllow, scope);
   }
-  if (tool === "WebFetch") return fetchRule(inner, isAllow);
+  if (tool === "WebFetch" && inner !== "*" && isFault(readRule(`WebFetch(${inner})`))) {
+    return isAllow
+      ? { why: message`only domain:HOST has a counterpart` }
+      : { rule: "WebFetch", note: message`stricter: it names every address` };
+  }
+  if ((tool === "WebFetch" || tool === "WebSearch") && inner !== "*") return { rule: `${tool}(${inner})` };
   if (tool === "Task" || tool === "Agent") return { rule: inner === "*" ? "Task" : `Task(${inner})` };
   if (inner === "*") return { rule: tool };
   if (!isAllow) return { rule: tool, note: message`stricter: it names every call of the tool` };
@@ -221,19 +226,6 @@ function allowsMore(glob: string): boolean {
     const isLast = index === parts.length - 1;
     return !isLast || !(part === "*" || anywhere || parts[index - 1] === "**");
   });
-}
-
-function fetchRule(inner: string, isAllow: boolean): Translation {
-  if (inner === "*") return { rule: "WebFetch" };
-  const host = /^domain:([\w.*-]+)$/.exec(inner)?.[1];
-  if (host === undefined) {
-    return isAllow
-      ? { why: message`only domain:HOST has a counterpart` }
-      : { rule: "WebFetch", note: message`stricter: it names every address` };
-  }
-  if (!isAllow) return { rule: `web_fetch(*${host.replace(/^\*\.?/, "")}*)` };
-  if (host.includes("*")) return { why: message`a * also matches / here, so it would allow more` };
-  return { rule: `web_fetch(https://${host}/*)`, note: message`https only` };
 }
 
 /** Tools of Claude Code that rules name most; a similar name is a typing error. */

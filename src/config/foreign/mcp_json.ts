@@ -59,6 +59,8 @@ interface McpJsonFile {
   readonly file: string;
   /** Locations of servers in our files, by name: they win. */
   readonly stronger: ReadonlyMap<string, SourceLocation>;
+  /** Those of bundles may have the servers at the top of the file. */
+  readonly isBundle?: boolean;
 }
 
 /**
@@ -66,7 +68,7 @@ interface McpJsonFile {
  * none of them is worth a run.
  */
 export async function readMcpJson(
-  { source, file, stronger }: McpJsonFile,
+  { source, file, stronger, isBundle = false }: McpJsonFile,
   problems: ConfigProblem[],
 ): Promise<McpJson | undefined> {
   const unusable = { consequence: "; no server of this file is used", remedy: "correct it" };
@@ -74,8 +76,10 @@ export async function readMcpJson(
   if (!json) return undefined;
   const { value } = json;
   if (!isRecord(value)) return json.report([], "The file is no JSON object", EXAMPLE);
-  reportOtherKeys(json, value);
-  const servers = value[KEY];
+  const isBare = isBundle && !(KEY in value);
+  if (!isBundle) reportOtherKeys(json, value);
+  const base = isBare ? [] : [KEY];
+  const servers = isBare ? value : value[KEY];
   if (servers === undefined) return undefined;
   if (!isRecord(servers)) return json.report([KEY], `"${KEY}" is no object`, EXAMPLE);
   const builder = new LayerBuilder(json);
@@ -84,23 +88,23 @@ export async function readMcpJson(
     const winner = stronger.get(name);
     if (winner) {
       const message = `the one in ${formatLocation(winner)} counts`;
-      const place = json.place([KEY, name]);
+      const place = json.place([...base, name]);
       leftOut.push({ name, why: "shadowed", message, remedy: "remove one of the two", place });
       continue;
     }
     const read = readServer(name, server, (key, remedy) => {
-      json.report([KEY, name, key], `${quoted(key)} of the server ${quoted(name)} has no effect`, remedy);
+      json.report([...base, name, key], `${quoted(key)} of the server ${quoted(name)} has no effect`, remedy);
     });
     if ("entry" in read) {
-      builder.add(["plugins"], read.entry, [KEY, name]);
+      builder.add(["plugins"], read.entry, [...base, name]);
       continue;
     }
     const { why, remedy } = read;
-    const path = [KEY, name, ...read.path];
+    const path = [...base, name, ...read.path];
     json.report(path, `The MCP server ${quoted(name)} is not used: ${why}`, remedy);
     leftOut.push({ name, why: "invalid", message: why, remedy, place: json.place(path) });
   }
-  return { layer: builder.layer([KEY], NAMES), leftOut };
+  return { layer: builder.layer(base, NAMES), leftOut };
 }
 
 /** Finds the locations of servers in our files. */

@@ -25,6 +25,8 @@ export interface Layer {
   /** The file (or the name of the preset) behind it, and its text. */
   readonly file?: string;
   readonly text?: string;
+  /** Directory of the installed bundle that it is a part of. */
+  readonly root?: string;
   /** Locates a value, for a text that is not TOML. */
   readonly find?: (path: KeyPath) => { readonly line: number; readonly column: number };
 }

@@ -1,4 +1,5 @@
 import { mcpJsonFile, projectConfigFile, reasonixHome, userConfigFile } from "../config_paths.ts";
+import type { Bundle, InstalledBundles } from "../bundles/bundle.ts";
 import { DEFAULT_LAYER, defaultLayer, fillDefaults, namedVendors } from "./defaults.ts";
 import { checkGrants } from "./check.ts";
 import { checkLayer, type Layer, locateFinding, parseLayer, readLayer } from "./layer.ts";
@@ -44,6 +45,8 @@ export interface LoadedConfig {
   readonly unused: readonly string[];
   /** MCP servers of the files that are not used. */
   readonly leftOut: readonly LeftOutServer[];
+  /** Installed bundles that the user trusts as they are. */
+  readonly bundles: readonly Bundle[];
   readonly home: string;
   /** Directory of the project. */
   readonly cwd: string;
@@ -87,6 +90,13 @@ export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
   const { permissions, hooks, servers, leftOut, unused } = options.noFiles
     ? NO_FOREIGN
     : await foreignLayers({ cwd, home, toml: [user, project], user: [presetLayer, user, flags] }, problems);
+  const bundled = isTable(user?.table.bundles)
+    ? await (await import("../bundles/bundle.ts")).openBundles(
+      user.table.bundles,
+      { home, file: userFile },
+      problems,
+    )
+    : NO_BUNDLES;
   const projects = [...permissions, ...hooks.project, servers.project, project].filter((layer) =>
     layer !== undefined
   );
@@ -97,9 +107,9 @@ export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
     source: "environment",
     table: isTargeted ? { default_model: env("AGENT_MODEL") || undefined } : {},
   };
-  const written = [presetLayer, servers.user, ...hooks.user, user, forProject].filter((layer) =>
-    layer !== undefined
-  );
+  const written = [presetLayer, ...bundled.layers, servers.user, ...hooks.user, user, forProject].filter((
+    layer,
+  ) => layer !== undefined);
   const users = [
     builtInLayer([flags, wanted, user, presetLayer], hasKey),
     ...written.map(loader.resolveLayer),
@@ -135,6 +145,7 @@ export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
     projectProviders: loader.projectProviders,
     unused,
     leftOut: [...leftOut, ...loader.leftOut],
+    bundles: bundled.bundles,
     home,
     cwd,
     files: options.noFiles ? [] : [
@@ -174,6 +185,8 @@ interface ForeignLayers {
   readonly leftOut: readonly LeftOutServer[];
   readonly unused: readonly string[];
 }
+
+const NO_BUNDLES: InstalledBundles = { bundles: [], layers: [] };
 
 const NO_FOREIGN: ForeignLayers = {
   permissions: [],

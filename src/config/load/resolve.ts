@@ -109,7 +109,7 @@ export class LayerResolver {
     const { table, missing, used } = expandConfig(layer.table, {
       lookup: () => lookup,
       env: this.#options.env,
-      directory: layer.source === "user" ? this.#home : cwd,
+      directory: layer.root ?? (layer.source === "user" ? this.#home : cwd),
       cwd,
     });
     this.#remember(used);

@@ -355,6 +355,8 @@ const FAMILY_WORDS = {
   Edit: "edit every file of the workspace",
   Mcp: "use every tool of every MCP server",
   Task: "let every agent work on parts of a task",
+  WebFetch: "read every web address",
+  WebSearch: "search the web for anything",
 } as const;
 
 function ruleWords(text: string): string {
@@ -368,6 +370,8 @@ function ruleWords(text: string): string {
   if (spec.kind === "command") return commandWords(spec);
   const what = spec.kind === "literal" ? JSON.stringify(spec.text) : spec.raw;
   if (family === "Bash") return `run ${what}`;
+  if (family === "WebFetch") return `read ${what.replace(/^domain:/i, "every page of ")}`;
+  if (family === "WebSearch") return `search the web for ${what}`;
   if (family === "Read" || family === "Edit") return `${family.toLowerCase()} files named ${what}`;
   return family === "Task" ? `let the agent ${what} work on parts of a task` : `use ${tool} for ${what}`;
 }

@@ -12,6 +12,8 @@ import { suggestNames } from "../../util/suggest.ts";
 export interface ConfiguredHook extends HookEntry {
   readonly source: Layer["source"];
   readonly place?: SourceLocation;
+  /** Directory of the installed bundle that it is a part of. */
+  readonly root?: string;
   /** Absolute paths that its line names, whether or not they exist. */
   readonly paths: readonly string[];
   /** The fault that keeps it from running: an unknown key may restrict it to fewer calls. */
@@ -45,6 +47,7 @@ export function configuredHooks(
       source,
       paths,
       ...(place ? { place } : {}),
+      ...(layer.root === undefined ? {} : { root: layer.root }),
       ...(fault ? { fault } : {}),
       ...(source === "project" ? { item } : {}),
     };

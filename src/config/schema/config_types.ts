@@ -272,6 +272,11 @@ export type Config = {
     settings: Record<string, unknown>;
     providers: string[];
   }[];
+  bundles: Record<string, {
+    source: string;
+    ref: string;
+    commit: string;
+  }>;
   hooks: {
     event: string;
     matcher: string;

@@ -1,3 +1,4 @@
+import { withBundleRoot } from "../../config/mod.ts";
 import { errorMessage, type Message, message } from "../../core/mod.ts";
 import type { ActivatedSkill, SkillPort } from "../../tool/mod.ts";
 import type { TrustItem } from "../../trust/mod.ts";
@@ -42,7 +43,8 @@ export class Skills implements SkillPort {
     if (!skill) return this.#unknown(name);
     let body: string;
     try {
-      body = parseFrontmatter(await Deno.readTextFile(skill.file)).body.trim();
+      const text = withBundleRoot(await Deno.readTextFile(skill.file), skill.bundle?.root);
+      body = parseFrontmatter(text).body.trim();
     } catch (error) {
       return `Skill ${name} could not be read: ${errorMessage(error)}`;
     }

@@ -26,7 +26,7 @@ export function discoverSkills(roots: readonly SkillRoot[], locations: SkillRoot
     for (const dir of skillDirectories(root, warnings)) {
       const file = `${dir}/${FILE}`;
       const skill = readSkill(
-        { file, dir, scope: root.scope },
+        { file, dir, scope: root.scope, bundle: root.bundle },
         (text) => warnings.push({ path: file, text }),
       );
       if (!skill || locations.disabled?.includes(skill.name)) continue;
@@ -54,7 +54,9 @@ function skillDirectories(root: SkillRoot, warnings: SkillWarning[]): string[] {
   const visit = (directory: string, depth: number): void => {
     if (--left < 0) return;
     const entries = sortedEntries(directory);
-    const own = depth > 0 ? entries.find((entry) => entry.name === FILE && !entry.isDirectory) : undefined;
+    const own = depth > 0 || root.bundle
+      ? entries.find((entry) => entry.name === FILE && !entry.isDirectory)
+      : undefined;
     if (own) {
       if (own.isSymlink && leaves(`${directory}/${FILE}`)) refuse(`${directory}/${FILE}`);
       else found.push(directory);

@@ -1,8 +1,9 @@
+import type { Bundle } from "../../config/mod.ts";
 import { contains } from "../../path/lexical.ts";
 import { exists, isDirectory } from "../../path/probe.ts";
 import { existingRealPath } from "../../path/real_path.ts";
 import type { SkillSet } from "./discover.ts";
-import type { SkillRoot, SkillRoots } from "./skill.ts";
+import type { SkillRoot, SkillRoots, SkillScope } from "./skill.ts";
 
 const FOLDERS = [".reasonix", ".agents", ".claude"];
 
@@ -31,10 +32,22 @@ function skillRoots(locations: SkillRoots): SkillRoot[] {
   if (locations.userHome !== undefined) {
     for (const name of FOLDERS) add({ path: `${locations.userHome}/${name}/skills`, scope: "user" });
   }
+  bundleRoots(locations.bundles, "skills").forEach(add);
   return roots;
 }
 
-export type CommandRoots = Pick<SkillRoots, "cwd" | "home" | "userHome">;
+/** The directories of bundles with one kind of parts; `project`: as those that need trust. */
+export function bundleRoots(
+  bundles: readonly Bundle[] = [],
+  kind: "commands" | "agents" | "skills",
+  scope: SkillScope = "user",
+): SkillRoot[] {
+  return bundles.flatMap((bundle) =>
+    bundle[kind].map((path): SkillRoot => ({ path, scope, within: bundle.root, bundle }))
+  );
+}
+
+export type CommandRoots = Pick<SkillRoots, "cwd" | "home" | "userHome" | "bundles">;
 
 const COMMAND_FOLDERS = [".reasonix", ".claude"];
 
@@ -65,9 +78,10 @@ function namedRoots(locations: CommandRoots, kind: "commands" | "agents"): Skill
       scope: "user",
     })),
   ];
-  return roots.filter(({ path }, at) =>
+  const found = roots.filter(({ path }, at) =>
     roots.findIndex((other) => other.path === path) === at && isDirectory(path)
   );
+  return [...found, ...bundleRoots(locations.bundles, kind)];
 }
 
 /** From the working directory up to the root of its repository; the user's home is no project. */

@@ -1,3 +1,4 @@
+import { type Bundle, namedIn } from "../../config/mod.ts";
 import { defined } from "../../util/json.ts";
 import { type Frontmatter, listField, parseFrontmatter, textField } from "../../util/frontmatter.ts";
 
@@ -11,6 +12,7 @@ export interface Skill {
   readonly file: string;
   readonly dir: string;
   readonly scope: SkillScope;
+  readonly bundle?: Bundle;
   /** Permission rules of calls that need no question in the turn in which the skill is activated. */
   readonly allowedTools: readonly string[];
   /** "subagent": needs a separate conversation (`run-as`, `runAs`, or `context: fork`). */
@@ -32,6 +34,8 @@ export interface SkillSource {
   readonly file: string;
   readonly dir: string;
   readonly scope: SkillScope;
+  /** The installed bundle that it is a part of. */
+  readonly bundle?: Bundle | undefined;
 }
 
 const MAX_FILE_BYTES = 1024 * 1024;
@@ -61,7 +65,13 @@ export function readSkill(source: SkillSource, warn: (text: string) => void): Sk
     warn(`left out: "${name}" cannot be a name, it has blanks or slashes`);
     return undefined;
   }
-  return { name, description: description.slice(0, MAX_DESCRIPTION), ...source, ...optional(head) };
+  return {
+    ...{ file: source.file, dir: source.dir, scope: source.scope },
+    ...(source.bundle ? { bundle: source.bundle } : {}),
+    name: namedIn(source.bundle, name),
+    description: description.slice(0, MAX_DESCRIPTION),
+    ...optional(head),
+  };
 }
 
 function optional(head: Frontmatter) {
@@ -101,10 +111,12 @@ export interface SkillRoots {
   readonly paths?: readonly string[];
   readonly excluded?: readonly string[];
   readonly disabled?: readonly string[];
+  readonly bundles?: readonly Bundle[];
 }
 
 export interface SkillRoot {
   readonly path: string;
   readonly scope: SkillScope;
   readonly within?: string;
+  readonly bundle?: Bundle;
 }

@@ -21,7 +21,7 @@ export interface AgentList {
 /** Finds the agents of a directory as a run would. */
 export async function agentList(paths: RunPaths, loaded: LoadedConfig): Promise<AgentList> {
   const store = new TrustStore({ home: paths.home, project: paths.cwd });
-  const agents = await findAgentFiles(paths, (item) => store.isTrusted(item));
+  const agents = await findAgentFiles(paths, loaded, (item) => store.isTrusted(item));
   const skillSet = await findSkillSet(paths, loaded);
   const row = (agent: AgentDefinition, usable: boolean): AgentRow => ({
     ...agent,
@@ -38,8 +38,8 @@ export async function agentList(paths: RunPaths, loaded: LoadedConfig): Promise<
   };
 }
 
-export async function agentTrustItems(paths: RunPaths): Promise<TrustItem[]> {
+export async function agentTrustItems(paths: RunPaths, loaded: LoadedConfig): Promise<TrustItem[]> {
   const { agentTrustItem } = await loadAgents();
-  const { untrusted } = await findAgentFiles(paths, () => Promise.resolve(false));
+  const { untrusted } = await findAgentFiles(paths, loaded, () => Promise.resolve(false));
   return untrusted.map(agentTrustItem);
 }

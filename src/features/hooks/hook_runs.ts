@@ -486,6 +486,7 @@ export class HookPrograms {
       CLAUDE_PROJECT_DIR: project,
       REASONIX_PROJECT_DIR: project,
       REASONIX_SESSION_ID: session,
+      ...(hook.root === undefined ? {} : { CLAUDE_PLUGIN_ROOT: hook.root }),
     };
     if (isConfined(hook, workspace.roots)) {
       const plan = (await openJail()).wrap(argv, { cwd });

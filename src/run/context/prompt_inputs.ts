@@ -157,7 +157,7 @@ export async function gatherPromptInputs(sources: PromptInputSources): Promise<P
   return {
     instructions,
     skillSet,
-    agents: withoutTools ? NO_AGENTS : await findAgentFiles(paths, trustOf(sources)),
+    agents: withoutTools ? NO_AGENTS : await findAgentFiles(paths, loaded, trustOf(sources)),
     system: heads.system(model),
     supplements: supplementalPrompts(loaded.config, model),
     systemOf: (other) => heads.system(other),
@@ -204,6 +204,7 @@ export async function findSkillSet(paths: RunPaths, loaded: LoadedConfig): Promi
     paths: configured,
     excluded: excluded_paths,
     disabled: disabled_skills,
+    bundles: loaded.bundles,
     ...(userHome === undefined ? {} : { userHome }),
   });
   const { deny } = loaded.config.permissions;
@@ -220,10 +221,11 @@ const NO_AGENTS: AgentFiles = { agents: [], warnings: [], untrusted: [] };
 /** Finds the agents that files describe; those of the project after trust. */
 export async function findAgentFiles(
   { cwd, home, env }: RunPaths,
+  { bundles }: Pick<LoadedConfig, "bundles">,
   isTrusted: (item: TrustItem) => Promise<boolean>,
 ): Promise<AgentFiles> {
   const userHome = env("HOME") ?? env("USERPROFILE");
-  const roots = agentRoots({ cwd, home, ...(userHome === undefined ? {} : { userHome }) });
+  const roots = agentRoots({ cwd, home, bundles, ...(userHome === undefined ? {} : { userHome }) });
   return roots.length === 0 ? NO_AGENTS : await (await loadAgents()).discoverAgents(roots, isTrusted);
 }
 

@@ -24,7 +24,15 @@ export interface Behaviour {
   /** Starts a child in its process group that holds its standard output and outlives it. */
   readonly child?: boolean;
   /** The tools it offers; a number = that many with long descriptions. */
-  readonly tools?: "plain" | "duplicates" | "bad schemas" | "strange names" | "claims" | "none" | number;
+  readonly tools?:
+    | "plain"
+    | "duplicates"
+    | "bad schemas"
+    | "strange names"
+    | "claims"
+    | "subjects"
+    | "none"
+    | number;
   /** Entries per page of a list; default: all on one page. */
   readonly pageSize?: number;
   /** Each listing has another order. */

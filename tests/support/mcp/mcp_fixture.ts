@@ -5,6 +5,7 @@ import {
   loadMcp,
   type McpQuestions,
   type McpServers,
+  type PluginInfo,
   type ServerChange,
   serverSpecs,
 } from "../../../src/mcp/mod.ts";
@@ -17,6 +18,8 @@ import { scriptedServer } from "./scripted_mcp_server.ts";
 type Entry = Readonly<Record<string, unknown>>;
 
 export interface FixtureOptions {
+  /** Plugins of the program, which are scripted servers with this behaviour. */
+  readonly plugins?: { readonly list: readonly PluginInfo[]; readonly behaviour: Behaviour };
   readonly questions?: Partial<McpQuestions>;
   /** A home that other fixtures use too; default: a separate one. */
   readonly home?: string;
@@ -30,6 +33,7 @@ export interface FixtureOptions {
 export interface McpFixture extends AsyncDisposable {
   readonly home: string;
   readonly servers: McpServers;
+  readonly cwd: string;
   /** Changes of the servers, in order. */
   readonly changes: readonly ServerChange[];
   /** Calls a tool by the name that the model uses. */
@@ -71,12 +75,17 @@ export async function openMcp(entries: readonly Entry[], options: FixtureOptions
   const changes: ServerChange[] = [];
   const waiting = new Set<(change: ServerChange) => void>();
   const { McpServers } = await loadMcp();
-  const spawn = { guard: undefined, environment: () => Promise.resolve(Deno.env.toObject()) };
+  const { plugins } = options;
+  const spawn = {
+    guard: undefined,
+    environment: () => Promise.resolve(Deno.env.toObject()),
+    plugin: () => Promise.resolve({ ...scriptedServer(plugins?.behaviour), env: Deno.env.toObject() }),
+  };
   const { secret = () => undefined } = options;
   const servers = new McpServers({
     home,
     cacheDir: `${home}/cache`,
-    specs: serverSpecs(entries.map(pluginEntry), { cwd, callSeconds: 60 }),
+    specs: serverSpecs(entries.map(pluginEntry), { cwd, callSeconds: 60, plugins: plugins?.list ?? [] }),
     indexAboveTokens: options.indexAboveTokens ?? 0,
     spawn,
     questions: { roots: () => [{ uri: `file://${cwd}`, name: "work" }], ...options.questions },
@@ -88,6 +97,7 @@ export async function openMcp(entries: readonly Entry[], options: FixtureOptions
   });
   return {
     home,
+    cwd,
     servers,
     changes,
     async call(name, args = {}, signal = new AbortController().signal) {

@@ -83,6 +83,22 @@ const CLAIMS: readonly Entry[] = [
   tool("writes"),
 ];
 
+const declaring = (key: string, more: Entry): Entry => {
+  const inputSchema = {
+    type: "object",
+    properties: { [key]: { type: "string" }, more: { type: "string" } },
+    required: [key],
+  };
+  return tool(`of_${key}`, inputSchema, { _meta: { "reasonix/subject": { [key]: key } }, annotations: more });
+};
+
+/** Tools that declare which argument is an address, a file or a query of a search. */
+const SUBJECTS: readonly Entry[] = [
+  declaring("url", { readOnlyHint: true, openWorldHint: true }),
+  declaring("query", { readOnlyHint: true, openWorldHint: true }),
+  declaring("path", { readOnlyHint: true, openWorldHint: false }),
+];
+
 /** The tools of a server with this behavior; `late` = also the one that comes and goes. */
 export function toolsOf({ tools = "plain" }: Behaviour, late: boolean): readonly Entry[] {
   if (typeof tools === "number") {
@@ -95,6 +111,7 @@ export function toolsOf({ tools = "plain" }: Behaviour, late: boolean): readonly
     "bad schemas": BAD,
     "strange names": STRANGE,
     "claims": CLAIMS,
+    "subjects": SUBJECTS,
     "none": [],
   };
   return late ? [...kinds[tools], LATE] : kinds[tools];

@@ -70,7 +70,7 @@ Deno.test("import: the last matching rule of opencode becomes deny, ask and allo
       "permissions.deny Edit(a\\[1\\].md)",
     ]],
     ['{"read": {"*": "allow", "*.env": "deny", "*.env.example": "allow"}}', ["permissions.deny Read(*.env)"]],
-    ['{"webfetch": "deny", "doom_loop": "ask"}', ["permissions.deny web_fetch"]],
+    ['{"webfetch": "deny", "doom_loop": "ask"}', ["permissions.deny WebFetch"]],
   ];
   for (const [permission, wanted] of permissions) {
     const { taken } = await play("home/opencode.json", `{"permission": ${permission}}`);
@@ -460,9 +460,12 @@ const CASES: [string, RuleListName, "user" | "project", string | undefined][] = 
   ["Write(notes/**)", "deny", "user", "Write(notes/**)"],
   ["MultiEdit", "allow", "user", "multi_edit"],
   ["NotebookEdit", "ask", "user", "NotebookEdit"],
-  ["WebFetch(domain:example.org)", "allow", "user", "web_fetch(https://example.org/*)"],
-  ["WebFetch(domain:*.example.org)", "allow", "user", undefined],
-  ["WebFetch(domain:example.org)", "deny", "user", "web_fetch(*example.org*)"],
+  ["WebFetch(domain:example.org)", "allow", "user", "WebFetch(domain:example.org)"],
+  ["WebFetch(domain:*.example.org)", "allow", "user", "WebFetch(domain:*.example.org)"],
+  ["WebFetch(domain:example.org)", "deny", "user", "WebFetch(domain:example.org)"],
+  ["WebFetch(example.org)", "deny", "user", "WebFetch"],
+  ["WebFetch(example.org)", "allow", "user", undefined],
+  ["WebSearch", "deny", "user", "WebSearch"],
   ["mcp__github", "allow", "user", "mcp__github"],
   ["mcp__github__get(x)", "allow", "user", undefined],
   ["mcp__github__get(x)", "deny", "user", "mcp__github__get"],

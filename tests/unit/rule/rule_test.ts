@@ -33,7 +33,7 @@ Deno.test("parseRule supports families, legacy names and names of other systems"
       "*",
     ]
       .map(targets),
-    ["Bash", "Bash", "Read", "Edit", "Edit", "Edit", "read_file", "grep", "ls", "web_fetch", "Mcp", "*"],
+    ["Bash", "Bash", "Read", "Edit", "Edit", "Edit", "read_file", "grep", "ls", "WebFetch", "Mcp", "*"],
   );
   assertEquals(["TodoWrite", "Skill", "BashOutput", "KillShell"].map(targets), [
     "todo_write",

@@ -1,13 +1,14 @@
 /** Plugins that come with the program: each is started by its name. */
 import process from "node:process";
-import { argument, type CommandGroup, entry } from "../command.ts";
-import { isExecutable, mainModule } from "../release/channel.ts";
-import { openConfig } from "../terminal/open.ts";
-import { type CliContext, runInPlace } from "../terminal/process.ts";
-import { message, usageError } from "../../src/core/mod.ts";
-import { loadPluginStart } from "../../src/features/mod.ts";
-import { isRecord, parseJson } from "../../src/util/json.ts";
-import { type PluginInfo, PLUGINS } from "../../plugins/plugins.ts";
+import { argument, type CommandGroup, entry } from "../../command.ts";
+import { bundleCommands } from "./bundles.ts";
+import { isExecutable, mainModule } from "../../release/channel.ts";
+import { openConfig } from "../../terminal/open.ts";
+import { type CliContext, runInPlace } from "../../terminal/process.ts";
+import { message, usageError } from "../../../src/core/mod.ts";
+import { loadPluginStart } from "../../../src/features/mod.ts";
+import { isRecord, parseJson } from "../../../src/util/json.ts";
+import { type PluginInfo, PLUGINS } from "../../../plugins/plugins.ts";
 
 const starts = PLUGINS.map((info) => [
   info.name,
@@ -20,7 +21,9 @@ const starts = PLUGINS.map((info) => [
   }),
 ]);
 
-export const pluginCommands: CommandGroup = { commands: { ...Object.fromEntries(starts) } };
+export const pluginCommands: CommandGroup = {
+  commands: { ...Object.fromEntries(starts), ...bundleCommands },
+};
 
 function descriptionOf({ brief, commands = [] }: PluginInfo): string {
   const rows = commands.map(({ name, brief, usage = "" }) => [`  ${name} ${usage}`.trimEnd(), brief]);

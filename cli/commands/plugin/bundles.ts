@@ -1,0 +1,278 @@
+/** Bundles: installed from a directory or a git address, trusted by content, updated and removed. */
+import { mkdir, readFile, rename, rm } from "node:fs/promises";
+import { argument, type CommandGroup, entry, flag } from "../../command.ts";
+import { forReader } from "../../terminal/narrow.ts";
+import { confirmed } from "../../terminal/open.ts";
+import { runPaths } from "../../terminal/process.ts";
+import { loadMarkdownCommands } from "../../../src/command/mod.ts";
+import {
+  type Bundle,
+  type BundleSource,
+  type FetchedBundle,
+  formatProblem,
+  loadBundles,
+  loadBundleSources,
+  loadConfig,
+  setConfigValue,
+  userConfigFile,
+} from "../../../src/config/mod.ts";
+import { bundleRoots, findSkills, loadAgents, loadSkills } from "../../../src/context/mod.ts";
+import { message, usageError } from "../../../src/core/mod.ts";
+import { exists, isDirectory, sortedEntries } from "../../../src/path/probe.ts";
+import type { RunPaths } from "../../../src/run/mod.ts";
+import { loadDiff } from "../../../src/tool/mod.ts";
+import { describeItem, type TrustItem } from "../../../src/trust/mod.ts";
+import { FileLock } from "../../../src/util/lock.ts";
+import { suggestNames } from "../../../src/util/suggest.ts";
+import { terminalSafe } from "../../../src/util/terminal_text.ts";
+
+const YES = flag("Do not ask, once everything is shown");
+
+export const bundleCommands: CommandGroup["commands"] = {
+  install: entry("Install a bundle: a directory in the form of a plugin of Claude Code", {
+    description: "Shows what the bundle could execute, and installs it once you trust exactly these files.",
+    flags: { yes: YES },
+    args: [argument("Directory, or git address, with @REF for a branch, tag or commit", "source")],
+    async run({ yes }, text) {
+      const paths = runPaths(this);
+      const from = (await loadBundleSources()).parseSource(text, paths.cwd);
+      await staged(paths, from, async (fetched) => {
+        const { name } = fetched.bundle;
+        if (Object.hasOwn(await installed(paths), name)) {
+          const remedy = message`run: reasonix plugin update ${name}`;
+          throw usageError(message`Cannot install ${name}: a bundle of this name is installed`, remedy);
+        }
+        this.process.stdout.write(await description(fetched, paths));
+        if (!agrees(yes, `Trust all of this and install ${name}?`)) {
+          return this.process.stdout.write("Nothing was installed\n");
+        }
+        await put(paths, fetched);
+        this.process.stdout.write(`Installed ${name}\n`);
+      });
+    },
+  }),
+  update: entry("Fetch an installed bundle again, and show the difference", {
+    description:
+      "Changed files need your trust again. A bundle that was changed here becomes what its source has.",
+    flags: { yes: YES },
+    args: [argument("Name of the bundle", "name")],
+    async run({ yes }, name) {
+      const paths = runPaths(this);
+      const { source, ref, commit: before } = await requireInstalled(paths, name);
+      const { parseSource } = await loadBundleSources();
+      const from = parseSource(ref === "" ? source : `${source}@${ref}`, paths.cwd);
+      await staged(paths, from, async (fetched) => {
+        const { bundleDirectory, bundleItem, bundleStore } = await loadBundles();
+        const found = fetched.bundle.name;
+        if (found !== name) {
+          throw usageError(message`Cannot update ${name}: the bundle there is called ${found}`);
+        }
+        const root = bundleDirectory(paths.home, name);
+        const changes = await difference(root, fetched.bundle.root);
+        const isTrusted = changes === "" &&
+          await bundleStore(paths.home, name).isTrusted(bundleItem({ name, root }));
+        if (isTrusted) {
+          await note(paths, fetched);
+          return this.process.stdout.write(`${name} has not changed\n`);
+        }
+        this.process.stdout.write(await description({ ...fetched, before }, paths) + changes);
+        if (!agrees(yes, `Trust all of this and update ${name}?`)) {
+          return this.process.stdout.write("Nothing was updated\n");
+        }
+        await put(paths, fetched);
+        this.process.stdout.write(`Updated ${name}\n`);
+      });
+    },
+  }),
+  remove: entry("Remove an installed bundle", {
+    args: [argument("Name of the bundle", "name")],
+    async run(_flags, name) {
+      const paths = runPaths(this);
+      await requireInstalled(paths, name);
+      const { bundleDirectory, bundleStore } = await loadBundles();
+      const root = bundleDirectory(paths.home, name);
+      const isLast = Object.keys(await installed(paths)).length === 1;
+      await setConfigValue(userConfigFile(paths), isLast ? "bundles" : `bundles.${name}`, undefined);
+      await bundleStore(paths.home, name).revoke();
+      if (exists(root)) await rm(root, { recursive: true });
+      this.process.stdout.write(`Removed ${name}\n`);
+    },
+  }),
+};
+
+interface Fetched extends FetchedBundle {
+  readonly from: BundleSource;
+  readonly bundle: Bundle;
+  /** The commit that is installed. */
+  readonly before?: string;
+}
+
+const STAGE = ".new-";
+
+/** Fetches a bundle into a directory that is removed again, unless `work` moves it to its place. */
+async function staged(
+  { home }: RunPaths,
+  from: BundleSource,
+  work: (fetched: Fetched) => Promise<void>,
+): Promise<void> {
+  const directory = `${home}/bundles`;
+  await mkdir(directory, { recursive: true, mode: 0o700 });
+  const lock = await FileLock.acquire(`${directory}/.lock`);
+  try {
+    // What a killed process has left.
+    for (const { name } of sortedEntries(directory)) {
+      if (name.startsWith(STAGE)) await rm(`${directory}/${name}`, { recursive: true });
+    }
+    const root = `${directory}/${STAGE}${crypto.randomUUID()}`;
+    try {
+      const fetched = await (await loadBundleSources()).fetchBundle(from, root);
+      const { bundleItem, readBundle } = await loadBundles();
+      const bundle = readBundle(root);
+      bundleItem(bundle);
+      await work({ ...fetched, from, bundle });
+    } finally {
+      if (exists(root)) await rm(root, { recursive: true });
+    }
+  } finally {
+    lock.release();
+  }
+}
+
+/** Moves the fetched files to their place. The entry comes last: without it they have no effect. */
+async function put(paths: RunPaths, fetched: Fetched): Promise<void> {
+  const { bundleDirectory, bundleItem, bundleStore } = await loadBundles();
+  const { bundle: { name, root: stage } } = fetched;
+  const root = bundleDirectory(paths.home, name);
+  const old = `${paths.home}/bundles/${STAGE}old-${crypto.randomUUID()}`;
+  if (exists(root)) await rename(root, old);
+  await rename(stage, root);
+  const store = bundleStore(paths.home, name);
+  await store.revoke();
+  await store.trust([bundleItem({ name, root })]);
+  await note(paths, fetched);
+  if (exists(old)) await rm(old, { recursive: true });
+}
+
+async function note(paths: RunPaths, { from: { source, ref }, bundle, commit }: Fetched): Promise<void> {
+  const entry = {
+    source,
+    ...(ref === undefined ? {} : { ref }),
+    ...(commit === undefined ? {} : { commit }),
+  };
+  await setConfigValue(userConfigFile(paths), `bundles.${bundle.name}`, entry);
+}
+
+async function installed(paths: RunPaths) {
+  return (await loadConfig(paths)).config.bundles;
+}
+
+async function requireInstalled(paths: RunPaths, name: string) {
+  const known = await installed(paths);
+  const found = Object.hasOwn(known, name) ? known[name] : undefined;
+  if (found) return found;
+  const [near] = suggestNames(name, Object.keys(known), 1);
+  throw usageError(
+    message`Cannot find an installed bundle ${JSON.stringify(name)}`,
+    near === undefined ? message`run: reasonix plugin install SOURCE` : message`did you mean ${near}?`,
+  );
+}
+
+function agrees(yes: boolean | undefined, question: string): boolean {
+  const remedy = message`read what is shown, then add --yes`;
+  return yes || confirmed(question, { action: "trust this", exit: "blocked", remedy: remedy.text });
+}
+
+/** Everything that the user decides about. */
+async function description(
+  { from, bundle, before, commit, leftOut }: Fetched,
+  paths: RunPaths,
+): Promise<string> {
+  const { name, version, description: about, unused, root } = bundle;
+  const { items, problems, commands, agents, skills } = await partsOf(bundle, paths);
+  const list = (label: string, names: readonly string[]) =>
+    names.length === 0 ? [] : [`${label}: ${names.join(", ")}`];
+  const lines = [
+    [
+      name,
+      version,
+      `from ${from.source}`,
+      ...(commit === undefined ? [] : [`commit ${before ? `${before} → ` : ""}${commit}`]),
+    ].join("  "),
+    ...(about === "" ? [] : [about]),
+    ...list("commands", commands.map((each) => `/${each}`)),
+    ...list("agents", agents),
+    ...list("skills", skills),
+    ...list("without effect here", unused),
+    ...list("links and submodules, left out", leftOut),
+    "",
+    ...(items.length === 0 ? ["It executes nothing"] : items.map((item) => describeItem(item).join("\n  "))),
+    ...problems.map((problem) => `! ${problem}`),
+    "",
+  ];
+  const { bundleDirectory } = await loadBundles();
+  const shown = lines.join("\n").replaceAll(root, () => bundleDirectory(paths.home, name));
+  return forReader(terminalSafe(shown));
+}
+
+async function partsOf(bundle: Bundle, { home, env }: RunPaths) {
+  const { findMarkdownCommands, trustItemOf } = await loadMarkdownCommands();
+  const { agentTrustItem, discoverAgents } = await loadAgents();
+  const { items, problems } = await (await loadBundles()).bundleItems(bundle, { home, env });
+  const { commands, unused } = findMarkdownCommands(bundleRoots([bundle], "commands", "project"));
+  const agents = await discoverAgents(
+    bundleRoots([bundle], "agents", "project"),
+    () => Promise.resolve(false),
+  );
+  const found = await findSkills({ cwd: bundle.root, home: `${bundle.root}/.none`, bundles: [bundle] });
+  const skills = found.skills.filter((skill) => skill.bundle).map((skill) => ({
+    ...skill,
+    scope: "project" as const,
+  }));
+  const set = { ...found, skills };
+  const all: TrustItem[] = [
+    ...items,
+    ...commands.flatMap((command) => trustItemOf(command) ?? []),
+    ...agents.untrusted.map(agentTrustItem),
+    ...(skills.length === 0 ? [] : new (await loadSkills()).Skills({ set }).trustItems()),
+  ];
+  return {
+    items: all,
+    problems: [
+      ...problems.map(formatProblem),
+      ...unused.map(({ text }) => text),
+      ...agents.warnings.map(({ path, line, text }) => `${path}:${line}: ${text}`),
+      ...found.warnings.map(({ path, text }) => `${path}: ${text}`),
+    ],
+    commands: commands.map(({ name }) => name),
+    agents: agents.untrusted.map(({ name }) => name),
+    skills: skills.map(({ name }) => name),
+  };
+}
+
+const MAX_DIFF_BYTES = 8_000;
+const MAX_TEXT_BYTES = 64_000;
+
+/** The changes of two directories as a diff; empty when their files are the same. */
+async function difference(before: string, after: string): Promise<string> {
+  const { unifiedDiff } = await loadDiff();
+  const { bundleFiles } = await loadBundles();
+  const old = isDirectory(before) ? bundleFiles(before) : { files: [], links: [] };
+  const now = bundleFiles(after).files;
+  const parts = old.links.map((link) => `Removed: ${link}\n`);
+  for (const file of [...new Set([...old.files, ...now])].sort()) {
+    const [was, is] = await Promise.all([
+      old.files.includes(file) ? readFile(`${before}/${file}`) : undefined,
+      now.includes(file) ? readFile(`${after}/${file}`) : undefined,
+    ]);
+    if (was && is && was.length === is.length && was.every((byte, at) => byte === is[at])) continue;
+    const texts = [was, is].map((bytes) => new TextDecoder().decode(bytes));
+    const isText = texts.every((text) => text.length <= MAX_TEXT_BYTES && !text.includes("\0"));
+    const [from = "", to = ""] = texts;
+    parts.push(
+      isText
+        ? unifiedDiff(from, to, { from: was && file, to: is && file, maxBytes: MAX_DIFF_BYTES }).diff
+        : `${was ? is ? "Changed" : "Removed" : "Added"}: ${file}\n`,
+    );
+  }
+  return terminalSafe(parts.join(""));
+}
