@@ -54,13 +54,24 @@ export async function bundledPackages(modules: readonly string[]): Promise<reado
   // Other sources of a package, which its own modules were made from.
   const isKnown = (path: string) =>
     !path.includes("node_modules/") && names.some((name) => `/${path}`.includes(`/${name}/`));
-  const unknown = without.find((path) => !isKnown(path));
-  if (unknown !== undefined) {
-    throw new Error(`Cannot list the packages of the bundle: ${unknown} names no version`);
+  const locked = without.some((path) => !isKnown(path)) ? await lockedPackages() : [];
+  for (const path of without.filter((path) => !isKnown(path))) {
+    // Its makers name the sources by addresses without a version: each one that may be meant counts.
+    const keys = locked.filter((each) => path.includes(`/${each.slice(0, each.lastIndexOf("@"))}/`));
+    if (keys.length === 0) {
+      throw new Error(`Cannot list the packages of the bundle: ${path} names no version`);
+    }
+    for (const key of keys) found.add(key);
   }
   const packages = await Promise.all([...found].map((key) => readPackage(key, cache.registries)));
   const key = ({ name, version }: Package) => `${name} ${version}`;
   return packages.sort((a, b) => key(a) < key(b) ? -1 : 1);
+}
+
+/** `NAME@VERSION` of each package that the project may use. */
+async function lockedPackages(): Promise<readonly string[]> {
+  const { npm } = JSON.parse(await Deno.readTextFile(new URL("../../deno.lock", import.meta.url)));
+  return [...new Set(Object.keys(npm).map((key) => key.replace(/_.*$/, "")))];
 }
 
 /** The runtime, which executables contain and the npm package depends on. */
