@@ -63,9 +63,8 @@ function pageOf({ build, files, modules }: KeptPage): MadePage {
   return { build, files, modules };
 }
 
-/** Returns the name of a module, on every machine the same. A package may name its sources by addresses. */
-export function moduleName({ href, pathname, protocol }: URL): string {
-  if (protocol === "https:") return `npm:${decodeURI(pathname)}`;
+/** Returns the name of a module, on every machine the same. */
+export function moduleName({ href, pathname }: URL): string {
   return href.startsWith(ROOT.href)
     ? decodeURI(href.slice(ROOT.href.length - 1))
     : decodeURI(pathname).replace(PACKAGE, "npm:/");

@@ -1,8 +1,8 @@
 /** Definitions and references of source files, by the grammars of tree-sitter. */
 import { inflateRawSync } from "node:zlib";
-import type { Language, Node, Parser, Query, QueryMatch } from "web-tree-sitter";
+import type { Node, Parser, Query, QueryMatch } from "web-tree-sitter";
 import { PluginError } from "../common/plugin.ts";
-import { type Kind, KINDS, LANGUAGES, type MapLanguage } from "./languages.ts";
+import { type Kind, KINDS, type MapLanguage } from "./languages.ts";
 
 export interface Definition {
   readonly name: string;
@@ -35,28 +35,27 @@ const MAX_TEXT = 100;
 /** A header with such a line is no C. */
 const CPP_HEADER = /^\s*(?:class|namespace|template|using|public:|private:)(?:\W|$)/m;
 
-/** A parser for all languages of the map, which loads a grammar when it meets the first file for it. */
+interface Loaded {
+  readonly parser: Parser;
+  readonly query: Query;
+}
+
+/** A parser for all languages of the map, which loads a grammar for the first file that needs it. */
 export class SymbolParser {
   readonly #entry: string;
-  readonly #languages = new Map<string, Promise<{ readonly language: Language; readonly query: Query }>>();
-  #library:
-    | Promise<{ readonly module: typeof import("web-tree-sitter"); readonly parser: Parser }>
-    | undefined;
+  readonly #loaded = new Map<string, Promise<Loaded>>();
+  #library: Promise<typeof import("web-tree-sitter")> | undefined;
 
   /** `entry` is the module that the process started with: the grammars are next to it. */
   constructor(entry: string) {
     this.#entry = entry;
   }
 
-  async parse(named: MapLanguage, text: string): Promise<FileSymbols> {
-    const language = named.name === "c" && CPP_HEADER.test(text)
-      ? LANGUAGES.find(({ name }) => name === "cpp") ?? named
-      : named;
-    const { parser } = await (this.#library ??= loadParser(this.#entry));
-    let loaded = this.#languages.get(language.name);
-    if (!loaded) this.#languages.set(language.name, loaded = this.#load(language.name));
-    const { language: grammar, query } = await loaded;
-    parser.setLanguage(grammar);
+  async parse({ name }: MapLanguage, text: string): Promise<FileSymbols> {
+    const language = name === "c" && CPP_HEADER.test(text) ? "cpp" : name;
+    let loading = this.#loaded.get(language);
+    if (!loading) this.#loaded.set(language, loading = this.#load(language));
+    const { parser, query } = await loading;
     const until = performance.now() + MAX_PARSE_MS;
     const progressCallback = () => performance.now() > until;
     const tree = parser.parse(text, null, { progressCallback });
@@ -72,25 +71,22 @@ export class SymbolParser {
     }
   }
 
-  async #load(name: string): Promise<{ readonly language: Language; readonly query: Query }> {
-    const { module } = await (this.#library ??= loadParser(this.#entry));
+  async #load(name: string): Promise<Loaded> {
+    const { Language, Parser, Query } = await (this.#library ??= loadLibrary(this.#entry));
     const { wasm, query } = await readGrammar(this.#entry, name);
-    const language = await module.Language.load(wasm);
-    return { language, query: new module.Query(language, query) };
+    const language = await Language.load(wasm);
+    return { parser: new Parser().setLanguage(language), query: new Query(language, query) };
   }
 }
 
-async function loadParser(entry: string) {
-  const module = await import("web-tree-sitter");
-  await module.Parser.init({ wasmBinary: (await readGrammar(entry, "parser")).wasm });
-  return { module, parser: new module.Parser() };
+async function loadLibrary(entry: string) {
+  const library = await import("web-tree-sitter");
+  await library.Parser.init({ wasmBinary: (await readGrammar(entry, "parser")).wasm });
+  return library;
 }
 
 /** Reads a grammar from the file of the build, or from the packages when the plugin runs from sources. */
-async function readGrammar(
-  entry: string,
-  name: string,
-): Promise<{ readonly wasm: Uint8Array; readonly query: string }> {
+async function readGrammar(entry: string, name: string): Promise<{ wasm: Uint8Array; query: string }> {
   if (entry.endsWith("/plugins/main.ts")) {
     const { grammarSource } = await import(new URL("../scripts/bundle/grammars.ts", entry).href);
     return await grammarSource(name);
@@ -144,11 +140,9 @@ function symbolsOf(matches: readonly QueryMatch[], text: string): Omit<FileSymbo
       if (!found.has(at)) found.set(at, reference);
     } else if ((patterns.get(at) ?? -1) < patternIndex) {
       patterns.set(at, patternIndex);
+      const kind = KINDS.find((each) => definition?.name === `definition.${each}`);
       const local = captured.has("local");
-      found.set(
-        at,
-        definition ? { name, row, kind: kindOf(definition.name), node: definition.node, local } : reference,
-      );
+      found.set(at, definition && kind ? { name, row, kind, node: definition.node, local } : reference);
     }
   }
   const definitions: Found[] = [];
@@ -162,11 +156,6 @@ function symbolsOf(matches: readonly QueryMatch[], text: string): Omit<FileSymbo
     references: [...references].sort(([a], [b]) => a < b ? -1 : 1)
       .map(([name, lines]) => [name, [...lines]] as const),
   };
-}
-
-function kindOf(capture: string): Kind {
-  const name = capture.slice("definition.".length);
-  return KINDS.find((kind) => kind === name) ?? "constant";
 }
 
 /** Nodes around the declarator of a function in C, which has no body. */

@@ -22,11 +22,9 @@ interface Ranking {
 }
 
 const DAMPING = 0.85;
-const ROUNDS = 50;
-const SETTLED = 1e-6;
+const ROUNDS = 20;
 /** The part of the start vector that the files of the focus share. */
 const FOCUS_SHARE = 0.8;
-/** What the factors are of: see `factorOf`. */
 const LONG_NAME = 8;
 const COMMON_NAME = 5;
 /** A name with more definitions says nothing about any of them. */
@@ -47,6 +45,11 @@ interface Definers {
   readonly slots: number[];
   /** All of its definitions are methods. */
   isMethod: boolean;
+}
+
+interface Target {
+  readonly slots: readonly number[];
+  readonly factor: number;
 }
 
 /** A reference of one file to the slot of another, by index. */
@@ -120,24 +123,24 @@ function edgesOf(
   named: (name: string) => number,
 ): Edges {
   const edges: Edges = { from: [], slot: [], weight: [] };
-  const factors = new Map<string, number>();
+  /** For languages whose members are not known by their syntax, and for the others. */
+  const [any, typed] = [new Map<string, Target>(), new Map<string, Target>()];
   for (const [name, { slots, isMethod }] of definers) {
     if (slots.length > MAX_DEFINERS) continue;
-    const factor = factorOf(name, slots.length, isMethod) * (1 + FOCUS_FACTOR * named(name));
-    factors.set(isMethod ? `.${name}` : name, factor / slots.length);
+    const factor = factorOf(name, slots.length, isMethod) * (1 + FOCUS_FACTOR * named(name)) / slots.length;
+    any.set(name, { slots, factor });
+    if (!isMethod || !BUILT_IN.has(name)) typed.set(isMethod ? `.${name}` : name, { slots, factor });
   }
   for (const [index, { path, symbols }] of files.entries()) {
-    const tellsMembers = languageOf(path)?.queries.includes("javascript") === true;
-    for (const [written, lines] of symbols.references) {
-      const isMember = written.startsWith(".");
-      const name = isMember ? written.slice(1) : written;
-      const factor = factors.get(written) ?? (tellsMembers ? undefined : factors.get(`.${name}`));
-      if (factor === undefined || isMember && BUILT_IN.has(name)) continue;
-      for (const slot of definers.get(name)?.slots ?? []) {
+    const targets = languageOf(path)?.queries.includes("javascript") ? typed : any;
+    for (const [name, lines] of symbols.references) {
+      const target = targets.get(name);
+      if (!target) continue;
+      for (const slot of target.slots) {
         if (fileOf[slot] === index) continue;
         edges.from.push(index);
         edges.slot.push(slot);
-        edges.weight.push(factor * Math.sqrt(lines.length));
+        edges.weight.push(target.factor * Math.sqrt(lines.length));
       }
     }
   }
@@ -179,10 +182,7 @@ function pageRank({ from, slot, weight }: Edges, fileOf: readonly number[], star
       const target = at(to, edge);
       next[target] = at(next, target) + DAMPING * at(ranks, at(from, edge)) * at(part, edge);
     }
-    let change = 0;
-    for (let index = 0; index < next.length; index++) change += Math.abs(at(next, index) - at(ranks, index));
     ranks = next;
-    if (change < SETTLED) break;
   }
   const shares = new Float64Array(fileOf.length);
   for (const [edge, target] of slot.entries()) {
@@ -211,16 +211,9 @@ export function renderMap(snapshot: Snapshot, { list, unmatched }: Ranking, toke
   const lines = [...chosen.values()].flatMap((ofFile) =>
     ofFile.toSorted((a, b) => a.definition.line - b.definition.line).map(lineOf)
   );
-  const text = (lines.join("") + summaryOf(snapshot, shown, list.length, unmatched)).slice(0, tokens * TOKEN);
-  return {
-    text,
-    data: {
-      shown,
-      definitions: list.length,
-      files: snapshot.files.length,
-      tokens: Math.ceil(text.length / TOKEN),
-    },
-  };
+  const text = lines.join("") + summaryOf(snapshot, shown, list.length, unmatched);
+  const data = { shown, definitions: list.length, files: snapshot.files.length };
+  return { text, data: { ...data, tokens: Math.ceil(text.length / TOKEN) } };
 }
 
 function summaryOf(
@@ -235,7 +228,9 @@ function summaryOf(
     `${unsupported} of unsupported types`,
     ...(skipped > 0 ? [`${skipped} binary, minified or too large`] : []),
     ...(beyond > 0 ? [`${beyond} beyond max_files`] : []),
-    ...(unmatched.length > 0 ? [`the focus matches nothing in ${unmatched.join(" ").slice(0, 80)}`] : []),
+    ...(unmatched.length > 0
+      ? [`the focus matches nothing in ${unmatched.join(" ").slice(0, 80).toWellFormed()}`]
+      : []),
   ];
   return `[${parts.join("; ")}]`;
 }

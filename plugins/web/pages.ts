@@ -36,6 +36,8 @@ interface Converted {
 /** Bytes of all kept pages, about. */
 const MAX_KEPT = 32e6;
 const LINE_OVERHEAD = 32;
+const MAX_LINE = 3000;
+const PIECES = new RegExp(`[^]{1,${MAX_LINE}}`, "gu");
 export const CONVERSION_LIMITS = { seconds: 15, heapMb: 512 } as const;
 const ACCEPT = "text/markdown, text/html;q=0.9, application/xhtml+xml;q=0.9, text/plain;q=0.8, */*;q=0.5";
 
@@ -118,14 +120,20 @@ export class Pages {
       const input = { bytes, contentType, url: url.href };
       const found = await convert<Converted>(this.entry, kind, input, CONVERSION_LIMITS, signal);
       const { markdown, title = "", date, part = kind, notes = [] } = found;
-      const text = markdown.trimEnd();
-      const lines = text === "" ? [] : text.split("\n");
+      const lines = linesOf(markdown.trimEnd());
       return { ...base, title: title === "" ? undefined : title, date, kind: part, notes, lines };
     } catch (error) {
       if (!(error instanceof PluginError)) throw error;
       throw new PluginError(`Cannot show ${url.href}: ${error.message}`, error.remedy);
     }
   }
+}
+
+/** Parts of a long line are lines, too, so that `offset` reaches them. */
+function linesOf(text: string): string[] {
+  if (text === "") return [];
+  const pieces = (line: string) => line.length > MAX_LINE ? line.match(PIECES) ?? [] : [line];
+  return text.split("\n").flatMap(pieces);
 }
 
 function requirePage({ url, status, headers, bytes }: Reply): void {

@@ -42,3 +42,5 @@
 (export_statement value: (identifier) @name @reference.export)
 (member_expression object: (identifier) @name @reference.value)
 (call_expression function: (member_expression property: (private_property_identifier) @name) @reference.call)
+((class_body (method_definition name: (property_identifier) @name) @definition.method @local)
+  (#eq? @name "constructor"))

@@ -37,7 +37,7 @@ const table = { run: () => secret() };
 `,
     definitions:
       "type Id, enum Color, interface Shape, method area, class Base, method draw, class Circle, " +
-      "method constructor, method grow, method area, method #hidden, method draw, function square, " +
+      "(method constructor), method grow, method area, method #hidden, method draw, function square, " +
       "constant LIMIT, constant first, constant other, function load, function load, (function inner), " +
       "function main, (function secret), (module Inner), (constant x), (constant table), (method run)",
     references:

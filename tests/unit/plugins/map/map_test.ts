@@ -2,6 +2,7 @@ import { Client, InMemoryTransport } from "@modelcontextprotocol/client";
 import { McpServer, type Transport } from "@modelcontextprotocol/server";
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import { SymbolIndex } from "../../../../plugins/map/index.ts";
+import { KINDS } from "../../../../plugins/map/languages.ts";
 import type { FileSymbols } from "../../../../plugins/map/parser.ts";
 import { rank, renderMap } from "../../../../plugins/map/rank.ts";
 import { plugin } from "../../../../plugins/map/server.ts";
@@ -215,6 +216,30 @@ Deno.test("the cache follows changed, removed, hidden and left out files, and is
   await using again = await work.open({}, "spoiled");
   assertEquals(await names(again), before);
   assertMatch(work.log.join("\n"), /^Replaces the cache .*: /);
+});
+
+Deno.test("the examples of docs/plugins/map.md are what the plugin takes and returns", async () => {
+  const page = await Deno.readTextFile(new URL("../../../../docs/plugins/map.md", import.meta.url));
+  const blocks = (language: string) =>
+    [...page.matchAll(/^```(\w+)\n([^]*?)^```$/gm)].flatMap(([, name, text = ""]) =>
+      name === language ? [text] : []
+    );
+  const [script = "", python = ""] = [...blocks("ts"), ...blocks("python")];
+  await using work = await workspace({ "README.md": "", "src/shapes.ts": script, "tools/report.py": python });
+  await using map = await work.open();
+  const calls: readonly (readonly [string, Record<string, unknown>])[] = [
+    ["repo_map", {}],
+    ["outline", { path: "src/shapes.ts" }],
+    ["find_references", { name: "area" }],
+  ];
+  for (const [index, [tool, args]] of calls.entries()) {
+    assertEquals(`${(await map.call(tool, args)).text}\n`, blocks("text")[index]);
+  }
+  const defaults = plugin.settings.parse({}) as Record<string, unknown>;
+  for (const [, key = "", value = ""] of page.matchAll(/^\| `(\w+)` +\| `([\d[\]]+)`/gm)) {
+    assertEquals(JSON.stringify(defaults[key]), value, key);
+  }
+  assertEquals(KINDS.filter((kind) => !page.includes(`\`${kind}\``)), []);
 });
 
 Deno.test("a cancelled update ends at once, and the next one continues", async () => {

@@ -107,6 +107,7 @@ Deno.test("JSON, XML, feeds, text and images arrive in their form, other data is
     ["markdown", "# Title\n\ntext\n", "text/markdown", ["# Title", "", "text"], "text"],
     ["gbk", new Uint8Array([0xc4, 0xe3, 0xba, 0xc3]), "text/plain; charset=gbk", ["你好"], "text"],
     ["hidden", "a\u200bb\u{e0041}c", "text/plain; charset=utf-8", ["abc"], "text"],
+    ["long", "😀".repeat(5000), "text/plain", ["😀".repeat(3000), "😀".repeat(2000)], "text"],
     ["untyped", "plain", "", ["plain"], "text"],
     [
       "rss",
