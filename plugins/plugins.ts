@@ -74,6 +74,13 @@ export const PLUGINS: readonly PluginInfo[] = [
     }],
   },
   {
+    name: "documents",
+    brief: "PDF, Word, Excel, PowerPoint, EPUB, notebooks, emails and more as Markdown",
+    module: "documents/server.ts",
+    touches: "reads the workspace",
+    permissions: ({ workspace }) => ({ read: [workspace] }),
+  },
+  {
     name: "map",
     brief: "Ranked definitions of a repository, outlines and lookups of names in 13 languages",
     module: "map/server.ts",

@@ -94,6 +94,7 @@ async function withKeys({ loaded }: PluginScope, facts: GrantedFacts): Promise<P
   const providers = await Promise.all(facts.providers.map(async (granted, at) => {
     const { api_key_command: _command, ...provider } = granted;
     if (hasKeyCommand(granted)) provider.api_key_env = `REASONIX_PLUGIN_KEY_${at}`;
+    if (provider.api_key_env === "") return provider;
     const key = hasKeyCommand(granted)
       ? await (await loadCommandKey()).printedKey(granted, new AbortController().signal)
       : lookUpSecret(provider.api_key_env, loaded.keys);
