@@ -82,7 +82,9 @@ export const docsCommand = command({
       return stdout.write(`Pages, to be read with reasonix docs NAME:\n${rowsText(titles)}`);
     }
     const wanted = name.toLowerCase().replace(/\.md$/, "").replace(/^.*\//, "");
-    const page = Object.entries(pages).find(([key]) => key === wanted || key.endsWith(`/${wanted}`))?.[1];
+    const path = name.toLowerCase().replace(/^docs\/|\.md$/g, "");
+    const page = pages[path] ??
+      Object.entries(pages).find(([key]) => key === wanted || key.endsWith(`/${wanted}`))?.[1];
     if (page === undefined) {
       const [guess] = suggestNames(wanted, Object.keys(pages), 1);
       const hint = guess === undefined ? "" : `did you mean ${guess}? `;

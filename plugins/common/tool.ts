@@ -6,6 +6,9 @@ import { PluginError } from "./plugin.ts";
 /** The key in `_meta` of a tool that says which argument is a URL, a path or a search query. */
 const SUBJECT_KEY = "reasonix/subject";
 
+/** Keeps this program from repeating the structured content for the model. */
+const TEXT_IS_COMPLETE = { "reasonix/text": "complete" };
+
 /** Names of the arguments that permission rules such as `WebFetch(domain:…)` and `Read(…)` judge. */
 export interface Subject {
   readonly url?: string;
@@ -81,7 +84,9 @@ export function addTool<Input extends z.ZodObject, Output extends z.ZodObject>(
             mimeType,
           })),
         ],
-        ...(data ? { structuredContent: { ...data } } : {}),
+        ...(data
+          ? { structuredContent: { ...data }, ...(text === "" ? {} : { _meta: TEXT_IS_COMPLETE }) }
+          : {}),
       };
     } catch (error) {
       signal.throwIfAborted();
@@ -101,7 +106,8 @@ export const PAGE_ARGUMENTS = {
   limit: z.number().int().min(1).optional().describe("Maximum lines"),
 };
 
-const MAX_CHARACTERS = 40_000;
+/** Below the limit of the host, which takes the middle out of longer results. */
+export const MAX_PAGE_BYTES = 14_000;
 
 export interface Page {
   /** The lines, numbered, and a last line in brackets that says what was left out. */
@@ -113,7 +119,7 @@ export interface Page {
 }
 
 /**
- * Cuts a text by lines: `offset` and `limit` are 1-indexed and positive, at most 40,000 characters. Throws a
+ * Cuts a text by lines: `offset` and `limit` are 1-indexed and positive, at most 14,000 bytes. Throws a
  * {@linkcode PluginError} for an offset behind the end.
  */
 export function pageOf(
@@ -125,12 +131,16 @@ export function pageOf(
     throw new PluginError(`Cannot show line ${offset}: the text has ${total} lines`, "use a smaller offset");
   }
   const shown: string[] = [];
-  let left = MAX_CHARACTERS;
+  const encoder = new TextEncoder();
+  const bytes = new Uint8Array(MAX_PAGE_BYTES);
+  let left = MAX_PAGE_BYTES;
   for (const line of lines.slice(offset - 1, offset - 1 + limit)) {
     const numbered = `${offset + shown.length}\t${line}`;
-    if (numbered.length > left && shown.length > 0) break;
-    shown.push(numbered.length > left ? `${numbered.slice(0, left).toWellFormed()}… [line cut]` : numbered);
-    left -= numbered.length + 1;
+    const { read, written } = encoder.encodeInto(numbered, bytes.subarray(0, Math.max(left, 0)));
+    const isWhole = read === numbered.length;
+    if (!isWhole && shown.length > 0) break;
+    shown.push(isWhole ? numbered : `${numbered.slice(0, read)}… [line cut]`);
+    left -= written + 1;
   }
   const to = offset - 1 + shown.length;
   if (to < total) {

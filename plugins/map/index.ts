@@ -2,20 +2,23 @@
  * The symbols of a workspace, and their cache: one SQLite file for each workspace in the state directory.
  *
  * A file whose size and time of change are known is not read. One that was read is parsed only if its content
- * is new. The cache holds nothing that the workspace does not: it is replaced when it cannot be read.
+ * is new. The cache has nothing that the workspace has not: one that cannot be read is replaced.
  */
 import { createHash } from "node:crypto";
 import { DatabaseSync } from "node:sqlite";
-import type { PluginContext } from "../common/plugin.ts";
-import type { Call } from "../common/tool.ts";
-import { languageOf, LANGUAGES, type MapLanguage } from "./languages.ts";
+import { walkFiles } from "../common/files.ts";
+import { type PluginContext, PluginError } from "../common/plugin.ts";
+import type { Answer, Call } from "../common/tool.ts";
+import { languageOf, type MapLanguage } from "./languages.ts";
 import { type FileSymbols, SymbolParser } from "./parser.ts";
 
 export interface MapSettings {
+  readonly include?: readonly string[] | undefined;
   readonly exclude: readonly string[];
   readonly max_files: number;
 }
 
+/** A source file. Its symbols are loaded when they are needed. */
 export interface MappedFile {
   /** Relative to the workspace, with slashes. */
   readonly path: string;
@@ -34,22 +37,31 @@ export interface Snapshot {
   readonly skipped: number;
   /** Source files beyond `max_files`. */
   readonly beyond: number;
+  /** Digest of all paths and contents. */
+  readonly state: string;
 }
 
 interface Known {
   readonly size: number;
   readonly mtime: number;
-  /** Language and hash of its content; empty for a file without symbols. */
+  /** Language and hash of the content; empty for a skipped file. */
   readonly key: string;
-  readonly symbols: FileSymbols | undefined;
+  readonly broken: boolean;
+  symbols?: FileSymbols;
 }
 
-/** A change of what is stored, of a query or of a grammar needs another one. */
+/** Another one is due when a query, a grammar or the form of what is stored changes. */
 const FORMAT = 1;
+const TABLES = `BEGIN IMMEDIATE;
+  DROP TABLE IF EXISTS files; DROP TABLE IF EXISTS symbols; DROP TABLE IF EXISTS answers;
+  CREATE TABLE files (path TEXT PRIMARY KEY, size INTEGER, mtime REAL, key TEXT, broken INTEGER) WITHOUT ROWID;
+  CREATE TABLE symbols (key TEXT PRIMARY KEY, data TEXT);
+  CREATE TABLE answers (state TEXT, question TEXT, data TEXT, PRIMARY KEY (state, question));
+  PRAGMA user_version = ${FORMAT}; COMMIT`;
 const MAX_BYTES = 1_000_000;
 /** A file that was changed less than this before it was read may change again at the same time. */
 const RACY_MS = 100;
-/** A cancelled run keeps what it has written. */
+/** Files of one transaction: a cancelled call keeps what it has parsed. */
 const BATCH = 200;
 /** Time without a look at what the client sent. */
 const TURN_MS = 20;
@@ -57,9 +69,8 @@ const TURN_MS = 20;
 export class SymbolIndex {
   readonly #context: PluginContext<MapSettings>;
   readonly #parser: SymbolParser;
-  #database: DatabaseSync | undefined;
+  #opened: DatabaseSync | undefined;
   #known = new Map<string, Known>();
-  #snapshot: Snapshot | undefined;
   #last: Promise<unknown> = Promise.resolve();
 
   constructor(context: PluginContext<MapSettings>) {
@@ -67,36 +78,52 @@ export class SymbolIndex {
     this.#parser = new SymbolParser(context.entry);
   }
 
-  /** Returns the symbols of the present state; the same object as long as no file changes. */
-  async update(call: Call): Promise<Snapshot> {
+  /** Returns the symbols of the present state. */
+  async update(call: Pick<Call, "signal" | "progress">): Promise<Snapshot> {
     const next = this.#last.catch(() => {}).then(() => this.#update(call));
     this.#last = next;
     return await next;
   }
 
-  async #update(call: Call): Promise<Snapshot> {
-    const { workspace, settings: { exclude, max_files } } = this.#context;
-    const database = this.#database ??= this.#open();
-    const { signal } = call;
-    signal.throwIfAborted();
+  /** Returns the answer to a question about a state that was asked before, or makes it. */
+  answer({ state }: Snapshot, question: string, make: () => Answer): Answer {
+    const stored = this.#database.prepare("SELECT data FROM answers WHERE state = ? AND question = ?")
+      .get(state, question);
+    if (stored) return JSON.parse(String(stored.data));
+    const made = make();
+    this.#database.prepare("DELETE FROM answers WHERE state <> ?").run(state);
+    this.#database.prepare("REPLACE INTO answers VALUES (?, ?, ?)").run(
+      state,
+      question,
+      JSON.stringify(made),
+    );
+    return made;
+  }
+
+  async #update({ signal, progress }: Pick<Call, "signal" | "progress">): Promise<Snapshot> {
+    const { workspace, hidden, settings: { include, exclude, max_files } } = this.#context;
+    const database = this.#database;
     const present = new Map<string, Known>();
-    const changed: { path: string; size: number; mtime: number; language: MapLanguage }[] = [];
+    const changed: (readonly [path: string, size: number, mtime: number, language: MapLanguage])[] = [];
     let unsupported = 0, beyond = 0;
-    for await (const { path, size, mtimeMs } of walkFiles(workspace, { exclude, signal })) {
+    for await (
+      const { path, size, mtimeMs } of walkFiles(workspace, {
+        hidden,
+        ...(include ? { include } : {}),
+        exclude,
+        signal,
+      })
+    ) {
       const language = languageOf(path);
+      const known = this.#known.get(path);
       if (!language) unsupported++;
       else if (present.size + changed.length >= max_files) beyond++;
-      else {
-        const known = this.#known.get(path);
-        if (known?.size === size && known.mtime === mtimeMs) present.set(path, known);
-        else changed.push({ path, size, mtime: mtimeMs, language });
-      }
+      else if (known?.size === size && known.mtime === mtimeMs) present.set(path, known);
+      else changed.push([path, size, mtimeMs, language]);
     }
-    const removed = [...this.#known.keys()].filter((path) => !present.has(path));
-    const write = writer(database);
+    using _transaction = { [Symbol.dispose]: () => database.isTransaction && commit(database) };
     let shown = performance.now(), turn = shown;
-    using _ = { [Symbol.dispose]: write.commit };
-    for (const [index, { path, size, mtime, language }] of changed.entries()) {
+    for (const [index, [path, size, mtime, language]] of changed.entries()) {
       const now = performance.now();
       if (now - turn > TURN_MS) {
         await new Promise((resolve) => setTimeout(resolve, 0));
@@ -104,169 +131,113 @@ export class SymbolIndex {
         turn = performance.now();
       }
       if (now - shown > 1000) {
-        call.progress(`Parsed ${index} of ${changed.length} files`, index, changed.length);
+        progress(`Parsed ${index} of ${changed.length} files`, index, changed.length);
         shown = now;
       }
-      const known = await this.#symbolsOf(path, size, mtime, language);
+      const known = await this.#read(path, size, mtime, language);
       this.#known.set(path, known);
       present.set(path, known);
-      write.file(path, known);
-      if (index % BATCH === BATCH - 1) write.commit();
+      if (!database.isTransaction) database.exec("BEGIN IMMEDIATE");
+      database.prepare("REPLACE INTO files VALUES (?, ?, ?, ?, ?)")
+        .run(path, size, known.mtime, known.key, Number(known.broken));
+      if (index % BATCH === BATCH - 1) commit(database);
     }
-    for (const path of removed) if (!present.has(path)) write.remove(path);
-    write.commit();
-    if (this.#snapshot && changed.length === 0 && removed.length === 0) {
-      const { unsupported: before, beyond: left } = this.#snapshot;
-      if (before === unsupported && left === beyond) return this.#snapshot;
+    for (const path of this.#known.keys()) {
+      if (!present.has(path)) database.prepare("DELETE FROM files WHERE path = ?").run(path);
     }
     this.#known = present;
-    const files = [...present].sort(([a], [b]) => a < b ? -1 : 1)
-      .flatMap(([path, { symbols }]) => symbols ? [{ path, symbols }] : []);
-    const broken = files.filter(({ symbols }) => symbols.broken).length;
-    return this.#snapshot = { files, unsupported, broken, skipped: present.size - files.length, beyond };
+    const hash = createHash("sha256").update(`${unsupported} ${beyond}`);
+    const files: MappedFile[] = [];
+    let broken = 0;
+    for (const [path, known] of [...present].sort(([a], [b]) => a < b ? -1 : 1)) {
+      hash.update(`${path}\0${known.key}\0`);
+      if (known.broken) broken++;
+      const load = () => known.symbols ??= this.#load(known.key);
+      if (known.key !== "") {
+        files.push({
+          path,
+          get symbols() {
+            return load();
+          },
+        });
+      }
+    }
+    const state = hash.digest("base64url");
+    return { files, unsupported, broken, skipped: present.size - files.length, beyond, state };
   }
 
-  async #symbolsOf(path: string, size: number, mtime: number, language: MapLanguage): Promise<Known> {
-    const time = Date.now() - mtime < RACY_MS ? -1 : mtime;
-    const skipped = { size, mtime: time, key: "", symbols: undefined };
-    if (size > MAX_BYTES) return skipped;
-    let bytes: Uint8Array;
-    try {
-      bytes = Deno.readFileSync(`${this.#context.workspace}/${path}`);
-    } catch {
-      return skipped;
-    }
-    if (bytes.subarray(0, 8_000).includes(0)) return skipped;
-    const text = new TextDecoder().decode(bytes);
-    if (isMinified(text)) return skipped;
-    const written = languageOfText(language, text);
-    const key = `${written.name}:${createHash("sha256").update(bytes).digest("base64url")}`;
-    const stored = this.#database?.prepare("SELECT data FROM symbols WHERE key = ?").get(key)?.data;
-    const symbols = typeof stored === "string" ? JSON.parse(stored) : await this.#parser.parse(written, text);
-    return { size, mtime: time, key, symbols };
+  async #read(path: string, size: number, mtime: number, language: MapLanguage): Promise<Known> {
+    const known = { size, mtime: Date.now() - mtime < RACY_MS ? -1 : mtime, key: "", broken: false };
+    const bytes = size > MAX_BYTES ? undefined : readSource(`${this.#context.workspace}/${path}`);
+    if (!bytes) return known;
+    const key = `${language.name}:${createHash("sha256").update(bytes).digest("base64url")}`;
+    const stored = this.#database.prepare("SELECT data FROM symbols WHERE key = ?").get(key);
+    if (stored) return { ...known, key, broken: JSON.parse(String(stored.data)).broken };
+    const symbols = await this.#parser.parse(language, new TextDecoder().decode(bytes));
+    this.#database.prepare("REPLACE INTO symbols VALUES (?, ?)").run(key, JSON.stringify(symbols));
+    return { ...known, key, broken: symbols.broken, symbols };
   }
 
-  /** Opens the cache and reads it. */
-  #open(): DatabaseSync {
-    const { state, workspace } = this.#context;
-    if (state === "") return created(":memory:");
-    Deno.mkdirSync(state, { recursive: true, mode: 0o700 });
-    const path = `${state}/${createHash("sha256").update(workspace).digest("hex").slice(0, 16)}.sqlite`;
-    try {
-      Deno.mkdirSync(state, { recursive: true, mode: 0o700 });
-      return this.#read(path);
-    } catch (error) {
-      this.#context.log(
-        `Cannot read ${path}, builds it again: ${error instanceof Error ? error.message : error}`,
-      );
-    }
+  #load(key: string): FileSymbols {
+    const stored = this.#database.prepare("SELECT data FROM symbols WHERE key = ?").get(key);
+    if (stored) return JSON.parse(String(stored.data));
     this.#known.clear();
+    throw new PluginError("Another process has changed the cache of the map meanwhile", "call again");
+  }
+
+  /** The cache, which is opened and read on first use. */
+  get #database(): DatabaseSync {
+    if (this.#opened) return this.#opened;
+    const { state, workspace, log } = this.#context;
+    const name = createHash("sha256").update(workspace).digest("hex").slice(0, 16);
+    const path = state === "" ? ":memory:" : `${state}/${name}.sqlite`;
+    if (state !== "") Deno.mkdirSync(state, { recursive: true, mode: 0o700 });
     try {
-      for (const end of ["", "-wal", "-shm"]) remove(path + end);
-      return created(path);
+      return this.#opened = this.#open(path);
     } catch (error) {
-      this.#context.log(
-        `Cannot write ${path}, maps in memory: ${error instanceof Error ? error.message : error}`,
-      );
-      return created(":memory:");
+      log(`Replaces the cache ${path}: ${error instanceof Error ? error.message : error}`);
+      for (const end of ["", "-wal", "-shm"]) removeFile(path + end);
+      return this.#opened = this.#open(path);
     }
   }
 
-  #read(path: string): DatabaseSync {
-    const database = created(path);
-    const rows = database.prepare(
-      "SELECT path, size, mtime, files.key, data FROM files LEFT JOIN symbols ON symbols.key = files.key",
-    );
-    for (const { path, size, mtime, key, data } of rows.iterate()) {
-      const symbols = typeof data === "string" ? JSON.parse(data) : undefined;
-      if (key !== "" && !symbols) continue;
-      this.#known.set(String(path), { size: Number(size), mtime: Number(mtime), key: String(key), symbols });
+  #open(path: string): DatabaseSync {
+    const database = new DatabaseSync(path);
+    database.exec("PRAGMA busy_timeout = 5000; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL");
+    if (database.prepare("PRAGMA user_version").get()?.user_version !== FORMAT) database.exec(TABLES);
+    for (const { path, size, mtime, key, broken } of database.prepare("SELECT * FROM files").iterate()) {
+      const known = { size: Number(size), mtime: Number(mtime), key: String(key), broken: broken === 1 };
+      this.#known.set(String(path), known);
     }
     return database;
   }
 }
 
-function remove(path: string): void {
+/** Keeps the contents of other branches, as many as there are files now. */
+function commit(database: DatabaseSync): void {
+  const count = (table: string) => Number(database.prepare(`SELECT count(*) n FROM ${table}`).get()?.n);
+  if (count("symbols") > 2 * count("files") + BATCH) {
+    database.exec("DELETE FROM symbols WHERE key NOT IN (SELECT key FROM files)");
+  }
+  database.exec("COMMIT");
+}
+
+/** Returns nothing for a file that is binary, minified or unreadable. */
+function readSource(path: string): Uint8Array | undefined {
+  try {
+    const bytes = Deno.readFileSync(path);
+    const lines = bytes.reduce((count, byte) => byte === 10 ? count + 1 : count, 1);
+    const isMinified = bytes.length > 5_000 && bytes.length / lines > 300;
+    return bytes.subarray(0, 8_000).includes(0) || isMinified ? undefined : bytes;
+  } catch {
+    return undefined;
+  }
+}
+
+function removeFile(path: string): void {
   try {
     Deno.removeSync(path);
   } catch (error) {
     if (!(error instanceof Deno.errors.NotFound)) throw error;
-  }
-}
-
-function created(path: string): DatabaseSync {
-  const database = new DatabaseSync(path);
-  database.exec("PRAGMA busy_timeout = 5000; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL");
-  const version = database.prepare("PRAGMA user_version").get()?.user_version;
-  if (version !== FORMAT) {
-    database.exec(`BEGIN IMMEDIATE;
-      DROP TABLE IF EXISTS files; DROP TABLE IF EXISTS symbols;
-      CREATE TABLE files (path TEXT PRIMARY KEY, size INTEGER, mtime REAL, key TEXT) WITHOUT ROWID;
-      CREATE TABLE symbols (key TEXT PRIMARY KEY, data TEXT);
-      PRAGMA user_version = ${FORMAT}; COMMIT`);
-  }
-  return database;
-}
-
-function writer(database: DatabaseSync) {
-  const open = () => database.isTransaction || database.exec("BEGIN IMMEDIATE");
-  return {
-    file(path: string, { size, mtime, key, symbols }: Known): void {
-      open();
-      database.prepare("REPLACE INTO files VALUES (?, ?, ?, ?)").run(path, size, mtime, key);
-      if (!symbols) return;
-      database.prepare("INSERT OR IGNORE INTO symbols VALUES (?, ?)").run(key, JSON.stringify(symbols));
-    },
-    remove(path: string): void {
-      open();
-      database.prepare("DELETE FROM files WHERE path = ?").run(path);
-    },
-    /** Contents of other branches stay, as many as there are files now. */
-    commit(): void {
-      if (!database.isTransaction) return;
-      const count = (table: string) => Number(database.prepare(`SELECT count(*) n FROM ${table}`).get()?.n);
-      if (count("symbols") > 2 * count("files") + BATCH) {
-        database.exec("DELETE FROM symbols WHERE key NOT IN (SELECT key FROM files)");
-      }
-      database.exec("COMMIT");
-    },
-  };
-}
-
-function isMinified(text: string): boolean {
-  return text.length > 5_000 && text.length / (text.split("\n", text.length / 300 + 2).length) > 300;
-}
-
-/** A header that is no C is C++. */
-function languageOfText(language: MapLanguage, text: string): MapLanguage {
-  if (
-    language.name !== "c" || !/^\s*(?:class|namespace|template|using|public:|private:)(?:\W|$)/m.test(text)
-  ) {
-    return language;
-  }
-  return LANGUAGES.find(({ name }) => name === "cpp") ?? language;
-}
-
-interface WalkedFile {
-  readonly path: string;
-  readonly size: number;
-  readonly mtimeMs: number;
-}
-
-/** Files below a directory in the order of their paths, without hidden ones and those of packages. */
-async function* walkFiles(
-  root: string,
-  options: { readonly signal: AbortSignal; readonly exclude: readonly string[] },
-  below = "",
-): AsyncIterable<WalkedFile> {
-  options.signal.throwIfAborted();
-  const entries = [...Deno.readDirSync(`${root}/${below}`)].sort((a, b) => a.name < b.name ? -1 : 1);
-  for (const { name, isDirectory, isFile } of entries) {
-    const path = below + name;
-    if (name.startsWith(".") || name === "node_modules" || options.exclude.includes(path)) continue;
-    if (isDirectory) yield* walkFiles(root, options, `${path}/`);
-    if (!isFile) continue;
-    const { size, mtime } = Deno.statSync(`${root}/${path}`);
-    yield { path, size, mtimeMs: mtime?.getTime() ?? 0 };
   }
 }

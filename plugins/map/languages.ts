@@ -26,7 +26,7 @@ export interface MapLanguage {
    * in `queries/NAME.scm`.
    */
   readonly queries: readonly string[];
-  /** Ends of file names, in lower case. */
+  /** Ends of file names after the last dot, or whole names, in lower case. */
   readonly endings: readonly string[];
 }
 
@@ -60,10 +60,11 @@ export const LANGUAGES: readonly MapLanguage[] = [
   language("bash", ".sh .bash"),
 ];
 
+const BY_ENDING = new Map(LANGUAGES.flatMap((each) => each.endings.map((end) => [end, each] as const)));
+
 /** Returns the language of a file by its name. */
 export function languageOf(path: string): MapLanguage | undefined {
   const name = path.slice(path.lastIndexOf("/") + 1).toLowerCase();
-  return LANGUAGES.find(({ endings }) =>
-    endings.some((end) => end.startsWith(".") ? name.endsWith(end) && name !== end : name === end)
-  );
+  const dot = name.lastIndexOf(".");
+  return BY_ENDING.get(dot > 0 ? name.slice(dot) : name);
 }

@@ -1,6 +1,6 @@
 /** Definitions and references of source files, by the grammars of tree-sitter. */
 import { inflateRawSync } from "node:zlib";
-import type { Language, Node, Parser, Query, QueryMatch } from "web-tree-sitter";
+import type { Node, Parser, Query, QueryMatch } from "web-tree-sitter";
 import { PluginError } from "../common/plugin.ts";
 import { type Kind, KINDS, type MapLanguage } from "./languages.ts";
 
@@ -28,35 +28,34 @@ export interface FileSymbols {
   readonly broken: boolean;
 }
 
-/** Bytes of a grammar and the query for its symbols. */
-interface Grammar {
-  readonly wasm: Uint8Array;
-  readonly query: string;
-}
-
 /** A file that takes longer has no symbols. */
 const MAX_PARSE_MS = 10_000;
 const MAX_TEXT = 100;
 
-/** A parser for all languages of the map, which loads a grammar when it meets the first file for it. */
+/** A header with such a line is no C. */
+const CPP_HEADER = /^\s*(?:class|namespace|template|using|public:|private:)(?:\W|$)/m;
+
+interface Loaded {
+  readonly parser: Parser;
+  readonly query: Query;
+}
+
+/** A parser for all languages of the map, which loads a grammar for the first file that needs it. */
 export class SymbolParser {
   readonly #entry: string;
-  readonly #languages = new Map<string, Promise<{ readonly language: Language; readonly query: Query }>>();
-  #library:
-    | Promise<{ readonly module: typeof import("web-tree-sitter"); readonly parser: Parser }>
-    | undefined;
+  readonly #loaded = new Map<string, Promise<Loaded>>();
+  #library: Promise<typeof import("web-tree-sitter")> | undefined;
 
   /** `entry` is the module that the process started with: the grammars are next to it. */
   constructor(entry: string) {
     this.#entry = entry;
   }
 
-  async parse(language: MapLanguage, text: string): Promise<FileSymbols> {
-    const { parser } = await (this.#library ??= loadParser(this.#entry));
-    let loaded = this.#languages.get(language.name);
-    if (!loaded) this.#languages.set(language.name, loaded = this.#load(language.name));
-    const { language: grammar, query } = await loaded;
-    parser.setLanguage(grammar);
+  async parse({ name }: MapLanguage, text: string): Promise<FileSymbols> {
+    const language = name === "c" && CPP_HEADER.test(text) ? "cpp" : name;
+    let loading = this.#loaded.get(language);
+    if (!loading) this.#loaded.set(language, loading = this.#load(language));
+    const { parser, query } = await loading;
     const until = performance.now() + MAX_PARSE_MS;
     const progressCallback = () => performance.now() > until;
     const tree = parser.parse(text, null, { progressCallback });
@@ -72,45 +71,36 @@ export class SymbolParser {
     }
   }
 
-  async #load(name: string): Promise<{ readonly language: Language; readonly query: Query }> {
-    const { module } = await (this.#library ??= loadParser(this.#entry));
+  async #load(name: string): Promise<Loaded> {
+    const { Language, Parser, Query } = await (this.#library ??= loadLibrary(this.#entry));
     const { wasm, query } = await readGrammar(this.#entry, name);
-    const language = await module.Language.load(wasm);
-    return { language, query: new module.Query(language, query) };
+    const language = await Language.load(wasm);
+    return { parser: new Parser().setLanguage(language), query: new Query(language, query) };
   }
 }
 
-async function loadParser(entry: string) {
-  const module = await import("web-tree-sitter");
-  await module.Parser.init({ wasmBinary: (await readGrammar(entry, "parser")).wasm });
-  return { module, parser: new module.Parser() };
+async function loadLibrary(entry: string) {
+  const library = await import("web-tree-sitter");
+  await library.Parser.init({ wasmBinary: (await readGrammar(entry, "parser")).wasm });
+  return library;
 }
 
 /** Reads a grammar from the file of the build, or from the packages when the plugin runs from sources. */
-async function readGrammar(entry: string, name: string): Promise<Grammar> {
+async function readGrammar(entry: string, name: string): Promise<{ wasm: Uint8Array; query: string }> {
   if (entry.endsWith("/plugins/main.ts")) {
     const { grammarSource } = await import(new URL("../scripts/bundle/grammars.ts", entry).href);
     return await grammarSource(name);
   }
   const path = new URL("reasonix.grammars.bin", entry);
   try {
-    using file = await Deno.open(path);
-    const read = async (offset: number, length: number) => {
-      const bytes = new Uint8Array(length);
-      await file.seek(offset, Deno.SeekMode.Start);
-      for (let at = 0; at < length;) {
-        const count = await file.read(bytes.subarray(at));
-        if (count === null) throw new Error("The file is cut");
-        at += count;
-      }
-      return bytes;
-    };
-    const head = new DataView((await read(0, 4)).buffer).getUint32(0, true);
-    const index = JSON.parse(new TextDecoder().decode(await read(4, head)));
-    const part = async ([offset, length]: [number, number]) =>
-      inflateRawSync(await read(4 + head + offset, length));
-    const { wasm, query } = index[name];
-    return { wasm: await part(wasm), query: new TextDecoder().decode(await part(query)) };
+    const bytes = await Deno.readFile(path);
+    const head = new DataView(bytes.buffer).getUint32(0, true);
+    const index = JSON.parse(new TextDecoder().decode(bytes.subarray(4, 4 + head)));
+    const [wasm, query] = ["wasm", "query"].map((part) => {
+      const [offset, length] = index[name][part];
+      return inflateRawSync(bytes.subarray(4 + head + offset, 4 + head + offset + length));
+    });
+    return { wasm: wasm ?? bytes, query: new TextDecoder().decode(query) };
   } catch (error) {
     const cause = error instanceof Error ? error.message : String(error);
     throw new PluginError(`Cannot read the grammar ${name} of ${path.pathname}: ${cause}`, "install again");
@@ -131,40 +121,34 @@ const MEMBER = new Set(["property_identifier", "private_property_identifier"]);
 /** A node with a name is one symbol, whatever number of patterns match it: see `queries/`. */
 function symbolsOf(matches: readonly QueryMatch[], text: string): Omit<FileSymbols, "broken"> {
   const found = new Map<number, Found>();
-  const used = new Set<number>();
   const patterns = new Map<number, number>();
   const exported = new Set<string>();
   let isModule = false;
   for (const { captures, patternIndex } of matches) {
-    let named: Node | undefined, definition: Node | undefined, kind: Kind | undefined, known = false;
-    let local = false, exports = false;
-    for (const { name, node } of captures) {
-      if (name === "name") named = node;
-      else if (name.startsWith("definition.")) [definition, kind, known] = [node, kindOf(name), true];
-      else if (name === "local") local = true;
-      else if (name === "use" || name.startsWith("reference.")) known = true;
-      if (name === "use" && named) used.add(named.startIndex);
-      if (name === "reference.export") exports = true;
-      if (name === "reference.module") isModule = true;
-    }
-    if (!named || !known) continue;
+    const captured = new Set(captures.map(({ name }) => name));
+    const named = captures.find(({ name }) => name === "name")?.node;
+    const definition = captures.find(({ name }) => name.startsWith("definition."));
+    if (!named || captured.size === 1) continue;
     const at = named.startIndex;
     const name = text.slice(at, named.endIndex);
     if (name === "" || /\s/.test(name)) continue;
+    if (captured.has("reference.export")) exported.add(name);
+    isModule ||= captured.has("reference.module");
     const row = named.startPosition.row;
-    if (exports) exported.add(name);
-    if (!definition || !kind) {
-      const shown = MEMBER.has(named.type) ? `.${name}` : name;
-      if (!found.has(at)) found.set(at, { name: shown, row });
+    const reference = { name: MEMBER.has(named.type) ? `.${name}` : name, row };
+    if (!definition && !captured.has("use")) {
+      if (!found.has(at)) found.set(at, reference);
     } else if ((patterns.get(at) ?? -1) < patternIndex) {
       patterns.set(at, patternIndex);
-      found.set(at, { name, row, kind, node: definition, local });
+      const kind = KINDS.find((each) => definition?.name === `definition.${each}`);
+      const local = captured.has("local");
+      found.set(at, definition && kind ? { name, row, kind, node: definition.node, local } : reference);
     }
   }
   const definitions: Found[] = [];
   const references = new Map<string, Set<number>>();
-  for (const [at, symbol] of [...found].sort(([a], [b]) => a - b)) {
-    if (symbol.kind && !used.has(at)) definitions.push(symbol);
+  for (const symbol of [...found].sort(([a], [b]) => a - b).map(([, symbol]) => symbol)) {
+    if (symbol.kind) definitions.push(symbol);
     else references.set(symbol.name, (references.get(symbol.name) ?? new Set()).add(symbol.row + 1));
   }
   return {
@@ -174,13 +158,9 @@ function symbolsOf(matches: readonly QueryMatch[], text: string): Omit<FileSymbo
   };
 }
 
-function kindOf(capture: string): Kind {
-  const name = capture.slice("definition.".length);
-  return KINDS.find((kind) => kind === name) ?? "constant";
-}
-
-/** Nodes around a definition that belong to it: a declarator has no body. */
-const WRAPPER = /declarator$|^(?:function_definition|declaration|template_declaration|lexical_declaration)$/;
+/** Nodes around the declarator of a function in C, which has no body. */
+const BODIES = /_declarator$|^(?:function_definition|declaration|field_declaration)$/;
+const DECLARATIONS = /^(?:lexical|variable)_declaration$/;
 
 function nested(
   found: readonly Found[],
@@ -190,14 +170,15 @@ function nested(
 ): readonly Definition[] {
   const open: { readonly end: number; readonly local: boolean; readonly isExported: boolean }[] = [];
   const list = found.map(({ name, row, kind = "constant", node, local = false }) => {
-    let last = node;
-    for (let up = last?.parent; up && WRAPPER.test(up.type); up = up.parent) last = up;
-    const [start, end] = [node?.startIndex ?? 0, last?.endIndex ?? 0];
+    let whole = node;
+    if (node?.type === "function_declarator") {
+      for (let up = node.parent; up && BODIES.test(up.type); up = up.parent) whole = up;
+    }
+    const [start, end] = [node?.startIndex ?? 0, whole?.endIndex ?? 0];
     while ((open.at(-1)?.end ?? Infinity) <= start) open.pop();
     const depth = open.length;
     const inner = local || open.at(-1)?.local === true;
-    const isExported = open[0]?.isExported ??
-      (exported.has(name) || last?.parent?.type === "export_statement");
+    const isExported = open[0]?.isExported ?? (exported.has(name) || hasExport(node));
     open.push({ end, local: inner || kind === "function" || kind === "method", isExported });
     isModule ||= isExported;
     const line = (lines[row] ?? "").trim().replaceAll(/\s+/g, " ").replace(/\s*\{$/, "");
@@ -206,7 +187,7 @@ function nested(
       name,
       kind,
       line: row + 1,
-      end: (last?.endPosition.row ?? row) + 1,
+      end: (whole?.endPosition.row ?? row) + 1,
       depth,
       text: shown,
     };
@@ -215,4 +196,10 @@ function nested(
   return list.map(({ definition, local, isExported }) => (
     { ...definition, local: local || (isModule && !isExported) }
   ));
+}
+
+function hasExport(node: Node | undefined): boolean {
+  let up = node?.parent;
+  while (up && DECLARATIONS.test(up.type)) up = up.parent;
+  return up?.type === "export_statement" || node?.type === "export_statement";
 }

@@ -22,66 +22,73 @@ interface Ranking {
 }
 
 const DAMPING = 0.85;
-const ROUNDS = 50;
-const SETTLED = 1e-7;
+const ROUNDS = 20;
 /** The part of the start vector that the files of the focus share. */
 const FOCUS_SHARE = 0.8;
-/** What the factors are of: see `factorOf`. */
 const LONG_NAME = 8;
 const COMMON_NAME = 5;
 /** A name with more definitions says nothing about any of them. */
-const MAX_DEFINERS = 50;
+const MAX_DEFINERS = 10;
 const FOCUS_FACTOR = 10;
 const TESTS_SHARE = 0.1;
 const NOISE: readonly string[] = ["constant", "field", "module"];
 const TEST_PATH = /(?:^|\/)(?:tests?|__tests__|specs?|testdata|fixtures)\/|[._-](?:test|spec)\.[^/]*$/i;
 
-interface Edge {
-  readonly from: number;
-  readonly to: number;
-  readonly name: string;
-  readonly weight: number;
+/** Members that values of the language have, too. */
+const BUILT_IN = new Set(
+  [Object, Function, String, Number, Array, Map, Set, Promise, RegExp, Date, Error, Uint8Array, Iterator]
+    .flatMap(({ prototype }) => Object.getOwnPropertyNames(prototype)),
+);
+
+/** The files that define a name for others. A slot is a name in a file. */
+interface Definers {
+  readonly slots: number[];
+  /** All of its definitions are methods. */
+  isMethod: boolean;
+}
+
+interface Target {
+  readonly slots: readonly number[];
+  readonly factor: number;
+}
+
+/** A reference of one file to the slot of another, by index. */
+interface Edges {
+  readonly from: number[];
+  readonly slot: number[];
+  readonly weight: number[];
 }
 
 export function rank(files: readonly MappedFile[], focus: readonly string[]): Ranking {
-  const definers = definersOf(files);
+  const { definers, fileOf } = definersOf(files);
   const words = focus.map((word) => word.toLowerCase());
-  const count = (matches: (word: string) => boolean) => words.filter(matches).length;
+  const count = (matches: (word: string) => boolean) => words.length === 0 ? 0 : words.filter(matches).length;
+  const named = (name: string) => count((word) => word.length > 2 && name.toLowerCase().includes(word));
   const inFocus = files.map(({ path }) => count((word) => matchesPath(path.toLowerCase(), word)));
-  const names = new Map([...definers.keys()].map((name) => [name, name.toLowerCase()]));
-  const named = (name: string) => count((word) => word.length > 2 && (names.get(name) ?? "").includes(word));
-  const start = startVector(files, inFocus);
-  const edges = edgesOf(files, definers, named);
-  const out = new Float64Array(files.length);
-  for (const { from, weight } of edges) out[from] = at(out, from) + weight;
-  const ranks = pageRank(edges, out, start);
-  const shares = new Map<string, number>();
-  for (const { from, to, name, weight } of edges) {
-    const key = `${to} ${name}`;
-    shares.set(key, (shares.get(key) ?? 0) + at(ranks, from) * weight / at(out, from));
-  }
+  const isTest = files.map(({ path }) => TEST_PATH.test(path));
+  const edges = edgesOf(files, definers, fileOf, named);
+  const { ranks, shares } = pageRank(edges, fileOf, startVector(isTest, inFocus));
   const wantsTests = words.some((word) => TEST_PATH.test(`${word}/`));
   const list = files.flatMap(({ path, symbols: { definitions } }, index) => {
     const ofFile = 0.1 * at(ranks, index) / definitions.length;
-    const factor = TEST_PATH.test(path) && !wantsTests ? TESTS_SHARE : 1;
+    const factor = isTest[index] && !wantsTests ? TESTS_SHARE : 1;
     return definitions.filter(({ local }) => !local).map((definition): Ranked => {
       const { name, kind } = definition;
+      const slot = definers.get(name)?.slots.find((each) => fileOf[each] === index) ?? -1;
       const focused = 1 + FOCUS_FACTOR * ((inFocus[index] ?? 0) + named(name));
-      const share = (shares.get(`${index} ${name}`) ?? 0) + ofFile;
-      const score = share * factor * focused * (NOISE.includes(kind) ? 0.1 : 1);
+      const score = (at(shares, slot) + ofFile) * factor * focused * (NOISE.includes(kind) ? 0.1 : 1);
       return { path, definition, score: score + (focus.includes(name) ? 1 : 0) };
     });
   });
   // Sorting is stable: equal scores stay in the order of paths and lines.
   list.sort((a, b) => b.score - a.score);
-  const all = [...names.values(), ...files.map(({ path }) => path.toLowerCase())];
-  return {
-    list,
-    unmatched: focus.filter((_, index) => !all.some((each) => each.includes(words[index] ?? ""))),
-  };
+  const isKnown = (word: string) =>
+    files.some(({ path }) => path.toLowerCase().includes(word)) ||
+    definers.keys().some((name) => name.toLowerCase().includes(word));
+  return { list, unmatched: focus.filter((word) => !isKnown(word.toLowerCase())) };
 }
 
-function at(values: Float64Array, index: number): number {
+function at(values: ArrayLike<number>, index: number): number {
   return values[index] ?? 0;
 }
 
@@ -91,55 +98,50 @@ function matchesPath(path: string, word: string): boolean {
     (word.length > 2 && path.slice(path.lastIndexOf("/") + 1).includes(word));
 }
 
-/** Members that values of the language have, too. */
-const BUILT_IN = new Set(
-  [Object, Function, String, Number, Array, Map, Set, Promise, RegExp, Date, Error, Uint8Array, Iterator]
-    .flatMap(({ prototype }) => Object.getOwnPropertyNames(prototype)),
-);
-
-interface Definers {
-  /** Indexes, in their order. */
-  readonly files: number[];
-  /** All of its definitions are methods. */
-  isMethod: boolean;
-}
-
-/** Finds the files that define a name for others. */
-function definersOf(files: readonly MappedFile[]): ReadonlyMap<string, Definers> {
+function definersOf(files: readonly MappedFile[]) {
   const definers = new Map<string, Definers>();
+  const fileOf: number[] = [];
   for (const [index, { symbols }] of files.entries()) {
     for (const { name, local, kind } of symbols.definitions) {
       if (local) continue;
       const isMethod = kind === "method";
       const known = definers.get(name);
-      if (!known) definers.set(name, { files: [index], isMethod });
+      if (!known) definers.set(name, { slots: [fileOf.push(index) - 1], isMethod });
       else {
         known.isMethod &&= isMethod;
-        if (known.files.at(-1) !== index) known.files.push(index);
+        if (fileOf[known.slots.at(-1) ?? -1] !== index) known.slots.push(fileOf.push(index) - 1);
       }
     }
   }
-  return definers;
+  return { definers, fileOf };
 }
 
 function edgesOf(
   files: readonly MappedFile[],
   definers: ReadonlyMap<string, Definers>,
+  fileOf: readonly number[],
   named: (name: string) => number,
-): readonly Edge[] {
-  const edges: Edge[] = [];
-  for (const [from, { path, symbols }] of files.entries()) {
-    const tellsMembers = languageOf(path)?.queries.includes("javascript") === true;
-    for (const [written, lines] of symbols.references) {
-      const isMember = written.startsWith(".");
-      const name = isMember ? written.slice(1) : written;
-      const targets = definers.get(name);
-      if (!targets || targets.files.length > MAX_DEFINERS) continue;
-      if (isMember && BUILT_IN.has(name) || tellsMembers && isMember !== targets.isMethod) continue;
-      const factor = factorOf(name, targets.files.length, targets.isMethod) *
-        (1 + FOCUS_FACTOR * named(name));
-      const weight = factor * Math.sqrt(lines.length) / targets.files.length;
-      for (const to of targets.files) if (to !== from) edges.push({ from, to, name, weight });
+): Edges {
+  const edges: Edges = { from: [], slot: [], weight: [] };
+  /** For languages whose members are not known by their syntax, and for the others. */
+  const [any, typed] = [new Map<string, Target>(), new Map<string, Target>()];
+  for (const [name, { slots, isMethod }] of definers) {
+    if (slots.length > MAX_DEFINERS) continue;
+    const factor = factorOf(name, slots.length, isMethod) * (1 + FOCUS_FACTOR * named(name)) / slots.length;
+    any.set(name, { slots, factor });
+    if (!isMethod || !BUILT_IN.has(name)) typed.set(isMethod ? `.${name}` : name, { slots, factor });
+  }
+  for (const [index, { path, symbols }] of files.entries()) {
+    const targets = languageOf(path)?.queries.includes("javascript") ? typed : any;
+    for (const [name, lines] of symbols.references) {
+      const target = targets.get(name);
+      if (!target) continue;
+      for (const slot of target.slots) {
+        if (fileOf[slot] === index) continue;
+        edges.from.push(index);
+        edges.slot.push(slot);
+        edges.weight.push(target.factor * Math.sqrt(lines.length));
+      }
     }
   }
   return edges;
@@ -156,30 +158,37 @@ function factorOf(name: string, definers: number, isMethod: boolean): number {
 }
 
 /** Where a reader begins: at the files of the focus, else at all files, and rarely at tests. */
-function startVector(files: readonly MappedFile[], inFocus: readonly number[]): Float64Array {
-  const all = files.map(({ path }) => TEST_PATH.test(path) ? TESTS_SHARE : 1);
-  const chosen = all.map((weight, index) => weight * (inFocus[index] ?? 0) ** 2);
+function startVector(isTest: readonly boolean[], inFocus: readonly number[]): Float64Array {
+  const all = isTest.map((is) => is ? TESTS_SHARE : 1);
+  const chosen = all.map((weight, index) => weight * at(inFocus, index) ** 2);
   const sum = (list: readonly number[]) => list.reduce((total, each) => total + each, 0);
   const share = sum(chosen) === 0 ? 0 : FOCUS_SHARE;
   const [whole, part] = [(1 - share) / sum(all), share === 0 ? 0 : share / sum(chosen)];
-  return Float64Array.from(all, (weight, index) => weight * whole + (chosen[index] ?? 0) * part);
+  return Float64Array.from(all, (weight, index) => weight * whole + at(chosen, index) * part);
 }
 
-/** What a file without references has goes back to the start. */
-function pageRank(edges: readonly Edge[], out: Float64Array, start: Float64Array): Float64Array {
+/** Returns the ranks of files and the shares of slots. The part of a file without references starts again. */
+function pageRank({ from, slot, weight }: Edges, fileOf: readonly number[], start: Float64Array) {
+  const out = new Float64Array(start.length);
+  for (const [edge, index] of from.entries()) out[index] = at(out, index) + at(weight, edge);
+  const part = Float64Array.from(weight, (each, edge) => each / at(out, at(from, edge)));
+  const to = Int32Array.from(slot, (each) => at(fileOf, each));
   let ranks = start;
   for (let round = 0; round < ROUNDS; round++) {
     let idle = 0;
-    for (const [index, weight] of out.entries()) if (weight === 0) idle += at(ranks, index);
+    for (let index = 0; index < out.length; index++) if (out[index] === 0) idle += at(ranks, index);
     const next = start.map((share) => share * (1 - DAMPING + DAMPING * idle));
-    for (const { from, to, weight } of edges) {
-      next[to] = at(next, to) + DAMPING * at(ranks, from) * weight / at(out, from);
+    for (let edge = 0; edge < to.length; edge++) {
+      const target = at(to, edge);
+      next[target] = at(next, target) + DAMPING * at(ranks, at(from, edge)) * at(part, edge);
     }
-    const change = next.reduce((sum, value, index) => sum + Math.abs(value - at(ranks, index)), 0);
     ranks = next;
-    if (change < SETTLED) break;
   }
-  return ranks;
+  const shares = new Float64Array(fileOf.length);
+  for (const [edge, target] of slot.entries()) {
+    shares[target] = at(shares, target) + at(ranks, at(from, edge)) * at(part, edge);
+  }
+  return { ranks, shares };
 }
 
 /** Characters of a token, as everywhere in this map. */
@@ -202,16 +211,9 @@ export function renderMap(snapshot: Snapshot, { list, unmatched }: Ranking, toke
   const lines = [...chosen.values()].flatMap((ofFile) =>
     ofFile.toSorted((a, b) => a.definition.line - b.definition.line).map(lineOf)
   );
-  const text = (lines.join("") + summaryOf(snapshot, shown, list.length, unmatched)).slice(0, tokens * TOKEN);
-  return {
-    text,
-    data: {
-      shown,
-      definitions: list.length,
-      files: snapshot.files.length,
-      tokens: Math.ceil(text.length / TOKEN),
-    },
-  };
+  const text = lines.join("") + summaryOf(snapshot, shown, list.length, unmatched);
+  const data = { shown, definitions: list.length, files: snapshot.files.length };
+  return { text, data: { ...data, tokens: Math.ceil(text.length / TOKEN) } };
 }
 
 function summaryOf(
@@ -226,7 +228,9 @@ function summaryOf(
     `${unsupported} of unsupported types`,
     ...(skipped > 0 ? [`${skipped} binary, minified or too large`] : []),
     ...(beyond > 0 ? [`${beyond} beyond max_files`] : []),
-    ...(unmatched.length > 0 ? [`the focus matches nothing in ${unmatched.join(" ").slice(0, 80)}`] : []),
+    ...(unmatched.length > 0
+      ? [`the focus matches nothing in ${unmatched.join(" ").slice(0, 80).toWellFormed()}`]
+      : []),
   ];
   return `[${parts.join("; ")}]`;
 }

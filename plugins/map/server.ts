@@ -3,29 +3,28 @@ import { relative, resolve } from "node:path";
 import * as z from "zod";
 import { type Plugin, PluginError } from "../common/plugin.ts";
 import { addTool, type Answer, PAGE_ARGUMENTS, pageOf } from "../common/tool.ts";
-import type { MappedFile, Snapshot } from "./index.ts";
+import type { MappedFile } from "./index.ts";
 import { KINDS } from "./languages.ts";
 import type { Definition } from "./parser.ts";
 
 const Settings = z.strictObject({
+  /** Patterns of ignore files: only matching files are read. */
+  include: z.array(z.string()).optional(),
   exclude: z.array(z.string()).default([]),
   /** Source files beyond this number are only counted. */
   max_files: z.number().int().min(1).default(20_000),
 });
 
-const Location = z.object({ path: z.string(), line: z.number() });
-const Lines = { from: z.number(), to: z.number(), total: z.number() };
-const SymbolList = z.object({
-  symbols: z.array(Location.extend({ name: z.string(), kind: z.string(), end: z.number() })),
-  ...Lines,
-});
+const page = { from: z.number(), to: z.number(), total: z.number() };
+const location = { path: z.string(), line: z.number() };
+const DEFINITION = z.object({ ...location, end: z.number(), name: z.string(), kind: z.string() });
+const DEFINITIONS = z.object({ definitions: z.array(DEFINITION), ...page });
 
 interface PageRange {
   readonly offset?: number | undefined;
   readonly limit?: number | undefined;
 }
 
-/** A definition and its file. */
 interface Found {
   readonly path: string;
   readonly definition: Definition;
@@ -34,6 +33,7 @@ interface Found {
 export const plugin: Plugin<z.infer<typeof Settings>> = {
   settings: Settings,
   register(server, context) {
+    const { workspace } = context;
     const open = async () => {
       const [{ SymbolIndex }, ranks] = await Promise.all([import("./index.ts"), import("./rank.ts")]);
       return { index: new SymbolIndex(context), ...ranks };
@@ -55,7 +55,8 @@ export const plugin: Plugin<z.infer<typeof Settings>> = {
       const { index, rank, renderMap } = await ready();
       const snapshot = await index.update(call);
       const words = focus.split(/[\s,]+/).filter((word) => word !== "");
-      return renderMap(snapshot, rank(snapshot.files, words), tokens);
+      const make = () => renderMap(snapshot, rank(snapshot.files, words), tokens);
+      return index.answer(snapshot, JSON.stringify([words, tokens]), make);
     });
 
     addTool(server, {
@@ -63,13 +64,20 @@ export const plugin: Plugin<z.infer<typeof Settings>> = {
       title: "Outline of a file",
       description: "Lists the definitions of a source file.",
       input: z.object({ path: z.string(), ...PAGE_ARGUMENTS }),
-      output: SymbolList,
+      output: DEFINITIONS,
       reaches: "workspace",
       subject: { path: "path" },
-    }, async ({ path, ...page }, call) => {
-      const { index } = await ready();
-      const file = fileOf(await index.update(call), path, context.workspace);
-      return definitionsPage(definitionsOf(file), page, `No definitions in ${file.path}`);
+    }, async ({ path, ...range }, call) => {
+      const { files } = await (await ready()).index.update(call);
+      const wanted = relative(workspace, resolve(workspace, path)).replaceAll("\\", "/");
+      const file = files.find((each) => each.path === wanted);
+      if (!file) {
+        throw new PluginError(
+          `Cannot outline ${path}: the map of ${workspace} has no such file`,
+          "name a source file that is not ignored, hidden, binary or minified",
+        );
+      }
+      return definitionsPage(definitionsOf(file), range, `No definitions in ${wanted}`);
     });
 
     addTool(server, {
@@ -77,88 +85,70 @@ export const plugin: Plugin<z.infer<typeof Settings>> = {
       title: "Definitions of a name",
       description: "Finds definitions by NAME or CLASS.NAME.",
       input: z.object({ name: z.string().min(1), kind: z.enum(KINDS).optional(), ...PAGE_ARGUMENTS }),
-      output: SymbolList,
+      output: DEFINITIONS,
       reaches: "workspace",
-    }, async ({ name, kind, ...page }, call) => {
-      const { index } = await ready();
-      const { files } = await index.update(call);
-      const ofKind = (found: readonly Found[]) =>
-        found.filter(({ definition }) => definition.kind === (kind ?? definition.kind));
-      const exact = ofKind(lookUp(files, name));
-      const similar = exact.length > 0 ? exact : ofKind(similarTo(files, name));
-      const what = `${kind ?? "symbol"} named ${name} in ${files.length} files`;
-      return definitionsPage(
-        similar,
-        page,
-        `No ${what}`,
-        exact.length > 0 ? undefined : `No ${what}; similar:`,
-      );
+    }, async ({ name, kind, ...range }, call) => {
+      const { files } = await (await ready()).index.update(call);
+      const isWanted = ({ definition }: Found) => kind === undefined || definition.kind === kind;
+      const exact = lookUp(files, name).filter(isWanted);
+      const none = `No ${kind ?? "definition"} named ${name} in ${files.length} files`;
+      if (exact.length > 0) return definitionsPage(exact, range, none);
+      return definitionsPage(similarTo(files, name).filter(isWanted), range, none, `${none}; similar:\n`);
     });
 
     addTool(server, {
       name: "find_references",
       title: "References to a name",
-      description: "Finds the lines that use a definition's name.",
+      description: "Finds the lines that use the name of a definition.",
       input: z.object({ name: z.string().min(1), ...PAGE_ARGUMENTS }),
-      output: z.object({ references: z.array(Location), ...Lines }),
+      output: z.object({ references: z.array(z.object(location)), ...page }),
       reaches: "workspace",
-    }, async ({ name, ...page }, call) => {
-      const { index } = await ready();
-      const { files } = await index.update(call);
-      return referencesPage(files, name, page, context.workspace);
+    }, async ({ name, ...range }, call) => {
+      const { files } = await (await ready()).index.update(call);
+      return referencesPage(files, name, range, workspace);
     });
   },
 };
-
-function fileOf({ files }: Snapshot, path: string, workspace: string): MappedFile {
-  const wanted = relative(workspace, resolve(workspace, path)).replaceAll("\\", "/");
-  const file = files.find((each) => each.path === wanted);
-  if (file) return file;
-  throw new PluginError(
-    `Cannot outline ${path}: the map of ${workspace} has no such file`,
-    "name a source file that is not ignored, hidden, binary or minified",
-  );
-}
 
 function definitionsOf({ path, symbols }: MappedFile): readonly Found[] {
   return symbols.definitions.map((definition) => ({ path, definition }));
 }
 
-const SEPARATOR = /\.|::|#|->/;
+function partsOf(name: string): readonly string[] {
+  return name.split(/\.|::|#|->/).filter((part) => part !== "");
+}
 
 /** Finds definitions of a name; the names before it are those of definitions around it. */
 function lookUp(files: readonly MappedFile[], name: string): readonly Found[] {
-  const parts = name.split(SEPARATOR).filter((part) => part !== "");
-  const last = parts.at(-1) ?? name;
+  const parts = partsOf(name);
   return files.flatMap((file) => {
     const around: string[] = [];
     return definitionsOf(file).filter(({ definition }) => {
       around.length = definition.depth;
       around.push(definition.name);
-      return definition.name === name || (definition.name === last && parts.length > 1 &&
+      return definition.name === name || (parts.length > 1 &&
         parts.every((part, index) => around.at(index - parts.length) === part));
     });
   });
 }
 
-/** Finds names that contain this one, or its last part, whatever the case; the shortest first. */
+/** Finds names that contain the last part of this one in any case; the shortest first. */
 function similarTo(files: readonly MappedFile[], name: string): readonly Found[] {
-  const word = (name.split(SEPARATOR).at(-1) || name).toLowerCase();
+  const word = (partsOf(name).at(-1) ?? name).toLowerCase();
   return files.flatMap(definitionsOf)
     .filter(({ definition }) => definition.name.toLowerCase().includes(word))
     .sort((a, b) => a.definition.name.length - b.definition.name.length);
 }
 
-function definitionsPage(found: readonly Found[], range: PageRange, none: string, title?: string): Answer {
-  if (found.length === 0) return { text: none, data: { symbols: [], from: 0, to: 0, total: 0 } };
+function definitionsPage(found: readonly Found[], range: PageRange, none: string, title = ""): Answer {
+  if (found.length === 0) return { text: none, data: { definitions: [], from: 0, to: 0, total: 0 } };
   const lines = found.map(({ path, definition: { line, end, depth, text } }) =>
     `${path}:${line}${end > line ? `-${end}` : ""} ${"  ".repeat(depth)}${text}`
   );
   const { text, from, to, total } = pageOf(lines, range);
-  const symbols = found.slice(from - 1, to).map(({ path, definition: { name, kind, line, end } }) => (
-    { path, line, end, name, kind }
-  ));
-  return { text: title === undefined ? text : `${title}\n${text}`, data: { symbols, from, to, total } };
+  const definitions = found.slice(from - 1, to)
+    .map(({ path, definition: { name, kind, line, end } }) => ({ path, line, end, name, kind }));
+  return { text: title + text, data: { definitions, from, to, total } };
 }
 
 function referencesPage(
@@ -167,26 +157,31 @@ function referencesPage(
   range: PageRange,
   workspace: string,
 ): Answer {
-  const last = name.split(SEPARATOR).at(-1) || name;
+  const last = partsOf(name).at(-1) ?? name;
   const references = files.flatMap(({ path, symbols }) => {
-    const lines = symbols.references.flatMap(([each, at]) => each === last || each === `.${last}` ? at : []);
-    return [...new Set(lines)].sort((a, b) => a - b).map((line) => ({ path, line }));
+    const lines = symbols.references.filter(([each]) => each === last || each === `.${last}`);
+    return [...new Set(lines.flatMap(([, each]) => each))].sort((a, b) => a - b).map((line) => ({
+      path,
+      line,
+    }));
   });
   const defined = lookUp(files, name).map(({ path, definition }) => `${path}:${definition.line}`);
-  const places = defined.length === 0
-    ? "no definition in the map"
-    : `defined at ${defined.slice(0, 5).join(", ")}${
-      defined.length > 5 ? ` and ${defined.length - 5} more` : ""
-    }`;
-  const title = `${references.length} references to ${last}; ${places}`;
+  const more = defined.length > 5 ? ` and ${defined.length - 5} more` : "";
+  const title = `${references.length} references to ${last}; ` +
+    (defined.length === 0
+      ? "no definition in the map"
+      : `defined at ${defined.slice(0, 5).join(", ")}${more}`);
   if (references.length === 0) return { text: title, data: { references, from: 0, to: 0, total: 0 } };
-  const { offset = 1, limit = 500 } = range;
   const texts = new Map<string, readonly string[]>();
-  const lines = references.map(({ path, line }, index) => {
-    if (index < offset - 1 || index >= offset - 1 + limit) return `${path}:${line}`;
+  const lineOf = (path: string, line: number) => {
     if (!texts.has(path)) texts.set(path, Deno.readTextFileSync(`${workspace}/${path}`).split("\n"));
-    return `${path}:${line} ${texts.get(path)?.[line - 1]?.trim().slice(0, 160).toWellFormed() ?? ""}`;
-  });
+    return texts.get(path)?.[line - 1]?.trim().slice(0, 160).toWellFormed() ?? "";
+  };
+  const { offset = 1, limit = 500 } = range;
+  const isShown = (index: number) => index >= offset - 1 && index < offset - 1 + limit;
+  const lines = references.map(({ path, line }, index) =>
+    `${path}:${line}${isShown(index) ? ` ${lineOf(path, line)}` : ""}`
+  );
   const { text, from, to, total } = pageOf(lines, range);
   return { text: `${title}\n${text}`, data: { references: references.slice(from - 1, to), from, to, total } };
 }

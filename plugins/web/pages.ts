@@ -30,12 +30,16 @@ interface Converted {
   readonly date?: string | undefined;
   /** Of pages and text. */
   readonly part?: string;
+  /** Of documents: the kind. */
+  readonly converter?: string;
   readonly notes?: readonly string[] | undefined;
 }
 
 /** Bytes of all kept pages, about. */
 const MAX_KEPT = 32e6;
 const LINE_OVERHEAD = 32;
+const MAX_LINE = 3000;
+const PIECES = new RegExp(`[^]{1,${MAX_LINE}}`, "gu");
 export const CONVERSION_LIMITS = { seconds: 15, heapMb: 512 } as const;
 const ACCEPT = "text/markdown, text/html;q=0.9, application/xhtml+xml;q=0.9, text/plain;q=0.8, */*;q=0.5";
 
@@ -115,17 +119,28 @@ export class Pages {
       throw new PluginError(`Cannot show ${url.href}: it is ${type} (${bytes.length} bytes), not text`);
     }
     try {
-      const input = { bytes, contentType, url: url.href };
+      const name = url.pathname.replace(/^.*\//, "") || url.host;
+      const input = { bytes, contentType, url: url.href, name };
       const found = await convert<Converted>(this.entry, kind, input, CONVERSION_LIMITS, signal);
-      const { markdown, title = "", date, part = kind, notes = [] } = found;
-      const text = markdown.trimEnd();
-      const lines = text === "" ? [] : text.split("\n");
+      const { markdown, title = "", date, converter = kind, part = converter, notes = [] } = found;
+      const lines = linesOf(markdown.trimEnd());
       return { ...base, title: title === "" ? undefined : title, date, kind: part, notes, lines };
     } catch (error) {
       if (!(error instanceof PluginError)) throw error;
-      throw new PluginError(`Cannot show ${url.href}: ${error.message}`, error.remedy);
+      const isWhole = error.message.startsWith("Cannot ");
+      throw new PluginError(
+        isWhole ? error.message : `Cannot show ${url.href}: ${error.message}`,
+        error.remedy,
+      );
     }
   }
+}
+
+/** Parts of a long line are lines, too, so that `offset` reaches them. */
+function linesOf(text: string): string[] {
+  if (text === "") return [];
+  const pieces = (line: string) => line.length > MAX_LINE ? line.match(PIECES) ?? [] : [line];
+  return text.split("\n").flatMap(pieces);
 }
 
 function requirePage({ url, status, headers, bytes }: Reply): void {
@@ -179,6 +194,7 @@ function kindOf(contentType: string, url: URL, bytes: Uint8Array): string {
   if (image) return image[1];
   const isVague = type === "" || /^(application|binary)\/(octet-stream|x-download|zip)$/.test(type);
   if (start.startsWith("%PDF-") || DOCUMENT_TYPE.test(type)) return "document";
+  if (isVague && start.startsWith("PK\x03\x04")) return "document";
   if ((isVague || type === "application/json") && DOCUMENT_NAME.test(url.pathname)) return "document";
   if (type === "text/html" || type === "application/xhtml+xml") return "page";
   if (FEED.test(start)) return "feed";

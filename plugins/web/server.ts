@@ -3,7 +3,7 @@ import * as z from "zod";
 import { convert } from "../common/bounded.ts";
 import { framed } from "../common/material.ts";
 import { type Plugin, type PluginContext, PluginError } from "../common/plugin.ts";
-import { addTool, type Answer, type Call, PAGE_ARGUMENTS, pageOf } from "../common/tool.ts";
+import { addTool, type Answer, type Call, MAX_PAGE_BYTES, PAGE_ARGUMENTS, pageOf } from "../common/tool.ts";
 import { proxiesOf } from "./access.ts";
 import type { FindResult } from "./find.ts";
 import type { Network } from "./fetch.ts";
@@ -130,13 +130,12 @@ function shown(
   };
   if (image) {
     const size = `${Math.ceil(image.bytes.length / 1000)} KB`;
-    return { text: `${url} · ${kind} · ${size}`, data: facts, images: [image] };
+    return { text: `${url} · ${kind} · ${size}`, images: [image] };
   }
-  const { text, from, to, total } = pageOf(lines, { offset, limit });
-  return {
-    text: framed({ name: url, title, date, lines: total, notes }, text),
-    data: { ...facts, lines: total, from, to },
-  };
+  const { text: shown, from, to, total } = pageOf(lines, { offset, limit });
+  const text = framed({ name: url, title, date, lines: total, notes }, shown);
+  // Some clients show a model the data alone.
+  return { text, data: { ...facts, lines: total, from, to, text } };
 }
 
 const FIND_SECONDS = 3;
@@ -161,28 +160,24 @@ async function found(
     });
   const { ranges, total, isText } = result;
   const parts: string[] = [];
-  let left = 0;
+  let size = 0;
   for (const { from, to } of ranges) {
     const { text, to: last } = pageOf(lines.slice(0, to), { offset: from, limit: to - from + 1 });
-    parts.push(`[#L${from}${to === from ? "" : `-L${to}`}]\n${text}`);
-    if (parts.join("\n").length > 40_000 || last < to) {
-      left = ranges.length - parts.length;
-      break;
-    }
+    const part = `[#L${from}${to === from ? "" : `-L${to}`}]\n${text}`;
+    size += new TextEncoder().encode(part).length;
+    if (size > MAX_PAGE_BYTES && parts.length > 0) break;
+    parts.push(part);
+    if (last < to) break;
   }
+  const left = ranges.length - parts.length;
   const more = total - result.lines.length;
   if (left > 0) parts.push(`[${left} more ranges left out; ask for fewer results or less context]`);
   else if (more > 0) parts.push(`[${more} more matching lines left out; raise max_results]`);
   const count = `${total} matching ${total === 1 ? "line" : "lines"}`;
   const notes = [count, ...(isText ? ["the pattern is no regular expression and was searched as text"] : [])];
-  return {
-    text: framed({ name: url, title, date, lines: lines.length, notes }, parts.join("\n")),
-    data: {
-      url,
-      total,
-      matches: ranges.map(({ from, to }) => ({ from, to, reference: `${url}#L${from}` })),
-    },
-  };
+  const text = framed({ name: url, title, date, lines: lines.length, notes }, parts.join("\n"));
+  const matches = ranges.map(({ from, to }) => ({ from, to, reference: `${url}#L${from}` }));
+  return { text, data: { url, total, matches, text } };
 }
 
 async function searchWeb(
@@ -205,18 +200,21 @@ async function searchWeb(
       count,
       ({ url, ...options }) => fetch.sendRequest(network, new URL(url), options, isOwnServer, call.signal),
     );
-    const lines = hits.flatMap(({ title, url, description }, index) => [
-      `${index + 1}\t${title === "" ? url : title}`,
-      `\t${url}`,
-      ...(description === "" ? [] : [`\t${description}`]),
-    ]);
-    return {
-      text: framed({
-        name: `${title}: ${query}`,
-        notes: [`${hits.length} ${hits.length === 1 ? "result" : "results"}`],
-      }, lines.join("\n")),
-      data: { service, query, results: hits },
-    };
+    const lines: string[] = [];
+    let size = 0;
+    for (const [index, { title, url, description }] of hits.entries()) {
+      const hit = [`${index + 1}\t${title === "" ? url : title}`, `\t${url}`, `\t${description}`].join("\n")
+        .trimEnd();
+      size += new TextEncoder().encode(hit).length;
+      if (size > MAX_PAGE_BYTES) {
+        lines.push(`[${hits.length - index} more results left out; lower max_results]`);
+        break;
+      }
+      lines.push(hit);
+    }
+    const notes = [`${hits.length} ${hits.length === 1 ? "result" : "results"}`];
+    const text = framed({ name: `${title}: ${query}`, notes }, lines.join("\n"));
+    return { text, data: { service, query, results: hits } };
   } finally {
     clearInterval(timer);
   }

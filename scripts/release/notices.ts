@@ -28,6 +28,12 @@ const CACHED = new RegExp(`^(?:[^/]+/)*?${NAME}/(\\d+\\.\\d+\\.\\d+[^/_]*)(?:_\\
 const EMBEDDED = /node_modules\/\.pnpm\/((?:@[^/+]+\+)?[^/@]+)@([^/_(]+)/;
 const NOTICE = /^(?:licen[cs]e|copying|notice|third[-_ ]?party)/i;
 
+/**
+ * A source at GitHub, by its path below the host: the source maps of some packages name theirs so. Its
+ * repository has the name of the package; the version is one of those in deno.lock.
+ */
+const AT_GITHUB = /^\/[^/]+\/([^/]+)\/[0-9a-f]{40}\//;
+
 /** Modules of the project, from its root. */
 const OURS = /^\/(?:cli|src|page|plugins)\/|^\/(?:mod\.ts|deno\.json)$/;
 
@@ -42,6 +48,9 @@ export async function bundledPackages(modules: readonly string[]): Promise<reado
   for (const module of modules.map(slashed)) {
     const root = ["npm:/", ...cache.roots].find((start) => module.startsWith(start));
     if (root === undefined && OURS.test(module)) continue;
+    const locked = root === undefined ? await lockedVersions(AT_GITHUB.exec(module)?.[1]) : [];
+    for (const key of locked) found.add(key);
+    if (locked.length > 0) continue;
     if (root === undefined) {
       throw new Error(`Cannot find the package of ${module}: it is not in the npm cache`);
     }
@@ -61,6 +70,14 @@ export async function bundledPackages(modules: readonly string[]): Promise<reado
   const packages = await Promise.all([...found].map((key) => readPackage(key, cache.registries)));
   const key = ({ name, version }: Package) => `${name} ${version}`;
   return packages.sort((a, b) => key(a) < key(b) ? -1 : 1);
+}
+
+async function lockedVersions(name: string | undefined): Promise<string[]> {
+  if (name === undefined) return [];
+  const lock = JSON.parse(await Deno.readTextFile(new URL("../../deno.lock", import.meta.url)));
+  return Object.keys(lock.npm).map((key) => key.replace(/_.*$/, "")).filter((key) =>
+    key.startsWith(`${name}@`)
+  );
 }
 
 /** The runtime, which executables contain and the npm package depends on. */

@@ -31,7 +31,9 @@ const CONTEXT_VARIABLE = "REASONIX_PLUGIN_CONTEXT";
 const SMALL_YOUNG_GENERATION = "--v8-flags=--max-semi-space-size=1";
 
 /** Proxies and certificates, which the runtime reads in a process with network. */
-const NETWORK_ENV = ["HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY"].flatMap((name) => [name, name.toLowerCase()])
+const NETWORK_ENV = ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"].flatMap((
+  name,
+) => [name, name.toLowerCase()])
   .concat("DENO_CERT", "DENO_TLS_CA_STORE", "SSL_CERT_FILE", "SSL_CERT_DIR");
 
 /**
@@ -45,7 +47,7 @@ export async function pluginProcess(
   words: readonly string[] = [],
 ): Promise<SelfCommand> {
   const { read = [], write = [], net = [], denyNet = [], env = [] } = info.permissions(facts, words[0]);
-  const hosts = net === true ? [] : [...net, ...facts.providerHosts];
+  const hosts = net === true ? [] : [...new Set([...net, ...facts.providerHosts])];
   const given: Record<string, string> = { ...facts.env };
   for (const name of env) {
     const value = given[name] ?? facts.variable(name);
@@ -91,6 +93,12 @@ export async function pluginProcess(
       [CONTEXT_VARIABLE]: JSON.stringify({ workspace, state, home, hidden, providers, locations }),
     },
   };
+}
+
+/** Reports whether the program has its plugins. */
+export async function hasPlugins(): Promise<boolean> {
+  const { pluginCommand } = await loadProcessHost();
+  return pluginCommand({ words: [], flags: () => [] }) !== undefined;
 }
 
 /** The paths as written and as they really are: the runtime compares both. */

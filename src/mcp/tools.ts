@@ -51,7 +51,9 @@ export function remoteTool(
           (connection) => connection.call(info.name, spec.plugin ? real : args, context),
           context.signal,
         );
-        return await toolResult(result, context);
+        const { structuredContent: _, ...text } = result;
+        // All data of a plugin of this program is in its text, where what is from outside has its frame.
+        return await toolResult(spec.plugin ? text : result, context);
       } catch (error) {
         return failureOf(error, spec.name, context);
       }

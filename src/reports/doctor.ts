@@ -4,6 +4,7 @@ import {
   loadAgentList,
   loadHookList,
   loadLanguageServers,
+  loadPluginStart,
   loadServerWork,
 } from "../features/mod.ts";
 import {
@@ -37,6 +38,7 @@ import {
 } from "../config/mod.ts";
 import { errorMessage, formatLocation, ReasonixError } from "../core/mod.ts";
 import { loadTranslator, type Locale, type Texts } from "../i18n/mod.ts";
+import { loadPluginList, pluginNameOf } from "../mcp/mod.ts";
 import { isFile } from "../path/probe.ts";
 import {
   checkProvider,
@@ -412,9 +414,10 @@ export async function reportText(
     ...section(texts.localServers, localServers.flatMap((server) => localServerLines(server, texts))),
     ...section(
       texts.servers,
-      servers.map(({ name, state, place }) =>
-        `${name}  ${state}${place === undefined ? "" : `  (${place})`}`
-      ),
+      servers.flatMap(({ name, state, place, notes = [] }) => [
+        `${name}  ${state}${place === undefined ? "" : `  (${place})`}`,
+        ...notes.map((note) => `  ${note}`),
+      ]),
     ),
     ...more(
       texts.languageServers,
@@ -635,6 +638,8 @@ interface ServerReport {
   /** In a few words: what it offers, or why it is not used. */
   readonly state: string;
   readonly place?: string;
+  /** Of a plugin of this program: what its process may touch, and which layer of defence is missing. */
+  readonly notes?: readonly string[];
 }
 
 /** Starts that take longer are reported as slow. */
@@ -650,14 +655,72 @@ async function serverPart(
   const { knownServers } = await loadServerWork();
   const redact = redactorOf(loaded);
   const known = await knownServers(paths, loaded, { start: online });
+  const notes = await pluginNotes(paths, loaded, texts, problems);
   return known.map((server) => {
     const { place, status } = server;
     const name = oneLine(server.name, 60);
     const failed = status?.state === "failed" || status?.state === "needs-auth";
     const state = oneLine(redact(stateOf(server, texts)), 400);
     if (online && failed) problems.push(`${name}: ${state}`);
-    return { name, state, ...(place === undefined ? {} : { place: terminalSafe(formatLocation(place)) }) };
+    return {
+      name,
+      state,
+      ...(place === undefined ? {} : { place: terminalSafe(formatLocation(place)) }),
+      ...defined({ notes: notes.get(server.name) }),
+    };
   });
+}
+
+/** Reports what the plugins of this program may touch, and what they lack, by the names of their servers. */
+export async function pluginNotes(
+  paths: RunPaths,
+  loaded: LoadedConfig,
+  texts: Texts["doctor"],
+  problems: string[],
+): Promise<ReadonlyMap<string, readonly string[]>> {
+  const notes = new Map<string, readonly string[]>();
+  const entries = loaded.config.plugins.filter((entry) => entry.enabled && pluginNameOf(entry) !== undefined);
+  if (entries.length === 0) return notes;
+  const [{ PLUGINS }, { checkPlugin }] = await Promise.all([loadPluginList(), loadPluginStart()]);
+  for (const entry of entries) {
+    const info = PLUGINS.find(({ name }) => name === pluginNameOf(entry));
+    if (!info) continue;
+    try {
+      const found = await checkPlugin({ paths, loaded }, info, entry);
+      notes.set(entry.name, [
+        texts.pluginTouches(touched(found.permissions, texts)),
+        ...Deno.build.standalone ? [texts.pluginWithin] : [],
+        ...found.proxy === undefined ? [] : [texts.pluginProxy(found.proxy)],
+      ]);
+      problems.push(
+        ...found.isAbsent ? [texts.pluginAbsent(info.name)] : [],
+        ...found.missing.map((name) => texts.pluginKey(entry.name, name, loaded.keys.file)),
+      );
+    } catch (error) {
+      problems.push(`${entry.name}: ${errorMessage(error)}`);
+    }
+  }
+  return notes;
+}
+
+type Touched = ReturnType<
+  NonNullable<Awaited<ReturnType<typeof loadPluginList>>["PLUGINS"][number]>["permissions"]
+>;
+
+function touched(
+  { read = [], write = [], net = [], denyNet = [], env = [] }: Touched,
+  texts: Texts["doctor"],
+) {
+  const all = denyNet.length === 0 ? texts.mayReachAll : texts.mayReachBut(denyNet.length);
+  const hosts = net === true ? [all] : net.length > 0 ? [texts.mayReach(net.join(", "))] : [];
+  const seen = env.filter((name) => !/_proxy$/i.test(name));
+  const parts = [
+    ...read.length > 0 ? [texts.mayRead(read.join(", "))] : [],
+    ...write.length > 0 ? [texts.mayWrite(write.join(", "))] : [],
+    ...hosts,
+    ...seen.length > 0 ? [texts.maySee(seen.join(", "))] : [],
+  ];
+  return parts.length === 0 ? texts.mayNothing : parts.join("; ");
 }
 
 function stateOf({ name, state, why = "", remedy, status }: KnownServer, texts: Texts["doctor"]): string {

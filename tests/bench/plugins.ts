@@ -10,6 +10,7 @@ import { firstRequest } from "./figures.ts";
 import { residentSize } from "./memory.ts";
 import { type Row, row } from "./report.ts";
 import type { Bench, Program } from "./runner.ts";
+import { mapRows } from "./scenarios/plugins_map.ts";
 import { webRows } from "./scenarios/plugins_web.ts";
 
 /** A place where plugins start from the built file. */
@@ -21,7 +22,7 @@ interface PluginBench extends Bench {
 }
 
 /** Rows of single plugins, by name. */
-const OWN: readonly ((bench: PluginBench) => Promise<Row[]>)[] = [webRows];
+const OWN: readonly ((bench: PluginBench) => Promise<Row[]>)[] = [mapRows, webRows];
 
 const STARTS = 11;
 const RUNS = 15;

@@ -18,6 +18,7 @@ Deno.test("an installed program contains its documentation, and its help names i
   assertMatch(page.stdout, /^# Configuration\n/);
   assertStringIncludes(page.stdout, "default_model");
   assertMatch((await world.run(["docs", "docs/providers/ollama.md"])).stdout, /^# Ollama/);
+  assertMatch((await world.run(["docs", "plugins/web"])).stdout, /^# The plugin web/);
   const typo = await world.run(["docs", "trobleshooting"]);
   assertEquals([typo.code, typo.stdout], [2, ""]);
   assertStringIncludes(typo.stderr, "did you mean troubleshooting? reasonix docs lists them");
@@ -29,7 +30,7 @@ Deno.test("an installed program contains its documentation, and its help names i
 async function markdownFiles(): Promise<string[]> {
   const top = ["README.md", "README.zh-CN.md", "AGENTS.md", "CHANGELOG.md"];
   const found: string[] = [];
-  for (const directory of ["docs", "docs/adr", "docs/extending", "docs/providers"]) {
+  for (const directory of ["docs", "docs/adr", "docs/extending", "docs/plugins", "docs/providers"]) {
     for await (const { name } of Deno.readDir(new URL(directory, ROOT))) {
       if (name.endsWith(".md")) found.push(`${directory}/${name}`);
     }

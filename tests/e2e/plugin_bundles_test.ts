@@ -137,4 +137,18 @@ Deno.test("a bundle is shown, trusted, used, refused after a change, updated and
   assert(!(await Deno.readTextFile(`${home}/trust.json`)).includes("bundles/kit"));
   assertMatch((await world.run(["plugin", "remove", "kit"])).stderr, /Cannot find an installed bundle "kit"/);
   assertEquals(await Deno.stat(mark).catch(() => undefined), undefined);
+
+  // The example of the page, as it shows it.
+  const page = await Deno.readTextFile(new URL("../../docs/plugins/bundles.md", import.meta.url));
+  for (const [, path = "", text = ""] of page.matchAll(/^`(kit\/[^`]+)`\n\n```\w+\n(.*?)^```/gms)) {
+    await write({ [path]: text, "kit/journal.txt": "Monday\n" }, dir);
+  }
+  const example = await world.run(["plugin", "install", "./kit", "--yes"]);
+  const expected = /^```text\n(.*?)^```/ms.exec(page)?.[1]?.replace("DIRECTORY", dir).replaceAll(
+    "HOME",
+    home,
+  );
+  assertEquals(example.stdout, `${expected}Installed kit\n`, example.stderr);
+  await world.run(["run", "/kit:journal"]);
+  assertStringIncludes(JSON.stringify(server.requests.at(-1)?.json.messages), "Monday");
 });

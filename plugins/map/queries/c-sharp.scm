@@ -29,3 +29,5 @@
 (base_list (identifier) @name @reference.class)
 (attribute name: (identifier) @name @reference.class)
 (argument (identifier) @name @reference.value)
+(binary_expression (identifier) @name @reference.value)
+(return_statement (identifier) @name @reference.value)

@@ -14,6 +14,10 @@
 (function_declarator declarator: (qualified_identifier name: (destructor_name) @name)) @definition.method
 (function_declarator declarator: (qualified_identifier name: (qualified_identifier
   name: (identifier) @name))) @definition.method
+(field_declaration_list (declaration
+  declarator: (function_declarator declarator: (identifier) @name) @definition.method))
+(field_declaration_list (function_definition
+  declarator: (function_declarator declarator: (identifier) @name) @definition.method))
 (enumerator name: (identifier) @name) @definition.constant
 (preproc_function_def name: (identifier) @name) @definition.macro
 (preproc_def name: (identifier) @name value: (_)) @definition.constant

@@ -13,3 +13,5 @@
 (literal_value (keyed_element (literal_element (identifier) @name @reference.value)))
 (selector_expression field: (field_identifier) @name @reference.value)
 (expression_list (identifier) @name @reference.value)
+(binary_expression (identifier) @name @reference.value)
+(unary_expression operand: (identifier) @name @reference.value)

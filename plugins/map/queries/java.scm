@@ -12,7 +12,11 @@
 (type_identifier) @name @reference.type
 (marker_annotation name: (identifier) @name @reference.type)
 (annotation name: (identifier) @name @reference.type)
+(method_reference . (identifier) @name @reference.class)
 (method_reference (identifier) @name @reference.call .)
+(binary_expression (identifier) @name @reference.value)
+(return_statement (identifier) @name @reference.value)
+(variable_declarator value: (identifier) @name @reference.value)
 (argument_list (identifier) @name @reference.value)
 (field_access field: (identifier) @name @reference.value)
 (method_invocation object: (identifier) @name @reference.value)

@@ -17,4 +17,8 @@
 (keyword_argument value: (identifier) @name @reference.value)
 (assignment right: (identifier) @name @reference.value)
 (return_statement (identifier) @name @reference.value)
+(comparison_operator (identifier) @name @reference.value)
+(binary_operator (identifier) @name @reference.value)
+(pair value: (identifier) @name @reference.value)
+(list (identifier) @name @reference.value)
 (attribute object: (identifier) @name @reference.value)

@@ -21,3 +21,6 @@
 (arguments (identifier) @name @reference.value)
 (reference_expression value: (identifier) @name @reference.value)
 (scoped_identifier path: (identifier) @name @reference.type)
+(scoped_identifier path: (scoped_identifier name: (identifier) @name @reference.type))
+(binary_expression (identifier) @name @reference.value)
+(match_pattern (identifier) @name @reference.value)

@@ -2,21 +2,25 @@
 import {
   formatKey,
   hasKeyCommand,
+  keySource,
   type LoadedConfig,
   locationOf,
   lookUpSecret,
   type PluginEntry,
   pluginsOf,
+  type ProviderEntry,
   sourceOf,
 } from "../../config/mod.ts";
 import { formatLocation, message, ReasonixError, type SourceLocation } from "../../core/mod.ts";
 import { loadPluginProcess, type PluginFacts, type PluginInfo, pluginNameOf } from "../../mcp/mod.ts";
 import { compileGlobs, escapeGlob } from "../../path/glob.ts";
+import { readEnv } from "../../path/read_env.ts";
 import { realPath } from "../../path/real_path.ts";
 import { loadCommandKey } from "../../provider/mod.ts";
 import { absoluteGlobs } from "../../rule/mod.ts";
 import { buildWorkspace, deniedGlobs, type RunPaths } from "../../run/mod.ts";
 import type { SelfCommand } from "../../tool/mod.ts";
+import { proxyVariable } from "../../util/network/fetch.ts";
 import { isRecord } from "../../util/json.ts";
 
 interface StartOptions {
@@ -41,32 +45,81 @@ export async function pluginStart(
 ): Promise<SelfCommand> {
   const started = entry ?? scope.loaded.config.plugins.find((each) => pluginNameOf(each) === info.name);
   const { pluginProcess } = await loadPluginProcess();
-  const facts = await factsOf(scope, info, started);
+  const facts = await withKeys(scope, factsOf(scope, info, started));
   return await pluginProcess(info, settings ? { ...facts, settings, locations: {} } : facts, words);
 }
 
-async function factsOf(
+/** The state of a plugin that an entry starts. */
+interface PluginCheck {
+  /** The permissions of its process. */
+  readonly permissions: ReturnType<PluginInfo["permissions"]>;
+  /** Variables with keys that are not set. */
+  readonly missing: readonly string[];
+  /** The program has no file of its plugins. */
+  readonly isAbsent: boolean;
+  /** The variable that names a proxy, which finds out the addresses of names. */
+  readonly proxy: string | undefined;
+}
+
+/** Finds out whether a plugin could start. Throws a ReasonixError for settings that it cannot have. */
+export async function checkPlugin(
+  scope: PluginScope,
+  info: PluginInfo,
+  entry: PluginEntry,
+): Promise<PluginCheck> {
+  const { keys } = scope.loaded;
+  const facts = factsOf(scope, info, entry);
+  const permissions = info.permissions(facts);
+  const hosts = permissions.net === true
+    ? true
+    : [...new Set([...permissions.net ?? [], ...facts.providerHosts])];
+  const secrets = (permissions.env ?? []).filter((name) => /KEY|TOKEN|SECRET|PASSWORD/i.test(name));
+  const missing = [
+    ...secrets.filter((name) => facts.env[name] === undefined && facts.variable(name) === undefined),
+    ...facts.providers.flatMap((each) => keySource(each, keys) === "missing" ? [each.api_key_env] : []),
+  ];
+  const { hasPlugins } = await loadPluginProcess();
+  return {
+    permissions: { ...permissions, net: hosts },
+    missing,
+    isAbsent: !await hasPlugins(),
+    proxy: permissions.env?.some(isProxy) ? proxyVariable() : undefined,
+  };
+}
+
+/** Reports whether a variable names a proxy, which is no key. */
+function isProxy(name: string): boolean {
+  return /_proxy$/i.test(name);
+}
+
+type GrantedFacts = Omit<PluginFacts, "providers"> & { readonly providers: readonly ProviderEntry[] };
+
+/** Adds the keys of the providers. A plugin starts no programs, so that the command of a key runs here. */
+async function withKeys({ loaded }: PluginScope, facts: GrantedFacts): Promise<PluginFacts> {
+  const env = { ...facts.env };
+  const providers = await Promise.all(facts.providers.map(async (granted, at) => {
+    const { api_key_command: _command, ...provider } = granted;
+    if (hasKeyCommand(granted)) provider.api_key_env = `REASONIX_PLUGIN_KEY_${at}`;
+    if (provider.api_key_env === "") return provider;
+    const key = hasKeyCommand(granted)
+      ? await (await loadCommandKey()).printedKey(granted, new AbortController().signal)
+      : lookUpSecret(provider.api_key_env, loaded.keys);
+    if (key !== undefined) env[provider.api_key_env] = key;
+    return provider;
+  }));
+  return { ...facts, providers, env };
+}
+
+function factsOf(
   { paths, loaded }: PluginScope,
   info: PluginInfo,
   entry: PluginEntry | undefined,
-): Promise<PluginFacts> {
+): GrantedFacts {
   const { cwd, home } = paths;
   const locations = entry ? locationsOf(loaded, entry) : {};
   if (entry) refuseOfProject(loaded, info, { entry, locations });
   const { forbidden } = buildWorkspace(paths, loaded.config);
-  const variable = (name: string) => lookUpSecret(name, loaded.keys);
-  const env: Record<string, string> = { ...entry?.env };
-  const providers = await Promise.all((entry?.providers ?? []).map(async (name, at) => {
-    const granted = grantedProvider(loaded, name);
-    // A plugin starts no programs, so that the command of a key runs here.
-    const { api_key_command: _command, ...provider } = granted;
-    if (hasKeyCommand(granted)) provider.api_key_env = `REASONIX_PLUGIN_KEY_${at}`;
-    const key = hasKeyCommand(granted)
-      ? await (await loadCommandKey()).printedKey(granted, new AbortController().signal)
-      : variable(provider.api_key_env);
-    if (key !== undefined) env[provider.api_key_env] = key;
-    return provider;
-  }));
+  const providers = (entry?.providers ?? []).map((name) => grantedProvider(loaded, name));
   return {
     workspace: cwd,
     state: `${home}/plugins/${info.name}`,
@@ -77,8 +130,8 @@ async function factsOf(
     hidden: hiddenIn(paths, loaded, forbidden),
     forbidden,
     locations,
-    env,
-    variable,
+    env: entry?.env ?? {},
+    variable: (name) => lookUpSecret(name, loaded.keys) ?? (isProxy(name) ? readEnv(name) : undefined),
   };
 }
 

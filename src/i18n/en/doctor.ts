@@ -75,6 +75,20 @@ export const texts = (t: Translate) => ({
   serverSlow: t`slow; what it installs at each start can be installed once`,
   serverBroken: (why: Text) => t`${why}`,
   serverFailed: (why: Text) => t`its last start failed: ${why}`,
+  pluginTouches: (what: string) => t`its process may: ${what}`,
+  mayRead: (paths: string) => t`read ${paths}`,
+  mayWrite: (paths: string) => t`write ${paths}`,
+  mayReach: (hosts: string) => t`connect to ${hosts}`,
+  mayReachAll: t`connect to every host`,
+  mayReachBut: (ranges: number) => t`connect to every host outside of ${ranges} private ranges`,
+  maySee: (names: string) => t`see ${names}`,
+  mayNothing: t`only compute`,
+  pluginWithin: t`an executable cannot narrow the permissions of a plugin: only the checks in its code hold`,
+  pluginProxy: (name: string) => t`${name} names a proxy: the addresses that names lead to are not checked`,
+  pluginAbsent: (plugin: string) =>
+    t`the plugin ${plugin} cannot start: reasonix.plugins.js of this build is missing; install the program again`,
+  pluginKey: (server: string, name: string, file: string) =>
+    t`${server}: ${name} is not set; write ${name}=… into ${file}`,
   tryServer: (name: string) => t`try \`reasonix mcp test ${name}\``,
 
   sandbox: t`Sandbox`,

@@ -5,12 +5,14 @@ import {
   InMemoryTransport,
 } from "@modelcontextprotocol/client";
 import { McpServer, type Transport } from "@modelcontextprotocol/server";
+import { parse } from "smol-toml";
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import type { PluginContext, PluginError } from "../../../../plugins/common/plugin.ts";
 import { personasOfList, personasOfMarkdown } from "../../../../plugins/persona/personas.ts";
 import { plugin } from "../../../../plugins/persona/server.ts";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../../../support/assert.ts";
 import { startModelServer } from "../../../support/model_server.ts";
+import { codeBlocks } from "../../../support/readme.ts";
 import { makeTempDir } from "../../../support/tool_context.ts";
 
 type Sample = (params: CreateMessageRequestParams) => Promise<string>;
@@ -295,4 +297,25 @@ Deno.test("personas are read from lists and from Markdown in three forms", () =>
     }
     assert(false, given);
   }
+});
+
+Deno.test("the examples of the page are personas, settings and a prompt", async () => {
+  const blocks = (language: string) => codeBlocks("docs/plugins/persona.md", language);
+  for (const block of await blocks("markdown")) {
+    const personas = personasOfMarkdown(block, "team.md");
+    assertEquals(personas.map(({ name }) => name), ["Ada", "Grace"]);
+    assert(personas.every(({ description }) => /service|terms?/.test(description)), block);
+  }
+  const [entry = ""] = await blocks("toml");
+  const { plugins } = parse(entry) as {
+    plugins: { settings: unknown; args: string[]; providers: string[] }[];
+  };
+  assertEquals(plugin.settings.parse(plugins[0]?.settings), { model: "qwen3" });
+  assertEquals([plugins[0]?.args, plugins[0]?.providers], [["plugin", "persona"], ["local"]]);
+  const asked: CreateMessageRequestParams[] = [];
+  await using stage = await open((params) => Promise.resolve(`${asked.push(params)}`));
+  const [prompt = ""] = await blocks("text");
+  await Deno.writeTextFile(`${stage.home}/prompts/personas/review.md`, prompt);
+  await stage.review({ content: "The plan", personas: ["Ada: an operator"] });
+  assertMatch(asked[0]?.systemPrompt ?? "", /^You are Ada\. an operator\nName the three worst/);
 });

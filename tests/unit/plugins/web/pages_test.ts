@@ -107,6 +107,7 @@ Deno.test("JSON, XML, feeds, text and images arrive in their form, other data is
     ["markdown", "# Title\n\ntext\n", "text/markdown", ["# Title", "", "text"], "text"],
     ["gbk", new Uint8Array([0xc4, 0xe3, 0xba, 0xc3]), "text/plain; charset=gbk", ["你好"], "text"],
     ["hidden", "a\u200bb\u{e0041}c", "text/plain; charset=utf-8", ["abc"], "text"],
+    ["long", "😀".repeat(5000), "text/plain", ["😀".repeat(3000), "😀".repeat(2000)], "text"],
     ["untyped", "plain", "", ["plain"], "text"],
     [
       "rss",
@@ -117,6 +118,15 @@ Deno.test("JSON, XML, feeds, text and images arrive in their form, other data is
       ["## [One two](https://e.test/1)", "", "2026-11-27", "", "Hi **you**"],
       "feed",
     ],
+    [
+      "a.ipynb",
+      '{"cells":[{"cell_type":"markdown","source":["# Hi"]}],"metadata":{},"nbformat":4}',
+      "application/json",
+      ["# Hi"],
+      "ipynb",
+    ],
+    ["b", new TextEncoder().encode("PK\x03\x04"), "application/zip", "Cannot read b: ", "error"],
+    ["c.pdf", "%PDF-1.7", "application/pdf", "Cannot read c.pdf as a PDF: ", "error"],
     ["png", new Uint8Array([0x89, 0x50, 0x4e, 0x47, 13, 10, 26, 10]), "text/html", [], "image/png"],
     ["webp", new TextEncoder().encode("RIFF1234WEBPVP8 "), "image/webp", [], "image/webp"],
     [

@@ -136,12 +136,13 @@ Deno.test("a page is opened by lines and searched, and a bad pattern or a cancel
   const find = async (args: Record<string, unknown>) => {
     const { text, data } = await web.call("web_find", { url, ...args });
     const [head = "", ...rest] = text.split("\n");
-    return { head: head.replace(`${url} · `, ""), rest: rest.slice(2), data };
+    return { head: head.replace(`${url} · `, ""), rest: rest.slice(2), data, text };
   };
   const needle = await find({ pattern: "Needle", context_lines: 1 });
   assertEquals(needle.head, "700 lines · 1 matching line");
   assertEquals(needle.rest, ["[#L41-L43]", "41\tline 41", `42\t${lines[41]}`, "43\tline 43"]);
-  assertEquals(needle.data, { url, total: 1, matches: [{ from: 41, to: 43, reference: `${url}#L41` }] });
+  const matches = [{ from: 41, to: 43, reference: `${url}#L41` }];
+  assertEquals(needle.data, { url, total: 1, matches, text: needle.text });
   assertEquals((await find({ pattern: "NEEDLE" })).head, "700 lines · 0 matching lines");
   assertEquals((await find({ pattern: "needle" })).head, "700 lines · 1 matching line");
   const many = await find({ pattern: "^line \\d\\d$", max_results: 2, context_lines: 0 });
