@@ -86,7 +86,7 @@ interface PageDocument extends PageElement {
   createTextNode(text: string): object;
 }
 
-/** The parser that comes with the search for the article wants well-formed markup, as `cleanPage` makes it. */
+/** The parser that comes with the search for the article wants well-formed markup: `cleanPage` makes it. */
 function documentOf({ title, html }: CleanPage): PageDocument {
   const parser = new JSDOMParser();
   // It would print errors, also while it searches.
