@@ -189,6 +189,8 @@ function statOf(name: string, cwd: string): Deno.FileInfo | undefined {
 /** Endings of files that a plugin turns into text. Other kinds, such as csv, are attached as they are. */
 const DOCUMENT = /\.(?:pdf|doc[xm]|xls[xm]|ppt[xm]|odt|epub|eml)$/i;
 
+const NO_READER = "the plugin that reads documents is not set up (reasonix plugin add documents)";
+
 /** Adds a document as text where a plugin reads it; resolves to `false` for what is attached as it is. */
 async function addDocument(target: Target, path: string, options: ReferenceOptions, found: References) {
   const { name, stat, lines } = target;
@@ -196,18 +198,20 @@ async function addDocument(target: Target, path: string, options: ReferenceOptio
   const range = lines ? { offset: lines[0], limit: lines[1] - lines[0] + 1 } : { limit: MAX_LINES };
   const reading = options.document?.(path, range);
   if (!reading && /\.eml$/i.test(name)) return false;
+  const leaveOut = (reason: string) => {
+    found.blocks.push(`<file path="${name}">[document, ${stat.size} bytes; not attached]</file>`);
+    found.notices.push(`@${name} was not attached: ${reason}`);
+  };
+  if (!reading) leaveOut(NO_READER);
   try {
-    if (!reading) {
-      throw new Error("the plugin that reads documents is not set up (reasonix plugin add documents)");
-    }
-    const text = await reading;
+    const text = await reading ?? "";
     const cut = text.length > MAX_FILE_BYTES
       ? `${text.slice(0, MAX_FILE_BYTES).toWellFormed()}\n[cut]`
       : text;
-    found.blocks.push(`<file path="${name}"${lines ? ` lines="${lines.join("-")}"` : ""}>\n${cut}\n</file>`);
+    const part = lines ? ` lines="${lines.join("-")}"` : "";
+    if (reading) found.blocks.push(`<file path="${name}"${part}>\n${cut}\n</file>`);
   } catch (error) {
-    found.blocks.push(`<file path="${name}">[document, ${stat.size} bytes; not attached]</file>`);
-    found.notices.push(`@${name} was not attached: ${errorMessage(error)}`);
+    leaveOut(errorMessage(error));
   }
   return true;
 }

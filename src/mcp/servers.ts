@@ -215,8 +215,8 @@ export class McpServers {
   }
 
   /**
-   * Reads lines of a document with the plugin for documents; undefined where no server is that plugin. Rejects
-   * with a ReasonixError with the plugin's reason.
+   * Reads lines of a document with the plugin for documents; undefined where no server is that plugin.
+   * Rejects with a ReasonixError with the reason.
    */
   document(
     path: string,
