@@ -1,4 +1,4 @@
-/** The plugin rag in the real program: its page, its commands, and its tools in a run with a scripted model. */
+/** The plugin rag in the real program: its page, its commands, and its tools in a scripted run. */
 import { assertEquals, assertMatch, assertStringIncludes } from "../support/assert.ts";
 import { startModelServer } from "../support/model_server.ts";
 import { makeWorld, mockConfig } from "../support/program.ts";
