@@ -2,7 +2,6 @@
  * The process of a plugin: `plugins/main.ts NAME [COMMAND [ARGUMENT…]]` from the sources. The built
  * reasonix.plugins.js calls {@linkcode runPlugin} from an entry that the build makes of the list.
  */
-import process from "node:process";
 import { workAsWorker } from "./common/bounded.ts";
 import type { Plugin } from "./common/plugin.ts";
 import { PLUGINS } from "./plugins.ts";
@@ -17,12 +16,14 @@ export interface Start {
   version(): string | Promise<string>;
 }
 
-/**
- * Runs the plugin that the arguments of this process name, or the conversions of a worker; resolves to
- * an exit code.
- */
-export async function runPlugin({ load, entry, version }: Start): Promise<number> {
-  if (await workAsWorker(entry)) return 0;
+/** Runs the plugin that the arguments of this process name, and ends the process; or works as its worker. */
+export async function runPlugin(start: Start): Promise<void> {
+  if (await workAsWorker(start.entry)) return;
+  // No worker or timer of a plugin keeps it.
+  Deno.exit(await exitCodeOf(start));
+}
+
+async function exitCodeOf({ load, entry, version }: Start): Promise<number> {
   const [name = "", ...args] = Deno.args[0] === "plugin" ? Deno.args.slice(1) : Deno.args;
   const info = PLUGINS.find((each) => each.name === name);
   if (!info) {
@@ -38,6 +39,7 @@ export async function runPlugin({ load, entry, version }: Start): Promise<number
 // In the built file this module is not the entry, and has its address.
 if (import.meta.url.endsWith("/plugins/main.ts")) {
   const version = async () => (await import("../deno.json", { with: { type: "json" } })).default.version;
+  // A path that the build cannot follow.
   const load: Start["load"] = (module) => import(new URL(module, import.meta.url).href);
-  process.exitCode = await runPlugin({ load, entry: import.meta.url, version });
+  await runPlugin({ load, entry: import.meta.url, version });
 }

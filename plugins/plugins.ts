@@ -4,8 +4,8 @@
  *
  * It is data that the program loads before a plugin starts: it imports nothing heavy.
  */
+import { resolve } from "node:path";
 import process from "node:process";
-
 import { processAccess } from "./web/access.ts";
 
 /** The facts of one run that decide what the process of a plugin may touch. */
@@ -74,6 +74,13 @@ export const PLUGINS: readonly PluginInfo[] = [
     }],
   },
   {
+    name: "documents",
+    brief: "PDF, Word, Excel, PowerPoint, EPUB, notebooks, emails and more as Markdown",
+    module: "documents/server.ts",
+    touches: "reads the workspace",
+    permissions: ({ workspace }) => ({ read: [workspace] }),
+  },
+  {
     name: "map",
     brief: "Ranked definitions of a repository, outlines and lookups of names in 13 languages",
     module: "map/server.ts",
@@ -91,6 +98,23 @@ export const PLUGINS: readonly PluginInfo[] = [
     }),
   },
   {
+    name: "rag",
+    brief: "Search of indexed documents and code, by words and by meaning",
+    module: "rag/server.ts",
+    touches:
+      "reads the directories of its indexes; writes its state directory; connects to granted providers",
+    permissions: ({ workspace, state, settings, providerHosts }) => ({
+      read: [state, ...indexRoots(settings.indexes, workspace)],
+      write: [state],
+      net: providerHosts,
+    }),
+    commands: [
+      { name: "update", brief: "Bring indexes up to date with their files", usage: "[INDEX…]" },
+      { name: "status", brief: "Print the state of indexes", usage: "[INDEX…]" },
+      { name: "search", brief: "Search indexes without a model", usage: "QUERY [INDEX…]" },
+    ],
+  },
+  {
     name: "web",
     brief: "Web search, and pages, documents and images of the web as text",
     module: "web/server.ts",
@@ -99,6 +123,13 @@ export const PLUGINS: readonly PluginInfo[] = [
     permissions: ({ settings, variable }) => processAccess(settings, variable),
   },
 ];
+
+/** The directories of `[plugins.settings.indexes.NAME]`, as far as they can be read before validation. */
+function indexRoots(indexes: unknown, workspace: string): readonly string[] {
+  return Object.values(indexes ?? {}).flatMap(({ path }) =>
+    typeof path === "string" ? [resolve(workspace, path)] : []
+  );
+}
 
 /** The cache of packages, where a plugin that runs from sources finds the grammars. */
 function packages(): readonly string[] {

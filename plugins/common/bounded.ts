@@ -217,7 +217,13 @@ declare function postMessage(reply: Reply): void;
 export async function workAsWorker(entry: string, converters = CONVERTERS): Promise<boolean> {
   const name = globalThis.name;
   if (name !== OUTER && name !== INNER) return false;
-  const [{ parentPort, Worker }, vm] = await Promise.all([import("node:worker_threads"), import("node:vm")]);
+  const [{ parentPort, Worker }, vm, { default: process }] = await Promise.all([
+    import("node:worker_threads"),
+    import("node:vm"),
+    import("node:process"),
+  ]);
+  // Libraries ask for variables of the environment, which a worker may not read.
+  process.env = {};
   // Only a script has a watchdog, and it can call only what is global.
   const current = vm.runInThisContext("globalThis.reasonixConversion = {}") as Partial<Converter>;
   const script = new vm.Script("reasonixConversion.convert()");

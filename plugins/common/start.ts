@@ -1,6 +1,12 @@
 /** The process of a plugin: reads its context, checks its settings, then serves or runs one command. */
-import { stdin } from "node:process";
-import { McpServer } from "@modelcontextprotocol/server";
+import {
+  deserializeMessage,
+  type JSONRPCMessage,
+  McpServer,
+  serializeMessage,
+  STDIO_DEFAULT_MAX_BUFFER_SIZE,
+  type Transport,
+} from "@modelcontextprotocol/server";
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import * as z from "zod";
 import { endConversions, stuckConversion } from "./bounded.ts";
@@ -115,17 +121,92 @@ async function serve(
   plugin: Plugin,
   context: PluginContext,
 ): Promise<number> {
-  const closed = new Promise((resolve) => stdin.once("end", resolve).once("close", resolve));
-  if (stdin.isTTY) log("Waits for an MCP client on standard input; give it to one as a command");
+  if (Deno.stdin.isTerminal()) log("Waits for an MCP client on standard input; give it to one as a command");
+  const transport = new StandardStreams();
   const connection = serveStdio(() => {
     const server = new McpServer({ name, version });
     plugin.register(server, context);
     return server;
-  });
-  const stuck = await Promise.race([closed.then(() => false), stuckConversion.then(() => true)]);
+  }, { transport });
+  const stuck = await Promise.race([
+    transport.ended.then(() => false),
+    stuckConversion.then(() => true),
+  ]);
   await connection.close();
   if (stuck) log(`The plugin ${name} ends: a conversion cannot be interrupted`);
   return stuck ? FAILED : 0;
+}
+
+/** Messages over standard input and output. The SDK's class loads `node:process`, which takes 5 MB. */
+class StandardStreams implements Transport {
+  onclose?: () => void;
+  onerror?: (error: Error) => void;
+  onmessage?: (message: JSONRPCMessage) => void;
+  /** Resolves when the client is gone. */
+  readonly ended: Promise<void>;
+  readonly #end: () => void;
+  #written: Promise<void> = Promise.resolve();
+  #isClosed = false;
+
+  constructor() {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    [this.ended, this.#end] = [promise, resolve];
+  }
+
+  start(): Promise<void> {
+    void this.#read();
+    return Promise.resolve();
+  }
+
+  async #read(): Promise<void> {
+    try {
+      let rest = "";
+      for await (const text of Deno.stdin.readable.pipeThrough(new TextDecoderStream())) {
+        const lines = text.split("\n");
+        lines[0] = rest + lines[0];
+        rest = lines.pop() ?? "";
+        if (rest.length > STDIO_DEFAULT_MAX_BUFFER_SIZE) throw new Error("A message is too long");
+        for (const line of lines) this.#deliver(line);
+      }
+    } catch (error) {
+      this.#report(error);
+    }
+    await this.close();
+  }
+
+  /** Reports a line that is no message, and continues behind it. */
+  #deliver(line: string): void {
+    try {
+      if (line.trim() !== "") this.onmessage?.(deserializeMessage(line));
+    } catch (error) {
+      this.#report(error);
+    }
+  }
+
+  send(message: JSONRPCMessage): Promise<void> {
+    const bytes = new TextEncoder().encode(serializeMessage(message));
+    this.#written = this.#written.then(async () => {
+      for (let at = 0; at < bytes.length;) at += await Deno.stdout.write(bytes.subarray(at));
+    }).catch((error) => {
+      // The reader is gone.
+      this.#report(error);
+      return this.close();
+    });
+    return this.#written;
+  }
+
+  close(): Promise<void> {
+    if (!this.#isClosed) {
+      this.#isClosed = true;
+      this.onclose?.();
+      this.#end();
+    }
+    return Promise.resolve();
+  }
+
+  #report(error: unknown): void {
+    this.onerror?.(error instanceof Error ? error : new Error(String(error)));
+  }
 }
 
 /** Standard output belongs to the protocol. */

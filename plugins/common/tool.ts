@@ -6,6 +6,9 @@ import { PluginError } from "./plugin.ts";
 /** The key in `_meta` of a tool that says which argument is a URL, a path or a search query. */
 const SUBJECT_KEY = "reasonix/subject";
 
+/** Keeps this program from repeating the structured content for the model. */
+const TEXT_IS_COMPLETE = { "reasonix/text": "complete" };
+
 /** Names of the arguments that permission rules such as `WebFetch(domain:…)` and `Read(…)` judge. */
 export interface Subject {
   readonly url?: string;
@@ -81,7 +84,9 @@ export function addTool<Input extends z.ZodObject, Output extends z.ZodObject>(
             mimeType,
           })),
         ],
-        ...(data ? { structuredContent: { ...data } } : {}),
+        ...(data
+          ? { structuredContent: { ...data }, ...(text === "" ? {} : { _meta: TEXT_IS_COMPLETE }) }
+          : {}),
       };
     } catch (error) {
       signal.throwIfAborted();

@@ -19,6 +19,10 @@ export interface Chunk {
   readonly body: string;
   /** Names of the exports. */
   readonly names: readonly string[];
+  /** Exports that functions assign to, by name, with where the first one does. */
+  readonly changing: ReadonlyMap<string, string>;
+  /** Names that it takes from chunks when it begins: `ID NAME`. */
+  readonly taken: readonly string[];
   /** Says that the code of this chunk executes in usual runs. */
   readonly executes: boolean;
   /** The functions in the body, by the offset of their end. */
@@ -55,7 +59,7 @@ export function chunkOf(
   const names = functionNames(tree, file.map, file.modules);
   const body = new Body(tree, idOf, names, executes ? executing : NOTHING);
   const { text, functions } = body.write();
-  const { lazy, exported } = body;
+  const { lazy, exported, changing, taken } = body;
   const imports = [...new Set(body.imported)];
   return {
     id: idOf(file.name),
@@ -63,6 +67,8 @@ export function chunkOf(
     imports,
     lazy,
     names: exported,
+    changing,
+    taken,
     body: text,
     executes,
     functions,
@@ -87,6 +93,8 @@ class Body {
   readonly imported: string[] = [];
   readonly lazy: string[] = [];
   readonly exported: string[] = [];
+  readonly changing = new Map<string, string>();
+  readonly taken: string[] = [];
   readonly #tree: ts.SourceFile;
   readonly #code: string;
   readonly #idOf: (specifier: string) => string;
@@ -143,7 +151,9 @@ class Body {
     }
     // Comments on licenses come last.
     out.copy(done, Math.max(done, this.#tree.statements.at(-1)?.end ?? 0));
-    const list = [...this.#variables].map(([local, name]) => name === local ? name : `${name}:${local}`);
+    const list = [...this.#variables].map(([local, name]) =>
+      this.changing.has(name) ? `get ${name}(){return ${local}}` : name === local ? name : `${name}:${local}`
+    );
     out.add(`\nreturn{${list.join(",")}}`);
     const functions = new Map<number, string>();
     for (const [node, name] of this.#names) {
@@ -159,6 +169,7 @@ class Body {
       this.imported.push(id);
       const needed = `$need(${JSON.stringify(id)})`;
       const { name, namedBindings: names } = statement.importClause ?? {};
+      if (name !== undefined) this.taken.push(`${id} default`);
       if (name !== undefined) this.#heads.push(`const{default:${name.text}}=${needed};`);
       if (names !== undefined && ts.isNamespaceImport(names)) {
         this.#heads.push(`const ${names.name.text}=${needed};`);
@@ -167,6 +178,7 @@ class Body {
           propertyName === undefined ? name.text : `${propertyName.getText(this.#tree)}:${name.text}`
         );
         this.#heads.push(`const{${list.join(",")}}=${needed};`);
+        this.taken.push(...names.elements.map((each) => `${id} ${(each.propertyName ?? each.name).text}`));
       }
     } else if (ts.isExportDeclaration(statement)) {
       const { exportClause: clause, moduleSpecifier } = statement;
@@ -195,7 +207,7 @@ class Body {
     if (ts.isCallExpression(node) && node.expression.kind === ts.SyntaxKind.ImportKeyword) {
       this.#lazyImport(node);
     }
-    if (inFunction) this.#refuseAssignment(node);
+    if (inFunction) this.#noteAssignment(node);
     const isFunction = ts.isFunctionLike(node);
     if (isFunction) this.#mark(node);
     ts.forEachChild(node, (child) => this.#visit(child, inFunction || isFunction));
@@ -209,13 +221,13 @@ class Body {
     this.#edit(specifier.getStart(this.#tree), specifier.end, JSON.stringify(id));
   }
 
-  /** Those who import a variable get its value once: when the chunk has run. */
-  #refuseAssignment(node: ts.Node): void {
+  /** Such an export is read when it is used. */
+  #noteAssignment(node: ts.Node): void {
     for (const { text } of assignedBy(node)) {
-      if (!this.#variables.has(text)) continue;
+      const name = this.#variables.get(text);
+      if (name === undefined || this.changing.has(name)) continue;
       const { line, character } = this.#tree.getLineAndCharacterOfPosition(node.pos);
-      const location = `${this.#tree.fileName}:${line + 1}:${character + 1}`;
-      throw new Error(`Cannot pack the bundle: a function assigns to an exported variable at ${location}`);
+      this.changing.set(name, `${this.#tree.fileName}:${line + 1}:${character + 1}`);
     }
   }
 

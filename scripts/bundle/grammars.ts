@@ -23,8 +23,6 @@ import "tree-sitter-typescript/package.json" with { type: "json" };
 import "web-tree-sitter";
 import { LANGUAGES, WITHOUT_TAGS } from "../../plugins/map/languages.ts";
 
-/** The name of the file, next to the program. */
-export const GRAMMARS = "reasonix.grammars.bin";
 /** The name of the parser itself, which has no query. */
 const PARSER = "parser";
 

@@ -126,8 +126,9 @@ export function packAlone(chunks: readonly Chunk[], entry: string, build: string
 
 /** Returns the packed library: one file, which exports what its entry does. */
 export function packLibrary(chunks: readonly Chunk[], entry: string): string {
-  const names = chunks.find(({ id }) => id === entry)?.names ?? [];
+  const { names, changing } = chunks.find(({ id }) => id === entry) ?? { names: [], changing: new Map() };
   if (names.length === 0) throw new Error(`Cannot find what ${entry} exports`);
+  for (const location of changing.values()) throw changingError(location);
   const loader = loaderOf(chunks, "", new Map());
   return `${loader}\nexport const { ${names.join(", ")} } = await $load(${JSON.stringify(entry)});\n`;
 }
@@ -139,6 +140,7 @@ function loaderOf(
   partLoader = PARTS_IN_FILES,
 ): string {
   refuseCircles(chunks);
+  refuseChanging(chunks);
   const own = [...parts.values()].flat().find(({ body }) => body.includes("import.meta"));
   if (own) throw new Error(`Cannot put the chunk ${own.id} into a part: it asks for its address`);
   const apart = new Map([...parts].flatMap(([name, list]) => list.map(({ id }) => [id, name])));
@@ -177,6 +179,18 @@ export function reachedFrom(
     pending.push(...chunk.imports, ...chunk.lazy);
   }
   return found;
+}
+
+/** A chunk that takes a name from another one gets its value once: when that one has run. */
+function refuseChanging(chunks: readonly Chunk[]): void {
+  const taken = new Set(chunks.flatMap((chunk) => chunk.taken));
+  for (const { id, changing } of chunks) {
+    for (const [name, location] of changing) if (taken.has(`${id} ${name}`)) throw changingError(location);
+  }
+}
+
+function changingError(location: string): Error {
+  return new Error(`Cannot pack the bundle: a function assigns to an exported variable at ${location}`);
 }
 
 /** The loader waits for what a chunk imports, so that a circle of chunks would wait for itself. */

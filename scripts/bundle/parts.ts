@@ -9,6 +9,9 @@ export const WORKER = "reasonix.worker.js";
 /** The file that the process of a plugin starts from. */
 export const PLUGINS_FILE = "reasonix.plugins.js";
 
+/** The grammars of the plugin `map`. */
+export const GRAMMARS = "reasonix.grammars.bin";
+
 /** The part of it with the packages that plugins load when they need them. */
 const PLUGIN_LIBRARIES = "plugin_libs";
 
@@ -106,7 +109,7 @@ export function partFiles(): readonly string[] {
 
 /** Names of the files that an executable contains in addition to the program: its workers start from it. */
 export function embeddedFiles(): readonly string[] {
-  return [...partFiles(), PLUGINS_FILE, `reasonix.${PLUGIN_LIBRARIES}.js`];
+  return [...partFiles(), PLUGINS_FILE, `reasonix.${PLUGIN_LIBRARIES}.js`, GRAMMARS];
 }
 
 /** Names of all files that are installed, the program first. */

@@ -149,10 +149,13 @@ function contentFor(server: string, { vision, directory }: ContentIntake): Conte
   return new Content(vision, (number, extension) => `${directory}/${name}_${number}.${extension}`);
 }
 
+/** The key in `_meta` of a result that says whether its text has everything that the model needs. */
+const TEXT_KEY = "reasonix/text";
+
 export async function toolResult(result: CallToolResult, context: ToolContext): Promise<ToolResult> {
   const content = resultContent(context);
   for (const block of result.content) await content.add(block);
-  content.addStructured(result.structuredContent);
+  if (result._meta?.[TEXT_KEY] !== "complete") content.addStructured(result.structuredContent);
   return await contentResult(content, result.isError === true, context);
 }
 

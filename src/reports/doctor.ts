@@ -713,11 +713,12 @@ function touched(
 ) {
   const all = denyNet.length === 0 ? texts.mayReachAll : texts.mayReachBut(denyNet.length);
   const hosts = net === true ? [all] : net.length > 0 ? [texts.mayReach(net.join(", "))] : [];
+  const seen = env.filter((name) => !/_proxy$/i.test(name));
   const parts = [
     ...read.length > 0 ? [texts.mayRead(read.join(", "))] : [],
     ...write.length > 0 ? [texts.mayWrite(write.join(", "))] : [],
     ...hosts,
-    ...env.length > 0 ? [texts.maySee(env.join(", "))] : [],
+    ...seen.length > 0 ? [texts.maySee(seen.join(", "))] : [],
   ];
   return parts.length === 0 ? texts.mayNothing : parts.join("; ");
 }

@@ -14,6 +14,7 @@ import {
 import { formatLocation, message, ReasonixError, type SourceLocation } from "../../core/mod.ts";
 import { loadPluginProcess, type PluginFacts, type PluginInfo, pluginNameOf } from "../../mcp/mod.ts";
 import { compileGlobs, escapeGlob } from "../../path/glob.ts";
+import { readEnv } from "../../path/read_env.ts";
 import { realPath } from "../../path/real_path.ts";
 import { loadCommandKey } from "../../provider/mod.ts";
 import { absoluteGlobs } from "../../rule/mod.ts";
@@ -82,8 +83,13 @@ export async function checkPlugin(
     permissions: { ...permissions, net: hosts },
     missing,
     isAbsent: !await hasPlugins(),
-    proxy: hosts === true ? proxyVariable() : undefined,
+    proxy: permissions.env?.some(isProxy) ? proxyVariable() : undefined,
   };
+}
+
+/** Reports whether a variable names a proxy, which is no key. */
+function isProxy(name: string): boolean {
+  return /_proxy$/i.test(name);
 }
 
 type GrantedFacts = Omit<PluginFacts, "providers"> & { readonly providers: readonly ProviderEntry[] };
@@ -94,6 +100,7 @@ async function withKeys({ loaded }: PluginScope, facts: GrantedFacts): Promise<P
   const providers = await Promise.all(facts.providers.map(async (granted, at) => {
     const { api_key_command: _command, ...provider } = granted;
     if (hasKeyCommand(granted)) provider.api_key_env = `REASONIX_PLUGIN_KEY_${at}`;
+    if (provider.api_key_env === "") return provider;
     const key = hasKeyCommand(granted)
       ? await (await loadCommandKey()).printedKey(granted, new AbortController().signal)
       : lookUpSecret(provider.api_key_env, loaded.keys);
@@ -124,7 +131,7 @@ function factsOf(
     forbidden,
     locations,
     env: entry?.env ?? {},
-    variable: (name) => lookUpSecret(name, loaded.keys),
+    variable: (name) => lookUpSecret(name, loaded.keys) ?? (isProxy(name) ? readEnv(name) : undefined),
   };
 }
 

@@ -55,6 +55,11 @@ const RESULTS: Readonly<Record<string, Result>> = {
   structured: { content: [], structuredContent: { answer: 42, list: ["世界"] } },
   wrapped: { content: [{ type: "text", text: "once" }], structuredContent: { content: "once" } },
   both: { content: [{ type: "text", text: '{"answer":42}' }], structuredContent: { answer: 42 } },
+  complete: {
+    content: [{ type: "text", text: "all" }],
+    structuredContent: { answer: 42, list: [] },
+    _meta: { "reasonix/text": "complete" },
+  },
   error: { content: [{ type: "text", text: "it did not work" }], isError: true },
   unknown: { content: [{ type: "hologram", data: "?" }] },
   escapes: say("\x1b[31mred\x1b[0m \x1b]0;title\x07 bell"),

@@ -95,7 +95,7 @@ export class Session {
       ? await this.#call(message, send, isNew)
       : this.#read(method, params);
     if (!isNew || "resultType" in result) return result;
-    const meta = { _meta: { [`${HEAD}serverInfo`]: INFO } };
+    const meta = { _meta: { ...result._meta as Params | undefined, [`${HEAD}serverInfo`]: INFO } };
     return { ...result, ...meta, resultType: "complete", ttlMs: 0, cacheScope: "private" };
   }
 

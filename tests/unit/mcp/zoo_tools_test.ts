@@ -84,6 +84,7 @@ const KINDS: Readonly<Record<string, RegExp>> = {
   blob: /^\[scripted:\/\/file\.bin: application\/octet-stream, 1 KB, saved as .*\.bin\]$/,
   structured: /^\{"answer":42,"list":\["世界"\]\}$/,
   wrapped: /^once$/,
+  complete: /^all$/,
   both: /^\{"answer":42\}$/,
   error: /^error: it did not work$/,
 };

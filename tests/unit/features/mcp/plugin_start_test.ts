@@ -176,6 +176,17 @@ providers = ["far"]
   assert(args.includes("--allow-net=far.example:443"), args.join(" "));
 });
 
+Deno.test("a plugin gets a provider that needs no key", async () => {
+  await using fixture = configFixture({
+    "home/config.toml":
+      '[[providers]]\nname = "local"\nkind = "openai"\nbase_url = "http://127.0.0.1:9/v1"\nmodel = "m"\n' +
+      '[[plugins]]\nname = "mine"\ncommand = "reasonix"\nargs = ["plugin", "probe"]\nproviders = ["local"]\n',
+  });
+  const { env } = await pluginStart({ paths: scopeOf(fixture), loaded: await fixture.load() }, PROBE);
+  assertEquals(JSON.parse(env.REASONIX_PLUGIN_CONTEXT ?? "").providers[0].name, "local");
+  assert(!("" in env));
+});
+
 Deno.test("a plugin of the user does not get a provider whose address only the project names", async () => {
   await using fixture = configFixture({
     "home/config.toml":

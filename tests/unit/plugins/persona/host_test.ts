@@ -63,6 +63,7 @@ Deno.test("the host runs the model for each persona after one approval, in the p
   }
   assertStringIncludes(content, "## Panel\n\nI am the panel");
   assertStringIncludes(content, "Failed: Nora: Nora is ill");
+  assertEquals(content.split("I am Ada").length, 2, "the structured content is not repeated");
   assertEquals(asked.length, 1);
 
   sample = host(20_000);
