@@ -48,8 +48,8 @@ interface Edges {
 }
 
 /**
- * Returns all definitions that other files can name, the most important first, and the words of the focus that
- * match no path and no name.
+ * Returns all definitions that other files can name, the most important first, and the words of the focus
+ * that match no path and no name.
  */
 export function rank(files: readonly MappedFile[], focus: readonly string[]) {
   const { definers, fileOf } = definersOf(files);

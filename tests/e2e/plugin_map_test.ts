@@ -1,4 +1,4 @@
-/** The plugin map in runs of the real program with a scripted model: its tools, the cache, and hidden files. */
+/** The plugin map in runs of the program with a scripted model: its tools, the cache, and hidden files. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../support/assert.ts";
 import { startModelServer } from "../support/model_server.ts";
 import { makeWorld, mockConfig } from "../support/program.ts";
