@@ -92,8 +92,8 @@ export interface WorkspaceFile {
 }
 
 /**
- * Finds a file of the workspace by a path. Throws a {@linkcode PluginError} for what is no file, is outside, or
- * is hidden from the session.
+ * Finds a file of the workspace by a path. Throws a {@linkcode PluginError} for what is no file, is outside,
+ * or is hidden from the session.
  */
 export function workspaceFile(
   path: string,
