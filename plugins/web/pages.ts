@@ -70,7 +70,6 @@ export class Pages {
       const reply = await fetchPage(this.network, url, {
         accept: ACCEPT,
         "accept-encoding": "gzip, br",
-        "accept-language": "en, *;q=0.5",
         "user-agent": "Mozilla/5.0 (compatible; Reasonix)",
         ...(kept?.etag === undefined ? {} : { "if-none-match": kept.etag }),
         ...(kept?.lastModified === undefined ? {} : { "if-modified-since": kept.lastModified }),
