@@ -4,7 +4,7 @@
  */
 import ts from "typescript";
 import { type FunctionList, hasMost, listed } from "./executed.ts";
-import { type FunctionNames, functionNames, type SourceMap } from "./names.ts";
+import { type FunctionNames, functionNames, type SourceMap, walk } from "./names.ts";
 
 /** A chunk as a function body, and what it imports before it runs. */
 export interface Chunk {
@@ -122,7 +122,7 @@ class Body {
       executing,
     ];
     for (const statement of tree.statements) this.#statement(statement);
-    this.#visit(tree, false);
+    walk(tree, false, (node, inFunction) => this.#visit(node, inFunction));
     // A single other character would double the memory of the whole source and the time to read it.
     // deno-lint-ignore no-control-regex
     for (const { index, 0: unit } of tree.text.matchAll(/[^\x00-\x7f]/g)) {
@@ -203,14 +203,15 @@ class Body {
     this.#edits.push({ start, end, text });
   }
 
-  #visit(node: ts.Node, inFunction: boolean): void {
+  /** Reports whether what is below it is in a function. */
+  #visit(node: ts.Node, inFunction: boolean): boolean {
     if (ts.isCallExpression(node) && node.expression.kind === ts.SyntaxKind.ImportKeyword) {
       this.#lazyImport(node);
     }
     if (inFunction) this.#noteAssignment(node);
     const isFunction = ts.isFunctionLike(node);
     if (isFunction) this.#mark(node);
-    ts.forEachChild(node, (child) => this.#visit(child, inFunction || isFunction));
+    return inFunction || isFunction;
   }
 
   #lazyImport({ expression, arguments: [specifier] }: ts.CallExpression): void {
