@@ -46,6 +46,7 @@ export const SOAK: readonly Stage[] = [
     "tests/e2e/bundle_test.ts",
     "tests/e2e/install_test.ts",
     "tests/e2e/kill/kill_chains_test.ts",
+    "tests/e2e/plugin_bundles_test.ts",
     "tests/unit/frontend/repl/overlay/chat_panels_test.ts",
     "tests/unit/mcp/server_lives_test.ts",
     "tests/unit/path/glob_test.ts",

@@ -30,6 +30,8 @@ interface Converted {
   readonly date?: string | undefined;
   /** Of pages and text. */
   readonly part?: string;
+  /** Of documents: the kind. */
+  readonly converter?: string;
   readonly notes?: readonly string[] | undefined;
 }
 
@@ -117,14 +119,19 @@ export class Pages {
       throw new PluginError(`Cannot show ${url.href}: it is ${type} (${bytes.length} bytes), not text`);
     }
     try {
-      const input = { bytes, contentType, url: url.href };
+      const name = url.pathname.replace(/^.*\//, "") || url.host;
+      const input = { bytes, contentType, url: url.href, name };
       const found = await convert<Converted>(this.entry, kind, input, CONVERSION_LIMITS, signal);
-      const { markdown, title = "", date, part = kind, notes = [] } = found;
+      const { markdown, title = "", date, converter = kind, part = converter, notes = [] } = found;
       const lines = linesOf(markdown.trimEnd());
       return { ...base, title: title === "" ? undefined : title, date, kind: part, notes, lines };
     } catch (error) {
       if (!(error instanceof PluginError)) throw error;
-      throw new PluginError(`Cannot show ${url.href}: ${error.message}`, error.remedy);
+      const isWhole = error.message.startsWith("Cannot ");
+      throw new PluginError(
+        isWhole ? error.message : `Cannot show ${url.href}: ${error.message}`,
+        error.remedy,
+      );
     }
   }
 }
@@ -187,6 +194,7 @@ function kindOf(contentType: string, url: URL, bytes: Uint8Array): string {
   if (image) return image[1];
   const isVague = type === "" || /^(application|binary)\/(octet-stream|x-download|zip)$/.test(type);
   if (start.startsWith("%PDF-") || DOCUMENT_TYPE.test(type)) return "document";
+  if (isVague && start.startsWith("PK\x03\x04")) return "document";
   if ((isVague || type === "application/json") && DOCUMENT_NAME.test(url.pathname)) return "document";
   if (type === "text/html" || type === "application/xhtml+xml") return "page";
   if (FEED.test(start)) return "feed";

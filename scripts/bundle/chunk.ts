@@ -4,7 +4,7 @@
  */
 import ts from "typescript";
 import { type FunctionList, hasMost, listed } from "./executed.ts";
-import { type FunctionNames, functionNames, type SourceMap, walk } from "./names.ts";
+import { type FunctionNames, functionNames, type SourceMap } from "./names.ts";
 
 /** A chunk as a function body, and what it imports before it runs. */
 export interface Chunk {
@@ -122,7 +122,7 @@ class Body {
       executing,
     ];
     for (const statement of tree.statements) this.#statement(statement);
-    walk(tree, false, (node, inFunction) => this.#visit(node, inFunction));
+    this.#visit(tree);
     // A single other character would double the memory of the whole source and the time to read it.
     // deno-lint-ignore no-control-regex
     for (const { index, 0: unit } of tree.text.matchAll(/[^\x00-\x7f]/g)) {
@@ -165,6 +165,8 @@ class Body {
   #statement(statement: ts.Statement): void {
     if (ts.isImportDeclaration(statement)) {
       this.#move(statement);
+      const require = requireOf(statement);
+      if (require !== undefined) return void this.#heads.push(`const ${require}=$lateRequire;`);
       const id = this.#idOf(textOf(statement.moduleSpecifier));
       this.imported.push(id);
       const needed = `$need(${JSON.stringify(id)})`;
@@ -190,6 +192,12 @@ class Body {
         this.#variables.set((propertyName ?? name).text, name.text);
         this.exported.push(name.text);
       }
+    } else if (ts.isExportAssignment(statement)) {
+      // The whole of a CommonJS package.
+      const { expression } = statement;
+      this.#edit(statement.getStart(this.#tree), expression.getStart(this.#tree), "const $default=");
+      this.#variables.set("$default", "default");
+      this.exported.push("default");
     } else if (ts.canHaveModifiers(statement) && statement.modifiers?.some(isExport)) {
       throw new Error(`Cannot pack ${this.#tree.fileName}: it exports without a list`);
     }
@@ -203,15 +211,21 @@ class Body {
     this.#edits.push({ start, end, text });
   }
 
-  /** Reports whether what is below it is in a function. */
-  #visit(node: ts.Node, inFunction: boolean): boolean {
-    if (ts.isCallExpression(node) && node.expression.kind === ts.SyntaxKind.ImportKeyword) {
-      this.#lazyImport(node);
+  /** Long chains of operators in minified code are too deep for recursion. */
+  #visit(root: ts.Node): void {
+    const waiting: [node: ts.Node, inFunction: boolean][] = [[root, false]];
+    for (let next = waiting.pop(); next; next = waiting.pop()) {
+      const [node, inFunction] = next;
+      if (ts.isCallExpression(node) && node.expression.kind === ts.SyntaxKind.ImportKeyword) {
+        this.#lazyImport(node);
+      }
+      if (inFunction) this.#noteAssignment(node);
+      const isFunction = ts.isFunctionLike(node);
+      if (isFunction) this.#mark(node);
+      const children: typeof waiting = [];
+      ts.forEachChild(node, (child) => void children.push([child, inFunction || isFunction]));
+      waiting.push(...children.reverse());
     }
-    if (inFunction) this.#noteAssignment(node);
-    const isFunction = ts.isFunctionLike(node);
-    if (isFunction) this.#mark(node);
-    return inFunction || isFunction;
   }
 
   #lazyImport({ expression, arguments: [specifier] }: ts.CallExpression): void {
@@ -314,6 +328,15 @@ function firstFrom(items: readonly { readonly start: number }[], offset: number)
 
 function textOf(specifier: ts.Expression): string {
   return ts.isStringLiteral(specifier) ? specifier.text : "";
+}
+
+/** The name of `createRequire` where a statement imports nothing else. */
+function requireOf({ moduleSpecifier, importClause }: ts.ImportDeclaration): string | undefined {
+  const names = importClause?.namedBindings;
+  if (textOf(moduleSpecifier) !== "node:module" || importClause?.name || !names) return undefined;
+  const [first, ...others] = ts.isNamedImports(names) ? names.elements : [];
+  const isRequire = (first?.propertyName ?? first?.name)?.text === "createRequire";
+  return isRequire && others.length === 0 ? first?.name.text : undefined;
 }
 
 function isExport({ kind }: ts.ModifierLike): boolean {

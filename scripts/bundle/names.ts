@@ -29,7 +29,10 @@ export function functionNames(
     const original = segment?.offset === start ? map.names[segment.name] : undefined;
     return (original ?? node.getText(tree)).replaceAll(/[^\w$#-]+/g, "_").slice(0, LONGEST);
   };
-  walk(tree, "", (node, path) => {
+  // Long chains of operators in minified code are too deep for recursion.
+  const waiting: [node: ts.Node, path: string][] = [[tree, ""]];
+  for (let next = waiting.pop(); next; next = waiting.pop()) {
+    const [node, path] = next;
     let inner = path;
     if (ts.isFunctionLike(node) && "body" in node && node.body !== undefined) {
       const declared = nameOf(node);
@@ -50,23 +53,11 @@ export function functionNames(
       const declared = nameOf(node);
       if (declared !== undefined) inner = path === "" ? nameAt(declared) : `${path}.${nameAt(declared)}`;
     }
-    return inner;
-  });
-  return found;
-}
-
-/**
- * Visits a node and all below it, each before its children; `visit` returns what its children get. Without
- * recursion: an expression of a package may be thousands of nodes deep.
- */
-export function walk<T>(root: ts.Node, given: T, visit: (node: ts.Node, given: T) => T): void {
-  const pending: (readonly [ts.Node, T])[] = [[root, given]];
-  for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
-    const inner = visit(next[0], next[1]);
-    const children: (readonly [ts.Node, T])[] = [];
-    ts.forEachChild(next[0], (child) => void children.push([child, inner]));
-    pending.push(...children.reverse());
+    const children: [node: ts.Node, path: string][] = [];
+    ts.forEachChild(node, (child) => void children.push([child, inner]));
+    waiting.push(...children.reverse());
   }
+  return found;
 }
 
 /** A name in a list needs no more. */

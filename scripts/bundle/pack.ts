@@ -11,6 +11,11 @@ const LOADER = withoutIndents(`
 const started = new Map();
 const ready = new Map();
 const $need = (id) => ready.get(id);
+/* The modules of Node take 4 MB: they are loaded when a package asks for the first one. */
+const $lateRequire = (url) => {
+  let require;
+  return (id) => (require ??= process.getBuiltinModule("node:module").createRequire(url))(id);
+};
 async function start(id) {
   if (elsewhere[id] !== undefined) await addPart(elsewhere[id]);
   const chunk = chunks[id];

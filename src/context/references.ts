@@ -25,6 +25,11 @@ export interface ReferenceOptions {
   readonly vision: boolean;
   /** Returns the text that an editor has of a file and has not saved. */
   readonly unsaved?: (path: string) => Promise<string | undefined>;
+  /** Reads lines of a document, by its real path; undefined where no plugin does. */
+  readonly document?: (
+    path: string,
+    range: { offset?: number; limit: number },
+  ) => Promise<string> | undefined;
   /** Reads a resource of a connected MCP server for `@server:uri`; undefined when there is no such server. */
   readonly resource?: (server: string, uri: string) => Promise<ResourceText> | undefined;
 }
@@ -36,6 +41,8 @@ export interface ResourceText {
 }
 
 const MAX_FILE_BYTES = 64 * 1024;
+/** Lines of a document; the plugin bounds their characters. */
+const MAX_LINES = 5000;
 const MAX_ENTRIES = 200;
 const MAX_DEPTH = 8;
 const NOISE = new Set([".git", "node_modules", ".hg", ".svn", "__pycache__"]);
@@ -117,10 +124,11 @@ function locate(name: string, cwd: string): Target | undefined {
 
 /** Endings that make a name without a directory a file, and not a host, a handle or a decorator. */
 const FILE_ENDINGS = new Set(
-  ("astro bash bat c cc cfg cjs clj conf cpp cs css csv cts cxx dart diff dockerfile ex exs fish gif go gradle " +
-    "graphql h hpp hs html ini ipynb java jpeg jpg js json jsonc jsonl jsx kt kts less lock log lua m md mdx mjs " +
-    "mk ml mts nix patch pdf php pl png proto ps1 py pyi r rb rs rst sass scala scss sh sql svelte svg swift tf " +
-    "toml ts tsv tsx txt vim vue webp xml yaml yml zig zsh").split(" "),
+  ("astro bash bat c cc cfg cjs clj conf cpp cs css csv cts cxx dart diff dockerfile docx eml epub " +
+    "ex exs fish gif go gradle graphql h hpp hs html ini ipynb java jpeg jpg js json jsonc jsonl jsx " +
+    "kt kts less lock log lua m md mdx mjs mk ml mts nix odt patch pdf php pl png pptx proto ps1 py " +
+    "pyi r rb rs rst sass scala scss sh sql svelte svg swift tf toml ts tsv tsx txt vim vue webp xlsx " +
+    "xml yaml yml zig zsh").split(" "),
 );
 
 /**
@@ -178,6 +186,36 @@ function statOf(name: string, cwd: string): Deno.FileInfo | undefined {
   return attempt(() => Deno.statSync(name.startsWith("/") ? name : `${cwd}/${name}`));
 }
 
+/** Endings of files that a plugin turns into text. Other kinds, such as csv, are attached as they are. */
+const DOCUMENT = /\.(?:pdf|doc[xm]|xls[xm]|ppt[xm]|odt|epub|eml)$/i;
+
+const NO_READER = "the plugin that reads documents is not set up (reasonix plugin add documents)";
+
+/** Adds a document as text where a plugin reads it; resolves to `false` for what is attached as it is. */
+async function addDocument(target: Target, path: string, options: ReferenceOptions, found: References) {
+  const { name, stat, lines } = target;
+  if (!DOCUMENT.test(name)) return false;
+  const range = lines ? { offset: lines[0], limit: lines[1] - lines[0] + 1 } : { limit: MAX_LINES };
+  const reading = options.document?.(path, range);
+  if (!reading && /\.eml$/i.test(name)) return false;
+  const leaveOut = (reason: string) => {
+    found.blocks.push(`<file path="${name}">[document, ${stat.size} bytes; not attached]</file>`);
+    found.notices.push(`@${name} was not attached: ${reason}`);
+  };
+  if (!reading) leaveOut(NO_READER);
+  try {
+    const text = await reading ?? "";
+    const cut = text.length > MAX_FILE_BYTES
+      ? `${text.slice(0, MAX_FILE_BYTES).toWellFormed()}\n[cut]`
+      : text;
+    const part = lines ? ` lines="${lines.join("-")}"` : "";
+    if (reading) found.blocks.push(`<file path="${name}"${part}>\n${cut}\n</file>`);
+  } catch (error) {
+    leaveOut(errorMessage(error));
+  }
+  return true;
+}
+
 async function addFile(
   target: Target,
   path: string,
@@ -197,6 +235,7 @@ async function addFile(
     }
     return;
   }
+  if (await addDocument(target, path, options, found)) return;
   const limit = target.lines ? stat.size : MAX_FILE_BYTES;
   const unsaved = await options.unsaved?.(path);
   const whole = unsaved === undefined ? undefined : new TextEncoder().encode(unsaved);

@@ -1,5 +1,5 @@
 import { message, ReasonixError, usageError } from "../core/mod.ts";
-import type { CompletionQuery, ConnectionOptions } from "./connection.ts";
+import type { CompletionQuery, Connection, ConnectionOptions } from "./connection.ts";
 import { type AttachedContent, type ContentIntake, promptContent, resourceContent } from "./content.ts";
 import {
   instructionsText,
@@ -13,6 +13,8 @@ import type { HttpAccess } from "./oauth/http_access.ts";
 import { type McpServerSpec, namePrefix, toolName } from "./server_spec.ts";
 import { indexTools, needsIndex, remoteTool, resourceTool } from "./tools.ts";
 import type { Tool } from "../tool/mod.ts";
+import { safeText } from "../util/json.ts";
+import { oneLine } from "../util/terminal_text.ts";
 
 export interface McpOptions extends Pick<ConnectionOptions, "spawn" | "questions"> {
   readonly home: string;
@@ -210,6 +212,28 @@ export class McpServers {
     const { signal } = intake;
     const result = await this.#allowed(server, uri).use((connection) => connection.read(uri, signal), signal);
     return await resourceContent(result, server, intake);
+  }
+
+  /**
+   * Reads lines of a document with the plugin for documents; undefined where no server is that plugin.
+   * Rejects with a ReasonixError with the reason.
+   */
+  document(
+    path: string,
+    range: { offset?: number; limit: number },
+    signal: AbortSignal,
+  ): Promise<string> | undefined {
+    const server = this.servers.find(({ enabled, spec }) => enabled && spec.plugin?.name === "documents");
+    return server && this.#document(server.spec.name, { path, ...range }, signal);
+  }
+
+  async #document(server: string, args: Record<string, unknown>, signal: AbortSignal): Promise<string> {
+    const call = (connection: Connection) =>
+      connection.call("read_document", args, { signal, progress: () => {} });
+    const { content, isError } = await this.#allowed(server).use(call, signal);
+    const text = safeText(content.flatMap((block) => block.type === "text" ? [block.text] : []).join("\n"));
+    if (isError) throw new ReasonixError(oneLine(text));
+    return text;
   }
 
   async complete(server: string, query: CompletionQuery, signal: AbortSignal): Promise<readonly string[]> {

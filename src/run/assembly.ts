@@ -115,7 +115,16 @@ class TurnRunner {
     const resource = (server: string, uri: string) =>
       read?.(server, uri) ?? mentioned(server, uri, this.#deps);
     const { images: { admit }, files } = this.#deps.tools;
-    return await resolveInput(turn, { ...this.#deps, cwd, provider, resource, admit, files, signal });
+    return await resolveInput(turn, {
+      ...this.#deps,
+      cwd,
+      provider,
+      resource,
+      document: plugins && ((path, range) => plugins.servers.document(path, range, signal)),
+      admit,
+      files,
+      signal,
+    });
   }
 }
 

@@ -191,6 +191,7 @@ interface TurnInputDeps extends Pick<PluginDeps, "paths" | "loaded" | "provider"
   readonly window: number | undefined;
   /** Reads a resource of an MCP server; absent: there are none. */
   readonly resource: ReferenceOptions["resource"] | undefined;
+  readonly document: ReferenceOptions["document"] | undefined;
   /** Absent: no prompt. */
   readonly asker?: Asker | undefined;
   /** Looks at the images of the message. */
@@ -212,7 +213,7 @@ const NO_REFERENCES: References = { blocks: [], images: [], notices: [] };
 
 /** Records the instructions of the skill and adds what the text refers to. */
 export async function resolveInput(input: TurnInput, deps: TurnInputDeps): Promise<UserInput> {
-  const { cwd, workspace, provider: { model }, recorder, gate, resource, files, signal } = deps;
+  const { cwd, workspace, provider: { model }, recorder, gate, resource, document, files, signal } = deps;
   const { skill, references = [], images = [], ...given } = input;
   const { readOnly: _mode, rules: _rules, model: _model, literal = false, ...rest } = given;
   if (skill !== undefined) await recorder.record({ type: "message.user", content: skill, origin: "context" });
@@ -224,6 +225,7 @@ export async function resolveInput(input: TurnInput, deps: TurnInputDeps): Promi
       hidden: (path) => workspace.hidden(path),
       vision: takesImages(model, deps.loaded),
       ...(resource ? { resource } : {}),
+      ...(document ? { document } : {}),
       ...(files?.read ? { unsaved: (path) => unsavedIn(path, { files, paths: workspace, signal }) } : {}),
     });
   for (const text of found.notices) {

@@ -1,5 +1,7 @@
 import { startModelServer } from "../support/model_server.ts";
-import { makeWorld, mockConfig } from "../support/program.ts";
+import { openBundles } from "../../src/config/bundles/bundle.ts";
+import { finished, makeWorld, mockConfig } from "../support/program.ts";
+import { randomFrom, soakSize } from "../support/seed.ts";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../support/assert.ts";
 
 const decode = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
@@ -151,4 +153,46 @@ Deno.test("a bundle is shown, trusted, used, refused after a change, updated and
   assertEquals(example.stdout, `${expected}Installed kit\n`, example.stderr);
   await world.run(["run", "/kit:journal"]);
   assertStringIncludes(JSON.stringify(server.requests.at(-1)?.json.messages), "Monday");
+});
+
+Deno.test("an update that is killed leaves the old bundle, the new one or none, and the next one finishes", async () => {
+  await using world = await makeWorld(mockConfig("http://127.0.0.1:9"));
+  const { home, dir } = world;
+  const random = randomFrom(29);
+  const update = ["plugin", "update", "kit", "--yes"];
+  const write = async (version: number) => {
+    await world.write("kit/.claude-plugin/plugin.json", `{"name":"kit","version":"${version}"}`);
+    for (let at = 0; at < 20; at++) await world.write(`kit/commands/c${at}.md`, `Version ${version}`);
+  };
+  const versions = async () => {
+    const opened = await openBundles({ kit: {} }, { home, file: "config.toml" }, []);
+    const [bundle] = opened.bundles;
+    if (!bundle) return [];
+    const files = Array.from(
+      { length: 20 },
+      (_, at) => Deno.readTextFile(`${bundle.root}/commands/c${at}.md`),
+    );
+    return [...new Set([`Version ${bundle.version}`, ...await Promise.all(files)])];
+  };
+  await write(0);
+  const started = performance.now();
+  assertEquals((await world.run(["plugin", "install", `${dir}/kit`, "--yes"])).code, 0);
+  const duration = performance.now() - started;
+  for (let version = 1; version <= soakSize(100, 2); version++) {
+    await write(version);
+    const child = await world.spawn(update);
+    await new Promise((resolve) => setTimeout(resolve, random() * duration));
+    // It may have ended.
+    try {
+      child.kill("SIGKILL");
+    } catch { /* as above */ }
+    await finished(child);
+    const found = await versions();
+    const expected = [[], [`Version ${version - 1}`], [`Version ${version}`]].map(String);
+    assert(expected.includes(String(found)), `${found}`);
+    const next = await world.run(update);
+    assertEquals(next.code, 0, next.stderr);
+    assertEquals(await versions(), [`Version ${version}`]);
+    assertEquals([...Deno.readDirSync(`${home}/bundles`)].map(({ name }) => name), ["kit"]);
+  }
 });

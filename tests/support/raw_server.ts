@@ -35,7 +35,8 @@ export function startRawServer(
       const buffer = new Uint8Array(16_384);
       while (!head.includes("\r\n\r\n")) {
         const read = await connection.read(buffer);
-        if (read === null) return;
+        // A TLS client gets no answer.
+        if (read === null || buffer[0] === 0x16) return;
         head += new TextDecoder().decode(buffer.subarray(0, read));
       }
       requests.push(head);

@@ -41,26 +41,27 @@ export async function webRows(
   ];
 }
 
-/** A page as documentation has them: navigation, prose with links, lists, code and tables. */
+/** A page as documentation has them: navigation, prose with links, lists, code and tables; 2,500 elements. */
 function article(): string {
   const links = Array.from({ length: 60 }, (_, n) => `<li><a href="/nav/${n}">Entry ${n}</a></li>`).join("");
   const parts: string[] = [];
   for (let n = 0, size = 0; size < SIZE - 5000; n++) {
+    const sentence = "It is read once, when the program starts, and a change counts with the next start. "
+      .repeat(6);
     const text =
-      `<p>Paragraph ${n} says how <a href="/option/${n}">option ${n}</a> works, when it is <em>set</em>, and ` +
-      `what a program does that <code>reads_${n}()</code> it from a file, the environment or an argument.</p>`;
+      `<p>Paragraph ${n} says how <a href="/option/${n}">option ${n}</a> works and what it does with ` +
+      `<code>read_${n}()</code> where a file, the environment or an argument has it. ${sentence}</p>`;
+    const rows = `<tr><td>a</td><td>${n}</td></tr><tr><td>b</td><td>${n + 1}</td></tr>`;
     const part =
       `<section class="part"><h2 id="p${n}">Part ${n}</h2>${
-        text.repeat(4)
+        text.repeat(3)
       }<ul><li>one</li><li>two</li></ul>` +
       `<pre><code class="language-ts">const value${n} = read("${n}");\nif (value${n} &gt; 3) stop();</code></pre>` +
-      `<table><thead><tr><th>Key</th><th>Value</th></tr></thead><tbody><tr><td>a</td><td>${n}</td></tr></tbody></table></section>`;
+      `<table><thead><tr><th>Key</th><th>Value</th></tr></thead><tbody>${rows}</tbody></table></section>`;
     parts.push(part);
     size += part.length;
   }
-  return `<!doctype html><html lang="en"><head><title>Options</title><style>.nav { color: #333 }</style></head><body>` +
-    `<nav class="nav"><ul>${links}</ul></nav><main><article><h1>Options</h1>${
-      parts.join("\n")
-    }</article></main>` +
-    `<footer>Contact</footer></body></html>`;
+  const style = "<style>.nav { color: #333 } .part { margin: 1em }</style>";
+  return `<!doctype html><html lang="en"><head><title>Options</title>${style}</head><body><nav class="nav"><ul>` +
+    `${links}</ul></nav><main><article><h1>Options</h1>${parts.join("\n")}</article></main></body></html>`;
 }

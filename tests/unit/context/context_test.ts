@@ -180,6 +180,50 @@ Deno.test("resolveReferences reports empty and truncated content", async () => {
   assertStringIncludes(blocks[3] ?? "", "x\n[cut; read_file shows the rest]\n</file>");
 });
 
+Deno.test("resolveReferences attaches the text of documents where a plugin reads them", async () => {
+  await using dir = await makeTempDir();
+  const bytes = new Uint8Array([0x25, 0x50, 0x44, 0x46]);
+  await writeFiles(dir.path, {
+    "a.pdf": bytes,
+    "bad.docx": bytes,
+    "m.eml": "Subject: hi\n",
+    "t.csv": "1,2\n",
+  });
+  const task = "@a.pdf @a.pdf:3-4 @bad.docx @m.eml @t.csv";
+  const options = {
+    cwd: dir.path,
+    vision: false,
+    read: (path: string) => Deno.realPath(`${dir.path}/${path}`),
+    hidden: () => false,
+  };
+  const without = await resolveReferences(task, options);
+  const setUp = "the plugin that reads documents is not set up (reasonix plugin add documents)";
+  assertEquals(
+    without.notices,
+    ["a.pdf", "a.pdf", "bad.docx"].map((name) => `@${name} was not attached: ${setUp}`),
+  );
+  assertEquals(without.blocks[0], '<file path="a.pdf">[document, 4 bytes; not attached]</file>');
+  assertEquals(without.blocks.slice(3), [
+    '<file path="m.eml">\nSubject: hi\n</file>',
+    '<file path="t.csv">\n1,2\n</file>',
+  ]);
+  const real = await Deno.realPath(dir.path);
+  const found = await resolveReferences(task, {
+    ...options,
+    document: (path, { offset = 1, limit }) =>
+      path.endsWith(".docx")
+        ? Promise.reject(new Error("it is damaged"))
+        : Promise.resolve(`${path.slice(real.length)} ${offset} ${limit}`),
+  });
+  assertEquals(found.blocks.slice(0, 4), [
+    '<file path="a.pdf">\n/a.pdf 1 5000\n</file>',
+    '<file path="a.pdf" lines="3-4">\n/a.pdf 3 2\n</file>',
+    '<file path="bad.docx">[document, 4 bytes; not attached]</file>',
+    '<file path="m.eml">\n/m.eml 1 5000\n</file>',
+  ]);
+  assertEquals(found.notices, ["@bad.docx was not attached: it is damaged"]);
+});
+
 Deno.test("resolveReferences reports a file that must not be read", async () => {
   await using dir = await makeTempDir();
   await writeFiles(dir.path, { "forbidden.txt": "no" });

@@ -118,6 +118,15 @@ Deno.test("JSON, XML, feeds, text and images arrive in their form, other data is
       ["## [One two](https://e.test/1)", "", "2026-11-27", "", "Hi **you**"],
       "feed",
     ],
+    [
+      "a.ipynb",
+      '{"cells":[{"cell_type":"markdown","source":["# Hi"]}],"metadata":{},"nbformat":4}',
+      "application/json",
+      ["# Hi"],
+      "ipynb",
+    ],
+    ["b", new TextEncoder().encode("PK\x03\x04"), "application/zip", "Cannot read b: ", "error"],
+    ["c.pdf", "%PDF-1.7", "application/pdf", "Cannot read c.pdf as a PDF: ", "error"],
     ["png", new Uint8Array([0x89, 0x50, 0x4e, 0x47, 13, 10, 26, 10]), "text/html", [], "image/png"],
     ["webp", new TextEncoder().encode("RIFF1234WEBPVP8 "), "image/webp", [], "image/webp"],
     [
