@@ -109,10 +109,7 @@ export async function convert({ grammars, files }: SymbolsInput): Promise<readon
   return symbols;
 }
 
-/**
- * Reads a grammar from the file next to the module that the process started with, or from the packages when the
- * plugin runs from sources.
- */
+/** Reads a grammar from the file next to the entry, or from the packages when the plugin runs from sources. */
 export async function readGrammar(entry: string, name: string): Promise<Grammar> {
   if (entry.endsWith("/plugins/main.ts")) {
     const { grammarSource } = await import(new URL("../scripts/bundle/grammars.ts", entry).href);
