@@ -9,6 +9,5 @@ export const CONVERTERS: Readonly<Record<string, () => Promise<Converter>>> = {
   feed: () => import("../web/feed.ts"),
   find: () => import("../web/find.ts"),
   page: () => import("../web/page/convert.ts"),
-  symbols: () => import("../map/parser.ts"),
   text: () => import("../web/text.ts"),
 };

@@ -6,12 +6,11 @@
  */
 import { createHash } from "node:crypto";
 import { DatabaseSync } from "node:sqlite";
-import { convert } from "../common/bounded.ts";
 import { walkFiles } from "../common/files.ts";
 import { type PluginContext, PluginError } from "../common/plugin.ts";
 import type { Answer, Call } from "../common/tool.ts";
-import { languageOf } from "./languages.ts";
-import { type FileSymbols, readGrammar, SymbolParser, type SymbolsInput } from "./parser.ts";
+import { languageOf, type MapLanguage } from "./languages.ts";
+import { type FileSymbols, SymbolParser } from "./parser.ts";
 
 export interface MapSettings {
   readonly include?: readonly string[] | undefined;
@@ -51,8 +50,6 @@ interface Known {
   symbols?: FileSymbols;
 }
 
-type Changed = readonly [path: string, size: number, mtime: number, language: string];
-
 /** Another one is due when a query, a grammar or the form of what is stored changes. */
 const FORMAT = 1;
 const TABLES = `BEGIN IMMEDIATE;
@@ -64,24 +61,21 @@ const TABLES = `BEGIN IMMEDIATE;
 const MAX_BYTES = 1_000_000;
 /** A file that was changed less than this before it was read may change again at the same time. */
 const RACY_MS = 100;
-/** From this number on two workers parse, a batch at a time; a canceled call keeps the finished ones. */
-const MANY = 100;
-const BATCH = 25;
-const LIMITS = { seconds: 300, heapMb: 1024 };
+/** Files of one transaction: a cancelled call keeps what it has parsed. */
+const BATCH = 200;
 /** Time without a look at what the client sent. */
 const TURN_MS = 20;
 
 export class SymbolIndex {
   readonly #context: PluginContext<MapSettings>;
   readonly #parser: SymbolParser;
-  readonly #grammars = new Map<string, ReturnType<typeof readGrammar>>();
   #opened: DatabaseSync | undefined;
   #known = new Map<string, Known>();
   #last: Promise<unknown> = Promise.resolve();
 
   constructor(context: PluginContext<MapSettings>) {
     this.#context = context;
-    this.#parser = new SymbolParser((name) => this.#grammar(name));
+    this.#parser = new SymbolParser(context.entry);
   }
 
   /** Returns the symbols of the present state. */
@@ -110,7 +104,7 @@ export class SymbolIndex {
     const { workspace, hidden, settings: { include, exclude, max_files } } = this.#context;
     const database = this.#database;
     const present = new Map<string, Known>();
-    const changed: Changed[] = [];
+    const changed: (readonly [path: string, size: number, mtime: number, language: MapLanguage])[] = [];
     let unsupported = 0, beyond = 0;
     for await (
       const { path, size, mtimeMs } of walkFiles(workspace, {
@@ -125,35 +119,29 @@ export class SymbolIndex {
       if (!language) unsupported++;
       else if (present.size + changed.length >= max_files) beyond++;
       else if (known?.size === size && known.mtime === mtimeMs) present.set(path, known);
-      else changed.push([path, size, mtimeMs, language.name]);
+      else changed.push([path, size, mtimeMs, language]);
     }
     using _transaction = { [Symbol.dispose]: () => database.isTransaction && commit(database) };
-    const many = changed.length >= MANY;
-    let next = 0, shown = performance.now(), turn = shown;
-    const work = async () => {
-      while (next < changed.length) {
-        const batch = changed.slice(next, next += many ? BATCH : 1);
-        const found = await this.#read(batch, many, signal);
-        if (!database.isTransaction) database.exec("BEGIN IMMEDIATE");
-        for (const [path, known] of found) {
-          this.#known.set(path, known);
-          present.set(path, known);
-          this.#store(path, known);
-        }
-        if (many) commit(database);
-        const now = performance.now();
-        if (now - shown > 1000) {
-          progress(`Parsed ${next} of ${changed.length} files`, next, changed.length);
-          shown = now;
-        }
-        if (now - turn < TURN_MS) continue;
+    let shown = performance.now(), turn = shown;
+    for (const [index, [path, size, mtime, language]] of changed.entries()) {
+      const now = performance.now();
+      if (now - turn > TURN_MS) {
         await new Promise((resolve) => setTimeout(resolve, 0));
         signal.throwIfAborted();
         turn = performance.now();
       }
-    };
-    const ended = await Promise.allSettled(many ? [work(), work()] : [work()]);
-    for (const end of ended) if (end.status === "rejected") throw end.reason;
+      if (now - shown > 1000) {
+        progress(`Parsed ${index} of ${changed.length} files`, index, changed.length);
+        shown = now;
+      }
+      const known = await this.#read(path, size, mtime, language);
+      this.#known.set(path, known);
+      present.set(path, known);
+      if (!database.isTransaction) database.exec("BEGIN IMMEDIATE");
+      database.prepare("REPLACE INTO files VALUES (?, ?, ?, ?, ?)")
+        .run(path, size, known.mtime, known.key, Number(known.broken));
+      if (index % BATCH === BATCH - 1) commit(database);
+    }
     for (const path of this.#known.keys()) {
       if (!present.has(path)) database.prepare("DELETE FROM files WHERE path = ?").run(path);
     }
@@ -178,57 +166,16 @@ export class SymbolIndex {
     return { files, unsupported, broken, skipped: present.size - files.length, beyond, state };
   }
 
-  /** Reads files, and parses those whose content is new: many of them in workers. */
-  async #read(
-    batch: readonly Changed[],
-    inWorker: boolean,
-    signal: AbortSignal,
-  ): Promise<Map<string, Known>> {
-    const found = new Map<string, Known>();
-    const unknown: { path: string; known: Known; language: string; text: string }[] = [];
-    for (const [path, size, mtime, language] of batch) {
-      const known = { size, mtime: Date.now() - mtime < RACY_MS ? -1 : mtime, key: "", broken: false };
-      const bytes = size > MAX_BYTES ? undefined : readSource(`${this.#context.workspace}/${path}`);
-      const key = bytes ? `${language}:${createHash("sha256").update(bytes).digest("base64url")}` : "";
-      const stored = this.#database.prepare("SELECT data FROM symbols WHERE key = ?").get(key);
-      if (stored) found.set(path, { ...known, key, broken: JSON.parse(String(stored.data)).broken });
-      else if (!bytes) found.set(path, known);
-      else unknown.push({ path, known: { ...known, key }, language, text: new TextDecoder().decode(bytes) });
-    }
-    const symbols = inWorker
-      ? await this.#convert(unknown, signal)
-      : await Promise.all(unknown.map(({ language, text }) => this.#parser.parse(language, text)));
-    for (const [index, { path, known }] of unknown.entries()) {
-      const own = symbols[index];
-      if (own) found.set(path, { ...known, broken: own.broken, symbols: own });
-    }
-    return found;
-  }
-
-  async #convert(files: SymbolsInput["files"], signal: AbortSignal): Promise<readonly FileSymbols[]> {
-    if (files.length === 0) return [];
-    const names = new Set(
-      files.flatMap(({ language }) => ["parser", language, ...language === "c" ? ["cpp"] : []]),
-    );
-    const { entry } = this.#context;
-    const grammars = Object.fromEntries(
-      await Promise.all([...names].map(async (name) => [name, await this.#grammar(name)] as const)),
-    );
-    const input = { grammars, files: files.map(({ language, text }) => ({ language, text })) };
-    return await convert(entry, "symbols", input, LIMITS, signal);
-  }
-
-  #grammar(name: string): ReturnType<typeof readGrammar> {
-    let reading = this.#grammars.get(name);
-    if (!reading) this.#grammars.set(name, reading = readGrammar(this.#context.entry, name));
-    return reading;
-  }
-
-  #store(path: string, { size, mtime, key, broken, symbols }: Known): void {
-    this.#database.prepare("REPLACE INTO files VALUES (?, ?, ?, ?, ?)")
-      .run(path, size, mtime, key, Number(broken));
-    if (!symbols) return;
+  async #read(path: string, size: number, mtime: number, language: MapLanguage): Promise<Known> {
+    const known = { size, mtime: Date.now() - mtime < RACY_MS ? -1 : mtime, key: "", broken: false };
+    const bytes = size > MAX_BYTES ? undefined : readSource(`${this.#context.workspace}/${path}`);
+    if (!bytes) return known;
+    const key = `${language.name}:${createHash("sha256").update(bytes).digest("base64url")}`;
+    const stored = this.#database.prepare("SELECT data FROM symbols WHERE key = ?").get(key);
+    if (stored) return { ...known, key, broken: JSON.parse(String(stored.data)).broken };
+    const symbols = await this.#parser.parse(language, new TextDecoder().decode(bytes));
     this.#database.prepare("REPLACE INTO symbols VALUES (?, ?)").run(key, JSON.stringify(symbols));
+    return { ...known, key, broken: symbols.broken, symbols };
   }
 
   #load(key: string): FileSymbols {
@@ -269,7 +216,7 @@ export class SymbolIndex {
 /** Keeps the contents of other branches, as many as there are files now. */
 function commit(database: DatabaseSync): void {
   const count = (table: string) => Number(database.prepare(`SELECT count(*) n FROM ${table}`).get()?.n);
-  if (count("symbols") > 2 * count("files") + MANY) {
+  if (count("symbols") > 2 * count("files") + BATCH) {
     database.exec("DELETE FROM symbols WHERE key NOT IN (SELECT key FROM files)");
   }
   database.exec("COMMIT");

@@ -2,7 +2,7 @@
 import { inflateRawSync } from "node:zlib";
 import type { Node, Parser, Query, QueryMatch } from "web-tree-sitter";
 import { PluginError } from "../common/plugin.ts";
-import { type Kind, KINDS } from "./languages.ts";
+import { type Kind, KINDS, type MapLanguage } from "./languages.ts";
 
 export interface Definition {
   readonly name: string;
@@ -35,11 +35,6 @@ const MAX_TEXT = 100;
 /** A header with such a line is no C. */
 const CPP_HEADER = /^\s*(?:class|namespace|template|using|public:|private:)(?:\W|$)/m;
 
-interface Grammar {
-  readonly wasm: Uint8Array;
-  readonly query: string;
-}
-
 interface Loaded {
   readonly parser: Parser;
   readonly query: Query;
@@ -47,16 +42,16 @@ interface Loaded {
 
 /** A parser for all languages of the map, which loads a grammar for the first file that needs it. */
 export class SymbolParser {
-  readonly #read: (name: string) => Promise<Grammar>;
+  readonly #entry: string;
   readonly #loaded = new Map<string, Promise<Loaded>>();
   #library: Promise<typeof import("web-tree-sitter")> | undefined;
 
-  /** `read` returns a grammar by its name, or the parser itself, whose name is `parser`. */
-  constructor(read: (name: string) => Promise<Grammar>) {
-    this.#read = read;
+  /** `entry` is the module that the process started with: the grammars are next to it. */
+  constructor(entry: string) {
+    this.#entry = entry;
   }
 
-  async parse(name: string, text: string): Promise<FileSymbols> {
+  async parse({ name }: MapLanguage, text: string): Promise<FileSymbols> {
     const language = name === "c" && CPP_HEADER.test(text) ? "cpp" : name;
     let loading = this.#loaded.get(language);
     if (!loading) this.#loaded.set(language, loading = this.#load(language));
@@ -77,40 +72,21 @@ export class SymbolParser {
   }
 
   async #load(name: string): Promise<Loaded> {
-    const { Language, Parser, Query } = await (this.#library ??= loadLibrary(this.#read));
-    const { wasm, query } = await this.#read(name);
+    const { Language, Parser, Query } = await (this.#library ??= loadLibrary(this.#entry));
+    const { wasm, query } = await readGrammar(this.#entry, name);
     const language = await Language.load(wasm);
     return { parser: new Parser().setLanguage(language), query: new Query(language, query) };
   }
 }
 
-async function loadLibrary(read: (name: string) => Promise<Grammar>) {
+async function loadLibrary(entry: string) {
   const library = await import("web-tree-sitter");
-  await library.Parser.init({ wasmBinary: (await read("parser")).wasm });
+  await library.Parser.init({ wasmBinary: (await readGrammar(entry, "parser")).wasm });
   return library;
 }
 
-/** Files to parse in a worker, with the grammars for them: a worker can read nothing. */
-export interface SymbolsInput {
-  readonly grammars: Readonly<Record<string, Grammar>>;
-  readonly files: readonly { readonly language: string; readonly text: string }[];
-}
-
-const received = new Map<string, Grammar>();
-const ofWorker = new SymbolParser((name) =>
-  Promise.resolve(received.get(name) ?? { wasm: new Uint8Array(), query: "" })
-);
-
-/** The converter `symbols` of `converters.ts`. */
-export async function convert({ grammars, files }: SymbolsInput): Promise<readonly FileSymbols[]> {
-  for (const [name, grammar] of Object.entries(grammars)) received.set(name, grammar);
-  const symbols: FileSymbols[] = [];
-  for (const { language, text } of files) symbols.push(await ofWorker.parse(language, text));
-  return symbols;
-}
-
-/** Reads a grammar from the file next to the entry, or from the packages when the plugin runs from sources. */
-export async function readGrammar(entry: string, name: string): Promise<Grammar> {
+/** Reads a grammar from the file of the build, or from the packages when the plugin runs from sources. */
+async function readGrammar(entry: string, name: string): Promise<{ wasm: Uint8Array; query: string }> {
   if (entry.endsWith("/plugins/main.ts")) {
     const { grammarSource } = await import(new URL("../scripts/bundle/grammars.ts", entry).href);
     return await grammarSource(name);

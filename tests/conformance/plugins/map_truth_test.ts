@@ -1,6 +1,5 @@
 /** The exported definitions of this repository: those that the compiler of TypeScript sees are in the map. */
 import ts from "typescript";
-import { endConversions } from "../../../plugins/common/bounded.ts";
 import { SymbolIndex } from "../../../plugins/map/index.ts";
 import { assert, assertEquals } from "../../support/assert.ts";
 import { Random, SEED, soakSize } from "../../support/seed.ts";
@@ -27,7 +26,6 @@ Deno.test("the map has the exported definitions that the compiler of TypeScript 
     log() {},
   });
   const { files, broken } = await index.update({ signal: new AbortController().signal, progress() {} });
-  endConversions();
   assertEquals([files.length, broken], [paths.length, 0]);
   const found = new Set(
     files.flatMap(({ path, symbols }) =>

@@ -1,5 +1,5 @@
 import { languageOf } from "../../../../plugins/map/languages.ts";
-import { readGrammar, SymbolParser } from "../../../../plugins/map/parser.ts";
+import { SymbolParser } from "../../../../plugins/map/parser.ts";
 import { assertEquals } from "../../../support/assert.ts";
 
 interface Sample {
@@ -300,14 +300,13 @@ run
   },
 ];
 
-const ENTRY = new URL("../../../../plugins/main.ts", import.meta.url).href;
-const parser = new SymbolParser((name) => readGrammar(ENTRY, name));
+const parser = new SymbolParser(new URL("../../../../plugins/main.ts", import.meta.url).href);
 
 for (const { file, text, definitions, references } of SAMPLES) {
   Deno.test(`SymbolParser finds definitions and references of ${file}`, async () => {
     const language = languageOf(file);
     if (!language) throw new Error(`${file} has no language`);
-    const symbols = await parser.parse(language.name, text);
+    const symbols = await parser.parse(language, text);
     const shown = symbols.definitions.map(({ kind, name, local }) =>
       local ? `(${kind} ${name})` : `${kind} ${name}`
     );
