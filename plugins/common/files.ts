@@ -1,6 +1,7 @@
 /** Walks of directories for plugins: what ignore files, the session's rules and sizes leave. */
-import { isAbsolute, relative, sep } from "node:path";
+import { isAbsolute, relative, resolve, sep } from "node:path";
 import ignore, { type Ignore } from "ignore";
+import { type PluginContext, PluginError } from "./plugin.ts";
 
 interface WalkedFile {
   /** Relative to the root, with `/`. */
@@ -81,6 +82,44 @@ export async function* walkFiles(root: string, options: WalkOptions = {}): Async
     }
   }
   yield* walk("", rulesAbove(root, IGNORE_FILES), rulesAbove(root, [OWN_IGNORE_FILE]));
+}
+
+export interface WorkspaceFile {
+  /** Its real path. */
+  readonly file: string;
+  /** Its real path below the workspace, with `/`. */
+  readonly name: string;
+}
+
+/**
+ * Finds a file of the workspace by a path. Throws a {@linkcode PluginError} for what is no file, is outside,
+ * or is hidden from the session.
+ */
+export function workspaceFile(
+  path: string,
+  { workspace, hidden }: Pick<PluginContext, "workspace" | "hidden">,
+): WorkspaceFile {
+  const cannot = (why: string, remedy?: string) => new PluginError(`Cannot read ${path}: ${why}`, remedy);
+  const outside = () => cannot(`it is outside of ${workspace}`, "copy it there first");
+  let file: string;
+  let root: string;
+  try {
+    root = Deno.realPathSync(workspace);
+    file = Deno.realPathSync(resolve(workspace, path));
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) throw cannot("there is no such file");
+    if (error instanceof Deno.errors.NotCapable) throw outside();
+    throw cannot(error instanceof Error ? error.message : String(error));
+  }
+  const name = relative(root, file).split(sep).join("/");
+  if (isAbsolute(name) || name === ".." || name.startsWith("../")) throw outside();
+  if (!Deno.statSync(file).isFile) throw cannot("it is not a file");
+  const written = relative(workspace, resolve(workspace, path)).split(sep).join("/");
+  const isHidden = hiddenPaths(hidden, root, root);
+  if ([name, ...written.startsWith("..") ? [] : [written]].some(isHidden)) {
+    throw cannot("the session may not read this file");
+  }
+  return { file, name };
 }
 
 /** Reports for paths below a root whether the session may not read them. */

@@ -5,6 +5,12 @@ import type * as z from "zod";
 /** An entry of `[[providers]]` that the user granted, and the environment variable with its key. */
 export type GrantedProvider = Readonly<Record<string, unknown>> & { readonly name: string };
 
+/** Reports whether requests to a provider leave this machine. */
+export function isRemote({ base_url: url }: GrantedProvider): boolean {
+  const host = typeof url === "string" ? URL.parse(url)?.hostname : undefined;
+  return host !== undefined && !/^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(host);
+}
+
 /** What a plugin knows of its session. */
 export interface PluginContext<Settings = unknown> {
   /** Checked `[plugins.settings]`. */

@@ -14,7 +14,7 @@ export interface Definition {
   readonly depth: number;
   /** Other files cannot name it: it is in the body of a function, or a module does not export it. */
   readonly local: boolean;
-  /** The line with its name. */
+  /** The line with its name, or the first one of a definition in C whose name comes last. */
   readonly text: string;
 }
 
@@ -181,7 +181,9 @@ function nested(
     const isExported = open[0]?.isExported ?? (exported.has(name) || hasExport(node));
     open.push({ end, local: inner || kind === "function" || kind === "method", isExported });
     isModule ||= isExported;
-    const line = (lines[row] ?? "").trim().replaceAll(/\s+/g, " ").replace(/\s*\{$/, "");
+    const lineOf = (at: number) => (lines[at] ?? "").trim().replaceAll(/\s+/g, " ").replace(/\s*\{$/, "");
+    const last = lineOf(row);
+    const line = last.startsWith("}") ? lineOf(node?.startPosition.row ?? row) : last;
     const shown = line.length > MAX_TEXT ? `${line.slice(0, MAX_TEXT - 1).toWellFormed()}…` : line;
     const definition = {
       name,

@@ -14,13 +14,6 @@ interface Ranked {
   readonly score: number;
 }
 
-interface Ranking {
-  /** All definitions that other files can name, the most important first. */
-  readonly list: readonly Ranked[];
-  /** Words of the focus that match no path and no name. */
-  readonly unmatched: readonly string[];
-}
-
 const DAMPING = 0.85;
 const ROUNDS = 20;
 /** The part of the start vector that the files of the focus share. */
@@ -47,11 +40,6 @@ interface Definers {
   isMethod: boolean;
 }
 
-interface Target {
-  readonly slots: readonly number[];
-  readonly factor: number;
-}
-
 /** A reference of one file to the slot of another, by index. */
 interface Edges {
   readonly from: number[];
@@ -59,7 +47,11 @@ interface Edges {
   readonly weight: number[];
 }
 
-export function rank(files: readonly MappedFile[], focus: readonly string[]): Ranking {
+/**
+ * Returns all definitions that other files can name, the most important first, and the words of the focus
+ * that match no path and no name.
+ */
+export function rank(files: readonly MappedFile[], focus: readonly string[]) {
   const { definers, fileOf } = definersOf(files);
   const words = focus.map((word) => word.toLowerCase());
   const count = (matches: (word: string) => boolean) => words.length === 0 ? 0 : words.filter(matches).length;
@@ -124,7 +116,8 @@ function edgesOf(
 ): Edges {
   const edges: Edges = { from: [], slot: [], weight: [] };
   /** For languages whose members are not known by their syntax, and for the others. */
-  const [any, typed] = [new Map<string, Target>(), new Map<string, Target>()];
+  const any = new Map<string, { readonly slots: readonly number[]; readonly factor: number }>();
+  const typed: typeof any = new Map();
   for (const [name, { slots, isMethod }] of definers) {
     if (slots.length > MAX_DEFINERS) continue;
     const factor = factorOf(name, slots.length, isMethod) * (1 + FOCUS_FACTOR * named(name)) / slots.length;
@@ -198,7 +191,11 @@ const TOKEN = 4;
  * Returns as many of the first definitions as the budget has room for, by file, and a last line with what was
  * left out. The text never has more than `tokens` tokens.
  */
-export function renderMap(snapshot: Snapshot, { list, unmatched }: Ranking, tokens: number): Answer {
+export function renderMap(
+  snapshot: Snapshot,
+  { list, unmatched }: ReturnType<typeof rank>,
+  tokens: number,
+): Answer {
   const lineOf = ({ path, definition: { line, text } }: Ranked) => `${path}:${line} ${text}\n`;
   let room = tokens * TOKEN - summaryOf(snapshot, list.length, list.length, unmatched).length;
   let shown = 0;

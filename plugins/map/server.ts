@@ -2,7 +2,7 @@
 import { relative, resolve } from "node:path";
 import * as z from "zod";
 import { type Plugin, PluginError } from "../common/plugin.ts";
-import { addTool, type Answer, PAGE_ARGUMENTS, pageOf } from "../common/tool.ts";
+import { addTool, type Answer, pageOf } from "../common/tool.ts";
 import type { MappedFile } from "./index.ts";
 import { KINDS } from "./languages.ts";
 import type { Definition } from "./parser.ts";
@@ -20,10 +20,11 @@ const location = { path: z.string(), line: z.number() };
 const DEFINITION = z.object({ ...location, end: z.number(), name: z.string(), kind: z.string() });
 const DEFINITIONS = z.object({ definitions: z.array(DEFINITION), ...page });
 
-interface PageRange {
-  readonly offset?: number | undefined;
-  readonly limit?: number | undefined;
-}
+const MAX_TOKENS = 10_000;
+/** As `PAGE_ARGUMENTS`, in a third of the tokens: four tools have them. */
+const line = z.number().min(1).transform(Math.floor).optional();
+const range = { offset: line, limit: line };
+type PageRange = Parameters<typeof pageOf>[1];
 
 interface Found {
   readonly path: string;
@@ -44,10 +45,10 @@ export const plugin: Plugin<z.infer<typeof Settings>> = {
     addTool(server, {
       name: "repo_map",
       title: "Map of the repository",
-      description: "Ranks the repository's definitions; cut to a token budget.",
+      description: "Ranks the repository's definitions within a token budget.",
       input: z.object({
-        focus: z.string().optional().describe("Paths and words to rank by"),
-        tokens: z.number().int().min(100).max(10_000).default(1_000),
+        focus: z.string().optional().describe("Paths, words"),
+        tokens: z.number().min(100).default(1_000),
       }),
       output: z.object({ shown: z.number(), definitions: z.number(), files: z.number(), tokens: z.number() }),
       reaches: "workspace",
@@ -55,19 +56,19 @@ export const plugin: Plugin<z.infer<typeof Settings>> = {
       const { index, rank, renderMap } = await ready();
       const snapshot = await index.update(call);
       const words = focus.split(/[\s,]+/).filter((word) => word !== "");
-      const make = () => renderMap(snapshot, rank(snapshot.files, words), tokens);
+      const make = () => renderMap(snapshot, rank(snapshot.files, words), Math.min(tokens, MAX_TOKENS));
       return index.answer(snapshot, JSON.stringify([words, tokens]), make);
     });
 
     addTool(server, {
       name: "outline",
       title: "Outline of a file",
-      description: "Lists the definitions of a source file.",
-      input: z.object({ path: z.string(), ...PAGE_ARGUMENTS }),
+      description: "Lists a file's definitions.",
+      input: z.object({ path: z.string(), ...range }),
       output: DEFINITIONS,
       reaches: "workspace",
       subject: { path: "path" },
-    }, async ({ path, ...range }, call) => {
+    }, async ({ path, ...lines }, call) => {
       const { files } = await (await ready()).index.update(call);
       const wanted = relative(workspace, resolve(workspace, path)).replaceAll("\\", "/");
       const file = files.find((each) => each.path === wanted);
@@ -77,35 +78,38 @@ export const plugin: Plugin<z.infer<typeof Settings>> = {
           "name a source file that is not ignored, hidden, binary or minified",
         );
       }
-      return definitionsPage(definitionsOf(file), range, `No definitions in ${wanted}`);
+      return definitionsPage(definitionsOf(file), lines, `No definitions in ${wanted}`);
     });
 
     addTool(server, {
       name: "find_symbol",
       title: "Definitions of a name",
       description: "Finds definitions by NAME or CLASS.NAME.",
-      input: z.object({ name: z.string().min(1), kind: z.enum(KINDS).optional(), ...PAGE_ARGUMENTS }),
+      input: z.object({ name: z.string(), kind: z.string().optional(), ...range }),
       output: DEFINITIONS,
       reaches: "workspace",
-    }, async ({ name, kind, ...range }, call) => {
+    }, async ({ name, kind, ...lines }, call) => {
       const { files } = await (await ready()).index.update(call);
+      if (kind !== undefined && !KINDS.some((each) => each === kind)) {
+        throw new PluginError(`Cannot find definitions of kind ${kind}`, `use one of ${KINDS.join(", ")}`);
+      }
       const isWanted = ({ definition }: Found) => kind === undefined || definition.kind === kind;
       const exact = lookUp(files, name).filter(isWanted);
       const none = `No ${kind ?? "definition"} named ${name} in ${files.length} files`;
-      if (exact.length > 0) return definitionsPage(exact, range, none);
-      return definitionsPage(similarTo(files, name).filter(isWanted), range, none, `${none}; similar:\n`);
+      if (exact.length > 0) return definitionsPage(exact, lines, none);
+      return definitionsPage(similarTo(files, name).filter(isWanted), lines, none, `${none}; similar:\n`);
     });
 
     addTool(server, {
       name: "find_references",
       title: "References to a name",
-      description: "Finds the lines that use the name of a definition.",
-      input: z.object({ name: z.string().min(1), ...PAGE_ARGUMENTS }),
+      description: "Lists the uses of a name.",
+      input: z.object({ name: z.string(), ...range }),
       output: z.object({ references: z.array(z.object(location)), ...page }),
       reaches: "workspace",
-    }, async ({ name, ...range }, call) => {
+    }, async ({ name, ...lines }, call) => {
       const { files } = await (await ready()).index.update(call);
-      return referencesPage(files, name, range, workspace);
+      return referencesPage(files, name, lines, workspace);
     });
   },
 };

@@ -18,7 +18,7 @@ export interface Run {
 }
 
 const Outcome = z.union([z.strictObject({ text: z.string() }), z.strictObject({ error: z.string() })]);
-export type Outcome = z.infer<typeof Outcome>;
+type Outcome = z.infer<typeof Outcome>;
 
 /** What a client of the newer revision returns with its answers. */
 const State = z.object({ asked: z.array(z.string()), outcomes: z.array(z.tuple([z.string(), Outcome])) });
@@ -40,7 +40,7 @@ const FAILURE_AS_RESULT = { "reasonix/failure": "result" };
  * repeats the call with its answers and the outcomes so far, which decide nothing but the text of the result.
  */
 export class ModelRuns {
-  readonly outcomes: Map<string, Outcome>;
+  readonly #outcomes: Map<string, Outcome>;
   /** Helps where no run succeeds. */
   readonly remedy: string | undefined;
   readonly #model: string | undefined;
@@ -54,7 +54,7 @@ export class ModelRuns {
     model: string | undefined,
   ) {
     this.#model = model;
-    this.outcomes = resumed(request);
+    this.#outcomes = resumed(request);
     this.remedy = first ? undefined : REMEDY;
     if (first) {
       const [provider, id] = chosen([first, ...others], first, model);
@@ -80,18 +80,22 @@ export class ModelRuns {
 
   /** Fills in the outcomes; resolves to a result if the client must answer first. */
   async run(runs: readonly Run[], progress: Call["progress"]): Promise<InputRequiredResult | undefined> {
-    const open = runs.filter(({ key }) => !this.outcomes.has(key));
+    const open = runs.filter(({ key }) => !this.#outcomes.has(key));
     const ask = this.#ask;
     if (!ask) return open.length === 0 ? undefined : this.#required(open.slice(0, AT_ONCE));
     let done = 0;
     const next = async () => {
       for (let run = open.shift(); run; run = open.shift()) {
         const outcome = await ask(run).catch((error: Error) => ({ error: error.message }));
-        this.outcomes.set(run.key, outcome);
+        this.#outcomes.set(run.key, outcome);
         progress(`${run.key}: ${"text" in outcome ? "done" : "failed"}`, ++done, runs.length);
       }
     };
     await Promise.all(Array.from({ length: AT_ONCE }, next));
+  }
+
+  outcomeOf(key: string): Outcome {
+    return this.#outcomes.get(key) ?? { error: "it was not run" };
   }
 
   #params({ system, text }: Run): CreateMessageRequestParams {
@@ -104,7 +108,7 @@ export class ModelRuns {
   }
 
   #required(runs: readonly Run[]): InputRequiredResult {
-    const state = { asked: runs.map(({ key }) => key), outcomes: [...this.outcomes] };
+    const state = { asked: runs.map(({ key }) => key), outcomes: [...this.#outcomes] };
     const inputRequests = Object.fromEntries(runs.map((run) => {
       const params = { ...this.#params(run), metadata: FAILURE_AS_RESULT };
       return [run.key, inputRequired.createMessage(params)];

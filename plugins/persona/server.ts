@@ -1,9 +1,9 @@
 /** The plugin persona: reviews of a text by several personas, and a summary of what they say. */
 import * as z from "zod";
-import { type Plugin, type PluginContext, PluginError } from "../common/plugin.ts";
+import { isRemote, type Plugin, type PluginContext, PluginError } from "../common/plugin.ts";
 import { addTool, type Answer } from "../common/tool.ts";
 import { readPrompt, readText } from "./files.ts";
-import { ModelRuns, type Outcome, type Run } from "./model.ts";
+import { ModelRuns, type Run } from "./model.ts";
 import { type Persona, personasOfList, personasOfMarkdown } from "./personas.ts";
 import panelPrompt from "./prompts/panel.md" with { type: "text" };
 import reviewPrompt from "./prompts/review.md" with { type: "text" };
@@ -43,31 +43,40 @@ export const plugin: Plugin<z.infer<typeof Settings>> = {
       description: "Reviews a text from the point of view of each persona.",
       input: Input,
       output: Output,
-      reaches: "workspace",
+      reaches: context.providers.some(isRemote) ? "network" : "workspace",
     }, async (args, call) => {
-      const { panel = false, model = context.settings.model } = args;
+      const { panel: isWanted = false, model = context.settings.model } = args;
       const personas = await personasOf(args.personas, context);
       const runs = new ModelRuns(server, context, call, model);
       const reviewing = await runs.run(await reviewRuns(personas, args, context), call.progress);
       if (reviewing) return reviewing;
-      const outcomes = personas.map(({ name }) =>
-        [name, runs.outcomes.get(keyOf(name)) ?? { error: "it was not run" }] as const
-      );
-      const errors = outcomes.map(([name, outcome]) => "error" in outcome && `${name}: ${outcome.error}`);
-      if (errors.every((error) => error !== false)) {
-        throw new PluginError(`No persona could review: ${errors.join(", ")}`, runs.remedy);
+      const reviews: Review[] = [];
+      const failed: { persona: string; error: string }[] = [];
+      for (const { name: persona } of personas) {
+        const outcome = runs.outcomeOf(keyOf(persona));
+        if ("text" in outcome) reviews.push({ persona, review: outcome.text });
+        else failed.push({ persona, ...outcome });
       }
-      if (panel) {
-        const summing = await runs.run([await panelRun(outcomes, args, context)], call.progress);
+      if (reviews.length === 0) {
+        const errors = failed.map(({ persona, error }) => `${persona}: ${error}`).join(", ");
+        throw new PluginError(`No persona could review: ${errors}`, runs.remedy);
+      }
+      if (isWanted) {
+        const system = await readPrompt("panel", panelPrompt, context);
+        const text = sections({ ...aboutOf(args), Reviews: textOf(reviews) });
+        const summing = await runs.run([{ key: PANEL, system, text }], call.progress);
         if (summing) return summing;
+        const outcome = runs.outcomeOf(PANEL);
+        if ("text" in outcome) return answerOf(reviews, failed, outcome.text);
+        failed.push({ persona: "Panel", ...outcome });
       }
-      return answerOf(outcomes, panel ? runs.outcomes.get(PANEL) : undefined);
+      return answerOf(reviews, failed);
     });
   },
 };
 
+type Review = z.infer<typeof Output>["reviews"][number];
 type Arguments = z.infer<typeof Input>;
-type Outcomes = readonly (readonly [persona: string, outcome: Outcome])[];
 
 /** One text that ends like a file of text is a path. */
 async function personasOf(given: Arguments["personas"], context: PluginContext): Promise<Persona[]> {
@@ -96,11 +105,6 @@ async function reviewRuns(
   }));
 }
 
-async function panelRun(outcomes: Outcomes, args: Arguments, context: PluginContext): Promise<Run> {
-  const system = await readPrompt("panel", panelPrompt, context);
-  return { key: PANEL, system, text: sections({ ...aboutOf(args), Reviews: reviewsOf(outcomes) }) };
-}
-
 function aboutOf({ artifact_type, goal, notes }: Arguments): Record<string, string | undefined> {
   return { "Artifact type": artifact_type, Goal: goal, Notes: notes };
 }
@@ -109,29 +113,17 @@ function sections(texts: Readonly<Record<string, string | undefined>>): string {
   return Object.entries(texts).flatMap(([name, text]) => text ? [`[${name}]\n${text}`] : []).join("\n\n");
 }
 
-function reviewsOf(outcomes: Outcomes): string {
-  return outcomes.flatMap(([name, outcome]) => "text" in outcome ? [`## ${name}\n\n${outcome.text}`] : [])
-    .join("\n\n");
+function textOf(reviews: readonly Review[]): string {
+  return reviews.map(({ persona, review }) => `## ${persona}\n\n${review}`).join("\n\n");
 }
 
-function answerOf(outcomes: Outcomes, panel: Outcome | undefined): Answer {
-  const failed = outcomes.flatMap(([persona, outcome]) =>
-    "error" in outcome ? [{ persona, error: outcome.error }] : []
-  );
-  if (panel && "error" in panel) failed.push({ persona: "Panel", error: panel.error });
-  const parts = [
-    reviewsOf(outcomes),
-    ...(panel && "text" in panel ? [`## Panel\n\n${panel.text}`] : []),
-    failed.map(({ persona, error }) => `Failed: ${persona}: ${error}`).join("\n"),
-  ];
-  return {
-    text: parts.filter((part) => part !== "").join("\n\n"),
-    data: {
-      reviews: outcomes.flatMap(([persona, outcome]) =>
-        "text" in outcome ? [{ persona, review: outcome.text }] : []
-      ),
-      failed,
-      ...(panel && "text" in panel ? { panel: panel.text } : {}),
-    },
-  };
+function answerOf(
+  reviews: readonly Review[],
+  failed: z.infer<typeof Output>["failed"],
+  panel?: string,
+): Answer {
+  const failures = failed.map(({ persona, error }) => `Failed: ${persona}: ${error}`).join("\n");
+  const summary = panel === undefined ? "" : `## Panel\n\n${panel}`;
+  const text = [textOf(reviews), summary, failures].filter((part) => part !== "").join("\n\n");
+  return { text, data: { reviews, failed, ...(panel === undefined ? {} : { panel }) } };
 }

@@ -1,7 +1,7 @@
 /** The settings of the plugin, and what follows from them for one index. */
 import { relative, resolve } from "node:path";
 import * as z from "zod";
-import { type PluginContext, PluginError } from "../common/plugin.ts";
+import { isRemote, type PluginContext, PluginError } from "../common/plugin.ts";
 
 const patterns = z.array(z.string().min(1));
 const count = z.int().min(1);
@@ -100,8 +100,5 @@ export function uriOf(index: string, path: string, from: number, to: number): st
 /** Reports whether the texts of queries and files leave this machine. */
 export function reachesNetwork({ settings, providers }: Context): boolean {
   const name = settings.embedding?.split("/", 1)[0];
-  const url = providers.find((each) => each.name === name)?.base_url;
-  if (typeof url !== "string") return false;
-  const host = URL.parse(url)?.hostname ?? "";
-  return !/^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(host);
+  return providers.some((each) => each.name === name && isRemote(each));
 }

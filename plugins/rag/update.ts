@@ -100,6 +100,7 @@ class Update {
   readonly #began = performance.now();
   readonly #statements: ReturnType<typeof statementsOf>;
   #reported = 0;
+  #compared = 0;
   #added = 0;
   #changed = 0;
 
@@ -176,7 +177,8 @@ class Update {
       batch.push(content);
       characters += content.text?.length ?? 0;
       if (batch.length >= MOST_FILES || characters >= MOST_CHARACTERS) flush();
-      this.#progress(`${this.#index.name}: ${seen.size} files compared`, seen.size);
+      this.#compared = seen.size;
+      this.#progress(`${this.#index.name}: ${seen.size} files compared`, 0);
     }
     flush();
     return seen;
@@ -327,7 +329,8 @@ class Update {
   #progress(message: string, done: number, total?: number): void {
     if (performance.now() - this.#reported < PROGRESS_MS) return;
     this.#reported = performance.now();
-    this.#call.progress(message, done, total);
+    // Of both phases, since the number may only grow.
+    this.#call.progress(message, this.#compared + done, total === undefined ? total : this.#compared + total);
   }
 }
 

@@ -102,16 +102,16 @@ function readMatrix(database: DatabaseSync): Omit<Matrix, "revision"> {
   return { dimensions, chunks, values };
 }
 
-/** In four sums, which the processor computes at the same time. */
+/** In four sums, which the processor computes at the same time: half the time of one. */
 function dot(values: Float32Array, start: number, vector: Float32Array, dimensions: number): number {
-  let [a, b, c, d] = [0, 0, 0, 0];
-  let at = 0;
-  for (; at + 3 < dimensions; at += 4) {
-    a += (values[start + at] as number) * (vector[at] as number);
-    b += (values[start + at + 1] as number) * (vector[at + 1] as number);
-    c += (values[start + at + 2] as number) * (vector[at + 2] as number);
-    d += (values[start + at + 3] as number) * (vector[at + 3] as number);
+  let a = 0, b = 0, c = 0, d = 0;
+  let [i, at] = [start, 0];
+  for (const end = start + dimensions - 3; i < end; i += 4, at += 4) {
+    a += (values[i] as number) * (vector[at] as number);
+    b += (values[i + 1] as number) * (vector[at + 1] as number);
+    c += (values[i + 2] as number) * (vector[at + 2] as number);
+    d += (values[i + 3] as number) * (vector[at + 3] as number);
   }
-  for (; at < dimensions; at++) a += (values[start + at] as number) * (vector[at] as number);
+  for (; at < dimensions; i++, at++) a += (values[i] as number) * (vector[at] as number);
   return a + b + c + d;
 }

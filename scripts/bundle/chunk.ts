@@ -122,7 +122,7 @@ class Body {
       executing,
     ];
     for (const statement of tree.statements) this.#statement(statement);
-    this.#visit(tree, false);
+    this.#visit(tree);
     // A single other character would double the memory of the whole source and the time to read it.
     // deno-lint-ignore no-control-regex
     for (const { index, 0: unit } of tree.text.matchAll(/[^\x00-\x7f]/g)) {
@@ -190,6 +190,12 @@ class Body {
         this.#variables.set((propertyName ?? name).text, name.text);
         this.exported.push(name.text);
       }
+    } else if (ts.isExportAssignment(statement)) {
+      // The whole of a CommonJS package.
+      const { expression } = statement;
+      this.#edit(statement.getStart(this.#tree), expression.getStart(this.#tree), "const $default=");
+      this.#variables.set("$default", "default");
+      this.exported.push("default");
     } else if (ts.canHaveModifiers(statement) && statement.modifiers?.some(isExport)) {
       throw new Error(`Cannot pack ${this.#tree.fileName}: it exports without a list`);
     }
@@ -203,14 +209,21 @@ class Body {
     this.#edits.push({ start, end, text });
   }
 
-  #visit(node: ts.Node, inFunction: boolean): void {
-    if (ts.isCallExpression(node) && node.expression.kind === ts.SyntaxKind.ImportKeyword) {
-      this.#lazyImport(node);
+  /** Long chains of operators in minified code are too deep for recursion. */
+  #visit(root: ts.Node): void {
+    const waiting: [node: ts.Node, inFunction: boolean][] = [[root, false]];
+    for (let next = waiting.pop(); next; next = waiting.pop()) {
+      const [node, inFunction] = next;
+      if (ts.isCallExpression(node) && node.expression.kind === ts.SyntaxKind.ImportKeyword) {
+        this.#lazyImport(node);
+      }
+      if (inFunction) this.#noteAssignment(node);
+      const isFunction = ts.isFunctionLike(node);
+      if (isFunction) this.#mark(node);
+      const children: typeof waiting = [];
+      ts.forEachChild(node, (child) => void children.push([child, inFunction || isFunction]));
+      waiting.push(...children.reverse());
     }
-    if (inFunction) this.#noteAssignment(node);
-    const isFunction = ts.isFunctionLike(node);
-    if (isFunction) this.#mark(node);
-    ts.forEachChild(node, (child) => this.#visit(child, inFunction || isFunction));
   }
 
   #lazyImport({ expression, arguments: [specifier] }: ts.CallExpression): void {

@@ -29,7 +29,10 @@ export function functionNames(
     const original = segment?.offset === start ? map.names[segment.name] : undefined;
     return (original ?? node.getText(tree)).replaceAll(/[^\w$#-]+/g, "_").slice(0, LONGEST);
   };
-  const visit = (node: ts.Node, path: string): void => {
+  // Long chains of operators in minified code are too deep for recursion.
+  const waiting: [node: ts.Node, path: string][] = [[tree, ""]];
+  for (let next = waiting.pop(); next; next = waiting.pop()) {
+    const [node, path] = next;
     let inner = path;
     if (ts.isFunctionLike(node) && "body" in node && node.body !== undefined) {
       const declared = nameOf(node);
@@ -50,9 +53,10 @@ export function functionNames(
       const declared = nameOf(node);
       if (declared !== undefined) inner = path === "" ? nameAt(declared) : `${path}.${nameAt(declared)}`;
     }
-    ts.forEachChild(node, (child) => visit(child, inner));
-  };
-  visit(tree, "");
+    const children: [node: ts.Node, path: string][] = [];
+    ts.forEachChild(node, (child) => void children.push([child, inner]));
+    waiting.push(...children.reverse());
+  }
   return found;
 }
 

@@ -259,7 +259,8 @@ async function gated(
     signal,
     (text) => void deps.conversation.record({ type: "tool.delta", callId: call.id, text }),
   );
-  const meansToRead = decision.readsOnly === true || prepared.claimsToRead === true;
+  const { claimsToRead, readsNetwork } = prepared;
+  const meansToRead = decision.readsOnly === true || claimsToRead === true || readsNetwork === true;
   if (!prepared.readOnly) deps.checkpointer?.detectAfter(prepared, meansToRead);
   if (result.endsTurn) batch.outcome.ended = result.endsTurn;
   const heard = deps.afterCall ? await withSaid(batch, prepared, result) : result;

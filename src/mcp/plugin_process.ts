@@ -17,6 +17,8 @@ export interface PluginFacts extends ProcessFacts {
   readonly forbidden: readonly string[];
   /** The granted entries of `[[providers]]`. */
   readonly providers: readonly Readonly<Record<string, unknown>>[];
+  /** Certificates of the providers. */
+  readonly files?: readonly string[];
   /** `file:line:column` of settings, by dotted key. */
   readonly locations: Readonly<Record<string, string>>;
   /** Variables of the entry, and the keys of the providers. */
@@ -60,7 +62,7 @@ export async function pluginProcess(
     flags: (directory) => [
       SMALL_YOUNG_GENERATION,
       "--unstable-worker-options",
-      ...flag("--allow-read", bothNames([directory, ...read])),
+      ...flag("--allow-read", bothNames([directory, ...read, ...facts.files ?? []])),
       ...flag("--deny-read", bothNames(facts.forbidden)),
       ...flag("--allow-write", bothNames(write)),
       ...(net === true ? ["--allow-net"] : flag("--allow-net", hosts)),

@@ -15,7 +15,9 @@ export type PluginInfo = Awaited<ReturnType<typeof loadPluginList>>["PLUGINS"][n
 export const SETTINGS_VARIABLE = "REASONIX_PLUGIN_SETTINGS";
 
 /** The name of the plugin that an entry starts by the words `reasonix plugin NAME`. */
-export function pluginNameOf({ type, command, args }: PluginEntry): string | undefined {
+export function pluginNameOf(
+  { type, command, args }: { readonly type: string } & Pick<PluginEntry, "command" | "args">,
+): string | undefined {
   const [verb, name, ...more] = args;
   const isPlugin = type === "stdio" && command === "reasonix" && verb === "plugin" && more.length === 0;
   return isPlugin ? name : undefined;

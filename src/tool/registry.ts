@@ -341,7 +341,7 @@ export function preparedCall(call: ToolCall, tool: Tool, args: Record<string, un
   const { family, delegates, runsIn = "main" } = tool;
   const limits = tool.limits?.(args);
   const readOnly = isKnownToRead(tool) && limits?.readOnly !== false;
-  const writes = tool.writes?.(args) ?? (readOnly ? [] : undefined);
+  const writes = tool.writes?.(args) ?? (readOnly || tool.readsNetwork ? [] : undefined);
   const command = tool.command?.(args);
   const alwaysAsk = tool.alwaysAsk?.(args);
   const facts = {

@@ -11,6 +11,7 @@ import { residentSize } from "./memory.ts";
 import { type Row, row } from "./report.ts";
 import type { Bench, Program } from "./runner.ts";
 import { mapRows } from "./scenarios/plugins_map.ts";
+import { ragRows } from "./scenarios/plugins_rag.ts";
 import { webRows } from "./scenarios/plugins_web.ts";
 
 /** A place where plugins start from the built file. */
@@ -22,7 +23,7 @@ interface PluginBench extends Bench {
 }
 
 /** Rows of single plugins, by name. */
-const OWN: readonly ((bench: PluginBench) => Promise<Row[]>)[] = [mapRows, webRows];
+const OWN: readonly ((bench: PluginBench) => Promise<Row[]>)[] = [mapRows, ragRows, webRows];
 
 const STARTS = 11;
 const RUNS = 15;

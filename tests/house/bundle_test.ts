@@ -52,6 +52,14 @@ Deno.test("pack evaluates a lazy chunk, and the runtime's modules it needs, when
   assert(!/^import /m.test(code), "a runtime module is imported at the top");
 });
 
+Deno.test("pack takes the default export of a CommonJS package, and expressions of any depth", async () => {
+  const code = packed({
+    "main.js": 'const { default: value } = await import("./lazy.js");\nconsole.log(value());',
+    "lazy.js": `var all = () => () => ${"1+".repeat(3_000)}1;\nexport default all();`,
+  });
+  assertEquals(await output(code), "3001\n");
+});
+
 Deno.test("pack renames exports, and refuses variables that change after others have read them", async () => {
   const code = packed({
     "main.js": 'import main, { step as more } from "./b.js";\nimport * as path from "node:path";\n' +

@@ -19,6 +19,8 @@ export interface CleanPage {
   readonly site: string | undefined;
   /** Where a refresh, or a script of a page without text, leads. */
   readonly forward: string | undefined;
+  /** The most elements within a line of text that follow each other without a block. */
+  readonly longestRun: number;
   readonly scripts: number;
   /** A page that wants to know whether a person reads it. */
   readonly challenge: boolean;
@@ -60,11 +62,16 @@ const LINES = setOf("div p li tr");
 const LINE_NUMBER = /(?:^|\s)(?:linenos?|linenodiv|hljs-ln-numbers|line-numbers-rows|blob-num)(?:\s|$)/;
 const VOID = setOf("br hr img");
 const HELD = setOf("title script");
+const BLOCKS = setOf(
+  "address article aside blockquote br dd details div dl dt figcaption figure footer h1 h2 h3 h4 h5 h6 header " +
+    "hr li main nav ol p pre section summary table tbody td tfoot th thead tr ul",
+);
 const ASIDE = setOf("nav footer aside");
+const NAME = /^[a-z][a-z0-9-]*$/;
 const HEADINGS = /^h[1-6]$/;
 const LINKED_DATA = "\0";
 /** The attributes that the search for the article and the converter read. */
-const COMMON = ["class", "id", "role", "lang", "dir", "itemprop", "itemtype", "rel"];
+const COMMON = ["class", "id", "role"];
 const LANGUAGE = ["data-lang", "data-language"];
 const KEPT: Readonly<Record<string, readonly string[]>> = {
   ol: ["start"],
@@ -113,12 +120,16 @@ class PageReader {
   #size = 0;
   #length = 0;
   #prose = 0;
+  #run = 0;
+  #longestRun = 0;
   readonly #inside = { pre: 0, heading: 0, noscript: 0, aside: 0, a: 0, li: 0 };
   /** Text of the current title, script or formula, which is not written as it comes. */
   #held = "";
   /** Text since the last tag. */
   #pending = "";
   #formula: { tex: string; isTex: boolean } | undefined;
+  /** The last thing written is a tag next to which white space has no meaning. */
+  #atBlock = true;
   /** The last image is one that a script loads later. */
   #isLazy = false;
   #title: string | undefined;
@@ -153,6 +164,7 @@ class PageReader {
       date: date || modified || undefined,
       site: cleanLine(site, 100) || undefined,
       forward: leads || undefined,
+      longestRun: this.#longestRun,
       scripts: this.#scripts,
       challenge: this.#length < 2000 && CHALLENGE.test(this.source),
       cut,
@@ -160,7 +172,7 @@ class PageReader {
   }
 
   get #isFull(): boolean {
-    return this.#elements >= MAX_ELEMENTS || this.#size >= MAX_SIZE;
+    return this.#elements >= MAX_ELEMENTS || this.#size >= MAX_SIZE || this.#sheet.isExhausted;
   }
 
   #start(tag: string, attributes: Attributes): void {
@@ -200,7 +212,7 @@ class PageReader {
     const own = look ? { ...inherit(ink, look), hidden: ink.hidden || (!isRoot && hides(look)) } : ink;
     const isUnknown = own.assumed && this.#linksSheet && (id !== "" || classes.length > 0);
     const inPre = this.#inside.pre > 0;
-    const written = !UNWRAPPED.has(tag) && this.#depth < MAX_DEPTH && !this.#isFull &&
+    const written = NAME.test(tag) && !UNWRAPPED.has(tag) && this.#depth < MAX_DEPTH && !this.#isFull &&
       !(tag === "a" && this.#inside.a > 0) && !(inPre && (tag === "br" || LINES.has(tag)));
     this.#open[this.#open.length - 1] = {
       ...element,
@@ -210,12 +222,15 @@ class PageReader {
     this.#count(tag, 1);
     // The search for the article drops controls.
     if (tag === "input" && this.#inside.li > 0) this.#write("checked" in attributes ? "[x] " : "[ ] ");
+    this.#run = tag === "br" || !BLOCKS.has(tag) ? this.#run + 1 : 0;
+    this.#longestRun = Math.max(this.#longestRun, this.#run);
     if (inPre && tag === "br") this.#write("\n");
     if (tag === "img") return own.hidden || own.invisible ? undefined : this.#image(attributes, isPicture);
     if (!written || this.#inside.noscript > 0) return;
     this.#elements++;
     if (!VOID.has(tag)) this.#depth++;
-    this.#write(`<${tag}${this.#attributes(tag, attributes)}>`);
+    this.#write(`<${tag}${this.#attributes(tag, attributes)}${VOID.has(tag) ? "/>" : ">"}`);
+    this.#atBlock = BLOCKS.has(tag);
   }
 
   #count(tag: string, step: 1 | -1): void {
@@ -246,6 +261,7 @@ class PageReader {
     if (!element.written || this.#inside.noscript > 0 || tag === "noscript") return;
     this.#depth--;
     this.#write(`</${tag}>`);
+    this.#atBlock = BLOCKS.has(tag);
   }
 
   /** Handles the text since the last tag. */
@@ -260,6 +276,8 @@ class PageReader {
     }
     if (this.#hidden > 0 || this.#inside.noscript > 0 || element?.tag === "style" || this.#isFull) return;
     const visible = cleanText(text).replace(this.#inside.pre > 0 ? /[^\S\n]{200,}/g : /\s+/g, " ");
+    if (this.#atBlock && visible === " " && this.#inside.pre === 0) return;
+    this.#atBlock = false;
     if (element && !isVisible(element.ink)) return this.#write(visible.replace(/\S/g, GHOST));
     const { length } = visible.trim();
     this.#length += length;
@@ -348,6 +366,9 @@ class PageReader {
       const value = attributes[name];
       if (value !== undefined && value.length < 500) text += ` ${name}="${escapeHtml(value)}"`;
     }
+    const { rel, itemprop } = attributes;
+    if (rel?.includes("author")) text += ' rel="author"';
+    if (itemprop && /author|name/.test(itemprop)) text += ` itemprop="${escapeHtml(itemprop.slice(0, 100))}"`;
     if (tag === "a" && attributes.href && !attributes.href.trimStart().startsWith("#")) {
       const target = this.#absolute(attributes.href);
       if (target !== undefined) text += ` href="${escapeHtml(target)}"`;
@@ -374,7 +395,7 @@ class PageReader {
     this.#write(
       `<img${picture ? ` src="${escapeHtml(picture)}"` : ""} alt="${escapeHtml(kept)}"${
         this.#attributes("img", attributes)
-      }>`,
+      }/>`,
     );
   }
 }

@@ -1,6 +1,6 @@
 /** The converter `page`: bytes of an HTML page → the article in it as Markdown. Runs in a bounded worker. */
 import { Readability } from "@mozilla/readability";
-import { parseHTML } from "linkedom/worker";
+import JSDOMParser from "@mozilla/readability/JSDOMParser.js";
 import { decodePage } from "./charset.ts";
 import { type CleanPage, cleanPage, decodeSigns, encodeSigns, GHOST } from "./clean.ts";
 import { markdownOf, type PageElement } from "./markdown.ts";
@@ -32,6 +32,10 @@ export interface PageResult {
 
 /** An article with less than this share of the text is not the article. */
 const MIN_SHARE = 1 / 5;
+/** A longer one is the article whatever else is on the page: captions of a gallery, comments of readers. */
+const LONG = 3000;
+/** The time of the search for an article grows with its square; such a page is a log. */
+const MAX_RUN = 5000;
 /** A page with fewer characters that has scripts shows its text with them. */
 const MIN_TEXT = 200;
 
@@ -40,7 +44,7 @@ export function convert({ bytes, url, contentType, part: wanted }: PageInput): P
   const page = cleanPage(decoded.text, url);
   const { title, date, site, forward } = page;
   const { markdown, part } = contentOf(page, wanted === undefined);
-  const notes = notesOf(page);
+  const notes = notesOf(page, markdown);
   if (decoded.guessed) notes.push(`read as ${decoded.charset}, which is a guess`);
   if (decoded.replaced > 0) {
     notes.push(`${decoded.replaced} characters are not readable as ${decoded.charset}`);
@@ -48,13 +52,14 @@ export function convert({ bytes, url, contentType, part: wanted }: PageInput): P
   return Promise.resolve({ markdown, title, date, site, charset: decoded.charset, part, forward, notes });
 }
 
-function notesOf({ forward, challenge, length, scripts, cut }: CleanPage): string[] {
+function notesOf({ forward, challenge, length, scripts, cut }: CleanPage, markdown: string): string[] {
   const notes: string[] = [];
   if (forward !== undefined) notes.push(`the page forwards to ${forward}; call web_open with it`);
   else if (challenge) notes.push("a challenge page: the server wants a person and a browser");
   else if (length < MIN_TEXT && scripts > 0) {
-    notes.push("the page needs JavaScript: an MCP server for Playwright can read it, see docs/mcp.md");
-  } else if (length === 0) notes.push("the page has no visible text");
+    const verb = length === 0 ? "needs" : "may need";
+    notes.push(`the page ${verb} JavaScript: an MCP server for Playwright can read it, see docs/mcp.md`);
+  } else if (markdown === "") notes.push("the page has no visible text");
   if (cut) notes.push("the page is too large: its end is left out");
   return notes;
 }
@@ -62,7 +67,7 @@ function notesOf({ forward, challenge, length, scripts, cut }: CleanPage): strin
 /** A library may fail for a page: then the next way is tried, and the last one needs no library. */
 function contentOf(page: CleanPage, article: boolean): Pick<PageResult, "markdown" | "part"> {
   const ways: readonly (readonly [PageResult["part"], () => PageElement | undefined])[] = [
-    ["article", () => article ? articleOf(page) : undefined],
+    ["article", () => article && page.longestRun <= MAX_RUN ? articleOf(page) : undefined],
     ["page", () => documentOf(page).body],
   ];
   for (const [part, find] of ways) {
@@ -76,10 +81,37 @@ function contentOf(page: CleanPage, article: boolean): Pick<PageResult, "markdow
   return { markdown: plainText(page.html), part: "page" };
 }
 
-function documentOf({ title, html }: CleanPage): PageElement & { readonly body: PageElement } {
+interface PageDocument extends PageElement {
+  readonly body: PageElement;
+  createTextNode(text: string): object;
+}
+
+/** The parser that comes with the search for the article wants well-formed markup: `cleanPage` makes it. */
+function documentOf({ title, html }: CleanPage): PageDocument {
+  const parser = new JSDOMParser();
+  // It would print errors, also while it searches.
+  Object.getPrototypeOf(parser).error = (message: string) => {
+    throw new Error(message);
+  };
   const head = `<head><title>${encodeSigns(title)}</title></head>`;
-  const window: object = parseHTML(`<!doctype html><html>${head}<body>${html}</body></html>`);
-  return (window as { readonly document: ReturnType<typeof documentOf> }).document;
+  const document: PageDocument = parser.parse(`<html>${head}<body>${html}</body></html>`);
+  completeText(Object.getPrototypeOf(document.createTextNode("")));
+  return document;
+}
+
+/** Gives text nodes two names of their content that the converter uses. */
+function completeText(prototype: { textContent: string }): void {
+  for (const name of ["data", "nodeValue"]) {
+    Object.defineProperty(prototype, name, {
+      configurable: true,
+      get(this: typeof prototype) {
+        return this.textContent;
+      },
+      set(this: typeof prototype, text: string) {
+        this.textContent = text;
+      },
+    });
+  }
 }
 
 function articleOf(page: CleanPage): PageElement | undefined {
@@ -90,7 +122,7 @@ function articleOf(page: CleanPage): PageElement | undefined {
   })
     .parse();
   const length = article?.textContent?.replaceAll(GHOST, "").trim().length ?? 0;
-  return article?.content && length >= MIN_SHARE * page.prose ? article.content : undefined;
+  return article?.content && length >= Math.min(LONG, MIN_SHARE * page.prose) ? article.content : undefined;
 }
 
 function plainText(html: string): string {

@@ -10,8 +10,6 @@ export interface PageElement {
   readonly parentNode: PageElement | null;
   readonly firstElementChild: PageElement | null;
   getAttribute(name: string): string | null;
-  querySelector(selector: string): PageElement | null;
-  cloneNode(deep: boolean): PageElement;
 }
 
 /** Noncharacters, which no page has after its cleaning: begin and end of a cell, end of a row. */
@@ -20,7 +18,8 @@ const MAX_COLUMNS = 200;
 const MAX_CELL = 2000;
 
 export function markdownOf(root: PageElement): string {
-  const text = converter().turndown(root);
+  // The converter would work on a copy, which is not needed here.
+  const text = converter().turndown({ nodeType: 1, cloneNode: () => root });
   return decodeSigns(loose(text)).replace(/[ \t]+$/gm, "").trim();
 }
 

@@ -34,6 +34,7 @@ export interface Styled {
 }
 
 const MAX_RULES = 5000;
+const MAX_CHECKS = 10_000_000;
 const IMPORTANT = "!";
 
 /** Reads the declarations of a style attribute or a rule. */
@@ -59,6 +60,12 @@ export function lookOf(declarations: string): Look {
 export class StyleSheet {
   readonly #rules = new Map<string, StyleRule[]>();
   #count = 0;
+  #checks = 0;
+
+  /** What is hidden can no longer be found out in bounded time. */
+  get isExhausted(): boolean {
+    return this.#checks > MAX_CHECKS;
+  }
 
   add(css: string): void {
     const text = css.replace(/\/\*[^]*?(?:\*\/|$)/g, "");
@@ -103,7 +110,9 @@ export class StyleSheet {
     if (this.#count > 0) {
       const keys = [`#${element.id}`, ...element.classes.map((name) => `.${name}`), element.tag, "*"];
       for (const key of keys) {
-        for (const rule of this.#rules.get(key) ?? []) if (matches(rule.compounds, path)) found.push(rule);
+        const rules = this.#rules.get(key) ?? [];
+        this.#checks += rules.length;
+        for (const rule of rules) if (matches(rule.compounds, path)) found.push(rule);
       }
     }
     if (found.length === 0) return inline === undefined ? undefined : plain(lookOf(inline));

@@ -125,7 +125,10 @@ function factsOf(
     state: `${home}/plugins/${info.name}`,
     home,
     settings: entry?.settings ?? {},
-    providerHosts: providers.flatMap(({ base_url: url }) => hostOf(url)),
+    providerHosts: providers.flatMap(({ base_url, proxy }) => [...hostOf(base_url), ...hostOf(proxy)]),
+    files: providers.flatMap((each) =>
+      [each.ca_file, each.client_cert_file, each.client_key_file].filter((file) => file !== "")
+    ),
     providers,
     hidden: hiddenIn(paths, loaded, forbidden),
     forbidden,

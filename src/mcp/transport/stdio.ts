@@ -2,11 +2,18 @@ import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
 import { errorMessage, message, ReasonixError } from "../../core/mod.ts";
 import { MissingProgramError, UndeliveredError } from "../failures.ts";
 import type { ServerLog } from "../server_log.ts";
-import { type McpServerSpec, type PluginInfo, SETTINGS_VARIABLE } from "../server_spec.ts";
+import {
+  loadPluginList,
+  type McpServerSpec,
+  type PluginInfo,
+  pluginNameOf,
+  SETTINGS_VARIABLE,
+} from "../server_spec.ts";
 import { isFile } from "../../path/probe.ts";
 import { loadProcesses, type ProcessGuard, type SelfCommand, type ServerProcess } from "../../tool/mod.ts";
 import { joinBytes } from "../../util/bytes.ts";
 import { isRecord, parseJson } from "../../util/json.ts";
+import { suggestNames } from "../../util/suggest.ts";
 import { after } from "../../util/timer.ts";
 
 type Bytes = Uint8Array<ArrayBuffer>;
@@ -254,11 +261,13 @@ export async function serverSpawner(
   const { ServerProcess } = await loadProcesses();
   const plugin = spec.plugin && await context.plugin?.(spec.plugin, spec.name);
   const base = plugin?.env ?? await context.environment();
+  if (spec.type === "stdio" && !plugin) await refuseUnknownPlugin(spec);
   const settings: Record<string, string> = Object.keys(spec.settings).length > 0
     ? { [SETTINGS_VARIABLE]: JSON.stringify(spec.settings) }
     : {};
   return () => {
-    const env = { ...base, ...settings, ...spec.env };
+    // What a plugin gets of its entry is in it already: variables of the entry replace no settings.
+    const env = plugin ? base : { ...base, ...settings, ...spec.env };
     const plan = plugin ?? { command: programOf(spec, env.PATH ?? ""), args: spec.args, env };
     try {
       return new ServerProcess(plan, { cwd: spec.cwd, guard: context.guard });
@@ -268,6 +277,17 @@ export async function serverSpawner(
       });
     }
   };
+}
+
+/** Throws a ReasonixError for the words of a plugin that this program does not have. */
+async function refuseUnknownPlugin(spec: McpServerSpec): Promise<void> {
+  const name = pluginNameOf(spec);
+  if (name === undefined || spec.plugin) return;
+  const names = (await loadPluginList()).PLUGINS.map((each) => each.name);
+  const [near] = suggestNames(name, names, 1);
+  throw new MissingProgramError(message`This program has no plugin ${JSON.stringify(name)}`, {
+    remedy: near === undefined ? message`use one of ${names}` : message`did you mean "${near}"?`,
+  });
 }
 
 /** Finds the program of a server here: a launcher would report a missing one as its own failure. */

@@ -1,6 +1,7 @@
 import { pluginStart } from "../../../../src/features/mcp/plugin_start.ts";
 import type { PluginInfo } from "../../../../src/mcp/mod.ts";
 import { assert, assertEquals, assertRejects } from "../../../support/assert.ts";
+import { openMcp, scripted, started } from "../../../support/mcp/mcp_fixture.ts";
 import { configFixture, type Fixture } from "../../config/fixture.ts";
 
 const PROBE: PluginInfo = {
@@ -216,4 +217,33 @@ Deno.test("a setting that only the user can have ends the start of a project's e
   await using user = configFixture({ "home/config.toml": entry });
   const { env } = await pluginStart({ paths: scopeOf(user), loaded: await user.load() }, info);
   assertEquals(env.REASONIX_PLUGIN_SETTINGS, '{"allow_private":["10.0.0.0/8"]}');
+});
+
+Deno.test("variables of an entry do not replace the settings and the context of a plugin", async () => {
+  const forged = '{"allow_private":["10.0.0.0/8"]}';
+  const names = ["REASONIX_PLUGIN_SETTINGS", "REASONIX_PLUGIN_CONTEXT"];
+  await using fixture = configFixture({
+    "project/reasonix.toml": '[[plugins]]\nname = "p"\ncommand = "reasonix"\nargs = ["plugin", "probe"]\n' +
+      `[plugins.env]\n${names.map((name) => `${name} = ${JSON.stringify(forged)}`).join("\n")}\n`,
+  });
+  const loaded = await fixture.load({ trust: () => true });
+  const { env } = await pluginStart({ paths: scopeOf(fixture), loaded }, PROBE);
+  assertEquals(env.REASONIX_PLUGIN_SETTINGS, "{}");
+  assertEquals(JSON.parse(env.REASONIX_PLUGIN_CONTEXT ?? "").allow_private, undefined);
+  await using mcp = await openMcp([
+    { name: "p", command: "reasonix", args: ["plugin", "probe"], env: { REASONIX_PLUGIN_SETTINGS: forged } },
+    scripted("other", {}, { settings: { word: "hello" } }),
+  ], { plugins: { list: [PROBE], behaviour: {} } });
+  await mcp.servers.start();
+  const seen = async (server: string) =>
+    JSON.parse((await mcp.call(`mcp__${server}__surroundings`)).content).env.REASONIX_PLUGIN_SETTINGS;
+  assertEquals([await seen("p"), await seen("other")], [undefined, '{"word":"hello"}']);
+});
+
+Deno.test("an entry for a plugin that the program does not have names the nearest one", async () => {
+  await using mcp = await openMcp([{ name: "w", command: "reasonix", args: ["plugin", "exmaple"] }]);
+  assertEquals(
+    await started(mcp),
+    'failed: This program has no plugin "exmaple"; did you mean "example"?',
+  );
 });

@@ -20,6 +20,8 @@ type Sample = (params: CreateMessageRequestParams) => Promise<string>;
 interface Review extends AsyncDisposable {
   readonly workspace: string;
   readonly home: string;
+  /** Reports whether the tool declares that it reaches other machines. */
+  reachesNetwork(): Promise<boolean | undefined>;
   /** Calls the tool: its text, whether it failed, and its data. */
   review(args: Record<string, unknown>): Promise<{ text: string; isError: boolean; data: unknown }>;
 }
@@ -80,6 +82,10 @@ async function open(
   return {
     workspace,
     home,
+    async reachesNetwork() {
+      const { tools: [tool] } = await client.listTools();
+      return tool?.annotations?.openWorldHint;
+    },
     async review(args) {
       const result = await client.callTool({ name: "persona_review", arguments: args });
       const [block] = result.content;
@@ -211,10 +217,10 @@ Deno.test("persona_review refuses files that are outside, hidden or no text", as
     [`${home}/secret.md`, /secret\.md: it is outside of/],
     ["../home/secret.md", /it is outside of/],
     ["link.md", /it is outside of/],
-    ["none.md", /There is no file none\.md/],
+    ["none.md", /none\.md: there is no such file/],
     ["data.md", /data\.md: it is no text in UTF-8; /],
     ["large.md", /large\.md: it has 300000 bytes; use files of at most 262144/],
-    ["dir.md", /it is no file/],
+    ["dir.md", /it is not a file/],
     ["private/a.md", /may not read this file/],
     ["./dir.md/../a.key.md", /may not read this file/],
     ["other.md", /may not read this file/],
@@ -247,6 +253,11 @@ Deno.test("persona_review runs the model of a granted provider", async () => {
     { name: "local", base_url: server.url, models: ["small", "large"] },
   ];
   await using stage = await open(undefined, "legacy", { providers });
+  assertEquals(await stage.reachesNetwork(), false);
+  await using remote = await open(undefined, "modern", {
+    providers: [...providers, { name: "far", base_url: "https://127.0.0.1.example.org/v1" }],
+  });
+  assertEquals(await remote.reachesNetwork(), true);
   const args = { content: "The plan", personas: "Ada", panel: true, model: "local/large" };
   const { text, isError } = await stage.review(args);
   assertEquals([text, isError], ["## Ada\n\nWell done\n\n## Panel\n\nAll agree", false]);
