@@ -37,8 +37,8 @@ function decode(bytes: Uint8Array): { readonly text: string; readonly notes: rea
 }
 
 /**
- * Short tables have too little text for a guess by frequent signs. Nearly all signs of one of these charsets are
- * where it has the usual ones, and in the same bytes read as the other one hardly any is.
+ * Short tables have too little text for a guess by frequent signs. Nearly all signs of one of these charsets
+ * are where it has the usual ones, and in the same bytes read as the other one hardly any is.
  */
 function eastAsian(bytes: Uint8Array): ReturnType<typeof decodePage> | undefined {
   const sample = bytes.subarray(0, 65_536);
