@@ -4,8 +4,6 @@
  *
  * It is data that the program loads before a plugin starts: it imports nothing heavy.
  */
-import { resolve } from "node:path";
-import process from "node:process";
 import { processAccess } from "./web/access.ts";
 
 /** The facts of one run that decide what the process of a plugin may touch. */
@@ -127,13 +125,13 @@ export const PLUGINS: readonly PluginInfo[] = [
 /** The directories of `[plugins.settings.indexes.NAME]`, as far as they can be read before validation. */
 function indexRoots(indexes: unknown, workspace: string): readonly string[] {
   return Object.values(indexes ?? {}).flatMap(({ path }) =>
-    typeof path === "string" ? [resolve(workspace, path)] : []
+    typeof path !== "string" ? [] : [/^(?:\/|[a-z]:)/i.test(path) ? path : `${workspace}/${path}`]
   );
 }
 
 /** The cache of packages, where a plugin that runs from sources finds the grammars. */
 function packages(): readonly string[] {
   if (!import.meta.url.endsWith(".ts")) return [];
-  const require = process.getBuiltinModule("node:module").createRequire(import.meta.url);
-  return [require.resolve("tree-sitter-bash/package.json").replace(/tree-sitter-bash[^a-z].*$/, "")];
+  const { pathname } = new URL(import.meta.resolve("tree-sitter-bash/package.json"));
+  return [decodeURIComponent(pathname).replace(/tree-sitter-bash[^a-z].*$/, "")];
 }

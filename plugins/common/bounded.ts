@@ -10,8 +10,6 @@
  * converter has returned its promise. A converter that computes without an end afterwards makes the process
  * end: {@linkcode stuckConversion}.
  */
-import { dirname } from "node:path";
-import { fileURLToPath } from "node:url";
 import { type Converter, CONVERTERS } from "./converters.ts";
 import { PluginError } from "./plugin.ts";
 
@@ -128,7 +126,7 @@ function takeSlot(entry: string, heapMb: number): Slot {
     oldest?.worker.terminate();
   }
   const none = { write: false, net: false, env: false, run: false, ffi: false, sys: false, import: false };
-  const read = [entry, import.meta.url].map((module) => dirname(fileURLToPath(module)));
+  const read = [entry, import.meta.url].map((module) => new URL(".", module));
   const permissions = { ...none, read };
   const memory = Deno.memoryUsage().rss;
   const worker = new Worker(entry, { type: "module", name: OUTER, deno: { permissions } });

@@ -1,8 +1,6 @@
 /** The plugin `documents`: office files, PDFs, books, notebooks and emails as Markdown, by lines. */
-import { isAbsolute, relative, resolve, sep } from "node:path";
 import * as z from "zod";
 import { type ConversionLimits, convert } from "../common/bounded.ts";
-import { hiddenPaths } from "../common/files.ts";
 import { cleanLine, framed } from "../common/material.ts";
 import { type Plugin, type PluginContext, PluginError } from "../common/plugin.ts";
 import { addTool, type Call, PAGE_ARGUMENTS, pageOf } from "../common/tool.ts";
@@ -107,7 +105,7 @@ class DocumentReader {
   async read(path: string, pages: string | undefined, call: Call): Promise<ReadDocument> {
     const { entry, settings: { max_file_mb, max_seconds, max_memory_mb } } = this.#context;
     const ranges = pages === undefined ? undefined : pageRanges(pages);
-    const { file, name } = this.#fileOf(path);
+    const { file, name } = await this.#fileOf(path);
     const { size, mtime } = await Deno.stat(file);
     if (size > max_file_mb * 1e6) {
       throw new PluginError(
@@ -137,7 +135,9 @@ class DocumentReader {
   }
 
   /** Throws a {@linkcode PluginError} for what is no file in the workspace, or hidden from the session. */
-  #fileOf(path: string): { readonly file: string; readonly name: string } {
+  async #fileOf(path: string): Promise<{ readonly file: string; readonly name: string }> {
+    const { isAbsolute, relative, resolve, sep } = await import("node:path");
+    const { hiddenPaths } = await import("../common/files.ts");
     const { workspace, hidden } = this.#context;
     let file: string;
     let root: string;

@@ -1,5 +1,4 @@
 /** The plugin map: the most important definitions of a workspace, and lookups of names. */
-import { relative, resolve } from "node:path";
 import * as z from "zod";
 import { type Plugin, PluginError } from "../common/plugin.ts";
 import { addTool, type Answer, pageOf } from "../common/tool.ts";
@@ -70,6 +69,7 @@ export const plugin: Plugin<z.infer<typeof Settings>> = {
       subject: { path: "path" },
     }, async ({ path, ...lines }, call) => {
       const { files } = await (await ready()).index.update(call);
+      const { relative, resolve } = await import("node:path");
       const wanted = relative(workspace, resolve(workspace, path)).replaceAll("\\", "/");
       const file = files.find((each) => each.path === wanted);
       if (!file) {

@@ -100,6 +100,15 @@ export function transact<T>(database: DatabaseSync, work: () => T): T {
   }
 }
 
+/** A failure of SQLite with the file that it is about; other errors as they are. */
+export function explained(error: unknown, path: string): unknown {
+  if (!(error instanceof Error) || !("errcode" in error)) return error;
+  return new PluginError(
+    `Cannot use ${path}: ${error.message}`,
+    "free the disk, or delete the file and update",
+  );
+}
+
 /** The rows of a query, in the shape that its columns have. */
 export function rows<T>(database: DatabaseSync, sql: string, ...values: SQLInputValue[]): readonly T[] {
   return database.prepare(sql).all(...values) as T[];

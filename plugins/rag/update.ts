@@ -10,8 +10,9 @@ import { walkFiles } from "../common/files.ts";
 import { PluginError } from "../common/plugin.ts";
 import type { Call } from "../common/tool.ts";
 import { chunksOf, indexedGrams, indexedWords } from "./chunks.ts";
-import { type Context, type Index, indexNamed, shownPath } from "./settings.ts";
+import { type Context, counted, type Index, indexNamed, shownPath } from "./settings.ts";
 import {
+  explained,
   hashOf,
   type IndexedFile,
   indexFiles,
@@ -45,8 +46,8 @@ export interface UpdateReport {
 const DOCUMENT = /\.(?:pdf|docx|xlsx|pptx|odt|epub|ipynb|eml|html?|csv)$/i;
 const LIMITS = { seconds: 60, heapMb: 512 };
 /** A transaction ends with the file that exceeds one of these. */
-const MOST_FILES = 200;
-const MOST_CHARACTERS = 4_000_000;
+const MOST_FILES = 100;
+const MOST_CHARACTERS = 1_000_000;
 /** A file that was written this shortly before it was compared may have changed once more since. */
 const FRESH_MS = 2000;
 const PROGRESS_MS = 250;
@@ -74,6 +75,8 @@ export async function updateIndex(context: Context, name: string, call: Progress
       return await new Update(context, index, database, call).run(
         rebuilt ? ["The index had another layout and was built again"] : [],
       );
+    } catch (error) {
+      throw explained(error, paths.database);
     } finally {
       database.close();
     }
@@ -273,7 +276,9 @@ class Update {
       const vectors = await embed(this.#context, batch.map(({ text }) => text), signal).catch((error) => {
         signal.throwIfAborted();
         throw new PluginError(
-          `The words of the index ${name} are up to date, but ${missing.length} chunks have no vectors: ` +
+          `The words of the index ${name} are up to date, but ${
+            counted(missing.length, "chunk")
+          } without vectors: ` +
             (error instanceof PluginError ? error.text : String(error)),
         );
       });
@@ -385,7 +390,7 @@ function textOf(bytes: Uint8Array): { readonly text: string } | { readonly probl
 export function describeUpdate(context: Context, report: UpdateReport): string {
   const { index, files, chunks, added, changed, removed, embedded, skipped, notes, seconds } = report;
   const facts = [
-    `${index}: ${files} files, ${chunks} chunks`,
+    `${index}: ${counted(files, "file")}, ${counted(chunks, "chunk")}`,
     `${added} added, ${changed} changed, ${removed} removed`,
     ...(context.settings.embedding === undefined ? [] : [`${embedded} embedded`]),
     `${seconds} s`,

@@ -165,6 +165,8 @@ class Body {
   #statement(statement: ts.Statement): void {
     if (ts.isImportDeclaration(statement)) {
       this.#move(statement);
+      const require = requireOf(statement);
+      if (require !== undefined) return void this.#heads.push(`const ${require}=$lateRequire;`);
       const id = this.#idOf(textOf(statement.moduleSpecifier));
       this.imported.push(id);
       const needed = `$need(${JSON.stringify(id)})`;
@@ -326,6 +328,15 @@ function firstFrom(items: readonly { readonly start: number }[], offset: number)
 
 function textOf(specifier: ts.Expression): string {
   return ts.isStringLiteral(specifier) ? specifier.text : "";
+}
+
+/** The name of `createRequire` where a statement imports nothing else. */
+function requireOf({ moduleSpecifier, importClause }: ts.ImportDeclaration): string | undefined {
+  const names = importClause?.namedBindings;
+  if (textOf(moduleSpecifier) !== "node:module" || importClause?.name || !names) return undefined;
+  const [first, ...others] = ts.isNamedImports(names) ? names.elements : [];
+  const isRequire = (first?.propertyName ?? first?.name)?.text === "createRequire";
+  return isRequire && others.length === 0 ? first?.name.text : undefined;
 }
 
 function isExport({ kind }: ts.ModifierLike): boolean {

@@ -11,6 +11,11 @@ const LOADER = withoutIndents(`
 const started = new Map();
 const ready = new Map();
 const $need = (id) => ready.get(id);
+/* The modules of Node take 4 MB: they are loaded when a package asks for the first one. */
+const $lateRequire = (url) => {
+  let require;
+  return (id) => (require ??= process.getBuiltinModule("node:module").createRequire(url))(id);
+};
 async function start(id) {
   if (elsewhere[id] !== undefined) await addPart(elsewhere[id]);
   const chunk = chunks[id];
@@ -116,6 +121,8 @@ export function packAlone(chunks: readonly Chunk[], entry: string, build: string
   const parts = new Map(
     [...all].map(([name, list]) => [name, list.filter(({ body }) => !body.includes("@unset-"))]),
   );
+  const own = [...parts.values()].flat().find(({ body }) => body.includes("import.meta"));
+  if (own) throw new Error(`Cannot put the chunk ${own.id} into a part: it asks for its address`);
   const packed = [...parts].map(([name, list]) => {
     const bytes = new Uint8Array(deflateRawSync(listOf(list), { level: 9 }));
     return `${JSON.stringify(name)}:()=>"${bytes.toBase64()}"`;
@@ -141,8 +148,6 @@ function loaderOf(
 ): string {
   refuseCircles(chunks);
   refuseChanging(chunks);
-  const own = [...parts.values()].flat().find(({ body }) => body.includes("import.meta"));
-  if (own) throw new Error(`Cannot put the chunk ${own.id} into a part: it asks for its address`);
   const apart = new Map([...parts].flatMap(([name, list]) => list.map(({ id }) => [id, name])));
   const here = chunks.filter(({ id }) => !apart.has(id));
   return `const build = ${JSON.stringify(build)};\nconst chunks = ${listOf(here)};\n` +

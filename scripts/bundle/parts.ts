@@ -129,9 +129,8 @@ export function pluginPartsOf(
   const eager = chunks.map((chunk) => ({ ...chunk, lazy: [] }));
   const modules = ["/plugins/common/start.ts", ...plugins.map(({ module }) => `/plugins/${module}`)];
   const started = reachedFrom([entry, ...chunksOf(modules, chunks)], eager);
-  const libraries = chunks.filter(({ id, modules, body }) =>
-    !started.has(id) && !body.includes("import.meta") &&
-    modules.some((module) => !module.startsWith("/plugins/"))
+  const libraries = chunks.filter(({ id, modules }) =>
+    !started.has(id) && modules.some((module) => !module.startsWith("/plugins/"))
   );
   return new Map([[PLUGIN_LIBRARIES, libraries]]);
 }

@@ -222,7 +222,7 @@ Deno.test("only the named provider is asked, and only for texts that have no vec
   await assertRejects(
     () => rag.update({ embedding: "local/two" }),
     PluginError,
-    "The words of the index docs are up to date, but 1 chunks have no vectors:",
+    "The words of the index docs are up to date, but 1 chunk without vectors:",
   );
   const words = await rag.search("fig", { embedding: "local/two" });
   assertEquals(words.results.map(({ path }) => path), ["docs/f.md"]);
@@ -288,5 +288,16 @@ Deno.test("an index whose file is damaged or of another layout is built again", 
     const report = await rag.update();
     assertEquals([report.added, report.notes], [1, ["The index had another layout and was built again"]]);
     assertEquals((await rag.search("wombat")).results.length, 1);
+  }
+  const damaged = Deno.openSync(path, { write: true });
+  damaged.seekSync(4096, Deno.SeekMode.Start);
+  damaged.writeSync(new Uint8Array(Deno.statSync(path).size - 4096).fill(0xff));
+  damaged.close();
+  for (const work of [() => rag.search("wombat"), () => rag.update()]) {
+    const error = await work().then(() => undefined, (error) => error);
+    assertMatch(
+      error?.text ?? "",
+      /^Cannot use .*\.sqlite: .*; free the disk, or delete the file and update$/,
+    );
   }
 });
