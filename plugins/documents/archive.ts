@@ -102,7 +102,7 @@ export function readXml(xml: string, { open, text, close }: XmlHandler): void {
   let depth = 0;
   const parser: Parser = new Parser({
     onopentag: (name, attributes) => {
-      if (++depth > MAX_DEPTH) throw new Error(`its XML is nested over ${MAX_DEPTH} levels deep`);
+      if (++depth > MAX_DEPTH) throw new Error(`The XML is nested over ${MAX_DEPTH} levels deep`);
       open?.(name, attributes, parser.startIndex);
     },
     ontext: (data) => text?.(data),

@@ -285,8 +285,8 @@ const REFUSED: readonly (readonly [string, Uint8Array, string])[] = [
     }),
     "encrypted with a password",
   ],
-  ["deep.odt", odt("<text:span>".repeat(2000)), "its XML is nested over 1000 levels deep"],
-  ["deep.docx", docx("<w:tbl>".repeat(2000)), "its XML is nested over 1000 levels deep"],
+  ["deep.odt", odt("<text:span>".repeat(2000)), "The XML is nested over 1000 levels deep"],
+  ["deep.docx", docx("<w:tbl>".repeat(2000)), "The XML is nested over 1000 levels deep"],
   ["pages.docx", docx(paragraph("a")), "Cannot select pages of pages.docx: a Word document has none"],
   ["pages.pdf", pdf(["a"]), "Cannot select these pages of pages.pdf: it has 1"],
 ];
