@@ -42,7 +42,6 @@ Deno.test("a run reads documents by @ and by tools, framed and within the rules 
   const done = await world.run(["run", "--on-ask", "deny", task]);
   assertEquals([done.code, done.stdout.trim()], [0, "7"], done.stderr);
   const [first, last] = [server.requests[0]?.json, server.requests.at(-1)?.json];
-  console.log(done.stderr);
   const message = JSON.stringify(first.messages.at(-1));
   assertStringIncludes(message, "report.pdf · 7 lines · 2 pages");
   assertStringIncludes(message, NOTICE);
