@@ -1,4 +1,4 @@
-/** The plugin documents in runs of the real program with a scripted model: `@file.pdf`, its tools, and rules. */
+/** The plugin documents in runs of the program with a scripted model: `@file.pdf`, its tools, and rules. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../support/assert.ts";
 import { startModelServer } from "../support/model_server.ts";
 import { makeWorld, mockConfig } from "../support/program.ts";
