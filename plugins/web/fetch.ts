@@ -203,7 +203,9 @@ async function send(
       },
     });
     sent.end(body);
-    return await once<IncomingMessage>(sent, "response", signal);
+    const response = await once<IncomingMessage>(sent, "response", signal);
+    // Its reader gets them, unless it has stopped to read.
+    return response.on("error", () => {});
   } catch (error) {
     socket.destroy();
     throw error;
@@ -272,7 +274,7 @@ async function connectTo(host: string, port: number, signal: AbortSignal): Promi
 }
 
 async function startTls(socket: Socket, url: URL, signal: AbortSignal): Promise<Socket> {
-  const host = bareHost(url);
+  const host = bareHost(url).replace(/\.$/, "");
   const name = parseAddress(host) ? { host } : { host, servername: host };
   const secure = connectTls({ socket, ALPNProtocols: ["http/1.1"], ...name });
   // The name is compared with the certificate before this event.
@@ -314,8 +316,9 @@ async function throughProxy(proxy: URL, url: URL, signal: AbortSignal): Promise<
     });
     asked.end();
     const { promise, resolve, reject } = Promise.withResolvers<Socket>();
-    asked.once("error", reject);
+    asked.on("error", reject);
     asked.once("connect", (response, socket) => {
+      socket.on("error", reject);
       if (response.statusCode === 200) return resolve(socket as Socket);
       socket.destroy();
       reject(new Error(`it answers ${response.statusCode} ${response.statusMessage ?? ""}`.trim()));
