@@ -4,7 +4,7 @@ import { DatabaseSync, type SQLInputValue } from "node:sqlite";
 import { PluginError } from "../common/plugin.ts";
 
 /**
- * A file of another layout is built again. It also counts the way in which texts are cut and split into words:
+ * A file of another layout is built again. The layout includes the way in which texts are split into words:
  * rows of the tables of words are removed by the words that were inserted.
  */
 const LAYOUT = 1;
