@@ -199,7 +199,7 @@ function languageIn(element: PageElement | null, names: RegExp): string | undefi
  * `snake_case` and `a[0]` as the page has them.
  */
 function escapeText(text: string): string {
-  return (text.includes(GHOST) ? text.replaceAll(GHOST, "").replace(/^\s+$/, " ") : text)
+  return (text.includes(GHOST) ? text.replaceAll(GHOST, "").replace(/^\s+$/, "") : text)
     .replace(/^(\s*)(#{1,6}\s|[-+]\s|>|=+\s*$|~~~|```)/, "$1\\$2")
     .replace(/^(\s*\d+)([.)]\s)/, "$1\\$2")
     .replace(/`|\*(?=\S)|(?<=\S)\*/g, "\\$&")
