@@ -66,8 +66,8 @@ interface Content {
 export async function updateIndex(context: Context, name: string, call: Progress): Promise<UpdateReport> {
   const index = indexNamed(context, name);
   await checkRoot(index, context);
-  await Deno.mkdir(context.state, { recursive: true, mode: 0o700 });
   const paths = indexFiles(context.state, name, index.root);
+  await Deno.mkdir(context.state, { recursive: true, mode: 0o700 });
   const lock = lockIndex(paths.lock, name);
   try {
     const { database, rebuilt } = openForUpdate(paths.database);
@@ -102,7 +102,7 @@ class Update {
   readonly #known: Map<string, IndexedFile>;
   readonly #began = performance.now();
   readonly #statements: ReturnType<typeof statementsOf>;
-  #reported = 0;
+  #reported = -Infinity;
   #compared = 0;
   #added = 0;
   #changed = 0;

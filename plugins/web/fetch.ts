@@ -283,8 +283,7 @@ async function startTls(socket: Socket, url: URL, signal: AbortSignal): Promise<
 }
 
 function proxyFor({ proxies }: Network, url: URL): URL {
-  const text = (url.protocol === "https:" ? proxies.https : proxies.http) ?? "";
-  const proxy = URL.parse(text.includes("://") ? text : `http://${text}`);
+  const proxy = URL.parse((url.protocol === "https:" ? proxies.https : proxies.http) ?? "");
   if (proxy?.protocol !== "http:") {
     throw failed(url, `the proxy of the environment is no http:// proxy`, "set HTTPS_PROXY=http://HOST:PORT");
   }

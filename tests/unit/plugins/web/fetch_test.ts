@@ -289,8 +289,7 @@ Deno.test("the process may reach the public network, or behind a proxy only what
     !own.denyNet?.includes("127.0.0.0/8") && own.denyNet?.includes("127.0.0.0/32") &&
       !own.denyNet.includes("[::1]"),
   );
-  const env = (name: string) =>
-    ({ HTTPS_PROXY: "http://proxy.corp:3128", NO_PROXY: ".corp, 10.0.0.1" })[name];
+  const env = (name: string) => ({ HTTPS_PROXY: "proxy.corp:3128", NO_PROXY: ".corp, 10.0.0.1" })[name];
   const settings = {
     allow_private: ["10.1.0.0/16"],
     searxng_url: "http://10.1.2.3:8888/",
