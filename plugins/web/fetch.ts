@@ -251,13 +251,10 @@ async function connectFirst(
 ): Promise<Socket> {
   let last: unknown = new Error("ENOTFOUND");
   for (const host of addresses) {
-    const only = addresses.length === 1;
+    const isOnly = addresses.length === 1;
+    const limit = isOnly ? signal : AbortSignal.any([signal, AbortSignal.timeout(CONNECT_MS)]);
     try {
-      return await connectTo(
-        host,
-        port,
-        only ? signal : AbortSignal.any([signal, AbortSignal.timeout(CONNECT_MS)]),
-      );
+      return await connectTo(host, port, limit);
     } catch (error) {
       signal.throwIfAborted();
       last = error;
@@ -283,8 +280,7 @@ async function startTls(socket: Socket, url: URL, signal: AbortSignal): Promise<
 }
 
 function proxyFor({ proxies }: Network, url: URL): URL {
-  const text = (url.protocol === "https:" ? proxies.https : proxies.http) ?? "";
-  const proxy = URL.parse(text.includes("://") ? text : `http://${text}`);
+  const proxy = URL.parse((url.protocol === "https:" ? proxies.https : proxies.http) ?? "");
   if (proxy?.protocol !== "http:") {
     throw failed(url, `the proxy of the environment is no http:// proxy`, "set HTTPS_PROXY=http://HOST:PORT");
   }

@@ -76,9 +76,9 @@ export const plugin: Plugin<Settings> = {
         {
           name: "web_search",
           title: "Search the web",
-          description: "Searches the web: titles, URLs, descriptions. Read a result with web_open.",
+          description: "Searches the web; read results with web_open.",
           input: z.object({
-            query: z.string().min(1).max(400),
+            query: z.string(),
             max_results: z.number().int().min(1).max(20).optional(),
           }),
           reaches: "network",
@@ -91,7 +91,7 @@ export const plugin: Plugin<Settings> = {
     addTool(server, {
       name: "web_open",
       title: "Open a web page",
-      description: "Opens a page, document or image by URL; text arrives as numbered lines of Markdown.",
+      description: "Opens a page, document or image: numbered lines of Markdown.",
       input: z.object({ url, ...PAGE_ARGUMENTS }),
       reaches: "network",
       subject: { url: "url" },
@@ -102,10 +102,10 @@ export const plugin: Plugin<Settings> = {
     addTool(server, {
       name: "web_find",
       title: "Find in a web page",
-      description: "Finds lines of a page by a regular expression, or by text.",
+      description: "Finds lines of a page by regular expression or text.",
       input: z.object({
         url,
-        pattern: z.string().min(1).max(1000),
+        pattern: z.string(),
         max_results: z.number().int().min(1).max(200).optional(),
         context_lines: z.number().int().min(0).max(50).optional(),
       }),
