@@ -251,13 +251,10 @@ async function connectFirst(
 ): Promise<Socket> {
   let last: unknown = new Error("ENOTFOUND");
   for (const host of addresses) {
-    const only = addresses.length === 1;
+    const isOnly = addresses.length === 1;
+    const limit = isOnly ? signal : AbortSignal.any([signal, AbortSignal.timeout(CONNECT_MS)]);
     try {
-      return await connectTo(
-        host,
-        port,
-        only ? signal : AbortSignal.any([signal, AbortSignal.timeout(CONNECT_MS)]),
-      );
+      return await connectTo(host, port, limit);
     } catch (error) {
       signal.throwIfAborted();
       last = error;

@@ -2,6 +2,7 @@
 import { gzipSync } from "node:zlib";
 import { assert, assertEquals, assertMatch, assertRejects, assertStringIncludes } from "../support/assert.ts";
 import { startModelServer } from "../support/model_server.ts";
+import { startProxy } from "../support/proxy.ts";
 import { makeWorld, mockConfig } from "../support/program.ts";
 import { answer, type Answers, send, startRawServer } from "../support/raw_server.ts";
 
@@ -136,6 +137,15 @@ allow = ["WebFetch(domain:127.0.0.1)", "WebFetch(domain:127.0.0.2)"]
     assertStringIncludes(text, expected);
     assert(!text.trim().includes("\n"), `${path}: ${text}`);
   }
+  await using proxy = startProxy();
+  const env = { HTTPS_PROXY: `127.0.0.1:${proxy.port}` };
+  const opened = async (host: string) =>
+    (await world.run(["mcp", "call", "web", "web_open", JSON.stringify({ url: at(host, "page") })], { env }))
+      .stdout;
+  assertStringIncludes(await opened("docs.test"), `${at("docs.test", "page")} · "Options" · `);
+  assertStringIncludes(await opened("metadata.google.internal"), "it is a private or special address");
+  assertEquals(proxy.asked, [`GET ${at("docs.test", "page")} HTTP/1.1`]);
+
   const asked = site.requests.map((head) => /\/(\w*)/.exec(head)?.[1]);
   assertEquals(asked.filter((path) => path === "page" || path === "search"), ["page"]);
 });
