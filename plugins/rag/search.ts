@@ -75,6 +75,9 @@ export class Searcher {
       }
       const found = withIndex(path, index.name, (database) => {
         database.exec("BEGIN");
+        if (updater === undefined && metaOf(database, "unfinished") !== undefined) {
+          notes.push(`The last update of the index ${index.name} did not finish; run rag_update`);
+        }
         return this.#searchIndex({ index, path, database, vector, query, limit: top_k }, notes);
       });
       hits.push(...found);

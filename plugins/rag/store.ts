@@ -22,6 +22,7 @@ CREATE TABLE vectors (hash BLOB PRIMARY KEY, vector BLOB NOT NULL);
 CREATE VIRTUAL TABLE words USING fts5 (path, title, body, content='',
   tokenize='porter unicode61 remove_diacritics 2');
 CREATE VIRTUAL TABLE grams USING fts5 (body, content='', tokenize='trigram');
+INSERT INTO meta VALUES ('unfinished', '1');
 PRAGMA user_version = ${LAYOUT};`;
 
 /** A file as the index knows it. */

@@ -28,19 +28,7 @@ import { BATCH, embed } from "./vectors.ts";
 /** The part of a call that an update uses. */
 export type Progress = Pick<Call, "signal" | "progress">;
 
-export interface UpdateReport {
-  readonly index: string;
-  readonly files: number;
-  readonly chunks: number;
-  readonly added: number;
-  readonly changed: number;
-  readonly removed: number;
-  /** Chunks that the provider was sent. */
-  readonly embedded: number;
-  readonly skipped: readonly { readonly path: string; readonly problem: string }[];
-  readonly notes: readonly string[];
-  readonly seconds: number;
-}
+type UpdateReport = Awaited<ReturnType<typeof updateIndex>>;
 
 /** Documents become Markdown by the converter of the plugin `documents`. */
 const DOCUMENT = /\.(?:pdf|docx|xlsx|pptx|odt|epub|ipynb|eml|html?|csv)$/i;
@@ -63,7 +51,7 @@ interface Content {
 }
 
 /** Rejects with a {@linkcode PluginError} that says what the index has nevertheless. */
-export async function updateIndex(context: Context, name: string, call: Progress): Promise<UpdateReport> {
+export async function updateIndex(context: Context, name: string, call: Progress) {
   const index = indexNamed(context, name);
   await checkRoot(index, context);
   const paths = indexFiles(context.state, name, index.root);
@@ -118,7 +106,7 @@ class Update {
     this.#statements = statementsOf(database);
   }
 
-  async run(notes: string[]): Promise<UpdateReport> {
+  async run(notes: string[]) {
     const { name } = this.#index;
     const seen = await this.#readFiles();
     const gone = [...this.#known.values()].filter(({ path }) => !seen.has(path));
@@ -144,6 +132,7 @@ class Update {
       added: this.#added,
       changed: this.#changed,
       removed: gone.length,
+      /** Chunks that the provider was sent. */
       embedded,
       skipped,
       notes,

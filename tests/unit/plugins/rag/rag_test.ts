@@ -268,8 +268,11 @@ Deno.test("a cancelled update stops with the reason, and the next one completes 
     Error,
     "enough",
   );
+  const unfinished = ["The last update of the index docs did not finish; run rag_update"];
+  assertEquals((await rag.search("number")).notes, unfinished);
   const report = await rag.update();
   assertEquals([report.files, report.chunks], [300, 300]);
+  assertEquals((await rag.search("number")).notes, []);
 });
 
 Deno.test("an index whose file is damaged or of another layout is built again", async () => {
