@@ -3,7 +3,7 @@ import { mkdir, readFile, rename, rm } from "node:fs/promises";
 import { argument, type CommandGroup, entry, flag } from "../../command.ts";
 import { forReader } from "../../terminal/narrow.ts";
 import { confirmed } from "../../terminal/open.ts";
-import { runPaths } from "../../terminal/process.ts";
+import { type CliContext, runPaths } from "../../terminal/process.ts";
 import { loadMarkdownCommands } from "../../../src/command/mod.ts";
 import {
   type Bundle,
@@ -84,21 +84,19 @@ export const bundleCommands: CommandGroup["commands"] = {
       });
     },
   }),
-  remove: entry("Remove an installed bundle", {
-    args: [argument("Name of the bundle", "name")],
-    async run(_flags, name) {
-      const paths = runPaths(this);
-      await requireInstalled(paths, name);
-      const { bundleDirectory, bundleStore } = await loadBundles();
-      const root = bundleDirectory(paths.home, name);
-      const isLast = Object.keys(await installed(paths)).length === 1;
-      await setConfigValue(userConfigFile(paths), isLast ? "bundles" : `bundles.${name}`, undefined);
-      await bundleStore(paths.home, name).revoke();
-      if (exists(root)) await rm(root, { recursive: true });
-      this.process.stdout.write(`Removed ${name}\n`);
-    },
-  }),
 };
+
+export async function removeBundle(context: CliContext, name: string): Promise<void> {
+  const paths = runPaths(context);
+  await requireInstalled(paths, name);
+  const { bundleDirectory, bundleStore } = await loadBundles();
+  const root = bundleDirectory(paths.home, name);
+  const isLast = Object.keys(await installed(paths)).length === 1;
+  await setConfigValue(userConfigFile(paths), isLast ? "bundles" : `bundles.${name}`, undefined);
+  await bundleStore(paths.home, name).revoke();
+  if (exists(root)) await rm(root, { recursive: true });
+  context.process.stdout.write(`Removed ${name}\n`);
+}
 
 interface Fetched extends FetchedBundle {
   readonly from: BundleSource;
