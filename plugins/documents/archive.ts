@@ -21,6 +21,7 @@ export interface Archive {
 
 const MAX_UNPACKED_MB = 200;
 const MAX_PARTS = 20_000;
+const MAX_DEPTH = 1000;
 const MACROS = /(?:^|\/)(?:vbaProject\.bin|vbaData\.xml)$|^Basic\/|^Scripts\//;
 
 /**
@@ -95,14 +96,20 @@ export interface XmlHandler {
 }
 
 /**
- * Reads XML from front to back. Nothing is nested in the memory of the reader, only the five entities of XML
- * exist, and a document type is skipped.
+ * Reads XML from front to back. Only the five entities of XML exist, and a document type is skipped.
  */
 export function readXml(xml: string, { open, text, close }: XmlHandler): void {
+  let depth = 0;
   const parser: Parser = new Parser({
-    onopentag: (name, attributes) => open?.(name, attributes, parser.startIndex),
+    onopentag: (name, attributes) => {
+      if (++depth > MAX_DEPTH) throw new Error(`The XML is nested over ${MAX_DEPTH} levels deep`);
+      open?.(name, attributes, parser.startIndex);
+    },
     ontext: (data) => text?.(data),
-    onclosetag: (name) => close?.(name, parser.endIndex + 1),
+    onclosetag: (name) => {
+      depth--;
+      close?.(name, parser.endIndex + 1);
+    },
   }, { xmlMode: true, decodeEntities: true });
   parser.end(xml);
 }

@@ -1,7 +1,7 @@
 /** OpenDocument texts and EPUB books → Markdown. */
 import { PluginError } from "../common/plugin.ts";
 import { partName, readXml } from "./archive.ts";
-import { type Reading, type Request, tableOf } from "./reading.ts";
+import { counted, type Reading, type Request, tableOf } from "./reading.ts";
 import { markdownOfHtml } from "./text.ts";
 
 export function readOdt({ archive, name }: Request): Promise<Reading> {
@@ -116,6 +116,6 @@ export async function readEpub({ archive }: Request): Promise<Reading> {
     if (chapter === undefined) missing++;
     else chapters.push(await markdownOfHtml(chapter));
   }
-  const notes = [`${order.length} chapters`, ...(missing > 0 ? [`${missing} of them are missing`] : [])];
+  const notes = [counted(order.length, "chapter"), ...(missing > 0 ? [`${missing} missing`] : [])];
   return { markdown: [facts.join("\n"), ...chapters].join("\n\n"), title, date, notes };
 }

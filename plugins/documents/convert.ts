@@ -104,7 +104,7 @@ const OLE_STREAMS: readonly (readonly [name: string, kind: string])[] = [
   ["PowerPoint Document", "ppt"],
   ["__substg1.0_", "msg"],
 ];
-const IMAGES = /^(?:\x89PNG|\xff\xd8\xff|GIF8|RIFF....WEBP|BM|II\*\0|MM\0\*)/s;
+const IMAGES = /^(?:.PNG\r|\xff\xd8\xff|GIF8|RIFF....WEBP|BM|II\*\0|MM\0\*)/s;
 const EMAIL_HEADER =
   /^(?:return-path|received|from|to|subject|date|message-id|mime-version|delivered-to|x-[\w-]+):/i;
 

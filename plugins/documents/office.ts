@@ -1,7 +1,7 @@
 /** Word, Excel and PowerPoint → Markdown. Hidden text, sheets and slides are left out, and so are macros. */
 import { Buffer } from "node:buffer";
 import { type Archive, partName, readXml } from "./archive.ts";
-import { isSelected, type Reading, type Request, requirePages, tableOf } from "./reading.ts";
+import { counted, isSelected, type Reading, type Request, requirePages, tableOf } from "./reading.ts";
 import { markdownOfHtml } from "./text.ts";
 
 const MAX_ROWS = 50_000;
@@ -27,7 +27,7 @@ export async function readDocx({ archive }: Request): Promise<Reading> {
   return {
     ...properties,
     markdown: await markdownOfHtml(value),
-    notes: images > 0 ? [`${images} images left out`] : [],
+    notes: images > 0 ? [`${counted(images, "image")} left out`] : [],
   };
 }
 
@@ -69,7 +69,7 @@ export async function readXlsx({ archive, name, pages }: Request): Promise<Readi
   );
   const sheets = await readXlsxFile(container.buffer);
   requirePages(name, sheets.length, pages);
-  const notes = [`${sheets.length} ${sheets.length === 1 ? "sheet" : "sheets"}`];
+  const notes = [counted(sheets.length, "sheet")];
   const parts = sheets.flatMap(({ sheet, data }, index) => {
     if (!isSelected(index + 1, pages)) return [];
     if (hidden.has(sheet)) {
@@ -101,7 +101,7 @@ export function readPptx({ archive, name, pages }: Request): Promise<Reading> {
     },
   });
   requirePages(name, order.length, pages);
-  const notes = [`${order.length} ${order.length === 1 ? "slide" : "slides"}`];
+  const notes = [counted(order.length, "slide")];
   const parts = order.flatMap((part, index) => {
     if (!isSelected(index + 1, pages)) return [];
     const xml = archive.optional(part);

@@ -1,7 +1,15 @@
 /** Pages of a PDF → text, with a mark in front of each page. */
 import type { PDFDocumentProxy } from "unpdf/pdfjs";
+import { cleanText } from "../common/material.ts";
 import { PluginError } from "../common/plugin.ts";
-import { isSelected, type OutlineEntry, type Reading, type Request, requirePages } from "./reading.ts";
+import {
+  counted,
+  isSelected,
+  type OutlineEntry,
+  type Reading,
+  type Request,
+  requirePages,
+} from "./reading.ts";
 
 /** More pages are converted when they are selected. */
 const MAX_PAGES = 500;
@@ -37,11 +45,13 @@ export async function readPdf({ bytes, name, pages }: Request): Promise<Reading>
       failed.push(number);
     }
     characters += text.replace(/\s/g, "").length;
-    lines.push(`--- Page ${number} of ${total} ---`, "", ...text.split("\n"), "");
+    // As the whole text becomes later, so that the lines of the outline are those of the result.
+    const clean = cleanText(text).replace(/[ \t]+$/gm, "").replace(/\n{3,}/g, "\n\n").trim();
+    lines.push(`--- Page ${number} of ${total} ---`, "", ...(clean === "" ? [] : [...clean.split("\n"), ""]));
   }
   const { info } = await document.getMetadata().catch(() => ({ info: {} }));
   const { Title, CreationDate } = info as Record<string, unknown>;
-  const notes = [`${total} ${total === 1 ? "page" : "pages"}`];
+  const notes = [counted(total, "page")];
   const last = [...starts.keys()].at(-1) ?? 0;
   if (pages) notes.push(`lines count from page ${starts.keys().next().value}`);
   if (starts.size === MAX_PAGES && last < total) {
@@ -77,7 +87,7 @@ async function pageText(document: PDFDocumentProxy, number: number): Promise<str
     if (item.str.trim() !== "") before = { y, height: item.height || 10 };
   }
   page.cleanup();
-  return text.trim();
+  return text;
 }
 
 /** The bookmarks of the document, else its pages. */

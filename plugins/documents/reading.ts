@@ -66,3 +66,7 @@ export function tableOf(rows: readonly (readonly string[])[]): string {
   const [head = [], ...body] = rows;
   return [line(head), `|${" --- |".repeat(columns)}`, ...body.map(line)].join("\n");
 }
+
+export function counted(count: number, what: string): string {
+  return `${count} ${what}${count === 1 ? "" : "s"}`;
+}

@@ -105,7 +105,8 @@ class DocumentReader {
   async read(path: string, pages: string | undefined, call: Call): Promise<ReadDocument> {
     const { entry, settings: { max_file_mb, max_seconds, max_memory_mb } } = this.#context;
     const ranges = pages === undefined ? undefined : pageRanges(pages);
-    const { file, name } = await this.#fileOf(path);
+    const { workspaceFile } = await import("../common/files.ts");
+    const { file, name } = workspaceFile(path, this.#context);
     const { size, mtime } = await Deno.stat(file);
     if (size > max_file_mb * 1e6) {
       throw new PluginError(
@@ -133,39 +134,6 @@ class DocumentReader {
       clearInterval(timer);
     }
   }
-
-  /** Throws a {@linkcode PluginError} for what is no file in the workspace, or hidden from the session. */
-  async #fileOf(path: string): Promise<{ readonly file: string; readonly name: string }> {
-    const { isAbsolute, relative, resolve, sep } = await import("node:path");
-    const { hiddenPaths } = await import("../common/files.ts");
-    const { workspace, hidden } = this.#context;
-    let file: string;
-    let root: string;
-    try {
-      root = Deno.realPathSync(workspace);
-      file = Deno.realPathSync(resolve(workspace, path));
-    } catch (error) {
-      if (error instanceof Deno.errors.NotFound) {
-        throw new PluginError(`Cannot read ${path}: there is no such file`);
-      }
-      if (error instanceof Deno.errors.NotCapable) throw outside(path, workspace);
-      throw new PluginError(`Cannot read ${path}: ${error instanceof Error ? error.message : String(error)}`);
-    }
-    const inside = relative(root, file);
-    if (isAbsolute(inside) || inside === ".." || inside.startsWith(`..${sep}`)) {
-      throw outside(path, workspace);
-    }
-    if (!Deno.statSync(file).isFile) throw new PluginError(`Cannot read ${path}: it is not a file`);
-    const name = inside.split(sep).join("/");
-    if (hiddenPaths(hidden, root, root)(name)) {
-      throw new PluginError(`Cannot read ${path}: the session may not read this file`);
-    }
-    return { file, name };
-  }
-}
-
-function outside(path: string, workspace: string): PluginError {
-  return new PluginError(`Cannot read ${path}: it is outside of ${workspace}`, "copy it there first");
 }
 
 function lowerFirst(text: string): string {

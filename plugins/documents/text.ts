@@ -1,7 +1,7 @@
 /** Kinds of text → Markdown: HTML, notebooks, emails, tables and plain text. */
 import { convert as convertPage } from "../web/page/convert.ts";
 import { decodePage } from "../web/page/charset.ts";
-import { type Reading, type Request, tableOf } from "./reading.ts";
+import { counted, type Reading, type Request, tableOf } from "./reading.ts";
 
 /** Base of links in documents, which have no address; it is taken out of the result again. */
 const BASE = "https://document.invalid/";
@@ -28,7 +28,7 @@ export function readText({ bytes }: Request): Promise<Reading> {
 }
 
 function decode(bytes: Uint8Array): { readonly text: string; readonly notes: readonly string[] } {
-  const { text, charset, guessed, replaced } = shiftJis(bytes) ?? decodePage(bytes);
+  const { text, charset, guessed, replaced } = eastAsian(bytes) ?? decodePage(bytes);
   const notes = guessed ? [`read as ${charset}, which is a guess`] : [];
   return {
     text,
@@ -36,21 +36,36 @@ function decode(bytes: Uint8Array): { readonly text: string; readonly notes: rea
   };
 }
 
-/** Short tables have no kana to be recognized by, but nearly all signs of the usual rows. */
-function shiftJis(bytes: Uint8Array): ReturnType<typeof decodePage> | undefined {
+/**
+ * Short tables have too little text for a guess by frequent signs. Nearly all signs of one of these charsets
+ * are where it has the usual ones, and in the same bytes read as the other one hardly any is.
+ */
+function eastAsian(bytes: Uint8Array): ReturnType<typeof decodePage> | undefined {
   const sample = bytes.subarray(0, 65_536);
-  let usual = 0, others = 0;
+  const found = { shift_jis: 0, gb18030: 0, late: 0, other: 0 };
   for (let at = 0; at < sample.length; at++) {
-    const byte = sample[at] ?? 0;
-    if (byte < 0x80) continue;
-    if (byte < 0xa0 || byte > 0xdf) at++;
-    if ((byte >= 0x81 && byte <= 0x83) || (byte >= 0x88 && byte <= 0x97)) usual++;
-    else others++;
+    const [lead = 0, trail = 0] = [sample[at], sample[at + 1]];
+    if (lead < 0x80) continue;
+    if (lead < 0xa0 || lead > 0xdf || trail > 0xa0) at++;
+    if (lead <= 0x83 || (lead >= 0x88 && lead <= 0x97)) found.shift_jis++;
+    else if (lead >= 0xb0 && lead <= 0xd7 && trail > 0xa0) found.gb18030++;
+    else if ((lead < 0xa1 || lead > 0xa3) || trail < 0xa1) found.other++;
+    // Korean has no signs there.
+    if (lead > 0xc8 && trail > 0xa0) found.late++;
   }
-  if (usual < 2 || usual < 4 * others) return undefined;
+  const charset = found.shift_jis > 1 && found.shift_jis > 4 * (found.gb18030 + found.other)
+    ? "shift_jis"
+    : found.late > 0 && found.gb18030 > 4 * (found.shift_jis + found.other)
+    ? "gb18030"
+    : undefined;
   try {
-    const text = new TextDecoder("shift_jis", { fatal: true }).decode(bytes);
-    return { text, charset: "shift_jis", guessed: true, replaced: 0 };
+    if (charset === undefined) return undefined;
+    return {
+      text: new TextDecoder(charset, { fatal: true }).decode(bytes),
+      charset,
+      guessed: true,
+      replaced: 0,
+    };
   } catch {
     return undefined;
   }
@@ -61,7 +76,7 @@ export function readCsv({ bytes, name }: Request): Promise<Reading> {
   const [, named] = /^sep=(.)\r?\n/.exec(text) ?? [];
   const body = named === undefined ? text : text.replace(/^.*\n/, "");
   const rows = rowsOf(body, named ?? delimiterOf(body, /\.tsv$/i.test(name)));
-  return Promise.resolve({ markdown: tableOf(rows), notes: [`${rows.length} rows`, ...notes] });
+  return Promise.resolve({ markdown: tableOf(rows), notes: [counted(rows.length, "row"), ...notes] });
 }
 
 /** The separator that gives most of the first lines the same number of cells. */
@@ -144,7 +159,7 @@ export function readNotebook({ bytes }: Request): Promise<Reading> {
     ).filter((output) => output.trim() !== "");
     return [fenced(text, type === "code" ? language : ""), ...shown.map((output) => fenced(output, ""))];
   });
-  return Promise.resolve({ markdown: blocks.join("\n\n"), title, notes: [`${cells.length} cells`] });
+  return Promise.resolve({ markdown: blocks.join("\n\n"), title, notes: [counted(cells.length, "cell")] });
 }
 
 function joined(text: string | readonly string[] | undefined): string {

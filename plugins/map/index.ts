@@ -13,7 +13,7 @@ import { languageOf, type MapLanguage } from "./languages.ts";
 import { type FileSymbols, SymbolParser } from "./parser.ts";
 
 export interface MapSettings {
-  readonly include?: readonly string[] | undefined;
+  readonly include: readonly string[];
   readonly exclude: readonly string[];
   readonly max_files: number;
 }
@@ -50,7 +50,7 @@ interface Known {
   symbols?: FileSymbols;
 }
 
-/** Another one is due when a query, a grammar or the form of what is stored changes. */
+/** Another one is due when a query, a grammar, the rank or the form of what is stored changes. */
 const FORMAT = 1;
 const TABLES = `BEGIN IMMEDIATE;
   DROP TABLE IF EXISTS files; DROP TABLE IF EXISTS symbols; DROP TABLE IF EXISTS answers;
@@ -87,16 +87,13 @@ export class SymbolIndex {
 
   /** Returns the answer to a question about a state that was asked before, or makes it. */
   answer({ state }: Snapshot, question: string, make: () => Answer): Answer {
-    const stored = this.#database.prepare("SELECT data FROM answers WHERE state = ? AND question = ?")
-      .get(state, question);
+    const database = this.#database;
+    const find = database.prepare("SELECT data FROM answers WHERE state = ? AND question = ?");
+    const stored = find.get(state, question);
     if (stored) return JSON.parse(String(stored.data));
     const made = make();
-    this.#database.prepare("DELETE FROM answers WHERE state <> ?").run(state);
-    this.#database.prepare("REPLACE INTO answers VALUES (?, ?, ?)").run(
-      state,
-      question,
-      JSON.stringify(made),
-    );
+    database.prepare("DELETE FROM answers WHERE state <> ?").run(state);
+    database.prepare("REPLACE INTO answers VALUES (?, ?, ?)").run(state, question, JSON.stringify(made));
     return made;
   }
 
@@ -106,14 +103,7 @@ export class SymbolIndex {
     const present = new Map<string, Known>();
     const changed: (readonly [path: string, size: number, mtime: number, language: MapLanguage])[] = [];
     let unsupported = 0, beyond = 0;
-    for await (
-      const { path, size, mtimeMs } of walkFiles(workspace, {
-        hidden,
-        ...(include ? { include } : {}),
-        exclude,
-        signal,
-      })
-    ) {
+    for await (const { path, size, mtimeMs } of walkFiles(workspace, { hidden, include, exclude, signal })) {
       const language = languageOf(path);
       const known = this.#known.get(path);
       if (!language) unsupported++;

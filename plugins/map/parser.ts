@@ -116,6 +116,8 @@ interface Found {
   readonly local?: boolean;
 }
 
+const KIND_OF = new Map<string, Kind>(KINDS.map((kind) => [`definition.${kind}`, kind]));
+const ROLE = /^(?:definition|reference)\./;
 const MEMBER = new Set(["property_identifier", "private_property_identifier"]);
 
 /** A node with a name is one symbol, whatever number of patterns match it: see `queries/`. */
@@ -125,25 +127,31 @@ function symbolsOf(matches: readonly QueryMatch[], text: string): Omit<FileSymbo
   const exported = new Set<string>();
   let isModule = false;
   for (const { captures, patternIndex } of matches) {
-    const captured = new Set(captures.map(({ name }) => name));
-    const named = captures.find(({ name }) => name === "name")?.node;
-    const definition = captures.find(({ name }) => name.startsWith("definition."));
-    if (!named || captured.size === 1) continue;
+    let named: Node | undefined, node: Node | undefined, role = "", local = false;
+    for (const capture of captures) {
+      if (capture.name === "name") named = capture.node;
+      else if (capture.name === "local") local = true;
+      else if (capture.name === "use" || ROLE.test(capture.name)) [role, node] = [capture.name, capture.node];
+    }
+    if (!named || role === "") continue;
     const at = named.startIndex;
     const name = text.slice(at, named.endIndex);
     if (name === "" || /\s/.test(name)) continue;
-    if (captured.has("reference.export")) exported.add(name);
-    isModule ||= captured.has("reference.module");
+    if (role === "reference.export") exported.add(name);
+    isModule ||= role === "reference.module";
     const row = named.startPosition.row;
-    const reference = { name: MEMBER.has(named.type) ? `.${name}` : name, row };
-    if (!definition && !captured.has("use")) {
-      if (!found.has(at)) found.set(at, reference);
-    } else if ((patterns.get(at) ?? -1) < patternIndex) {
+    const kind = KIND_OF.get(role);
+    if (!kind && role !== "use" && found.has(at)) continue;
+    if (kind || role === "use") {
+      if ((patterns.get(at) ?? -1) >= patternIndex) continue;
       patterns.set(at, patternIndex);
-      const kind = KINDS.find((each) => definition?.name === `definition.${each}`);
-      const local = captured.has("local");
-      found.set(at, definition && kind ? { name, row, kind, node: definition.node, local } : reference);
     }
+    found.set(
+      at,
+      kind && node
+        ? { name, row, kind, node, local }
+        : { name: MEMBER.has(named.type) ? `.${name}` : name, row },
+    );
   }
   const definitions: Found[] = [];
   const references = new Map<string, Set<number>>();

@@ -21,8 +21,7 @@ const HAS_CJK = new RegExp(`[${CJK}]`);
 /** Runs of Chinese, Japanese and Korean characters. */
 const CJK_RUNS = new RegExp(`[${CJK}]+`, "g");
 
-const MARKDOWN = /\.(?:md|mdx|markdown|pdf|docx|xlsx|pptx|odt|epub|ipynb|eml|html?|csv)$/i;
-const RST = /\.rst$/i;
+const MARKDOWN = /\.(?:md|mdx|markdown|rst|pdf|docx|xlsx|pptx|odt|epub|ipynb|eml|html?|csv)$/i;
 const CODE =
   /\.(?:[cm]?[jt]sx?|py|go|rs|java|c|h|cc|cpp|hpp|cs|rb|php|sh|bash|kt|kts|swift|scala|lua|sql|zig|exs?|hs|ml|r|pl|vue|svelte|dart)$/i;
 
@@ -35,13 +34,7 @@ interface Section {
 /** The chunks of a text; each line that is not blank is in one. The name of the file decides the form. */
 export function chunksOf(path: string, text: string): readonly Chunk[] {
   const lines = text.split(/\r\n|\n|\r/);
-  const sections = RST.test(path)
-    ? headings(lines, underlined)
-    : MARKDOWN.test(path)
-    ? headings(lines, markdownHeading)
-    : CODE.test(path)
-    ? symbols(lines)
-    : [];
+  const sections = MARKDOWN.test(path) ? headings(lines) : CODE.test(path) ? symbols(lines) : [];
   if (sections[0]?.start !== 0) sections.unshift({ start: 0, title: "" });
   return packed(lines, sections);
 }
@@ -132,13 +125,9 @@ interface Heading {
 }
 
 /** Sections by heading, titled with the headings above them. */
-function headings(
-  lines: readonly string[],
-  find: (line: string, next: string, levels: string[]) => Heading | undefined,
-): Section[] {
+function headings(lines: readonly string[]): Section[] {
   const found: Section[] = [];
   const above: string[] = [];
-  const levels: string[] = [];
   let fence: string | undefined;
   for (const [at, line] of lines.entries()) {
     const mark = /^ {0,3}(`{3,}|~{3,})/.exec(line)?.[1];
@@ -146,7 +135,7 @@ function headings(
       fence = fence === undefined ? mark : undefined;
       continue;
     }
-    const heading = fence === undefined ? find(line, lines[at + 1] ?? "", levels) : undefined;
+    const heading = fence === undefined ? headingAt(line, lines[at + 1] ?? "") : undefined;
     if (heading === undefined) continue;
     above.length = Math.min(above.length, heading.level - 1);
     above[heading.level - 1] = heading.title.replace(/[*_`]/g, "");
@@ -155,22 +144,12 @@ function headings(
   return found;
 }
 
-function markdownHeading(line: string, next: string): Heading | undefined {
+function headingAt(line: string, next: string): Heading | undefined {
   const [, marks, title] = /^ {0,3}(#{1,6})\s+(.*?)[\s#]*$/.exec(line) ?? [];
   if (marks !== undefined && title !== undefined) return { level: marks.length, title };
   const under = /^ {0,3}(=+|-{2,})\s*$/.exec(next)?.[1];
   if (under === undefined || !/^ {0,3}[^\s|>#*+=-]/.test(line)) return undefined;
   return { level: under.startsWith("=") ? 1 : 2, title: line.trim() };
-}
-
-/** The levels of reStructuredText are the order in which its underlines first appear. */
-function underlined(line: string, next: string, levels: string[]): Heading | undefined {
-  const [, mark] = /^([=\-~^"'#*+.:_`])\1{2,}\s*$/.exec(next) ?? [];
-  const title = line.trim();
-  if (mark === undefined || title === "" || next.trim().length < title.length) return undefined;
-  if (/^([^\p{L}\p{N}])\1*$/u.test(title)) return undefined;
-  if (!levels.includes(mark)) levels.push(mark);
-  return { level: levels.indexOf(mark) + 1, title };
 }
 
 const SYMBOL = new RegExp(
@@ -226,10 +205,6 @@ const STOP_WORDS = new Set(
     "me my no not of on or our should so some than that the their them then there these they this to us was we " +
     "were what when where which who why will with would you your").split(" "),
 );
-const STOP_PAIRS = new Set(
-  "什么 怎么 怎样 如何 哪些 哪个 哪里 为什 多少 可以 是否 时候 能否 一个 这个 那个 我们 我想 请问".split(" "),
-);
-
 export interface TextQueries {
   /** Queries of FTS5; empty where the query has nothing for that table. */
   readonly words: string;
@@ -246,8 +221,7 @@ export function textQueries(query: string): TextQueries {
   }).filter((word) => word !== "");
   const asked = plain.filter((word) => !STOP_WORDS.has(word.toLowerCase()));
   const pairs = runs.flatMap(pairsOf);
-  const known = pairs.filter((pair) => !STOP_PAIRS.has(pair));
-  const useful = [...asked, ...known];
+  const useful = [...asked, ...pairs];
   const terms = [...new Set(useful.length > 0 ? useful : [...plain, ...pairs])];
   const grams = runs.flatMap((run) =>
     Array.from({ length: Math.max(run.length - 2, 0) }, (_, at) => run.slice(at, at + 3))

@@ -5,8 +5,8 @@ import { cleanLine, framed } from "../common/material.ts";
 import { PluginError } from "../common/plugin.ts";
 import { type Answer, type Call, pageOf } from "../common/tool.ts";
 import { textQueries } from "./chunks.ts";
-import { type Context, type Index, indexesNamed, indexNamed, shownPath, uriOf } from "./settings.ts";
-import { findUpdater, indexFiles, metaOf, openIndex, rows } from "./store.ts";
+import { type Context, counted, type Index, indexesNamed, indexNamed, shownPath, uriOf } from "./settings.ts";
+import { explained, findUpdater, indexFiles, metaOf, openIndex, rows } from "./store.ts";
 import { embed, VectorSearch } from "./vectors.ts";
 
 export interface Query {
@@ -15,22 +15,11 @@ export interface Query {
   readonly top_k?: number | undefined;
 }
 
-/** A passage of a file, one chunk or several that were joined. */
-interface Hit {
-  readonly index: Index;
-  readonly path: string;
-  readonly from: number;
-  readonly to: number;
-  readonly title: string;
-  readonly score: number;
-  readonly lines: readonly string[];
-  readonly stale: boolean;
-}
-
 interface Row {
   readonly id: number;
   readonly file: number;
   readonly path: string;
+  /** Lines, 1-indexed and inclusive. */
   readonly first: number;
   readonly last: number;
   readonly title: string;
@@ -39,6 +28,14 @@ interface Row {
 }
 
 type Scored = Row & { readonly score: number };
+
+/** A passage of a file, one chunk or several that were joined. */
+interface Hit extends Scored {
+  readonly index: Index;
+  readonly lines: readonly string[];
+  /** The file changed since the update of the index. */
+  readonly stale: boolean;
+}
 
 /** Candidates of each ranking. */
 const DEPTH = 100;
@@ -76,13 +73,14 @@ export class Searcher {
       if (updater !== undefined) {
         notes.push(`The index ${index.name} is being updated by ${updater}: it may be incomplete`);
       }
-      const database = opened(path, index.name);
-      try {
+      const found = withIndex(path, index.name, (database) => {
         database.exec("BEGIN");
-        hits.push(...this.#searchIndex({ index, path, database, vector, query, limit: top_k }, notes));
-      } finally {
-        database.close();
-      }
+        if (updater === undefined && metaOf(database, "unfinished") !== undefined) {
+          notes.push(`The last update of the index ${index.name} did not finish; run rag_update`);
+        }
+        return this.#searchIndex({ index, path, database, vector, query, limit: top_k }, notes);
+      });
+      hits.push(...found);
     }
     const best = hits.sort(byScore).slice(0, top_k ?? settings.top_k);
     return this.#shown(query, chosen, best, notes);
@@ -122,12 +120,8 @@ export class Searcher {
     ).filter(({ path }) => !isHidden(path)).map((row) => ({ ...row, score: scores.get(row.id) ?? 0 }));
     const cap = Math.min(limit ?? settings.top_k, settings.per_index_cap ?? Infinity);
     return this.#merged(candidates.sort(byScore).slice(0, cap)).map((row) => ({
+      ...row,
       index,
-      path: row.path,
-      from: row.first,
-      to: row.last,
-      title: row.title,
-      score: row.score,
       lines: linesOf(database, row.file, row.first, row.last),
       stale: isStale(`${index.root}/${row.path}`, row),
     }));
@@ -188,12 +182,12 @@ export class Searcher {
     const left: string[] = [];
     let budget = total_chars_budget;
     for (const hit of hits) {
-      const reference = `${shownPath(this.#context, hit.index, hit.path)}:${hit.from}-${hit.to}`;
+      const reference = `${shownPath(this.#context, hit.index, hit.path)}:${hit.first}-${hit.last}`;
       const title = cleanLine(hit.title, MAX_TITLE);
       const head = [reference, title, hit.stale ? "changed since the update of the index" : ""].filter(
         Boolean,
       );
-      const shown = attach_mode === "summary" ? this.#preview(query, hit) : numbered(hit.from, hit.lines);
+      const shown = attach_mode === "summary" ? this.#preview(query, hit) : numbered(hit.first, hit.lines);
       const block = [cleanLine(head.join(" · "), 1000), ...shown];
       const fitting = cut(block, budget);
       if (fitting.length < 2) {
@@ -201,35 +195,37 @@ export class Searcher {
         continue;
       }
       const missing = block.length - fitting.length;
-      if (missing > 0) fitting.push(`[${missing} more ${missing === 1 ? "line" : "lines"}]`);
+      if (missing > 0) fitting.push(`[${counted(missing, "more line")}]`);
       blocks.push(fitting.join("\n"));
       budget -= fitting.join("\n").length;
     }
     if (left.length > 0) blocks.push(`[left out by total_chars_budget: ${left.join(", ")}]`);
     const data = {
-      results: hits.map(({ index, path, from, to, title, score, stale }) => ({
+      results: hits.map(({ index, path, first, last, title, score, stale }) => ({
         index: index.name,
         path: shownPath(this.#context, index, path),
-        from,
-        to,
+        from: first,
+        to: last,
         title,
         score: Math.round(score * 1e5) / 1e5,
-        uri: uriOf(index.name, path, from, to),
+        uri: uriOf(index.name, path, first, last),
         ...(stale ? { stale } : {}),
       })),
       notes,
     };
     if (hits.length === 0) return { text: [...notes, `Nothing found in ${names}`].join("\n"), data };
-    const source = `${hits.length} passages in ${names}, best first; more: rag://INDEX/PATH#L10-40`;
+    const source = `${
+      counted(hits.length, "passage")
+    } in ${names}, best first; more: rag://INDEX/PATH#L10-40`;
     return { text: framed({ name: source, notes }, blocks.join("\n\n")), data };
   }
 
   /** The first lines, from the first one that has a word of the query. */
-  #preview(query: string, { from, lines }: Hit): readonly string[] {
+  #preview(query: string, { first, lines }: Hit): readonly string[] {
     const words = query.toLowerCase().match(/[\p{L}\p{N}_]{3,}|\p{Script=Han}{2}/gu) ?? [];
     const at = lines.findIndex((line) => words.some((word) => line.toLowerCase().includes(word)));
     const start = Math.max(at, 0);
-    return numbered(from + start, lines.slice(start, start + this.#context.settings.preview_lines));
+    return numbered(first + start, lines.slice(start, start + this.#context.settings.preview_lines));
   }
 
   /** Lines of an indexed file, as a resource. `path` may end in `#L10` or `#L10-40`. */
@@ -237,8 +233,8 @@ export class Searcher {
     const index = indexNamed(this.#context, name);
     const [, encoded = "", from, to] = /^(.*?)(?:#L(\d+)(?:-L?(\d+))?)?$/s.exec(path) ?? [];
     const file = decoded(encoded);
-    const database = opened(indexFiles(this.#context.state, name, index.root).database, name);
-    try {
+    const { database } = indexFiles(this.#context.state, name, index.root);
+    return withIndex(database, name, (database) => {
       const [found] = rows<{ id: number; lines: number }>(
         database,
         "SELECT id, lines FROM files WHERE path = ?",
@@ -257,9 +253,7 @@ export class Searcher {
       }
       const page = pageOf(all, { offset, limit: last - offset + 1 });
       return framed({ name: shownPath(this.#context, index, file), lines: found.lines }, page.text);
-    } finally {
-      database.close();
-    }
+    });
   }
 
   /** One line for each index. */
@@ -287,7 +281,7 @@ function factsOf(database: DatabaseSync): readonly string[] {
   const signature = metaOf(database, "embedding_signature");
   const updated = metaOf(database, "updated");
   return [
-    `${found?.files} files, ${found?.chunks} chunks`,
+    `${counted(found?.files ?? 0, "file")}, ${counted(found?.chunks ?? 0, "chunk")}`,
     signature === undefined
       ? "words only"
       : `${found?.vectors} vectors of ${signature}, ${metaOf(database, "vector_dim") ?? 0} dimensions`,
@@ -295,10 +289,18 @@ function factsOf(database: DatabaseSync): readonly string[] {
   ];
 }
 
-function opened(path: string, name: string): DatabaseSync {
+function withIndex<T>(path: string, name: string, work: (database: DatabaseSync) => T): T {
   const database = openIndex(path);
-  if (database) return database;
-  throw new PluginError(`The index ${name} has not been built yet`, `call rag_update with index ${name}`);
+  if (!database) {
+    throw new PluginError(`The index ${name} has not been built yet`, `call rag_update with index ${name}`);
+  }
+  try {
+    return work(database);
+  } catch (error) {
+    throw explained(error, path);
+  } finally {
+    database.close();
+  }
 }
 
 /** Ranked identifiers of chunks. */
@@ -344,7 +346,7 @@ function isStale(path: string, { mtime, size }: Row): boolean {
 
 function groupedByFile(hits: readonly Hit[]): readonly Hit[] {
   const groups = Map.groupBy(hits, ({ index, path }) => `${index.name}/${path}`);
-  return [...groups.values()].flatMap((group) => group.sort((a, b) => a.from - b.from));
+  return [...groups.values()].flatMap((group) => group.sort((a, b) => a.first - b.first));
 }
 
 function numbered(from: number, lines: readonly string[]): readonly string[] {
@@ -368,9 +370,8 @@ function cut(lines: readonly string[], budget: number): string[] {
   return fitting;
 }
 
-function byScore(a: Scored | Hit, b: Scored | Hit): number {
-  const from = (each: Scored | Hit) => "first" in each ? each.first : each.from;
-  return b.score - a.score || compare(a.path, b.path) || from(a) - from(b);
+function byScore(a: Scored, b: Scored): number {
+  return b.score - a.score || compare(a.path, b.path) || a.first - b.first || a.id - b.id;
 }
 
 function compare(a: string, b: string): number {

@@ -54,8 +54,12 @@ function register(server: McpServer, context: Context): void {
     description: "Lines of a file as the index has them: rag://INDEX/PATH#L10-40",
     mimeType: "text/plain",
   }, async ({ href }, { index, path }) => {
-    const text = (await searcher()).read(String(index), String(path));
-    return { contents: [{ uri: href, mimeType: "text/plain", text }] };
+    try {
+      const text = (await searcher()).read(String(index), String(path));
+      return { contents: [{ uri: href, mimeType: "text/plain", text }] };
+    } catch (error) {
+      throw error instanceof PluginError ? new Error(error.text) : error;
+    }
   });
 
   server.registerPrompt("load_rag", {

@@ -92,6 +92,11 @@ export function shownPath({ workspace }: Context, { root }: Index, path: string)
   return (short.startsWith("..") || short === "" ? absolute : short).replaceAll("\\", "/");
 }
 
+/** `1 file`, `2 files`. */
+export function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? "" : "s"}`;
+}
+
 /** `rag://INDEX/PATH#L10-40`. */
 export function uriOf(index: string, path: string, from: number, to: number): string {
   return `rag://${index}/${path.split("/").map(encodeURIComponent).join("/")}#L${from}-${to}`;

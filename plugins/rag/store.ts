@@ -3,7 +3,10 @@ import { createHash } from "node:crypto";
 import { DatabaseSync, type SQLInputValue } from "node:sqlite";
 import { PluginError } from "../common/plugin.ts";
 
-/** A file of an older or newer layout is built again. */
+/**
+ * A file of another layout is built again. The layout includes the way in which texts are split into words:
+ * rows of the tables of words are removed by the words that were inserted.
+ */
 const LAYOUT = 1;
 const SCHEMA = `
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
@@ -19,6 +22,7 @@ CREATE TABLE vectors (hash BLOB PRIMARY KEY, vector BLOB NOT NULL);
 CREATE VIRTUAL TABLE words USING fts5 (path, title, body, content='',
   tokenize='porter unicode61 remove_diacritics 2');
 CREATE VIRTUAL TABLE grams USING fts5 (body, content='', tokenize='trigram');
+INSERT INTO meta VALUES ('unfinished', '1');
 PRAGMA user_version = ${LAYOUT};`;
 
 /** A file as the index knows it. */
@@ -98,6 +102,15 @@ export function transact<T>(database: DatabaseSync, work: () => T): T {
     if (database.isTransaction) database.exec("ROLLBACK");
     throw error;
   }
+}
+
+/** A failure of SQLite with the file that it is about; other errors as they are. */
+export function explained(error: unknown, path: string): unknown {
+  if (!(error instanceof Error) || !("errcode" in error)) return error;
+  return new PluginError(
+    `Cannot use ${path}: ${error.message}`,
+    "free the disk, or delete the file and update",
+  );
 }
 
 /** The rows of a query, in the shape that its columns have. */

@@ -10,8 +10,9 @@ import { walkFiles } from "../common/files.ts";
 import { PluginError } from "../common/plugin.ts";
 import type { Call } from "../common/tool.ts";
 import { chunksOf, indexedGrams, indexedWords } from "./chunks.ts";
-import { type Context, type Index, indexNamed, shownPath } from "./settings.ts";
+import { type Context, counted, type Index, indexNamed, shownPath } from "./settings.ts";
 import {
+  explained,
   hashOf,
   type IndexedFile,
   indexFiles,
@@ -27,26 +28,14 @@ import { BATCH, embed } from "./vectors.ts";
 /** The part of a call that an update uses. */
 export type Progress = Pick<Call, "signal" | "progress">;
 
-export interface UpdateReport {
-  readonly index: string;
-  readonly files: number;
-  readonly chunks: number;
-  readonly added: number;
-  readonly changed: number;
-  readonly removed: number;
-  /** Chunks that the provider was sent. */
-  readonly embedded: number;
-  readonly skipped: readonly { readonly path: string; readonly problem: string }[];
-  readonly notes: readonly string[];
-  readonly seconds: number;
-}
+type UpdateReport = Awaited<ReturnType<typeof updateIndex>>;
 
 /** Documents become Markdown by the converter of the plugin `documents`. */
 const DOCUMENT = /\.(?:pdf|docx|xlsx|pptx|odt|epub|ipynb|eml|html?|csv)$/i;
 const LIMITS = { seconds: 60, heapMb: 512 };
 /** A transaction ends with the file that exceeds one of these. */
-const MOST_FILES = 200;
-const MOST_CHARACTERS = 4_000_000;
+const MOST_FILES = 100;
+const MOST_CHARACTERS = 1_000_000;
 /** A file that was written this shortly before it was compared may have changed once more since. */
 const FRESH_MS = 2000;
 const PROGRESS_MS = 250;
@@ -62,11 +51,11 @@ interface Content {
 }
 
 /** Rejects with a {@linkcode PluginError} that says what the index has nevertheless. */
-export async function updateIndex(context: Context, name: string, call: Progress): Promise<UpdateReport> {
+export async function updateIndex(context: Context, name: string, call: Progress) {
   const index = indexNamed(context, name);
   await checkRoot(index, context);
-  await Deno.mkdir(context.state, { recursive: true, mode: 0o700 });
   const paths = indexFiles(context.state, name, index.root);
+  await Deno.mkdir(context.state, { recursive: true, mode: 0o700 });
   const lock = lockIndex(paths.lock, name);
   try {
     const { database, rebuilt } = openForUpdate(paths.database);
@@ -74,6 +63,8 @@ export async function updateIndex(context: Context, name: string, call: Progress
       return await new Update(context, index, database, call).run(
         rebuilt ? ["The index had another layout and was built again"] : [],
       );
+    } catch (error) {
+      throw explained(error, paths.database);
     } finally {
       database.close();
     }
@@ -99,7 +90,7 @@ class Update {
   readonly #known: Map<string, IndexedFile>;
   readonly #began = performance.now();
   readonly #statements: ReturnType<typeof statementsOf>;
-  #reported = 0;
+  #reported = -Infinity;
   #compared = 0;
   #added = 0;
   #changed = 0;
@@ -115,7 +106,7 @@ class Update {
     this.#statements = statementsOf(database);
   }
 
-  async run(notes: string[]): Promise<UpdateReport> {
+  async run(notes: string[]) {
     const { name } = this.#index;
     const seen = await this.#readFiles();
     const gone = [...this.#known.values()].filter(({ path }) => !seen.has(path));
@@ -141,6 +132,7 @@ class Update {
       added: this.#added,
       changed: this.#changed,
       removed: gone.length,
+      /** Chunks that the provider was sent. */
       embedded,
       skipped,
       notes,
@@ -273,7 +265,9 @@ class Update {
       const vectors = await embed(this.#context, batch.map(({ text }) => text), signal).catch((error) => {
         signal.throwIfAborted();
         throw new PluginError(
-          `The words of the index ${name} are up to date, but ${missing.length} chunks have no vectors: ` +
+          `The words of the index ${name} are up to date, but ${
+            counted(missing.length, "chunk")
+          } without vectors: ` +
             (error instanceof PluginError ? error.text : String(error)),
         );
       });
@@ -385,7 +379,7 @@ function textOf(bytes: Uint8Array): { readonly text: string } | { readonly probl
 export function describeUpdate(context: Context, report: UpdateReport): string {
   const { index, files, chunks, added, changed, removed, embedded, skipped, notes, seconds } = report;
   const facts = [
-    `${index}: ${files} files, ${chunks} chunks`,
+    `${index}: ${counted(files, "file")}, ${counted(chunks, "chunk")}`,
     `${added} added, ${changed} changed, ${removed} removed`,
     ...(context.settings.embedding === undefined ? [] : [`${embedded} embedded`]),
     `${seconds} s`,

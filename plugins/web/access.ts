@@ -22,16 +22,14 @@ export interface Proxies {
 
 export function proxiesOf(env: Environment): Proxies {
   const read = (...names: string[]) =>
-    names.flatMap((name) => [env(name), env(name.toLowerCase())]).find((value) =>
-      value !== undefined && value !== ""
-    );
-  const except = (read("NO_PROXY") ?? "").split(",").map((each) => each.trim().toLowerCase()).filter((each) =>
-    each
-  );
-  if (except.includes("*")) return { except };
-  const https = read("HTTPS_PROXY", "ALL_PROXY", "HTTP_PROXY");
-  const http = read("HTTP_PROXY", "ALL_PROXY", "HTTPS_PROXY");
-  return { except, ...(https === undefined ? {} : { https }), ...(http === undefined ? {} : { http }) };
+    names.flatMap((name) => [env(name), env(name.toLowerCase())]).find(Boolean);
+  const except = read("NO_PROXY")?.toLowerCase().split(",").map((each) => each.trim()).filter(Boolean) ?? [];
+  const [https, http] = [["HTTPS_PROXY", "HTTP_PROXY"], ["HTTP_PROXY", "HTTPS_PROXY"]].map((
+    [first = "", other = ""],
+  ) => read(first, "ALL_PROXY", other)?.replace(/^(?!\w+:\/\/)/, "http://"));
+  return https === undefined || http === undefined || except.includes("*")
+    ? { except }
+    : { https, http, except };
 }
 
 /** Reports whether NO_PROXY names this host. */

@@ -203,7 +203,9 @@ async function send(
       },
     });
     sent.end(body);
-    return await once<IncomingMessage>(sent, "response", signal);
+    const response = await once<IncomingMessage>(sent, "response", signal);
+    // Its reader gets them, unless it has stopped to read.
+    return response.on("error", () => {});
   } catch (error) {
     socket.destroy();
     throw error;
@@ -249,13 +251,10 @@ async function connectFirst(
 ): Promise<Socket> {
   let last: unknown = new Error("ENOTFOUND");
   for (const host of addresses) {
-    const only = addresses.length === 1;
+    const isOnly = addresses.length === 1;
+    const limit = isOnly ? signal : AbortSignal.any([signal, AbortSignal.timeout(CONNECT_MS)]);
     try {
-      return await connectTo(
-        host,
-        port,
-        only ? signal : AbortSignal.any([signal, AbortSignal.timeout(CONNECT_MS)]),
-      );
+      return await connectTo(host, port, limit);
     } catch (error) {
       signal.throwIfAborted();
       last = error;
@@ -272,7 +271,7 @@ async function connectTo(host: string, port: number, signal: AbortSignal): Promi
 }
 
 async function startTls(socket: Socket, url: URL, signal: AbortSignal): Promise<Socket> {
-  const host = bareHost(url);
+  const host = bareHost(url).replace(/\.$/, "");
   const name = parseAddress(host) ? { host } : { host, servername: host };
   const secure = connectTls({ socket, ALPNProtocols: ["http/1.1"], ...name });
   // The name is compared with the certificate before this event.
@@ -281,8 +280,7 @@ async function startTls(socket: Socket, url: URL, signal: AbortSignal): Promise<
 }
 
 function proxyFor({ proxies }: Network, url: URL): URL {
-  const text = (url.protocol === "https:" ? proxies.https : proxies.http) ?? "";
-  const proxy = URL.parse(text.includes("://") ? text : `http://${text}`);
+  const proxy = URL.parse((url.protocol === "https:" ? proxies.https : proxies.http) ?? "");
   if (proxy?.protocol !== "http:") {
     throw failed(url, `the proxy of the environment is no http:// proxy`, "set HTTPS_PROXY=http://HOST:PORT");
   }
@@ -314,8 +312,9 @@ async function throughProxy(proxy: URL, url: URL, signal: AbortSignal): Promise<
     });
     asked.end();
     const { promise, resolve, reject } = Promise.withResolvers<Socket>();
-    asked.once("error", reject);
+    asked.on("error", reject);
     asked.once("connect", (response, socket) => {
+      socket.on("error", reject);
       if (response.statusCode === 200) return resolve(socket as Socket);
       socket.destroy();
       reject(new Error(`it answers ${response.statusCode} ${response.statusMessage ?? ""}`.trim()));

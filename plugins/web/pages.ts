@@ -1,5 +1,4 @@
 /** Opened pages: requests, conversion by kind, and the pages that the process keeps. */
-import { convert } from "../common/bounded.ts";
 import { PluginError } from "../common/plugin.ts";
 import type { Call } from "../common/tool.ts";
 import { fetchPage, type Network, pageUrl, type Redirect, type Reply } from "./fetch.ts";
@@ -24,6 +23,13 @@ interface KeptPage {
   checkedAt: number;
 }
 
+/** Runs a converter within its bounds. */
+export type Convert = (
+  converter: string,
+  input: Readonly<Record<string, unknown>>,
+  signal: AbortSignal,
+) => Promise<Converted>;
+
 interface Converted {
   readonly markdown: string;
   readonly title?: string | undefined;
@@ -40,7 +46,6 @@ const MAX_KEPT = 32e6;
 const LINE_OVERHEAD = 32;
 const MAX_LINE = 3000;
 const PIECES = new RegExp(`[^]{1,${MAX_LINE}}`, "gu");
-export const CONVERSION_LIMITS = { seconds: 15, heapMb: 512 } as const;
 const ACCEPT = "text/markdown, text/html;q=0.9, application/xhtml+xml;q=0.9, text/plain;q=0.8, */*;q=0.5";
 
 export class Pages {
@@ -48,10 +53,10 @@ export class Pages {
   readonly #kept = new Map<string, KeptPage>();
   #size = 0;
 
-  /** `entry` is the module that workers start from; pages are asked for again after `keepMs`. */
+  /** Pages are asked for again after `keepMs`. */
   constructor(
     readonly network: Network,
-    readonly entry: string,
+    readonly convert: Convert,
     readonly keepMs: number,
     readonly now: () => number = Date.now,
     readonly maxKept = MAX_KEPT,
@@ -70,7 +75,6 @@ export class Pages {
       const reply = await fetchPage(this.network, url, {
         accept: ACCEPT,
         "accept-encoding": "gzip, br",
-        "accept-language": "en, *;q=0.5",
         "user-agent": "Mozilla/5.0 (compatible; Reasonix)",
         ...(kept?.etag === undefined ? {} : { "if-none-match": kept.etag }),
         ...(kept?.lastModified === undefined ? {} : { "if-modified-since": kept.lastModified }),
@@ -121,7 +125,7 @@ export class Pages {
     try {
       const name = url.pathname.replace(/^.*\//, "") || url.host;
       const input = { bytes, contentType, url: url.href, name };
-      const found = await convert<Converted>(this.entry, kind, input, CONVERSION_LIMITS, signal);
+      const found = await this.convert(kind, input, signal);
       const { markdown, title = "", date, converter = kind, part = converter, notes = [] } = found;
       const lines = linesOf(markdown.trimEnd());
       return { ...base, title: title === "" ? undefined : title, date, kind: part, notes, lines };

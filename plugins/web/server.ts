@@ -7,7 +7,7 @@ import { addTool, type Answer, type Call, MAX_PAGE_BYTES, PAGE_ARGUMENTS, pageOf
 import { proxiesOf } from "./access.ts";
 import type { FindResult } from "./find.ts";
 import type { Network } from "./fetch.ts";
-import type { Page, Pages } from "./pages.ts";
+import type { Convert, Page, Pages } from "./pages.ts";
 import { parseRange } from "./private.ts";
 import { search, SEARCH_SERVICES, searchKey } from "./search.ts";
 
@@ -34,6 +34,10 @@ type Settings = z.output<typeof settings>;
 
 const url = z.string();
 
+/** Workers with the same bound of their heap are the same. */
+const LIMITS = { seconds: 15, heapMb: 512 };
+const FIND_LIMITS = { ...LIMITS, seconds: 3 };
+
 /** What the tools of one connection share; made by the first call. */
 interface Web {
   readonly network: Network;
@@ -42,6 +46,13 @@ interface Web {
 }
 
 async function makeWeb({ settings, entry }: PluginContext<Settings>): Promise<Web> {
+  // The libraries for pages load while the first request is on its way.
+  const start = { bytes: new TextEncoder().encode("<p>"), url: "https://localhost/" };
+  const warm = convert(entry, "page", start, LIMITS, new AbortController().signal).catch(() => {});
+  const bounded: Convert = async (converter, input, signal) => {
+    await warm;
+    return await convert(entry, converter, input, LIMITS, signal);
+  };
   const [fetch, { Pages }] = await Promise.all([import("./fetch.ts"), import("./pages.ts")]);
   const network: Network = {
     allowed: settings.allow_private.flatMap((text) => parseRange(text) ?? []),
@@ -50,7 +61,7 @@ async function makeWeb({ settings, entry }: PluginContext<Settings>): Promise<We
     seconds: settings.timeout_seconds,
     resolve: fetch.resolveName,
   };
-  return { network, fetch, pages: new Pages(network, entry, settings.cache_minutes * 60_000) };
+  return { network, fetch, pages: new Pages(network, bounded, settings.cache_minutes * 60_000) };
 }
 
 export const plugin: Plugin<Settings> = {
@@ -65,9 +76,9 @@ export const plugin: Plugin<Settings> = {
         {
           name: "web_search",
           title: "Search the web",
-          description: "Searches the web: titles, URLs, descriptions. Read a result with web_open.",
+          description: "Searches the web; read results with web_open.",
           input: z.object({
-            query: z.string().min(1).max(400),
+            query: z.string(),
             max_results: z.number().int().min(1).max(20).optional(),
           }),
           reaches: "network",
@@ -80,7 +91,7 @@ export const plugin: Plugin<Settings> = {
     addTool(server, {
       name: "web_open",
       title: "Open a web page",
-      description: "Opens a page, document or image by URL; text arrives as numbered lines of Markdown.",
+      description: "Opens a page, document or image: numbered lines of Markdown.",
       input: z.object({ url, ...PAGE_ARGUMENTS }),
       reaches: "network",
       subject: { url: "url" },
@@ -91,10 +102,10 @@ export const plugin: Plugin<Settings> = {
     addTool(server, {
       name: "web_find",
       title: "Find in a web page",
-      description: "Finds lines of a page by a regular expression, or by text.",
+      description: "Finds lines of a page by regular expression or text.",
       input: z.object({
         url,
-        pattern: z.string().min(1).max(1000),
+        pattern: z.string(),
         max_results: z.number().int().min(1).max(200).optional(),
         context_lines: z.number().int().min(0).max(50).optional(),
       }),
@@ -138,8 +149,6 @@ function shown(
   return { text, data: { ...facts, lines: total, from, to, text } };
 }
 
-const FIND_SECONDS = 3;
-
 async function found(
   { url, title, date, lines, image }: Page,
   { pattern, maxResults, contextLines }: { pattern: string; maxResults: number; contextLines: number },
@@ -147,14 +156,13 @@ async function found(
   signal: AbortSignal,
 ): Promise<Answer> {
   if (image) throw new PluginError(`Cannot search ${url}: it is an image`);
-  const { CONVERSION_LIMITS: { heapMb } } = await import("./pages.ts");
   const bytes = new TextEncoder().encode(lines.join("\n"));
   const input = { bytes, pattern, maxResults, contextLines };
-  const result = await convert<FindResult>(entry, "find", input, { seconds: FIND_SECONDS, heapMb }, signal)
+  const result = await convert<FindResult>(entry, "find", input, FIND_LIMITS, signal)
     .catch((error) => {
       if (!(error instanceof PluginError) || !/took over/.test(error.message)) throw error;
       throw new PluginError(
-        `The pattern ${JSON.stringify(pattern.slice(0, 200))} took over ${FIND_SECONDS} s on ${url}`,
+        `The pattern ${JSON.stringify(pattern.slice(0, 200))} took over ${FIND_LIMITS.seconds} s on ${url}`,
         "use one without nested repetitions",
       );
     });

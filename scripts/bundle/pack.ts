@@ -62,7 +62,7 @@ async function addPart(name) {
     const error = new Error("Cannot load " + partUrl(file) + ": " + why + "; " + remedy, part);
     throw Object.assign(error, { name: "IncompleteInstallation" });
   }
-  part.use($load);
+  part.use($load, $lateRequire);
   for (const id in part.chunks) {
     chunks[id] = part.chunks[id];
     delete elsewhere[id];
@@ -91,7 +91,8 @@ const PARTS_INSIDE = withoutIndents(`
 async function addPart(name) {
   const unpacked = new Blob([Uint8Array.fromBase64(parts[name]())]).stream()
     .pipeThrough(new DecompressionStream("deflate-raw"));
-  adopt(new Function("$load", '"use strict";return' + await new Response(unpacked).text())($load));
+  const code = '"use strict";return' + await new Response(unpacked).text();
+  adopt(new Function("$load", "$lateRequire", code)($load, $lateRequire));
 }
 `);
 
@@ -156,8 +157,8 @@ function loaderOf(
 
 /** Returns the file of a part. */
 export function packPart(chunks: readonly Chunk[], build: string): string {
-  return `export const build = ${JSON.stringify(build)};\nlet $load;\n` +
-    `export const use = (loader) => $load = loader;\nexport const chunks = ${listOf(chunks)};\n`;
+  return `export const build = ${JSON.stringify(build)};\nlet $load, $lateRequire;\n` +
+    `export const use = (...own) => [$load, $lateRequire] = own;\nexport const chunks = ${listOf(chunks)};\n`;
 }
 
 /** A chunk that executes is compiled with its file, as its functions are. */

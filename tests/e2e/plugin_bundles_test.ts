@@ -133,7 +133,7 @@ Deno.test("a bundle is shown, trusted, used, refused after a change, updated and
   assertStringIncludes(JSON.stringify(server.requests.at(-1)?.json.messages), "another note");
 
   const removed = await world.run(["plugin", "remove", "kit"]);
-  assertEquals([removed.code, removed.stdout], [0, "Removed kit\n"], removed.stderr);
+  assertEquals([removed.code, removed.stdout], [0, "kit is removed\n"], removed.stderr);
   assertEquals((await config()).trimEnd(), before.trimEnd());
   assertEquals([...Deno.readDirSync(`${home}/bundles`)].map(({ name }) => name), [] as string[]);
   assert(!(await Deno.readTextFile(`${home}/trust.json`)).includes("bundles/kit"));
@@ -150,7 +150,7 @@ Deno.test("a bundle is shown, trusted, used, refused after a change, updated and
     "HOME",
     home,
   );
-  assertEquals(example.stdout, `${expected}Installed kit\n`, example.stderr);
+  assertEquals(example.stdout, `${expected}kit is installed\n`, example.stderr);
   await world.run(["run", "/kit:journal"]);
   assertStringIncludes(JSON.stringify(server.requests.at(-1)?.json.messages), "Monday");
 });

@@ -32,8 +32,10 @@ Deno.test("the examples of the page of rag hold, and its tools need no approval"
   assertEquals(plain(printed), plain(console));
 
   const local = `[[providers]]\nname = "local"\nbase_url = "${embeddings.entry.base_url}"\n`;
+  const patterns = `${withEmbedding}include = ["*.md", "*.csv"]\n`;
   const rules = '[permissions]\ndeny = ["Read(notes/private.md)"]\n';
-  await Deno.writeTextFile(`${world.home}/config.toml`, `${config}\n${local}${withEmbedding}\n${rules}`);
+  await Deno.writeTextFile(`${world.home}/config.toml`, `${config}\n${local}${patterns}\n${rules}`);
+  await world.write("notes/sales.csv", "month,kept backups\nMay,4711\n");
   await world.write("notes/private.md", "A private note about kept backups.\n");
   const done = await world.run(["run", "--on-ask", "deny", "How long are backups kept?"]);
   assertEquals([done.code, done.stdout.trim()], [0, "Done."], done.stderr);
@@ -42,9 +44,9 @@ Deno.test("the examples of the page of rag hold, and its tools need no approval"
     .map(({ content }: { content: string }) => content) ?? [];
   assertStringIncludes(before, "it has no vectors");
   assertStringIncludes(before, "notes/backup.md:1-7");
-  assertMatch(updated, /^notes: 1 files, 1 chunks; 0 added, 0 changed, 0 removed; 1 embedded; /);
-  assertStringIncludes(after, "1 passages in notes");
-  assertEquals(embeddings.texts.length, 3);
+  assertMatch(updated, /^notes: 2 files, 2 chunks; 1 added, 0 changed, 0 removed; 2 embedded; /);
+  assertStringIncludes(after, "| May | 4711 |");
+  assertEquals(embeddings.texts.filter((text) => text.includes("private")), []);
 
   const wrong = withEmbedding.replace("[plugins.settings]\n", "[plugins.settings]\ntop_k = 0\n");
   await Deno.writeTextFile(`${world.home}/config.toml`, `${config}\n${local}${wrong}`);

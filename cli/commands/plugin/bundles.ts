@@ -42,12 +42,8 @@ export const bundleCommands: CommandGroup["commands"] = {
           const remedy = message`run: reasonix plugin update ${name}`;
           throw usageError(message`Cannot install ${name}: a bundle of this name is installed`, remedy);
         }
-        this.process.stdout.write(await description(fetched, paths));
-        if (!agrees(yes, `Trust all of this and install ${name}?`)) {
-          return this.process.stdout.write("Nothing was installed\n");
-        }
-        await put(paths, fetched);
-        this.process.stdout.write(`Installed ${name}\n`);
+        const shown = await description(fetched, paths);
+        await decide(this, fetched, { yes, shown, done: "installed" });
       });
     },
   }),
@@ -60,28 +56,25 @@ export const bundleCommands: CommandGroup["commands"] = {
       const paths = runPaths(this);
       const { source, ref, commit: before } = await requireInstalled(paths, name);
       const { parseSource } = await loadBundleSources();
-      const from = parseSource(ref === "" ? source : `${source}@${ref}`, paths.cwd);
-      await staged(paths, from, async (fetched) => {
-        const { bundleDirectory, bundleItem, bundleStore } = await loadBundles();
-        const found = fetched.bundle.name;
-        if (found !== name) {
-          throw usageError(message`Cannot update ${name}: the bundle there is called ${found}`);
-        }
-        const root = bundleDirectory(paths.home, name);
-        const changes = await difference(root, fetched.bundle.root);
-        const isTrusted = changes === "" &&
-          await bundleStore(paths.home, name).isTrusted(bundleItem({ name, root }));
-        if (isTrusted) {
-          await note(paths, fetched);
-          return this.process.stdout.write(`${name} has not changed\n`);
-        }
-        this.process.stdout.write(await description({ ...fetched, before }, paths) + changes);
-        if (!agrees(yes, `Trust all of this and update ${name}?`)) {
-          return this.process.stdout.write("Nothing was updated\n");
-        }
-        await put(paths, fetched);
-        this.process.stdout.write(`Updated ${name}\n`);
-      });
+      await staged(
+        paths,
+        parseSource(ref === "" ? source : `${source}@${ref}`, paths.cwd),
+        async (fetched) => {
+          const { bundleDirectory, bundleItem, bundleStore } = await loadBundles();
+          const found = fetched.bundle.name;
+          if (found !== name) {
+            throw usageError(message`Cannot update ${name}: the bundle there is called ${found}`);
+          }
+          const root = bundleDirectory(paths.home, name);
+          const changes = await difference(root, fetched.bundle.root);
+          if (changes === "" && await bundleStore(paths.home, name).isTrusted(bundleItem({ name, root }))) {
+            await note(paths, fetched);
+            return this.process.stdout.write(`${name} has not changed\n`);
+          }
+          const shown = await description({ ...fetched, before }, paths) + changes;
+          await decide(this, fetched, { yes, shown, done: "updated" });
+        },
+      );
     },
   }),
 };
@@ -95,7 +88,7 @@ export async function removeBundle(context: CliContext, name: string): Promise<v
   await setConfigValue(userConfigFile(paths), isLast ? "bundles" : `bundles.${name}`, undefined);
   await bundleStore(paths.home, name).revoke();
   if (exists(root)) await rm(root, { recursive: true });
-  context.process.stdout.write(`Removed ${name}\n`);
+  context.process.stdout.write(`${name} is removed\n`);
 }
 
 interface Fetched extends FetchedBundle {
@@ -175,9 +168,18 @@ async function requireInstalled(paths: RunPaths, name: string) {
   );
 }
 
-function agrees(yes: boolean | undefined, question: string): boolean {
-  const remedy = message`read what is shown, then add --yes`;
-  return yes || confirmed(question, { action: "trust this", exit: "blocked", remedy: remedy.text });
+async function decide(
+  context: CliContext,
+  fetched: Fetched,
+  { yes, shown, done }: { yes: boolean | undefined; shown: string; done: "installed" | "updated" },
+): Promise<void> {
+  const { stdout } = context.process;
+  stdout.write(shown);
+  const remedy = message`read what is shown, then add --yes`.text;
+  const agreed = yes ||
+    confirmed("Trust exactly these files?", { action: "trust this", exit: "blocked", remedy });
+  if (agreed) await put(runPaths(context), fetched);
+  stdout.write(agreed ? `${fetched.bundle.name} is ${done}\n` : `Nothing was ${done}\n`);
 }
 
 /** Everything that the user decides about. */
@@ -188,20 +190,19 @@ async function description(
   const { name, version, description: about, unused, root } = bundle;
   const { items, problems, commands, agents, skills } = await partsOf(bundle, paths);
   const list = (label: string, names: readonly string[]) =>
-    names.length === 0 ? [] : [`${label}: ${names.join(", ")}`];
+    names.length === 0 ? "" : `${label}: ${names.join(", ")}`;
+  const change = before ? `${before} → ` : "";
+  const head = [name, version, `from ${from.source}`, commit && `commit ${change}${commit}`];
   const lines = [
-    [
-      name,
-      version,
-      `from ${from.source}`,
-      ...(commit === undefined ? [] : [`commit ${before ? `${before} → ` : ""}${commit}`]),
-    ].join("  "),
-    ...(about === "" ? [] : [about]),
-    ...list("commands", commands.map((each) => `/${each}`)),
-    ...list("agents", agents),
-    ...list("skills", skills),
-    ...list("without effect here", unused),
-    ...list("links and submodules, left out", leftOut),
+    ...[
+      head.filter(Boolean).join("  "),
+      about,
+      list("commands", commands.map((each) => `/${each}`)),
+      list("agents", agents),
+      list("skills", skills),
+      list("without effect here", unused),
+      list("links and submodules, left out", leftOut),
+    ].filter(Boolean),
     "",
     ...(items.length === 0 ? ["It executes nothing"] : items.map((item) => describeItem(item).join("\n  "))),
     ...problems.map((problem) => `! ${problem}`),

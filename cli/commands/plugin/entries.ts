@@ -1,5 +1,14 @@
 /** Entries of the plugins that come with the program: listed, added with their settings, and removed. */
-import { argument, type CommandGroup, entry, flag, type FlagsOf, JSON_FLAG, options } from "../../command.ts";
+import {
+  argument,
+  type CommandGroup,
+  entry,
+  flag,
+  type FlagsOf,
+  JSON_FLAG,
+  option,
+  options,
+} from "../../command.ts";
 import { changedLines, writeChange } from "../../file_change.ts";
 import { textsFor } from "../../terminal/language.ts";
 import { forReader } from "../../terminal/narrow.ts";
@@ -32,6 +41,7 @@ const SCOPE = {
 const ADD_FLAGS = {
   set: options("Setting of the plugin; none is asked for that is given", "key=value"),
   provider: options("Grant the plugin this entry of [[providers]]", "name"),
+  preset: option("Preset that runs use; offline forbids web tools", "name", { complete: "presets" }),
   allowNetwork: flag("Add a plugin for the network although the preset is offline"),
   ...SCOPE,
 };
@@ -174,7 +184,7 @@ async function add(context: CliContext, info: PluginInfo, flags: AddFlags): Prom
   if (project && flags.user) {
     throw usageError(message`Cannot add the plugin ${name}: --project and --user exclude each other`);
   }
-  const loaded = await loadConfig(paths);
+  const loaded = await loadConfig({ ...paths, ...defined({ preset: flags.preset }) });
   const known = entryOf(loaded, info) ?? listServers(loaded).find((row) => row.name === name);
   if (known) {
     const where = known.place ? formatLocation(known.place) : name;

@@ -54,7 +54,7 @@ function converter() {
       positions.set(list, position);
       prefix = `${position}. `;
     }
-    const text = content.trim().replace(/\n{2,}(?=\s*(?:[-*]|\d+\.) )/g, "\n");
+    const text = content.trim();
     return text === "" ? "" : `${prefix}${text.replace(/\n(?!\n)/g, `\n${" ".repeat(prefix.length)}`)}\n`;
   });
   add("dt", (content) => content.trim() === "" ? "" : `\n\n**${oneLine(content).replaceAll("**", "")}**\n`);
@@ -166,7 +166,7 @@ function oneLine(text: string): string {
 function fenced(code: string, language: string): string {
   const longest = Math.max(2, ...(code.match(/^`{3,}/gm) ?? []).map((ticks) => ticks.length));
   const fence = "`".repeat(longest + 1);
-  const text = code.replace(/^\n+|\s+$/g, "");
+  const text = code.replace(/^\n+/, "").trimEnd();
   return text === "" ? "" : `\n\n${fence}${language}\n${text}\n${fence}\n\n`;
 }
 
@@ -199,7 +199,7 @@ function languageIn(element: PageElement | null, names: RegExp): string | undefi
  * `snake_case` and `a[0]` as the page has them.
  */
 function escapeText(text: string): string {
-  return (text.includes(GHOST) ? text.replaceAll(GHOST, "").replace(/^\s+$/, " ") : text)
+  return (text.includes(GHOST) ? text.replaceAll(GHOST, "").replace(/^\s+$/, "") : text)
     .replace(/^(\s*)(#{1,6}\s|[-+]\s|>|=+\s*$|~~~|```)/, "$1\\$2")
     .replace(/^(\s*\d+)([.)]\s)/, "$1\\$2")
     .replace(/`|\*(?=\S)|(?<=\S)\*/g, "\\$&")

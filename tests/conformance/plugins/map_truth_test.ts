@@ -16,7 +16,7 @@ Deno.test("the map has the exported definitions that the compiler of TypeScript 
   await using temp = await makeTempDir();
   await writeFiles(temp.path, Object.fromEntries(texts));
   const index = new SymbolIndex({
-    settings: { exclude: [], max_files: 10_000 },
+    settings: { include: ["*"], exclude: [], max_files: 10_000 },
     workspace: temp.path,
     state: "",
     home: "",

@@ -1,6 +1,8 @@
 import { pluginStart } from "../../../../src/features/mcp/plugin_start.ts";
-import type { PluginInfo } from "../../../../src/mcp/mod.ts";
-import { assert, assertEquals, assertRejects } from "../../../support/assert.ts";
+import { type PluginInfo, serverSpecs } from "../../../../src/mcp/mod.ts";
+import { VERSION } from "../../../../src/util/version.ts";
+import { assert, assertEquals, assertRejects, assertStringIncludes } from "../../../support/assert.ts";
+import { pluginEntry } from "../../../support/config_entries.ts";
 import { openMcp, scripted, started } from "../../../support/mcp/mcp_fixture.ts";
 import { configFixture, type Fixture } from "../../config/fixture.ts";
 
@@ -246,4 +248,22 @@ Deno.test("an entry for a plugin that the program does not have names the neares
     await started(mcp),
     'failed: This program has no plugin "exmaple"; did you mean "example"?',
   );
+});
+
+Deno.test("the last listing of a plugin counts for its version, settings and providers", () => {
+  const definition = (more: Record<string, unknown> = {}, plugins: readonly PluginInfo[] = [PROBE]) =>
+    serverSpecs([pluginEntry({ name: "p", command: "reasonix", args: ["plugin", "probe"], ...more })], {
+      cwd: "/w",
+      callSeconds: 0,
+      plugins,
+    })[0]?.definition ?? "";
+  const same = definition();
+  assertEquals(definition({ settings: {} }), same);
+  assertEquals(definition({ env: { KEY: "a" } }), same);
+  assertStringIncludes(same, VERSION);
+  for (const more of [{ settings: { search: "brave" } }, { providers: ["local"] }, { cwd: "/elsewhere" }]) {
+    assert(definition(more) !== same, JSON.stringify(more));
+  }
+  assert(definition({}, []) !== same);
+  assert(definition({ settings: { a: 1 } }, []) !== definition({ settings: { a: 2 } }, []));
 });

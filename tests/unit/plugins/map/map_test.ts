@@ -80,7 +80,7 @@ async function workspace(files: Record<string, string> = FILES): Promise<Workspa
       const connection = serveStdio(() => {
         const server = new McpServer({ name: "map", version: "1" });
         plugin.register(server, {
-          settings: { exclude: [], max_files: 1000, ...settings },
+          settings: { include: ["*"], exclude: [], max_files: 1000, ...settings },
           workspace: path,
           state: `${temp.path}/${state}`,
           home: "",
@@ -236,7 +236,7 @@ Deno.test("the examples of docs/plugins/map.md are what the plugin takes and ret
     assertEquals(`${(await map.call(tool, args)).text}\n`, blocks("text")[index]);
   }
   const defaults = plugin.settings.parse({}) as Record<string, unknown>;
-  for (const [, key = "", value = ""] of page.matchAll(/^\| `(\w+)` +\| `([\d[\]]+)`/gm)) {
+  for (const [, key = "", value = ""] of page.matchAll(/^\| `(\w+)` +\| `([\d[\]"*]+)`/gm)) {
     assertEquals(JSON.stringify(defaults[key]), value, key);
   }
   assertEquals(KINDS.filter((kind) => !page.includes(`\`${kind}\``)), []);
@@ -248,7 +248,7 @@ Deno.test("a cancelled update ends at once, and the next one continues", async (
   );
   await using work = await workspace(files);
   const index = new SymbolIndex({
-    settings: { exclude: [], max_files: 1000 },
+    settings: { include: ["*"], exclude: [], max_files: 1000 },
     workspace: work.path,
     state: "",
     home: "",

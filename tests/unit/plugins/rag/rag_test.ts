@@ -1,7 +1,11 @@
 import { DatabaseSync } from "node:sqlite";
+import { Client, InMemoryTransport } from "@modelcontextprotocol/client";
+import { McpServer, type Transport } from "@modelcontextprotocol/server";
+import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import { PluginError } from "../../../../plugins/common/plugin.ts";
 import { chunksOf, textQueries } from "../../../../plugins/rag/chunks.ts";
 import { Searcher } from "../../../../plugins/rag/search.ts";
+import { plugin } from "../../../../plugins/rag/server.ts";
 import { lockIndex } from "../../../../plugins/rag/store.ts";
 import { updateIndex } from "../../../../plugins/rag/update.ts";
 import {
@@ -222,7 +226,7 @@ Deno.test("only the named provider is asked, and only for texts that have no vec
   await assertRejects(
     () => rag.update({ embedding: "local/two" }),
     PluginError,
-    "The words of the index docs are up to date, but 1 chunks have no vectors:",
+    "The words of the index docs are up to date, but 1 chunk without vectors:",
   );
   const words = await rag.search("fig", { embedding: "local/two" });
   assertEquals(words.results.map(({ path }) => path), ["docs/f.md"]);
@@ -264,8 +268,11 @@ Deno.test("a cancelled update stops with the reason, and the next one completes 
     Error,
     "enough",
   );
+  const unfinished = ["The last update of the index docs did not finish; run rag_update"];
+  assertEquals((await rag.search("number")).notes, unfinished);
   const report = await rag.update();
   assertEquals([report.files, report.chunks], [300, 300]);
+  assertEquals((await rag.search("number")).notes, []);
 });
 
 Deno.test("an index whose file is damaged or of another layout is built again", async () => {
@@ -288,5 +295,102 @@ Deno.test("an index whose file is damaged or of another layout is built again", 
     const report = await rag.update();
     assertEquals([report.added, report.notes], [1, ["The index had another layout and was built again"]]);
     assertEquals((await rag.search("wombat")).results.length, 1);
+  }
+  const damaged = Deno.openSync(path, { write: true });
+  damaged.seekSync(4096, Deno.SeekMode.Start);
+  damaged.writeSync(new Uint8Array(Deno.statSync(path).size - 4096).fill(0xff));
+  damaged.close();
+  for (const work of [() => rag.search("wombat"), () => rag.update()]) {
+    const error = await work().then(() => undefined, (error) => error);
+    assertMatch(
+      error?.text ?? "",
+      /^Cannot use .*\.sqlite: .*; free the disk, or delete the file and update$/,
+    );
+  }
+});
+
+/** The plugin with a client of the SDK, in one process. */
+async function connected(context: Parameters<typeof plugin.register>[1]) {
+  const [ours, theirs] = InMemoryTransport.createLinkedPair();
+  const connection = serveStdio(() => {
+    const server = new McpServer({ name: "rag", version: "1" });
+    plugin.register(server, context);
+    return server;
+  }, { transport: theirs as Transport });
+  const client = new Client({ name: "bare", version: "1" });
+  await client.connect(ours);
+  const close = async () => {
+    await client.close();
+    await connection.close();
+  };
+  return Object.assign(client, { [Symbol.asyncDispose]: close });
+}
+
+Deno.test("a client has two tools, resources with lines, and a prompt", async () => {
+  await using rag = await openRag({ "sub/a b.md": "# Lemurs\n\nLemurs sleep.\nThey eat fruit.\n" });
+  await using client = await connected(rag.context);
+  const { tools } = await client.listTools();
+  const hints = { readOnlyHint: true, openWorldHint: false };
+  assertEquals(tools.map(({ name, annotations }) => [name, annotations]), [["ragsearch", hints], [
+    "rag_update",
+    hints,
+  ]]);
+  assertStringIncludes(tools[0]?.description ?? "", "Indexes: docs.");
+  assert(JSON.stringify(tools).length < 920, "about 230 tokens");
+
+  const early = await client.callTool({ name: "ragsearch", arguments: { query: "fruit" } });
+  assertEquals([early.isError, early.content], [
+    true,
+    [{ type: "text", text: "The index docs has not been built yet; call rag_update with index docs" }],
+  ]);
+  const messages: number[] = [];
+  const onprogress = ({ progress }: { readonly progress: number }) => void messages.push(progress);
+  const update = await client.callTool({ name: "rag_update", arguments: { index: "docs" } }, { onprogress });
+  assertEquals((update.structuredContent as { readonly added: number }).added, 1);
+  assertEquals(messages, [1]);
+  const found = await client.callTool({
+    name: "ragsearch",
+    arguments: { query: "fruit", indexes: ["docs"] },
+  });
+  const { results } = found.structuredContent as { readonly results: readonly { readonly uri: string }[] };
+  assertEquals(results.map(({ uri }) => uri), ["rag://docs/sub/a%20b.md#L1-4"]);
+
+  const lines = async (uri: string) => {
+    const [content] = (await client.readResource({ uri })).contents;
+    return String(content && "text" in content ? content.text : "").split("\n").slice(3);
+  };
+  assertEquals(await lines("rag://docs/sub/a%20b.md#L3-4"), ["3\tLemurs sleep.", "4\tThey eat fruit."]);
+  assertEquals(await lines("rag://docs/sub/a b.md#L3"), ["3\tLemurs sleep."]);
+  assertEquals((await lines("rag://docs/sub/a%20b.md")).length, 5);
+  for (
+    const [uri, message] of [
+      ["rag://docs/../state/x", /has no file/],
+      ["rag://docs/sub/a%20b.md#L9-12", /Cannot show lines 9-12 of sub\/a b.md: it has 5 lines/],
+      ["rag://nope/a.md", /There is no index "nope"; choose from docs/],
+    ] as const
+  ) {
+    const error = await client.readResource({ uri }).then(() => undefined, (error) => error);
+    assertMatch(String(error), message);
+  }
+  const { messages: [prompt] } = await client.getPrompt({ name: "load_rag", arguments: { query: "fruit" } });
+  assertMatch(JSON.stringify(prompt?.content), /Passages for: fruit.*docs\/sub\/a b.md:1-4 · Lemurs/);
+  const ref = { type: "ref/prompt", name: "load_rag" } as const;
+  const { completion } = await client.complete({ ref, argument: { name: "index", value: "d" } });
+  assertEquals(completion.values, ["docs"]);
+});
+
+Deno.test("tools that send texts to another machine are declared so", async () => {
+  for (
+    const [base_url, openWorldHint] of [
+      ["https://api.example.com/v1", true],
+      ["http://localhost:11434/v1", false],
+      ["http://[::1]:8080/v1", false],
+      ["http://127.0.0.1.example.com/v1", true],
+    ]
+  ) {
+    await using rag = await openRag({}, { embedding: "far/m" }, { providers: [{ name: "far", base_url }] });
+    await using client = await connected(rag.context);
+    const { tools } = await client.listTools();
+    assertEquals(tools.map(({ annotations }) => annotations?.openWorldHint), [openWorldHint, openWorldHint]);
   }
 });

@@ -86,12 +86,10 @@ Deno.test("each good answer arrives whole and each bad one is one line that name
     ["no_url", to("http://["), "it is no URL; write it"],
   ];
   await using server = startRawServer(Object.fromEntries(rows.map(([name, handler]) => [name, handler])));
-  const before = Deno.memoryUsage().rss;
   for (const [name, _, expected] of rows) {
     const text = await fetched(`http://127.0.0.1:${server.port}/${name}`);
     assert(text.startsWith(expected) && !text.includes("\n"), `${name}: ${text}`);
   }
-  assert(Deno.memoryUsage().rss - before < 150e6, "the bodies were kept in memory");
   assertStringIncludes(server.requests[0] ?? "", "GET /plain HTTP/1.1\r\n");
   assertStringIncludes(server.requests[0] ?? "", `host: 127.0.0.1:${server.port}\r\n`);
 });
@@ -289,8 +287,7 @@ Deno.test("the process may reach the public network, or behind a proxy only what
     !own.denyNet?.includes("127.0.0.0/8") && own.denyNet?.includes("127.0.0.0/32") &&
       !own.denyNet.includes("[::1]"),
   );
-  const env = (name: string) =>
-    ({ HTTPS_PROXY: "http://proxy.corp:3128", NO_PROXY: ".corp, 10.0.0.1" })[name];
+  const env = (name: string) => ({ HTTPS_PROXY: "proxy.corp:3128", NO_PROXY: ".corp, 10.0.0.1" })[name];
   const settings = {
     allow_private: ["10.1.0.0/16"],
     searxng_url: "http://10.1.2.3:8888/",

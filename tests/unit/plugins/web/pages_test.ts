@@ -1,7 +1,7 @@
-import { endConversions } from "../../../../plugins/common/bounded.ts";
+import { convert, endConversions } from "../../../../plugins/common/bounded.ts";
 import { PluginError } from "../../../../plugins/common/plugin.ts";
 import { type Network, resolveName } from "../../../../plugins/web/fetch.ts";
-import { type Page, Pages } from "../../../../plugins/web/pages.ts";
+import { type Convert, type Page, Pages } from "../../../../plugins/web/pages.ts";
 import { parseRange } from "../../../../plugins/web/private.ts";
 import { assert, assertEquals, assertStringIncludes } from "../../../support/assert.ts";
 import { answer, type Answers, send, startRawServer } from "../../../support/raw_server.ts";
@@ -14,13 +14,15 @@ const NETWORK: Network = {
   seconds: 20,
   resolve: resolveName,
 };
+const converted: Convert = (converter, input, signal) =>
+  convert(ENTRY, converter, input, { seconds: 60, heapMb: 512 }, signal);
 const CALL = { signal: AbortSignal.timeout(60_000), progress() {} };
 
 /** A server with these answers and the pages of it. */
 function opened(answers: Answers, maxKept?: number) {
   const server = startRawServer(answers);
   const clock = { now: 0 };
-  const pages = new Pages(NETWORK, ENTRY, 900_000, () => clock.now, maxKept);
+  const pages = new Pages(NETWORK, converted, 900_000, () => clock.now, maxKept);
   const open = (path: string) => pages.open(`http://127.0.0.1:${server.port}/${path}`, CALL);
   return {
     ...server,
