@@ -40,11 +40,11 @@ interface Definers {
   isMethod: boolean;
 }
 
-/** A reference of one file to the slot of another, by index. */
-interface Edges {
-  readonly from: number[];
-  readonly slot: number[];
-  readonly weight: number[];
+/** References of one file to a slot of another. */
+interface Edge {
+  readonly from: number;
+  readonly slot: number;
+  readonly weight: number;
 }
 
 /**
@@ -113,8 +113,8 @@ function edgesOf(
   definers: ReadonlyMap<string, Definers>,
   fileOf: readonly number[],
   named: (name: string) => number,
-): Edges {
-  const edges: Edges = { from: [], slot: [], weight: [] };
+): readonly Edge[] {
+  const edges: Edge[] = [];
   /** For languages whose members are not known by their syntax, and for the others. */
   const any = new Map<string, { readonly slots: readonly number[]; readonly factor: number }>();
   const typed: typeof any = new Map();
@@ -129,12 +129,8 @@ function edgesOf(
     for (const [name, lines] of symbols.references) {
       const target = targets.get(name);
       if (!target) continue;
-      for (const slot of target.slots) {
-        if (fileOf[slot] === index) continue;
-        edges.from.push(index);
-        edges.slot.push(slot);
-        edges.weight.push(target.factor * Math.sqrt(lines.length));
-      }
+      const weight = target.factor * Math.sqrt(lines.length);
+      for (const slot of target.slots) if (fileOf[slot] !== index) edges.push({ from: index, slot, weight });
     }
   }
   return edges;
@@ -161,25 +157,20 @@ function startVector(isTest: readonly boolean[], inFocus: readonly number[]): Fl
 }
 
 /** Returns the ranks of files and the shares of slots. The part of a file without references starts again. */
-function pageRank({ from, slot, weight }: Edges, fileOf: readonly number[], start: Float64Array) {
+function pageRank(edges: readonly Edge[], fileOf: readonly number[], start: Float64Array) {
   const out = new Float64Array(start.length);
-  for (const [edge, index] of from.entries()) out[index] = at(out, index) + at(weight, edge);
-  const part = Float64Array.from(weight, (each, edge) => each / at(out, at(from, edge)));
-  const to = Int32Array.from(slot, (each) => at(fileOf, each));
+  for (const { from, weight } of edges) out[from] = at(out, from) + weight;
   let ranks = start;
+  let shares = new Float64Array(fileOf.length);
   for (let round = 0; round < ROUNDS; round++) {
-    let idle = 0;
-    for (let index = 0; index < out.length; index++) if (out[index] === 0) idle += at(ranks, index);
+    const idle = ranks.reduce((sum, each, index) => out[index] === 0 ? sum + each : sum, 0);
     const next = start.map((share) => share * (1 - DAMPING + DAMPING * idle));
-    for (let edge = 0; edge < to.length; edge++) {
-      const target = at(to, edge);
-      next[target] = at(next, target) + DAMPING * at(ranks, at(from, edge)) * at(part, edge);
+    shares = new Float64Array(fileOf.length);
+    for (const { from, slot, weight } of edges) {
+      shares[slot] = at(shares, slot) + at(ranks, from) * weight / at(out, from);
     }
+    for (const [slot, file] of fileOf.entries()) next[file] = at(next, file) + DAMPING * at(shares, slot);
     ranks = next;
-  }
-  const shares = new Float64Array(fileOf.length);
-  for (const [edge, target] of slot.entries()) {
-    shares[target] = at(shares, target) + at(ranks, at(from, edge)) * at(part, edge);
   }
   return { ranks, shares };
 }

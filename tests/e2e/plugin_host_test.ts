@@ -38,7 +38,7 @@ Deno.test("a plugin reads what rules allow without a prompt, also in plan mode; 
   await Deno.symlink("../secret/b.ts", `${world.dir}/src/link.ts`);
   const done = await world.run(["run", "--permission-mode", "plan", "--on-ask", "deny", "look"]);
   assertEquals([done.code, done.stdout], [0, "Done.\n"], done.stderr);
-  const lines = done.stderr.split("\n").filter((line) => line.startsWith("! "));
+  const lines = done.stderr.split("\n").filter((line) => line.startsWith("! MCP server"));
   assertEquals(lines.length, 1, done.stderr);
   const line = config.split("\n").findIndex((text) => text.startsWith("allow_private")) + 1;
   assertStringIncludes(

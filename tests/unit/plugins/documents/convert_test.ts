@@ -349,3 +349,74 @@ Deno.test("convert expands no entity, follows no path and runs no code of a docu
     await t.step(name, async () => assertStringIncludes((await read(bytes)).markdown, expected));
   }
 });
+
+/** The published vectors of MarkItDown for the kinds that are claimed, in the form of this plugin. */
+const VECTORS: Readonly<Record<string, readonly string[]>> = {
+  "test.docx": [
+    "314b0a30-5b04-470b-b9f7-eed2c2bec74a",
+    "49e168b7-d2ae-407f-a055-2167576f39a1",
+    "## d666f1f7-46cb-42bd-9a39-9a39cf2a509f",
+    "# Abstract",
+    "# Introduction",
+    "AutoGen: Enabling Next-Gen LLM Applications via Multi-Agent Conversation",
+  ],
+  "test.xlsx": [
+    "## 09060124-b5e7-4717-9d07-3c046eb",
+    "6ff4173b-42a5-4784-9b19-f49caff4d93d",
+    "affc7dad-52dc-4b98-9b5d-51e65d8a8ad0",
+  ],
+  "test.pptx": [
+    "2cdda5c8-e50e-4db4-b5f0-9722a649f455",
+    "04191ea8-5c73-4215-a1d3-1cfb43aaaf12",
+    "44bf7d06-5e7a-4a40-a2e1-a2e42ef28c8a",
+    "1b92870d-e3b5-4e65-8153-919f4ff45592",
+    "AutoGen: Enabling Next-Gen LLM Applications via Multi-Agent Conversation",
+    "a3f6004b-6f4f-4ea8-bee3-3741f4dc385f",
+    "2003",
+    "![This phrase of the caption is Human-written.](Picture4.jp",
+  ],
+  "test.pdf": ["While there is contemporaneous exploration of multi-agent approaches"],
+  "test_blog.html": [
+    "Large language models (LLMs) are powerful tools that can generate natural language texts for various",
+    "an example where high cost can easily prevent a generic complex",
+  ],
+  "test_wikipedia.html": [
+    "Microsoft entered the operating system (OS) business in 1980 with its own version of [Unix]",
+    "Microsoft was founded by [Bill Gates](",
+  ],
+  "test_mskanji.csv": [
+    "| 名前 | 年齢 | 住所 |",
+    "| --- | --- | --- |",
+    "| 佐藤太郎 | 30 | 東京 |",
+    "| 三木英子 | 25 | 大阪 |",
+    "| 髙橋淳 | 35 | 名古屋 |",
+  ],
+  "test.json": ["5b64c88c-b3c3-4510-bcb8-da0b200602d8", "9700dc99-6685-40b4-9a3a-5e406dcb37f3"],
+  "test_notebook.ipynb": ["# Test Notebook", "```python", 'print("markitdown")', "```", "## Code Cell Below"],
+  "test.epub": [
+    "**Authors:** Test Author",
+    "A test EPUB document for MarkItDown testing",
+    "# Chapter 1: Test Content",
+    "This is a **test** paragraph with some formatting",
+    "- A bullet point",
+    "- Another point",
+    "# Chapter 2: More Content",
+    "*different* style",
+    "> This is a blockquote for testing",
+  ],
+};
+const MARKITDOWN = Deno.env.get("REASONIX_MARKITDOWN");
+
+Deno.test({
+  name: "convert holds the published vectors of MarkItDown (its test_files in REASONIX_MARKITDOWN)",
+  ignore: MARKITDOWN === undefined,
+  fn: async () => {
+    const missing: string[] = [];
+    for (const [name, expected] of Object.entries(VECTORS)) {
+      const { markdown } = await read(await Deno.readFile(`${MARKITDOWN}/${name}`), name);
+      const text = markdown.replace(/\s+/g, " ");
+      missing.push(...expected.filter((part) => !text.includes(part)).map((part) => `${name}: ${part}`));
+    }
+    assertEquals(missing, []);
+  },
+});
