@@ -1,6 +1,6 @@
 /** The settings of the plugin. They are loaded with each start, so nothing of `node:` is imported here. */
 import * as z from "zod";
-import { isRemote, type PluginContext, PluginError } from "../common/plugin.ts";
+import { isRemote, type PluginContext } from "../common/plugin.ts";
 
 const text = z.string();
 const patterns = z.array(text);
