@@ -39,7 +39,7 @@ const SCOPE = {
 };
 
 const ADD_FLAGS = {
-  set: options("Setting of the plugin; none is asked for that is given", "key=value"),
+  set: options("Setting of the plugin, in place of a question", "key=value"),
   provider: options("Grant the plugin this entry of [[providers]]", "name"),
   preset: option("Preset that runs use; offline forbids web tools", "name", { complete: "presets" }),
   allowNetwork: flag("Add a plugin for the network although the preset is offline"),
@@ -113,9 +113,9 @@ interface PluginRow {
   readonly tools: readonly string[];
   /** Of all tools, as `reasonix context` counts them. */
   readonly tokens: number;
-  /** Where its entry is; absent: it is not set up. */
+  /** The location of its entry; absent: it is not set up. */
   readonly entry?: string;
-  /** Why it has not started. */
+  /** The reason of a failed start. */
   readonly problem?: string;
 }
 
