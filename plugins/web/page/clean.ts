@@ -111,7 +111,7 @@ class PageReader {
   readonly #out: string[] = [];
   readonly #open: Open[] = [];
   readonly #sheet = new StyleSheet();
-  readonly #linksSheet: boolean;
+  #linksSheet = false;
   #base: string;
   /** Open elements within one that is hidden, itself included. */
   #hidden = 0;
@@ -120,6 +120,7 @@ class PageReader {
   #size = 0;
   #length = 0;
   #prose = 0;
+  #emptyLines = 0;
   #run = 0;
   #longestRun = 0;
   readonly #inside = { pre: 0, heading: 0, noscript: 0, aside: 0, a: 0, li: 0 };
@@ -138,7 +139,6 @@ class PageReader {
 
   constructor(readonly source: string, readonly url: string) {
     this.#base = url;
-    this.#linksSheet = /<link\b[^>]{0,500}\bstylesheet\b/i.test(source);
     for (const css of styleTexts(source)) this.#sheet.add(css);
   }
 
@@ -224,7 +224,7 @@ class PageReader {
     if (tag === "input" && this.#inside.li > 0) this.#write("checked" in attributes ? "[x] " : "[ ] ");
     this.#run = tag === "br" || !BLOCKS.has(tag) ? this.#run + 1 : 0;
     this.#longestRun = Math.max(this.#longestRun, this.#run);
-    if (inPre && tag === "br") this.#write("\n");
+    if (inPre && tag === "br") this.#newLine();
     if (tag === "img") return own.hidden || own.invisible ? undefined : this.#image(attributes, isPicture);
     if (!written || this.#inside.noscript > 0) return;
     this.#elements++;
@@ -257,7 +257,7 @@ class PageReader {
     if (tag === "title") this.#title ??= this.#held;
     else if (tag === "script") this.#script();
     this.#count(tag, -1);
-    if (this.#inside.pre > 0 && LINES.has(tag) && !this.#out.at(-1)?.endsWith("\n")) this.#write("\n");
+    if (this.#inside.pre > 0 && LINES.has(tag) && !this.#out.at(-1)?.endsWith("\n")) this.#newLine();
     if (!element.written || this.#inside.noscript > 0 || tag === "noscript") return;
     this.#depth--;
     this.#write(`</${tag}>`);
@@ -275,7 +275,10 @@ class PageReader {
       return;
     }
     if (this.#hidden > 0 || this.#inside.noscript > 0 || element?.tag === "style" || this.#isFull) return;
-    const visible = cleanText(text).replace(this.#inside.pre > 0 ? /[^\S\n]{200,}/g : /\s+/g, " ");
+    const clean = cleanText(text);
+    const visible = this.#inside.pre > 0
+      ? clean.replace(/[^\S\n]{100,}/g, " ").replace(/\n{50,}/g, "\n\n")
+      : clean.replace(/\s+/g, " ");
     if (this.#atBlock && visible === " " && this.#inside.pre === 0) return;
     this.#atBlock = false;
     if (element && !isVisible(element.ink)) return this.#write(visible.replace(/\S/g, GHOST));
@@ -285,7 +288,13 @@ class PageReader {
     this.#write(encodeSigns(visible));
   }
 
+  /** Ends a line of preformatted text. The converter takes long for many empty lines. */
+  #newLine(): void {
+    if (this.#emptyLines++ < 50) this.#out.push("\n");
+  }
+
   #write(html: string): void {
+    this.#emptyLines = 0;
     this.#out.push(html);
     this.#size += html.length;
   }
@@ -300,6 +309,7 @@ class PageReader {
   /** Reads an element that is not text; false for one that is. */
   #metadata(tag: string, attributes: Attributes): boolean {
     if (tag === "meta") this.#meta(attributes);
+    else if (tag === "link") this.#linksSheet ||= /\bstylesheet\b/i.test(attributes.rel ?? "");
     else if (tag === "base" && attributes.href) this.#base = this.#absolute(attributes.href) ?? this.#base;
     else if (tag === "frame" && attributes.src) {
       const target = this.#absolute(attributes.src);
@@ -325,7 +335,9 @@ class PageReader {
     ) {
       this.#setDate("modified", content);
     } else if (key === "og:site_name") this.#found.site ||= content;
-    const refresh = /^\s*(\d+)(?:\.\d*)?\s*[;,]\s*(?:url\s*=\s*)?["']?\s*([^"'\s]+)/i.exec(content);
+    const refresh = /^\s*(\d+)(?:\.\d*)?\s*[;,]\s*(?:url\s*=\s*)?["']?\s*([^"'\s]+)/i.exec(
+      content.slice(0, MAX_URL),
+    );
     if (
       header?.toLowerCase() === "refresh" && refresh && this.#inside.noscript === 0 &&
       Number(refresh[1]) <= 10

@@ -54,7 +54,7 @@ function converter() {
       positions.set(list, position);
       prefix = `${position}. `;
     }
-    const text = content.trim().replace(/\n{2,}(?=\s*(?:[-*]|\d+\.) )/g, "\n");
+    const text = content.trim();
     return text === "" ? "" : `${prefix}${text.replace(/\n(?!\n)/g, `\n${" ".repeat(prefix.length)}`)}\n`;
   });
   add("dt", (content) => content.trim() === "" ? "" : `\n\n**${oneLine(content).replaceAll("**", "")}**\n`);
@@ -166,7 +166,7 @@ function oneLine(text: string): string {
 function fenced(code: string, language: string): string {
   const longest = Math.max(2, ...(code.match(/^`{3,}/gm) ?? []).map((ticks) => ticks.length));
   const fence = "`".repeat(longest + 1);
-  const text = code.replace(/^\n+|\s+$/g, "");
+  const text = code.replace(/^\n+/, "").trimEnd();
   return text === "" ? "" : `\n\n${fence}${language}\n${text}\n${fence}\n\n`;
 }
 

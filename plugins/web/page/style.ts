@@ -34,6 +34,7 @@ export interface Styled {
 }
 
 const MAX_RULES = 5000;
+const MAX_SELECTOR = 300;
 const MAX_CHECKS = 10_000_000;
 const IMPORTANT = "!";
 
@@ -147,6 +148,7 @@ function endOfBlock(text: string, open: number): number {
 }
 
 function parsed(selector: string): Compound[] | undefined {
+  if (selector.length > MAX_SELECTOR) return undefined;
   const parts = selector.trim().replace(/\s*>\s*/g, " > ").split(/\s+/);
   if (parts.length > 8) return undefined;
   const compounds: Compound[] = [];

@@ -306,6 +306,13 @@ Deno.test("no page is too deep, too wide or too odd to be converted", async () =
     ],
     [`<table><tr>${"<td colspan=1000 rowspan=65000>x</td>".repeat(500)}</table>`, /x/],
     ["<style>".repeat(1e5), /^$/],
+    [`<ul><li>a<pre>a${"\n".repeat(1e6)}b${" ".repeat(1e6)}c</pre>`, /\n {2}b c\n {2}```$/],
+    [
+      `<meta http-equiv=refresh content="0;${" ".repeat(1e6)}"><style>${
+        `a${" ".repeat(4900)}{}`.repeat(100)
+      }</style>x`,
+      /^x$/,
+    ],
     ["<".repeat(1e5), /^<+$/],
     [`a${" ".repeat(1e6)}b${"\u00a0".repeat(1e5)}c`, /^a b c$/],
     [
