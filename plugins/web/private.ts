@@ -30,20 +30,24 @@ const PRIVATE_IPV4 = [
   "203.0.113.0/24",
   "224.0.0.0/4",
   "240.0.0.0/4",
-].map(known);
+];
 
 /** Everything else of IPv6 is private: unique local, link-local, multicast, loopback, unassigned. */
-const GLOBAL_IPV6 = known("2000::/3");
+const GLOBAL_IPV6 = "2000::/3";
 /** Blocks of it for protocols (Teredo, benchmarks), documentation and 6to4. */
-const SPECIAL_IPV6 = ["2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20"].map(known);
+const SPECIAL_IPV6 = ["2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20"];
 /** The last 32 bits are an IPv4 address that the connection goes to: mapped, NAT64. */
-const EMBEDDED_IPV4 = ["::ffff:0:0/96", "64:ff9b::/96"].map(known);
+const EMBEDDED_IPV4 = ["::ffff:0:0/96", "64:ff9b::/96"];
 /** Single addresses of IPv6, since the runtime knows no ranges of it: loopback, any, metadata services. */
 const REFUSED_IPV6 = ["::1", "::", "fd00:ec2::254", "fd20:ce::254"];
 
+const read = new Map<string, AddressRange>();
+
+/** A block of the tables above, read on first use: the start of the program pays for none. */
 function known(text: string): AddressRange {
-  const range = parseRange(text);
+  const range = read.get(text) ?? parseRange(text);
   if (range === undefined) throw new TypeError(`${text} is not a range`);
+  read.set(text, range);
   return range;
 }
 
@@ -104,16 +108,17 @@ export function isAllowed(address: string, allowed: readonly AddressRange[]): bo
 
 function isPrivateRange(address: AddressRange, allowed: readonly AddressRange[]): boolean {
   if (allowed.some((range) => contains(range, address))) return false;
-  if (address.family === 4) return PRIVATE_IPV4.some((range) => contains(range, address));
-  if (EMBEDDED_IPV4.some((range) => contains(range, address))) {
+  if (address.family === 4) return PRIVATE_IPV4.some((range) => contains(known(range), address));
+  if (EMBEDDED_IPV4.some((range) => contains(known(range), address))) {
     return isPrivateRange({ family: 4, base: address.base & 0xffff_ffffn, prefix: 32 }, allowed);
   }
-  return !contains(GLOBAL_IPV6, address) || SPECIAL_IPV6.some((range) => contains(range, address));
+  return !contains(known(GLOBAL_IPV6), address) ||
+    SPECIAL_IPV6.some((range) => contains(known(range), address));
 }
 
 /** What `--deny-net` gets: the private ranges of IPv4 without the allowed ones, and addresses of IPv6. */
 export function deniedRanges(allowed: readonly AddressRange[]): string[] {
-  const left = PRIVATE_IPV4.flatMap((range) =>
+  const left = PRIVATE_IPV4.map(known).flatMap((range) =>
     allowed.reduce((parts, each) => parts.flatMap(without(each)), [range])
   );
   return [

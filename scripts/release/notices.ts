@@ -16,6 +16,17 @@ export interface Package {
   readonly text: string;
 }
 
+/** Files with another license than the package they are in, and where their source is. */
+const FILES: Readonly<
+  Record<string, { readonly file: string; readonly license: string; readonly source: string }>
+> = {
+  "@mozilla/readability": {
+    file: "JSDOMParser.js",
+    license: "MPL-2.0",
+    source: "https://github.com/mozilla/readability/blob/0.6.0/JSDOMParser.js",
+  },
+};
+
 interface Manifest {
   readonly license?: string;
   readonly author?: string | { readonly name?: string; readonly email?: string };
@@ -128,7 +139,16 @@ async function readPackage(key: string, registries: readonly string[]): Promise<
     const text = files.length > 0
       ? (await Promise.all(texts)).map(tidy).join("\n\n")
       : await standardText(license, holderOf(author, key));
-    return { name, version, license, text };
+    const other = FILES[name];
+    if (!other) return { name, version, license, text };
+    const { file, source } = other;
+    const owner = `the authors of ${file}, whose source is ${source}`;
+    return {
+      name,
+      version,
+      license: `${license} AND ${other.license}`,
+      text: `${text}\n\n${file} in it:\n\n${await standardText(other.license, owner)}`,
+    };
   }
   throw new Error(
     `Cannot find the license of ${key}, which is in the bundle: add "${key}": "npm:${key}" to the imports of ` +

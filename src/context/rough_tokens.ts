@@ -19,7 +19,8 @@ export function roughTokens(text: string): number {
 function weight(unit: number): number {
   if (unit === 0x20) return 0.1;
   if (unit >= 0x61 && unit <= 0x7a) return 0.24;
-  if ((unit >= 0x30 && unit <= 0x39) || (unit >= 0x41 && unit <= 0x5a)) return 0.6;
+  if (unit >= 0x30 && unit <= 0x39) return 0.7;
+  if (unit >= 0x41 && unit <= 0x5a) return 0.6;
   if (unit < 0x80) return 0.36;
   if (unit < 0x2e80) return 0.4;
   return 0.65;

@@ -21,6 +21,7 @@ Deno.test("bundledPackages reads packages, their copies and what is compiled int
     `${CACHE}/zod/4.6.7/v4/core/core.js`,
     `${CACHE}/zod/4.6.7/v4/index.js`,
     `npm:/${SCOPE}/client/2.4.0/dist/index.mjs`,
+    "npm:/@mozilla/readability/0.6.0/JSDOMParser.js",
     `npm:/${SCOPE}/client/core-internal/src/types.ts`,
     `npm:/${SCOPE}/node_modules/.pnpm/ajv-formats@3.0.1_ajv@8.18.0/node_modules/ajv-formats/dist/index.js`,
     `npm:/api/npm/npm/@cfworker/json-schema/4.1.6_1/dist/esm/index.js`,
@@ -32,17 +33,19 @@ Deno.test("bundledPackages reads packages, their copies and what is compiled int
   assertEquals(named.map(({ name, version, license }) => `${name} ${version} ${license}`), [
     "@cfworker/json-schema 4.1.6 MIT",
     `${SCOPE}/client 2.4.0 Apache-2.0`,
+    "@mozilla/readability 0.6.0 Apache-2.0 AND MPL-2.0",
     "@stricli/core 1.3.0 Apache-2.0",
     "ajv-formats 3.0.1 MIT",
     "zod 4.6.7 MIT",
   ]);
-  const [cfworker, client, stricli, , zod] = named.map(({ text }) => text);
+  const [cfworker, client, mozilla, stricli, , zod] = named.map(({ text }) => text);
   // The standard text, with the owner of package.json, where a package has no file.
   assertMatch(
     cfworker ?? "",
     /^MIT License\n\nCopyright \(c\) Jeremy Danyow <jdanyow@gmail.com>\n\nPermission is/,
   );
   assertMatch(stricli ?? "", /^Copyright Michael Molisani <\S+>$/m);
+  assertMatch(mozilla ?? "", /Apache License[^]*whose source is https:[^]*Mozilla Public License/);
   assertMatch(client ?? "", /Apache License[^]*Version 2\.0/);
   assertMatch(zod ?? "", /^MIT License\n\nCopyright \(c\) 2025 Colin McDonnell/);
 });
