@@ -2,12 +2,13 @@
  * Conversions of material from outside, apart from the process of the plugin and within bounds.
  *
  * The plugin starts a web worker without any permission but to read the files of the program. A converter
- * receives bytes; it can neither read files nor reach the network. Documents and large input are converted in a
- * Node worker within it, which takes half a second to start and has a limit of its heap.
+ * receives bytes; it can neither read files nor reach the network. Documents and large input are converted in
+ * a Node worker within it, which takes half a second to start and has a limit of its heap.
  *
- * The runtime interrupts a worker that computes without a pause only if it is a Node worker with a web lock, so
- * that one holds a lock. In the web worker a watchdog of `node:vm` interrupts a converter until it has returned
- * its promise. One that computes without an end afterwards makes the process end: {@linkcode stuckConversion}.
+ * The runtime interrupts a worker that computes without a pause only if it is a Node worker with a web lock,
+ * so that one holds a lock. In the web worker a watchdog of `node:vm` interrupts a converter until it has
+ * returned its promise. One that computes without an end afterwards makes the process end:
+ * {@linkcode stuckConversion}.
  */
 import { type Converter, CONVERTERS } from "./converters.ts";
 import { PluginError } from "./plugin.ts";

@@ -89,7 +89,7 @@ export async function readXlsx({ archive, name, pages }: Request): Promise<Readi
   return { ...propertiesOf(archive), markdown: parts.join("\n"), pages: sheets.length, notes };
 }
 
-/** The library makes every cell between those that there are. Throws a {@linkcode PluginError} for too many. */
+/** The library makes all cells between those there are. Throws a {@linkcode PluginError} for too many. */
 function requireDense(xml: string, name: string): void {
   let [rows, columns] = [0, 0];
   for (const [, letters = "", row = ""] of xml.matchAll(/<(?:\w+:)?c\b[^>]*?\sr="([A-Z]{1,3})(\d{1,7})"/g)) {

@@ -45,7 +45,7 @@ export const paragraph = (text: string, style = "", properties = "") =>
     properties && `<w:rPr>${properties}</w:rPr>`
   }<w:t xml:space="preserve">${text}</w:t></w:r></w:p>`;
 
-/** Cells are inline texts or numbers; a name with `!` in front is a hidden sheet; `last` adds a cell there. */
+/** Cells are texts or numbers; a name with `!` in front is a hidden sheet; `last` adds a cell there. */
 export function xlsx(
   sheets: Readonly<Record<string, readonly (readonly (string | number)[])[]>>,
   last = "",
