@@ -105,8 +105,8 @@ const LINE = z.number().int().min(1).meta({ maximum: undefined });
 
 /** Arguments of tools whose result is cut by lines. */
 export const PAGE_ARGUMENTS = {
-  offset: LINE.optional().describe("First line, from 1"),
-  limit: LINE.optional().describe("Maximum lines"),
+  offset: LINE.optional().describe("From 1"),
+  limit: LINE.optional(),
 };
 
 /** Below the limit of the host, which takes the middle out of longer results. */
