@@ -105,7 +105,7 @@ const LINE = z.number().int().min(1).meta({ maximum: undefined });
 
 /** Arguments of tools whose result is cut by lines. */
 export const PAGE_ARGUMENTS = {
-  offset: LINE.optional().describe("From 1"),
+  offset: LINE.optional(),
   limit: LINE.optional(),
 };
 
