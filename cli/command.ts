@@ -5,6 +5,8 @@ import type { CliContext } from "./terminal/process.ts";
 /** Values that shell completion proposes; `commands/completion/values.ts` has one function for each. */
 export type ValueKind =
   | "models"
+  | "plugins"
+  | "pluginCommands"
   | "presets"
   | "sessions"
   | "settings"

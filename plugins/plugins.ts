@@ -5,6 +5,7 @@
  * It is data that the program loads before a plugin starts: it imports nothing heavy.
  */
 import { processAccess } from "./web/access.ts";
+import { SEARCH_SERVICES, searchKey } from "./web/search.ts";
 
 /** The facts of one run that decide what the process of a plugin may touch. */
 export interface ProcessFacts {
@@ -43,6 +44,18 @@ export interface PluginCommand {
   readonly usage?: string;
 }
 
+/** A setting that `reasonix plugin add` asks for. */
+export interface PluginQuestion {
+  /** Its key in `[plugins.settings]`, dotted. */
+  readonly key: string;
+  readonly text: string;
+  readonly choices?: readonly string[];
+  /** The answer that is proposed, by the answers so far; undefined: the setting may be left out. */
+  readonly proposed?: (answers: Readonly<Record<string, string>>) => string | undefined;
+  /** Reports whether it is asked, by the answers so far. Absent: always. */
+  readonly when?: (answers: Readonly<Record<string, string>>) => boolean;
+}
+
 export interface PluginInfo {
   readonly name: string;
   readonly brief: string;
@@ -54,6 +67,7 @@ export interface PluginInfo {
   readonly userSettings?: readonly string[];
   /** `command` is the one of {@linkcode commands} that the process is for; none: it serves a client. */
   permissions(facts: ProcessFacts, command?: string): ProcessPermissions;
+  readonly questions?: readonly PluginQuestion[];
   /** Commands for people, without a model: `reasonix plugin NAME COMMAND`. */
   readonly commands?: readonly PluginCommand[];
 }
@@ -106,6 +120,11 @@ export const PLUGINS: readonly PluginInfo[] = [
       write: [state],
       net: providerHosts,
     }),
+    questions: [{
+      key: "indexes.docs.path",
+      text: "Directory with documents, for the index docs",
+      proposed: () => "docs",
+    }],
     commands: [
       { name: "update", brief: "Bring indexes up to date with their files", usage: "[INDEX…]" },
       { name: "status", brief: "Print the state of indexes", usage: "[INDEX…]" },
@@ -118,6 +137,24 @@ export const PLUGINS: readonly PluginInfo[] = [
     module: "web/server.ts",
     touches: "connects to public addresses, or to the proxy alone; no files",
     userSettings: ["allow_private", "searxng_url", "key_env"],
+    questions: [
+      {
+        key: "search",
+        text: "Search service; without one the plugin only reads pages",
+        choices: [...Object.keys(SEARCH_SERVICES), "none"],
+      },
+      {
+        key: "searxng_url",
+        text: "Address of your SearXNG server",
+        when: ({ search }) => search === "searxng",
+      },
+      {
+        key: "key_env",
+        text: "Environment variable with the key of the service",
+        when: ({ search }) => searchKey(search) !== undefined,
+        proposed: ({ search }) => searchKey(search),
+      },
+    ],
     permissions: ({ settings, variable }) => processAccess(settings, variable),
   },
 ];

@@ -27,6 +27,11 @@ export async function openConfig(
   return { paths, loaded };
 }
 
+/** Reports whether a user can answer questions. */
+export function canAsk(): boolean {
+  return Deno.stdin.isTerminal() && Deno.stdout.isTerminal();
+}
+
 /** Asks for a "yes". Without a terminal throws a ReasonixError that names the action. */
 export function confirmed(
   question: string,

@@ -100,10 +100,13 @@ export function addTool<Input extends z.ZodObject, Output extends z.ZodObject>(
   });
 }
 
+/** The schema of an integer names the largest one, which takes tokens and says nothing. */
+const LINE = z.number().int().min(1).meta({ maximum: undefined });
+
 /** Arguments of tools whose result is cut by lines. */
 export const PAGE_ARGUMENTS = {
-  offset: z.number().int().min(1).optional().describe("First line, from 1"),
-  limit: z.number().int().min(1).optional().describe("Maximum lines"),
+  offset: LINE.optional(),
+  limit: LINE.optional(),
 };
 
 /** Below the limit of the host, which takes the middle out of longer results. */

@@ -22,7 +22,7 @@ export interface Definition {
 export interface FileSymbols {
   /** In the order of the text. */
   readonly definitions: readonly Definition[];
-  /** Names and their lines, both sorted. A name with a dot before it is that of a member for certain. */
+  /** Names and their sorted lines. A name with a dot before it is that of a member for certain. */
   readonly references: readonly (readonly [string, readonly number[]])[];
   /** The grammar found errors; the symbols are those of the rest. */
   readonly broken: boolean;
@@ -133,6 +133,8 @@ function symbolsOf(matches: readonly QueryMatch[], text: string): Omit<FileSymbo
       else if (capture.name === "local") local = true;
       else if (capture.name === "use" || ROLE.test(capture.name)) [role, node] = [capture.name, capture.node];
     }
+    // Our references have no other name than their node.
+    named ??= role.startsWith("reference.") ? node : undefined;
     if (!named || role === "") continue;
     const at = named.startIndex;
     const name = text.slice(at, named.endIndex);
@@ -153,16 +155,20 @@ function symbolsOf(matches: readonly QueryMatch[], text: string): Omit<FileSymbo
         : { name: MEMBER.has(named.type) ? `.${name}` : name, row },
     );
   }
-  const definitions: Found[] = [];
-  const references = new Map<string, Set<number>>();
-  for (const symbol of [...found].sort(([a], [b]) => a - b).map(([, symbol]) => symbol)) {
-    if (symbol.kind) definitions.push(symbol);
-    else references.set(symbol.name, (references.get(symbol.name) ?? new Set()).add(symbol.row + 1));
+  const definitions: (readonly [number, Found])[] = [];
+  const references = new Map<string, number[]>();
+  for (const [at, symbol] of found) {
+    const lines = references.get(symbol.name);
+    if (symbol.kind) definitions.push([at, symbol]);
+    else if (lines) lines.push(symbol.row + 1);
+    else references.set(symbol.name, [symbol.row + 1]);
   }
+  const inOrder = definitions.sort(([a], [b]) => a - b).map(([, symbol]) => symbol);
   return {
-    definitions: nested(definitions, text.split("\n"), exported, isModule || exported.size > 0),
-    references: [...references].sort(([a], [b]) => a < b ? -1 : 1)
-      .map(([name, lines]) => [name, [...lines]] as const),
+    definitions: nested(inOrder, text.split("\n"), exported, isModule || exported.size > 0),
+    references: [...references].map(([name, lines]) =>
+      [name, lines.length === 1 ? lines : [...new Set(lines)].sort((a, b) => a - b)] as const
+    ),
   };
 }
 

@@ -5,7 +5,8 @@ import { cleanLine, framed } from "../common/material.ts";
 import { PluginError } from "../common/plugin.ts";
 import { type Answer, type Call, pageOf } from "../common/tool.ts";
 import { textQueries } from "./chunks.ts";
-import { type Context, counted, type Index, indexesNamed, indexNamed, shownPath, uriOf } from "./settings.ts";
+import { counted, type Index, indexesNamed, indexNamed, shownPath, uriOf } from "./indexes.ts";
+import type { Context } from "./settings.ts";
 import { explained, findUpdater, indexFiles, metaOf, openIndex, rows } from "./store.ts";
 import { embed, VectorSearch } from "./vectors.ts";
 

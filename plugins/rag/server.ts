@@ -4,7 +4,7 @@ import * as z from "zod";
 import type { Plugin } from "../common/plugin.ts";
 import { PluginError } from "../common/plugin.ts";
 import { addTool, type Call } from "../common/tool.ts";
-import { type Context, indexesNamed, reachesNetwork, SETTINGS, type Settings } from "./settings.ts";
+import { type Context, reachesNetwork, SETTINGS, type Settings } from "./settings.ts";
 
 /** Search and update load with their first use. */
 async function searcherOf(context: Context) {
@@ -82,6 +82,7 @@ const commands: NonNullable<Plugin<Settings>["commands"]> = {
   update: async (names, context) => {
     const { describeUpdate, updateIndex } = await import("./update.ts");
     const { endConversions } = await import("../common/bounded.ts");
+    const { indexesNamed } = await import("./indexes.ts");
     try {
       for (const { name } of indexesNamed(context, names)) {
         print(describeUpdate(context, await updateIndex(context, name, callOf(context))));

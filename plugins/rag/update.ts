@@ -10,7 +10,8 @@ import { walkFiles } from "../common/files.ts";
 import { PluginError } from "../common/plugin.ts";
 import type { Call } from "../common/tool.ts";
 import { chunksOf, indexedGrams, indexedWords } from "./chunks.ts";
-import { type Context, counted, type Index, indexNamed, shownPath } from "./settings.ts";
+import { counted, type Index, indexNamed, shownPath } from "./indexes.ts";
+import type { Context } from "./settings.ts";
 import {
   explained,
   hashOf,

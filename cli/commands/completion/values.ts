@@ -22,6 +22,17 @@ interface Typed {
 /** Values of this machine for shell completion. A broken configuration proposes nothing. */
 export const VALUES: Readonly<Record<ValueKind, (typed: Typed) => Promise<readonly Proposal[]>>> = {
   models: () => fromConfig(({ config }) => words(modelReferences(config))),
+  plugins: async () => {
+    const { PLUGINS } = await import("../../../plugins/plugins.ts");
+    return PLUGINS.map(({ name, brief }) => ({ word: name, brief }));
+  },
+  pluginCommands: async ({ before: [_group, name, ...more] }) => {
+    const { PLUGINS } = await import("../../../plugins/plugins.ts");
+    const commands = PLUGINS.find((each) => each.name === name)?.commands ?? [];
+    return more.some((word) => word !== "--")
+      ? []
+      : commands.map(({ name, brief }) => ({ word: name, brief }));
+  },
   presets: () => Promise.resolve(words(PRESETS.map(({ name }) => name))),
   settings: () => fromConfig((loaded) => words(listSettings(loaded).map(({ key }) => key))),
   servers: () => fromConfig(serverNames),

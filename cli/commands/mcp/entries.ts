@@ -1,5 +1,5 @@
 import { argument, choice, entry, flag, type FlagsOf, option, options, toggle } from "../../command.ts";
-import { displayOf } from "../../terminal/display.ts";
+import { changedLines, writeChange, writing } from "../../file_change.ts";
 import { forReader } from "../../terminal/narrow.ts";
 import { type CliContext, runPaths } from "../../terminal/process.ts";
 import { loadTrustedConfig, type RunPaths } from "../../../src/run/mod.ts";
@@ -15,15 +15,14 @@ import {
   userConfigFile,
   vendorHosts,
 } from "../../../src/config/mod.ts";
-import { errorMessage, formatLocation, message, ReasonixError, usageError } from "../../../src/core/mod.ts";
+import { formatLocation, message, ReasonixError, usageError } from "../../../src/core/mod.ts";
 import { loadSignIn, serverSpecs } from "../../../src/mcp/mod.ts";
 import { isAbsolute } from "../../../src/path/lexical.ts";
 import { isFile, readSmallText } from "../../../src/path/probe.ts";
 import { realDirectory } from "../../../src/path/real_path.ts";
 import { findProgram } from "../../../src/util/process.ts";
 import { suggestNames } from "../../../src/util/suggest.ts";
-import { oneLine, terminalSafe } from "../../../src/util/terminal_text.ts";
-import { palette } from "../../../src/view/mod.ts";
+import { oneLine } from "../../../src/util/terminal_text.ts";
 import { defined } from "../../../src/util/json.ts";
 
 const SCOPE = {
@@ -340,41 +339,3 @@ interface FileChange {
 }
 
 /** Writes a file as it would be. Throws a ReasonixError that says why it cannot be written. */
-async function writeChange(
-  { path, after }: FileChange,
-  options: { readonly shared: boolean },
-): Promise<void> {
-  const { writeConfig } = await loadServerEdits();
-  await writing(path, () => writeConfig(path, after, options));
-}
-
-async function writing(path: string, write: () => Promise<void>): Promise<void> {
-  try {
-    await write();
-  } catch (cause) {
-    if (cause instanceof ReasonixError) throw cause;
-    throw new ReasonixError(message`Cannot write ${path}: ${errorMessage(cause)}`, {
-      exit: "config",
-      remedy: message`make the file and its directory writable, then try again`,
-      cause,
-    });
-  }
-}
-
-/** The lines of the file that are new and those that are gone, which follow each other. */
-function changedLines(context: CliContext, { before, after }: FileChange): string {
-  const { added, removed } = palette(displayOf(context).outColor);
-  const old = before.split(/\r?\n/);
-  const now = after.split(/\r?\n/);
-  const most = Math.min(old.length, now.length);
-  let end = 0;
-  while (end < most && old.at(-1 - end) === now.at(-1 - end)) end++;
-  let start = 0;
-  while (start < most - end && old[start] === now[start]) start++;
-  const shown = (lines: readonly string[], mark: "+" | "-") =>
-    lines.slice(start, lines.length - end).filter((line) => line !== "").map((line) => {
-      const text = `  ${mark} ${terminalSafe(line)}`;
-      return `${mark === "+" ? added(text) : removed(text)}\n`;
-    });
-  return [...shown(old, "-"), ...shown(now, "+")].join("");
-}

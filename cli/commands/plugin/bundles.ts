@@ -77,21 +77,19 @@ export const bundleCommands: CommandGroup["commands"] = {
       );
     },
   }),
-  remove: entry("Remove an installed bundle", {
-    args: [argument("Name of the bundle", "name")],
-    async run(_flags, name) {
-      const paths = runPaths(this);
-      await requireInstalled(paths, name);
-      const { bundleDirectory, bundleStore } = await loadBundles();
-      const root = bundleDirectory(paths.home, name);
-      const isLast = Object.keys(await installed(paths)).length === 1;
-      await setConfigValue(userConfigFile(paths), isLast ? "bundles" : `bundles.${name}`, undefined);
-      await bundleStore(paths.home, name).revoke();
-      if (exists(root)) await rm(root, { recursive: true });
-      this.process.stdout.write(`${name} is removed\n`);
-    },
-  }),
 };
+
+export async function removeBundle(context: CliContext, name: string): Promise<void> {
+  const paths = runPaths(context);
+  await requireInstalled(paths, name);
+  const { bundleDirectory, bundleStore } = await loadBundles();
+  const root = bundleDirectory(paths.home, name);
+  const isLast = Object.keys(await installed(paths)).length === 1;
+  await setConfigValue(userConfigFile(paths), isLast ? "bundles" : `bundles.${name}`, undefined);
+  await bundleStore(paths.home, name).revoke();
+  if (exists(root)) await rm(root, { recursive: true });
+  context.process.stdout.write(`${name} is removed\n`);
+}
 
 interface Fetched extends FetchedBundle {
   readonly from: BundleSource;

@@ -1,7 +1,8 @@
 /** Plugins that come with the program: each is started by its name. */
 import process from "node:process";
 import { argument, type CommandGroup, entry } from "../../command.ts";
-import { bundleCommands } from "./bundles.ts";
+import { bundleCommands, removeBundle } from "./bundles.ts";
+import { entryCommands, removeEntry } from "./entries.ts";
 import { isExecutable, mainModule } from "../../release/channel.ts";
 import { openConfig } from "../../terminal/open.ts";
 import { type CliContext, runInPlace } from "../../terminal/process.ts";
@@ -14,7 +15,11 @@ const starts = PLUGINS.map((info) => [
   info.name,
   entry(info.brief, {
     description: descriptionOf(info),
-    rest: argument("A command of the plugin and its arguments; none: serve a client", "command"),
+    rest: argument(
+      "A command of the plugin and its arguments; none: serve a client",
+      "command",
+      "pluginCommands",
+    ),
     run(_flags, ...words) {
       return start(this, info, words);
     },
@@ -22,7 +27,17 @@ const starts = PLUGINS.map((info) => [
 ]);
 
 export const pluginCommands: CommandGroup = {
-  commands: { ...Object.fromEntries(starts), ...bundleCommands },
+  commands: {
+    ...entryCommands,
+    ...bundleCommands,
+    remove: entry("Remove a plugin that was set up, or an installed bundle", {
+      args: [argument("Name of the plugin or bundle", "name", "plugins")],
+      async run(_flags, name) {
+        if (!(await removeEntry(this, name))) await removeBundle(this, name);
+      },
+    }),
+    ...Object.fromEntries(starts),
+  },
 };
 
 function descriptionOf({ brief, commands = [] }: PluginInfo): string {

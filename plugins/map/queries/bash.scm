@@ -5,5 +5,5 @@
 (program (declaration_command (variable_assignment name: (variable_name) @name)) @definition.constant)
 
 (command name: (command_name (word) @name) @reference.call)
-(simple_expansion (variable_name) @name @reference.value)
-(expansion (variable_name) @name @reference.value)
+(simple_expansion (variable_name) @reference.value)
+(expansion (variable_name) @reference.value)

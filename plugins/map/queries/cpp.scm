@@ -1,5 +1,6 @@
 ; Additions to tags.scm of the grammar's package. Of two definitions with one name node the later pattern counts;
-; a definition counts before a reference, and @use makes a node a reference whatever else matches.
+; a definition counts before a reference, and @use makes a node a reference whatever else matches. A reference
+; without @name is the name.
 
 (enum_specifier name: (type_identifier) @name) @use
 (enum_specifier name: (type_identifier) @name body: (_)) @definition.enum
@@ -25,15 +26,15 @@
 (namespace_definition body: (declaration_list
   (declaration declarator: (init_declarator declarator: (identifier) @name)) @definition.constant))
 
-(type_identifier) @name @reference.type
-(call_expression function: (identifier) @name @reference.call)
-(call_expression function: (field_expression field: (field_identifier) @name @reference.call))
-(call_expression function: (qualified_identifier name: (identifier) @name @reference.call))
-(call_expression function: (qualified_identifier name: (qualified_identifier name: (identifier) @name @reference.call)))
-(template_function name: (identifier) @name @reference.call)
-(argument_list (identifier) @name @reference.value)
-(initializer_list (identifier) @name @reference.value)
-(pointer_expression argument: (identifier) @name @reference.value)
-(return_statement (identifier) @name @reference.value)
-(binary_expression (identifier) @name @reference.value)
-(case_statement value: (identifier) @name @reference.value)
+(type_identifier) @reference.type
+(call_expression function: (identifier) @reference.call)
+(call_expression function: (field_expression field: (field_identifier) @reference.call))
+(call_expression function: (qualified_identifier name: (identifier) @reference.call))
+(call_expression function: (qualified_identifier name: (qualified_identifier name: (identifier) @reference.call)))
+(template_function name: (identifier) @reference.call)
+(argument_list (identifier) @reference.value)
+(initializer_list (identifier) @reference.value)
+(pointer_expression argument: (identifier) @reference.value)
+(return_statement (identifier) @reference.value)
+(binary_expression (identifier) @reference.value)
+(case_statement value: (identifier) @reference.value)

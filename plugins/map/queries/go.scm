@@ -1,5 +1,6 @@
 ; Additions to tags.scm of the grammar's package. Of two definitions with one name node the later pattern counts;
-; a definition counts before a reference, and @use makes a node a reference whatever else matches.
+; a definition counts before a reference, and @use makes a node a reference whatever else matches. A reference
+; without @name is the name.
 
 (source_file (const_declaration (const_spec name: (identifier) @name) @definition.constant))
 (source_file (var_declaration (var_spec name: (identifier) @name) @definition.constant))
@@ -9,9 +10,9 @@
 (type_declaration (type_spec name: (type_identifier) @name type: (interface_type)) @definition.interface)
 (method_elem name: (field_identifier) @name) @definition.method
 
-(argument_list (identifier) @name @reference.value)
-(literal_value (keyed_element (literal_element (identifier) @name @reference.value)))
-(selector_expression field: (field_identifier) @name @reference.value)
-(expression_list (identifier) @name @reference.value)
-(binary_expression (identifier) @name @reference.value)
-(unary_expression operand: (identifier) @name @reference.value)
+(argument_list (identifier) @reference.value)
+(literal_value (keyed_element (literal_element (identifier) @reference.value)))
+(selector_expression field: (field_identifier) @reference.value)
+(expression_list (identifier) @reference.value)
+(binary_expression (identifier) @reference.value)
+(unary_expression operand: (identifier) @reference.value)

@@ -1,5 +1,5 @@
 ; Elements of JSX, which tags.scm of JavaScript leaves out.
 
-(jsx_opening_element name: (identifier) @name @reference.call)
-(jsx_self_closing_element name: (identifier) @name @reference.call)
-(jsx_expression (identifier) @name @reference.value)
+(jsx_opening_element name: (identifier) @reference.call)
+(jsx_self_closing_element name: (identifier) @reference.call)
+(jsx_expression (identifier) @reference.value)

@@ -1,19 +1,18 @@
 ; Additions to tags.scm of the grammar's package. Of two definitions with one name node the later pattern counts;
-; a definition counts before a reference, and @use makes a node a reference whatever else matches.
+; a definition counts before a reference, and @use makes a node a reference whatever else matches. A reference
+; without @name is the name.
 
 (type_alias_declaration name: (type_identifier) @name) @definition.type
 (enum_declaration name: (identifier) @name) @definition.enum
 (internal_module name: (_) @name) @definition.module
 (ambient_declaration (lexical_declaration (variable_declarator name: (identifier) @name) @definition.constant))
 (ambient_declaration (variable_declaration (variable_declarator name: (identifier) @name) @definition.constant))
-(program (lexical_declaration (variable_declarator name: (identifier) @name
-  value: [(as_expression) (satisfies_expression) (non_null_expression)]) @definition.constant))
 (public_field_definition name: [(property_identifier) (private_property_identifier)] @name
   value: [(arrow_function) (function_expression)]) @definition.method
 
-(type_identifier) @name @reference.type
-(extends_clause value: (identifier) @name @reference.class)
-(type_query (identifier) @name @reference.value)
-(satisfies_expression (identifier) @name @reference.value)
-(as_expression (identifier) @name @reference.value)
-(non_null_expression (identifier) @name @reference.value)
+(type_identifier) @reference.type
+(extends_clause value: (identifier) @reference.class)
+(type_query (identifier) @reference.value)
+(satisfies_expression (identifier) @reference.value)
+(as_expression (identifier) @reference.value)
+(non_null_expression (identifier) @reference.value)

@@ -35,11 +35,16 @@ export async function addServer(
   taken: (variable: string, value: string) => boolean,
 ): Promise<{ readonly change: FileChange; readonly secrets: readonly LiftedSecret[] }> {
   const { entry, secrets } = withoutSecrets(server, taken);
+  return { change: await addEntry(path, entry), secrets };
+}
+
+/** Works out the file with another entry, as it is given, at the end of its `[[plugins]]`. */
+export async function addEntry(path: string, entry: TomlTable): Promise<FileChange> {
   const change = await rewriteConfig(path, (table) => {
     const list = Array.isArray(table.plugins) ? table.plugins : [];
     table.plugins = [...list, entry];
   }, HEADER);
-  return { change: { path, ...change }, secrets };
+  return { path, ...change };
 }
 
 const HEADER = "# Reasonix configuration, begun by `reasonix mcp add`. Every setting: reasonix config show\n";
