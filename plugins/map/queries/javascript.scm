@@ -2,10 +2,9 @@
 ; a definition counts before a reference, and @use makes a node a reference whatever else matches. A reference
 ; without @name is the name.
 
+(program (lexical_declaration (variable_declarator name: (identifier) @name) @definition.constant))
 (program (lexical_declaration (variable_declarator name: (identifier) @name
-  value: [(string) (template_string) (number) (array) (object) (new_expression) (call_expression)
-    (member_expression) (identifier) (binary_expression) (unary_expression) (regex) (true) (false) (null)
-    (undefined) (await_expression) (ternary_expression) (subscript_expression)]) @definition.constant))
+  value: [(arrow_function) (function_expression)]) @definition.function))
 (export_statement (lexical_declaration (variable_declarator name: (identifier) @name) @definition.constant))
 (export_statement (variable_declaration (variable_declarator name: (identifier) @name) @definition.constant))
 (export_statement (lexical_declaration (variable_declarator

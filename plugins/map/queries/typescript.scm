@@ -7,8 +7,6 @@
 (internal_module name: (_) @name) @definition.module
 (ambient_declaration (lexical_declaration (variable_declarator name: (identifier) @name) @definition.constant))
 (ambient_declaration (variable_declaration (variable_declarator name: (identifier) @name) @definition.constant))
-(program (lexical_declaration (variable_declarator name: (identifier) @name
-  value: [(as_expression) (satisfies_expression) (non_null_expression)]) @definition.constant))
 (public_field_definition name: [(property_identifier) (private_property_identifier)] @name
   value: [(arrow_function) (function_expression)]) @definition.method
 

@@ -1,0 +1,46 @@
+/** `reasonix plugin list`, `add` and `remove`: entries in the user's file, and what they refuse. */
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "../support/assert.ts";
+import { makeWorld } from "../support/program.ts";
+import { PLUGINS } from "../../plugins/plugins.ts";
+
+Deno.test("plugin add writes an entry with comments kept, and remove takes it out", async () => {
+  const before = "# mine\n[agent]\nmax_steps = 9 # few\n";
+  await using world = await makeWorld(before);
+  const read = () => Deno.readTextFile(`${world.home}/config.toml`);
+  const run = async (...words: string[]) => await world.run(["plugin", ...words]);
+
+  for (
+    const [words, code, text] of [
+      [["add", "wep"], 2, /There is no plugin "wep"\n +did you mean web\?/],
+      [["add", "web", "--set", "search=bravo"], 2, /Cannot use search = "bravo" for the plugin web/],
+      [["add", "web", "--set", "search"], 2, /Cannot use --set search: it is no setting/],
+      [["add", "web", "--preset", "offline"], 3, /the offline preset forbids web tools\n.*--allow-network/],
+      [["add", "web", "--project", "--set", "key_env=K"], 2, /only your own file can set key_env/],
+    ] as const
+  ) {
+    const done = await run(...words);
+    assertMatch(done.stderr, text);
+    assertEquals([done.code, await read()], [code, before], words.join(" "));
+  }
+
+  const added = await run("add", "web", "--set", "search=brave", "--preset", "offline", "--allow-network");
+  assertEquals(added.code, 0, added.stderr);
+  assertStringIncludes(added.stdout, "BRAVE_API_KEY is not set yet");
+  assert((await read()).startsWith(before));
+  assertStringIncludes(await read(), 'name = "web"\ncommand = "reasonix"\nargs = [ "plugin", "web" ]');
+  assertMatch((await run("add", "web")).stderr, /there is an entry for it \(\S+config\.toml:5:1\)/);
+
+  const listed = await run("list", "--json");
+  const rows = JSON.parse(listed.stdout) as {
+    name: string;
+    tools: string[];
+    tokens: number;
+    entry?: string;
+  }[];
+  assertEquals(rows.map(({ name }) => name), PLUGINS.map(({ name }) => name));
+  for (const { name, tools, tokens } of rows) assert(tools.length > 0 && tokens > 0, name);
+  assertEquals(rows.filter(({ entry }) => entry !== undefined).map(({ name }) => name), ["web"]);
+
+  assertEquals((await run("remove", "web")).code, 0);
+  assertEquals((await read()).trimEnd(), before.trimEnd());
+});
