@@ -1,5 +1,5 @@
 /**
- * Writes the tables of protected paths and of programs into docs/security.md and docs/permissions.md, and the
+ * Writes the tables of protected paths, plugins and programs into pages of docs, and the
  * lines that install the program into docs/install.md and the front pages.
  */
 import { decided, NPM_NAME, PUBLIC_KEY, REPOSITORY } from "../cli/identity.ts";
@@ -7,6 +7,7 @@ import { names } from "../cli/release/channel.ts";
 import { PROTECTED_KINDS, PROTECTED_PATHS, type ProtectedScope } from "../src/path/protected.ts";
 import { limitsReading, type Program } from "../src/permission/command/program.ts";
 import { PROGRAMS } from "../src/permission/command/programs.ts";
+import { PLUGINS } from "../plugins/plugins.ts";
 
 const PLACES: Readonly<Record<ProtectedScope, string>> = {
   anywhere: "in any directory",
@@ -23,6 +24,16 @@ function protectedPaths(): string {
     group.map(({ pattern }) => `\`${pattern}\``).join(" "),
   ]);
   return markdownTable([["what it is", "where", "paths"], ...rows]);
+}
+
+function pluginTable(named: (name: string) => string): string {
+  const rows = PLUGINS.map(({ name, brief, touches }) => [named(name), brief, touches]);
+  return markdownTable([["plugin", "what it offers", "what its process may touch"], ...rows]);
+}
+
+/** The example has a page with those for developers. */
+function pluginLink(name: string): string {
+  return `[${name}](${name === "example" ? "extending/plugin.md" : `plugins/${name}.md`})`;
 }
 
 /** Names of the rows that pass, in the order of the alphabet, subcommands with their program. */
@@ -139,7 +150,11 @@ const DECIDED = { name: decided(NPM_NAME), key: decided(PUBLIC_KEY) };
 
 /** Generated parts of the documents, by page and by the name in their markers. */
 const SECTIONS: Readonly<Record<string, Readonly<Record<string, () => string>>>> = {
-  "docs/security.md": { "protected paths": protectedPaths },
+  "docs/security.md": {
+    "protected paths": protectedPaths,
+    "plugins": () => pluginTable((name) => `\`${name}\``),
+  },
+  "docs/plugins.md": { "plugins": () => pluginTable(pluginLink) },
   "docs/permissions.md": {
     "reading programs": readingPrograms,
     "deleting programs": deletingPrograms,

@@ -37,6 +37,7 @@ export const SOAK: readonly Stage[] = [
     "tests/conformance/permission/fuzz_test.ts",
     "tests/conformance/permission/reader_lines_test.ts",
     "tests/conformance/permission/touched_paths_test.ts",
+    "tests/conformance/plugins/map_truth_test.ts",
     "tests/conformance/plugins/rag/kill_test.ts",
     "tests/conformance/provider/anthropic_test.ts",
     "tests/conformance/provider/google_test.ts",

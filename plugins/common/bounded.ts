@@ -2,13 +2,13 @@
  * Conversions of material from outside, apart from the process of the plugin and within bounds.
  *
  * The plugin starts a web worker without any permission but to read the files of the program. A converter
- * receives bytes; it can neither read files nor reach the network. A Node worker within it
- * converts large input. It takes half a second to start and has a limit of its heap, so that too much memory
- * ends it instead of the process.
+ * receives bytes; it can neither read files nor reach the network. Documents and large input are converted in
+ * a Node worker within it, which takes half a second to start and has a limit of its heap.
  *
- * The runtime cannot interrupt a worker that computes without a pause. A watchdog of `node:vm` can, until the
- * converter has returned its promise. A converter that computes without an end afterwards makes the process
- * end: {@linkcode stuckConversion}.
+ * The runtime interrupts a worker that computes without a pause only if it is a Node worker with a web lock,
+ * so that one holds a lock. In the web worker a watchdog of `node:vm` interrupts a converter until it has
+ * returned its promise. One that computes without an end afterwards makes the process end:
+ * {@linkcode stuckConversion}.
  */
 import { type Converter, CONVERTERS } from "./converters.ts";
 import { PluginError } from "./plugin.ts";
@@ -156,8 +156,7 @@ async function answer(slot: Slot, request: Request, signal: AbortSignal): Promis
     conversions = Math.max(conversions, busy);
     if (Deno.memoryUsage().rss - slot.memory < heapMb * conversions * 1e6) return;
     reject(new PluginError(`The conversion needs over ${heapMb} MB`));
-    if (isLarge(request)) worker.terminate();
-    else stop(worker, STOP_FULL_MS);
+    stop(worker, STOP_FULL_MS);
   };
   const tooLong = () => end(new PluginError(`The conversion took over ${seconds} s`));
   const timer = setTimeout(tooLong, seconds * 1000);
@@ -199,14 +198,38 @@ function stop(worker: Worker, milliseconds: number): void {
   worker.postMessage("stop");
 }
 
-function isLarge({ input }: Request): boolean {
-  return buffersOf(input).reduce((sum, { byteLength }) => sum + byteLength, 0) >= LARGE;
+/** Containers and compressed streams unpack to far more than they have. */
+function isLarge({ converter, input }: Request): boolean {
+  const size = buffersOf(input).reduce((sum, { byteLength }) => sum + byteLength, 0);
+  return converter === "document" || size >= LARGE;
 }
 
 function buffersOf(input: Readonly<Record<string, unknown>>): ArrayBuffer[] {
   return Object.values(input).flatMap((value) =>
     value instanceof Uint8Array && value.buffer instanceof ArrayBuffer ? [value.buffer] : []
   );
+}
+
+/** A Node worker takes seconds to receive a large array, and none for its buffer. */
+function packed(input: Request["input"]): Request["input"] {
+  const pack = (value: unknown) =>
+    value instanceof Uint8Array
+      ? { buffer: value.buffer, at: value.byteOffset, length: value.length }
+      : value;
+  return Object.fromEntries(Object.entries(input).map(([key, value]) => [key, pack(value)]));
+}
+
+function unpacked(input: Request["input"]): Request["input"] {
+  const unpack = (value: unknown) => {
+    const { buffer, at, length } = (value ?? {}) as { buffer?: unknown; at?: number; length?: number };
+    return buffer instanceof ArrayBuffer ? new Uint8Array(buffer, at, length) : value;
+  };
+  return Object.fromEntries(Object.entries(input).map(([key, value]) => [key, unpack(value)]));
+}
+
+/** The part of the Web Locks API that the types of the runtime lack. */
+interface Locks {
+  request(name: string, work: () => Promise<void>): Promise<void>;
 }
 
 declare function postMessage(reply: Reply): void;
@@ -230,6 +253,7 @@ export async function workAsWorker(entry: string, converters = CONVERTERS): Prom
       const load = converters[converter];
       if (!load) throw new Error(`There is no converter ${converter}`);
       const module = await load();
+      if (parentPort) return { result: await module.convert(input as never) };
       current.convert = () => module.convert(input as never);
       return { result: await script.runInThisContext({ timeout: Math.ceil(limits.seconds * 1000) }) };
     } catch (error) {
@@ -239,15 +263,18 @@ export async function workAsWorker(entry: string, converters = CONVERTERS): Prom
     }
   };
   if (parentPort) {
-    parentPort.on("message", async (data: ToWorker) => {
-      parentPort.postMessage(data === "stop" ? "stopped" : await run(data));
+    const { locks } = navigator as Navigator & { readonly locks: Locks };
+    parentPort.on("message", async (data: Request) => {
+      const request = { ...data, input: unpacked(data.input) };
+      await locks.request(crypto.randomUUID(), async () => parentPort.postMessage(await run(request)));
     });
     parentPort.postMessage("ready");
     return true;
   }
   let inner: InstanceType<typeof Worker> | undefined;
   const handOn = (request: Request) => {
-    const send = () => inner?.postMessage(request, buffersOf(request.input));
+    const send = () =>
+      inner?.postMessage({ ...request, input: packed(request.input) }, buffersOf(request.input));
     if (inner) return send();
     // The check of the process comes first: this limit alone does not report a promise that it ended.
     const resourceLimits = { maxOldGenerationSizeMb: Math.ceil(request.limits.heapMb * 1.25) };
@@ -261,8 +288,10 @@ export async function workAsWorker(entry: string, converters = CONVERTERS): Prom
   };
   addEventListener("message", async (event) => {
     const { data } = event as MessageEvent<ToWorker>;
-    if (data === "stop") return inner ? inner.postMessage(data) : postMessage("stopped");
-    if (isLarge(data)) handOn(data);
+    if (data === "stop") {
+      await inner?.terminate();
+      postMessage("stopped");
+    } else if (isLarge(data)) handOn(data);
     else postMessage(await run(data));
   });
   postMessage("ready");

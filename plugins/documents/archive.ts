@@ -31,6 +31,7 @@ const MACROS = /(?:^|\/)(?:vbaProject\.bin|vbaData\.xml)$|^Basic\/|^Scripts\//;
 export function archiveOf(bytes: Uint8Array, file: string): Archive {
   const isZip = bytes[0] === 0x50 && bytes[1] === 0x4b && bytes[2] === 3 && bytes[3] === 4;
   const sizes = new Map<string, number>();
+  const counted = new Set<string>();
   let left = MAX_UNPACKED_MB * 1e6;
   if (isZip) {
     try {
@@ -44,8 +45,11 @@ export function archiveOf(bytes: Uint8Array, file: string): Archive {
     if (sizes.size > MAX_PARTS) throw new PluginError(`Cannot read ${file}: it has ${sizes.size} parts`);
   }
   const unpack = (keep: (name: string) => boolean): Record<string, Uint8Array> => {
-    const wanted = [...sizes].filter(([name]) => keep(name));
-    left -= wanted.reduce((sum, [, size]) => sum + size, 0);
+    for (const [name, size] of sizes) {
+      if (!keep(name) || counted.has(name)) continue;
+      counted.add(name);
+      left -= size;
+    }
     if (left < 0) {
       throw new PluginError(
         `Cannot read ${file}: it unpacks to over ${MAX_UNPACKED_MB} MB`,

@@ -1,10 +1,12 @@
 /** Word, Excel and PowerPoint → Markdown. Hidden text, sheets and slides are left out, and so are macros. */
 import { Buffer } from "node:buffer";
+import { PluginError } from "../common/plugin.ts";
 import { type Archive, partName, readXml } from "./archive.ts";
 import { counted, isSelected, type Reading, type Request, requirePages, tableOf } from "./reading.ts";
 import { markdownOfHtml } from "./text.ts";
 
 const MAX_ROWS = 50_000;
+const MAX_CELLS = 5_000_000;
 
 export async function readDocx({ archive }: Request): Promise<Reading> {
   const { default: mammoth } = await import("mammoth");
@@ -64,6 +66,9 @@ export async function readXlsx({ archive, name, pages }: Request): Promise<Readi
       if (/(?:^|:)sheet$/.test(tag) && /hidden/i.test(state ?? "")) hidden.add(sheet);
     },
   });
+  for (const part of archive.names.filter((each) => /^xl\/worksheets\/[^/]+\.xml$/.test(each))) {
+    requireDense(archive.text(part), name);
+  }
   const container = archive.repacked((part) =>
     /^(?:xl\/|_rels\/|\[Content)/.test(part) && /\.(?:xml|rels)$/.test(part)
   );
@@ -82,6 +87,20 @@ export async function readXlsx({ archive, name, pages }: Request): Promise<Readi
     return [`## ${sheet}`, "", tableOf(rows), ""];
   });
   return { ...propertiesOf(archive), markdown: parts.join("\n"), pages: sheets.length, notes };
+}
+
+/** The library makes all cells between those there are. Throws a {@linkcode PluginError} for too many. */
+function requireDense(xml: string, name: string): void {
+  let [rows, columns] = [0, 0];
+  for (const [, letters = "", row = ""] of xml.matchAll(/<(?:\w+:)?c\b[^>]*?\sr="([A-Z]{1,3})(\d{1,7})"/g)) {
+    const column = [...letters].reduce((sum, letter) => sum * 26 + letter.charCodeAt(0) - 64, 0);
+    [rows, columns] = [Math.max(rows, Number(row)), Math.max(columns, column)];
+  }
+  if (rows * columns <= MAX_CELLS) return;
+  throw new PluginError(
+    `Cannot read ${name}: a sheet spans ${rows} rows and ${columns} columns`,
+    "delete the cells that are far away from the others",
+  );
 }
 
 function cellText(cell: unknown): string {

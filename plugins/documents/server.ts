@@ -129,7 +129,10 @@ class DocumentReader {
       return document;
     } catch (error) {
       if (!(error instanceof PluginError) || error.message.includes(name)) throw error;
-      throw new PluginError(`Cannot read ${name}: ${lowerFirst(error.message)}`, "read fewer pages of it");
+      throw new PluginError(
+        `Cannot read ${name}: ${lowerFirst(error.message)}`,
+        "split it, or raise max_seconds and max_memory_mb in the settings of the plugin documents",
+      );
     } finally {
       clearInterval(timer);
     }

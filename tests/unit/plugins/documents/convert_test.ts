@@ -287,6 +287,7 @@ const REFUSED: readonly (readonly [string, Uint8Array, string])[] = [
   ],
   ["deep.odt", odt("<text:span>".repeat(2000)), "The XML is nested over 1000 levels deep"],
   ["deep.docx", docx("<w:tbl>".repeat(2000)), "The XML is nested over 1000 levels deep"],
+  ["far.xlsx", xlsx({ A: [["a"]] }, "XFD1048576"), "a sheet spans 1048576 rows and 16384 columns"],
   ["pages.docx", docx(paragraph("a")), "Cannot select pages of pages.docx: a Word document has none"],
   ["pages.pdf", pdf(["a"]), "Cannot select these pages of pages.pdf: it has 1"],
 ];

@@ -45,8 +45,11 @@ export const paragraph = (text: string, style = "", properties = "") =>
     properties && `<w:rPr>${properties}</w:rPr>`
   }<w:t xml:space="preserve">${text}</w:t></w:r></w:p>`;
 
-/** Cells are inline texts or numbers; a name with `!` in front is a hidden sheet. */
-export function xlsx(sheets: Readonly<Record<string, readonly (readonly (string | number)[])[]>>) {
+/** Cells are texts or numbers; a name with `!` in front is a hidden sheet; `last` adds a cell there. */
+export function xlsx(
+  sheets: Readonly<Record<string, readonly (readonly (string | number)[])[]>>,
+  last = "",
+) {
   const names = Object.keys(sheets);
   const parts = Object.values(sheets).map((rows, at) => {
     const cells = (row: readonly (string | number)[], line: number) =>
@@ -59,7 +62,9 @@ export function xlsx(sheets: Readonly<Record<string, readonly (readonly (string 
     const lines = rows.map((row, line) => `<row r="${line + 1}">${cells(row, line)}</row>`).join("");
     return [
       `xl/worksheets/sheet${at + 1}.xml`,
-      `<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><sheetData>${lines}</sheetData></worksheet>`,
+      `<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><sheetData>${lines}${
+        last && `<row r="${last.replace(/\D/g, "")}"><c r="${last}"><v>1</v></c></row>`
+      }</sheetData></worksheet>`,
     ];
   });
   const list = names.map((name, at) =>
