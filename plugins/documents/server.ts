@@ -34,8 +34,7 @@ export const plugin: Plugin<Settings> = {
     addTool(server, {
       name: "read_document",
       title: "Read a document",
-      description:
-        "Reads PDF, docx, xlsx, pptx, odt, epub, ipynb, eml, csv or html as Markdown.",
+      description: "Reads PDF, docx, xlsx, pptx, odt, epub, ipynb, eml, csv or html as Markdown.",
       input: z.object({
         path: z.string(),
         ...PAGE_ARGUMENTS,
