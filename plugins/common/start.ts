@@ -95,7 +95,11 @@ function checked(
 ): unknown {
   const result = schema.safeParse(given);
   if (result.success) return result.data;
-  const lines = result.error.issues.map(({ path, message }) => {
+  const lines = result.error.issues.flatMap((issue) =>
+    issue.code === "unrecognized_keys"
+      ? issue.keys.map((key) => ({ path: [...issue.path, key], message: "there is no such setting" }))
+      : issue
+  ).map(({ path, message }) => {
     const key = path.join(".");
     const value = path.reduce<unknown>((at, part) => (at as Record<PropertyKey, unknown>)?.[part], given);
     const shown = value === undefined ? "" : ` = ${JSON.stringify(value).slice(0, 80)}`;

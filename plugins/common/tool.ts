@@ -100,6 +100,12 @@ export function addTool<Input extends z.ZodObject, Output extends z.ZodObject>(
   });
 }
 
+/** A count that is checked, and whose schema leaves the bounds out: they take tokens in each request. */
+export function count(minimum: number, maximum?: number) {
+  return z.number().int().min(minimum).max(maximum ?? Number.MAX_SAFE_INTEGER)
+    .meta({ minimum: undefined, maximum: undefined });
+}
+
 /** The schema of an integer names the largest one, which takes tokens and says nothing. */
 const LINE = z.number().int().min(1).meta({ maximum: undefined });
 

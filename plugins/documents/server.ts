@@ -34,12 +34,11 @@ export const plugin: Plugin<Settings> = {
     addTool(server, {
       name: "read_document",
       title: "Read a document",
-      description:
-        "Reads PDF, docx, xlsx, pptx, odt, epub, ipynb, eml, csv or html as Markdown. `pages`: those of a PDF, slides, sheets.",
+      description: "Reads PDF, docx, xlsx, pptx, odt, epub, ipynb, eml, csv or html as Markdown.",
       input: z.object({
         path: z.string(),
         ...PAGE_ARGUMENTS,
-        pages: z.string().optional().describe('"1-3,7"'),
+        pages: z.string().optional().describe("1-3,7; also slides, sheets"),
       }),
       output: z.object({ ...facts, from: z.number(), to: z.number() }),
       reaches: "workspace",
@@ -57,7 +56,7 @@ export const plugin: Plugin<Settings> = {
     addTool(server, {
       name: "document_outline",
       title: "Outline of a document",
-      description: "Lists headings, bookmarks, slides or sheets of a document with their lines.",
+      description: "Lists headings, slides or sheets with their lines.",
       input: z.object({ path: z.string(), ...PAGE_ARGUMENTS }),
       output: z.object({
         ...facts,

@@ -47,11 +47,11 @@ export const plugin: Plugin<z.infer<typeof Settings>> = {
       description: "Ranks the repository's definitions within a token budget.",
       input: z.object({
         focus: z.string().optional().describe("Paths, words"),
-        tokens: z.number().min(100).default(1_000),
+        tokens: z.number().min(100).optional().meta({ minimum: undefined }),
       }),
       output: z.object({ shown: z.number(), definitions: z.number(), files: z.number(), tokens: z.number() }),
       reaches: "workspace",
-    }, async ({ focus = "", tokens }, call) => {
+    }, async ({ focus = "", tokens = 1_000 }, call) => {
       const { index, rank, renderMap } = await ready();
       const snapshot = await index.update(call);
       const words = focus.split(/[\s,]+/).filter((word) => word !== "");

@@ -14,13 +14,13 @@ const Settings = z.strictObject({
 });
 
 const Input = z.object({
-  content: z.string().min(1).describe("Text to review"),
+  content: z.string().min(1).meta({ minLength: undefined }),
   personas: z.union([z.string(), z.array(z.string())])
-    .describe("Names (comma-separated or list), or path of a Markdown file"),
+    .describe("Names, or path of a Markdown file"),
   goal: z.string().optional(),
   notes: z.string().optional(),
   artifact_type: z.string().optional(),
-  panel: z.boolean().optional().describe("Also summarize all reviews"),
+  panel: z.boolean().optional().describe("Adds a summary"),
   files: z.array(z.string()).optional().describe("Paths of guidelines"),
   model: z.string().optional(),
 });
@@ -40,7 +40,7 @@ export const plugin: Plugin<z.infer<typeof Settings>> = {
     addTool(server, {
       name: "persona_review",
       title: "Persona review",
-      description: "Reviews a text from the point of view of each persona.",
+      description: "Reviews a text as each persona.",
       input: Input,
       output: Output,
       reaches: context.providers.some(isRemote) ? "network" : "workspace",

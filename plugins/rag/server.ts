@@ -3,7 +3,7 @@ import { completable, type McpServer, ResourceTemplate } from "@modelcontextprot
 import * as z from "zod";
 import type { Plugin } from "../common/plugin.ts";
 import { PluginError } from "../common/plugin.ts";
-import { addTool, type Call } from "../common/tool.ts";
+import { addTool, type Call, count } from "../common/tool.ts";
 import { type Context, reachesNetwork, SETTINGS, type Settings } from "./settings.ts";
 
 /** Search and update load with their first use. */
@@ -21,13 +21,13 @@ function register(server: McpServer, context: Context): void {
   addTool(server, {
     name: "ragsearch",
     title: "Search indexes",
-    description: `Find passages by meaning and words in indexed files. Indexes: ${
+    description: `Finds passages by words and meaning. Indexes (default: all): ${
       names.join(", ") || "none"
     }.`,
     input: z.object({
-      query: z.string().describe("Question or words"),
-      indexes: z.array(z.string()).optional().describe("Default: all"),
-      top_k: z.int().min(1).max(50).optional(),
+      query: z.string(),
+      indexes: z.array(z.string()).optional(),
+      top_k: count(1, 50).optional(),
     }),
     reaches,
   }, async (query, call) => await (await searcher()).search(query, call));
@@ -35,7 +35,7 @@ function register(server: McpServer, context: Context): void {
   addTool(server, {
     name: "rag_update",
     title: "Update an index",
-    description: "Bring an index up to date with its files. Changes no file of the workspace.",
+    description: "Brings an index up to date with its files.",
     input: z.object({ index: z.string() }),
     reaches,
   }, async ({ index }, call) => {

@@ -3,7 +3,15 @@ import * as z from "zod";
 import { convert } from "../common/bounded.ts";
 import { framed } from "../common/material.ts";
 import { type Plugin, type PluginContext, PluginError } from "../common/plugin.ts";
-import { addTool, type Answer, type Call, MAX_PAGE_BYTES, PAGE_ARGUMENTS, pageOf } from "../common/tool.ts";
+import {
+  addTool,
+  type Answer,
+  type Call,
+  count,
+  MAX_PAGE_BYTES,
+  PAGE_ARGUMENTS,
+  pageOf,
+} from "../common/tool.ts";
 import { proxiesOf } from "./access.ts";
 import type { FindResult } from "./find.ts";
 import type { Network } from "./fetch.ts";
@@ -79,7 +87,7 @@ export const plugin: Plugin<Settings> = {
           description: "Searches the web; read results with web_open.",
           input: z.object({
             query: z.string(),
-            max_results: z.number().int().min(1).max(20).optional(),
+            max_results: count(1, 20).optional(),
           }),
           reaches: "network",
           subject: { query: "query" },
@@ -102,12 +110,12 @@ export const plugin: Plugin<Settings> = {
     addTool(server, {
       name: "web_find",
       title: "Find in a web page",
-      description: "Finds lines of a page by regular expression or text.",
+      description: "Finds lines of a page by regular expression.",
       input: z.object({
         url,
         pattern: z.string(),
-        max_results: z.number().int().min(1).max(200).optional(),
-        context_lines: z.number().int().min(0).max(50).optional(),
+        max_results: count(1, 200).optional(),
+        context_lines: count(0, 50).optional(),
       }),
       reaches: "network",
       subject: { url: "url" },

@@ -116,16 +116,12 @@ export function resourceTool(servers: readonly McpServer[]): Tool | undefined {
   return {
     name: "mcp_resource",
     description:
-      "Reads a resource of an MCP server, such as one that a tool's result links to. Without uri it lists the " +
-      `resources and templates of the server. Servers with resources: ${names.join(", ")}`,
+      "Reads a resource of an MCP server; without uri, lists the server's resources and templates.",
     schema: {
       type: "object",
       properties: {
         server: { type: "string", enum: names },
-        uri: {
-          type: "string",
-          description: "As listed or linked to; parts in braces of a template filled in",
-        },
+        uri: { type: "string", description: "As listed or linked to, braces of templates filled in" },
       },
       required: ["server"],
       additionalProperties: false,

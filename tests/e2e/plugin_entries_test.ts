@@ -43,4 +43,12 @@ Deno.test("plugin add writes an entry with comments kept, and remove takes it ou
 
   assertEquals((await run("remove", "web")).code, 0);
   assertEquals((await read()).trimEnd(), before.trimEnd());
+  assertMatch((await run("remove", "web")).stderr, /Cannot remove the plugin web: no configuration file/);
+
+  const shared = await run("add", "map", "--project");
+  assertEquals(shared.code, 0, shared.stderr);
+  assertMatch((await run("list")).stdout, /set up in \S+reasonix\.toml:\d+:1; needs `reasonix trust`\n/);
+  const gone = await run("remove", "map");
+  assertEquals(gone.code, 0, gone.stderr);
+  assert(!(await Deno.readTextFile(`${world.dir}/reasonix.toml`)).includes("plugin"));
 });

@@ -19,6 +19,12 @@ command = "reasonix"
 args = ["plugin", "web"]
 [plugins.settings]
 allow_private = ["10.0.0.0/8", "home"]
+[[plugins]]
+name = "unknown"
+command = "reasonix"
+args = ["plugin", "web"]
+[plugins.settings]
+serach = "brave"
 `;
 
 Deno.test("a plugin reads what rules allow without a prompt, also in plan mode; wrong settings are one line", async () => {
@@ -39,11 +45,17 @@ Deno.test("a plugin reads what rules allow without a prompt, also in plan mode; 
   const done = await world.run(["run", "--permission-mode", "plan", "--on-ask", "deny", "look"]);
   assertEquals([done.code, done.stdout], [0, "Done.\n"], done.stderr);
   const lines = done.stderr.split("\n").filter((line) => line.startsWith("! MCP server"));
-  assertEquals(lines.length, 1, done.stderr);
+  assertEquals(lines.length, 2, done.stderr);
   const line = config.split("\n").findIndex((text) => text.startsWith("allow_private")) + 1;
   assertStringIncludes(
     lines[0] ?? "",
     `MCP server wrong cannot be used: ${world.home}/config.toml:${line}:32: Cannot use allow_private.1 = "home"`,
+  );
+  assertStringIncludes(
+    lines[1] ?? "",
+    `MCP server unknown cannot be used: ${world.home}/config.toml:${
+      line + 6
+    }:10: Cannot use serach = "brave" for the plugin web: there is no such setting`,
   );
   const results: string[] = server.requests.at(-1)?.json.messages
     .filter(({ role }: { role: string }) => role === "tool").map(({ content }: { content: string }) =>

@@ -79,8 +79,16 @@ export const bundleCommands: CommandGroup["commands"] = {
   }),
 };
 
-export async function removeBundle(context: CliContext, name: string): Promise<void> {
+/** Removes a bundle. `known` are the plugins of the program, of which none with this name has an entry. */
+export async function removeBundle(
+  context: CliContext,
+  name: string,
+  known: readonly { readonly name: string }[],
+): Promise<void> {
   const paths = runPaths(context);
+  if (known.some((each) => each.name === name) && !Object.hasOwn(await installed(paths), name)) {
+    throw usageError(message`Cannot remove the plugin ${name}: no configuration file has an entry for it`);
+  }
   await requireInstalled(paths, name);
   const { bundleDirectory, bundleStore } = await loadBundles();
   const root = bundleDirectory(paths.home, name);

@@ -97,12 +97,14 @@ function infoOf(name: string): PluginInfo {
   );
 }
 
-/** The entry that starts a plugin, with where it is. */
+/** The entry that starts a plugin, also one of a project that needs trust, with its location. */
 function entryOf(loaded: LoadedConfig, { name }: PluginInfo) {
-  const found = loaded.config.plugins.find((each) => pluginNameOf(each) === name);
-  if (!found) return undefined;
-  const row = listServers(loaded).find((each) => each.name === found.name);
-  return { name: found.name, ...defined({ place: row?.place }) };
+  const used = loaded.config.plugins.find((each) => pluginNameOf(each) === name);
+  const row = listServers(loaded).find((each) =>
+    used ? each.name === used.name : each.name === name && each.state === "untrusted"
+  );
+  if (!row) return undefined;
+  return { name: row.name, ...defined({ place: row.place }), isUntrusted: row.state === "untrusted" };
 }
 
 interface PluginRow {
@@ -115,6 +117,8 @@ interface PluginRow {
   readonly tokens: number;
   /** The location of its entry; absent: it is not set up. */
   readonly entry?: string;
+  /** Its entry waits for a trust decision. */
+  readonly untrusted?: true;
   /** The reason of a failed start. */
   readonly problem?: string;
 }
@@ -123,7 +127,7 @@ interface PluginRow {
 async function rowsOf(context: CliContext): Promise<readonly PluginRow[]> {
   const own = (await openConfig(context)).loaded;
   const taken = own.config.plugins.map(({ name }) => name);
-  const missing = PLUGINS.filter((info) => !entryOf(own, info)).map(({ name }) => ({
+  const missing = PLUGINS.filter((info) => entryOf(own, info)?.isUntrusted !== false).map(({ name }) => ({
     name: taken.includes(name) ? `plugin-${name}` : name,
     command: "reasonix",
     args: ["plugin", name],
@@ -143,7 +147,7 @@ async function rowsOf(context: CliContext): Promise<readonly PluginRow[]> {
       const tokens = tools.map(({ name, info: { description, schema: parameters } }) =>
         PER_TOOL + roughTokens(JSON.stringify({ name, description, parameters }))
       );
-      const place = entryOf(own, info)?.place;
+      const { place, isUntrusted } = entryOf(own, info) ?? {};
       const status = servers.status.find((each) => each.name === server);
       return {
         name: info.name,
@@ -153,6 +157,7 @@ async function rowsOf(context: CliContext): Promise<readonly PluginRow[]> {
         tools: tools.map((each) => each.info.name),
         tokens: tokens.reduce((sum, each) => sum + each, 0),
         ...(place ? { entry: formatLocation(place) } : {}),
+        ...(isUntrusted ? { untrusted: true } : {}),
         ...defined({ problem: status?.lastFailure }),
       };
     });
@@ -162,14 +167,17 @@ async function rowsOf(context: CliContext): Promise<readonly PluginRow[]> {
 /** Tokens around each tool, as in src/context/tokens.ts. */
 const PER_TOOL = 8;
 
-function rowText({ name, brief, touches, commands, tools, tokens, entry, problem }: PluginRow): string {
+function rowText(row: PluginRow): string {
+  const { name, brief, touches, commands, tools, tokens, entry, untrusted, problem } = row;
   const facts = tools.length > 0 ? `tools: ${tools.join(", ")} (${tokens} tokens)` : "no tools";
   return [
     `${name}: ${brief}`,
-    `  ${touches}`,
+    `  process: ${touches}`,
     `  ${facts}`,
     ...(commands.length > 0 ? [`  commands: ${commands.join(", ")}`] : []),
-    `  ${entry === undefined ? "not set up" : `set up in ${entry}`}`,
+    `  ${entry === undefined ? "not set up" : `set up in ${entry}`}${
+      untrusted ? "; needs `reasonix trust`" : ""
+    }`,
     ...(problem === undefined ? [] : [`  it has not started: ${problem}`]),
     "",
   ].join("\n");

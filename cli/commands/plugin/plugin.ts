@@ -33,7 +33,7 @@ export const pluginCommands: CommandGroup = {
     remove: entry("Remove a plugin that was set up, or an installed bundle", {
       args: [argument("Name of the plugin or bundle", "name", "plugins")],
       async run(_flags, name) {
-        if (!(await removeEntry(this, name))) await removeBundle(this, name);
+        if (!(await removeEntry(this, name))) await removeBundle(this, name, PLUGINS);
       },
     }),
     ...Object.fromEntries(starts),

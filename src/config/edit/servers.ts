@@ -47,7 +47,7 @@ export async function addEntry(path: string, entry: TomlTable): Promise<FileChan
   return { path, ...change };
 }
 
-const HEADER = "# Reasonix configuration, begun by `reasonix mcp add`. Every setting: reasonix config show\n";
+const HEADER = "# Reasonix configuration, begun by reasonix. Every setting: reasonix config show\n";
 
 function withoutSecrets(
   server: NewServer,

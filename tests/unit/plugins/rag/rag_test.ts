@@ -335,7 +335,7 @@ Deno.test("a client has two tools, resources with lines, and a prompt", async ()
     "rag_update",
     hints,
   ]]);
-  assertStringIncludes(tools[0]?.description ?? "", "Indexes: docs.");
+  assertStringIncludes(tools[0]?.description ?? "", "Indexes (default: all): docs.");
   assert(JSON.stringify(tools).length < 920, "about 230 tokens");
 
   const early = await client.callTool({ name: "ragsearch", arguments: { query: "fruit" } });
