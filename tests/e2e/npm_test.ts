@@ -53,7 +53,7 @@ function packageFile(): Promise<string> {
   })();
 }
 
-/** A user without the program, and a registry that has its package. `cache` is the directory of npm's cache. */
+/** A user without the program, and a registry that has its package. `cache` is the directory of npm. */
 async function makeUser({ cache }: { readonly cache?: string } = {}) {
   const temp = await makeTempDir();
   const path = (name: string) => `${temp.path}/${name}`;
