@@ -1,5 +1,5 @@
 /**
- * The server scenarios of the official suite that need no tools of their own, on each plugin over HTTP. The
+ * The server scenarios of the official suite that need no tools of the suite, on each plugin over HTTP. The
  * suite speaks no standard input; that transport is in plugins_test.ts.
  */
 import { createMcpHandler, McpServer } from "@modelcontextprotocol/server";
