@@ -49,8 +49,13 @@ export const SOAK: readonly Stage[] = [
     "tests/e2e/kill/kill_chains_test.ts",
     "tests/e2e/plugin_bundles_test.ts",
     "tests/unit/frontend/repl/overlay/chat_panels_test.ts",
+    "tests/unit/frontend/session/live_test.ts",
+    "tests/unit/frontend/web/stream_test.ts",
     "tests/unit/mcp/server_lives_test.ts",
+    "tests/unit/page/store_test.ts",
     "tests/unit/path/glob_test.ts",
+    "tests/unit/rule/pattern_test.ts",
+    "tests/unit/tool/shell/jobs_test.ts",
   ]),
 ];
 

@@ -3,9 +3,10 @@ import { START_FLAGS } from "../../cli/terminal/start_flags.ts";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../support/assert.ts";
 import { startModelServer } from "../support/model_server.ts";
 import { DENO_DIRECTORY, type Machine, makeMachine, PLAIN_PATH, serveFiles } from "../support/machine.ts";
-import { denoDir, mockConfig } from "../support/program.ts";
+import { denoDir, mockConfig, programFile } from "../support/program.ts";
 import { installLines } from "../support/readme.ts";
 import { soakSize } from "../support/seed.ts";
+import { assertSameBuild, copySources, elsewhere } from "../support/sources.ts";
 import { needs } from "../support/tools.ts";
 
 const ROOT = new URL("../../", import.meta.url).pathname;
@@ -113,28 +114,6 @@ Deno.test("the program installs from a file, keeps the denials and uninstalls", 
   assertMatch((await machine.sh(machine.command)).text, /^denied .*--no-remote is specified/);
 });
 
-/** The sources of a clone. */
-async function copySources(to: string): Promise<void> {
-  const parts = [
-    "cli",
-    "src",
-    "scripts",
-    "demo",
-    "docs",
-    "page",
-    "plugins",
-    "mod.ts",
-    "deno.json",
-    "deno.lock",
-    "CHANGELOG.md",
-    "reasonix.example.toml",
-    "CHANGELOG.md",
-    "LICENSE",
-  ];
-  const { code } = await new Deno.Command("cp", { args: ["-R", ...parts, to], cwd: ROOT }).output();
-  assertEquals(code, 0);
-}
-
 const npx = PLAIN_PATH.split(":").map((directory) => `${directory}/npx`).find((file) => {
   try {
     return Deno.statSync(file).isFile;
@@ -173,10 +152,19 @@ for (
     ...test(`the program installs from ${way} with a command that needs no deno in PATH`),
     fn: async () => {
       await using machine = await makeMachine();
+      const dist = `${machine.files}/dist`;
+      await Deno.remove(dist, { recursive: true });
       await copySources(machine.files);
-      const installed = await machine.sh(line, { cwd: machine.files, env: { ...caches(), PATH: path } });
+      const installed = await machine.sh(line, {
+        cwd: machine.files,
+        env: { ...caches(), ...await elsewhere(machine.work), PATH: path },
+      });
       assertEquals(installed.code, 0, installed.text);
       assertStringIncludes(installed.text, `Add ${machine.home}/.deno/bin to PATH`);
+      // Another directory, home, locale and time zone make the same bytes. A clone keeps its page.
+      await assertSameBuild(dist, (await programFile()).replace(/\/[^/]*$/, ""), {
+        without: ["mod.js", "page.json"],
+      });
       await finishTask(machine, { env: { PATH: "/usr/bin:/bin" } });
       await uninstall(machine);
     },

@@ -29,32 +29,42 @@ Deno.test("the example of docs/extending/library.md runs from an empty directory
   await using server = serve(library);
   const host = `127.0.0.1:${server.addr.port}`;
   const [page = ""] = await codeBlocks("docs/extending/library.md", "ts");
-  for (const specifier of [`file://${library}/mod.js`, `http://${host}/mod.js`]) {
+  const deno = async (cwd: string, ...args: string[]) => {
+    const done = await new Deno.Command(Deno.execPath(), {
+      args,
+      cwd,
+      env: { HOME: temp.path, NO_COLOR: "1", ...denoDir() },
+      stdin: "null",
+    }).output();
+    return new TextDecoder().decode(done.stdout) + new TextDecoder().decode(done.stderr);
+  };
+  const specifiers = { path: `file://${library}/mod.js`, address: `http://${host}/mod.js` };
+  for (const [way, specifier] of Object.entries(specifiers)) {
+    const program = page.replace("https://example.org/mod.js", specifier);
+    await Deno.mkdir(`${temp.path}/${way}`);
+    await Deno.writeTextFile(`${temp.path}/${way}/program.ts`, program);
+    await Deno.writeTextFile(
+      `${temp.path}/${way}/wrong.ts`,
+      program.replace('name: "local"', "name: 3"),
+    );
+  }
+  // One check of all, since the types take seconds: the wrong programs have the only errors.
+  const programs = Object.keys(specifiers).flatMap((way) => [`${way}/program.ts`, `${way}/wrong.ts`]);
+  const checked = await deno(temp.path, "check", `--allow-import=${host}`, ...programs);
+  const errors = checked.match(/\[ERROR\].*|(?:path|address)\/(?:program|wrong)\.ts(?=:\d)/g);
+  const error = "[ERROR]: Type 'number' is not assignable to type 'string'.";
+  assertEquals(errors?.toSorted(), [error, error, "address/wrong.ts", "path/wrong.ts"], checked);
+  for (const way of Object.keys(specifiers)) {
     await using model = startModelServer([
       { calls: [{ name: "read_file", args: { path: "add.js" } }] },
       { calls: [{ name: "edit_file", args: { path: "add.js", old_string: "a - b", new_string: "a + b" } }] },
       { text: "Fixed." },
     ]);
-    const work = await Deno.makeTempDir({ dir: temp.path });
-    const deno = async (...args: string[]) => {
-      const done = await new Deno.Command(Deno.execPath(), {
-        args,
-        cwd: work,
-        env: { HOME: temp.path, NO_COLOR: "1", ...denoDir() },
-        stdin: "null",
-      }).output();
-      return new TextDecoder().decode(done.stdout) + new TextDecoder().decode(done.stderr);
-    };
+    const work = `${temp.path}/${way}`;
+    const program = await Deno.readTextFile(`${work}/program.ts`);
+    await Deno.writeTextFile(`${work}/program.ts`, program.replace("http://127.0.0.1:8080/v1", model.url));
     await Deno.writeTextFile(`${work}/add.js`, "export const add = (a, b) => a - b;\n");
-    const program = page.replace("https://example.org/mod.js", specifier)
-      .replace("http://127.0.0.1:8080/v1", model.url);
-    await Deno.writeTextFile(`${work}/program.ts`, program);
-    await Deno.writeTextFile(`${work}/wrong.ts`, program.replace('name: "local"', "name: 3"));
-    // One check of both, since the types take seconds: the wrong program has the only error.
-    const checked = await deno("check", `--allow-import=${host}`, "program.ts", "wrong.ts");
-    const errors = checked.match(/\[ERROR\].*|(?:program|wrong)\.ts(?=:\d)/g);
-    assertEquals(errors, ["[ERROR]: Type 'number' is not assignable to type 'string'.", "wrong.ts"], checked);
-    const ran = await deno("run", "-A", "program.ts");
+    const ran = await deno(work, "run", "-A", "program.ts");
     assertStringIncludes(ran, "Fixed.");
     assertEquals(await Deno.readTextFile(`${work}/add.js`), "export const add = (a, b) => a + b;\n", ran);
   }

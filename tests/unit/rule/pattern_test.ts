@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { assert, assertEquals } from "../../support/assert.ts";
 import { ANY, matchPattern, ONE, SEP, STAR, toPattern } from "../../../src/rule/pattern.ts";
-import { Random, SEED } from "../../support/seed.ts";
+import { Random, SEED, soakSize } from "../../support/seed.ts";
 
 Deno.test("matchPattern distinguishes certain from possible matches", () => {
   const cases: [string, string, string][] = [
@@ -94,11 +94,13 @@ function slowly(pattern: string, text: string, intersects: boolean): boolean {
   return rows[pattern.length]?.[text.length] === true;
 }
 
+const PAIRS = soakSize(60_000, 15_000);
+
 Deno.test("matchPattern agrees with a position-by-position comparison for any length", () => {
   const random = new Random(SEED);
   const made = (parts: readonly string[], most: number) =>
     Array.from({ length: random.below(most) }, () => random.pick(parts)).join("");
-  for (let i = 0; i < 60_000; i++) {
+  for (let i = 0; i < PAIRS; i++) {
     const most = i % 20 === 0 ? 100 : 9;
     const pattern = made(["a", "b", "/", ANY, ONE, SEP, "a", "b"], most);
     const text = made(["a", "b", "/", SEP, "a", "\u6587", ...i % 3 === 0 ? [] : [ANY, ONE, STAR]], most);
@@ -118,12 +120,13 @@ Deno.test("pathological patterns and texts are compared quickly", () => {
     [long, long, "yes"],
   ];
   for (const [pattern, text, expected] of cases) {
-    const took = Array.from({ length: 3 }, () => {
+    // An engine that backtracks would take hours; a machine that is busy for a while gets three attempts.
+    const took: number[] = [];
+    do {
       const start = performance.now();
       assertEquals(matchPattern(pattern, text), expected);
-      return performance.now() - start;
-    });
-    // An engine that backtracks would take hours.
+      took.push(performance.now() - start);
+    } while (took.length < 3 && (took.at(-1) ?? 0) >= 5_000);
     assert(Math.min(...took) < 5_000, `${took} ms`);
   }
 });
