@@ -14,7 +14,7 @@ export interface Definition {
   readonly depth: number;
   /** Other files cannot name it: it is in the body of a function, or a module does not export it. */
   readonly local: boolean;
-  /** The type that it belongs to, where that is not a definition around it: of methods in Go, Rust and C++. */
+  /** The type of a method in Go, Rust or C++ that is not within its definition. */
   readonly owner?: string;
   /** The line with its name, or the first one of a definition in C whose name comes last. */
   readonly text: string;

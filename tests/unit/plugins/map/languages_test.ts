@@ -5,7 +5,7 @@ import { assertEquals } from "../../../support/assert.ts";
 interface Sample {
   readonly file: string;
   readonly text: string;
-  /** `kind owner.name` of each definition in the order of the text; in parentheses what other files cannot name. */
+  /** `kind owner.name` in the order of the text; in parentheses what other files cannot name. */
   readonly definitions: string;
   /** `name:lines`, where a part of the references is enough. */
   readonly references: string;
