@@ -1,6 +1,8 @@
 /** `reasonix plugin list`, `add` and `remove`: entries in the user's file, and what they refuse. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../support/assert.ts";
-import { makeWorld } from "../support/program.ts";
+import { denoDir, makeWorld, programFile } from "../support/program.ts";
+import { onTerminal } from "../support/terminal_chat.ts";
+import { openTerminal } from "../support/tmux.ts";
 import { PLUGINS } from "../../plugins/plugins.ts";
 
 Deno.test("plugin add writes an entry with comments kept, and remove takes it out", async () => {
@@ -52,3 +54,33 @@ Deno.test("plugin add writes an entry with comments kept, and remove takes it ou
   assertEquals(gone.code, 0, gone.stderr);
   assert(!(await Deno.readTextFile(`${world.dir}/reasonix.toml`)).includes("plugin"));
 });
+
+onTerminal(
+  "plugin add asks on a terminal for what the plugin needs, and writes nothing when the user gives up",
+  async () => {
+    await using world = await makeWorld();
+    const env = { REASONIX_HOME: world.home, HOME: world.home, ...denoDir() };
+    await using terminal = await openTerminal(await programFile(), { cwd: world.dir, env });
+    const read = () => Deno.readTextFile(`${world.home}/config.toml`).catch(() => "");
+    const before = await read();
+    const begin = async () => {
+      await terminal.type("clear; reasonix plugin add web");
+      await terminal.press("Enter");
+      await terminal.shows("● brave");
+    };
+    await begin();
+    await terminal.press("Enter");
+    await terminal.shows("│  BRAVE_API_KEY");
+    await terminal.press("C-c");
+    const end = await terminal.shows("Nothing was written");
+    assert(!end.includes("error"), end);
+    assertEquals(await read(), before);
+
+    await begin();
+    await terminal.press("Enter");
+    await terminal.shows("│  BRAVE_API_KEY");
+    await terminal.press("Enter");
+    await terminal.shows("Try it: reasonix mcp test web");
+    assertStringIncludes(await read(), 'settings = { search = "brave", key_env = "BRAVE_API_KEY" }');
+  },
+);

@@ -225,6 +225,7 @@ async function add(context: CliContext, info: PluginInfo, flags: AddFlags): Prom
   }
   const given = settingsOf(info, flags.set ?? []);
   const asked = await askedSettings(context, info, given, loaded);
+  if (!asked) return;
   for (const [key, value] of asked) put(given, key, value);
   const [own] = project ? (info.userSettings ?? []).filter((key) => Object.hasOwn(given, key)) : [];
   if (own !== undefined) {
@@ -291,30 +292,42 @@ function valueOf(settings: Settings, key: string): unknown {
   return key.split(".").reduce<unknown>((at, part) => isRecord(at) ? at[part] : undefined, settings);
 }
 
-/** Asks for what the list of plugins says and `--set` has not given; nothing without a terminal. */
+/**
+ * Asks for what the list of plugins says and `--set` has not given; nothing without a terminal. Undefined
+ * where the user gives up.
+ */
 async function askedSettings(
   context: CliContext,
   { questions = [] }: PluginInfo,
   given: Settings,
   loaded: LoadedConfig,
-): Promise<ReadonlyMap<string, string>> {
+): Promise<ReadonlyMap<string, string> | undefined> {
   const answers: Record<string, string> = {};
   const asked = new Map<string, string>();
   if (!canAsk()) return asked;
   const setup = await textsFor("setup", context, loaded);
-  const { terminalPrompts } = await import("../../setup/terminal_prompts.ts");
+  const [{ terminalPrompts }, { Cancelled }] = await Promise.all([
+    import("../../setup/terminal_prompts.ts"),
+    import("../../setup/target.ts"),
+  ]);
   const prompts = terminalPrompts(setup);
-  for (const { key, text, choices, proposed, when } of questions) {
-    const set = valueOf(given, key);
-    if (set !== undefined) answers[key] = String(set);
-    if (set !== undefined || when?.(answers) === false) continue;
-    const proposal = proposed?.(answers);
-    const answer = choices
-      ? await prompts.pick(text, choices.map((value) => ({ value, label: value })))
-      : await prompts.write({ message: text, ...(proposal === undefined ? {} : { proposed: proposal }) });
-    if (answer === "" || answer === "none") continue;
-    answers[key] = answer;
-    asked.set(key, answer);
+  try {
+    for (const { key, text, choices, proposed, when } of questions) {
+      const set = valueOf(given, key);
+      if (set !== undefined) answers[key] = String(set);
+      if (set !== undefined || when?.(answers) === false) continue;
+      const proposal = proposed?.(answers);
+      const answer = choices
+        ? await prompts.pick(text, choices.map((value) => ({ value, label: value })))
+        : await prompts.write({ message: text, ...(proposal === undefined ? {} : { proposed: proposal }) });
+      if (answer === "" || answer === "none") continue;
+      answers[key] = answer;
+      asked.set(key, answer);
+    }
+  } catch (error) {
+    if (!(error instanceof Cancelled)) throw error;
+    prompts.cancelled(setup.nothingWritten);
+    return undefined;
   }
   return asked;
 }
