@@ -1,11 +1,26 @@
-/** The bundled library, used by the example of its page from an empty directory. */
+/** The bundled library: the example of its page, and the kind of the page about provider kinds. */
 import { bundleLibrary } from "../../scripts/bundle.ts";
 import { writeTypes } from "../../scripts/bundle/types.ts";
-import { assertEquals, assertStringIncludes } from "../support/assert.ts";
+import { assert, assertEquals, assertStringIncludes } from "../support/assert.ts";
 import { startModelServer } from "../support/model_server.ts";
-import { denoDir } from "../support/program.ts";
+import { denoDir, makeWorld } from "../support/program.ts";
+import { PROVIDER_CONTRACT } from "../support/provider_contract.ts";
 import { codeBlocks } from "../support/readme.ts";
 import { makeTempDir } from "../support/tool_context.ts";
+
+const ROOT = new URL("../../", import.meta.url).pathname;
+
+/** Holds the library with its types, whose making takes seconds. */
+const library = await Deno.makeTempDir({ prefix: "reasonix-library-" });
+
+Deno.test.beforeAll(async () => {
+  const built = Deno.env.get("REASONIX_TEST_BUNDLE")?.replace(/[^/]*$/, "");
+  if (built === undefined) await bundleLibrary(library);
+  else await Deno.copyFile(`${built}mod.js`, `${library}/mod.js`);
+  await writeTypes(`${library}/types`);
+});
+
+Deno.test.afterAll(() => Deno.remove(library, { recursive: true }));
 
 function serve(directory: string) {
   return Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, async ({ url }) => {
@@ -20,12 +35,6 @@ function serve(directory: string) {
 
 Deno.test("the example of docs/extending/library.md runs from an empty directory, by path and by address", async () => {
   await using temp = await makeTempDir();
-  const library = `${temp.path}/library`;
-  const built = Deno.env.get("REASONIX_TEST_BUNDLE")?.replace(/[^/]*$/, "");
-  await Deno.mkdir(library);
-  if (built === undefined) await bundleLibrary(library);
-  else await Deno.copyFile(`${built}mod.js`, `${library}/mod.js`);
-  await writeTypes(`${library}/types`);
   await using server = serve(library);
   const host = `127.0.0.1:${server.addr.port}`;
   const [page = ""] = await codeBlocks("docs/extending/library.md", "ts");
@@ -68,4 +77,30 @@ Deno.test("the example of docs/extending/library.md runs from an empty directory
     assertStringIncludes(ran, "Fixed.");
     assertEquals(await Deno.readTextFile(`${work}/add.js`), "export const add = (a, b) => a + b;\n", ran);
   }
+});
+
+const KINDS = "docs/extending/provider-kind.md";
+
+Deno.test("the kind of the page about provider kinds passes the provider contract", async () => {
+  await using world = await makeWorld();
+  const [kind = "", test = ""] = await codeBlocks(KINDS, "ts");
+  await world.write("kind.ts", kind);
+  await world.write("kind_test.ts", test);
+  const contract = await Deno.readTextFile(`${ROOT}tests/support/provider_contract.ts`);
+  await world.write("provider_contract.ts", contract.replace("../../mod.ts", "@reasonix/reasonix"));
+  const { imports } = JSON.parse(await Deno.readTextFile(`${ROOT}deno.json`));
+  // The library as it is built is checked faster than its sources.
+  const source = `file://${library}/mod.js`;
+  await world.write("deno.json", JSON.stringify({ imports: { ...imports, "@reasonix/reasonix": source } }));
+  const [line = ""] = await codeBlocks(KINDS, "sh");
+  const [, ...words] = line.trim().split(" ");
+  const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+    args: [...words, "--cached-only", "--no-lock"],
+    cwd: world.dir,
+    env: { NO_COLOR: "1", ...denoDir() },
+    stdin: "null",
+  }).output();
+  const text = new TextDecoder().decode(stdout) + new TextDecoder().decode(stderr);
+  assertEquals(code, 0, text);
+  assert(text.includes(`${PROVIDER_CONTRACT.length} passed`), text);
 });
