@@ -26,10 +26,12 @@ export async function readDocx({ archive }: Request): Promise<Reading> {
     ],
   });
   const properties = propertiesOf(archive);
+  const equations = archive.text(body).match(/<m:oMath[\s>]/g)?.length ?? 0;
+  const left = ([[images, "image"], [equations, "equation"]] as const).filter(([count]) => count > 0);
   return {
     ...properties,
     markdown: await markdownOfHtml(value),
-    notes: images > 0 ? [`${counted(images, "image")} left out`] : [],
+    notes: left.map(([count, noun]) => `${counted(count, noun)} left out`),
   };
 }
 

@@ -51,7 +51,7 @@ interface Known {
 }
 
 /** Another one is due when a query, a grammar, the rank or the form of what is stored changes. */
-const FORMAT = 3;
+const FORMAT = 4;
 const TABLES = `BEGIN IMMEDIATE;
   DROP TABLE IF EXISTS files; DROP TABLE IF EXISTS symbols; DROP TABLE IF EXISTS answers;
   CREATE TABLE files (path TEXT PRIMARY KEY, size INTEGER, mtime REAL, key TEXT, broken INTEGER) WITHOUT ROWID;

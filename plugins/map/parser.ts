@@ -14,6 +14,8 @@ export interface Definition {
   readonly depth: number;
   /** Other files cannot name it: it is in the body of a function, or a module does not export it. */
   readonly local: boolean;
+  /** The type of a method in Go, Rust or C++ that is not within its definition. */
+  readonly owner?: string;
   /** The line with its name, or the first one of a definition in C whose name comes last. */
   readonly text: string;
 }
@@ -114,6 +116,7 @@ interface Found {
   readonly kind?: Kind;
   readonly node?: Node;
   readonly local?: boolean;
+  readonly owner?: string | undefined;
 }
 
 const KIND_OF = new Map<string, Kind>(KINDS.map((kind) => [`definition.${kind}`, kind]));
@@ -127,10 +130,11 @@ function symbolsOf(matches: readonly QueryMatch[], text: string): Omit<FileSymbo
   const exported = new Set<string>();
   let isModule = false;
   for (const { captures, patternIndex } of matches) {
-    let named: Node | undefined, node: Node | undefined, role = "", local = false;
+    let named: Node | undefined, node: Node | undefined, owner: string | undefined, role = "", local = false;
     for (const capture of captures) {
       if (capture.name === "name") named = capture.node;
       else if (capture.name === "local") local = true;
+      else if (capture.name === "owner") owner = typeName(capture.node.text);
       else if (capture.name === "use" || ROLE.test(capture.name)) [role, node] = [capture.name, capture.node];
     }
     // Our references have no other name than their node.
@@ -151,7 +155,7 @@ function symbolsOf(matches: readonly QueryMatch[], text: string): Omit<FileSymbo
     found.set(
       at,
       kind && node
-        ? { name, row, kind, node, local }
+        ? { name, row, kind, node, local, owner }
         : { name: MEMBER.has(named.type) ? `.${name}` : name, row },
     );
   }
@@ -183,7 +187,7 @@ function nested(
   isModule: boolean,
 ): readonly Definition[] {
   const open: { readonly end: number; readonly local: boolean; readonly isExported: boolean }[] = [];
-  const list = found.map(({ name, row, kind = "constant", node, local = false }) => {
+  const list = found.map(({ name, row, kind = "constant", node, local = false, owner }) => {
     let whole = node;
     if (node?.type === "function_declarator") {
       for (let up = node.parent; up && BODIES.test(up.type); up = up.parent) whole = up;
@@ -205,6 +209,7 @@ function nested(
       line: row + 1,
       end: (whole?.endPosition.row ?? row) + 1,
       depth,
+      ...(owner === undefined ? {} : { owner }),
       text: shown,
     };
     return { definition, local: inner, isExported };
@@ -212,6 +217,11 @@ function nested(
   return list.map(({ definition, local, isExported }) => (
     { ...definition, local: local || (isModule && !isExported) }
   ));
+}
+
+/** The name of a type without its module and arguments. */
+function typeName(type: string): string | undefined {
+  return /([\p{L}_][\p{L}\p{N}_]*)\s*(?:[<[].*)?$/su.exec(type)?.[1];
 }
 
 function hasExport(node: Node | undefined): boolean {

@@ -20,6 +20,7 @@ const DEFINITION = z.object({ ...location, end: z.number(), name: z.string(), ki
 const DEFINITIONS = z.object({ definitions: z.array(DEFINITION), ...page });
 
 const MAX_TOKENS = 10_000;
+const MAX_SIMILAR = 20;
 /** As `PAGE_ARGUMENTS`, in a third of the tokens: four tools have them. */
 const line = z.number().min(1).transform(Math.floor).optional();
 const range = { offset: line, limit: line };
@@ -129,9 +130,11 @@ function lookUp(files: readonly MappedFile[], name: string): readonly Found[] {
     const around: string[] = [];
     return definitionsOf(file).filter(({ definition }) => {
       around.length = definition.depth;
+      const { owner } = definition;
+      const path = [...around, ...(owner === undefined ? [] : [owner]), definition.name];
       around.push(definition.name);
       return definition.name === name || (parts.length > 1 &&
-        parts.every((part, index) => around.at(index - parts.length) === part));
+        parts.every((part, index) => path.at(index - parts.length) === part));
     });
   });
 }
@@ -141,7 +144,8 @@ function similarTo(files: readonly MappedFile[], name: string): readonly Found[]
   const word = (partsOf(name).at(-1) ?? name).toLowerCase();
   return files.flatMap(definitionsOf)
     .filter(({ definition }) => definition.name.toLowerCase().includes(word))
-    .sort((a, b) => a.definition.name.length - b.definition.name.length);
+    .sort((a, b) => a.definition.name.length - b.definition.name.length)
+    .slice(0, MAX_SIMILAR);
 }
 
 function definitionsPage(found: readonly Found[], range: PageRange, none: string, title = ""): Answer {
@@ -171,7 +175,7 @@ function referencesPage(
   });
   const defined = lookUp(files, name).map(({ path, definition }) => `${path}:${definition.line}`);
   const more = defined.length > 5 ? ` and ${defined.length - 5} more` : "";
-  const title = `${references.length} references to ${last}; ` +
+  const title = `${references.length} reference${references.length === 1 ? "" : "s"} to ${last}; ` +
     (defined.length === 0
       ? "no definition in the map"
       : `defined at ${defined.slice(0, 5).join(", ")}${more}`);

@@ -166,8 +166,9 @@ export class Searcher {
         merged.push(row);
         continue;
       }
-      const title = before.title === row.title
-        ? row.title
+      const titles = before.title.split("; ");
+      const title = titles.includes(row.title)
+        ? before.title
         : [before.title, row.title].filter(Boolean).join("; ");
       const score = Math.max(before.score, row.score);
       merged[merged.length - 1] = { ...before, last: Math.max(before.last, row.last), title, score };
@@ -287,6 +288,9 @@ function factsOf(database: DatabaseSync): readonly string[] {
       ? "words only"
       : `${found?.vectors} vectors of ${signature}, ${metaOf(database, "vector_dim") ?? 0} dimensions`,
     updated === undefined ? "its first update has not finished" : `updated ${updated}`,
+    ...(updated !== undefined && metaOf(database, "unfinished") !== undefined
+      ? ["its last update has not finished"]
+      : []),
   ];
 }
 

@@ -266,9 +266,9 @@ class Update {
       const vectors = await embed(this.#context, batch.map(({ text }) => text), signal).catch((error) => {
         signal.throwIfAborted();
         throw new PluginError(
-          `The words of the index ${name} are up to date, but ${
-            counted(missing.length, "chunk")
-          } without vectors: ` +
+          `The words of the index ${name} are up to date, but ${counted(missing.length, "chunk")} ${
+            missing.length === 1 ? "has no vector" : "have no vectors"
+          }: ` +
             (error instanceof PluginError ? error.text : String(error)),
         );
       });

@@ -105,6 +105,10 @@ Deno.test("a bundle is shown, trusted, used, refused after a change, updated and
   assertStringIncludes((await world.run(["mcp", "list"])).stdout, "plugin_kit_db");
   assertStringIncludes((await world.run(["agents", "list"])).stdout, "kit:checker");
   assertStringIncludes((await world.run(["skills", "list"])).stdout, "kit:pdf");
+  const listed = await world.run(["plugin", "list", "--json"]);
+  const row = JSON.parse(listed.stdout).find((each: { name: string }) => each.name === "kit");
+  assertEquals([row.commands, row.agents, row.skills], [["/kit:hello"], ["kit:checker"], ["kit:pdf"]]);
+  assertEquals([row.hooks, row.servers, row.problem], [["UserPromptSubmit"], ["plugin_kit_db"], undefined]);
 
   await Deno.writeTextFile(`${home}/bundles/kit/note.txt`, "the tampered note\n");
   const tampered = await world.run(["run", "Hi"]);

@@ -8,6 +8,7 @@ import { loadMarkdownCommands } from "../../../src/command/mod.ts";
 import {
   type Bundle,
   type BundleSource,
+  type ConfigProblem,
   type FetchedBundle,
   formatProblem,
   loadBundles,
@@ -99,6 +100,52 @@ export async function removeBundle(
   context.process.stdout.write(`${name} is removed\n`);
 }
 
+export interface BundleRow {
+  readonly name: string;
+  readonly brief: string;
+  readonly version: string;
+  readonly source: string;
+  readonly ref: string;
+  readonly commit: string;
+  readonly commands: readonly string[];
+  readonly agents: readonly string[];
+  readonly skills: readonly string[];
+  readonly hooks: readonly string[];
+  readonly servers: readonly string[];
+  /** The reason why it is not used. */
+  readonly problem?: string;
+}
+
+/** The installed bundles, with the parts of those that are used. */
+export async function bundleRows(paths: RunPaths): Promise<readonly BundleRow[]> {
+  const entries = Object.entries(await installed(paths));
+  if (entries.length === 0) return [];
+  const { openBundles } = await loadBundles();
+  return await Promise.all(entries.map(async ([name, { source, ref, commit }]) => {
+    const problems: ConfigProblem[] = [];
+    const opened = await openBundles({ [name]: {} }, { ...paths, file: userConfigFile(paths) }, problems);
+    const [bundle] = opened.bundles;
+    const [problem] = problems.map(({ message, remedy }) => `${message}; ${remedy}`);
+    const parts = bundle && await partsOf(bundle, paths);
+    const named = (kind: string) =>
+      parts?.items.filter((item) => item.kind === kind).map((item) => item.name) ?? [];
+    return {
+      name,
+      brief: bundle?.description ?? "",
+      version: bundle?.version ?? "",
+      source,
+      ref,
+      commit,
+      commands: parts?.commands.map((each) => `/${each}`) ?? [],
+      agents: parts?.agents ?? [],
+      skills: parts?.skills ?? [],
+      hooks: named("hook"),
+      servers: named("plugin"),
+      ...(bundle ? {} : { problem: problem ?? "" }),
+    };
+  }));
+}
+
 interface Fetched extends FetchedBundle {
   readonly from: BundleSource;
   readonly bundle: Bundle;
@@ -126,7 +173,7 @@ async function staged(
     try {
       const fetched = await (await loadBundleSources()).fetchBundle(from, root);
       const { bundleItem, readBundle } = await loadBundles();
-      const bundle = readBundle(root);
+      const bundle = readBundle(root, from.source);
       bundleItem(bundle);
       await work({ ...fetched, from, bundle });
     } finally {

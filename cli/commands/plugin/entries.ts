@@ -9,6 +9,7 @@ import {
   option,
   options,
 } from "../../command.ts";
+import { type BundleRow, bundleRows } from "./bundles.ts";
 import { changedLines, writeChange } from "../../file_change.ts";
 import { textsFor } from "../../terminal/language.ts";
 import { forReader } from "../../terminal/narrow.ts";
@@ -31,6 +32,7 @@ import type { RunPaths } from "../../../src/run/mod.ts";
 import { defined, isRecord, parseJson } from "../../../src/util/json.ts";
 import { runProgram } from "../../../src/util/process.ts";
 import { suggestNames } from "../../../src/util/suggest.ts";
+import { terminalSafe } from "../../../src/util/terminal_text.ts";
 import { type PluginInfo, PLUGINS } from "../../../plugins/plugins.ts";
 
 const SCOPE = {
@@ -50,12 +52,14 @@ const NAME = argument("Name of the plugin", "name", "plugins");
 
 export const entryCommands: CommandGroup["commands"] = {
   list: entry("List the plugins: what they offer and may touch, their tools, whether they are set up", {
+    description: "List the plugins that come with the program, and the installed bundles.",
     flags: { json: JSON_FLAG },
     async run({ json }) {
       const rows = await rowsOf(this);
+      const bundles = await bundleRows(runPaths(this));
       const { stdout } = this.process;
-      if (json) return stdout.json(rows);
-      stdout.write(forReader(rows.map(rowText).join("\n")));
+      if (json) return stdout.json([...rows, ...bundles]);
+      stdout.write(forReader(terminalSafe([...rows.map(rowText), ...bundles.map(bundleText)].join("\n"))));
     },
   }),
   add: entry("Set up a plugin: write its entry, and ask for the settings that it needs", {
@@ -179,6 +183,24 @@ function rowText(row: PluginRow): string {
       untrusted ? "; needs `reasonix trust`" : ""
     }`,
     ...(problem === undefined ? [] : [`  it has not started: ${problem}`]),
+    "",
+  ].join("\n");
+}
+
+function bundleText(row: BundleRow): string {
+  const { name, brief, version, source, ref, commit, problem } = row;
+  const facts = [
+    ["commands", row.commands],
+    ["agents", row.agents],
+    ["skills", row.skills],
+    ["hooks", row.hooks],
+    ["servers", row.servers],
+  ] as const;
+  return [
+    brief === "" ? name : `${name}: ${brief}`,
+    ["  bundle", version, `from ${source}`, ref, commit && `commit ${commit}`].filter(Boolean).join(" "),
+    ...facts.flatMap(([label, names]) => names.length === 0 ? [] : [`  ${label}: ${names.join(", ")}`]),
+    ...(problem === undefined ? [] : [`  ${problem}`]),
     "",
   ].join("\n");
 }

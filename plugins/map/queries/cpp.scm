@@ -12,8 +12,11 @@
 (namespace_definition name: (_) @name) @definition.module
 (function_declarator declarator: (field_identifier) @name) @definition.method
 (function_declarator declarator: (destructor_name) @name) @definition.method
-(function_declarator declarator: (qualified_identifier name: (destructor_name) @name)) @definition.method
-(function_declarator declarator: (qualified_identifier name: (qualified_identifier
+(function_declarator declarator: (qualified_identifier scope: (_) @owner name: (identifier) @name))
+  @definition.method
+(function_declarator declarator: (qualified_identifier scope: (_) @owner name: (destructor_name) @name))
+  @definition.method
+(function_declarator declarator: (qualified_identifier name: (qualified_identifier scope: (_) @owner
   name: (identifier) @name))) @definition.method
 (field_declaration_list (declaration
   declarator: (function_declarator declarator: (identifier) @name) @definition.method))

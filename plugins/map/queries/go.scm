@@ -8,6 +8,8 @@
 (type_declaration (type_alias name: (type_identifier) @name) @definition.type)
 (type_declaration (type_spec name: (type_identifier) @name type: (struct_type)) @definition.class)
 (type_declaration (type_spec name: (type_identifier) @name type: (interface_type)) @definition.interface)
+(method_declaration receiver: (parameter_list (parameter_declaration type: (_) @owner))
+  name: (field_identifier) @name) @definition.method
 (method_elem name: (field_identifier) @name) @definition.method
 
 (argument_list (identifier) @reference.value)

@@ -6,7 +6,8 @@
 (type_item name: (type_identifier) @name) @definition.type
 (const_item name: (identifier) @name) @definition.constant
 (static_item name: (identifier) @name) @definition.constant
-(impl_item body: (declaration_list (function_item name: (identifier) @name) @definition.method))
+(impl_item type: (_) @owner
+  body: (declaration_list (function_item name: (identifier) @name) @definition.method))
 (trait_item body: (declaration_list (function_item name: (identifier) @name) @definition.method))
 (trait_item body: (declaration_list (function_signature_item name: (identifier) @name) @definition.method))
 

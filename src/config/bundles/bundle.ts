@@ -49,28 +49,33 @@ function unusable(root: string, why: Text, remedy: Text = message`correct the bu
   return new ReasonixError(message`Cannot use the bundle in ${root}: ${why}`, { exit: "config", remedy });
 }
 
-/** Reads the manifest, and finds the parts of a bundle. Throws a ReasonixError where it cannot be used. */
-export function readBundle(root: string): Bundle {
+/**
+ * Reads the manifest, and finds the parts of a bundle. Throws a ReasonixError where it cannot be used, which
+ * names `from`.
+ */
+export function readBundle(root: string, from = root): Bundle {
   const text = readSmallText(join(root, MANIFEST));
   if (text === undefined) {
-    throw unusable(root, message`it has no file ${MANIFEST}`, message`name the directory that has this file`);
+    throw unusable(from, message`it has no file ${MANIFEST}`, message`name the directory that has this file`);
   }
   let manifest: unknown;
   try {
     manifest = JSON.parse(text.replace(/^\uFEFF/, ""));
   } catch (error) {
-    throw unusable(root, message`${MANIFEST} is no JSON: ${errorMessage(error)}`);
+    throw unusable(from, message`${MANIFEST} is no JSON: ${errorMessage(error)}`);
   }
-  if (!isRecord(manifest)) throw unusable(root, message`${MANIFEST} is no JSON object`);
+  if (!isRecord(manifest)) throw unusable(from, message`${MANIFEST} is no JSON object`);
   const { name, version, description, commands, agents, skills, hooks, mcpServers, ...others } = manifest;
   if (typeof name !== "string" || !NAME.test(name)) {
     const why = message`its name ${
       JSON.stringify(name)?.slice(0, 80) ?? "(none)"
     } has other characters than letters, digits, - and _`;
-    throw unusable(root, why);
+    throw unusable(from, why);
   }
   const parts = (key: string, given: unknown, standard: string) => [
-    ...new Set([standard, ...pathsOf(given, key, root)].map((path) => join(root, path)).filter(exists)),
+    ...new Set(
+      [standard, ...pathsOf(given, { key, root, from })].map((path) => join(root, path)).filter(exists),
+    ),
   ];
   const files = (key: string, given: unknown, standard: string) => [
     ...parts(key, isRecord(given) ? undefined : given, standard),
@@ -91,7 +96,10 @@ export function readBundle(root: string): Bundle {
 }
 
 /** Relative paths of a key of the manifest; none may leave the bundle. */
-function pathsOf(given: unknown, key: string, root: string): string[] {
+function pathsOf(
+  given: unknown,
+  { key, root, from }: { readonly key: string; readonly root: string; readonly from: string },
+): string[] {
   if (given === undefined) return [];
   const paths: unknown[] = Array.isArray(given) ? given : [given];
   return paths.map((path) => {
@@ -99,7 +107,7 @@ function pathsOf(given: unknown, key: string, root: string): string[] {
       contains(root, normalize(join(root, path)));
     if (!isInside) {
       throw unusable(
-        root,
+        from,
         message`${key} names ${JSON.stringify(path)?.slice(0, 80) ?? ""}, which is no path inside of it`,
       );
     }

@@ -189,6 +189,12 @@ Deno.test("convert selects pages, and says what it leaves out", async (t) => {
           '2 sheets, hidden sheet "B" left out',
         ],
         [
+          "equations",
+          read(docx(paragraph("a") + '<w:p><m:oMath xmlns:m="m"><m:r><m:t>x</m:t></m:r></m:oMath></w:p>')),
+          "a",
+          "1 equation left out",
+        ],
+        [
           "macros",
           read(docx(paragraph("a"), { "word/vbaProject.bin": "x" })),
           "a",

@@ -5,7 +5,7 @@ import { assertEquals } from "../../../support/assert.ts";
 interface Sample {
   readonly file: string;
   readonly text: string;
-  /** `kind name` of each definition in the order of the text; in parentheses what other files cannot name. */
+  /** `kind owner.name` in the order of the text; in parentheses what other files cannot name. */
   readonly definitions: string;
   /** `name:lines`, where a part of the references is enough. */
   readonly references: string;
@@ -109,12 +109,13 @@ type ID = string
 type Kind int
 func NewCircle(r float64) *Circle { fmt.Println(Limit); return &Circle{r} }
 func (c *Circle) Area() float64 { local := 1; return square(c.Radius) }
+func (l *List[T]) Push(x T) {}
 func square(x float64) float64 { return use[Kind](x) + First }
 `,
     definitions: "constant Limit, constant First, constant second, constant Default, constant other, " +
-      "interface Shape, method Area, class Circle, type ID, type Kind, function NewCircle, method Area, " +
-      "function square",
-    references: "NewCircle:8 Circle:13,14 Println:13 Limit:13 square:14 Kind:15 First:15",
+      "interface Shape, method Area, class Circle, type ID, type Kind, function NewCircle, " +
+      "method Circle.Area, method List.Push, function square",
+    references: "NewCircle:8 Circle:13,14 Println:13 Limit:13 square:14 Kind:16 First:16",
   },
   {
     file: "a.rs",
@@ -134,7 +135,7 @@ fn main() { square!(2); inner::helper(); }
 union Bits { a: u32 }
 `,
     definitions: "constant LIMIT, constant NAME, class Circle, enum Color, type Pair, interface Draw, " +
-      "method draw, method twice, method draw, method new, module inner, function helper, macro square, " +
+      "method draw, method twice, method Circle.draw, method Circle.new, module inner, function helper, macro square, " +
       "function main, class Bits",
     references:
       "Shape:1 area:1,10 Display:2 draw:8 Draw:9 Circle:9,10,11 Color:9,11 LIMIT:9 paint:9 new:11 helper:13 square:13",
@@ -211,7 +212,7 @@ double geo::Circle::area() const { return geo::square(radius) * LIMIT; }
 int main() { geo::Box<Later> b(1); b.get(); return twice<int>(LIMIT) + call(geo::Color::Red); }
 `,
     definitions: "module geo, type Number, enum Color, constant Red, class Box, method Box, method ~Box, " +
-      "method get, function twice, constant LIMIT, method area, function main",
+      "method get, function twice, constant LIMIT, method Circle.area, function main",
     references: "Later:5,16 Shape:6 check:10 square:15 LIMIT:15,16 get:16 twice:16 Box:16 call:16",
   },
   {
@@ -307,9 +308,10 @@ for (const { file, text, definitions, references } of SAMPLES) {
     const language = languageOf(file);
     if (!language) throw new Error(`${file} has no language`);
     const symbols = await parser.parse(language, text);
-    const shown = symbols.definitions.map(({ kind, name, local }) =>
-      local ? `(${kind} ${name})` : `${kind} ${name}`
-    );
+    const shown = symbols.definitions.map(({ kind, name, owner, local }) => {
+      const symbol = `${kind} ${owner === undefined ? name : `${owner}.${name}`}`;
+      return local ? `(${symbol})` : symbol;
+    });
     assertEquals(shown.join(", "), definitions);
     const found = symbols.references.map(([name, lines]) => `${name}:${lines.join(",")}`);
     const missing = references.split(" ").filter((each) => each !== "" && !found.includes(each));

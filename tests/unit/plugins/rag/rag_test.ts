@@ -143,6 +143,8 @@ Deno.test("each setting of a search has its effect", async () => {
   assert(merged.results.length < apart.results.length, "merge_adjacent");
   const gaps = await rag.search("plum", { top_k: 20, merge_gap: 1000 });
   assertEquals(gaps.results.length, 2, "merge_gap");
+  const titles = gaps.results.map(({ title }) => title.split("; "));
+  assertEquals(titles.map((each) => new Set(each).size), titles.map((each) => each.length));
   assertEquals((await rag.search("plum", { top_k: 20, merge_gap: 0 })).results.length, apart.results.length);
 
   const b =
@@ -226,7 +228,7 @@ Deno.test("only the named provider is asked, and only for texts that have no vec
   await assertRejects(
     () => rag.update({ embedding: "local/two" }),
     PluginError,
-    "The words of the index docs are up to date, but 1 chunk without vectors:",
+    "The words of the index docs are up to date, but 1 chunk has no vector:",
   );
   const words = await rag.search("fig", { embedding: "local/two" });
   assertEquals(words.results.map(({ path }) => path), ["docs/f.md"]);
