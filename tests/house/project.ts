@@ -2,7 +2,7 @@ import ts from "typescript";
 import { IgnoreRules } from "../../src/path/ignore_files.ts";
 import { type Edge, edgesOf } from "./edges.ts";
 
-/** A TypeScript file, parsed, with what it imports. */
+/** A TypeScript file with what it imports, parsed on first use. */
 export interface SourceFile {
   /** Relative to the root of the project, with forward slashes. */
   readonly path: string;
@@ -12,7 +12,7 @@ export interface SourceFile {
   readonly edges: readonly Edge[];
 }
 
-/** Every text file of the project by path; the TypeScript ones are parsed too. */
+/** Every text file of the project by path, and the TypeScript ones with their trees. */
 export interface Project {
   readonly texts: ReadonlyMap<string, string>;
   readonly sources: ReadonlyMap<string, SourceFile>;
@@ -30,11 +30,25 @@ export function projectOf(files: Readonly<Record<string, string>>): Project {
   const texts = new Map(Object.entries(files));
   const sources = new Map<string, SourceFile>();
   for (const [path, text] of texts) {
-    if (!/\.tsx?$/.test(path)) continue;
-    const tree = ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true);
-    sources.set(path, { path, text, lines: text.split("\n"), tree, edges: edgesOf(path, tree) });
+    if (/\.tsx?$/.test(path)) sources.set(path, sourceFile(path, text));
   }
   return { texts, sources };
+}
+
+function sourceFile(path: string, text: string): SourceFile {
+  let tree: ts.SourceFile | undefined;
+  let edges: readonly Edge[] | undefined;
+  return {
+    path,
+    text,
+    lines: text.split("\n"),
+    get tree() {
+      return tree ??= ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true);
+    },
+    get edges() {
+      return edges ??= edgesOf(path, this.tree);
+    },
+  };
 }
 
 const BINARY = /\.(png|jpg|gif|ico|wasm|gz|zip|cast|woff2?)$/;

@@ -56,6 +56,9 @@ function typedProgram(project: Project): ts.Program {
   };
   const host: ts.CompilerHost = {
     getSourceFile(file, version) {
+      const tree = project.sources.get(inProject(file) ?? "")?.tree;
+      // The tree of the other rules, by the path that it has here.
+      if (tree !== undefined) return Object.assign(tree, { fileName: file });
       const text = textOf(file);
       return text === undefined ? undefined : ts.createSourceFile(file, text, version, true);
     },

@@ -15,6 +15,8 @@ import {
   assertRejects,
   assertStringIncludes,
 } from "../../../support/assert.ts";
+import { pdf } from "../documents/sample_documents.ts";
+import { endConversions } from "../../../../plugins/common/bounded.ts";
 import { openRag, startEmbeddingServer, writeFiles } from "../../../support/rag.ts";
 
 const long = (word: string) => `${word} `.repeat(80).trim();
@@ -97,6 +99,20 @@ Deno.test("an update adds, changes and removes files, and reads only those that 
   assertEquals([third.added, third.changed, third.removed], [0, 0, 0]);
   const raised = await rag.update({ max_file_mb: 5 });
   assertEquals([raised.changed, raised.skipped.length], [1, 2]);
+});
+
+Deno.test("an index has all pages of a PDF, and names a document without text", async () => {
+  const pages = Array.from({ length: 502 }, (_, at) => at === 501 ? "the last zebra" : "");
+  await using rag = await openRag({ "long.pdf": pdf(pages), "scan.pdf": pdf(["", ""]) });
+  try {
+    const { skipped } = await rag.update();
+    assertEquals(skipped, [{ path: "scan.pdf", problem: "its pages are images without text" }]);
+    const { results, text } = await rag.search("zebra");
+    assertEquals(results.map(({ path }) => path), ["docs/long.pdf"]);
+    assertStringIncludes(text, "--- Page 502 of 502 ---");
+  } finally {
+    endConversions();
+  }
 });
 
 Deno.test("rules of the session hide files from updates, searches and resources", async () => {
