@@ -161,7 +161,7 @@ export const PLUGINS: readonly PluginInfo[] = [
 
 /** The directories of `[plugins.settings.indexes.NAME]`, as far as they can be read before validation. */
 function indexRoots(indexes: unknown, workspace: string): readonly string[] {
-  return Object.values(indexes ?? {}).flatMap(({ path }) =>
+  return Object.values(indexes ?? {}).map((each) => each?.path).flatMap((path) =>
     typeof path !== "string" ? [] : [/^(?:\/|[a-z]:)/i.test(path) ? path : `${workspace}/${path}`]
   );
 }

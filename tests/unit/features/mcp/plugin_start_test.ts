@@ -265,12 +265,17 @@ Deno.test("an entry for a plugin that the program does not have names the neares
   );
 });
 
-Deno.test("the last listing of a plugin counts for its version, settings and providers", () => {
-  const definition = (more: Record<string, unknown> = {}, plugins: readonly PluginInfo[] = [PROBE]) =>
+Deno.test("the last listing of a plugin counts for its version, build, settings and providers", () => {
+  const definition = (
+    more: Record<string, unknown> = {},
+    plugins: readonly PluginInfo[] = [PROBE],
+    build = "1-1",
+  ) =>
     serverSpecs([pluginEntry({ name: "p", command: "reasonix", args: ["plugin", "probe"], ...more })], {
       cwd: "/w",
       callSeconds: 0,
       plugins,
+      build,
     })[0]?.definition ?? "";
   const same = definition();
   assertEquals(definition({ settings: {} }), same);
@@ -280,5 +285,6 @@ Deno.test("the last listing of a plugin counts for its version, settings and pro
     assert(definition(more) !== same, JSON.stringify(more));
   }
   assert(definition({}, []) !== same);
+  assert(definition({}, [PROBE], "1-2") !== same);
   assert(definition({ settings: { a: 1 } }, []) !== definition({ settings: { a: 2 } }, []));
 });
