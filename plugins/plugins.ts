@@ -96,7 +96,7 @@ export const PLUGINS: readonly PluginInfo[] = [
     name: "map",
     brief: "Ranked definitions of a repository, outlines and lookups of names in 13 languages",
     module: "map/server.ts",
-    touches: "reads the workspace",
+    touches: "reads the workspace; writes its state directory",
     permissions: ({ workspace, state }) => ({ read: [workspace, state, ...packages()], write: [state] }),
   },
   {
