@@ -185,6 +185,8 @@ Deno.test("each setting of a search has its effect", async () => {
   const { text } = await rag.search("plum", { ...one, total_chars_budget: 150, top_k: 4 });
   assertMatch(text, /\[left out by total_chars_budget: docs\/a\.md:\d+-\d+/);
   assert(text.length < 800, String(text.length));
+  const few = { ...one, total_chars_budget: 100, top_k: 4 };
+  assertStringIncludes((await rag.search("plum 33", few)).text, "## Part 33", "the best passage");
 });
 
 Deno.test("a search joins words and vectors; a threshold keeps vectors out that are not similar", async () => {
