@@ -28,7 +28,7 @@ import {
 } from "../../mcp/mod.ts";
 import { matchPattern, RuleSet, toPattern } from "../../rule/mod.ts";
 import { serverEnvironment } from "../../sandbox/mod.ts";
-import { attempt, lazy } from "../../util/lazy.ts";
+import { lazy } from "../../util/lazy.ts";
 import { openInBrowser } from "../../util/network/browser.ts";
 import { after, atMost } from "../../util/timer.ts";
 import {
@@ -37,16 +37,6 @@ import {
   type RunPlugins as RunPluginsPort,
   secretsOf,
 } from "../../run/mod.ts";
-
-/** Identifies the file of the plugins, so that those of another build are listed again; "" for sources. */
-function buildOfPlugins(): string {
-  const { standalone } = Deno.build;
-  const { size, mtime } =
-    attempt(() =>
-      Deno.statSync(standalone ? Deno.execPath() : new URL("./reasonix.plugins.js", Deno.mainModule))
-    ) ?? {};
-  return size === undefined ? "" : `${size}-${mtime?.getTime()}`;
-}
 
 type QuestionTexts = Texts["mcp_questions"];
 
@@ -60,7 +50,7 @@ export async function openServers(
   onChange: (change: ServerChange) => void,
 ): Promise<McpServers> {
   const { config } = loaded;
-  const { McpServers } = await loadMcp();
+  const { buildOfPlugins, McpServers } = await loadMcp();
   const hasPlugins = config.plugins.some(pluginNameOf);
   const specs = serverSpecs(config.plugins, {
     cwd: paths.cwd,
