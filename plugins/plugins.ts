@@ -96,7 +96,7 @@ export const PLUGINS: readonly PluginInfo[] = [
     name: "map",
     brief: "Ranked definitions of a repository, outlines and lookups of names in 13 languages",
     module: "map/server.ts",
-    touches: "reads the workspace",
+    touches: "reads the workspace; writes its state directory",
     permissions: ({ workspace, state }) => ({ read: [workspace, state, ...packages()], write: [state] }),
   },
   {
@@ -161,7 +161,7 @@ export const PLUGINS: readonly PluginInfo[] = [
 
 /** The directories of `[plugins.settings.indexes.NAME]`, as far as they can be read before validation. */
 function indexRoots(indexes: unknown, workspace: string): readonly string[] {
-  return Object.values(indexes ?? {}).flatMap(({ path }) =>
+  return Object.values(indexes ?? {}).map((each) => each?.path).flatMap((path) =>
     typeof path !== "string" ? [] : [/^(?:\/|[a-z]:)/i.test(path) ? path : `${workspace}/${path}`]
   );
 }

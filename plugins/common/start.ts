@@ -48,7 +48,13 @@ export async function startPlugin(
     const context = contextOf(name, plugin, entry);
     if (command === undefined) return await serve(name, version, plugin, context);
     const run = plugin.commands?.[command];
-    if (!run) throw new PluginError(`The plugin ${name} has no command ${command}`);
+    if (!run) {
+      const names = Object.keys(plugin.commands ?? {}).join(", ");
+      throw new PluginError(
+        `The plugin ${name} has no command ${command}`,
+        names === "" ? "it has none: without one it serves a client" : `it has ${names}`,
+      );
+    }
     return await run(args, context);
   } catch (error) {
     if (!(error instanceof PluginError)) throw error;

@@ -54,9 +54,8 @@ export async function readPdf({ bytes, name, pages }: Request): Promise<Reading>
   const notes = [counted(total, "page")];
   const last = [...starts.keys()].at(-1) ?? 0;
   if (pages) notes.push(`lines count from page ${starts.keys().next().value}`);
-  if (starts.size === MAX_PAGES && last < total) {
-    notes.push(`pages from ${last + 1} left out: select them with pages`);
-  }
+  const next = starts.size === MAX_PAGES && last < total ? last + 1 : undefined;
+  if (next !== undefined) notes.push(`pages from ${next} left out: select them with pages`);
   if (failed.length > 0) notes.push(`damaged: page ${failed.join(", ")}`);
   if (characters === 0) notes.push("no text layer: the pages are images, and text in them is not recognized");
   return {
@@ -66,6 +65,8 @@ export async function readPdf({ bytes, name, pages }: Request): Promise<Reading>
       ? CreationDate.replace(/^D:(\d{4})(\d\d)(\d\d).*/, "$1-$2-$3")
       : undefined,
     pages: total,
+    next,
+    textless: characters === 0,
     outline: await outlineOf(document, starts),
     notes,
   };

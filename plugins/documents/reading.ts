@@ -20,6 +20,10 @@ export interface DocumentResult {
   readonly date?: string | undefined;
   /** Number of all pages, slides or sheets. */
   readonly pages?: number | undefined;
+  /** The first page that was left out because there are too many. */
+  readonly next?: number | undefined;
+  /** Its pages are images. */
+  readonly textless?: boolean;
   readonly outline: readonly OutlineEntry[];
   /** Phrases for the first line of a result. */
   readonly notes: readonly string[];
@@ -34,7 +38,7 @@ export interface OutlineEntry {
 
 /** What the reader of a kind returns. Headings become the outline where it has none. */
 export type Reading =
-  & Pick<DocumentResult, "markdown" | "title" | "date" | "pages">
+  & Pick<DocumentResult, "markdown" | "title" | "date" | "pages" | "next" | "textless">
   & Partial<Pick<DocumentResult, "outline" | "notes">>;
 
 /** Pages are selected; the reader of a kind without pages ignores them. */

@@ -180,10 +180,11 @@ export class Searcher {
     const { attach_mode, total_chars_budget, group_by_file } = this.#context.settings;
     const hits = group_by_file ? groupedByFile(found) : found;
     const names = indexes.map(({ name }) => name).join(", ");
-    const blocks: string[] = [];
+    const shownHits = new Map<Hit, string>();
     const left: string[] = [];
     let budget = total_chars_budget;
-    for (const hit of hits) {
+    // The best passages get the budget, whatever their order in the result.
+    for (const hit of found) {
       const reference = `${shownPath(this.#context, hit.index, hit.path)}:${hit.first}-${hit.last}`;
       const title = cleanLine(hit.title, MAX_TITLE);
       const head = [reference, title, hit.stale ? "changed since the update of the index" : ""].filter(
@@ -198,9 +199,11 @@ export class Searcher {
       }
       const missing = block.length - fitting.length;
       if (missing > 0) fitting.push(`[${counted(missing, "more line")}]`);
-      blocks.push(fitting.join("\n"));
-      budget -= fitting.join("\n").length;
+      const text = fitting.join("\n");
+      shownHits.set(hit, text);
+      budget -= text.length;
     }
+    const blocks = hits.flatMap((hit) => shownHits.get(hit) ?? []);
     if (left.length > 0) blocks.push(`[left out by total_chars_budget: ${left.join(", ")}]`);
     const data = {
       results: hits.map(({ index, path, first, last, title, score, stale }) => ({

@@ -7,6 +7,7 @@
 import type { DatabaseSync } from "node:sqlite";
 import { convert } from "../common/bounded.ts";
 import { walkFiles } from "../common/files.ts";
+import type { DocumentResult } from "../documents/reading.ts";
 import { PluginError } from "../common/plugin.ts";
 import type { Call } from "../common/tool.ts";
 import { chunksOf, indexedGrams, indexedWords } from "./chunks.ts";
@@ -195,14 +196,32 @@ class Update {
     if (known?.hash === hash) return { ...file, hash };
     if (!DOCUMENT.test(file.path)) return { ...file, hash, ...textOf(bytes) };
     try {
-      const { entry } = this.#context;
-      const input = { bytes, name: file.path };
-      const { markdown } = await convert<{ markdown: string }>(entry, "document", input, LIMITS, signal);
-      return { ...file, hash, text: markdown };
+      const text = await this.#convert(bytes, file.path);
+      return {
+        ...file,
+        hash,
+        ...(text === undefined ? { problem: "its pages are images without text" } : { text }),
+      };
     } catch (error) {
       signal.throwIfAborted();
       return { ...file, hash, problem: error instanceof Error ? error.message : String(error) };
     }
+  }
+
+  /** The text of all pages, which are converted in parts; undefined where there is none. */
+  async #convert(bytes: Uint8Array<ArrayBuffer>, name: string): Promise<string | undefined> {
+    const { entry } = this.#context;
+    const parts: string[] = [];
+    let isText = false;
+    for (let next: number | undefined = 1; next !== undefined;) {
+      // The worker takes the bytes.
+      const input = { bytes: bytes.slice(), name, ...(next > 1 ? { pages: [[next, Infinity]] } : {}) };
+      const part: DocumentResult = await convert(entry, "document", input, LIMITS, this.#call.signal);
+      parts.push(part.markdown);
+      isText ||= part.textless !== true;
+      next = part.next;
+    }
+    return isText ? parts.join("\n\n") : undefined;
   }
 
   #store({ path, size, mtimeMs, hash, text, problem }: Content): void {

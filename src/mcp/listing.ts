@@ -3,6 +3,7 @@ import { textHash } from "./server_spec.ts";
 import { writeFileAtomic } from "../util/atomic_write.ts";
 import { byteLength } from "../util/bytes.ts";
 import { isRecord, parseJson, recordOf } from "../util/json.ts";
+import { attempt } from "../util/lazy.ts";
 import { terminalSafe } from "../util/terminal_text.ts";
 
 export interface McpToolInfo {
@@ -250,6 +251,16 @@ export class ListingCache {
     const parts = [undefined, SECOND_SEED].map((seed) => textHash(definition, seed).toString(16));
     return `${this.#directory}/${parts.map((part) => part.padStart(8, "0")).join("")}.json`;
   }
+}
+
+/** Identifies the file of the plugins, so that those of another build are listed again; "" for sources. */
+export function buildOfPlugins(): string {
+  const { standalone } = Deno.build;
+  const { size, mtime } =
+    attempt(() =>
+      Deno.statSync(standalone ? Deno.execPath() : new URL("./reasonix.plugins.js", Deno.mainModule))
+    ) ?? {};
+  return size === undefined ? "" : `${size}-${mtime?.getTime()}`;
 }
 
 export function knownEra({ era, checked }: ServerRecord, now = Date.now()): Era | undefined {

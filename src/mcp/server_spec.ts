@@ -46,6 +46,8 @@ export interface SpecContext {
   readonly trustedNames?: readonly string[];
   /** The plugins that come with the program. Absent: no entry starts one. */
   readonly plugins?: readonly PluginInfo[];
+  /** Identifies the file of these plugins. Absent or empty: only the version does. */
+  readonly build?: string;
 }
 
 export function serverSpecs(entries: readonly PluginEntry[], context: SpecContext): McpServerSpec[] {
@@ -54,7 +56,7 @@ export function serverSpecs(entries: readonly PluginEntry[], context: SpecContex
 
 function serverSpec(
   entry: PluginEntry,
-  { cwd, callSeconds, trustedNames = [], plugins = [] }: SpecContext,
+  { cwd, callSeconds, trustedNames = [], plugins = [], build = "" }: SpecContext,
 ): McpServerSpec {
   const type = entry.type === "streamable-http" ? "http" : entry.type;
   const { name, command, args, env, url, headers, enabled_tools: enabled, disabled_tools: disabled } = entry;
@@ -66,7 +68,7 @@ function serverSpec(
   const { settings, providers } = entry;
   // Values of secrets decide nothing about what a server offers, and change often.
   const started = plugin
-    ? { plugin: plugin.name, version: VERSION, settings, providers, cwd: directory }
+    ? { plugin: plugin.name, version: VERSION, build, settings, providers, cwd: directory }
     : type === "stdio"
     ? {
       command,

@@ -16,6 +16,8 @@ import type { Tool } from "../tool/mod.ts";
 import { safeText } from "../util/json.ts";
 import { oneLine } from "../util/terminal_text.ts";
 
+export { buildOfPlugins } from "./listing.ts";
+
 export interface McpOptions extends Pick<ConnectionOptions, "spawn" | "questions"> {
   readonly home: string;
   readonly cacheDir: string;

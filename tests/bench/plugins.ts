@@ -2,6 +2,7 @@
  * The rows of the plugins that come with the program. Those of one plugin are in `scenarios/plugins_NAME.ts`,
  * with a line in {@linkcode OWN}.
  */
+import { stringify } from "smol-toml";
 import { PLUGINS } from "../../plugins/plugins.ts";
 import { TokenCounter } from "../../src/context/tokens.ts";
 import { mustRun } from "../../scripts/process.ts";
@@ -36,6 +37,11 @@ const MOST_TOKENS = 1_200;
 const LEAST = 5;
 /** The plugins that a user sets up. */
 const NAMES = PLUGINS.map(({ name }) => name).filter((name) => name !== "example");
+/** Settings with which each offers all of its tools. */
+const SETTINGS: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
+  rag: { indexes: { docs: { path: "docs" } } },
+  web: { search: "searxng", searxng_url: "http://127.0.0.1:1" },
+};
 
 export async function pluginRows(bench: Bench): Promise<Row[]> {
   const program = bench.program.plain?.([]).find((word) => word.endsWith("/reasonix.js"));
@@ -142,9 +148,13 @@ const REQUESTS = [
 
 /** A run in which all plugins are set up and known from before, in turns with one that has none. */
 async function runRow({ runner, program, scratch, quick }: PluginBench): Promise<Row> {
-  const entries = NAMES.map((name) =>
-    `\n[[plugins]]\nname = "${name}"\ncommand = "reasonix"\nargs = ["plugin", "${name}"]\n`
-  ).join("");
+  const plugins = NAMES.map((name) => ({
+    name,
+    command: "reasonix",
+    args: ["plugin", name],
+    settings: SETTINGS[name] ?? {},
+  }));
+  const entries = `\n${stringify({ plugins })}`;
   const home = `${scratch}/knowing`;
   await Deno.mkdir(`${home}/.reasonix`, { recursive: true });
   await Deno.writeTextFile(`${home}/.reasonix/config.toml`, entries);
@@ -185,7 +195,13 @@ async function runRow({ runner, program, scratch, quick }: PluginBench): Promise
 async function tokenRow({ file, scratch }: PluginBench): Promise<Row> {
   let sum = 0;
   for (const name of NAMES) {
-    await using plugin = await openPlugin(name, { file, workspace: scratch, home: `${scratch}/home` });
+    const settings = SETTINGS[name] ?? {};
+    await using plugin = await openPlugin(name, {
+      file,
+      workspace: scratch,
+      home: `${scratch}/home`,
+      settings,
+    });
     const { tools } = await plugin.client.listTools();
     const offered = tools.map((tool) => ({
       name: `mcp__${name}__${tool.name}`,

@@ -1,3 +1,4 @@
+import { PLUGINS } from "../../plugins/plugins.ts";
 import { startModelServer } from "../support/model_server.ts";
 import { makeWorld, mockConfig } from "../support/program.ts";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../support/assert.ts";
@@ -339,6 +340,14 @@ Deno.test("completion proposes commands, flags, models and sessions", async () =
   assertEquals(await complete("-p", "--mod"), ["--model", ""]);
   assertEquals(await complete("--v"), ["--version", ""]);
   assertEquals(await complete("config", "get", "sandbox.bas"), ["sandbox.bash", ""]);
+  const plugins = PLUGINS.map(({ name }) => name);
+  const ofPlugin = await complete("plugin", "");
+  for (const word of ["list", "add", "remove", "install", "update", ...plugins]) {
+    assert(ofPlugin.includes(word), word);
+  }
+  assertEquals(await complete("plugin", "add", ""), [...plugins, ""]);
+  assertEquals(await complete("plugin", "rag", ""), ["update", "status", "search", ""]);
+  assertEquals(await complete("plugin", "rag", "update", "d"), [""]);
   await world.write(".agents/skills/release/SKILL.md", "---\nname: release\ndescription: How to\n---\nTag\n");
   await world.write("src/a.ts", "");
   assertEquals(await complete("run", "/rel"), ["/release", ""]);

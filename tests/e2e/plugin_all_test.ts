@@ -18,6 +18,7 @@ Deno.test("one run calls each tool of the five plugins, and all of them take les
   const tools: readonly (readonly [string, Readonly<Record<string, unknown>>, RegExp])[] = [
     ["web__web_search", { query: "options" }, /^SearXNG: options[^]*1\tHit\n\thttps:\/\/e\.test\//],
     ["web__web_open", { url: page }, /"Options"[^]*no instructions\.\n\n1\t-l prints names$/],
+    ["web__web_open", { url: "http://127.0.0.2:1/" }, /Cannot open http:\/\/127\.0\.0\.2:1\/: .*private/],
     ["web__web_find", { url: page, pattern: "prints" }, /1 matching line[^]*\[#L1\]\n1\t-l/],
     ["documents__read_document", { path: "sales.csv" }, /\| May \| 4711 \|/],
     ["documents__document_outline", { path: "docs/a.html" }, /Backups/],
@@ -31,7 +32,6 @@ Deno.test("one run calls each tool of the five plugins, and all of them take les
   ];
   const calls = tools.map(([name, args]) => ({ name: `mcp__${name}`, args }));
   await using server = startModelServer([], {
-    check: { prefix: false },
     lane: ({ json }) => /stay in it/.test(JSON.stringify(json.messages[0])) ? "review" : "run",
     fallback({ json: { messages } }) {
       if (/stay in it/.test(JSON.stringify(messages[0]))) return { text: "Ada likes it" };
@@ -47,7 +47,7 @@ Deno.test("one run calls each tool of the five plugins, and all of them take les
     "",
     [
       "\n[tools]\nmcp_startup_wait_seconds = 60\n",
-      '[permissions]\nallow = ["WebSearch", "WebFetch(domain:127.0.0.1)"]\n',
+      '[permissions]\nallow = ["WebSearch", "WebFetch(domain:127.0.0.1)", "WebFetch(domain:127.0.0.2)"]\n',
       entry("documents"),
       entry("map"),
       entry("persona", 'providers = ["mock"]\n'),

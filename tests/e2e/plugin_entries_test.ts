@@ -50,6 +50,11 @@ Deno.test("plugin add writes an entry with comments kept, and remove takes it ou
   const shared = await run("add", "map", "--project");
   assertEquals(shared.code, 0, shared.stderr);
   assertMatch((await run("list")).stdout, /set up in \S+reasonix\.toml:\d+:1; needs `reasonix trust`\n/);
+  const chinese = await world.run(["plugin", "list"], { env: { REASONIX_LANG: "zh" } });
+  assertMatch(
+    chinese.stdout,
+    /\nmap: 代码库[^]*\n {2}进程：读取工作区；写入它的状态目录\n {2}工具：\S+（\d+ 个 token）\n/,
+  );
   const gone = await run("remove", "map");
   assertEquals(gone.code, 0, gone.stderr);
   assert(!(await Deno.readTextFile(`${world.dir}/reasonix.toml`)).includes("plugin"));

@@ -31,6 +31,17 @@ Deno.test("the examples of the page of rag hold, and its tools need no approval"
   }
   assertEquals(plain(printed), plain(console));
 
+  const unknown = await world.run(["plugin", "rag", "serch", "x"]);
+  assertEquals([unknown.code, unknown.stderr], [
+    2,
+    'error: The plugin rag has no command "serch"\n       did you mean search?\n',
+  ]);
+  const help = await world.run(["plugin", "rag", "search", "--help"]);
+  assertEquals(help.code, 0);
+  assertStringIncludes(help.stdout, "search QUERY [INDEX…]  Search indexes without a model");
+  const dashes = await world.run(["plugin", "rag", "search", "--", "--help"]);
+  assertEquals([dashes.code, dashes.stdout], [0, "Nothing found in notes\n"], dashes.stderr);
+
   const local = `[[providers]]\nname = "local"\nbase_url = "${embeddings.entry.base_url}"\n`;
   const patterns = `${withEmbedding}include = ["*.md", "*.csv"]\n`;
   const rules = '[permissions]\ndeny = ["Read(notes/private.md)"]\n';

@@ -11,7 +11,7 @@ import {
 } from "../../command.ts";
 import { type BundleRow, bundleRows } from "./bundles.ts";
 import { changedLines, writeChange } from "../../file_change.ts";
-import { textsFor } from "../../terminal/language.ts";
+import { languageOf, textsFor } from "../../terminal/language.ts";
 import { forReader } from "../../terminal/narrow.ts";
 import { canAsk, openConfig } from "../../terminal/open.ts";
 import { type CliContext, runPaths } from "../../terminal/process.ts";
@@ -27,6 +27,7 @@ import {
 import { loadRoughTokens } from "../../../src/context/mod.ts";
 import { formatLocation, message, ReasonixError, usageError } from "../../../src/core/mod.ts";
 import { loadPluginStart, loadServerWork } from "../../../src/features/mod.ts";
+import { loadTranslator, type Translator } from "../../../src/i18n/mod.ts";
 import { pluginNameOf } from "../../../src/mcp/mod.ts";
 import type { RunPaths } from "../../../src/run/mod.ts";
 import { defined, isRecord, parseJson } from "../../../src/util/json.ts";
@@ -59,7 +60,12 @@ export const entryCommands: CommandGroup["commands"] = {
       const bundles = await bundleRows(runPaths(this));
       const { stdout } = this.process;
       if (json) return stdout.json([...rows, ...bundles]);
-      stdout.write(forReader(terminalSafe([...rows.map(rowText), ...bundles.map(bundleText)].join("\n"))));
+      const translator = await loadTranslator(languageOf(this).locale);
+      const texts = [
+        ...rows.map((row) => rowText(row, translator)),
+        ...bundles.map((row) => bundleText(row, translator)),
+      ];
+      stdout.write(forReader(terminalSafe(texts.join("\n"))));
     },
   }),
   add: entry("Set up a plugin: write its entry, and ask for the settings that it needs", {
@@ -85,7 +91,8 @@ export async function removeEntry(context: CliContext, name: string): Promise<bo
   const change = await removeServer(found.place.file, found.name);
   if (!change) return false;
   await writeChange(change, { shared: found.place.file === projectConfigFile(paths.cwd) });
-  stdout.write(forReader(`Removed the plugin ${name} from ${change.path}\n`));
+  const { t } = await loadTranslator(languageOf(context).locale);
+  stdout.write(forReader(`${t`Removed the plugin ${name} from ${change.path}`}\n`));
   stdout.exact(changedLines(context, change));
   return true;
 }
@@ -171,38 +178,43 @@ async function rowsOf(context: CliContext): Promise<readonly PluginRow[]> {
 /** Tokens around each tool, as in src/context/tokens.ts. */
 const PER_TOOL = 8;
 
-function rowText(row: PluginRow): string {
+function rowText(row: PluginRow, translator: Translator): string {
   const { name, brief, touches, commands, tools, tokens, entry, untrusted, problem } = row;
-  const facts = tools.length > 0 ? `tools: ${tools.join(", ")} (${tokens} tokens)` : "no tools";
+  const { t } = translator;
+  const place = entry === undefined ? t`not set up` : t`set up in ${entry}`;
   return [
-    `${name}: ${brief}`,
-    `  process: ${touches}`,
-    `  ${facts}`,
-    ...(commands.length > 0 ? [`  commands: ${commands.join(", ")}`] : []),
-    `  ${entry === undefined ? "not set up" : `set up in ${entry}`}${
-      untrusted ? "; needs `reasonix trust`" : ""
-    }`,
-    ...(problem === undefined ? [] : [`  it has not started: ${problem}`]),
+    `${name}: ${phrase(translator, brief)}`,
+    `  ${t`process: ${phrase(translator, touches)}`}`,
+    `  ${tools.length > 0 ? t`tools: ${tools} (${tokens} tokens)` : t`no tools`}`,
+    ...(commands.length > 0 ? [`  ${t`commands: ${commands}`}`] : []),
+    `  ${untrusted ? t`${place}; needs \`reasonix trust\`` : place}`,
+    ...(problem === undefined ? [] : [`  ${t`it has not started: ${problem}`}`]),
     "",
   ].join("\n");
 }
 
-function bundleText(row: BundleRow): string {
+function bundleText(row: BundleRow, { t }: Translator): string {
   const { name, brief, version, source, ref, commit, problem } = row;
+  const origin = [version, source, ref, commit && `commit ${commit}`].filter(Boolean).join(" ");
   const facts = [
-    ["commands", row.commands],
-    ["agents", row.agents],
-    ["skills", row.skills],
-    ["hooks", row.hooks],
-    ["servers", row.servers],
+    [row.commands, t`commands: ${row.commands}`],
+    [row.agents, t`agents: ${row.agents}`],
+    [row.skills, t`skills: ${row.skills}`],
+    [row.hooks, t`hooks: ${row.hooks}`],
+    [row.servers, t`servers: ${row.servers}`],
   ] as const;
   return [
     brief === "" ? name : `${name}: ${brief}`,
-    ["  bundle", version, `from ${source}`, ref, commit && `commit ${commit}`].filter(Boolean).join(" "),
-    ...facts.flatMap(([label, names]) => names.length === 0 ? [] : [`  ${label}: ${names.join(", ")}`]),
+    `  ${t`bundle: ${origin}`}`,
+    ...facts.flatMap(([names, text]) => names.length === 0 ? [] : [`  ${text}`]),
     ...(problem === undefined ? [] : [`  ${problem}`]),
     "",
   ].join("\n");
+}
+
+/** A text of the list of plugins, which is data. */
+function phrase(translator: Translator, english: string): string {
+  return translator.text({ text: english, template: english, values: [] });
 }
 
 type AddFlags = FlagsOf<typeof ADD_FLAGS>;
@@ -247,16 +259,16 @@ async function add(context: CliContext, info: PluginInfo, flags: AddFlags): Prom
   });
   await writeChange(change, { shared: project });
   const { stdout } = context.process;
-  stdout.write(forReader(`Added the plugin ${name} to ${file}\n`));
+  const { t } = await loadTranslator(languageOf(context, loaded).locale);
+  const say = (line: string) => stdout.write(forReader(`${line}\n`));
+  say(t`Added the plugin ${name} to ${file}`);
   stdout.exact(changedLines(context, change));
   for (const variable of info.permissions(factsFor(paths, info, given)).env ?? []) {
     if (!/_proxy$/i.test(variable) && lookUpSecret(variable, loaded.keys) === undefined) {
-      stdout.write(forReader(`${variable} is not set yet: export it, or put it into ${loaded.keys.file}\n`));
+      say(t`${variable} is not set yet: export it, or put it into ${loaded.keys.file}`);
     }
   }
-  stdout.write(
-    forReader(project ? "It starts after `reasonix trust`\n" : `Try it: reasonix mcp test ${name}\n`),
-  );
+  say(project ? t`It starts after \`reasonix trust\`` : t`Try it: reasonix mcp test ${name}`);
 }
 
 type Settings = Record<string, unknown>;
@@ -305,14 +317,18 @@ async function askedSettings(
   const answers: Record<string, string> = {};
   const asked = new Map<string, string>();
   if (!canAsk()) return asked;
-  const setup = await textsFor("setup", context, loaded);
+  const [setup, translator] = await Promise.all([
+    textsFor("setup", context, loaded),
+    loadTranslator(languageOf(context, loaded).locale),
+  ]);
   const [{ terminalPrompts }, { Cancelled }] = await Promise.all([
     import("../../setup/terminal_prompts.ts"),
     import("../../setup/target.ts"),
   ]);
   const prompts = terminalPrompts(setup);
   try {
-    for (const { key, text, choices, proposed, when } of questions) {
+    for (const { key, text: english, choices, proposed, when } of questions) {
+      const text = phrase(translator, english);
       const set = valueOf(given, key);
       if (set !== undefined) answers[key] = String(set);
       if (set !== undefined || when?.(answers) === false) continue;

@@ -4,11 +4,13 @@ import { argument, type CommandGroup, entry } from "../../command.ts";
 import { bundleCommands, removeBundle } from "./bundles.ts";
 import { entryCommands, removeEntry } from "./entries.ts";
 import { isExecutable, mainModule } from "../../release/channel.ts";
+import { forReader } from "../../terminal/narrow.ts";
 import { openConfig } from "../../terminal/open.ts";
 import { type CliContext, runInPlace } from "../../terminal/process.ts";
 import { message, usageError } from "../../../src/core/mod.ts";
 import { loadPluginStart } from "../../../src/features/mod.ts";
 import { isRecord, parseJson } from "../../../src/util/json.ts";
+import { suggestNames } from "../../../src/util/suggest.ts";
 import { type PluginInfo, PLUGINS } from "../../../plugins/plugins.ts";
 
 const starts = PLUGINS.map((info) => [
@@ -20,8 +22,12 @@ const starts = PLUGINS.map((info) => [
       "command",
       "pluginCommands",
     ),
-    run(_flags, ...words) {
-      return start(this, info, words);
+    async run(_flags, ...words) {
+      const isHelp = words.slice(0, words.includes("--") ? words.indexOf("--") : undefined)
+        .some((word) => word === "--help" || word === "-h");
+      if (isHelp) return this.process.stdout.write(forReader(`${descriptionOf(info)}\n`));
+      requireCommand(info, words[0]);
+      await start(this, info, words.toSpliced(words.indexOf("--") >>> 0, 1));
     },
   }),
 ]);
@@ -46,6 +52,20 @@ function descriptionOf({ brief, commands = [] }: PluginInfo): string {
   const list = rows.map(([words = "", brief]) => `${words.padEnd(width)}  ${brief}`);
   const served = `${brief}. Without a command it is an MCP server on standard input and output.`;
   return list.length === 0 ? served : `${served}\n\nCommands of the plugin\n${list.join("\n")}`;
+}
+
+function requireCommand({ name, commands = [] }: PluginInfo, word: string | undefined): void {
+  const names = commands.map((each) => each.name);
+  if (word === undefined || names.includes(word)) return;
+  const [near] = suggestNames(word, names, 1);
+  throw usageError(
+    message`The plugin ${name} has no command ${JSON.stringify(word)}`,
+    near !== undefined
+      ? message`did you mean ${near}?`
+      : names.length > 0
+      ? message`there are ${names.join(", ")}`
+      : message`start it without a command`,
+  );
 }
 
 /**

@@ -83,7 +83,9 @@ export async function checkPlugin(
     permissions: { ...permissions, net: hosts },
     missing,
     isAbsent: !await hasPlugins(),
-    proxy: permissions.env?.some(isProxy) ? proxyVariable() : undefined,
+    proxy: permissions.env?.some(isProxy)
+      ? Object.keys(facts.env).find((name) => isProxy(name) && !/^no_/i.test(name)) ?? proxyVariable()
+      : undefined,
   };
 }
 
@@ -119,6 +121,8 @@ function factsOf(
   const locations = entry ? locationsOf(loaded, entry) : {};
   if (entry) refuseOfProject(loaded, info, { entry, locations });
   const { forbidden } = buildWorkspace(paths, loaded.config);
+  // A proxy of a project's entry opens no private address.
+  const own = entry && !isOfProject(loaded, entry) ? entry.env : {};
   const providers = (entry?.providers ?? []).map((name) => grantedProvider(loaded, name));
   return {
     workspace: cwd,
@@ -134,15 +138,16 @@ function factsOf(
     forbidden,
     locations,
     env: entry?.env ?? {},
-    variable: (name) => lookUpSecret(name, loaded.keys) ?? (isProxy(name) ? readEnv(name) : undefined),
+    variable: (name) =>
+      own[name] ?? lookUpSecret(name, loaded.keys) ?? (isProxy(name) ? readEnv(name) : undefined),
   };
 }
 
 /** Throws a ReasonixError for a provider whose address only the project names: the user granted another. */
 function grantedProvider({ config, projectProviders }: LoadedConfig, name: string) {
   const found = config.providers.find((each) => each.name === name);
-  const isOfProject = projectProviders.some((each) => each.name === name && each.userEntry === undefined);
-  if (found && !isOfProject) return found;
+  const isProjects = projectProviders.some((each) => each.name === name && each.userEntry === undefined);
+  if (found && !isProjects) return found;
   throw new ReasonixError(message`Cannot give a plugin the provider ${name}: its entry is the project's`, {
     exit: "config",
     remedy: message`add a [[providers]] entry of this name to your own file`,
@@ -156,12 +161,16 @@ function refuseOfProject(
   { entry, locations }: { readonly entry: PluginEntry; readonly locations: Readonly<Record<string, string>> },
 ): void {
   const [key] = userSettings.filter((each) => Object.hasOwn(entry.settings, each));
-  if (key === undefined || sourceOf(loaded, formatKey(["plugins", entry.name])).source !== "project") return;
+  if (key === undefined || !isOfProject(loaded, entry)) return;
   const place = locations[key] ?? "";
   throw new ReasonixError(message`${place}: Only your own file can set ${key} for the plugin ${name}`, {
     exit: "config",
     remedy: message`remove it from the project's file`,
   });
+}
+
+function isOfProject(loaded: LoadedConfig, { name }: PluginEntry): boolean {
+  return sourceOf(loaded, formatKey(["plugins", name])).source === "project";
 }
 
 function hostOf(address: string): string[] {

@@ -50,12 +50,14 @@ export async function openServers(
   onChange: (change: ServerChange) => void,
 ): Promise<McpServers> {
   const { config } = loaded;
-  const { McpServers } = await loadMcp();
+  const { buildOfPlugins, McpServers } = await loadMcp();
+  const hasPlugins = config.plugins.some(pluginNameOf);
   const specs = serverSpecs(config.plugins, {
     cwd: paths.cwd,
     callSeconds: config.tools.mcp_call_timeout_seconds,
     trustedNames: config.agent.plan_mode_allowed_tools,
-    plugins: config.plugins.some(pluginNameOf) ? (await loadPluginList()).PLUGINS : [],
+    plugins: hasPlugins ? (await loadPluginList()).PLUGINS : [],
+    build: hasPlugins ? buildOfPlugins() : "",
   });
   const { home } = paths;
   const spawn = {

@@ -1,8 +1,4 @@
-import { createMcpHandler, McpServer } from "@modelcontextprotocol/server";
-import type { Plugin } from "../../../plugins/common/plugin.ts";
-import { PLUGINS } from "../../../plugins/plugins.ts";
 import { assert, assertEquals } from "../../support/assert.ts";
-import { makeTempDir } from "../../support/tool_context.ts";
 
 /** Scenarios of every run. */
 const APPLICABLE = [
@@ -38,9 +34,6 @@ const NOT_APPLICABLE = [
   "auth/cross-app-access-complete-flow",
 ];
 
-/** Scenarios of any server; the others call what only the sample server of the suite has. */
-const OF_SERVERS = ["server-initialize", "ping", "tools-list", "resources-list", "prompts-list"];
-
 const AT_ONCE = 2;
 
 interface Check {
@@ -63,13 +56,13 @@ async function suite(...args: string[]): Promise<string> {
 }
 
 /** Findings of the suite in one scenario. */
-async function checksOf(
-  scenario: string,
-  ...words: readonly string[]
-): Promise<{ checks: readonly Check[]; output: string }> {
+async function checksOf(scenario: string): Promise<{ checks: readonly Check[]; output: string }> {
   const directory = await Deno.makeTempDir();
   try {
-    const output = await suite(...words, "--scenario", scenario, "-o", directory);
+    const client = `${Deno.execPath()} run -A --quiet --no-check ${here("client.ts")}`;
+    const output = await suite(
+      ...["client", "--command", client, "--scenario", scenario, "--timeout", "120000", "-o", directory],
+    );
     const file = await find(directory, "checks.json");
     return { checks: file === undefined ? [] : JSON.parse(await Deno.readTextFile(file)), output };
   } finally {
@@ -98,12 +91,11 @@ Deno.test("the official suite has exactly the known scenarios", async () => {
 });
 
 Deno.test("the client passes every client scenario of the official suite", async (test) => {
-  const client = `${Deno.execPath()} run -A --quiet --no-check ${here("client.ts")}`;
   const left = [...APPLICABLE];
   const found = new Map<string, Awaited<ReturnType<typeof checksOf>>>();
   await Promise.all(Array.from({ length: AT_ONCE }, async () => {
     for (let name = left.shift(); name !== undefined; name = left.shift()) {
-      found.set(name, await checksOf(name, "client", "--command", client, "--timeout", "120000"));
+      found.set(name, await checksOf(name));
     }
   }));
   for (const scenario of APPLICABLE) {
@@ -120,37 +112,4 @@ Deno.test("the client passes every client scenario of the official suite", async
       );
     });
   }
-});
-
-/** Settings with which a plugin offers all that it has. */
-const SETTINGS: Readonly<Record<string, unknown>> = {
-  rag: { indexes: { docs: { path: "docs" } } },
-  web: { search: "brave" },
-};
-
-Deno.test("the plugins of the program pass the scenarios of the official suite for any server", async () => {
-  await using temp = await makeTempDir();
-  const context = { workspace: temp.path, state: temp.path, home: temp.path, hidden: [], providers: [] };
-  const offers = await Promise.all(PLUGINS.map(async ({ name, module }) => {
-    const { plugin }: { plugin: Plugin } = await import(`../../../plugins/${module}`);
-    const settings = plugin.settings.parse(SETTINGS[name] ?? {});
-    return (server: McpServer) => plugin.register(server, { ...context, settings, entry: "", log() {} });
-  }));
-  // The names of their tools differ, so that one server offers those of all.
-  const handler = createMcpHandler(() => {
-    const server = new McpServer({ name: "plugins", version: "1" });
-    for (const offer of offers) offer(server);
-    return server;
-  });
-  await using server = Deno.serve(
-    { hostname: "127.0.0.1", port: 0, onListen() {} },
-    (request) => handler.fetch(request),
-  );
-  const url = `http://127.0.0.1:${server.addr.port}/mcp`;
-  const found = await Promise.all(OF_SERVERS.map((scenario) => checksOf(scenario, "server", "--url", url)));
-  for (const { checks, output } of found) {
-    assert(checks.some(({ status }) => status === "SUCCESS"), output);
-    assertEquals(checks.filter(({ status }) => status === "FAILURE" || status === "WARNING"), [], output);
-  }
-  await handler.close();
 });

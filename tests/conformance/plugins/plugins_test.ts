@@ -114,3 +114,18 @@ for (const { name } of PLUGINS) {
     assertEquals(plugin.log(), "");
   });
 }
+
+Deno.test("the list returns the permissions of a process for settings of any shape", () => {
+  const facts = { workspace: "/w", state: "/s", home: "/h", providerHosts: [] };
+  const values = [null, 1, "x", [null], [1], { a: null }, { a: 1 }, { a: { path: 1 } }];
+  const keys = ["indexes", "allow_private", "search", "searxng_url", "key_env"];
+  for (const { name, permissions } of PLUGINS) {
+    for (const value of values) {
+      for (const key of keys) {
+        const { read = [], write = [] } = permissions({ ...facts, settings: { [key]: value } });
+        const known = [...read, ...write].filter((path) => /^\/[wsh](?:\/|$)/.test(path));
+        assert(read.length + write.length - known.length <= 1, `${name}: ${[...read]}`);
+      }
+    }
+  }
+});

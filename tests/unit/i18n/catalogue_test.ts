@@ -23,6 +23,7 @@ import {
   describeConfinement,
   noConfinement,
 } from "../../../src/sandbox/mod.ts";
+import { PLUGINS } from "../../../plugins/plugins.ts";
 import { BUILTINS } from "../../../src/tool/builtins.ts";
 import { assert, assertEquals, assertMatch } from "../../support/assert.ts";
 import { appFor } from "../../../cli/app.ts";
@@ -41,6 +42,11 @@ const USED = new Set([
   ...await helpOf("serve"),
   ...await helpOf("web"),
   ...FILES.flatMap((file) => templatesOf(sourceOf(file))),
+  ...PLUGINS.flatMap(({ brief, touches, questions = [] }) => [
+    brief,
+    touches,
+    ...questions.map(({ text }) => text),
+  ]),
 ]);
 
 /** Headings of the help. */

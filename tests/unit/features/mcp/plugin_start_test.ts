@@ -242,6 +242,21 @@ Deno.test("variables of an entry do not replace the settings and the context of 
   assertEquals([await seen("p"), await seen("other")], [undefined, '{"word":"hello"}']);
 });
 
+Deno.test("a proxy in a user's entry is what its process reaches, and one in a project's entry opens nothing", async () => {
+  const entry = '[[plugins]]\nname = "p"\ncommand = "reasonix"\nargs = ["plugin", "probe"]\n' +
+    'env = { HTTPS_PROXY = "10.0.0.1:3128" }\n';
+  const info: PluginInfo = {
+    ...PROBE,
+    permissions: ({ variable }) => ({ net: [variable?.("HTTPS_PROXY") ?? "none"], env: ["HTTPS_PROXY"] }),
+  };
+  for (const [file, isReached] of [["home/config.toml", true], ["project/reasonix.toml", false]] as const) {
+    await using fixture = configFixture({ [file]: entry });
+    const loaded = await fixture.load({ trust: () => true });
+    const { args } = await pluginStart({ paths: scopeOf(fixture), loaded }, info);
+    assertEquals(args.includes("--allow-net=10.0.0.1:3128"), isReached, args.join(" "));
+  }
+});
+
 Deno.test("an entry for a plugin that the program does not have names the nearest one", async () => {
   await using mcp = await openMcp([{ name: "w", command: "reasonix", args: ["plugin", "exmaple"] }]);
   assertEquals(
@@ -250,12 +265,17 @@ Deno.test("an entry for a plugin that the program does not have names the neares
   );
 });
 
-Deno.test("the last listing of a plugin counts for its version, settings and providers", () => {
-  const definition = (more: Record<string, unknown> = {}, plugins: readonly PluginInfo[] = [PROBE]) =>
+Deno.test("the last listing of a plugin counts for its version, build, settings and providers", () => {
+  const definition = (
+    more: Record<string, unknown> = {},
+    plugins: readonly PluginInfo[] = [PROBE],
+    build = "1-1",
+  ) =>
     serverSpecs([pluginEntry({ name: "p", command: "reasonix", args: ["plugin", "probe"], ...more })], {
       cwd: "/w",
       callSeconds: 0,
       plugins,
+      build,
     })[0]?.definition ?? "";
   const same = definition();
   assertEquals(definition({ settings: {} }), same);
@@ -265,5 +285,6 @@ Deno.test("the last listing of a plugin counts for its version, settings and pro
     assert(definition(more) !== same, JSON.stringify(more));
   }
   assert(definition({}, []) !== same);
+  assert(definition({}, [PROBE], "1-2") !== same);
   assert(definition({ settings: { a: 1 } }, []) !== definition({ settings: { a: 2 } }, []));
 });

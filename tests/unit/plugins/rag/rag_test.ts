@@ -15,6 +15,8 @@ import {
   assertRejects,
   assertStringIncludes,
 } from "../../../support/assert.ts";
+import { pdf } from "../documents/sample_documents.ts";
+import { endConversions } from "../../../../plugins/common/bounded.ts";
 import { openRag, startEmbeddingServer, writeFiles } from "../../../support/rag.ts";
 
 const long = (word: string) => `${word} `.repeat(80).trim();
@@ -99,6 +101,20 @@ Deno.test("an update adds, changes and removes files, and reads only those that 
   assertEquals([raised.changed, raised.skipped.length], [1, 2]);
 });
 
+Deno.test("an index has all pages of a PDF, and names a document without text", async () => {
+  const pages = Array.from({ length: 502 }, (_, at) => at === 501 ? "the last zebra" : "");
+  await using rag = await openRag({ "long.pdf": pdf(pages), "scan.pdf": pdf(["", ""]) });
+  try {
+    const { skipped } = await rag.update();
+    assertEquals(skipped, [{ path: "scan.pdf", problem: "its pages are images without text" }]);
+    const { results, text } = await rag.search("zebra");
+    assertEquals(results.map(({ path }) => path), ["docs/long.pdf"]);
+    assertStringIncludes(text, "--- Page 502 of 502 ---");
+  } finally {
+    endConversions();
+  }
+});
+
 Deno.test("rules of the session hide files from updates, searches and resources", async () => {
   const files = {
     "open.md": "A visible zebra.\n",
@@ -169,6 +185,8 @@ Deno.test("each setting of a search has its effect", async () => {
   const { text } = await rag.search("plum", { ...one, total_chars_budget: 150, top_k: 4 });
   assertMatch(text, /\[left out by total_chars_budget: docs\/a\.md:\d+-\d+/);
   assert(text.length < 800, String(text.length));
+  const few = { ...one, total_chars_budget: 100, top_k: 4 };
+  assertStringIncludes((await rag.search("plum 33", few)).text, "## Part 33", "the best passage");
 });
 
 Deno.test("a search joins words and vectors; a threshold keeps vectors out that are not similar", async () => {
