@@ -56,15 +56,25 @@ export async function pluginProcess(
     if (value !== undefined) given[name] = value;
   }
   const names = new Set([SETTINGS_VARIABLE, CONTEXT_VARIABLE, ...env, ...Object.keys(facts.env)]);
+  const pathFlag = (flagName: string, paths: readonly string[]) => {
+    const names = bothNames(paths);
+    // The runtime splits lists of paths at commas, and knows no escape.
+    const divided = names.find((path) => path.includes(","));
+    if (divided === undefined) return flag(flagName, names);
+    throw new ReasonixError(
+      message`Cannot start the plugin ${info.name}: its permissions cannot have the path ${divided}, which has a comma`,
+      { exit: "config", remedy: message`rename that directory or file` },
+    );
+  };
   const { pluginCommand } = await loadProcessHost();
   const start = pluginCommand({
     words: [info.name, ...words],
     flags: (directory) => [
       SMALL_YOUNG_GENERATION,
       "--unstable-worker-options",
-      ...flag("--allow-read", bothNames([directory, ...read, ...facts.files ?? []])),
-      ...flag("--deny-read", bothNames(facts.forbidden)),
-      ...flag("--allow-write", bothNames(write)),
+      ...pathFlag("--allow-read", [directory, ...read, ...facts.files ?? []]),
+      ...pathFlag("--deny-read", facts.forbidden),
+      ...pathFlag("--allow-write", write),
       ...(net === true ? ["--allow-net"] : flag("--allow-net", hosts)),
       ...flag("--deny-net", denyNet),
       ...flag("--allow-env", [...names]),
@@ -109,5 +119,5 @@ function bothNames(paths: readonly string[]): string[] {
 }
 
 function flag(name: string, values: readonly string[]): string[] {
-  return values.length === 0 ? [] : [`${name}=${values.map((each) => each.replaceAll(",", ",,")).join(",")}`];
+  return values.length === 0 ? [] : [`${name}=${values.join(",")}`];
 }

@@ -4,7 +4,8 @@ import { textOf } from "../../../src/core/mod.ts";
 import type { PluginInfo } from "../../../src/mcp/mod.ts";
 import { createWorkspace } from "../../../src/sandbox/mod.ts";
 import { ToolRegistry } from "../../../src/tool/mod.ts";
-import { assert, assertEquals, assertStringIncludes } from "../../support/assert.ts";
+import { pluginCommandLine } from "../../support/plugin_client.ts";
+import { assert, assertEquals, assertRejects, assertStringIncludes } from "../../support/assert.ts";
 import { type McpFixture, openMcp, scripted } from "../../support/mcp/mcp_fixture.ts";
 import { makeToolContext } from "../../support/tool_context.ts";
 import { attended, type RuleTexts, scene } from "../permission/scene.ts";
@@ -202,5 +203,18 @@ Deno.test("a plugin gets the real path of a file, and no server one that may not
       assertEquals(result?.refused, true, `${name} ${file}`);
       assertStringIncludes(result?.content ?? "", "the user has forbidden it");
     }
+  }
+});
+
+Deno.test("no path with a comma becomes two permissions of a plugin", async () => {
+  const home = "/none";
+  const indexes = { docs: { path: "a,/" } };
+  for (
+    const [name, stage] of [
+      ["documents", { home, workspace: "/work/a,/" }],
+      ["rag", { home, workspace: "/work", settings: { indexes } }],
+    ] as const
+  ) {
+    await assertRejects(() => pluginCommandLine(name, stage), Error, "a,/, which has a comma");
   }
 });
