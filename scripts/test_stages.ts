@@ -66,7 +66,7 @@ export const STAGES: readonly Stage[] = [
   gate("check", ["check", "--quiet"], SOURCES),
   { ...gate("build", ["run", "-A", "scripts/bundle.ts", TEST_BUNDLE, "--no-types"], []), lane: "program" },
   { ...tests("house", TEST, ["tests/house"]), lane: "program" },
-  { ...tests("unit", [...TEST, "--parallel"], ["tests/unit"]), coverage: true, env: jobs(2) },
+  { ...tests("unit", [...TEST, "--parallel"], ["tests/unit"]), coverage: true, env: jobs(3) },
   tests("doc", ["test", "-A", "--doc"], ["mod.ts"]),
   {
     ...tests("conformance", [...TEST, "--parallel"], ["tests/conformance"]),
@@ -87,7 +87,7 @@ export const STAGES: readonly Stage[] = [
     ...tests("browser", [...TEST, "--parallel"], ["tests/browser"]),
     lane: "alone",
     limitSeconds: 300,
-    env: jobs(2),
+    env: jobs(3),
     bundle: true,
   },
   { ...tests("alone", TEST, [ALONE]), lane: "alone", bundle: true },

@@ -88,10 +88,16 @@ export class ModelRuns {
       for (let run = open.shift(); run; run = open.shift()) {
         const outcome = await ask(run).catch((error: Error) => ({ error: error.message }));
         this.#outcomes.set(run.key, outcome);
-        progress(`${run.key}: ${"text" in outcome ? "done" : "failed"}`, ++done, runs.length);
+        done++;
+        progress(`${run.key}: ${"text" in outcome ? "done" : "failed"}`);
       }
     };
-    await Promise.all(Array.from({ length: AT_ONCE }, next));
+    const timer = setInterval(() => progress(`${done} of ${runs.length} done`), 1000);
+    try {
+      await Promise.all(Array.from({ length: AT_ONCE }, next));
+    } finally {
+      clearInterval(timer);
+    }
   }
 
   outcomeOf(key: string): Outcome {

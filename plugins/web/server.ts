@@ -123,7 +123,7 @@ export const plugin: Plugin<Settings> = {
       const page = await open(await web(), url, call);
       return "text" in page
         ? page
-        : await found(page, { pattern, maxResults, contextLines }, context.entry, call.signal);
+        : await found(page, { pattern, maxResults, contextLines }, context.entry, call);
     });
   },
 };
@@ -161,11 +161,12 @@ async function found(
   { url, title, date, lines, image }: Page,
   { pattern, maxResults, contextLines }: { pattern: string; maxResults: number; contextLines: number },
   entry: string,
-  signal: AbortSignal,
+  { signal, progress }: Pick<Call, "signal" | "progress">,
 ): Promise<Answer> {
   if (image) throw new PluginError(`Cannot search ${url}: it is an image`);
   const bytes = new TextEncoder().encode(lines.join("\n"));
   const input = { bytes, pattern, maxResults, contextLines };
+  const timer = setInterval(() => progress(`Searches ${url}`), 1000);
   const result = await convert<FindResult>(entry, "find", input, FIND_LIMITS, signal)
     .catch((error) => {
       if (!(error instanceof PluginError) || !/took over/.test(error.message)) throw error;
@@ -173,7 +174,8 @@ async function found(
         `The pattern ${JSON.stringify(pattern.slice(0, 200))} took over ${FIND_LIMITS.seconds} s on ${url}`,
         "use one without nested repetitions",
       );
-    });
+    })
+    .finally(() => clearInterval(timer));
   const { ranges, total, isText } = result;
   const parts: string[] = [];
   let size = 0;

@@ -23,7 +23,10 @@ interface Review extends AsyncDisposable {
   /** Reports whether the tool declares that it reaches other machines. */
   reachesNetwork(): Promise<boolean | undefined>;
   /** Calls the tool: its text, whether it failed, and its data. */
-  review(args: Record<string, unknown>): Promise<{ text: string; isError: boolean; data: unknown }>;
+  review(
+    args: Record<string, unknown>,
+    onprogress?: (step: { readonly progress: number }) => void,
+  ): Promise<{ text: string; isError: boolean; data: unknown }>;
 }
 
 const ERAS = { legacy: "legacy", modern: "auto" } as const;
@@ -86,8 +89,9 @@ async function open(
       const { tools: [tool] } = await client.listTools();
       return tool?.annotations?.openWorldHint;
     },
-    async review(args) {
-      const result = await client.callTool({ name: "persona_review", arguments: args });
+    async review(args, onprogress) {
+      const options = onprogress ? { onprogress } : {};
+      const result = await client.callTool({ name: "persona_review", arguments: args }, options);
       const [block] = result.content;
       return {
         text: block?.type === "text" ? block.text : "",
@@ -329,4 +333,22 @@ Deno.test("the examples of the page are personas, settings and a prompt", async 
   await Deno.writeTextFile(`${stage.home}/prompts/personas/review.md`, prompt);
   await stage.review({ content: "The plan", personas: ["Ada: an operator"] });
   assertMatch(asked[0]?.systemPrompt ?? "", /^You are Ada\. an operator\nName the three worst/);
+});
+
+Deno.test("a long review reports progress, which increases to the end of the summary", async () => {
+  const reported = Promise.withResolvers<void>();
+  await using stage = await open(async (params) => {
+    await reported.promise;
+    return await byName(params);
+  });
+  const steps: number[] = [];
+  const { isError } = await stage.review(
+    { content: "x", personas: "Ada, Grace", panel: true },
+    ({ progress }) => {
+      steps.push(progress);
+      reported.resolve();
+    },
+  );
+  assertEquals(isError, false);
+  assert(steps.length >= 3 && steps.every((step, at) => step > (steps[at - 1] ?? 0)), steps.join());
 });
