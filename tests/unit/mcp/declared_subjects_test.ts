@@ -211,8 +211,8 @@ Deno.test("no path with a comma becomes two permissions of a plugin", async () =
   const indexes = { docs: { path: "a,/" } };
   for (
     const [name, stage] of [
-      ["documents", { home, workspace: "/work/a,/" }],
-      ["rag", { home, workspace: "/work", settings: { indexes } }],
+      ["documents", { home, workspace: "/none/a,/" }],
+      ["rag", { home, workspace: "/none", settings: { indexes } }],
     ] as const
   ) {
     await assertRejects(() => pluginCommandLine(name, stage), Error, "a,/, which has a comma");
