@@ -5,6 +5,7 @@
 import { stringify } from "smol-toml";
 import { PLUGINS } from "../../plugins/plugins.ts";
 import { TokenCounter } from "../../src/context/tokens.ts";
+import { canonicalListing } from "../../src/mcp/listing.ts";
 import { mustRun } from "../../scripts/process.ts";
 import { openPlugin, pluginCommandLine } from "../support/plugin_client.ts";
 import { firstRequest } from "./figures.ts";
@@ -203,10 +204,11 @@ async function tokenRow({ file, scratch }: PluginBench): Promise<Row> {
       settings,
     });
     const { tools } = await plugin.client.listTools();
-    const offered = tools.map((tool) => ({
+    const none = { prompts: [], resources: [], templates: [] };
+    const offered = canonicalListing({ tools, ...none }).tools.map((tool) => ({
       name: `mcp__${name}__${tool.name}`,
-      description: tool.description ?? "",
-      parameters: tool.inputSchema,
+      description: tool.description,
+      parameters: tool.schema,
     }));
     sum += new TokenCounter().tools({ system: "", tools: offered });
   }

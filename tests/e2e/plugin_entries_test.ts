@@ -68,12 +68,12 @@ onTerminal(
     await using terminal = await openTerminal(await programFile(), { cwd: world.dir, env });
     const read = () => Deno.readTextFile(`${world.home}/config.toml`).catch(() => "");
     const before = await read();
-    const begin = async () => {
-      await terminal.type("clear; reasonix plugin add web");
+    const begin = async (language: string) => {
+      await terminal.type(`clear; REASONIX_LANG=${language} reasonix plugin add web`);
       await terminal.press("Enter");
       await terminal.shows("● brave");
     };
-    await begin();
+    await begin("en");
     await terminal.press("Enter");
     await terminal.shows("│  BRAVE_API_KEY");
     await terminal.press("C-c");
@@ -81,11 +81,12 @@ onTerminal(
     assert(!end.includes("error"), end);
     assertEquals(await read(), before);
 
-    await begin();
+    await begin("zh");
+    await terminal.shows("搜索服务；不选择时插件只读取网页");
     await terminal.press("Enter");
     await terminal.shows("│  BRAVE_API_KEY");
     await terminal.press("Enter");
-    await terminal.shows("Try it: reasonix mcp test web");
+    await terminal.shows("试一试：reasonix mcp test web");
     assertStringIncludes(await read(), 'settings = { search = "brave", key_env = "BRAVE_API_KEY" }');
   },
 );

@@ -44,15 +44,15 @@ Deno.test("a plugin reads what rules allow without a prompt, also in plan mode; 
   await Deno.symlink("../secret/b.ts", `${world.dir}/src/link.ts`);
   const done = await world.run(["run", "--permission-mode", "plan", "--on-ask", "deny", "look"]);
   assertEquals([done.code, done.stdout], [0, "Done.\n"], done.stderr);
-  const lines = done.stderr.split("\n").filter((line) => line.startsWith("! MCP server"));
+  const lines = done.stderr.split("\n").filter((line) => line.startsWith("! MCP server")).toSorted();
   assertEquals(lines.length, 2, done.stderr);
   const line = config.split("\n").findIndex((text) => text.startsWith("allow_private")) + 1;
   assertStringIncludes(
-    lines[0] ?? "",
+    lines[1] ?? "",
     `MCP server wrong cannot be used: ${world.home}/config.toml:${line}:32: Cannot use allow_private.1 = "home"`,
   );
   assertStringIncludes(
-    lines[1] ?? "",
+    lines[0] ?? "",
     `MCP server unknown cannot be used: ${world.home}/config.toml:${
       line + 6
     }:10: Cannot use serach = "brave" for the plugin web: there is no such setting`,
