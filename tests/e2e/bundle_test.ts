@@ -87,7 +87,10 @@ Deno.test("all parts are embedded into a stand-alone executable", async () => {
   const own = Deno.env.get("DENORT_BIN");
   if (own === undefined) Deno.env.set("DENORT_BIN", Deno.execPath());
   try {
-    const made = Buffer.from(await Deno.readFile(await compile(file, target, directory)));
+    const bytes = Buffer.from(await Deno.readFile(await compile(file, target, directory)));
+    const runtime = await Deno.stat(Deno.env.get("DENORT_BIN") ?? "");
+    // On Linux the runtime, in which a search takes seconds, comes first.
+    const made = Deno.build.os === "linux" ? bytes.subarray(runtime.size) : bytes;
     for (const name of ["reasonix.js", ...embeddedFiles()]) {
       assert(
         made.includes(Buffer.from(await Deno.readFile(`${built}/${name}`))),

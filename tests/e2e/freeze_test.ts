@@ -224,7 +224,9 @@ Deno.test("Ctrl-C ends a search with deliberately slow rules and names", async (
   const line = (i: number) => `{${"*a,?b,".repeat(100)}${i}}{${"*a,?b,".repeat(100)}c}`;
   await world.write(".gitignore", Array.from({ length: 50 }, (_, i) => line(i)).join("\n"));
   const letters = (i: number) => i.toString(2).padStart(14, "0").replaceAll("0", "a").replaceAll("1", "b");
-  for (let i = 0; i < 5000; i++) await world.write(letters((i * 7919) % 16384).repeat(14), "");
+  for (let i = 0; i < 5000; i++) {
+    Deno.writeTextFileSync(`${world.dir}/${letters((i * 7919) % 16384).repeat(14)}`, "");
+  }
   const child = await world.spawn(["run", "go"]);
   while (server.requests.length === 0) await new Promise((resolve) => setTimeout(resolve, 20));
   await new Promise((resolve) => setTimeout(resolve, 100));
