@@ -1,7 +1,6 @@
 /** Permission rules: how they are written, what they mean, and what they match. */
-export { webHost } from "./web_rules.ts";
 export { lintRule } from "./lint.ts";
-export { isFault, isProblem, MAX_WEIGHT, parseRule, readRule, ruleWeight } from "./rule.ts";
+export { isFault, isProblem, MAX_WEIGHT, parseRule, readRule, ruleWeight, webHost } from "./rule.ts";
 export type { PolicySource, Rule, RuleProblem, RuleText } from "./rule.ts";
 export { ANY, firstMark, isKnown, type Match, matchPattern, ONE, SEP, STAR, toPattern } from "./pattern.ts";
 export { absoluteGlobs, createPathMatcher, literalPath, namedBy } from "./path_rules.ts";

@@ -1,10 +1,10 @@
 import { message, type PreparedCall, type Text, type ToolFamily } from "../core/mod.ts";
 import { isDirectory } from "../path/probe.ts";
-import { matchAddress } from "./web_rules.ts";
 import type { PathForms, PathMatcher, RuleList } from "./path_rules.ts";
 import { type Match, matchPattern, toPattern } from "./pattern.ts";
 import {
   isProblem,
+  matchAddress,
   parseRule,
   type PolicySource,
   type Rule,

@@ -1,5 +1,5 @@
 import { readRule, webHost } from "../../../src/rule/mod.ts";
-import { matchAddress } from "../../../src/rule/web_rules.ts";
+import { matchAddress } from "../../../src/rule/rule.ts";
 import { assertEquals } from "../../support/assert.ts";
 
 /** Rules, addresses, and whether the rule refuses and allows the address. */
