@@ -46,26 +46,22 @@ const TURN_MS = 10;
  */
 export async function* walkFiles(root: string, options: WalkOptions = {}): AsyncGenerator<WalkedFile> {
   const { hidden = [], workspace = root, include, exclude = [], maxBytes = Infinity, signal } = options;
-  const excluded = ignore().add([...exclude]);
+  const excluded = exclude.length > 0 ? ignore().add([...exclude]) : undefined;
   const included = include && ignore().add([...include]);
   const isHidden = hiddenPaths(hidden, root, workspace);
   let turn = performance.now();
 
   const isLeftOut = (path: string, rules: readonly Rules[], own: readonly Rules[]) =>
-    excluded.ignores(path) || isHidden(path) || isIgnored(path, rules) ||
+    excluded?.ignores(path) || isHidden(path) || isIgnored(path, rules) ||
     own.some((each) => isIgnored(path, [each]));
 
-  async function* walk(
+  /** Yields nothing before each directory. */
+  function* walk(
     below: string,
     above: readonly Rules[],
     aboveOwn: readonly Rules[],
-  ): AsyncGenerator<WalkedFile> {
-    signal?.throwIfAborted();
-    if (performance.now() - turn > TURN_MS) {
-      await new Promise((resolve) => setTimeout(resolve, 0));
-      turn = performance.now();
-      signal?.throwIfAborted();
-    }
+  ): Generator<WalkedFile | undefined> {
+    yield undefined;
     const entries = entriesOf(`${root}/${below}`);
     const names = new Set(entries.map(({ name }) => name));
     const rules = [...rulesOf(`${root}/${below}`, names, IGNORE_FILES, below, ""), ...above];
@@ -81,7 +77,17 @@ export async function* walkFiles(root: string, options: WalkOptions = {}): Async
       }
     }
   }
-  yield* walk("", rulesAbove(root, IGNORE_FILES), rulesAbove(root, [OWN_IGNORE_FILE]));
+  for (const file of walk("", rulesAbove(root, IGNORE_FILES), rulesAbove(root, [OWN_IGNORE_FILE]))) {
+    if (file) {
+      yield file;
+      continue;
+    }
+    signal?.throwIfAborted();
+    if (performance.now() - turn <= TURN_MS) continue;
+    await new Promise((resolve) => setTimeout(resolve, 0));
+    turn = performance.now();
+    signal?.throwIfAborted();
+  }
 }
 
 export interface WorkspaceFile {

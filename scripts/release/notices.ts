@@ -86,7 +86,7 @@ export async function bundledPackages(modules: readonly string[]): Promise<reado
 async function lockedVersions(name: string | undefined): Promise<string[]> {
   if (name === undefined) return [];
   const lock = JSON.parse(await Deno.readTextFile(new URL("../../deno.lock", import.meta.url)));
-  return Object.keys(lock.npm).map((key) => key.replace(/_.*$/, "")).filter((key) =>
+  return Object.keys(lock.npm).map((key) => key.replace(/(@[^@_]+)_.*$/, "$1")).filter((key) =>
     key.startsWith(`${name}@`)
   );
 }

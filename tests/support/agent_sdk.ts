@@ -3,7 +3,7 @@
  */
 const VERSION = "0.3.330";
 const SHA256 = "6ecbc493eda07c20536c97b7529a6873034ad50faafd8eb2bddba4201825950f";
-const DIRECTORY = new URL("../../dist/test/", import.meta.url).pathname;
+const DIRECTORY = new URL("../../dist/packages/", import.meta.url).pathname;
 
 /** The module of the SDK, or the reason why npm cannot install it. */
 // deno-lint-ignore no-explicit-any
