@@ -13,7 +13,7 @@ import { languageOf, type MapLanguage } from "./languages.ts";
 import { type FileSymbols, SymbolParser } from "./parser.ts";
 
 export interface MapSettings {
-  readonly include: readonly string[];
+  readonly include?: readonly string[] | undefined;
   readonly exclude: readonly string[];
   readonly max_files: number;
 }
@@ -102,14 +102,18 @@ export class SymbolIndex {
     const database = this.#database;
     const present = new Map<string, Known>();
     const changed: (readonly [path: string, size: number, mtime: number, language: MapLanguage])[] = [];
+    const options = { hidden, exclude, signal, ...(include ? { include } : {}) };
     let unsupported = 0, beyond = 0;
-    for await (const { path, size, mtimeMs } of walkFiles(workspace, { hidden, include, exclude, signal })) {
+    for await (const { path, size, mtimeMs } of walkFiles(workspace, options)) {
       const language = languageOf(path);
       const known = this.#known.get(path);
       if (!language) unsupported++;
       else if (present.size + changed.length >= max_files) beyond++;
       else if (known?.size === size && known.mtime === mtimeMs) present.set(path, known);
       else changed.push([path, size, mtimeMs, language]);
+    }
+    if (changed.length > BATCH) {
+      await this.#parser.prepare(new Set(changed.map(([, , , language]) => language)));
     }
     using _transaction = { [Symbol.dispose]: () => database.isTransaction && commit(database) };
     let shown = performance.now(), turn = shown;
@@ -136,11 +140,11 @@ export class SymbolIndex {
       if (!present.has(path)) database.prepare("DELETE FROM files WHERE path = ?").run(path);
     }
     this.#known = present;
-    const hash = createHash("sha256").update(`${unsupported} ${beyond}`);
+    const parts = [`${unsupported} ${beyond}`];
     const files: MappedFile[] = [];
     let broken = 0;
     for (const [path, known] of [...present].sort(([a], [b]) => a < b ? -1 : 1)) {
-      hash.update(`${path}\0${known.key}\0`);
+      parts.push(path, known.key);
       if (known.broken) broken++;
       const load = () => known.symbols ??= this.#load(known.key);
       if (known.key !== "") {
@@ -152,7 +156,7 @@ export class SymbolIndex {
         });
       }
     }
-    const state = hash.digest("base64url");
+    const state = createHash("sha256").update(parts.join("\0")).digest("base64url");
     return { files, unsupported, broken, skipped: present.size - files.length, beyond, state };
   }
 

@@ -54,10 +54,7 @@ export class SymbolParser {
   }
 
   async parse({ name }: MapLanguage, text: string): Promise<FileSymbols> {
-    const language = name === "c" && CPP_HEADER.test(text) ? "cpp" : name;
-    let loading = this.#loaded.get(language);
-    if (!loading) this.#loaded.set(language, loading = this.#load(language));
-    const { parser, query } = await loading;
+    const { parser, query } = await this.#ready(name === "c" && CPP_HEADER.test(text) ? "cpp" : name);
     const until = performance.now() + MAX_PARSE_MS;
     const progressCallback = () => performance.now() > until;
     const tree = parser.parse(text, null, { progressCallback });
@@ -71,6 +68,17 @@ export class SymbolParser {
     } finally {
       tree.delete();
     }
+  }
+
+  /** Loads the grammars of languages next to each other; a failure is that of the first file. */
+  async prepare(languages: ReadonlySet<MapLanguage>): Promise<void> {
+    await Promise.allSettled(Array.from(languages, ({ name }) => this.#ready(name)));
+  }
+
+  #ready(language: string): Promise<Loaded> {
+    let loading = this.#loaded.get(language);
+    if (!loading) this.#loaded.set(language, loading = this.#load(language));
+    return loading;
   }
 
   async #load(name: string): Promise<Loaded> {

@@ -40,11 +40,11 @@ interface Definers {
   isMethod: boolean;
 }
 
-/** References of one file to a slot of another. */
-interface Edge {
-  readonly from: number;
-  readonly slot: number;
-  readonly weight: number;
+/** References of one file to a slot of another, as columns: an object for each would take most of the time. */
+interface Edges {
+  readonly from: number[];
+  readonly slot: number[];
+  readonly weight: number[];
 }
 
 /**
@@ -113,8 +113,8 @@ function edgesOf(
   definers: ReadonlyMap<string, Definers>,
   fileOf: readonly number[],
   named: (name: string) => number,
-): readonly Edge[] {
-  const edges: Edge[] = [];
+): Edges {
+  const edges: Edges = { from: [], slot: [], weight: [] };
   /** For languages whose members are not known by their syntax, and for the others. */
   const any = new Map<string, { readonly slots: readonly number[]; readonly factor: number }>();
   const typed: typeof any = new Map();
@@ -130,7 +130,12 @@ function edgesOf(
       const target = targets.get(name);
       if (!target) continue;
       const weight = target.factor * Math.sqrt(lines.length);
-      for (const slot of target.slots) if (fileOf[slot] !== index) edges.push({ from: index, slot, weight });
+      for (const slot of target.slots) {
+        if (fileOf[slot] === index) continue;
+        edges.from.push(index);
+        edges.slot.push(slot);
+        edges.weight.push(weight);
+      }
     }
   }
   return edges;
@@ -157,19 +162,23 @@ function startVector(isTest: readonly boolean[], inFocus: readonly number[]): Fl
 }
 
 /** Returns the ranks of files and the shares of slots. The part of a file without references starts again. */
-function pageRank(edges: readonly Edge[], fileOf: readonly number[], start: Float64Array) {
+function pageRank({ from, slot, weight }: Edges, fileOf: readonly number[], start: Float64Array) {
   const out = new Float64Array(start.length);
-  for (const { from, weight } of edges) out[from] = at(out, from) + weight;
+  for (const [edge, file] of from.entries()) out[file] = (out[file] ?? 0) + (weight[edge] ?? 0);
+  const part = Float64Array.from(weight, (each, edge) => each / (out[from[edge] ?? 0] ?? 1));
   let ranks = start;
   let shares = new Float64Array(fileOf.length);
   for (let round = 0; round < ROUNDS; round++) {
     const idle = ranks.reduce((sum, each, index) => out[index] === 0 ? sum + each : sum, 0);
     const next = start.map((share) => share * (1 - DAMPING + DAMPING * idle));
     shares = new Float64Array(fileOf.length);
-    for (const { from, slot, weight } of edges) {
-      shares[slot] = at(shares, slot) + at(ranks, from) * weight / at(out, from);
+    for (let edge = 0; edge < part.length; edge++) {
+      const to = slot[edge] ?? 0;
+      shares[to] = (shares[to] ?? 0) + (ranks[from[edge] ?? 0] ?? 0) * (part[edge] ?? 0);
     }
-    for (const [slot, file] of fileOf.entries()) next[file] = at(next, file) + DAMPING * at(shares, slot);
+    for (const [slot, file] of fileOf.entries()) {
+      next[file] = (next[file] ?? 0) + DAMPING * (shares[slot] ?? 0);
+    }
     ranks = next;
   }
   return { ranks, shares };

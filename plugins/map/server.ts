@@ -8,7 +8,7 @@ import type { Definition } from "./parser.ts";
 
 const Settings = z.strictObject({
   /** Patterns of ignore files: only matching files are read. */
-  include: z.array(z.string()).default(["*"]),
+  include: z.array(z.string()).optional(),
   exclude: z.array(z.string()).default([]),
   /** Source files beyond this number are only counted. */
   max_files: z.number().int().min(1).default(20_000),
