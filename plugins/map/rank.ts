@@ -40,7 +40,7 @@ interface Definers {
   isMethod: boolean;
 }
 
-/** References of one file to a slot of another, as columns: an object for each would take most of the time. */
+/** References of files to slots of others, as columns: an object for each would take most of the time. */
 interface Edges {
   readonly from: number[];
   readonly slot: number[];
