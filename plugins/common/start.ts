@@ -148,6 +148,9 @@ async function serve(
 }
 
 /** Messages over standard input and output. The SDK's class loads `node:process`, which takes 5 MB. */
+/** Time for the answers to requests of a client that has closed its end. */
+const LAST_ANSWERS_MS = 2000;
+
 class StandardStreams implements Transport {
   onclose?: () => void;
   onerror?: (error: Error) => void;
@@ -155,6 +158,9 @@ class StandardStreams implements Transport {
   /** Resolves when the client is gone. */
   readonly ended: Promise<void>;
   readonly #end: () => void;
+  /** Requests without an answer. */
+  readonly #open = new Set<unknown>();
+  #answered = Promise.withResolvers<void>();
   #written: Promise<void> = Promise.resolve();
   #isClosed = false;
 
@@ -181,13 +187,31 @@ class StandardStreams implements Transport {
     } catch (error) {
       this.#report(error);
     }
+    await this.#finish();
     await this.close();
+  }
+
+  /** Lets the answers out: a script writes its requests, closes its end, and reads. */
+  async #finish(): Promise<void> {
+    if (this.#open.size > 0) {
+      this.#answered = Promise.withResolvers();
+      const timer = setTimeout(this.#answered.resolve, LAST_ANSWERS_MS);
+      await this.#answered.promise;
+      clearTimeout(timer);
+    }
+    await this.#written;
   }
 
   /** Reports a line that is no message, and continues behind it. */
   #deliver(line: string): void {
     try {
-      if (line.trim() !== "") this.onmessage?.(deserializeMessage(line));
+      if (line.trim() === "") return;
+      const message = deserializeMessage(line);
+      if ("method" in message && "id" in message) this.#open.add(message.id);
+      else if ("method" in message && message.method === "notifications/cancelled") {
+        this.#open.delete(message.params?.requestId);
+      }
+      this.onmessage?.(message);
     } catch (error) {
       this.#report(error);
     }
@@ -202,6 +226,9 @@ class StandardStreams implements Transport {
       this.#report(error);
       return this.close();
     });
+    if (!("method" in message) && this.#open.delete(message.id) && this.#open.size === 0) {
+      this.#answered.resolve();
+    }
     return this.#written;
   }
 

@@ -65,7 +65,12 @@ export async function openSession(options: AssemblyOptions): Promise<OpenedSessi
       ? (await loadManage()).copySession(path, { version: VERSION, ...id }).path
       : path;
     return {
-      session: SessionLog.open(file, { redact, program, messagesLater: options.messagesLater ?? false }),
+      session: SessionLog.open(file, {
+        redact,
+        program,
+        messagesLater: options.messagesLater ?? false,
+        start: { cwd: paths.cwd, version: VERSION },
+      }),
       redact,
     };
   }
@@ -84,7 +89,7 @@ function agentSession(
   { paths: { home, cwd }, sessionId }: AssemblyOptions,
   redact: (text: string) => string,
 ): SessionLog {
-  if (file !== undefined) return SessionLog.open(file, { redact });
+  if (file !== undefined) return SessionLog.open(file, { redact, start: { cwd, version: VERSION } });
   const id = sessionId === undefined ? {} : { id: sessionId };
   return SessionLog.create({ home, cwd, directory, parent: link, version: VERSION, redact, ...id });
 }

@@ -330,6 +330,8 @@ export interface LogOptions {
   readonly now?: () => Date;
   /** Messages of a session that is opened are read when they are needed. */
   readonly messagesLater?: boolean;
+  /** The beginning of an opened session without events: a kill can leave an empty file. */
+  readonly start?: Pick<CreateOptions, "cwd" | "version">;
   /** The command that has the session open, for lists of sessions. */
   readonly program?: string | undefined;
 }
@@ -362,7 +364,7 @@ export class SessionLog {
   readonly paths: SessionPaths;
   /** The state after every event appended so far. */
   readonly state: SessionState;
-  /** The event a new session begins with; appended automatically when the first event is another one. */
+  /** The event that an empty session begins with; appended automatically when the first event is another. */
   readonly head: NewEventOf<"session.start"> | undefined;
   readonly #file: LogFile;
   readonly #redact: ((text: string) => string) | undefined;
@@ -415,7 +417,10 @@ export class SessionLog {
     const file = lockExisting(paths, options.program);
     try {
       const loaded = loadEvents(path, undefined, options.messagesLater ? "messages" : "events");
-      const log = new SessionLog(file, loaded.state, undefined, options);
+      const { start } = options;
+      const isEmpty = start !== undefined && loaded.state.lastSeq === 0;
+      const head = isEmpty ? { type: "session.start", session: paths.id, ...start } as const : undefined;
+      const log = new SessionLog(file, loaded.state, head, options);
       log.#notices.push(...loaded.notices);
       if (loaded.tail === "whole") file.write(["\n"]);
       else if (loaded.tail === "torn") log.#cutTail(loaded.end);

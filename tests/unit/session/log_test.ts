@@ -107,6 +107,20 @@ Deno.test("SessionLog.open truncates an incomplete last line and reports it", ()
     assertEquals(again.append(user("next")).seq, 3);
   }));
 
+Deno.test("SessionLog.open begins a session that a kill left without an event", () =>
+  withHome((home) => {
+    const { path } = closedLog(home, user("hello"));
+    for (const left of ["", '{"v":1,"seq":1,"ti']) {
+      Deno.writeTextFileSync(path, left);
+      {
+        using again = SessionLog.open(path, { start: { cwd: "/project", version: "1" } });
+        again.append(user("next"));
+      }
+      const { state } = loadEvents(path);
+      assertEquals([state.cwd, state.lastSeq, state.messages.length], ["/project", 2, 1]);
+    }
+  }));
+
 Deno.test("SessionLog.open keeps a last line that only lacks its line feed", () =>
   withHome((home) => {
     const paths = closedLog(home, user("hello"));
