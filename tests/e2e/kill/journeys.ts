@@ -37,7 +37,8 @@ export class Journeys {
   ): void {
     const first = events.find(({ type }) => type === "turn.start");
     if (first) {
-      this.#before.set(first.seq, before);
+      // A rewind that was killed before it was recorded is no part of the history.
+      this.#before.set(first.seq, this.current?.from ?? before);
       if (turn !== undefined) this.#after.set(turn, after);
       this.#undo = this.current = undefined;
     } else if (events.length > 0 && this.current) {
