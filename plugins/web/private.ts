@@ -19,6 +19,8 @@ const PRIVATE_IPV4 = [
   "10.0.0.0/8",
   "100.64.0.0/10",
   "127.0.0.0/8",
+  // The metadata service of Azure has an address of the public network.
+  "168.63.129.16/32",
   "169.254.0.0/16",
   "172.16.0.0/12",
   "192.0.0.0/24",

@@ -1,6 +1,7 @@
 import { PluginError } from "../../../../plugins/common/plugin.ts";
 import { fetchPage, type Network, pageUrl, resolveName } from "../../../../plugins/web/fetch.ts";
 import { assert, assertEquals } from "../../../support/assert.ts";
+import { coversAddress } from "../../../../src/sandbox/network/hosts.ts";
 import { deniedRanges, isPrivate, parseRange } from "../../../../plugins/web/private.ts";
 import { privateAddresses } from "../../../support/private_addresses.ts";
 
@@ -8,7 +9,7 @@ const ranges = (...texts: string[]) => texts.flatMap((text) => parseRange(text) 
 
 Deno.test("private and special addresses of both families are refused, public ones are not", () => {
   const refused =
-    `0.0.0.0 0.1.2.3 10.0.0.1 100.64.0.1 100.127.255.255 127.0.0.1 127.255.255.254 169.254.169.254
+    `168.63.129.16 ::ffff:168.63.129.16 100.100.100.200 0.0.0.0 0.1.2.3 10.0.0.1 100.64.0.1 100.127.255.255 127.0.0.1 127.255.255.254 169.254.169.254
     172.16.0.1 172.31.255.255 192.0.0.192 192.0.2.1 192.88.99.1 192.168.1.1 198.18.0.1 198.19.255.255
     198.51.100.1 203.0.113.9 224.0.0.251 239.255.255.250 240.0.0.1 255.255.255.255
     :: ::1 ::ffff:127.0.0.1 ::ffff:a00:1 64:ff9b::7f00:1 64:ff9b::10.0.0.1 64:ff9b:1::1 ::127.0.0.1 100::1
@@ -19,6 +20,18 @@ Deno.test("private and special addresses of both families are refused, public on
     172.15.255.255 172.32.0.0 192.0.1.1 198.17.255.255 198.20.0.0 223.255.255.255 ::ffff:8.8.8.8
     64:ff9b::808:808 2001:4860:4860::8888 2606:4700::1111 2a00:1450::1 [2606:4700::1111]`.split(/\s+/);
   assertEquals(open.filter((address) => isPrivate(address, [])), []);
+});
+
+Deno.test("what jailed commands cannot reach as public, the plugin does not reach either", () => {
+  const numbers = [0, 1, 10, 63, 64, 88, 100, 127, 128, 129, 168, 169, 172, 192, 198, 200, 224, 254, 255];
+  const tails = ["0.0", "0.1", "100.200", "129.16", "169.254", "255.255"];
+  const v4 = numbers.flatMap((a) => numbers.flatMap((b) => tails.map((tail) => `${a}.${b}.${tail}`)));
+  const v6 = ["::", "::1", "fe80::1", "febf::1", "fec0::1", "ff02::1", "fc00::1", "fd00:ec2::254"]
+    .concat(["2002:7f00:1::1", "2002:a83f:8110::1", "64:ff9b::a83f:8110", "64:ff9b:1::7f00:1"]);
+  const all = [...v4, ...v6, ...v4.map((address) => `::ffff:${address}`)];
+  const closed = all.filter((address) => !coversAddress("public", address));
+  assert(closed.length > 1000, String(closed.length));
+  assertEquals(closed.filter((address) => !isPrivate(address, [])), []);
 });
 
 Deno.test("an allowed range opens exactly its addresses in both layers", () => {
@@ -122,7 +135,7 @@ Deno.test("no spelling of a private IPv4 address is reached with the check of th
       const port = ${server.port};
       net.connect({ host, port }).once("error", (error) => resolve(error.name)).once("connect", () => resolve("open"));
     });
-    const hosts = ["127.0.0.1", "localhost", "0.0.0.0", "10.9.9.9", "169.254.169.254", "::1", "::ffff:127.0.0.1"];
+    const hosts = ["127.0.0.1", "localhost", "0.0.0.0", "10.9.9.9", "169.254.169.254", "168.63.129.16", "::1", "::ffff:127.0.0.1"];
     for (const host of hosts) console.log(host, await connected(host));
     for (const url of ${JSON.stringify(addresses)}.filter((each) => /^https?:/.test(each))) {
       const { hostname } = new URL(url);
