@@ -1,7 +1,7 @@
 const LIMIT_MS = 10_000;
 const PAUSE_MS = 20;
 
-/** What a process that is ending can still cause: it adds an entry, or has not left its mount. */
+/** Codes of errors that a process causes while it ends: it adds an entry, or has not left its mount. */
 const PASSING: readonly unknown[] = ["ENOTEMPTY", "EBUSY", "EEXIST"];
 
 /** Removes a temporary directory, and waits for what still writes below it; names the rest when it stays. */
