@@ -23,7 +23,7 @@ export interface Change {
   readonly top: string;
   readonly base: Revision;
   readonly head: Revision;
-  /** The files below `top` are those of the head. */
+  /** The files below `top` are those of `head`. */
   readonly onDisk: boolean;
   readonly files: readonly ChangedFile[];
   /** Commit messages, newest first, at most 50. */
@@ -85,7 +85,7 @@ interface Sides {
   readonly key: string;
   /** Commit of the base; undefined: nothing. */
   readonly base: string | undefined;
-  /** Commit of the head; undefined: the tree is that of the index or the working tree. */
+  /** Commit of `head`; undefined: the tree is that of the index or the working tree. */
   readonly head?: string;
   readonly tree: string;
   readonly readsDisk?: true;
@@ -434,7 +434,7 @@ export async function defaultRequest(git: Git, cwd: string, signal?: AbortSignal
 const MAX_LINE = 2_000;
 
 /**
- * The differences of a file for a model, with the line numbers of the head before each line.
+ * The differences of a file for a model, with the line numbers of the new version before each line.
  * `hunks`: only these.
  */
 export function numberedDiff(file: ChangedFile, hunks: readonly Hunk[] = file.hunks): string {

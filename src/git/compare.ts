@@ -56,7 +56,7 @@ const MAX_FILE_CHARS = 2_000_000;
 const MAX_CHARS = 64_000_000;
 /** Larger files are compared by their objects alone. */
 const LARGE = 5 * 1024 * 1024;
-/** What the files of a working tree that differ may hold together. */
+/** Bytes that the changed files of a working tree may hold together. */
 const MAX_HASHED = 256 * 1024 * 1024;
 
 const NO_TEXT = "its name is not UTF-8";
