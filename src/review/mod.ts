@@ -1,0 +1,16 @@
+/** Reviews of changes: what agents find in parts of them, checked against the change. */
+export {
+  ANSWER_SCHEMA,
+  type CheckedFinding,
+  checkFinding,
+  type Dropped,
+  type Finding,
+  lineOfQuote,
+  mergeFindings,
+  PRIORITIES,
+  type Priority,
+  readReport,
+  type ReviewFinding,
+  reviewFinding,
+  type ReviewReport,
+} from "./findings.ts";
