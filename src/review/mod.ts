@@ -14,3 +14,4 @@ export {
   reviewFinding,
   type ReviewReport,
 } from "./findings.ts";
+export { type Format, formatReview, FORMATS, type TextForm } from "./formats.ts";
