@@ -61,7 +61,21 @@ export function formatReview(
 }
 
 function jsonText(value: object): string {
-  return `${printableJson(JSON.stringify(mapTexts(value, safeText), null, 2))}\n`;
+  const json = printableJson(JSON.stringify(mapTexts(value, safeText), null, 2));
+  return `${json.replace(RUNNER_WORD, "\\u0023#")}\n`;
+}
+
+/** Begins a command of a build system anywhere in its log: `##[…]`, `##vso[…]`. */
+const RUNNER_WORD = /##(?=\w*\[)/g;
+
+/** Safe text for people in which no line is a command of a build system that shows it in its log. */
+function inert(text: string): string {
+  return terminalSafe(safeText(text)).replace(/^(\s*):(?=:)/gm, "$1: ").replace(RUNNER_WORD, "## ");
+}
+
+/** The same on one line. */
+function inertLine(text: string, max = 300): string {
+  return inert(oneLine(safeText(text), max));
 }
 
 function openOf({ findings }: ReviewReport): readonly ReviewFinding[] {
@@ -76,7 +90,7 @@ function fixedOf({ findings }: ReviewReport): readonly ReviewFinding[] {
 
 /** A name of a file on one line. */
 function shownPath(path: string): string {
-  return oneLine(safeText(path), 300);
+  return inertLine(path);
 }
 
 function locationOf({ path, line, end_line }: ReviewFinding): string {
@@ -107,7 +121,7 @@ function summaryOf(report: ReviewReport): Text[] {
     return count > 0 ? [message`${name}: ${count}`] : [];
   });
   const listed = report.skipped.slice(0, MAX_SKIPPED).map(({ path, reason }) =>
-    `${shownPath(path)} (${oneLine(safeText(reason))})`
+    `${shownPath(path)} (${inertLine(reason, 160)})`
   );
   const more = report.skipped.length - listed.length;
   return [
@@ -121,16 +135,16 @@ function summaryOf(report: ReviewReport): Text[] {
     ...(dropped.length > 0 ? [message`Dropped findings: ${listOf(dropped)}`] : []),
     ...(report.incomplete === undefined
       ? []
-      : [message`The review is incomplete: ${oneLine(safeText(report.incomplete), 500)}`]),
+      : [message`The review is incomplete: ${inertLine(report.incomplete, 500)}`]),
     figuresOf(report),
   ];
 }
 
 function figuresOf({ model, usage, cost, duration_ms }: ReviewReport): Text {
   const figures = [
-    oneLine(safeText(model), 100),
+    inertLine(model, 100),
     ...tokenFigures(usage),
-    cost ? `${cost.amount.toFixed(4)} ${oneLine(cost.currency, 10)}` : message`cost unknown`,
+    cost ? `${cost.amount.toFixed(4)} ${inertLine(cost.currency, 10)}` : message`cost unknown`,
     `${grouped(Math.round(duration_ms / 1000))} s`,
   ];
   return joined(" · ", figures);
@@ -141,7 +155,7 @@ function textReport(report: ReviewReport, form: TextForm): string {
   const wrapped = (line: string, indent: string) =>
     line === "" ? [""] : wrapText(indent + line, columns, width, indent);
   const lines: string[] = [
-    colors.bold(text(message`Review of ${oneLine(safeText(report.target), 300)}`)),
+    colors.bold(text(message`Review of ${inertLine(report.target)}`)),
     "",
   ];
   const open = openOf(report);
@@ -153,7 +167,7 @@ function textReport(report: ReviewReport, form: TextForm): string {
     lines.push(`${number}${mark} ${colors.accent(locationOf(finding))}${known}`);
     const title = wrapped(shownTitle(finding), indent);
     lines.push(...title.map((line) => colors.bold(line)));
-    const body = terminalSafe(safeText(finding.body));
+    const body = inert(finding.body);
     lines.push(
       ...body.split("\n").flatMap((line) => wrapped(line.trimEnd(), indent)).filter((line, index, all) =>
         line !== "" || (index > 0 && all[index - 1] !== "")
@@ -177,7 +191,7 @@ function textReport(report: ReviewReport, form: TextForm): string {
 }
 
 function shownTitle({ title }: ReviewFinding): string {
-  return oneLine(safeText(title), 200);
+  return inertLine(title, 200);
 }
 
 function colorOf(colors: Palette, priority: Priority): (text: string) => string {
@@ -192,7 +206,7 @@ function diffColor(colors: Palette, line: string): string {
 /** A suggestion as a diff; of the replaced lines only quoted ones are known. */
 function suggestionLines({ suggestion, quote, line, end_line }: ReviewFinding): string[] {
   if (suggestion === undefined) return [];
-  const safe = (text: string) => terminalSafe(safeText(text)).replaceAll("\t", "  ");
+  const safe = (text: string) => inert(text).replaceAll("\t", "  ");
   const old = safe(quote).split("\n").slice(0, end_line - line + 1);
   const rest = end_line - line + 1 - old.length;
   const fresh = suggestion === "" ? [] : safe(suggestion).split("\n");
@@ -204,7 +218,7 @@ function suggestionLines({ suggestion, quote, line, end_line }: ReviewFinding): 
 }
 
 function markdownReport(report: ReviewReport, { text }: TextForm): string {
-  const blocks = [`**${text(message`Review of ${escaped(oneLine(safeText(report.target), 300))}`)}**`];
+  const blocks = [`**${text(message`Review of ${escaped(inertLine(report.target))}`)}**`];
   for (const [at, finding] of openOf(report).entries()) {
     const number = `${at + 1}. `;
     const known = finding.state === "standing" ? ` (${text(message`known`)})` : "";
@@ -214,7 +228,7 @@ function markdownReport(report: ReviewReport, { text }: TextForm): string {
     const diff = suggestionLines(finding).join("\n");
     const parts = [
       heading,
-      harmless(terminalSafe(safeText(finding.body)).trim()),
+      harmless(inert(finding.body).trim()),
       ...(diff === "" ? [] : [fenced(diff, "diff")]),
     ].filter((part) => part !== "").join("\n\n");
     const indent = " ".repeat(number.length);

@@ -31,6 +31,7 @@ const GOOD: Finding = {
 const HOSTILE = [
   "a\n::error file=x,line=1::injected\n##[group]injected\r::set-output name=x::y\n",
   "%0A::warning::injected%3A%2C",
+  "::stop-commands::x\n  ::add-mask::y\nz ##[error]x ##vso[task.setvariable variable=a]b\n##[group]",
   "\x1b[2J\x1b]0;owned\x07\x1b]8;;https://evil.example\x07click\x1b]8;;\x07\u202e\u2066gnitteseb\u2028\x9b31m\x7f",
   "lone \ud800 and \udc00 \0 nul",
   `</pre><script>alert(1)</script><img src=x onerror=alert(1)><!-- hidden --> &amp;`,
@@ -404,6 +405,10 @@ Deno.test("no name and no text of a report leaves its place in any format", () =
     assert(text.isWellFormed(), as);
     // deno-lint-ignore no-control-regex
     assertEquals(/[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]/.exec(text)?.[0], undefined, as);
+  }
+  // A runner takes a line for a command that begins with "::" after blanks, or has "##[" anywhere.
+  for (const as of ["text", "markdown", "json", "sarif", "gitlab"] as const) {
+    assertEquals(/^\s*::|##\w*\[/m.exec(format(report, as))?.[0], undefined, as);
   }
   const commands = format(report, "github").trimEnd().split("\n");
   assertEquals(commands.length, open + 1);
