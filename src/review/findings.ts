@@ -254,8 +254,9 @@ function matchesAt(lines: readonly string[], line: number, quoted: readonly stri
     const there = lines[line - 1 + at];
     if (there === undefined) return false;
     const given = comparable(there);
-    const start = text.replace(/…$/, "");
-    return given === text || (start.length >= LONG_QUOTE && given.startsWith(start));
+    // As diffs for models mark a carriage return, and a line that they cut.
+    const start = text.replace(/␍?…?$/, "").trimEnd();
+    return given === text || given === start || (start.length >= LONG_QUOTE && given.startsWith(start));
   });
 }
 

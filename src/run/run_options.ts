@@ -154,6 +154,8 @@ export interface AssemblyOptions extends RunOptions {
   readonly loaded: LoadedConfig;
   /** Keeps the events in memory instead of a session file. */
   readonly inMemory?: boolean;
+  /** `--continue` does not take the session: it is about a task that the program itself gives. */
+  readonly aside?: boolean;
   /** Messages of a resumed session stay in its file until they are needed. */
   readonly messagesLater?: boolean;
   /** A turn waits at its end for agents in the background, and reports their answers to the model. */

@@ -91,7 +91,7 @@ Deno.test("a finding whose quote is at its line of the change holds", async () =
     [{ quote: `\n${GOOD.quote}\r\n      sum += items[i].price;\n` }, {
       quote: `${TEXT[4]}\n${TEXT[5]}`,
     }],
-    [{ path: "src/crlf.ts", line: 2, end_line: 3, quote: "second();" }, { quote: "second();" }],
+    [{ path: "src/crlf.ts", line: 2, end_line: 3, quote: "second();␍" }, { quote: "second();" }],
     [{ path: "src/hidden.ts", line: 1, end_line: 1, quote: "start();" }, {}],
     [{ path: "src/hidden.ts", line: 2, end_line: 2, quote: "if (admin) allow();" }, {}],
     [{ path: "src/long.ts", line: 1, end_line: 1, quote: LONG.slice(0, 250) }, {}],
