@@ -7,7 +7,7 @@ import { oneLine, terminalSafe } from "../util/terminal_text.ts";
 export const PRIORITIES = ["P0", "P1", "P2", "P3"] as const;
 export type Priority = (typeof PRIORITIES)[number];
 
-/** A defect at a range of lines of the head. */
+/** A defect at a range of lines of the new version. */
 export interface Finding {
   readonly path: string;
   readonly line: number;
@@ -18,9 +18,9 @@ export interface Finding {
   /** One line. */
   readonly title: string;
   readonly body: string;
-  /** Text in place of line … end_line of the head, without the last line end; "" removes the lines. */
+  /** Text in place of line … end_line of the new version, without the last line end; "" removes the lines. */
   readonly suggestion?: string;
-  /** The text of `line` in the head, word for word. */
+  /** The text of `line` in the new version, word for word. */
   readonly quote: string;
 }
 
@@ -109,7 +109,7 @@ export type CheckedFinding =
 
 /**
  * Checks a finding against the change: its fields, its file, its range, its quote and its suggestion. With
- * `whole` any file of the head may have findings, otherwise they have to touch a hunk.
+ * `whole` any file of the new version may have findings, otherwise they have to touch a hunk.
  *
  * Contract: reads only files of the change or, with `whole`, of `change.head`. Messages quote their lines, so
  * a change for a session with denied files must not list or read them.
@@ -128,10 +128,13 @@ export async function checkFinding(
   if (problem !== undefined) return { fault: "outside", message: problem };
   if (file && (file.status === "deleted" || file.kind !== "text")) {
     const what = file.status === "deleted" ? "is deleted" : `is no text file (${file.kind})`;
-    return { fault: "misplaced", message: `${shown} ${what} in the head, so no line of it can be quoted` };
+    return {
+      fault: "misplaced",
+      message: `${shown} ${what} in the new version, so no line of it can be quoted`,
+    };
   }
   const bytes = await change.head.read(path, signal);
-  if (!bytes) return { fault: "outside", message: `The head has no readable file ${shown}` };
+  if (!bytes) return { fault: "outside", message: `The new version has no readable file ${shown}` };
   const lines = linesOf(bytes);
   const place = placeProblem(given, lines, shown);
   if (place !== undefined) return { fault: "misplaced", message: place };
@@ -200,7 +203,7 @@ function fileNamed(files: readonly ChangedFile[], name: string): ChangedFile | u
   return shown.length === 1 ? shown[0] : undefined;
 }
 
-/** Reports whether a path can only be in the head: relative, without steps up, not in git's directory. */
+/** Reports whether a path can only be in the new version: relative, without steps up, not in git's directory. */
 function isInside(path: string): boolean {
   return path.split("/").every((step) => !["", ".", "..", ".git"].includes(step.toLowerCase()));
 }
@@ -278,7 +281,7 @@ export function lineOfQuote(
   return nearest(linesOf(bytes), line, quoteLines(quote));
 }
 
-/** The lines of a hunk in the head; where lines were only removed, those around the gap. */
+/** The lines of a hunk in the new version; where lines were only removed, those around the gap. */
 function rangeOf({ newStart, newLines }: ChangedFile["hunks"][number]): readonly [from: number, to: number] {
   return newLines === 0 ? [newStart, newStart + 1] : [newStart, newStart + newLines - 1];
 }
@@ -343,8 +346,8 @@ const STOP_WORDS = new Set(
 
 function titleWords(title: string): Set<string> {
   const words = title.toLowerCase().match(/[\p{L}\p{N}_]+/gu) ?? [];
-  const telling = words.filter((word) => word.length > 2 && !STOP_WORDS.has(word));
-  return new Set(telling.length > 0 ? telling : words);
+  const specific = words.filter((word) => word.length > 2 && !STOP_WORDS.has(word));
+  return new Set(specific.length > 0 ? specific : words);
 }
 
 /**

@@ -131,7 +131,7 @@ Deno.test("a finding that does not hold names its fault and the line where the q
     [{ quote: `${GOOD.quote}\nnever();` }, "misplaced", "no line"],
     [{ line: 40, end_line: 41 }, "misplaced", "src/total.ts has only 12 lines; the quote is on line 5"],
     [{ end_line: 13 }, "misplaced", "only 12 lines, so none is 13"],
-    [{ path: "src/gone.ts" }, "misplaced", "is deleted in the head"],
+    [{ path: "src/gone.ts" }, "misplaced", "is deleted in the new version"],
     [{ path: "image.png" }, "misplaced", "is no text file (binary)"],
     [{ path: "src/long.ts", line: 1, end_line: 1, quote: LONG.slice(0, 100) }, "misplaced", "no line"],
     [{ line: 11, end_line: 11, quote: "export const LIMIT = 10;" }, "outside", "its lines are 2–8"],
@@ -168,7 +168,7 @@ Deno.test("a finding that does not hold names its fault and the line where the q
   }
 });
 
-Deno.test("with whole a finding may be anywhere in the head, and nowhere else", async () => {
+Deno.test("with whole a finding may be anywhere in the new version, and nowhere else", async () => {
   assert("finding" in await check({ line: 11, end_line: 11, quote: "export const LIMIT = 10;" }, true));
   assert("finding" in await check({ path: "other.ts", line: 1, end_line: 1, quote: "untouched();" }, true));
   reads.length = 0;
