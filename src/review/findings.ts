@@ -18,7 +18,7 @@ export interface Finding {
   /** One line. */
   readonly title: string;
   readonly body: string;
-  /** Text in place of line … end_line of the new version, without the last line end; "" removes the lines. */
+  /** Text in place of line … end_line of the new version, without the last line end; "": none. */
   readonly suggestion?: string;
   /** The text of `line` in the new version, word for word. */
   readonly quote: string;
@@ -203,7 +203,7 @@ function fileNamed(files: readonly ChangedFile[], name: string): ChangedFile | u
   return shown.length === 1 ? shown[0] : undefined;
 }
 
-/** Reports whether a path can only be in the new version: relative, without steps up, not in git's directory. */
+/** Reports whether a path stays in the repository: relative, without steps up, not in git's directory. */
 function isInside(path: string): boolean {
   return path.split("/").every((step) => !["", ".", "..", ".git"].includes(step.toLowerCase()));
 }
