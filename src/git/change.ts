@@ -8,8 +8,6 @@ import { DiskFiles, entries, type Git, openRepository, problemOf, type Repositor
 
 /** The files of one side of a change. */
 export interface Revision {
-  /** Location of the files; before the first commit, a base has nothing. */
-  readonly source: "commit" | "index" | "disk" | "nothing";
   /** Object id of a commit; undefined: the working tree, the index, or nothing before the first commit. */
   readonly id: string | undefined;
   /** Reads at most 5 MB. Undefined: no such file, a link, a submodule, or too large. */
@@ -127,7 +125,7 @@ class Reader {
     const head = readsDisk
       ? {
         id: undefined,
-        source: "disk" as const,
+
         read: (path: string) => Promise.resolve(readFromDisk(top, path)),
       }
       : this.#revision(to, changed, to === undefined ? base : undefined);
@@ -306,7 +304,6 @@ class Reader {
     const options = { cwd: this.#repository.top };
     return {
       id,
-      source: id !== undefined ? "commit" : rest ? "index" : "nothing",
       read: async (path, signal) => {
         const entry = known.get(path) ??
           (id === undefined ? undefined : await entryOf(git, { ...options, signal }, { commit: id, path }));

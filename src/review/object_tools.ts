@@ -24,10 +24,15 @@ const REVISION = {
 };
 const PATH = { type: "string", description: "From the top of the repository" };
 
+/** One side of a change, and where its files are; a base before the first commit has none. */
+interface Version extends Revision {
+  readonly source: "commit" | "index" | "disk" | "nothing";
+}
+
 interface ObjectTool extends Pick<Tool, "name" | "description" | "title"> {
   readonly properties: Readonly<Record<string, unknown>>;
   readonly required?: readonly string[];
-  execute(args: Arguments, revision: Revision, context: ToolContext): Promise<ToolResult>;
+  execute(args: Arguments, version: Version, context: ToolContext): Promise<ToolResult>;
 }
 
 /**
@@ -66,8 +71,7 @@ export function objectTools(git: Git, change: Change): readonly Tool[] {
             return failure(`${real} is outside of the repository`, `use a path below ${top}`);
           }
           if (context.paths.hidden(real)) return failure(`Cannot read ${path}: the rules deny reading it`);
-          const revision = args.revision === "base" ? change.base : change.head;
-          return await execute({ ...args, path }, revision, context);
+          return await execute({ ...args, path }, args.revision === "base" ? base : head, context);
         } catch (error) {
           if (context.signal.aborted || !(error instanceof ReasonixError)) throw error;
           return errorResult(error);
@@ -75,6 +79,9 @@ export function objectTools(git: Git, change: Change): readonly Tool[] {
       },
     };
   };
+  const base: Version = { ...change.base, source: change.base.id === undefined ? "nothing" : "commit" };
+  const disk = change.key === "uncommitted" ? "disk" : "index";
+  const head: Version = { ...change.head, source: change.head.id === undefined ? disk : "commit" };
   const places = new ObjectFiles(git, top);
   return [
     tool({
@@ -105,7 +112,7 @@ export function objectTools(git: Git, change: Change): readonly Tool[] {
         limit: { type: "integer", minimum: 1, description: "100 matches if absent" },
       },
       required: ["pattern"],
-      execute: (args, revision, context) => places.grep(args, revision, context),
+      execute: (args, version, context) => places.grep(args, version, context),
     }),
     tool({
       name: "list_files",
@@ -117,14 +124,14 @@ export function objectTools(git: Git, change: Change): readonly Tool[] {
         limit: { type: "integer", minimum: 1, description: "Number of files, 500 if absent" },
       },
       title: ({ path }) => message`list ${String(path ?? ".")}`,
-      execute: (args, revision, context) => places.list(args, revision, context),
+      execute: (args, version, context) => places.list(args, version, context),
     }),
   ];
 }
 
-async function readFile(args: Arguments, revision: Revision, { signal }: ToolContext): Promise<ToolResult> {
+async function readFile(args: Arguments, version: Version, { signal }: ToolContext): Promise<ToolResult> {
   const path = String(args.path);
-  const bytes = await revision.read(path, signal);
+  const bytes = await version.read(path, signal);
   if (bytes === undefined) {
     return failure(
       `Cannot read ${path}: the ${
@@ -170,7 +177,7 @@ class ObjectFiles {
     this.#top = top;
   }
 
-  async list(args: Arguments, { id, source }: Revision, context: ToolContext): Promise<ToolResult> {
+  async list(args: Arguments, { id, source }: Version, context: ToolContext): Promise<ToolResult> {
     const isWanted = this.#test(args.pattern, args.path, context);
     const under = args.path === "." ? [] : [String(args.path)];
     const others = source === "disk" ? ["--others", "--exclude-standard"] : [];
@@ -196,7 +203,7 @@ class ObjectFiles {
     return { content: [...kept, ...notes].join("\n"), summary: message`${found.size} files` };
   }
 
-  async grep(args: Arguments, { id, source }: Revision, context: ToolContext): Promise<ToolResult> {
+  async grep(args: Arguments, { id, source }: Version, context: ToolContext): Promise<ToolResult> {
     const pattern = String(args.pattern);
     if (pattern === "") return failure("Cannot search for an empty pattern", "list files with list_files");
     if (source === "nothing") return { content: "No matches", summary: message`no matches` };
