@@ -36,8 +36,8 @@ interface ObjectTool extends Pick<Tool, "name" | "description" | "title"> {
 }
 
 /**
- * Tools that read both versions of a change from the objects of the repository, so that a version is read that
- * is not checked out. Paths count from the top of the repository, and the rules about files hold for them.
+ * Tools that read both versions of a change from the objects of the repository, checked out or not. Paths
+ * count from the top of the repository, and the rules about files hold for them.
  */
 export function objectTools(git: Git, change: Change): readonly Tool[] {
   const { top } = change;
