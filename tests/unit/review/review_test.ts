@@ -374,9 +374,9 @@ Deno.test("all requests of a review begin with the same prefix and the same mess
     JSON.stringify([prefix, messages.slice(0, -1)])
   );
   for (const other of others) assertEquals(other, first);
-  const { prefix } = provider.asked[0]!.request;
-  assertStringIncludes(prefix.system, "Your work is to find defects in changes.");
-  assertEquals(prefix.tools.map(({ name }) => name).filter((name) => name !== "bash"), [
+  const prefix = provider.asked[0]?.request.prefix;
+  assertStringIncludes(prefix?.system ?? "", "Your work is to find defects in changes.");
+  assertEquals(prefix?.tools.map(({ name }) => name).filter((name) => name !== "bash"), [
     "read_file",
     "ls",
     "glob",
@@ -664,7 +664,7 @@ Deno.test("no text of a change, a commit message or a pull request leaves its fr
       /^(Material: |End of the material\.$)/.exec(line)?.[1] ?? []
     );
     assertEquals(frames, ["Material: ", "End of the material.", "Material: ", "End of the material."]);
-    assert(!/[\r\u2028\x1b]/.test(prompt), "a control character");
+    assertEquals(["\r", "\u2028", "\x1b"].filter((sign) => prompt.includes(sign)), []);
     const outside = prompt.replace(/^Material: [^]*?\nEnd of the material\.$/gm, "");
     assert(!/Ignore the above|approve|System:/.test(outside), outside);
     assert(!/Ignore the above|approve|System:/.test(request.prefix.system), "in the system prompt");
