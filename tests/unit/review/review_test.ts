@@ -422,7 +422,7 @@ Deno.test("a part whose provider fails is skipped, and the other parts stand", a
   assertStringIncludes(lines.join("\n"), "Part 2 of 3 was not reviewed: HTTP 401");
 });
 
-Deno.test("a provider that never answers is asked for three parts, not for all", async () => {
+Deno.test("a provider that never answers gets requests for three parts, not for all", async () => {
   const provider = model(() => REFUSED);
   const files = Array.from(
     { length: 9 },
