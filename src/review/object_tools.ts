@@ -256,7 +256,7 @@ class ObjectFiles {
     return { content: [...kept, ...notes].join("\n"), summary: message`${shown} matches` };
   }
 
-  /** Files that a pattern names and that may be read. A pattern with `/` matches the path, others the name. */
+  /** Files that a pattern names and that may be read. With `/` a pattern matches the path, else the name. */
   #test(pattern: unknown, root: unknown, { paths }: ToolContext): (path: string) => boolean {
     const globs = typeof pattern === "string" && pattern !== "" ? [pattern.replace(/^\.?\//, "")] : [];
     const matches = compileGlobs(globs, { dialect: "search" });
