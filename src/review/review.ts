@@ -664,44 +664,24 @@ function filled(text: string, values: Readonly<Record<string, string>>): string 
 }
 
 /**
- * The list of an answer: that of the first JSON value in it that has one under this name. Models write words
- * or a code fence around it.
+ * The list that an answer has under a name. Models write words or a code fence around the JSON value, or the
+ * bare list.
  */
 function listIn(answer: string, name: string): readonly unknown[] | undefined {
   const text = answer.slice(0, MAX_ANSWER).trim();
-  const listOf = (json: string) => {
-    const value = parseJson(json);
-    const list = isRecord(value) ? value[name] : value;
-    return Array.isArray(list) && list.every((item) => value !== list || isRecord(item)) ? list : undefined;
-  };
-  const whole = listOf(text);
-  if (whole) return whole;
-  let tries = 0;
-  for (const { index } of text.matchAll(/[[{]/g)) {
-    if (++tries > MAX_TRIES) return undefined;
-    const end = endOfJson(text, index);
-    const list = end === undefined ? undefined : listOf(text.slice(index, end));
-    if (list) return list;
+  const whole = parseJson(text);
+  if (Array.isArray(whole) && whole.every(isRecord)) return whole;
+  const start = text.search(new RegExp(`\\{\\s*"${name}"\\s*:`));
+  let end = start < 0 ? -1 : text.length;
+  for (let tries = 0; tries < MAX_TRIES && end > start; tries++) {
+    const list = recordOf(parseJson(text.slice(start, end)))[name];
+    if (Array.isArray(list)) return list;
+    end = text.lastIndexOf("}", end - 2) + 1;
   }
 }
 
-/** Brackets of an answer at which its JSON value is looked for. */
-const MAX_TRIES = 50;
-
-/** The offset after the bracket that closes the one at `start`; undefined: none does. */
-function endOfJson(text: string, start: number): number | undefined {
-  let depth = 0;
-  let inString = false;
-  for (let at = start; at < text.length; at++) {
-    const char = text[at];
-    if (inString) {
-      if (char === "\\") at += 1;
-      else if (char === '"') inString = false;
-    } else if (char === '"') inString = true;
-    else if (char === "{" || char === "[") depth += 1;
-    else if ((char === "}" || char === "]") && --depth === 0) return at + 1;
-  }
-}
+/** Brackets behind which the JSON value of an answer may end. */
+const MAX_TRIES = 20;
 
 interface CheckedAnswer {
   readonly findings: readonly Finding[];
