@@ -16,13 +16,15 @@ import {
 import {
   type Change,
   type ChangedFile,
+  Git,
   type Hunk,
   hunkDigest,
   numberedDiff,
   type Revision,
 } from "../git/mod.ts";
 import type { Assembly } from "../run/mod.ts";
-import { isRecord, parseJson, recordOf } from "../util/json.ts";
+import type { Tool } from "../tool/mod.ts";
+import { isRecord, mapTexts, parseJson, recordOf } from "../util/json.ts";
 import { oneLine, terminalSafe } from "../util/terminal_text.ts";
 import { after } from "../util/timer.ts";
 import {
@@ -37,6 +39,7 @@ import {
   type ReviewReport,
   touches,
 } from "./findings.ts";
+import { objectTools } from "./object_tools.ts";
 import partPrompt from "./part.md" with { type: "text" };
 import refutePrompt from "./refute.md" with { type: "text" };
 import securityPrompt from "./security.md" with { type: "text" };
@@ -119,7 +122,7 @@ const REFUTATION_SCHEMA: JsonSchema = {
  *
  * Contract: rejects only for a defect of the program. What was found until an abort, a limit or a failure of
  * the provider is reported, and `incomplete` has the reason. Files that the rules of the run deny reading are
- * in `skipped`, and in no request.
+ * in `skipped`, and in no request. The report has no secret of the configuration.
  */
 export async function review(
   assembly: Assembly,
@@ -179,6 +182,8 @@ class Review {
   #system = "";
   /** The change without what the rules deny. */
   #change: Change;
+  /** Read the new version where it is not checked out. */
+  #tools: readonly Tool[] = [];
 
   constructor(assembly: Assembly, request: ReviewRequest, options: ReviewOptions) {
     this.#assembly = assembly;
@@ -220,6 +225,7 @@ class Review {
       } else allowed.push(file);
     }
     this.#change = { ...change, files: allowed, head: readAllowed(change.head, denies) };
+    if (!change.onDisk) this.#tools = objectTools(Git.find(change.top), this.#change);
     const shown = allowed.filter(({ path, omitted, kind, hunks }) => {
       const reason = omitted ?? (kind === "binary" && hunks.length === 0 ? "binary file" : undefined);
       if (reason !== undefined) this.#skipped.set(path, reason);
@@ -423,6 +429,7 @@ class Review {
         prompt: text,
         steps,
         answerForm,
+        tools: this.#tools,
         overrides: {
           system: this.#system,
           readOnly: true,
@@ -504,10 +511,10 @@ class Review {
 
   #report(files: readonly ChangedFile[], pieces: readonly Piece[]): ReviewReport {
     const { base, head, target, key } = this.#change;
-    const { provider: { model } } = this.#assembly;
+    const { provider: { model }, redact } = this.#assembly;
     const { findings, duplicates } = mergeFindings(this.#found);
     const total = totalCost(this.#spending, model.price?.currency);
-    return {
+    return mapTexts<ReviewReport>({
       version: 1,
       target,
       key,
@@ -523,7 +530,7 @@ class Review {
       usage: this.#spending.usage,
       ...(total ? { cost: total } : {}),
       duration_ms: Math.round(performance.now() - this.#started),
-    };
+    }, redact);
   }
 }
 
