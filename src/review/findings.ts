@@ -254,9 +254,11 @@ function matchesAt(lines: readonly string[], line: number, quoted: readonly stri
     const there = lines[line - 1 + at];
     if (there === undefined) return false;
     const given = comparable(there);
+    if (given === text) return true;
     // As diffs for models mark a carriage return, and a line that they cut.
+    if (!/[␍…]$/.test(text) && text.length < LONG_QUOTE) return false;
     const start = text.replace(/␍?…?$/, "").trimEnd();
-    return given === text || given === start || (start.length >= LONG_QUOTE && given.startsWith(start));
+    return given === start || (start.length >= LONG_QUOTE && given.startsWith(start));
   });
 }
 
