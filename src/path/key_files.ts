@@ -7,8 +7,8 @@ const KEY_FILES = new RegExp(
 );
 
 /**
- * Reports whether a path names a file that is shown to no one else, whatever the rules say: in a shared view of a
- * session, or in a review, whose result others read.
+ * Reports whether a path names a file that a shared view of a session and a review leave out, whatever the
+ * rules say: other people read them.
  */
 export function mayHoldKeys(path: string): boolean {
   return KEY_FILES.test(path.replaceAll("\\", "/"));

@@ -8,7 +8,7 @@ import { type Mutation, mutationsOf } from "./mutations.ts";
 export interface Defect {
   readonly mutation: string;
   readonly path: string;
-  /** Line of the head that shows the defect, and its text. */
+  /** Line of the new version that shows the defect, and its text. */
   readonly line: number;
   readonly quote: string;
 }

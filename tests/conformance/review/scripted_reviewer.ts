@@ -29,7 +29,7 @@ export const FATES: Readonly<Record<string, Dropped | undefined>> = {
 export interface ReviewedCommit {
   readonly change: Change;
   readonly defect: Defect | undefined;
-  /** Lines of a file of the head. */
+  /** Lines of a file of the new version. */
   readonly linesOf: (path: string) => readonly string[];
   /** Kinds of the findings in its last answers. */
   readonly given: string[];
