@@ -1,10 +1,9 @@
 import { message, ReasonixError, type Text } from "../core/mod.ts";
-import { type Change, entries, firstLine, Git, readChange } from "../git/mod.ts";
+import { type Change, Git, readChange } from "../git/mod.ts";
 import type { Assembly } from "../run/mod.ts";
 import { contains, isAbsolute } from "../path/lexical.ts";
 import { existingRealPath } from "../path/real_path.ts";
-import { exists } from "../path/probe.ts";
-import { attempt } from "../util/lazy.ts";
+import { exists, readSmallText } from "../path/probe.ts";
 import continuedPrompt from "./continued.md" with { type: "text" };
 import messagePrompt from "./message.md" with { type: "text" };
 import {
@@ -20,7 +19,7 @@ import {
   writtenBy,
 } from "./writing.ts";
 
-/** What is staged, and what a message about it depends on. */
+/** The staged change, and the facts that its message depends on. */
 interface Staged {
   readonly git: Git;
   readonly top: string;
@@ -31,7 +30,7 @@ interface Staged {
   readonly state: string;
   readonly head: string | undefined;
   readonly branch: string | undefined;
-  /** What git is in the middle of: merge, cherry-pick, revert, rebase. */
+  /** Unfinished operations of git: merge, cherry-pick, revert, rebase. */
   readonly operations: readonly string[];
   /** The message that git began, with its comments and without. */
   readonly begun: { readonly raw: string; readonly text: string };
@@ -132,7 +131,7 @@ async function commit(
   if (await headOf(git, top, now) === head) {
     throw notCommitted(message`git commit ended with exit code ${code}`, kept);
   }
-  await kept.remove();
+  kept.remove();
   const [, index] = state.split("\n");
   if (await indexOf(git, top, now) !== index) {
     host.report(
@@ -190,8 +189,7 @@ const OPERATIONS = [
 ] as const;
 
 async function nothingStaged(git: Git, top: string, signal: AbortSignal): Promise<ReasonixError> {
-  const status = ["status", "--porcelain", "-z", "--untracked-files=normal", "--ignore-submodules=dirty"];
-  const count = entries((await git.run(status, { cwd: top, signal })).text).length;
+  const { files: { length: count } } = await readChange(git, top, { kind: "uncommitted" }, signal);
   return new ReasonixError(message`Cannot commit: nothing is staged`, {
     exit: "usage",
     remedy: count === 0
@@ -216,11 +214,7 @@ async function headOf(git: Git, top: string, signal: AbortSignal): Promise<strin
 }
 
 function textFile(path: string): string {
-  const isPlain = attempt(() => Deno.lstatSync(path))?.isFile ?? false;
-  return (isPlain ? attempt(() => Deno.readTextFileSync(path)) ?? "" : "").replace(/\r\n?/g, "\n").slice(
-    0,
-    MAX_TEXT,
-  );
+  return (readSmallText(path) ?? "").replace(/\r\n?/g, "\n").slice(0, MAX_TEXT);
 }
 
 /** A template inside of the repository may not lead out of it. */
@@ -249,7 +243,9 @@ function reportSurroundings(
   }
   const hidden = change.files.filter(({ omitted }) => omitted !== undefined).length;
   if (hidden > 0) {
-    host.report(message`${hidden} files are only named to the model (generated, binary or too large)`);
+    host.report(
+      message`The model sees only the names of ${hidden} files: they are generated, binary or too large`,
+    );
   }
 }
 

@@ -70,9 +70,9 @@ const MAX_BODY = 60_000;
 const MAX_TITLE = 72;
 
 /**
- * Writes title and text of a pull request for the commits of the branch, shows them, pushes the branch with the
- * user's git and opens the pull request with the user's `gh` or `glab`. Returns false where the user left.
- * What was done before a failure is done, and the next call continues there.
+ * Writes title and text of a pull request for the commits of the branch, shows them, pushes the branch with
+ * the user's git and opens the pull request with the user's `gh` or `glab`. Returns false where the user
+ * left. The next call continues after the last step that succeeded.
  */
 export async function openPullRequest(options: PullRequestOptions): Promise<boolean> {
   const { host, signal } = options;
@@ -104,7 +104,7 @@ export async function openPullRequest(options: PullRequestOptions): Promise<bool
     host.show(`${agreed.title}\n\n${agreed.body}${url === undefined ? "" : `\n\n${url}`}`);
     if (service.problem !== undefined) host.report(service.problem);
   }
-  await branch.kept.remove();
+  branch.kept.remove();
   return true;
 }
 
@@ -112,15 +112,15 @@ export async function openPullRequest(options: PullRequestOptions): Promise<bool
 async function update(url: string, branch: Branch, options: PullRequestOptions): Promise<boolean> {
   const { host, yes } = options;
   const name = branch.name ?? "";
-  host.report(message`The branch ${name} has a pull request: ${url}`);
-  const question = message`Push ${name} to ${branch.push.name} (${branch.push.url}), which updates it?`;
+  host.report(message`The branch ${name} has a pull request, which a push updates: ${url}`);
+  const question = message`Push ${name} to ${branch.push.name} (${branch.push.url})?`;
   const pushes = yes || await host.choose(question, [
     { label: message`push`, key: "y", value: true },
     { label: message`leave`, key: "n", value: false },
   ]);
   if (!pushes) return false;
   await push(name, branch, options);
-  await branch.kept.remove();
+  branch.kept.remove();
   host.show(url);
   return true;
 }
@@ -166,15 +166,14 @@ async function readBranch({ cwd, base: wanted, host, signal, yes }: PullRequestO
   const change = await readChange(git, cwd, { kind: "base", base: `${target.name}/${base}` }, signal);
   if (change.messages.length === 0) {
     throw new ReasonixError(
-      message`Cannot open a pull request: no commit is missing in ${target.name}/${base}`,
+      message`Cannot open a pull request: the branch has no commit that ${target.name}/${base} lacks`,
       {
         exit: "usage",
         remedy: message`commit first, such as with ${"`reasonix commit`"}`,
       },
     );
   }
-  const status = ["status", "--porcelain", "-z", "--untracked-files=normal", "--ignore-submodules=dirty"];
-  const open = entries((await git.run(status, { cwd: top, signal })).text).length;
+  const { files: { length: open } } = await readChange(git, cwd, { kind: "uncommitted" }, signal);
   if (open > 0) host.report(message`Not part of it: ${open} files have uncommitted changes`);
   return {
     ...{ git, top, push, target, base, change, checkedOut },
@@ -217,16 +216,23 @@ function withoutPassword(url: string): string {
   return terminalSafe(url.replace(/^([a-z+]+:\/\/)[^@/]*@/, "$1"));
 }
 
-export type HostKind = "github" | "gitlab" | "bitbucket" | "gitea";
+type HostKind = "github" | "gitlab" | "bitbucket" | "gitea";
 
-export function hostKind(host: string, { GH_HOST, GITLAB_HOST }: Readonly<Record<string, string>>): HostKind {
-  if (host === "github.com" || host.endsWith(".ghe.com") || host === GH_HOST?.toLowerCase()) {
-    return "github";
-  }
-  if (/^gitlab\.|\.gitlab\./.test(host) || host === addressedHost(GITLAB_HOST)) return "gitlab";
-  return host === "bitbucket.org" ? "bitbucket" : "gitea";
+/** Services by the names of their hosts; any other host has the addresses of Gitea. */
+const HOST_NAMES: Readonly<Record<Exclude<HostKind, "gitea">, RegExp>> = {
+  github: /^github\.com$|\.ghe\.com$/,
+  gitlab: /^gitlab\.|\.gitlab\./,
+  bitbucket: /^bitbucket\.org$/,
+};
+
+function hostKind(host: string, { GH_HOST, GITLAB_HOST }: Readonly<Record<string, string>>): HostKind {
+  if (host === addressedHost(GH_HOST)) return "github";
+  if (host === addressedHost(GITLAB_HOST)) return "gitlab";
+  const kinds = ["github", "gitlab", "bitbucket"] as const;
+  return kinds.find((kind) => HOST_NAMES[kind].test(host)) ?? "gitea";
 }
 
+/** The host of a variable that has a name or an address. */
 function addressedHost(text = ""): string {
   return text.replace(/^https?:\/\//, "").replace(/[:/].*$/, "").toLowerCase();
 }
@@ -384,11 +390,11 @@ function reasonOf({ code, errors, text }: ProgramResult): string {
 async function draftOf(branch: Branch, service: Service, options: PullRequestOptions): Promise<Draft> {
   const { host, hint, draft } = options;
   const { head, base, kept } = branch;
-  const [first = "", ...lines] = (await kept.read()).split("\n");
+  const [first = "", ...lines] = kept.read().split("\n");
   const [, keptHead, keptBase, keptName = ""] = /^reasonix-pr (\S+) (\S+) (\S+)$/.exec(first) ?? [];
   const mayBe = branch.name === undefined || branch.name === keptName;
   if (keptHead === head && keptBase === base && mayBe && hint === "") {
-    host.report(message`The text of the last attempt is used; words after the command have it written again`);
+    host.report(message`The text of the last attempt is used; a hint behind the command writes a new one`);
     return { branch: branch.name ?? keptName, draft, ...partsOf(lines.join("\n")) };
   }
   const assembly = await host.assembly();
@@ -548,10 +554,11 @@ async function agree(
     await kept.save(`reasonix-pr ${head} ${base} ${current.branch}\n${text}\n`);
     if (yes) return current;
     host.show(text);
-    const where = message`Push ${current.branch} to ${push.name} (${push.url})`;
     const question = service.client
-      ? message`${where}, and open this pull request into ${base} of ${target.address?.path ?? target.name}?`
-      : message`${where}?`;
+      ? message`Push ${current.branch} to ${push.name} (${push.url}), and open this pull request into ${base} of ${
+        target.address?.path ?? target.name
+      }?`
+      : message`Push ${current.branch} to ${push.name} (${push.url})?`;
     const answer = await host.choose(question, [
       { label: service.client ? message`push and open` : message`push`, key: "y", value: "yes" },
       { label: message`edit the text`, key: "e", value: "edit" },

@@ -1,11 +1,13 @@
-/** What commits and pull requests share: the user's git, and texts that a model writes about a change. */
+/** Shared by commits and pull requests: the user's git, and texts that a model writes about a change. */
+import { rmSync } from "node:fs";
 import { errorMessage, EXIT, type ExitName, message, ReasonixError, type Text } from "../core/mod.ts";
 import { type Change, type ChangedFile, Git } from "../git/mod.ts";
 import type { Assembly } from "../run/mod.ts";
+import { readSmallText } from "../path/probe.ts";
 import { writeFileAtomic } from "../util/atomic_write.ts";
 import { editText } from "../util/editor.ts";
 import { attempt } from "../util/lazy.ts";
-import { findProgram } from "../util/process.ts";
+import { findProgram, runInTerminal, runProgram } from "../util/process.ts";
 import { terminalSafe } from "../util/terminal_text.ts";
 import { roughWidth, wrapText } from "../view/mod.ts";
 
@@ -72,37 +74,21 @@ export function userProgram(
 }
 
 /**
- * Runs a program of the user with the user's settings, hooks and credentials: with the terminal where there is
- * one, otherwise its output is shown. Returns its exit code.
+ * Runs a program of the user with the user's settings, hooks and credentials, and returns its exit code. It
+ * has the terminal where there is one; otherwise its output is shown.
  */
 export async function runForUser(
-  [program = "", ...args]: readonly string[],
+  words: readonly string[],
   { cwd, host, signal }: Pick<WritingOptions, "cwd" | "host" | "signal">,
 ): Promise<number> {
   signal.throwIfAborted();
-  const streams = host.terminal ? "inherit" : "piped";
-  const options = {
-    cwd,
-    args,
-    clearEnv: true,
-    env: userEnvironment(host),
-    stdout: streams,
-    stderr: streams,
-  } as const;
-  const command = new Deno.Command(program, { ...options, stdin: host.terminal ? "inherit" : "null" });
-  const run = async () => {
-    const child = command.spawn();
-    // A terminal sends Ctrl-C to the program as well, which ends in its own way.
-    const stop = () => child.kill("SIGTERM");
-    if (!host.terminal) signal.addEventListener("abort", stop, { once: true });
-    const output = host.terminal ? undefined : await child.output();
-    signal.removeEventListener("abort", stop);
-    const text = [output?.stderr, output?.stdout].map((bytes) => new TextDecoder().decode(bytes)).join("")
-      .trim();
-    if (text !== "") host.show(terminalSafe(text));
-    return (await child.status).code;
-  };
-  return await (host.terminal ? host.terminal(run) : run());
+  const options = { cwd, env: userEnvironment(host) };
+  // A terminal sends Ctrl-C to the program, too: it ends in its usual way.
+  if (host.terminal) return await host.terminal(() => runInTerminal(words, options));
+  const { code, errors, text } = await runProgram(words, { ...options, signal });
+  const output = terminalSafe(errors + text).trim();
+  if (output !== "") host.show(output);
+  return code;
 }
 
 /** A text that the user may not lose: it stays in a file of git's directory until it was used. */
@@ -117,12 +103,12 @@ export class KeptText {
     await writeFileAtomic(this.path, text, { mode: 0o600 });
   }
 
-  async read(): Promise<string> {
-    return await Deno.readTextFile(this.path).catch(() => "");
+  read(): string {
+    return readSmallText(this.path) ?? "";
   }
 
-  async remove(): Promise<void> {
-    await Deno.remove(this.path).catch(() => {});
+  remove(): void {
+    rmSync(this.path, { force: true });
   }
 }
 
@@ -143,7 +129,7 @@ const MAX_DIFF = 60_000;
 const MAX_ROWS = 8_000;
 const MAX_LINE = 500;
 
-/** The change for a model: all files with their figures, and as much of the diff as there is room for. */
+/** The change for a model: all files with their figures, and as much of the diff as fits. */
 export async function changeText({ files, top }: Change, assembly: Assembly): Promise<string> {
   const rows: string[] = [];
   const diffs: { readonly text: string; readonly at: number }[] = [];
@@ -157,12 +143,12 @@ export async function changeText({ files, top }: Change, assembly: Assembly): Pr
       diffs.push({ at, text: diffText(file) });
     }
   }
-  let room = MAX_DIFF;
+  let left = MAX_DIFF;
   // Small files are whole; the large ones share what is left.
   const smallest = diffs.toSorted((a, b) => a.text.length - b.text.length);
   const shown = smallest.map(({ text, at }, index) => {
-    const part = cut(text, Math.floor(room / (diffs.length - index)));
-    room -= part.length;
+    const part = cut(text, Math.floor(left / (diffs.length - index)));
+    left -= part.length;
     return { text: part, at };
   });
   const diff = shown.toSorted((a, b) => a.at - b.at).map(({ text }) => text).join("\n");
@@ -200,16 +186,16 @@ function diffText({ path, oldPath, status, hunks }: ChangedFile): string {
 }
 
 /** The first whole lines of a text. */
-export function cut(text: string, room: number): string {
-  if (text.length <= room) return text;
-  const kept = text.slice(0, Math.max(0, text.lastIndexOf("\n", room)));
+export function cut(text: string, most: number): string {
+  if (text.length <= most) return text;
+  const kept = text.slice(0, Math.max(0, text.lastIndexOf("\n", most)));
   const left = text.slice(kept.length).split("\n").length - 1;
   return `${kept}\n(${left} more lines)`.trimStart();
 }
 
 /**
- * Has the model write a text; a second time where `problemOf` finds a fault. Returns what it wrote last. Throws
- * a ReasonixError where it wrote nothing.
+ * Has the model write a text, a second time where `read` finds a problem, and returns the last one. Throws a
+ * ReasonixError where it wrote nothing.
  */
 export async function writtenBy(
   assembly: Assembly,

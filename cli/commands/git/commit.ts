@@ -37,7 +37,7 @@ export const commitCommand = command({
   },
 });
 
-/** The terminal of the user. Throws a usage error where nobody can answer. */
+/** The terminal of the user. Throws a usage error where there is no prompt and no --yes. */
 export function gitHost(
   { process: { stdout } }: CliContext,
   run: GitRun,
@@ -47,7 +47,7 @@ export function gitHost(
   if (!yes && !asks) {
     throw usageError(
       message`Cannot ask for a confirmation: there is no terminal`,
-      message`add --yes to do it unseen`,
+      message`add --yes to go without it`,
     );
   }
   const ask = (question: Text, initial?: string) => {

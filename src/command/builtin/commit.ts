@@ -7,7 +7,10 @@ import { loadTranslator } from "../../i18n/mod.ts";
 export const commitCommand: CommandBody = {
   async run(host, hint, signal = new AbortController().signal) {
     if (host.headless) {
-      throw usageError(message`Cannot ask for a confirmation: there is no terminal`, "reasonix commit --yes");
+      throw usageError(
+        message`Cannot ask for a confirmation: there is no terminal`,
+        message`use ${"`reasonix commit --yes`"}`,
+      );
     }
     const session = await host.session();
     const translator = await loadTranslator(host.locale);

@@ -333,7 +333,7 @@ const CASES: readonly Case[] = [
 ];
 
 for (const { name, stage: prepare, hint = "", yes = false, message, error, ...rest } of CASES) {
-  Deno.test(`commitStaged ${name}`, async () => {
+  Deno.test(`reasonix commit: commitStaged ${name}`, async () => {
     await using stage = await makeStage();
     await prepare(stage);
     const answers = rest.seen?.includes("What is staged changed meanwhile")

@@ -20,7 +20,7 @@ case "$*" in *"--body-file -"*) cat > "$HOME/body";; *) printf '%s' "$*" > "$HOM
 echo "https://example.org/pull/7"
 `;
 
-/** Two remotes, origin a fork of upstream, or origin alone, whose addresses lead to directories. */
+/** Makes origin, a fork where there is an upstream, and the directories that their addresses lead to. */
 async function remotes(stage: Stage, origin: string, upstream?: string): Promise<void> {
   const { git, temp, write } = stage;
   await write("a.txt", "one\n");
@@ -117,7 +117,7 @@ const CASES: readonly Case[] = [
       await Deno.writeTextFile(`${stage.temp}/list.json`, JSON.stringify(list));
     },
     yes: true,
-    seen: ["The branch two has a pull request: https://github.com/them/tool/pull/2"],
+    seen: ["The branch two has a pull request, which a push updates: https://github.com/them/tool/pull/2"],
     pushed: ["main", "two"],
     check: async (stage, { requests }) => {
       assertEquals(requests, []);
@@ -195,7 +195,7 @@ const CASES: readonly Case[] = [
     check: async (stage, _played, again) => {
       await stage.git("reset", "-q", "--hard", "origin/main");
       const failure = await again({}).catch((error) => error);
-      assertStringIncludes(failure.message, "no commit is missing in origin/main");
+      assertStringIncludes(failure.message, "no commit that origin/main lacks");
     },
   },
   {
@@ -255,7 +255,7 @@ async function writeSession({ dir, home }: Stage): Promise<void> {
 }
 
 for (const { name, stage: prepare, base, draft = false, yes = false, hint = "", error, ...rest } of CASES) {
-  Deno.test(`openPullRequest ${name}`, async () => {
+  Deno.test(`reasonix pr: openPullRequest ${name}`, async () => {
     await using stage = await makeStage();
     await prepare(stage);
     // The addresses of the remotes lead to directories next to the repository, for the user's git only.
