@@ -20,7 +20,7 @@ case "$*" in *"--body-file -"*) cat > "$HOME/body";; *) printf '%s' "$*" > "$HOM
 echo "https://example.org/pull/7"
 `;
 
-/** Makes origin, a fork where there is an upstream, and the directories that their addresses lead to. */
+/** Makes origin, and upstream where it is a fork, with directories that their addresses lead to. */
 async function remotes(stage: Stage, origin: string, upstream?: string): Promise<void> {
   const { git, temp, write } = stage;
   await write("a.txt", "one\n");
