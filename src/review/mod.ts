@@ -15,4 +15,5 @@ export {
   type ReviewReport,
 } from "./findings.ts";
 export { type Format, formatReview, FORMATS, type TextForm } from "./formats.ts";
+export { objectTools } from "./object_tools.ts";
 export { type EarlierReview, review, type ReviewOptions, type ReviewRequest } from "./review.ts";
