@@ -1,6 +1,7 @@
 import { message, ReasonixError, type Text } from "../core/mod.ts";
 import { type Change, type Git, problemOf, type Revision } from "../git/mod.ts";
 import { compileGlobs } from "../path/glob.ts";
+import { mayHoldKeys } from "../path/key_files.ts";
 import { absolutePath, baseName, join, normalize, relativeTo } from "../path/lexical.ts";
 import {
   type Arguments,
@@ -265,7 +266,7 @@ class ObjectFiles {
       const below = relativeTo(path, String(root));
       return below !== undefined && matches(below);
     };
-    return (path) => isNamed(path) && !paths.hidden(join(this.#top, path));
+    return (path) => isNamed(path) && !mayHoldKeys(path) && !paths.hidden(join(this.#top, path));
   }
 
   async #read(

@@ -590,7 +590,7 @@ Deno.test("omitted and binary files are skipped with the reason, code comes firs
   assertEquals(report.reviewed, 19);
   assertEquals(report.skipped, [
     { path: "package-lock.json", reason: "lock file" },
-    { path: "a.png", reason: "binary file" },
+    { path: "a.png", reason: "binary" },
     {
       path: "README.md",
       reason: "the change has more than 20 parts: review its commits one by one (--commit)",
@@ -730,7 +730,11 @@ Deno.test("parts fit the window of the model, and show each line once with its n
 });
 
 Deno.test("a version that is not checked out is read from objects, within the rules and without commands", async () => {
-  await using repository = await makeRepository({ "src/a.ts": "one();\n", "secret/s.ts": "KEPT\n" });
+  await using repository = await makeRepository({
+    "src/a.ts": "one();\n",
+    "secret/s.ts": "KEPT\n",
+    ".env": "A=KEPT\n",
+  });
   const { dir } = repository;
   await git(dir, "switch", "-qc", "topic");
   await repository.write("src/a.ts", "one();\ntwo();\n");
@@ -747,6 +751,8 @@ Deno.test("a version that is not checked out is read from objects, within the ru
       call("4", "list_files", {}),
       call("5", "read_file", { path: "secret/s.ts" }),
       call("6", "bash", { command: "touch made" }),
+      call("7", "grep", { pattern: "KEPT" }),
+      call("8", "read_file", { path: ".env", revision: "base" }),
     ];
   });
   await using scene = await stage(provider, {}, { permissions: { deny: ["Read(secret/**)"] } }, dir);
@@ -765,7 +771,7 @@ Deno.test("a version that is not checked out is read from objects, within the ru
   assertStringIncludes(results[2] ?? "", "src/only_there.ts:1:");
   assertStringIncludes(results[3] ?? "", "src/only_there.ts");
   assert(!results.join("\n").includes("KEPT"), "a denied file was read");
-  assertEquals([...Deno.readDirSync(dir)].map(({ name }) => name).sort(), [".git", "secret", "src"]);
+  assertEquals([...Deno.readDirSync(dir)].map(({ name }) => name).sort(), [".env", ".git", "secret", "src"]);
 });
 
 const GOLDEN = new URL("../../golden/review/", import.meta.url);
