@@ -55,6 +55,11 @@ export function protocolStreams() {
   return { input: Deno.stdin.readable, output: Deno.stdout };
 }
 
+/** Standard output for a command that waits for a slow reader. */
+export function standardOutput() {
+  return Deno.stdout;
+}
+
 /** Environment variables read on demand: listing them all at start would cost more than it gives. */
 function lazyEnv(): Record<string, string | undefined> {
   return new Proxy({}, { get: (_target, key) => typeof key === "string" ? Deno.env.get(key) : undefined });

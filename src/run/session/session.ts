@@ -79,7 +79,8 @@ export async function openSession(options: AssemblyOptions): Promise<OpenedSessi
   }
   const id = options.sessionId === undefined ? {} : { id: newId(paths, options.sessionId) };
   const { home, cwd } = paths;
-  const session = SessionLog.create({ home, cwd, version: VERSION, redact, program, ...id });
+  const { aside = false } = options;
+  const session = SessionLog.create({ home, cwd, version: VERSION, redact, program, aside, ...id });
   return { session, redact };
 }
 

@@ -334,6 +334,8 @@ export interface LogOptions {
   readonly start?: Pick<CreateOptions, "cwd" | "version">;
   /** The command that has the session open, for lists of sessions. */
   readonly program?: string | undefined;
+  /** It is not the latest session of its directory for the next program. */
+  readonly aside?: boolean;
 }
 
 export interface CreateOptions extends LogOptions {
@@ -369,6 +371,7 @@ export class SessionLog {
   readonly #file: LogFile;
   readonly #redact: ((text: string) => string) | undefined;
   readonly #now: () => Date;
+  readonly #aside: boolean;
   readonly #notices: NewEventOf<"notice">[] = [];
   #seq: number;
   #titleAt = 0;
@@ -388,6 +391,7 @@ export class SessionLog {
     this.#seq = state.lastSeq;
     this.#redact = options.redact;
     this.#now = options.now ?? (() => new Date());
+    this.#aside = options.aside ?? false;
     this.#titleAt = file.size;
   }
 
@@ -503,7 +507,7 @@ export class SessionLog {
   }
 
   #firstWrite(): void {
-    if (this.#file.problem === undefined) rememberLast(this.paths);
+    if (this.#file.problem === undefined && !this.#aside) rememberLast(this.paths);
   }
 
   #cutTail(end: number): void {
