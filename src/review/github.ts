@@ -153,5 +153,5 @@ function failure(
     return error(message`run it again later`, Number.isFinite(after) ? after : WAIT_MS);
   }
   if (status === 403) return error(message`use a token with the permission "pull-requests"`);
-  return error(message`check the number of the pull request, and that \`gh auth status\` may see it`);
+  return error(message`check the number, and that your login (\`gh auth status\`) may read the repository`);
 }

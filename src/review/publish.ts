@@ -177,7 +177,7 @@ class Publication {
     const { pending, summary, comments } = this.#pull;
     if (pending?.ours) await this.#mutate(DROP_REVIEW, { id: pending.id });
     else if (pending) {
-      throw new ReasonixError(message`${this.#purpose}: a review of you is not submitted yet`, {
+      throw new ReasonixError(message`${this.#purpose}: your pending review there is not submitted`, {
         remedy: message`submit or discard it at ${this.#pull.url}, and run it again`,
       });
     }

@@ -305,7 +305,7 @@ Deno.test(
     assertEquals(github.reviews.filter(({ state }) => state === "PENDING"), []);
     github.reviews.push({ ...draft, body: "My thoughts" });
     const ours = () => publish(made, report(head, [...more, finding("a.txt", 1, "one")]));
-    await assertRejects(ours, Error, "a review of you is not submitted yet");
+    await assertRejects(ours, Error, "your pending review there is not submitted");
   },
 );
 
