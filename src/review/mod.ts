@@ -15,3 +15,5 @@ export {
   type ReviewReport,
 } from "./findings.ts";
 export { type Format, formatReview, FORMATS, type TextForm } from "./formats.ts";
+export { publishReview } from "./publish.ts";
+export { earlierReview, openPullRequest, type PullRequest } from "./pull_request.ts";

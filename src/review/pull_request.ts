@@ -1,3 +1,5 @@
+import { copyFile, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { message, ReasonixError, usageError } from "../core/mod.ts";
 import { type Change, firstLine, type Git, openRepository, type Repository } from "../git/mod.ts";
 import { parseJson, recordOf } from "../util/json.ts";
@@ -44,17 +46,17 @@ export interface PullRequest {
 /** Reviews and comments of pull requests are read up to this number of pages of 100. */
 const MAX_PAGES = 20;
 
+/** A page of a list; `after` is the variable of its name. */
+const page = (list: string, nodes: string) =>
+  `${list}(first: 100, after: $${list}) { nodes { ${nodes} } pageInfo { hasNextPage endCursor } }`;
+
 const QUERY = `query ReasonixPullRequest(
-  $owner: String!, $name: String!, $number: Int!, $reviews: String, $threads: String
+  $owner: String!, $name: String!, $number: Int!, $reviews: String, $reviewThreads: String
 ) {
   repository(owner: $owner, name: $name) { pullRequest(number: $number) {
     state title body baseRefOid headRefOid
-    reviews(first: 100, after: $reviews) {
-      nodes { id body state url viewerDidAuthor } pageInfo { hasNextPage endCursor }
-    }
-    reviewThreads(first: 100, after: $threads) {
-      nodes { comments(first: 1) { nodes { id body viewerDidAuthor } } } pageInfo { hasNextPage endCursor }
-    }
+    ${page("reviews", "id body state url viewerDidAuthor")}
+    ${page("reviewThreads", "comments(first: 1) { nodes { id body viewerDidAuthor } }")}
   } }
 }`;
 
@@ -69,13 +71,13 @@ export async function readPullRequest(github: GitHub, number: number): Promise<P
   const comments: Record<string, unknown>[] = [];
   let facts: Record<string, unknown> = {};
   let cursors: Record<string, unknown> | undefined = {};
-  for (let page = 0; cursors && page < MAX_PAGES; page++) {
+  for (let pages = 0; cursors && pages < MAX_PAGES; pages++) {
     const { repository } = await github.graphql(purpose, host, QUERY, { owner, name, number, ...cursors });
     facts = recordOf(recordOf(repository).pullRequest);
     const [some, threads] = [pageOf(facts.reviews), pageOf(facts.reviewThreads)];
     reviews.push(...some.nodes);
     comments.push(...threads.nodes.flatMap((thread) => pageOf(thread.comments).nodes));
-    cursors = some.more || threads.more ? { reviews: some.cursor, threads: threads.cursor } : undefined;
+    cursors = some.more || threads.more ? { reviews: some.cursor, reviewThreads: threads.cursor } : undefined;
   }
   const [base, head] = [textOf(facts.baseRefOid), textOf(facts.headRefOid)];
   if (!OBJECT_ID.test(base) || !OBJECT_ID.test(head)) {
@@ -245,13 +247,13 @@ async function fetchCommits(
     "refs/heads",
     "refs/remotes",
   ];
-  const dir = await Deno.makeTempDir({ prefix: "reasonix-fetch-" });
+  const dir = await mkdtemp(`${tmpdir()}/reasonix-fetch-`);
   try {
     const format = `--object-format=${objectFormat}`;
     await git.ask(purpose, ["init", "--quiet", "--bare", "--template=", format, dir], options);
-    await Deno.copyFile(`${common}/shallow`, `${dir}/shallow`).catch(() => {});
+    await copyFile(`${common}/shallow`, `${dir}/shallow`).catch(() => {});
     // What the repository has is not fetched again.
-    await Deno.writeTextFile(`${dir}/packed-refs`, await git.ask(purpose, known, options));
+    await writeFile(`${dir}/packed-refs`, await git.ask(purpose, known, options));
     const { code, errors } = await git.run([
       ...["-c", "fetch.writeCommitGraph=false", "fetch", "--quiet", "--no-tags", "--no-write-fetch-head"],
       ...["--no-recurse-submodules", "--no-auto-maintenance", "--", url, ...missing],
@@ -272,6 +274,6 @@ async function fetchCommits(
         message`run \`gh auth setup-git\`, or fetch refs/pull/${pull.number}/head yourself, and try again`,
     });
   } finally {
-    await Deno.remove(dir, { recursive: true }).catch(() => {});
+    await rm(dir, { recursive: true, force: true }).catch(() => {});
   }
 }

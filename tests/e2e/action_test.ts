@@ -1,4 +1,4 @@
-/** The GitHub Action: its steps run in order, with the real `gh` and `git`, against servers of this machine. */
+/** The GitHub Action: its steps run in order, with the real `gh` and `git`, against local servers. */
 import { parse } from "yaml";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../support/assert.ts";
 import { FakeGitHub, HAS_GH } from "../support/fake_github.ts";
@@ -27,7 +27,7 @@ interface Action {
 
 const ACTION: Action = parse(await Deno.readTextFile(`${ROOT}action.yml`));
 
-/** The value of an expression: paths into `contexts`, strings, `==` and `&&` are what the action uses. */
+/** The value of an expression, which has paths into `contexts`, strings, `==` and `&&`. */
 function evaluate(expression: string, contexts: unknown): string {
   const value = (word: string) => {
     const [, text] = /^'(.*)'$/.exec(word.trim()) ?? [];
@@ -123,7 +123,7 @@ exec ${gitProgram} -c url.file://${temp.path}/remote/.insteadOf=https://github.c
   await git("checkout", "-q", "-b", "topic");
   const head = await commit({
     "reasonix.toml": mockConfig("http://127.0.0.1:9", "", 'api_key_env = "MODEL_KEY"'),
-    "AGENTS.md": "Instructions of the head.\n",
+    "AGENTS.md": "Instructions of the pull request.\n",
     "sum.js": "function sum(a, b) {\n  return a - b;\n}\n",
   });
   const pull = github.addPull({
@@ -246,7 +246,7 @@ Deno.test(
     );
     assertMatch(published.summary, /^Published: 1 new, 0 edited and 0 fixed findings; https:/);
 
-    // The token is in no argument and no file of the repository, and nothing of the head is checked out.
+    // The token is in no argument and no file; no file of the pull request is checked out.
     const calls = await Deno.readTextFile(`${temp}/git.log`);
     const code = btoa("x-access-token:token-of-the-test");
     const fetches = calls.split("\n").filter((line) => / fetch /.test(line));

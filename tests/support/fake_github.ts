@@ -1,6 +1,7 @@
 /**
- * GitHub on a socket of this machine, for the real `gh`: pull requests, reviews and their comments over the
- * REST and GraphQL requests that the program and `gh` 2.23 send. `gh` reaches it through `env`, as github.com.
+ * GitHub on a socket of this machine, for the real `gh`: pull requests, reviews and their comments. It
+ * answers the REST and GraphQL requests that the program and `gh` 2.23 send. `gh` reaches it as github.com,
+ * through `env`.
  */
 import { makeTempDir } from "./tool_context.ts";
 
@@ -319,7 +320,7 @@ export class FakeGitHub implements AsyncDisposable {
         variables.reviews,
         ({ id, body, state, url, author }) => ({ id, body, state, url, viewerDidAuthor: mine(author) }),
       ),
-      reviewThreads: page(this.threads, variables.threads, ({ id, body, author }) => ({
+      reviewThreads: page(this.threads, variables.reviewThreads, ({ id, body, author }) => ({
         comments: { nodes: [{ id, body, viewerDidAuthor: mine(author) }] },
       })),
     };

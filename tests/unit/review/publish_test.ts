@@ -256,7 +256,7 @@ Deno.test(
     const { github, head, pull } = made;
     const [two, nine] = [finding("a.txt", 2, "2 = 2"), finding("a.txt", 29, "9")];
     github.accepts = (_, line) => line !== 2;
-    // The head moves meanwhile: the comments are about the reviewed commit.
+    // Another push comes meanwhile: the comments are about the reviewed commit.
     pull.headRefOid = await made.commit({ "c.txt": "c\n" });
     assertEquals((await publish(made, report(head, [two, nine]))).added, 1);
     assertEquals(github.reviews.map(({ state, commit }) => [state, commit]), [["COMMENTED", head]]);
@@ -297,7 +297,7 @@ Deno.test(
     await publish(made, report(head, last));
     assertEquals([github.reviews.length, github.threads.length], [3, 4]);
 
-    // A run that was killed has left a review that nobody sees; one of the user is not touched.
+    // A run that was killed has left a pending review; one of the user is not touched.
     const draft = { id: "PRR_x", author: "me", state: "PENDING", commit: head, url: "" } as const;
     github.reviews.push({ ...draft, body: "<!-- reasonix:more e30= -->\n" });
     const more = [...last, finding("a.txt", 30, "10")];
