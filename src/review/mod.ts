@@ -17,3 +17,4 @@ export {
 export { type Format, formatReview, FORMATS, type TextForm } from "./formats.ts";
 export { publishReview } from "./publish.ts";
 export { earlierReview, openPullRequest, type PullRequest } from "./pull_request.ts";
+export { type EarlierReview, review, type ReviewOptions, type ReviewRequest } from "./review.ts";
