@@ -195,7 +195,7 @@ export async function makeHostileChange(dir: string, markers: string): Promise<H
   file("generated/table.ts", table);
   file("src/private.ts", `${PRIVATE}\n`);
   commit("head", 2, `Improve things\n\n${order()}${BREAKOUT}\n`);
-  // Where it came from is generated code, which no one reads.
+  // Where it came from is generated code, which is not reviewed.
   stream.push("D generated/table.ts\n");
   file("src/table.ts", `${table}run(0);\n`);
   const files = attacks(markers);
