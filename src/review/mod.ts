@@ -15,3 +15,7 @@ export {
   type ReviewReport,
 } from "./findings.ts";
 export { type Format, formatReview, FORMATS, type TextForm } from "./formats.ts";
+export { publishReview } from "./publish.ts";
+export { earlierReview, openPullRequest, type PullRequest } from "./pull_request.ts";
+export { objectTools } from "./object_tools.ts";
+export { type EarlierReview, review, type ReviewOptions, type ReviewRequest } from "./review.ts";
