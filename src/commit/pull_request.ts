@@ -174,7 +174,7 @@ async function readBranch({ cwd, base: wanted, host, signal, yes }: PullRequestO
     );
   }
   const { files: { length: open } } = await readChange(git, cwd, { kind: "uncommitted" }, signal);
-  if (open > 0) host.report(message`Not part of it: ${open} files have uncommitted changes`);
+  if (open > 0) host.report(message`Uncommitted changes are not part of it (files: ${open})`);
   return {
     ...{ git, top, push, target, base, change, checkedOut },
     head: await ask("rev-parse", "HEAD"),
@@ -481,12 +481,8 @@ export function fitTemplate(body: string, template: string): string {
   return [filled, ...missing.length > 0 ? ["", ...missing] : []].join("\n").trim();
 }
 
-const TEMPLATE_PLACES: Readonly<Record<HostKind, RegExp>> = {
-  github: /^(?:\.github\/|docs\/)?pull_request_template(?:\/[^/]+)?\.(?:md|txt)$/i,
-  gitlab: /^\.gitlab\/merge_request_templates\/[^/]+\.md$/i,
-  bitbucket: /^(?:\.github\/|docs\/)?pull_request_template(?:\/[^/]+)?\.(?:md|txt)$/i,
-  gitea: /^(?:\.(?:github|gitea|forgejo)\/|docs\/)?pull_request_template(?:\/[^/]+)?\.(?:md|txt)$/i,
-};
+const TEMPLATES =
+  /^(?:(?:\.github|\.gitea|\.forgejo|docs)\/)?pull_request_template(?:\/[^/]+)?\.(?:md|txt)$|^\.gitlab\/merge_request_templates\/[^/]+\.md$/i;
 
 /** The template of the repository, as it is committed: a link out of the repository is none. */
 async function templateOf(
@@ -499,7 +495,9 @@ async function templateOf(
   const places = [".github", ".gitlab", ".gitea", ".forgejo", "docs"];
   const inPlaces = entries((await git.run([...listing, "--", ...places], { cwd: top })).text);
   const atTop = entries((await git.run(["ls-tree", "-z", "--name-only", "HEAD"], { cwd: top })).text);
-  const found = [...inPlaces, ...atTop].filter((path) => TEMPLATE_PLACES[kind].test(path));
+  const found = [...inPlaces, ...atTop].filter((path) =>
+    TEMPLATES.test(path) && path.startsWith(".gitlab/") === (kind === "gitlab")
+  );
   const usual = found.find((path) => /(?:template|\/default)\.(?:md|txt)$/i.test(path)) ??
     (found.length === 1 || yes ? found[0] : undefined);
   const path = usual ?? (found.length === 0 ? undefined : await host.choose(

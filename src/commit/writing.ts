@@ -126,6 +126,8 @@ export function material(name: string, text: string): string {
 }
 
 const MAX_DIFF = 60_000;
+/** Less of a file says nothing. */
+const LEAST_PART = 400;
 const MAX_ROWS = 8_000;
 const MAX_LINE = 500;
 
@@ -146,12 +148,15 @@ export async function changeText({ files, top }: Change, assembly: Assembly): Pr
   let left = MAX_DIFF;
   // Small files are whole; the large ones share what is left.
   const smallest = diffs.toSorted((a, b) => a.text.length - b.text.length);
-  const shown = smallest.map(({ text, at }, index) => {
-    const part = cut(text, Math.floor(left / (diffs.length - index)));
+  const shown = smallest.flatMap(({ text, at }, index) => {
+    if (left < LEAST_PART) return [];
+    const part = cut(text, Math.max(LEAST_PART, Math.floor(left / (diffs.length - index))));
     left -= part.length;
-    return { text: part, at };
+    return [{ text: part, at }];
   });
-  const diff = shown.toSorted((a, b) => a.at - b.at).map(({ text }) => text).join("\n");
+  const missing = diffs.length - shown.length;
+  const diff = shown.toSorted((a, b) => a.at - b.at).map(({ text }) => text)
+    .concat(missing > 0 ? `(the diff of ${missing} more files is left out)` : []).join("\n");
   return assembly.redact(material("files", cut(rows.join("\n"), MAX_ROWS)) + material("diff", diff));
 }
 

@@ -114,7 +114,7 @@ const CASES: readonly Case[] = [
       await stage.write("b.txt", "x");
     },
     yes: true,
-    error: /nothing is staged.*git add FILE.*1 /,
+    error: /nothing is staged.*git add FILE` \(changed files: 1\)/,
   },
   {
     name: "refuses unresolved conflicts before it asks the model",
