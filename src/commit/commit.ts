@@ -260,7 +260,7 @@ async function writeMessage(
     return withTrailer(begun.text, trailer);
   }
   const prompt = [
-    material("subjects of the last commits", assembly.redact(subjects.join("\n"))),
+    material("subjects of the last commits", subjects.join("\n")),
     material("form of messages here (comments explain it)", template),
     material("beginning", begun.raw),
     material("messages of the squashed commits", squashed),

@@ -416,7 +416,7 @@ async function draftOf(branch: Branch, service: Service, options: PullRequestOpt
       material("template", template),
       material(
         "commits, newest first",
-        assembly.redact(cut(branch.change.messages.join("\n\n"), MAX_SESSION)),
+        cut(branch.change.messages.join("\n\n"), MAX_SESSION),
       ),
       await sessionText(branch, assembly, options),
       await changeText(branch.change, assembly),
@@ -526,12 +526,11 @@ async function sessionText(
   const { state: { turns, title } } = loadEvents(session.path);
   const answered = turns.slice(-3);
   const lines = turns.flatMap((turn) => [
-    `User: ${userText(turn.prompt).slice(0, 2_000)}`,
-    ...answered.includes(turn) && turn.answer ? [`Agent: ${turn.answer.slice(0, 3_000)}`] : [],
+    `User: ${redact(userText(turn.prompt)).slice(0, 2_000)}`,
+    ...answered.includes(turn) && turn.answer ? [`Agent: ${redact(turn.answer).slice(0, 3_000)}`] : [],
   ]);
   // The end of a session says what became of it.
-  const text = redact(lines.join("\n\n")).slice(-MAX_SESSION);
-  return material("session", `${redact(title ?? session.title)}\n\n${text}`);
+  return material("session", `${title ?? session.title}\n\n${lines.join("\n\n").slice(-MAX_SESSION)}`);
 }
 
 async function agree(

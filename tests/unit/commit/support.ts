@@ -46,7 +46,7 @@ export async function makeStage(): Promise<Stage> {
   for (const path of [dir, home, bin]) await Deno.mkdir(path);
   const inDir = (...args: string[]) => git(dir, ...args);
   await inDir("init", "-q", "-b", "main");
-  const person = "[user]\n\tname = Test\n\temail = test@example.com\n";
+  const person = "[user]\n\tname = Test\n\temail = test@example.com\n[commit]\n\tgpgsign = false\n";
   await Deno.writeTextFile(`${dir}/.git/config`, person, { append: true });
   const closing: (() => Promise<void>)[] = [];
   const stage: Stage = {
