@@ -68,7 +68,8 @@ Examples
   reasonix                                     Chat about this directory
   reasonix -c                                  Continue the latest session
   reasonix run "fix the failing test"          Do one task
-  git diff | reasonix -p "review this"         Read standard input
+  git diff | reasonix -p "explain this"        Read standard input
+  reasonix review --base main                  Find defects in a change
   reasonix run -m openai/gpt-5 "explain @src"  Choose the model
 `;
 
