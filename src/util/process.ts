@@ -2,6 +2,7 @@
 import { isFile } from "../path/probe.ts";
 import { readEnv } from "../path/read_env.ts";
 import { existingRealPath } from "../path/real_path.ts";
+import { attempt } from "./lazy.ts";
 import { after } from "./timer.ts";
 
 const WINDOWS = Deno.build.os === "windows";
@@ -47,10 +48,41 @@ export interface ProgramResult {
 
 /** Runs a program to its end, whatever its exit code. Throws when it cannot be started. */
 export async function runProgram(
-  [program = "", ...args]: readonly string[],
-  { cwd, env, input, signal }: ProgramOptions = {},
+  command: readonly string[],
+  options: ProgramOptions = {},
 ): Promise<ProgramResult> {
-  const child = new Deno.Command(program, {
+  const child = spawn(command, options);
+  const [{ code, stdout, stderr }] = await Promise.all([child.output(), feedText(child, options)]);
+  const decoder = new TextDecoder();
+  return { code, stdout, text: decoder.decode(stdout), errors: decoder.decode(stderr) };
+}
+
+/** Hands over the output of a program as it comes, and ends the program early when `take` returns false. */
+export async function streamProgram(
+  command: readonly string[],
+  take: (chunk: Uint8Array<ArrayBuffer>) => boolean,
+  options: ProgramOptions = {},
+): Promise<Pick<ProgramResult, "code" | "errors"> & { readonly endedEarly: boolean }> {
+  const child = spawn(command, options);
+  const errors = textOf(child.stderr);
+  const fed = feedText(child, options);
+  let endedEarly = false;
+  for await (const chunk of child.stdout) {
+    endedEarly = !take(chunk);
+    if (!endedEarly) continue;
+    // It may have ended meanwhile.
+    attempt(() => child.kill("SIGKILL"));
+    break;
+  }
+  const [{ code }] = await Promise.all([child.status, fed]);
+  return { code, errors: await errors, endedEarly };
+}
+
+function spawn(
+  [program = "", ...args]: readonly string[],
+  { cwd, env, input, signal }: ProgramOptions,
+): Deno.ChildProcess {
+  return new Deno.Command(program, {
     args,
     ...(cwd === undefined ? {} : { cwd }),
     ...(env ? { clearEnv: true, env: { ...env } } : {}),
@@ -59,12 +91,10 @@ export async function runProgram(
     stderr: "piped",
     ...(signal ? { signal } : {}),
   }).spawn();
-  const [{ code, stdout, stderr }] = await Promise.all([
-    child.output(),
-    input === undefined ? undefined : feed(child.stdin, new TextEncoder().encode(input)),
-  ]);
-  const decoder = new TextDecoder();
-  return { code, stdout, text: decoder.decode(stdout), errors: decoder.decode(stderr) };
+}
+
+async function feedText(child: Deno.ChildProcess, { input }: ProgramOptions): Promise<void> {
+  if (input !== undefined) await feed(child.stdin, new TextEncoder().encode(input));
 }
 
 /** Writes the standard input of a program. False when the program ended before it had read everything. */

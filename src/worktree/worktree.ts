@@ -3,16 +3,8 @@ import { contains } from "../path/lexical.ts";
 import { isDirectory, readSmallText } from "../path/probe.ts";
 import { worktreesDir } from "../path/project_dir.ts";
 import { realPath } from "../path/real_path.ts";
-import {
-  entries,
-  firstLine,
-  Git,
-  listFiles,
-  openRepository,
-  type Repository,
-  Snapshot,
-  type WorktreePatch,
-} from "./git.ts";
+import { entries, firstLine, Git, openRepository, type Repository } from "../git/mod.ts";
+import { listFiles, Snapshot, type WorktreePatch } from "./snapshot.ts";
 import {
   isOwnerAlive,
   lockWorktrees,
@@ -91,7 +83,7 @@ export async function createWorktree(options: WorktreeOptions, signal?: AbortSig
   const home = realPath(options.home);
   const cwd = realPath(options.cwd);
   const git = Git.find(cwd);
-  const repository = await openRepository(git, cwd, signal);
+  const repository = await openCommitted(git, cwd, signal);
   if (contains(repository.top, home)) {
     throw new ReasonixError(
       message`Cannot make a work tree of ${repository.top}: it contains the Reasonix home`,
@@ -150,7 +142,7 @@ function keptFor(days: number | undefined): Pick<WorktreeRecord, "keepUntil"> {
 interface Filling {
   readonly home: string;
   readonly record: WorktreeRecord;
-  readonly repository: Repository;
+  readonly repository: CommittedRepository;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -177,7 +169,7 @@ const PAUSE_MS = 50;
 async function addTree(
   git: Git,
   home: string,
-  { top, tree, head, signal }: Pick<Repository, "top" | "head"> & Pick<Filling, "signal"> & {
+  { top, tree, head, signal }: Pick<CommittedRepository, "top" | "head"> & Pick<Filling, "signal"> & {
     readonly tree: string;
   },
 ): Promise<void> {
@@ -230,7 +222,19 @@ export async function adoptWorktree(
 
 /** Throws a ReasonixError that says why no work tree can be made of a directory, if none can. */
 export async function requireRepository(cwd: string): Promise<void> {
-  await openRepository(Git.find(cwd), realPath(cwd));
+  await openCommitted(Git.find(cwd), realPath(cwd));
+}
+
+type CommittedRepository = Repository & { readonly head: string };
+
+async function openCommitted(git: Git, cwd: string, signal?: AbortSignal): Promise<CommittedRepository> {
+  const purpose = message`Cannot make a work tree of ${cwd}`;
+  const repository = await openRepository(git, cwd, { purpose, signal });
+  const { head } = repository;
+  if (head !== undefined) return { ...repository, head };
+  throw new ReasonixError(message`${purpose}: the repository has no commit yet`, {
+    remedy: message`make a first commit`,
+  });
 }
 
 const AT_ONCE = 16;

@@ -15,6 +15,7 @@ import type { Bench, Program } from "./runner.ts";
 import { mapRows } from "./scenarios/plugins_map.ts";
 import { ragRows } from "./scenarios/plugins_rag.ts";
 import { webRows } from "./scenarios/plugins_web.ts";
+import { removeTree } from "../support/remove_tree.ts";
 
 /** A place where plugins start from the built file. */
 interface PluginBench extends Bench {
@@ -58,7 +59,7 @@ export async function pluginRows(bench: Bench): Promise<Row[]> {
     for (const rowsOf of OWN) rows.push(...await rowsOf(inside));
     return rows;
   } finally {
-    await Deno.remove(scratch, { recursive: true });
+    await removeTree(scratch);
   }
 }
 

@@ -6,6 +6,7 @@ import { SCRIPTS } from "./model/scripts.ts";
 import type { RunReport } from "./model/server.ts";
 import { onRuntime, type Program } from "./programs.ts";
 import type { Stage } from "./stage.ts";
+import { removeTree } from "../support/remove_tree.ts";
 
 export type { Program } from "./programs.ts";
 
@@ -138,7 +139,7 @@ export class Runner {
       [Symbol.asyncDispose]: async () => {
         await ended;
         clearTimeout(limit);
-        await Deno.remove(home, { recursive: true });
+        await removeTree(home);
         if (plan.changes) await this.stage.reset();
       },
     };

@@ -1,6 +1,7 @@
 /** The directories a benchmark runs in. */
 import { mustRun } from "../../scripts/process.ts";
 import { LONG_STEPS } from "./model/scripts.ts";
+import { removeTree } from "../support/remove_tree.ts";
 
 const SEARCH_FILES = 15_000;
 const SEARCH_DIRECTORIES = 300;
@@ -58,7 +59,7 @@ export async function makeStage(): Promise<Stage> {
       await git(workspace, ["checkout", "-q", "."]);
       await git(workspace, ["clean", "-fdq"]);
     },
-    [Symbol.asyncDispose]: () => Deno.remove(root, { recursive: true }),
+    [Symbol.asyncDispose]: () => removeTree(root),
   };
 }
 

@@ -6,6 +6,7 @@ import type { Attempt } from "../conformance/sandbox/attacks.ts";
 import { type Fixture, makeFixture } from "../conformance/sandbox/fixture.ts";
 import { startModelServer, type Turn } from "../support/model_server.ts";
 import { type Finished, finished, makeWorld, mockConfig } from "../support/program.ts";
+import { removeTree } from "../support/remove_tree.ts";
 
 export interface Played {
   readonly name: string;
@@ -164,7 +165,7 @@ async function tidy(s: Fixture, base: ReadonlySet<string>): Promise<void> {
 
 async function removeOthers(directory: string, keep: (name: string) => boolean): Promise<void> {
   for (const name of namesIn(directory)) {
-    if (!keep(name)) await Deno.remove(`${directory}/${name}`, { recursive: true });
+    if (!keep(name)) await removeTree(`${directory}/${name}`);
   }
 }
 

@@ -13,6 +13,7 @@ import { makeWorld, mockConfig, programFile } from "../support/program.ts";
 import { makeTempDir } from "../support/tool_context.ts";
 import { soakSize } from "../support/seed.ts";
 import { assertSameBuild, copySources, elsewhere } from "../support/sources.ts";
+import { removeTree } from "../support/remove_tree.ts";
 
 const ROOT = new URL("../../", import.meta.url).pathname;
 const manifest = JSON.parse(await Deno.readTextFile(`${ROOT}deno.json`));
@@ -23,7 +24,7 @@ const built = file.replace(/\/[^/]*$/, "");
 const directory = await Deno.makeTempDir({ prefix: "reasonix-bundle-" });
 
 Deno.test.afterAll(async () => {
-  await Deno.remove(directory, { recursive: true });
+  await removeTree(directory);
 });
 
 Deno.test("the bundle is one file without paths of the build machine", async () => {

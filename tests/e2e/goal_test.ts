@@ -1,6 +1,7 @@
 import { assert, assertEquals } from "../support/assert.ts";
 import { startModelServer, type Turn } from "../support/model_server.ts";
 import { makeWorld, mockConfig } from "../support/program.ts";
+import { removeTree } from "../support/remove_tree.ts";
 
 const OFF = '\n[sandbox]\nbash = "off"\n';
 const QUICK = "\n[goal]\nno_progress_turns = 1\n";
@@ -84,7 +85,7 @@ Deno.test("a research goal keeps the model's notes, ends with a report and follo
   assert(/^\.reasonix\/autoresearch\/\d{8}-\d{6}-研究-缓存-大小$/.test(goal.research), goal.research);
   assert((await world.read(goal.report)).includes("64 MB is enough"));
   assertEquals(JSON.parse(await world.read(`${goal.research}/hypotheses.jsonl`)).text, "缓存太小");
-  await Deno.remove(`${world.dir}/.reasonix`, { recursive: true });
+  await removeTree(`${world.dir}/.reasonix`);
   await Deno.symlink(world.home, `${world.dir}/.reasonix`);
   const linked = await world.run(["run", "--research", "again", "--output-format", "json"]);
   assert(linked.code !== 0 && linked.stdout.includes("not a real directory"), linked.stdout);

@@ -4,6 +4,7 @@ import { testKey } from "../support/minisign.ts";
 import { filesBelow, makeReleases, type Releases, stamped, TARGET } from "../support/releases.ts";
 import { makeTempDir } from "../support/tool_context.ts";
 import { needs } from "../support/tools.ts";
+import { removeTree } from "../support/remove_tree.ts";
 
 const SCRIPT = await Deno.readTextFile(new URL("../../scripts/release/install.sh", import.meta.url));
 /** Programs that the script uses, without those that download and verify. */
@@ -339,7 +340,7 @@ Deno.test("install.sh executes and leaves nothing of a release that it refuses",
   await using releases = await makeReleases();
   await using user = await makeUser(releases);
   for (const { name, prepare, error, verifiers = VERIFIERS } of REFUSED) {
-    await Deno.remove(`${releases.root}/v0.5.0`, { recursive: true }).catch(() => {});
+    await removeTree(`${releases.root}/v0.5.0`).catch(() => {});
     releases.answers.clear();
     const setting = await prepare(await releases.publish("0.5.0", MARKING), releases) ?? {};
     for (const [at, verifier] of verifiers.entries()) {

@@ -8,6 +8,7 @@ import { installLines } from "../support/readme.ts";
 import { soakSize } from "../support/seed.ts";
 import { assertSameBuild, copySources, elsewhere } from "../support/sources.ts";
 import { needs } from "../support/tools.ts";
+import { removeTree } from "../support/remove_tree.ts";
 
 const ROOT = new URL("../../", import.meta.url).pathname;
 const LINES = await installLines();
@@ -153,7 +154,7 @@ for (
     fn: async () => {
       await using machine = await makeMachine();
       const dist = `${machine.files}/dist`;
-      await Deno.remove(dist, { recursive: true });
+      await removeTree(dist);
       await copySources(machine.files);
       const installed = await machine.sh(line, {
         cwd: machine.files,

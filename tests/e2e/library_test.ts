@@ -7,6 +7,7 @@ import { denoDir, makeWorld } from "../support/program.ts";
 import { PROVIDER_CONTRACT } from "../support/provider_contract.ts";
 import { codeBlocks } from "../support/readme.ts";
 import { makeTempDir } from "../support/tool_context.ts";
+import { removeTree } from "../support/remove_tree.ts";
 
 const ROOT = new URL("../../", import.meta.url).pathname;
 
@@ -20,7 +21,7 @@ Deno.test.beforeAll(async () => {
   await writeTypes(`${library}/types`);
 });
 
-Deno.test.afterAll(() => Deno.remove(library, { recursive: true }));
+Deno.test.afterAll(() => removeTree(library));
 
 function serve(directory: string) {
   return Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, async ({ url }) => {

@@ -4,6 +4,7 @@ import { jailed } from "../unit/sandbox/jail/jail_support.ts";
 import { startModelServer } from "../support/model_server.ts";
 import { makeWorld, mockConfig } from "../support/program.ts";
 import { assert, assertEquals } from "../support/assert.ts";
+import { removeTree } from "../support/remove_tree.ts";
 
 /** The result of a line: it ran, was refused, or was refused as destructive. */
 type Outcome = "ran" | "refused" | "destructive";
@@ -114,7 +115,7 @@ for (const mode of MODES) {
         assert(await Deno.stat(out).then(() => true, () => false), "the directory outside is gone");
         assert(same || mode.expected.code === "ran", "the workspace was changed");
       } finally {
-        await Deno.remove(out, { recursive: true }).catch(() => {});
+        await removeTree(out).catch(() => {});
       }
     },
   });

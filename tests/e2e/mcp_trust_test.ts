@@ -4,6 +4,7 @@ import { scriptedServer } from "../support/mcp/scripted_mcp_server.ts";
 import { startModelServer } from "../support/model_server.ts";
 import { makeWorld, mockConfig, type World } from "../support/program.ts";
 import { EMPTY, onTerminal, openChat, shownSoon } from "../support/terminal_chat.ts";
+import { removeTree } from "../support/remove_tree.ts";
 
 /** A server that leaves a mark when it starts, in a project that defines it in both formats. */
 async function plant(world: World): Promise<void> {
@@ -81,7 +82,7 @@ Deno.test("a run starts no server of a hostile clone before trust, and every ser
   assertEquals(marks(world), []);
   await world.run(["trust", "--yes"]);
   // A server that failed the last time is not waited for.
-  await Deno.remove(`${world.home}/cache/mcp`, { recursive: true });
+  await removeTree(`${world.home}/cache/mcp`);
   assertEquals((await world.run(["run", "go"])).code, 0);
   assertEquals(marks(world), ["started-json", "started-toml"]);
 });

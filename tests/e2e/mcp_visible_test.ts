@@ -5,6 +5,7 @@ import { scriptedServer } from "../support/mcp/scripted_mcp_server.ts";
 import { startModelServer } from "../support/model_server.ts";
 import { makeWorld, mockConfig } from "../support/program.ts";
 import { launch, user } from "../support/sdk_client.ts";
+import { removeTree } from "../support/remove_tree.ts";
 
 const open = () => startModelServer([], { fallback: { text: "ok" }, check: { prefix: false } });
 
@@ -40,7 +41,7 @@ Deno.test("both machine formats report the servers and their states", async () =
   const [init] = sdk.stdout.split("\n").map((line) => line === "" ? {} : JSON.parse(line));
   assertEquals(init.mcp_servers, [{ name: "good", status: "connected" }, { name: "dead", status: "failed" }]);
   assert(init.tools.includes("mcp__good__echo"));
-  await Deno.remove(`${world.home}/cache`, { recursive: true });
+  await removeTree(`${world.home}/cache`);
   const jsonl = await world.run(["run", "--output-format", "jsonl", "hello"]);
   const events = jsonl.stdout.split("\n").filter(Boolean).map((line) => JSON.parse(line))
     .filter(({ type }) => type === "mcp.server");

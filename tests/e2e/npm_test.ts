@@ -10,6 +10,7 @@ import { childrenOf, gone, type Living, processesWith } from "../support/process
 import { mockConfig, programFile } from "../support/program.ts";
 import { makeTempDir } from "../support/tool_context.ts";
 import { needs } from "../support/tools.ts";
+import { removeTree } from "../support/remove_tree.ts";
 
 const NAME = "@tests/reasonix";
 const LINUX = Deno.build.os === "linux";
@@ -40,7 +41,7 @@ const shared = await Deno.makeTempDir({ prefix: "reasonix-npm-" });
 const PACKAGE = `${shared}/package`;
 const CACHE = `${shared}/cache`;
 
-Deno.test.afterAll(() => Deno.remove(shared, { recursive: true }));
+Deno.test.afterAll(() => removeTree(shared));
 
 let packed: Promise<string> | undefined;
 
@@ -265,7 +266,7 @@ Deno.test({
     const line = `npx -y ${NAME}`;
     for (const signal of ["SIGTERM", "SIGHUP", "SIGKILL"] as const) await endsWith(user, line, signal, 0);
     await endsWith(user, line, "SIGKILL", 1);
-    await Deno.remove(`${CACHE}/_npx`, { recursive: true });
+    await removeTree(`${CACHE}/_npx`);
     const launched = `npx --ignore-scripts -y ${NAME}`;
     for (let at = 0, count = 1; at < count; at++) count = await endsWith(user, launched, "SIGKILL", at);
   },

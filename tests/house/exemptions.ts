@@ -10,6 +10,8 @@ interface Exemption {
 
 /** The only place where a house rule is switched off. An entry that is no longer needed fails the tests. */
 const EXEMPTIONS: readonly Exemption[] = [
+  { rule: "no dead exports", path: "src/git/mod.ts", reason: "Its commands land next" },
+  { rule: "no dead exports", path: "src/git/change.ts", reason: "Its commands land next" },
   {
     rule: "no private paths",
     path: "src/permission/command/programs.txt",

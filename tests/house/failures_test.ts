@@ -7,6 +7,7 @@ import {
   stageFailure,
 } from "../../scripts/test_failures.ts";
 import { assert, assertEquals, assertStringIncludes } from "../support/assert.ts";
+import { removeTree } from "../support/remove_tree.ts";
 
 const RUN = [
   "\x1b[0mrunning 2 tests from ./unit/a_test.ts",
@@ -153,6 +154,6 @@ Deno.test("the first time", () => {
     assertStringIncludes(printed, "── Failed\nalways, ./sample_test.ts\n  error: Error: twice\n");
     assertEquals(done.code, 1);
   } finally {
-    await Deno.remove(directory, { recursive: true });
+    await removeTree(directory);
   }
 });

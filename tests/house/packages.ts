@@ -6,6 +6,7 @@ export const LAYERS: Readonly<Record<string, number>> = {
   core: 0,
   path: 0.25,
   util: 0.5,
+  git: 0.75,
   i18n: 1,
   rule: 1,
   view: 1,

@@ -2,6 +2,7 @@ import { dropTornFiles, linesByPackage } from "../../scripts/cov.ts";
 import { chooseStages, countTests } from "../../scripts/test.ts";
 import { missingPaths, STAGES } from "../../scripts/test_stages.ts";
 import { assert, assertEquals, assertStringIncludes, assertThrows } from "../support/assert.ts";
+import { removeTree } from "../support/remove_tree.ts";
 
 Deno.test("countTests reads the last summary when a test prints another one", () => {
   const output =
@@ -55,7 +56,7 @@ Deno.test("dropTornFiles keeps complete coverage files and removes partial ones"
     assertEquals([...Deno.readDirSync(directory)].map(({ name }) => name), ["whole.json"]);
     await dropTornFiles(`${directory}/absent`);
   } finally {
-    await Deno.remove(directory, { recursive: true });
+    await removeTree(directory);
   }
 });
 
@@ -116,7 +117,7 @@ Deno.test({
         user,
       );
     } finally {
-      await Deno.remove(directory, { recursive: true });
+      await removeTree(directory);
     }
   },
 });
@@ -141,6 +142,6 @@ Deno.test("the test command ends with its count and a matching exit code", async
     assertStringIncludes(output, "Skipped:\n  c\n");
     assert(done.code === 1, `exit code ${done.code}`);
   } finally {
-    await Deno.remove(directory, { recursive: true });
+    await removeTree(directory);
   }
 });

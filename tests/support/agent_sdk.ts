@@ -1,6 +1,8 @@
 /**
  * The Claude Agent SDK for TypeScript from npm, without its platform packages: each is a program of 380 MB.
  */
+import { removeTree } from "./remove_tree.ts";
+
 const VERSION = "0.3.330";
 const SHA256 = "6ecbc493eda07c20536c97b7529a6873034ad50faafd8eb2bddba4201825950f";
 const DIRECTORY = new URL("../../dist/packages/", import.meta.url).pathname;
@@ -37,7 +39,7 @@ async function fetchPackage(): Promise<void> {
     await command(["tar", "-xzf", `${temp}/${archive?.name}`, "-C", temp]);
     await Deno.rename(temp, target).catch(() => {});
   } finally {
-    await Deno.remove(temp, { recursive: true }).catch(() => {});
+    await removeTree(temp).catch(() => {});
   }
 }
 

@@ -13,6 +13,7 @@ import { Looks } from "../../src/frontend/repl/looks.ts";
 import type { Person } from "../../src/frontend/session/person.ts";
 import { type Reply, type ScriptedProvider, scriptedProvider } from "./agent_fixture.ts";
 import { VirtualTerminal } from "./virtual_terminal.ts";
+import { removeTree } from "./remove_tree.ts";
 
 const LIMIT_MS = 120_000;
 
@@ -143,7 +144,7 @@ export async function openChat(options: ChatStageOptions = {}): Promise<ChatStag
     async [Symbol.asyncDispose]() {
       terminal.hangUp("SIGTERM");
       await left;
-      await Deno.remove(root, { recursive: true });
+      await removeTree(root);
     },
   };
 }

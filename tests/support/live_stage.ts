@@ -11,6 +11,7 @@ import { realDirectory } from "../../src/path/real_path.ts";
 import { loadTrustedConfig } from "../../src/run/mod.ts";
 import { SessionBusyError } from "../../src/session/mod.ts";
 import { type Reply, scriptedProvider } from "./agent_fixture.ts";
+import { removeTree } from "./remove_tree.ts";
 
 export interface LiveStageOptions {
   readonly replies?: readonly Reply[];
@@ -60,7 +61,7 @@ export async function liveStage(options: LiveStageOptions = {}): Promise<LiveSta
     sessions,
     async [Symbol.asyncDispose]() {
       await sessions.close();
-      await Deno.remove(root, { recursive: true });
+      await removeTree(root);
     },
   };
 }

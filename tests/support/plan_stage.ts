@@ -4,6 +4,7 @@ import type { Event, EventOf, EventType, Message } from "../../src/core/mod.ts";
 import type { ConfigInput } from "../../src/config/mod.ts";
 import type { ApprovalRequest } from "../../src/permission/mod.ts";
 import { type Reply, scriptedProvider } from "./agent_fixture.ts";
+import { removeTree } from "./remove_tree.ts";
 
 export interface PlanStage {
   readonly assembly: Assembly;
@@ -81,5 +82,5 @@ export async function onPlanStage(
   const all = <T extends EventType>(type: T) =>
     events.filter((event): event is EventOf<T> => event.type === type);
   await work({ assembly, cwd: paths.cwd, events, requests: provider.requests, shown, asked, all });
-  if (given === undefined) await Deno.remove(root, { recursive: true });
+  if (given === undefined) await removeTree(root);
 }

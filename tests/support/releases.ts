@@ -9,6 +9,7 @@ import { VERSION } from "../../src/util/version.ts";
 import { type TestKey, testKey } from "./minisign.ts";
 import { programFile } from "./program.ts";
 import { makeTempDir } from "./tool_context.ts";
+import { removeTree } from "./remove_tree.ts";
 
 export const TARGET = Deno.build.target;
 
@@ -114,7 +115,7 @@ export async function makeReleases() {
     /** Publishes the bundle of a version in `/files`, as a server of the user has it. */
     async publishFiles(version: string): Promise<string> {
       const directory = `${root}/files`;
-      await Deno.remove(directory, { recursive: true }).catch(() => {});
+      await removeTree(directory).catch(() => {});
       await Deno.mkdir(directory);
       const from = await bundleOf(version);
       for (const { name } of Deno.readDirSync(from)) {

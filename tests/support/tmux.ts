@@ -2,6 +2,7 @@
 import { START_FLAGS } from "../../cli/terminal/start_flags.ts";
 import { tmux } from "../../scripts/terminal/record.ts";
 import { childrenOf, gone, isAlive } from "./processes.ts";
+import { removeTree } from "./remove_tree.ts";
 
 const LIMIT_MS = 60_000;
 const POLL_MS = 60;
@@ -87,7 +88,7 @@ export async function openTerminal(program: string, options: TerminalOptions): P
       const programs = childrenOf(shell);
       await tmux(socket, "kill-server").catch(() => {});
       const left = await gone(() => programs.filter(isAlive));
-      await Deno.remove(directory, { recursive: true });
+      await removeTree(directory);
       if (left.length > 0) throw new Error(`Still running without a terminal: ${left[0]?.command}`);
     },
   };

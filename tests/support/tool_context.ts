@@ -4,6 +4,7 @@
  */
 import { ReasonixError } from "../../src/core/mod.ts";
 import { type ToolContext, type ToolSettings, type WorkspacePolicy } from "../../src/tool/mod.ts";
+import { removeTree } from "./remove_tree.ts";
 
 export interface ContextOverrides extends Partial<Omit<ToolContext, "settings">> {
   readonly settings?: Partial<ToolSettings>;
@@ -44,8 +45,8 @@ export async function makeTempDir(): Promise<
   return {
     path,
     async [Symbol.asyncDispose]() {
-      await Deno.remove(path, { recursive: true });
-      await Deno.remove(`${path}-output`, { recursive: true }).catch(() => {});
+      await removeTree(path);
+      await removeTree(`${path}-output`).catch(() => {});
     },
   };
 }

@@ -7,7 +7,7 @@ import { absolutePath, join, normalize, parentOf } from "../../path/lexical.ts";
 import { isDirectory } from "../../path/probe.ts";
 import { readEnv } from "../../path/read_env.ts";
 import { findGit } from "../../util/process.ts";
-import { loadGit } from "../../worktree/mod.ts";
+import { firstLine, Git } from "../../git/mod.ts";
 
 export interface BundleSource {
   /** An absolute path, or a git address without a ref. */
@@ -84,7 +84,7 @@ const VARIABLES = [
   ...["SSH_AUTH_SOCK", "GIT_SSH_COMMAND", "GIT_SSH", "SSL_CERT_FILE", "GIT_SSL_CAINFO"],
   ...["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "NO_PROXY", "no_proxy"],
 ];
-const PROTOCOLS = ["https", "ssh", "file", "http"].flatMap((name) => ["-c", `protocol.${name}.allow=always`]);
+const PROTOCOLS = { GIT_ALLOW_PROTOCOL: "https:ssh:file:http" };
 
 /**
  * Fetches one commit into an empty repository and reads its objects: without a work tree there is no hook, no
@@ -96,7 +96,6 @@ async function fetchCommit({ source, ref = "HEAD" }: BundleSource, target: strin
       remedy: message`install git`,
     });
   }
-  const { firstLine, Git } = await loadGit();
   const git = Git.find(target);
   const repository = join(target, ".git");
   const env = Object.fromEntries(VARIABLES.flatMap((name) => {
@@ -105,8 +104,8 @@ async function fetchCommit({ source, ref = "HEAD" }: BundleSource, target: strin
   }));
   const signal = AbortSignal.timeout(SECONDS * 1000);
   const ask = async (args: readonly string[], input?: string) => {
-    const options = { cwd: target, env: { ...env, GIT_DIR: repository }, signal, input };
-    const { code, stdout, errors } = await git.run([...PROTOCOLS, ...args], options);
+    const options = { cwd: target, env: { ...env, ...PROTOCOLS, GIT_DIR: repository }, signal, input };
+    const { code, stdout, errors } = await git.run(args, options);
     if (code === 0) return stdout;
     throw new ReasonixError(message`Cannot fetch ${ref} of ${source}: ${firstLine(errors)}`, {
       remedy: message`check the address and the ref, and whether git can read it`,

@@ -3,6 +3,7 @@ import { type Event, EVENT_VERSION, message, type NewEvent, ReasonixError } from
 import { loadTexts } from "../../i18n/mod.ts";
 import type { Assembly } from "../../run/mod.ts";
 import { defined } from "../../util/json.ts";
+import { atMost } from "../../util/timer.ts";
 import { type LiveParts, LiveState } from "./live_state.ts";
 import { type Person, personOf, questionsOfCommands } from "./person.ts";
 import { type OpenQuestion, type QuestionEvent, Questions } from "./questions.ts";
@@ -71,6 +72,9 @@ export interface FrontEnd extends Submitter {
 }
 
 const REPORTS: ReadonlySet<Event["type"]> = new Set(["notice", "error", "job.change", "subagent.end"]);
+
+/** Maximum wait, in ms, for a command that runs when its session is closed. */
+const COMMAND_MS = 5000;
 
 export type OpenFor = (request: OpenRequest, person: Person) => Promise<Assembly>;
 
@@ -233,10 +237,16 @@ export class LiveSession {
     this.#frontEnds = [];
     this.submissions.stop("terminated");
     this.questions.withdraw();
-    const end = this.#end = this.host.close();
+    const end = this.#end = this.#close();
     this.#closed(end);
     for (const frontEnd of frontEnds) this.#give(frontEnd, () => frontEnd.ended?.(end));
     return end;
+  }
+
+  /** A command writes what its user asked for, before the session is closed. */
+  async #close(): Promise<void> {
+    await atMost(COMMAND_MS, this.submissions.ended());
+    await this.host.close();
   }
 
   /** Asks before a session is left that could not be saved. */
@@ -397,6 +407,7 @@ export class LiveSessions {
 
   async close(): Promise<void> {
     await Promise.all(this.all.map((live) => live.end()));
+    await Promise.all(this.#closing);
   }
 
   #closed(live: LiveSession, end: Promise<void>): void {

@@ -156,6 +156,8 @@ export class Submissions {
   readonly #steering: Sent[] = [];
   /** The identifiers of drafts that were submitted once. */
   readonly #taken = new Set<string>();
+  /** The execution of drafts, and of commands during a turn. */
+  readonly #executing = new Set<Promise<unknown>>();
   #finish: DraftEnd["finish"];
   #warm = false;
 
@@ -185,7 +187,7 @@ export class Submissions {
   add(draft: Sent, first = false): void {
     if (first) this.#waiting.unshift(draft);
     else this.#waiting.push(draft);
-    if (!this.busy) void this.#run();
+    if (!this.busy) this.#start();
     else this.#options.changed();
   }
 
@@ -223,8 +225,22 @@ export class Submissions {
   between(work: () => Promise<void>): Promise<void> {
     const done = Promise.withResolvers<void>();
     this.#between.push(() => work().then(done.resolve, done.reject));
-    if (!this.busy) void this.#run();
+    if (!this.busy) this.#start();
     return done.promise;
+  }
+
+  /** Resolves when nothing is executed; a stop does not end each command at once. */
+  async ended(): Promise<void> {
+    while (this.#executing.size > 0) await Promise.allSettled(this.#executing);
+  }
+
+  #start(): void {
+    void this.#execution(this.#run());
+  }
+
+  #execution<T>(execution: Promise<T>): Promise<T> {
+    this.#executing.add(execution);
+    return execution.finally(() => this.#executing.delete(execution));
   }
 
   async #run(): Promise<void> {
@@ -242,7 +258,7 @@ export class Submissions {
 
   /** Sends a draft into the running turn, or as the next one. */
   async submit(draft: Sent): Promise<void> {
-    if (this.busy && await this.#meanwhile(draft)) return;
+    if (this.busy && await this.#execution(this.#meanwhile(draft))) return;
     if (!this.busy || !draft.steer || !isPlainText(draft)) return this.add(draft);
     const { controller } = await this.#options.host.current();
     this.#steering.push(draft);

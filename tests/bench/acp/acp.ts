@@ -7,6 +7,7 @@ import { type Row, row } from "../report.ts";
 import { type Bench, type Program, wait } from "../runner.ts";
 import { firstSession } from "../sessions.ts";
 import { LineClient, resultOf } from "./line_client.ts";
+import { removeTree } from "../../support/remove_tree.ts";
 
 const START_RUNS = 11;
 const RUNS = 5;
@@ -121,7 +122,7 @@ async function serve(
     initialized: answer.time - client.started,
     async [Symbol.asyncDispose]() {
       await client[Symbol.asyncDispose]();
-      if (given === undefined) await Deno.remove(home, { recursive: true });
+      if (given === undefined) await removeTree(home);
     },
   };
 }
@@ -192,7 +193,7 @@ async function streamTimes(bench: Bench, agent: Agent) {
     void run.end();
     return await usedBetween(run, '"message.delta"', '"type":"message.end"');
   })();
-  await Deno.remove(home, { recursive: true });
+  await removeTree(home);
   await using served = await serve(bench, agent, { script: "tokens" });
   const { client } = served;
   const { id } = await open(client, stage.workspace);

@@ -5,6 +5,7 @@ import { type Row, row } from "../report.ts";
 import { type Bench, type Runner, wait } from "../runner.ts";
 import { Pty } from "./pty.ts";
 import { screenTimes } from "./screen_times.ts";
+import { removeTree } from "../../support/remove_tree.ts";
 
 const DIRECTORIES = 1_000;
 const FILES_EACH = 100;
@@ -89,7 +90,7 @@ async function peerRows(runner: Runner, cwd: string, log: (line: string) => void
     } catch (error) {
       log(`${name} does not find the file: ${String(error).split("\n", 1)[0]}`);
     } finally {
-      await Deno.remove(home, { recursive: true });
+      await removeTree(home);
     }
   }
   return rows;

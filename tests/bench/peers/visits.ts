@@ -6,6 +6,7 @@ import { type Runner, wait } from "../runner.ts";
 import { Pty } from "../chat/pty.ts";
 import { screenTimes } from "../chat/screen_times.ts";
 import { installedPeers, type Peer } from "./peers.ts";
+import { removeTree } from "../../support/remove_tree.ts";
 
 const RUNS = 3;
 /** A screen unchanged for this time is complete; one that always changes is measured then. */
@@ -59,7 +60,7 @@ async function visitPeer(runner: Runner, { command }: Peer): Promise<PeerVisit> 
     const key = median(sent.map((time, index) => (shown[index] ?? NaN) - time)) ?? NaN;
     return { drawn: drawn - pty.started, key, memory };
   } finally {
-    await Deno.remove(home, { recursive: true });
+    await removeTree(home);
   }
 }
 

@@ -5,6 +5,7 @@ import { startEmbeddingServer } from "../../support/rag.ts";
 import { Random } from "../../support/seed.ts";
 import { type Row, row } from "../report.ts";
 import type { Bench } from "../runner.ts";
+import { removeTree } from "../../support/remove_tree.ts";
 
 const ROUNDS = 5;
 const CHUNKS_OF_FILE = 10;
@@ -30,7 +31,7 @@ export async function ragRows(
   const nothing: number[] = [];
   const unchanged: number[] = [];
   for (let round = 0; round < (quick ? 2 : ROUNDS); round++) {
-    await Deno.remove(home, { recursive: true }).catch(() => {});
+    await removeTree(home).catch(() => {});
     await using plugin = await openPlugin("rag", { file, workspace, home, settings });
     for (const times of [nothing, unchanged]) {
       const began = performance.now();

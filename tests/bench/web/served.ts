@@ -3,6 +3,7 @@ import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playw
 import { descendants } from "../memory.ts";
 import { onRuntime, type Program } from "../programs.ts";
 import { type Bench, wait } from "../runner.ts";
+import { removeTree } from "../../support/remove_tree.ts";
 
 /** A fixed token, for the requests of the benchmark. */
 const TOKEN = "token-of-the-benchmark-0123456789";
@@ -112,7 +113,7 @@ export async function serve(
         } catch { /* it has ended */ }
       }
       await Promise.all([child.status, ...reading]);
-      if (given === undefined) await Deno.remove(home, { recursive: true });
+      if (given === undefined) await removeTree(home);
     },
   };
 }

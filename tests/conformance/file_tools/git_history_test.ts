@@ -2,6 +2,7 @@ import { assert, assertEquals } from "../../support/assert.ts";
 import { makeTempDir, makeToolContext } from "../../support/tool_context.ts";
 import { APPLY_PATCH } from "../../../src/tool/builtin/apply_patch/tool.ts";
 import { type Commit, makeHistory, type Tree } from "./git_history.ts";
+import { removeTree } from "../../support/remove_tree.ts";
 
 /** All files below a directory in the format of the history. */
 async function readTree(
@@ -37,7 +38,7 @@ function difference(actual: Tree, expected: Tree): string | undefined {
 
 async function writeTree(directory: string, tree: Tree): Promise<void> {
   for await (const entry of Deno.readDir(directory)) {
-    await Deno.remove(`${directory}/${entry.name}`, { recursive: true });
+    await removeTree(`${directory}/${entry.name}`);
   }
   for (const [path, file] of tree) {
     await Deno.mkdir(`${directory}/${path}`.replace(/\/[^/]*$/, ""), { recursive: true });

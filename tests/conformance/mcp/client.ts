@@ -14,6 +14,7 @@ import {
   serverSpecs,
 } from "../../../src/mcp/mod.ts";
 import { pluginEntry } from "../../support/config_entries.ts";
+import { removeTree } from "../../support/remove_tree.ts";
 
 /** The address that the suite expects as the identifier of a client that describes itself in a document. */
 const DOCUMENT = "https://conformance-test.local/client-metadata.json";
@@ -91,7 +92,7 @@ async function main(): Promise<void> {
     await use(servers.named("suite"), scenario);
   } finally {
     await servers.close();
-    await Deno.remove(home, { recursive: true });
+    await removeTree(home);
   }
 }
 

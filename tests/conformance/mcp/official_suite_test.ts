@@ -1,4 +1,5 @@
 import { assert, assertEquals } from "../../support/assert.ts";
+import { removeTree } from "../../support/remove_tree.ts";
 
 /** Scenarios of every run. */
 const APPLICABLE = [
@@ -66,7 +67,7 @@ async function checksOf(scenario: string): Promise<{ checks: readonly Check[]; o
     const file = await find(directory, "checks.json");
     return { checks: file === undefined ? [] : JSON.parse(await Deno.readTextFile(file)), output };
   } finally {
-    await Deno.remove(directory, { recursive: true });
+    await removeTree(directory);
   }
 }
 

@@ -1,6 +1,7 @@
 import { assert, assertEquals } from "../../support/assert.ts";
 import { type Expected, RULE_SETS, TABLE } from "./command_table.ts";
 import { bash, scene } from "../../unit/permission/scene.ts";
+import { removeTree } from "../../support/remove_tree.ts";
 
 const SETS = ["refuse", "permit", "carve", "files"] as const;
 
@@ -19,7 +20,7 @@ for (const set of SETS) {
       }
       assertEquals(wrong, []);
     } finally {
-      await Deno.remove(cwd, { recursive: true });
+      await removeTree(cwd);
     }
   });
 }

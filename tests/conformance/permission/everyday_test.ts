@@ -1,6 +1,7 @@
 import { assert, assertEquals } from "../../support/assert.ts";
 import { bash, scene } from "../../unit/permission/scene.ts";
 import { EVERYDAY, type EverydayLine } from "./everyday_lines.ts";
+import { removeTree } from "../../support/remove_tree.ts";
 
 const READING = EVERYDAY.filter((row) => row.class === "read" || row.class === "query");
 const PERSON = EVERYDAY.filter((row) => row.class === "person");
@@ -31,7 +32,7 @@ async function stopped(
     }
     return found;
   } finally {
-    await Deno.remove(cwd, { recursive: true });
+    await removeTree(cwd);
   }
 }
 

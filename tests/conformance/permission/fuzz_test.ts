@@ -2,6 +2,7 @@ import { assert, assertEquals } from "../../support/assert.ts";
 import { randomFrom, soakSize } from "../../support/seed.ts";
 import { type Line, makeLines } from "./fuzz_lines.ts";
 import { harness } from "./harness.ts";
+import { removeTree } from "../../support/remove_tree.ts";
 
 const COUNT = soakSize(10_000, 1000);
 const WORKERS = 4;
@@ -39,7 +40,7 @@ Deno.test({
       const share = (worker: number) => lines.filter(([id]) => id % WORKERS === worker);
       await Promise.all(Array.from({ length: WORKERS }, (_, worker) => work(root, share(worker), tally)));
     } finally {
-      await Deno.remove(root, { recursive: true });
+      await removeTree(root);
     }
     assertEquals(tally.wrong, []);
     assert(

@@ -4,6 +4,7 @@ import { jailed } from "../../unit/sandbox/jail/jail_support.ts";
 import { recordAll, RecordingJail } from "./recording_jail.ts";
 import { readCorpus } from "../../support/corpus.ts";
 import text from "./zap_lines.txt" with { type: "text" };
+import { removeTree } from "../../support/remove_tree.ts";
 
 /**
  * `LIVE` lines run `zap` (also `$BIN/zap`, `bin/zap`) in the shell of the harness, each in a separate way.
@@ -21,7 +22,7 @@ async function inDirectory(work: (root: string) => Promise<void>): Promise<void>
   try {
     await work(root);
   } finally {
-    await Deno.remove(root, { recursive: true });
+    await removeTree(root);
   }
 }
 

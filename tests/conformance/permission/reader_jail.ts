@@ -1,4 +1,5 @@
 /** A scratch tree in a bubblewrap jail that reports which lines changed something in it. */
+import { removeTree } from "../../support/remove_tree.ts";
 
 const SETUP = `set -e
 mkdir -p ws/src ws/two home tmp
@@ -125,7 +126,7 @@ async function record(root: string, lines: readonly string[], group: number): Pr
     { ...READER_ENV, HOME: `${tree}/home` },
     "/",
   );
-  await Deno.remove(root, { recursive: true });
+  await removeTree(root);
   const changed = [...report.matchAll(/^changed (\d+)$/gm)].map(([, index]) => Number(index));
   return { changed, succeeded: new Set(report.match(/^ok \d+$/gm)).size };
 }

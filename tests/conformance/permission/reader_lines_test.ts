@@ -4,6 +4,7 @@ import { jailed } from "../../unit/sandbox/jail/jail_support.ts";
 import { randomFrom, SEED, soakSize } from "../../support/seed.ts";
 import { culprits, READER_ENV } from "./reader_jail.ts";
 import { makeReaderLines } from "./reader_lines.ts";
+import { removeTree } from "../../support/remove_tree.ts";
 
 const COUNT = soakSize(5000, 700);
 const WORKERS = 2;
@@ -31,7 +32,7 @@ async function inDirectory<T>(work: (root: string) => Promise<T>): Promise<T> {
   try {
     return await work(root);
   } finally {
-    await Deno.remove(root, { recursive: true });
+    await removeTree(root);
   }
 }
 

@@ -7,6 +7,7 @@ import { jailed } from "../../unit/sandbox/jail/jail_support.ts";
 import { type Expected, RULE_SETS, TABLE } from "./command_table.ts";
 import { CHANGES, type Excuse, IMITATED, MILDER, NOTED, SECRET, SETUP, UNSEEN } from "./recorded_table.ts";
 import { recordAll, type Recording, RecordingJail } from "./recording_jail.ts";
+import { removeTree } from "../../support/remove_tree.ts";
 
 type SetName = keyof typeof RULE_SETS;
 const SETS = Object.keys(RULE_SETS) as SetName[];
@@ -56,7 +57,7 @@ async function onStage(set: SetName, work: (stage: Stage) => Promise<void>): Pro
     const recorded = await recordAll(jail, TABLE[set].map(([line]) => line));
     await work({ cwd: `${tree}/ws`, env, recorded });
   } finally {
-    await Deno.remove(root, { recursive: true });
+    await removeTree(root);
   }
 }
 

@@ -17,6 +17,7 @@ import { assert, assertEquals } from "../../support/assert.ts";
 import { makeToolContext } from "../../support/tool_context.ts";
 import { Random, SEED, soakSize } from "../../support/seed.ts";
 import { anyPatch, ARGUMENTS, TREE } from "./touched_calls.ts";
+import { removeTree } from "../../support/remove_tree.ts";
 
 const RECORDS = soakSize(10_000, 2500);
 const registry = new ToolRegistry(BUILTINS, [], { enabled: BUILTINS.map(({ name }) => name) });
@@ -278,7 +279,7 @@ Deno.test(`the paths that the gate checks are those that the tool touches, in ${
     }
   }
   await bench.close();
-  await Deno.remove(base, { recursive: true });
+  await removeTree(base);
   for (const name of EDITORS) {
     assert(!few(name), `${name} changed something in ${counts.get(name)?.effective ?? 0} calls only`);
   }

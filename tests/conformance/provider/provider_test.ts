@@ -12,6 +12,7 @@ import { type ContractCase, type ContractTurn, PROVIDER_CONTRACT } from "../../s
 import { OPENAI_WIRE } from "../../support/wires/openai.ts";
 import type { ScriptedWire } from "../../support/wires/scripted_wire.ts";
 import { WIRES } from "../../support/wires/wires.ts";
+import { removeTree } from "../../support/remove_tree.ts";
 
 type Harness = (one: ContractCase) => Promise<void>;
 
@@ -27,7 +28,7 @@ const HARNESSES: Readonly<Record<string, Harness>> = {
     // A request would report a slow start with notices.
     await provider.askWindow?.();
     await one.run(provider);
-    await Deno.remove(directory, { recursive: true });
+    await removeTree(directory);
   },
   // A recording has to keep the promises like the provider it was made from.
   replay: async (one) => {

@@ -1,6 +1,7 @@
 import { createSocket, type Socket } from "node:dgram";
 import { once } from "node:events";
 import { type SandboxDirs, sandboxDirs } from "../../unit/sandbox/support.ts";
+import { removeTree } from "../../support/remove_tree.ts";
 
 /** Marks of the fixture that must stay in place. */
 export const SECRET = "the-outside-secret";
@@ -140,7 +141,7 @@ export async function makeFixture(): Promise<Fixture> {
         // An attack got it.
       }
       await Promise.all([...done, victim.status]);
-      await Deno.remove(directory, { recursive: true });
+      await removeTree(directory);
       await g[Symbol.asyncDispose]();
     },
   };

@@ -2,6 +2,7 @@ import { assert, assertEquals } from "../../support/assert.ts";
 import type { Event, Message } from "../../../src/core/mod.ts";
 import { loadEvents, SessionLog } from "../../../src/session/mod.ts";
 import { reduce } from "../../support/reduce.ts";
+import { removeTree } from "../../support/remove_tree.ts";
 
 const KILLS = 12;
 
@@ -88,7 +89,7 @@ Deno.test(`a process killed ${KILLS} times while it appends loses no event that 
       );
     }
   } finally {
-    await Deno.remove(home, { recursive: true });
+    await removeTree(home);
   }
 });
 
@@ -108,7 +109,7 @@ Deno.test("a session truncated at any byte loads all events before the cut and c
       checkAfterKill(cut, whole);
     }
   } finally {
-    await Deno.remove(home, { recursive: true });
+    await removeTree(home);
   }
 });
 
@@ -133,6 +134,6 @@ Deno.test("two processes on one session alternate and never interleave", async (
     assertEquals([notices, blocks.length], [[], 50]);
     assertEquals(seqs, seqs.map((_, i) => i + 1));
   } finally {
-    await Deno.remove(home, { recursive: true });
+    await removeTree(home);
   }
 });

@@ -2,6 +2,7 @@ import { assertEquals } from "../../support/assert.ts";
 import { type NewEvent, NO_USAGE } from "../../../src/core/mod.ts";
 import { loadCheckpoints, loadManage, SessionLog } from "../../../src/session/mod.ts";
 import type { Checkpoints } from "../../../src/session/mod.ts";
+import { removeTree } from "../../support/remove_tree.ts";
 
 type Tree = Map<string, string>;
 
@@ -204,7 +205,7 @@ Deno.test("workspace and conversation equal a model after 300 random edits, undo
       assertEquals(Object.keys(walk.steps).length, 8);
     } finally {
       walk.close();
-      await Deno.remove(home, { recursive: true });
+      await removeTree(home);
     }
   }
 });

@@ -9,6 +9,7 @@ import { call, checkPairing, say, tool } from "../../support/agent_fixture.ts";
 import { assert, assertEquals } from "../../support/assert.ts";
 import { Random } from "../../support/seed.ts";
 import { TRANSITIONS } from "../../support/turn_transitions.ts";
+import { removeTree } from "../../support/remove_tree.ts";
 
 const RESTING = ["idle", "done", "failed", "stopped"];
 
@@ -247,6 +248,6 @@ export async function liveThrough(seed: number): Promise<{ readonly calls: numbe
     await stage.live();
     return { calls: stage.effects.size };
   } finally {
-    await Deno.remove(root, { recursive: true });
+    await removeTree(root);
   }
 }

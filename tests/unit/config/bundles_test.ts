@@ -11,6 +11,7 @@ import {
   assertThrows,
 } from "../../support/assert.ts";
 import { makeTempDir } from "../../support/tool_context.ts";
+import { removeTree } from "../../support/remove_tree.ts";
 
 const MANIFEST = ".claude-plugin/plugin.json";
 
@@ -94,7 +95,7 @@ Deno.test("files of a bundle exclude links, and unsafe names and sizes are refus
     const odd = `${temp.path}/odd`;
     await write(odd, { [name]: "x" });
     assertThrows(() => bundleFiles(odd), Error, "is no safe name of a file");
-    await Deno.remove(odd, { recursive: true });
+    await removeTree(odd);
   }
   const large = `${temp.path}/large`;
   await write(large, { "a.bin": "" });

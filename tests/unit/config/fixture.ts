@@ -1,5 +1,6 @@
 /** A Reasonix home and a project in real directories. */
 import { loadConfig, type LoadedConfig, type LoadOptions } from "../../../src/config/mod.ts";
+import { removeTree } from "../../support/remove_tree.ts";
 
 export interface Fixture extends AsyncDisposable {
   readonly home: string;
@@ -35,6 +36,6 @@ export function configFixture(files: Record<string, string> = {}): Fixture {
         env: (name) => ({ HOME: "/home/someone", ...variables } as Record<string, string>)[name],
         ...options,
       }),
-    [Symbol.asyncDispose]: () => Deno.remove(root, { recursive: true }),
+    [Symbol.asyncDispose]: () => removeTree(root),
   };
 }

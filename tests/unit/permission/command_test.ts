@@ -7,6 +7,7 @@ import { PROGRAM_ATTACKS, SHELL_ATTACKS } from "../../conformance/sandbox/attack
 import text from "./lines.txt" with { type: "text" };
 import rowsText from "./program_rows.txt" with { type: "text" };
 import { bash, call, scene } from "./scene.ts";
+import { removeTree } from "../../support/remove_tree.ts";
 
 const {
   "only read": READERS = [],
@@ -120,7 +121,7 @@ Deno.test("a script that the session wrote is checked by its content when it run
       assertEquals(await decided(line), "allow", line);
     }
   } finally {
-    await Deno.remove(cwd, { recursive: true });
+    await removeTree(cwd);
   }
 });
 
@@ -180,7 +181,7 @@ async function workspace(): Promise<{ readonly ws: string } & AsyncDisposable> {
   for (const name of ["sub/docs/x.md", "prep/docs/x.md", "a.txt", "sub/b.txt"]) {
     await Deno.writeTextFile(`${ws}/${name}`, "");
   }
-  return { ws, [Symbol.asyncDispose]: () => Deno.remove(ws, { recursive: true }) };
+  return { ws, [Symbol.asyncDispose]: () => removeTree(ws) };
 }
 
 Deno.test("a path of an Edit rule cannot be changed by moving or replacing its parent", async () => {

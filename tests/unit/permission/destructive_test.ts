@@ -5,6 +5,7 @@ import { readCorpus } from "../../support/corpus.ts";
 import { CASES, EMBEDDED, SERVICE_READS, SERVICES, SYSTEM, UPPER } from "./destructive_forms.ts";
 import text from "./lines.txt" with { type: "text" };
 import { bash, scene } from "./scene.ts";
+import { removeTree } from "../../support/remove_tree.ts";
 
 const {
   destroy: DESTRUCTIVE = [],
@@ -31,7 +32,7 @@ async function tree(): Promise<{ root: string; ws: string; home: string } & Asyn
     root,
     ws: `${root}/ws`,
     home: `${root}/home`,
-    [Symbol.asyncDispose]: () => Deno.remove(root, { recursive: true }),
+    [Symbol.asyncDispose]: () => removeTree(root),
   };
 }
 

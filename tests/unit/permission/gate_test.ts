@@ -5,6 +5,7 @@ import { BUILTINS, ToolRegistry } from "../../../src/tool/mod.ts";
 import { bash, call, type RuleTexts, scene } from "./scene.ts";
 import { readCorpus } from "../../support/corpus.ts";
 import text from "./lines.txt" with { type: "text" };
+import { removeTree } from "../../support/remove_tree.ts";
 
 const { "only read": READERS = [], "may write": WRITERS = [] } = readCorpus(text);
 
@@ -433,7 +434,7 @@ Deno.test("a link that has changed since the last call is checked by its current
     await Deno.symlink("secret", `${cwd}/link`);
     assertEquals(await decide(), "deny");
   } finally {
-    await Deno.remove(cwd, { recursive: true });
+    await removeTree(cwd);
   }
 });
 
@@ -447,6 +448,6 @@ Deno.test("a program behind a link is recognized by the name of its target", asy
       assertEquals(brief(await gate.check(bash(line), signal)), "deny rule", line);
     }
   } finally {
-    await Deno.remove(cwd, { recursive: true });
+    await removeTree(cwd);
   }
 });

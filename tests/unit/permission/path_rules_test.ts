@@ -1,6 +1,7 @@
 import { assertEquals } from "../../support/assert.ts";
 import { makeTempDir } from "../../support/tool_context.ts";
 import { call, scene } from "./scene.ts";
+import { removeTree } from "../../support/remove_tree.ts";
 
 const signal = new AbortController().signal;
 
@@ -10,7 +11,7 @@ async function workspace(): Promise<{ ws: string; root: string } & AsyncDisposab
   await Deno.mkdir(`${root}/ws/secret`, { recursive: true });
   await Deno.symlink(`${root}/ws/secret`, `${root}/ws/docs/way`);
   await Deno.symlink(`${root}/ws/secret/new`, `${root}/ws/docs/dangling`);
-  return { root, ws: `${root}/ws`, [Symbol.asyncDispose]: () => Deno.remove(root, { recursive: true }) };
+  return { root, ws: `${root}/ws`, [Symbol.asyncDispose]: () => removeTree(root) };
 }
 
 /** The decision about writing each path under one rule set; `-` represents the fallback. */

@@ -16,6 +16,7 @@ import {
 } from "../../support/assert.ts";
 import { makeTempDir } from "../../support/tool_context.ts";
 import { configFixture } from "../config/fixture.ts";
+import { removeTree } from "../../support/remove_tree.ts";
 
 interface Stage {
   readonly assembly: Assembly;
@@ -60,7 +61,7 @@ async function inSession(
   const events: Event[] = [];
   assembly.controller.subscribe((event) => void events.push(event));
   await work({ assembly, asked, events, requests: provider.requests });
-  await Deno.remove(root, { recursive: true });
+  await removeTree(root);
 }
 
 const WRITE = "new.txt";
@@ -342,7 +343,7 @@ async function inProject(work: (load: Parameters<typeof loadTrustedConfig>[0]) =
   await Promise.all([Deno.mkdir(paths.cwd), Deno.mkdir(paths.home)]);
   await Deno.writeTextFile(`${paths.cwd}/reasonix.toml`, '[tools.shell]\npath = "./shell.sh"\n');
   await work(paths);
-  await Deno.remove(root, { recursive: true });
+  await removeTree(root);
 }
 
 Deno.test("loadTrustedConfig prompts once for project content and remembers approval", async () => {

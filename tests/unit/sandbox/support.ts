@@ -1,4 +1,5 @@
 import { createWorkspace, type Workspace, type WorkspaceOptions } from "../../../src/sandbox/mod.ts";
+import { removeTree } from "../../support/remove_tree.ts";
 
 /** A real workspace next to real directories that must not be accessible. */
 export interface SandboxDirs extends AsyncDisposable {
@@ -29,7 +30,7 @@ export async function sandboxDirs(): Promise<SandboxDirs> {
     home,
     workspace: (options = {}) =>
       createWorkspace({ cwd: ws, roots: [ws], home, userHome: `${base}/home`, ...options }),
-    [Symbol.asyncDispose]: () => Deno.remove(base, { recursive: true }),
+    [Symbol.asyncDispose]: () => removeTree(base),
   };
 }
 

@@ -1,5 +1,6 @@
 import type { Event, NewEvent, Usage } from "../../../src/core/mod.ts";
 import { SessionLog } from "../../../src/session/mod.ts";
+import { removeTree } from "../../support/remove_tree.ts";
 
 const USAGE: Usage = { inputTokens: 100, cachedTokens: 60, outputTokens: 10, reasoningTokens: 0 };
 
@@ -8,7 +9,7 @@ export async function withHome(run: (home: string) => void | Promise<void>): Pro
   try {
     await run(home);
   } finally {
-    await Deno.remove(home, { recursive: true });
+    await removeTree(home);
   }
 }
 

@@ -17,6 +17,7 @@ import {
   assertThrows,
 } from "../../support/assert.ts";
 import { makeTempDir } from "../../support/tool_context.ts";
+import { removeTree } from "../../support/remove_tree.ts";
 
 function names(dir: string): string[] {
   return [...Deno.readDirSync(dir)].map((entry) => entry.name).sort();
@@ -343,7 +344,7 @@ async function withDirectory(run: (directory: string) => void | Promise<void>): 
   try {
     await run(directory);
   } finally {
-    await Deno.remove(directory, { recursive: true });
+    await removeTree(directory);
   }
 }
 

@@ -2,6 +2,7 @@ import { adoptWorktree, createWorktree, reapWorktrees } from "../../../src/workt
 import { parentOfWorktree } from "../../../src/worktree/mod.ts";
 import { assert, assertEquals, assertRejects } from "../../support/assert.ts";
 import { git, makeRepository } from "./support.ts";
+import { removeTree } from "../../support/remove_tree.ts";
 
 Deno.test("createWorktree copies the user's state: staged, changed, deleted and untracked files, not ignored", async () => {
   await using repo = await makeRepository({
@@ -158,7 +159,7 @@ Deno.test("diff supports files that became directories or links, and tracked fil
   await Deno.remove(`${tree.cwd}/a`);
   await Deno.mkdir(`${tree.cwd}/a`);
   await Deno.writeTextFile(`${tree.cwd}/a/inner`, "in\n");
-  await Deno.remove(`${tree.cwd}/d`, { recursive: true });
+  await removeTree(`${tree.cwd}/d`);
   await Deno.symlink("a", `${tree.cwd}/d`);
   await Deno.writeTextFile(`${tree.cwd}/forced`, "2\n");
   const patch = await tree.diff();
@@ -190,7 +191,7 @@ Deno.test("a directory without a possible worktree is an error with the reason, 
     await git(repo.dir, "worktree", "list"),
     await git(repo.dir, "worktree", "list").then((text) => text.split("\n")[0] + "\n"),
   );
-  for (const path of [plain, bare]) await Deno.remove(path, { recursive: true });
+  for (const path of [plain, bare]) await removeTree(path);
 });
 
 Deno.test("the worktree of a killed process is removed by the next process, a waiting one is not", async () => {

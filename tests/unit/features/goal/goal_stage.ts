@@ -4,6 +4,7 @@ import type { Event, Message } from "../../../../src/core/mod.ts";
 import type { TurnOutcome } from "../../../../src/agent/mod.ts";
 import type { ConfigInput } from "../../../../src/config/mod.ts";
 import { call, type Reply, scriptedProvider } from "../../../support/agent_fixture.ts";
+import { removeTree } from "../../../support/remove_tree.ts";
 
 /** A clock that advances only by waits and by the duration of model requests. */
 export class StoppedClock {
@@ -79,7 +80,7 @@ export async function onGoalStage(
       },
     });
   } finally {
-    await Deno.remove(root, { recursive: true });
+    await removeTree(root);
   }
 }
 

@@ -1,6 +1,7 @@
 import { call, type Reply, say } from "../../../support/agent_fixture.ts";
 import { assert, assertEquals } from "../../../support/assert.ts";
 import { onPlanStage } from "../../../support/plan_stage.ts";
+import { removeTree } from "../../../support/remove_tree.ts";
 
 const PLAN = "# Greeting\n\n1. Write a.txt\n2. Run it\n";
 const calls = (
@@ -271,7 +272,7 @@ Deno.test("a plan survives a restart, and a rewind removes it with the turn that
     await assembly.run(await plans.inputOf({ approve: true, window: true }));
     assertEquals(await Deno.readTextFile(`${cwd}/a.txt`), "hi\n");
   });
-  await Deno.remove(root, { recursive: true });
+  await removeTree(root);
 });
 
 Deno.test("a plan that cannot be saved is still proposed, with a notice to the user", async () => {

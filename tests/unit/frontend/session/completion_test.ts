@@ -17,6 +17,7 @@ import { editText } from "../../../../src/frontend/repl/composer/editor.ts";
 import { openReference, referencedNames, referenceTo } from "../../../../src/path/reference_text.ts";
 import { clipboardImage } from "../../../../src/util/clipboard.ts";
 import { assert, assertEquals, assertRejects } from "../../../support/assert.ts";
+import { removeTree } from "../../../support/remove_tree.ts";
 
 /** Waits for items. */
 async function offered(
@@ -47,7 +48,7 @@ async function withFiles(paths: readonly string[], run: (directory: string) => P
     }
     await run(directory);
   } finally {
-    await Deno.remove(directory, { recursive: true });
+    await removeTree(directory);
   }
 }
 
@@ -393,7 +394,7 @@ async function withScript(
     await Deno.writeTextFile(path, `#!/bin/sh\n${script}\n`, { mode: 0o755 });
     await run(path, directory);
   } finally {
-    await Deno.remove(directory, { recursive: true });
+    await removeTree(directory);
   }
 }
 
@@ -458,7 +459,7 @@ async function clipboard(
     const env = (name: string) => name === "PATH" ? directory : variables[name];
     return await clipboardImage({ env, untrusted: [cwd === "here" ? directory : cwd] });
   } finally {
-    await Deno.remove(directory, { recursive: true });
+    await removeTree(directory);
   }
 }
 

@@ -273,6 +273,37 @@ Deno.test("a session that is closed leaves no question open", async () => {
   assertEquals(live.questions.open, []);
 });
 
+Deno.test("a command that runs when its session is closed does its work before that", async () => {
+  await using stage = await liveStage({ replies: [heldReply("Hello")] });
+  const order: string[] = [];
+  for (const line of ["/bug report.txt", "/rename During a turn"]) {
+    const live = await stage.sessions.open({});
+    const begun = Promise.withResolvers<void>();
+    const mayRun = Promise.withResolvers<void>();
+    const one = Object.assign(new RecordingFrontEnd("one"), {
+      async headed<T>(_line: string, run: () => Promise<T>): Promise<T> {
+        begun.resolve();
+        await mayRun.promise;
+        return await run().finally(() => order.push("command"));
+      },
+    });
+    live.attach(one);
+    if (line.startsWith("/rename")) {
+      void prompt(live, "Hi", one);
+      await until(() => live.snapshot().message?.text === "Hello");
+    }
+    void prompt(live, line, one);
+    await begun.promise;
+    const end = live.end().then(() => order.push("session"));
+    await Promise.race([end, new Promise((resolve) => setTimeout(resolve, 50))]);
+    mayRun.resolve();
+    await end;
+    assertEquals(one.errors, []);
+  }
+  assert((await Deno.readTextFile(`${stage.cwd}/report.txt`)).includes("Reasonix"));
+  assertEquals(order, ["command", "session", "command", "session"]);
+});
+
 Deno.test("the facts of a session are plain data and follow it", async () => {
   const usage = { inputTokens: 900, cachedTokens: 450, outputTokens: 100, reasoningTokens: 0 };
   const reply: Chunk[] = [{ type: "text", text: "Hi" }, { type: "usage", usage }, {

@@ -2,6 +2,7 @@ import { dirname } from "node:path";
 import { assertEquals, assertRejects } from "../../../support/assert.ts";
 import { makeTempDir } from "../../../support/tool_context.ts";
 import { walkFiles, type WalkOptions } from "../../../../plugins/common/files.ts";
+import { removeTree } from "../../../support/remove_tree.ts";
 
 async function walked(root: string, options: WalkOptions = {}): Promise<string[]> {
   return (await Array.fromAsync(walkFiles(root, options))).map(({ path }) => path);
@@ -46,7 +47,7 @@ Deno.test("walkFiles yields sorted files that rules, links and sizes leave", asy
 
   await t.step("with ignore files of each directory, up to the repository", async () => {
     assertEquals(await walked(root), all);
-    await Deno.remove(`${root}/.git`, { recursive: true });
+    await removeTree(`${root}/.git`);
     assertEquals(await walked(root), all.filter((path) => path !== "all.log"));
   });
   await t.step("below a directory whose parents have rules", async () => {

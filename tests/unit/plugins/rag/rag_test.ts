@@ -18,6 +18,7 @@ import {
 import { pdf } from "../documents/sample_documents.ts";
 import { endConversions } from "../../../../plugins/common/bounded.ts";
 import { openRag, startEmbeddingServer, writeFiles } from "../../../support/rag.ts";
+import { removeTree } from "../../../support/remove_tree.ts";
 
 const long = (word: string) => `${word} `.repeat(80).trim();
 
@@ -82,7 +83,7 @@ Deno.test("an update adds, changes and removes files, and reads only those that 
     { path: "zero.txt", problem: "it is no text" },
   ]);
   await writeFiles(rag.docs, { "a.md": "# Alpha\n\nThe quick heron.\n", "d.md": "A new newt.\n" });
-  await Deno.remove(`${rag.docs}/sub`, { recursive: true });
+  await removeTree(`${rag.docs}/sub`);
   const stale = await rag.search("otter");
   assertEquals(stale.results.map(({ path, stale }) => [path, stale]), [["docs/a.md", true]]);
   assertStringIncludes(stale.text, "docs/a.md:1-3 · Alpha · changed since the update of the index");

@@ -16,6 +16,7 @@ import {
   assertStringIncludes,
 } from "../../../support/assert.ts";
 import { providerEntry } from "../../../support/model_client.ts";
+import { removeTree } from "../../../support/remove_tree.ts";
 
 Deno.test("resolveEffort returns the level, the nearest lower one, or the lowest", () => {
   const named = { thinks: true, levels: ["low", "medium", "high"] };
@@ -199,7 +200,7 @@ async function inHome(work: (home: string) => Promise<void>): Promise<void> {
   try {
     await work(home);
   } finally {
-    await Deno.remove(home, { recursive: true });
+    await removeTree(home);
   }
 }
 

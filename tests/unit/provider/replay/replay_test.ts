@@ -3,6 +3,7 @@ import { type Message, ReasonixError } from "../../../../src/core/mod.ts";
 import { createProvider, type Provider } from "../../../../src/provider/mod.ts";
 import { collect, HELLO, InstantClock, openClient, providerEntry } from "../../../support/model_client.ts";
 import { startModelServer, type Turn } from "../../../support/model_server.ts";
+import { removeTree } from "../../../support/remove_tree.ts";
 
 type Values = Record<string, string>;
 
@@ -11,7 +12,7 @@ async function inDirectory(test: (cassette: string) => Promise<void>): Promise<v
   try {
     await test(`${directory}/cassette.jsonl`);
   } finally {
-    await Deno.remove(directory, { recursive: true });
+    await removeTree(directory);
   }
 }
 
@@ -193,7 +194,7 @@ Deno.test("createProvider with record fails when the cassette cannot be written"
   const directory = await Deno.makeTempDir();
   await using server = startModelServer([{ text: "a" }]);
   const provider = await openClient(server, { record: { file: `${directory}/c.jsonl` } });
-  await Deno.remove(directory, { recursive: true });
+  await removeTree(directory);
   const outcome = await collect(provider);
   assertEquals([outcome.text, outcome.reason], ["a", undefined]);
   assertStringIncludes(outcome.error?.message ?? "", "Could not write the cassette");

@@ -9,6 +9,7 @@ import {
 } from "../../../support/assert.ts";
 import { sandboxDirs, sandboxTest } from "../support.ts";
 import { jailed, sandboxJail, sh } from "./jail_support.ts";
+import { removeTree } from "../../../support/remove_tree.ts";
 
 sandboxTest(jailed("a jailed command works in the workspace like outside of the jail"), async (g) => {
   const jail = await sandboxJail(g);
@@ -102,7 +103,7 @@ sandboxTest(jailed("read-only roots cannot be changed, /tmp and caches can"), as
       "the workspace is read-only, they can write a private /tmp and package caches;",
     );
   } finally {
-    await Deno.remove(below, { recursive: true });
+    await removeTree(below);
   }
 });
 
@@ -123,7 +124,7 @@ sandboxTest(
       assertEquals((await sh(jail, `${main}/tree`, "git log --format=%s")).stdout, "one\n");
       assertMatch((await sh(jail, `${main}/tree`, "git branch two")).stderr, /Read-only file system/);
     } finally {
-      await Deno.remove(main, { recursive: true });
+      await removeTree(main);
     }
   },
 );
@@ -142,7 +143,7 @@ sandboxTest(
       assertEquals(result.stdout, "all of it\n");
       assertMatch((await sh(jail, g.ws, `echo x > ${directory}/outputs/x`)).stderr, /Read-only file system/);
     } finally {
-      await Deno.remove(directory, { recursive: true });
+      await removeTree(directory);
     }
   },
 );
@@ -271,7 +272,7 @@ sandboxTest(jailed("directories that disappear before a command do not break it"
   await Deno.mkdir(`${g.base}/extra`);
   const jail = await sandboxJail(g, { roots: [g.ws, `${g.base}/extra`], forbidRead: [g.outside] });
   await Deno.remove(`${g.base}/extra`);
-  await Deno.remove(g.outside, { recursive: true });
+  await removeTree(g.outside);
   assertEquals((await sh(jail, g.ws, "echo fine")).stdout, "fine\n");
 });
 
@@ -381,7 +382,7 @@ async function temporary(run: (directory: string) => Promise<void>): Promise<voi
   try {
     await run(directory);
   } finally {
-    await Deno.remove(directory, { recursive: true });
+    await removeTree(directory);
   }
 }
 

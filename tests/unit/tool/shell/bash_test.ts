@@ -22,6 +22,7 @@ import {
 } from "../../../support/assert.ts";
 import { gone, processesWith } from "../../../support/processes.ts";
 import { type ContextOverrides, makeTempDir, makeToolContext } from "../../../support/tool_context.ts";
+import { removeTree } from "../../../support/remove_tree.ts";
 
 const BASH = BUILTINS.find((one) => one.name === "bash") as Tool;
 
@@ -105,7 +106,7 @@ Deno.test("bash starts in the last directory of the previous command, inside the
   );
   assertEquals((await b.run("pwd", { workdir: "a" })).content, `${b.dir}/a`);
   assertEquals((await b.run("pwd")).content, `${b.dir}/a/b`);
-  await Deno.remove(`${b.dir}/a`, { recursive: true });
+  await removeTree(`${b.dir}/a`);
   assertEquals((await b.run("pwd")).content, `${b.dir}\n[${b.dir}/a/b is gone; ran in ${b.dir}]`);
   assertStringIncludes(
     (await b.run("pwd", { workdir: "/" })).content,

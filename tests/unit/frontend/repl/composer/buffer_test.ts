@@ -8,6 +8,7 @@ import { characterEnds, displayWidth } from "../../../../../src/util/display_wid
 import { assert, assertEquals } from "../../../../support/assert.ts";
 import { Random, SEED } from "../../../../support/seed.ts";
 import { VirtualTerminal } from "../../../../support/virtual_terminal.ts";
+import { removeTree } from "../../../../support/remove_tree.ts";
 
 /** A buffer with a text and the caret at `|`. */
 function at(text: string): TextBuffer {
@@ -425,7 +426,7 @@ async function withFile(run: (path: string) => Promise<void>): Promise<void> {
   try {
     await run(`${directory}/projects/p/history.jsonl`);
   } finally {
-    await Deno.remove(directory, { recursive: true });
+    await removeTree(directory);
   }
 }
 

@@ -9,6 +9,7 @@ import { History } from "../../../../../src/frontend/repl/composer/history.ts";
 import { loadTexts } from "../../../../../src/i18n/mod.ts";
 import { displayWidth } from "../../../../../src/util/display_width.ts";
 import { assert, assertEquals } from "../../../../support/assert.ts";
+import { removeTree } from "../../../../support/remove_tree.ts";
 
 const texts = await loadTexts("composer", "en");
 const chinese = await loadTexts("composer", "zh-CN");
@@ -354,7 +355,7 @@ async function withImages(run: (directory: string) => void): Promise<void> {
     await Deno.mkdir(`${directory}/dir.png`);
     run(directory);
   } finally {
-    await Deno.remove(directory, { recursive: true });
+    await removeTree(directory);
   }
 }
 

@@ -1,122 +1,7 @@
-import { message, ReasonixError } from "../core/mod.ts";
 import { exists } from "../path/probe.ts";
 import { existingRealPath } from "../path/real_path.ts";
 import { writeFileAtomic } from "../util/atomic_write.ts";
-import { findGit, gitEnvironment, type ProgramResult, runProgram } from "../util/process.ts";
-import { attempt } from "../util/lazy.ts";
-
-/** Settings that keep git from running other programs and from using the network. */
-const SETTINGS = [
-  "core.hooksPath=/dev/null",
-  "core.fsmonitor=false",
-  "core.untrackedCache=false",
-  "core.splitIndex=false",
-  "core.safecrlf=false",
-  "submodule.recurse=false",
-  "protocol.allow=never",
-  "gc.auto=0",
-  "maintenance.auto=false",
-].flatMap((setting) => ["-c", setting]);
-
-interface GitOptions {
-  readonly cwd: string;
-  readonly input?: string | undefined;
-  readonly env?: Readonly<Record<string, string>>;
-  readonly signal?: AbortSignal | undefined;
-}
-
-/** Git as this program uses it, without hooks, file system monitors or the variables of a surrounding git. */
-export class Git {
-  readonly #program: string;
-
-  private constructor(program: string) {
-    this.#program = program;
-  }
-
-  /** Throws a ReasonixError when there is none that does not come from the directory itself. */
-  static find(cwd: string): Git {
-    const program = findGit(cwd);
-    if (program !== undefined) return new Git(program);
-    throw new ReasonixError(message`Cannot find git, which work trees are made with`, {
-      remedy: message`install git, or work without separate work trees`,
-    });
-  }
-
-  /** Runs it to its end, however that is; only an abort throws. */
-  async run(args: readonly string[], { cwd, input, env, signal }: GitOptions): Promise<ProgramResult> {
-    signal?.throwIfAborted();
-    const result = await runProgram([this.#program, ...SETTINGS, ...args], {
-      cwd,
-      env: { ...gitEnvironment(), ...env },
-      input,
-      signal,
-    });
-    signal?.throwIfAborted();
-    return result;
-  }
-
-  /** Returns its output. Throws a ReasonixError that begins with `purpose` ("Cannot …") when it fails. */
-  async ask(purpose: string, args: readonly string[], options: GitOptions): Promise<string> {
-    const { code, text, errors } = await this.run(args, options);
-    if (code === 0) return text;
-    throw new ReasonixError(`${purpose}: ${firstLine(errors) || `git ended with ${code}`}`);
-  }
-}
-
-/** The decisive line, without the prefix of git. */
-export function firstLine(errors: string): string {
-  const lines = errors.split("\n").map((line) => line.trim()).filter((line) => line !== "");
-  const line = lines.find((each) => /^(?:fatal|error):/.test(each)) ?? lines[0] ?? "";
-  return line.replace(/^(?:fatal|error):\s*/, "");
-}
-
-export function entries(text: string): string[] {
-  return text.split("\0").filter((entry) => entry !== "");
-}
-
-export interface Repository {
-  readonly top: string;
-  /** The directory seen from there; "" for the top itself. */
-  readonly prefix: string;
-  /** Git's own directory, which all work trees of the repository share, and the store of its objects. */
-  readonly common: string;
-  readonly objects: string;
-  readonly objectFormat: string;
-  readonly head: string;
-}
-
-/** Looks a repository up. Throws a ReasonixError for a directory that no work tree can be made of. */
-export async function openRepository(git: Git, cwd: string, signal?: AbortSignal): Promise<Repository> {
-  const options = { cwd, signal };
-  const kind = await git.run(["rev-parse", "--is-bare-repository", "--is-inside-work-tree"], options);
-  if (kind.code !== 0) {
-    const unknown = /not a git repository/.test(kind.errors);
-    throw unusable(
-      cwd,
-      unknown ? "it is in no git repository" : firstLine(kind.errors),
-      unknown ? "make it one with `git init` and a first commit, or work without a work tree" : undefined,
-    );
-  }
-  const [bare, inside] = kind.text.split("\n");
-  if (inside !== "true") {
-    const reason = bare === "true"
-      ? "the repository is bare, so there are no files to work on"
-      : "it is inside of git's own directory";
-    throw unusable(cwd, reason, "use a directory with checked-out files");
-  }
-  const purpose = `Cannot make a work tree of ${cwd}`;
-  const facts = ["--show-toplevel", "--git-common-dir", "--show-object-format", "--show-prefix"];
-  const asking = ["rev-parse", "--path-format=absolute", "--git-path", "objects", ...facts];
-  const text = await git.ask(purpose, asking, options);
-  const [objects = "", top = "", common = "", objectFormat = "sha1", prefix = ""] = text.split("\n");
-  const head = await git.run(["rev-parse", "--quiet", "--verify", "HEAD^{commit}"], options);
-  if (head.code !== 0) throw unusable(cwd, "the repository has no commit yet", "make a first commit");
-  return { top, prefix: prefix.replace(/\/$/, ""), common, objects, objectFormat, head: head.text.trim() };
-}
-
-function unusable(cwd: string, reason: string, remedy?: string): ReasonixError {
-  return new ReasonixError(message`Cannot make a work tree of ${cwd}: ${reason}`, remedy ? { remedy } : {});
-}
+import { DiskFiles, entries, firstLine, type Git, type GitOptions, type Repository } from "../git/mod.ts";
 
 interface ListedFiles {
   readonly present: readonly string[];
@@ -134,7 +19,7 @@ export async function listFiles(
   const listing = ["ls-files", "-z", "--cached", ...others];
   const purpose = `Cannot list the files of ${top}`;
   const listed = new Set(entries(await git.ask(purpose, listing, { ...options, cwd: top })));
-  const look = new Look(top);
+  const look = new DiskFiles(top);
   const [present, gone]: [string[], string[]] = [[], []];
   for (const entry of listed) {
     const path = entry.replace(/\/$/, "");
@@ -148,36 +33,6 @@ export async function listFiles(
     } else gone.push(path);
   }
   return { present, gone };
-}
-
-class Look {
-  readonly #top: string;
-  readonly #directories = new Map<string, boolean>([["", true]]);
-
-  constructor(top: string) {
-    this.#top = top;
-  }
-
-  kindOf(path: string): "file" | "directory" | "missing" {
-    const cut = path.lastIndexOf("/");
-    if (!this.#isDirectory(cut < 0 ? "" : path.slice(0, cut))) return "missing";
-    const info = this.#info(path);
-    if (!info) return "missing";
-    return info.isDirectory ? "directory" : info.isFile || info.isSymlink ? "file" : "missing";
-  }
-
-  #isDirectory(path: string): boolean {
-    let known = this.#directories.get(path);
-    if (known === undefined) {
-      known = this.kindOf(path) === "directory";
-      this.#directories.set(path, known);
-    }
-    return known;
-  }
-
-  #info(path: string): Deno.FileInfo | undefined {
-    return attempt(() => Deno.lstatSync(`${this.#top}/${path}`));
-  }
 }
 
 /** The changes of a work tree since its creation. */

@@ -1,0 +1,179 @@
+import { lstatSync, type Stats } from "node:fs";
+import { message, ReasonixError, type Text } from "../core/mod.ts";
+import { findGit, gitEnvironment, type ProgramResult, runProgram, streamProgram } from "../util/process.ts";
+import { attempt } from "../util/lazy.ts";
+
+/** Settings that keep git from running other programs and from using the network. */
+const SETTINGS = [
+  "core.hooksPath=/dev/null",
+  "core.fsmonitor=false",
+  "core.untrackedCache=false",
+  "core.splitIndex=false",
+  "core.safecrlf=false",
+  "submodule.recurse=false",
+  "protocol.allow=never",
+  "gc.auto=0",
+  "maintenance.auto=false",
+].flatMap((setting) => ["-c", setting]);
+
+/** The empty list of protocols outranks all settings of a repository. */
+function environment(): Record<string, string> {
+  return { ...gitEnvironment(), GIT_ALLOW_PROTOCOL: "" };
+}
+
+export interface GitOptions {
+  readonly cwd: string;
+  readonly input?: string | undefined;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/**
+ * Git as this program uses it: without hooks, file system monitors, a network, or the variables of a
+ * surrounding git.
+ */
+export class Git {
+  readonly #program: string;
+
+  private constructor(program: string) {
+    this.#program = program;
+  }
+
+  /** Throws a ReasonixError when there is none that does not come from the directory itself. */
+  static find(cwd: string): Git {
+    const program = findGit(cwd);
+    if (program !== undefined) return new Git(program);
+    throw new ReasonixError(message`Cannot find git`, {
+      remedy: message`install git, and have its directory in PATH`,
+    });
+  }
+
+  /** Runs it to its end, however that is; only an abort throws. */
+  async run(args: readonly string[], { cwd, input, env, signal }: GitOptions): Promise<ProgramResult> {
+    signal?.throwIfAborted();
+    const result = await runProgram([this.#program, ...SETTINGS, ...args], {
+      cwd,
+      env: { ...environment(), ...env },
+      input,
+      signal,
+    });
+    signal?.throwIfAborted();
+    return result;
+  }
+
+  /** Hands over its output as it comes, and ends it early when `take` returns false. */
+  async read(
+    args: readonly string[],
+    take: (chunk: Uint8Array<ArrayBuffer>) => boolean,
+    { cwd, input, env, signal }: GitOptions,
+  ): ReturnType<typeof streamProgram> {
+    signal?.throwIfAborted();
+    const options = { cwd, env: { ...environment(), ...env }, input, signal };
+    const result = await streamProgram([this.#program, ...SETTINGS, ...args], take, options);
+    signal?.throwIfAborted();
+    return result;
+  }
+
+  /** Returns its output. Throws a ReasonixError that begins with `purpose` ("Cannot …") when it fails. */
+  async ask(purpose: Text, args: readonly string[], options: GitOptions): Promise<string> {
+    const { code, text, errors } = await this.run(args, options);
+    if (code === 0) return text;
+    throw new ReasonixError(message`${purpose}: ${problemOf(code, errors)}`);
+  }
+}
+
+export function problemOf(code: number, errors: string): Text {
+  return firstLine(errors) || message`git ended with ${code}`;
+}
+
+/** The decisive line, without the prefix of git. */
+export function firstLine(errors: string): string {
+  const lines = errors.split("\n").map((line) => line.trim()).filter((line) => line !== "");
+  const line = lines.find((each) => /^(?:fatal|error):/.test(each)) ?? lines[0] ?? "";
+  return line.replace(/^(?:fatal|error):\s*/, "");
+}
+
+export function entries(text: string): string[] {
+  return text.split("\0").filter((entry) => entry !== "");
+}
+
+export interface Repository {
+  readonly top: string;
+  /** The directory seen from there; "" for the top itself. */
+  readonly prefix: string;
+  /** Git's own directory, which all work trees of the repository share, and the store of its objects. */
+  readonly common: string;
+  readonly objects: string;
+  readonly index: string;
+  readonly objectFormat: string;
+  /** The commit that is checked out; undefined before the first one. */
+  readonly head: string | undefined;
+}
+
+/**
+ * Looks a repository up. Throws a ReasonixError that begins with `purpose` ("Cannot …") for a directory
+ * without checked-out files.
+ */
+export async function openRepository(
+  git: Git,
+  cwd: string,
+  { purpose, signal }: { readonly purpose: Text; readonly signal?: AbortSignal | undefined },
+): Promise<Repository> {
+  const options = { cwd, signal };
+  const kind = await git.run(["rev-parse", "--is-bare-repository", "--is-inside-work-tree"], options);
+  if (kind.code !== 0) {
+    if (!/not a git repository/.test(kind.errors)) {
+      throw new ReasonixError(message`${purpose}: ${problemOf(kind.code, kind.errors)}`);
+    }
+    throw new ReasonixError(message`${purpose}: it is in no git repository`, {
+      remedy: message`use a directory of a repository, or make one with \`git init\``,
+    });
+  }
+  const [bare, inside] = kind.text.split("\n");
+  if (inside !== "true") {
+    const problem = bare === "true"
+      ? message`${purpose}: the repository is bare, so there are no files to work on`
+      : message`${purpose}: it is inside of git's own directory`;
+    throw new ReasonixError(problem, { remedy: message`use a directory with checked-out files` });
+  }
+  const paths = ["objects", "index"].flatMap((name) => ["--git-path", name]);
+  const facts = ["--show-toplevel", "--git-common-dir", "--show-object-format", "--show-prefix"];
+  const text = await git.ask(purpose, ["rev-parse", "--path-format=absolute", ...paths, ...facts], options);
+  const [objects = "", index = "", top = "", common = "", objectFormat = "sha1", prefix = ""] = text.split(
+    "\n",
+  );
+  const found = await git.run(["rev-parse", "--quiet", "--verify", "HEAD^{commit}"], options);
+  const head = found.code === 0 ? found.text.trim() : undefined;
+  return { top, prefix: prefix.replace(/\/$/, ""), common, objects, index, objectFormat, head };
+}
+
+/** Files below a directory as git sees them: nothing behind a link is one. */
+export class DiskFiles {
+  readonly #top: string;
+  readonly #directories = new Map<string, boolean>([["", true]]);
+
+  constructor(top: string) {
+    this.#top = top;
+  }
+
+  kindOf(path: string): "file" | "directory" | "missing" {
+    const cut = path.lastIndexOf("/");
+    if (!this.#isDirectory(cut < 0 ? "" : path.slice(0, cut))) return "missing";
+    const info = this.#info(path);
+    if (!info) return "missing";
+    return info.isDirectory() ? "directory" : info.isFile() || info.isSymbolicLink() ? "file" : "missing";
+  }
+
+  #isDirectory(path: string): boolean {
+    let known = this.#directories.get(path);
+    if (known === undefined) {
+      known = this.kindOf(path) === "directory";
+      this.#directories.set(path, known);
+    }
+    return known;
+  }
+
+  #info(path: string): Stats | undefined {
+    return attempt(() => lstatSync(`${this.#top}/${path}`));
+  }
+}
