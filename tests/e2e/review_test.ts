@@ -52,18 +52,23 @@ const PRICE = "price = { input = 1000, output = 1000 }";
 Deno.test("review prints what it found, exits by --fail-on, and is a session of its own cost", async () => {
   await using server = startModelServer([], { fallback: reviewer(), ...LOOSE });
   await using world = await repository(mockConfig(server.url, "", PRICE));
+  assertEquals((await world.run(["run", "hello"])).code, 0);
+  const before = server.requests.length;
   const done = await world.run(["review", "look", "at", "the", "loop"], { stdin: "open" });
   assertEquals(done.code, 0, done.stderr);
   assertStringIncludes(done.stdout, "P1");
   assertStringIncludes(done.stdout, "sum.js:3");
   assertStringIncludes(done.stdout, FINDING.title);
-  assertStringIncludes(server.requests[0]?.body ?? "", "look at the loop");
+  assertStringIncludes(server.requests[before]?.body ?? "", "look at the loop");
   assertMatch(done.stderr, /^· To work on the findings: reasonix --resume (\S+)$/m);
   const [, id = ""] = /--resume (\S+)/.exec(done.stderr) ?? [];
   assertMatch((await world.run(["session", "list"])).stdout, new RegExp(`${id}.*Review: uncommitted changes`));
-  assertStringIncludes((await world.run(["stats", id])).stdout, "0.0");
-  // The conversation of the user is the latest one all the same.
-  assertStringIncludes((await world.run(["run", "-c", "go on"])).stderr, "there is no session");
+  assertStringIncludes((await world.run(["session", "show", id])).stdout, "0.0300 USD");
+  // The conversation of the user is the latest one all the same; the other one knows the findings.
+  assertEquals((await world.run(["run", "-c", "and now?"])).code, 0);
+  assert(!server.requests.at(-1)?.body.includes("sum.js"));
+  assertEquals((await world.run(["run", "--resume", id, "fix 1"])).code, 0);
+  assertStringIncludes(server.requests.at(-1)?.body ?? "", "1. P1 sum.js:3");
 
   const json = await world.run(["review", "--format", "json", "--fail-on", "P1", "--quiet"]);
   assertEquals([json.code, json.stderr], [7, ""]);
@@ -105,7 +110,7 @@ Deno.test("review prints what it found before a limit, a failure or a signal end
   assertEquals(limited.code, 4, limited.stderr);
   assertStringIncludes(limited.stdout, FINDING.title);
   assertMatch(limited.stdout, /cost limit/);
-  const refused = startModelServer([], { fallback: { status: 400, body: { error: { message: "No such model" } } } });
+  const refused = startModelServer([], { fallback: { status: 400, body: { error: { message: "No such model" } } }, ...LOOSE });
   await using _ = refused;
   await Deno.writeTextFile(`${world.home}/config.toml`, mockConfig(refused.url));
   const failed = await world.run(["review", "--format", "json", "--fail-on", "P3"]);
@@ -155,7 +160,7 @@ Deno.test("review names what is wrong with a command line or a directory, and as
   }
   await Deno.remove(`${world.dir}/.git`, { recursive: true });
   const outside = await world.run(["review"]);
-  assertEquals([outside.code, outside.stdout], [2, ""], outside.stderr);
+  assertEquals([outside.code, outside.stdout], [1, ""], outside.stderr);
   assertStringIncludes(outside.stderr, "git repository");
   assertEquals(server.requests.length, 0);
 });
