@@ -166,7 +166,7 @@ export {
   type Truncation,
 } from "./src/tool/mod.ts";
 export { type Decision, type Gate } from "./src/permission/mod.ts";
-export { type Limits, type TurnOutcome, type TurnReason } from "./src/agent/mod.ts";
+export { type AnswerForm, type Limits, type TurnOutcome, type TurnReason } from "./src/agent/mod.ts";
 export { Controller, type FileReport, type RewindScope } from "./src/control/mod.ts";
 export { type AgentOptions, createAgent, type EmbeddedAgent, runInternal } from "./src/features/mod.ts";
 export {

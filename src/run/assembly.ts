@@ -27,7 +27,7 @@ import { lazy } from "../util/lazy.ts";
 import type { Warning } from "./access/access_scope.ts";
 import type { Modes } from "./access/gate.ts";
 import { type ContextManager, manageContext } from "./context/context_management.ts";
-import { mentioned, readablePath, resolveInput } from "./turn.ts";
+import { deniesReading, mentioned, readablePath, resolveInput } from "./turn.ts";
 import { modelWarnings, providerOf } from "./provider.ts";
 import { openGuardedTools, openRunBase, type RunContext, runWarnings } from "./run_context.ts";
 import type { BaseFeatures } from "./run_features.ts";
@@ -350,6 +350,11 @@ export class Assembly implements AsyncDisposable {
   /** The real path of a file of the workspace that may be read without a prompt; rejects with the reason. */
   readable(path: string): Promise<string> {
     return readablePath(path, this.#deps);
+  }
+
+  /** Reports whether the settings or a rule forbid reading a path, which need not exist. */
+  deniesReading(path: string): Promise<boolean> {
+    return deniesReading(path, this.#deps);
   }
 
   /** Commands run in a jail, as far as that is known before the first one. */

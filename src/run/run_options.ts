@@ -211,8 +211,14 @@ export interface TurnInput extends UserInput {
 /** A question to the model, or a task for an agent, outside of a conversation and without a front end. */
 export interface InternalRequest {
   readonly prompt: string;
+  /** The name of the agent in events and `agent.subagent_models`. Default: "internal". */
+  readonly agent?: string;
   /** Rounds of tool calls. Default: 0, one reply without tools. */
   readonly steps?: number;
+  /** Tools in addition to those of the run; one with the name of a built-in tool replaces it. */
+  readonly tools?: readonly Tool[];
+  /** The form that the answer must have; absent: any. */
+  readonly answerForm?: AnswerForm;
   /** Differences from the run itself. */
   readonly overrides?: {
     /** A configured model, as `--model` names it. */
@@ -225,6 +231,8 @@ export interface InternalRequest {
     readonly system?: string;
     /** Files and commands stay as they are. */
     readonly readOnly?: boolean;
+    /** Commands reach no network, whatever the run allows. */
+    readonly offline?: boolean;
   };
   /** Texts that go before the prompt. */
   readonly contexts?: readonly string[];

@@ -370,6 +370,22 @@ export async function readablePath(
   throw new ReasonixError(message`Cannot read ${path}: ${reason}`, { exit: "blocked" });
 }
 
+/**
+ * Reports whether the settings or a rule forbid reading a path, which need not exist. Nothing is recorded.
+ */
+export async function deniesReading(
+  path: string,
+  { gate, workspace }: {
+    readonly gate: Partial<Pick<PermissionGate, "explain">>;
+    readonly workspace: Workspace;
+  },
+): Promise<boolean> {
+  const real = await workspace.read(path).catch(() => undefined);
+  if (real === undefined || workspace.hidden(real) || workspace.hidden(path)) return true;
+  const explained = await gate.explain?.(readOf(path));
+  return explained !== undefined && explained.headless !== "allow";
+}
+
 function readOf(path: string): PreparedCall {
   return {
     call: { id: "attachment", name: "read_file", arguments: JSON.stringify({ path }) },

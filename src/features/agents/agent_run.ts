@@ -1,4 +1,4 @@
-import { StopReason, type TurnOutcome } from "../../agent/mod.ts";
+import { type AnswerForm, StopReason, type TurnOutcome } from "../../agent/mod.ts";
 import { type Config, type LoadedConfig, resolveModel } from "../../config/mod.ts";
 import type { AgentDefinition } from "../../context/mod.ts";
 import {
@@ -33,6 +33,7 @@ import {
   type AgentTask,
   type Asker,
   BUILTINS,
+  type BuiltinTool,
   isKnownToRead,
   type Tool,
 } from "../../tool/mod.ts";
@@ -354,7 +355,11 @@ export interface ChildTask {
   readonly nonInteractive?: boolean;
   /** Its model, whatever is configured for agents. */
   readonly model?: string;
+  /** Tools in addition to those of the run; one with the name of a built-in tool replaces it. */
   readonly tools?: readonly Tool[];
+  readonly answerForm?: AnswerForm;
+  /** Commands reach no network. */
+  readonly offline?: boolean;
   /** Directory of its session; default: that of the run's agents. */
   readonly directory?: string;
   /** Talks to the model in place of the configured provider. */
@@ -409,14 +414,19 @@ async function childOptions(run: RunContext, task: ChildTask): Promise<AssemblyO
     ...own,
     ...(reference === undefined && effort !== undefined ? { effort } : {}),
     ...modelOf(run, task, reference),
+    ...(task.answerForm ? { answerForm: task.answerForm } : {}),
     paths: task.paths ?? options.paths,
     // The editor shows no separate working tree.
     ...(task.paths || !options.files ? {} : { files: options.files }),
     loaded: childLoaded(options.loaded, task, { reference, offered }),
     sessionId: id,
     inMemory: false,
-    tools: [...offered.own, ...task.tools ?? []],
-    adaptedTools: readOnly ? { ...adapted, bash: inForeground } : adapted,
+    tools: offered.own,
+    adaptedTools: {
+      ...adapted,
+      ...(readOnly ? { bash: inForeground } : {}),
+      ...Object.fromEntries((task.tools ?? []).map((tool) => [tool.name, () => asBuiltin(tool)])),
+    },
     appendSystemPrompt: [appended, task.system ?? addendum(task)].filter((text) => text)
       .join("\n\n"),
     ...(readOnly ? { permissionMode: "read-only" } : bounds(permissionMode)),
@@ -455,13 +465,21 @@ function modelOf(
   return plays && reference === undefined ? { provider: runs } : {};
 }
 
+function isLanguageTool(name: string): boolean {
+  return name.startsWith("lsp_") || name === "delete_symbol";
+}
+
+function asBuiltin(tool: Tool): BuiltinTool {
+  return { ...tool, optional: false, late: false, warm: () => Promise.resolve() };
+}
+
 interface Offered {
   readonly builtin: readonly string[];
   readonly own: readonly Tool[];
 }
 
 function offeredTools({ registry, options }: RunContext, task: ChildTask, depth: number): Offered {
-  const { agent, readOnly } = task;
+  const { agent, readOnly, tools: added = [] } = task;
   const deep = depth >= options.loaded.config.agents.max_depth;
   const builtins = new Set(BUILTINS.map(({ name }) => name));
   const wanted = (name: string) =>
@@ -469,9 +487,15 @@ function offeredTools({ registry, options }: RunContext, task: ChildTask, depth:
     !agent.withoutTools?.some((entry) => names(entry, name)) && !(deep && TASK_TOOLS.has(name));
   const all = registry.tools().filter((tool) => !OWN_TOOLS.has(tool.name) && wanted(tool.name));
   return {
-    builtin: all.filter(({ name }) => builtins.has(name))
-      .filter((tool) => !readOnly || tool.readOnly || tool.name === "bash").map(({ name }) => name),
-    own: all.filter((tool) => !builtins.has(tool.name) && (!readOnly || isKnownToRead(tool))),
+    builtin: [
+      ...all.filter(({ name }) => builtins.has(name))
+        .filter((tool) => !readOnly || tool.readOnly || tool.name === "bash"),
+      ...added,
+    ].map(({ name }) => name),
+    own: [
+      ...all.filter((tool) => !builtins.has(tool.name) && (!readOnly || isKnownToRead(tool))),
+      ...added.filter(({ name }) => !builtins.has(name)),
+    ],
   };
 }
 
@@ -493,7 +517,7 @@ function childLoaded(
 
 function childConfig(
   { config }: LoadedConfig,
-  { agent, maxCost }: ChildTask,
+  { agent, maxCost, offline }: ChildTask,
   { reference, offered }: { readonly reference: string | undefined; readonly offered: Offered },
 ): Config {
   const { agent: settings, permissions } = config;
@@ -518,6 +542,9 @@ function childConfig(
       ],
       disabled: BUILTINS.map(({ name }) => name).filter((name) => !offered.builtin.includes(name)),
     },
+    // A run makes these tools from its settings, whatever tools its agent is offered.
+    lsp: { ...config.lsp, tools: config.lsp.tools && (agent.tools?.some(isLanguageTool) ?? true) },
+    ...(offline ? { sandbox: { ...config.sandbox, network: false, network_hosts: [] } } : {}),
     permissions: {
       ...permissions,
       ask: [...permissions.ask, ...agent.ask ?? []],

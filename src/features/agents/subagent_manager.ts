@@ -14,6 +14,7 @@ import {
 } from "../../run/mod.ts";
 import { agentOfSession, newSessionId } from "../../session/mod.ts";
 import type { AgentReport, AgentTask } from "../../tool/mod.ts";
+import { defined } from "../../util/json.ts";
 import { after, unlessAborted } from "../../util/timer.ts";
 import {
   AgentRun,
@@ -23,6 +24,8 @@ import {
   openChild,
   Slots,
 } from "./agent_run.ts";
+
+const NOTHING_LEFT = "Nothing of the cost limit of the turn is left for another agent";
 
 /** Gives tasks to other agents, keeps them within what the run has left, and ends them with it. */
 export class SubagentManager implements RunAgents {
@@ -72,7 +75,9 @@ export class SubagentManager implements RunAgents {
         input: { ...(contexts ? { references: contexts } : {}), ...(images ? { images } : {}) },
       },
     );
-    if (typeof run === "string") throw new ReasonixError(run);
+    if (typeof run === "string") {
+      throw new ReasonixError(run, run === NOTHING_LEFT ? { exit: "limit" } : {});
+    }
     await ended(run, signal);
     return internalResult(run, events, request);
   }
@@ -123,7 +128,7 @@ export class SubagentManager implements RunAgents {
     const { recorder } = this.#run;
     const left = this.#costLeft();
     if (left !== undefined && left <= 0) {
-      return "Nothing of the cost limit of the turn is left for another agent";
+      return NOTHING_LEFT;
     }
     const opened = await openChild(this.#run, this.#assemble, {
       ...child,
@@ -251,12 +256,12 @@ async function settled(ended: Promise<unknown>, milliseconds: number, signal: Ab
 /** The agent and the options of a request. Throws ReasonixError for an unknown model. */
 function internalTask(
   { options }: RunContext,
-  { steps = 0, overrides = {} }: InternalRequest,
-): Pick<ChildTask, "agent" | "readOnly" | "system" | "nonInteractive" | "provider"> {
-  const { model, provider, tools, temperature, system = "", readOnly = false } = overrides;
+  { agent: name = "internal", steps = 0, tools: added, answerForm, overrides = {} }: InternalRequest,
+): Omit<ChildTask, "id" | "questions"> {
+  const { model, provider, tools, temperature, system = "", readOnly = false, offline = false } = overrides;
   if (model !== undefined) resolveModel(options.loaded.config, model);
   const agent: AgentDefinition = {
-    name: "internal",
+    name,
     description: "",
     prompt: "",
     readOnly,
@@ -265,7 +270,14 @@ function internalTask(
     ...(model === undefined ? {} : { model }),
     ...(temperature === undefined ? {} : { temperature }),
   };
-  return { agent, readOnly, system, nonInteractive: true, ...(provider ? { provider } : {}) };
+  return {
+    agent,
+    readOnly,
+    system,
+    offline,
+    nonInteractive: true,
+    ...defined({ provider, answerForm, tools: added }),
+  };
 }
 
 function internalResult(

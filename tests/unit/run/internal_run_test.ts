@@ -1,4 +1,11 @@
-import { createAgent, type Event, type Provider, ReasonixError, runInternal } from "../../../mod.ts";
+import {
+  createAgent,
+  type Event,
+  type Provider,
+  ReasonixError,
+  runInternal,
+  type Tool,
+} from "../../../mod.ts";
 import { assertEquals, assertRejects } from "../../support/assert.ts";
 import { call, say, scriptedProvider } from "../../support/agent_fixture.ts";
 import { makeTempDir } from "../../support/tool_context.ts";
@@ -61,4 +68,59 @@ Deno.test("runInternal applies the cost limit of the agent and rejects an unknow
     ReasonixError,
   );
   await assertRejects(() => runInternal(agent, { prompt: "x", signal: AbortSignal.abort() }));
+});
+
+Deno.test("runInternal gives an agent its name, its tools in place of built-in ones, and the form of its answer", async () => {
+  const offered: string[][] = [];
+  const scripted = scriptedProvider([
+    [call("1", "read_file", { path: "a.txt" }), call("2", "find", {}), {
+      type: "done",
+      reason: "tool_calls",
+    }],
+    say("wrong"),
+    say("right"),
+  ]);
+  const provider: Provider = {
+    ...scripted,
+    stream(request, signal) {
+      offered.push(request.prefix.tools.map(({ name }) => name));
+      return scripted.stream(request, signal);
+    },
+  };
+  const tool = (name: string, content: string): Tool => ({
+    name,
+    description: name,
+    schema: { type: "object", properties: {} },
+    readOnly: true,
+    reads: () => [],
+    execute: () => Promise.resolve({ content, summary: name }),
+  });
+  const events: Event[] = [];
+  await using agent = await createAgent({
+    provider,
+    config: { lsp: { tools: true } },
+    onEvent: (event) => void events.push(event),
+  });
+  const made = await runInternal(agent, {
+    prompt: "look",
+    agent: "review",
+    steps: 5,
+    tools: [tool("read_file", "from objects"), tool("find", "found")],
+    answerForm: {
+      request: "Answer with right.",
+      problem: (answer) => Promise.resolve(answer === "right" ? undefined : "That is not right."),
+    },
+    overrides: { tools: ["grep"], readOnly: true, offline: true },
+    capture: "raw",
+  });
+  assertEquals([made.text, made.outcome.reason], ["right", "done"]);
+  assertEquals(offered[0], ["read_file", "grep", "find"]);
+  const results = made.events?.flatMap((event) => event.type === "tool.end" ? [event.content] : []);
+  assertEquals(results, ["from objects", "found"]);
+  const texts = scripted.requests.at(-1)?.filter(({ role }) => role === "user").map(({ content }) => content);
+  assertEquals(texts?.slice(-2), [
+    "Answer with right.\n\nlook",
+    "That is not right.\nAnswer again: the corrected JSON value and nothing else.",
+  ]);
+  assertEquals(events.flatMap((event) => event.type === "subagent.end" ? [event.agent] : []), ["review"]);
 });
