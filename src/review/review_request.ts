@@ -52,7 +52,9 @@ export function readReviewLine(line: string): { readonly flags: ReviewFlags; rea
       flags[name] = true;
       return `${sign}${value}`;
     }
-    if (!VALUES.has(name)) throw usageError(message`Cannot review with --${name}: there is no such option`, remedy);
+    if (!VALUES.has(name)) {
+      throw usageError(message`Cannot review with --${name}: there is no such option`, remedy);
+    }
     if (value === "" || value.startsWith("--")) {
       throw usageError(message`Cannot review with --${name}: its value is missing`, remedy);
     }
@@ -87,7 +89,10 @@ function requestOf(flags: ReviewFlags): ChangeRequest | undefined {
   const { base, commit, head } = flags;
   const empty = (["base", "commit", "head"] as const).find((name) => flags[name] === "");
   if (empty) {
-    throw usageError(message`Cannot use "" for --${empty}`, message`give a branch, a tag or the id of a commit`);
+    throw usageError(
+      message`Cannot use "" for --${empty}`,
+      message`give a branch, a tag or the id of a commit`,
+    );
   }
   if (head !== undefined && base === undefined && flags.pr === undefined) {
     throw usageError(

@@ -20,7 +20,8 @@ const CODE = (end: string) =>
 
 async function git(world: World, ...args: string[]): Promise<void> {
   const identity = ["-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "commit.gpgsign=false"];
-  const { success, stderr } = await new Deno.Command("git", { args: [...identity, ...args], cwd: world.dir }).output();
+  const { success, stderr } = await new Deno.Command("git", { args: [...identity, ...args], cwd: world.dir })
+    .output();
   assert(success, new TextDecoder().decode(stderr));
 }
 
@@ -41,7 +42,12 @@ function reviewer(findings: readonly unknown[] = [FINDING]) {
   return ({ json }: RecordedRequest): Turn => {
     const prompt = JSON.stringify(json.messages.at(-1));
     if (!prompt.includes("Try to refute")) return { text: JSON.stringify({ findings }) };
-    const decisions = findings.map((_, at) => ({ id: at + 1, holds: true, reason: "It is so", confidence: 0.9 }));
+    const decisions = findings.map((_, at) => ({
+      id: at + 1,
+      holds: true,
+      reason: "It is so",
+      confidence: 0.9,
+    }));
     return { text: JSON.stringify({ decisions }) };
   };
 }
@@ -62,7 +68,10 @@ Deno.test("review prints what it found, exits by --fail-on, and is a session of 
   assertStringIncludes(server.requests[before]?.body ?? "", "look at the loop");
   assertMatch(done.stderr, /^· To work on the findings: reasonix --resume (\S+)$/m);
   const [, id = ""] = /--resume (\S+)/.exec(done.stderr) ?? [];
-  assertMatch((await world.run(["session", "list"])).stdout, new RegExp(`${id}.*Review: uncommitted changes`));
+  assertMatch(
+    (await world.run(["session", "list"])).stdout,
+    new RegExp(`${id}.*Review: uncommitted changes`),
+  );
   assertStringIncludes((await world.run(["session", "show", id])).stdout, "0.0300 USD");
   // The conversation of the user is the latest one all the same; the other one knows the findings.
   assertEquals((await world.run(["run", "-c", "and now?"])).code, 0);
@@ -72,7 +81,9 @@ Deno.test("review prints what it found, exits by --fail-on, and is a session of 
 
   const json = await world.run(["review", "--format", "json", "--fail-on", "P1", "--quiet"]);
   assertEquals([json.code, json.stderr], [7, ""]);
-  assertEquals(JSON.parse(json.stdout).findings.map(({ title }: { title: string }) => title), [FINDING.title]);
+  assertEquals(JSON.parse(json.stdout).findings.map(({ title }: { title: string }) => title), [
+    FINDING.title,
+  ]);
   for (const format of ["sarif", "github", "gitlab"]) {
     const other = await world.run(["review", "--format", format, "--fail-on", "P0", "--quiet"]);
     assertEquals([other.code, other.stderr], [0, ""], format);
@@ -88,7 +99,9 @@ Deno.test("review without findings or changes exits with 0, and a second one is 
   const requests = server.requests.length;
   const again = await world.run(["review", "--incremental"]);
   assertEquals([again.code, server.requests.length], [0, requests], again.stderr);
-  const saved = [...Deno.readDirSync(`${world.home}/projects`)].map(({ name }) => `${world.home}/projects/${name}/reviews`);
+  const saved = [...Deno.readDirSync(`${world.home}/projects`)].map(({ name }) =>
+    `${world.home}/projects/${name}/reviews`
+  );
   const [file = ""] = [...Deno.readDirSync(saved[0] ?? "")].map(({ name }) => `${saved[0]}/${name}`);
   assertEquals((Deno.statSync(file).mode ?? 0) & 0o777, 0o600);
   await Deno.writeTextFile(file, '{"version": 1, "findings": [{}]');
@@ -110,7 +123,10 @@ Deno.test("review prints what it found before a limit, a failure or a signal end
   assertEquals(limited.code, 4, limited.stderr);
   assertStringIncludes(limited.stdout, FINDING.title);
   assertMatch(limited.stdout, /cost limit/);
-  const refused = startModelServer([], { fallback: { status: 400, body: { error: { message: "No such model" } } }, ...LOOSE });
+  const refused = startModelServer([], {
+    fallback: { status: 400, body: { error: { message: "No such model" } } },
+    ...LOOSE,
+  });
   await using _ = refused;
   await Deno.writeTextFile(`${world.home}/config.toml`, mockConfig(refused.url));
   const failed = await world.run(["review", "--format", "json", "--fail-on", "P3"]);

@@ -4,8 +4,8 @@ import type { CliContext } from "../../terminal/process.ts";
 import { type ExitName, message } from "../../../src/core/mod.ts";
 import {
   emptyReport,
-  FORMATS,
   formatReview,
+  FORMATS,
   performReview,
   prepareReview,
   PRIORITIES,
@@ -31,17 +31,17 @@ const FLAGS = {
   ...GIT_FLAGS,
 } as const;
 
-type Flags = FlagsOf<typeof FLAGS>;
+type ReviewFlags = FlagsOf<typeof FLAGS>;
 
 /** `reasonix review`: finds defects in a change. */
-async function reviewChange(this: CliContext, flags: Flags, ...words: string[]): Promise<void> {
+async function reviewChange(this: CliContext, flags: ReviewFlags, ...words: string[]): Promise<void> {
   const options = { program: "review", flags, machine: flags.format !== "text" } as const;
   const focus = words.join(" ").trim();
   await runGitCommand(this, options, async (run) => await printReview(this, run, { flags, focus }));
 }
 
 interface Wanted {
-  readonly flags: Flags;
+  readonly flags: ReviewFlags;
   readonly focus: string;
 }
 
@@ -72,12 +72,11 @@ async function printReview(context: CliContext, run: GitRun, { flags, focus }: W
 }
 
 export const reviewCommand = command({
-  description:
-    "Find defects in a change: file, line, priority, and a suggestion where there is one.\n" +
-    "Nothing is changed. The result goes to standard output, progress to standard error.\n" +
-    "Without a target: the uncommitted changes, else the branch against the default branch.\n" +
-    "Exit codes: 0 done, 7 a finding by --fail-on, 2 usage, 4 limit, 5 provider, 6 config,\n" +
-    "130 interrupted, 143 terminated.",
+  description: "Find defects in a change. The result goes to standard output, progress to\n" +
+    "standard error. Without a target: the uncommitted changes, else the branch\n" +
+    "against the default branch.\n" +
+    "Exit codes: 0 done, 1 failed, 2 usage, 4 limit, 5 provider, 6 config,\n" +
+    "7 findings (--fail-on), 130 interrupted, 143 terminated.",
   flags: FLAGS,
   aliases: { m: "model", q: "quiet" },
   rest: argument("What to look at in particular", "focus"),

@@ -13,13 +13,19 @@ import { CommandFixture, type CommandFixtureOptions } from "../../support/comman
 
 async function git(dir: string, ...args: string[]): Promise<void> {
   const identity = ["-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "commit.gpgsign=false"];
-  const { success, stderr } = await new Deno.Command("git", { args: [...identity, ...args], cwd: dir }).output();
+  const { success, stderr } = await new Deno.Command("git", { args: [...identity, ...args], cwd: dir })
+    .output();
   assert(success, new TextDecoder().decode(stderr));
 }
 
 /** What the agents find, as lines `path:line priority title`; the quote is that line of the file. */
 interface Script {
-  find: readonly { readonly path: string; readonly line: number; readonly quote: string; readonly title: string }[];
+  find: readonly {
+    readonly path: string;
+    readonly line: number;
+    readonly quote: string;
+    readonly title: string;
+  }[];
   holds: boolean;
   requests: string[];
   before?: Promise<unknown>;
@@ -80,11 +86,16 @@ Deno.test("/review shows its findings as Markdown, and the model knows them in t
   await chat.type("/review the $& calls");
   assertStringIncludes(script.requests[0] ?? "", "the $& calls");
   const shown = chat.takeSaid();
-  assertMatch(shown, /^\*\*Review of uncommitted changes\*\*\n\n1\. \*\*P1\*\* `a\.js:3` Three is not defined/);
+  assertMatch(
+    shown,
+    /^\*\*Review of uncommitted changes\*\*\n\n1\. \*\*P1\*\* `a\.js:3` Three is not defined/,
+  );
   assertEquals(chat.sent, []);
   await chat.type("fix 1");
   const { messages } = (await chat.session()).controller.recorder;
-  const context = messages.findLast(({ role, content }) => role === "user" && String(content).startsWith("<review>"));
+  const context = messages.findLast(({ role, content }) =>
+    role === "user" && String(content).startsWith("<review>")
+  );
   assertStringIncludes(String(context?.content), "1. P1 a.js:3\n   Three is not defined");
   assertEquals(String(context?.content).match(/<\/review>/g)?.length, 1);
 });
@@ -112,11 +123,23 @@ Deno.test("/review --incremental reviews what is new, and marks earlier findings
   await chat.type("/review --incremental --uncommitted");
   assertStringIncludes(chat.takeSaid(), "- fixed: P1 `a.js:3` Three is not defined");
 
-  for (const damage of ["", "{", "[]", '{"version":1,"key":"uncommitted","findings":[{}]}', Deno.readTextFileSync(commit)]) {
+  for (
+    const damage of [
+      "",
+      "{",
+      "[]",
+      '{"version":1,"key":"uncommitted","findings":[{}]}',
+      Deno.readTextFileSync(commit),
+    ]
+  ) {
     await Deno.writeTextFile(uncommitted, damage);
     const before = script.requests.length;
     await chat.type("/review --incremental --uncommitted");
-    assertStringIncludes(chat.takeSaid(), `Cannot use the earlier review ${uncommitted}: `, damage.slice(0, 60));
+    assertStringIncludes(
+      chat.takeSaid(),
+      `Cannot use the earlier review ${uncommitted}: `,
+      damage.slice(0, 60),
+    );
     assert(script.requests.length > before);
   }
 });
