@@ -134,7 +134,7 @@ Deno.test("review prints what it found before a limit, a failure or a signal end
   assertStringIncludes(JSON.parse(failed.stdout).incomplete, "No such model");
 });
 
-Deno.test("review that a signal stops prints the result", async () => {
+Deno.test("review that a signal stops prints the result, and a reader that goes away ends it", async () => {
   const held = Promise.withResolvers<void>();
   await using server = startModelServer([], { fallback: { before: held.promise, text: "" }, ...LOOSE });
   await using world = await repository(mockConfig(server.url));
@@ -142,9 +142,28 @@ Deno.test("review that a signal stops prints the result", async () => {
   await server.received(1);
   child.kill("SIGINT");
   const stopped = await finished(child);
-  held.resolve();
   assertEquals(stopped.code, 130, stopped.stderr);
   assertStringIncludes(JSON.parse(stopped.stdout).incomplete, "interrupted");
+  const unread = await world.spawn(["review", "--format", "json"]);
+  await server.received(2);
+  await unread.stdout.cancel();
+  held.resolve();
+  const [{ code }, stderr] = await Promise.all([unread.status, new Response(unread.stderr).text()]);
+  assertEquals(code, 130, stderr);
+  assertMatch(stderr, /^error: The reader of standard output went away$/m);
+});
+
+Deno.test("/review is the same in a run and in a chat of plain lines", async () => {
+  await using server = startModelServer([], { fallback: reviewer(), ...LOOSE });
+  await using world = await repository(mockConfig(server.url));
+  const run = await world.run(["run", "/review --uncommitted the loop"]);
+  assertEquals(run.code, 0, run.stderr);
+  assertMatch(run.stdout, /1\. \*\*P1\*\* `sum\.js:3` The last number is left out/);
+  const chat = await world.run(["chat"], { stdin: "/review\nfix 1\n/review --force\n" });
+  assertMatch(chat.stdout, /1\. \*\*P1\*\* `sum\.js:3` The last number is left out/);
+  assertStringIncludes(server.requests.at(-1)?.body ?? "", "1. P1 sum.js:3");
+  assertStringIncludes(chat.stderr, "Cannot review with --force: there is no such option");
+  assertEquals(chat.code, 2);
 });
 
 Deno.test("review names what is wrong with a command line or a directory, and asks no model", async () => {
