@@ -116,7 +116,9 @@ export async function prepareReview(
 ): Promise<PreparedReview> {
   const wanted = requestOf(flags);
   const git = Git.find(cwd);
-  const change = await readChange(git, cwd, wanted ?? await defaultRequest(git, cwd, signal), signal);
+  const found = await readChange(git, cwd, wanted ?? await defaultRequest(git, cwd, signal), signal);
+  // What --head names is only read from objects, whatever is checked out.
+  const change = flags.head === undefined ? found : { ...found, onDisk: false };
   const file = savedFile(home, change);
   const earlier = flags.incremental ? readSaved(file, change, report) : undefined;
   const request = { change, focus, whole: flags.whole ?? false, ...(earlier ? { earlier } : {}) };
