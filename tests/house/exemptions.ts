@@ -10,6 +10,9 @@ interface Exemption {
 
 /** The only place where a house rule is switched off. An entry that is no longer needed fails the tests. */
 const EXEMPTIONS: readonly Exemption[] = [
+  { rule: "no dead exports", path: "src/review/mod.ts", reason: "Its commands land next" },
+  { rule: "no dead exports", path: "src/review/findings.ts", reason: "Its commands land next" },
+  { rule: "no dead exports", path: "src/review/formats.ts", reason: "Its commands land next" },
   { rule: "no dead exports", path: "src/git/mod.ts", reason: "Its commands land next" },
   { rule: "no dead exports", path: "src/git/change.ts", reason: "Its commands land next" },
   {

@@ -1,0 +1,503 @@
+import { createHash } from "node:crypto";
+import type { Cost, JsonSchema, Usage } from "../core/mod.ts";
+import type { Change, ChangedFile } from "../git/mod.ts";
+import { isRecord, recordOf, safeText } from "../util/json.ts";
+import { oneLine, terminalSafe } from "../util/terminal_text.ts";
+
+export const PRIORITIES = ["P0", "P1", "P2", "P3"] as const;
+export type Priority = (typeof PRIORITIES)[number];
+
+/** A defect at a range of lines of the new version. */
+export interface Finding {
+  readonly path: string;
+  readonly line: number;
+  readonly end_line: number;
+  readonly priority: Priority;
+  /** From 0 to 1. */
+  readonly confidence: number;
+  /** One line. */
+  readonly title: string;
+  readonly body: string;
+  /** Text in place of line … end_line of the new version, without the last line end; "": none. */
+  readonly suggestion?: string;
+  /** The text of `line` in the new version, word for word. */
+  readonly quote: string;
+}
+
+export interface ReviewFinding extends Finding {
+  /** Stays the same when the lines move: see {@linkcode reviewFinding}. */
+  readonly id: string;
+  readonly state: "new" | "standing" | "fixed";
+  readonly agent: string;
+}
+
+/** Reasons for which a finding is no part of the report. */
+export type Dropped = "malformed" | "misplaced" | "outside" | "refuted" | "duplicate";
+
+export interface ReviewReport {
+  readonly version: 1;
+  readonly target: string;
+  readonly key: string;
+  /** Object ids of commits. */
+  readonly base?: string;
+  readonly head?: string;
+  /** Sorted: open ones by priority, path, line; fixed ones last. */
+  readonly findings: readonly ReviewFinding[];
+  readonly dropped: Readonly<Record<Dropped, number>>;
+  /** Files that were reviewed. */
+  readonly reviewed: number;
+  readonly skipped: readonly { readonly path: string; readonly reason: string }[];
+  /** The reason why a part was not reviewed; absent: all parts were. */
+  readonly incomplete?: string;
+  /** Digests of the reviewed hunks, for the next incremental review. */
+  readonly hunks: readonly string[];
+  readonly model: string;
+  readonly usage: Usage;
+  /** Absent: the price is not known. */
+  readonly cost?: Cost;
+  readonly duration_ms: number;
+}
+
+/** Bounds of a finding. Longer titles and bodies are cut; a longer suggestion is left out. */
+const MAX = {
+  path: 4096,
+  title: 120,
+  body: 4000,
+  suggestion: 200,
+  suggestionChars: 20_000,
+  range: 200,
+  quote: 500,
+  quoteLines: 20,
+} as const;
+
+/** Schema of an answer that lists findings. {@linkcode checkFinding} enforces what it cannot express. */
+export const ANSWER_SCHEMA: JsonSchema = {
+  type: "object",
+  properties: {
+    findings: {
+      type: "array",
+      items: {
+        type: "object",
+        properties: {
+          path: { type: "string", description: "The file, as the diff names it" },
+          line: { type: "integer", minimum: 1, description: "First line, by the numbers of the diff" },
+          end_line: { type: "integer", minimum: 1, description: `Last line; at most ${MAX.range} lines` },
+          priority: {
+            enum: PRIORITIES,
+            description: "P0 blocks the release, P1 must be fixed, P2 should be fixed, P3 may be fixed",
+          },
+          confidence: { type: "number", minimum: 0, maximum: 1 },
+          title: { type: "string", description: `The defect in one line of at most ${MAX.title} characters` },
+          body: { type: "string", description: "When it fails, what happens then, and why" },
+          suggestion: {
+            type: "string",
+            description: "Complete text in place of the lines from line to end_line; absent: none",
+          },
+          quote: { type: "string", description: "The text of the line `line`, word for word" },
+        },
+        required: ["path", "line", "end_line", "priority", "confidence", "title", "body", "quote"],
+      },
+    },
+  },
+  required: ["findings"],
+};
+
+/** A finding that holds, or the reason why not, in a sentence for the model. */
+export type CheckedFinding =
+  | { readonly finding: Finding; /** Why its suggestion was left out. */ readonly note?: string }
+  | { readonly fault: "malformed" | "misplaced" | "outside"; readonly message: string };
+
+/**
+ * Checks a finding against the change: its fields, its file, its range, its quote and its suggestion. With
+ * `whole` any file of the new version may have findings, otherwise they have to touch a hunk.
+ *
+ * Contract: reads only files of the change or, with `whole`, of `change.head`. Messages quote their lines, so
+ * a change for a session with denied files must not list or read them.
+ */
+export async function checkFinding(
+  value: unknown,
+  change: Pick<Change, "files" | "head">,
+  { whole, signal }: { readonly whole: boolean; readonly signal?: AbortSignal },
+): Promise<CheckedFinding> {
+  const given = readFinding(value);
+  if (typeof given === "string") return { fault: "malformed", message: given };
+  const file = fileNamed(change.files, given.path);
+  const path = file?.path ?? given.path;
+  const shown = oneLine(path, 200);
+  const problem = whole && isInside(path) ? undefined : fileProblem(file, change.files, given.path);
+  if (problem !== undefined) return { fault: "outside", message: problem };
+  if (file && (file.status === "deleted" || file.kind !== "text")) {
+    const what = file.status === "deleted" ? "is deleted" : `is no text file (${file.kind})`;
+    return {
+      fault: "misplaced",
+      message: `${shown} ${what} in the new version, so no line of it can be quoted`,
+    };
+  }
+  const bytes = await change.head.read(path, signal);
+  if (!bytes) return { fault: "outside", message: `The new version has no readable file ${shown}` };
+  const lines = linesOf(bytes);
+  const place = placeProblem(given, lines, shown);
+  if (place !== undefined) return { fault: "misplaced", message: place };
+  if (!whole && !(file?.hunks ?? []).some((hunk) => touches(hunk, given))) {
+    return {
+      fault: "outside",
+      message: `${shown}:${given.line} is not in the change: its lines are ${changedLines(file)}`,
+    };
+  }
+  const { suggestion, ...rest } = given;
+  const quoted = quoteLines(given.quote).length;
+  const quote = lines.slice(given.line - 1, given.line - 1 + quoted).map((line) => cut(line, MAX.quote));
+  const finding = { ...rest, path, quote: quote.join("\n") };
+  if (suggestion === undefined) return { finding };
+  const applied = readSuggestion(suggestion, given, lines);
+  return "note" in applied ? { finding, note: applied.note } : { finding: { ...finding, ...applied } };
+}
+
+/** The fields of a finding, or the reason why it has none. */
+function readFinding(value: unknown): Finding | string {
+  if (!isRecord(value)) return "A finding is an object";
+  const { path, line, end_line, priority, confidence, title, body, suggestion, quote } = value;
+  if (typeof path !== "string" || path === "" || path.length > MAX.path) return "path has to name a file";
+  if (!isLine(line) || !isLine(end_line)) return "line and end_line have to be whole numbers from 1";
+  if (line > end_line) return `line ${line} is after end_line ${end_line}`;
+  if (end_line - line >= MAX.range) return `line ${line} to ${end_line} are more than ${MAX.range} lines`;
+  const known = PRIORITIES.find((each) => each === priority);
+  if (known === undefined) return `priority has to be one of ${PRIORITIES.join(", ")}`;
+  if (typeof confidence !== "number" || !(confidence >= 0 && confidence <= 1)) {
+    return "confidence has to be a number from 0 to 1";
+  }
+  if (typeof title !== "string" || oneLine(title) === "") return "title has to be a line of text";
+  if (typeof body !== "string") return "body has to be a text";
+  if (typeof quote !== "string" || quote.trim() === "") return "quote has to be the text of the line";
+  if (suggestion !== undefined && suggestion !== null && typeof suggestion !== "string") {
+    return "suggestion has to be a text";
+  }
+  return {
+    path,
+    line,
+    end_line,
+    priority: known,
+    confidence,
+    title: cut(oneLine(safeText(title.slice(0, 2 * MAX.body)), Infinity), MAX.title),
+    body: cut(terminalSafe(safeText(body.slice(0, 2 * MAX.body)).replace(/\r\n?/g, "\n")).trim(), MAX.body),
+    ...(typeof suggestion === "string" ? { suggestion } : {}),
+    quote,
+  };
+}
+
+function isLine(value: unknown): value is number {
+  return Number.isSafeInteger(value) && Number(value) >= 1;
+}
+
+/** At most `max` characters, marked when it is cut, without half a surrogate pair at the end. */
+function cut(text: string, max: number): string {
+  return text.length <= max ? text : `${text.slice(0, max - 1).replace(/[\ud800-\udbff]$/, "")}…`;
+}
+
+/** The changed file of a name, which may be written as the model was shown it. */
+function fileNamed(files: readonly ChangedFile[], name: string): ChangedFile | undefined {
+  const plain = name.replace(/^\.\//, "");
+  const exact = files.find(({ path }) => path === name || path === plain);
+  if (exact) return exact;
+  const shown = files.filter(({ path }) => oneLine(path, Infinity) === plain);
+  return shown.length === 1 ? shown[0] : undefined;
+}
+
+/** Reports whether a path stays in the repository: relative, without steps up, not in git's directory. */
+function isInside(path: string): boolean {
+  return path.split("/").every((step) => !["", ".", "..", ".git"].includes(step.toLowerCase()));
+}
+
+function fileProblem(
+  file: ChangedFile | undefined,
+  files: readonly ChangedFile[],
+  name: string,
+): string | undefined {
+  if (file) return undefined;
+  const renamed = files.find(({ oldPath, status }) => oldPath === name && status === "renamed");
+  return renamed
+    ? `${oneLine(name, 200)} is renamed: its lines are in ${oneLine(renamed.path, 200)}`
+    : `${oneLine(name, 200)} is no file of the change`;
+}
+
+/** Splits a text file into its lines, without line ends. */
+function linesOf(bytes: Uint8Array): string[] {
+  const lines = new TextDecoder().decode(bytes).split("\n");
+  if (lines.at(-1) === "") lines.pop();
+  return lines.map((line) => line.replace(/\r$/, ""));
+}
+
+function placeProblem({ line, end_line, quote }: Finding, lines: readonly string[], shown: string) {
+  const quoted = quoteLines(quote);
+  const near = line <= lines.length && matchesAt(lines, line, quoted) ? line : nearest(lines, line, quoted);
+  const place = near === undefined
+    ? `the quote is on no line of ${shown}`
+    : `the quote is on line ${near} of ${shown}`;
+  if (line > lines.length) return `${shown} has only ${lines.length} lines; ${place}`;
+  if (near !== line) return `${shown}:${line} is \`${oneLine(lines[line - 1] ?? "", 200)}\`; ${place}`;
+  if (end_line > lines.length) return `${shown} has only ${lines.length} lines, so none is ${end_line}`;
+  return undefined;
+}
+
+/** The first lines of a quote as they are compared, without blank ones at its ends. */
+function quoteLines(quote: string): string[] {
+  return quote.trim().split(/\r?\n/, MAX.quoteLines).map(comparable);
+}
+
+/** A line without white space at its ends and characters that no model was shown. */
+function comparable(line: string): string {
+  return terminalSafe(safeText(line)).trim();
+}
+
+/** Long lines may be quoted by their first characters. */
+const LONG_QUOTE = 200;
+
+function matchesAt(lines: readonly string[], line: number, quoted: readonly string[]): boolean {
+  return quoted.every((text, at) => {
+    const there = lines[line - 1 + at];
+    if (there === undefined) return false;
+    const given = comparable(there);
+    // As diffs for models mark a carriage return, and a line that they cut.
+    const start = text.replace(/␍?…?$/, "").trimEnd();
+    return given === text || given === start || (start.length >= LONG_QUOTE && given.startsWith(start));
+  });
+}
+
+/** The line nearest to `from` where the quoted lines begin. */
+function nearest(lines: readonly string[], from: number, quoted: readonly string[]): number | undefined {
+  let best: number | undefined;
+  for (let line = 1; line <= lines.length; line++) {
+    if (best !== undefined && Math.abs(line - from) >= Math.abs(best - from)) continue;
+    if (matchesAt(lines, line, quoted)) best = line;
+  }
+  return best;
+}
+
+/** Finds the quote of an earlier finding in a later text, nearest to where it was; undefined: it is gone. */
+export function lineOfQuote(
+  bytes: Uint8Array,
+  { quote, line }: Pick<Finding, "quote" | "line">,
+): number | undefined {
+  return nearest(linesOf(bytes), line, quoteLines(quote));
+}
+
+/** The lines of a hunk in the new version; where lines were only removed, those around the gap. */
+function rangeOf({ newStart, newLines }: ChangedFile["hunks"][number]): readonly [from: number, to: number] {
+  return newLines === 0 ? [newStart, newStart + 1] : [newStart, newStart + newLines - 1];
+}
+
+function touches(hunk: ChangedFile["hunks"][number], { line, end_line }: Finding): boolean {
+  const [from, to] = rangeOf(hunk);
+  return line <= to && end_line >= from;
+}
+
+function changedLines(file: ChangedFile | undefined): string {
+  const ranges = (file?.hunks ?? []).map((hunk) => rangeOf(hunk).join("–"));
+  if (ranges.length === 0) return "unchanged";
+  return ranges.slice(0, 10).join(", ") + (ranges.length > 10 ? ", …" : "");
+}
+
+/** Shorter lines, such as brackets, may well occur twice in a row. */
+const SHORTEST_REPEAT = 8;
+
+/** The text in place of a range, or why it cannot be that. */
+function readSuggestion(
+  text: string,
+  { line, end_line }: Finding,
+  lines: readonly string[],
+): { readonly suggestion: string } | { readonly note: string } {
+  const plain = text.replace(/\r\n?/g, "\n");
+  const old = lines.slice(line - 1, end_line);
+  const fence = old[0]?.trim().startsWith("```")
+    ? null
+    : /^\s*```[^\n`]*\n([^]*?)\n?[ \t]*```\s*$/.exec(plain);
+  const [, body = "", ends = ""] = /^([^]*?)(\n*)$/.exec(fence?.[1] ?? plain) ?? [];
+  // Blank lines at the end stay where there were some.
+  const blank = old.length - 1 - old.findLastIndex((each) => each.trim() !== "");
+  const suggestion = body + ends.slice(0, blank);
+  const fresh = suggestion === "" ? [] : suggestion.split("\n");
+  const left = (why: string) => ({ note: `The suggestion was left out: ${why}` });
+  if (fresh.length > MAX.suggestion || suggestion.length > MAX.suggestionChars) {
+    return left(`it has more than ${MAX.suggestion} lines or ${MAX.suggestionChars} characters`);
+  }
+  if (old.join("\n") === suggestion) return left(`it is the text of line ${line} to ${end_line}`);
+  if (terminalSafe(safeText(suggestion)) !== suggestion) {
+    return left("it has control characters, or characters that reorder text");
+  }
+  const signs = (sign: string) => fresh.some((each) => each.startsWith(sign));
+  if (/^@@ /m.test(suggestion) || (signs("-") && signs("+") && !old.some((each) => /^[-+]/.test(each)))) {
+    return left("it is a diff, not the text in place of the lines");
+  }
+  const repeats = (inside: string | undefined, outside: string | undefined, replaced: string | undefined) =>
+    inside !== undefined && inside === outside && inside.trim().length >= SHORTEST_REPEAT &&
+    inside !== replaced;
+  if (repeats(fresh[0], lines[line - 2], old[0])) return left(`it repeats line ${line - 1}, which stays`);
+  if (repeats(fresh.at(-1), lines[end_line], old.at(-1))) {
+    return left(`it repeats line ${end_line + 1}, which stays`);
+  }
+  return { suggestion };
+}
+
+/** Words that say nothing about a defect. */
+const STOP_WORDS = new Set(
+  "the and for with that this from not are can may when which into does has have will its but was than then"
+    .split(" "),
+);
+
+function titleWords(title: string): Set<string> {
+  const words = title.toLowerCase().match(/[\p{L}\p{N}_]+/gu) ?? [];
+  const specific = words.filter((word) => word.length > 2 && !STOP_WORDS.has(word));
+  return new Set(specific.length > 0 ? specific : words);
+}
+
+/**
+ * A finding of an agent, with an id of its path, quote and the words of its title: it stays the same when
+ * lines move, words change their order, or priority and text change.
+ */
+export function reviewFinding(finding: Finding, agent: string): ReviewFinding {
+  const parts = [finding.path, ...quoteLines(finding.quote), ...[...titleWords(finding.title)].sort()];
+  const id = createHash("sha256").update(JSON.stringify(parts)).digest("hex").slice(0, 16);
+  return { ...finding, id, state: "new", agent };
+}
+
+/**
+ * Sorts findings and removes duplicates: of those about overlapping lines of a file with nearly the same
+ * title the one with the higher priority stays, as the earlier one where there was one. Ids become unique.
+ */
+export function mergeFindings(
+  findings: readonly ReviewFinding[],
+): { readonly findings: readonly ReviewFinding[]; readonly duplicates: number } {
+  const kept: ReviewFinding[] = [];
+  for (const finding of findings.toSorted(byWeight)) {
+    const at = kept.findIndex((other) => isDuplicate(other, finding));
+    const other = kept[at];
+    if (!other) kept.push(finding);
+    else if (other.state === "new" && finding.state === "standing") {
+      kept[at] = { ...other, id: finding.id, state: finding.state };
+    }
+  }
+  const sorted = kept.sort(byLocation);
+  const taken = new Set(sorted.filter(({ state }) => state !== "new").map(({ id }) => id));
+  const unique = sorted.map((finding) => {
+    if (finding.state !== "new") return finding;
+    let id = finding.id;
+    for (let more = 2; taken.has(id); more++) id = `${finding.id}-${more}`;
+    taken.add(id);
+    return { ...finding, id };
+  });
+  return { findings: unique, duplicates: findings.length - kept.length };
+}
+
+const fixedLast = (a: ReviewFinding, b: ReviewFinding) =>
+  Number(a.state === "fixed") - Number(b.state === "fixed");
+
+function byWeight(a: ReviewFinding, b: ReviewFinding): number {
+  return fixedLast(a, b) || compare(a.priority, b.priority) || b.confidence - a.confidence ||
+    Number(b.suggestion !== undefined) - Number(a.suggestion !== undefined);
+}
+
+function byLocation(a: ReviewFinding, b: ReviewFinding): number {
+  return fixedLast(a, b) || compare(a.priority, b.priority) || compare(a.path, b.path) || a.line - b.line ||
+    a.end_line - b.end_line || compare(a.id, b.id);
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+function isDuplicate(a: ReviewFinding, b: ReviewFinding): boolean {
+  if (a.path !== b.path || (a.state === "fixed") !== (b.state === "fixed")) return false;
+  if (a.line > b.end_line || b.line > a.end_line) return false;
+  const [first, second] = [titleWords(a.title), titleWords(b.title)];
+  const shared = first.intersection(second).size;
+  return shared >= SAME_TITLE * Math.max(1, Math.min(first.size, second.size));
+}
+
+/** Share of the words of the shorter title that nearly the same titles have in common. */
+const SAME_TITLE = 0.6;
+
+const MAX_FINDINGS = 1000;
+const MAX_HUNKS = 100_000;
+
+/**
+ * Reads a report that was saved or that another job made: nothing in it is trusted, its texts are cut and
+ * cleaned as those of a model. Returns a sentence about what is wrong with it.
+ */
+export function readReport(value: unknown): ReviewReport | string {
+  if (!isRecord(value) || value.version !== 1) return "it is no report of `reasonix review --format json`";
+  const { findings, dropped, skipped, hunks, incomplete } = value;
+  if (!isList(findings, MAX_FINDINGS)) return `findings has to be a list of at most ${MAX_FINDINGS}`;
+  if (!isList(hunks, MAX_HUNKS)) return `hunks has to be a list of at most ${MAX_HUNKS}`;
+  if (!isList(skipped, MAX_HUNKS)) return `skipped has to be a list of at most ${MAX_HUNKS}`;
+  const read: ReviewFinding[] = [];
+  for (const [at, item] of findings.entries()) {
+    const finding = readFinding(item);
+    if (typeof finding === "string") return `finding ${at + 1}: ${finding}`;
+    const { id, state, agent } = recordOf(item);
+    const known = STATES.find((each) => each === state);
+    if (typeof id !== "string" || !/^[0-9a-f]{16}(?:-\d{1,4})?$/.test(id)) {
+      return `finding ${at + 1}: id is no id`;
+    }
+    if (known === undefined) return `finding ${at + 1}: state has to be one of ${STATES.join(", ")}`;
+    read.push({ ...finding, id, state: known, agent: textOf(agent, 80) });
+  }
+  const counts = recordOf(dropped);
+  const { usage, cost } = value;
+  return {
+    version: 1,
+    target: textOf(value.target, 500),
+    key: textOf(value.key, 500),
+    ...objectIds(value),
+    findings: read,
+    dropped: {
+      malformed: numberOf(counts.malformed),
+      misplaced: numberOf(counts.misplaced),
+      outside: numberOf(counts.outside),
+      refuted: numberOf(counts.refuted),
+      duplicate: numberOf(counts.duplicate),
+    },
+    reviewed: numberOf(value.reviewed),
+    skipped: skipped.map(recordOf).map(({ path, reason }) => ({
+      path: typeof path === "string" ? path.slice(0, MAX.path) : "",
+      reason: textOf(reason, 500),
+    })),
+    ...(typeof incomplete === "string" ? { incomplete: textOf(incomplete, 500) } : {}),
+    hunks: hunks.filter((each) => typeof each === "string" && /^[0-9a-f]{16}$/.test(each)).map(String),
+    model: textOf(value.model, 200),
+    usage: readUsage(recordOf(usage)),
+    ...(isRecord(cost)
+      ? { cost: { amount: numberOf(cost.amount), currency: textOf(cost.currency, 10) } }
+      : {}),
+    duration_ms: numberOf(value.duration_ms),
+  };
+}
+
+const STATES = ["new", "standing", "fixed"] as const;
+
+function isList(value: unknown, most: number): value is unknown[] {
+  return Array.isArray(value) && value.length <= most;
+}
+
+function textOf(value: unknown, max: number): string {
+  return typeof value === "string" ? cut(oneLine(safeText(value.slice(0, 2 * max)), Infinity), max) : "";
+}
+
+function numberOf(value: unknown): number {
+  return typeof value === "number" && value >= 0 && value < Infinity ? value : 0;
+}
+
+function objectIds({ base, head }: Record<string, unknown>): Pick<ReviewReport, "base" | "head"> {
+  const isId = (id: unknown) => typeof id === "string" && /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/.test(id);
+  return { ...(isId(base) ? { base: String(base) } : {}), ...(isId(head) ? { head: String(head) } : {}) };
+}
+
+function readUsage(usage: Record<string, unknown>): Usage {
+  return {
+    inputTokens: numberOf(usage.inputTokens),
+    cachedTokens: numberOf(usage.cachedTokens),
+    outputTokens: numberOf(usage.outputTokens),
+    reasoningTokens: numberOf(usage.reasoningTokens),
+    ...(usage.cacheWriteTokens === undefined ? {} : { cacheWriteTokens: numberOf(usage.cacheWriteTokens) }),
+    ...(usage.scripted === true ? { scripted: true } : {}),
+  };
+}
