@@ -131,7 +131,7 @@ async function loadFor(paths: RunPaths, flags: GitOptions["flags"]): Promise<Loa
 
 function undelivered(failure: Error): ReasonixError {
   return failure.name === "BrokenPipe"
-    ? new ReasonixError("The reader of standard output went away", { exit: "interrupt" })
+    ? new ReasonixError(message`The reader of standard output went away`, { exit: "interrupt" })
     : new ReasonixError(message`Cannot write to standard output: ${failure.message}`);
 }
 
