@@ -26,9 +26,6 @@ const TEST = ["test", "-A", "--no-check"];
 /** The bundle that the e2e tests start. */
 export const TEST_BUNDLE = "dist/test/reasonix.js";
 
-/** tmux cuts frames of a program that gets the size of the terminal late: what then remains is up to tmux. */
-const ALONE = "tests/e2e/chat_resize_test.ts";
-
 /** Long random tests: each run takes a sample of them, `deno task soak` their whole length. */
 export const SOAK: readonly Stage[] = [
   soak("soak", [
@@ -45,6 +42,7 @@ export const SOAK: readonly Stage[] = [
     "tests/conformance/sandbox/jail_test.ts",
     "tests/conformance/turn/orders_test.ts",
     "tests/e2e/bundle_test.ts",
+    "tests/e2e/chat_resize_test.ts",
     "tests/e2e/install_test.ts",
     "tests/e2e/kill/kill_chains_test.ts",
     "tests/e2e/plugin_bundles_test.ts",
@@ -76,7 +74,7 @@ export const STAGES: readonly Stage[] = [
   },
   // What these run is another process, of which coverage here knows nothing.
   {
-    ...tests("e2e", [...TEST, "--parallel", `--ignore=${ALONE}`], ["tests/e2e"]),
+    ...tests("e2e", [...TEST, "--parallel"], ["tests/e2e"]),
     lane: "program",
     limitSeconds: 1500,
     env: jobs(5),
@@ -90,7 +88,6 @@ export const STAGES: readonly Stage[] = [
     env: jobs(3),
     bundle: true,
   },
-  { ...tests("alone", TEST, [ALONE]), lane: "alone", bundle: true },
 ];
 
 /** The report after the tests that count towards coverage. */
