@@ -123,7 +123,11 @@ class Reader {
     );
     const changed = new Map([...gone, ...sections.map(({ path, now }) => [path, now] as const)]);
     const head = readsDisk
-      ? { id: undefined, read: (path: string) => Promise.resolve(readFromDisk(top, path)) }
+      ? {
+        id: undefined,
+
+        read: (path: string) => Promise.resolve(readFromDisk(top, path)),
+      }
       : this.#revision(to, changed, to === undefined ? base : undefined);
     return { ...facts, top, base, head, files };
   }

@@ -6,6 +6,7 @@ export {
   Git,
   type GitOptions,
   openRepository,
+  problemOf,
   type Repository,
 } from "./git.ts";
 export {

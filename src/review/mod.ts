@@ -15,3 +15,4 @@ export {
   type ReviewReport,
 } from "./findings.ts";
 export { type Format, formatReview, FORMATS, type TextForm } from "./formats.ts";
+export { objectTools } from "./object_tools.ts";
