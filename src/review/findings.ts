@@ -84,7 +84,8 @@ export const ANSWER_SCHEMA: JsonSchema = {
           end_line: { type: "integer", minimum: 1, description: `Last line; at most ${MAX.range} lines` },
           priority: {
             enum: PRIORITIES,
-            description: "P0 blocks the release, P1 must be fixed, P2 should be fixed, P3 may be fixed",
+            description: "P0: loses or exposes data, or fails for everyone; P1: wrong in ordinary use; " +
+              "P2: wrong in rare cases; P3: small",
           },
           confidence: { type: "number", minimum: 0, maximum: 1 },
           title: { type: "string", description: `The defect in one line of at most ${MAX.title} characters` },
@@ -286,7 +287,11 @@ function rangeOf({ newStart, newLines }: ChangedFile["hunks"][number]): readonly
   return newLines === 0 ? [newStart, newStart + 1] : [newStart, newStart + newLines - 1];
 }
 
-function touches(hunk: ChangedFile["hunks"][number], { line, end_line }: Finding): boolean {
+/** Reports whether lines of the new version are in a hunk. */
+export function touches(
+  hunk: ChangedFile["hunks"][number],
+  { line, end_line }: Pick<Finding, "line" | "end_line">,
+): boolean {
   const [from, to] = rangeOf(hunk);
   return line <= to && end_line >= from;
 }
