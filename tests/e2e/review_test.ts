@@ -56,7 +56,7 @@ function reviewer(findings: readonly unknown[] = [FINDING]) {
 const LOOSE = { check: { prefix: false } } as const;
 const PRICE = "price = { input = 1000, output = 1000 }";
 
-Deno.test("review prints what it found, exits by --fail-on, and is a session of its own cost", async () => {
+Deno.test("review prints what it found, exits by --fail-on, and is a session with its cost", async () => {
   await using server = startModelServer([], { fallback: reviewer(), ...LOOSE });
   await using world = await repository(mockConfig(server.url, "", PRICE));
   assertEquals((await world.run(["run", "hello"])).code, 0);

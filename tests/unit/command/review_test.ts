@@ -1,4 +1,4 @@
-/** `/review` reviews a change in the session of a chat: its options, its saved reviews, and what the model knows. */
+/** `/review` in the session of a chat: its options, its saved reviews, and the context of the next turn. */
 import { allCommands } from "../../../src/command/mod.ts";
 import { ReasonixError } from "../../../src/core/mod.ts";
 import { say } from "../../support/agent_fixture.ts";
@@ -18,7 +18,7 @@ async function git(dir: string, ...args: string[]): Promise<void> {
   assert(success, new TextDecoder().decode(stderr));
 }
 
-/** What the agents find, as lines `path:line priority title`; the quote is that line of the file. */
+/** The answers of the agents. */
 interface Script {
   find: readonly {
     readonly path: string;

@@ -2,15 +2,8 @@ import schema from "@microsoft/jest-sarif/schema" with { type: "json" };
 import { sarifToMarkdown } from "@security-alert/sarif-to-markdown";
 import { type Schema, Validator } from "@cfworker/json-schema";
 import { textOf } from "../../../src/core/mod.ts";
-import {
-  type Finding,
-  type Format,
-  formatReview,
-  FORMATS,
-  readReport,
-  reviewFinding,
-  type ReviewReport,
-} from "../../../src/review/mod.ts";
+import { type Finding, readReport, reviewFinding, type ReviewReport } from "../../../src/review/findings.ts";
+import { type Format, formatReview, FORMATS } from "../../../src/review/formats.ts";
 import { loadTranslator } from "../../../src/i18n/mod.ts";
 import { palette } from "../../../src/view/mod.ts";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../../support/assert.ts";
