@@ -115,6 +115,12 @@ export async function prepareReview(
   { signal, report }: ReviewOptions,
 ): Promise<PreparedReview> {
   const wanted = requestOf(flags);
+  if (flags.pr !== undefined) {
+    throw usageError(
+      message`Cannot review pull request ${flags.pr} yet`,
+      message`name its branch with --base`,
+    );
+  }
   const git = Git.find(cwd);
   const found = await readChange(git, cwd, wanted ?? await defaultRequest(git, cwd, signal), signal);
   // What --head names is only read from objects, whatever is checked out.
