@@ -36,8 +36,8 @@ interface ObjectTool extends Pick<Tool, "name" | "description" | "title"> {
 }
 
 /**
- * Tools that read both versions of a change from the objects of the repository, so that a version is read that
- * is not checked out. Paths count from the top of the repository, and the rules about files hold for them.
+ * Tools that read both versions of a change from the objects of the repository, checked out or not. Paths
+ * count from the top of the repository, and the rules about files hold for them.
  */
 export function objectTools(git: Git, change: Change): readonly Tool[] {
   const { top } = change;
@@ -256,7 +256,7 @@ class ObjectFiles {
     return { content: [...kept, ...notes].join("\n"), summary: message`${shown} matches` };
   }
 
-  /** Files that a pattern names and that may be read. A pattern with `/` matches the path, others the name. */
+  /** Files that a pattern names and that may be read. With `/` a pattern matches the path, else the name. */
   #test(pattern: unknown, root: unknown, { paths }: ToolContext): (path: string) => boolean {
     const globs = typeof pattern === "string" && pattern !== "" ? [pattern.replace(/^\.?\//, "")] : [];
     const matches = compileGlobs(globs, { dialect: "search" });
