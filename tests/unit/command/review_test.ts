@@ -160,7 +160,7 @@ Deno.test("reviews at the same time leave one whole saved review, and old ones a
   assertEquals([left.length, left.includes("old119.json"), left.includes("old0.json")], [100, true, false]);
 });
 
-Deno.test("/review that is stopped shows the result so far and keeps the saved review", async () => {
+Deno.test("/review that is stopped shows what was found and keeps the saved review", async () => {
   const script: Script = { find: [THREE], holds: true, requests: [] };
   await using chat = await chatOf(script);
   await chat.type("/review");
