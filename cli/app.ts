@@ -27,6 +27,8 @@ const sandbox = () => import("./commands/sandbox.ts");
 const replay = () => import("./commands/replay.ts");
 const completion = () => import("./commands/completion/completion.ts");
 const install = () => import("./commands/install.ts");
+const commit = () => import("./commands/git/commit.ts");
+const pr = () => import("./commands/git/pr.ts");
 const plugin = () => import("./commands/plugin/plugin.ts");
 const update = () => import("./commands/update.ts");
 const review = () => import("./commands/git/review.ts");
@@ -42,6 +44,8 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
   run: ["Do one task and exit (short form: reasonix -p)", async () => (await runs()).runCommand],
   chat: ["Open the chat (also: reasonix alone)", async () => (await chat()).chatCommand],
   review: ["Find defects in a change", async () => (await review()).reviewCommand],
+  commit: ["Write a message for what is staged, and commit", async () => (await commit()).commitCommand],
+  pr: ["Push the branch and open a pull request", async () => (await pr()).prCommand],
   acp: ["Serve an editor by the Agent Client Protocol", async () => (await acp()).acpCommand],
   web: ["Open the web page in the browser", async () => (await serve()).webCommand],
   serve: ["Serve the web page at a fixed address", async () => (await serve()).serveCommand],

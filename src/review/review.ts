@@ -21,6 +21,7 @@ import {
   numberedDiff,
   type Revision,
 } from "../git/mod.ts";
+import { mayHoldKeys } from "../path/key_files.ts";
 import type { Assembly } from "../run/mod.ts";
 import { isRecord, parseJson, recordOf } from "../util/json.ts";
 import { oneLine, terminalSafe } from "../util/terminal_text.ts";
@@ -213,17 +214,21 @@ class Review {
       denied.set(path, known);
       return known;
     };
+    const reasonFor = async (path: string) =>
+      mayHoldKeys(path) ? "it may hold keys" : await denies(path) ? "the rules deny reading it" : undefined;
     const allowed: ChangedFile[] = [];
     for (const file of change.files) {
-      if (await denies(file.path) || (file.oldPath !== undefined && await denies(file.oldPath))) {
-        this.#skipped.set(file.path, "the rules deny reading it");
-      } else allowed.push(file);
+      const { path, oldPath = path } = file;
+      const reason = await reasonFor(path) ?? await reasonFor(oldPath);
+      if (reason === undefined) allowed.push(file);
+      else this.#skipped.set(path, reason);
     }
-    this.#change = { ...change, files: allowed, head: readAllowed(change.head, denies) };
-    const shown = allowed.filter(({ path, omitted, kind, hunks }) => {
-      const reason = omitted ?? (kind === "binary" && hunks.length === 0 ? "binary file" : undefined);
-      if (reason !== undefined) this.#skipped.set(path, reason);
-      return reason === undefined && hunks.length > 0;
+    const isDenied = async (path: string) => await reasonFor(path) !== undefined;
+    this.#change = { ...change, files: allowed, head: readAllowed(change.head, isDenied) };
+    const shown = allowed.filter((file) => {
+      const reason = omission(file);
+      if (reason !== undefined) this.#skipped.set(file.path, reason);
+      return reason === undefined;
     });
     return shown.toSorted((a, b) => weightOf(a) - weightOf(b));
   }
@@ -562,6 +567,13 @@ function abortOf(reason: unknown): [ExitName, string] {
   return isTerminated ? ["terminated", "it was terminated"] : ["interrupt", "it was interrupted"];
 }
 
+/** The reason why a file is shown to no agent. */
+function omission({ omitted, kind, status, hunks }: ChangedFile): string | undefined {
+  if (omitted !== undefined || hunks.length > 0) return omitted;
+  if (kind === "binary") return "binary";
+  return status === "renamed" || status === "copied" ? `${status} without a changed line` : "no changed line";
+}
+
 /** Prose and data come after code. */
 function weightOf({ path }: ChangedFile): number {
   return /\.(?:md|markdown|txt|rst|adoc|json|jsonl|ya?ml|toml|ini|csv|tsv|xml|svg|po|snap|lock)$/i.test(path)
@@ -753,11 +765,10 @@ class FindingsForm implements AnswerForm {
     this.#returned = true;
     const more = lines.length > MAX_FAULTS ? [`and ${lines.length - MAX_FAULTS} more`] : [];
     return [
-      "Some findings do not hold:",
-      ...lines.slice(0, MAX_FAULTS),
-      ...more,
+      "Some findings do not hold.",
+      material("the check of the findings", quoted([...lines.slice(0, MAX_FAULTS), ...more].join("\n"))),
       "Correct these, leave out what is no defect of the change, and repeat the others.",
-    ].join("\n");
+    ].join("\n\n");
   }
 }
 

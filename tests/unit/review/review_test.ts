@@ -557,7 +557,7 @@ Deno.test("omitted and binary files are skipped with the reason, code comes firs
   assertEquals(report.reviewed, 19);
   assertEquals(report.skipped, [
     { path: "package-lock.json", reason: "lock file" },
-    { path: "a.png", reason: "binary file" },
+    { path: "a.png", reason: "binary" },
     {
       path: "README.md",
       reason: "the change has more than 20 parts: review its commits one by one (--commit)",
