@@ -16,6 +16,7 @@ import {
 import {
   type Change,
   type ChangedFile,
+  Git,
   type Hunk,
   hunkDigest,
   numberedDiff,
@@ -23,7 +24,8 @@ import {
 } from "../git/mod.ts";
 import { mayHoldKeys } from "../path/key_files.ts";
 import type { Assembly } from "../run/mod.ts";
-import { isRecord, parseJson, recordOf } from "../util/json.ts";
+import type { Tool } from "../tool/mod.ts";
+import { isRecord, mapTexts, parseJson, recordOf } from "../util/json.ts";
 import { oneLine, terminalSafe } from "../util/terminal_text.ts";
 import { after } from "../util/timer.ts";
 import {
@@ -38,6 +40,7 @@ import {
   type ReviewReport,
   touches,
 } from "./findings.ts";
+import { objectTools } from "./object_tools.ts";
 import partPrompt from "./part.md" with { type: "text" };
 import refutePrompt from "./refute.md" with { type: "text" };
 import securityPrompt from "./security.md" with { type: "text" };
@@ -120,7 +123,7 @@ const REFUTATION_SCHEMA: JsonSchema = {
  *
  * Contract: rejects only for a defect of the program. What was found until an abort, a limit or a failure of
  * the provider is reported, and `incomplete` has the reason. Files that the rules of the run deny reading are
- * in `skipped`, and in no request.
+ * in `skipped`, and in no request. The report has no secret of the configuration.
  */
 export async function review(
   assembly: Assembly,
@@ -180,6 +183,8 @@ class Review {
   #system = "";
   /** The change without what the rules deny. */
   #change: Change;
+  /** Read the new version where it is not checked out. */
+  #tools: readonly Tool[] = [];
 
   constructor(assembly: Assembly, request: ReviewRequest, options: ReviewOptions) {
     this.#assembly = assembly;
@@ -224,7 +229,9 @@ class Review {
       else this.#skipped.set(path, reason);
     }
     const isDenied = async (path: string) => await reasonFor(path) !== undefined;
-    this.#change = { ...change, files: allowed, head: readAllowed(change.head, isDenied) };
+    const only = (side: Revision) => readAllowed(side, isDenied);
+    this.#change = { ...change, files: allowed, base: only(change.base), head: only(change.head) };
+    if (!change.onDisk) this.#tools = objectTools(Git.find(change.top), this.#change);
     const shown = allowed.filter((file) => {
       const reason = omission(file);
       if (reason !== undefined) this.#skipped.set(file.path, reason);
@@ -428,6 +435,7 @@ class Review {
         prompt: text,
         steps,
         answerForm,
+        tools: this.#tools,
         overrides: {
           system: this.#system,
           readOnly: true,
@@ -509,10 +517,10 @@ class Review {
 
   #report(files: readonly ChangedFile[], pieces: readonly Piece[]): ReviewReport {
     const { base, head, target, key } = this.#change;
-    const { provider: { model } } = this.#assembly;
+    const { provider: { model }, redact } = this.#assembly;
     const { findings, duplicates } = mergeFindings(this.#found);
     const total = totalCost(this.#spending, model.price?.currency);
-    return {
+    return mapTexts<ReviewReport>({
       version: 1,
       target,
       key,
@@ -528,7 +536,7 @@ class Review {
       usage: this.#spending.usage,
       ...(total ? { cost: total } : {}),
       duration_ms: Math.round(performance.now() - this.#started),
-    };
+    }, redact);
   }
 }
 
@@ -544,13 +552,13 @@ async function requestOf(schema: JsonSchema): Promise<string> {
 }
 
 /** A file is read once for neighboring findings, and not at all where the rules deny it. */
-function readAllowed(head: Revision, denies: (path: string) => Promise<boolean>): Revision {
+function readAllowed(side: Revision, denies: (path: string) => Promise<boolean>): Revision {
   let last: { readonly path: string; readonly bytes: ReturnType<Revision["read"]> } | undefined;
   return {
-    ...head,
+    ...side,
     async read(path, signal) {
       if (await denies(path)) return undefined;
-      if (last?.path !== path) last = { path, bytes: head.read(path, signal) };
+      if (last?.path !== path) last = { path, bytes: side.read(path, signal) };
       return await last.bytes;
     },
   };
@@ -676,44 +684,24 @@ function filled(text: string, values: Readonly<Record<string, string>>): string 
 }
 
 /**
- * The list of an answer: that of the first JSON value in it that has one under this name. Models write words
- * or a code fence around it.
+ * The list that an answer has under a name. Models write words or a code fence around the JSON value, or the
+ * bare list.
  */
 function listIn(answer: string, name: string): readonly unknown[] | undefined {
   const text = answer.slice(0, MAX_ANSWER).trim();
-  const listOf = (json: string) => {
-    const value = parseJson(json);
-    const list = isRecord(value) ? value[name] : value;
-    return Array.isArray(list) && list.every((item) => value !== list || isRecord(item)) ? list : undefined;
-  };
-  const whole = listOf(text);
-  if (whole) return whole;
-  let tries = 0;
-  for (const { index } of text.matchAll(/[[{]/g)) {
-    if (++tries > MAX_TRIES) return undefined;
-    const end = endOfJson(text, index);
-    const list = end === undefined ? undefined : listOf(text.slice(index, end));
-    if (list) return list;
+  const whole = parseJson(text);
+  if (Array.isArray(whole) && whole.every(isRecord)) return whole;
+  const start = text.search(new RegExp(`\\{\\s*"${name}"\\s*:`));
+  let end = start < 0 ? -1 : text.length;
+  for (let tries = 0; tries < MAX_TRIES && end > start; tries++) {
+    const list = recordOf(parseJson(text.slice(start, end)))[name];
+    if (Array.isArray(list)) return list;
+    end = text.lastIndexOf("}", end - 2) + 1;
   }
 }
 
-/** Brackets of an answer at which its JSON value is looked for. */
-const MAX_TRIES = 50;
-
-/** The offset after the bracket that closes the one at `start`; undefined: none does. */
-function endOfJson(text: string, start: number): number | undefined {
-  let depth = 0;
-  let inString = false;
-  for (let at = start; at < text.length; at++) {
-    const char = text[at];
-    if (inString) {
-      if (char === "\\") at += 1;
-      else if (char === '"') inString = false;
-    } else if (char === '"') inString = true;
-    else if (char === "{" || char === "[") depth += 1;
-    else if ((char === "}" || char === "]") && --depth === 0) return at + 1;
-  }
-}
+/** Brackets behind which the JSON value of an answer may end. */
+const MAX_TRIES = 20;
 
 interface CheckedAnswer {
   readonly findings: readonly Finding[];
