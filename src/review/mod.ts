@@ -5,6 +5,7 @@ export {
   emptyReport,
   performReview,
   prepareReview,
+  publishSavedReview,
   pullRequestNumber,
   readReviewLine,
 } from "./review_request.ts";
