@@ -357,11 +357,10 @@ class Review {
       material("the findings", quoted(listed.join("\n"))),
       ...this.#diffsOf(findings),
     ].join("\n\n");
-    const problem = this.#end() ?? await this.#ask(REVIEWER, prompt, form);
+    if (this.#end() === undefined) await this.#ask(REVIEWER, prompt, form);
     const missing = findings.length - form.decisions.size;
     if (missing > 0) {
-      const reason = problem === undefined ? "" : `: ${problem}`;
-      this.#notes.add(`the second pass did not judge ${missing} of ${findings.length} findings${reason}`);
+      this.#notes.add(`the second pass did not judge ${missing} of ${findings.length} findings`);
     }
     return form.decisions;
   }
@@ -461,7 +460,11 @@ class Review {
     } catch (error) {
       if (this.#options.signal.aborted) return this.#end();
       const exit = error instanceof ReasonixError ? error.exit : "failed";
-      return this.#problem(exit, errorMessage(error), exit === "limit");
+      const isOver = exit === "limit";
+      const text = isOver
+        ? `the cost limit of ${loaded.config.agent.max_cost} is reached`
+        : errorMessage(error);
+      return this.#problem(exit, text, isOver);
     }
   }
 
