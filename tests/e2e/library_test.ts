@@ -60,12 +60,12 @@ Deno.test("the example of docs/extending/library.md runs from an empty directory
     );
   }
   // The types take seconds, once for each way. The wrong programs have the only errors.
-  const checkedWays = someOf(Object.keys(specifiers), 1);
-  const programs = checkedWays.flatMap((way) => [`${way}/program.ts`, `${way}/wrong.ts`]);
+  const drawn = someOf(Object.keys(specifiers), 1);
+  const programs = drawn.flatMap((way) => [`${way}/program.ts`, `${way}/wrong.ts`]);
   const checked = await deno(temp.path, "check", `--allow-import=${host}`, ...programs);
   const errors = checked.match(/\[ERROR\].*|(?:path|address)\/(?:program|wrong)\.ts(?=:\d)/g);
   const error = "[ERROR]: Type 'number' is not assignable to type 'string'.";
-  const expected = checkedWays.flatMap((way) => [error, `${way}/wrong.ts`]);
+  const expected = drawn.flatMap((way) => [error, `${way}/wrong.ts`]);
   assertEquals(errors?.toSorted(), expected.toSorted(), checked);
   for (const way of Object.keys(specifiers)) {
     await using model = startModelServer([
