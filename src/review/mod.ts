@@ -1,21 +1,11 @@
 /** Reviews of changes: what agents find in parts of them, checked against the change. */
-export {
-  ANSWER_SCHEMA,
-  type CheckedFinding,
-  checkFinding,
-  type Dropped,
-  type Finding,
-  lineOfQuote,
-  mergeFindings,
-  PRIORITIES,
-  type Priority,
-  readReport,
-  type ReviewFinding,
-  reviewFinding,
-  type ReviewReport,
-} from "./findings.ts";
-export { type Format, formatReview, FORMATS, type TextForm } from "./formats.ts";
+export { PRIORITIES, type ReviewFinding, type ReviewReport } from "./findings.ts";
+export { formatReview, FORMATS } from "./formats.ts";
 export { publishReview } from "./publish.ts";
-export { earlierReview, openPullRequest, type PullRequest } from "./pull_request.ts";
-export { objectTools } from "./object_tools.ts";
-export { type EarlierReview, review, type ReviewOptions, type ReviewRequest } from "./review.ts";
+export {
+  emptyReport,
+  performReview,
+  prepareReview,
+  pullRequestNumber,
+  readReviewLine,
+} from "./review_request.ts";

@@ -6,7 +6,8 @@
  */
 import { assemble } from "../../../src/features/mod.ts";
 import { Git, readChange } from "../../../src/git/mod.ts";
-import { type Dropped, review, type ReviewReport } from "../../../src/review/mod.ts";
+import type { Dropped, ReviewReport } from "../../../src/review/findings.ts";
+import { review } from "../../../src/review/review.ts";
 import { type Assembly, loadTrustedConfig } from "../../../src/run/mod.ts";
 import { assert, assertEquals } from "../../support/assert.ts";
 import { Random, SEED } from "../../support/seed.ts";

@@ -2,7 +2,7 @@
 import { assemble } from "../../../src/features/mod.ts";
 import { Git, readChange } from "../../../src/git/mod.ts";
 import type { ModelRequest, Provider } from "../../../src/provider/mod.ts";
-import { review } from "../../../src/review/mod.ts";
+import { review } from "../../../src/review/review.ts";
 import { loadTrustedConfig } from "../../../src/run/mod.ts";
 import { say } from "../../support/agent_fixture.ts";
 import { assert, assertEquals } from "../../support/assert.ts";

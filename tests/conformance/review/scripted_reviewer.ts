@@ -4,7 +4,7 @@
  */
 import type { Chunk } from "../../../src/core/mod.ts";
 import type { Change, ChangedFile } from "../../../src/git/mod.ts";
-import type { Dropped, Finding } from "../../../src/review/mod.ts";
+import type { Dropped, Finding } from "../../../src/review/findings.ts";
 import { say, type ScriptedProvider, scriptedProvider } from "../../support/agent_fixture.ts";
 import { Random } from "../../support/seed.ts";
 import type { Defect } from "./planter.ts";

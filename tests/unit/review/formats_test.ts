@@ -6,13 +6,11 @@ import { textOf } from "../../../src/core/mod.ts";
 import {
   checkFinding,
   type Finding,
-  type Format,
-  formatReview,
-  FORMATS,
   readReport,
   reviewFinding,
   type ReviewReport,
-} from "../../../src/review/mod.ts";
+} from "../../../src/review/findings.ts";
+import { type Format, formatReview, FORMATS } from "../../../src/review/formats.ts";
 import { loadTranslator } from "../../../src/i18n/mod.ts";
 import { palette } from "../../../src/view/mod.ts";
 import { SEED } from "../../support/seed.ts";
