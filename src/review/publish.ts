@@ -1,5 +1,5 @@
 import { message, ReasonixError, type Text, usageError } from "../core/mod.ts";
-import { type Change, type Git, hunkDigest, readChange } from "../git/mod.ts";
+import { type Change, Git, hunkDigest, readChange } from "../git/mod.ts";
 import { processEnvironment } from "../path/read_env.ts";
 import { parseJson, recordOf } from "../util/json.ts";
 import { attempt } from "../util/lazy.ts";
@@ -26,7 +26,6 @@ const MAX_ATTEMPTS = 4;
 const LONGEST_WAIT_MS = 60_000;
 
 interface PublishRequest {
-  readonly git: Git;
   readonly cwd: string;
   readonly number: number;
   /** Text of the report, and the name of its file for errors. */
@@ -40,11 +39,16 @@ interface PublishRequest {
 }
 
 /** Numbers of comments, and the address of the review; absent: there was nothing to publish. */
-interface Published {
+interface Counts {
   added: number;
   edited: number;
   fixed: number;
   url?: string;
+}
+
+interface Published extends Readonly<Counts> {
+  /** Findings of the report that hold. */
+  readonly open: readonly ReviewFinding[];
 }
 
 /**
@@ -57,7 +61,7 @@ interface Published {
  * the report with what is published, so that a repetition publishes nothing a second time.
  */
 export async function publishReview(request: PublishRequest): Promise<Published> {
-  const { git, cwd, number, file, signal, wait = pause } = request;
+  const { cwd, number, file, signal, wait = pause } = request;
   const report = readReport(attempt(() => parseJson(request.text)));
   const remedy = message`write it with \`reasonix review --pr ${number} --format json\``;
   if (typeof report === "string") throw usageError(message`Cannot publish ${file}: ${report}`, remedy);
@@ -69,16 +73,17 @@ export async function publishReview(request: PublishRequest): Promise<Published>
       remedy,
     );
   }
+  const git = Git.find(cwd);
   let pull: PullRequest | undefined = await openPullRequest(git, cwd, number, { head, closed: true, signal });
   const change = await readChange(git, cwd, { kind: "base", base: pull.base, head }, signal);
   const checked = await checkReport(report, change);
   const github = GitHub.find(cwd, signal);
-  const done: Published = { added: 0, edited: 0, fixed: 0 };
+  const done: Counts = { added: 0, edited: 0, fixed: 0 };
   for (let attempts = 1;; attempts++) {
     try {
       pull ??= await readPullRequest(github, number);
       await new Publication(github, pull, { ...change, commit: head }, checked, done).publish();
-      return done;
+      return { ...done, open: checked.findings.filter(({ state }) => state !== "fixed") };
     } catch (error) {
       pull = undefined;
       const after = error instanceof GitHubError ? error.retryAfterMs : undefined;
@@ -155,7 +160,7 @@ class Publication {
   readonly #pull: PullRequest;
   readonly #change: Change & { readonly commit: string };
   readonly #report: ReviewReport;
-  readonly #done: Published;
+  readonly #done: Counts;
   readonly #purpose: Text;
 
   constructor(
@@ -163,7 +168,7 @@ class Publication {
     pull: PullRequest,
     change: Change & { readonly commit: string },
     report: ReviewReport,
-    done: Published,
+    done: Counts,
   ) {
     this.#github = github;
     this.#pull = pull;

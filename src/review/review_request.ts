@@ -9,8 +9,10 @@ import type { Assembly, RunPaths } from "../run/mod.ts";
 import { saveFile } from "../util/atomic_write.ts";
 import { defined, parseJson } from "../util/json.ts";
 import { attempt } from "../util/lazy.ts";
+import { oneLine } from "../util/terminal_text.ts";
 import { readReport, type ReviewReport } from "./findings.ts";
 import { formatReview } from "./formats.ts";
+import { earlierReview, openPullRequest } from "./pull_request.ts";
 import { type EarlierReview, review, type ReviewRequest } from "./review.ts";
 
 /** A review as the flags of `reasonix review` and the words behind `/review` ask for it. */
@@ -115,13 +117,8 @@ export async function prepareReview(
   { signal, report }: ReviewOptions,
 ): Promise<PreparedReview> {
   const wanted = requestOf(flags);
-  if (flags.pr !== undefined) {
-    throw usageError(
-      message`Cannot review pull request ${flags.pr} yet`,
-      message`name its branch with --base`,
-    );
-  }
   const git = Git.find(cwd);
+  if (flags.pr !== undefined) return await preparePullRequest(git, { cwd, home }, { flags, focus }, signal);
   const found = await readChange(git, cwd, wanted ?? await defaultRequest(git, cwd, signal), signal);
   // What --head names is only read from objects, whatever is checked out.
   const change = flags.head === undefined ? found : { ...found, onDisk: false };
@@ -129,6 +126,23 @@ export async function prepareReview(
   const earlier = flags.incremental ? readSaved(file, change, report) : undefined;
   const request = { change, focus, whole: flags.whole ?? false, ...(earlier ? { earlier } : {}) };
   return { request, file };
+}
+
+/** The earlier review of a pull request is the published one: that of another machine counts, too. */
+async function preparePullRequest(
+  git: Git,
+  { cwd, home }: Pick<RunPaths, "cwd" | "home">,
+  { flags, focus }: { readonly flags: ReviewFlags; readonly focus: string },
+  signal: AbortSignal,
+): Promise<PreparedReview> {
+  const pull = await openPullRequest(git, cwd, flags.pr ?? 0, { head: flags.head, signal });
+  const { number, repository, title, body, base, head } = pull;
+  const found = await readChange(git, cwd, { kind: "base", base, head }, signal);
+  const target = `${repository}#${number}: ${oneLine(title)}`;
+  const change = { ...found, target, key: `pull request ${repository}#${number}`, onDisk: false };
+  const earlier = flags.incremental ? await earlierReview(pull, change) : undefined;
+  const request = { change, focus, whole: flags.whole ?? false, about: { title, body } };
+  return { request: { ...request, ...(earlier ? { earlier } : {}) }, file: savedFile(home, change) };
 }
 
 interface ReviewResult {

@@ -1,7 +1,8 @@
+import { resolve } from "node:path";
 import { argument, choice, command, flag, type FlagsOf, option, parsed, setting } from "../../command.ts";
 import { displayOf, outputWidth } from "../../terminal/display.ts";
 import type { CliContext } from "../../terminal/process.ts";
-import { type ExitName, message } from "../../../src/core/mod.ts";
+import { errorMessage, type ExitName, message, ReasonixError, usageError } from "../../../src/core/mod.ts";
 import {
   emptyReport,
   formatReview,
@@ -9,6 +10,7 @@ import {
   performReview,
   prepareReview,
   PRIORITIES,
+  publishReview,
   pullRequestNumber,
   type ReviewFinding,
   type ReviewReport,
@@ -25,6 +27,7 @@ const FLAGS = {
   incremental: flag("Review what came since the last review; mark old findings as fixed or standing"),
   whole: flag("Accept findings outside of the changed lines"),
   format: setting("Set the form of the result", FORMATS, "text"),
+  publish: option("Publish a report of --format json as a review of --pr, or edit that review", "file"),
   failOn: choice("Exit with 7 when a finding has this priority or a higher one", PRIORITIES, {
     placeholder: "priority",
   }),
@@ -35,9 +38,44 @@ type ReviewFlags = FlagsOf<typeof FLAGS>;
 
 /** `reasonix review`: finds defects in a change. */
 async function reviewChange(this: CliContext, flags: ReviewFlags, ...words: string[]): Promise<void> {
-  const options = { program: "review", flags, machine: flags.format !== "text" } as const;
   const focus = words.join(" ").trim();
-  await runGitCommand(this, options, async (run) => await printReview(this, run, { flags, focus }));
+  const { publish: file } = flags;
+  // What publishes uses nothing of the project.
+  const trust = file === undefined ? flags : { ...flags, trustProject: undefined, ignoreUntrusted: true };
+  const options = { program: "review", flags: trust, machine: flags.format !== "text" } as const;
+  await runGitCommand(
+    this,
+    options,
+    async (run) =>
+      file === undefined
+        ? await printReview(this, run, { flags, focus })
+        : await publishReport(run, { flags, focus }, file),
+  );
+}
+
+/** Needs no model: only the report and the commits of the pull request. */
+async function publishReport(run: GitRun, { flags, focus }: Wanted, file: string): Promise<ExitName> {
+  const { pr, head, failOn, uncommitted, base, commit, incremental, whole } = flags;
+  const other = uncommitted || incremental || whole || base !== undefined || commit !== undefined ||
+    focus !== "";
+  if (pr === undefined || other) {
+    throw usageError(
+      message`Cannot publish ${file} this way: --publish takes --pr, --head and --fail-on only`,
+      message`use \`reasonix review --pr N --publish FILE\``,
+    );
+  }
+  const { cwd } = run.paths;
+  const path = resolve(cwd, file);
+  const text = await Deno.readTextFile(path).catch((error) => {
+    throw new ReasonixError(message`Cannot read ${path}: ${errorMessage(error)}`);
+  });
+  const request = { cwd, number: pr, text, file, head, signal: run.signal };
+  const { added, edited, fixed, open, url } = await publishReview(request);
+  const line = url === undefined
+    ? message`Nothing to publish: there are no findings, and none were published before`
+    : message`Published: ${added} new, ${edited} edited and ${fixed} fixed findings; ${url}`;
+  await run.out.write(`${run.translate(line)}\n`);
+  return failOn !== undefined && open.some(({ priority }) => priority <= failOn) ? "findings" : "done";
 }
 
 interface Wanted {
