@@ -43,8 +43,8 @@ interface Staged {
 
 const SUBJECTS = 30;
 const MAX_TEXT = 16_000;
-/** Times that a message is written again without a prompt because the index changes. */
-const MAX_RETRIES = 2;
+/** Messages that are written without a prompt while the index changes. */
+const MAX_ATTEMPTS = 3;
 
 /**
  * Writes the message for what is staged, shows it and commits with the user's git, hooks and signing. Returns
@@ -57,39 +57,32 @@ export async function commitStaged(options: WritingOptions): Promise<boolean> {
   const kept = new KeptText(staged.directory, "REASONIX_COMMIT_MSG");
   const assembly = await host.assembly();
   let text = await writeMessage(staged, assembly, options);
-  for (let retries = 0;;) {
+  const isSame = async () => await stateOf(staged.git, staged.top, signal) === staged.state;
+  for (let attempt = 1;; attempt += 1) {
     await kept.save(`${text}\n`);
-    const changed = await stateOf(staged.git, staged.top, signal) !== staged.state;
-    if (changed && yes && retries >= MAX_RETRIES) {
-      throw notCommitted(message`what is staged keeps changing`, kept);
-    }
-    if (!changed) host.show(text);
-    const answer = changed
-      ? "again"
-      : yes
-      ? "commit"
-      : await host.choose(message`Commit with this message?`, [
+    let answer: "commit" | "edit" | "leave" | undefined;
+    if (await isSame()) {
+      host.show(text);
+      answer = yes ? "commit" : await host.choose(message`Commit with this message?`, [
         { label: message`commit`, key: "y", value: "commit" },
         { label: message`edit the message`, key: "e", value: "edit" },
         { label: message`leave`, key: "n", value: "leave" },
-      ]);
-    signal.throwIfAborted();
-    if (answer === "edit") {
-      text = await editedMessage(text, staged, kept, options);
-      // An edited message is the user's: it is committed as it is.
-      if (await stateOf(staged.git, staged.top, signal) === staged.state) {
-        return await commit(text, staged, kept, options);
+      ]) ?? "leave";
+      signal.throwIfAborted();
+      if (answer === "leave") {
+        host.report(message`Nothing was committed; the message is in ${kept.path}`);
+        return false;
       }
-    } else if (answer === "commit" && await stateOf(staged.git, staged.top, signal) === staged.state) {
-      return await commit(text, staged, kept, options);
-    } else if (answer === undefined || answer === "leave") {
-      host.report(message`Nothing was committed; the message is in ${kept.path}`);
-      return false;
+      if (answer === "edit") text = await editedMessage(text, staged, kept, options);
+      if (await isSame()) return await commit(text, staged, kept, options);
     }
-    retries += 1;
-    host.report(message`What is staged changed meanwhile: the message is written again`);
+    if (yes && attempt === MAX_ATTEMPTS) throw notCommitted(message`what is staged keeps changing`, kept);
     staged = await readStaged(cwd, signal);
-    text = await writeMessage(staged, assembly, options);
+    if (answer === "edit") host.report(message`What is staged changed meanwhile`);
+    else {
+      host.report(message`What is staged changed meanwhile: the message is written again`);
+      text = await writeMessage(staged, assembly, options);
+    }
   }
 }
 
@@ -99,7 +92,8 @@ async function editedMessage(
   kept: KeptText,
   { host, signal }: WritingOptions,
 ): Promise<string> {
-  const editor = (await git.run(["config", "--get", "core.editor"], { cwd: top, signal })).text.trim();
+  const { text: configured } = await git.run(["config", "--get", "core.editor"], { cwd: top, signal });
+  const editor = host.environment.GIT_EDITOR ?? configured.trim();
   const changed = (await edited(text, editor, host).catch((error) => {
     throw notCommitted(error.message, kept);
   })).trim();
@@ -108,9 +102,11 @@ async function editedMessage(
   return changed;
 }
 
-function notCommitted(why: Text, { path }: KeptText): ReasonixError {
+function notCommitted(why: Text, { path }: KeptText, exit: "failed" | "interrupt" = "failed"): ReasonixError {
+  const word = /^[\w@%+=:,./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
   return new ReasonixError(message`Nothing was committed: ${why}`, {
-    remedy: message`the message is in ${path}: use it with ${`git commit -F ${path}`}`,
+    exit,
+    remedy: message`use the message with ${`\`git commit -F ${word}\``}, or run this again`,
   });
 }
 
@@ -129,7 +125,11 @@ async function commit(
   // Hooks may take any time, and an abort must not hide a commit.
   const now = new AbortController().signal;
   if (await headOf(git, top, now) === head) {
-    throw notCommitted(message`git commit ended with exit code ${code}`, kept);
+    throw notCommitted(
+      message`git commit ended with exit code ${code}`,
+      kept,
+      signal.aborted ? "interrupt" : "failed",
+    );
   }
   kept.remove();
   const [, index] = state.split("\n");
@@ -269,10 +269,14 @@ async function writeMessage(
   ].join("");
   const asked = [hint, template, ...subjects].join("\n");
   if (begun.text !== "") {
-    const added = await writtenBy(assembly, { system: continuedPrompt, prompt, signal }, (reply) => {
-      const text = cleanMessage(reply, asked);
-      return { text: /^none\.?$/i.test(text) ? "" : wrapBody(text) };
-    });
+    const added = await writtenBy(
+      assembly,
+      { agent: "commit", system: continuedPrompt, prompt, signal },
+      (reply) => {
+        const text = cleanMessage(reply, asked);
+        return { text: /^none\.?$/i.test(text) ? "" : wrapBody(text) };
+      },
+    );
     return withTrailer(`${begun.text}\n\n${added}`.trim(), trailer);
   }
   const { style, limit } = styleOf(subjects);
@@ -280,7 +284,7 @@ async function writeMessage(
     "{limit}",
     `At most ${limit} characters.`,
   );
-  const text = await writtenBy(assembly, { system, prompt, signal }, (reply) => {
+  const text = await writtenBy(assembly, { agent: "commit", system, prompt, signal }, (reply) => {
     const [subject = "", ...rest] = cleanMessage(reply, asked).split("\n");
     const problem = subject === ""
       ? "there is no message in it"

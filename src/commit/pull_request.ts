@@ -409,6 +409,7 @@ async function draftOf(branch: Branch, service: Service, options: PullRequestOpt
     )
     .replace("{template}", template === "" ? "No headings where a few sentences do." : KEEP_TEMPLATE);
   const text = await writtenBy(assembly, {
+    agent: "pull_request",
     system,
     signal: options.signal,
     prompt: [

@@ -199,7 +199,9 @@ export function cut(text: string, most: number): string {
  */
 export async function writtenBy(
   assembly: Assembly,
-  { system, prompt, signal }: {
+  { system, prompt, ...request }: {
+    /** Its name in `[agent] subagent_models`. */
+    readonly agent: string;
     readonly system: string;
     readonly prompt: string;
     readonly signal: AbortSignal;
@@ -209,9 +211,9 @@ export async function writtenBy(
   let fault = "";
   for (let attempt = 0;; attempt += 1) {
     const { text: reply, outcome } = await assembly.runInternal({
+      ...request,
       prompt: `${system.trim()}\n\n${prompt.trim()}${fault}`,
       overrides: { readOnly: true },
-      signal,
     });
     const { reason, detail } = outcome;
     if (reason !== "done") {

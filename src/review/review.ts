@@ -321,7 +321,7 @@ class Review {
       this.#about(),
       material(of === 1 ? "the diff" : `the diff of part ${number}`, diffOf(pieces)),
     ].join("\n\n");
-    const problem = await this.#ask(agent, prompt, form);
+    const problem = await this.#ask(agent, prompt, { form, description: `part ${number} of ${of}` });
     const { result } = form;
     if (!result) return problem ?? "the agent gave no answer";
     for (const fault of result.faults) this.#dropped[fault] += 1;
@@ -357,11 +357,12 @@ class Review {
       material("the findings", quoted(listed.join("\n"))),
       ...this.#diffsOf(findings),
     ].join("\n\n");
-    const problem = this.#end() ?? await this.#ask(REVIEWER, prompt, form);
+    if (this.#end() === undefined) {
+      await this.#ask(REVIEWER, prompt, { form, description: `check ${findings.length} findings` });
+    }
     const missing = findings.length - form.decisions.size;
     if (missing > 0) {
-      const reason = problem === undefined ? "" : `: ${problem}`;
-      this.#notes.add(`the second pass did not judge ${missing} of ${findings.length} findings${reason}`);
+      this.#notes.add(`the second pass did not judge ${missing} of ${findings.length} findings`);
     }
     return form.decisions;
   }
@@ -425,7 +426,11 @@ class Review {
   }
 
   /** Gives a task to an agent; returns why it has no answer. */
-  async #ask(agent: string, prompt: string, answerForm: AnswerForm): Promise<string | undefined> {
+  async #ask(
+    agent: string,
+    prompt: string,
+    { form, description }: { readonly form: AnswerForm; readonly description: string },
+  ): Promise<string | undefined> {
     const { loaded, confined } = this.#assembly;
     const { onDisk } = this.#change;
     this.#system ||= await systemText();
@@ -433,8 +438,9 @@ class Review {
       this.#assembly.runInternal({
         agent,
         prompt: text,
+        description,
         steps,
-        answerForm,
+        answerForm: form,
         tools: this.#tools,
         overrides: {
           system: this.#system,
@@ -461,7 +467,11 @@ class Review {
     } catch (error) {
       if (this.#options.signal.aborted) return this.#end();
       const exit = error instanceof ReasonixError ? error.exit : "failed";
-      return this.#problem(exit, errorMessage(error), exit === "limit");
+      const isOver = exit === "limit";
+      const text = isOver
+        ? `the cost limit of ${loaded.config.agent.max_cost} is reached`
+        : errorMessage(error);
+      return this.#problem(exit, text, isOver);
     }
   }
 

@@ -65,7 +65,7 @@ export function gitHost(
       );
       stdout.write(`\n${run.translate(question)}\n`);
       for (;;) {
-        const answer = ask(keys.join("  "))?.trim().toLowerCase();
+        const answer = ask(`${keys.join("  ")}:`)?.trim().toLowerCase();
         if (answer === undefined) return Promise.resolve(undefined);
         const chosen = answer === "" ? entries[0] : entries.find(({ key }) => key === answer[0]);
         if (chosen) return Promise.resolve(chosen.value);

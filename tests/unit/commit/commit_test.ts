@@ -29,6 +29,13 @@ const history = async (stage: Stage, ...subjects: string[]) => {
   for (const subject of subjects) await stage.git("commit", "-q", "--allow-empty", "-m", subject);
 };
 
+/** An answer of the user, before which another program stages a file. */
+const addsB = (answer: string) => async ({ git, write }: Stage) => {
+  await write("b.txt", "b\n");
+  await git("add", "b.txt");
+  return answer;
+};
+
 const hook = async ({ dir }: Stage, name: string, script: string) => {
   await Deno.writeTextFile(`${dir}/.git/hooks/${name}`, `#!/bin/sh\n${script}\n`, { mode: 0o755 });
 };
@@ -278,7 +285,7 @@ const CASES: readonly Case[] = [
     },
     replies: ["Add a"],
     answers: [""],
-    error: /Nothing was committed: git commit ended with exit code 1.*git commit -F .*REASONIX_COMMIT_MSG/,
+    error: /Nothing was committed: git commit ended with exit code 1.*git commit -F '.*REASONIX_COMMIT_MSG'/,
     seen: ["lint says no"],
     check: async (stage) => assertEquals(await kept(stage), "Add a\n"),
   },
@@ -298,17 +305,19 @@ const CASES: readonly Case[] = [
     name: "writes the message again when what is staged changes while the user reads it",
     stage: (stage) => one(stage),
     replies: ["Add a", "Add a and b"],
-    answers: ["", ""],
+    answers: [addsB(""), ""],
     message: "Add a and b",
     seen: ["What is staged changed meanwhile"],
     check: (_stage, { questions }) => assertEquals(questions.length, 2),
   },
   {
-    name: "commits the text of the user, and keeps the message where it is emptied",
+    name: "commits the text of the user, who is asked again when the index changed meanwhile",
     stage: (stage) => one(stage),
     replies: ["Add a"],
-    answers: ["e", "My own words"],
+    answers: ["e", addsB("My own words"), ""],
     message: "My own words",
+    seen: ["What is staged changed meanwhile"],
+    check: ({ git }) => git("cat-file", "-e", "HEAD:b.txt").then(() => {}),
   },
   {
     name: "commits nothing where the user leaves, and keeps the message",
@@ -336,14 +345,7 @@ for (const { name, stage: prepare, hint = "", yes = false, message, error, ...re
   Deno.test(`reasonix commit: commitStaged ${name}`, async () => {
     await using stage = await makeStage();
     await prepare(stage);
-    const answers = rest.seen?.includes("What is staged changed meanwhile")
-      ? [async () => {
-        await stage.write("b.txt", "b\n");
-        await stage.git("add", "b.txt");
-        return "";
-      }, ""]
-      : rest.answers ?? [];
-    const played = stage.play({ ...rest, answers });
+    const played = stage.play(rest);
     const before = await stage.git("rev-parse", "HEAD").catch(() => "");
     const { signal } = new AbortController();
     const failure = await commitStaged({ cwd: stage.dir, hint, yes, signal, host: played.host })

@@ -12,7 +12,7 @@ export interface Person {
   /** Replies of the model, in their order. */
   readonly replies?: readonly string[];
   /** Keys and texts that the user answers with, in their order; a function acts before it answers. */
-  readonly answers?: readonly (string | (() => Promise<string>))[];
+  readonly answers?: readonly (string | ((stage: Stage) => Promise<string>))[];
   readonly config?: Record<string, unknown>;
   readonly environment?: Readonly<Record<string, string>>;
 }
@@ -50,7 +50,7 @@ export async function makeStage(): Promise<Stage> {
     await inDir("config", key, value);
   }
   const closing: (() => Promise<void>)[] = [];
-  return {
+  const stage: Stage = {
     ...{ dir, home, temp: temp.path, git: inDir },
     async write(name, text) {
       await Deno.mkdir(`${dir}/${name}`.replace(/\/[^/]*$/, ""), { recursive: true });
@@ -66,7 +66,7 @@ export async function makeStage(): Promise<Stage> {
       const [left, shown, questions] = [[...answers], [] as string[], [] as string[]];
       const answer = async () => {
         const next = left.shift();
-        return typeof next === "function" ? await next() : next;
+        return typeof next === "function" ? await next(stage) : next;
       };
       let assembly: Promise<Assembly> | undefined;
       const open = () =>
@@ -122,4 +122,5 @@ export async function makeStage(): Promise<Stage> {
       await temp[Symbol.asyncDispose]();
     },
   };
+  return stage;
 }

@@ -104,6 +104,7 @@ Deno.test("runInternal gives an agent its name, its tools in place of built-in o
   const made = await runInternal(agent, {
     prompt: "look",
     agent: "review",
+    description: "a look",
     steps: 5,
     tools: [tool("read_file", "from objects"), tool("find", "found")],
     answerForm: {
@@ -122,5 +123,11 @@ Deno.test("runInternal gives an agent its name, its tools in place of built-in o
     "Answer with right.\n\nlook",
     "That is not right.\nAnswer again: the corrected JSON value and nothing else.",
   ]);
-  assertEquals(events.flatMap((event) => event.type === "subagent.end" ? [event.agent] : []), ["review"]);
+  assertEquals(
+    events.flatMap((event) => event.type === "subagent.start" ? [event.agent, event.description] : []),
+    [
+      "review",
+      "a look",
+    ],
+  );
 });
