@@ -1,3 +1,4 @@
+import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { argument, choice, command, flag, type FlagsOf, option, parsed, setting } from "../../command.ts";
 import { displayOf, outputWidth } from "../../terminal/display.ts";
@@ -66,7 +67,7 @@ async function publishReport(run: GitRun, { flags, focus }: Wanted, file: string
   }
   const { cwd } = run.paths;
   const path = resolve(cwd, file);
-  const text = await Deno.readTextFile(path).catch((error) => {
+  const text = await readFile(path, "utf8").catch((error) => {
     throw new ReasonixError(message`Cannot read ${path}: ${errorMessage(error)}`);
   });
   const request = { cwd, number: pr, text, file, head, signal: run.signal };
