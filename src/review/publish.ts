@@ -1,5 +1,5 @@
 import { message, ReasonixError, type Text, usageError } from "../core/mod.ts";
-import { type Change, Git, hunkDigest, readChange } from "../git/mod.ts";
+import { type Change, type Git, hunkDigest, readChange } from "../git/mod.ts";
 import { processEnvironment } from "../path/read_env.ts";
 import { parseJson, recordOf } from "../util/json.ts";
 import { attempt } from "../util/lazy.ts";
@@ -26,6 +26,7 @@ const MAX_ATTEMPTS = 4;
 const LONGEST_WAIT_MS = 60_000;
 
 interface PublishRequest {
+  readonly git: Git;
   readonly cwd: string;
   readonly number: number;
   /** Text of the report, and the name of its file for errors. */
@@ -61,7 +62,7 @@ interface Published extends Readonly<Counts> {
  * the report with what is published, so that a repetition publishes nothing a second time.
  */
 export async function publishReview(request: PublishRequest): Promise<Published> {
-  const { cwd, number, file, signal, wait = pause } = request;
+  const { git, cwd, number, file, signal, wait = pause } = request;
   const report = readReport(attempt(() => parseJson(request.text)));
   const remedy = message`write it with \`reasonix review --pr ${number} --format json\``;
   if (typeof report === "string") throw usageError(message`Cannot publish ${file}: ${report}`, remedy);
@@ -73,7 +74,6 @@ export async function publishReview(request: PublishRequest): Promise<Published>
       remedy,
     );
   }
-  const git = Git.find(cwd);
   let pull: PullRequest | undefined = await openPullRequest(git, cwd, number, { head, closed: true, signal });
   const change = await readChange(git, cwd, { kind: "base", base: pull.base, head }, signal);
   const checked = await checkReport(report, change);

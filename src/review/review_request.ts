@@ -3,16 +3,15 @@ import { readdirSync, rmSync, statSync } from "node:fs";
 import { appendIfChanged } from "../control/mod.ts";
 import { errorMessage, type ExitName, message, NO_USAGE, type Text, usageError } from "../core/mod.ts";
 import { type Change, type ChangeRequest, defaultRequest, Git, readChange } from "../git/mod.ts";
+import { absolutePath } from "../path/lexical.ts";
 import { exists, readSmallText } from "../path/probe.ts";
 import { projectDir } from "../path/project_dir.ts";
 import type { Assembly, RunPaths } from "../run/mod.ts";
 import { saveFile } from "../util/atomic_write.ts";
 import { defined, parseJson } from "../util/json.ts";
-import { attempt } from "../util/lazy.ts";
-import { oneLine } from "../util/terminal_text.ts";
+import { attempt, lazy } from "../util/lazy.ts";
 import { readReport, type ReviewReport } from "./findings.ts";
 import { formatReview } from "./formats.ts";
-import { earlierReview, openPullRequest } from "./pull_request.ts";
 import { type EarlierReview, review, type ReviewRequest } from "./review.ts";
 
 /** A review as the flags of `reasonix review` and the words behind `/review` ask for it. */
@@ -39,6 +38,9 @@ export interface PreparedReview {
   /** File of the saved review. */
   readonly file: string;
 }
+
+const loadPullRequest = lazy(() => import("./pull_request.ts"));
+const loadPublish = lazy(() => import("./publish.ts"));
 
 const VALUES: ReadonlySet<string> = new Set(["base", "commit", "pr", "head"]);
 const SWITCHES: ReadonlySet<string> = new Set(["uncommitted", "whole", "incremental"]);
@@ -118,31 +120,62 @@ export async function prepareReview(
 ): Promise<PreparedReview> {
   const wanted = requestOf(flags);
   const git = Git.find(cwd);
-  if (flags.pr !== undefined) return await preparePullRequest(git, { cwd, home }, { flags, focus }, signal);
-  const found = await readChange(git, cwd, wanted ?? await defaultRequest(git, cwd, signal), signal);
-  // What --head names is only read from objects, whatever is checked out.
-  const change = flags.head === undefined ? found : { ...found, onDisk: false };
+  const { change, about, published } = flags.pr === undefined
+    ? { change: await readChange(git, cwd, wanted ?? await defaultRequest(git, cwd, signal), signal) }
+    : await pullRequestChange(git, cwd, flags.pr, { head: flags.head, signal });
   const file = savedFile(home, change);
-  const earlier = flags.incremental ? readSaved(file, change, report) : undefined;
-  const request = { change, focus, whole: flags.whole ?? false, ...(earlier ? { earlier } : {}) };
+  const earlier = flags.incremental ? published ?? await readSaved(file, change, report) : undefined;
+  // A head that is named is read from its objects, whatever is checked out.
+  const isNamed = flags.head !== undefined || flags.pr !== undefined;
+  const request = {
+    ...{ focus, whole: flags.whole ?? false, change: isNamed ? { ...change, onDisk: false } : change },
+    ...defined({ about, earlier }),
+  };
   return { request, file };
 }
 
-/** The earlier review of a pull request is the published one: that of another machine counts, too. */
-async function preparePullRequest(
+interface PullRequestChange {
+  readonly change: Change;
+  readonly about?: ReviewRequest["about"];
+  /** The earlier review that this user has published. */
+  readonly published?: EarlierReview | undefined;
+}
+
+async function pullRequestChange(
   git: Git,
-  { cwd, home }: Pick<RunPaths, "cwd" | "home">,
-  { flags, focus }: { readonly flags: ReviewFlags; readonly focus: string },
+  cwd: string,
+  number: number,
+  { head, signal }: { readonly head: string | undefined; readonly signal: AbortSignal },
+): Promise<PullRequestChange> {
+  const { earlierReview, openPullRequest } = await loadPullRequest();
+  const pull = await openPullRequest(git, cwd, number, { head, signal });
+  const found = await readChange(git, cwd, { kind: "base", base: pull.base, head: pull.head }, signal);
+  const change = { ...found, target: `pull request ${number}`, key: `pr ${number}` };
+  return { change, about: pull, published: await earlierReview(pull, change) };
+}
+
+interface PublishOptions {
+  /** A report in the format json. */
+  readonly file: string;
+  readonly number: number;
+  readonly head: string | undefined;
+}
+
+/** Publishes a saved report as a review of its pull request. Throws a ReasonixError for an unusable file. */
+export async function publishSavedReview(
+  { cwd }: Pick<RunPaths, "cwd">,
+  { file, number, head }: PublishOptions,
   signal: AbortSignal,
-): Promise<PreparedReview> {
-  const pull = await openPullRequest(git, cwd, flags.pr ?? 0, { head: flags.head, signal });
-  const { number, repository, title, body, base, head } = pull;
-  const found = await readChange(git, cwd, { kind: "base", base, head }, signal);
-  const target = `${repository}#${number}: ${oneLine(title)}`;
-  const change = { ...found, target, key: `pull request ${repository}#${number}`, onDisk: false };
-  const earlier = flags.incremental ? await earlierReview(pull, change) : undefined;
-  const request = { change, focus, whole: flags.whole ?? false, about: { title, body } };
-  return { request: { ...request, ...(earlier ? { earlier } : {}) }, file: savedFile(home, change) };
+) {
+  const text = readSmallText(absolutePath(file, { cwd }), MAX_BYTES);
+  if (text === undefined) {
+    throw usageError(
+      message`Cannot publish ${file}: it cannot be read, or it has more than ${MAX_BYTES / 1024 / 1024} MB`,
+      message`write it with \`reasonix review --pr ${number} --format json\``,
+    );
+  }
+  const { publishReview } = await loadPublish();
+  return await publishReview({ git: Git.find(cwd), cwd, number, text, file, head, signal });
 }
 
 interface ReviewResult {
@@ -205,20 +238,31 @@ function savedFile(home: string, { top, key }: Change): string {
   return `${projectDir(home, top)}/reviews/${name}.json`;
 }
 
-function readSaved(
+async function readSaved(
   file: string,
-  { key }: Change,
+  { key, head }: Change,
   notify: ReviewOptions["report"],
-): EarlierReview | undefined {
+): Promise<EarlierReview | undefined> {
   if (!exists(file)) {
     notify(message`There is no earlier review of this change: all of it is reviewed`);
     return undefined;
   }
   const report = readReport(parseJson(readSmallText(file, MAX_BYTES) ?? ""));
-  if (typeof report !== "string" && report.key === key) return report;
+  if (typeof report !== "string" && report.key === key) return await withQuotes(report, head);
   const reason = typeof report === "string" ? report : "it is about another change";
   notify(message`Cannot use the earlier review ${file}: ${reason}; all of the change is reviewed`);
   return undefined;
+}
+
+/** Quotes from which a secret was removed are those of the file again, so that they can be found. */
+async function withQuotes(report: ReviewReport, head: Change["head"]): Promise<EarlierReview> {
+  if (!report.findings.some(({ quote }) => quote.includes("[redacted]"))) return report;
+  const { withQuote } = await loadPullRequest();
+  const findings = report.findings.map(async (finding) => {
+    const bytes = await head.read(finding.path);
+    return bytes ? withQuote(finding, bytes) : finding;
+  });
+  return { hunks: report.hunks, findings: await Promise.all(findings) };
 }
 
 async function save(file: string, report: ReviewReport, notify: ReviewOptions["report"]): Promise<void> {

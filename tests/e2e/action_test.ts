@@ -252,7 +252,7 @@ Deno.test(
       thread?.body ?? "",
       /\*\*P1: The sum is a difference\*\*[^]*```suggestion\n {2}return a \+ b;\n```/,
     );
-    assertMatch(published.summary, /^Published: 1 new, 0 edited and 0 fixed findings; https:/);
+    assertMatch(published.summary, /^Published on pull request 12: 1 new, 0 edited, 0 fixed\nhttps:/);
 
     // A finding fails the second job where an input says so; nothing is published again.
     const writes = github.writes.length;

@@ -1,9 +1,7 @@
-import { readFile } from "node:fs/promises";
-import { resolve } from "node:path";
 import { argument, choice, command, flag, type FlagsOf, option, parsed, setting } from "../../command.ts";
 import { displayOf, outputWidth } from "../../terminal/display.ts";
 import type { CliContext } from "../../terminal/process.ts";
-import { errorMessage, type ExitName, message, ReasonixError, usageError } from "../../../src/core/mod.ts";
+import { type ExitName, message, usageError } from "../../../src/core/mod.ts";
 import {
   emptyReport,
   formatReview,
@@ -11,11 +9,12 @@ import {
   performReview,
   prepareReview,
   PRIORITIES,
-  publishReview,
+  publishSavedReview,
   pullRequestNumber,
   type ReviewFinding,
   type ReviewReport,
 } from "../../../src/review/mod.ts";
+import { terminalSafe } from "../../../src/util/terminal_text.ts";
 import { palette } from "../../../src/view/mod.ts";
 import { GIT_FLAGS, type GitRun, runGitCommand } from "./open.ts";
 
@@ -28,56 +27,61 @@ const FLAGS = {
   incremental: flag("Review what came since the last review; mark old findings as fixed or standing"),
   whole: flag("Accept findings outside of the changed lines"),
   format: setting("Set the form of the result", FORMATS, "text"),
-  publish: option("Publish a report of --format json as a review of --pr, or edit that review", "file"),
   failOn: choice("Exit with 7 when a finding has this priority or a higher one", PRIORITIES, {
     placeholder: "priority",
   }),
+  publish: option("Publish a saved report (--format json) as a review of the pull request", "file"),
   ...GIT_FLAGS,
 } as const;
 
 type ReviewFlags = FlagsOf<typeof FLAGS>;
 
-/** `reasonix review`: finds defects in a change. */
+/** `reasonix review`: finds defects in a change, or publishes what was found. */
 async function reviewChange(this: CliContext, flags: ReviewFlags, ...words: string[]): Promise<void> {
   const focus = words.join(" ").trim();
-  const { publish: file } = flags;
-  // What publishes uses nothing of the project.
-  const trust = file === undefined ? flags : { ...flags, trustProject: undefined, ignoreUntrusted: true };
-  const options = { program: "review", flags: trust, machine: flags.format !== "text" } as const;
-  await runGitCommand(
-    this,
-    options,
-    async (run) =>
-      file === undefined
-        ? await printReview(this, run, { flags, focus })
-        : await publishReport(run, { flags, focus }, file),
-  );
+  if (flags.publish !== undefined) return await publish(this, flags, { focus, file: flags.publish });
+  const options = { program: "review", flags, machine: flags.format !== "text" } as const;
+  await runGitCommand(this, options, async (run) => await printReview(this, run, { flags, focus }));
 }
 
-/** Needs no model: only the report and the commits of the pull request. */
-async function publishReport(run: GitRun, { flags, focus }: Wanted, file: string): Promise<ExitName> {
-  const { pr, head, failOn, uncommitted, base, commit, incremental, whole } = flags;
-  const other = uncommitted || incremental || whole || base !== undefined || commit !== undefined ||
-    focus !== "";
-  if (pr === undefined || other) {
-    throw usageError(
-      message`Cannot publish ${file} this way: --publish takes --pr, --head and --fail-on only`,
-      message`use \`reasonix review --pr N --publish FILE\``,
-    );
-  }
-  const { cwd } = run.paths;
-  const path = resolve(cwd, file);
-  const text = await readFile(path, "utf8").catch((error) => {
-    throw new ReasonixError(message`Cannot read ${path}: ${errorMessage(error)}`);
+async function publish(
+  context: CliContext,
+  flags: ReviewFlags,
+  { file, focus }: { readonly file: string; readonly focus: string },
+): Promise<void> {
+  const { pr: number, head, failOn } = flags;
+  // No model and nothing of the project is used.
+  const options = { program: "review", flags: { ...flags, ignoreUntrusted: true } } as const;
+  await runGitCommand(context, options, async ({ paths, signal, out, translate }) => {
+    const others = ["uncommitted", "base", "commit", "incremental", "whole", "maxCost", "model"] as const;
+    const other = others.find((name) => flags[name] !== undefined);
+    if (other !== undefined || focus !== "") {
+      const what = other === undefined ? `"${focus}"` : `--${kebab(other)}`;
+      throw usageError(
+        message`Cannot use ${what} together with --publish`,
+        message`leave it out: --publish FILE --pr N publishes what a review has found`,
+      );
+    }
+    if (number === undefined) {
+      throw usageError(message`Cannot publish ${file}: no pull request is named`, message`add --pr N`);
+    }
+    const published = await publishSavedReview(paths, { file, number, head }, signal);
+    const { added, edited, fixed, open, url } = published;
+    const lines = url === undefined
+      ? [message`Nothing to publish on pull request ${number}`]
+      : [message`Published on pull request ${number}: ${added} new, ${edited} edited, ${fixed} fixed`, url];
+    await out.write(lines.map((line) => `${terminalSafe(translate(line))}\n`).join(""));
+    return failing(open, failOn) ? "findings" : "done";
   });
-  const request = { cwd, number: pr, text, file, head, signal: run.signal };
-  const { added, edited, fixed, open, url } = await publishReview(request);
-  const line = url === undefined
-    ? message`Nothing to publish: there are no findings, and none were published before`
-    : message`Published: ${added} new, ${edited} edited and ${fixed} fixed findings; ${url}`;
-  await run.out.write(`${run.translate(line)}\n`);
-  return failOn !== undefined && open.some(({ priority }) => priority <= failOn) ? "findings" : "done";
 }
+
+/** Reports whether an open finding has the priority, or a higher one. */
+function failing(findings: readonly ReviewFinding[], failOn: ReviewFlags["failOn"]): boolean {
+  return failOn !== undefined &&
+    findings.some(({ state, priority }) => state !== "fixed" && priority <= failOn);
+}
+
+const kebab = (name: string) => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 
 interface Wanted {
   readonly flags: ReviewFlags;
@@ -101,13 +105,11 @@ async function printReview(context: CliContext, run: GitRun, { flags, focus }: W
   const options = { signal, report: notify, progress: notify };
   const { report, exit } = await performReview(assembly, prepared, options);
   await print(report);
-  const open = report.findings.filter(({ state }) => state !== "fixed");
-  if (open.length > 0 && format === "text") {
+  if (report.findings.some(({ state }) => state !== "fixed") && format === "text") {
     await out.flush();
     notify(message`To work on the findings: reasonix --resume ${assembly.session.id}`);
   }
-  const fails = ({ priority }: ReviewFinding) => failOn !== undefined && priority <= failOn;
-  return exit === "done" && open.some(fails) ? "findings" : exit;
+  return exit === "done" && failing(report.findings, failOn) ? "findings" : exit;
 }
 
 export const reviewCommand = command({
