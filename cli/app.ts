@@ -27,8 +27,11 @@ const sandbox = () => import("./commands/sandbox.ts");
 const replay = () => import("./commands/replay.ts");
 const completion = () => import("./commands/completion/completion.ts");
 const install = () => import("./commands/install.ts");
+const commit = () => import("./commands/git/commit.ts");
+const pr = () => import("./commands/git/pr.ts");
 const plugin = () => import("./commands/plugin/plugin.ts");
 const update = () => import("./commands/update.ts");
+const review = () => import("./commands/git/review.ts");
 const runs = () => import("./commands/run/run.ts");
 
 const STATS = "Show tokens, cache hits and cost";
@@ -40,6 +43,9 @@ type Entry = readonly [brief: string, load: () => Promise<Command | CommandGroup
 const COMMANDS: Readonly<Record<string, Entry>> = {
   run: ["Do one task and exit (short form: reasonix -p)", async () => (await runs()).runCommand],
   chat: ["Open the chat (also: reasonix alone)", async () => (await chat()).chatCommand],
+  review: ["Find defects in a change", async () => (await review()).reviewCommand],
+  commit: ["Write a message for what is staged, and commit", async () => (await commit()).commitCommand],
+  pr: ["Push the branch and open a pull request", async () => (await pr()).prCommand],
   acp: ["Serve an editor by the Agent Client Protocol", async () => (await acp()).acpCommand],
   web: ["Open the web page in the browser", async () => (await serve()).webCommand],
   serve: ["Serve the web page at a fixed address", async () => (await serve()).serveCommand],

@@ -1,49 +1,66 @@
 import type { Application, Command, CommandContext, RouteMap } from "@stricli/core";
 import type { ChatFlags, RunFlags } from "./run_flags.ts";
 
-/** The flags of `run` and `chat` by what they are about; what stands nowhere here comes last. */
-const GROUPS: readonly (readonly [title: string, flags: readonly (keyof RunFlags | keyof ChatFlags)[]])[] = [
-  ["Model", ["model", "preset", "effort", "systemPrompt", "systemPromptFile", "appendSystemPrompt"]],
-  ["Session", ["continue", "resume", "copy", "dir", "file", "web"]],
-  ["What it may do", [
-    "permissionMode",
-    "approvalMode",
-    "allowedTools",
-    "disallowedTools",
-    "tools",
-    "onAsk",
-    "writes",
-    "addDir",
-    "trustProject",
-    "ignoreUntrusted",
-  ]],
-  ["Output", [
-    "outputFormat",
-    "jsonSchema",
-    "output",
-    "quiet",
-    "verbose",
-    "stream",
-    "showThinking",
-    "raw",
-    "noColor",
-    "linear",
-    "metrics",
-    "record",
-  ]],
-  ["Limits", ["maxSteps", "timeLimit", "maxCost"]],
-  ["Goals and plans", [
-    "planThenRun",
-    "autoPlan",
-    "goal",
-    "check",
-    "maxGoalTurns",
-    "research",
-    "simple",
-    "steps",
-  ]],
-  ["Batch", ["tasks", "jobs", "worktree", "results", "fresh"]],
-];
+type ReviewFlag =
+  | "uncommitted"
+  | "base"
+  | "commit"
+  | "pr"
+  | "head"
+  | "incremental"
+  | "whole"
+  | "format"
+  | "failOn"
+  | "publish";
+
+/** The flags of `run`, `chat` and `review` by what they are about; what stands nowhere here comes last. */
+const GROUPS:
+  readonly (readonly [title: string, flags: readonly (keyof RunFlags | keyof ChatFlags | ReviewFlag)[]])[] = [
+    ["Change", ["uncommitted", "base", "commit", "pr", "head", "incremental", "whole"]],
+    ["Model", ["model", "preset", "effort", "systemPrompt", "systemPromptFile", "appendSystemPrompt"]],
+    ["Session", ["continue", "resume", "copy", "dir", "file", "web"]],
+    ["What it may do", [
+      "permissionMode",
+      "approvalMode",
+      "allowedTools",
+      "disallowedTools",
+      "tools",
+      "onAsk",
+      "writes",
+      "addDir",
+      "trustProject",
+      "ignoreUntrusted",
+    ]],
+    ["Output", [
+      "format",
+      "failOn",
+      "publish",
+      "outputFormat",
+      "jsonSchema",
+      "output",
+      "quiet",
+      "verbose",
+      "stream",
+      "showThinking",
+      "raw",
+      "noColor",
+      "linear",
+      "metrics",
+      "record",
+    ]],
+    ["Limits", ["maxSteps", "timeLimit", "maxCost"]],
+    ["Goals and plans", [
+      "planThenRun",
+      "autoPlan",
+      "goal",
+      "check",
+      "maxGoalTurns",
+      "research",
+      "simple",
+      "steps",
+    ]],
+    ["Batch", ["tasks", "jobs", "worktree", "results", "fresh"]],
+  ];
 
 const MANY_FLAGS = 15;
 
@@ -68,7 +85,8 @@ Examples
   reasonix                                     Chat about this directory
   reasonix -c                                  Continue the latest session
   reasonix run "fix the failing test"          Do one task
-  git diff | reasonix -p "review this"         Read standard input
+  git diff | reasonix -p "explain this"        Read standard input
+  reasonix review --base main                  Find defects in a change
   reasonix run -m openai/gpt-5 "explain @src"  Choose the model
 `;
 

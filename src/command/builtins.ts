@@ -16,8 +16,10 @@ export interface Builtin {
 const session = () => import("./builtin/session.ts");
 const settings = () => import("./builtin/settings.ts");
 const tasks = () => import("./builtin/tasks.ts");
+const review = () => import("./builtin/review.ts");
 const reports = () => import("./builtin/reports.ts");
 const mcp = () => import("./builtin/mcp.ts");
+const commit = () => import("./builtin/commit.ts");
 
 /** The commands of the program, one line per file, in the order of the list that people see. */
 export const COMMANDS = {
@@ -60,7 +62,8 @@ export const COMMANDS = {
   skills: { whileWorking: true, load: async () => (await reports()).skillsCommand },
   memory: { whileWorking: true, load: async () => (await reports()).memoryCommand },
   init: { load: async () => (await tasks()).initCommand },
-  review: { load: async () => (await tasks()).reviewCommand },
+  review: { load: async () => (await review()).reviewCommand },
+  commit: { load: async () => (await commit()).commitCommand },
   verify: { load: async () => (await tasks()).verifyCommand },
   settings: { aliases: ["config"], load: async () => (await settings()).settingsCommand },
   theme: { forTerminal: true, whileWorking: true, load: async () => (await settings()).themeCommand },

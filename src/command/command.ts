@@ -112,6 +112,8 @@ export interface CommandHost {
   setUp?(): Promise<boolean>;
   /** Starts the web page of this program and shows a link to it, or closes it. Absent where there is none. */
   web?(what: WebAction): Promise<void>;
+  /** Lends the user's terminal to another program while `run` runs. Absent where there is none. */
+  readonly terminal?: <T>(run: () => Promise<T>) => Promise<T>;
   /** Puts a text where the user types, for him to change and send. */
   draft?(text: string): void;
   /** Writes a control sequence to the user's terminal. Absent where there is none. */

@@ -9,6 +9,7 @@ export const EXIT = {
   limit: 4,
   provider: 5,
   config: 6,
+  findings: 7,
   interrupt: 130,
   terminated: 143,
 } as const;

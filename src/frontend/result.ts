@@ -80,6 +80,7 @@ const SUBTYPES: Readonly<Record<ExitName, string>> = {
   blocked: "error_blocked",
   provider: "error_provider",
   config: "error_config",
+  findings: "error_findings",
   interrupt: "error_interrupted",
   terminated: "error_terminated",
 };

@@ -276,11 +276,11 @@ class Reader {
 
   async #files(sections: readonly DiffSection[], base: string | undefined): Promise<ChangedFile[]> {
     const large = await this.#scratch.largeObjects(sections);
-    const marked = await this.#scratch.attributes(base, sections.map(({ oldPath, path }) => oldPath ?? path));
+    const marked = await this.#scratch.attributes(base, sections.map(({ path }) => path));
     return sections.map((section) => {
       const { path, oldPath, status, hunks, added, removed } = section;
       const omitted = section.omitted ?? (large.has(section) ? "too large" : undefined) ??
-        omission(section, marked.get(oldPath ?? path));
+        omission(section, marked.get(path));
       return {
         path,
         ...(oldPath === undefined ? {} : { oldPath }),

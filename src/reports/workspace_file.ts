@@ -1,5 +1,6 @@
 import { opendirSync } from "node:fs";
 import { message, ReasonixError } from "../core/mod.ts";
+import { mayHoldKeys } from "../path/key_files.ts";
 import { isDirectory as isDirectoryPath } from "../path/probe.ts";
 import { MAX_IMAGE_FILE_BYTES } from "../path/reference_text.ts";
 import type { Assembly } from "../run/mod.ts";
@@ -22,24 +23,9 @@ type Reader = Pick<Assembly, "readable" | "redact" | "workspace" | "cwd">;
 
 const [MAX_TEXT_BYTES, MAX_ENTRIES, MAX_SEEN, READING_MS] = [512 * 1024, 2000, 20_000, 10_000];
 
-/**
- * Names of files that hold keys, and git's own. They are not shown, whatever the rules say: a person may have
- * shared a view of the session.
- */
-const PRIVATE = new RegExp(
-  "(?:^|/)(?:\\.git|\\.ssh|\\.gnupg|\\.aws|\\.env(?:\\.(?!example$|sample$|template$|dist$)[^/]*)?|\\.envrc|" +
-    "\\.netrc|_netrc|\\.npmrc|\\.pypirc|\\.git-credentials|\\.htpasswd|credentials(?:\\.json)?|id_(?:rsa|dsa|ecdsa|ed25519)|" +
-    "[^/]*\\.(?:pem|key|p12|pfx|jks|keystore|kdbx|ppk))(?:/|$)",
-  "i",
-);
-
-function isPrivatePath(path: string): boolean {
-  return PRIVATE.test(path.replaceAll("\\", "/"));
-}
-
 /** Reports whether the content of a file may be shown; it may be deleted. */
 export async function isShown(session: Pick<Reader, "readable">, path: string): Promise<boolean> {
-  return !isPrivatePath(path) && await session.readable(path).then(() => true, () => false);
+  return !mayHoldKeys(path) && await session.readable(path).then(() => true, () => false);
 }
 
 /** Reads what a path names under the read rules of the session. Throws a ReasonixError with the reason. */
@@ -48,7 +34,7 @@ export async function workspaceFile(session: Reader, path: string): Promise<Work
     new ReasonixError(message`Cannot show ${path}: ${why}`, remedy ? { remedy } : {});
   const real = await session.readable(path);
   const root = session.workspace.roots.find((each) => real.startsWith(each)) ?? "";
-  if (isPrivatePath(path) || isPrivatePath(real.slice(root.length))) {
+  if (mayHoldKeys(path) || mayHoldKeys(real.slice(root.length))) {
     throw refused(message`it may hold keys`, message`look at it on the machine itself`);
   }
   if (isDirectoryPath(real)) return directory(session, real, root);
@@ -83,7 +69,7 @@ function directory({ workspace }: Reader, real: string, root: string): Workspace
     const isDirectory = entry.isDirectory();
     const path = `${real}/${name}`;
     if (
-      !(isDirectory || entry.isFile()) || isPrivatePath(path.slice(root.length)) || workspace.hidden(path)
+      !(isDirectory || entry.isFile()) || mayHoldKeys(path.slice(root.length)) || workspace.hidden(path)
     ) {
       continue;
     }

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
-import type { Cost, JsonSchema, Usage } from "../core/mod.ts";
-import type { Change, ChangedFile } from "../git/mod.ts";
+import { type Cost, type JsonSchema, NO_USAGE, type Usage } from "../core/mod.ts";
+import type { Change, ChangedFile, Hunk } from "../git/mod.ts";
 import { isRecord, recordOf, safeText } from "../util/json.ts";
 import { oneLine, terminalSafe } from "../util/terminal_text.ts";
 
@@ -125,8 +125,9 @@ export async function checkFinding(
   const file = fileNamed(change.files, given.path);
   const path = file?.path ?? given.path;
   const shown = oneLine(path, 200);
-  const problem = whole && isInside(path) ? undefined : fileProblem(file, change.files, given.path);
-  if (problem !== undefined) return { fault: "outside", message: problem };
+  if (!file && !(whole && isInside(path))) {
+    return { fault: "outside", message: fileProblem(change.files, given.path) };
+  }
   if (file && (file.status === "deleted" || file.kind !== "text")) {
     const what = file.status === "deleted" ? "is deleted" : `is no text file (${file.kind})`;
     return {
@@ -209,12 +210,8 @@ function isInside(path: string): boolean {
   return path.split("/").every((step) => !["", ".", "..", ".git"].includes(step.toLowerCase()));
 }
 
-function fileProblem(
-  file: ChangedFile | undefined,
-  files: readonly ChangedFile[],
-  name: string,
-): string | undefined {
-  if (file) return undefined;
+/** The reason why no finding can be in the file of a name. */
+function fileProblem(files: readonly ChangedFile[], name: string): string {
   const renamed = files.find(({ oldPath, status }) => oldPath === name && status === "renamed");
   return renamed
     ? `${oneLine(name, 200)} is renamed: its lines are in ${oneLine(renamed.path, 200)}`
@@ -258,9 +255,11 @@ function matchesAt(lines: readonly string[], line: number, quoted: readonly stri
     const there = lines[line - 1 + at];
     if (there === undefined) return false;
     const given = comparable(there);
+    if (given === text) return true;
     // As diffs for models mark a carriage return, and a line that they cut.
+    if (!/[␍…]$/.test(text) && text.length < LONG_QUOTE) return false;
     const start = text.replace(/␍?…?$/, "").trimEnd();
-    return given === text || given === start || (start.length >= LONG_QUOTE && given.startsWith(start));
+    return given === start || (start.length >= LONG_QUOTE && given.startsWith(start));
   });
 }
 
@@ -283,15 +282,12 @@ export function lineOfQuote(
 }
 
 /** The lines of a hunk in the new version; where lines were only removed, those around the gap. */
-function rangeOf({ newStart, newLines }: ChangedFile["hunks"][number]): readonly [from: number, to: number] {
+function rangeOf({ newStart, newLines }: Hunk): readonly [from: number, to: number] {
   return newLines === 0 ? [newStart, newStart + 1] : [newStart, newStart + newLines - 1];
 }
 
 /** Reports whether lines of the new version are in a hunk. */
-export function touches(
-  hunk: ChangedFile["hunks"][number],
-  { line, end_line }: Pick<Finding, "line" | "end_line">,
-): boolean {
+export function touches(hunk: Hunk, { line, end_line }: Pick<Finding, "line" | "end_line">): boolean {
   const [from, to] = rangeOf(hunk);
   return line <= to && end_line >= from;
 }
@@ -446,21 +442,15 @@ export function readReport(value: unknown): ReviewReport | string {
     if (known === undefined) return `finding ${at + 1}: state has to be one of ${STATES.join(", ")}`;
     read.push({ ...finding, id, state: known, agent: textOf(agent, 80) });
   }
-  const counts = recordOf(dropped);
   const { usage, cost } = value;
+  const written = isRecord(usage) && usage.cacheWriteTokens !== undefined ? { cacheWriteTokens: 0 } : {};
   return {
     version: 1,
     target: textOf(value.target, 500),
     key: textOf(value.key, 500),
     ...objectIds(value),
     findings: read,
-    dropped: {
-      malformed: numberOf(counts.malformed),
-      misplaced: numberOf(counts.misplaced),
-      outside: numberOf(counts.outside),
-      refuted: numberOf(counts.refuted),
-      duplicate: numberOf(counts.duplicate),
-    },
+    dropped: numbersOf({ malformed: 0, misplaced: 0, outside: 0, refuted: 0, duplicate: 0 }, dropped),
     reviewed: numberOf(value.reviewed),
     skipped: skipped.map(recordOf).map(({ path, reason }) => ({
       path: typeof path === "string" ? path.slice(0, MAX.path) : "",
@@ -469,7 +459,10 @@ export function readReport(value: unknown): ReviewReport | string {
     ...(typeof incomplete === "string" ? { incomplete: textOf(incomplete, 500) } : {}),
     hunks: hunks.filter((each) => typeof each === "string" && /^[0-9a-f]{16}$/.test(each)).map(String),
     model: textOf(value.model, 200),
-    usage: readUsage(recordOf(usage)),
+    usage: {
+      ...numbersOf({ ...NO_USAGE, ...written }, usage),
+      ...(recordOf(usage).scripted === true ? { scripted: true } : {}),
+    },
     ...(isRecord(cost)
       ? { cost: { amount: numberOf(cost.amount), currency: textOf(cost.currency, 10) } }
       : {}),
@@ -491,18 +484,13 @@ function numberOf(value: unknown): number {
   return typeof value === "number" && value >= 0 && value < Infinity ? value : 0;
 }
 
+/** The numbers of an object that has at least the fields of `shape`. */
+function numbersOf<T extends object>(shape: T, value: unknown): T {
+  const given = recordOf(value);
+  return Object.fromEntries(Object.keys(shape).map((name) => [name, numberOf(given[name])])) as T;
+}
+
 function objectIds({ base, head }: Record<string, unknown>): Pick<ReviewReport, "base" | "head"> {
   const isId = (id: unknown) => typeof id === "string" && /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/.test(id);
   return { ...(isId(base) ? { base: String(base) } : {}), ...(isId(head) ? { head: String(head) } : {}) };
-}
-
-function readUsage(usage: Record<string, unknown>): Usage {
-  return {
-    inputTokens: numberOf(usage.inputTokens),
-    cachedTokens: numberOf(usage.cachedTokens),
-    outputTokens: numberOf(usage.outputTokens),
-    reasoningTokens: numberOf(usage.reasoningTokens),
-    ...(usage.cacheWriteTokens === undefined ? {} : { cacheWriteTokens: numberOf(usage.cacheWriteTokens) }),
-    ...(usage.scripted === true ? { scripted: true } : {}),
-  };
 }

@@ -6,6 +6,7 @@ import {
   fenced,
   grouped,
   type MeasureWidth,
+  moneyFigure,
   type Palette,
   palette,
   roughWidth,
@@ -59,6 +60,21 @@ export function formatReview(
       return jsonText(codeQuality(report));
   }
 }
+
+/** A priority in each format: level of SARIF, command of GitHub, severity of GitLab, severity of security. */
+const SCALE = {
+  P0: { level: "error", command: "error", severity: "blocker", security: "9.5" },
+  P1: { level: "error", command: "error", severity: "critical", security: "8.0" },
+  P2: { level: "warning", command: "warning", severity: "major", security: "5.5" },
+  P3: { level: "note", command: "notice", severity: "minor", security: "3.0" },
+} as const;
+
+const MEANINGS: Readonly<Record<Priority, string>> = {
+  P0: "A defect that blocks the release.",
+  P1: "A defect that must be fixed before it is merged.",
+  P2: "A defect that should be fixed.",
+  P3: "A defect that may be fixed.",
+};
 
 function jsonText(value: object): string {
   const json = printableJson(JSON.stringify(mapTexts(value, safeText), null, 2));
@@ -144,7 +160,8 @@ function figuresOf({ model, usage, cost, duration_ms }: ReviewReport): Text {
   const figures = [
     inertLine(model, 100),
     ...tokenFigures(usage),
-    cost ? `${cost.amount.toFixed(4)} ${inertLine(cost.currency, 10)}` : message`cost unknown`,
+    (cost && moneyFigure({ costs: { [inertLine(cost.currency, 10)]: cost.amount }, unpriced: 0 })) ??
+      message`cost unknown`,
     `${grouped(Math.round(duration_ms / 1000))} s`,
   ];
   return joined(" · ", figures);
@@ -264,23 +281,6 @@ function codeSpan(text: string): string {
 
 // SARIF 2.1.0
 
-const LEVELS: Readonly<Record<Priority, "error" | "warning" | "note">> = {
-  P0: "error",
-  P1: "error",
-  P2: "warning",
-  P3: "note",
-};
-
-const MEANINGS: Readonly<Record<Priority, string>> = {
-  P0: "A defect that blocks a release.",
-  P1: "A defect that has to be fixed.",
-  P2: "A defect that should be fixed.",
-  P3: "A defect that may be fixed later.",
-};
-
-/** Severity of findings of a review for security, as GitHub shows it. */
-const SECURITY = { P0: "9.5", P1: "8.0", P2: "5.5", P3: "3.0" } as const;
-
 /** Results that GitHub takes of a run; they are sorted, so that the least important ones are left out. */
 const MAX_RESULTS = 25_000;
 const MAX_NOTES = 1000;
@@ -335,7 +335,7 @@ function ruleId({ agent, priority }: ReviewFinding): string {
 function sarifRule(id: string, finding: ReviewFinding | undefined): object {
   const priority = finding?.priority ?? "P3";
   const isSecurity = id.startsWith("security");
-  const level = LEVELS[priority];
+  const { level, security } = SCALE[priority];
   return {
     id,
     name: id.split(/[^A-Za-z0-9]+/).map((word) => word.slice(0, 1).toUpperCase() + word.slice(1)).join(""),
@@ -349,7 +349,7 @@ function sarifRule(id: string, finding: ReviewFinding | undefined): object {
       tags: isSecurity ? ["review", "security"] : ["review"],
       precision: "medium",
       "problem.severity": level === "note" ? "recommendation" : level,
-      ...(isSecurity ? { "security-severity": SECURITY[priority] } : {}),
+      ...(isSecurity ? { "security-severity": security } : {}),
     },
   };
 }
@@ -377,7 +377,7 @@ function sarifResult(finding: ReviewFinding, ruleIndex: number, compared: boolea
   return {
     ruleId: ruleId(finding),
     ruleIndex,
-    level: LEVELS[priority],
+    level: SCALE[priority].level,
     message: { text: plain(`${title}\n\n${body}`.trim()) },
     locations: [{
       physicalLocation: { artifactLocation, region: { ...region, snippet: { text: terminalSafe(quote) } } },
@@ -411,18 +411,11 @@ function plain(text: string): string {
 
 // Commands of a GitHub runner
 
-const COMMANDS: Readonly<Record<Priority, "error" | "warning" | "notice">> = {
-  P0: "error",
-  P1: "error",
-  P2: "warning",
-  P3: "notice",
-};
-
 function workflowCommands(report: ReviewReport): string {
   const lines = openOf(report).map((finding) => {
     const { priority, path, line, end_line, body, suggestion } = finding;
     const more = suggestion === undefined ? "" : `\n\n${suggestionLines(finding).join("\n")}`;
-    return command(COMMANDS[priority], {
+    return command(SCALE[priority].command, {
       file: path,
       line: String(line),
       endLine: String(end_line),
@@ -449,13 +442,6 @@ function data(text: string): string {
 
 // GitLab Code Quality
 
-const SEVERITIES: Readonly<Record<Priority, "blocker" | "critical" | "major" | "minor">> = {
-  P0: "blocker",
-  P1: "critical",
-  P2: "major",
-  P3: "minor",
-};
-
 function codeQuality(report: ReviewReport): object {
   return openOf(report).map((finding) => {
     const { id, priority, path, line, end_line, body } = finding;
@@ -467,7 +453,7 @@ function codeQuality(report: ReviewReport): object {
       content: { body: text },
       check_name: ruleId(finding),
       fingerprint: id,
-      severity: SEVERITIES[priority],
+      severity: SCALE[priority].severity,
       location: { path, lines: { begin: line, end: end_line } },
     };
   });

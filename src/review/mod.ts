@@ -1,19 +1,11 @@
 /** Reviews of changes: what agents find in parts of them, checked against the change. */
+export { PRIORITIES, type ReviewFinding, type ReviewReport } from "./findings.ts";
+export { formatReview, FORMATS } from "./formats.ts";
 export {
-  ANSWER_SCHEMA,
-  type CheckedFinding,
-  checkFinding,
-  type Dropped,
-  type Finding,
-  lineOfQuote,
-  mergeFindings,
-  PRIORITIES,
-  type Priority,
-  readReport,
-  type ReviewFinding,
-  reviewFinding,
-  type ReviewReport,
-} from "./findings.ts";
-export { type Format, formatReview, FORMATS, type TextForm } from "./formats.ts";
-export { objectTools } from "./object_tools.ts";
-export { type EarlierReview, review, type ReviewOptions, type ReviewRequest } from "./review.ts";
+  emptyReport,
+  performReview,
+  prepareReview,
+  publishSavedReview,
+  pullRequestNumber,
+  readReviewLine,
+} from "./review_request.ts";

@@ -1,6 +1,7 @@
 import { message, ReasonixError, type Text } from "../core/mod.ts";
 import { type Change, type Git, problemOf, type Revision } from "../git/mod.ts";
 import { compileGlobs } from "../path/glob.ts";
+import { mayHoldKeys } from "../path/key_files.ts";
 import { absolutePath, baseName, join, normalize, relativeTo } from "../path/lexical.ts";
 import {
   type Arguments,
@@ -16,6 +17,8 @@ import { byteLength } from "../util/bytes.ts";
 const MAX_BYTES = 32 * 1024;
 const MAX_LINE = 1_000;
 const DEADLINE_MS = 20_000;
+/** Characters of a line of git that are looked at. */
+const MAX_ENTRY = 64 * 1024;
 
 const REVISION = {
   type: "string",
@@ -64,12 +67,16 @@ export function objectTools(git: Git, change: Change): readonly Tool[] {
         context.signal.throwIfAborted();
         const real = inTop(args.path);
         const path = relativeTo(real, top);
+        if (Object.values(args).some((value) => typeof value === "string" && value.includes("\0"))) {
+          return failure("No argument may have a NUL character");
+        }
         try {
           // What is there may be a link to another location, which the rules can forbid, too.
           await context.paths.read(real);
           if (path === undefined) {
             return failure(`${real} is outside of the repository`, `use a path below ${top}`);
           }
+          if (mayHoldKeys(path)) return failure(`Cannot read ${path}: it may hold keys`);
           if (context.paths.hidden(real)) return failure(`Cannot read ${path}: the rules deny reading it`);
           return await execute({ ...args, path }, args.revision === "base" ? base : head, context);
         } catch (error) {
@@ -195,7 +202,7 @@ class ObjectFiles {
     if (read.problem !== undefined) return failure(message`Cannot list the files: ${read.problem}`);
     const offset = numberOf(args.offset, 1);
     const paths = [...found].sort().slice(offset - 1, offset - 1 + numberOf(args.limit, 500));
-    const kept = within(paths.map((path) => JSON.stringify(path).slice(1, -1)));
+    const kept = within(paths.map(pathLine));
     const last = offset - 1 + kept.length;
     const notes = last < found.size
       ? [`[files ${offset}–${last} of ${found.size}; continue with offset ${last + 1}]`]
@@ -236,7 +243,7 @@ class ObjectFiles {
           const isMatch = rest.length > 1;
           if (isMatch && ++matches > limit) return false;
           const mark = isMatch ? ":" : "-";
-          rows.push(`${path}${mark}${number}${mark}${excerpt(rest.at(-1) ?? "")}`);
+          rows.push(`${pathLine(path)}${mark}${number}${mark}${excerpt(rest.at(-1) ?? "")}`);
           return true;
         },
         context,
@@ -265,7 +272,7 @@ class ObjectFiles {
       const below = relativeTo(path, String(root));
       return below !== undefined && matches(below);
     };
-    return (path) => isNamed(path) && !paths.hidden(join(this.#top, path));
+    return (path) => isNamed(path) && !mayHoldKeys(path) && !paths.hidden(join(this.#top, path));
   }
 
   async #read(
@@ -280,7 +287,8 @@ class ObjectFiles {
     try {
       const { code, errors, endedEarly } = await this.#git.read(args, (chunk) => {
         const parts = (rest + decoder.decode(chunk, { stream: true })).split(separator);
-        rest = parts.pop() ?? "";
+        // A line may be the whole of a large file; its beginning is enough.
+        rest = (parts.pop() ?? "").slice(0, MAX_ENTRY);
         return parts.every(take);
       }, { cwd: this.#top, signal: AbortSignal.any([signal, deadline]) });
       // Without a match git grep ends with 1.
@@ -291,6 +299,11 @@ class ObjectFiles {
       return { errors: "", problem: message`it took more than ${DEADLINE_MS / 1000} s` };
     }
   }
+}
+
+/** A path on one line. */
+function pathLine(path: string): string {
+  return JSON.stringify(path).slice(1, -1);
 }
 
 function sideOf({ revision }: Arguments): string {

@@ -16,13 +16,16 @@ import {
 import {
   type Change,
   type ChangedFile,
+  Git,
   type Hunk,
   hunkDigest,
   numberedDiff,
   type Revision,
 } from "../git/mod.ts";
+import { mayHoldKeys } from "../path/key_files.ts";
 import type { Assembly } from "../run/mod.ts";
-import { isRecord, parseJson, recordOf } from "../util/json.ts";
+import type { Tool } from "../tool/mod.ts";
+import { isRecord, mapTexts, parseJson, recordOf } from "../util/json.ts";
 import { oneLine, terminalSafe } from "../util/terminal_text.ts";
 import { after } from "../util/timer.ts";
 import {
@@ -37,6 +40,7 @@ import {
   type ReviewReport,
   touches,
 } from "./findings.ts";
+import { objectTools } from "./object_tools.ts";
 import partPrompt from "./part.md" with { type: "text" };
 import refutePrompt from "./refute.md" with { type: "text" };
 import securityPrompt from "./security.md" with { type: "text" };
@@ -84,7 +88,7 @@ const MAX_FAULTS = 10;
 const MAX_ANSWER = 1_000_000;
 const MAX_ABOUT = 4000;
 const MAX_LISTED_FILES = 100;
-/** Failures of the provider before the first answer, after which no other part is tried. */
+/** Failures before the first answer after which no other part is tried. */
 const MAX_FAILURES = 3;
 
 const REVIEWER = "review";
@@ -119,7 +123,7 @@ const REFUTATION_SCHEMA: JsonSchema = {
  *
  * Contract: rejects only for a defect of the program. What was found until an abort, a limit or a failure of
  * the provider is reported, and `incomplete` has the reason. Files that the rules of the run deny reading are
- * in `skipped`, and in no request.
+ * in `skipped`, and in no request. The report has no secret of the configuration.
  */
 export async function review(
   assembly: Assembly,
@@ -169,9 +173,10 @@ class Review {
   /** Reasons for an incomplete review. */
   readonly #notes = new Set<string>();
   readonly #models = new Set<string>();
+  /** Rounds of tool calls of an agent. */
+  readonly #steps: number;
   #spending: Spending = NO_SPENDING;
   #answers = 0;
-  /** Failures of the provider. */
   #failures = 0;
   #failed = false;
   /** A limit on the cost or the time is reached. */
@@ -179,12 +184,15 @@ class Review {
   #system = "";
   /** The change without what the rules deny. */
   #change: Change;
+  /** Read the new version where it is not checked out. */
+  #tools: readonly Tool[] = [];
 
   constructor(assembly: Assembly, request: ReviewRequest, options: ReviewOptions) {
     this.#assembly = assembly;
     this.#request = request;
     this.#options = options;
     this.#change = request.change;
+    this.#steps = Math.min(MAX_STEPS, assembly.loaded.config.agent.max_steps || MAX_STEPS);
   }
 
   async run(): Promise<ReviewReport> {
@@ -213,17 +221,23 @@ class Review {
       denied.set(path, known);
       return known;
     };
+    const reasonFor = async (path: string) =>
+      mayHoldKeys(path) ? "it may hold keys" : await denies(path) ? "the rules deny reading it" : undefined;
     const allowed: ChangedFile[] = [];
     for (const file of change.files) {
-      if (await denies(file.path) || (file.oldPath !== undefined && await denies(file.oldPath))) {
-        this.#skipped.set(file.path, "the rules deny reading it");
-      } else allowed.push(file);
+      const { path, oldPath = path } = file;
+      const reason = await reasonFor(path) ?? await reasonFor(oldPath);
+      if (reason === undefined) allowed.push(file);
+      else this.#skipped.set(path, reason);
     }
-    this.#change = { ...change, files: allowed, head: readAllowed(change.head, denies) };
-    const shown = allowed.filter(({ path, omitted, kind, hunks }) => {
-      const reason = omitted ?? (kind === "binary" && hunks.length === 0 ? "binary file" : undefined);
-      if (reason !== undefined) this.#skipped.set(path, reason);
-      return reason === undefined && hunks.length > 0;
+    const isDenied = async (path: string) => await reasonFor(path) !== undefined;
+    const only = (side: Revision) => readAllowed(side, isDenied);
+    this.#change = { ...change, files: allowed, base: only(change.base), head: only(change.head) };
+    if (!change.onDisk) this.#tools = objectTools(Git.find(change.top), this.#change);
+    const shown = allowed.filter((file) => {
+      const reason = omission(file);
+      if (reason !== undefined) this.#skipped.set(file.path, reason);
+      return reason === undefined;
     });
     return shown.toSorted((a, b) => weightOf(a) - weightOf(b));
   }
@@ -303,13 +317,13 @@ class Review {
         where: whole
           ? "The finding may be in any file of the repository, also in lines that the change leaves as they are."
           : "The finding has to touch a hunk of a diff of the change.",
-        steps: String(MAX_STEPS),
+        steps: String(this.#steps),
         focus: words.filter((text) => text !== "").map((text) => `\n\n${text}`).join(""),
       }),
       this.#about(),
       material(of === 1 ? "the diff" : `the diff of part ${number}`, diffOf(pieces)),
     ].join("\n\n");
-    const problem = await this.#ask(agent, prompt, form);
+    const problem = await this.#ask(agent, prompt, { form, description: `part ${number} of ${of}` });
     const { result } = form;
     if (!result) return problem ?? "the agent gave no answer";
     for (const fault of result.faults) this.#dropped[fault] += 1;
@@ -341,15 +355,16 @@ class Review {
       JSON.stringify({ id: index + 1, path, line, end_line, quote, title, body })
     );
     const prompt = [
-      filled(refutePrompt, { steps: String(MAX_STEPS) }),
+      filled(refutePrompt, { steps: String(this.#steps) }),
       material("the findings", quoted(listed.join("\n"))),
       ...this.#diffsOf(findings),
     ].join("\n\n");
-    const problem = this.#end() ?? await this.#ask(REVIEWER, prompt, form);
+    if (this.#end() === undefined) {
+      await this.#ask(REVIEWER, prompt, { form, description: `check ${findings.length} findings` });
+    }
     const missing = findings.length - form.decisions.size;
     if (missing > 0) {
-      const reason = problem === undefined ? "" : `: ${problem}`;
-      this.#notes.add(`the second pass did not judge ${missing} of ${findings.length} findings${reason}`);
+      this.#notes.add(`the second pass did not judge ${missing} of ${findings.length} findings`);
     }
     return form.decisions;
   }
@@ -378,9 +393,13 @@ class Review {
     const unsure: ReviewFinding[] = [];
     for (const finding of this.#request.earlier?.findings ?? []) {
       if (finding.state === "fixed") continue;
-      const bytes = this.#skipped.has(finding.path)
+      const renamed = this.#change.files.find(({ status, oldPath }) =>
+        status === "renamed" && oldPath === finding.path
+      );
+      const path = renamed?.path ?? finding.path;
+      const bytes = this.#skipped.has(path)
         ? null
-        : await this.#change.head.read(finding.path, this.#options.signal).catch(() => null);
+        : await this.#change.head.read(path, this.#options.signal).catch(() => null);
       if (bytes === null) {
         this.#found.push({ ...finding, state: "standing" });
         continue;
@@ -392,12 +411,13 @@ class Review {
       }
       const moved = {
         ...finding,
+        path,
         line,
         end_line: finding.end_line + line - finding.line,
         state: "standing" as const,
       };
-      const hunks = files.find(({ path }) => path === finding.path)?.hunks ?? [];
-      const isSame = hunks.every((hunk) => known.has(hunkDigest(finding.path, hunk))) &&
+      const hunks = files.find((file) => file.path === path)?.hunks ?? [];
+      const isSame = hunks.every((hunk) => known.has(hunkDigest(path, hunk))) &&
         hunks.some((hunk) => touches(hunk, moved));
       if (isSame) this.#found.push(moved);
       else unsure.push(moved);
@@ -413,7 +433,11 @@ class Review {
   }
 
   /** Gives a task to an agent; returns why it has no answer. */
-  async #ask(agent: string, prompt: string, answerForm: AnswerForm): Promise<string | undefined> {
+  async #ask(
+    agent: string,
+    prompt: string,
+    { form, description }: { readonly form: AnswerForm; readonly description: string },
+  ): Promise<string | undefined> {
     const { loaded, confined } = this.#assembly;
     const { onDisk } = this.#change;
     this.#system ||= await systemText();
@@ -421,8 +445,10 @@ class Review {
       this.#assembly.runInternal({
         agent,
         prompt: text,
+        description,
         steps,
-        answerForm,
+        answerForm: form,
+        tools: this.#tools,
         overrides: {
           system: this.#system,
           readOnly: true,
@@ -433,8 +459,7 @@ class Review {
         signal: this.#options.signal,
       });
     try {
-      const most = Math.min(MAX_STEPS, loaded.config.agent.max_steps || MAX_STEPS);
-      let { outcome } = await run(prompt, most);
+      let { outcome } = await run(prompt, this.#steps);
       if (outcome.limit === "steps") {
         const again = await run(`${prompt}\n\nThere are no tool calls left: answer by the text above.`, 1);
         if (again.outcome.limit !== "steps") ({ outcome } = again);
@@ -448,7 +473,11 @@ class Review {
     } catch (error) {
       if (this.#options.signal.aborted) return this.#end();
       const exit = error instanceof ReasonixError ? error.exit : "failed";
-      return this.#problem(exit, errorMessage(error), exit === "limit");
+      const isOver = exit === "limit";
+      const text = isOver
+        ? `the cost limit of ${loaded.config.agent.max_cost} is reached`
+        : errorMessage(error);
+      return this.#problem(exit, text, isOver);
     }
   }
 
@@ -465,7 +494,7 @@ class Review {
     if (isOver) this.#over ??= line;
     if (!this.#failed) this.#options.stopped?.(exit);
     this.#failed = true;
-    if (exit === "provider" || exit === "config") this.#failures += 1;
+    this.#failures += 1;
     this.#notes.add(line);
     return line;
   }
@@ -504,10 +533,10 @@ class Review {
 
   #report(files: readonly ChangedFile[], pieces: readonly Piece[]): ReviewReport {
     const { base, head, target, key } = this.#change;
-    const { provider: { model } } = this.#assembly;
+    const { provider: { model }, redact } = this.#assembly;
     const { findings, duplicates } = mergeFindings(this.#found);
     const total = totalCost(this.#spending, model.price?.currency);
-    return {
+    return mapTexts<ReviewReport>({
       version: 1,
       target,
       key,
@@ -523,7 +552,7 @@ class Review {
       usage: this.#spending.usage,
       ...(total ? { cost: total } : {}),
       duration_ms: Math.round(performance.now() - this.#started),
-    };
+    }, redact);
   }
 }
 
@@ -539,13 +568,13 @@ async function requestOf(schema: JsonSchema): Promise<string> {
 }
 
 /** A file is read once for neighboring findings, and not at all where the rules deny it. */
-function readAllowed(head: Revision, denies: (path: string) => Promise<boolean>): Revision {
+function readAllowed(side: Revision, denies: (path: string) => Promise<boolean>): Revision {
   let last: { readonly path: string; readonly bytes: ReturnType<Revision["read"]> } | undefined;
   return {
-    ...head,
+    ...side,
     async read(path, signal) {
       if (await denies(path)) return undefined;
-      if (last?.path !== path) last = { path, bytes: head.read(path, signal) };
+      if (last?.path !== path) last = { path, bytes: side.read(path, signal) };
       return await last.bytes;
     },
   };
@@ -560,6 +589,13 @@ function abortOf(reason: unknown): [ExitName, string] {
   const isTerminated = reason === "terminated" ||
     (reason instanceof StopReason && reason.reason === "terminated");
   return isTerminated ? ["terminated", "it was terminated"] : ["interrupt", "it was interrupted"];
+}
+
+/** The reason why a file is shown to no agent. */
+function omission({ omitted, kind, status, hunks }: ChangedFile): string | undefined {
+  if (omitted !== undefined || hunks.length > 0) return omitted;
+  if (kind === "binary") return "binary";
+  return status === "renamed" || status === "copied" ? `${status} without a changed line` : "no changed line";
 }
 
 /** Prose and data come after code. */
@@ -664,44 +700,24 @@ function filled(text: string, values: Readonly<Record<string, string>>): string 
 }
 
 /**
- * The list of an answer: that of the first JSON value in it that has one under this name. Models write words
- * or a code fence around it.
+ * The list that an answer has under a name. Models write words or a code fence around the JSON value, or the
+ * bare list.
  */
 function listIn(answer: string, name: string): readonly unknown[] | undefined {
   const text = answer.slice(0, MAX_ANSWER).trim();
-  const listOf = (json: string) => {
-    const value = parseJson(json);
-    const list = isRecord(value) ? value[name] : value;
-    return Array.isArray(list) && list.every((item) => value !== list || isRecord(item)) ? list : undefined;
-  };
-  const whole = listOf(text);
-  if (whole) return whole;
-  let tries = 0;
-  for (const { index } of text.matchAll(/[[{]/g)) {
-    if (++tries > MAX_TRIES) return undefined;
-    const end = endOfJson(text, index);
-    const list = end === undefined ? undefined : listOf(text.slice(index, end));
-    if (list) return list;
+  const whole = parseJson(text);
+  if (Array.isArray(whole) && whole.every(isRecord)) return whole;
+  const start = text.search(new RegExp(`\\{\\s*"${name}"\\s*:`));
+  let end = start < 0 ? -1 : text.length;
+  for (let tries = 0; tries < MAX_TRIES && end > start; tries++) {
+    const list = recordOf(parseJson(text.slice(start, end)))[name];
+    if (Array.isArray(list)) return list;
+    end = text.lastIndexOf("}", end - 2) + 1;
   }
 }
 
-/** Brackets of an answer at which its JSON value is looked for. */
-const MAX_TRIES = 50;
-
-/** The offset after the bracket that closes the one at `start`; undefined: none does. */
-function endOfJson(text: string, start: number): number | undefined {
-  let depth = 0;
-  let inString = false;
-  for (let at = start; at < text.length; at++) {
-    const char = text[at];
-    if (inString) {
-      if (char === "\\") at += 1;
-      else if (char === '"') inString = false;
-    } else if (char === '"') inString = true;
-    else if (char === "{" || char === "[") depth += 1;
-    else if ((char === "}" || char === "]") && --depth === 0) return at + 1;
-  }
-}
+/** Brackets behind which the JSON value of an answer may end. */
+const MAX_TRIES = 20;
 
 interface CheckedAnswer {
   readonly findings: readonly Finding[];
@@ -753,11 +769,10 @@ class FindingsForm implements AnswerForm {
     this.#returned = true;
     const more = lines.length > MAX_FAULTS ? [`and ${lines.length - MAX_FAULTS} more`] : [];
     return [
-      "Some findings do not hold:",
-      ...lines.slice(0, MAX_FAULTS),
-      ...more,
+      "Some findings do not hold.",
+      material("the check of the findings", quoted([...lines.slice(0, MAX_FAULTS), ...more].join("\n"))),
       "Correct these, leave out what is no defect of the change, and repeat the others.",
-    ].join("\n");
+    ].join("\n\n");
   }
 }
 

@@ -213,6 +213,8 @@ export interface InternalRequest {
   readonly prompt: string;
   /** The name of the agent in events and `agent.subagent_models`. Default: "internal". */
   readonly agent?: string;
+  /** The task in a few words, for people; absent: the prompt. */
+  readonly description?: string;
   /** Rounds of tool calls. Default: 0, one reply without tools. */
   readonly steps?: number;
   /** Tools in addition to those of the run; one with the name of a built-in tool replaces it. */

@@ -97,6 +97,15 @@ async function feedText(child: Deno.ChildProcess, { input }: ProgramOptions): Pr
   if (input !== undefined) await feed(child.stdin, new TextEncoder().encode(input));
 }
 
+/** Runs a program with the standard streams of this one, and returns its exit code. */
+export async function runInTerminal(
+  [program = "", ...args]: readonly string[],
+  { cwd, env }: { readonly cwd: string; readonly env: Readonly<Record<string, string>> },
+): Promise<number> {
+  const options = { args, cwd, clearEnv: true, env: { ...env } };
+  return (await new Deno.Command(program, options).spawn().status).code;
+}
+
 /** Writes the standard input of a program. False when the program ended before it had read everything. */
 export async function feed(stdin: WritableStream<Uint8Array>, input: Uint8Array): Promise<boolean> {
   const writer = stdin.getWriter();

@@ -27,6 +27,7 @@ export const LAYERS: Readonly<Record<string, number>> = {
   run: 6,
   features: 6.1,
   reports: 6.22,
+  commit: 6.22,
   review: 6.22,
   command: 6.25,
   frontend: 6.5,

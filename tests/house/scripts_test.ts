@@ -107,6 +107,7 @@ Deno.test({
           "chromium-headless-shell",
           "dash",
           "dpkg",
+          "gh",
           "mandoc",
           "minisign",
           "podman",

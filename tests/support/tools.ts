@@ -14,6 +14,7 @@ type Tool =
   | "mandoc"
   | "shellcheck"
   | "chromium-headless-shell"
+  | "gh"
   | "unshare and ip"
   | "official MCP servers"
   | "Claude Agent SDK";

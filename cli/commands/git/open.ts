@@ -106,7 +106,8 @@ export async function runGitCommand(
     // A result with a higher exit code keeps it.
     if (out.failure && (exit === "done" || exit === "interrupt")) throw undelivered(out.failure);
     context.process.exitCode = EXIT[exit];
-  } catch (error) {
+  } catch (thrown) {
+    const error = stop.signal.aborted && !(thrown instanceof ReasonixError) ? stopped(stop.signal) : thrown;
     await out.flush();
     complain(redact(errorText(await inLanguage(error, speech.locale))));
     context.process.exitCode = exitCodeOf(error);
@@ -130,6 +131,11 @@ async function loadFor(paths: RunPaths, flags: GitOptions["flags"]): Promise<Loa
 
 function undelivered(failure: Error): ReasonixError {
   return failure.name === "BrokenPipe"
-    ? new ReasonixError("The reader of standard output went away", { exit: "interrupt" })
+    ? new ReasonixError(message`The reader of standard output went away`, { exit: "interrupt" })
     : new ReasonixError(message`Cannot write to standard output: ${failure.message}`);
+}
+
+function stopped({ reason }: AbortSignal): ReasonixError {
+  const exit = reason === "terminated" ? "terminated" : "interrupt";
+  return new ReasonixError(message`Stopped before the first request`, { exit });
 }

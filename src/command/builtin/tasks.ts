@@ -7,7 +7,6 @@ import { exists } from "../../path/probe.ts";
 import { openGoal } from "../../session/mod.ts";
 import again from "./init_again.md" with { type: "text" };
 import initPrompt from "./init.md" with { type: "text" };
-import reviewPrompt from "./review.md" with { type: "text" };
 
 type GoalTexts = Texts["setting_commands"]["goal"];
 
@@ -177,15 +176,6 @@ export const initCommand: CommandBody = {
     if (isThere && !await confirmed(host, texts.reallyInit)) return;
     const parts = [initPrompt, ...(isThere ? [again] : []), ...(wishes === "" ? [] : [wishes])];
     host.send(parts.map((part) => part.trim()).join("\n\n"));
-  },
-};
-
-/** Without a wish: what `git diff HEAD` and untracked files say. */
-const WORKING_TREE = "everything in the working tree that is not committed.";
-
-export const reviewCommand: CommandBody = {
-  run(host, what) {
-    host.send(reviewPrompt.replace("{what}", () => what || WORKING_TREE).trim(), { readOnly: true });
   },
 };
 

@@ -145,6 +145,9 @@ export type Config = {
     test_timeout_ms: number;
     max_rounds: number;
   };
+  git: {
+    trailer: boolean;
+  };
   serve: {
     addr: string;
     auth_mode: "token" | "password" | "none";

@@ -62,13 +62,13 @@ export class SubagentManager implements RunAgents {
   }
 
   async internal(request: InternalRequest): Promise<InternalResult> {
-    const { prompt, contexts, images, signal = new AbortController().signal } = request;
+    const { prompt, description, contexts, images, signal = new AbortController().signal } = request;
     signal.throwIfAborted();
     await this.#run.open();
     const made = internalTask(this.#run, request);
     const events: Event[] = [];
     const run = await this.#begin(
-      { agent: made.agent.name, prompt, readOnly: made.readOnly },
+      { agent: made.agent.name, prompt, readOnly: made.readOnly, ...defined({ description }) },
       { id: newSessionId(new Date()), questions: this.#questions, ...made },
       {
         sink: (event) => void events.push(event),

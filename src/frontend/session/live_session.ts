@@ -211,6 +211,7 @@ export class LiveSession {
         await host.replace(request);
       },
       quit() {},
+      ...(by?.lend ? { terminal: (run) => by.lend?.(run) ?? run() } : {}),
       ...this.#setUpAt(by),
       ...by?.commands,
     };

@@ -93,6 +93,16 @@ export const texts = (t: Translate) => ({
   },
   firstTodos: [t`Understand the task and the code`, t`Make the changes`, t`Check the result`],
 
+  review: {
+    words: {
+      "--base": t`what came since a branch`,
+      "--commit": t`one commit`,
+      "--pr": t`a pull request, by its number`,
+      "--uncommitted": t`everything that is not committed`,
+      "--incremental": t`only what came since the last review`,
+      "--whole": t`findings outside of the changed lines, too`,
+    },
+  },
   verify: {
     question:
       t`May these commands test what the agent changes? They run in the jail after turns that change files:`,

@@ -22,7 +22,7 @@ import { pluginToml } from "../../support/mcp/config.ts";
 import { startModelServer } from "../../support/model_server.ts";
 
 /** Commands whose argument is free text, a file name, or a number of something that does not exist yet. */
-const FREE = ["new", "rename", "compact", "export", "init", "review", "bug"];
+const FREE = ["new", "rename", "compact", "export", "init", "bug", "commit"];
 
 /** A session with some of everything. */
 async function furnished(locale: (typeof LOCALES)[number]): Promise<CommandFixture> {
@@ -684,7 +684,7 @@ Deno.test("/lang and /theme save the choice and apply it immediately", async () 
   await assertRejects(() => chat.type("/lang klingon"), Error, 'Cannot speak "klingon"');
 });
 
-Deno.test("/init asks before it changes an existing AGENTS.md; /review changes nothing", async () => {
+Deno.test("/init asks before it changes an existing AGENTS.md", async () => {
   await using chat = await CommandFixture.open();
   await chat.type("/init");
   assert(!chat.sent[0]?.text.includes("already"));
@@ -695,9 +695,6 @@ Deno.test("/init asks before it changes an existing AGENTS.md; /review changes n
   await chat.type("/init in French");
   assertStringIncludes(chat.sent[1]?.text ?? "", "There is an AGENTS.md already");
   assert(chat.sent[1]?.text.endsWith("in French"));
-  await chat.type("/review the $& last commit");
-  assertEquals(chat.sent[2]?.readOnly, true);
-  assertStringIncludes(chat.sent[2]?.text ?? "", "What to review: the $& last commit");
 });
 
 Deno.test("every command has a description in every language, and listing loads no command", async () => {

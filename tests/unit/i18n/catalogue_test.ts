@@ -31,13 +31,13 @@ import { inLanguage } from "../../../cli/terminal/language.ts";
 import { bash, call, type RuleTexts, scene } from "../permission/scene.ts";
 
 const ROOT = new URL("../../../", import.meta.url);
-const ARGUMENT = "What to do; - reads standard input";
 const ENTRIES = Object.entries<string>(catalogue);
 const FILES = ["src/", "cli/"].flatMap(filesBelow);
 const USED = new Set([
   LIST,
   CLAUSES,
   ...await helpOf("run"),
+  ...await helpOf("review"),
   ...await helpOf("acp"),
   ...await helpOf("serve"),
   ...await helpOf("web"),
@@ -70,9 +70,11 @@ async function helpOf(command: string): Promise<string[]> {
     root.brief,
     ...root.getAllEntries().flatMap(({ name, target, hidden }) => {
       if (name.original !== command || !("parameters" in target)) return hidden ? [] : [target.brief];
-      const flags = Object.values(target.parameters.flags ?? {}) as { brief: string; hidden?: boolean }[];
-      const shown = flags.filter((flag) => !flag.hidden).map(({ brief }) => brief);
-      return [target.brief, target.fullDescription ?? "", ARGUMENT, ...shown];
+      const { flags = {}, positional } = target.parameters;
+      const described = Object.values(flags) as { brief: string; hidden?: boolean }[];
+      const shown = described.filter((flag) => !flag.hidden).map(({ brief }) => brief);
+      const rest = positional?.kind === "array" ? [positional.parameter.brief] : [];
+      return [target.brief, target.fullDescription ?? "", ...rest, ...shown];
     }),
   ];
 }

@@ -8,7 +8,7 @@ import {
   readReport,
   reviewFinding,
   type ReviewReport,
-} from "../../../src/review/mod.ts";
+} from "../../../src/review/findings.ts";
 import { AnswerSchema } from "../../../src/agent/answer_schema.ts";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../../support/assert.ts";
 

@@ -1,18 +1,19 @@
 import schema from "@microsoft/jest-sarif/schema" with { type: "json" };
+import fc from "fast-check";
 import { sarifToMarkdown } from "@security-alert/sarif-to-markdown";
 import { type Schema, Validator } from "@cfworker/json-schema";
 import { textOf } from "../../../src/core/mod.ts";
 import {
+  checkFinding,
   type Finding,
-  type Format,
-  formatReview,
-  FORMATS,
   readReport,
   reviewFinding,
   type ReviewReport,
-} from "../../../src/review/mod.ts";
+} from "../../../src/review/findings.ts";
+import { type Format, formatReview, FORMATS } from "../../../src/review/formats.ts";
 import { loadTranslator } from "../../../src/i18n/mod.ts";
 import { palette } from "../../../src/view/mod.ts";
+import { SEED } from "../../support/seed.ts";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../../support/assert.ts";
 
 const GOOD: Finding = {
@@ -236,6 +237,10 @@ Deno.test("the text has at most ten names of files that were left out, and says 
   const text = format(report, "text");
   assertStringIncludes(text, "f9.lock (a lock file), 15 more\n");
   assertStringIncludes(text, "· cost unknown · 12 s\n");
+  assertStringIncludes(
+    format({ ...report, cost: { amount: 0.00003, currency: "USD" } }, "text"),
+    "· <0.0001 USD ·",
+  );
 });
 
 Deno.test("the Markdown of the chat shows names, titles and code as they are", () => {
@@ -449,5 +454,87 @@ Deno.test("no name and no text of a report leaves its place in any format", () =
       markdown.replace(/^ *(`{3,})diff\n[^]*?^ *\1$/gm, "").replace(/`[^`\n]*`/g, ""),
     ),
     markdown,
+  );
+});
+
+Deno.test("the examples of the documentation are reports in these formats", () => {
+  const page = Deno.readTextFileSync(new URL("../../../docs/review.md", import.meta.url));
+  const [section = ""] = /^## Formats$[^]*?(?=^## (?!#))/m.exec(page) ?? [];
+  const blocks = [...section.matchAll(/^```(\w+)\n([^]*?)^```$/gm)].map(([, kind, text = ""]) => ({
+    kind,
+    text,
+  }));
+  const [json = "", gitlab = ""] = blocks.flatMap(({ kind, text }) => kind === "json" ? [text] : []);
+  const [text, github] = blocks.flatMap(({ kind, text }) => kind === "text" ? [text] : []);
+  const report = readReport(JSON.parse(json));
+  assert(typeof report !== "string", String(report));
+  assertEquals<unknown>(report, JSON.parse(json));
+  for (const finding of report.findings) assertEquals(reviewFinding(finding, finding.agent).id, finding.id);
+  assertEquals(format(report, "text"), text);
+  assertEquals(format(report, "github"), github);
+  assertEquals(JSON.parse(format(report, "gitlab")), JSON.parse(gitlab));
+  // The tables name each field.
+  const example = { ...report, incomplete: "x" };
+  const [result = {}] = sarif(reportOf([...REPORT.findings])).runs[0]?.results.slice(3) ?? [];
+  const written = new Set(["artifactLocation", "message", "properties", "ruleIndex"]);
+  const fields = [example, example.findings[0] ?? {}, { ...result, invocations: 1 }].flatMap(Object.keys);
+  const named = new Set([...section.matchAll(/`(\w+)`/g)].map(([, name]) => name));
+  assertEquals(fields.filter((name) => !named.has(name) && !written.has(name)), []);
+});
+
+Deno.test("no value makes the check of a finding or of a report fail otherwise than with a sentence", async () => {
+  const unit = fc.constantFrom(
+    ..."aé漢 \n\r\t\0\x1b\u202e\u2028:%`<[](){}0#…␍-+",
+    "\ud800",
+    "\udc00",
+    "##[",
+    "::x::",
+  );
+  const text = fc.array(unit, { maxLength: 40 }).map((units) => units.join(""));
+  const field = fc.oneof(
+    text,
+    fc.integer({ min: -2, max: 500 }),
+    fc.double(),
+    fc.constantFrom(null, undefined, [], {}),
+  );
+  const finding = fc.record({
+    path: fc.oneof(fc.constant("a.ts"), field),
+    line: fc.oneof(fc.integer({ min: 1, max: 4 }), field),
+    end_line: fc.oneof(fc.integer({ min: 1, max: 4 }), field),
+    priority: fc.oneof(fc.constantFrom("P0", "P3"), field),
+    confidence: fc.oneof(fc.constant(1), field),
+    title: field,
+    body: field,
+    quote: fc.oneof(fc.constantFrom("one", "two"), field),
+    suggestion: field,
+    id: fc.constant("0123456789abcdef"),
+    state: fc.constantFrom("new", "fixed"),
+    agent: field,
+  });
+  const hunk = { oldStart: 1, oldLines: 3, newStart: 1, newLines: 3, lines: [] };
+  const change = {
+    files: [{ path: "a.ts", status: "modified", kind: "text", hunks: [hunk], added: 1, removed: 1 } as const],
+    head: { id: undefined, read: () => Promise.resolve(new TextEncoder().encode("one\ntwo\n\x1bthree")) },
+  };
+  const report = fc.record({
+    version: fc.constant(1),
+    findings: fc.array(finding, { maxLength: 4 }),
+    hunks: fc.array(field),
+    skipped: fc.array(field),
+    target: field,
+    usage: field,
+    cost: field,
+  });
+  await fc.assert(
+    fc.asyncProperty(report, fc.boolean(), async (value, whole) => {
+      for (const each of value.findings) {
+        const checked = await checkFinding(each, change, { whole });
+        assert("fault" in checked ? checked.message !== "" : checked.finding.path === "a.ts" || whole);
+      }
+      const read = readReport(value);
+      if (typeof read === "string") assert(read !== "");
+      else for (const as of [...FORMATS, "markdown"] as const) assert(format(read, as).isWellFormed());
+    }),
+    { numRuns: 200, seed: SEED },
   );
 });

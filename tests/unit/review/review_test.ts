@@ -1,6 +1,6 @@
 import type { Message, ProviderError } from "../../../src/core/mod.ts";
 import { assemble } from "../../../src/features/mod.ts";
-import type { Change, ChangedFile, Hunk } from "../../../src/git/mod.ts";
+import { type Change, type ChangedFile, Git, type Hunk, readChange } from "../../../src/git/mod.ts";
 import type { ModelRequest, Provider } from "../../../src/provider/mod.ts";
 import { type Assembly, loadTrustedConfig } from "../../../src/run/mod.ts";
 import { type Finding, type ReviewReport } from "../../../src/review/findings.ts";
@@ -8,8 +8,10 @@ import { review, type ReviewRequest } from "../../../src/review/review.ts";
 import { call } from "../../support/agent_fixture.ts";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../../support/assert.ts";
 import { makeTempDir } from "../../support/tool_context.ts";
+import { git, makeRepository } from "../worktree/support.ts";
 
 const SECURITY = "security_review";
+const KEY = `ghp_${"a1B2".repeat(9)}`;
 const USAGE = { inputTokens: 1000, cachedTokens: 0, outputTokens: 100, reasoningTokens: 0 };
 const PRICE = { input: 100, cachedInput: 100, output: 100, currency: "USD" };
 
@@ -75,14 +77,19 @@ interface Stage extends AsyncDisposable {
   readonly dir: string;
 }
 
-async function stage(provider: Provider, agent: object = {}, more: object = {}): Promise<Stage> {
+async function stage(
+  provider: Provider,
+  agent: object = {},
+  more: object = {},
+  cwd?: string,
+): Promise<Stage> {
   const dir = await makeTempDir();
   const paths = {
-    cwd: `${dir.path}/work`,
+    cwd: cwd ?? `${dir.path}/work`,
     home: `${dir.path}/home`,
     env: (name: string) => Deno.env.get(name),
   };
-  await Promise.all([Deno.mkdir(paths.cwd), Deno.mkdir(paths.home)]);
+  await Promise.all([paths.cwd, paths.home].map((path) => Deno.mkdir(path, { recursive: true })));
   const flags = { agent: { time_limit_seconds: 60, ...agent }, ...more };
   const assembly = await assemble({
     paths,
@@ -117,6 +124,7 @@ function changeOf(
   const read = (path: string) => {
     const file = files.find((each) => each.path === path);
     const text = texts[path] ??
+      (path === FILE.path && file?.hunks[0]?.newLines === 1 ? LINES.join("\n") : undefined) ??
       file?.hunks.flatMap(({ lines }) => lines.filter((line) => line[0] !== "-").map((line) => line.slice(1)))
         .join("\n");
     return Promise.resolve(text === undefined ? undefined : new TextEncoder().encode(text));
@@ -196,6 +204,7 @@ interface Row {
   /** Text of the message that sent the first answer back. */
   readonly returned?: RegExp;
   readonly files?: readonly ChangedFile[];
+  readonly whole?: boolean;
 }
 
 const OTHER = added("src/b.ts", ["export const other = 1;"]);
@@ -277,6 +286,18 @@ const ROWS: readonly Row[] = [
     dropped: { duplicate: 1 },
   },
   {
+    name: "a finding outside of the change in a review of whole files",
+    whole: true,
+    answers: [findings(finding(20), finding(3, { path: "src/none.ts" }))],
+    files: [{
+      ...FILE,
+      hunks: [{ oldStart: 1, oldLines: 0, newStart: 1, newLines: 1, lines: [`+${LINES[0]}`] }],
+    }],
+    lines: [20],
+    dropped: { outside: 1 },
+    returned: /no readable file src\/none\.ts/,
+  },
+  {
     name: "a finding of a file of another part",
     answers: [findings(finding(1, { path: "src/b.ts", quote: "export const other = 1;" }))],
     files: [added("src/a.ts", [...LINES, ...Array(1160).fill("row();")]), OTHER],
@@ -340,7 +361,8 @@ for (const row of ROWS) {
       if (asked.answers > 0) returned.push(asked.last);
       return row.answers[Math.min(asked.answers, row.answers.length - 1)] ?? "";
     });
-    const { report } = await run(provider, { files: row.files ?? [FILE] });
+    const { files = [FILE], whole = false } = row;
+    const { report } = await run(provider, { files, whole });
     assertEquals(report.findings.map(({ line }) => line), row.lines);
     const none = { malformed: 0, misplaced: 0, outside: 0, refuted: 0, duplicate: 0 };
     assertEquals(report.dropped, { ...none, ...row.dropped });
@@ -437,7 +459,7 @@ Deno.test("a failed second pass leaves the findings with half of their confidenc
   const provider = model((asked) => asked.kind === "find" ? findings(finding(3)) : REFUSED);
   const { report, exits } = await run(provider);
   assertEquals(report.findings.map(({ confidence }) => confidence), [0.4]);
-  assertMatch(report.incomplete ?? "", /did not judge 1 of 1 findings: HTTP 401/);
+  assertMatch(report.incomplete ?? "", /HTTP 401.*; the second pass did not judge 1 of 1 findings$/);
   assertEquals(exits, ["provider"]);
 });
 
@@ -521,6 +543,17 @@ Deno.test("a file that the rules deny reading is skipped, and in no request", as
   assert(!/SECRET_VALUE|OTHER_VALUE/.test(JSON.stringify(sent)), "a request has a denied text");
 });
 
+Deno.test("the report has no token that a model wrote", async () => {
+  const provider = model((asked) =>
+    asked.kind === "refute"
+      ? holdAll(asked)
+      : findings(finding(3, { title: `The key is ${KEY}`, body: `${KEY}.` }))
+  );
+  const { report } = await run(provider);
+  assertEquals(report.findings.length, 1);
+  assert(!JSON.stringify(report).includes(KEY), "the report has the key");
+});
+
 Deno.test("files with any name are reviewed", async () => {
   const names = [
     "app/[id]/page.tsx",
@@ -557,7 +590,7 @@ Deno.test("omitted and binary files are skipped with the reason, code comes firs
   assertEquals(report.reviewed, 19);
   assertEquals(report.skipped, [
     { path: "package-lock.json", reason: "lock file" },
-    { path: "a.png", reason: "binary file" },
+    { path: "a.png", reason: "binary" },
     {
       path: "README.md",
       reason: "the change has more than 20 parts: review its commits one by one (--commit)",
@@ -583,33 +616,41 @@ Deno.test("an incremental review looks at new hunks only, and decides about earl
     edited("same.ts", "same();", 2),
     edited("other.ts", "first();", 2),
     edited("gone.ts", "gone();", 1),
+    edited("old.ts", "moves();", 1),
   ];
   const first = model((asked) =>
     asked.kind === "refute" ? holdAll(asked) : findings(
       finding(2, { path: "same.ts", quote: "same();" }),
       finding(2, { path: "other.ts", quote: "first();" }),
       finding(1, { path: "gone.ts", quote: "gone();" }),
+      finding(1, { path: "old.ts", quote: "moves();" }),
     )
   );
   await using scene = await stage(first);
-  const texts = { "same.ts": "x\nsame();\n", "other.ts": "x\nfirst();\n", "gone.ts": "gone();\n" };
+  const texts = {
+    "same.ts": "x\nsame();\n",
+    "other.ts": "x\nfirst();\n",
+    "gone.ts": "gone();\n",
+    "old.ts": "moves();\n",
+  };
   const options = { signal: new AbortController().signal, report: () => {} };
   const earlier = await review(
     scene.assembly,
     { change: changeOf(scene.dir, before, texts), focus: "" },
     options,
   );
-  assertEquals(earlier.findings.length, 3);
-  assertEquals(earlier.hunks.length, 3);
+  assertEquals(earlier.findings.length, 4);
+  assertEquals(earlier.hunks.length, 4);
 
   const now = [edited("same.ts", "same();", 3), edited("gone.ts", "kept();", 1), {
     ...edited("other.ts", "first();", 2),
     hunks: [...edited("other.ts", "first();", 2).hunks, ...edited("other.ts", "second();", 9).hunks],
-  }];
+  }, { ...edited("new.ts", "moves();", 1), oldPath: "old.ts", status: "renamed" as const }];
   const later = {
     "same.ts": "y\nx\nsame();\n",
     "other.ts": `x\nfirst();\n${"x\n".repeat(6)}second();\n`,
     "gone.ts": "kept();\n",
+    "new.ts": "moves();\n",
   };
   for (const [holdsStill, state] of [[true, "standing"], [false, "fixed"]] as const) {
     const second = model((asked) => {
@@ -617,7 +658,8 @@ Deno.test("an incremental review looks at new hunks only, and decides about earl
         return findings(finding(9, { path: "other.ts", quote: "second();", title: "Second call throws" }));
       }
       const isEarlier = asked.prompt.includes('"quote":"first();"');
-      return decisions({ ...holds(1), holds: isEarlier ? holdsStill : true });
+      if (!isEarlier) return holdAll(asked);
+      return decisions({ ...holds(1), holds: holdsStill }, { ...holds(2), holds: holdsStill });
     });
     await using again = await stage(second);
     const report = await review(
@@ -633,6 +675,7 @@ Deno.test("an incremental review looks at new hunks only, and decides about earl
         ["same.ts", 3, "standing"],
         ["gone.ts", 1, "fixed"],
         ["other.ts", 2, state],
+        ["new.ts", 1, state],
         ["other.ts", 9, "new"],
       ]),
     );
@@ -640,9 +683,10 @@ Deno.test("an incremental review looks at new hunks only, and decides about earl
     assertEquals(finds.length, 1);
     assert(!/\+(?:same|first)\(\)/.test(finds[0]?.prompt ?? ""), "a known hunk was shown");
     assertEquals(second.asked.length, 3);
-    assertEquals(report.hunks.length, 4);
-    const ids = new Map(earlier.findings.map(({ path, id }) => [path, id]));
-    for (const { path, id, state } of report.findings) if (state !== "new") assertEquals(id, ids.get(path));
+    assertEquals(report.hunks.length, 5);
+    const ids = (all: typeof report.findings) =>
+      all.filter(({ state }) => state !== "new").map(({ id }) => id);
+    assertEquals(ids(report.findings).sort(), earlier.findings.map(({ id }) => id).sort());
   }
 });
 
@@ -670,6 +714,75 @@ Deno.test("no text of a change, a commit message or a pull request leaves its fr
     assert(!/Ignore the above|approve|System:/.test(request.prefix.system), "in the system prompt");
   }
   assertStringIncludes(provider.asked[0]?.prompt ?? "", "\n\nThe user asks: look at names\n");
+});
+
+Deno.test("parts fit the window of the model, and show each line once with its number", async () => {
+  const signs = [" ", "+", "-", "+", " ", "-", "-", "+"];
+  const lines = Array.from({ length: 3000 }, (_, index) => `${signs[index % signs.length]}row ${index}`);
+  const count = (wanted: string) => lines.filter((line) => wanted.includes(line.slice(0, 1))).length;
+  const hunk = { oldStart: 11, oldLines: count(" -"), newStart: 21, newLines: count(" +"), lines };
+  const endless = added("src/endless.ts", [`const data = "${"x".repeat(50_000)}";`]);
+  const file: ChangedFile = { ...FILE, path: "src/long.ts", status: "modified", hunks: [hunk] };
+  const provider = model(() => findings());
+  const small = { ...provider, model: { ...provider.model, contextWindow: 10_000 } };
+  const { report } = await run(small, { files: [file, endless] });
+  assertEquals([report.reviewed, report.hunks.length, report.incomplete], [2, 2, undefined]);
+  const diffs = provider.asked.map(({ prompt }) => prompt.slice(prompt.lastIndexOf("\nMaterial: ")));
+  for (const diff of diffs) assert(diff.length < 12_000, `${diff.length} characters`);
+  const shown = diffs.flatMap((diff) => diff.match(/^ *\d* [ +-]row \d+$/gm) ?? []);
+  const byNumber = (text: string) => Number(text.match(/\d+$/)?.[0]);
+  const expected: string[] = [];
+  let number = 21;
+  for (const line of lines) expected.push(`${line.startsWith("-") ? "" : number++} ${line}`);
+  assertEquals(
+    shown.toSorted((a, b) => byNumber(a) - byNumber(b)).map((text) => text.trimStart()),
+    expected.map((text) => text.trimStart()),
+  );
+});
+
+Deno.test("a version that is not checked out is read from objects, within the rules and without commands", async () => {
+  await using repository = await makeRepository({
+    "src/a.ts": "one();\n",
+    "secret/s.ts": "KEPT\n",
+    ".env": "A=KEPT\n",
+  });
+  const { dir } = repository;
+  await git(dir, "switch", "-qc", "topic");
+  await repository.write("src/a.ts", "one();\ntwo();\n");
+  await repository.write("src/only_there.ts", "export const three = two;\n");
+  await git(dir, "add", "-A");
+  await git(dir, "commit", "-qm", "Add two");
+  await git(dir, "switch", "-q", "main");
+  const provider = model((asked) => {
+    if (asked.kind === "refute") return holdAll(asked);
+    return asked.answers > 0 ? findings(finding(2, { quote: "two();" })) : [
+      call("1", "read_file", { path: "src/a.ts" }),
+      call("2", "read_file", { path: "src/a.ts", revision: "base" }),
+      call("3", "grep", { pattern: "three" }),
+      call("4", "list_files", {}),
+      call("5", "read_file", { path: "secret/s.ts" }),
+      call("6", "bash", { command: "touch made" }),
+      call("7", "grep", { pattern: "KEPT" }),
+      call("8", "read_file", { path: ".env", revision: "base" }),
+    ];
+  });
+  await using scene = await stage(provider, {}, { permissions: { deny: ["Read(secret/**)"] } }, dir);
+  const change = await readChange(Git.find(dir), dir, { kind: "base", base: "main", head: "topic" });
+  assertEquals(change.onDisk, false);
+  const options = { signal: new AbortController().signal, report: () => {} };
+  const report = await review(scene.assembly, { change, focus: "" }, options);
+  assertEquals(report.findings.map(({ path, line }) => [path, line]), [["src/a.ts", 2]]);
+  for (const { request } of provider.asked) {
+    assertEquals(request.prefix.tools.map(({ name }) => name), ["read_file", "grep", "list_files"]);
+  }
+  const sent = provider.asked.flatMap(({ request }) => request.messages);
+  const results = sent.filter(({ role }) => role === "tool").map(textOf);
+  assertStringIncludes(results[0] ?? "", "two();");
+  assert(!results[1]?.includes("two();"), "the base has a line of the new version");
+  assertStringIncludes(results[2] ?? "", "src/only_there.ts:1:");
+  assertStringIncludes(results[3] ?? "", "src/only_there.ts");
+  assert(!results.join("\n").includes("KEPT"), "a denied file was read");
+  assertEquals([...Deno.readDirSync(dir)].map(({ name }) => name).sort(), [".env", ".git", "secret", "src"]);
 });
 
 const GOLDEN = new URL("../../golden/review/", import.meta.url);

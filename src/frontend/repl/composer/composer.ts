@@ -378,7 +378,7 @@ export function createComposer(options: CreateComposerOptions): Composer {
     home,
     sources: completionSources({ cwd, home, commands, session }),
     edit: async (text) => {
-      const { editText } = await import("./editor.ts");
+      const { editText } = await import("../../../util/editor.ts");
       return await editText(text, { env, lend });
     },
     clipboardImage: async () => {

@@ -14,6 +14,7 @@ export const texts = (t: Translate) => ({
     limit: t`limit reached`,
     provider: t`the provider failed`,
     config: t`the configuration cannot be used`,
+    findings: t`findings`,
     interrupt: t`interrupted`,
     terminated: t`ended before its time`,
   },

@@ -13,7 +13,7 @@ import {
   resourceSource,
   treeSource,
 } from "../../../../src/frontend/session/completion_sources.ts";
-import { editText } from "../../../../src/frontend/repl/composer/editor.ts";
+import { editText } from "../../../../src/util/editor.ts";
 import { openReference, referencedNames, referenceTo } from "../../../../src/path/reference_text.ts";
 import { clipboardImage } from "../../../../src/util/clipboard.ts";
 import { assert, assertEquals, assertRejects } from "../../../support/assert.ts";

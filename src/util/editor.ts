@@ -1,4 +1,4 @@
-import { errorMessage, message, ReasonixError } from "../../../core/mod.ts";
+import { errorMessage, message, ReasonixError } from "../core/mod.ts";
 
 export interface EditorEnvironment {
   readonly env: (name: string) => string | undefined;

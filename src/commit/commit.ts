@@ -1,0 +1,345 @@
+import { message, ReasonixError, type Text } from "../core/mod.ts";
+import { type Change, Git, readChange } from "../git/mod.ts";
+import type { Assembly } from "../run/mod.ts";
+import { contains, isAbsolute } from "../path/lexical.ts";
+import { existingRealPath } from "../path/real_path.ts";
+import { exists, readSmallText } from "../path/probe.ts";
+import continuedPrompt from "./continued.md" with { type: "text" };
+import messagePrompt from "./message.md" with { type: "text" };
+import {
+  changeText,
+  cleanMessage,
+  edited,
+  KeptText,
+  material,
+  runForUser,
+  userProgram,
+  wrapBody,
+  type WritingOptions,
+  writtenBy,
+} from "./writing.ts";
+
+/** The staged change, and the facts that its message depends on. */
+interface Staged {
+  readonly git: Git;
+  readonly top: string;
+  /** Git's directory of this work tree. */
+  readonly directory: string;
+  readonly change: Change;
+  /** The index and HEAD. */
+  readonly state: string;
+  readonly head: string | undefined;
+  readonly branch: string | undefined;
+  /** Unfinished operations of git: merge, cherry-pick, revert, rebase. */
+  readonly operations: readonly string[];
+  /** The message that git began, with its comments and without. */
+  readonly begun: { readonly raw: string; readonly text: string };
+  /** Messages of commits that are squashed into this one. */
+  readonly squashed: string;
+  readonly template: string;
+  /** Subjects of the latest commits. */
+  readonly subjects: readonly string[];
+}
+
+const SUBJECTS = 30;
+const MAX_TEXT = 16_000;
+/** Messages that are written without a prompt while the index changes. */
+const MAX_ATTEMPTS = 3;
+
+/**
+ * Writes the message for what is staged, shows it and commits with the user's git, hooks and signing. Returns
+ * false where the user left. Throws a ReasonixError where nothing was committed; the message is kept then.
+ */
+export async function commitStaged(options: WritingOptions): Promise<boolean> {
+  const { cwd, host, signal, yes } = options;
+  let staged = await readStaged(cwd, signal);
+  reportSurroundings(staged, host);
+  const kept = new KeptText(staged.directory, "REASONIX_COMMIT_MSG");
+  const assembly = await host.assembly();
+  let text = await writeMessage(staged, assembly, options);
+  const isSame = async () => await stateOf(staged.git, staged.top, signal) === staged.state;
+  for (let attempt = 1;; attempt += 1) {
+    await kept.save(`${text}\n`);
+    let answer: "commit" | "edit" | "leave" | undefined;
+    if (await isSame()) {
+      host.show(text);
+      answer = yes ? "commit" : await host.choose(message`Commit with this message?`, [
+        { label: message`commit`, key: "y", value: "commit" },
+        { label: message`edit the message`, key: "e", value: "edit" },
+        { label: message`leave`, key: "n", value: "leave" },
+      ]) ?? "leave";
+      signal.throwIfAborted();
+      if (answer === "leave") {
+        host.report(message`Nothing was committed; the message is in ${kept.path}`);
+        return false;
+      }
+      if (answer === "edit") text = await editedMessage(text, staged, kept, options);
+      if (await isSame()) return await commit(text, staged, kept, options);
+    }
+    if (yes && attempt === MAX_ATTEMPTS) throw notCommitted(message`what is staged keeps changing`, kept);
+    staged = await readStaged(cwd, signal);
+    if (answer === "edit") host.report(message`What is staged changed meanwhile`);
+    else {
+      host.report(message`What is staged changed meanwhile: the message is written again`);
+      text = await writeMessage(staged, assembly, options);
+    }
+  }
+}
+
+async function editedMessage(
+  text: string,
+  { git, top }: Staged,
+  kept: KeptText,
+  { host, signal }: WritingOptions,
+): Promise<string> {
+  const { text: configured } = await git.run(["config", "--get", "core.editor"], { cwd: top, signal });
+  const editor = host.environment.GIT_EDITOR ?? configured.trim();
+  const changed = (await edited(text, editor, host).catch((error) => {
+    throw notCommitted(error.message, kept);
+  })).trim();
+  if (changed === "") throw notCommitted(message`the message is empty`, kept);
+  await kept.save(`${changed}\n`);
+  return changed;
+}
+
+function notCommitted(why: Text, { path }: KeptText, exit: "failed" | "interrupt" = "failed"): ReasonixError {
+  const word = /^[\w@%+=:,./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
+  return new ReasonixError(message`Nothing was committed: ${why}`, {
+    exit,
+    remedy: message`use the message with ${`\`git commit -F ${word}\``}, or run this again`,
+  });
+}
+
+async function commit(
+  text: string,
+  staged: Staged,
+  kept: KeptText,
+  options: WritingOptions,
+): Promise<boolean> {
+  const { git, top, head, state } = staged;
+  const { host, signal } = options;
+  await kept.save(`${text}\n`);
+  const program = userProgram("git", top, host) ?? "git";
+  const words = ["-c", "i18n.commitEncoding=UTF-8", "commit", "--cleanup=whitespace", "--file", kept.path];
+  const code = await runForUser([program, ...words], { cwd: top, host, signal });
+  // Hooks may take any time, and an abort must not hide a commit.
+  const now = new AbortController().signal;
+  if (await headOf(git, top, now) === head) {
+    throw notCommitted(
+      message`git commit ended with exit code ${code}`,
+      kept,
+      signal.aborted ? "interrupt" : "failed",
+    );
+  }
+  kept.remove();
+  const [, index] = state.split("\n");
+  if (await indexOf(git, top, now) !== index) {
+    host.report(
+      message`The commit is not exactly what was staged: a hook or another program changed the index`,
+    );
+  }
+  if (staged.operations.includes("rebase")) {
+    host.report(message`A rebase is in progress: continue it with ${"`git rebase --continue`"}`);
+  }
+  return true;
+}
+
+/** Reads what is staged. Throws a ReasonixError, with the remedy, where nothing can be committed. */
+async function readStaged(cwd: string, signal: AbortSignal): Promise<Staged> {
+  const git = Git.find(cwd);
+  const ask = async (...args: readonly string[]) => (await git.run(args, { cwd, signal })).text.trim();
+  const change = await readChange(git, cwd, { kind: "staged" }, signal);
+  const { top } = change;
+  const directory = await ask("rev-parse", "--absolute-git-dir");
+  const lock = `${directory}/index.lock`;
+  if (exists(lock)) {
+    throw new ReasonixError(message`Cannot commit: another git process uses the index (${lock})`, {
+      remedy: message`wait until it ends; if none runs, remove that file`,
+    });
+  }
+  const operations = OPERATIONS.filter(([, ...files]) => files.some((file) => exists(`${directory}/${file}`)))
+    .map(([name]) => name);
+  if (change.files.length === 0 && !operations.includes("merge")) throw await nothingStaged(git, top, signal);
+  const raw = textFile(`${directory}/MERGE_MSG`);
+  const head = await headOf(git, top, signal);
+  const log = [
+    "log",
+    "--no-merges",
+    "--no-show-signature",
+    "--encoding=UTF-8",
+    `-${SUBJECTS}`,
+    "--format=%s",
+  ];
+  return {
+    ...{ git, top, directory, change, head, operations },
+    state: await stateOf(git, top, signal),
+    branch: await ask("symbolic-ref", "--quiet", "--short", "HEAD") || undefined,
+    begun: { raw, text: await withoutComments(raw, git, top) },
+    squashed: textFile(`${directory}/SQUASH_MSG`),
+    template: templateOf(await ask("config", "--type=path", "--get", "commit.template"), top),
+    subjects: head === undefined ? [] : (await ask(...log)).split("\n").filter((subject) => subject !== ""),
+  };
+}
+
+const OPERATIONS = [
+  ["merge", "MERGE_HEAD"],
+  ["cherry-pick", "CHERRY_PICK_HEAD"],
+  ["revert", "REVERT_HEAD"],
+  ["rebase", "rebase-merge", "rebase-apply"],
+] as const;
+
+async function nothingStaged(git: Git, top: string, signal: AbortSignal): Promise<ReasonixError> {
+  const { files: { length: count } } = await readChange(git, top, { kind: "uncommitted" }, signal);
+  return new ReasonixError(message`Cannot commit: nothing is staged`, {
+    exit: "usage",
+    remedy: count === 0
+      ? message`nothing has changed either`
+      : message`stage what belongs to the commit with ${"`git add FILE`"} (changed files: ${count})`,
+  });
+}
+
+/** Identifies HEAD and the index; files of the working tree do not count. */
+async function stateOf(git: Git, top: string, signal: AbortSignal): Promise<string> {
+  return `${await headOf(git, top, signal) ?? ""}\n${await indexOf(git, top, signal)}`;
+}
+
+async function indexOf(git: Git, top: string, signal: AbortSignal): Promise<string> {
+  const { stdout } = await git.run(["ls-files", "--stage", "-z"], { cwd: top, signal });
+  return new Uint8Array(await crypto.subtle.digest("SHA-256", stdout)).toHex();
+}
+
+async function headOf(git: Git, top: string, signal: AbortSignal): Promise<string | undefined> {
+  const { code, text } = await git.run(["rev-parse", "--quiet", "--verify", "HEAD"], { cwd: top, signal });
+  return code === 0 ? text.trim() : undefined;
+}
+
+function textFile(path: string): string {
+  return (readSmallText(path) ?? "").replace(/\r\n?/g, "\n").slice(0, MAX_TEXT);
+}
+
+/** A template inside of the repository may not lead out of it. */
+function templateOf(setting: string, top: string): string {
+  if (setting === "") return "";
+  const real = existingRealPath(isAbsolute(setting) ? setting : `${top}/${setting}`);
+  return real !== undefined && (isAbsolute(setting) || contains(top, real)) ? textFile(real) : "";
+}
+
+/** Git knows the character that begins a comment. */
+async function withoutComments(text: string, git: Git, top: string): Promise<string> {
+  if (text === "") return "";
+  const { code, text: kept } = await git.run(["stripspace", "--strip-comments"], { cwd: top, input: text });
+  return (code === 0 ? kept : text).trim();
+}
+
+function reportSurroundings(
+  { branch, head, operations, change }: Staged,
+  host: WritingOptions["host"],
+): void {
+  for (const name of operations) host.report(message`In the middle of: ${name}`);
+  if (branch === undefined && head !== undefined && !operations.includes("rebase")) {
+    host.report(
+      message`HEAD is detached: the commit will be on no branch; ${"`git switch -c NAME`"} makes one`,
+    );
+  }
+  const hidden = change.files.filter(({ omitted }) => omitted !== undefined).length;
+  if (hidden > 0) {
+    host.report(
+      message`The model sees only the names of files that are generated, binary or too large: ${hidden}`,
+    );
+  }
+}
+
+async function writeMessage(
+  staged: Staged,
+  assembly: Assembly,
+  { hint, signal }: WritingOptions,
+): Promise<string> {
+  const { begun, subjects, template, squashed } = staged;
+  const trailer = assembly.loaded.config.git.trailer ? trailerOf(assembly) : "";
+  if (begun.text !== "" && hint === "" && !/\bConflicts:/.test(begun.raw)) {
+    return withTrailer(begun.text, trailer);
+  }
+  const prompt = [
+    material("subjects of the last commits", subjects.join("\n")),
+    material("form of messages here (comments explain it)", template),
+    material("beginning", begun.raw),
+    material("messages of the squashed commits", squashed),
+    await changeText(staged.change, assembly),
+    hint === "" ? "" : `The author says about this change: ${hint}`,
+  ].join("");
+  const asked = [hint, template, ...subjects].join("\n");
+  if (begun.text !== "") {
+    const added = await writtenBy(
+      assembly,
+      { agent: "commit", system: continuedPrompt, prompt, signal },
+      (reply) => {
+        const text = cleanMessage(reply, asked);
+        return { text: /^none\.?$/i.test(text) ? "" : wrapBody(text) };
+      },
+    );
+    return withTrailer(`${begun.text}\n\n${added}`.trim(), trailer);
+  }
+  const { style, limit } = styleOf(subjects);
+  const system = messagePrompt.replace("{style}", () => style).replace(
+    "{limit}",
+    `At most ${limit} characters.`,
+  );
+  const text = await writtenBy(assembly, { agent: "commit", system, prompt, signal }, (reply) => {
+    const [subject = "", ...rest] = cleanMessage(reply, asked).split("\n");
+    const problem = subject === ""
+      ? "there is no message in it"
+      : subject.length > limit
+      ? `the first line has ${subject.length} characters, ${limit} are allowed`
+      : undefined;
+    return {
+      problem,
+      text: [...fitSubject(subject, limit), ...wrapBody(rest.join("\n")).split("\n")].join("\n").trim(),
+    };
+  });
+  return withTrailer(text, trailer);
+}
+
+/** A subject that is too long is cut between words; then the body begins with it. */
+function fitSubject(subject: string, limit: number): string[] {
+  if (subject.length <= limit) return [subject];
+  const end = subject.lastIndexOf(" ", limit);
+  return [
+    subject.slice(0, end > 0 ? end : limit).replace(/[\s,;:-]+$/, "").toWellFormed(),
+    "",
+    wrapBody(subject),
+  ];
+}
+
+const CONVENTIONAL = /^([a-z]+)(?:\(([^)]*)\))?!?: \S/;
+const USUAL_LIMIT = 72;
+
+/** The style of subjects as far as it can be measured. The model sees the rest. */
+export function styleOf(subjects: readonly string[]): { readonly style: string; readonly limit: number } {
+  const matches = subjects.map((subject) => CONVENTIONAL.exec(subject)).filter((match) => match !== null);
+  const conventional = matches.length > 0 && matches.length * 2 >= subjects.length;
+  const [types, scopes] = [1, 2].map((group) => [...new Set(matches.flatMap((match) => match[group] ?? []))]);
+  const lengths = subjects.map(({ length }) => length).sort((a, b) => a - b);
+  // A few long subjects are no style.
+  const usual = lengths[Math.floor((lengths.length - 1) * 0.75)] ?? 0;
+  const style = conventional
+    ? `Conventional Commits, as the earlier subjects: type(scope): subject. Types here: ${
+      types?.join(", ")
+    }.` +
+      (scopes?.length ? ` Scopes here: ${scopes.join(", ")}.` : " No scopes.")
+    : subjects.length === 0
+    ? "In English, in the imperative, with a capital and without a period at the end."
+    : "No Conventional Commits: no type before the subject.";
+  return { style, limit: usual <= USUAL_LIMIT ? USUAL_LIMIT : lengths.at(-1) ?? USUAL_LIMIT };
+}
+
+/** The line of `[git] trailer`. */
+function trailerOf({ provider: { model } }: Assembly): string {
+  return `Assisted-by: Reasonix (${model.id})`;
+}
+
+function withTrailer(text: string, trailer: string): string {
+  if (trailer === "") return text;
+  const last = text.split("\n\n").slice(1).at(-1) ?? "";
+  const trailers = last !== "" && last.split("\n").every((line) => /^[A-Za-z][\w-]*: \S/.test(line));
+  return `${text}\n${trailers ? "" : "\n"}${trailer}`;
+}

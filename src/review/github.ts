@@ -1,0 +1,157 @@
+import { message, ReasonixError, type Text } from "../core/mod.ts";
+import { processEnvironment, readEnv } from "../path/read_env.ts";
+import { isRecord, parseJson, recordOf } from "../util/json.ts";
+import { attempt } from "../util/lazy.ts";
+import { findProgram, runProgram } from "../util/process.ts";
+import { oneLine } from "../util/terminal_text.ts";
+
+/**
+ * Variables that reach `gh` and a git that fetches: the user's login, network, keyring and files, none of the
+ * keys of models and none that names another repository.
+ */
+const PASSED =
+  /^(?:HOME|PATH|USER|LOGNAME|USERPROFILE|SYSTEMROOT|TMPDIR|TEMP|TMP|(?:LOCAL)?APPDATA|XDG_\w+|(?:https?|all|no)_proxy|SSL_CERT_\w+|DBUS_SESSION_BUS_ADDRESS|(?:GH|GITHUB)_(?:ENTERPRISE_)?TOKEN|GH_(?:HOST|REPO|CONFIG_DIR)|SSH_(?:AUTH_SOCK|AGENT_PID|ASKPASS)|DISPLAY|WAYLAND_DISPLAY|GIT_(?:ASKPASS|SSH|SSH_COMMAND|SSL_\w+|CONFIG_(?:GLOBAL|SYSTEM|NOSYSTEM|COUNT|KEY_\d+|VALUE_\d+)))$/i;
+
+export function loginEnvironment(): Record<string, string> {
+  return Object.fromEntries(Object.entries(processEnvironment()).filter(([name]) => PASSED.test(name)));
+}
+
+/** A request that the service refused, with the status of the answer. */
+export class GitHubError extends ReasonixError {
+  readonly status: number;
+  /** Milliseconds after which the request may succeed; absent: it is useless to repeat it. */
+  readonly retryAfterMs?: number;
+
+  constructor(text: Text, remedy: Text, status: number, retryAfterMs?: number) {
+    super(text, { remedy });
+    this.status = status;
+    if (retryAfterMs !== undefined) this.retryAfterMs = retryAfterMs;
+  }
+}
+
+interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly json: unknown;
+}
+
+/** GitHub through the installed `gh`, with the login of the user. */
+export class GitHub {
+  readonly #program: string;
+  readonly #cwd: string;
+  readonly #signal: AbortSignal | undefined;
+
+  private constructor(program: string, cwd: string, signal: AbortSignal | undefined) {
+    this.#program = program;
+    this.#cwd = cwd;
+    this.#signal = signal;
+  }
+
+  /** Throws a ReasonixError when `gh` is not installed. */
+  static find(cwd: string, signal?: AbortSignal): GitHub {
+    const program = findProgram("gh", readEnv("PATH") ?? "", [cwd]);
+    if (program !== undefined) return new GitHub(program, cwd, signal);
+    throw new ReasonixError(message`Cannot find the program gh, through which pull requests are read`, {
+      remedy:
+        message`install it from https://cli.github.com and run \`gh auth login\`, or use --base and --head`,
+    });
+  }
+
+  /** Returns the address of a pull request of the repository that `gh` takes the directory for. */
+  async addressOf(number: number): Promise<string> {
+    const { code, text, errors } = await this.#run(["pr", "view", String(number), "--json", "url"]);
+    const { url } = recordOf(code === 0 ? attempt(() => parseJson(text)) : undefined);
+    if (typeof url === "string") return url;
+    throw failure(message`Cannot read pull request ${number}`, { status: 0, text: errors });
+  }
+
+  /** Returns the answer whatever its status. Throws a ReasonixError when there is none. */
+  async request(host: string, method: string, path: string, body?: unknown): Promise<Answer> {
+    const input = body === undefined ? [] : ["--input", "-"];
+    const args = ["api", "--include", "--hostname", host, "--method", method, ...input, path];
+    const { text, errors } = await this.#run(args, body === undefined ? undefined : JSON.stringify(body));
+    const [, status, lines = "", rest = ""] =
+      /^HTTP\/\S+ (\d{3})[^\n]*\n([^]*?)\r?\n\r?\n([^]*)$/.exec(text) ?? [];
+    if (status === undefined) throw failure(message`Cannot reach ${host}`, { status: 0, text: errors });
+    const fields = lines.split("\n").flatMap((line): [string, string][] => {
+      const [, name, value = ""] = /^([\w-]+):\s*(.*?)\r?$/.exec(line) ?? [];
+      return name === undefined ? [] : [[name, value]];
+    });
+    const json = rest.trim() === "" ? undefined : attempt(() => parseJson(rest));
+    return { status: Number(status), headers: new Headers(fields), json };
+  }
+
+  /** Returns the answer of a request that succeeded. `purpose`: "Cannot …". */
+  async send(purpose: Text, host: string, method: string, path: string, body?: unknown): Promise<unknown> {
+    const { status, headers, json } = await this.request(host, method, path, body);
+    if (status < 300) return json;
+    throw failure(purpose, { status, headers, text: problemOf(json) });
+  }
+
+  /** Returns the data of an answer. */
+  async graphql(
+    purpose: Text,
+    host: string,
+    query: string,
+    variables: Readonly<Record<string, unknown>>,
+  ): Promise<Record<string, unknown>> {
+    const { status, headers, json } = await this.request(host, "POST", "graphql", { query, variables });
+    const { data, errors } = recordOf(json);
+    if (status < 300 && isRecord(data) && errors === undefined) return data;
+    throw failure(purpose, { status, headers, text: problemOf(json) });
+  }
+
+  async #run(args: readonly string[], input?: string) {
+    const env = { ...loginEnvironment(), NO_COLOR: "1", GH_PROMPT_DISABLED: "1", GH_NO_UPDATE_NOTIFIER: "1" };
+    const options = { cwd: this.#cwd, env, input, signal: this.#signal };
+    const result = await runProgram([this.#program, ...args], options);
+    this.#signal?.throwIfAborted();
+    return result;
+  }
+}
+
+/** The sentence of a refusal. */
+function problemOf(json: unknown): string {
+  const { message: text, errors } = recordOf(json);
+  const more = Array.isArray(errors)
+    ? errors.map((each) => typeof each === "string" ? each : recordOf(each).message)
+    : [];
+  return [text, ...more].filter((each) => typeof each === "string").join(": ");
+}
+
+const WAIT_MS = 2000;
+
+/** Makes the error of a request: what GitHub answered, and what the user can do. */
+function failure(
+  purpose: Text,
+  { status, headers = new Headers(), text }: {
+    readonly status: number;
+    readonly headers?: Headers;
+    readonly text: string;
+  },
+): GitHubError {
+  const said = oneLine(text.trim().replace(/^(?:gh|GraphQL): /, ""), 300);
+  const error = (remedy: Text, retryAfterMs?: number) =>
+    new GitHubError(message`${purpose}: ${said || `HTTP ${status}`}`, remedy, status, retryAfterMs);
+  if (status === 401 || /gh auth login|Bad credentials/.test(text) && !/known GitHub host/.test(text)) {
+    return error(message`sign in with \`gh auth login\`, or set GH_TOKEN`);
+  }
+  if (/known GitHub host|no git remotes|not a git repository/.test(text)) {
+    return error(message`add the remote of the repository on GitHub, or set GH_REPO=OWNER/NAME`);
+  }
+  const limit = status === 429 || status === 403 && (
+        headers.has("retry-after") || headers.get("x-ratelimit-remaining") === "0" || /rate limit/i.test(text)
+      );
+  if (limit) {
+    const reset = Number(headers.get("x-ratelimit-reset") ?? NaN) * 1000 - Date.now();
+    const after = Number(headers.get("retry-after") ?? NaN) * 1000;
+    const wait = [after, reset, WAIT_MS].find((each) => Number.isFinite(each)) ?? WAIT_MS;
+    return error(message`run it again in ${Math.ceil(Math.max(wait, 0) / 60_000)} min`, Math.max(wait, 0));
+  }
+  if (status >= 500 || status === 0 && /connect|timeout|EOF|reset/i.test(text)) {
+    const after = Number(headers.get("retry-after") ?? NaN) * 1000;
+    return error(message`run it again later`, Number.isFinite(after) ? after : WAIT_MS);
+  }
+  if (status === 403) return error(message`use a token with the permission "pull-requests"`);
+  return error(message`check the number, and that your login (\`gh auth status\`) may read the repository`);
+}
