@@ -1,5 +1,5 @@
 import { type ChangeRequest, defaultRequest, Git, readChange } from "../../../src/git/mod.ts";
-import { objectTools } from "../../../src/review/mod.ts";
+import { objectTools } from "../../../src/review/object_tools.ts";
 import { assert, assertEquals } from "../../support/assert.ts";
 import { makeToolContext } from "../../support/tool_context.ts";
 import { git, makeRepository } from "../worktree/support.ts";
