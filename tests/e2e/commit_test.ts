@@ -54,7 +54,7 @@ Deno.test("the examples of docs/commit.md run as they are printed, and errors ha
   assertEquals(plain(committed.stdout), commit.printed.join("\n"), committed.stderr);
   const opened = await run(...pull.commands[0]?.slice(1) ?? []);
   assertStringIncludes(opened.stdout, pull.printed.join("\n"), opened.stderr);
-  assertStringIncludes(opened.stderr, "Not part of it: 1 files");
+  assertStringIncludes(opened.stderr, "Uncommitted changes are not part of it (files: 1)");
   assertStringIncludes(server.requests[0]?.body ?? "", "because of issue 12");
   await git("--git-dir", remote, "rev-parse", "refs/heads/greet");
 });
