@@ -401,7 +401,7 @@ async function draftOf(branch: Branch, service: Service, options: PullRequestOpt
   const mayBe = branch.name === undefined || branch.name === keptName;
   if (keptHead === head && keptBase === base && mayBe && hint === "") {
     host.report(message`The text of the last attempt is used; a hint behind the command writes a new one`);
-    return { branch: branch.name ?? keptName, draft, ...partsOf(lines.join("\n")) };
+    return { branch: branch.name ?? await freeName(keptName, branch), draft, ...partsOf(lines.join("\n")) };
   }
   const assembly = await host.assembly();
   const template = await templateOf(branch, service.kind, host, options.yes);
