@@ -1,6 +1,6 @@
 /**
- * Changes with which `review`, `commit` and `pr` can do little or nothing: each is one line with the remedy, an
- * exit code, and a bounded number of requests.
+ * Changes with which `review`, `commit` and `pr` can do little or nothing: each is one line with the remedy,
+ * an exit code, and a bounded number of requests.
  */
 import { git } from "../conformance/review/planter.ts";
 import { assertEquals } from "../support/assert.ts";
