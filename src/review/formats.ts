@@ -6,6 +6,7 @@ import {
   fenced,
   grouped,
   type MeasureWidth,
+  moneyFigure,
   type Palette,
   palette,
   roughWidth,
@@ -151,7 +152,8 @@ function summaryOf(report: ReviewReport): Text[] {
     ...(report.incomplete === undefined
       ? []
       : [message`The review is incomplete: ${inertLine(report.incomplete, 500)}`]),
-    figuresOf(report),
+    // Without a model nothing was asked.
+    ...(report.model === "" ? [] : [figuresOf(report)]),
   ];
 }
 
@@ -159,7 +161,8 @@ function figuresOf({ model, usage, cost, duration_ms }: ReviewReport): Text {
   const figures = [
     inertLine(model, 100),
     ...tokenFigures(usage),
-    cost ? `${cost.amount.toFixed(4)} ${inertLine(cost.currency, 10)}` : message`cost unknown`,
+    (cost && moneyFigure({ costs: { [inertLine(cost.currency, 10)]: cost.amount }, unpriced: 0 })) ??
+      message`cost unknown`,
     `${grouped(Math.round(duration_ms / 1000))} s`,
   ];
   return joined(" · ", figures);

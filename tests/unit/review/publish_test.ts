@@ -325,7 +325,7 @@ Deno.test(
     github.badTokens.add("token-of-the-test");
     await check(/pull request 7: .*Bad credentials/, /gh auth login/);
     Deno.env.delete("GH_TOKEN");
-    await check(/pull request 7: To get started/, /gh auth login/);
+    await check(/pull request 7: gh is not signed in/, /gh auth login/);
     Deno.env.set("GH_TOKEN", "another");
     pull.state = "MERGED";
     await check(/^Cannot review pull request 7: it is merged$/, /--base and --head/);
