@@ -83,7 +83,7 @@ Deno.test("a repository whose settings, attributes and hooks name programs execu
   await Deno.writeTextFile(evil, `#!/bin/sh\n: > "${marks}/$(basename "$0")-$1"\nexit 1\n`, { mode: 0o755 });
   const executed = () => [...Deno.readDirSync(marks)].map(({ name }) => name).sort();
 
-  // A submodule with the same settings of its own, and one object that only a fetch could bring.
+  // A submodule with the same settings, and one object that only a fetch could add.
   await git(dir, "init", "-q", "-b", "main", "module");
   await repo.write("module/.gitattributes", ATTRIBUTES);
   await repo.write("module/m.txt", "1\n");
