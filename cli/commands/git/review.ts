@@ -97,7 +97,7 @@ async function printReview(context: CliContext, run: GitRun, { flags, focus }: W
   const form = { palette: palette(outColor), columns: outputWidth() ?? Infinity, width, text: run.translate };
   const print = (report: ReviewReport) => out.write(formatReview(report, format, form));
   if (change.files.length === 0) {
-    notify(message`${change.target} has no changes: nothing is reviewed`);
+    notify(message`Nothing to review in ${change.target}`);
     await print(emptyReport(change));
     return "done";
   }
