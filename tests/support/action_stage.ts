@@ -65,7 +65,7 @@ export interface JobResult {
 export interface ActionStageOptions {
   /** Answers each request to the model; default: one finding in sum.js, which holds. */
   readonly answer?: ScriptedTurn;
-  /** Makes the repository, whose configuration of the base has to be the one given; default: that of sum.js. */
+  /** Makes the repository; `config` belongs into that of the base. Default: the repository of sum.js. */
   readonly repository?: (
     directory: string,
     config: string,
