@@ -1,4 +1,5 @@
 /** `reasonix review` ends in each way with the result, the exit code and the session that belong to it. */
+import { startAcp } from "../support/acp.ts";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../support/assert.ts";
 import { type RecordedRequest, startModelServer, type Turn } from "../support/model_server.ts";
 import { denoDir, finished, makeWorld, mockConfig, type World } from "../support/program.ts";
@@ -155,7 +156,7 @@ Deno.test("review that a signal stops prints the result, and a reader that goes 
   assertMatch(stderr, /^error: The reader of standard output went away$/m);
 });
 
-Deno.test("/review is the same in a run and in a chat of plain lines", async () => {
+Deno.test("/review is the same in a run, in a chat of plain lines and in an editor", async () => {
   await using server = startModelServer([], { fallback: reviewer(), ...LOOSE });
   await using world = await repository(mockConfig(server.url));
   const run = await world.run(["run", "/review --uncommitted the loop"]);
@@ -166,6 +167,11 @@ Deno.test("/review is the same in a run and in a chat of plain lines", async () 
   assertStringIncludes(server.requests.at(-1)?.body ?? "", "1. P1 sum.js:3");
   assertStringIncludes(chat.stderr, "Cannot review with --force: there is no such option");
   assertEquals(chat.code, 2);
+  const acp = await startAcp(world);
+  const id = await acp.newSession();
+  assertEquals(await acp.prompt(id, "/review"), "end_turn");
+  assertMatch(JSON.stringify(acp.updates(id)), /`sum\.js:3` The last number is left out/);
+  assertEquals((await acp.end()).code, 0);
 });
 
 Deno.test("review names what is wrong with a command line or a directory, and asks no model", async () => {
