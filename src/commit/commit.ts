@@ -244,7 +244,7 @@ function reportSurroundings(
   const hidden = change.files.filter(({ omitted }) => omitted !== undefined).length;
   if (hidden > 0) {
     host.report(
-      message`The model sees only the names of ${hidden} files: they are generated, binary or too large`,
+      message`The model sees only the names of files that are generated, binary or too large: ${hidden}`,
     );
   }
 }

@@ -1,5 +1,5 @@
 import { message, ReasonixError, type Text, usageError } from "../core/mod.ts";
-import { type Change, entries, firstLine, Git, readChange } from "../git/mod.ts";
+import { type Change, entries, firstLine, Git, openRepository, readChange } from "../git/mod.ts";
 import type { Assembly } from "../run/mod.ts";
 import { listSessions, loadEvents, projectDir } from "../session/mod.ts";
 import { isRecord, parseJson, recordOf } from "../util/json.ts";
@@ -129,7 +129,7 @@ async function readBranch({ cwd, base: wanted, host, signal, yes }: PullRequestO
   const git = Git.find(cwd);
   const ask = async (...args: readonly string[]) => (await git.run(args, { cwd, signal })).text.trim();
   const purpose = message`Cannot open a pull request from ${cwd}`;
-  const top = (await git.ask(purpose, ["rev-parse", "--show-toplevel"], { cwd, signal })).trim();
+  const { top } = await openRepository(git, cwd, { purpose, signal });
   const names = (await ask("remote")).split("\n").filter((name) => name !== "");
   if (names.length === 0) {
     throw new ReasonixError(message`${purpose}: the repository has no remote`, {

@@ -3,6 +3,7 @@ import { rmSync } from "node:fs";
 import { errorMessage, EXIT, type ExitName, message, ReasonixError, type Text } from "../core/mod.ts";
 import { type Change, type ChangedFile, Git } from "../git/mod.ts";
 import type { Assembly } from "../run/mod.ts";
+import { mayHoldKeys } from "../path/key_files.ts";
 import { readSmallText } from "../path/probe.ts";
 import { writeFileAtomic } from "../util/atomic_write.ts";
 import { editText } from "../util/editor.ts";
@@ -162,6 +163,7 @@ async function reasonToHide(
   assembly: Assembly,
 ): Promise<string | undefined> {
   for (const path of new Set(paths)) {
+    if (mayHoldKeys(path)) return "it may hold keys";
     const refused = await assembly.readable(`${top}/${path}`).then(() => undefined, errorMessage);
     if (refused !== undefined) return "it may not be read";
   }

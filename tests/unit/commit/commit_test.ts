@@ -174,18 +174,24 @@ const CASES: readonly Case[] = [
   {
     name: "shows no content that the rules hide to the model, deleted files included",
     stage: async (stage) => {
-      await stage.write(".env", "OLD=hidden-value\n");
+      await stage.write("old.txt", "hidden-value\n");
       await one(stage);
       await history(stage, "First");
-      await stage.git("rm", "-q", ".env");
+      await stage.git("rm", "-q", "old.txt");
+      await stage.write(".env", "NEW=hidden-key\n");
       await stage.write("secrets/key.txt", "hidden-key\n");
       await stage.git("add", "-A");
     },
-    config: { permissions: { deny: ["Read(.env)", "Read(secrets/**)"] } },
+    config: { permissions: { deny: ["Read(old.txt)", "Read(secrets/**)"] } },
     replies: ["Move secrets"],
     yes: true,
     message: "Move secrets",
-    request: ["deleted .env +0 -1 (no diff: it may not be read)", "!hidden-value", "!hidden-key"],
+    request: [
+      "deleted old.txt +0 -1 (no diff: it may not be read)",
+      "added .env +1 -0 (no diff: it may hold keys)",
+      "!hidden-value",
+      "!hidden-key",
+    ],
   },
   {
     name: "frames a diff that gives orders, and nothing in it ends the frame",

@@ -453,6 +453,31 @@ Deno.test("no name and no text of a report leaves its place in any format", () =
   );
 });
 
+Deno.test("the examples of the documentation are reports in these formats", () => {
+  const page = Deno.readTextFileSync(new URL("../../../docs/review.md", import.meta.url));
+  const [section = ""] = /^## Formats$[^]*?(?=^## (?!#))/m.exec(page) ?? [];
+  const blocks = [...section.matchAll(/^```(\w+)\n([^]*?)^```$/gm)].map(([, kind, text = ""]) => ({
+    kind,
+    text,
+  }));
+  const [json = "", gitlab = ""] = blocks.flatMap(({ kind, text }) => kind === "json" ? [text] : []);
+  const [text, github] = blocks.flatMap(({ kind, text }) => kind === "text" ? [text] : []);
+  const report = readReport(JSON.parse(json));
+  assert(typeof report !== "string", String(report));
+  assertEquals<unknown>(report, JSON.parse(json));
+  for (const finding of report.findings) assertEquals(reviewFinding(finding, finding.agent).id, finding.id);
+  assertEquals(format(report, "text"), text);
+  assertEquals(format(report, "github"), github);
+  assertEquals(JSON.parse(format(report, "gitlab")), JSON.parse(gitlab));
+  // The tables name each field.
+  const example = { ...report, incomplete: "x" };
+  const [result = {}] = sarif(reportOf([...REPORT.findings])).runs[0]?.results.slice(3) ?? [];
+  const written = new Set(["artifactLocation", "message", "properties", "ruleIndex"]);
+  const fields = [example, example.findings[0] ?? {}, { ...result, invocations: 1 }].flatMap(Object.keys);
+  const named = new Set([...section.matchAll(/`(\w+)`/g)].map(([, name]) => name));
+  assertEquals(fields.filter((name) => !named.has(name) && !written.has(name)), []);
+});
+
 Deno.test("no value makes the check of a finding or of a report fail otherwise than with a sentence", async () => {
   const unit = fc.constantFrom(
     ..."aé漢 \n\r\t\0\x1b\u202e\u2028:%`<[](){}0#…␍-+",

@@ -9,6 +9,7 @@ import {
 import { assertEquals, assertRejects } from "../../support/assert.ts";
 import { call, say, scriptedProvider } from "../../support/agent_fixture.ts";
 import { makeTempDir } from "../../support/tool_context.ts";
+import { jailed } from "../sandbox/jail/jail_support.ts";
 
 const USAGE = { inputTokens: 1_000_000, cachedTokens: 0, outputTokens: 0, reasoningTokens: 0 };
 const PRICE = { input: 1, cachedInput: 1, output: 1, currency: "USD" };
@@ -130,4 +131,27 @@ Deno.test("runInternal gives an agent its name, its tools in place of built-in o
       "a look",
     ],
   );
+});
+
+Deno.test({
+  ...jailed("commands of an offline run reach no network, although those of its agent do"),
+  async fn() {
+    await using dir = await makeTempDir();
+    const server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen() {} }, () => new Response(""));
+    const command = `bash -c "exec 3<>/dev/tcp/127.0.0.1/${server.addr.port}" && echo reached`;
+    const results: boolean[] = [];
+    for (const offline of [false, true]) {
+      const provider = scriptedProvider([
+        [call("1", "bash", { command }), { type: "done", reason: "tool_calls" }],
+        say("done"),
+      ]);
+      const config = { sandbox: { network: true } };
+      await using agent = await createAgent({ provider, cwd: dir.path, config, onAsk: "allow" });
+      await runInternal(agent, { prompt: "look", steps: 2, overrides: { tools: ["bash"], offline } });
+      const result = provider.requests.at(-1)?.findLast(({ role }) => role === "tool");
+      results.push(String(result?.content).startsWith("reached"));
+    }
+    await server.shutdown();
+    assertEquals(results, [true, false]);
+  },
 });
