@@ -111,7 +111,11 @@ Deno.test("review without findings or changes exits with 0, and a second one is 
   assert(server.requests.length > requests);
   await git(world, "commit", "-q", "-a", "-m", "two");
   const empty = await world.run(["review", "--uncommitted"]);
-  assertEquals(empty.code, 0, empty.stderr);
+  assertEquals([empty.code, empty.stdout, empty.stderr], [
+    0,
+    "No changes to review: uncommitted changes\n",
+    "",
+  ]);
 });
 
 Deno.test("review prints what it found before a limit, a failure or a signal ended it", async () => {
