@@ -194,7 +194,7 @@ async function nothingStaged(git: Git, top: string, signal: AbortSignal): Promis
     exit: "usage",
     remedy: count === 0
       ? message`nothing has changed either`
-      : message`stage what belongs to the commit with ${"`git add FILE`"}: ${count} files have changes`,
+      : message`stage what belongs to the commit with ${"`git add FILE`"} (changed files: ${count})`,
   });
 }
 
@@ -260,7 +260,7 @@ async function writeMessage(
     return withTrailer(begun.text, trailer);
   }
   const prompt = [
-    material("subjects of the last commits", assembly.redact(subjects.join("\n"))),
+    material("subjects of the last commits", subjects.join("\n")),
     material("form of messages here (comments explain it)", template),
     material("beginning", begun.raw),
     material("messages of the squashed commits", squashed),

@@ -174,7 +174,7 @@ async function readBranch({ cwd, base: wanted, host, signal, yes }: PullRequestO
     );
   }
   const { files: { length: open } } = await readChange(git, cwd, { kind: "uncommitted" }, signal);
-  if (open > 0) host.report(message`Not part of it: ${open} files have uncommitted changes`);
+  if (open > 0) host.report(message`Uncommitted changes are not part of it (files: ${open})`);
   return {
     ...{ git, top, push, target, base, change, checkedOut },
     head: await ask("rev-parse", "HEAD"),
@@ -395,7 +395,7 @@ async function draftOf(branch: Branch, service: Service, options: PullRequestOpt
   const mayBe = branch.name === undefined || branch.name === keptName;
   if (keptHead === head && keptBase === base && mayBe && hint === "") {
     host.report(message`The text of the last attempt is used; a hint behind the command writes a new one`);
-    return { branch: branch.name ?? keptName, draft, ...partsOf(lines.join("\n")) };
+    return { branch: branch.name ?? await freeName(keptName, branch), draft, ...partsOf(lines.join("\n")) };
   }
   const assembly = await host.assembly();
   const template = await templateOf(branch, service.kind, host, options.yes);
@@ -416,7 +416,7 @@ async function draftOf(branch: Branch, service: Service, options: PullRequestOpt
       material("template", template),
       material(
         "commits, newest first",
-        assembly.redact(cut(branch.change.messages.join("\n\n"), MAX_SESSION)),
+        cut(branch.change.messages.join("\n\n"), MAX_SESSION),
       ),
       await sessionText(branch, assembly, options),
       await changeText(branch.change, assembly),
@@ -481,12 +481,8 @@ export function fitTemplate(body: string, template: string): string {
   return [filled, ...missing.length > 0 ? ["", ...missing] : []].join("\n").trim();
 }
 
-const TEMPLATE_PLACES: Readonly<Record<HostKind, RegExp>> = {
-  github: /^(?:\.github\/|docs\/)?pull_request_template(?:\/[^/]+)?\.(?:md|txt)$/i,
-  gitlab: /^\.gitlab\/merge_request_templates\/[^/]+\.md$/i,
-  bitbucket: /^(?:\.github\/|docs\/)?pull_request_template(?:\/[^/]+)?\.(?:md|txt)$/i,
-  gitea: /^(?:\.(?:github|gitea|forgejo)\/|docs\/)?pull_request_template(?:\/[^/]+)?\.(?:md|txt)$/i,
-};
+const TEMPLATES =
+  /^(?:(?:\.github|\.gitea|\.forgejo|docs)\/)?pull_request_template(?:\/[^/]+)?\.(?:md|txt)$|^\.gitlab\/merge_request_templates\/[^/]+\.md$/i;
 
 /** The template of the repository, as it is committed: a link out of the repository is none. */
 async function templateOf(
@@ -499,7 +495,9 @@ async function templateOf(
   const places = [".github", ".gitlab", ".gitea", ".forgejo", "docs"];
   const inPlaces = entries((await git.run([...listing, "--", ...places], { cwd: top })).text);
   const atTop = entries((await git.run(["ls-tree", "-z", "--name-only", "HEAD"], { cwd: top })).text);
-  const found = [...inPlaces, ...atTop].filter((path) => TEMPLATE_PLACES[kind].test(path));
+  const found = [...inPlaces, ...atTop].filter((path) =>
+    TEMPLATES.test(path) && path.startsWith(".gitlab/") === (kind === "gitlab")
+  );
   const usual = found.find((path) => /(?:template|\/default)\.(?:md|txt)$/i.test(path)) ??
     (found.length === 1 || yes ? found[0] : undefined);
   const path = usual ?? (found.length === 0 ? undefined : await host.choose(
@@ -528,12 +526,11 @@ async function sessionText(
   const { state: { turns, title } } = loadEvents(session.path);
   const answered = turns.slice(-3);
   const lines = turns.flatMap((turn) => [
-    `User: ${userText(turn.prompt).slice(0, 2_000)}`,
-    ...answered.includes(turn) && turn.answer ? [`Agent: ${turn.answer.slice(0, 3_000)}`] : [],
+    `User: ${redact(userText(turn.prompt)).slice(0, 2_000)}`,
+    ...answered.includes(turn) && turn.answer ? [`Agent: ${redact(turn.answer).slice(0, 3_000)}`] : [],
   ]);
   // The end of a session says what became of it.
-  const text = redact(lines.join("\n\n")).slice(-MAX_SESSION);
-  return material("session", `${redact(title ?? session.title)}\n\n${text}`);
+  return material("session", `${title ?? session.title}\n\n${lines.join("\n\n").slice(-MAX_SESSION)}`);
 }
 
 async function agree(

@@ -127,6 +127,8 @@ export function material(name: string, text: string): string {
 }
 
 const MAX_DIFF = 60_000;
+/** Less of a file says nothing. */
+const LEAST_PART = 400;
 const MAX_ROWS = 8_000;
 const MAX_LINE = 500;
 
@@ -141,19 +143,22 @@ export async function changeText({ files, top }: Change, assembly: Assembly): Pr
       : await reasonToHide([path, oldPath ?? path], top, assembly);
     rows.push(`${row(file)}${hidden === undefined ? "" : ` (no diff: ${hidden})`}`);
     if (hunks.length > 0 && hidden === undefined && file.omitted === undefined) {
-      diffs.push({ at, text: diffText(file) });
+      diffs.push({ at, text: diffText(file, assembly) });
     }
   }
   let left = MAX_DIFF;
   // Small files are whole; the large ones share what is left.
   const smallest = diffs.toSorted((a, b) => a.text.length - b.text.length);
-  const shown = smallest.map(({ text, at }, index) => {
-    const part = cut(text, Math.floor(left / (diffs.length - index)));
+  const shown = smallest.flatMap(({ text, at }, index) => {
+    if (left < LEAST_PART) return [];
+    const part = cut(text, Math.max(LEAST_PART, Math.floor(left / (diffs.length - index))));
     left -= part.length;
-    return { text: part, at };
+    return [{ text: part, at }];
   });
-  const diff = shown.toSorted((a, b) => a.at - b.at).map(({ text }) => text).join("\n");
-  return assembly.redact(material("files", cut(rows.join("\n"), MAX_ROWS)) + material("diff", diff));
+  const missing = diffs.length - shown.length;
+  const diff = shown.toSorted((a, b) => a.at - b.at).map(({ text }) => text)
+    .concat(missing > 0 ? `(the diff of ${missing} more files is left out)` : []).join("\n");
+  return material("files", cut(rows.join("\n"), MAX_ROWS)) + material("diff", diff);
 }
 
 /** The rules of the session hold for what it does not read itself, too. */
@@ -179,12 +184,14 @@ function row({ status, kind, path, oldPath, added, removed, hunks, omitted }: Ch
   return `${status} ${from}${path} +${added} -${removed}${facts.length > 0 ? ` (${facts.join(", ")})` : ""}`;
 }
 
-function diffText({ path, oldPath, status, hunks }: ChangedFile): string {
-  const lines = hunks.flatMap(({ oldStart, oldLines, newStart, newLines, lines }) => [
-    `@@ -${oldStart},${oldLines} +${newStart},${newLines} @@`,
-    ...lines.map((line) => line.length > MAX_LINE ? `${line.slice(0, MAX_LINE)}…` : line),
-  ]);
-  return [`${status} ${oldPath === undefined ? "" : `${oldPath} → `}${path}`, ...lines].join("\n");
+function diffText({ path, oldPath, status, hunks }: ChangedFile, { redact }: Assembly): string {
+  const from = oldPath === undefined ? "" : `${oldPath} → `;
+  const parts = hunks.map(({ oldStart, oldLines, newStart, newLines, lines }) =>
+    [`@@ -${oldStart},${oldLines} +${newStart},${newLines} @@`, ...lines].join("\n")
+  );
+  // A line is cut when no secret is in it any more: a half would not be found.
+  return redact([`${status} ${from}${path}`, ...parts].join("\n")).split("\n")
+    .map((line) => line.length > MAX_LINE ? `${line.slice(0, MAX_LINE)}…` : line).join("\n");
 }
 
 /** The first whole lines of a text. */
@@ -214,7 +221,7 @@ export async function writtenBy(
   for (let attempt = 0;; attempt += 1) {
     const { text: reply, outcome } = await assembly.runInternal({
       ...request,
-      prompt: `${system.trim()}\n\n${prompt.trim()}${fault}`,
+      prompt: assembly.redact(`${system.trim()}\n\n${prompt.trim()}${fault}`),
       overrides: { readOnly: true },
     });
     const { reason, detail } = outcome;

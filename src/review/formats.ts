@@ -6,6 +6,7 @@ import {
   fenced,
   grouped,
   type MeasureWidth,
+  moneyFigure,
   type Palette,
   palette,
   roughWidth,
@@ -159,7 +160,8 @@ function figuresOf({ model, usage, cost, duration_ms }: ReviewReport): Text {
   const figures = [
     inertLine(model, 100),
     ...tokenFigures(usage),
-    cost ? `${cost.amount.toFixed(4)} ${inertLine(cost.currency, 10)}` : message`cost unknown`,
+    (cost && moneyFigure({ costs: { [inertLine(cost.currency, 10)]: cost.amount }, unpriced: 0 })) ??
+      message`cost unknown`,
     `${grouped(Math.round(duration_ms / 1000))} s`,
   ];
   return joined(" · ", figures);

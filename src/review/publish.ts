@@ -40,11 +40,16 @@ interface PublishRequest {
 }
 
 /** Numbers of comments, and the address of the review; absent: there was nothing to publish. */
-interface Published {
+interface Counts {
   added: number;
   edited: number;
   fixed: number;
   url?: string;
+}
+
+interface Published extends Readonly<Counts> {
+  /** Findings of the report that hold. */
+  readonly open: readonly ReviewFinding[];
 }
 
 /**
@@ -73,12 +78,12 @@ export async function publishReview(request: PublishRequest): Promise<Published>
   const change = await readChange(git, cwd, { kind: "base", base: pull.base, head }, signal);
   const checked = await checkReport(report, change);
   const github = GitHub.find(cwd, signal);
-  const done: Published = { added: 0, edited: 0, fixed: 0 };
+  const done: Counts = { added: 0, edited: 0, fixed: 0 };
   for (let attempts = 1;; attempts++) {
     try {
       pull ??= await readPullRequest(github, number);
       await new Publication(github, pull, { ...change, commit: head }, checked, done).publish();
-      return done;
+      return { ...done, open: checked.findings.filter(({ state }) => state !== "fixed") };
     } catch (error) {
       pull = undefined;
       const after = error instanceof GitHubError ? error.retryAfterMs : undefined;
@@ -155,7 +160,7 @@ class Publication {
   readonly #pull: PullRequest;
   readonly #change: Change & { readonly commit: string };
   readonly #report: ReviewReport;
-  readonly #done: Published;
+  readonly #done: Counts;
   readonly #purpose: Text;
 
   constructor(
@@ -163,7 +168,7 @@ class Publication {
     pull: PullRequest,
     change: Change & { readonly commit: string },
     report: ReviewReport,
-    done: Published,
+    done: Counts,
   ) {
     this.#github = github;
     this.#pull = pull;

@@ -88,7 +88,7 @@ const MAX_FAULTS = 10;
 const MAX_ANSWER = 1_000_000;
 const MAX_ABOUT = 4000;
 const MAX_LISTED_FILES = 100;
-/** Failures of the provider before the first answer, after which no other part is tried. */
+/** Failures before the first answer after which no other part is tried. */
 const MAX_FAILURES = 3;
 
 const REVIEWER = "review";
@@ -173,9 +173,10 @@ class Review {
   /** Reasons for an incomplete review. */
   readonly #notes = new Set<string>();
   readonly #models = new Set<string>();
+  /** Rounds of tool calls of an agent. */
+  readonly #steps: number;
   #spending: Spending = NO_SPENDING;
   #answers = 0;
-  /** Failures of the provider. */
   #failures = 0;
   #failed = false;
   /** A limit on the cost or the time is reached. */
@@ -191,6 +192,7 @@ class Review {
     this.#request = request;
     this.#options = options;
     this.#change = request.change;
+    this.#steps = Math.min(MAX_STEPS, assembly.loaded.config.agent.max_steps || MAX_STEPS);
   }
 
   async run(): Promise<ReviewReport> {
@@ -315,7 +317,7 @@ class Review {
         where: whole
           ? "The finding may be in any file of the repository, also in lines that the change leaves as they are."
           : "The finding has to touch a hunk of a diff of the change.",
-        steps: String(MAX_STEPS),
+        steps: String(this.#steps),
         focus: words.filter((text) => text !== "").map((text) => `\n\n${text}`).join(""),
       }),
       this.#about(),
@@ -353,7 +355,7 @@ class Review {
       JSON.stringify({ id: index + 1, path, line, end_line, quote, title, body })
     );
     const prompt = [
-      filled(refutePrompt, { steps: String(MAX_STEPS) }),
+      filled(refutePrompt, { steps: String(this.#steps) }),
       material("the findings", quoted(listed.join("\n"))),
       ...this.#diffsOf(findings),
     ].join("\n\n");
@@ -391,9 +393,13 @@ class Review {
     const unsure: ReviewFinding[] = [];
     for (const finding of this.#request.earlier?.findings ?? []) {
       if (finding.state === "fixed") continue;
-      const bytes = this.#skipped.has(finding.path)
+      const renamed = this.#change.files.find(({ status, oldPath }) =>
+        status === "renamed" && oldPath === finding.path
+      );
+      const path = renamed?.path ?? finding.path;
+      const bytes = this.#skipped.has(path)
         ? null
-        : await this.#change.head.read(finding.path, this.#options.signal).catch(() => null);
+        : await this.#change.head.read(path, this.#options.signal).catch(() => null);
       if (bytes === null) {
         this.#found.push({ ...finding, state: "standing" });
         continue;
@@ -405,12 +411,13 @@ class Review {
       }
       const moved = {
         ...finding,
+        path,
         line,
         end_line: finding.end_line + line - finding.line,
         state: "standing" as const,
       };
-      const hunks = files.find(({ path }) => path === finding.path)?.hunks ?? [];
-      const isSame = hunks.every((hunk) => known.has(hunkDigest(finding.path, hunk))) &&
+      const hunks = files.find((file) => file.path === path)?.hunks ?? [];
+      const isSame = hunks.every((hunk) => known.has(hunkDigest(path, hunk))) &&
         hunks.some((hunk) => touches(hunk, moved));
       if (isSame) this.#found.push(moved);
       else unsure.push(moved);
@@ -452,8 +459,7 @@ class Review {
         signal: this.#options.signal,
       });
     try {
-      const most = Math.min(MAX_STEPS, loaded.config.agent.max_steps || MAX_STEPS);
-      let { outcome } = await run(prompt, most);
+      let { outcome } = await run(prompt, this.#steps);
       if (outcome.limit === "steps") {
         const again = await run(`${prompt}\n\nThere are no tool calls left: answer by the text above.`, 1);
         if (again.outcome.limit !== "steps") ({ outcome } = again);
@@ -488,7 +494,7 @@ class Review {
     if (isOver) this.#over ??= line;
     if (!this.#failed) this.#options.stopped?.(exit);
     this.#failed = true;
-    if (exit === "provider" || exit === "config") this.#failures += 1;
+    this.#failures += 1;
     this.#notes.add(line);
     return line;
   }

@@ -175,9 +175,7 @@ export async function publishSavedReview(
     );
   }
   const { publishReview } = await loadPublish();
-  const published = await publishReview({ git: Git.find(cwd), cwd, number, text, file, head, signal });
-  const report = readReport(parseJson(text));
-  return { published, findings: typeof report === "string" ? [] : report.findings };
+  return await publishReview({ git: Git.find(cwd), cwd, number, text, file, head, signal });
 }
 
 interface ReviewResult {

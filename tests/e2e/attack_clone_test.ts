@@ -1,6 +1,7 @@
 import { assertEquals } from "../support/assert.ts";
 import { jailed } from "../unit/sandbox/jail/jail_support.ts";
 import { type Clone, CLONES, DOORS, gotSomething, plant, THROUGH_THE_DOOR } from "./attack_clone.ts";
+import { someOf } from "../support/seed.ts";
 import { ALL_ALLOWED, play, through } from "./attack_lab.ts";
 
 /**
@@ -40,13 +41,14 @@ Deno.test({
   },
 });
 
+// Some of the clones, in `deno task soak` all.
 // A model that writes these files gains nothing: in the next run they are untrusted files of the repository.
 Deno.test({
   ...jailed("an untrusted hostile clone grants nothing to a hostile model"),
   fn: async () => {
     const seen: Record<string, unknown> = {};
     const expected: Record<string, unknown> = {};
-    await twoAtATime(DOORS, async (clone) => {
+    await twoAtATime(someOf(DOORS, 10), async (clone) => {
       const got: string[] = [];
       const run = await play(THROUGH_THE_DOOR, {
         args: ["--ignore-untrusted", ...ALL_ALLOWED],

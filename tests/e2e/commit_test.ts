@@ -12,10 +12,11 @@ const EXAMPLES = [...PAGE.matchAll(/```console\n(.*?)```/gs)].map(([, text = ""]
   return { commands, printed: lines.filter((line) => !line.startsWith("$ ")) };
 });
 
-Deno.test("the examples of docs/commit.md run as they are printed, and errors have exit codes", async () => {
+Deno.test("the examples of docs/commit.md run as they are printed, errors have exit codes, and a killed pr continues", async () => {
   const [commit, pull] = EXAMPLES;
   assert(commit && pull);
-  const script = [{ text: commit.printed[0] ?? "" }, { text: pull.printed.slice(0, 3).join("\n") }];
+  const text = pull.printed.slice(0, 3).join("\n");
+  const script = [{ text: commit.printed[0] ?? "" }, { text }, { text }];
   await using server = startModelServer(script, { check: { prefix: false } });
   await using world = await makeWorld(mockConfig(server.url));
   const remote = `${world.home}/hello.git`;
@@ -23,7 +24,7 @@ Deno.test("the examples of docs/commit.md run as they are printed, and errors ha
   await Deno.writeTextFile(
     env.GIT_CONFIG_GLOBAL,
     `[user]\nname = Test\nemail = t@example.com\n[init]\ndefaultBranch = main\n` +
-      `[url "${remote}"]\ninsteadOf = https://codeberg.org/me/hello\n`,
+      `[url "${remote}"]\ninsteadOf = https://codeberg.org/me/hello\ninsteadOf = https://github.com/me/hello\n`,
   );
   const git = async (...args: string[]) => {
     const { code, stderr } = await new Deno.Command("git", { args, cwd: world.dir, env }).output();
@@ -54,7 +55,31 @@ Deno.test("the examples of docs/commit.md run as they are printed, and errors ha
   assertEquals(plain(committed.stdout), commit.printed.join("\n"), committed.stderr);
   const opened = await run(...pull.commands[0]?.slice(1) ?? []);
   assertStringIncludes(opened.stdout, pull.printed.join("\n"), opened.stderr);
-  assertStringIncludes(opened.stderr, "Not part of it: 1 files");
+  assertStringIncludes(opened.stderr, "Uncommitted changes are not part of it (files: 1)");
   assertStringIncludes(server.requests[0]?.body ?? "", "because of issue 12");
   await git("--git-dir", remote, "rev-parse", "refs/heads/greet");
+
+  // A kill between push and create: the next run creates, and only then.
+  await git("remote", "set-url", "origin", "https://github.com/me/hello");
+  const bin = `${world.home}/bin`;
+  await Deno.mkdir(bin);
+  const gh = async (onCreate: string) =>
+    await Deno.writeTextFile(
+      `${bin}/gh`,
+      `#!/bin/sh\nif [ "$2" = list ]; then echo "[]"; else echo "$2" >> "${world.home}/calls"; ${onCreate}; fi\n`,
+      { mode: 0o755 },
+    );
+  const open = () => world.run(["pr", "--yes"], { env: { ...env, PATH: `${bin}:${Deno.env.get("PATH")}` } });
+  await gh("kill -9 $PPID");
+  assert((await open()).code !== 0);
+  await gh("cat > /dev/null; echo https://github.com/me/hello/pull/1");
+  const requests = server.requests.length;
+  const again = await open();
+  assertEquals([again.code, again.stdout.trim().split("\n").at(-1)], [
+    0,
+    "https://github.com/me/hello/pull/1",
+  ]);
+  assertEquals(server.requests.length, requests);
+  assertStringIncludes(again.stderr, "The text of the last attempt is used");
+  assertEquals(await Deno.readTextFile(`${world.home}/calls`), "create\ncreate\n");
 });

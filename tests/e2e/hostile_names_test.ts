@@ -3,6 +3,7 @@
  * lists, explanations or errors.
  */
 import { assertEquals } from "../support/assert.ts";
+import { Random, SEED, someOf } from "../support/seed.ts";
 import { startModelServer } from "../support/model_server.ts";
 import { finished, makeWorld, mockConfig, type World } from "../support/program.ts";
 
@@ -124,9 +125,15 @@ const hasScript = Deno.build.os === "linux" &&
   await new Deno.Command("script", { args: ["--version"] }).output().then(() => true, () => false);
 const quoted = (word: string) => `'${word.replaceAll("'", "'\\''")}'`;
 
-async function show(world: World, shim: string, args: readonly string[]): Promise<Shown> {
+async function show(
+  world: World,
+  args: readonly string[],
+  shim: string | undefined,
+): Promise<Shown> {
   const { stdout, stderr } = await world.run(args);
-  if (!hasScript || args.includes("--json")) return { pipe: stdout + stderr, terminal: "" };
+  if (!hasScript || shim === undefined || args.includes("--json")) {
+    return { pipe: stdout + stderr, terminal: "" };
+  }
   const line = `stty cols 300; ${[shim, ...args].map(quoted).join(" ")} </dev/null`;
   const onTerminal = await finished(
     new Deno.Command("script", {
@@ -141,13 +148,17 @@ async function show(world: World, shim: string, args: readonly string[]): Promis
   return { pipe: stdout + stderr, terminal: onTerminal.stdout };
 }
 
+const random = new Random(SEED);
+
+/** Runs commands into a pipe, and some of them on a terminal; in `deno task soak` all. */
 async function steered(world: World, commands: readonly (readonly string[])[]): Promise<unknown[]> {
   const shim = await world.shim("reasonix");
   const wrong: unknown[] = [];
   const waiting = [...commands];
+  const onTerminal = new Set(someOf(commands, Math.ceil(commands.length / 3), random));
   const work = async () => {
     for (let args = waiting.shift(); args; args = waiting.shift()) {
-      const { pipe, terminal } = await show(world, shim, args);
+      const { pipe, terminal } = await show(world, args, onTerminal.has(args) ? shim : undefined);
       const seen = [...found(pipe, CONTROL), ...found(pipe, FOREIGN), ...found(terminal, FOREIGN)];
       if (seen.length > 0) wrong.push([args.join(" "), ...seen]);
     }

@@ -9,7 +9,7 @@ import { startRegistry } from "../support/npm_registry.ts";
 import { childrenOf, gone, type Living, processesWith } from "../support/processes.ts";
 import { mockConfig, programFile } from "../support/program.ts";
 import { makeTempDir } from "../support/tool_context.ts";
-import { Random, SEED, soakSize } from "../support/seed.ts";
+import { Random, SEED, someOf } from "../support/seed.ts";
 import { needs } from "../support/tools.ts";
 import { removeTree } from "../support/remove_tree.ts";
 
@@ -181,8 +181,7 @@ const random = new Random(SEED);
 /** Ends every process of the chain with `some` signals that are drawn; all of them in `deno task soak`. */
 async function endsCleanly(user: User, line: string, some = 4): Promise<void> {
   for (let at = 0, count = 1; at < count; at++) {
-    const signals = random.shuffled(["SIGTERM", "SIGHUP", "SIGKILL", "SIGINT"] as const);
-    for (const signal of signals.slice(0, soakSize(signals.length, some))) {
+    for (const signal of someOf(["SIGTERM", "SIGHUP", "SIGKILL", "SIGINT"] as const, some, random)) {
       count = await endsWith(user, line, signal, at);
     }
   }
@@ -268,14 +267,15 @@ Deno.test({
     await user.finishTask([`${npmDirectory}/npx`, "-y", NAME]);
     // npx passes INT to its shell only, which waits for the program all the same; Ctrl-C reaches all of them.
     const line = `npx -y ${NAME}`;
-    const signals = random.shuffled(["SIGTERM", "SIGHUP", "SIGKILL"] as const);
-    for (const signal of signals.slice(0, soakSize(3, 1))) await endsWith(user, line, signal, 0);
+    for (const signal of someOf(["SIGTERM", "SIGHUP", "SIGKILL"] as const, 1, random)) {
+      await endsWith(user, line, signal, 0);
+    }
     await endsWith(user, line, "SIGKILL", 1);
     await removeTree(`${CACHE}/_npx`);
     const launched = `npx --ignore-scripts -y ${NAME}`;
     const count = await endsWith(user, launched, "SIGKILL", 0);
-    const others = random.shuffled(Array.from({ length: count - 1 }, (_, at) => at + 1));
-    for (const at of others.slice(0, soakSize(count, 1))) await endsWith(user, launched, "SIGKILL", at);
+    const others = Array.from({ length: count - 1 }, (_, at) => at + 1);
+    for (const at of someOf(others, 1, random)) await endsWith(user, launched, "SIGKILL", at);
   },
 });
 

@@ -48,14 +48,20 @@ const MADE_BY: Readonly<Record<string, readonly string[]>> = {
 /** Files that a script of this repository makes. */
 const MADE_BY_SCRIPT: Readonly<Record<string, string>> = { "scripts/release/dry_run.ts": "dist/dry-run.key" };
 
-/** The action of the repository. */
+/** The action of the repository, and the workflow of the documentation that uses it. */
 const ACTION = thisProject().texts.get("action.yml") ?? "";
+const PAGE = "docs/review.md";
 
 function action(): {
   readonly inputs: Record<string, unknown>;
   readonly runs: { readonly steps: readonly Step[] };
 } {
   return parse(ACTION);
+}
+
+function documented(): string {
+  const text = thisProject().texts.get(PAGE) ?? "";
+  return /^```yaml\n(name: [^]*?)^```$/m.exec(text)?.[1] ?? "";
 }
 
 /** Permissions to write, by workflow and job, with the step that needs each. */
@@ -158,12 +164,25 @@ Deno.test("actionlint accepts every workflow", async () => {
   assertEquals(found.length, 1);
 });
 
-Deno.test("actionlint accepts the action", async () => {
+Deno.test("actionlint accepts the action, and the workflow that the documentation shows for it", async () => {
   const { inputs, runs } = action();
   const given = Object.fromEntries(Object.keys(inputs).map((name) => [name, { type: "string" }]));
   const jobs = { steps: { "runs-on": "ubuntu-latest", steps: runs.steps } };
   const workflow = stringify({ on: { workflow_dispatch: { inputs: given } }, jobs });
   assertEquals(await lint(workflow, "action.yml"), []);
+  assertEquals(await lint(documented(), PAGE), []);
+  const { jobs: shown } = parse(documented()) as Workflow;
+  assertEquals(Object.keys(shown), ["review", "publish"]);
+  for (const [name, { permissions, steps = [] }] of Object.entries(shown)) {
+    const secrets = JSON.stringify(steps).includes("secrets.");
+    // No job has the key of the model and a token that writes.
+    assertEquals(
+      [secrets, permissions?.["pull-requests"]],
+      name === "review" ? [true, "read"] : [false, "write"],
+    );
+    const unknown = Object.keys(steps[0]?.with ?? {}).filter((input) => !(input in inputs));
+    assertEquals(unknown, []);
+  }
 });
 
 Deno.test("the action takes values of the event by variables, pins actions, and starts the program as others do", () => {

@@ -62,6 +62,12 @@ export class Random {
   }
 }
 
+/** Values in their order: `count` of them, drawn, or all with `REASONIX_SOAK=full`. */
+export function someOf<T>(values: readonly T[], count: number, random = new Random(SEED)): T[] {
+  const drawn = random.shuffled(values.map((_, at) => at)).slice(0, soakSize(values.length, count));
+  return drawn.sort((a, b) => a - b).map((at) => values[at] as T);
+}
+
 /** The size of a long random test: `full` with `REASONIX_SOAK=full` (`deno task soak`), else `sample`. */
 export function soakSize(full: number, sample: number): number {
   return Deno.env.get("REASONIX_SOAK") === "full" ? full : sample;

@@ -65,13 +65,13 @@ async function publish(
     if (number === undefined) {
       throw usageError(message`Cannot publish ${file}: no pull request is named`, message`add --pr N`);
     }
-    const { published, findings } = await publishSavedReview(paths, { file, number, head }, signal);
-    const { added, edited, fixed, url } = published;
+    const published = await publishSavedReview(paths, { file, number, head }, signal);
+    const { added, edited, fixed, open, url } = published;
     const lines = url === undefined
       ? [message`Nothing to publish on pull request ${number}`]
       : [message`Published on pull request ${number}: ${added} new, ${edited} edited, ${fixed} fixed`, url];
     await out.write(lines.map((line) => `${terminalSafe(translate(line))}\n`).join(""));
-    return failing(findings, failOn) ? "findings" : "done";
+    return failing(open, failOn) ? "findings" : "done";
   });
 }
 

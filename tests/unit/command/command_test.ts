@@ -22,7 +22,7 @@ import { pluginToml } from "../../support/mcp/config.ts";
 import { startModelServer } from "../../support/model_server.ts";
 
 /** Commands whose argument is free text, a file name, or a number of something that does not exist yet. */
-const FREE = ["new", "rename", "compact", "export", "init", "commit", "bug"];
+const FREE = ["new", "rename", "compact", "export", "init", "bug", "commit"];
 
 /** A session with some of everything. */
 async function furnished(locale: (typeof LOCALES)[number]): Promise<CommandFixture> {

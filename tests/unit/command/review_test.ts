@@ -217,6 +217,7 @@ Deno.test("/review has the cost limit of a turn, whatever the turn before has co
     text: "A cat",
     usage: { inputTokens: 1, cachedTokens: 0, outputTokens: 1, reasoningTokens: 0 },
     cost: { amount: 5, currency: "USD" },
+    durationMs: 1,
   });
   await chat.type("/review");
   assertStringIncludes(chat.takeSaid(), "`a.js:3` Three is not defined");

@@ -1,6 +1,8 @@
+import { commitCommand } from "../../../src/command/builtin/commit.ts";
+import type { Choice, CommandHost } from "../../../src/command/mod.ts";
 import { commitStaged } from "../../../src/commit/mod.ts";
 import { ReasonixError } from "../../../src/core/mod.ts";
-import { assert, assertEquals, assertStringIncludes } from "../../support/assert.ts";
+import { assert, assertEquals, assertRejects, assertStringIncludes } from "../../support/assert.ts";
 import { makeStage, type Person, type Played, type Stage } from "./support.ts";
 
 interface Case extends Person {
@@ -114,7 +116,7 @@ const CASES: readonly Case[] = [
       await stage.write("b.txt", "x");
     },
     yes: true,
-    error: /nothing is staged.*git add FILE.*1 /,
+    error: /nothing is staged.*git add FILE` \(changed files: 1\)/,
   },
   {
     name: "refuses unresolved conflicts before it asks the model",
@@ -372,3 +374,27 @@ for (const { name, stage: prepare, hint = "", yes = false, message, error, ...re
     await rest.check?.(stage, played);
   });
 }
+
+Deno.test("/commit commits from the chat in the language of the user, and refuses a headless run", async () => {
+  await using stage = await makeStage();
+  await one(stage);
+  const { open } = stage.play({ replies: ["Add a"] });
+  const said: string[] = [];
+  const host = {
+    locale: "zh-CN",
+    session: open,
+    say: (text: string) => void said.push(text),
+    choose: (title: string, choices: readonly Choice<unknown>[]) => {
+      said.push(title, ...choices.map(({ label }) => label));
+      return Promise.resolve(choices[0]?.value);
+    },
+  } as unknown as CommandHost;
+  await assertRejects(
+    async () => await commitCommand.run({ ...host, headless: true }, ""),
+    ReasonixError,
+    "no terminal",
+  );
+  await commitCommand.run(host, "because");
+  assertEquals(said.slice(0, 5), ["Add a", "用这条信息提交吗？", "提交", "编辑信息", "离开"]);
+  assertStringIncludes(said.at(-1) ?? "", "1 file changed");
+});

@@ -6,7 +6,9 @@ import { styleOf } from "../../../src/commit/commit.ts";
 import { ReasonixError } from "../../../src/core/mod.ts";
 import { say, scriptedProvider } from "../../support/agent_fixture.ts";
 import { assert, assertEquals, assertStringIncludes } from "../../support/assert.ts";
-import { makeStage, type Person, type Played, type Stage } from "./support.ts";
+import { FakeGitHub, HAS_GH } from "../../support/fake_github.ts";
+import { needs } from "../../support/tools.ts";
+import { makeStage, type Person, type Played, remotes, type Stage } from "./support.ts";
 
 /** A program of a host that records its arguments and its standard input, and answers from files. */
 const STAND_IN = `
@@ -20,21 +22,6 @@ if [ -e "$HOME/fails" ]; then echo "GraphQL: something is wrong" >&2; exit 1; fi
 case "$*" in *"--body-file -"*) cat > "$HOME/body";; *) printf '%s' "$*" > "$HOME/body";; esac
 echo "https://example.org/pull/7"
 `;
-
-/** Makes origin, and upstream where it is a fork, with directories that their addresses lead to. */
-async function remotes(stage: Stage, origin: string, upstream?: string): Promise<void> {
-  const { git, temp, write } = stage;
-  await write("a.txt", "one\n");
-  await git("add", "-A");
-  await git("commit", "-qm", "First");
-  for (const [name, url] of [["origin", origin], ...upstream === undefined ? [] : [["upstream", upstream]]]) {
-    await git("init", "-q", "--bare", "-b", "main", `${temp}/${name}.git`);
-    await git("config", `remote.${name}.url`, url ?? "");
-    await git("config", `remote.${name}.fetch`, `+refs/heads/*:refs/remotes/${name}/*`);
-    await git("push", "-q", `${temp}/${name}.git`, "main");
-    await git("update-ref", `refs/remotes/${name}/main`, "HEAD");
-  }
-}
 
 async function commits(stage: Stage, branch?: string): Promise<void> {
   if (branch !== undefined) await stage.git("switch", "-qc", branch);
@@ -78,7 +65,7 @@ const CASES: readonly Case[] = [
     seen: [
       "Push two to origin (git@github.com:me/tool.git), and open this pull request into main of me/tool?",
       "https://example.org/pull/7",
-      "Not part of it: 1 files",
+      "Uncommitted changes are not part of it (files: 1)",
     ],
     pushed: ["main", "two"],
     check: async (stage) => {
@@ -259,13 +246,7 @@ for (const { name, stage: prepare, base, draft = false, yes = false, hint = "", 
   Deno.test(`reasonix pr: openPullRequest ${name}`, async () => {
     await using stage = await makeStage();
     await prepare(stage);
-    // The addresses of the remotes lead to directories next to the repository, for the user's git only.
     const config = `${stage.temp}/gitconfig`;
-    const urls = await Promise.all(["origin", "upstream"].map(async (remote) => {
-      const url = (await stage.git("config", `remote.${remote}.url`).catch(() => "")).trim();
-      return url === "" ? "" : `[url "${stage.temp}/${remote}.git"]\n\tinsteadOf = ${url}\n`;
-    }));
-    await Deno.writeTextFile(config, urls.join(""));
     const run = async (person: Person, played = stage.play(withConfig(person))) => {
       const { signal } = new AbortController();
       await openPullRequest({ cwd: stage.dir, base, draft, yes, hint, signal, host: played.host });
@@ -294,6 +275,55 @@ for (const { name, stage: prepare, base, draft = false, yes = false, hint = "", 
     await rest.check?.(stage, last, run);
   });
 }
+
+Deno.test({
+  ...needs(
+    "gh",
+    HAS_GH,
+    "openPullRequest continues with the real gh when answers are lost or the login ends",
+  ),
+  async fn() {
+    await using stage = await makeStage();
+    await using github = await FakeGitHub.start("me/tool");
+    await remotes(stage, "git@github.com:me/tool.git");
+    await commits(stage, "two");
+    const run = async (draft: boolean, replies: readonly string[] = []) => {
+      const environment = { ...github.env, GIT_CONFIG_GLOBAL: `${stage.temp}/gitconfig` };
+      const { host, seen } = stage.play({ replies, environment });
+      const options = {
+        cwd: stage.dir,
+        draft,
+        yes: true,
+        hint: "",
+        host,
+        signal: new AbortController().signal,
+      };
+      return await openPullRequest(options).then(seen, (error) => `${error.message} ${error.remedy}`);
+    };
+    const body = 'One was not enough: $(touch x) `y` "z"\n\n--draft';
+    const lost = (afterwards: boolean) =>
+      github.failures.push({
+        matches: ({ operation }) => operation === "PullRequestCreate",
+        answer: { status: 502, ...afterwards ? { afterwards } : {} },
+      });
+    lost(false);
+    assertStringIncludes(await run(false, [`Use two\n\n${body}`]), "the next run continues there");
+    // The service does what was asked, and its answer is lost.
+    lost(true);
+    assertStringIncludes(await run(false), "Cannot open the pull request");
+    assertStringIncludes(
+      await run(false),
+      "has a pull request, which a push updates: https://github.com/me/tool/pull/1",
+    );
+    assertEquals(github.pulls.map(({ title, headRefName }) => [title, headRefName]), [["Use two", "two"]]);
+    assertEquals(github.pulls[0]?.body, body);
+    github.badTokens.add("token-of-the-test");
+    assertStringIncludes(
+      await run(true, ["Use two"]),
+      "gh is not logged in: gh auth login --hostname github.com",
+    );
+  },
+});
 
 Deno.test("addressOf and compareAddress know the forms of hosts", () => {
   const table: readonly (readonly [url: string, address: string | undefined, compare?: string])[] = [

@@ -46,9 +46,8 @@ export async function makeStage(): Promise<Stage> {
   for (const path of [dir, home, bin]) await Deno.mkdir(path);
   const inDir = (...args: string[]) => git(dir, ...args);
   await inDir("init", "-q", "-b", "main");
-  for (const [key, value] of [["user.name", "Test"], ["user.email", "test@example.com"]] as const) {
-    await inDir("config", key, value);
-  }
+  const person = "[user]\n\tname = Test\n\temail = test@example.com\n[commit]\n\tgpgsign = false\n";
+  await Deno.writeTextFile(`${dir}/.git/config`, person, { append: true });
   const closing: (() => Promise<void>)[] = [];
   const stage: Stage = {
     ...{ dir, home, temp: temp.path, git: inDir },
@@ -123,4 +122,24 @@ export async function makeStage(): Promise<Stage> {
     },
   };
   return stage;
+}
+
+/** Makes origin, and upstream where it is a fork, with directories that their addresses lead to. */
+export async function remotes(stage: Stage, origin: string, upstream?: string): Promise<void> {
+  const { git, temp, write } = stage;
+  await write("a.txt", "one\n");
+  await git("add", "-A");
+  await git("commit", "-qm", "First");
+  for (const [name, url] of [["origin", origin], ...upstream === undefined ? [] : [["upstream", upstream]]]) {
+    await git("init", "-q", "--bare", "-b", "main", `${temp}/${name}.git`);
+    await git("config", `remote.${name}.url`, url ?? "");
+    await git("config", `remote.${name}.fetch`, `+refs/heads/*:refs/remotes/${name}/*`);
+    await git("push", "-q", `${temp}/${name}.git`, "main");
+    await git("update-ref", `refs/remotes/${name}/main`, "HEAD");
+  }
+  // Only the user's git sees that the addresses lead to directories.
+  const config = [["origin", origin], ["upstream", upstream]].map(([name, url]) =>
+    url === undefined ? "" : `[url "${temp}/${name}.git"]\n\tinsteadOf = ${url}\n`
+  );
+  await Deno.writeTextFile(`${temp}/gitconfig`, config.join(""));
 }

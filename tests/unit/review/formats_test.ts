@@ -237,6 +237,10 @@ Deno.test("the text has at most ten names of files that were left out, and says 
   const text = format(report, "text");
   assertStringIncludes(text, "f9.lock (a lock file), 15 more\n");
   assertStringIncludes(text, "· cost unknown · 12 s\n");
+  assertStringIncludes(
+    format({ ...report, cost: { amount: 0.00003, currency: "USD" } }, "text"),
+    "· <0.0001 USD ·",
+  );
 });
 
 Deno.test("the Markdown of the chat shows names, titles and code as they are", () => {

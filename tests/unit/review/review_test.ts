@@ -616,33 +616,41 @@ Deno.test("an incremental review looks at new hunks only, and decides about earl
     edited("same.ts", "same();", 2),
     edited("other.ts", "first();", 2),
     edited("gone.ts", "gone();", 1),
+    edited("old.ts", "moves();", 1),
   ];
   const first = model((asked) =>
     asked.kind === "refute" ? holdAll(asked) : findings(
       finding(2, { path: "same.ts", quote: "same();" }),
       finding(2, { path: "other.ts", quote: "first();" }),
       finding(1, { path: "gone.ts", quote: "gone();" }),
+      finding(1, { path: "old.ts", quote: "moves();" }),
     )
   );
   await using scene = await stage(first);
-  const texts = { "same.ts": "x\nsame();\n", "other.ts": "x\nfirst();\n", "gone.ts": "gone();\n" };
+  const texts = {
+    "same.ts": "x\nsame();\n",
+    "other.ts": "x\nfirst();\n",
+    "gone.ts": "gone();\n",
+    "old.ts": "moves();\n",
+  };
   const options = { signal: new AbortController().signal, report: () => {} };
   const earlier = await review(
     scene.assembly,
     { change: changeOf(scene.dir, before, texts), focus: "" },
     options,
   );
-  assertEquals(earlier.findings.length, 3);
-  assertEquals(earlier.hunks.length, 3);
+  assertEquals(earlier.findings.length, 4);
+  assertEquals(earlier.hunks.length, 4);
 
   const now = [edited("same.ts", "same();", 3), edited("gone.ts", "kept();", 1), {
     ...edited("other.ts", "first();", 2),
     hunks: [...edited("other.ts", "first();", 2).hunks, ...edited("other.ts", "second();", 9).hunks],
-  }];
+  }, { ...edited("new.ts", "moves();", 1), oldPath: "old.ts", status: "renamed" as const }];
   const later = {
     "same.ts": "y\nx\nsame();\n",
     "other.ts": `x\nfirst();\n${"x\n".repeat(6)}second();\n`,
     "gone.ts": "kept();\n",
+    "new.ts": "moves();\n",
   };
   for (const [holdsStill, state] of [[true, "standing"], [false, "fixed"]] as const) {
     const second = model((asked) => {
@@ -650,7 +658,8 @@ Deno.test("an incremental review looks at new hunks only, and decides about earl
         return findings(finding(9, { path: "other.ts", quote: "second();", title: "Second call throws" }));
       }
       const isEarlier = asked.prompt.includes('"quote":"first();"');
-      return decisions({ ...holds(1), holds: isEarlier ? holdsStill : true });
+      if (!isEarlier) return holdAll(asked);
+      return decisions({ ...holds(1), holds: holdsStill }, { ...holds(2), holds: holdsStill });
     });
     await using again = await stage(second);
     const report = await review(
@@ -666,6 +675,7 @@ Deno.test("an incremental review looks at new hunks only, and decides about earl
         ["same.ts", 3, "standing"],
         ["gone.ts", 1, "fixed"],
         ["other.ts", 2, state],
+        ["new.ts", 1, state],
         ["other.ts", 9, "new"],
       ]),
     );
@@ -673,9 +683,10 @@ Deno.test("an incremental review looks at new hunks only, and decides about earl
     assertEquals(finds.length, 1);
     assert(!/\+(?:same|first)\(\)/.test(finds[0]?.prompt ?? ""), "a known hunk was shown");
     assertEquals(second.asked.length, 3);
-    assertEquals(report.hunks.length, 4);
-    const ids = new Map(earlier.findings.map(({ path, id }) => [path, id]));
-    for (const { path, id, state } of report.findings) if (state !== "new") assertEquals(id, ids.get(path));
+    assertEquals(report.hunks.length, 5);
+    const ids = (all: typeof report.findings) =>
+      all.filter(({ state }) => state !== "new").map(({ id }) => id);
+    assertEquals(ids(report.findings).sort(), earlier.findings.map(({ id }) => id).sort());
   }
 });
 

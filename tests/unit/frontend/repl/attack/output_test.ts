@@ -18,6 +18,7 @@ import {
 } from "../../../../support/approval_chat.ts";
 import { assert, assertEquals, assertStringIncludes } from "../../../../support/assert.ts";
 import { type ChatStage, openChat } from "../../../../support/chat_stage.ts";
+import { someOf } from "../../../../support/seed.ts";
 import { openStage } from "../../../../support/overlay_stage.ts";
 import { VirtualTerminal } from "../../../../support/virtual_terminal.ts";
 
@@ -355,9 +356,9 @@ Deno.test("lines of a command or its rule cannot imitate answers of the panel", 
 });
 
 Deno.test("a call of ten megabytes blocks nothing, and Enter does not approve hidden text", async () => {
-  for (const unit of ["\u202e", "界", "x y\n"]) {
+  for (const unit of someOf(["\u202e", "界", "x y\n"], 2)) {
     const long = unit.repeat(10_000_000 / unit.length);
-    for (const command of [`touch made #${long}`, `rm -rf ~/${long.replaceAll("\n", "")}`]) {
+    for (const command of someOf([`touch made #${long}`, `rm -rf ~/${long.replaceAll("\n", "")}`], 1)) {
       await using chat = await open([calls(bash("1", command)), say("done")]);
       chat.say("go");
       await panel(chat, 1);
