@@ -162,11 +162,14 @@ Deno.test("review that a signal stops prints the result, and a reader that goes 
 
 Deno.test("/review is the same in a run, in a chat of plain lines and in an editor", async () => {
   await using server = startModelServer([], { fallback: reviewer(), ...LOOSE });
-  await using world = await repository(mockConfig(server.url));
+  await using world = await repository(mockConfig(server.url, "", PRICE));
   const run = await world.run(["run", "/review --uncommitted the loop"]);
   assertEquals(run.code, 0, run.stderr);
   assertMatch(run.stdout, /1\. \*\*P1\*\* `sum\.js:3` The last number is left out/);
-  const chat = await world.run(["chat"], { stdin: "/review\nfix 1\n/review --force\n" });
+  // A review has the cost limit of a turn, whatever the turn before has cost.
+  server.push({ text: "Hello", usage: { input: 900, output: 200 } });
+  const lines = "hello\n/review\nfix 1\n/review --force\n";
+  const chat = await world.run(["chat", "--max-cost", "1"], { stdin: lines });
   assertMatch(chat.stdout, /1\. \*\*P1\*\* `sum\.js:3` The last number is left out/);
   assertStringIncludes(server.requests.at(-1)?.body ?? "", "1. P1 sum.js:3");
   assertStringIncludes(chat.stderr, "Cannot review with --force: there is no such option");

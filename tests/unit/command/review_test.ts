@@ -204,21 +204,3 @@ Deno.test("/review names bad options, a missing repository and an empty change, 
   await assertRejects(() => chat.type("/review"), ReasonixError, "git repository");
   assertEquals(script.requests, []);
 });
-
-Deno.test("/review has the cost limit of a turn, whatever the turn before has cost", async () => {
-  const script: Script = { find: [THREE], holds: true, requests: [] };
-  await using chat = await chatOf(script, { config: "[agent]\nmax_cost = 1.0\n" });
-  const { controller: { recorder } } = await chat.session();
-  await recorder.record({
-    type: "image.described",
-    image: "0",
-    provider: "mock",
-    model: "one",
-    text: "A cat",
-    usage: { inputTokens: 1, cachedTokens: 0, outputTokens: 1, reasoningTokens: 0 },
-    cost: { amount: 5, currency: "USD" },
-    durationMs: 1,
-  });
-  await chat.type("/review");
-  assertStringIncludes(chat.takeSaid(), "`a.js:3` Three is not defined");
-});
