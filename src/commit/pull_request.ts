@@ -158,7 +158,13 @@ async function readBranch({ cwd, base: wanted, host, signal, yes }: PullRequestO
   }
   const remote = async (name: string, ...how: readonly string[]): Promise<Remote> => {
     const url = (await ask("remote", "get-url", ...how, name)).split("\n", 1)[0] ?? "";
-    return { name, url: withoutPassword(url), address: addressOf(url) };
+    // Pushes may go to an alias of the host.
+    const others = addressOf(url) ? "" : await ask("remote", "get-url", name);
+    return {
+      name,
+      url: withoutPassword(url),
+      address: addressOf(url) ?? addressOf(others.split("\n", 1)[0] ?? ""),
+    };
   };
   const push = await remote(pushName, "--push");
   const target = names.includes("upstream") ? await remote("upstream") : await remote(pushName);

@@ -152,7 +152,8 @@ function summaryOf(report: ReviewReport): Text[] {
     ...(report.incomplete === undefined
       ? []
       : [message`The review is incomplete: ${inertLine(report.incomplete, 500)}`]),
-    figuresOf(report),
+    // Without a model nothing was asked.
+    ...(report.model === "" ? [] : [figuresOf(report)]),
   ];
 }
 

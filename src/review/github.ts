@@ -130,7 +130,9 @@ function failure(
     readonly text: string;
   },
 ): GitHubError {
-  const said = oneLine(text.trim().replace(/^(?:gh|GraphQL): /, ""), 300);
+  const said = /^To get started with GitHub CLI/.test(text.trim())
+    ? message`gh is not signed in`
+    : oneLine(text.trim().replace(/^(?:gh|GraphQL): /, ""), 300);
   const error = (remedy: Text, retryAfterMs?: number) =>
     new GitHubError(message`${purpose}: ${said || `HTTP ${status}`}`, remedy, status, retryAfterMs);
   if (status === 401 || /gh auth login|Bad credentials/.test(text) && !/known GitHub host/.test(text)) {

@@ -189,6 +189,7 @@ class Publication {
     const open = this.#report.findings.filter(({ state }) => state !== "fixed");
     if (!summary && open.length === 0) return;
     const others = new Set(comments);
+    const known = new Set(summary?.findings.map(({ id }) => id));
     const drafts: Draft[] = [];
     const listed: ReviewFinding[] = [];
     let size = 0;
@@ -199,10 +200,13 @@ class Publication {
         await this.#edit(comment, finding);
         continue;
       }
-      const draft = this.#draft(finding);
-      size += draft?.comment.body.length ?? 0;
-      if (draft && drafts.length < MAX_COMMENTS && size <= MAX_CHARACTERS) drafts.push(draft);
-      else listed.push(finding);
+      // What is in the text of the review stays there: its line was refused, or is in no hunk.
+      const draft = known.has(finding.id) ? undefined : this.#draft(finding);
+      const longer = size + (draft?.comment.body.length ?? 0);
+      if (draft && drafts.length < MAX_COMMENTS && longer <= MAX_CHARACTERS) {
+        drafts.push(draft);
+        size = longer;
+      } else listed.push(finding);
     }
     for (const comment of others) {
       if (await this.#isFixed(comment.finding)) {

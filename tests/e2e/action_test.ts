@@ -4,7 +4,7 @@ import { assert, assertEquals, assertMatch, assertStringIncludes } from "../supp
 import { FakeGitHub, HAS_GH } from "../support/fake_github.ts";
 import { startModelServer } from "../support/model_server.ts";
 import { denoDir, mockConfig, programFile } from "../support/program.ts";
-import { shellLines } from "../support/readme.ts";
+import { codeBlocks, shellLines } from "../support/readme.ts";
 import { makeTempDir } from "../support/tool_context.ts";
 import { needs } from "../support/tools.ts";
 
@@ -290,33 +290,49 @@ Deno.test(
   },
 );
 
-Deno.test(needs("gh", HAS_GH, "the lines of docs/review.md about pull requests are executed"), async () => {
-  await using stage = await makeStage();
-  const { github, temp } = stage;
-  const program = `${Deno.execPath()} run -A --quiet --no-config ${await programFile()}`;
-  const start = `#!/bin/sh\nexec ${program} "$@" --trust-project\n`;
-  await Deno.writeTextFile(`${temp}/bin/reasonix`, start, { mode: 0o755 });
-  const lines = (await shellLines("docs/review.md")).filter((line) => /--pr /.test(line));
-  assertEquals(lines.length, 3);
-  const clone =
-    `git clone -q -b main file://${temp}/remote/owner/project.git ${temp}/work && cd ${temp}/work`;
-  const { code, stderr } = await new Deno.Command("/bin/sh", {
-    args: ["-ec", [clone, ...lines].join("\n")],
-    clearEnv: true,
-    env: {
-      ...{
-        PATH: `${temp}/bin:${Deno.env.get("PATH")}`,
-        HOME: temp,
-        ...denoDir(),
-        ...github.env,
-        MODEL_KEY: KEY,
-      },
-      ...{ GH_REPO: "owner/project", DENO_NO_UPDATE_CHECK: "1" },
-    },
-  }).output();
-  assertEquals(code, 0, new TextDecoder().decode(stderr));
-  assertEquals([github.reviews.length, github.threads.length], [1, 1]);
-});
+Deno.test(
+  needs("gh", HAS_GH, "the lines of docs/review.md about pull requests and GitLab are executed"),
+  async () => {
+    await using stage = await makeStage();
+    const { github, temp } = stage;
+    const program = `${Deno.execPath()} run -A --quiet --no-config ${await programFile()}`;
+    const start = `#!/bin/sh\nexec ${program} "$@" --trust-project\n`;
+    await Deno.writeTextFile(`${temp}/bin/reasonix`, start, { mode: 0o755 });
+    const lines = (await shellLines("docs/review.md")).filter((line) => /--pr /.test(line));
+    assertEquals(lines.length, 3);
+    const clone = (name: string) =>
+      `git clone -q -b main file://${temp}/remote/owner/project.git ${temp}/${name} && cd ${temp}/${name}`;
+    const shell = async (script: readonly string[], env: Readonly<Record<string, string>> = {}) => {
+      const { code, stderr } = await new Deno.Command("/bin/sh", {
+        args: ["-ec", script.join("\n")],
+        clearEnv: true,
+        env: {
+          ...{
+            PATH: `${temp}/bin:${Deno.env.get("PATH")}`,
+            HOME: temp,
+            MODEL_KEY: KEY,
+            ...denoDir(),
+            ...github.env,
+          },
+          ...{ GH_REPO: "owner/project", DENO_NO_UPDATE_CHECK: "1", ...env },
+        },
+      }).output();
+      assertEquals(code, 0, new TextDecoder().decode(stderr));
+    };
+    await shell([clone("github"), ...lines]);
+    assertEquals([github.reviews.length, github.threads.length], [1, 1]);
+
+    const gitlab = (await codeBlocks("docs/review.md", "yaml")).find((block) =>
+      block.includes("codequality")
+    );
+    const { script, artifacts } = parse(gitlab ?? "").review;
+    const run = script.filter((line: string) => !line.startsWith("npm install"));
+    const variables = { CI_MERGE_REQUEST_DIFF_BASE_SHA: stage.base, CI_COMMIT_SHA: stage.pull.headRefOid };
+    await shell([clone("gitlab"), ...run], variables);
+    const quality = JSON.parse(await Deno.readTextFile(`${temp}/gitlab/${artifacts.reports.codequality}`));
+    assertEquals([quality.length, quality[0].location.path], [1, "sum.js"]);
+  },
+);
 
 Deno.test(
   needs(

@@ -113,7 +113,7 @@ Deno.test("review without findings or changes exits with 0, and a second one is 
   const empty = await world.run(["review", "--uncommitted"]);
   assertEquals([empty.code, empty.stdout, empty.stderr], [
     0,
-    "No changes to review: uncommitted changes\n",
+    "Nothing to review in uncommitted changes\n",
     "",
   ]);
 });

@@ -15,7 +15,7 @@ export const reviewCommand: CommandBody = {
     const session = await host.session();
     const prepared = await prepareReview(session.paths, wanted, { signal, report: say });
     const { change } = prepared.request;
-    if (change.files.length === 0) return say(message`No changes to review: ${change.target}`);
+    if (change.files.length === 0) return say(message`Nothing to review in ${change.target}`);
     await session.open();
     // Front ends show the agents at work.
     const options = { signal, report: say, progress: () => {} };
