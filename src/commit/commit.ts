@@ -68,7 +68,7 @@ export async function commitStaged(options: WritingOptions): Promise<boolean> {
         { label: message`edit the message`, key: "e", value: "edit" },
         { label: message`leave`, key: "n", value: "leave" },
       ]) ?? "leave";
-      signal.throwIfAborted();
+      if (signal.aborted) throw notCommitted(message`it was stopped`, kept, "interrupt");
       if (answer === "leave") {
         host.report(message`Nothing was committed; the message is in ${kept.path}`);
         return false;

@@ -223,6 +223,11 @@ export async function writtenBy(
       ...request,
       prompt: assembly.redact(`${system.trim()}\n\n${prompt.trim()}${fault}`),
       overrides: { readOnly: true },
+    }).catch((error) => {
+      const { aborted, reason } = request.signal;
+      if (!aborted) throw error;
+      const exit = reason === "terminated" ? reason : "interrupt";
+      throw new ReasonixError(message`Cannot write the text: ${message`it was stopped`}`, { exit });
     });
     const { reason, detail } = outcome;
     if (reason !== "done") {

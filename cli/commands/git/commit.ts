@@ -50,11 +50,7 @@ export function gitHost(
       message`add --yes to go without it`,
     );
   }
-  const ask = (question: Text, initial?: string) => {
-    const answer = prompt(run.translate(question), initial);
-    run.signal.throwIfAborted();
-    return answer ?? undefined;
-  };
+  const ask = (question: Text, initial?: string) => prompt(run.translate(question), initial) ?? undefined;
   return {
     environment: processEnvironment(),
     report: run.report,

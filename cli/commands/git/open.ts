@@ -11,7 +11,14 @@ import {
   standardOutput,
 } from "../../terminal/process.ts";
 import { type LoadedConfig, nonInteractive, problemText, requireProvider } from "../../../src/config/mod.ts";
-import { EXIT, type ExitName, message, ReasonixError, type Text } from "../../../src/core/mod.ts";
+import {
+  EXIT,
+  type ExitName,
+  message,
+  ReasonixError,
+  type Text,
+  writtenText,
+} from "../../../src/core/mod.ts";
 import { assemble } from "../../../src/features/mod.ts";
 import { Output, unsavedLine } from "../../../src/frontend/mod.ts";
 import { loadTranslator, type Locale } from "../../../src/i18n/mod.ts";
@@ -96,6 +103,11 @@ export async function runGitCommand(
           ...{ program, paths, loaded, permissionMode: "read-only", onAsk: "deny", aside: true },
           trustProject: flags.trustProject ?? false,
           ignoreUntrusted: flags.ignoreUntrusted ?? false,
+        });
+        assembly.controller.subscribe((event) => {
+          if (event.type === "notice" && event.code === "agents") {
+            notify(redact(translate(writtenText(event.said, event.text))));
+          }
         });
         await assembly.open();
         await assembly.controller.recorder.record({ type: "session.rename", title });

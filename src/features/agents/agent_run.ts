@@ -370,6 +370,8 @@ export interface ChildTask {
   readonly paths?: RunPaths;
   /** Agents ask one after the other. */
   readonly questions: Slots;
+  /** Warnings that the user has had. */
+  readonly warned?: Set<string>;
   /** Money that is left for it. */
   readonly maxCost?: number;
 }
@@ -594,7 +596,8 @@ export async function openChild(
     const child = await assemble(await childOptions(run, { ...task, ...elsewhere }));
     const skill = await instructionsOf(task, child);
     const { fellBack } = task.model === undefined ? agentModel(options.loaded, task.agent) : {};
-    if (fellBack !== undefined) {
+    if (fellBack !== undefined && !task.warned?.has(fellBack)) {
+      task.warned?.add(fellBack);
       await recorder.record(newNotice("warning", "agents", fellBack));
     }
     return {

@@ -33,6 +33,7 @@ export class SubagentManager implements RunAgents {
   readonly #assemble: Assemble;
   readonly #slots: Slots;
   readonly #questions = new Slots(1);
+  readonly #warned = new Set<string>();
   readonly #tasks = new Map<string, AgentRun>();
   readonly #working = new Set<AgentRun>();
   /** Cost of the runs that have not ended. */
@@ -132,6 +133,7 @@ export class SubagentManager implements RunAgents {
     }
     const opened = await openChild(this.#run, this.#assemble, {
       ...child,
+      warned: this.#warned,
       ...(left === undefined ? {} : { maxCost: left }),
     });
     if (typeof opened === "string") return opened;

@@ -298,6 +298,44 @@ const CASES: readonly Case[] = [
     check: async (stage) => assertEquals(await kept(stage), "Add a\n"),
   },
   {
+    name: "keeps the message where signing fails",
+    stage: async (stage) => {
+      await one(stage);
+      await stage.git("config", "commit.gpgsign", "true");
+      await stage.git("config", "gpg.program", "false");
+    },
+    replies: ["Add a"],
+    yes: true,
+    error: /Nothing was committed: git commit ended with exit code 128/,
+    seen: ["gpg failed to sign the data"],
+    check: async (stage) => assertEquals(await kept(stage), "Add a\n"),
+  },
+  {
+    name: "keeps the message where the editor fails",
+    stage: (stage) => one(stage),
+    replies: ["Add a"],
+    answers: ["e"],
+    environment: { GIT_EDITOR: "exit 3; :" },
+    terminal: true,
+    error: /Nothing was committed: The editor "exit 3; :" ended with exit code 3.*REASONIX_COMMIT_MSG/,
+    check: async (stage) => assertEquals(await kept(stage), "Add a\n"),
+  },
+  {
+    name: "shows the messages of squashed commits to the model",
+    stage: async (stage) => {
+      await history(stage, "First");
+      await stage.git("switch", "-qc", "topic");
+      await one(stage);
+      await history(stage, "Begin the topic");
+      await stage.git("switch", "-q", "main");
+      await stage.git("merge", "-q", "--squash", "topic");
+    },
+    replies: ["Add the topic"],
+    yes: true,
+    message: "Add the topic",
+    request: ['<material name="messages of the squashed commits">', "Begin the topic"],
+  },
+  {
     name: "lets hooks change message and files, and reports the files",
     stage: async (stage) => {
       await one(stage);
@@ -374,6 +412,33 @@ for (const { name, stage: prepare, hint = "", yes = false, message, error, ...re
     await rest.check?.(stage, played);
   });
 }
+
+Deno.test("commitStaged stopped by Ctrl-C commits nothing and keeps the message that was shown", async () => {
+  await using stage = await makeStage();
+  await one(stage);
+  for (const during of ["writing", "choosing"]) {
+    const stop = new AbortController();
+    const interrupt = () => {
+      stop.abort("interrupted");
+      return Promise.resolve("");
+    };
+    const { host, open } = stage.play({ replies: ["Add a"], answers: [interrupt] });
+    const assembly = async () => {
+      if (during === "writing") await interrupt();
+      return await open();
+    };
+    const options = {
+      cwd: stage.dir,
+      hint: "",
+      yes: false,
+      signal: stop.signal,
+      host: { ...host, assembly },
+    };
+    await commitStaged(options).then(() => assert(false), ({ exit }) => assertEquals(exit, "interrupt"));
+    assertEquals(await kept(stage), during === "writing" ? undefined : "Add a\n");
+  }
+  assertEquals(await stage.git("for-each-ref"), "");
+});
 
 Deno.test("/commit commits from the chat in the language of the user, and refuses a headless run", async () => {
   await using stage = await makeStage();

@@ -15,6 +15,8 @@ export interface Person {
   readonly answers?: readonly (string | ((stage: Stage) => Promise<string>))[];
   readonly config?: Record<string, unknown>;
   readonly environment?: Readonly<Record<string, string>>;
+  /** The user's programs get the streams of the test. */
+  readonly terminal?: true;
 }
 
 export interface Stage extends AsyncDisposable {
@@ -60,7 +62,7 @@ export async function makeStage(): Promise<Stage> {
     },
     program: (name, script) =>
       Deno.writeTextFile(`${bin}/${name}`, `#!/bin/sh\n${script}\n`, { mode: 0o755 }),
-    play({ replies = [], answers = [], config = {}, environment = {} }) {
+    play({ replies = [], answers = [], config = {}, environment = {}, terminal }) {
       const provider = scriptedProvider(replies.map((text) => say(text)));
       const [left, shown, questions] = [[...answers], [] as string[], [] as string[]];
       const answer = async () => {
@@ -113,6 +115,7 @@ export async function makeStage(): Promise<Stage> {
             return text === "" ? initial : text;
           },
           assembly: open,
+          ...terminal ? { terminal: (run) => run() } : {},
         },
       };
     },

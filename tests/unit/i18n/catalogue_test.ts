@@ -38,6 +38,8 @@ const USED = new Set([
   CLAUSES,
   ...await helpOf("run"),
   ...await helpOf("review"),
+  ...await helpOf("commit"),
+  ...await helpOf("pr"),
   ...await helpOf("acp"),
   ...await helpOf("serve"),
   ...await helpOf("web"),

@@ -133,6 +133,18 @@ Deno.test("runInternal gives an agent its name, its tools in place of built-in o
   );
 });
 
+Deno.test("a model that is not configured is reported once, whatever the number of runs", async () => {
+  const texts: string[] = [];
+  await using agent = await createAgent({
+    provider: echo,
+    config: { agent: { subagent_models: { review: "gone/x" } } },
+    onEvent: (event) => void (event.type === "notice" && event.code === "agents" && texts.push(event.text)),
+  });
+  for (const prompt of ["one", "two"]) await runInternal(agent, { prompt, agent: "review" });
+  await runInternal(agent, { prompt: "three", agent: "other" });
+  assertEquals(texts.map((text) => text.replace(/\(.*/, "(")), ['agent review: Unknown model "gone/x" (']);
+});
+
 Deno.test({
   ...jailed("commands of an offline run reach no network, although those of its agent do"),
   async fn() {
