@@ -3,7 +3,7 @@ import { assertEquals, assertStringIncludes } from "../support/assert.ts";
 import { pluginToml } from "../support/mcp/config.ts";
 import { startModelServer } from "../support/model_server.ts";
 import { mockConfig } from "../support/program.ts";
-import { onTerminal, openChat, shownSoon } from "../support/terminal_chat.ts";
+import { drawnScreens, onTerminal, openChat, shownSoon } from "../support/terminal_chat.ts";
 
 const EN = { lang: "en", goal: "The goal:", trust: "Trust tools to be read-only", saved: "Saved in" };
 const ZH = { lang: "zh", goal: "目标：", trust: "信任工具为只读", saved: "已保存到" };
@@ -14,7 +14,7 @@ const SIZES = [
   { columns: 40, rows: 15, ...EN },
 ];
 
-for (const { columns, rows, lang, goal, trust, saved } of SIZES) {
+for (const { columns, rows, lang, goal, trust, saved } of drawnScreens(SIZES)) {
   onTerminal(`/mode starts a goal and /mcp trusts a tool, at ${columns} by ${rows} in ${lang}`, async () => {
     await using server = startModelServer([], { fallback: { text: "Working." }, check: { prefix: false } });
     const config = mockConfig(server.url, "[goal]\nmax_turns = 1\n") + pluginToml("toy", { tools: "claims" });

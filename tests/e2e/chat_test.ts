@@ -4,7 +4,7 @@ import { loadTexts } from "../../src/i18n/mod.ts";
 import { assertEquals, assertStringIncludes } from "../support/assert.ts";
 import { type RecordedRequest, startModelServer, type Turn } from "../support/model_server.ts";
 import { mockConfig } from "../support/program.ts";
-import { EMPTY, onTerminal, openChat, shownSoon } from "../support/terminal_chat.ts";
+import { drawnScreens, EMPTY, onTerminal, openChat, shownSoon } from "../support/terminal_chat.ts";
 
 /** The last message of the user. */
 function said({ json }: RecordedRequest): string {
@@ -310,7 +310,7 @@ const SIZES = [
 onTerminal(
   "the screen shows command headers, one line for /compact, refusals and resumed rows",
   async () => {
-    for (const { columns, rows, lang } of SIZES) {
+    for (const { columns, rows, lang } of drawnScreens(SIZES)) {
       const { run, turn_view, report_commands, chat: words } = await loadAreas(lang);
       await using server = startModelServer([], { fallback: obedient, check: { prefix: false } });
       const config = mockConfig(server.url, "", "context_window = 100000");

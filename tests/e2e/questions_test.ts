@@ -2,7 +2,7 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../support/assert.ts";
 import { startModelServer, type Turn } from "../support/model_server.ts";
 import { mockConfig } from "../support/program.ts";
-import { type Chat, onTerminal, openChat } from "../support/terminal_chat.ts";
+import { type Chat, drawnScreens, onTerminal, openChat } from "../support/terminal_chat.ts";
 
 const SCREENS = [
   { columns: 80, rows: 24, lang: "en" },
@@ -57,7 +57,7 @@ async function panelRows(chat: Chat): Promise<string[]> {
   return screen.slice(from, to + 1).filter((row) => !/^(?:[│┆] | *\d+ [ +-])/.test(row));
 }
 
-for (const screen of SCREENS) {
+for (const screen of drawnScreens(SCREENS)) {
   const { columns, rows, lang } = screen;
   const at = `on ${columns}x${rows} in ${lang}`;
   const zh = lang === "zh-CN";

@@ -1,5 +1,6 @@
 /** A person in the chat: the program itself, on a terminal of tmux. */
 import { denoDir, makeWorld, programFile, type World } from "./program.ts";
+import { soakSize, someOf } from "./seed.ts";
 import { openTerminal, type Terminal } from "./tmux.ts";
 import { needs } from "./tools.ts";
 
@@ -85,6 +86,15 @@ export async function killProgram(terminal: Terminal): Promise<void> {
 
 /** The beginning of the composer's text while it is empty. */
 export const EMPTY = "> Ask for something";
+
+/** Two of the screens that are drawn, with each width and each language; in `deno task soak` all. */
+export function drawnScreens<T extends { readonly columns: number; readonly lang: string }>(
+  screens: readonly T[],
+): readonly T[] {
+  const [one] = someOf(screens, 1);
+  if (one === undefined || soakSize(1, 0) === 1) return screens;
+  return screens.filter((each) => (each.columns === one.columns) === (each.lang === one.lang));
+}
 
 /** A test that needs tmux. */
 export function onTerminal(name: string, fn: () => Promise<void>): void {
