@@ -403,6 +403,20 @@ function readSuggestion(
   return { suggestion };
 }
 
+export function openOf({ findings }: Pick<ReviewReport, "findings">): readonly ReviewFinding[] {
+  return findings.filter(({ state }) => state !== "fixed");
+}
+
+/** The number of findings of each priority that has some: "2 P1". */
+export function prioritiesOf(findings: readonly Finding[]): readonly string[] {
+  const groups = Map.groupBy(findings, ({ priority }) => priority);
+  return PRIORITIES.flatMap((each) => groups.has(each) ? [`${groups.get(each)?.length} ${each}`] : []);
+}
+
+export function locationOf({ path, line, end_line }: Finding): string {
+  return `${path}:${line}${end_line > line ? `-${end_line}` : ""}`;
+}
+
 /** Words that say nothing about a defect. */
 const STOP_WORDS = new Set(
   "the and for with that this from not are can may when which into does has have will its but was than then"
