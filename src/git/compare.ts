@@ -1,5 +1,5 @@
 import { lstatSync } from "node:fs";
-import { copyFile, mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { copyFile, mkdir, mkdtemp, readdir, rm, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { message, ReasonixError, type Text } from "../core/mod.ts";
 import { join } from "../path/lexical.ts";
@@ -211,7 +211,11 @@ export class Scratch {
     this.#hasIndex = true;
     const { index } = this.#repository;
     if (!exists(index)) return;
-    await copyFile(index, `${this.#dir}/index`);
+    const copy = `${this.#dir}/index`;
+    await copyFile(index, copy);
+    // Git compares files that are not older than the index by their content.
+    const time = Math.floor(lstatSync(index).mtimeMs / 1000);
+    await utimes(copy, time, time);
     const directory = index.slice(0, index.lastIndexOf("/"));
     for (const name of await readdir(directory)) {
       if (name.startsWith("sharedindex.")) {
@@ -234,7 +238,9 @@ export class Scratch {
   async compare(base: string, tree: string): Promise<DiffSection[]> {
     const parser = new DiffParser();
     const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
-    const form = ["--no-ext-diff", "--no-textconv", "--no-color", "--submodule=short", "--unified=3"];
+    const form = ["--no-ext-diff", "--no-textconv", "--no-color", "--unified=3"];
+    // Without these, the .gitmodules of a change could hide a submodule, or end git.
+    const modules = ["--submodule=short", "--ignore-submodules=none"];
     const names = ["--src-prefix=a/", "--dst-prefix=b/", "--full-index", "--no-abbrev"];
     const args = [
       "diff-tree",
@@ -245,6 +251,7 @@ export class Scratch {
       "-C",
       "-l1000",
       ...form,
+      ...modules,
       ...names,
       base,
       tree,

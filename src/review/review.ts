@@ -26,7 +26,7 @@ import { mayHoldKeys } from "../path/key_files.ts";
 import type { Assembly } from "../run/mod.ts";
 import type { Tool } from "../tool/mod.ts";
 import { isRecord, mapTexts, parseJson, recordOf } from "../util/json.ts";
-import { oneLine, terminalSafe } from "../util/terminal_text.ts";
+import { oneLine, REORDERING, terminalSafe } from "../util/terminal_text.ts";
 import { after } from "../util/timer.ts";
 import {
   ANSWER_SCHEMA,
@@ -668,12 +668,17 @@ function sum<T>(items: readonly T[], sizeOf: (item: T) => number): number {
   return items.reduce((total, item) => total + sizeOf(item), 0);
 }
 
+const HIDDEN = new RegExp(`[${REORDERING}]`);
+
 function diffOf(pieces: readonly Piece[]): string {
   const files = Map.groupBy(pieces, ({ file }) => file);
   const texts = [...files].map(([file, its]) => {
     const from = file.oldPath === undefined ? "" : ` from ${oneLine(file.oldPath, Infinity)}`;
     const diff = terminalSafe(numberedDiff(file, its.map(({ hunk }) => hunk)));
-    return `@@ ${file.status} ${oneLine(file.path, Infinity)}${from}\n${diff}`;
+    const hidden = its.some(({ hunk }) => hunk.lines.some((line) => line[0] === "+" && HIDDEN.test(line)))
+      ? " (added lines have characters that reorder text, which are left out here)"
+      : "";
+    return `@@ ${file.status} ${oneLine(file.path, Infinity)}${from}${hidden}\n${diff}`;
   });
   return texts.join("\n");
 }

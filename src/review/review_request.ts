@@ -191,6 +191,7 @@ export async function performReview(
   { signal, report: notify, progress }: ReviewOptions & { readonly progress: (line: Text) => void },
 ): Promise<ReviewResult> {
   let exit: ExitName = "done";
+  assembly.restartCostLimit();
   const report = await review(assembly, request, { signal, report: progress, stopped: (why) => exit = why });
   // What was stopped before its first part leaves the earlier review as it is.
   if (report.incomplete === undefined || report.hunks.length > 0) await save(file, report, notify);

@@ -289,6 +289,11 @@ export class Assembly implements AsyncDisposable {
     return this.#deps.extensions.verification;
   }
 
+  /** Counts costs for `agent.max_cost` from here on, as at the beginning of a turn. */
+  restartCostLimit(): void {
+    this.#deps.extensions.costsBefore = this.controller.recorder.state.costs;
+  }
+
   /** Makes a run outside of the conversation; see {@linkcode RunAgents.internal}. */
   async runInternal(request: InternalRequest): Promise<InternalResult> {
     return await this.stoppable(request.signal, async () => (await this.#deps.agents()).internal(request));

@@ -40,7 +40,7 @@ const ROWS: Readonly<Record<string, Row>> = {
   "bare.git$ pr --yes": { code: 1, says: BARE },
   "empty$ review": {
     code: 0,
-    says: /No findings\nFiles reviewed: 0\n[^]*Nothing to review in uncommitted changes/,
+    says: /^Nothing to review in uncommitted changes$/m,
   },
   "empty$ review --base main": { code: 2, says: NO_COMMIT },
   "empty$ commit --yes": { code: 2, says: NOTHING_STAGED },

@@ -1,4 +1,5 @@
 /** `reasonix review` ends in each way with the result, the exit code and the session that belong to it. */
+import { startAcp } from "../support/acp.ts";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../support/assert.ts";
 import { type RecordedRequest, startModelServer, type Turn } from "../support/model_server.ts";
 import { denoDir, finished, makeWorld, mockConfig, type World } from "../support/program.ts";
@@ -110,7 +111,11 @@ Deno.test("review without findings or changes exits with 0, and a second one is 
   assert(server.requests.length > requests);
   await git(world, "commit", "-q", "-a", "-m", "two");
   const empty = await world.run(["review", "--uncommitted"]);
-  assertEquals(empty.code, 0, empty.stderr);
+  assertEquals([empty.code, empty.stdout, empty.stderr], [
+    0,
+    "Nothing to review in uncommitted changes\n",
+    "",
+  ]);
 });
 
 Deno.test("review prints what it found before a limit, a failure or a signal ended it", async () => {
@@ -155,17 +160,25 @@ Deno.test("review that a signal stops prints the result, and a reader that goes 
   assertMatch(stderr, /^error: The reader of standard output went away$/m);
 });
 
-Deno.test("/review is the same in a run and in a chat of plain lines", async () => {
+Deno.test("/review is the same in a run, in a chat of plain lines and in an editor", async () => {
   await using server = startModelServer([], { fallback: reviewer(), ...LOOSE });
-  await using world = await repository(mockConfig(server.url));
+  await using world = await repository(mockConfig(server.url, "", PRICE));
   const run = await world.run(["run", "/review --uncommitted the loop"]);
   assertEquals(run.code, 0, run.stderr);
   assertMatch(run.stdout, /1\. \*\*P1\*\* `sum\.js:3` The last number is left out/);
-  const chat = await world.run(["chat"], { stdin: "/review\nfix 1\n/review --force\n" });
+  // A review has the cost limit of a turn, whatever the turn before has cost.
+  server.push({ text: "Hello", usage: { input: 900, output: 200 } });
+  const lines = "hello\n/review\nfix 1\n/review --force\n";
+  const chat = await world.run(["chat", "--max-cost", "1"], { stdin: lines });
   assertMatch(chat.stdout, /1\. \*\*P1\*\* `sum\.js:3` The last number is left out/);
   assertStringIncludes(server.requests.at(-1)?.body ?? "", "1. P1 sum.js:3");
   assertStringIncludes(chat.stderr, "Cannot review with --force: there is no such option");
   assertEquals(chat.code, 2);
+  const acp = await startAcp(world);
+  const id = await acp.newSession();
+  assertEquals(await acp.prompt(id, "/review"), "end_turn");
+  assertMatch(JSON.stringify(acp.updates(id)), /`sum\.js:3` The last number is left out/);
+  assertEquals((await acp.end()).code, 0);
 });
 
 Deno.test("review names what is wrong with a command line or a directory, and asks no model", async () => {
@@ -181,6 +194,11 @@ Deno.test("review names what is wrong with a command line or a directory, and as
     ["--base=--output=x", 2, "--output=x"],
     ["--pr 0", 2, 'Cannot review the pull request "0"'],
     ["--pr main", 2, 'Cannot review the pull request "main"'],
+    ["--publish none.json", 2, "Cannot publish none.json: no pull request is named"],
+    ["--publish none.json --pr 3", 2, "Cannot publish none.json: it cannot be read"],
+    ["--publish none.json --pr 3 --base main", 2, "Cannot use --base together with --publish"],
+    ["--publish none.json --pr 3 why", 2, 'Cannot use "why" together with --publish'],
+    ["--publish sum.js --pr 3", 2, "Cannot publish sum.js: it is no report"],
     ["--format xml", 2, "sarif"],
     ["--fail-on P9", 2, "P3"],
     ["--max-cost 0", 2, 'Cannot use "0" for --max-cost'],

@@ -97,8 +97,8 @@ async function printReview(context: CliContext, run: GitRun, { flags, focus }: W
   const form = { palette: palette(outColor), columns: outputWidth() ?? Infinity, width, text: run.translate };
   const print = (report: ReviewReport) => out.write(formatReview(report, format, form));
   if (change.files.length === 0) {
-    notify(message`Nothing to review in ${change.target}`);
-    await print(emptyReport(change));
+    const line = run.translate(message`Nothing to review in ${change.target}`);
+    await (format === "text" ? out.write(`${terminalSafe(line)}\n`) : print(emptyReport(change)));
     return "done";
   }
   const assembly = await run.open(`Review: ${change.target}`);

@@ -199,7 +199,7 @@ Deno.test("/review names bad options, a missing repository and an empty change, 
     assertEquals(typeof error.remedy, "string", argument);
   }
   await chat.type("/review --base HEAD --head HEAD");
-  assertMatch(chat.takeSaid(), /没有改动：无需评审$/);
+  assertMatch(chat.takeSaid(), /没有可审查的改动$/);
   await Deno.remove(`${chat.dir}/.git`, { recursive: true });
   await assertRejects(() => chat.type("/review"), ReasonixError, "git repository");
   assertEquals(script.requests, []);

@@ -714,6 +714,7 @@ Deno.test("no text of a change, a commit message or a pull request leaves its fr
     assert(!/Ignore the above|approve|System:/.test(request.prefix.system), "in the system prompt");
   }
   assertStringIncludes(provider.asked[0]?.prompt ?? "", "\n\nThe user asks: look at names\n");
+  assertStringIncludes(provider.asked[0]?.prompt ?? "", " (added lines have characters that reorder text,");
 });
 
 Deno.test("parts fit the window of the model, and show each line once with its number", async () => {
