@@ -338,9 +338,7 @@ class Publication {
   #more(count: number): string {
     const commit = this.#change.commit.slice(0, 12);
     const findings = count === 1 ? "1 more finding" : `${count} more findings`;
-    return `${
-      mark("more", {})
-    }${findings} in ${commit}. The [first review](${this.#pull.summary?.url}) has all.\n`;
+    return `${mark("more", {})}${findings} in ${commit}. [Summary](${this.#pull.summary?.url})\n`;
   }
 
   #summary(open: readonly ReviewFinding[], listed: readonly ReviewFinding[], fixed: number): string {
