@@ -137,7 +137,7 @@ Deno.test(
       }
     }
 
-    // An artifact that someone has changed.
+    // A manipulated artifact.
     const [finding] = report.findings;
     const writes = github.requests.length;
     const evil = (more: object) => ({
@@ -203,7 +203,7 @@ Deno.test(
   },
 );
 
-/** What a service draws of comments: without the marks, and without code, in which nothing has a meaning. */
+/** The prose of comments, which a service draws: without the marks, and without code, in which nothing has a meaning. */
 function prose(comments: string): string {
   return comments.replace(/^<!-- reasonix:\w+ [\w+/=]+ -->$/gm, "")
     .replace(/(?<!`)(`+)(?!`)[^]*?(?<!`)\1(?!`)/g, "");
