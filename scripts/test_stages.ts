@@ -73,7 +73,7 @@ export const STAGES: readonly Stage[] = [
   gate("check", ["check", "--quiet"], SOURCES),
   { ...gate("build", ["run", "-A", "scripts/bundle.ts", TEST_BUNDLE, "--no-types"], []), lane: "program" },
   { ...tests("house", TEST, ["tests/house"]), lane: "program" },
-  { ...tests("unit", [...TEST, "--parallel"], ["tests/unit"]), coverage: true, env: jobs(3) },
+  { ...tests("unit", [...TEST, "--parallel"], ["tests/unit"]), coverage: true, env: jobs(4) },
   tests("doc", ["test", "-A", "--doc"], ["mod.ts"]),
   {
     ...tests("conformance", [...TEST, "--parallel"], ["tests/conformance"]),

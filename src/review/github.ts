@@ -1,5 +1,5 @@
 import { message, ReasonixError, type Text } from "../core/mod.ts";
-import { processEnvironment, readEnv } from "../path/read_env.ts";
+import { processEnvironment } from "../path/read_env.ts";
 import { isRecord, parseJson, recordOf } from "../util/json.ts";
 import { attempt } from "../util/lazy.ts";
 import { findProgram, runProgram } from "../util/process.ts";
@@ -12,9 +12,8 @@ import { oneLine } from "../util/terminal_text.ts";
 const PASSED =
   /^(?:HOME|PATH|USER|LOGNAME|USERPROFILE|SYSTEMROOT|TMPDIR|TEMP|TMP|(?:LOCAL)?APPDATA|XDG_\w+|(?:https?|all|no)_proxy|SSL_CERT_\w+|DBUS_SESSION_BUS_ADDRESS|(?:GH|GITHUB)_(?:ENTERPRISE_)?TOKEN|GH_(?:HOST|REPO|CONFIG_DIR)|SSH_(?:AUTH_SOCK|AGENT_PID|ASKPASS)|DISPLAY|WAYLAND_DISPLAY|GIT_(?:ASKPASS|SSH|SSH_COMMAND|SSL_\w+|CONFIG_(?:GLOBAL|SYSTEM|NOSYSTEM|COUNT|KEY_\d+|VALUE_\d+)))$/i;
 
-export function loginEnvironment(): Record<string, string> {
-  return Object.fromEntries(Object.entries(processEnvironment()).filter(([name]) => PASSED.test(name)));
-}
+/** Variables of the user; absent: those of this process. */
+export type Environment = Readonly<Record<string, string>>;
 
 /** A request that the service refused, with the status of the answer. */
 export class GitHubError extends ReasonixError {
@@ -37,20 +36,36 @@ interface Answer {
 
 /** GitHub through the installed `gh`, with the login of the user. */
 export class GitHub {
+  /** Environment of `gh`, and of a git with the login of the user. */
+  readonly environment: Environment;
   readonly #program: string;
   readonly #cwd: string;
   readonly #signal: AbortSignal | undefined;
 
-  private constructor(program: string, cwd: string, signal: AbortSignal | undefined) {
+  private constructor(
+    program: string,
+    cwd: string,
+    environment: Environment,
+    signal: AbortSignal | undefined,
+  ) {
+    this.environment = environment;
     this.#program = program;
     this.#cwd = cwd;
     this.#signal = signal;
   }
 
   /** Throws a ReasonixError when `gh` is not installed. */
-  static find(cwd: string, signal?: AbortSignal): GitHub {
-    const program = findProgram("gh", readEnv("PATH") ?? "", [cwd]);
-    if (program !== undefined) return new GitHub(program, cwd, signal);
+  static find(
+    cwd: string,
+    { env = processEnvironment(), signal }: {
+      readonly env?: Environment | undefined;
+      readonly signal?: AbortSignal | undefined;
+    } = {},
+  ): GitHub {
+    const passed = Object.entries(env).filter(([name]) => PASSED.test(name));
+    const [, path = ""] = passed.find(([name]) => name.toUpperCase() === "PATH") ?? [];
+    const program = findProgram("gh", path, [cwd]);
+    if (program !== undefined) return new GitHub(program, cwd, Object.fromEntries(passed), signal);
     throw new ReasonixError(message`Cannot find the program gh, through which pull requests are read`, {
       remedy:
         message`install it from https://cli.github.com and run \`gh auth login\`, or use --base and --head`,
@@ -102,7 +117,7 @@ export class GitHub {
   }
 
   async #run(args: readonly string[], input?: string) {
-    const env = { ...loginEnvironment(), NO_COLOR: "1", GH_PROMPT_DISABLED: "1", GH_NO_UPDATE_NOTIFIER: "1" };
+    const env = { ...this.environment, NO_COLOR: "1", GH_PROMPT_DISABLED: "1", GH_NO_UPDATE_NOTIFIER: "1" };
     const options = { cwd: this.#cwd, env, input, signal: this.#signal };
     const result = await runProgram([this.#program, ...args], options);
     this.#signal?.throwIfAborted();

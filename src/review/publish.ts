@@ -6,7 +6,7 @@ import { attempt } from "../util/lazy.ts";
 import { createRedactor } from "../util/redact.ts";
 import { oneLine, terminalSafe } from "../util/terminal_text.ts";
 import { checkFinding, lineOfQuote, readReport, type ReviewFinding, type ReviewReport } from "./findings.ts";
-import { GitHub, GitHubError } from "./github.ts";
+import { type Environment, GitHub, GitHubError } from "./github.ts";
 import {
   mark,
   openPullRequest,
@@ -22,7 +22,7 @@ const MAX_CHARACTERS = 60_000;
 /** Parts of the summary's limit: digests of hunks, which a full review would find again, and the findings. */
 const MAX_HUNKS = 800;
 const MAX_LISTED_CHARACTERS = 15_000;
-const MAX_ATTEMPTS = 4;
+const MAX_ATTEMPTS = 3;
 const LONGEST_WAIT_MS = 60_000;
 
 interface PublishRequest {
@@ -34,6 +34,7 @@ interface PublishRequest {
   readonly file: string;
   /** The commit that the report has to be about; absent: the one that it names. */
   readonly head?: string | undefined;
+  readonly env?: Environment | undefined;
   readonly signal?: AbortSignal | undefined;
   /** Waits before a repetition. */
   readonly wait?: (ms: number) => Promise<void>;
@@ -62,7 +63,7 @@ interface Published extends Readonly<Counts> {
  * the report with what is published, so that a repetition publishes nothing a second time.
  */
 export async function publishReview(request: PublishRequest): Promise<Published> {
-  const { git, cwd, number, file, signal, wait = pause } = request;
+  const { git, cwd, number, file, signal, env = processEnvironment(), wait = pause } = request;
   const report = readReport(attempt(() => parseJson(request.text)));
   const remedy = message`write it with \`reasonix review --pr ${number} --format json\``;
   if (typeof report === "string") throw usageError(message`Cannot publish ${file}: ${report}`, remedy);
@@ -74,14 +75,20 @@ export async function publishReview(request: PublishRequest): Promise<Published>
       remedy,
     );
   }
-  let pull: PullRequest | undefined = await openPullRequest(git, cwd, number, { head, closed: true, signal });
+  let pull: PullRequest | undefined = await openPullRequest(git, cwd, number, {
+    head,
+    closed: true,
+    env,
+    signal,
+  });
+  const { url } = pull;
   const change = await readChange(git, cwd, { kind: "base", base: pull.base, head }, signal);
-  const checked = await checkReport(report, change);
-  const github = GitHub.find(cwd, signal);
+  const checked = await checkReport(report, change, env);
+  const github = GitHub.find(cwd, { env, signal });
   const done: Counts = { added: 0, edited: 0, fixed: 0 };
   for (let attempts = 1;; attempts++) {
     try {
-      pull ??= await readPullRequest(github, number);
+      pull ??= await readPullRequest(github, number, url);
       await new Publication(github, pull, { ...change, commit: head }, checked, done).publish();
       return { ...done, open: checked.findings.filter(({ state }) => state !== "fixed") };
     } catch (error) {
@@ -98,10 +105,8 @@ function pause(ms: number): Promise<void> {
 }
 
 /** Returns the findings that hold for the change, with texts that may be shown. */
-async function checkReport(report: ReviewReport, change: Change): Promise<ReviewReport> {
-  const secrets = Object.entries(processEnvironment()).filter(([name]) =>
-    /TOKEN|KEY|SECRET|PASS/i.test(name)
-  );
+async function checkReport(report: ReviewReport, change: Change, env: Environment): Promise<ReviewReport> {
+  const secrets = Object.entries(env).filter(([name]) => /TOKEN|KEY|SECRET|PASS/i.test(name));
   const redact = createRedactor(secrets.map(([, value]) => value));
   const findings: ReviewFinding[] = [];
   for (const given of report.findings) {
@@ -333,9 +338,7 @@ class Publication {
   #more(count: number): string {
     const commit = this.#change.commit.slice(0, 12);
     const findings = count === 1 ? "1 more finding" : `${count} more findings`;
-    return `${
-      mark("more", {})
-    }${findings} in ${commit}. The [first review](${this.#pull.summary?.url}) has all.\n`;
+    return `${mark("more", {})}${findings} in ${commit}. [Summary](${this.#pull.summary?.url})\n`;
   }
 
   #summary(open: readonly ReviewFinding[], listed: readonly ReviewFinding[], fixed: number): string {

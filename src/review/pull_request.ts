@@ -5,7 +5,7 @@ import { type Change, firstLine, type Git, openRepository, type Repository } fro
 import { parseJson, recordOf } from "../util/json.ts";
 import { attempt } from "../util/lazy.ts";
 import { readReport, type ReviewFinding } from "./findings.ts";
-import { GitHub, loginEnvironment } from "./github.ts";
+import { type Environment, GitHub } from "./github.ts";
 
 /** A comment of an earlier review of this user at lines of the pull request. */
 export interface PublishedComment {
@@ -60,9 +60,16 @@ const QUERY = `query ReasonixPullRequest(
   } }
 }`;
 
-/** Reads a pull request, and what this user has published about it. Other comments are not read. */
-export async function readPullRequest(github: GitHub, number: number): Promise<PullRequest> {
-  const address = await github.addressOf(number);
+/**
+ * Reads a pull request, and what this user has published about it. Other comments are not read. `known`: its
+ * address.
+ */
+export async function readPullRequest(
+  github: GitHub,
+  number: number,
+  known?: string,
+): Promise<PullRequest> {
+  const address = known ?? await github.addressOf(number);
   const [, host = "", owner = "", name = ""] =
     /^https?:\/\/([\w.:-]+)\/([\w.-]+)\/([\w.-]+)\/pull\/\d+$/.exec(address) ??
       [];
@@ -177,6 +184,7 @@ interface OpenOptions {
   readonly head?: string | undefined;
   /** A closed pull request is one, too. */
   readonly closed?: boolean;
+  readonly env?: Environment | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -185,18 +193,20 @@ export async function openPullRequest(
   git: Git,
   cwd: string,
   number: number,
-  { head, closed = false, signal }: OpenOptions = {},
+  { head, closed = false, env, signal }: OpenOptions = {},
 ): Promise<PullRequest> {
   if (head !== undefined && !OBJECT_ID.test(head)) {
     throw usageError(
       message`Cannot review ${head} of pull request ${number}: it is no complete object id of a commit`,
+      message`give all of its digits`,
     );
   }
   const repository = await openRepository(git, cwd, {
     purpose: message`Cannot read pull request ${number}`,
     signal,
   });
-  const read = await readPullRequest(GitHub.find(cwd, signal), number);
+  const github = GitHub.find(cwd, { env, signal });
+  const read = await readPullRequest(github, number);
   if (read.state !== "OPEN" && !closed) {
     throw new ReasonixError(
       message`Cannot review pull request ${number}: it is ${read.state.toLowerCase()}`,
@@ -206,7 +216,7 @@ export async function openPullRequest(
     );
   }
   const pull = { ...read, head: head ?? read.head };
-  await fetchCommits(git, repository, pull, signal);
+  await fetchCommits(git, repository, pull, { github, signal });
   return pull;
 }
 
@@ -229,7 +239,7 @@ async function fetchCommits(
   git: Git,
   { top: cwd, common, objects, objectFormat }: Repository,
   pull: PullRequest,
-  signal: AbortSignal | undefined,
+  { github, signal }: { readonly github: GitHub; readonly signal: AbortSignal | undefined },
 ): Promise<void> {
   const options = { cwd, signal };
   const missing: string[] = [];
@@ -261,7 +271,7 @@ async function fetchCommits(
       cwd: dir,
       signal,
       env: {
-        ...loginEnvironment(),
+        ...github.environment,
         // Files: a URL that the user's settings have replaced by one.
         GIT_ALLOW_PROTOCOL: "https:ssh:file",
         GIT_DIR: dir,

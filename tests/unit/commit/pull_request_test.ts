@@ -130,6 +130,26 @@ const CASES: readonly Case[] = [
       ),
   },
   {
+    name: "takes remote.NAME.pushurl for the fork, and the base of --base",
+    stage: async (stage) => {
+      await remotes(stage, "https://github.com/them/tool.git");
+      await stage.git("config", "remote.origin.pushurl", "https://github.com/me/tool.git");
+      const url = `[url "${stage.temp}/origin.git"]\n\tinsteadOf = https://github.com/me/tool.git\n`;
+      await Deno.writeTextFile(`${stage.temp}/gitconfig`, url, { append: true });
+      await stage.git("update-ref", "refs/remotes/origin/next", "HEAD");
+      await commits(stage, "two");
+      await stage.program("gh", STAND_IN);
+    },
+    base: "next",
+    replies: [TEXT],
+    yes: true,
+    check: async (stage) =>
+      assertStringIncludes(
+        await read(stage, "gh.log"),
+        "pr create --repo github.com/them/tool --base next --head me:two",
+      ),
+  },
+  {
     name: "prints text and address where gh is not logged in, after the push",
     stage: async (stage) => {
       await remotes(stage, "ssh://git@github.com:22/me/tool.git");

@@ -26,16 +26,15 @@ async function makePull() {
     "[user]\n name = a\n email = a@b\n[init]\n defaultBranch = main\n";
   await Deno.writeTextFile(`${temp.path}/gitconfig`, settings);
   // `gh` sees the replaced addresses, too, and takes none of them for one of GitHub.
-  const env = {
+  const env: Record<string, string> = {
+    ...Deno.env.toObject(),
     ...github.env,
     GH_REPO: "owner/project",
     GIT_CONFIG_GLOBAL: `${temp.path}/gitconfig`,
     GIT_CONFIG_NOSYSTEM: "1",
   };
-  const before = Object.keys(env).map((name) => [name, Deno.env.get(name)] as const);
-  for (const [name, value] of Object.entries(env)) Deno.env.set(name, value);
   const git = async (cwd: string, ...args: string[]) => {
-    const { success, stdout, stderr } = await new Deno.Command("git", { args, cwd }).output();
+    const { success, stdout, stderr } = await new Deno.Command("git", { args, cwd, env }).output();
     assert(success, new TextDecoder().decode(stderr));
     return new TextDecoder().decode(stdout).trim();
   };
@@ -56,12 +55,8 @@ async function makePull() {
   });
   const pull = github.addPull({ number: 7, title: "Numbers", baseRefOid: base, headRefOid: head });
   return {
-    ...{ github, git, work, head, pull, commit },
+    ...{ github, env, git, work, head, pull, commit },
     async [Symbol.asyncDispose]() {
-      for (const [name, value] of before) {
-        if (value === undefined) Deno.env.delete(name);
-        else Deno.env.set(name, value);
-      }
       await github[Symbol.asyncDispose]();
       await temp[Symbol.asyncDispose]();
     },
@@ -89,7 +84,11 @@ function report(head: string, findings: readonly unknown[], more: Readonly<Recor
   return JSON.stringify({ version: 1, head, findings, hunks: [], skipped: [], reviewed: 2, ...more });
 }
 
-async function publish({ work, pull }: Pull, text: string, more: Readonly<Record<string, unknown>> = {}) {
+async function publish(
+  { work, pull, env }: Pull,
+  text: string,
+  more: Readonly<Record<string, unknown>> = {},
+) {
   const waits: number[] = [];
   const wait = (ms: number) => (waits.push(ms), Promise.resolve());
   const request = {
@@ -98,7 +97,7 @@ async function publish({ work, pull }: Pull, text: string, more: Readonly<Record
     number: pull.number,
     text,
     file: "review.json",
-    wait,
+    ...{ env, wait },
     ...more,
   };
   return { ...await publishReview(request), waits };
@@ -108,7 +107,7 @@ Deno.test(
   needs("gh", HAS_GH, "a review is published once, edited with the next push, and never repeated"),
   async () => {
     await using made = await makePull();
-    const { github, git, work, head } = made;
+    const { github, env, git, work, head } = made;
     // The repository may name programs, and none of them runs.
     const programs = [
       "core.sshCommand",
@@ -122,7 +121,7 @@ Deno.test(
       mode: 0o755,
     });
     const refs = await git(work, "for-each-ref");
-    const opened = await openPullRequest(Git.find(work), work, 7);
+    const opened = await openPullRequest(Git.find(work), work, 7, { env });
     assertEquals([opened.title, opened.head, opened.repository], ["Numbers", head, "owner/project"]);
     assertEquals(await git(work, "cat-file", "-t", head), "commit");
     assertEquals(await git(work, "for-each-ref"), refs);
@@ -153,7 +152,7 @@ Deno.test(
     assertEquals(github.writes.length, writes);
 
     const change = await readChange(Git.find(work), work, { kind: "base", base: opened.base, head });
-    const published = await openPullRequest(Git.find(work), work, 7);
+    const published = await openPullRequest(Git.find(work), work, 7, { env });
     const earlier = await earlierReview(published, change);
     assertEquals(earlier?.findings.map(({ id, path, line }) => [id, path, line]), [
       [two.id, "a.txt", 2],
@@ -284,7 +283,7 @@ Deno.test(
     assertEquals(waits, [2000, 3000]);
     assertEquals([github.reviews.length, github.threads.length], [2, 2]);
     const last = [...three, finding("b.txt", 3, "third")];
-    for (let times = 0; times < 4; times++) fail("POST", { status: 503 });
+    for (let times = 0; times < 3; times++) fail("POST", { status: 503 });
     await assertRejects(
       () => publish(made, report(head, last)),
       Error,
@@ -313,8 +312,8 @@ Deno.test(
   needs("gh", HAS_GH, "a pull request that cannot be read is one error with its remedy"),
   async () => {
     await using made = await makePull();
-    const { github, git, work, pull } = made;
-    const open = (number = 7) => openPullRequest(Git.find(work), work, number);
+    const { github, env, git, work, pull } = made;
+    const open = (number = 7) => openPullRequest(Git.find(work), work, number, { env });
     const check = async (problem: RegExp, remedy: RegExp, number?: number) => {
       const error = await assertRejects(() => open(number));
       assertMatch(error.message, problem);
@@ -324,9 +323,9 @@ Deno.test(
     await check(/pull request 9: Could not resolve to a PullRequest/, /check the number/, 9);
     github.badTokens.add("token-of-the-test");
     await check(/pull request 7: .*Bad credentials/, /gh auth login/);
-    Deno.env.delete("GH_TOKEN");
+    delete env.GH_TOKEN;
     await check(/pull request 7: gh is not signed in/, /gh auth login/);
-    Deno.env.set("GH_TOKEN", "another");
+    env.GH_TOKEN = "another";
     pull.state = "MERGED";
     await check(/^Cannot review pull request 7: it is merged$/, /--base and --head/);
     pull.state = "OPEN";
@@ -335,19 +334,13 @@ Deno.test(
       /^Cannot fetch pull request 7 from https:\/\/github.com\/owner\/project.git: /,
       /gh auth setup-git/,
     );
-    Deno.env.delete("GH_REPO");
+    delete env.GH_REPO;
     await git(work, "remote", "set-url", "origin", "https://gitlab.com/owner/project.git");
     await check(/none of the git remotes/, /GH_REPO=OWNER\/NAME/);
     await git(work, "remote", "remove", "origin");
     await check(/no git remotes found/, /GH_REPO=OWNER\/NAME/);
-    const path = Deno.env.get("PATH") ?? "";
-    const reader = Git.find(work);
-    Deno.env.set("PATH", "/nowhere");
-    try {
-      await assertRejects(() => openPullRequest(reader, work, 7), Error, "Cannot find the program gh");
-    } finally {
-      Deno.env.set("PATH", path);
-    }
+    env.PATH = "/nowhere";
+    await assertRejects(() => open(), Error, "Cannot find the program gh");
   },
 );
 
