@@ -203,7 +203,7 @@ Deno.test(
   },
 );
 
-/** The prose of comments, which a service draws: without the marks, and without code, in which nothing has a meaning. */
+/** The prose of comments: without the marks, and without code, in which nothing has a meaning. */
 function prose(comments: string): string {
   return comments.replace(/^<!-- reasonix:\w+ [\w+/=]+ -->$/gm, "")
     .replace(/(?<!`)(`+)(?!`)[^]*?(?<!`)\1(?!`)/g, "");
