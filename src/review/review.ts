@@ -1,4 +1,4 @@
-import { type AnswerForm, loadAnswerSchema, StopReason, type TurnOutcome } from "../agent/mod.ts";
+import { type AnswerForm, loadAnswerSchema, StopReason } from "../agent/mod.ts";
 import { loadAgents } from "../context/mod.ts";
 import {
   addSpending,
@@ -30,8 +30,10 @@ import { cutText, oneLine, REORDERING, terminalSafe } from "../util/terminal_tex
 import { after } from "../util/timer.ts";
 import {
   ANSWER_SCHEMA,
+  type CheckedFinding,
   checkFinding,
   type Dropped,
+  emptyReport,
   type Finding,
   lineOfQuote,
   mergeFindings,
@@ -47,10 +49,7 @@ import refutePrompt from "./refute.md" with { type: "text" };
 import securityPrompt from "./security.md" with { type: "text" };
 
 /** The result of an earlier review of the same change, as it was then. */
-export interface EarlierReview {
-  readonly hunks: readonly string[];
-  readonly findings: readonly ReviewFinding[];
-}
+export type EarlierReview = Pick<ReviewReport, "hunks" | "findings">;
 
 export interface ReviewRequest {
   readonly change: Change;
@@ -151,9 +150,7 @@ interface Piece {
   readonly digest: string;
 }
 
-interface Part {
-  readonly pieces: readonly Piece[];
-}
+type Part = readonly Piece[];
 
 class Review {
   readonly #assembly: Assembly;
@@ -171,9 +168,8 @@ class Review {
   /** Rounds of tool calls of an agent. */
   readonly #steps: number;
   #spending: Spending = NO_SPENDING;
-  #answers = 0;
+  #hasAnswer = false;
   #failures = 0;
-  #failed = false;
   /** A limit on the cost or the time is reached. */
   #over: string | undefined;
   #system = "";
@@ -210,14 +206,13 @@ class Review {
   /** Files that agents may see, in the order of their importance; the others are skipped. */
   async #allowedFiles(): Promise<readonly ChangedFile[]> {
     const { change } = this.#request;
-    const denied = new Map<string, Promise<boolean>>();
-    const denies = (path: string) => {
-      const known = denied.get(path) ?? this.#assembly.deniesReading(`${change.top}/${path}`);
-      denied.set(path, known);
-      return known;
+    const known = new Map<string, Promise<boolean>>();
+    const reasonFor = async (path: string) => {
+      if (mayHoldKeys(path)) return "it may hold keys";
+      const denied = known.get(path) ?? this.#assembly.deniesReading(`${change.top}/${path}`);
+      known.set(path, denied);
+      return await denied ? "the rules deny reading it" : undefined;
     };
-    const reasonFor = async (path: string) =>
-      mayHoldKeys(path) ? "it may hold keys" : await denies(path) ? "the rules deny reading it" : undefined;
     const allowed: ChangedFile[] = [];
     for (const file of change.files) {
       const { path, oldPath = path } = file;
@@ -225,8 +220,7 @@ class Review {
       if (reason === undefined) allowed.push(file);
       else this.#skipped.set(path, reason);
     }
-    const isDenied = async (path: string) => await reasonFor(path) !== undefined;
-    const only = (side: Revision) => readAllowed(side, isDenied);
+    const only = (side: Revision) => readAllowed(side, async (path) => await reasonFor(path) !== undefined);
     this.#change = { ...change, files: allowed, base: only(change.base), head: only(change.head) };
     if (!change.onDisk) this.#tools = objectTools(Git.find(change.top), this.#change);
     const shown = allowed.filter((file) => {
@@ -243,9 +237,10 @@ class Review {
     const reason = `the change has more than ${MAX_PARTS} parts: review its commits one by one (--commit)`;
     for (const part of all.slice(MAX_PARTS)) this.#miss(part, reason);
     if (parts.length === 0) return;
-    const { target } = this.#change;
-    const files = new Set(parts.flatMap(({ pieces }) => pieces.map(({ file }) => file.path))).size;
-    this.#options.report(message`Reviewing ${oneLine(target)} (files: ${files}, parts: ${parts.length})`);
+    const files = new Set(parts.flat().map(({ file }) => file)).size;
+    this.#options.report(
+      message`Reviewing ${oneLine(this.#change.target)} (files: ${files}, parts: ${parts.length})`,
+    );
     const waiting = [...parts.entries()];
     const work = async () => {
       for (let next = waiting.shift(); next; next = waiting.shift()) {
@@ -294,11 +289,17 @@ class Review {
   /** The findings of an agent that hold mechanically; a string says why it has no answer. */
   async #find(
     agent: string,
-    { pieces }: Part,
+    part: Part,
     { number, of }: { readonly number: number; readonly of: number },
   ): Promise<readonly ReviewFinding[] | string> {
     const { focus, whole = false, change: { top, onDisk } } = this.#request;
-    const form = new FindingsForm(await requestOf(ANSWER_SCHEMA), this.#change, whole);
+    let result: CheckedFindings | undefined;
+    const form = await this.#form(ANSWER_SCHEMA, "findings", async (list, signal) => {
+      const checked = await checkFindings(list, this.#change, { whole, signal });
+      if (signal?.aborted) return undefined;
+      result = checked;
+      return problemOf(checked);
+    });
     const words = [
       agent === SECURITY ? securityPrompt.trim() : "",
       focus.trim() && `The user asks: ${focus.trim()}`,
@@ -316,11 +317,10 @@ class Review {
         focus: words.filter((text) => text !== "").map((text) => `\n\n${text}`).join(""),
       }),
       this.#about(),
-      material(of === 1 ? "the diff" : `the diff of part ${number}`, diffOf(pieces)),
+      material(of === 1 ? "the diff" : `the diff of part ${number}`, diffOf(part)),
     ].join("\n\n");
     const problem = await this.#ask(agent, prompt, { form, description: `part ${number} of ${of}` });
-    const { result } = form;
-    if (!result) return problem ?? "the agent gave no answer";
+    if (!result) return problem ?? this.#problem("limit", NO_JSON);
     for (const fault of result.faults) this.#dropped[fault] += 1;
     if (result.left > 0) {
       this.#notes.add(
@@ -345,7 +345,16 @@ class Review {
 
   /** The decisions of a fresh agent, by the number of the finding; none where the pass failed. */
   async #decide(findings: readonly ReviewFinding[]): Promise<ReadonlyMap<number, FindingDecision>> {
-    const form = new DecisionsForm(await requestOf(REFUTATION_SCHEMA), findings.length);
+    const decisions = new Map<number, FindingDecision>();
+    const missing = () => findings.map((_, index) => index + 1).filter((id) => !decisions.has(id));
+    const form = await this.#form(REFUTATION_SCHEMA, "decisions", (list) => {
+      for (const { id, holds, confidence } of list.map(recordOf)) {
+        if (typeof id !== "number" || typeof holds !== "boolean" || typeof confidence !== "number") continue;
+        if (confidence >= 0 && confidence <= 1) decisions.set(id, { holds, confidence });
+      }
+      const ids = missing().join(", ");
+      return ids === "" ? undefined : `There is no complete decision about the ids ${ids}.`;
+    });
     const listed = findings.map(({ path, line, end_line, title, body, quote }, index) =>
       JSON.stringify({ id: index + 1, path, line, end_line, quote, title, body })
     );
@@ -357,11 +366,30 @@ class Review {
     if (this.#end() === undefined) {
       await this.#ask(REVIEWER, prompt, { form, description: `check ${findings.length} findings` });
     }
-    const missing = findings.length - form.decisions.size;
-    if (missing > 0) {
-      this.#notes.add(`the second pass did not judge ${missing} of ${findings.length} findings`);
-    }
-    return form.decisions;
+    const open = missing().length;
+    if (open > 0) this.#notes.add(`the second pass did not judge ${open} of ${findings.length} findings`);
+    return decisions;
+  }
+
+  /** An answer with a list under a name. The problem that `read` finds in it goes back to the model once. */
+  async #form(
+    schema: JsonSchema,
+    name: string,
+    read: (
+      list: readonly unknown[],
+      signal?: AbortSignal,
+    ) => Promise<string | undefined> | string | undefined,
+  ): Promise<AnswerForm> {
+    const { AnswerSchema } = await loadAnswerSchema();
+    return {
+      request: new AnswerSchema(schema).request,
+      problem: async (answer, signal) => {
+        const list = listIn(answer, name);
+        if (!list) return NO_JSON;
+        this.#hasAnswer = true;
+        return await read(list, signal);
+      },
+    };
   }
 
   /** The hunks around findings, as far as they fit in a prompt; the agent can read the rest. */
@@ -459,12 +487,11 @@ class Review {
         const again = await run(`${prompt}\n\nThere are no tool calls left: answer by the text above.`, 1);
         if (again.outcome.limit !== "steps") ({ outcome } = again);
       }
-      if (outcome.reason === "done") {
-        this.#answers += 1;
-        return undefined;
-      }
+      // What is still wrong after one correction is dropped.
+      if (outcome.reason === "done" || outcome.limit === "repairs") return undefined;
       const isOver = outcome.limit === "cost" || outcome.limit === "time";
-      return this.#problem(exitOf(outcome), outcome.detail ?? outcome.reason, isOver);
+      const exit = outcome.reason === "interrupted" ? "interrupt" : outcome.reason;
+      return this.#problem(exit, outcome.detail ?? outcome.reason, isOver);
     } catch (error) {
       if (this.#options.signal.aborted) return this.#end();
       const exit = error instanceof ReasonixError ? error.exit : "failed";
@@ -481,21 +508,20 @@ class Review {
     const { signal } = this.#options;
     if (signal.aborted) return this.#problem(...abortOf(signal.reason));
     if (this.#over !== undefined) return this.#over;
-    return this.#answers === 0 && this.#failures >= MAX_FAILURES ? [...this.#notes][0] : undefined;
+    return !this.#hasAnswer && this.#failures >= MAX_FAILURES ? [...this.#notes][0] : undefined;
   }
 
   #problem(exit: ExitName, text: string, isOver = false): string {
     const line = oneLine(text, 500);
     if (isOver) this.#over ??= line;
-    if (!this.#failed) this.#options.stopped?.(exit);
-    this.#failed = true;
+    if (this.#failures === 0) this.#options.stopped?.(exit);
     this.#failures += 1;
     this.#notes.add(line);
     return line;
   }
 
-  #miss({ pieces }: Part, reason: string): void {
-    for (const { file, digest } of pieces) {
+  #miss(part: Part, reason: string): void {
+    for (const { file, digest } of part) {
       this.#missed.add(digest);
       this.#skipped.set(file.path, reason);
     }
@@ -527,16 +553,11 @@ class Review {
   }
 
   #report(files: readonly ChangedFile[], pieces: readonly Piece[]): ReviewReport {
-    const { base, head, target, key } = this.#change;
     const { provider: { model }, redact } = this.#assembly;
     const { findings, duplicates } = mergeFindings(this.#found);
     const total = totalCost(this.#spending, model.price?.currency);
     return mapTexts<ReviewReport>({
-      version: 1,
-      target,
-      key,
-      ...(base.id === undefined ? {} : { base: base.id }),
-      ...(head.id === undefined ? {} : { head: head.id }),
+      ...emptyReport(this.#change),
       findings,
       dropped: { ...this.#dropped, duplicate: this.#dropped.duplicate + duplicates },
       reviewed: files.filter(({ path }) => !this.#skipped.has(path)).length,
@@ -557,11 +578,6 @@ async function systemText(): Promise<string> {
   return `# Your part\n\n${BUILTIN_AGENTS.find(({ name }) => name === REVIEWER)?.prompt ?? ""}`;
 }
 
-async function requestOf(schema: JsonSchema): Promise<string> {
-  const { AnswerSchema } = await loadAnswerSchema();
-  return new AnswerSchema(schema).request;
-}
-
 /** A file is read once for neighboring findings, and not at all where the rules deny it. */
 function readAllowed(side: Revision, denies: (path: string) => Promise<boolean>): Revision {
   let last: { readonly path: string; readonly bytes: ReturnType<Revision["read"]> } | undefined;
@@ -573,10 +589,6 @@ function readAllowed(side: Revision, denies: (path: string) => Promise<boolean>)
       return await last.bytes;
     },
   };
-}
-
-function exitOf({ reason }: TurnOutcome): ExitName {
-  return reason === "interrupted" ? "interrupt" : reason === "done" ? "failed" : reason;
 }
 
 function abortOf(reason: unknown): [ExitName, string] {
@@ -638,7 +650,7 @@ function sizeOf({ lines }: Hunk): number {
 }
 
 /** Puts pieces into parts, in order; a file that fits in one part is in one. */
-function partsOf(pieces: readonly Piece[], maxBytes: number): Part[] {
+function partsOf(pieces: readonly Piece[], maxBytes: number): readonly Part[] {
   const parts: Piece[][] = [];
   let bytes = 0;
   let lines = 0;
@@ -656,7 +668,7 @@ function partsOf(pieces: readonly Piece[], maxBytes: number): Part[] {
       parts.at(-1)?.push(...group);
     }
   }
-  return parts.map((pieces) => ({ pieces }));
+  return parts;
 }
 
 function sum<T>(items: readonly T[], sizeOf: (item: T) => number): number {
@@ -715,61 +727,43 @@ function listIn(answer: string, name: string): readonly unknown[] | undefined {
 /** Brackets behind which the JSON value of an answer may end. */
 const MAX_TRIES = 20;
 
-interface CheckedAnswer {
+interface CheckedFindings {
   readonly findings: readonly Finding[];
-  readonly faults: readonly ("malformed" | "misplaced" | "outside")[];
+  readonly faults: readonly Fault["fault"][];
+  /** What is wrong with each finding, also only with its suggestion. */
+  readonly lines: readonly string[];
   /** Findings above the limit. */
   readonly left: number;
 }
 
-/** Findings as an answer. What does not hold goes back to the model once, and is dropped after that. */
-class FindingsForm implements AnswerForm {
-  readonly request: string;
-  /** The last answer that could be read. */
-  result: CheckedAnswer | undefined;
-  readonly #change: Change;
-  readonly #whole: boolean;
-  #returned = false;
+type Fault = Extract<CheckedFinding, { readonly fault: unknown }>;
 
-  constructor(request: string, change: Change, whole: boolean) {
-    this.request = request;
-    this.#change = change;
-    this.#whole = whole;
+async function checkFindings(
+  list: readonly unknown[],
+  change: Change,
+  options: Parameters<typeof checkFinding>[2],
+): Promise<CheckedFindings> {
+  const findings: Finding[] = [];
+  const faults: Fault["fault"][] = [];
+  const lines: string[] = [];
+  for (const [index, value] of list.slice(0, MAX_CHECKED).entries()) {
+    const checked = await checkFinding(value, change, options);
+    if ("finding" in checked) findings.push(checked.finding);
+    else faults.push(checked.fault);
+    const line = "finding" in checked ? checked.note : checked.message;
+    if (line !== undefined) lines.push(`finding ${index + 1}: ${line}`);
   }
+  return { findings, faults, lines, left: Math.max(0, list.length - MAX_CHECKED) };
+}
 
-  async problem(answer: string, signal?: AbortSignal): Promise<string | undefined> {
-    const list = listIn(answer, "findings");
-    if (!list) {
-      // An earlier answer stands where its correction cannot be read.
-      if (this.#returned) return this.result ? undefined : NO_JSON;
-      this.#returned = true;
-      return NO_JSON;
-    }
-    const lines: string[] = [];
-    const faults: CheckedAnswer["faults"][number][] = [];
-    const findings: Finding[] = [];
-    for (const [index, value] of list.slice(0, MAX_CHECKED).entries()) {
-      const options = { whole: this.#whole, ...(signal ? { signal } : {}) };
-      const checked = await checkFinding(value, this.#change, options);
-      if (signal?.aborted) return undefined;
-      if ("fault" in checked) {
-        faults.push(checked.fault);
-        lines.push(`finding ${index + 1}: ${checked.message}`);
-      } else {
-        findings.push(checked.finding);
-        if (checked.note !== undefined) lines.push(`finding ${index + 1}: ${checked.note}`);
-      }
-    }
-    this.result = { findings, faults, left: Math.max(0, list.length - MAX_CHECKED) };
-    if (this.#returned || faults.length === 0) return undefined;
-    this.#returned = true;
-    const more = lines.length > MAX_FAULTS ? [`and ${lines.length - MAX_FAULTS} more`] : [];
-    return [
-      "Some findings do not hold.",
-      material("the check of the findings", quoted([...lines.slice(0, MAX_FAULTS), ...more].join("\n"))),
-      "Correct these, leave out what is no defect of the change, and repeat the others.",
-    ].join("\n\n");
-  }
+function problemOf({ faults, lines }: CheckedFindings): string | undefined {
+  if (faults.length === 0) return undefined;
+  const more = lines.length > MAX_FAULTS ? [`and ${lines.length - MAX_FAULTS} more`] : [];
+  return [
+    "Some findings do not hold.",
+    material("the check of the findings", quoted([...lines.slice(0, MAX_FAULTS), ...more].join("\n"))),
+    "Correct these, leave out what is no defect of the change, and repeat the others.",
+  ].join("\n\n");
 }
 
 const NO_JSON = "The answer has no JSON value that fits the schema.";
@@ -777,33 +771,4 @@ const NO_JSON = "The answer has no JSON value that fits the schema.";
 interface FindingDecision {
   readonly holds: boolean;
   readonly confidence: number;
-}
-
-/** Decisions about findings with the ids 1 to `count` as an answer; the model can add missing ones once. */
-class DecisionsForm implements AnswerForm {
-  readonly request: string;
-  readonly decisions = new Map<number, FindingDecision>();
-  readonly #count: number;
-  #returned = false;
-
-  constructor(request: string, count: number) {
-    this.request = request;
-    this.#count = count;
-  }
-
-  problem(answer: string): Promise<string | undefined> {
-    const list = listIn(answer, "decisions");
-    for (const value of list ?? []) {
-      const { id, holds, confidence } = recordOf(value);
-      if (typeof id !== "number" || !Number.isInteger(id) || id < 1 || id > this.#count) continue;
-      if (typeof holds !== "boolean" || typeof confidence !== "number") continue;
-      if (confidence >= 0 && confidence <= 1) this.decisions.set(id, { holds, confidence });
-    }
-    const missing = Array.from({ length: this.#count }, (_, index) => index + 1)
-      .filter((id) => !this.decisions.has(id));
-    if (missing.length === 0 || this.#returned) return Promise.resolve(undefined);
-    this.#returned = true;
-    const ids = missing.join(", ");
-    return Promise.resolve(list ? `There is no complete decision about the ids ${ids}.` : NO_JSON);
-  }
 }
