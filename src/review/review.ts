@@ -150,7 +150,12 @@ interface Piece {
   readonly digest: string;
 }
 
-type Part = readonly Piece[];
+interface Part {
+  readonly pieces: readonly Piece[];
+  readonly number: number;
+  /** Number of all parts. */
+  readonly of: number;
+}
 
 class Review {
   readonly #assembly: Assembly;
@@ -214,83 +219,71 @@ class Review {
       return await denied ? "the rules deny reading it" : undefined;
     };
     const allowed: ChangedFile[] = [];
+    const shown: ChangedFile[] = [];
     for (const file of change.files) {
       const { path, oldPath = path } = file;
-      const reason = await reasonFor(path) ?? await reasonFor(oldPath);
-      if (reason === undefined) allowed.push(file);
+      const denied = await reasonFor(path) ?? await reasonFor(oldPath);
+      if (denied === undefined) allowed.push(file);
+      const reason = denied ?? omission(file);
+      if (reason === undefined) shown.push(file);
       else this.#skipped.set(path, reason);
     }
     const only = (side: Revision) => readAllowed(side, async (path) => await reasonFor(path) !== undefined);
     this.#change = { ...change, files: allowed, base: only(change.base), head: only(change.head) };
     if (!change.onDisk) this.#tools = objectTools(Git.find(change.top), this.#change);
-    const shown = allowed.filter((file) => {
-      const reason = omission(file);
-      if (reason !== undefined) this.#skipped.set(file.path, reason);
-      return reason === undefined;
-    });
     return shown.toSorted((a, b) => weightOf(a) - weightOf(b));
   }
 
   /** Reviews the parts next to each other, as many as agents may run. */
-  async #parts(all: readonly Part[]): Promise<void> {
-    const parts = all.slice(0, MAX_PARTS);
+  async #parts(all: readonly (readonly Piece[])[]): Promise<void> {
     const reason = `the change has more than ${MAX_PARTS} parts: review its commits one by one (--commit)`;
-    for (const part of all.slice(MAX_PARTS)) this.#miss(part, reason);
-    if (parts.length === 0) return;
+    for (const pieces of all.slice(MAX_PARTS)) this.#miss(pieces, reason);
+    const parts = all.slice(0, MAX_PARTS);
+    const of = parts.length;
+    if (of === 0) return;
     const files = new Set(parts.flat().map(({ file }) => file)).size;
-    this.#options.report(
-      message`Reviewing ${oneLine(this.#change.target)} (files: ${files}, parts: ${parts.length})`,
-    );
-    const waiting = [...parts.entries()];
+    this.#options.report(message`Reviewing ${oneLine(this.#change.target)} (files: ${files}, parts: ${of})`);
+    const waiting = parts.map((pieces, index) => ({ pieces, number: index + 1, of })).values();
     const work = async () => {
-      for (let next = waiting.shift(); next; next = waiting.shift()) {
-        const [index, part] = next;
-        await this.#part(part, { number: index + 1, of: parts.length });
-      }
+      for (const part of waiting) await this.#part(part);
     };
-    const { max_parallel } = this.#assembly.loaded.config.agents;
-    await Promise.all(Array.from({ length: Math.min(max_parallel, parts.length) }, work));
+    await Promise.all(Array.from({ length: this.#assembly.loaded.config.agents.max_parallel }, work));
   }
 
-  async #part(part: Part, at: { readonly number: number; readonly of: number }): Promise<void> {
+  async #part(part: Part): Promise<void> {
     const { report } = this.#options;
-    const hopeless = this.#end();
-    if (hopeless !== undefined) return this.#miss(part, hopeless);
-    const { subagent_models } = this.#assembly.loaded.config.agent;
-    const hasSecurity = (subagent_models[SECURITY] ?? "") !== "";
-    const answers = await Promise.all([
-      this.#find(REVIEWER, part, at),
-      ...(hasSecurity ? [this.#find(SECURITY, part, at)] : []),
-    ]);
+    const { pieces, number, of } = part;
+    const end = this.#end();
+    if (end !== undefined) return this.#miss(pieces, end);
+    const hasSecurity = Boolean(this.#assembly.loaded.config.agent.subagent_models[SECURITY]);
+    const agents = hasSecurity ? [REVIEWER, SECURITY] : [REVIEWER];
+    const answers = await Promise.all(agents.map((agent) => this.#find(agent, part)));
     const [first] = answers;
     if (typeof first === "string") {
-      this.#miss(part, first);
-      report(message`Part ${at.number} of ${at.of} was not reviewed: ${first}`);
+      this.#miss(pieces, first);
+      report(message`Part ${number} of ${of} was not reviewed: ${first}`);
     }
-    const { findings, duplicates } = mergeFindings(
-      answers.flatMap((each) => typeof each === "string" ? [] : each),
-    );
+    const found = answers.flatMap((each) => typeof each === "string" ? [] : each);
+    const { findings, duplicates } = mergeFindings(found);
     this.#dropped.duplicate += duplicates;
     if (typeof first === "string" && findings.length === 0) return;
     const most = findings.slice(0, MAX_REFUTED);
-    if (most.length < findings.length) {
-      const rest = findings.length - most.length;
-      this.#notes.add(`part ${at.number}: ${rest} findings above the limit of ${MAX_REFUTED} were left out`);
-    }
+    this.#leaveOut(number, findings.length, MAX_REFUTED);
     const held = await this.#refute(most);
     this.#found.push(...held);
-    report(
-      message`Part ${at.number} of ${at.of} is reviewed (findings: ${held.length}, refuted: ${
-        most.length - held.length
-      })`,
-    );
+    const refuted = most.length - held.length;
+    report(message`Part ${number} of ${of} is reviewed (findings: ${held.length}, refuted: ${refuted})`);
+  }
+
+  #leaveOut(part: number, findings: number, limit: number): void {
+    const left = findings - limit;
+    if (left > 0) this.#notes.add(`part ${part}: ${left} findings above the limit of ${limit} were left out`);
   }
 
   /** The findings of an agent that hold mechanically; a string says why it has no answer. */
   async #find(
     agent: string,
-    part: Part,
-    { number, of }: { readonly number: number; readonly of: number },
+    { pieces, number, of }: Part,
   ): Promise<readonly ReviewFinding[] | string> {
     const { focus, whole = false, change: { top, onDisk } } = this.#request;
     let result: CheckedFindings | undefined;
@@ -317,16 +310,12 @@ class Review {
         focus: words.filter((text) => text !== "").map((text) => `\n\n${text}`).join(""),
       }),
       this.#about(),
-      material(of === 1 ? "the diff" : `the diff of part ${number}`, diffOf(part)),
+      material(of === 1 ? "the diff" : `the diff of part ${number}`, diffOf(pieces)),
     ].join("\n\n");
     const problem = await this.#ask(agent, prompt, { form, description: `part ${number} of ${of}` });
     if (!result) return problem ?? this.#problem("limit", NO_JSON);
     for (const fault of result.faults) this.#dropped[fault] += 1;
-    if (result.left > 0) {
-      this.#notes.add(
-        `part ${number}: ${result.left} findings above the limit of ${MAX_CHECKED} were left out`,
-      );
-    }
+    this.#leaveOut(number, result.given, MAX_CHECKED);
     return result.findings.map((finding) => reviewFinding(finding, agent));
   }
 
@@ -520,8 +509,8 @@ class Review {
     return line;
   }
 
-  #miss(part: Part, reason: string): void {
-    for (const { file, digest } of part) {
+  #miss(pieces: readonly Piece[], reason: string): void {
+    for (const { file, digest } of pieces) {
       this.#missed.add(digest);
       this.#skipped.set(file.path, reason);
     }
@@ -650,7 +639,7 @@ function sizeOf({ lines }: Hunk): number {
 }
 
 /** Puts pieces into parts, in order; a file that fits in one part is in one. */
-function partsOf(pieces: readonly Piece[], maxBytes: number): readonly Part[] {
+function partsOf(pieces: readonly Piece[], maxBytes: number): Piece[][] {
   const parts: Piece[][] = [];
   let bytes = 0;
   let lines = 0;
@@ -732,8 +721,8 @@ interface CheckedFindings {
   readonly faults: readonly Fault["fault"][];
   /** What is wrong with each finding, also only with its suggestion. */
   readonly lines: readonly string[];
-  /** Findings above the limit. */
-  readonly left: number;
+  /** Findings of the answer, of which only the first ones are checked. */
+  readonly given: number;
 }
 
 type Fault = Extract<CheckedFinding, { readonly fault: unknown }>;
@@ -753,7 +742,7 @@ async function checkFindings(
     const line = "finding" in checked ? checked.note : checked.message;
     if (line !== undefined) lines.push(`finding ${index + 1}: ${line}`);
   }
-  return { findings, faults, lines, left: Math.max(0, list.length - MAX_CHECKED) };
+  return { findings, faults, lines, given: list.length };
 }
 
 function problemOf({ faults, lines }: CheckedFindings): string | undefined {
