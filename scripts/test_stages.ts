@@ -39,6 +39,7 @@ export const SOAK: readonly Stage[] = [
     "tests/conformance/provider/anthropic_test.ts",
     "tests/conformance/provider/google_test.ts",
     "tests/conformance/provider/project_entry_test.ts",
+    "tests/conformance/review/corpus_test.ts",
     "tests/conformance/sandbox/jail_test.ts",
     "tests/conformance/turn/orders_test.ts",
     "tests/e2e/attack_clone_test.ts",
@@ -73,7 +74,7 @@ export const STAGES: readonly Stage[] = [
   gate("check", ["check", "--quiet"], SOURCES),
   { ...gate("build", ["run", "-A", "scripts/bundle.ts", TEST_BUNDLE, "--no-types"], []), lane: "program" },
   { ...tests("house", TEST, ["tests/house"]), lane: "program" },
-  { ...tests("unit", [...TEST, "--parallel"], ["tests/unit"]), coverage: true, env: jobs(3) },
+  { ...tests("unit", [...TEST, "--parallel"], ["tests/unit"]), coverage: true, env: jobs(4) },
   tests("doc", ["test", "-A", "--doc"], ["mod.ts"]),
   {
     ...tests("conformance", [...TEST, "--parallel"], ["tests/conformance"]),

@@ -75,6 +75,7 @@ Deno.test("a repository whose settings, attributes and hooks name programs execu
     "a.txt": "1\n",
     "b.lfs": "1\n",
     "gone.txt": "missing\n",
+    "kept.txt": "kept\n",
   });
   const { dir, home } = repo;
   const marks = `${home}/marks`;
@@ -83,7 +84,7 @@ Deno.test("a repository whose settings, attributes and hooks name programs execu
   await Deno.writeTextFile(evil, `#!/bin/sh\n: > "${marks}/$(basename "$0")-$1"\nexit 1\n`, { mode: 0o755 });
   const executed = () => [...Deno.readDirSync(marks)].map(({ name }) => name).sort();
 
-  // A submodule with the same settings, and one object that only a fetch could add.
+  // A submodule with the same settings, and objects that only a fetch could add.
   await git(dir, "init", "-q", "-b", "main", "module");
   await repo.write("module/.gitattributes", ATTRIBUTES);
   await repo.write("module/m.txt", "1\n");
@@ -97,7 +98,8 @@ Deno.test("a repository whose settings, attributes and hooks name programs execu
   await repo.write("gone.txt", "found\n");
   await git(dir, "add", "-A");
   await git(dir, "commit", "-qm", "second");
-  const missing = (await git(dir, "rev-parse", "HEAD~1:gone.txt")).trim();
+  const objectOf = async (name: string) => (await git(dir, "rev-parse", name)).trim();
+  const missing = [await objectOf("HEAD~1:gone.txt"), await objectOf("HEAD:kept.txt")];
 
   for (const at of [dir, `${dir}/module`]) {
     await Deno.mkdir(`${at}/.git/evil-hooks`, { recursive: true });
@@ -154,12 +156,12 @@ Deno.test("a repository whose settings, attributes and hooks name programs execu
     [".gitmodules", "gone.txt", "module"],
     [".gitmodules", "gone.txt", "module"],
   ]);
-  await Deno.remove(`${dir}/.git/objects/${missing.slice(0, 2)}/${missing.slice(2)}`);
+  for (const id of missing) await Deno.remove(`${dir}/.git/objects/${id.slice(0, 2)}/${id.slice(2)}`);
   for (const url of [`ext::${evil} url`, "ssh://127.0.0.1:1/x", `file://${dir}`, `${dir}/.git`, `evil::x`]) {
     await git(dir, "config", "remote.origin.url", url);
     await use({ kind: "commit", commit: "HEAD" }, ["gone.txt"]);
     await use({ kind: "commit", commit: "HEAD~1" }, ["gone.txt"]);
-    await use({ kind: "uncommitted" }, ["gone.txt"]);
+    for (const kind of ["uncommitted", "staged"] as const) await use({ kind }, ["kept.txt", "."]);
   }
   assertEquals(executed(), []);
 
@@ -169,7 +171,7 @@ Deno.test("a repository whose settings, attributes and hooks name programs execu
     const args of [["diff"], ["status"], ["add", "-A"], ["update-ref", "refs/x", "HEAD"], [
       "cat-file",
       "-p",
-      missing,
+      missing[1] ?? "",
     ]]
   ) {
     await new Deno.Command("git", {

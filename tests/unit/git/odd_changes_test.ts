@@ -169,6 +169,7 @@ Deno.test("attributes of the base name generated files, those of the change do n
     ".gitattributes":
       "*.gen linguist-generated\n/lib/** linguist-vendored=true\nreal.lock linguist-generated=false\n/sub/package-lock.json -linguist-generated\n",
     "a.gen": "1\n",
+    "hidden.gen": "a\nb\nc\nd\n",
     "lib/b.ts": "1\n",
     "src/evil.ts": "1\n",
     "sub/.gitattributes": "mine.ts linguist-generated=true\n",
@@ -192,6 +193,11 @@ Deno.test("attributes of the base name generated files, those of the change do n
   assertEquals((await changeOf(dir, { kind: "uncommitted" })).files.map(line), expected);
   await git(dir, "commit", "-qam", "second");
   assertEquals((await changeOf(dir, { kind: "commit", commit: "HEAD" })).files.map(line), expected);
+  // A file is not hidden by the name that it had.
+  await git(dir, "mv", "hidden.gen", "shown.ts");
+  assertEquals((await changeOf(dir, { kind: "staged" })).files.map(line), [
+    "renamed text hidden.gen → shown.ts +0 -0",
+  ]);
 });
 
 Deno.test("line ends that git converts are no change of a working tree", async () => {

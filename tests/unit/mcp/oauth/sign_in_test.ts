@@ -69,15 +69,30 @@ Deno.test("signIn registers a client, uses PKCE and stores tokens that the serve
   for (const token of issuer.accepted.keys()) assert(!log.includes(token), log);
 });
 
+/** Listens on a port; a connection of another test may have it for a moment. */
+async function listenSoon(port: number): Promise<Deno.Listener> {
+  const end = performance.now() + 30_000;
+  for (;;) {
+    try {
+      return Deno.listen({ hostname: "127.0.0.1", port });
+    } catch (error) {
+      if (!(error instanceof Deno.errors.AddrInUse) || performance.now() > end) throw error;
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+  }
+}
+
 Deno.test("signIn reuses its client at the same authorization server and registers again elsewhere", async () => {
   await using issuer = new AuthorizationServer();
   await using server = startProtectedServer(issuer);
   await using mcp = await openMcp([remote(server.url)]);
   await signIn(mcp);
+  const [redirect = ""] = [...issuer.clients.values()];
+  const { port } = new URL(redirect);
+  (await listenSoon(Number(port))).close();
   await signIn(mcp);
   assertEquals(issuer.clients.size, 1);
-  const [redirect = ""] = [...issuer.clients.values()];
-  using _busy = Deno.listen({ hostname: "127.0.0.1", port: Number(new URL(redirect).port) });
+  using _busy = await listenSoon(Number(port));
   await signIn(mcp);
   assertEquals(issuer.clients.size, 2);
 });
