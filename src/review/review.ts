@@ -719,7 +719,7 @@ const MAX_TRIES = 20;
 interface CheckedFindings {
   readonly findings: readonly Finding[];
   readonly faults: readonly Fault["fault"][];
-  /** What is wrong with each finding, also only with its suggestion. */
+  /** Problems of the findings, and of suggestions that were left out. */
   readonly lines: readonly string[];
   /** Findings of the answer, of which only the first ones are checked. */
   readonly given: number;
