@@ -119,7 +119,7 @@ export interface CommandHost {
   draft?(text: string): void;
   /** Writes a control sequence to the user's terminal. Absent where there is none. */
   control?(sequence: string): void;
-  /** Reports that work ended early: a run ends with this code and reason. Absent in front ends without one. */
+  /** Ends a run with this code and reason: its work is not complete. Absent in a chat. */
   endedEarly?(exit: ExitName, reason: string): void;
   /** The keys of the front end and what they do, as Markdown. */
   keys?(): string | Promise<string>;
