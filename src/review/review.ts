@@ -226,7 +226,8 @@ class Review {
       if (denied === undefined) allowed.push(file);
       const reason = denied ?? omission(file);
       if (reason === undefined) shown.push(file);
-      else this.#skipped.set(path, reason);
+      const skipped = reason ?? (file.kind === "submodule" ? "the content of a submodule" : undefined);
+      if (skipped !== undefined) this.#skipped.set(path, skipped);
     }
     const only = (side: Revision) => readAllowed(side, async (path) => await reasonFor(path) !== undefined);
     this.#change = { ...change, files: allowed, base: only(change.base), head: only(change.head) };
@@ -353,7 +354,7 @@ class Review {
       ...this.#diffsOf(findings),
     ].join("\n\n");
     if (this.#end() === undefined) {
-      await this.#ask(REVIEWER, prompt, { form, description: `check ${findings.length} findings` });
+      await this.#ask(REVIEWER, prompt, { form, description: "check of the findings" });
     }
     const open = missing().length;
     if (open > 0) this.#notes.add(`the second pass did not judge ${open} of ${findings.length} findings`);
