@@ -268,15 +268,12 @@ async function writeMessage(
     hint === "" ? "" : `The author says about this change: ${hint}`,
   ].join("");
   const asked = [hint, template, ...subjects].join("\n");
+  const request = { agent: "commit", description: "write the message", prompt, signal };
   if (begun.text !== "") {
-    const added = await writtenBy(
-      assembly,
-      { agent: "commit", system: continuedPrompt, prompt, signal },
-      (reply) => {
-        const text = cleanMessage(reply, asked);
-        return { text: /^none\.?$/i.test(text) ? "" : wrapBody(text) };
-      },
-    );
+    const added = await writtenBy(assembly, { ...request, system: continuedPrompt }, (reply) => {
+      const text = cleanMessage(reply, asked);
+      return { text: /^none\.?$/i.test(text) ? "" : wrapBody(text) };
+    });
     return withTrailer(`${begun.text}\n\n${added}`.trim(), trailer);
   }
   const { style, limit } = styleOf(subjects);
@@ -284,7 +281,7 @@ async function writeMessage(
     "{limit}",
     `At most ${limit} characters.`,
   );
-  const text = await writtenBy(assembly, { agent: "commit", system, prompt, signal }, (reply) => {
+  const text = await writtenBy(assembly, { ...request, system }, (reply) => {
     const [subject = "", ...rest] = cleanMessage(reply, asked).split("\n");
     const problem = subject === ""
       ? "there is no message in it"

@@ -416,6 +416,7 @@ async function draftOf(branch: Branch, service: Service, options: PullRequestOpt
     .replace("{template}", template === "" ? "No headings where a few sentences do." : KEEP_TEMPLATE);
   const text = await writtenBy(assembly, {
     agent: "pull_request",
+    description: "write title and text",
     system,
     signal: options.signal,
     prompt: [

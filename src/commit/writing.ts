@@ -211,6 +211,7 @@ export async function writtenBy(
   { system, prompt, ...request }: {
     /** Its name in `[agent] subagent_models`. */
     readonly agent: string;
+    readonly description: string;
     readonly system: string;
     readonly prompt: string;
     readonly signal: AbortSignal;
