@@ -400,7 +400,10 @@ function command(name: string, properties: Readonly<Record<string, string | numb
 
 /** A value as the runner reads it; it takes what is escaped for data. */
 function data(text: string): string {
-  return terminalSafe(safeText(text)).replaceAll("%", "%25").replaceAll("\r", "%0D").replaceAll("\n", "%0A");
+  return terminalSafe(safeText(text)).replace(RUNNER_WORD, "## ").replaceAll("%", "%25").replaceAll(
+    "\r",
+    "%0D",
+  ).replaceAll("\n", "%0A");
 }
 
 // GitLab Code Quality
