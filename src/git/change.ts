@@ -302,13 +302,18 @@ class Reader {
   ): Revision {
     const git = this.#git;
     const options = { cwd: this.#repository.top };
+    // Findings of a file follow each other.
+    let last: { readonly path: string; readonly bytes: Uint8Array<ArrayBuffer> } | undefined;
     return {
       id,
       read: async (path, signal) => {
+        if (last?.path === path) return last.bytes;
         const entry = known.get(path) ??
           (id === undefined ? undefined : await entryOf(git, { ...options, signal }, { commit: id, path }));
-        if (entry) return await readBlob(git, { ...options, signal }, entry);
-        return await rest?.read(path, signal);
+        if (!entry) return await rest?.read(path, signal);
+        const bytes = await readBlob(git, { ...options, signal }, entry);
+        if (bytes) last = { path, bytes };
+        return bytes;
       },
     };
   }
