@@ -67,6 +67,7 @@ const MANY_FLAGS = 15;
 const RARE = [
   "context",
   "sandbox",
+  "stats",
   "plugin",
   "replay",
   "version",
@@ -86,7 +87,6 @@ Examples
   reasonix -c                                  Continue the latest session
   reasonix run "fix the failing test"          Do one task
   git diff | reasonix -p "explain this"        Read standard input
-  reasonix review --base main                  Find defects in a change
   reasonix run -m openai/gpt-5 "explain @src"  Choose the model
 `;
 

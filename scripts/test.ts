@@ -2,8 +2,8 @@
  * The one test command: `deno task test [stage or path …]`. Runs every gate and every test in the order of CI
  * and ends with the line `N passed, N failed, N skipped`; above it are the skipped tests, those that passed
  * only in their second run, and those that failed, with their errors. Names of stages (`deno task test unit
- * house`) or test paths narrow the run. A test that passes only in its second run fails the command, unless
- * `scripts/known_flaky.json` names it.
+ * house`) or test paths narrow the run. More than two tests that pass only in their second run fail the
+ * command.
  */
 import { coverageReport } from "./cov.ts";
 import { type Finished, run, say } from "./process.ts";
@@ -15,7 +15,6 @@ import {
   readFailures,
   stageFailure,
 } from "./test_failures.ts";
-import knownFlaky from "./known_flaky.json" with { type: "json" };
 import { COVERAGE, missingPaths, SOAK, type Stage, STAGES, TEST_BUNDLE } from "./test_stages.ts";
 
 interface Count {
@@ -28,13 +27,15 @@ interface Count {
 /** The way a stage ended. */
 interface Outcome extends Count {
   readonly failures: readonly Failure[];
-  /** Failed with the others and passed alone: counted as failed unless the list of known ones has them. */
+  /** Failed with the others and passed alone: a bug of the test or the program, see `MOST_FLAKY`. */
   readonly flaky: readonly Failure[];
 }
 
 const COVERAGE_DIR = "coverage/raw";
 /** More files than these do not fail by chance. */
 const MOST_FILES_AGAIN = 5;
+/** Tests of a run that may pass only in their second run. Each is listed, to be fixed. */
+const MOST_FLAKY = 2;
 
 /** The counts of the last summary line of `deno test`; a run that broke without one is a single failure. */
 export function countTests(output: string, code: number): Count {
@@ -119,29 +120,22 @@ export function secondRun(first: Outcome, second: Outcome): Outcome {
   };
 }
 
-/** A test known to be flaky, since a date such as `2026-11-24`. */
-export interface KnownFlaky {
-  readonly test: string;
-  readonly file: string;
-  readonly since: string;
-}
-
-/** The outcome in which tests that passed only in their second run failed, but for the known ones. */
-export function withoutChance(outcome: Outcome, known: readonly KnownFlaky[] = knownFlaky): Outcome {
-  const unknown = outcome.flaky.filter(({ test, file }) =>
-    !known.some((one) => one.test === test && file?.endsWith(one.file))
-  );
-  const failures = unknown.map(({ error, ...failure }) => ({
-    ...failure,
-    error: `Passed only when run again alone, and scripts/known_flaky.json does not name it\n${error}`,
-  }));
-  return {
+/** The outcomes in which tests that passed only in their second run failed, where there are too many. */
+export function withoutChance(outcomes: readonly Outcome[]): readonly Outcome[] {
+  if (outcomes.flatMap(({ flaky }) => flaky).length <= MOST_FLAKY) return outcomes;
+  return outcomes.map((outcome) => ({
     ...outcome,
-    passed: outcome.passed - unknown.length,
-    failed: outcome.failed + unknown.length,
-    failures: [...outcome.failures, ...failures],
-    flaky: outcome.flaky.filter((failure) => !unknown.includes(failure)),
-  };
+    passed: outcome.passed - outcome.flaky.length,
+    failed: outcome.failed + outcome.flaky.length,
+    failures: [
+      ...outcome.failures,
+      ...outcome.flaky.map(({ error, ...failure }) => ({
+        ...failure,
+        error: `Passed only when run again alone\n${error}`,
+      })),
+    ],
+    flaky: [],
+  }));
 }
 
 function uncaught(outcome: Outcome): number {
@@ -211,7 +205,7 @@ async function runStages(stages: readonly Stage[]): Promise<Outcome[]> {
   const final: Outcome[] = [];
   for (const stage of [...stages, COVERAGE]) {
     const first = outcomes.get(stage);
-    if (first) final.push(withoutChance(await runAgain(stage, first)));
+    if (first) final.push(await runAgain(stage, first));
   }
   return final;
 }
@@ -220,7 +214,7 @@ async function main(): Promise<number> {
   const stages = chooseStages(Deno.args);
   announceSeed();
   await Deno.remove("coverage", { recursive: true }).catch(() => {});
-  const outcomes = await runStages(stages);
+  const outcomes = withoutChance(await runStages(stages));
   const passed = outcomes.reduce((sum, outcome) => sum + outcome.passed, 0);
   const failed = outcomes.reduce((sum, outcome) => sum + outcome.failed, 0);
   const skipped = outcomes.flatMap((outcome) => outcome.skipped);

@@ -39,6 +39,7 @@ export const SOAK: readonly Stage[] = [
     "tests/conformance/provider/anthropic_test.ts",
     "tests/conformance/provider/google_test.ts",
     "tests/conformance/provider/project_entry_test.ts",
+    "tests/conformance/review/corpus_test.ts",
     "tests/conformance/sandbox/jail_test.ts",
     "tests/conformance/turn/orders_test.ts",
     "tests/e2e/attack_clone_test.ts",

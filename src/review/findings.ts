@@ -1,62 +1,12 @@
 import { createHash } from "node:crypto";
-import { type Cost, type JsonSchema, NO_USAGE, type Usage } from "../core/mod.ts";
+import * as z from "zod/mini";
+import { type JsonSchema, NO_USAGE } from "../core/mod.ts";
 import type { Change, ChangedFile, Hunk } from "../git/mod.ts";
-import { isRecord, recordOf, safeText } from "../util/json.ts";
-import { oneLine, terminalSafe } from "../util/terminal_text.ts";
+import { type Defined, defined, isRecord, safeText } from "../util/json.ts";
+import { cutText, oneLine, terminalSafe } from "../util/terminal_text.ts";
 
 export const PRIORITIES = ["P0", "P1", "P2", "P3"] as const;
 export type Priority = (typeof PRIORITIES)[number];
-
-/** A defect at a range of lines of the new version. */
-export interface Finding {
-  readonly path: string;
-  readonly line: number;
-  readonly end_line: number;
-  readonly priority: Priority;
-  /** From 0 to 1. */
-  readonly confidence: number;
-  /** One line. */
-  readonly title: string;
-  readonly body: string;
-  /** Text in place of line … end_line of the new version, without the last line end; "": none. */
-  readonly suggestion?: string;
-  /** The text of `line` in the new version, word for word. */
-  readonly quote: string;
-}
-
-export interface ReviewFinding extends Finding {
-  /** Stays the same when the lines move: see {@linkcode reviewFinding}. */
-  readonly id: string;
-  readonly state: "new" | "standing" | "fixed";
-  readonly agent: string;
-}
-
-/** Reasons for which a finding is no part of the report. */
-export type Dropped = "malformed" | "misplaced" | "outside" | "refuted" | "duplicate";
-
-export interface ReviewReport {
-  readonly version: 1;
-  readonly target: string;
-  readonly key: string;
-  /** Object ids of commits. */
-  readonly base?: string;
-  readonly head?: string;
-  /** Sorted: open ones by priority, path, line; fixed ones last. */
-  readonly findings: readonly ReviewFinding[];
-  readonly dropped: Readonly<Record<Dropped, number>>;
-  /** Files that were reviewed. */
-  readonly reviewed: number;
-  readonly skipped: readonly { readonly path: string; readonly reason: string }[];
-  /** The reason why a part was not reviewed; absent: all parts were. */
-  readonly incomplete?: string;
-  /** Digests of the reviewed hunks, for the next incremental review. */
-  readonly hunks: readonly string[];
-  readonly model: string;
-  readonly usage: Usage;
-  /** Absent: the price is not known. */
-  readonly cost?: Cost;
-  readonly duration_ms: number;
-}
 
 /** Bounds of a finding. Longer titles and bodies are cut; a longer suggestion is left out. */
 const MAX = {
@@ -68,7 +18,155 @@ const MAX = {
   range: 200,
   quote: 500,
   quoteLines: 20,
+  findings: 1000,
+  hunks: 100_000,
 } as const;
+
+const STATES = ["new", "standing", "fixed"] as const;
+
+/** Safe text on one line; more than that is not even cleaned. */
+const onOneLine = (most: number) =>
+  z.overwrite<string>((text) => oneLine(safeText(text.slice(0, 10 * most)), most));
+const paragraphs = z.overwrite<string>((text) => {
+  const lines = safeText(text.slice(0, 2 * MAX.body)).replace(/\r\n?/g, "\n");
+  return cutText(terminalSafe(lines).trim(), MAX.body);
+});
+
+const FIELDS = {
+  path: z.string().check(z.minLength(1), z.maxLength(MAX.path)),
+  line: z.int().check(z.positive()),
+  end_line: z.int().check(z.positive()),
+  priority: z.enum(PRIORITIES),
+  confidence: z.number().check(z.minimum(0), z.maximum(1)),
+  title: z.string().check(onOneLine(MAX.title), z.minLength(1)),
+  body: z.string().check(paragraphs),
+  /** Text in place of line … end_line of the new version, without the last line end; "": none. */
+  suggestion: z.exactOptional(z.string()),
+  /** The text of `line` in the new version, word for word. */
+  quote: z.string().check(z.regex(/\S/)),
+};
+
+const inOrder = z.check<{ line: number; end_line: number }>(({ value, issues }) => {
+  const { line, end_line } = value;
+  const fault = (message: string) => issues.push({ code: "custom", input: value, message });
+  if (line > end_line) fault(`line ${line} is after end_line ${end_line}`);
+  if (end_line - line >= MAX.range) {
+    fault(`line ${line} to ${end_line} are more than ${MAX.range} lines`);
+  }
+});
+
+const FINDING = z.object(FIELDS).check(inOrder);
+
+/** Texts and numbers that only inform: in place of a wrong value is an empty one. */
+const text = (most: number) => z.catch(z.string().check(onOneLine(most)), "");
+const count = z.catch(z.number().check(z.minimum(0)), 0);
+const objectId = z.catch(z.optional(z.string().check(z.regex(/^(?:[0-9a-f]{40}|[0-9a-f]{64})$/))), undefined);
+
+const REVIEW_FINDING = z.object({
+  ...FIELDS,
+  /** Stays the same when the lines move: see {@linkcode reviewFinding}. */
+  id: z.string().check(z.regex(/^[0-9a-f]{16}(?:-\d{1,4})?$/)),
+  state: z.enum(STATES),
+  agent: text(80),
+}).check(inOrder);
+
+/** A defect at a range of lines of the new version. */
+export type Finding = Readonly<z.infer<typeof FINDING>>;
+export type ReviewFinding = Readonly<z.infer<typeof REVIEW_FINDING>>;
+
+export const NO_DROPS = { malformed: 0, misplaced: 0, outside: 0, refuted: 0, duplicate: 0 };
+const DROPS = z.object({
+  malformed: count,
+  misplaced: count,
+  outside: count,
+  refuted: count,
+  duplicate: count,
+});
+const USAGE = z.object({
+  inputTokens: count,
+  cachedTokens: count,
+  outputTokens: count,
+  reasoningTokens: count,
+  cacheWriteTokens: z.catch(z.optional(z.number().check(z.minimum(0))), 0),
+  scripted: z.catch(z.optional(z.literal(true)), undefined),
+});
+const SKIPPED = z.object({ path: z.catch(z.string(), ""), reason: text(500) });
+const digestsIn = (list: unknown[]): readonly string[] =>
+  list.filter((each) => typeof each === "string" && /^[0-9a-f]{16}$/.test(each)).map(String);
+
+const REPORT = z.object({
+  version: z.literal(1),
+  target: text(500),
+  key: text(500),
+  /** Object ids of commits. */
+  base: objectId,
+  head: objectId,
+  /** Sorted: open ones by priority, path, line; fixed ones last. */
+  findings: z.readonly(z.array(REVIEW_FINDING).check(z.maxLength(MAX.findings))),
+  dropped: z.catch(DROPS, NO_DROPS),
+  /** Files that were reviewed. */
+  reviewed: count,
+  skipped: z.readonly(z.array(z.catch(SKIPPED, { path: "", reason: "" })).check(z.maxLength(MAX.hunks))),
+  /** The reason why a part was not reviewed; absent: all parts were. */
+  incomplete: z.catch(z.optional(z.string().check(onOneLine(500))), undefined),
+  /** Digests of the reviewed hunks, for the next incremental review. */
+  hunks: z.pipe(z.array(z.unknown()).check(z.maxLength(MAX.hunks)), z.transform(digestsIn)),
+  model: text(200),
+  usage: z.catch(USAGE, NO_USAGE),
+  /** Absent: the price is not known. */
+  cost: z.catch(z.optional(z.object({ amount: count, currency: text(10) })), undefined),
+  duration_ms: count,
+});
+
+export type ReviewReport = Readonly<Defined<z.infer<typeof REPORT>>>;
+/** Reasons for which a finding is no part of the report. */
+export type Dropped = keyof typeof NO_DROPS;
+
+const FAULTS: Readonly<Record<string, string>> = {
+  path: "path has to name a file",
+  line: "line and end_line have to be whole numbers from 1",
+  end_line: "line and end_line have to be whole numbers from 1",
+  priority: `priority has to be one of ${PRIORITIES.join(", ")}`,
+  confidence: "confidence has to be a number from 0 to 1",
+  title: "title has to be a line of text",
+  body: "body has to be a text",
+  suggestion: "suggestion has to be a text",
+  quote: "quote has to be the text of the line",
+  id: "id has to be 16 hex digits",
+  state: `state has to be one of ${STATES.join(", ")}`,
+  findings: `findings has to be a list of at most ${MAX.findings}`,
+  skipped: `skipped has to be a list of at most ${MAX.hunks}`,
+  hunks: `hunks has to be a list of at most ${MAX.hunks}`,
+};
+
+/** A sentence about the first fault of a finding or a report. */
+function faultOf({ issues: [issue] }: z.core.$ZodError, whole: string): string {
+  const field = issue?.path.at(-1);
+  if (issue?.code === "custom") return issue.message;
+  return typeof field === "string" ? FAULTS[field] ?? whole : whole;
+}
+
+/**
+ * Reads a report that was saved or that another job made: nothing in it is trusted, its texts are cut and
+ * cleaned as those of a model. Returns a sentence about what is wrong with it.
+ */
+export function readReport(value: unknown): ReviewReport | string {
+  const { data, error } = REPORT.safeParse(value);
+  if (data) return defined(data);
+  const [list, at] = error.issues[0]?.path ?? [];
+  if (list !== "findings" || at === undefined) {
+    return faultOf(error, "it is no report of `reasonix review --format json`");
+  }
+  return `finding ${Number(at) + 1}: ${faultOf(error, NO_OBJECT)}`;
+}
+
+const NO_OBJECT = "it is no object";
+
+/** The report of a change of which nothing was reviewed. */
+export function emptyReport({ target, key, base, head }: Change): ReviewReport {
+  const lists = { findings: [], skipped: [], hunks: [] };
+  return defined(REPORT.parse({ version: 1, target, key, base: base.id, head: head.id, ...lists }));
+}
 
 /** Schema of an answer that lists findings. {@linkcode checkFinding} enforces what it cannot express. */
 export const ANSWER_SCHEMA: JsonSchema = {
@@ -120,8 +218,8 @@ export async function checkFinding(
   change: Pick<Change, "files" | "head">,
   { whole, signal }: { readonly whole: boolean; readonly signal?: AbortSignal },
 ): Promise<CheckedFinding> {
-  const given = readFinding(value);
-  if (typeof given === "string") return { fault: "malformed", message: given };
+  const { data: given, error } = FINDING.safeParse(withoutNull(value));
+  if (!given) return { fault: "malformed", message: faultOf(error, NO_OBJECT) };
   const file = fileNamed(change.files, given.path);
   const path = file?.path ?? given.path;
   const shown = oneLine(path, 200);
@@ -148,52 +246,18 @@ export async function checkFinding(
   }
   const { suggestion, ...rest } = given;
   const quoted = quoteLines(given.quote).length;
-  const quote = lines.slice(given.line - 1, given.line - 1 + quoted).map((line) => cut(line, MAX.quote));
+  const quote = lines.slice(given.line - 1, given.line - 1 + quoted).map((line) => cutText(line, MAX.quote));
   const finding = { ...rest, path, quote: quote.join("\n") };
   if (suggestion === undefined) return { finding };
   const applied = readSuggestion(suggestion, given, lines);
   return "note" in applied ? { finding, note: applied.note } : { finding: { ...finding, ...applied } };
 }
 
-/** The fields of a finding, or the reason why it has none. */
-function readFinding(value: unknown): Finding | string {
-  if (!isRecord(value)) return "A finding is an object";
-  const { path, line, end_line, priority, confidence, title, body, suggestion, quote } = value;
-  if (typeof path !== "string" || path === "" || path.length > MAX.path) return "path has to name a file";
-  if (!isLine(line) || !isLine(end_line)) return "line and end_line have to be whole numbers from 1";
-  if (line > end_line) return `line ${line} is after end_line ${end_line}`;
-  if (end_line - line >= MAX.range) return `line ${line} to ${end_line} are more than ${MAX.range} lines`;
-  const known = PRIORITIES.find((each) => each === priority);
-  if (known === undefined) return `priority has to be one of ${PRIORITIES.join(", ")}`;
-  if (typeof confidence !== "number" || !(confidence >= 0 && confidence <= 1)) {
-    return "confidence has to be a number from 0 to 1";
-  }
-  if (typeof title !== "string" || oneLine(title) === "") return "title has to be a line of text";
-  if (typeof body !== "string") return "body has to be a text";
-  if (typeof quote !== "string" || quote.trim() === "") return "quote has to be the text of the line";
-  if (suggestion !== undefined && suggestion !== null && typeof suggestion !== "string") {
-    return "suggestion has to be a text";
-  }
-  return {
-    path,
-    line,
-    end_line,
-    priority: known,
-    confidence,
-    title: cut(oneLine(safeText(title.slice(0, 2 * MAX.body)), Infinity), MAX.title),
-    body: cut(terminalSafe(safeText(body.slice(0, 2 * MAX.body)).replace(/\r\n?/g, "\n")).trim(), MAX.body),
-    ...(typeof suggestion === "string" ? { suggestion } : {}),
-    quote,
-  };
-}
-
-function isLine(value: unknown): value is number {
-  return Number.isSafeInteger(value) && Number(value) >= 1;
-}
-
-/** At most `max` characters, marked when it is cut, without half a surrogate pair at the end. */
-function cut(text: string, max: number): string {
-  return text.length <= max ? text : `${text.slice(0, max - 1).replace(/[\ud800-\udbff]$/, "")}…`;
+/** Models write null for a suggestion that there is not. */
+function withoutNull(value: unknown): unknown {
+  if (!isRecord(value) || value.suggestion !== null) return value;
+  const { suggestion: _, ...rest } = value;
+  return rest;
 }
 
 /** The changed file of a name, which may be written as the model was shown it. */
@@ -339,6 +403,20 @@ function readSuggestion(
   return { suggestion };
 }
 
+export function openOf({ findings }: Pick<ReviewReport, "findings">): readonly ReviewFinding[] {
+  return findings.filter(({ state }) => state !== "fixed");
+}
+
+/** The number of findings of each priority that has some: "2 P1". */
+export function prioritiesOf(findings: readonly Finding[]): readonly string[] {
+  const groups = Map.groupBy(findings, ({ priority }) => priority);
+  return PRIORITIES.flatMap((each) => groups.has(each) ? [`${groups.get(each)?.length} ${each}`] : []);
+}
+
+export function locationOf({ path, line, end_line }: Finding): string {
+  return `${path}:${line}${end_line > line ? `-${end_line}` : ""}`;
+}
+
 /** Words that say nothing about a defect. */
 const STOP_WORDS = new Set(
   "the and for with that this from not are can may when which into does has have will its but was than then"
@@ -416,81 +494,3 @@ function isDuplicate(a: ReviewFinding, b: ReviewFinding): boolean {
 
 /** Share of the words of the shorter title that nearly the same titles have in common. */
 const SAME_TITLE = 0.6;
-
-const MAX_FINDINGS = 1000;
-const MAX_HUNKS = 100_000;
-
-/**
- * Reads a report that was saved or that another job made: nothing in it is trusted, its texts are cut and
- * cleaned as those of a model. Returns a sentence about what is wrong with it.
- */
-export function readReport(value: unknown): ReviewReport | string {
-  if (!isRecord(value) || value.version !== 1) return "it is no report of `reasonix review --format json`";
-  const { findings, dropped, skipped, hunks, incomplete } = value;
-  if (!isList(findings, MAX_FINDINGS)) return `findings has to be a list of at most ${MAX_FINDINGS}`;
-  if (!isList(hunks, MAX_HUNKS)) return `hunks has to be a list of at most ${MAX_HUNKS}`;
-  if (!isList(skipped, MAX_HUNKS)) return `skipped has to be a list of at most ${MAX_HUNKS}`;
-  const read: ReviewFinding[] = [];
-  for (const [at, item] of findings.entries()) {
-    const finding = readFinding(item);
-    if (typeof finding === "string") return `finding ${at + 1}: ${finding}`;
-    const { id, state, agent } = recordOf(item);
-    const known = STATES.find((each) => each === state);
-    if (typeof id !== "string" || !/^[0-9a-f]{16}(?:-\d{1,4})?$/.test(id)) {
-      return `finding ${at + 1}: id is no id`;
-    }
-    if (known === undefined) return `finding ${at + 1}: state has to be one of ${STATES.join(", ")}`;
-    read.push({ ...finding, id, state: known, agent: textOf(agent, 80) });
-  }
-  const { usage, cost } = value;
-  const written = isRecord(usage) && usage.cacheWriteTokens !== undefined ? { cacheWriteTokens: 0 } : {};
-  return {
-    version: 1,
-    target: textOf(value.target, 500),
-    key: textOf(value.key, 500),
-    ...objectIds(value),
-    findings: read,
-    dropped: numbersOf({ malformed: 0, misplaced: 0, outside: 0, refuted: 0, duplicate: 0 }, dropped),
-    reviewed: numberOf(value.reviewed),
-    skipped: skipped.map(recordOf).map(({ path, reason }) => ({
-      path: typeof path === "string" ? path.slice(0, MAX.path) : "",
-      reason: textOf(reason, 500),
-    })),
-    ...(typeof incomplete === "string" ? { incomplete: textOf(incomplete, 500) } : {}),
-    hunks: hunks.filter((each) => typeof each === "string" && /^[0-9a-f]{16}$/.test(each)).map(String),
-    model: textOf(value.model, 200),
-    usage: {
-      ...numbersOf({ ...NO_USAGE, ...written }, usage),
-      ...(recordOf(usage).scripted === true ? { scripted: true } : {}),
-    },
-    ...(isRecord(cost)
-      ? { cost: { amount: numberOf(cost.amount), currency: textOf(cost.currency, 10) } }
-      : {}),
-    duration_ms: numberOf(value.duration_ms),
-  };
-}
-
-const STATES = ["new", "standing", "fixed"] as const;
-
-function isList(value: unknown, most: number): value is unknown[] {
-  return Array.isArray(value) && value.length <= most;
-}
-
-function textOf(value: unknown, max: number): string {
-  return typeof value === "string" ? cut(oneLine(safeText(value.slice(0, 2 * max)), Infinity), max) : "";
-}
-
-function numberOf(value: unknown): number {
-  return typeof value === "number" && value >= 0 && value < Infinity ? value : 0;
-}
-
-/** The numbers of an object that has at least the fields of `shape`. */
-function numbersOf<T extends object>(shape: T, value: unknown): T {
-  const given = recordOf(value);
-  return Object.fromEntries(Object.keys(shape).map((name) => [name, numberOf(given[name])])) as T;
-}
-
-function objectIds({ base, head }: Record<string, unknown>): Pick<ReviewReport, "base" | "head"> {
-  const isId = (id: unknown) => typeof id === "string" && /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/.test(id);
-  return { ...(isId(base) ? { base: String(base) } : {}), ...(isId(head) ? { head: String(head) } : {}) };
-}

@@ -3,6 +3,7 @@ import { mapTexts, safeText } from "../util/json.ts";
 import { oneLine, printableJson, terminalSafe } from "../util/terminal_text.ts";
 import { VERSION } from "../util/version.ts";
 import {
+  codeSpan,
   fenced,
   grouped,
   type MeasureWidth,
@@ -15,7 +16,10 @@ import {
 } from "../view/mod.ts";
 import {
   type Dropped,
+  locationOf,
+  openOf,
   PRIORITIES,
+  prioritiesOf,
   type Priority,
   type ReviewFinding,
   type ReviewReport,
@@ -47,9 +51,9 @@ export function formatReview(
 ): string {
   switch (format) {
     case "text":
-      return textReport(report, form);
+      return written(report, textForm(form, openOf(report).length), form);
     case "markdown":
-      return markdownReport(report, form);
+      return written(report, MARKDOWN, form);
     case "json":
       return jsonText(report);
     case "sarif":
@@ -61,20 +65,13 @@ export function formatReview(
   }
 }
 
-/** A priority in each format: level of SARIF, command of GitHub, severity of GitLab, severity of security. */
+/** A priority in each format: level of SARIF and GitHub, severity of GitLab, severity of security. */
 const SCALE = {
-  P0: { level: "error", command: "error", severity: "blocker", security: "9.5" },
-  P1: { level: "error", command: "error", severity: "critical", security: "8.0" },
-  P2: { level: "warning", command: "warning", severity: "major", security: "5.5" },
-  P3: { level: "note", command: "notice", severity: "minor", security: "3.0" },
+  P0: { level: "error", severity: "blocker", security: "9.5", meaning: "blocks the release" },
+  P1: { level: "error", severity: "critical", security: "8.0", meaning: "must be fixed before it is merged" },
+  P2: { level: "warning", severity: "major", security: "5.5", meaning: "should be fixed" },
+  P3: { level: "note", severity: "minor", security: "3.0", meaning: "may be fixed" },
 } as const;
-
-const MEANINGS: Readonly<Record<Priority, string>> = {
-  P0: "A defect that blocks the release.",
-  P1: "A defect that must be fixed before it is merged.",
-  P2: "A defect that should be fixed.",
-  P3: "A defect that may be fixed.",
-};
 
 function jsonText(value: object): string {
   const json = printableJson(JSON.stringify(mapTexts(value, safeText), null, 2));
@@ -94,24 +91,7 @@ function inertLine(text: string, max = 300): string {
   return inert(oneLine(safeText(text), max));
 }
 
-function openOf({ findings }: ReviewReport): readonly ReviewFinding[] {
-  return findings.filter(({ state }) => state !== "fixed");
-}
-
-function fixedOf({ findings }: ReviewReport): readonly ReviewFinding[] {
-  return findings.filter(({ state }) => state === "fixed");
-}
-
 // Text and Markdown
-
-/** A name of a file on one line. */
-function shownPath(path: string): string {
-  return inertLine(path);
-}
-
-function locationOf({ path, line, end_line }: ReviewFinding): string {
-  return `${shownPath(path)}:${line}${end_line > line ? `-${end_line}` : ""}`;
-}
 
 /** Files that are listed by name; the rest is counted. */
 const MAX_SKIPPED = 10;
@@ -126,24 +106,23 @@ const DROPPED: Readonly<Record<Dropped, Text>> = {
 
 /** Counts, files that were left out, findings that were dropped, and what the review cost. */
 function summaryOf(report: ReviewReport): Text[] {
-  const [open, fixed] = [openOf(report), fixedOf(report)];
+  const open = openOf(report);
+  const fixed = report.findings.length - open.length;
   const standing = open.filter(({ state }) => state === "standing").length;
-  const counts = PRIORITIES.flatMap((priority) => {
-    const count = open.filter((each) => each.priority === priority).length;
-    return count > 0 ? [`${count} ${priority}`] : [];
-  });
   const dropped = Object.entries(DROPPED).flatMap(([reason, name]) => {
     const count = report.dropped[reason as Dropped];
     return count > 0 ? [message`${name}: ${count}`] : [];
   });
   const listed = report.skipped.slice(0, MAX_SKIPPED).map(({ path, reason }) =>
-    `${shownPath(path)} (${inertLine(reason, 160)})`
+    `${inertLine(path)} (${inertLine(reason, 160)})`
   );
   const more = report.skipped.length - listed.length;
   return [
-    open.length === 0 ? message`No findings` : message`Findings: ${open.length} (${listOf(counts)})`,
+    open.length === 0
+      ? message`No findings`
+      : message`Findings: ${open.length} (${listOf(prioritiesOf(open))})`,
     ...(standing > 0 ? [message`Known from the last review: ${standing}`] : []),
-    ...(fixed.length > 0 ? [message`Fixed since the last review: ${fixed.length}`] : []),
+    ...(fixed > 0 ? [message`Fixed since the last review: ${fixed}`] : []),
     message`Files reviewed: ${report.reviewed}`,
     ...(listed.length > 0
       ? [message`Not reviewed: ${listOf([...listed, ...(more > 0 ? [message`${more} more`] : [])])}`]
@@ -168,58 +147,88 @@ function figuresOf({ model, usage, cost, duration_ms }: ReviewReport): Text {
   return joined(" · ", figures);
 }
 
-function textReport(report: ReviewReport, form: TextForm): string {
-  const { palette: colors, columns, width = roughWidth, text } = form;
-  const wrapped = (line: string, indent: string) =>
-    line === "" ? [""] : wrapText(indent + line, columns, width, indent);
-  const lines: string[] = [
-    colors.bold(text(message`Review of ${inertLine(report.target)}`)),
-    "",
-  ];
-  const open = openOf(report);
-  for (const [at, finding] of open.entries()) {
-    const number = `${at + 1}.`.padEnd(`${open.length}.`.length + 1);
-    const indent = " ".repeat(number.length);
-    const mark = colorOf(colors, finding.priority)(finding.priority);
-    const known = finding.state === "standing" ? ` ${colors.dim(`(${text(message`known`)})`)}` : "";
-    lines.push(`${number}${mark} ${colors.accent(locationOf(finding))}${known}`);
-    const title = wrapped(shownTitle(finding), indent);
-    lines.push(...title.map((line) => colors.bold(line)));
-    const body = inert(finding.body);
-    lines.push(
-      ...body.split("\n").flatMap((line) => wrapped(line.trimEnd(), indent)).filter((line, index, all) =>
-        line !== "" || (index > 0 && all[index - 1] !== "")
-      ),
-    );
-    lines.push(...suggestionLines(finding).map((line) => indent + diffColor(colors, line)), "");
-  }
-  const fixed = fixedOf(report);
-  for (const finding of fixed) {
-    lines.push(
-      colors.dim(`${text(message`fixed`)} ${finding.priority} ${locationOf(finding)} ${shownTitle(finding)}`),
-    );
-  }
-  if (fixed.length > 0) lines.push("");
-  for (const [at, each] of summaryOf(report).entries()) {
-    const [first = "", ...rest] = wrapped(text(each), "");
-    const color = at === 0 ? colors.bold : colors.dim;
-    lines.push(...[first, ...rest].map((line) => color(line)));
-  }
-  return `${lines.join("\n")}\n`;
+/** A finding as safe texts. */
+interface ShownFinding {
+  readonly priority: Priority;
+  readonly location: string;
+  readonly title: string;
+  readonly body: string;
+  /** Lines of the suggestion as a diff. */
+  readonly diff: readonly string[];
+  readonly isKnown: boolean;
+}
+
+function shown(finding: ReviewFinding): ShownFinding {
+  return {
+    priority: finding.priority,
+    location: locationOf({ ...finding, path: inertLine(finding.path) }),
+    title: shownTitle(finding),
+    body: inert(finding.body).trim(),
+    diff: suggestionLines(finding),
+    isKnown: finding.state === "standing",
+  };
 }
 
 function shownTitle({ title }: ReviewFinding): string {
   return inertLine(title, 200);
 }
 
-function colorOf(colors: Palette, priority: Priority): (text: string) => string {
-  if (priority === "P0" || priority === "P1") return colors.bad;
-  return priority === "P2" ? colors.warning : colors.dim;
+/** The parts of a report in a form for people. `known` and `fixed` are these words in the user's language. */
+interface PeopleForm {
+  title(text: string): string;
+  finding(finding: ShownFinding, number: string, known: string): string;
+  fixed(finding: ShownFinding, fixed: string): string;
+  summary(line: string, index: number): string;
 }
 
-function diffColor(colors: Palette, line: string): string {
-  return line.startsWith("-") ? colors.removed(line) : colors.added(line);
+function written(report: ReviewReport, form: PeopleForm, { text }: TextForm): string {
+  const [known, fixed] = [text(message`known`), text(message`fixed`)];
+  const gone = report.findings.filter(({ state }) => state === "fixed").map(shown);
+  const blocks = [
+    form.title(text(message`Review of ${inertLine(report.target)}`)),
+    ...openOf(report).map(shown).map((each, at) =>
+      form.finding(each, `${at + 1}. `, each.isKnown ? ` (${known})` : "")
+    ),
+    gone.map((each) => form.fixed(each, fixed)).join("\n"),
+    summaryOf(report).map(text).map(form.summary).join("\n"),
+  ];
+  return `${blocks.filter((block) => block !== "").join("\n\n")}\n`;
 }
+
+function textForm({ palette: colors, columns, width = roughWidth }: TextForm, findings: number): PeopleForm {
+  const indent = " ".repeat(`${findings}. `.length);
+  const wrapped = (line: string, color = (text: string) => text, before = indent) =>
+    line === "" ? [""] : wrapText(before + line, columns, width, before).map(color);
+  const marks = { P0: colors.bad, P1: colors.bad, P2: colors.warning, P3: colors.dim };
+  return {
+    title: colors.bold,
+    finding: ({ priority, location, title, body, diff }, number, known) =>
+      [
+        number.padEnd(indent.length) + marks[priority](priority) +
+        ` ${colors.accent(location)}${colors.dim(known)}`,
+        ...wrapped(title, colors.bold),
+        ...body.replace(/[^\S\n]+$/gm, "").replace(/\n{3,}/g, "\n\n").split("\n").flatMap((line) =>
+          wrapped(line)
+        ),
+        ...diff.map((line) => indent + (line.startsWith("-") ? colors.removed : colors.added)(line)),
+      ].join("\n"),
+    fixed: ({ priority, location, title }, fixed) => colors.dim(`${fixed} ${priority} ${location} ${title}`),
+    summary: (line, index) => wrapped(line, index === 0 ? colors.bold : colors.dim, "").join("\n"),
+  };
+}
+
+const MARKDOWN: PeopleForm = {
+  title: (text) => `**${escaped(text)}**`,
+  finding: ({ priority, location, title, body, diff }, number, known) => {
+    const heading = `**${priority}** ${codeSpan(location)} ${escaped(title)}${known}`;
+    const parts = [heading, harmless(body), diff.length === 0 ? "" : fenced(diff.join("\n"), "diff")];
+    const text = parts.filter((part) => part !== "").join("\n\n");
+    return number + text.replaceAll(/\n(?!\n|$)/g, `\n${" ".repeat(number.length)}`);
+  },
+  fixed: ({ priority, location, title }, fixed) =>
+    `- ${fixed}: ${priority} ${codeSpan(location)} ${escaped(title)}`,
+  summary: (line) => `- ${escaped(line)}`,
+};
 
 /** A suggestion as a diff; of the replaced lines only quoted ones are known. */
 function suggestionLines({ suggestion, quote, line, end_line }: ReviewFinding): string[] {
@@ -235,35 +244,6 @@ function suggestionLines({ suggestion, quote, line, end_line }: ReviewFinding): 
   ];
 }
 
-function markdownReport(report: ReviewReport, { text }: TextForm): string {
-  const blocks = [`**${text(message`Review of ${escaped(inertLine(report.target))}`)}**`];
-  for (const [at, finding] of openOf(report).entries()) {
-    const number = `${at + 1}. `;
-    const known = finding.state === "standing" ? ` (${text(message`known`)})` : "";
-    const heading = `**${finding.priority}** ${codeSpan(locationOf(finding))} ${
-      escaped(shownTitle(finding))
-    }${known}`;
-    const diff = suggestionLines(finding).join("\n");
-    const parts = [
-      heading,
-      harmless(inert(finding.body).trim()),
-      ...(diff === "" ? [] : [fenced(diff, "diff")]),
-    ].filter((part) => part !== "").join("\n\n");
-    const indent = " ".repeat(number.length);
-    blocks.push(
-      number + parts.split("\n").map((line) => line === "" ? "" : indent + line).join("\n").trimStart(),
-    );
-  }
-  const fixed = fixedOf(report).map((finding) =>
-    `- ${text(message`fixed`)}: ${finding.priority} ${codeSpan(locationOf(finding))} ${
-      escaped(shownTitle(finding))
-    }`
-  );
-  if (fixed.length > 0) blocks.push(fixed.join("\n"));
-  blocks.push(summaryOf(report).map((line) => `- ${escaped(text(line))}`).join("\n"));
-  return `${blocks.join("\n\n")}\n`;
-}
-
 /** Text that Markdown shows as it is. */
 function escaped(text: string): string {
   return text.replace(/[\\`*_[\]<>&#|~!]/g, "\\$&");
@@ -272,12 +252,6 @@ function escaped(text: string): string {
 /** Body of a finding, whose code stays Markdown: it has no HTML, and no images that a reader would load. */
 function harmless(text: string): string {
   return text.replace(/<(?=[a-z!/?])/gi, "&lt;").replace(/!(?=\[)/g, "\\!");
-}
-
-function codeSpan(text: string): string {
-  const longest = Math.max(0, ...(text.match(/`+/g) ?? []).map((run) => run.length));
-  const mark = "`".repeat(longest + 1);
-  return longest === 0 ? `${mark}${text}${mark}` : `${mark} ${text} ${mark}`;
 }
 
 // SARIF 2.1.0
@@ -294,12 +268,11 @@ function sarifLog(report: ReviewReport): object {
   const compared = findings.some(({ state }) => state !== "new");
   const left = report.findings.length - findings.length;
   const notes = [
-    ...(report.incomplete === undefined ? [] : [{ level: "error", text: report.incomplete }]),
-    ...(left > 0 ? [{ level: "warning", text: `${left} more findings are left out` }] : []),
-    ...report.skipped.slice(0, MAX_NOTES).map(({ path, reason }) => ({
-      level: "note",
-      text: `${shownPath(path)} was not reviewed: ${reason}`,
-    })),
+    ...(report.incomplete === undefined ? [] : [["error", report.incomplete] as const]),
+    ...(left > 0 ? [["warning", `${left} more findings are left out`] as const] : []),
+    ...report.skipped.slice(0, MAX_NOTES).map(({ path, reason }) =>
+      ["note", `${inertLine(path)} was not reviewed: ${reason}`] as const
+    ),
   ];
   return {
     $schema: SCHEMA,
@@ -310,16 +283,13 @@ function sarifLog(report: ReviewReport): object {
           name: "Reasonix",
           version: VERSION,
           semanticVersion: VERSION,
-          rules: ids.map((id) => sarifRule(id, findings.find((finding) => ruleId(finding) === id))),
+          rules: ids.map(sarifRule),
         },
       },
       automationDetails: { id: "reasonix-review/" },
       invocations: [{
         executionSuccessful: report.incomplete === undefined,
-        toolExecutionNotifications: notes.map(({ level, text }) => ({
-          level,
-          message: { text: plain(text) },
-        })),
+        toolExecutionNotifications: notes.map(([level, text]) => ({ level, message: { text: plain(text) } })),
       }],
       originalUriBaseIds: { [ROOT]: { description: { text: "The top of the repository" } } },
       columnKind: "utf16CodeUnits",
@@ -333,15 +303,15 @@ function ruleId({ agent, priority }: ReviewFinding): string {
   return `${agent.replace(/[^\w-]+/g, "_").slice(0, 60) || "review"}-${priority}`;
 }
 
-function sarifRule(id: string, finding: ReviewFinding | undefined): object {
-  const priority = finding?.priority ?? "P3";
+function sarifRule(id: string): object {
   const isSecurity = id.startsWith("security");
-  const { level, security } = SCALE[priority];
+  const { level, security, meaning } = SCALE[PRIORITIES.find((each) => id.endsWith(each)) ?? "P3"];
+  const text = `A defect that ${meaning}.`;
   return {
     id,
     name: id.split(/[^A-Za-z0-9]+/).map((word) => word.slice(0, 1).toUpperCase() + word.slice(1)).join(""),
-    shortDescription: { text: MEANINGS[priority] },
-    fullDescription: { text: `${MEANINGS[priority]} A model found it; the quoted line is checked.` },
+    shortDescription: { text },
+    fullDescription: { text: `${text} A model found it; the quoted line is checked.` },
     help: {
       text: "Read the finding and the code. Fix the defect, or dismiss the finding where it is wrong.",
     },
@@ -355,6 +325,7 @@ function sarifRule(id: string, finding: ReviewFinding | undefined): object {
   };
 }
 
+const FIXED = { kind: "external", status: "accepted", justification: "Fixed since the last review" };
 const BASELINE = { new: "new", standing: "unchanged", fixed: "absent" } as const;
 
 function sarifResult(finding: ReviewFinding, ruleIndex: number, compared: boolean): object {
@@ -369,10 +340,7 @@ function sarifResult(finding: ReviewFinding, ruleIndex: number, compared: boolea
     description: { text: "Suggested replacement" },
     artifactChanges: [{
       artifactLocation,
-      replacements: [{
-        deletedRegion,
-        ...(suggestion ? { insertedContent: { text: suggestion } } : {}),
-      }],
+      replacements: [{ deletedRegion, ...(suggestion ? { insertedContent: { text: suggestion } } : {}) }],
     }],
   };
   return {
@@ -386,15 +354,7 @@ function sarifResult(finding: ReviewFinding, ruleIndex: number, compared: boolea
     partialFingerprints: { "reasonixFindingId/v1": id },
     rank: Math.round(confidence * 100),
     ...(compared ? { baselineState: BASELINE[state] } : {}),
-    ...(state === "fixed"
-      ? {
-        suppressions: [{
-          kind: "external",
-          status: "accepted",
-          justification: "Fixed since the last review",
-        }],
-      }
-      : {}),
+    ...(state === "fixed" ? { suppressions: [FIXED] } : {}),
     ...(suggestion === undefined ? {} : { fixes: [fix] }),
     properties: { priority, confidence, agent },
   };
@@ -416,12 +376,13 @@ function workflowCommands(report: ReviewReport): string {
   const lines = openOf(report).map((finding) => {
     const { priority, path, line, end_line, body, suggestion } = finding;
     const more = suggestion === undefined ? "" : `\n\n${suggestionLines(finding).join("\n")}`;
-    return command(SCALE[priority].command, {
-      file: path,
-      line: String(line),
-      endLine: String(end_line),
-      title: `${priority}: ${shownTitle(finding)}`,
-    }, `${body}${more}`);
+    const { level } = SCALE[priority];
+    const title = `${priority}: ${shownTitle(finding)}`;
+    return command(
+      level === "note" ? "notice" : level,
+      { file: path, line, endLine: end_line, title },
+      body + more,
+    );
   });
   if (report.incomplete !== undefined) {
     lines.push(command("warning", { title: "The review is incomplete" }, report.incomplete));
@@ -429,9 +390,9 @@ function workflowCommands(report: ReviewReport): string {
   return lines.map((line) => `${line}\n`).join("");
 }
 
-function command(name: string, properties: Readonly<Record<string, string>>, text: string): string {
+function command(name: string, properties: Readonly<Record<string, string | number>>, text: string): string {
   const written = Object.entries(properties).map(([key, value]) =>
-    `${key}=${data(value).replaceAll(":", "%3A").replaceAll(",", "%2C")}`
+    `${key}=${data(String(value)).replaceAll(":", "%3A").replaceAll(",", "%2C")}`
   );
   return `::${name} ${written.join(",")}::${data(text)}`;
 }

@@ -1,8 +1,7 @@
 /** Reviews of changes: what agents find in parts of them, checked against the change. */
-export { PRIORITIES, type ReviewFinding, type ReviewReport } from "./findings.ts";
+export { emptyReport, PRIORITIES, type ReviewFinding, type ReviewReport } from "./findings.ts";
 export { formatReview, FORMATS } from "./formats.ts";
 export {
-  emptyReport,
   performReview,
   prepareReview,
   publishSavedReview,

@@ -140,10 +140,9 @@ async function readFile(args: Arguments, version: Version, { signal }: ToolConte
   const path = String(args.path);
   const bytes = await version.read(path, signal);
   if (bytes === undefined) {
+    const side = args.revision === "base" ? "base" : "changed version";
     return failure(
-      `Cannot read ${path}: the ${
-        sideOf(args)
-      } has no such file, or it is a link, a submodule or larger than 5 MB`,
+      `Cannot read ${path}: the ${side} has no such file, or it is a link, a submodule or larger than 5 MB`,
       "look with list_files, or read the other revision",
     );
   }
@@ -153,25 +152,35 @@ async function readFile(args: Arguments, version: Version, { signal }: ToolConte
   if (!endsInLine) lines.pop();
   if (lines.length === 0) return { content: "(empty file)", summary: message`empty` };
   const offset = numberOf(args.offset, 1);
-  const rows = lines.slice(offset - 1, offset - 1 + numberOf(args.limit, 2_000)).map((line, at) =>
-    `${String(offset + at).padStart(4)}→${excerpt(line)}`
-  );
-  if (rows.length === 0) {
+  if (offset > lines.length) {
     const content = `(offset ${offset} is past the end: ${path} has ${lines.length} lines)`;
     return { content, summary: message`past the end of ${lines.length} lines` };
   }
-  const kept = within(rows);
-  const last = offset + kept.length - 1;
-  const notes = [
-    ...(last < lines.length
-      ? [`[lines ${offset}–${last} of ${lines.length}; continue with offset ${last + 1}]`]
-      : []),
-    ...(last === lines.length && endsInLine ? ["[no newline at the end]"] : []),
-  ];
+  const row = (line: string, number: number) => `${String(number).padStart(4)}→${excerpt(line)}`;
+  const { rows, last, notes } = pageOf(lines, args, { most: 2_000, unit: "lines", row });
+  if (last === lines.length && endsInLine) notes.push("[no newline at the end]");
   return {
-    content: [...kept, ...notes].join("\n"),
+    content: [...rows, ...notes].join("\n"),
     summary: message`lines ${offset}–${last} of ${lines.length}`,
   };
+}
+
+/** The part of a list that the arguments name, as far as a result has place for it. */
+function pageOf(
+  list: readonly string[],
+  { offset, limit }: Arguments,
+  { most, unit, row }: {
+    readonly most: number;
+    readonly unit: string;
+    readonly row: (entry: string, number: number) => string;
+  },
+) {
+  const first = numberOf(offset, 1);
+  const wanted = list.slice(first - 1, first - 1 + numberOf(limit, most));
+  const rows = within(wanted.map((entry, at) => row(entry, first + at)));
+  const last = first - 1 + rows.length;
+  const next = `[${unit} ${first}–${last} of ${list.length}; continue with offset ${last + 1}]`;
+  return { rows, last, notes: last < list.length ? [next] : [] };
 }
 
 /** Lists and searches all files of a revision with git. */
@@ -186,11 +195,10 @@ class ObjectFiles {
 
   async list(args: Arguments, { id, source }: Version, context: ToolContext): Promise<ToolResult> {
     const isWanted = this.#test(args.pattern, args.path, context);
-    const under = args.path === "." ? [] : [String(args.path)];
     const others = source === "disk" ? ["--others", "--exclude-standard"] : [];
     const listing = id === undefined
-      ? ["--literal-pathspecs", "ls-files", "-z", "--cached", ...others, "--", ...under]
-      : ["ls-tree", "-r", "-z", "--name-only", "--full-tree", id, "--", ...under];
+      ? ["--literal-pathspecs", "ls-files", "-z", "--cached", ...others, "--", ...under(args)]
+      : ["ls-tree", "-r", "-z", "--name-only", "--full-tree", id, "--", ...under(args)];
     const found = new Set<string>();
     const read = await this.#read(listing, "\0", (path) => {
       if (isWanted(path)) found.add(path);
@@ -200,14 +208,8 @@ class ObjectFiles {
       return { content: "No files", summary: message`no files` };
     }
     if (read.problem !== undefined) return failure(message`Cannot list the files: ${read.problem}`);
-    const offset = numberOf(args.offset, 1);
-    const paths = [...found].sort().slice(offset - 1, offset - 1 + numberOf(args.limit, 500));
-    const kept = within(paths.map(pathLine));
-    const last = offset - 1 + kept.length;
-    const notes = last < found.size
-      ? [`[files ${offset}–${last} of ${found.size}; continue with offset ${last + 1}]`]
-      : [];
-    return { content: [...kept, ...notes].join("\n"), summary: message`${found.size} files` };
+    const { rows, notes } = pageOf([...found].sort(), args, { most: 500, unit: "files", row: pathLine });
+    return { content: [...rows, ...notes].join("\n"), summary: message`${found.size} files` };
   }
 
   async grep(args: Arguments, { id, source }: Version, context: ToolContext): Promise<ToolResult> {
@@ -220,34 +222,23 @@ class ObjectFiles {
     const form = ["-n", "-z", "-I", "--column", "--full-name", "--no-color", "--no-textconv", "--threads=2"];
     const rows: string[] = [];
     let matches = 0;
-    const search = (syntax: string, text: string) =>
-      this.#read(
-        [
-          "--literal-pathspecs",
-          ...["grep", ...form, ...where, syntax, `-C${numberOf(args.context, 0)}`],
-          ...(args.case_insensitive === true ? ["-i"] : []),
-          ...[
-            "-e",
-            text,
-            ...(id === undefined ? [] : [id]),
-            "--",
-            ...(args.path === "." ? [] : [String(args.path)]),
-          ],
-        ],
-        "\n",
-        (line) => {
-          const [name = "", number, ...rest] = line.split("\0");
-          const path = id === undefined ? name : name.slice(id.length + 1);
-          if (number === undefined || !isWanted(path)) return true;
-          // Only a match has a column.
-          const isMatch = rest.length > 1;
-          if (isMatch && ++matches > limit) return false;
-          const mark = isMatch ? ":" : "-";
-          rows.push(`${pathLine(path)}${mark}${number}${mark}${excerpt(rest.at(-1) ?? "")}`);
-          return true;
-        },
-        context,
-      );
+    const take = (line: string) => {
+      const [name = "", number, ...rest] = line.split("\0");
+      const path = id === undefined ? name : name.slice(id.length + 1);
+      if (number === undefined || !isWanted(path)) return true;
+      // Only a match has a column.
+      const isMatch = rest.length > 1;
+      if (isMatch && ++matches > limit) return false;
+      const mark = isMatch ? ":" : "-";
+      rows.push(`${pathLine(path)}${mark}${number}${mark}${excerpt(rest.at(-1) ?? "")}`);
+      return true;
+    };
+    const search = (syntax: string, text: string) => {
+      const options = [...form, ...where, syntax, `-C${numberOf(args.context, 0)}`];
+      if (args.case_insensitive === true) options.push("-i");
+      const words = [...options, "-e", text, ...(id === undefined ? [] : [id]), "--", ...under(args)];
+      return this.#read(["--literal-pathspecs", "grep", ...words], "\n", take, context);
+    };
     let read = await search(args.literal === true ? "-F" : "-P", pattern);
     if (read.problem !== undefined && /Perl-compatible/.test(read.errors)) {
       read = await search("-E", pattern.replaceAll("\\d", "[0-9]"));
@@ -257,10 +248,11 @@ class ObjectFiles {
     }
     if (rows.length === 0) return { content: "No matches", summary: message`no matches` };
     const kept = within(rows);
-    const isCut = matches > limit || kept.length < rows.length;
-    const shown = Math.min(matches, limit);
-    const notes = isCut ? [`[the first matches; narrow the pattern, include or path, or raise limit]`] : [];
-    return { content: [...kept, ...notes].join("\n"), summary: message`${shown} matches` };
+    const notes = matches > limit || kept.length < rows.length
+      ? ["[the first matches; narrow the pattern, include or path, or raise limit]"]
+      : [];
+    const summary = message`${Math.min(matches, limit)} matches`;
+    return { content: [...kept, ...notes].join("\n"), summary };
   }
 
   /** Files that a pattern names and that may be read. With `/` a pattern matches the path, else the name. */
@@ -301,13 +293,14 @@ class ObjectFiles {
   }
 }
 
+/** The path of a call as one of git, for which the top has no name. */
+function under({ path }: Arguments): string[] {
+  return path === "." ? [] : [String(path)];
+}
+
 /** A path on one line. */
 function pathLine(path: string): string {
   return JSON.stringify(path).slice(1, -1);
-}
-
-function sideOf({ revision }: Arguments): string {
-  return revision === "base" ? "base" : "changed version";
 }
 
 function numberOf(value: unknown, otherwise: number): number {
@@ -315,7 +308,7 @@ function numberOf(value: unknown, otherwise: number): number {
 }
 
 function excerpt(line: string): string {
-  const text = line.endsWith("\r") ? line.slice(0, -1) : line;
+  const text = line.replace(/\r$/, "");
   if (text.length <= MAX_LINE) return text;
   return `${text.slice(0, MAX_LINE).toWellFormed()}… [line of ${text.length} characters]`;
 }

@@ -353,7 +353,8 @@ class Publication {
     const kept: ReviewFinding[] = [];
     let size = 0;
     for (const { suggestion: _, ...finding } of listed) {
-      const entry = `**${finding.priority}: ${this.#harmless(finding.title)}** (${location(finding)})\n\n` +
+      const title = closed(this.#harmless(finding.title));
+      const entry = `**${finding.priority}: ${title}** (${location(finding)})\n\n` +
         this.#harmless(finding.body);
       size += entry.length + 2 * JSON.stringify(finding).length;
       if (size > MAX_LISTED_CHARACTERS) break;
@@ -367,7 +368,7 @@ class Publication {
     );
     if (skipped.length > 0) {
       const some = skipped.slice(0, 20).map(({ path, reason }) =>
-        `${code(path)} (${this.#harmless(oneLine(reason))})`
+        `${code(path)} (${closed(this.#harmless(oneLine(reason)))})`
       );
       const more = skipped.length > some.length ? `, and ${skipped.length - some.length} more` : "";
       lines.push(`Not reviewed: ${some.join(", ")}${more}.`);
@@ -397,6 +398,12 @@ function matching({ id, path, quote }: ReviewFinding, comments: ReadonlySet<Publ
   const all = [...comments];
   return all.find(({ finding }) => finding.id === id) ??
     all.find(({ finding }) => finding.path === path && finding.quote.trim() === quote.trim());
+}
+
+/** A line whose code spans end in it, so that it does not open those behind it. */
+function closed(line: string): string {
+  const rest = line.replace(/(?<!`)(`+)(?!`)[^\\]*?(?<!`)\1(?!`)/g, "");
+  return rest.includes("`") ? line.replaceAll("`", "'") : line;
 }
 
 /** One line in a code span. */

@@ -26,7 +26,7 @@ import { mayHoldKeys } from "../path/key_files.ts";
 import type { Assembly } from "../run/mod.ts";
 import type { Tool } from "../tool/mod.ts";
 import { isRecord, mapTexts, parseJson, recordOf } from "../util/json.ts";
-import { oneLine, REORDERING, terminalSafe } from "../util/terminal_text.ts";
+import { cutText, oneLine, REORDERING, terminalSafe } from "../util/terminal_text.ts";
 import { after } from "../util/timer.ts";
 import {
   ANSWER_SCHEMA,
@@ -35,6 +35,7 @@ import {
   type Finding,
   lineOfQuote,
   mergeFindings,
+  NO_DROPS,
   type ReviewFinding,
   reviewFinding,
   type ReviewReport,
@@ -159,13 +160,7 @@ class Review {
   readonly #request: ReviewRequest;
   readonly #options: ReviewOptions;
   readonly #started = performance.now();
-  readonly #dropped: Record<Dropped, number> = {
-    malformed: 0,
-    misplaced: 0,
-    outside: 0,
-    refuted: 0,
-    duplicate: 0,
-  };
+  readonly #dropped: Record<Dropped, number> = { ...NO_DROPS };
   readonly #found: ReviewFinding[] = [];
   readonly #skipped = new Map<string, string>();
   /** Digests of hunks that were not reviewed. */
@@ -522,8 +517,8 @@ class Review {
     );
     const lines = [
       `Target: ${oneLine(target, 200)}`,
-      ...(about ? [`Title: ${oneLine(about.title, 300)}`, cut(about.body, MAX_ABOUT)] : []),
-      ...(messages.length > 0 ? ["Commit messages:", cut(messages.join("\n---\n"), MAX_ABOUT)] : []),
+      ...(about ? [`Title: ${oneLine(about.title, 300)}`, cutText(about.body, MAX_ABOUT)] : []),
+      ...(messages.length > 0 ? ["Commit messages:", cutText(messages.join("\n---\n"), MAX_ABOUT)] : []),
       "Files:",
       ...listed,
       ...(files.length > listed.length ? [`and ${files.length - listed.length} more`] : []),
@@ -693,10 +688,6 @@ function quoted(text: string): string {
     `| ${line}`
   )
     .join("\n");
-}
-
-function cut(text: string, max: number): string {
-  return text.length <= max ? text : `${text.slice(0, max).toWellFormed()}…`;
 }
 
 /** Puts values in place of the names in double braces. */

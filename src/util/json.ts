@@ -12,7 +12,7 @@ export function recordOf(value: unknown): Record<string, unknown> {
   return isRecord(value) ? value : {};
 }
 
-type Defined<T> =
+export type Defined<T> =
   & { [K in keyof T as undefined extends T[K] ? never : K]: T[K] }
   & { [K in keyof T as undefined extends T[K] ? K : never]?: Exclude<T[K], undefined> };
 

@@ -26,6 +26,10 @@ export function printableJson(json: string): string {
 
 /** Safe text on one line of at most `max` characters. */
 export function oneLine(text: string, max = 160): string {
-  const line = terminalSafe(text.replace(/\s+/g, " ")).trim();
-  return line.length > max ? `${line.slice(0, max - 1)}…` : line;
+  return cutText(terminalSafe(text.replace(/\s+/g, " ")).trim(), max);
+}
+
+/** At most `max` characters, marked where it is cut, without half a surrogate pair at the end. */
+export function cutText(text: string, max: number): string {
+  return text.length <= max ? text : `${text.slice(0, max - 1).replace(/[\ud800-\udbff]$/, "")}…`;
 }

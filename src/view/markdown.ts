@@ -203,9 +203,20 @@ export class MarkdownRenderer {
 
 /** Quotes a text as code: the fence is longer than any in it, so that nothing in it can end it. */
 export function fenced(text: string, language = ""): string {
-  const longest = Math.max(2, ...[...text.matchAll(/`{3,}/g)].map(([ticks]) => ticks.length));
-  const fence = "`".repeat(longest + 1);
+  const fence = ticksAround(text, 3);
   return `${fence}${language}\n${text.replace(/\n$/, "")}\n${fence}`;
+}
+
+/** Quotes a line as code. */
+export function codeSpan(line: string): string {
+  const ticks = ticksAround(line, 1);
+  const space = line.includes("`") ? " " : "";
+  return `${ticks}${space}${line}${space}${ticks}`;
+}
+
+/** A run of ticks that is longer than all in the text. */
+function ticksAround(text: string, least: number): string {
+  return "`".repeat(Math.max(least, ...[...text.matchAll(/`+/g)].map(([ticks]) => ticks.length + 1)));
 }
 
 /** Loads the renderer, which is not needed before the first paragraph. */

@@ -12,7 +12,7 @@ export {
 export { checklistLine, liveTail } from "./call_lines.ts";
 export { diffLines, type DiffMarks, hunkTexts, languageOf, loadDiffMarks } from "./diff.ts";
 export { cacheShare, grouped, lineFigures, moneyFigure, timeText, tokenFigures } from "./figures.ts";
-export { fenced, loadMarkdown, type MarkdownRenderer } from "./markdown.ts";
+export { codeSpan, fenced, loadMarkdown, type MarkdownRenderer } from "./markdown.ts";
 export { type Block, isTooDense, MarkdownBlocks } from "./markdown.ts";
 export { type Palette, palette, ThemedPalette, wantsColor, wantsLinks } from "./palette.ts";
 export { planText, retryText } from "./call_lines.ts";

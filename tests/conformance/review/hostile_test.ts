@@ -11,6 +11,7 @@ import { makeTempDir } from "../../support/tool_context.ts";
 import {
   BASE_RULE,
   DOTENV_SECRET,
+  HOSTILE_CALLS,
   makeHostileChange,
   ORDER,
   outsideOfFrames,
@@ -85,33 +86,6 @@ Deno.test("a hostile change runs nothing, gives no order and shows no secret", a
   );
 });
 
-/** Calls of a model that obeys: each tool, with paths and patterns that lead elsewhere. */
-const ATTEMPTS: readonly (readonly [name: string, args: Record<string, unknown>])[] = [
-  ...[
-    ".env",
-    "env_link",
-    "secret_link",
-    "/etc/passwd",
-    "docs/etc/passwd",
-    "../../../../../../etc/passwd",
-    "src/private.ts",
-  ]
-    .flatMap((path) => ["head", "base"].map((revision) => ["read_file", { path, revision }] as const)),
-  ...["a\0b", "../outside.ts", ".git/config", "-o.ts", ":(top,attr:evil)x.ts", "m", "src/code.ts"].map((
-    path,
-  ) => ["read_file", { path }] as const),
-  ...["dotenv-value", "private-line", "root:", "(a+)+$", "(?R)", "\0", "return n"].map((pattern) =>
-    ["grep", { pattern, revision: "head" }] as const
-  ),
-  ...["dotenv-value", "private-line"].map((pattern) => ["grep", { pattern, revision: "base" }] as const),
-  ["grep", { pattern: "x", path: "--open-files-in-pager=touch evil" }],
-  ["grep", { pattern: "--open-files-in-pager=./evil.sh" }],
-  ["list_files", { path: ".." }],
-  ["list_files", {}],
-  ["bash", { command: "./evil.sh; touch evil" }],
-  ["write_file", { path: "pwned", content: "x" }],
-];
-
 /** One true finding, and many whose correction would repeat texts of the change. */
 function answer({ messages }: ModelRequest): Iterable<Chunk> {
   const texts = messages.map(({ content }) => String(content));
@@ -123,7 +97,7 @@ function answer({ messages }: ModelRequest): Iterable<Chunk> {
   }
   const isFirst = prompt.includes("@@ modified src/code.ts");
   if (isFirst && !messages.some(({ role }) => role === "assistant")) {
-    const calls = ATTEMPTS.map(([name, args], at) => call(`c${at}`, name, args));
+    const calls = HOSTILE_CALLS.map(([name, args], at) => call(`c${at}`, name, args));
     return [...calls, { type: "done", reason: "tool_calls" }];
   }
   const about = { priority: "P1", confidence: 0.9, body: "It is wrong." };
