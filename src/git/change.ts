@@ -54,8 +54,12 @@ export async function readChange(
   request: ChangeRequest,
   signal?: AbortSignal,
 ): Promise<Change> {
-  await using scratch = await Scratch.open(git, cwd, signal);
-  return await new Reader(scratch).read(request);
+  const scratch = await Scratch.open(git, cwd, signal);
+  try {
+    return await new Reader(scratch).read(request);
+  } finally {
+    await scratch[Symbol.asyncDispose]();
+  }
 }
 
 /** Both sides of a change as trees, before they are compared. */
