@@ -255,9 +255,9 @@ async function messageOf(
     wishes(hint),
   ].join("");
   const asked = [hint, template, ...subjects].join("\n");
-  const task = { agent: "commit", prompt, signal };
+  const request = { agent: "commit", description: "write the message", prompt, signal };
   if (begun.text !== "") {
-    const added = await writtenBy(assembly, { ...task, system: continuedPrompt }, (reply) => {
+    const added = await writtenBy(assembly, { ...request, system: continuedPrompt }, (reply) => {
       const text = cleanMessage(reply, asked);
       return { value: /^none\.?$/i.test(text) ? "" : wrapBody(text) };
     });
@@ -266,7 +266,7 @@ async function messageOf(
   const { style, limit } = styleOf(subjects);
   const system = messagePrompt.replace("{style}", () => style)
     .replace("{limit}", `At most ${limit} characters.`);
-  return await writtenBy(assembly, { ...task, system }, (reply) => {
+  return await writtenBy(assembly, { ...request, system }, (reply) => {
     const [subject = "", ...rest] = cleanMessage(reply, asked).split("\n");
     if (subject === "") return NO_TEXT;
     const problem = subject.length > limit

@@ -380,7 +380,7 @@ async function draftOf(branch: Branch, service: Service, options: PullRequestOpt
   const system = prompt.replace("{branch}", naming)
     .replace("{template}", template === "" ? "No headings where a few sentences do." : KEEP_TEMPLATE);
   const { name, ...parts } = await writtenBy(assembly, {
-    ...{ agent: "pull_request", system, signal: options.signal },
+    ...{ agent: "pull_request", description: "write title and text", system, signal: options.signal },
     prompt: [
       material("template", template),
       material("commits, newest first", cut(branch.change.messages.join("\n\n"), MAX_SESSION)),

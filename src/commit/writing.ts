@@ -203,9 +203,10 @@ export function wishes(hint: string): string {
  */
 export async function writtenBy<T>(
   assembly: Assembly,
-  { system, prompt, agent, signal }: {
+  { system, prompt, ...request }: {
     /** Its name in `[agent] subagent_models`. */
     readonly agent: string;
+    readonly description: string;
     readonly system: string;
     readonly prompt: string;
     readonly signal: AbortSignal;
@@ -215,11 +216,13 @@ export async function writtenBy<T>(
   let fault = "";
   for (const isLast of [false, true]) {
     const { text: reply, outcome: { reason, detail } } = await assembly.runInternal({
-      ...{ agent, signal, overrides: { readOnly: true } },
+      ...request,
+      overrides: { readOnly: true },
       prompt: assembly.redact(`${system.trim()}\n\n${prompt.trim()}${fault}`),
     }).catch((error) => {
-      if (!signal.aborted) throw error;
-      const exit = signal.reason === "terminated" ? "terminated" : "interrupt";
+      const { aborted, reason } = request.signal;
+      if (!aborted) throw error;
+      const exit = reason === "terminated" ? "terminated" : "interrupt";
       throw new ReasonixError(message`Cannot write the text: ${message`it was stopped`}`, { exit });
     });
     if (reason !== "done") {

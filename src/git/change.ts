@@ -406,8 +406,10 @@ export function numberedDiff(file: ChangedFile, hunks: readonly Hunk[] = file.hu
   return shown.join("\n");
 }
 
-/** 16 hex digits over the path and the changed lines of a hunk, without its numbers and its context. */
+/**
+ * 16 hex digits over the path and the lines of a hunk, without its numbers. The context counts: the same
+ * lines at another place are another change.
+ */
 export function hunkDigest(path: string, { lines }: Hunk): string {
-  const changed = lines.filter((line) => !line.startsWith(" "));
-  return createHash("sha256").update([path, ...changed].join("\n")).digest("hex").slice(0, 16);
+  return createHash("sha256").update([path, ...lines].join("\n")).digest("hex").slice(0, 16);
 }

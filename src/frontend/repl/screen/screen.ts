@@ -168,6 +168,7 @@ export class Screen {
 
   #forget(): void {
     this.#live = [];
+    this.#before = NO_FRAME;
     this.#size = { columns: 0, rows: 0 };
     this.#cursor = { row: 0, column: 0 };
   }

@@ -217,6 +217,14 @@ Deno.test("screen shows nothing while another program uses the terminal, then th
   assertEquals([terminal.state, terminal.text()], ["running", ["before", "an editor", "meanwhile", ">"]]);
 });
 
+Deno.test("screen keeps what another program wrote below lines that were printed just before", async () => {
+  const { terminal, screen } = open({ columns: 20, rows: 8 });
+  terminal.lastTaken = "after";
+  screen.print(["before"]);
+  await screen.lend(() => Promise.resolve(terminal.write("a commit\r\n")));
+  assertEquals(terminal.text(), ["before", "a commit", ">"]);
+});
+
 Deno.test("screen remains closed after another program used the terminal", async () => {
   const { terminal, screen } = open({ columns: 20, rows: 8 });
   await screen.lend(() => screen.close());
