@@ -183,7 +183,7 @@ export function cut(text: string, most: number): string {
   return `${kept}\n(${left} more lines)`.trimStart();
 }
 
-/** What a reply of a model is worth. */
+/** A reply of a model. */
 interface Read<T> {
   /** Undefined: nothing can be used. */
   readonly value: T | undefined;
