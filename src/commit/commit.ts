@@ -57,6 +57,7 @@ export async function commitStaged(options: WritingOptions): Promise<boolean> {
   const kept = new KeptText(staged.directory, "REASONIX_COMMIT_MSG");
   const assembly = await host.assembly();
   let text = await writeMessage(staged, assembly, options);
+  kept.setAside();
   const isSame = async () => await stateOf(staged.git, staged.top, signal) === staged.state;
   for (let attempt = 1;; attempt += 1) {
     await kept.save(`${text}\n`);

@@ -160,11 +160,8 @@ async function readBranch({ cwd, base: wanted, host, signal, yes }: PullRequestO
     const url = (await ask("remote", "get-url", ...how, name)).split("\n", 1)[0] ?? "";
     // Pushes may go to an alias of the host.
     const others = addressOf(url) ? "" : await ask("remote", "get-url", name);
-    return {
-      name,
-      url: withoutPassword(url),
-      address: addressOf(url) ?? addressOf(others.split("\n", 1)[0] ?? ""),
-    };
+    const found = addressOf(url) ? url : others.split("\n", 1)[0] ?? "";
+    return { name, url: withoutPassword(url), address: await withoutAlias(found, { cwd: top, host, signal }) };
   };
   const push = await remote(pushName, "--push");
   const target = names.includes("upstream") ? await remote("upstream") : await remote(pushName);
@@ -216,6 +213,20 @@ export function addressOf(url: string): RemoteAddress | undefined {
   const path = match?.[2]?.replace(/\/+$/, "").replace(/\.git$/, "");
   const host = match?.[1]?.toLowerCase().replace(/^ssh\.(?=github\.com$)|^altssh\.(?=gitlab\.com$)/, "");
   return host !== undefined && path?.includes("/") ? { host, path } : undefined;
+}
+
+/** The address of a remote, with the host that an alias of the user's ssh stands for. */
+async function withoutAlias(
+  url: string,
+  { cwd, host, signal }: Pick<PullRequestOptions, "cwd" | "host" | "signal">,
+): Promise<RemoteAddress | undefined> {
+  const address = addressOf(url);
+  if (!address || /^https?:/.test(url) || hostKind(address.host, host.environment) !== "gitea") return address;
+  const ssh = userProgram("ssh", cwd, host);
+  const options = { cwd, env: userEnvironment(host), signal };
+  const settings = ssh && (await runProgram([ssh, "-G", "--", address.host], options)).text;
+  const name = /^hostname (\S+)$/m.exec(settings ?? "")?.[1] ?? address.host;
+  return addressOf(`ssh://${name}/${address.path}`) ?? address;
 }
 
 function withoutPassword(url: string): string {
@@ -623,7 +634,7 @@ async function makeBranch(name: string, branch: Branch, { host, signal }: PullRe
 }
 
 async function push(name: string, branch: Branch, { host, signal }: PullRequestOptions): Promise<void> {
-  const { top, push: remote, kept } = branch;
+  const { top, push: remote } = branch;
   const program = userProgram("git", top, host) ?? "git";
   const words = ["push", "--set-upstream", remote.name, `refs/heads/${name}:refs/heads/${name}`];
   const code = await runForUser([program, ...words], { cwd: top, host, signal });
@@ -632,7 +643,7 @@ async function push(name: string, branch: Branch, { host, signal }: PullRequestO
     message`Cannot push ${name} to ${remote.name}: git push ended with exit code ${code}`,
     {
       remedy:
-        message`if it has commits that are not here, run ${`git pull --rebase ${remote.name} ${name}`}; then run this again (the text is in ${kept.path})`,
+        message`if it has commits that are not here, run ${`git pull --rebase ${remote.name} ${name}`}; then run this again`,
     },
   );
 }

@@ -1,5 +1,5 @@
 /** Shared by commits and pull requests: the user's git, and texts that a model writes about a change. */
-import { rmSync } from "node:fs";
+import { renameSync, rmSync } from "node:fs";
 import { errorMessage, EXIT, type ExitName, message, ReasonixError, type Text } from "../core/mod.ts";
 import { type Change, type ChangedFile, Git } from "../git/mod.ts";
 import type { Assembly } from "../run/mod.ts";
@@ -106,6 +106,11 @@ export class KeptText {
 
   read(): string {
     return readSmallText(this.path) ?? "";
+  }
+
+  /** Moves the text of an earlier run, which the user may still need. */
+  setAside(): void {
+    attempt(() => renameSync(this.path, `${this.path}.old`));
   }
 
   remove(): void {
