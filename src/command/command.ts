@@ -1,3 +1,4 @@
+import type { ExitName } from "../core/mod.ts";
 import type { Assembly, AssemblyOptions, RunOptions, TurnInput } from "../run/mod.ts";
 import type { PluginEntry, ProviderEntry } from "../config/mod.ts";
 import type { Locale } from "../i18n/mod.ts";
@@ -118,6 +119,8 @@ export interface CommandHost {
   draft?(text: string): void;
   /** Writes a control sequence to the user's terminal. Absent where there is none. */
   control?(sequence: string): void;
+  /** Ends a run with this code and reason: its work is not complete. Absent in a chat. */
+  endedEarly?(exit: ExitName, reason: string): void;
   /** The keys of the front end and what they do, as Markdown. */
   keys?(): string | Promise<string>;
   /** A setting has another value from now on, or while the user looks at it; the front end follows some. */

@@ -1,5 +1,13 @@
 import type { Assembly, TurnInput } from "../run/mod.ts";
-import { addSpending, type Cost, NO_SPENDING, totalCost, type Usage, usageError } from "../core/mod.ts";
+import {
+  addSpending,
+  type Cost,
+  type ExitName,
+  NO_SPENDING,
+  totalCost,
+  type Usage,
+  usageError,
+} from "../core/mod.ts";
 import { loadTexts, type Locale, type Texts } from "../i18n/mod.ts";
 import type { CommandHost, SlashCommand } from "./command.ts";
 import { allCommands, plainText, readCommand } from "./registry.ts";
@@ -20,6 +28,14 @@ export interface CommandReport {
   readonly usage: Usage;
   readonly cost?: Cost;
   readonly durationMs: number;
+  /** The reason why the report is not complete. */
+  readonly early?: { readonly exit: ExitName; readonly reason: string };
+}
+
+interface HeadlessOutcome {
+  report: string;
+  sent?: TurnInput;
+  early?: CommandReport["early"];
 }
 
 export interface LineOptions {
@@ -36,7 +52,7 @@ export async function executeLine(
   assembly: Assembly,
   { locale = "en", signal }: LineOptions,
 ): Promise<LineOutcome> {
-  const outcome: { report: string; sent?: TurnInput } = { report: "" };
+  const outcome: HeadlessOutcome = { report: "" };
   const host = headlessHost(assembly, locale, await loadTexts("commands", locale), outcome);
   const line = await readCommand(text, { locale, session: host.session });
   if (!line) return { input: { text: plainText(text) } };
@@ -44,8 +60,9 @@ export async function executeLine(
   const notice = await shadowNotice(command, assembly, locale);
   return await assembly.stoppable(signal, async () => {
     const spent = await measured(assembly, async () => await command.run(host, argument, signal));
-    const { report, sent } = outcome;
-    return { ...notice, ...sent ? { input: sent } : { report: { text: report, ...spent } } };
+    const { report, sent, early } = outcome;
+    const whole = { text: report, ...spent, ...(early ? { early } : {}) };
+    return { ...notice, ...sent ? { input: sent } : { report: whole } };
   });
 }
 
@@ -67,7 +84,7 @@ function headlessHost(
   assembly: Assembly,
   locale: Locale,
   texts: Texts["commands"],
-  outcome: { report: string; sent?: TurnInput },
+  outcome: HeadlessOutcome,
 ): CommandHost {
   const { continueHeadless, needsPerson, needsPersonRemedy, needsPersonToAgree, noPromptFor, oneSession } =
     texts;
@@ -87,6 +104,7 @@ function headlessHost(
     send: (text, rest = {}) => void (outcome.sent = { ...rest, text }),
     reopen: () => refuse(oneSession, continueHeadless),
     quit: () => {},
+    endedEarly: (exit, reason) => void (outcome.early = { exit, reason }),
   };
 }
 
@@ -94,11 +112,14 @@ function headlessHost(
 async function measured(
   { controller, provider }: Assembly,
   work: () => Promise<void>,
-): Promise<Omit<CommandReport, "text">> {
+): Promise<Omit<CommandReport, "text" | "early">> {
   const started = performance.now();
   let spending = NO_SPENDING;
   const unsubscribe = controller.subscribe((event) => {
-    if (event.type === "message.end" || event.type === "image.described") {
+    if (
+      event.type === "message.end" || event.type === "image.described" ||
+      event.type === "subagent.end" && event.usage
+    ) {
       spending = addSpending(spending, event);
     }
   });

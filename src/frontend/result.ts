@@ -436,10 +436,12 @@ function modelOf({ provider: { model } }: Pick<Assembly, "provider">) {
 
 /** The result of a command of the program itself: what it reports is the answer. */
 export function reportResult(report: CommandReport, { session, provider }: Assembly): RunResult {
-  const { text, usage, cost, durationMs } = report;
+  const { text, usage, cost, durationMs, early } = report;
+  const exit = early?.exit ?? "done";
   return {
-    exit: "done",
-    exitCode: EXIT.done,
+    exit,
+    exitCode: EXIT[exit],
+    ...(early ? { detail: early.reason } : {}),
     answer: text,
     report: true,
     ...(session.state.session === undefined ? {} : { session: session.id }),

@@ -93,7 +93,7 @@ function inertLine(text: string, max = 300): string {
 
 // Text and Markdown
 
-/** Files that are listed by name; the rest is counted. */
+/** Files that are listed for a reason; the rest is counted. */
 const MAX_SKIPPED = 10;
 
 const DROPPED: Readonly<Record<Dropped, Text>> = {
@@ -113,10 +113,13 @@ function summaryOf(report: ReviewReport): Text[] {
     const count = report.dropped[reason as Dropped];
     return count > 0 ? [message`${name}: ${count}`] : [];
   });
-  const listed = report.skipped.slice(0, MAX_SKIPPED).map(({ path, reason }) =>
-    `${inertLine(path)} (${inertLine(reason, 160)})`
+  const skipped = [...Map.groupBy(report.skipped, ({ reason }) => inertLine(reason, 160))].map(
+    ([reason, files]) => {
+      const listed: Text[] = files.slice(0, MAX_SKIPPED).map(({ path }) => inertLine(path));
+      if (files.length > listed.length) listed.push(message`${files.length - listed.length} more`);
+      return message`Not reviewed (${reason}): ${listOf(listed)}`;
+    },
   );
-  const more = report.skipped.length - listed.length;
   return [
     open.length === 0
       ? message`No findings`
@@ -124,9 +127,7 @@ function summaryOf(report: ReviewReport): Text[] {
     ...(standing > 0 ? [message`Known from the last review: ${standing}`] : []),
     ...(fixed > 0 ? [message`Fixed since the last review: ${fixed}`] : []),
     message`Files reviewed: ${report.reviewed}`,
-    ...(listed.length > 0
-      ? [message`Not reviewed: ${listOf([...listed, ...(more > 0 ? [message`${more} more`] : [])])}`]
-      : []),
+    ...skipped,
     ...(dropped.length > 0 ? [message`Dropped findings: ${listOf(dropped)}`] : []),
     ...(report.incomplete === undefined
       ? []
@@ -399,7 +400,10 @@ function command(name: string, properties: Readonly<Record<string, string | numb
 
 /** A value as the runner reads it; it takes what is escaped for data. */
 function data(text: string): string {
-  return terminalSafe(safeText(text)).replaceAll("%", "%25").replaceAll("\r", "%0D").replaceAll("\n", "%0A");
+  return terminalSafe(safeText(text)).replace(RUNNER_WORD, "## ").replaceAll("%", "%25").replaceAll(
+    "\r",
+    "%0D",
+  ).replaceAll("\n", "%0A");
 }
 
 // GitLab Code Quality

@@ -232,6 +232,7 @@ class Review {
     const shown = allowed.filter((file) => {
       const reason = omission(file);
       if (reason !== undefined) this.#skipped.set(file.path, reason);
+      else if (file.kind === "submodule") this.#skipped.set(file.path, "the content of a submodule");
       return reason === undefined;
     });
     return shown.toSorted((a, b) => weightOf(a) - weightOf(b));
@@ -355,7 +356,7 @@ class Review {
       ...this.#diffsOf(findings),
     ].join("\n\n");
     if (this.#end() === undefined) {
-      await this.#ask(REVIEWER, prompt, { form, description: `check ${findings.length} findings` });
+      await this.#ask(REVIEWER, prompt, { form, description: "check of the findings" });
     }
     const missing = findings.length - form.decisions.size;
     if (missing > 0) {

@@ -79,11 +79,15 @@ const ROWS: Readonly<Record<string, Row>> = {
   },
   "shallow$ review --commit HEAD": { code: 1, says: /\n +get it with `git fetch --deepen=1`\n/ },
   "shallow$ pr --yes": { code: 2, says: /no commit that origin\/main lacks\n +commit first/ },
-  "binary$ review": { code: 0, says: /No findings\nFiles reviewed: 0\nNot reviewed: logo\.png \(binary\)\n/ },
+  "binary$ review": { code: 0, says: /No findings\nFiles reviewed: 0\nNot reviewed \(binary\): logo\.png\n/ },
   "binary$ commit --yes": { code: 0, says: /generated, binary or too large: 1\n/, requests: 1 },
-  "renamed$ review": { code: 0, says: /Not reviewed: src\/moved\.ts \(renamed without a changed line\)/ },
+  "renamed$ review": { code: 0, says: /Not reviewed \(renamed without a changed line\): src\/moved\.ts/ },
   "renamed$ commit --yes": { code: 0, says: /rename src/, requests: 1 },
-  "submodule$ review": { code: 0, says: /Files reviewed: 1/, requests: 1 },
+  "submodule$ review": {
+    code: 0,
+    says: /Not reviewed \(the content of a submodule\): module/,
+    requests: 1,
+  },
   "submodule$ commit --yes": { code: 0, says: /create mode 160000 module/, requests: 1 },
   "large$ review": {
     code: 0,

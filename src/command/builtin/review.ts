@@ -19,9 +19,13 @@ export const reviewCommand: CommandBody = {
     await session.open();
     // Front ends show the agents at work.
     const options = { signal, report: say, progress: () => {} };
-    const { report } = await session.stoppable(signal, () => performReview(session, prepared, options));
+    const { report, exit } = await session.stoppable(signal, () => performReview(session, prepared, options));
     const form = { palette: palette(false), columns: Infinity, text: (text: Text) => translator.text(text) };
     host.say(formatReview(report, "markdown", form));
+    const { incomplete = "" } = report;
+    if (exit !== "done") {
+      host.endedEarly?.(exit, translator.text(message`The review is incomplete: ${incomplete}`));
+    }
   },
   async complete(host) {
     const { review: { words } } = await loadTexts("setting_commands", host.locale);

@@ -1,8 +1,10 @@
 /** A hostile change in process: what the model receives, and that nothing of the change runs. */
 import { assemble } from "../../../src/features/mod.ts";
-import type { Chunk } from "../../../src/core/mod.ts";
+import { type Chunk, NO_USAGE } from "../../../src/core/mod.ts";
 import { Git, readChange } from "../../../src/git/mod.ts";
 import type { ModelRequest, Provider } from "../../../src/provider/mod.ts";
+import { type ReviewFinding, type ReviewReport } from "../../../src/review/findings.ts";
+import { formatReview, FORMATS } from "../../../src/review/formats.ts";
 import { review } from "../../../src/review/review.ts";
 import { loadTrustedConfig } from "../../../src/run/mod.ts";
 import { call, say } from "../../support/agent_fixture.ts";
@@ -84,6 +86,38 @@ Deno.test("a hostile change runs nothing, gives no order and shows no secret", a
     results.some(({ content }) => String(content).includes("return n / 3;")),
     "the tools read the objects",
   );
+});
+
+Deno.test("no format lets a name or a text of a hostile change control a terminal, a runner or a reader", async () => {
+  await using dir = await makeTempDir();
+  const { names } = await makeHostileChange(`${dir.path}/work`, `${dir.path}/markers`);
+  const harm =
+    "\x1b]0;evil\x07\r\n::error::evil\n##[command]evil\n\u202e\u2028::add-mask::evil %0A::warning::evil";
+  const findings = names.map((path, at): ReviewFinding => ({
+    ...{ path: `${path}${at % 2 === 0 ? "" : harm}`, line: 1, end_line: 1, priority: "P1", confidence: 1 },
+    ...{ title: harm, body: harm, suggestion: harm, quote: harm, id: `${at}`.padStart(16, "0"), agent: harm },
+    state: "new",
+  }));
+  const skipped = names.map((path) => ({ path, reason: harm }));
+  const report: ReviewReport = {
+    ...{ version: 1, target: harm, key: "base main", findings, skipped, incomplete: harm, model: harm },
+    dropped: { malformed: 0, misplaced: 0, outside: 0, refuted: 0, duplicate: 0 },
+    ...{ reviewed: 1, hunks: [], usage: NO_USAGE, duration_ms: 0 },
+  };
+  for (const format of FORMATS) {
+    const text = formatReview(report, format);
+    // deno-lint-ignore no-control-regex
+    assertEquals(/[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e]/.exec(text)?.[0], undefined, format);
+    assertEquals(/##\[|##vso/.exec(text)?.[0], undefined, format);
+    const commands = text.split("\n").filter((line) => /^\s*::/.test(line));
+    const plain = commands.filter((line) =>
+      !/^::(?:error|warning|notice) (?:[\w]+=[^:,\r\n]*,?)+::[^\r\n]*$/.test(line)
+    );
+    assertEquals(plain, [], format);
+    const most = format === "github" ? names.length + 3 : 0;
+    assert(commands.length <= most, `${format}: ${commands.length} commands`);
+    if (["json", "sarif", "gitlab"].includes(format)) JSON.parse(text);
+  }
 });
 
 /** One true finding, and many whose correction would repeat texts of the change. */

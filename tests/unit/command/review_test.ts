@@ -1,6 +1,8 @@
 /** `/review` in the session of a chat: its options, its saved reviews, and the context of the next turn. */
+import { executeLine } from "../../../src/command/headless.ts";
 import { allCommands } from "../../../src/command/mod.ts";
 import { ReasonixError } from "../../../src/core/mod.ts";
+import { reportResult } from "../../../src/frontend/mod.ts";
 import { say } from "../../support/agent_fixture.ts";
 import {
   assert,
@@ -51,6 +53,7 @@ function repliesOf(script: Script): Replies {
     }));
     const ids = Array.from({ length: 30 }, (_, at) => at + 1);
     const decisions = ids.map((id) => ({ id, holds: script.holds, reason: "seen", confidence: 0.9 }));
+    yield { type: "usage", usage: { inputTokens: 10, cachedTokens: 0, outputTokens: 5, reasoningTokens: 0 } };
     yield* say(JSON.stringify(text.includes("Try to refute") ? { decisions } : { findings: found }));
   };
   return Array.from({ length: 60 }, () => reply);
@@ -176,6 +179,26 @@ Deno.test("/review that is stopped shows what was found and keeps the saved revi
   await running;
   assertStringIncludes(chat.takeSaid(), "The review is incomplete: it was interrupted");
   assertEquals(Deno.readTextFileSync(file), saved);
+});
+
+Deno.test("/review in a run counts the cost of its agents, and an early end has an exit code", async () => {
+  const script: Script = { find: [THREE], holds: true, requests: [] };
+  await using chat = await chatOf(script);
+  const session = await chat.session();
+  const whole = await executeLine("/review", session, {});
+  assert(!whole.input);
+  assertEquals([whole.report.early, whole.report.usage.outputTokens], [undefined, 10]);
+  script.before = new Promise(() => {});
+  const stop = new AbortController();
+  const running = executeLine("/review", session, { signal: stop.signal });
+  while (script.requests.length < 3) await new Promise((resolve) => setTimeout(resolve, 1));
+  stop.abort("interrupted");
+  const stopped = await running;
+  assert(!stopped.input);
+  const reason = "The review is incomplete: it was interrupted";
+  assertEquals(stopped.report.early, { exit: "interrupt", reason });
+  const { exitCode, detail } = reportResult(stopped.report, session);
+  assertEquals([exitCode, detail], [130, reason]);
 });
 
 Deno.test("/review names bad options, a missing repository and an empty change, and asks no model", async () => {

@@ -185,7 +185,7 @@ Findings: 3 (1 P1, 1 P2, 1 P3)
 Known from the last review: 1
 Fixed since the last review: 1
 Files reviewed: 12
-Not reviewed: deno.lock (a lock file)
+Not reviewed (a lock file): deno.lock
 Dropped findings: quote not at its line: 2, refuted: 1
 model-1 · in 1,200 (900 cached, 75 %) · out 80 · 0.0123 USD · 12 s
 `,
@@ -235,7 +235,7 @@ Deno.test("the text has at most ten names of files that were left out, and says 
   const skipped = Array.from({ length: 25 }, (_, at) => ({ path: `f${at}.lock`, reason: "a lock file" }));
   const { cost: _cost, ...report } = reportOf([], { skipped });
   const text = format(report, "text");
-  assertStringIncludes(text, "f9.lock (a lock file), 15 more\n");
+  assertStringIncludes(text, "f9.lock, 15 more\n");
   assertStringIncludes(text, "· cost unknown · 12 s\n");
   assertStringIncludes(
     format({ ...report, cost: { amount: 0.00003, currency: "USD" } }, "text"),
