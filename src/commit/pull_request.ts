@@ -161,7 +161,11 @@ async function readBranch({ cwd, base: wanted, host, signal, yes }: PullRequestO
     // Pushes may go to an alias of the host.
     const others = addressOf(url) ? "" : await ask("remote", "get-url", name);
     const found = addressOf(url) ? url : others.split("\n", 1)[0] ?? "";
-    return { name, url: withoutPassword(url), address: await withoutAlias(found, { cwd: top, host, signal }) };
+    return {
+      name,
+      url: withoutPassword(url),
+      address: await withoutAlias(found, { cwd: top, host, signal }),
+    };
   };
   const push = await remote(pushName, "--push");
   const target = names.includes("upstream") ? await remote("upstream") : await remote(pushName);
@@ -221,7 +225,9 @@ async function withoutAlias(
   { cwd, host, signal }: Pick<PullRequestOptions, "cwd" | "host" | "signal">,
 ): Promise<RemoteAddress | undefined> {
   const address = addressOf(url);
-  if (!address || /^https?:/.test(url) || hostKind(address.host, host.environment) !== "gitea") return address;
+  if (!address || /^https?:/.test(url) || hostKind(address.host, host.environment) !== "gitea") {
+    return address;
+  }
   const ssh = userProgram("ssh", cwd, host);
   const options = { cwd, env: userEnvironment(host), signal };
   const settings = ssh && (await runProgram([ssh, "-G", "--", address.host], options)).text;

@@ -155,7 +155,10 @@ const CASES: readonly Case[] = [
       await remotes(stage, "ssh://git@github.com-work:22/me/tool.git");
       await commits(stage, "fix/two");
       await stage.program("gh", STAND_IN);
-      await stage.program("ssh", '[ "$*" = "-G -- github.com-work" ] && echo "user git\nhostname github.com"');
+      await stage.program(
+        "ssh",
+        '[ "$*" = "-G -- github.com-work" ] && echo "user git\nhostname github.com"',
+      );
       await Deno.writeTextFile(`${stage.temp}/list.code`, "4");
     },
     replies: [TEXT],
