@@ -219,7 +219,7 @@ export function addressOf(url: string): RemoteAddress | undefined {
   return host !== undefined && path?.includes("/") ? { host, path } : undefined;
 }
 
-/** The address of a remote, with the host that an alias of the user's ssh stands for. */
+/** The address of a remote, in which an alias of the user's ssh is replaced by its host. */
 async function withoutAlias(
   url: string,
   { cwd, host, signal }: Pick<PullRequestOptions, "cwd" | "host" | "signal">,
