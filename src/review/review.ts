@@ -241,7 +241,7 @@ class Review {
   /** Reviews the parts next to each other, as many as agents may run. */
   async #parts(all: readonly Part[]): Promise<void> {
     const parts = all.slice(0, MAX_PARTS);
-    const reason = `the change has more than ${MAX_PARTS} parts: review its commits one by one (--commit)`;
+    const reason = `the change has more than ${MAX_PARTS} parts: review the rest with --incremental`;
     for (const part of all.slice(MAX_PARTS)) this.#miss(part, reason);
     if (parts.length === 0) return;
     const { target } = this.#change;
