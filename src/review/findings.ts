@@ -216,7 +216,7 @@ export type CheckedFinding =
 export async function checkFinding(
   value: unknown,
   change: Pick<Change, "files" | "head">,
-  { whole, signal }: { readonly whole: boolean; readonly signal?: AbortSignal },
+  { whole, signal }: { readonly whole: boolean; readonly signal?: AbortSignal | undefined },
 ): Promise<CheckedFinding> {
   const { data: given, error } = FINDING.safeParse(withoutNull(value));
   if (!given) return { fault: "malformed", message: faultOf(error, NO_OBJECT) };

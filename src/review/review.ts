@@ -1,4 +1,4 @@
-import { type AnswerForm, loadAnswerSchema, StopReason, type TurnOutcome } from "../agent/mod.ts";
+import { type AnswerForm, loadAnswerSchema, StopReason } from "../agent/mod.ts";
 import { loadAgents } from "../context/mod.ts";
 import {
   addSpending,
@@ -30,8 +30,10 @@ import { cutText, oneLine, REORDERING, terminalSafe } from "../util/terminal_tex
 import { after } from "../util/timer.ts";
 import {
   ANSWER_SCHEMA,
+  type CheckedFinding,
   checkFinding,
   type Dropped,
+  emptyReport,
   type Finding,
   lineOfQuote,
   mergeFindings,
@@ -47,10 +49,7 @@ import refutePrompt from "./refute.md" with { type: "text" };
 import securityPrompt from "./security.md" with { type: "text" };
 
 /** The result of an earlier review of the same change, as it was then. */
-export interface EarlierReview {
-  readonly hunks: readonly string[];
-  readonly findings: readonly ReviewFinding[];
-}
+export type EarlierReview = Pick<ReviewReport, "hunks" | "findings">;
 
 export interface ReviewRequest {
   readonly change: Change;
@@ -153,6 +152,9 @@ interface Piece {
 
 interface Part {
   readonly pieces: readonly Piece[];
+  readonly number: number;
+  /** Number of all parts. */
+  readonly of: number;
 }
 
 class Review {
@@ -171,9 +173,8 @@ class Review {
   /** Rounds of tool calls of an agent. */
   readonly #steps: number;
   #spending: Spending = NO_SPENDING;
-  #answers = 0;
+  #hasAnswer = false;
   #failures = 0;
-  #failed = false;
   /** A limit on the cost or the time is reached. */
   #over: string | undefined;
   #system = "";
@@ -210,96 +211,89 @@ class Review {
   /** Files that agents may see, in the order of their importance; the others are skipped. */
   async #allowedFiles(): Promise<readonly ChangedFile[]> {
     const { change } = this.#request;
-    const denied = new Map<string, Promise<boolean>>();
-    const denies = (path: string) => {
-      const known = denied.get(path) ?? this.#assembly.deniesReading(`${change.top}/${path}`);
-      denied.set(path, known);
-      return known;
+    const known = new Map<string, Promise<boolean>>();
+    const reasonFor = async (path: string) => {
+      if (mayHoldKeys(path)) return "it may hold keys";
+      const denied = known.get(path) ?? this.#assembly.deniesReading(`${change.top}/${path}`);
+      known.set(path, denied);
+      return await denied ? "the rules deny reading it" : undefined;
     };
-    const reasonFor = async (path: string) =>
-      mayHoldKeys(path) ? "it may hold keys" : await denies(path) ? "the rules deny reading it" : undefined;
     const allowed: ChangedFile[] = [];
+    const shown: ChangedFile[] = [];
     for (const file of change.files) {
       const { path, oldPath = path } = file;
-      const reason = await reasonFor(path) ?? await reasonFor(oldPath);
-      if (reason === undefined) allowed.push(file);
-      else this.#skipped.set(path, reason);
+      const denied = await reasonFor(path) ?? await reasonFor(oldPath);
+      if (denied === undefined) allowed.push(file);
+      const reason = denied ?? omission(file);
+      if (reason === undefined) shown.push(file);
+      const skipped = reason ?? (file.kind === "submodule" ? "the content of a submodule" : undefined);
+      if (skipped !== undefined) this.#skipped.set(path, skipped);
     }
-    const isDenied = async (path: string) => await reasonFor(path) !== undefined;
-    const only = (side: Revision) => readAllowed(side, isDenied);
+    const only = (side: Revision) => readAllowed(side, async (path) => await reasonFor(path) !== undefined);
     this.#change = { ...change, files: allowed, base: only(change.base), head: only(change.head) };
     if (!change.onDisk) this.#tools = objectTools(Git.find(change.top), this.#change);
-    const shown = allowed.filter((file) => {
-      const reason = omission(file);
-      if (reason !== undefined) this.#skipped.set(file.path, reason);
-      else if (file.kind === "submodule") this.#skipped.set(file.path, "the content of a submodule");
-      return reason === undefined;
-    });
     return shown.toSorted((a, b) => weightOf(a) - weightOf(b));
   }
 
   /** Reviews the parts next to each other, as many as agents may run. */
-  async #parts(all: readonly Part[]): Promise<void> {
-    const parts = all.slice(0, MAX_PARTS);
+  async #parts(all: readonly (readonly Piece[])[]): Promise<void> {
     const reason = `the change has more than ${MAX_PARTS} parts: review the rest with --incremental`;
-    for (const part of all.slice(MAX_PARTS)) this.#miss(part, reason);
-    if (parts.length === 0) return;
-    const { target } = this.#change;
-    const files = new Set(parts.flatMap(({ pieces }) => pieces.map(({ file }) => file.path))).size;
-    this.#options.report(message`Reviewing ${oneLine(target)} (files: ${files}, parts: ${parts.length})`);
-    const waiting = [...parts.entries()];
+    for (const pieces of all.slice(MAX_PARTS)) this.#miss(pieces, reason);
+    const parts = all.slice(0, MAX_PARTS);
+    const of = parts.length;
+    if (of === 0) return;
+    const files = new Set(parts.flat().map(({ file }) => file)).size;
+    this.#options.report(message`Reviewing ${oneLine(this.#change.target)} (files: ${files}, parts: ${of})`);
+    const waiting = parts.map((pieces, index) => ({ pieces, number: index + 1, of })).values();
     const work = async () => {
-      for (let next = waiting.shift(); next; next = waiting.shift()) {
-        const [index, part] = next;
-        await this.#part(part, { number: index + 1, of: parts.length });
-      }
+      for (const part of waiting) await this.#part(part);
     };
-    const { max_parallel } = this.#assembly.loaded.config.agents;
-    await Promise.all(Array.from({ length: Math.min(max_parallel, parts.length) }, work));
+    await Promise.all(Array.from({ length: this.#assembly.loaded.config.agents.max_parallel }, work));
   }
 
-  async #part(part: Part, at: { readonly number: number; readonly of: number }): Promise<void> {
+  async #part(part: Part): Promise<void> {
     const { report } = this.#options;
-    const hopeless = this.#end();
-    if (hopeless !== undefined) return this.#miss(part, hopeless);
-    const { subagent_models } = this.#assembly.loaded.config.agent;
-    const hasSecurity = (subagent_models[SECURITY] ?? "") !== "";
-    const answers = await Promise.all([
-      this.#find(REVIEWER, part, at),
-      ...(hasSecurity ? [this.#find(SECURITY, part, at)] : []),
-    ]);
+    const { pieces, number, of } = part;
+    const end = this.#end();
+    if (end !== undefined) return this.#miss(pieces, end);
+    const hasSecurity = Boolean(this.#assembly.loaded.config.agent.subagent_models[SECURITY]);
+    const agents = hasSecurity ? [REVIEWER, SECURITY] : [REVIEWER];
+    const answers = await Promise.all(agents.map((agent) => this.#find(agent, part)));
     const [first] = answers;
     if (typeof first === "string") {
-      this.#miss(part, first);
-      report(message`Part ${at.number} of ${at.of} was not reviewed: ${first}`);
+      this.#miss(pieces, first);
+      report(message`Part ${number} of ${of} was not reviewed: ${first}`);
     }
-    const { findings, duplicates } = mergeFindings(
-      answers.flatMap((each) => typeof each === "string" ? [] : each),
-    );
+    const found = answers.flatMap((each) => typeof each === "string" ? [] : each);
+    const { findings, duplicates } = mergeFindings(found);
     this.#dropped.duplicate += duplicates;
     if (typeof first === "string" && findings.length === 0) return;
     const most = findings.slice(0, MAX_REFUTED);
-    if (most.length < findings.length) {
-      const rest = findings.length - most.length;
-      this.#notes.add(`part ${at.number}: ${rest} findings above the limit of ${MAX_REFUTED} were left out`);
-    }
+    this.#leaveOut(number, findings.length, MAX_REFUTED);
     const held = await this.#refute(most);
     this.#found.push(...held);
-    report(
-      message`Part ${at.number} of ${at.of} is reviewed (findings: ${held.length}, refuted: ${
-        most.length - held.length
-      })`,
-    );
+    const refuted = most.length - held.length;
+    report(message`Part ${number} of ${of} is reviewed (findings: ${held.length}, refuted: ${refuted})`);
+  }
+
+  #leaveOut(part: number, findings: number, limit: number): void {
+    const left = findings - limit;
+    if (left > 0) this.#notes.add(`part ${part}: ${left} findings above the limit of ${limit} were left out`);
   }
 
   /** The findings of an agent that hold mechanically; a string says why it has no answer. */
   async #find(
     agent: string,
-    { pieces }: Part,
-    { number, of }: { readonly number: number; readonly of: number },
+    { pieces, number, of }: Part,
   ): Promise<readonly ReviewFinding[] | string> {
     const { focus, whole = false, change: { top, onDisk } } = this.#request;
-    const form = new FindingsForm(await requestOf(ANSWER_SCHEMA), this.#change, whole);
+    let result: CheckedFindings | undefined;
+    const form = await this.#form(ANSWER_SCHEMA, "findings", async (list, signal) => {
+      const checked = await checkFindings(list, this.#change, { whole, signal });
+      if (signal?.aborted) return undefined;
+      result = checked;
+      return problemOf(checked);
+    });
     const words = [
       agent === SECURITY ? securityPrompt.trim() : "",
       focus.trim() && `The user asks: ${focus.trim()}`,
@@ -320,14 +314,9 @@ class Review {
       material(of === 1 ? "the diff" : `the diff of part ${number}`, diffOf(pieces)),
     ].join("\n\n");
     const problem = await this.#ask(agent, prompt, { form, description: `part ${number} of ${of}` });
-    const { result } = form;
-    if (!result) return problem ?? "the agent gave no answer";
+    if (!result) return problem ?? this.#problem("limit", NO_JSON);
     for (const fault of result.faults) this.#dropped[fault] += 1;
-    if (result.left > 0) {
-      this.#notes.add(
-        `part ${number}: ${result.left} findings above the limit of ${MAX_CHECKED} were left out`,
-      );
-    }
+    this.#leaveOut(number, result.given, MAX_CHECKED);
     return result.findings.map((finding) => reviewFinding(finding, agent));
   }
 
@@ -346,7 +335,16 @@ class Review {
 
   /** The decisions of a fresh agent, by the number of the finding; none where the pass failed. */
   async #decide(findings: readonly ReviewFinding[]): Promise<ReadonlyMap<number, FindingDecision>> {
-    const form = new DecisionsForm(await requestOf(REFUTATION_SCHEMA), findings.length);
+    const decisions = new Map<number, FindingDecision>();
+    const missing = () => findings.map((_, index) => index + 1).filter((id) => !decisions.has(id));
+    const form = await this.#form(REFUTATION_SCHEMA, "decisions", (list) => {
+      for (const { id, holds, confidence } of list.map(recordOf)) {
+        if (typeof id !== "number" || typeof holds !== "boolean" || typeof confidence !== "number") continue;
+        if (confidence >= 0 && confidence <= 1) decisions.set(id, { holds, confidence });
+      }
+      const ids = missing().join(", ");
+      return ids === "" ? undefined : `There is no complete decision about the ids ${ids}.`;
+    });
     const listed = findings.map(({ path, line, end_line, title, body, quote }, index) =>
       JSON.stringify({ id: index + 1, path, line, end_line, quote, title, body })
     );
@@ -358,11 +356,30 @@ class Review {
     if (this.#end() === undefined) {
       await this.#ask(REVIEWER, prompt, { form, description: "check of the findings" });
     }
-    const missing = findings.length - form.decisions.size;
-    if (missing > 0) {
-      this.#notes.add(`the second pass did not judge ${missing} of ${findings.length} findings`);
-    }
-    return form.decisions;
+    const open = missing().length;
+    if (open > 0) this.#notes.add(`the second pass did not judge ${open} of ${findings.length} findings`);
+    return decisions;
+  }
+
+  /** An answer with a list under a name. The problem that `read` finds in it goes back to the model once. */
+  async #form(
+    schema: JsonSchema,
+    name: string,
+    read: (
+      list: readonly unknown[],
+      signal?: AbortSignal,
+    ) => Promise<string | undefined> | string | undefined,
+  ): Promise<AnswerForm> {
+    const { AnswerSchema } = await loadAnswerSchema();
+    return {
+      request: new AnswerSchema(schema).request,
+      problem: async (answer, signal) => {
+        const list = listIn(answer, name);
+        if (!list) return NO_JSON;
+        this.#hasAnswer = true;
+        return await read(list, signal);
+      },
+    };
   }
 
   /** The hunks around findings, as far as they fit in a prompt; the agent can read the rest. */
@@ -460,12 +477,11 @@ class Review {
         const again = await run(`${prompt}\n\nThere are no tool calls left: answer by the text above.`, 1);
         if (again.outcome.limit !== "steps") ({ outcome } = again);
       }
-      if (outcome.reason === "done") {
-        this.#answers += 1;
-        return undefined;
-      }
+      // What is still wrong after one correction is dropped.
+      if (outcome.reason === "done" || outcome.limit === "repairs") return undefined;
       const isOver = outcome.limit === "cost" || outcome.limit === "time";
-      return this.#problem(exitOf(outcome), outcome.detail ?? outcome.reason, isOver);
+      const exit = outcome.reason === "interrupted" ? "interrupt" : outcome.reason;
+      return this.#problem(exit, outcome.detail ?? outcome.reason, isOver);
     } catch (error) {
       if (this.#options.signal.aborted) return this.#end();
       const exit = error instanceof ReasonixError ? error.exit : "failed";
@@ -482,20 +498,19 @@ class Review {
     const { signal } = this.#options;
     if (signal.aborted) return this.#problem(...abortOf(signal.reason));
     if (this.#over !== undefined) return this.#over;
-    return this.#answers === 0 && this.#failures >= MAX_FAILURES ? [...this.#notes][0] : undefined;
+    return !this.#hasAnswer && this.#failures >= MAX_FAILURES ? [...this.#notes][0] : undefined;
   }
 
   #problem(exit: ExitName, text: string, isOver = false): string {
     const line = oneLine(text, 500);
     if (isOver) this.#over ??= line;
-    if (!this.#failed) this.#options.stopped?.(exit);
-    this.#failed = true;
+    if (this.#failures === 0) this.#options.stopped?.(exit);
     this.#failures += 1;
     this.#notes.add(line);
     return line;
   }
 
-  #miss({ pieces }: Part, reason: string): void {
+  #miss(pieces: readonly Piece[], reason: string): void {
     for (const { file, digest } of pieces) {
       this.#missed.add(digest);
       this.#skipped.set(file.path, reason);
@@ -528,16 +543,11 @@ class Review {
   }
 
   #report(files: readonly ChangedFile[], pieces: readonly Piece[]): ReviewReport {
-    const { base, head, target, key } = this.#change;
     const { provider: { model }, redact } = this.#assembly;
     const { findings, duplicates } = mergeFindings(this.#found);
     const total = totalCost(this.#spending, model.price?.currency);
     return mapTexts<ReviewReport>({
-      version: 1,
-      target,
-      key,
-      ...(base.id === undefined ? {} : { base: base.id }),
-      ...(head.id === undefined ? {} : { head: head.id }),
+      ...emptyReport(this.#change),
       findings,
       dropped: { ...this.#dropped, duplicate: this.#dropped.duplicate + duplicates },
       reviewed: files.filter(({ path }) => !this.#skipped.has(path)).length,
@@ -558,11 +568,6 @@ async function systemText(): Promise<string> {
   return `# Your part\n\n${BUILTIN_AGENTS.find(({ name }) => name === REVIEWER)?.prompt ?? ""}`;
 }
 
-async function requestOf(schema: JsonSchema): Promise<string> {
-  const { AnswerSchema } = await loadAnswerSchema();
-  return new AnswerSchema(schema).request;
-}
-
 /** A file is read once for neighboring findings, and not at all where the rules deny it. */
 function readAllowed(side: Revision, denies: (path: string) => Promise<boolean>): Revision {
   let last: { readonly path: string; readonly bytes: ReturnType<Revision["read"]> } | undefined;
@@ -574,10 +579,6 @@ function readAllowed(side: Revision, denies: (path: string) => Promise<boolean>)
       return await last.bytes;
     },
   };
-}
-
-function exitOf({ reason }: TurnOutcome): ExitName {
-  return reason === "interrupted" ? "interrupt" : reason === "done" ? "failed" : reason;
 }
 
 function abortOf(reason: unknown): [ExitName, string] {
@@ -639,7 +640,7 @@ function sizeOf({ lines }: Hunk): number {
 }
 
 /** Puts pieces into parts, in order; a file that fits in one part is in one. */
-function partsOf(pieces: readonly Piece[], maxBytes: number): Part[] {
+function partsOf(pieces: readonly Piece[], maxBytes: number): Piece[][] {
   const parts: Piece[][] = [];
   let bytes = 0;
   let lines = 0;
@@ -657,7 +658,7 @@ function partsOf(pieces: readonly Piece[], maxBytes: number): Part[] {
       parts.at(-1)?.push(...group);
     }
   }
-  return parts.map((pieces) => ({ pieces }));
+  return parts;
 }
 
 function sum<T>(items: readonly T[], sizeOf: (item: T) => number): number {
@@ -716,61 +717,43 @@ function listIn(answer: string, name: string): readonly unknown[] | undefined {
 /** Brackets behind which the JSON value of an answer may end. */
 const MAX_TRIES = 20;
 
-interface CheckedAnswer {
+interface CheckedFindings {
   readonly findings: readonly Finding[];
-  readonly faults: readonly ("malformed" | "misplaced" | "outside")[];
-  /** Findings above the limit. */
-  readonly left: number;
+  readonly faults: readonly Fault["fault"][];
+  /** Problems of the findings, and of suggestions that were left out. */
+  readonly lines: readonly string[];
+  /** Findings of the answer, of which only the first ones are checked. */
+  readonly given: number;
 }
 
-/** Findings as an answer. What does not hold goes back to the model once, and is dropped after that. */
-class FindingsForm implements AnswerForm {
-  readonly request: string;
-  /** The last answer that could be read. */
-  result: CheckedAnswer | undefined;
-  readonly #change: Change;
-  readonly #whole: boolean;
-  #returned = false;
+type Fault = Extract<CheckedFinding, { readonly fault: unknown }>;
 
-  constructor(request: string, change: Change, whole: boolean) {
-    this.request = request;
-    this.#change = change;
-    this.#whole = whole;
+async function checkFindings(
+  list: readonly unknown[],
+  change: Change,
+  options: Parameters<typeof checkFinding>[2],
+): Promise<CheckedFindings> {
+  const findings: Finding[] = [];
+  const faults: Fault["fault"][] = [];
+  const lines: string[] = [];
+  for (const [index, value] of list.slice(0, MAX_CHECKED).entries()) {
+    const checked = await checkFinding(value, change, options);
+    if ("finding" in checked) findings.push(checked.finding);
+    else faults.push(checked.fault);
+    const line = "finding" in checked ? checked.note : checked.message;
+    if (line !== undefined) lines.push(`finding ${index + 1}: ${line}`);
   }
+  return { findings, faults, lines, given: list.length };
+}
 
-  async problem(answer: string, signal?: AbortSignal): Promise<string | undefined> {
-    const list = listIn(answer, "findings");
-    if (!list) {
-      // An earlier answer stands where its correction cannot be read.
-      if (this.#returned) return this.result ? undefined : NO_JSON;
-      this.#returned = true;
-      return NO_JSON;
-    }
-    const lines: string[] = [];
-    const faults: CheckedAnswer["faults"][number][] = [];
-    const findings: Finding[] = [];
-    for (const [index, value] of list.slice(0, MAX_CHECKED).entries()) {
-      const options = { whole: this.#whole, ...(signal ? { signal } : {}) };
-      const checked = await checkFinding(value, this.#change, options);
-      if (signal?.aborted) return undefined;
-      if ("fault" in checked) {
-        faults.push(checked.fault);
-        lines.push(`finding ${index + 1}: ${checked.message}`);
-      } else {
-        findings.push(checked.finding);
-        if (checked.note !== undefined) lines.push(`finding ${index + 1}: ${checked.note}`);
-      }
-    }
-    this.result = { findings, faults, left: Math.max(0, list.length - MAX_CHECKED) };
-    if (this.#returned || faults.length === 0) return undefined;
-    this.#returned = true;
-    const more = lines.length > MAX_FAULTS ? [`and ${lines.length - MAX_FAULTS} more`] : [];
-    return [
-      "Some findings do not hold.",
-      material("the check of the findings", quoted([...lines.slice(0, MAX_FAULTS), ...more].join("\n"))),
-      "Correct these, leave out what is no defect of the change, and repeat the others.",
-    ].join("\n\n");
-  }
+function problemOf({ faults, lines }: CheckedFindings): string | undefined {
+  if (faults.length === 0) return undefined;
+  const more = lines.length > MAX_FAULTS ? [`and ${lines.length - MAX_FAULTS} more`] : [];
+  return [
+    "Some findings do not hold.",
+    material("the check of the findings", quoted([...lines.slice(0, MAX_FAULTS), ...more].join("\n"))),
+    "Correct these, leave out what is no defect of the change, and repeat the others.",
+  ].join("\n\n");
 }
 
 const NO_JSON = "The answer has no JSON value that fits the schema.";
@@ -778,33 +761,4 @@ const NO_JSON = "The answer has no JSON value that fits the schema.";
 interface FindingDecision {
   readonly holds: boolean;
   readonly confidence: number;
-}
-
-/** Decisions about findings with the ids 1 to `count` as an answer; the model can add missing ones once. */
-class DecisionsForm implements AnswerForm {
-  readonly request: string;
-  readonly decisions = new Map<number, FindingDecision>();
-  readonly #count: number;
-  #returned = false;
-
-  constructor(request: string, count: number) {
-    this.request = request;
-    this.#count = count;
-  }
-
-  problem(answer: string): Promise<string | undefined> {
-    const list = listIn(answer, "decisions");
-    for (const value of list ?? []) {
-      const { id, holds, confidence } = recordOf(value);
-      if (typeof id !== "number" || !Number.isInteger(id) || id < 1 || id > this.#count) continue;
-      if (typeof holds !== "boolean" || typeof confidence !== "number") continue;
-      if (confidence >= 0 && confidence <= 1) this.decisions.set(id, { holds, confidence });
-    }
-    const missing = Array.from({ length: this.#count }, (_, index) => index + 1)
-      .filter((id) => !this.decisions.has(id));
-    if (missing.length === 0 || this.#returned) return Promise.resolve(undefined);
-    this.#returned = true;
-    const ids = missing.join(", ");
-    return Promise.resolve(list ? `There is no complete decision about the ids ${ids}.` : NO_JSON);
-  }
 }
