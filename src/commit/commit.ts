@@ -1,10 +1,11 @@
-import { rmSync } from "node:fs";
+import { renameSync, rmSync } from "node:fs";
 import { message, ReasonixError, type Text } from "../core/mod.ts";
 import { type Change, Git, readChange } from "../git/mod.ts";
 import type { Assembly } from "../run/mod.ts";
 import { absolutePath, contains, isAbsolute } from "../path/lexical.ts";
 import { existingRealPath } from "../path/real_path.ts";
 import { exists, readSmallText } from "../path/probe.ts";
+import { attempt } from "../util/lazy.ts";
 import { shellWord } from "../util/process.ts";
 import continuedPrompt from "./continued.md" with { type: "text" };
 import messagePrompt from "./message.md" with { type: "text" };
@@ -63,11 +64,13 @@ export async function commitStaged(options: WritingOptions): Promise<boolean> {
   const { kept } = staged;
   const assembly = await host.assembly();
   let text = await writeMessage(staged, assembly, options);
+  // The message of an earlier run may still be needed.
+  attempt(() => renameSync(kept, `${kept}.old`));
   const isSame = async () => {
     const { head, index } = await stateOf(staged.git, staged.top, signal);
     return head === staged.state.head && index === staged.state.index;
   };
-  for (let attempt = 1;; attempt += 1) {
+  for (let count = 1;; count += 1) {
     await keep(kept, text);
     let answer: "commit" | "edit" | "leave" | undefined;
     if (await isSame()) {
@@ -85,7 +88,7 @@ export async function commitStaged(options: WritingOptions): Promise<boolean> {
       if (answer === "edit") text = await editedMessage(text, staged, options);
       if (await isSame()) return await commit(staged, options);
     }
-    if (yes && attempt === MAX_ATTEMPTS) throw notCommitted(message`what is staged keeps changing`, kept);
+    if (yes && count === MAX_ATTEMPTS) throw notCommitted(message`what is staged keeps changing`, kept);
     staged = await readStaged(cwd, signal);
     if (answer === "edit") host.report(message`What is staged changed meanwhile`);
     else {

@@ -171,7 +171,12 @@ async function readBranch({ cwd, base: wanted, host, signal, yes }: PullRequestO
       (await ask("remote", "get-url", ...more, name)).split("\n", 1)[0] ?? "";
     const url = await urlOf(...how);
     // Pushes may go to an alias of the host.
-    return { name, url: withoutPassword(url), address: addressOf(url) ?? addressOf(await urlOf()) };
+    const found = addressOf(url) ? url : await urlOf();
+    return {
+      name,
+      url: withoutPassword(url),
+      address: await withoutAlias(found, { cwd: top, host, signal }),
+    };
   };
   const push = await remote(pushName, "--push");
   const target = names.includes("upstream") ? await remote("upstream") : await remote(pushName);
@@ -213,6 +218,22 @@ export function addressOf(url: string): RemoteAddress | undefined {
   const path = match?.[2]?.replace(/\/+$/, "").replace(/\.git$/, "");
   const host = match?.[1]?.toLowerCase().replace(/^ssh\.(?=github\.com$)|^altssh\.(?=gitlab\.com$)/, "");
   return host !== undefined && path?.includes("/") ? { host, path } : undefined;
+}
+
+/** The address of a remote, in which an alias of the user's ssh is replaced by its host. */
+async function withoutAlias(
+  url: string,
+  { cwd, host, signal }: Pick<PullRequestOptions, "cwd" | "host" | "signal">,
+): Promise<RemoteAddress | undefined> {
+  const address = addressOf(url);
+  if (!address || /^https?:/.test(url) || hostKind(address.host, host.environment) !== "gitea") {
+    return address;
+  }
+  const ssh = userProgram("ssh", cwd, host);
+  const options = { cwd, env: userEnvironment(host), signal };
+  const settings = ssh && (await runProgram([ssh, "-G", "--", address.host], options)).text;
+  const name = /^hostname (\S+)$/m.exec(settings ?? "")?.[1] ?? address.host;
+  return addressOf(`ssh://${name}/${address.path}`) ?? address;
 }
 
 function withoutPassword(url: string): string {
@@ -568,12 +589,12 @@ async function makeBranch(name: string, branch: Branch, options: PullRequestOpti
 }
 
 async function push(name: string, branch: Branch, options: PullRequestOptions): Promise<void> {
-  const { top, push: remote, kept } = branch;
+  const { top, push: remote } = branch;
   const words = ["push", "--set-upstream", remote.name, `refs/heads/${name}:refs/heads/${name}`];
   const code = await runUserGit(words, top, options);
   if (code === 0) return;
   const remedy =
-    message`if it has commits that are not here, run ${`git pull --rebase ${remote.name} ${name}`}; then run this again (the text is in ${kept})`;
+    message`if it has commits that are not here, run ${`git pull --rebase ${remote.name} ${name}`}; then run this again`;
   throw new ReasonixError(
     message`Cannot push ${name} to ${remote.name}: git push ended with exit code ${code}`,
     { remedy },

@@ -237,7 +237,7 @@ class Review {
 
   /** Reviews the parts next to each other, as many as agents may run. */
   async #parts(all: readonly (readonly Piece[])[]): Promise<void> {
-    const reason = `the change has more than ${MAX_PARTS} parts: review its commits one by one (--commit)`;
+    const reason = `the change has more than ${MAX_PARTS} parts: review the rest with --incremental`;
     for (const pieces of all.slice(MAX_PARTS)) this.#miss(pieces, reason);
     const parts = all.slice(0, MAX_PARTS);
     const of = parts.length;

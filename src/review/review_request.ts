@@ -202,7 +202,7 @@ export async function performReview(
 
 const MAX_CONTEXT = 30_000;
 
-/** Tells the model of the session what the user sees, with the next turn. */
+/** Informs the model of the session with the next turn of the result that the user sees. */
 async function informModel(assembly: Assembly, report: ReviewReport): Promise<void> {
   const shown = formatReview(report, "text").replaceAll(/<(?=\/?review\b)/gi, "&lt;");
   await appendIfChanged(

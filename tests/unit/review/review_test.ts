@@ -593,7 +593,7 @@ Deno.test("omitted and binary files are skipped with the reason, code comes firs
     { path: "a.png", reason: "binary" },
     {
       path: "README.md",
-      reason: "the change has more than 20 parts: review its commits one by one (--commit)",
+      reason: "the change has more than 20 parts: review the rest with --incremental",
     },
   ]);
   const [first, second] = provider.asked.map(({ prompt }) => prompt).filter((prompt) =>
