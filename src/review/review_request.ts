@@ -11,7 +11,7 @@ import { saveFile } from "../util/atomic_write.ts";
 import { defined, parseJson } from "../util/json.ts";
 import { attempt, lazy } from "../util/lazy.ts";
 import { cutText } from "../util/terminal_text.ts";
-import { readReport, type ReviewReport } from "./findings.ts";
+import { readReport, type ReviewReport, withQuotes } from "./findings.ts";
 import { formatReview } from "./formats.ts";
 import { type EarlierReview, review, type ReviewRequest } from "./review.ts";
 
@@ -233,21 +233,12 @@ async function readSaved(
     return undefined;
   }
   const report = readReport(parseJson(readSmallText(file, MAX_BYTES) ?? ""));
-  if (typeof report !== "string" && report.key === key) return await withQuotes(report, head);
+  if (typeof report !== "string" && report.key === key) {
+    return { ...report, findings: await withQuotes(report.findings, head) };
+  }
   const reason = typeof report === "string" ? report : "it is about another change";
   notify(message`Cannot use the earlier review ${file}: ${reason}; all of the change is reviewed`);
   return undefined;
-}
-
-/** Quotes from which a secret was removed are those of the file again, so that they can be found. */
-async function withQuotes(report: ReviewReport, head: Change["head"]): Promise<EarlierReview> {
-  if (!report.findings.some(({ quote }) => quote.includes("[redacted]"))) return report;
-  const { withQuote } = await loadPullRequest();
-  const findings = report.findings.map(async (finding) => {
-    const bytes = await head.read(finding.path);
-    return bytes ? withQuote(finding, bytes) : finding;
-  });
-  return { hunks: report.hunks, findings: await Promise.all(findings) };
 }
 
 async function save(file: string, report: ReviewReport, notify: ReviewOptions["report"]): Promise<void> {
