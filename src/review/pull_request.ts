@@ -1,8 +1,8 @@
 import { copyFile, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { message, ReasonixError, usageError } from "../core/mod.ts";
-import { type Change, firstLine, type Git, openRepository, type Repository } from "../git/mod.ts";
-import { parseJson, recordOf } from "../util/json.ts";
+import { type Change, firstLine, type Git, openRepository, readChange, type Repository } from "../git/mod.ts";
+import { defined, parseJson, recordOf } from "../util/json.ts";
 import { attempt } from "../util/lazy.ts";
 import { readReport, type ReviewFinding, withQuotes } from "./findings.ts";
 import { type Environment, GitHub } from "./github.ts";
@@ -151,6 +151,15 @@ function summaryOf({ id, body, url }: Record<string, unknown>): PublishedSummary
 function reportOf(value: Record<string, unknown>) {
   const report = readReport({ version: 1, skipped: [], hunks: [], findings: [], ...value });
   return typeof report === "string" ? undefined : report;
+}
+
+/** Reads a pull request as a change, and what this user has published about it. */
+export async function pullRequestChange(git: Git, cwd: string, number: number, options: OpenOptions) {
+  const pull = await openPullRequest(git, cwd, number, options);
+  const { base, head } = pull;
+  const found = await readChange(git, cwd, { kind: "base", base, head }, options.signal);
+  const change = { ...found, target: `pull request ${number}`, key: `pr ${number}` };
+  return { change, about: pull, ...defined({ earlier: await earlierReview(pull, change) }) };
 }
 
 /** Returns what an earlier review has published, for an incremental one of `head`. */
