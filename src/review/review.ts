@@ -38,6 +38,7 @@ import {
   lineOfQuote,
   mergeFindings,
   NO_DROPS,
+  readable,
   type ReviewFinding,
   reviewFinding,
   type ReviewReport,
@@ -243,7 +244,8 @@ class Review {
     const of = parts.length;
     if (of === 0) return;
     const files = new Set(parts.flat().map(({ file }) => file)).size;
-    this.#options.report(message`Reviewing ${oneLine(this.#change.target)} (files: ${files}, parts: ${of})`);
+    const target = readable(oneLine(this.#change.target));
+    this.#options.report(message`Reviewing ${target} (files: ${files}, parts: ${of})`);
     const waiting = parts.map((pieces, index) => ({ pieces, number: index + 1, of })).values();
     const work = async () => {
       for (const part of waiting) await this.#part(part);
@@ -262,7 +264,7 @@ class Review {
     const [first] = answers;
     if (typeof first === "string") {
       this.#miss(pieces, first);
-      report(message`Part ${number} of ${of} was not reviewed: ${first}`);
+      report(message`Part ${number} of ${of} was not reviewed: ${readable(first)}`);
     }
     const found = answers.flatMap((each) => typeof each === "string" ? [] : each);
     const { findings, duplicates } = mergeFindings(found);
