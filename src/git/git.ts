@@ -1,4 +1,4 @@
-import { lstatSync, type Stats } from "node:fs";
+import { lstatSync } from "node:fs";
 import { message, ReasonixError, type Text } from "../core/mod.ts";
 import { findGit, gitEnvironment, type ProgramResult, runProgram, streamProgram } from "../util/process.ts";
 import { attempt } from "../util/lazy.ts";
@@ -15,11 +15,6 @@ const SETTINGS = [
   "gc.auto=0",
   "maintenance.auto=false",
 ].flatMap((setting) => ["-c", setting]);
-
-/** The empty list of protocols outranks all settings of a repository. */
-function environment(): Record<string, string> {
-  return { ...gitEnvironment(), GIT_ALLOW_PROTOCOL: "" };
-}
 
 export interface GitOptions {
   readonly cwd: string;
@@ -49,27 +44,36 @@ export class Git {
   }
 
   /** Runs it to its end, however that is; only an abort throws. */
-  async run(args: readonly string[], { cwd, input, env, signal }: GitOptions): Promise<ProgramResult> {
-    signal?.throwIfAborted();
-    const result = await runProgram([this.#program, ...SETTINGS, ...args], {
-      cwd,
-      env: { ...environment(), ...env },
-      input,
-      signal,
-    });
-    signal?.throwIfAborted();
-    return result;
+  async run(args: readonly string[], options: GitOptions): Promise<ProgramResult> {
+    return await this.#started(
+      options,
+      (complete) => runProgram([this.#program, ...SETTINGS, ...args], complete),
+    );
   }
 
   /** Hands over its output as it comes, and ends it early when `take` returns false. */
   async read(
     args: readonly string[],
     take: (chunk: Uint8Array<ArrayBuffer>) => boolean,
-    { cwd, input, env, signal }: GitOptions,
+    options: GitOptions,
   ): ReturnType<typeof streamProgram> {
+    return await this.#started(
+      options,
+      (complete) => streamProgram([this.#program, ...SETTINGS, ...args], take, complete),
+    );
+  }
+
+  async #started<T>(
+    { env, signal, ...options }: GitOptions,
+    start: (options: GitOptions) => Promise<T>,
+  ): Promise<T> {
     signal?.throwIfAborted();
-    const options = { cwd, env: { ...environment(), ...env }, input, signal };
-    const result = await streamProgram([this.#program, ...SETTINGS, ...args], take, options);
+    // The empty list of protocols outranks all settings of a repository.
+    const result = await start({
+      ...options,
+      signal,
+      env: { ...gitEnvironment(), GIT_ALLOW_PROTOCOL: "", ...env },
+    });
     signal?.throwIfAborted();
     return result;
   }
@@ -78,8 +82,22 @@ export class Git {
   async ask(purpose: Text, args: readonly string[], options: GitOptions): Promise<string> {
     const { code, text, errors } = await this.run(args, options);
     if (code === 0) return text;
-    throw new ReasonixError(message`${purpose}: ${problemOf(code, errors)}`);
+    throw gitFailure(purpose, { code, errors });
   }
+}
+
+/** The error of a git that failed. The objects of a partial clone can be missing. */
+export function gitFailure(
+  purpose: Text,
+  { code, errors }: Pick<ProgramResult, "code" | "errors">,
+): ReasonixError {
+  const isPartial = /unable to read|could not fetch|promisor|missing/.test(errors);
+  return new ReasonixError(
+    message`${purpose}: ${problemOf(code, errors)}`,
+    isPartial
+      ? { remedy: message`fetch the missing objects with ${"`git fetch --refetch --no-filter`"}` }
+      : {},
+  );
 }
 
 export function problemOf(code: number, errors: string): Text {
@@ -95,6 +113,11 @@ export function firstLine(errors: string): string {
 
 export function entries(text: string): string[] {
   return text.split("\0").filter((entry) => entry !== "");
+}
+
+/** Paths for the standard input of git, as `-z` reads them. */
+export function joined(paths: readonly string[]): string {
+  return paths.map((path) => `${path}\0`).join("");
 }
 
 export interface Repository {
@@ -122,9 +145,7 @@ export async function openRepository(
   const options = { cwd, signal };
   const kind = await git.run(["rev-parse", "--is-bare-repository", "--is-inside-work-tree"], options);
   if (kind.code !== 0) {
-    if (!/not a git repository/.test(kind.errors)) {
-      throw new ReasonixError(message`${purpose}: ${problemOf(kind.code, kind.errors)}`);
-    }
+    if (!/not a git repository/.test(kind.errors)) throw gitFailure(purpose, kind);
     throw new ReasonixError(message`${purpose}: it is in no git repository`, {
       remedy: message`use a directory of a repository, or make one with \`git init\``,
     });
@@ -159,7 +180,7 @@ export class DiskFiles {
   kindOf(path: string): "file" | "directory" | "missing" {
     const cut = path.lastIndexOf("/");
     if (!this.#isDirectory(cut < 0 ? "" : path.slice(0, cut))) return "missing";
-    const info = this.#info(path);
+    const info = attempt(() => lstatSync(`${this.#top}/${path}`));
     if (!info) return "missing";
     return info.isDirectory() ? "directory" : info.isFile() || info.isSymbolicLink() ? "file" : "missing";
   }
@@ -171,9 +192,5 @@ export class DiskFiles {
       this.#directories.set(path, known);
     }
     return known;
-  }
-
-  #info(path: string): Stats | undefined {
-    return attempt(() => lstatSync(`${this.#top}/${path}`));
   }
 }

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import * as z from "zod/mini";
-import { type JsonSchema, NO_USAGE } from "../core/mod.ts";
+import { type JsonSchema, type LocalizedMessage, message, NO_USAGE, type Text } from "../core/mod.ts";
 import type { Change, ChangedFile, Hunk } from "../git/mod.ts";
 import { type Defined, defined, isRecord, safeText } from "../util/json.ts";
 import { cutText, oneLine, terminalSafe } from "../util/terminal_text.ts";
@@ -516,3 +516,43 @@ function isDuplicate(a: ReviewFinding, b: ReviewFinding): boolean {
 
 /** Share of the words of the shorter title that nearly the same titles have in common. */
 const SAME_TITLE = 0.6;
+
+/** Sentences that reports have in English, without their values. */
+const SENTENCES: readonly LocalizedMessage[] = [
+  message`uncommitted changes`,
+  message`${""}, 1 commit`,
+  message`${""}, ${""} commits`,
+  message`commit ${""}`,
+  message`pull request ${""}`,
+  message`it may hold keys`,
+  message`the rules deny reading it`,
+  message`binary`,
+  message`generated`,
+  message`vendored`,
+  message`lock file`,
+  message`minified`,
+  message`too large`,
+  message`its name is not UTF-8`,
+  message`no changed line`,
+  message`renamed without a changed line`,
+  message`copied without a changed line`,
+  message`the content of a submodule`,
+  message`the change has more than ${""} parts: review the rest with --incremental`,
+  message`it was interrupted`,
+  message`it was terminated`,
+  message`Stopped after ${""} s: time limit reached`,
+  message`the cost limit of ${""} is reached`,
+  message`the agent gave no answer`,
+  message`the second pass did not judge ${""} of ${""} findings`,
+  message`part ${""}: ${""} findings above the limit of ${""} were left out`,
+];
+
+/** A target or a reason of a report for its reader: a known sentence has a translation. */
+export function readable(text: string): Text {
+  for (const { template } of SENTENCES) {
+    const pattern = template.split("{}").map((part) => RegExp.escape(part)).join("(.*)");
+    const [whole, ...values] = new RegExp(`^${pattern}$`).exec(text) ?? [];
+    if (whole !== undefined) return { text, template, values };
+  }
+  return text;
+}

@@ -38,6 +38,7 @@ import {
   lineOfQuote,
   mergeFindings,
   NO_DROPS,
+  readable,
   type ReviewFinding,
   reviewFinding,
   type ReviewReport,
@@ -239,13 +240,14 @@ class Review {
 
   /** Reviews the parts next to each other, as many as agents may run. */
   async #parts(all: readonly (readonly Piece[])[]): Promise<void> {
-    const reason = `the change has more than ${MAX_PARTS} parts: review its commits one by one (--commit)`;
+    const reason = `the change has more than ${MAX_PARTS} parts: review the rest with --incremental`;
     for (const pieces of all.slice(MAX_PARTS)) this.#miss(pieces, reason);
     const parts = all.slice(0, MAX_PARTS);
     const of = parts.length;
     if (of === 0) return;
     const files = new Set(parts.flat().map(({ file }) => file)).size;
-    this.#options.report(message`Reviewing ${oneLine(this.#change.target)} (files: ${files}, parts: ${of})`);
+    const target = readable(oneLine(this.#change.target));
+    this.#options.report(message`Reviewing ${target} (files: ${files}, parts: ${of})`);
     const waiting = parts.map((pieces, index) => ({ pieces, number: index + 1, of })).values();
     const work = async () => {
       for (const part of waiting) await this.#part(part);
@@ -264,7 +266,7 @@ class Review {
     const [first] = answers;
     if (typeof first === "string") {
       this.#miss(pieces, first);
-      report(message`Part ${number} of ${of} was not reviewed: ${first}`);
+      report(message`Part ${number} of ${of} was not reviewed: ${readable(first)}`);
     }
     const found = answers.flatMap((each) => typeof each === "string" ? [] : each);
     const { findings, duplicates } = mergeFindings(found);
