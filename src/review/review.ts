@@ -34,7 +34,6 @@ import {
   checkFinding,
   type Dropped,
   emptyReport,
-  type Finding,
   lineOfQuote,
   mergeFindings,
   NO_DROPS,
