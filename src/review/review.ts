@@ -718,7 +718,7 @@ function listIn(answer: string, name: string): readonly unknown[] | undefined {
 /** Brackets behind which the JSON value of an answer may end. */
 const MAX_TRIES = 20;
 
-/** What goes back to the model where findings do not hold. */
+/** The message that returns findings that do not hold to the model. */
 function problemOf(checked: readonly CheckedFinding[]): string | undefined {
   if (checked.every((each) => "finding" in each)) return undefined;
   const lines = checked.flatMap((each, index) => {
