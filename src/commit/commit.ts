@@ -160,13 +160,15 @@ async function readStaged(cwd: string, signal: AbortSignal): Promise<Staged> {
     .map(([name]) => name);
   if (change.files.length === 0 && !operations.includes("merge")) throw await nothingStaged(git, top, signal);
   const raw = textFile(`${directory}/MERGE_MSG`);
+  // Git knows the character that begins a comment.
+  const begun = await git.run(["stripspace", "--strip-comments"], { cwd: top, input: raw, signal });
   const state = await stateOf(git, top, signal);
   const log = ["log", "-30", "--no-merges", "--no-show-signature", "--encoding=UTF-8", "--format=%s"];
   return {
     ...{ git, top, change, state, operations },
     kept: `${directory}/REASONIX_COMMIT_MSG`,
     branch: await ask("symbolic-ref", "--quiet", "--short", "HEAD") || undefined,
-    begun: { raw, text: await withoutComments(raw, git, top) },
+    begun: { raw, text: begun.text.trim() },
     squashed: textFile(`${directory}/SQUASH_MSG`),
     template: templateOf(await ask("config", "--type=path", "--get", "commit.template"), top),
     subjects: (await ask(...log)).split("\n").filter((subject) => subject !== ""),
@@ -208,17 +210,7 @@ function templateOf(setting: string, top: string): string {
   return real !== undefined && (isAbsolute(setting) || contains(top, real)) ? textFile(real) : "";
 }
 
-/** Git knows the character that begins a comment. */
-async function withoutComments(text: string, git: Git, top: string): Promise<string> {
-  if (text === "") return "";
-  const { code, text: kept } = await git.run(["stripspace", "--strip-comments"], { cwd: top, input: text });
-  return (code === 0 ? kept : text).trim();
-}
-
-function reportSurroundings(
-  { branch, state, operations, change }: Staged,
-  { host }: WritingOptions,
-): void {
+function reportSurroundings({ branch, state, operations, change }: Staged, { host }: WritingOptions): void {
   for (const name of operations) host.report(message`In the middle of: ${name}`);
   if (branch === undefined && state.head !== undefined && !operations.includes("rebase")) {
     host.report(
@@ -233,11 +225,7 @@ function reportSurroundings(
   }
 }
 
-async function writeMessage(
-  staged: Staged,
-  assembly: Assembly,
-  options: WritingOptions,
-): Promise<string> {
+async function writeMessage(staged: Staged, assembly: Assembly, options: WritingOptions): Promise<string> {
   const { loaded: { config }, provider: { model } } = assembly;
   const text = await messageOf(staged, assembly, options);
   return config.git.trailer ? withTrailer(text, `Assisted-by: Reasonix (${model.id})`) : text;
@@ -298,15 +286,14 @@ const USUAL_LIMIT = 72;
 export function styleOf(subjects: readonly string[]): { readonly style: string; readonly limit: number } {
   const matches = subjects.map((subject) => CONVENTIONAL.exec(subject)).filter((match) => match !== null);
   const conventional = matches.length > 0 && matches.length * 2 >= subjects.length;
-  const [types, scopes] = [1, 2].map((group) => [...new Set(matches.flatMap((match) => match[group] ?? []))]);
+  const used = (group: number) => [...new Set(matches.flatMap((match) => match[group] ?? []))].join(", ");
+  const scopes = used(2);
   const lengths = subjects.map(({ length }) => length).sort((a, b) => a - b);
   // A few long subjects are no style.
   const usual = lengths[Math.floor((lengths.length - 1) * 0.75)] ?? 0;
   const style = conventional
-    ? `Conventional Commits, as the earlier subjects: type(scope): subject. Types here: ${
-      types?.join(", ")
-    }.` +
-      (scopes?.length ? ` Scopes here: ${scopes.join(", ")}.` : " No scopes.")
+    ? `Conventional Commits, as the earlier subjects: type(scope): subject. Types here: ${used(1)}. ` +
+      (scopes === "" ? "No scopes." : `Scopes here: ${scopes}.`)
     : subjects.length === 0
     ? "In English, in the imperative, with a capital and without a period at the end."
     : "No Conventional Commits: no type before the subject.";

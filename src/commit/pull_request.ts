@@ -74,8 +74,6 @@ interface Draft {
   readonly branch: string;
   readonly title: string;
   readonly body: string;
-  /** The host shows it as a draft. */
-  readonly draft: boolean;
 }
 
 const MAX_SESSION = 12_000;
@@ -88,9 +86,9 @@ const MAX_TITLE = 72;
  * left. The next call continues after the last step that succeeded.
  */
 export async function openPullRequest(options: PullRequestOptions): Promise<boolean> {
-  const { host, signal } = options;
+  const { host } = options;
   const branch = await readBranch(options);
-  const service = await serviceOf(branch, host, signal);
+  const service = await serviceOf(branch, options);
   if (service.existing !== undefined) return await update(service.existing, branch, options);
   const draft = await draftOf(branch, service, options);
   const agreed = draft && await agree(draft, branch, service, options);
@@ -151,12 +149,12 @@ async function readBranch({ cwd, base: wanted, host, signal, yes }: PullRequestO
   const checkedOut = await ask("symbolic-ref", "--quiet", "--short", "HEAD") || undefined;
   const setting = async (key: string) => await ask("config", "--get", key);
   const configured = [
-    checkedOut === undefined ? "" : await setting(`branch.${checkedOut}.pushRemote`),
+    await setting(`branch.${checkedOut ?? ""}.pushRemote`),
     await setting("remote.pushDefault"),
     ...names.includes("upstream") && names.includes("origin") ? ["origin"] : [],
-    checkedOut === undefined ? "" : await setting(`branch.${checkedOut}.remote`),
+    await setting(`branch.${checkedOut ?? ""}.remote`),
     "origin",
-    names.length === 1 ? names[0] ?? "" : "",
+    ...names.length === 1 ? names : [],
   ].find((name) => names.includes(name));
   const pushName = configured ??
     (yes ? undefined : await choose(host, message`Which remote does the branch go to?`, names));
@@ -308,7 +306,7 @@ interface Service {
 
 const LOGIN = /auth login|not logged in|authentication|unauthorized|\b401\b|token/i;
 
-async function serviceOf(branch: Branch, host: GitHost, signal: AbortSignal): Promise<Service> {
+async function serviceOf(branch: Branch, { host, draft, signal }: PullRequestOptions): Promise<Service> {
   const { target: { address: target }, push, top, base } = branch;
   const kind = target ? hostKind(target.host, host.environment) : "gitea";
   const name = kind === "github" ? "gh" : kind === "gitlab" ? "glab" : undefined;
@@ -328,9 +326,9 @@ async function serviceOf(branch: Branch, host: GitHost, signal: AbortSignal): Pr
     const url = branch.name === undefined ? undefined : addresses.find((each) => typeof each === "string");
     return {
       kind,
-      create: (draft) => {
-        const { args, input } = client.create(draft);
-        return run(args, input);
+      create(written) {
+        const { args, input } = client.create(written);
+        return run([...args, ...draft ? ["--draft"] : []], input);
       },
       ...(url === undefined ? {} : { existing: terminalSafe(url) }),
     };
@@ -354,10 +352,10 @@ function github(target: RemoteAddress, push: RemoteAddress, base: string): Clien
     },
     ours: ({ url, headRepositoryOwner }) =>
       String(recordOf(headRepositoryOwner).login).toLowerCase() === owner.toLowerCase() ? url : undefined,
-    create({ branch, title, body, draft }) {
+    create({ branch, title, body }) {
       const head = push.path === target.path ? branch : `${owner}:${branch}`;
       const words = ["--base", base, "--head", head, `--title=${title}`, "--body-file", "-"];
-      return { args: ["pr", "create", ...repo, ...words, ...draft ? ["--draft"] : []], input: body };
+      return { args: ["pr", "create", ...repo, ...words], input: body };
     },
   };
 }
@@ -369,11 +367,10 @@ function gitlab(target: RemoteAddress, push: RemoteAddress, base: string): Clien
     list: (branch) => ["mr", "list", ...repo, "--source-branch", branch, "--output", "json"],
     ours: ({ source_project_id, target_project_id, web_url }) =>
       (source_project_id !== target_project_id) === fork ? web_url : undefined,
-    create({ branch, title, body, draft }) {
+    create({ branch, title, body }) {
       const head = fork ? ["--head", push.path] : [];
       const words = ["--source-branch", branch, "--target-branch", base, ...head, `--title=${title}`];
-      const text = [`--description=${body}`, "--yes", ...draft ? ["--draft"] : []];
-      return { args: ["mr", "create", ...repo, ...words, ...text] };
+      return { args: ["mr", "create", ...repo, ...words, `--description=${body}`, "--yes"] };
     },
   };
 }
@@ -384,14 +381,14 @@ function reasonOf({ code, errors, text }: ProgramResult): string {
 
 /** The text of the last attempt where it is about the same commits, else a new one. */
 async function draftOf(branch: Branch, service: Service, options: PullRequestOptions): Promise<Draft> {
-  const { host, hint, draft } = options;
+  const { host, hint } = options;
   const { head, base, kept } = branch;
   const [first = "", ...lines] = (readSmallText(kept) ?? "").split("\n");
   const [, keptHead, keptBase, keptName = ""] = /^reasonix-pr (\S+) (\S+) (\S+)$/.exec(first) ?? [];
   const mayBe = branch.name === undefined || branch.name === keptName;
   if (keptHead === head && keptBase === base && mayBe && hint === "") {
     host.report(message`The text of the last attempt is used; a hint behind the command writes a new one`);
-    return { branch: branch.name ?? await freeName(keptName, branch), draft, ...partsOf(lines.join("\n")) };
+    return { branch: branch.name ?? await freeName(keptName, branch), ...partsOf(lines.join("\n")) };
   }
   const assembly = await host.assembly();
   const template = await templateOf(branch, service.kind, options);
@@ -423,7 +420,7 @@ async function draftOf(branch: Branch, service: Service, options: PullRequestOpt
     const name = named?.[1] ?? title.toLowerCase();
     return { value: { name, title, body: fitTemplate(body, template) }, problem };
   });
-  return { branch: branch.name ?? await freeName(name, branch), draft, ...parts };
+  return { branch: branch.name ?? await freeName(name, branch), ...parts };
 }
 
 const KEEP_TEMPLATE =
@@ -478,10 +475,10 @@ async function templateOf(
   const found = [...inPlaces, ...atTop].filter((path) =>
     TEMPLATES.test(path) && path.startsWith(".gitlab/") === (kind === "gitlab")
   );
+  if (found.length === 0) return "";
   const usual = found.find((path) => /(?:template|\/default)\.(?:md|txt)$/i.test(path)) ??
     (found.length === 1 || yes ? found[0] : undefined);
-  const path = usual ??
-    (found.length === 0 ? undefined : await choose(host, message`Which template?`, found));
+  const path = usual ?? await choose(host, message`Which template?`, found);
   const bytes = path === undefined ? undefined : await change.head.read(path);
   return bytes ? new TextDecoder().decode(bytes).replace(/\r\n?/g, "\n").slice(0, MAX_SESSION).trim() : "";
 }
@@ -515,12 +512,9 @@ async function agree(
   service: Service,
   { host, yes, signal }: PullRequestOptions,
 ): Promise<Draft | undefined> {
-  let current = draft;
-  if (branch.name === undefined) {
-    const name = yes ? draft.branch : await askName(draft.branch, branch, host);
-    if (name === undefined) return undefined;
-    current = { ...draft, branch: name };
-  }
+  const name = branch.name ?? (yes ? draft.branch : await askName(draft.branch, branch, host));
+  if (name === undefined) return undefined;
+  let current = { ...draft, branch: name };
   const { push, target, base, kept, head } = branch;
   for (;;) {
     signal.throwIfAborted();
@@ -546,11 +540,7 @@ async function agree(
   }
 }
 
-async function askName(
-  proposed: string,
-  branch: Branch,
-  host: GitHost,
-): Promise<string | undefined> {
+async function askName(proposed: string, branch: Branch, host: GitHost): Promise<string | undefined> {
   for (;;) {
     const name = (await host.prompt(message`Name of the new branch:`, proposed))?.trim();
     if (name === undefined || name === "") return undefined;

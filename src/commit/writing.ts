@@ -7,7 +7,7 @@ import { writeFileAtomic } from "../util/atomic_write.ts";
 import { editText } from "../util/editor.ts";
 import { attempt } from "../util/lazy.ts";
 import { findProgram, runInTerminal, runProgram } from "../util/process.ts";
-import { terminalSafe } from "../util/terminal_text.ts";
+import { cutText, terminalSafe } from "../util/terminal_text.ts";
 import { roughWidth, wrapText } from "../view/mod.ts";
 
 /** The front end of a commit or a pull request. */
@@ -41,18 +41,8 @@ export interface WritingOptions {
 }
 
 /** Variables by which a surrounding git names another repository than that of the directory. */
-const LOCATIONS = new Set(
-  [
-    "DIR",
-    "WORK_TREE",
-    "INDEX_FILE",
-    "OBJECT_DIRECTORY",
-    "ALTERNATE_OBJECT_DIRECTORIES",
-    "COMMON_DIR",
-    "PREFIX",
-  ]
-    .map((name) => `GIT_${name}`),
-);
+const LOCATION =
+  /^GIT_(?:DIR|WORK_TREE|INDEX_FILE|OBJECT_DIRECTORY|ALTERNATE_OBJECT_DIRECTORIES|COMMON_DIR|PREFIX)$/;
 
 /** Returns the top of the repository, or the directory itself where there is none. */
 export async function repositoryTop(cwd: string): Promise<string> {
@@ -63,7 +53,7 @@ export async function repositoryTop(cwd: string): Promise<string> {
 
 /** The environment of the user's programs, which take the repository of the directory. */
 export function userEnvironment({ environment }: GitHost): Record<string, string> {
-  return Object.fromEntries(Object.entries(environment).filter(([name]) => !LOCATIONS.has(name)));
+  return Object.fromEntries(Object.entries(environment).filter(([name]) => !LOCATION.test(name)));
 }
 
 /** Returns an installed program of the user; never one of the repository. */
@@ -156,9 +146,7 @@ async function reasonToHide(
 function row(file: ChangedFile): string {
   const { status, kind, added, removed, hunks, omitted } = file;
   const isMode = kind === "text" && status === "modified" && hunks.length === 0 && !omitted;
-  const facts = [...new Set([kind, omitted ?? kind, isMode ? "mode" : kind])].filter((fact) =>
-    fact !== "text"
-  );
+  const facts = [...new Set([kind, omitted, isMode && "mode"])].filter((fact) => fact && fact !== "text");
   return `${nameOf(file)} +${added} -${removed}${facts.length > 0 ? ` (${facts.join(", ")})` : ""}`;
 }
 
@@ -172,7 +160,7 @@ function diffText(file: ChangedFile, { redact }: Assembly): string {
   );
   // A line is cut when no secret is in it any more: a half would not be found.
   return redact([nameOf(file), ...parts].join("\n")).split("\n")
-    .map((line) => line.length > MAX_LINE ? `${line.slice(0, MAX_LINE)}…` : line).join("\n");
+    .map((line) => cutText(line, MAX_LINE)).join("\n");
 }
 
 /** The first whole lines of a text. */
@@ -181,13 +169,6 @@ export function cut(text: string, most: number): string {
   const kept = text.slice(0, Math.max(0, text.lastIndexOf("\n", most)));
   const left = text.slice(kept.length).split("\n").length - 1;
   return `${kept}\n(${left} more lines)`.trimStart();
-}
-
-/** A reply of a model. */
-interface Read<T> {
-  /** Undefined: nothing can be used. */
-  readonly value: T | undefined;
-  readonly problem?: string | undefined;
 }
 
 export const NO_TEXT = { value: undefined, problem: "there is no text in it" };
@@ -211,7 +192,7 @@ export async function writtenBy<T>(
     readonly prompt: string;
     readonly signal: AbortSignal;
   },
-  read: (reply: string) => Read<T>,
+  read: (reply: string) => { readonly value: T | undefined; readonly problem?: string | undefined },
 ): Promise<T> {
   let fault = "";
   for (const isLast of [false, true]) {

@@ -4,6 +4,7 @@ import { message, ReasonixError, usageError } from "../core/mod.ts";
 import { type ChangedFile, type DiffSection, type Entry, type Hunk, Scratch } from "./compare.ts";
 import { attempt } from "../util/lazy.ts";
 import { joinBytes } from "../util/bytes.ts";
+import { cutText } from "../util/terminal_text.ts";
 import { DiskFiles, entries, type Git, gitFailure, type GitOptions } from "./git.ts";
 
 /** The files of one side of a change. */
@@ -85,8 +86,9 @@ class Reader {
 
   async read(request: ChangeRequest): Promise<Change> {
     const { tree, leftOut = [], base: from, head: to, ...facts } = await this.#sides(request);
-    const { top, objectFormat } = this.#scratch.repository;
-    const sections = await this.#scratch.compare(from ?? EMPTY_TREES[objectFormat] ?? "", tree);
+    const { top } = this.#scratch.repository;
+    const nothing = ["hash-object", "-t", "tree", "/dev/null"];
+    const sections = await this.#scratch.compare(from ?? (await this.#scratch.ask(nothing)).trim(), tree);
     const large = await this.#scratch.largeObjects(sections);
     const attributes = await this.#scratch.attributes(from, sections.map(({ path }) => path));
     for (const section of sections) {
@@ -285,11 +287,6 @@ function refspec(rev: string): string {
   return isBranch ? ` origin ${name}:refs/remotes/origin/${name}` : "";
 }
 
-const EMPTY_TREES: Readonly<Record<string, string>> = {
-  sha1: "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
-  sha256: "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321",
-};
-
 async function readBlob(
   git: Git,
   { mode, id }: Entry,
@@ -408,8 +405,7 @@ export function numberedDiff(file: ChangedFile, hunks: readonly Hunk[] = file.hu
     let number = newStart;
     const rows = lines.map((line) => {
       const text = line.endsWith("\r") ? line.slice(0, -1) + mark : line;
-      const cut = text.length > MAX_LINE ? `${text.slice(0, MAX_LINE).toWellFormed()}…` : text;
-      return `${(/^[-\\]/.test(line) ? "" : String(number++)).padStart(width)} ${cut}`;
+      return `${(/^[-\\]/.test(line) ? "" : String(number++)).padStart(width)} ${cutText(text, MAX_LINE)}`;
     });
     return [`@@ -${oldStart},${oldLines} +${newStart},${newLines} @@`, ...rows].join("\n");
   });

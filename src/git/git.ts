@@ -1,6 +1,13 @@
 import { lstatSync } from "node:fs";
 import { message, ReasonixError, type Text } from "../core/mod.ts";
-import { findGit, gitEnvironment, type ProgramResult, runProgram, streamProgram } from "../util/process.ts";
+import {
+  findGit,
+  gitEnvironment,
+  type ProgramOptions,
+  type ProgramResult,
+  runProgram,
+  streamProgram,
+} from "../util/process.ts";
 import { attempt } from "../util/lazy.ts";
 
 /** Settings that keep git from running other programs and from using the network. */
@@ -16,12 +23,7 @@ const SETTINGS = [
   "maintenance.auto=false",
 ].flatMap((setting) => ["-c", setting]);
 
-export interface GitOptions {
-  readonly cwd: string;
-  readonly input?: string | undefined;
-  readonly env?: Readonly<Record<string, string>>;
-  readonly signal?: AbortSignal | undefined;
-}
+export type GitOptions = ProgramOptions & { readonly cwd: string };
 
 /**
  * Git as this program uses it: without hooks, file system monitors, a network, or the variables of a

@@ -345,6 +345,28 @@ export function lineOfQuote(
   return nearest(linesOf(bytes), line, quoteLines(quote));
 }
 
+const REDACTED = "[redacted]";
+
+/** Puts the text of the file in place of a quote from which a secret was removed. */
+export async function withQuote(finding: ReviewFinding, head: Change["head"]): Promise<ReviewFinding> {
+  const bytes = finding.quote.includes(REDACTED) ? await head.read(finding.path) : undefined;
+  if (!bytes) return finding;
+  const lines = linesOf(bytes);
+  const quoted = finding.quote.split("\n").map((line) =>
+    new RegExp(`^\\s*${line.trim().split(REDACTED).map((part) => RegExp.escape(part)).join(".*")}\\s*$`)
+  );
+  const fits = (at: number) => quoted.every((pattern, more) => pattern.test(lines[at + more] ?? ""));
+  const at = [finding.line - 1, ...lines.keys()].find(fits);
+  return at === undefined ? finding : { ...finding, quote: lines.slice(at, at + quoted.length).join("\n") };
+}
+
+export function withQuotes(
+  findings: readonly ReviewFinding[],
+  head: Change["head"],
+): Promise<readonly ReviewFinding[]> {
+  return Promise.all(findings.map((finding) => withQuote(finding, head)));
+}
+
 /** The lines of a hunk in the new version; where lines were only removed, those around the gap. */
 function rangeOf({ newStart, newLines }: Hunk): readonly [from: number, to: number] {
   return newLines === 0 ? [newStart, newStart + 1] : [newStart, newStart + newLines - 1];
