@@ -177,9 +177,7 @@ class Reader {
     const result = await this.#scratch.run(["merge-base", baseId, headId]);
     const id = result.text.trim();
     if (result.code === 0 && id !== "") return id;
-    const shallow =
-      (await this.#scratch.run(["rev-parse", "--is-shallow-repository"])).text.trim() === "true";
-    if (shallow) {
+    if (await this.#isShallow()) {
       throw new ReasonixError(
         message`Cannot compare ${head} with ${base}: this clone does not have the commit both begin at`,
         { remedy: message`get the history with ${"`git fetch --unshallow`"}` },
@@ -202,13 +200,18 @@ class Reader {
     }
     const id = await this.#commitOf(rev);
     if (id !== undefined) return id;
-    const remote = await this.#commitOf(`origin/${rev}`) === undefined ? undefined : `origin/${rev}`;
     throw usageError(
       message`Cannot read the revision ${JSON.stringify(rev)}: this clone has no such commit`,
-      remote === undefined
-        ? message`name a branch, a tag or a commit that ${"`git log`"} shows, or get it with ${"`git fetch`"}`
-        : message`use ${remote}`,
+      await this.#commitOf(`origin/${rev}`) !== undefined
+        ? message`use ${`origin/${rev}`}`
+        : await this.#isShallow()
+        ? message`get the history with ${`\`git fetch --unshallow${refspec(rev)}\``}`
+        : message`name a branch, a tag or a commit that ${"`git log`"} shows, or get it with ${"`git fetch`"}`,
     );
+  }
+
+  async #isShallow(): Promise<boolean> {
+    return (await this.#scratch.run(["rev-parse", "--is-shallow-repository"])).text.trim() === "true";
   }
 
   async #commitOf(rev: string): Promise<string | undefined> {
@@ -269,6 +272,13 @@ class Reader {
       },
     };
   }
+}
+
+/** Arguments that fetch a branch, which a clone of a single branch needs; "" for other revisions. */
+function refspec(rev: string): string {
+  const name = rev.replace(/^origin\//, "");
+  const isBranch = /^[A-Za-z][\w./-]*$/.test(name) && !/^(?:HEAD|[0-9a-f]{7,64})$/.test(name);
+  return isBranch ? ` origin ${name}:refs/remotes/origin/${name}` : "";
 }
 
 async function readBlob(
