@@ -1,3 +1,5 @@
+import { shellWord } from "../../src/util/process.ts";
+
 /** The command by which a shell starts the program. */
 interface Check {
   /** A command line of shell that fails where the program cannot start. */
@@ -43,13 +45,9 @@ export function shellCommand(
   { words, about, checks = [], lines = [] }: ShellCommand,
 ): string {
   const tests = [...checks, ...CHECKS].map(({ test, error, code }) =>
-    `${test} || { printf '%s\\n' ${quoted(error)} >&2; exit ${code}; }\n`
+    `${test} || { printf '%s\\n' ${shellWord(error)} >&2; exit ${code}; }\n`
   );
   return `#!/bin/sh\n# ${about}\n${tests.join("")}${lines.map((line) => `${line}\n`).join("")}exec ${
-    words.map((word) => /^[\w@%+=:,./-]+$/.test(word) ? word : quoted(word)).join(" ")
+    words.map(shellWord).join(" ")
   } "$@"\n`;
-}
-
-function quoted(text: string): string {
-  return `'${text.replaceAll("'", `'\\''`)}'`;
 }

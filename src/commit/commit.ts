@@ -1,34 +1,42 @@
-import { message, ReasonixError, type Text } from "../core/mod.ts";
+import { renameSync, rmSync } from "node:fs";
+import { message, ReasonixError, type Text, usageError } from "../core/mod.ts";
 import { type Change, Git, readChange } from "../git/mod.ts";
 import type { Assembly } from "../run/mod.ts";
-import { contains, isAbsolute } from "../path/lexical.ts";
+import { absolutePath, contains, isAbsolute } from "../path/lexical.ts";
 import { existingRealPath } from "../path/real_path.ts";
 import { exists, readSmallText } from "../path/probe.ts";
+import { attempt } from "../util/lazy.ts";
+import { shellWord } from "../util/process.ts";
 import continuedPrompt from "./continued.md" with { type: "text" };
 import messagePrompt from "./message.md" with { type: "text" };
 import {
   changeText,
   cleanMessage,
   edited,
-  KeptText,
+  keep,
   material,
-  runForUser,
-  userProgram,
+  NO_TEXT,
+  runUserGit,
+  wishes,
   wrapBody,
   type WritingOptions,
   writtenBy,
 } from "./writing.ts";
 
+/** HEAD and the index; files of the working tree do not count. */
+interface State {
+  readonly head: string | undefined;
+  readonly index: string;
+}
+
 /** The staged change, and the facts that its message depends on. */
 interface Staged {
   readonly git: Git;
   readonly top: string;
-  /** Git's directory of this work tree. */
-  readonly directory: string;
+  /** The file that keeps the message until it was used. */
+  readonly kept: string;
   readonly change: Change;
-  /** The index and HEAD. */
-  readonly state: string;
-  readonly head: string | undefined;
+  readonly state: State;
   readonly branch: string | undefined;
   /** Unfinished operations of git: merge, cherry-pick, revert, rebase. */
   readonly operations: readonly string[];
@@ -41,7 +49,6 @@ interface Staged {
   readonly subjects: readonly string[];
 }
 
-const SUBJECTS = 30;
 const MAX_TEXT = 16_000;
 /** Messages that are written without a prompt while the index changes. */
 const MAX_ATTEMPTS = 3;
@@ -53,13 +60,18 @@ const MAX_ATTEMPTS = 3;
 export async function commitStaged(options: WritingOptions): Promise<boolean> {
   const { cwd, host, signal, yes } = options;
   let staged = await readStaged(cwd, signal);
-  reportSurroundings(staged, host);
-  const kept = new KeptText(staged.directory, "REASONIX_COMMIT_MSG");
+  reportSurroundings(staged, options);
+  const { kept } = staged;
   const assembly = await host.assembly();
   let text = await writeMessage(staged, assembly, options);
-  const isSame = async () => await stateOf(staged.git, staged.top, signal) === staged.state;
-  for (let attempt = 1;; attempt += 1) {
-    await kept.save(`${text}\n`);
+  // The message of an earlier run may still be needed.
+  attempt(() => renameSync(kept, `${kept}.old`));
+  const isSame = async () => {
+    const { head, index } = await stateOf(staged.git, staged.top, signal);
+    return head === staged.state.head && index === staged.state.index;
+  };
+  for (let count = 1;; count += 1) {
+    await keep(kept, text);
     let answer: "commit" | "edit" | "leave" | undefined;
     if (await isSame()) {
       host.show(text);
@@ -70,13 +82,13 @@ export async function commitStaged(options: WritingOptions): Promise<boolean> {
       ]) ?? "leave";
       if (signal.aborted) throw notCommitted(message`it was stopped`, kept, "interrupt");
       if (answer === "leave") {
-        host.report(message`Nothing was committed; the message is in ${kept.path}`);
+        host.report(message`Nothing was committed; the message is in ${kept}`);
         return false;
       }
-      if (answer === "edit") text = await editedMessage(text, staged, kept, options);
-      if (await isSame()) return await commit(text, staged, kept, options);
+      if (answer === "edit") text = await editedMessage(text, staged, options);
+      if (await isSame()) return await commit(staged, options);
     }
-    if (yes && attempt === MAX_ATTEMPTS) throw notCommitted(message`what is staged keeps changing`, kept);
+    if (yes && count === MAX_ATTEMPTS) throw notCommitted(message`what is staged keeps changing`, kept);
     staged = await readStaged(cwd, signal);
     if (answer === "edit") host.report(message`What is staged changed meanwhile`);
     else {
@@ -88,8 +100,7 @@ export async function commitStaged(options: WritingOptions): Promise<boolean> {
 
 async function editedMessage(
   text: string,
-  { git, top }: Staged,
-  kept: KeptText,
+  { git, top, kept }: Staged,
   { host, signal }: WritingOptions,
 ): Promise<string> {
   const { text: configured } = await git.run(["config", "--get", "core.editor"], { cwd: top, signal });
@@ -98,47 +109,35 @@ async function editedMessage(
     throw notCommitted(error.message, kept);
   })).trim();
   if (changed === "") throw notCommitted(message`the message is empty`, kept);
-  await kept.save(`${changed}\n`);
+  await keep(kept, changed);
   return changed;
 }
 
-function notCommitted(why: Text, { path }: KeptText, exit: "failed" | "interrupt" = "failed"): ReasonixError {
-  const word = /^[\w@%+=:,./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
+function notCommitted(why: Text, kept: string, exit: "failed" | "interrupt" = "failed"): ReasonixError {
   return new ReasonixError(message`Nothing was committed: ${why}`, {
     exit,
-    remedy: message`use the message with ${`\`git commit -F ${word}\``}, or run this again`,
+    remedy: message`use the message with ${`\`git commit -F ${shellWord(kept)}\``}, or run this again`,
   });
 }
 
-async function commit(
-  text: string,
-  staged: Staged,
-  kept: KeptText,
-  options: WritingOptions,
-): Promise<boolean> {
-  const { git, top, head, state } = staged;
+/** Commits with the message that is kept. */
+async function commit({ git, top, kept, state, operations }: Staged, options: WritingOptions): Promise<true> {
   const { host, signal } = options;
-  await kept.save(`${text}\n`);
-  const program = userProgram("git", top, host) ?? "git";
-  const words = ["-c", "i18n.commitEncoding=UTF-8", "commit", "--cleanup=whitespace", "--file", kept.path];
-  const code = await runForUser([program, ...words], { cwd: top, host, signal });
+  const words = ["-c", "i18n.commitEncoding=UTF-8", "commit", "--cleanup=whitespace", "--file", kept];
+  const code = await runUserGit(words, top, options);
   // Hooks may take any time, and an abort must not hide a commit.
-  const now = new AbortController().signal;
-  if (await headOf(git, top, now) === head) {
-    throw notCommitted(
-      message`git commit ended with exit code ${code}`,
-      kept,
-      signal.aborted ? "interrupt" : "failed",
-    );
+  const { head, index } = await stateOf(git, top);
+  if (head === state.head) {
+    const exit = signal.aborted ? "interrupt" : "failed";
+    throw notCommitted(message`git commit ended with exit code ${code}`, kept, exit);
   }
-  kept.remove();
-  const [, index] = state.split("\n");
-  if (await indexOf(git, top, now) !== index) {
+  rmSync(kept, { force: true });
+  if (index !== state.index) {
     host.report(
       message`The commit is not exactly what was staged: a hook or another program changed the index`,
     );
   }
-  if (staged.operations.includes("rebase")) {
+  if (operations.includes("rebase")) {
     host.report(message`A rebase is in progress: continue it with ${"`git rebase --continue`"}`);
   }
   return true;
@@ -159,25 +158,28 @@ async function readStaged(cwd: string, signal: AbortSignal): Promise<Staged> {
   }
   const operations = OPERATIONS.filter(([, ...files]) => files.some((file) => exists(`${directory}/${file}`)))
     .map(([name]) => name);
-  if (change.files.length === 0 && !operations.includes("merge")) throw await nothingStaged(git, top, signal);
+  if (change.files.length === 0 && !operations.includes("merge")) {
+    const { files: { length: count } } = await readChange(git, top, { kind: "uncommitted" }, signal);
+    throw usageError(
+      message`Cannot commit: nothing is staged`,
+      count === 0
+        ? message`nothing has changed either`
+        : message`stage what belongs to the commit with ${"`git add FILE`"} (changed files: ${count})`,
+    );
+  }
   const raw = textFile(`${directory}/MERGE_MSG`);
-  const head = await headOf(git, top, signal);
-  const log = [
-    "log",
-    "--no-merges",
-    "--no-show-signature",
-    "--encoding=UTF-8",
-    `-${SUBJECTS}`,
-    "--format=%s",
-  ];
+  // Git knows the character that begins a comment.
+  const begun = await git.run(["stripspace", "--strip-comments"], { cwd: top, input: raw, signal });
+  const state = await stateOf(git, top, signal);
+  const log = ["log", "-30", "--no-merges", "--no-show-signature", "--encoding=UTF-8", "--format=%s"];
   return {
-    ...{ git, top, directory, change, head, operations },
-    state: await stateOf(git, top, signal),
+    ...{ git, top, change, state, operations },
+    kept: `${directory}/REASONIX_COMMIT_MSG`,
     branch: await ask("symbolic-ref", "--quiet", "--short", "HEAD") || undefined,
-    begun: { raw, text: await withoutComments(raw, git, top) },
+    begun: { raw, text: begun.text.trim() },
     squashed: textFile(`${directory}/SQUASH_MSG`),
     template: templateOf(await ask("config", "--type=path", "--get", "commit.template"), top),
-    subjects: head === undefined ? [] : (await ask(...log)).split("\n").filter((subject) => subject !== ""),
+    subjects: (await ask(...log)).split("\n").filter((subject) => subject !== ""),
   };
 }
 
@@ -188,29 +190,12 @@ const OPERATIONS = [
   ["rebase", "rebase-merge", "rebase-apply"],
 ] as const;
 
-async function nothingStaged(git: Git, top: string, signal: AbortSignal): Promise<ReasonixError> {
-  const { files: { length: count } } = await readChange(git, top, { kind: "uncommitted" }, signal);
-  return new ReasonixError(message`Cannot commit: nothing is staged`, {
-    exit: "usage",
-    remedy: count === 0
-      ? message`nothing has changed either`
-      : message`stage what belongs to the commit with ${"`git add FILE`"} (changed files: ${count})`,
-  });
-}
-
-/** Identifies HEAD and the index; files of the working tree do not count. */
-async function stateOf(git: Git, top: string, signal: AbortSignal): Promise<string> {
-  return `${await headOf(git, top, signal) ?? ""}\n${await indexOf(git, top, signal)}`;
-}
-
-async function indexOf(git: Git, top: string, signal: AbortSignal): Promise<string> {
-  const { stdout } = await git.run(["ls-files", "--stage", "-z"], { cwd: top, signal });
-  return new Uint8Array(await crypto.subtle.digest("SHA-256", stdout)).toHex();
-}
-
-async function headOf(git: Git, top: string, signal: AbortSignal): Promise<string | undefined> {
-  const { code, text } = await git.run(["rev-parse", "--quiet", "--verify", "HEAD"], { cwd: top, signal });
-  return code === 0 ? text.trim() : undefined;
+async function stateOf(git: Git, top: string, signal?: AbortSignal): Promise<State> {
+  const options = { cwd: top, signal };
+  const { code, text } = await git.run(["rev-parse", "--quiet", "--verify", "HEAD"], options);
+  const { stdout } = await git.run(["ls-files", "--stage", "-z"], options);
+  const digest = await crypto.subtle.digest("SHA-256", stdout);
+  return { head: code === 0 ? text.trim() : undefined, index: new Uint8Array(digest).toHex() };
 }
 
 function textFile(path: string): string {
@@ -219,24 +204,13 @@ function textFile(path: string): string {
 
 /** A template inside of the repository may not lead out of it. */
 function templateOf(setting: string, top: string): string {
-  if (setting === "") return "";
-  const real = existingRealPath(isAbsolute(setting) ? setting : `${top}/${setting}`);
+  const real = setting === "" ? undefined : existingRealPath(absolutePath(setting, { cwd: top }));
   return real !== undefined && (isAbsolute(setting) || contains(top, real)) ? textFile(real) : "";
 }
 
-/** Git knows the character that begins a comment. */
-async function withoutComments(text: string, git: Git, top: string): Promise<string> {
-  if (text === "") return "";
-  const { code, text: kept } = await git.run(["stripspace", "--strip-comments"], { cwd: top, input: text });
-  return (code === 0 ? kept : text).trim();
-}
-
-function reportSurroundings(
-  { branch, head, operations, change }: Staged,
-  host: WritingOptions["host"],
-): void {
+function reportSurroundings({ branch, state, operations, change }: Staged, { host }: WritingOptions): void {
   for (const name of operations) host.report(message`In the middle of: ${name}`);
-  if (branch === undefined && head !== undefined && !operations.includes("rebase")) {
+  if (branch === undefined && state.head !== undefined && !operations.includes("rebase")) {
     host.report(
       message`HEAD is detached: the commit will be on no branch; ${"`git switch -c NAME`"} makes one`,
     );
@@ -249,51 +223,47 @@ function reportSurroundings(
   }
 }
 
-async function writeMessage(
-  staged: Staged,
+async function writeMessage(staged: Staged, assembly: Assembly, options: WritingOptions): Promise<string> {
+  const { loaded: { config }, provider: { model } } = assembly;
+  const text = await messageOf(staged, assembly, options);
+  return config.git.trailer ? withTrailer(text, `Assisted-by: Reasonix (${model.id})`) : text;
+}
+
+async function messageOf(
+  { begun, subjects, template, squashed, change }: Staged,
   assembly: Assembly,
   { hint, signal }: WritingOptions,
 ): Promise<string> {
-  const { begun, subjects, template, squashed } = staged;
-  const trailer = assembly.loaded.config.git.trailer ? trailerOf(assembly) : "";
-  if (begun.text !== "" && hint === "" && !/\bConflicts:/.test(begun.raw)) {
-    return withTrailer(begun.text, trailer);
-  }
+  if (begun.text !== "" && hint === "" && !/\bConflicts:/.test(begun.raw)) return begun.text;
   const prompt = [
     material("subjects of the last commits", subjects.join("\n")),
     material("form of messages here (comments explain it)", template),
     material("beginning", begun.raw),
     material("messages of the squashed commits", squashed),
-    await changeText(staged.change, assembly),
-    hint === "" ? "" : `The author says about this change: ${hint}`,
+    await changeText(change, assembly),
+    wishes(hint),
   ].join("");
   const asked = [hint, template, ...subjects].join("\n");
   const request = { agent: "commit", description: "write the message", prompt, signal };
   if (begun.text !== "") {
     const added = await writtenBy(assembly, { ...request, system: continuedPrompt }, (reply) => {
       const text = cleanMessage(reply, asked);
-      return { text: /^none\.?$/i.test(text) ? "" : wrapBody(text) };
+      return { value: /^none\.?$/i.test(text) ? "" : wrapBody(text) };
     });
-    return withTrailer(`${begun.text}\n\n${added}`.trim(), trailer);
+    return `${begun.text}\n\n${added}`.trim();
   }
   const { style, limit } = styleOf(subjects);
-  const system = messagePrompt.replace("{style}", () => style).replace(
-    "{limit}",
-    `At most ${limit} characters.`,
-  );
-  const text = await writtenBy(assembly, { ...request, system }, (reply) => {
+  const system = messagePrompt.replace("{style}", () => style)
+    .replace("{limit}", `At most ${limit} characters.`);
+  return await writtenBy(assembly, { ...request, system }, (reply) => {
     const [subject = "", ...rest] = cleanMessage(reply, asked).split("\n");
-    const problem = subject === ""
-      ? "there is no message in it"
-      : subject.length > limit
+    if (subject === "") return NO_TEXT;
+    const problem = subject.length > limit
       ? `the first line has ${subject.length} characters, ${limit} are allowed`
       : undefined;
-    return {
-      problem,
-      text: [...fitSubject(subject, limit), ...wrapBody(rest.join("\n")).split("\n")].join("\n").trim(),
-    };
+    const value = [...fitSubject(subject, limit), wrapBody(rest.join("\n"))].join("\n").trim();
+    return { value, problem };
   });
-  return withTrailer(text, trailer);
 }
 
 /** A subject that is too long is cut between words; then the body begins with it. */
@@ -314,28 +284,21 @@ const USUAL_LIMIT = 72;
 export function styleOf(subjects: readonly string[]): { readonly style: string; readonly limit: number } {
   const matches = subjects.map((subject) => CONVENTIONAL.exec(subject)).filter((match) => match !== null);
   const conventional = matches.length > 0 && matches.length * 2 >= subjects.length;
-  const [types, scopes] = [1, 2].map((group) => [...new Set(matches.flatMap((match) => match[group] ?? []))]);
+  const used = (group: number) => [...new Set(matches.flatMap((match) => match[group] ?? []))].join(", ");
+  const scopes = used(2);
   const lengths = subjects.map(({ length }) => length).sort((a, b) => a - b);
   // A few long subjects are no style.
   const usual = lengths[Math.floor((lengths.length - 1) * 0.75)] ?? 0;
   const style = conventional
-    ? `Conventional Commits, as the earlier subjects: type(scope): subject. Types here: ${
-      types?.join(", ")
-    }.` +
-      (scopes?.length ? ` Scopes here: ${scopes.join(", ")}.` : " No scopes.")
+    ? `Conventional Commits, as the earlier subjects: type(scope): subject. Types here: ${used(1)}. ` +
+      (scopes === "" ? "No scopes." : `Scopes here: ${scopes}.`)
     : subjects.length === 0
     ? "In English, in the imperative, with a capital and without a period at the end."
     : "No Conventional Commits: no type before the subject.";
   return { style, limit: usual <= USUAL_LIMIT ? USUAL_LIMIT : lengths.at(-1) ?? USUAL_LIMIT };
 }
 
-/** The line of `[git] trailer`. */
-function trailerOf({ provider: { model } }: Assembly): string {
-  return `Assisted-by: Reasonix (${model.id})`;
-}
-
 function withTrailer(text: string, trailer: string): string {
-  if (trailer === "") return text;
   const last = text.split("\n\n").slice(1).at(-1) ?? "";
   const trailers = last !== "" && last.split("\n").every((line) => /^[A-Za-z][\w-]*: \S/.test(line));
   return `${text}\n${trailers ? "" : "\n"}${trailer}`;

@@ -1,9 +1,18 @@
+import { rmSync } from "node:fs";
 import { message, ReasonixError, type Text, usageError } from "../core/mod.ts";
-import { type Change, entries, firstLine, Git, openRepository, readChange } from "../git/mod.ts";
+import {
+  type Change,
+  defaultBranch,
+  entries,
+  firstLine,
+  Git,
+  openRepository,
+  readChange,
+} from "../git/mod.ts";
 import type { Assembly } from "../run/mod.ts";
 import { listSessions, loadEvents, projectDir } from "../session/mod.ts";
+import { readSmallText } from "../path/probe.ts";
 import { isRecord, parseJson, recordOf } from "../util/json.ts";
-import { attempt } from "../util/lazy.ts";
 import { type ProgramResult, runProgram } from "../util/process.ts";
 import { oneLine, terminalSafe } from "../util/terminal_text.ts";
 import { userText } from "../util/user_text.ts";
@@ -13,11 +22,14 @@ import {
   cleanMessage,
   cut,
   edited,
-  KeptText,
+  type GitHost,
+  keep,
   material,
-  runForUser,
+  NO_TEXT,
+  runUserGit,
   userEnvironment,
   userProgram,
+  wishes,
   type WritingOptions,
   writtenBy,
 } from "./writing.ts";
@@ -54,15 +66,14 @@ interface Branch {
   readonly target: Remote;
   readonly base: string;
   readonly change: Change;
-  readonly kept: KeptText;
+  /** The file that keeps the text until it was used. */
+  readonly kept: string;
 }
 
 interface Draft {
   readonly branch: string;
   readonly title: string;
   readonly body: string;
-  /** The host shows it as a draft. */
-  readonly draft: boolean;
 }
 
 const MAX_SESSION = 12_000;
@@ -75,36 +86,34 @@ const MAX_TITLE = 72;
  * left. The next call continues after the last step that succeeded.
  */
 export async function openPullRequest(options: PullRequestOptions): Promise<boolean> {
-  const { host, signal } = options;
+  const { host } = options;
   const branch = await readBranch(options);
-  const service = await serviceOf(branch, host, signal);
+  const service = await serviceOf(branch, options);
   if (service.existing !== undefined) return await update(service.existing, branch, options);
   const draft = await draftOf(branch, service, options);
-  const agreed = draft && await agree(draft, branch, service, options);
+  const agreed = await agree(draft, branch, service, options);
   if (!agreed) {
-    host.report(message`Nothing was pushed; the text is in ${branch.kept.path}`);
+    host.report(message`Nothing was pushed; the text is in ${branch.kept}`);
     return false;
   }
   if (branch.name === undefined) await makeBranch(agreed.branch, branch, options);
   await push(agreed.branch, branch, options);
-  if (service.client) {
-    const made = await service.client.create(agreed);
+  if (service.create) {
+    const made = await service.create(agreed);
     if (made.code !== 0) {
-      throw new ReasonixError(message`Cannot open the pull request: ${reasonOf(made)}`, {
-        remedy:
-          message`the branch is pushed and the text is in ${branch.kept.path}; the next run continues there`,
-      });
+      const remedy =
+        message`the branch is pushed and the text is in ${branch.kept}; the next run continues there`;
+      throw new ReasonixError(message`Cannot open the pull request: ${reasonOf(made)}`, { remedy });
     }
     host.show(made.text.trim());
   } else {
-    const url = compareAddress(branch.push.address, branch.target.address, {
-      base: branch.base,
-      branch: agreed.branch,
-    }, host.environment);
+    const { push: { address }, target, base } = branch;
+    const names = { base, branch: agreed.branch };
+    const url = compareAddress(address, target.address, names, host.environment);
     host.show(`${agreed.title}\n\n${agreed.body}${url === undefined ? "" : `\n\n${url}`}`);
     if (service.problem !== undefined) host.report(service.problem);
   }
-  branch.kept.remove();
+  rmSync(branch.kept, { force: true });
   return true;
 }
 
@@ -120,14 +129,15 @@ async function update(url: string, branch: Branch, options: PullRequestOptions):
   ]);
   if (!pushes) return false;
   await push(name, branch, options);
-  branch.kept.remove();
+  rmSync(branch.kept, { force: true });
   host.show(url);
   return true;
 }
 
 async function readBranch({ cwd, base: wanted, host, signal, yes }: PullRequestOptions): Promise<Branch> {
   const git = Git.find(cwd);
-  const ask = async (...args: readonly string[]) => (await git.run(args, { cwd, signal })).text.trim();
+  const options = { cwd, signal };
+  const ask = async (...args: readonly string[]) => (await git.run(args, options)).text.trim();
   const purpose = message`Cannot open a pull request from ${cwd}`;
   const { top } = await openRepository(git, cwd, { purpose, signal });
   const names = (await ask("remote")).split("\n").filter((name) => name !== "");
@@ -139,17 +149,15 @@ async function readBranch({ cwd, base: wanted, host, signal, yes }: PullRequestO
   const checkedOut = await ask("symbolic-ref", "--quiet", "--short", "HEAD") || undefined;
   const setting = async (key: string) => await ask("config", "--get", key);
   const configured = [
-    checkedOut === undefined ? "" : await setting(`branch.${checkedOut}.pushRemote`),
+    await setting(`branch.${checkedOut ?? ""}.pushRemote`),
     await setting("remote.pushDefault"),
     ...names.includes("upstream") && names.includes("origin") ? ["origin"] : [],
-    checkedOut === undefined ? "" : await setting(`branch.${checkedOut}.remote`),
+    await setting(`branch.${checkedOut ?? ""}.remote`),
     "origin",
-    names.length === 1 ? names[0] ?? "" : "",
+    ...names.length === 1 ? names : [],
   ].find((name) => names.includes(name));
-  const pushName = configured ?? (yes ? undefined : await host.choose(
-    message`Which remote does the branch go to?`,
-    names.map((name, at) => ({ label: name, key: String(at + 1), value: name })),
-  ));
+  const pushName = configured ??
+    (yes ? undefined : await choose(host, message`Which remote does the branch go to?`, names));
   if (pushName === undefined) {
     throw usageError(
       message`Cannot choose a remote of ${names.join(", ")}`,
@@ -157,26 +165,32 @@ async function readBranch({ cwd, base: wanted, host, signal, yes }: PullRequestO
     );
   }
   const remote = async (name: string, ...how: readonly string[]): Promise<Remote> => {
-    const url = (await ask("remote", "get-url", ...how, name)).split("\n", 1)[0] ?? "";
+    const urlOf = async (...more: readonly string[]) =>
+      (await ask("remote", "get-url", ...more, name)).split("\n", 1)[0] ?? "";
+    const url = await urlOf(...how);
     // Pushes may go to an alias of the host.
-    const others = addressOf(url) ? "" : await ask("remote", "get-url", name);
+    const found = addressOf(url) ? url : await urlOf();
     return {
       name,
       url: withoutPassword(url),
-      address: addressOf(url) ?? addressOf(others.split("\n", 1)[0] ?? ""),
+      address: await withoutAlias(found, { cwd: top, host, signal }),
     };
   };
   const push = await remote(pushName, "--push");
   const target = names.includes("upstream") ? await remote("upstream") : await remote(pushName);
-  const base = wanted ?? await defaultBranch(target.name, ask);
+  const usual = await defaultBranch(git, target.name, options);
+  const base = wanted ?? usual;
+  if (base === undefined) {
+    throw usageError(
+      message`Cannot find the default branch of ${target.name}`,
+      message`name the base with --base BRANCH, or run ${`git fetch ${target.name}`}`,
+    );
+  }
   const change = await readChange(git, cwd, { kind: "base", base: `${target.name}/${base}` }, signal);
   if (change.messages.length === 0) {
-    throw new ReasonixError(
+    throw usageError(
       message`Cannot open a pull request: the branch has no commit that ${target.name}/${base} lacks`,
-      {
-        exit: "usage",
-        remedy: message`commit first, such as with ${"`reasonix commit`"}`,
-      },
+      message`commit first, such as with ${"`reasonix commit`"}`,
     );
   }
   const { files: { length: open } } = await readChange(git, cwd, { kind: "uncommitted" }, signal);
@@ -184,28 +198,14 @@ async function readBranch({ cwd, base: wanted, host, signal, yes }: PullRequestO
   return {
     ...{ git, top, push, target, base, change, checkedOut },
     head: await ask("rev-parse", "HEAD"),
-    name: checkedOut === base || checkedOut === await defaultBranch(target.name, ask, "")
-      ? undefined
-      : checkedOut,
-    kept: new KeptText(await ask("rev-parse", "--absolute-git-dir"), "REASONIX_PULL_REQUEST"),
+    name: checkedOut === base || checkedOut === usual ? undefined : checkedOut,
+    kept: `${await ask("rev-parse", "--absolute-git-dir")}/REASONIX_PULL_REQUEST`,
   };
 }
 
-async function defaultBranch(
-  remote: string,
-  ask: (...args: readonly string[]) => Promise<string>,
-  otherwise?: string,
-): Promise<string> {
-  const named = await ask("symbolic-ref", "--quiet", "--short", `refs/remotes/${remote}/HEAD`);
-  if (named.startsWith(`${remote}/`)) return named.slice(remote.length + 1);
-  for (const name of ["main", "master", "trunk", "develop"]) {
-    if (await ask("rev-parse", "--quiet", "--verify", `refs/remotes/${remote}/${name}`) !== "") return name;
-  }
-  if (otherwise !== undefined) return otherwise;
-  throw usageError(
-    message`Cannot find the default branch of ${remote}`,
-    message`name the base with --base BRANCH, or run ${`git fetch ${remote}`}`,
-  );
+async function choose(host: GitHost, title: Text, names: readonly string[]): Promise<string | undefined> {
+  const choices = names.slice(0, 9).map((name, at) => ({ label: name, key: String(at + 1), value: name }));
+  return await host.choose(title, choices);
 }
 
 /** "git@host:owner/name.git", "https://host/owner/name" → host and path; undefined for a directory. */
@@ -218,24 +218,39 @@ export function addressOf(url: string): RemoteAddress | undefined {
   return host !== undefined && path?.includes("/") ? { host, path } : undefined;
 }
 
+/** The address of a remote, in which an alias of the user's ssh is replaced by its host. */
+async function withoutAlias(
+  url: string,
+  { cwd, host, signal }: Pick<PullRequestOptions, "cwd" | "host" | "signal">,
+): Promise<RemoteAddress | undefined> {
+  const address = addressOf(url);
+  if (!address || /^https?:/.test(url) || hostKind(address.host, host.environment) !== "gitea") {
+    return address;
+  }
+  const ssh = userProgram("ssh", cwd, host);
+  const options = { cwd, env: userEnvironment(host), signal };
+  const settings = ssh && (await runProgram([ssh, "-G", "--", address.host], options)).text;
+  const name = /^hostname (\S+)$/m.exec(settings ?? "")?.[1] ?? address.host;
+  return addressOf(`ssh://${name}/${address.path}`) ?? address;
+}
+
 function withoutPassword(url: string): string {
   return terminalSafe(url.replace(/^([a-z+]+:\/\/)[^@/]*@/, "$1"));
 }
 
-type HostKind = "github" | "gitlab" | "bitbucket" | "gitea";
-
 /** Services by the names of their hosts; any other host has the addresses of Gitea. */
-const HOST_NAMES: Readonly<Record<Exclude<HostKind, "gitea">, RegExp>> = {
-  github: /^github\.com$|\.ghe\.com$/,
-  gitlab: /^gitlab\.|\.gitlab\./,
-  bitbucket: /^bitbucket\.org$/,
-};
+const HOSTS = [
+  ["github", /^github\.com$|\.ghe\.com$/],
+  ["gitlab", /^gitlab\.|\.gitlab\./],
+  ["bitbucket", /^bitbucket\.org$/],
+] as const;
+
+type HostKind = typeof HOSTS[number][0] | "gitea";
 
 function hostKind(host: string, { GH_HOST, GITLAB_HOST }: Readonly<Record<string, string>>): HostKind {
   if (host === addressedHost(GH_HOST)) return "github";
   if (host === addressedHost(GITLAB_HOST)) return "gitlab";
-  const kinds = ["github", "gitlab", "bitbucket"] as const;
-  return kinds.find((kind) => HOST_NAMES[kind].test(host)) ?? "gitea";
+  return HOSTS.find(([, names]) => names.test(host))?.[0] ?? "gitea";
 }
 
 /** The host of a variable that has a name or an address. */
@@ -254,38 +269,36 @@ export function compareAddress(
   const inPath = (name: string) => name.split("/").map(encodeURIComponent).join("/");
   const fork = push.path !== target.path;
   const head = `${fork ? `${encodeURIComponent(push.path.split("/")[0] ?? "")}:` : ""}${inPath(branch)}`;
-  switch (hostKind(target.host, environment)) {
-    case "github":
-      return `https://${target.host}/${target.path}/compare/${inPath(base)}...${head}?expand=1`;
+  const kind = hostKind(target.host, environment);
+  switch (kind) {
     case "gitlab": {
-      const query = new URLSearchParams({
-        "merge_request[source_branch]": branch,
-        "merge_request[target_branch]": base,
-      });
-      return `https://${push.host}/${push.path}/-/merge_requests/new?${query}`;
+      const query = { "merge_request[source_branch]": branch, "merge_request[target_branch]": base };
+      return `https://${push.host}/${push.path}/-/merge_requests/new?${new URLSearchParams(query)}`;
     }
     case "bitbucket": {
-      const query = new URLSearchParams({ source: branch, dest: `${target.path}::${base}` });
-      return `https://${push.host}/${push.path}/pull-requests/new?${query}`;
+      const query = { source: branch, dest: `${target.path}::${base}` };
+      return `https://${push.host}/${push.path}/pull-requests/new?${new URLSearchParams(query)}`;
     }
-    case "gitea":
-      return `https://${target.host}/${target.path}/compare/${inPath(base)}...${head}`;
+    default: {
+      const form = kind === "github" ? "?expand=1" : "";
+      return `https://${target.host}/${target.path}/compare/${inPath(base)}...${head}${form}`;
+    }
   }
 }
 
-/** The program of the host with the user's login. */
+/** The program of a host: its arguments and answers. */
 interface Client {
-  /** Lists the open pull requests of a branch. */
-  list(branch: string): Promise<ProgramResult>;
-  /** Returns the address of the one that comes from here. */
-  ours(listed: string): unknown;
-  create(draft: Draft): Promise<ProgramResult>;
+  /** Lists the open pull requests of a branch as JSON. */
+  list(branch: string): readonly string[];
+  /** Returns the address of a listed one that comes from here. */
+  ours(listed: Record<string, unknown>): unknown;
+  create(draft: Draft): { readonly args: readonly string[]; readonly input?: string };
 }
 
 interface Service {
   readonly kind: HostKind;
-  /** Absent: the text is printed. */
-  readonly client?: Client;
+  /** Opens the pull request. Absent: the text is printed. */
+  readonly create?: (draft: Draft) => Promise<ProgramResult>;
   /** Address of the open pull request of the branch. */
   readonly existing?: string;
   readonly problem?: Text;
@@ -293,99 +306,73 @@ interface Service {
 
 const LOGIN = /auth login|not logged in|authentication|unauthorized|\b401\b|token/i;
 
-async function serviceOf(
-  branch: Branch,
-  host: WritingOptions["host"],
-  signal: AbortSignal,
-): Promise<Service> {
-  const { target, push, top, base } = branch;
-  const kind = target.address ? hostKind(target.address.host, host.environment) : "gitea";
+async function serviceOf(branch: Branch, { host, draft, signal }: PullRequestOptions): Promise<Service> {
+  const { target: { address: target }, push, top, base } = branch;
+  const kind = target ? hostKind(target.host, host.environment) : "gitea";
   const name = kind === "github" ? "gh" : kind === "gitlab" ? "glab" : undefined;
-  if (name === undefined || !target.address) return { kind };
+  if (name === undefined || !target) return { kind };
   const program = userProgram(name, top, host);
   if (program === undefined) {
     return { kind, problem: message`${name} is not installed: open the pull request at the address above` };
   }
+  const env = { ...userEnvironment(host), GH_PROMPT_DISABLED: "1", NO_PROMPT: "1", NO_COLOR: "1" };
   const run = (args: readonly string[], input?: string) =>
-    runProgram([program, ...args], {
-      cwd: top,
-      env: { ...userEnvironment(host), GH_PROMPT_DISABLED: "1", NO_PROMPT: "1", NO_COLOR: "1" },
-      input,
-      signal,
-    });
-  const client = (kind === "github" ? githubClient : gitlabClient)(run, {
-    target: target.address,
-    push: push.address,
-    base,
-  });
-  const listed = await client.list(branch.name ?? base);
+    runProgram([program, ...args], { cwd: top, env, input, signal });
+  const client = (kind === "github" ? github : gitlab)(target, push.address ?? target, base);
+  const listed = await run(client.list(branch.name ?? base));
   if (listed.code === 0) {
-    const url = branch.name === undefined ? undefined : client.ours(listed.text);
-    return { kind, client, ...(typeof url === "string" ? { existing: terminalSafe(url) } : {}) };
+    const json = parseJson(listed.text);
+    const addresses = Array.isArray(json) ? json.filter(isRecord).map(client.ours) : [];
+    const url = branch.name === undefined ? undefined : addresses.find((each) => typeof each === "string");
+    return {
+      kind,
+      create(written) {
+        const { args, input } = client.create(written);
+        return run([...args, ...draft ? ["--draft"] : []], input);
+      },
+      ...(url === undefined ? {} : { existing: terminalSafe(url) }),
+    };
   }
   if (!LOGIN.test(`${listed.errors}${listed.text}`) && listed.code !== 4) {
-    throw new ReasonixError(message`Cannot ask ${name} about ${target.address.path}: ${reasonOf(listed)}`, {
+    throw new ReasonixError(message`Cannot ask ${name} about ${target.path}: ${reasonOf(listed)}`, {
       remedy: message`nothing was pushed; try again`,
     });
   }
-  host.report(message`${name} is not logged in: ${`${name} auth login --hostname ${target.address.host}`}`);
+  host.report(message`${name} is not logged in: ${`${name} auth login --hostname ${target.host}`}`);
   return { kind, problem: message`${name} is not logged in: open the pull request at the address above` };
 }
 
-interface ClientDeps {
-  readonly target: RemoteAddress;
-  readonly push: RemoteAddress | undefined;
-  readonly base: string;
-}
-
-type Run = (args: readonly string[], input?: string) => Promise<ProgramResult>;
-
-function githubClient(run: Run, { target, push, base }: ClientDeps): Client {
+function github(target: RemoteAddress, push: RemoteAddress, base: string): Client {
   const repo = ["--repo", `${target.host}/${target.path}`];
-  const [owner = ""] = (push ?? target).path.split("/");
+  const [owner = ""] = push.path.split("/");
   return {
-    list: (branch) =>
-      run(["pr", "list", ...repo, "--head", branch, "--state", "open", "--json", "url,headRepositoryOwner"]),
-    ours: (listed) =>
-      listOf(listed).find(({ headRepositoryOwner }) =>
-        String(recordOf(headRepositoryOwner).login).toLowerCase() === owner.toLowerCase()
-      )?.url,
-    create({ branch, title, body, draft }) {
-      const head = push && push.path !== target.path ? `${owner}:${branch}` : branch;
+    list: (branch) => {
+      const form = ["--state", "open", "--json", "url,headRepositoryOwner"];
+      return ["pr", "list", ...repo, "--head", branch, ...form];
+    },
+    ours: ({ url, headRepositoryOwner }) =>
+      String(recordOf(headRepositoryOwner).login).toLowerCase() === owner.toLowerCase() ? url : undefined,
+    create({ branch, title, body }) {
+      const head = push.path === target.path ? branch : `${owner}:${branch}`;
       const words = ["--base", base, "--head", head, `--title=${title}`, "--body-file", "-"];
-      return run(["pr", "create", ...repo, ...words, ...draft ? ["--draft"] : []], body);
+      return { args: ["pr", "create", ...repo, ...words], input: body };
     },
   };
 }
 
-function gitlabClient(run: Run, { target, push, base }: ClientDeps): Client {
+function gitlab(target: RemoteAddress, push: RemoteAddress, base: string): Client {
   const repo = ["--repo", `https://${target.host}/${target.path}`];
-  const fork = push !== undefined && push.path !== target.path;
+  const fork = push.path !== target.path;
   return {
-    list: (branch) => run(["mr", "list", ...repo, "--source-branch", branch, "--output", "json"]),
-    ours: (listed) =>
-      listOf(listed).find(({ source_project_id, target_project_id }) =>
-        (source_project_id !== target_project_id) === fork
-      )?.web_url,
-    create({ branch, title, body, draft }) {
+    list: (branch) => ["mr", "list", ...repo, "--source-branch", branch, "--output", "json"],
+    ours: ({ source_project_id, target_project_id, web_url }) =>
+      (source_project_id !== target_project_id) === fork ? web_url : undefined,
+    create({ branch, title, body }) {
       const head = fork ? ["--head", push.path] : [];
       const words = ["--source-branch", branch, "--target-branch", base, ...head, `--title=${title}`];
-      return run([
-        "mr",
-        "create",
-        ...repo,
-        ...words,
-        `--description=${body}`,
-        "--yes",
-        ...draft ? ["--draft"] : [],
-      ]);
+      return { args: ["mr", "create", ...repo, ...words, `--description=${body}`, "--yes"] };
     },
   };
-}
-
-function listOf(json: string): Record<string, unknown>[] {
-  const read = attempt(() => parseJson(json));
-  return Array.isArray(read) ? read.filter(isRecord) : [];
 }
 
 function reasonOf({ code, errors, text }: ProgramResult): string {
@@ -394,62 +381,46 @@ function reasonOf({ code, errors, text }: ProgramResult): string {
 
 /** The text of the last attempt where it is about the same commits, else a new one. */
 async function draftOf(branch: Branch, service: Service, options: PullRequestOptions): Promise<Draft> {
-  const { host, hint, draft } = options;
+  const { host, hint } = options;
   const { head, base, kept } = branch;
-  const [first = "", ...lines] = kept.read().split("\n");
+  const [first = "", ...lines] = (readSmallText(kept) ?? "").split("\n");
   const [, keptHead, keptBase, keptName = ""] = /^reasonix-pr (\S+) (\S+) (\S+)$/.exec(first) ?? [];
   const mayBe = branch.name === undefined || branch.name === keptName;
   if (keptHead === head && keptBase === base && mayBe && hint === "") {
     host.report(message`The text of the last attempt is used; a hint behind the command writes a new one`);
-    return { branch: branch.name ?? await freeName(keptName, branch), draft, ...partsOf(lines.join("\n")) };
+    return { branch: branch.name ?? await freeName(keptName, branch), ...partsOf(lines.join("\n")) };
   }
   const assembly = await host.assembly();
-  const template = await templateOf(branch, service.kind, host, options.yes);
-  const makesBranch = branch.name === undefined;
-  const system = prompt
-    .replace(
-      "{branch}",
-      makesBranch
-        ? ", after a first line such as `Branch: fix-empty-input` with a name for the new branch"
-        : "",
-    )
+  const template = await templateOf(branch, service.kind, options);
+  const naming = branch.name === undefined
+    ? ", after a first line such as `Branch: fix-empty-input` with a name for the new branch"
+    : "";
+  const system = prompt.replace("{branch}", naming)
     .replace("{template}", template === "" ? "No headings where a few sentences do." : KEEP_TEMPLATE);
-  const text = await writtenBy(assembly, {
-    agent: "pull_request",
-    description: "write title and text",
-    system,
-    signal: options.signal,
+  const { name, ...parts } = await writtenBy(assembly, {
+    ...{ agent: "pull_request", description: "write title and text", system, signal: options.signal },
     prompt: [
       material("template", template),
-      material(
-        "commits, newest first",
-        cut(branch.change.messages.join("\n\n"), MAX_SESSION),
-      ),
+      material("commits, newest first", cut(branch.change.messages.join("\n\n"), MAX_SESSION)),
       await sessionText(branch, assembly, options),
       await changeText(branch.change, assembly),
-      hint === "" ? "" : `The author says about this change: ${hint}`,
+      wishes(hint),
     ].join(""),
   }, (reply) => {
     const clean = cleanMessage(reply, [hint, template].join("\n"));
     const named = /^\W*branch:\s*(.+)\n/i.exec(clean);
     const { title, body } = partsOf(named ? cleanMessage(clean.slice(named[0].length)) : clean);
+    if (title === "") return NO_TEXT;
     const missing = headingsOf(template).filter((heading) => !headingsOf(body).includes(heading));
-    const problem = title === ""
-      ? "there is no title in it"
-      : title.length > MAX_TITLE
+    const problem = title.length > MAX_TITLE
       ? `the title has ${title.length} characters, ${MAX_TITLE} are allowed`
       : missing.length > 0
       ? `headings of the template are missing: ${missing.join(", ")}`
       : undefined;
-    return {
-      problem,
-      text: title === ""
-        ? ""
-        : [named?.[1] ?? title.toLowerCase(), title, "", fitTemplate(body, template)].join("\n"),
-    };
+    const name = named?.[1] ?? title.toLowerCase();
+    return { value: { name, title, body: fitTemplate(body, template) }, problem };
   });
-  const [name = "", ...rest] = assembly.redact(text).split("\n");
-  return { branch: branch.name ?? await freeName(name, branch), draft, ...partsOf(rest.join("\n")) };
+  return { branch: branch.name ?? await freeName(name, branch), ...parts };
 }
 
 const KEEP_TEMPLATE =
@@ -462,30 +433,30 @@ function partsOf(text: string): Pick<Draft, "title" | "body"> {
 }
 
 const HEADING = /^#{1,6}\s+\S.*$/gm;
-const BOX = /^(\s*(?:[-*+]|\d+\.)\s+)\[[xX]\](?=\s)/gm;
-const ANY_BOX = /^\s*(?:[-*+]|\d+\.)\s+\[[ xX]\]\s+(.*\S)/gm;
+const COMMENT = /<!--[\s\S]*?-->/g;
+const BOX = /^\s*(?:[-*+]|\d+\.)\s+\[([ xX])\]\s+(.*\S)/;
 
 function headingsOf(text: string): string[] {
-  const visible = text.replace(/<!--[\s\S]*?-->|^```[\s\S]*?^```/gm, "");
+  const visible = text.replace(COMMENT, "").replace(/^```[\s\S]*?^```/gm, "");
   return (visible.match(HEADING) ?? []).map((heading) => heading.trim());
 }
 
 /** Keeps headings and check boxes of the template; a box is checked only where the template checks it. */
 export function fitTemplate(body: string, template: string): string {
-  const visible = template.replace(/<!--[\s\S]*?-->/g, "");
-  const boxes = [...visible.matchAll(ANY_BOX)].map(([line, text = ""]) => ({ line, text }));
-  const checked = boxes.filter(({ line }) => /\[[xX]\]/.test(line)).map(({ text }) => text);
-  const filled = body.replace(
-    /^.*\[[xX]\].*$/gm,
-    (line) => checked.some((text) => line.includes(text)) ? line : line.replace(BOX, "$1[ ]"),
-  );
-  const lines = filled.split("\n").map((line) => line.trim());
-  const missing = visible.split("\n").filter((line) => {
-    const kept = /^#{1,6}\s+\S/.test(line) || boxes.some((box) => box.line.trim() === line.trim());
-    const text = boxes.find((box) => box.line.trim() === line.trim())?.text;
-    return kept && !lines.some((each) => each === line.trim() || (text !== undefined && each.endsWith(text)));
+  const asked = template.replace(COMMENT, "").split("\n").map((line) => {
+    const [, mark = " ", text] = BOX.exec(line) ?? [];
+    return { line, text, checked: mark !== " " };
   });
-  return [filled, ...missing.length > 0 ? ["", ...missing] : []].join("\n").trim();
+  const lines = body.split("\n").map((line) => {
+    const keeps = asked.some(({ text, checked }) => checked && text !== undefined && line.includes(text));
+    return keeps ? line : line.replace(/^(\s*(?:[-*+]|\d+\.)\s+)\[[xX]\](?=\s)/, "$1[ ]");
+  });
+  const missing = asked.filter(({ line, text }) => {
+    if (text === undefined && !/^#{1,6}\s+\S/.test(line)) return false;
+    const shown = line.trim();
+    return !lines.some((each) => each.trim() === shown || (text !== undefined && each.trim().endsWith(text)));
+  }).map(({ line }) => line);
+  return [...lines, ...missing.length > 0 ? ["", ...missing] : []].join("\n").trim();
 }
 
 const TEMPLATES =
@@ -495,8 +466,7 @@ const TEMPLATES =
 async function templateOf(
   { git, top, change }: Branch,
   kind: HostKind,
-  host: WritingOptions["host"],
-  yes: boolean,
+  { host, yes }: PullRequestOptions,
 ): Promise<string> {
   const listing = ["ls-tree", "-r", "-z", "--name-only", "HEAD"];
   const places = [".github", ".gitlab", ".gitea", ".forgejo", "docs"];
@@ -505,12 +475,10 @@ async function templateOf(
   const found = [...inPlaces, ...atTop].filter((path) =>
     TEMPLATES.test(path) && path.startsWith(".gitlab/") === (kind === "gitlab")
   );
+  if (found.length === 0) return "";
   const usual = found.find((path) => /(?:template|\/default)\.(?:md|txt)$/i.test(path)) ??
     (found.length === 1 || yes ? found[0] : undefined);
-  const path = usual ?? (found.length === 0 ? undefined : await host.choose(
-    message`Which template?`,
-    found.slice(0, 9).map((name, at) => ({ label: name, key: String(at + 1), value: name })),
-  ));
+  const path = usual ?? await choose(host, message`Which template?`, found);
   const bytes = path === undefined ? undefined : await change.head.read(path);
   return bytes ? new TextDecoder().decode(bytes).replace(/\r\n?/g, "\n").slice(0, MAX_SESSION).trim() : "";
 }
@@ -521,10 +489,8 @@ async function sessionText(
   { paths: { home }, redact }: Assembly,
   { cwd }: PullRequestOptions,
 ): Promise<string> {
-  const began = await git.run(
-    ["log", "-1", "--no-show-signature", "--format=%cI", change.base.id ?? "HEAD"],
-    { cwd: top },
-  );
+  const log = ["log", "-1", "--no-show-signature", "--format=%cI", change.base.id ?? "HEAD"];
+  const began = await git.run(log, { cwd: top });
   const projects = [...new Set([cwd, top])].map((directory) => projectDir(home, directory));
   const session = listSessions(projects, { limit: 20 }).find(({ prompt, updated }) =>
     prompt !== "" && Date.parse(updated) > Date.parse(began.text.trim())
@@ -546,26 +512,23 @@ async function agree(
   service: Service,
   { host, yes, signal }: PullRequestOptions,
 ): Promise<Draft | undefined> {
-  let current = draft;
-  if (branch.name === undefined) {
-    const name = yes ? draft.branch : await askName(draft.branch, branch, host);
-    if (name === undefined) return undefined;
-    current = { ...draft, branch: name };
-  }
+  const name = branch.name ?? (yes ? draft.branch : await askName(draft.branch, branch, host));
+  if (name === undefined) return undefined;
+  let current = { ...draft, branch: name };
   const { push, target, base, kept, head } = branch;
   for (;;) {
     signal.throwIfAborted();
     const text = `${current.title}\n\n${current.body}`;
-    await kept.save(`reasonix-pr ${head} ${base} ${current.branch}\n${text}\n`);
+    await keep(kept, `reasonix-pr ${head} ${base} ${current.branch}\n${text}`);
     if (yes) return current;
     host.show(text);
-    const question = service.client
+    const question = service.create
       ? message`Push ${current.branch} to ${push.name} (${push.url}), and open this pull request into ${base} of ${
         target.address?.path ?? target.name
       }?`
       : message`Push ${current.branch} to ${push.name} (${push.url})?`;
     const answer = await host.choose(question, [
-      { label: service.client ? message`push and open` : message`push`, key: "y", value: "yes" },
+      { label: service.create ? message`push and open` : message`push`, key: "y", value: "yes" },
       { label: message`edit the text`, key: "e", value: "edit" },
       { label: message`leave`, key: "n", value: "leave" },
     ]);
@@ -577,11 +540,7 @@ async function agree(
   }
 }
 
-async function askName(
-  proposed: string,
-  branch: Branch,
-  host: WritingOptions["host"],
-): Promise<string | undefined> {
+async function askName(proposed: string, branch: Branch, host: GitHost): Promise<string | undefined> {
   for (;;) {
     const name = (await host.prompt(message`Name of the new branch:`, proposed))?.trim();
     if (name === undefined || name === "") return undefined;
@@ -603,36 +562,31 @@ async function freeName(wanted: string, { git, top, push }: Branch): Promise<str
   }
 }
 
-async function makeBranch(name: string, branch: Branch, { host, signal }: PullRequestOptions): Promise<void> {
-  const { git, top, checkedOut, base, target } = branch;
-  const program = userProgram("git", top, host) ?? "git";
-  const code = await runForUser([program, "switch", "--create", name], { cwd: top, host, signal });
+async function makeBranch(name: string, branch: Branch, options: PullRequestOptions): Promise<void> {
+  const { git, top, checkedOut, base, target, kept } = branch;
+  const code = await runUserGit(["switch", "--create", name], top, options);
   const now = (await git.run(["symbolic-ref", "--quiet", "--short", "HEAD"], { cwd: top })).text.trim();
   if (now !== name) {
     throw new ReasonixError(
       message`Cannot make the branch ${name}: git switch ended with exit code ${code}`,
-      {
-        remedy: message`the text is in ${branch.kept.path}`,
-      },
+      { remedy: message`the text is in ${kept}` },
     );
   }
   if (checkedOut !== undefined) {
     const back = `git branch --force ${checkedOut} ${target.name}/${base}`;
-    host.report(message`${checkedOut} still has the commits too; ${`\`${back}\``} sets it back`);
+    options.host.report(message`${checkedOut} still has the commits too; ${`\`${back}\``} sets it back`);
   }
 }
 
-async function push(name: string, branch: Branch, { host, signal }: PullRequestOptions): Promise<void> {
-  const { top, push: remote, kept } = branch;
-  const program = userProgram("git", top, host) ?? "git";
+async function push(name: string, branch: Branch, options: PullRequestOptions): Promise<void> {
+  const { top, push: remote } = branch;
   const words = ["push", "--set-upstream", remote.name, `refs/heads/${name}:refs/heads/${name}`];
-  const code = await runForUser([program, ...words], { cwd: top, host, signal });
+  const code = await runUserGit(words, top, options);
   if (code === 0) return;
+  const remedy =
+    message`if it has commits that are not here, run ${`git pull --rebase ${remote.name} ${name}`}; then run this again`;
   throw new ReasonixError(
     message`Cannot push ${name} to ${remote.name}: git push ended with exit code ${code}`,
-    {
-      remedy:
-        message`if it has commits that are not here, run ${`git pull --rebase ${remote.name} ${name}`}; then run this again (the text is in ${kept.path})`,
-    },
+    { remedy, exit: options.signal.aborted ? "interrupt" : "failed" },
   );
 }

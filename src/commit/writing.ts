@@ -1,15 +1,13 @@
 /** Shared by commits and pull requests: the user's git, and texts that a model writes about a change. */
-import { rmSync } from "node:fs";
-import { errorMessage, EXIT, type ExitName, message, ReasonixError, type Text } from "../core/mod.ts";
+import { message, ReasonixError, type Text } from "../core/mod.ts";
 import { type Change, type ChangedFile, Git } from "../git/mod.ts";
 import type { Assembly } from "../run/mod.ts";
 import { mayHoldKeys } from "../path/key_files.ts";
-import { readSmallText } from "../path/probe.ts";
 import { writeFileAtomic } from "../util/atomic_write.ts";
 import { editText } from "../util/editor.ts";
 import { attempt } from "../util/lazy.ts";
 import { findProgram, runInTerminal, runProgram } from "../util/process.ts";
-import { terminalSafe } from "../util/terminal_text.ts";
+import { cutText, terminalSafe } from "../util/terminal_text.ts";
 import { roughWidth, wrapText } from "../view/mod.ts";
 
 /** The front end of a commit or a pull request. */
@@ -43,15 +41,8 @@ export interface WritingOptions {
 }
 
 /** Variables by which a surrounding git names another repository than that of the directory. */
-const LOCATIONS = [
-  "GIT_DIR",
-  "GIT_WORK_TREE",
-  "GIT_INDEX_FILE",
-  "GIT_OBJECT_DIRECTORY",
-  "GIT_ALTERNATE_OBJECT_DIRECTORIES",
-  "GIT_COMMON_DIR",
-  "GIT_PREFIX",
-];
+const LOCATION =
+  /^GIT_(?:DIR|WORK_TREE|INDEX_FILE|OBJECT_DIRECTORY|ALTERNATE_OBJECT_DIRECTORIES|COMMON_DIR|PREFIX)$/;
 
 /** Returns the top of the repository, or the directory itself where there is none. */
 export async function repositoryTop(cwd: string): Promise<string> {
@@ -61,29 +52,27 @@ export async function repositoryTop(cwd: string): Promise<string> {
 }
 
 /** The environment of the user's programs, which take the repository of the directory. */
-export function userEnvironment({ environment }: Pick<GitHost, "environment">): Record<string, string> {
-  return Object.fromEntries(Object.entries(environment).filter(([name]) => !LOCATIONS.includes(name)));
+export function userEnvironment({ environment }: GitHost): Record<string, string> {
+  return Object.fromEntries(Object.entries(environment).filter(([name]) => !LOCATION.test(name)));
 }
 
-/** An installed program of the user; never one of the repository. */
-export function userProgram(
-  name: string,
-  top: string,
-  { environment }: Pick<GitHost, "environment">,
-): string | undefined {
+/** Returns an installed program of the user; never one of the repository. */
+export function userProgram(name: string, top: string, { environment }: GitHost): string | undefined {
   return findProgram(name, environment.PATH ?? "", [top]);
 }
 
 /**
- * Runs a program of the user with the user's settings, hooks and credentials, and returns its exit code. It
- * has the terminal where there is one; otherwise its output is shown.
+ * Runs git with the user's settings, hooks and credentials, and returns its exit code. It has the terminal
+ * where there is one; otherwise its output is shown.
  */
-export async function runForUser(
-  words: readonly string[],
-  { cwd, host, signal }: Pick<WritingOptions, "cwd" | "host" | "signal">,
+export async function runUserGit(
+  args: readonly string[],
+  top: string,
+  { host, signal }: WritingOptions,
 ): Promise<number> {
   signal.throwIfAborted();
-  const options = { cwd, env: userEnvironment(host) };
+  const words = [userProgram("git", top, host) ?? "git", ...args];
+  const options = { cwd: top, env: userEnvironment(host) };
   // A terminal sends Ctrl-C to the program, too: it ends in its usual way.
   if (host.terminal) return await host.terminal(() => runInTerminal(words, options));
   const { code, errors, text } = await runProgram(words, { ...options, signal });
@@ -92,25 +81,9 @@ export async function runForUser(
   return code;
 }
 
-/** A text that the user may not lose: it stays in a file of git's directory until it was used. */
-export class KeptText {
-  readonly path: string;
-
-  constructor(directory: string, name: string) {
-    this.path = `${directory}/${name}`;
-  }
-
-  async save(text: string): Promise<void> {
-    await writeFileAtomic(this.path, text, { mode: 0o600 });
-  }
-
-  read(): string {
-    return readSmallText(this.path) ?? "";
-  }
-
-  remove(): void {
-    rmSync(this.path, { force: true });
-  }
+/** Saves a text that the user may not lose. It stays in git's directory until it was used. */
+export async function keep(path: string, text: string): Promise<void> {
+  await writeFileAtomic(path, `${text}\n`, { mode: 0o600 });
 }
 
 /** Lets the user change a text, in the editor where there is a terminal. */
@@ -137,12 +110,9 @@ export async function changeText({ files, top }: Change, assembly: Assembly): Pr
   const rows: string[] = [];
   const diffs: { readonly text: string; readonly at: number }[] = [];
   for (const [at, file] of files.entries()) {
-    const { hunks, path, oldPath } = file;
-    const hidden = hunks.length === 0
-      ? undefined
-      : await reasonToHide([path, oldPath ?? path], top, assembly);
+    const hidden = file.hunks.length > 0 ? await reasonToHide(file, top, assembly) : undefined;
     rows.push(`${row(file)}${hidden === undefined ? "" : ` (no diff: ${hidden})`}`);
-    if (hunks.length > 0 && hidden === undefined && file.omitted === undefined) {
+    if (file.hunks.length > 0 && (hidden ?? file.omitted) === undefined) {
       diffs.push({ at, text: diffText(file, assembly) });
     }
   }
@@ -163,35 +133,34 @@ export async function changeText({ files, top }: Change, assembly: Assembly): Pr
 
 /** The rules of the session hold for what it does not read itself, too. */
 async function reasonToHide(
-  paths: readonly string[],
+  { path, oldPath = path }: ChangedFile,
   top: string,
   assembly: Assembly,
 ): Promise<string | undefined> {
-  for (const path of new Set(paths)) {
-    if (mayHoldKeys(path)) return "it may hold keys";
-    const refused = await assembly.readable(`${top}/${path}`).then(() => undefined, errorMessage);
-    if (refused !== undefined) return "it may not be read";
+  for (const each of new Set([path, oldPath])) {
+    if (mayHoldKeys(each)) return "it may hold keys";
+    if (await assembly.deniesReading(`${top}/${each}`)) return "it may not be read";
   }
 }
 
-function row({ status, kind, path, oldPath, added, removed, hunks, omitted }: ChangedFile): string {
-  const facts = [
-    ...(kind === "text" ? [] : [kind]),
-    ...(omitted === undefined || omitted === kind ? [] : [omitted]),
-    ...(kind === "text" && status === "modified" && hunks.length === 0 && !omitted ? ["mode"] : []),
-  ];
-  const from = oldPath === undefined ? "" : `${oldPath} → `;
-  return `${status} ${from}${path} +${added} -${removed}${facts.length > 0 ? ` (${facts.join(", ")})` : ""}`;
+function row(file: ChangedFile): string {
+  const { status, kind, added, removed, hunks, omitted } = file;
+  const isMode = kind === "text" && status === "modified" && hunks.length === 0 && !omitted;
+  const facts = [...new Set([kind, omitted, isMode && "mode"])].filter((fact) => fact && fact !== "text");
+  return `${nameOf(file)} +${added} -${removed}${facts.length > 0 ? ` (${facts.join(", ")})` : ""}`;
 }
 
-function diffText({ path, oldPath, status, hunks }: ChangedFile, { redact }: Assembly): string {
-  const from = oldPath === undefined ? "" : `${oldPath} → `;
-  const parts = hunks.map(({ oldStart, oldLines, newStart, newLines, lines }) =>
+function nameOf({ status, path, oldPath }: ChangedFile): string {
+  return `${status} ${oldPath === undefined ? "" : `${oldPath} → `}${path}`;
+}
+
+function diffText(file: ChangedFile, { redact }: Assembly): string {
+  const parts = file.hunks.map(({ oldStart, oldLines, newStart, newLines, lines }) =>
     [`@@ -${oldStart},${oldLines} +${newStart},${newLines} @@`, ...lines].join("\n")
   );
   // A line is cut when no secret is in it any more: a half would not be found.
-  return redact([`${status} ${from}${path}`, ...parts].join("\n")).split("\n")
-    .map((line) => line.length > MAX_LINE ? `${line.slice(0, MAX_LINE)}…` : line).join("\n");
+  return redact([nameOf(file), ...parts].join("\n")).split("\n")
+    .map((line) => cutText(line, MAX_LINE)).join("\n");
 }
 
 /** The first whole lines of a text. */
@@ -202,11 +171,18 @@ export function cut(text: string, most: number): string {
   return `${kept}\n(${left} more lines)`.trimStart();
 }
 
+export const NO_TEXT = { value: undefined, problem: "there is no text in it" };
+
+/** The hint of the user for a model. */
+export function wishes(hint: string): string {
+  return hint === "" ? "" : `The author says about this change: ${hint}`;
+}
+
 /**
  * Has the model write a text, a second time where `read` finds a problem, and returns the last one. Throws a
  * ReasonixError where it wrote nothing.
  */
-export async function writtenBy(
+export async function writtenBy<T>(
   assembly: Assembly,
   { system, prompt, ...request }: {
     /** Its name in `[agent] subagent_models`. */
@@ -216,39 +192,31 @@ export async function writtenBy(
     readonly prompt: string;
     readonly signal: AbortSignal;
   },
-  read: (reply: string) => { readonly text: string; readonly problem?: string | undefined },
-): Promise<string> {
+  read: (reply: string) => { readonly value: T | undefined; readonly problem?: string | undefined },
+): Promise<T> {
   let fault = "";
-  for (let attempt = 0;; attempt += 1) {
-    const { text: reply, outcome } = await assembly.runInternal({
+  for (const isLast of [false, true]) {
+    const { text: reply, outcome: { reason, detail } } = await assembly.runInternal({
       ...request,
-      prompt: assembly.redact(`${system.trim()}\n\n${prompt.trim()}${fault}`),
       overrides: { readOnly: true },
+      prompt: assembly.redact(`${system.trim()}\n\n${prompt.trim()}${fault}`),
     }).catch((error) => {
       const { aborted, reason } = request.signal;
       if (!aborted) throw error;
-      const exit = reason === "terminated" ? reason : "interrupt";
+      const exit = reason === "terminated" ? "terminated" : "interrupt";
       throw new ReasonixError(message`Cannot write the text: ${message`it was stopped`}`, { exit });
     });
-    const { reason, detail } = outcome;
     if (reason !== "done") {
-      throw new ReasonixError(message`Cannot write the text: ${detail ?? reason}`, exitOf(reason));
+      const exit = reason === "interrupted" ? "interrupt" : reason;
+      throw new ReasonixError(message`Cannot write the text: ${detail ?? reason}`, { exit });
     }
-    const { text, problem } = read(reply);
-    if (problem === undefined) return text;
-    if (attempt > 0 && text !== "") return text;
-    if (attempt > 0) {
-      throw new ReasonixError(message`Cannot write the text: the model answered with none`, {
-        remedy: message`try again, or name another model with --model`,
-      });
-    }
+    const { value, problem } = read(assembly.redact(reply));
+    if (value !== undefined && (isLast || problem === undefined)) return value;
     fault = `\n\nYour last answer cannot be used: ${problem}.\n${material("last answer", reply)}`;
   }
-}
-
-function exitOf(reason: string): { readonly exit: ExitName } {
-  const name = reason === "interrupted" ? "interrupt" : reason;
-  return { exit: name in EXIT ? name as ExitName : "failed" };
+  throw new ReasonixError(message`Cannot write the text: the model answered with none`, {
+    remedy: message`try again, or name another model with --model`,
+  });
 }
 
 const INTRODUCTION = /^(?:here\b.*:|(?:sure|certainly|okay|of course|below is|the message)\b.*[:.!])$/i;

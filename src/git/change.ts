@@ -1,10 +1,11 @@
 import { createHash } from "node:crypto";
 import { lstatSync, readFileSync } from "node:fs";
-import { message, ReasonixError, type Text, usageError } from "../core/mod.ts";
+import { message, ReasonixError, usageError } from "../core/mod.ts";
 import { type ChangedFile, type DiffSection, type Entry, type Hunk, Scratch } from "./compare.ts";
 import { attempt } from "../util/lazy.ts";
 import { joinBytes } from "../util/bytes.ts";
-import { DiskFiles, entries, type Git, openRepository, problemOf, type Repository } from "./git.ts";
+import { cutText } from "../util/terminal_text.ts";
+import { DiskFiles, entries, type Git, gitFailure, type GitOptions } from "./git.ts";
 
 /** The files of one side of a change. */
 export interface Revision {
@@ -54,29 +55,12 @@ export async function readChange(
   request: ChangeRequest,
   signal?: AbortSignal,
 ): Promise<Change> {
-  return await inScratch(git, { cwd, signal }, (context) => new Reader(git, context).read(request));
-}
-
-async function inScratch<T>(
-  git: Git,
-  { cwd, signal }: ReadOptions,
-  work: (context: ReaderContext) => Promise<T>,
-): Promise<T> {
-  const purpose = message`Cannot read the change in ${cwd}`;
-  const repository = await openRepository(git, cwd, { purpose, signal });
-  const scratch = await Scratch.make(git, repository, { purpose, signal });
+  const scratch = await Scratch.open(git, cwd, signal);
   try {
-    return await work({ repository, scratch, purpose, signal });
+    return await new Reader(scratch).read(request);
   } finally {
-    await scratch.remove();
+    await scratch[Symbol.asyncDispose]();
   }
-}
-
-interface ReaderContext {
-  readonly repository: Repository;
-  readonly scratch: Scratch;
-  readonly purpose: Text;
-  readonly signal?: AbortSignal | undefined;
 }
 
 /** Both sides of a change as trees, before they are compared. */
@@ -88,57 +72,43 @@ interface Sides {
   /** Commit of `head`; undefined: the tree is that of the index or the working tree. */
   readonly head?: string;
   readonly tree: string;
-  readonly readsDisk?: true;
   readonly onDisk: boolean;
   readonly messages: readonly string[];
   readonly leftOut?: readonly ChangedFile[];
 }
 
 class Reader {
-  readonly #git: Git;
-  readonly #repository: Repository;
   readonly #scratch: Scratch;
-  readonly #purpose: Text;
-  readonly #signal: AbortSignal | undefined;
 
-  constructor(git: Git, { repository, scratch, purpose, signal }: ReaderContext) {
-    this.#git = git;
-    this.#repository = repository;
+  constructor(scratch: Scratch) {
     this.#scratch = scratch;
-    this.#purpose = purpose;
-    this.#signal = signal;
   }
 
   async read(request: ChangeRequest): Promise<Change> {
-    const { tree, leftOut = [], readsDisk, base: from, head: to, ...facts } = await this.#sides(request);
-    const { top, objectFormat } = this.#repository;
-    const sections = await this.#scratch.compare(from ?? EMPTY_TREES[objectFormat] ?? "", tree);
-    const files = [...await this.#files(sections, from), ...leftOut];
-    const base = this.#revision(
-      from,
-      new Map(sections.map(({ oldPath, path, old }) => [oldPath ?? path, old])),
-    );
-    const gone = sections.flatMap(({ status, oldPath = "", old }) =>
-      status === "renamed" ? [[oldPath, { ...old, mode: "000000" }] as const] : []
-    );
-    const changed = new Map([...gone, ...sections.map(({ path, now }) => [path, now] as const)]);
-    const head = readsDisk
-      ? {
-        id: undefined,
-
-        read: (path: string) => Promise.resolve(readFromDisk(top, path)),
-      }
-      : this.#revision(to, changed, to === undefined ? base : undefined);
-    return { ...facts, top, base, head, files };
+    const { tree, leftOut = [], base: from, head: to, ...facts } = await this.#sides(request);
+    const { top } = this.#scratch.repository;
+    const nothing = ["hash-object", "-t", "tree", "/dev/null"];
+    const sections = await this.#scratch.compare(from ?? (await this.#scratch.ask(nothing)).trim(), tree);
+    const large = await this.#scratch.largeObjects(sections);
+    const attributes = await this.#scratch.attributes(from, sections.map(({ path }) => path));
+    for (const section of sections) {
+      const omitted = large.has(section) ? "too large" : omission(section, attributes);
+      if (omitted !== undefined) section.omitted ??= omitted;
+    }
+    const base = this.#commitFiles(from);
+    const head = request.kind === "uncommitted"
+      ? { id: undefined, read: (path: string) => Promise.resolve(readFromDisk(top, path)) }
+      : readOnce(to === undefined ? this.#stagedFiles(sections, base) : this.#commitFiles(to));
+    return { ...facts, top, base, head, files: [...sections, ...leftOut] };
   }
 
   async #sides(request: ChangeRequest): Promise<Sides> {
-    const { head } = this.#repository;
+    const { head } = this.#scratch.repository;
     switch (request.kind) {
       case "uncommitted": {
         const { tree, leftOut } = await this.#scratch.workingTree({ untracked: true });
         const name = { target: "uncommitted changes", key: "uncommitted" };
-        return { ...name, base: head, tree, readsDisk: true, onDisk: true, messages: [], leftOut };
+        return { ...name, base: head, tree, onDisk: true, messages: [], leftOut };
       }
       case "staged": {
         const tree = await this.#scratch.indexTree();
@@ -159,8 +129,9 @@ class Reader {
     const head = await this.#resolve(rev);
     const base = await this.#mergeBase([name, other], [rev, head]);
     const range = [`${base}..${head}`];
-    const count = Number(await this.#ask(["rev-list", "--count", ...range]));
-    const shown = rev === "HEAD" ? await this.#headName(head) : rev;
+    const count = Number(await this.#scratch.ask(["rev-list", "--count", ...range]));
+    const branch = await this.#scratch.run(["symbolic-ref", "--quiet", "--short", "HEAD"]);
+    const shown = rev === "HEAD" ? branch.text.trim() || head.slice(0, 12) : rev;
     return {
       target: `${name}...${shown}, ${count === 1 ? "1 commit" : `${count} commits`}`,
       key: `base ${name}`,
@@ -174,9 +145,16 @@ class Reader {
 
   async #commit(rev: string): Promise<Sides> {
     const id = await this.#resolve(rev);
-    const raw = await this.#ask(["cat-file", "commit", id]);
+    const raw = await this.#scratch.ask(["cat-file", "commit", id]);
     const parent = /^tree .*\nparent ([0-9a-f]+)\n/.exec(raw)?.[1];
-    if (parent !== undefined) await this.#requireParent(rev, parent);
+    // The parent of the oldest commit of a shallow clone is not there.
+    if (
+      parent !== undefined && (await this.#scratch.run(["cat-file", "-e", `${parent}^{commit}`])).code !== 0
+    ) {
+      throw new ReasonixError(message`Cannot compare ${rev} with its parent: this clone does not have it`, {
+        remedy: message`get it with ${"`git fetch --deepen=1`"}`,
+      });
+    }
     const messages = await this.#messages(["--max-count=1", id]);
     const subject = messages[0]?.split("\n", 1)[0] ?? "";
     return {
@@ -190,33 +168,22 @@ class Reader {
     };
   }
 
-  /** The parent of the oldest commit of a shallow clone is not there. */
-  async #requireParent(rev: string, parent: string): Promise<void> {
-    const { code } = await this.#run(["cat-file", "-e", `${parent}^{commit}`]);
-    if (code === 0) return;
-    throw new ReasonixError(message`Cannot compare ${rev} with its parent: this clone does not have it`, {
-      remedy: message`get it with ${"`git fetch --deepen=1`"}`,
-    });
-  }
-
   async #mergeBase(
     [base, baseId]: readonly [name: string, id: string],
     [head, headId]: readonly [name: string, id: string],
   ): Promise<string> {
-    const { code, text, errors } = await this.#run(["merge-base", baseId, headId]);
-    const id = text.trim();
-    if (code === 0 && id !== "") return id;
-    const shallow = (await this.#run(["rev-parse", "--is-shallow-repository"])).text.trim() === "true";
-    if (shallow) {
+    const result = await this.#scratch.run(["merge-base", baseId, headId]);
+    const id = result.text.trim();
+    if (result.code === 0 && id !== "") return id;
+    if (await this.#isShallow()) {
       throw new ReasonixError(
         message`Cannot compare ${head} with ${base}: this clone does not have the commit both begin at`,
         { remedy: message`get the history with ${"`git fetch --unshallow`"}` },
       );
     }
-    if (code !== 1) {
-      throw new ReasonixError(message`Cannot compare ${head} with ${base}: ${problemOf(code, errors)}`);
-    }
-    throw new ReasonixError(message`Cannot compare ${head} with ${base}: they have no commit in common`, {
+    const purpose = message`Cannot compare ${head} with ${base}`;
+    if (result.code !== 1) throw gitFailure(purpose, result);
+    throw new ReasonixError(message`${purpose}: they have no commit in common`, {
       remedy: message`name a base that ${head} was made from`,
     });
   }
@@ -231,24 +198,24 @@ class Reader {
     }
     const id = await this.#commitOf(rev);
     if (id !== undefined) return id;
-    const remote = await this.#commitOf(`origin/${rev}`) === undefined ? undefined : `origin/${rev}`;
     throw usageError(
       message`Cannot read the revision ${JSON.stringify(rev)}: this clone has no such commit`,
-      remote === undefined
-        ? message`name a branch, a tag or a commit that ${"`git log`"} shows, or get it with ${"`git fetch`"}`
-        : message`use ${remote}`,
+      await this.#commitOf(`origin/${rev}`) !== undefined
+        ? message`use ${`origin/${rev}`}`
+        : await this.#isShallow()
+        ? message`get the history with ${`\`git fetch --unshallow${refspec(rev)}\``}`
+        : message`name a branch, a tag or a commit that ${"`git log`"} shows, or get it with ${"`git fetch`"}`,
     );
   }
 
-  async #commitOf(rev: string): Promise<string | undefined> {
-    const { code, text } = await this.#run(["rev-parse", "--quiet", "--verify", `${rev}^{commit}`]);
-    const id = text.trim();
-    return code === 0 && /^[0-9a-f]{40,64}$/.test(id) ? id : undefined;
+  async #isShallow(): Promise<boolean> {
+    return (await this.#scratch.run(["rev-parse", "--is-shallow-repository"])).text.trim() === "true";
   }
 
-  async #headName(head: string): Promise<string> {
-    const { text } = await this.#run(["symbolic-ref", "--quiet", "--short", "HEAD"]);
-    return text.trim() || head.slice(0, 12);
+  async #commitOf(rev: string): Promise<string | undefined> {
+    const { code, text } = await this.#scratch.run(["rev-parse", "--quiet", "--verify", `${rev}^{commit}`]);
+    const id = text.trim();
+    return code === 0 && /^[0-9a-f]{40,64}$/.test(id) ? id : undefined;
   }
 
   async #messages(range: readonly string[]): Promise<string[]> {
@@ -259,14 +226,14 @@ class Reader {
       text += decoder.decode(chunk, { stream: true });
       return text.length <= MAX_MESSAGES * MAX_MESSAGE_CHARS * 4;
     };
-    await this.#git.read(listing, take, this.#options);
+    await this.#scratch.git.read(listing, take, this.#scratch.options);
     const written = entries(text).map((entry) => entry.replace(/^\s*commit [0-9a-f]+\n/, "").trim());
     return written.filter((entry) => entry !== "").map((entry) => entry.slice(0, MAX_MESSAGE_CHARS));
   }
 
   async #isCheckedOut(id: string): Promise<boolean> {
-    if (id !== this.#repository.head || this.#scratch.isSparse) return false;
-    return await this.#isOnDisk((await this.#ask(["rev-parse", `${id}^{tree}`])).trim());
+    if (id !== this.#scratch.repository.head || this.#scratch.isSparse) return false;
+    return await this.#isOnDisk((await this.#scratch.ask(["rev-parse", `${id}^{tree}`])).trim());
   }
 
   async #isOnDisk(tree: string): Promise<boolean> {
@@ -274,88 +241,62 @@ class Reader {
     return disk.tree === tree && disk.leftOut.length === 0;
   }
 
-  async #files(sections: readonly DiffSection[], base: string | undefined): Promise<ChangedFile[]> {
-    const large = await this.#scratch.largeObjects(sections);
-    const marked = await this.#scratch.attributes(base, sections.map(({ path }) => path));
-    return sections.map((section) => {
-      const { path, oldPath, status, hunks, added, removed } = section;
-      const omitted = section.omitted ?? (large.has(section) ? "too large" : undefined) ??
-        omission(section, marked.get(path));
-      return {
-        path,
-        ...(oldPath === undefined ? {} : { oldPath }),
-        status,
-        kind: section.kind,
-        hunks,
-        added,
-        removed,
-        ...(omitted === undefined ? {} : { omitted }),
-      };
-    });
-  }
-
-  /** A commit, or the index over a base. What a change has of it is known by its object. */
-  #revision(
-    id: string | undefined,
-    known: ReadonlyMap<string, Entry>,
-    rest?: Revision,
-  ): Revision {
-    const git = this.#git;
-    const options = { cwd: this.#repository.top };
-    // Findings of a file follow each other.
-    let last: { readonly path: string; readonly bytes: Uint8Array<ArrayBuffer> } | undefined;
+  #commitFiles(id: string | undefined): Revision {
+    const { git, options: { cwd } } = this.#scratch;
     return {
       id,
-      read: async (path, signal) => {
-        if (last?.path === path) return last.bytes;
-        const entry = known.get(path) ??
-          (id === undefined ? undefined : await entryOf(git, { ...options, signal }, { commit: id, path }));
-        if (!entry) return await rest?.read(path, signal);
-        const bytes = await readBlob(git, { ...options, signal }, entry);
-        if (bytes) last = { path, bytes };
-        return bytes;
+      async read(path, signal) {
+        if (id === undefined) return undefined;
+        const listing = ["--literal-pathspecs", "ls-tree", "-z", "--full-tree", id, "--", path];
+        const { text } = await git.run(listing, { cwd, signal });
+        const [, mode = "", blob = "", found] = /^(\d+) blob ([0-9a-f]+)\t([^\0]*)\0$/.exec(text) ?? [];
+        return found === path ? await readBlob(git, { mode, id: blob }, { cwd, signal }) : undefined;
       },
     };
   }
 
-  get #options() {
-    return { cwd: this.#repository.top, signal: this.#signal };
-  }
-
-  async #run(args: readonly string[]) {
-    return await this.#git.run(args, this.#options);
-  }
-
-  async #ask(args: readonly string[]): Promise<string> {
-    return await this.#git.ask(this.#purpose, args, this.#options);
+  /** The index: what it changes is known by its object, and the rest is in the base. */
+  #stagedFiles(sections: readonly DiffSection[], base: Revision): Revision {
+    const { git, options: { cwd } } = this.#scratch;
+    const known = new Map<string, Entry | undefined>();
+    for (const { status, oldPath = "" } of sections) if (status === "renamed") known.set(oldPath, undefined);
+    for (const { path, now } of sections) known.set(path, now);
+    return {
+      id: undefined,
+      async read(path, signal) {
+        if (!known.has(path)) return await base.read(path, signal);
+        const entry = known.get(path);
+        return entry && await readBlob(git, entry, { cwd, signal });
+      },
+    };
   }
 }
 
-const EMPTY_TREES: Readonly<Record<string, string>> = {
-  sha1: "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
-  sha256: "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321",
-};
-
-interface ReadOptions {
-  readonly cwd: string;
-  readonly signal?: AbortSignal | undefined;
+/** Arguments that fetch a branch, which a clone of a single branch needs; "" for other revisions. */
+function refspec(rev: string): string {
+  const name = rev.replace(/^origin\//, "");
+  const isBranch = /^[A-Za-z][\w./-]*$/.test(name) && !/^(?:HEAD|[0-9a-f]{7,64})$/.test(name);
+  return isBranch ? ` origin ${name}:refs/remotes/origin/${name}` : "";
 }
 
-async function entryOf(
-  git: Git,
-  options: ReadOptions,
-  { commit, path }: { readonly commit: string; readonly path: string },
-): Promise<Entry | undefined> {
-  const listing = ["ls-tree", "-z", "--full-tree", commit, "--", path];
-  const { text } = await git.run(listing, options);
-  const [, mode, id, found] = /^(\d+) blob ([0-9a-f]+)\t([^\0]*)\0$/.exec(text) ?? [];
-  return mode === undefined || id === undefined || found !== path ? undefined : { mode, id };
+/** Keeps the file that was read last: findings of a file follow each other. */
+function readOnce(side: Revision): Revision {
+  let last: { readonly path: string; readonly bytes: Uint8Array<ArrayBuffer> } | undefined;
+  return {
+    ...side,
+    async read(path, signal) {
+      if (last?.path === path) return last.bytes;
+      const bytes = await side.read(path, signal);
+      if (bytes) last = { path, bytes };
+      return bytes;
+    },
+  };
 }
 
 async function readBlob(
   git: Git,
-  options: ReadOptions,
   { mode, id }: Entry,
+  options: GitOptions,
 ): Promise<Uint8Array<ArrayBuffer> | undefined> {
   if (!mode.startsWith("100")) return undefined;
   const chunks: Uint8Array<ArrayBuffer>[] = [];
@@ -389,15 +330,11 @@ const MINIFIED = 1_000;
 /** The reason why models do not see a file. Attributes of the base outrank what its name says. */
 function omission(
   { path, kind, hunks, added, removed }: DiffSection,
-  marked?: ReadonlyMap<string, string>,
+  attributes: ReadonlyMap<string, string | undefined>,
 ): string | undefined {
   if (kind === "binary") return "binary";
   if (kind !== "text") return undefined;
-  for (const word of ["generated", "vendored"] as const) {
-    const value = marked?.get(`linguist-${word}`);
-    if (value === "set" || value === "true") return word;
-    if (value !== undefined) return undefined;
-  }
+  if (attributes.has(path)) return attributes.get(path);
   const parts = path.toLowerCase().split("/");
   const name = parts.at(-1) ?? "";
   if (LOCK_FILES.has(name)) return "lock file";
@@ -416,28 +353,46 @@ function omission(
  * Throws a usage error when there is no default branch.
  */
 export async function defaultRequest(git: Git, cwd: string, signal?: AbortSignal): Promise<ChangeRequest> {
-  return await inScratch(git, { cwd, signal }, async ({ repository: { head, top }, scratch, purpose }) => {
-    if (head === undefined) return { kind: "uncommitted" };
-    const options = { cwd: top, signal };
-    const { tree, leftOut } = await scratch.workingTree({ untracked: true });
-    const committed = await git.ask(purpose, ["rev-parse", `${head}^{tree}`], options);
-    if (tree !== committed.trim() || leftOut.length > 0) return { kind: "uncommitted" };
-    const remote = await git.run(["symbolic-ref", "--quiet", "refs/remotes/origin/HEAD"], options);
-    const names = ["main", "master", "trunk", "develop"];
-    const refs = [
-      ...(remote.code === 0 ? [remote.text.trim()] : []),
-      ...names.map((name) => `refs/remotes/origin/${name}`),
-      ...names.map((name) => `refs/heads/${name}`),
-    ];
-    for (const ref of refs) {
-      const found = await git.run(["rev-parse", "--quiet", "--verify", `${ref}^{commit}`], options);
-      if (found.code === 0) return { kind: "base", base: ref.replace(/^refs\/(?:remotes|heads)\//, "") };
-    }
-    throw usageError(
-      message`Cannot choose what to compare: nothing is uncommitted, and there is no default branch`,
-      message`name a base with --base BRANCH, or a commit with --commit SHA`,
-    );
-  });
+  await using scratch = await Scratch.open(git, cwd, signal);
+  const { options, repository: { head } } = scratch;
+  if (head === undefined) return { kind: "uncommitted" };
+  const { tree, leftOut } = await scratch.workingTree({ untracked: true });
+  const committed = await scratch.ask(["rev-parse", `${head}^{tree}`]);
+  if (tree !== committed.trim() || leftOut.length > 0) return { kind: "uncommitted" };
+  const remote = await defaultBranch(git, "origin", options);
+  if (remote !== undefined) return { kind: "base", base: `origin/${remote}` };
+  const base = await existing(git, "refs/heads/", DEFAULT_NAMES, options);
+  if (base !== undefined) return { kind: "base", base };
+  throw usageError(
+    message`Cannot choose what to compare: nothing is uncommitted, and there is no default branch`,
+    message`name a base with --base BRANCH, or a commit with --commit SHA`,
+  );
+}
+
+const DEFAULT_NAMES = ["main", "master", "trunk", "develop"];
+
+/** Returns the default branch of a remote, as far as the clone knows it. */
+export async function defaultBranch(
+  git: Git,
+  remote: string,
+  options: GitOptions,
+): Promise<string | undefined> {
+  const refs = `refs/remotes/${remote}/`;
+  const named = (await git.run(["symbolic-ref", "--quiet", `${refs}HEAD`], options)).text.trim();
+  const names = named.startsWith(refs) ? [named.slice(refs.length), ...DEFAULT_NAMES] : DEFAULT_NAMES;
+  return await existing(git, refs, names, options);
+}
+
+async function existing(
+  git: Git,
+  refs: string,
+  names: readonly string[],
+  options: GitOptions,
+): Promise<string | undefined> {
+  for (const name of names) {
+    const found = await git.run(["rev-parse", "--quiet", "--verify", `${refs}${name}^{commit}`], options);
+    if (found.code === 0) return name;
+  }
 }
 
 const MAX_LINE = 2_000;
@@ -456,8 +411,7 @@ export function numberedDiff(file: ChangedFile, hunks: readonly Hunk[] = file.hu
     let number = newStart;
     const rows = lines.map((line) => {
       const text = line.endsWith("\r") ? line.slice(0, -1) + mark : line;
-      const cut = text.length > MAX_LINE ? `${text.slice(0, MAX_LINE).toWellFormed()}…` : text;
-      return `${(/^[-\\]/.test(line) ? "" : String(number++)).padStart(width)} ${cut}`;
+      return `${(/^[-\\]/.test(line) ? "" : String(number++)).padStart(width)} ${cutText(text, MAX_LINE)}`;
     });
     return [`@@ -${oldStart},${oldLines} +${newStart},${newLines} @@`, ...rows].join("\n");
   });

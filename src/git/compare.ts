@@ -5,7 +5,17 @@ import { message, ReasonixError, type Text } from "../core/mod.ts";
 import { join } from "../path/lexical.ts";
 import { exists } from "../path/probe.ts";
 import { attempt } from "../util/lazy.ts";
-import { DiskFiles, entries, type Git, problemOf, type Repository } from "./git.ts";
+import type { ProgramResult } from "../util/process.ts";
+import {
+  DiskFiles,
+  entries,
+  type Git,
+  gitFailure,
+  type GitOptions,
+  joined,
+  openRepository,
+  type Repository,
+} from "./git.ts";
 
 /** Adjacent changed lines of a file, with 3 lines of context. */
 export interface Hunk {
@@ -59,58 +69,53 @@ const LARGE = 5 * 1024 * 1024;
 /** Bytes that the changed files of a working tree may hold together. */
 const MAX_HASHED = 256 * 1024 * 1024;
 
-const NO_TEXT = "its name is not UTF-8";
-
 /** Settings that say how git reads the files of a working tree. None of them names a program. */
 const TREE_SETTINGS =
   "^core\\.(filemode|symlinks|ignorecase|trustctime|checkstat|precomposeunicode|autocrlf|eol|sparsecheckout)$";
 
-interface ScratchOptions {
-  readonly purpose: Text;
-  readonly signal?: AbortSignal | undefined;
-}
-
 /**
- * A temporary repository with the objects of another one, but without its settings, attributes and hooks:
+ * A temporary repository with the objects of the user's one, but without its settings, attributes and hooks:
  * what is compared in it cannot name a program. The user's repository gets no object.
  */
-export class Scratch {
-  readonly #git: Git;
+export class Scratch implements AsyncDisposable {
+  readonly git: Git;
+  readonly repository: Repository;
+  /** The directory and the abort signal for git in the user's repository. */
+  readonly options: Pick<GitOptions, "cwd" | "signal">;
+  readonly #purpose: Text;
   readonly #dir: string;
-  readonly #repository: Repository;
-  readonly #options: ScratchOptions;
   #hasIndex = false;
   isSparse = false;
 
-  private constructor(git: Git, dir: string, repository: Repository, options: ScratchOptions) {
-    this.#git = git;
+  private constructor(git: Git, repository: Repository, { purpose, signal, dir }: {
+    readonly purpose: Text;
+    readonly signal: AbortSignal | undefined;
+    readonly dir: string;
+  }) {
+    this.git = git;
+    this.repository = repository;
+    this.options = { cwd: repository.top, signal };
+    this.#purpose = purpose;
     this.#dir = dir;
-    this.#repository = repository;
-    this.#options = options;
   }
 
-  static async make(git: Git, repository: Repository, options: ScratchOptions): Promise<Scratch> {
-    const scratch = new Scratch(
-      git,
-      await mkdtemp(join(tmpdir(), "reasonix-change-")),
-      repository,
-      options,
-    );
+  static async open(git: Git, cwd: string, signal: AbortSignal | undefined): Promise<Scratch> {
+    const purpose = message`Cannot read the change in ${cwd}`;
+    const repository = await openRepository(git, cwd, { purpose, signal });
+    const dir = await mkdtemp(join(tmpdir(), "reasonix-change-"));
+    const scratch = new Scratch(git, repository, { purpose, signal, dir });
     try {
       await scratch.#fill();
       return scratch;
     } catch (error) {
-      await scratch.remove();
+      await scratch[Symbol.asyncDispose]();
       throw error;
     }
   }
 
   async #fill(): Promise<void> {
-    const { top, objects, objectFormat } = this.#repository;
-    const found = await this.#git.run(["config", "-z", "--get-regexp", TREE_SETTINGS], {
-      cwd: top,
-      signal: this.#options.signal,
-    });
+    const { objects, objectFormat } = this.repository;
+    const found = await this.run(["config", "-z", "--get-regexp", TREE_SETTINGS]);
     const settings = new Map(
       entries(found.text).map((entry) => {
         const [key = "", value = "true"] = entry.split("\n");
@@ -144,17 +149,26 @@ export class Scratch {
     for (const [name, text] of Object.entries(files)) await writeFile(`${this.#dir}/${name}`, text);
   }
 
-  async remove(): Promise<void> {
+  async [Symbol.asyncDispose](): Promise<void> {
     await rm(this.#dir, { recursive: true, force: true }).catch(() => {});
+  }
+
+  /** Runs git in the user's repository. */
+  async run(args: readonly string[]): Promise<ProgramResult> {
+    return await this.git.run(args, this.options);
+  }
+
+  async ask(args: readonly string[]): Promise<string> {
+    return await this.git.ask(this.#purpose, args, this.options);
   }
 
   /** The index as a tree. Throws a ReasonixError for one with conflicts. */
   async indexTree(): Promise<string> {
     await this.#copyIndex();
-    const [conflict] = entries((await this.#run(["ls-files", "-z", "--unmerged"])).text);
+    const [conflict] = entries(await this.#ask(["ls-files", "-z", "--unmerged"]));
     if (conflict !== undefined) {
       const path = conflict.slice(conflict.indexOf("\t") + 1);
-      throw new ReasonixError(message`${this.#options.purpose}: ${path} has a merge conflict`, {
+      throw new ReasonixError(message`${this.#purpose}: ${path} has a merge conflict`, {
         remedy: message`resolve it, and stage the file with ${"`git add`"}`,
       });
     }
@@ -166,7 +180,7 @@ export class Scratch {
     { untracked }: { readonly untracked: boolean },
   ): Promise<{ readonly tree: string; readonly leftOut: readonly ChangedFile[] }> {
     await this.#copyIndex();
-    const { top } = this.#repository;
+    const { top } = this.repository;
     const leftOut: ChangedFile[] = [];
     const leave = (path: string, status: ChangedFile["status"], omitted: string) => {
       leftOut.push({ path, status, kind: "binary", hunks: [], added: 0, removed: 0, omitted });
@@ -175,9 +189,9 @@ export class Scratch {
     const present: string[] = [];
     const gone: string[] = [];
     let bytes = 0;
-    const look = (name: Uint8Array, mode: string, status: "added" | "modified") => {
-      const path = nameOf(name);
-      if (!isText(name)) return leave(path, status, NO_TEXT);
+    const look = (name: string, mode: string, status: "added" | "modified") => {
+      const { path, omitted } = nameOf(name);
+      if (omitted !== undefined) return leave(path, status, omitted);
       const kind = disk.kindOf(path);
       if (kind === "file") {
         const size = attempt(() => lstatSync(`${top}/${path}`).size) ?? 0;
@@ -188,18 +202,17 @@ export class Scratch {
         present.push(path);
       } else if (kind !== "directory" || mode !== "160000") gone.push(path);
     };
-    const raw = ["diff-files", "--raw", "-z", "--no-renames", "--ignore-submodules=dirty"];
-    const changed = split(await this.#bytes(raw));
-    for (let at = 0; at + 1 < changed.length; at += 2) {
-      look(changed[at + 1] ?? EMPTY, ascii(changed[at] ?? EMPTY).slice(1, 7), "modified");
+    const changed = await this.#ask(["diff-files", "--raw", "--no-renames", "--ignore-submodules=dirty"]);
+    for (const line of linesOf(changed)) {
+      const [facts = "", name = ""] = line.split("\t");
+      look(name, facts.slice(1, 7), "modified");
     }
     if (untracked) {
-      const others = await this.#git.run(["ls-files", "-z", "--others", "--exclude-standard"], {
-        cwd: top,
-        signal: this.#options.signal,
-      });
+      const listing = ["-c", "core.quotePath=true", "ls-files", "--others", "--exclude-standard"];
       // A name that ends with a slash is another repository.
-      for (const name of split(others.stdout)) if (name.at(-1) !== 0x2f) look(name, "000000", "added");
+      for (const name of linesOf((await this.run(listing)).text)) {
+        if (!/\/"?$/.test(name)) look(name, "000000", "added");
+      }
     }
     await this.#update(["--force-remove"], gone);
     await this.#update(["--add", "--remove", "--replace"], present);
@@ -209,7 +222,7 @@ export class Scratch {
   async #copyIndex(): Promise<void> {
     if (this.#hasIndex) return;
     this.#hasIndex = true;
-    const { index } = this.#repository;
+    const { index } = this.repository;
     if (!exists(index)) return;
     const copy = `${this.#dir}/index`;
     await copyFile(index, copy);
@@ -226,8 +239,7 @@ export class Scratch {
 
   async #update(how: readonly string[], paths: readonly string[]): Promise<void> {
     if (paths.length === 0) return;
-    const input = paths.map((path) => `${path}\0`).join("");
-    await this.#ask(["update-index", ...how, "-z", "--stdin"], { input });
+    await this.#ask(["update-index", ...how, "-z", "--stdin"], joined(paths));
   }
 
   async #writeTree(): Promise<string> {
@@ -238,38 +250,14 @@ export class Scratch {
   async compare(base: string, tree: string): Promise<DiffSection[]> {
     const parser = new DiffParser();
     const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
-    const form = ["--no-ext-diff", "--no-textconv", "--no-color", "--unified=3"];
+    const form = ["--raw", "-p", "-M", "-C", "-l1000", "--no-abbrev", "--no-ext-diff", "--no-textconv"];
     // Without these, the .gitmodules of a change could hide a submodule, or end git.
     const modules = ["--submodule=short", "--ignore-submodules=none"];
-    const names = ["--src-prefix=a/", "--dst-prefix=b/", "--full-index", "--no-abbrev"];
-    const args = [
-      "diff-tree",
-      "-r",
-      "--raw",
-      "-p",
-      "-M",
-      "-C",
-      "-l1000",
-      ...form,
-      ...modules,
-      ...names,
-      base,
-      tree,
-      "--",
-    ];
+    const args = ["diff-tree", "-r", ...form, ...modules, base, tree, "--"];
     const take = (chunk: Uint8Array) => parser.take(decoder.decode(chunk, { stream: true }));
-    const { code, errors, endedEarly } = await this.#git.read(args, take, this.#inside);
-    if (!endedEarly && code !== 0) throw this.#failure(code, errors);
-    return parser.end(!endedEarly);
-  }
-
-  #failure(code: number, errors: string): ReasonixError {
-    const isPartial = /unable to read|could not fetch|promisor|missing/.test(errors);
-    return new ReasonixError(message`${this.#options.purpose}: ${problemOf(code, errors)}`, {
-      ...(isPartial
-        ? { remedy: message`fetch the missing objects with ${"`git fetch --refetch --no-filter`"}` }
-        : {}),
-    });
+    const result = await this.git.read(args, take, this.#inside);
+    if (!result.endedEarly && result.code !== 0) throw gitFailure(this.#purpose, result);
+    return parser.end(!result.endedEarly);
   }
 
   /** Those without hunks for their size. */
@@ -277,95 +265,64 @@ export class Scratch {
     const binary = sections.filter(({ kind }) => kind === "binary");
     if (binary.length === 0) return new Set();
     const input = binary.flatMap(({ old, now }) => [`${old.id}\n`, `${now.id}\n`]).join("");
-    const { text } = await this.#run(["cat-file", "--batch-check=%(objectsize)"], { input });
+    const { text } = await this.#run(["cat-file", "--batch-check=%(objectsize)"], input);
     const sizes = text.split("\n").map(Number);
     return new Set(binary.filter((_, at) => Math.max(sizes[at * 2] || 0, sizes[at * 2 + 1] || 0) > LARGE));
   }
 
-  /** Values of the attributes that name generated and vendored files, from the files of a commit alone. */
+  /**
+   * The reason that an attribute gives to omit a file, or undefined where it says that the file counts. Only
+   * the files of the commit give attributes; they replace the index here.
+   */
   async attributes(
     commit: string | undefined,
     paths: readonly string[],
-  ): Promise<ReadonlyMap<string, ReadonlyMap<string, string>>> {
-    const marked = new Map<string, Map<string, string>>();
-    if (commit === undefined || paths.length === 0) return marked;
-    const env = { GIT_INDEX_FILE: `${this.#dir}/base-index` };
-    await this.#run(["read-tree", commit], { env });
-    const input = paths.map((path) => `${path}\0`).join("");
+  ): Promise<ReadonlyMap<string, "generated" | "vendored" | undefined>> {
+    const decided = new Map<string, "generated" | "vendored" | undefined>();
+    if (commit === undefined || paths.length === 0) return decided;
+    await this.#run(["read-tree", commit]);
     const asking = ["check-attr", "--cached", "-z", "--stdin", "linguist-generated", "linguist-vendored"];
-    const values = (await this.#run(asking, { env, input })).text.split("\0");
+    const values = (await this.#run(asking, joined(paths))).text.split("\0");
     for (let at = 0; at + 2 < values.length; at += 3) {
       const [path = "", name = "", value = ""] = values.slice(at, at + 3);
-      if (value === "unspecified") continue;
-      const known = marked.get(path) ?? new Map<string, string>();
-      marked.set(path, known.set(name, value));
+      if (value === "unspecified" || decided.has(path)) continue;
+      const word = name === "linguist-generated" ? "generated" : "vendored";
+      decided.set(path, value === "set" || value === "true" ? word : undefined);
     }
-    return marked;
+    return decided;
   }
 
   get #inside() {
-    const { top } = this.#repository;
     const env = {
       GIT_DIR: this.#dir,
-      GIT_WORK_TREE: top,
+      GIT_WORK_TREE: this.repository.top,
       GIT_CONFIG_GLOBAL: `${this.#dir}/none`,
       GIT_CONFIG_NOSYSTEM: "1",
       GIT_ATTR_NOSYSTEM: "1",
     };
-    return { cwd: top, env, signal: this.#options.signal };
+    return { ...this.options, env };
   }
 
-  async #run(args: readonly string[], more: { readonly input?: string; readonly env?: object } = {}) {
-    const inside = this.#inside;
-    return await this.#git.run(args, { ...inside, ...more, env: { ...inside.env, ...more.env } });
+  async #run(args: readonly string[], input?: string): Promise<ProgramResult> {
+    return await this.git.run(args, { ...this.#inside, input });
   }
 
-  async #ask(args: readonly string[], more?: { readonly input: string }): Promise<string> {
-    const { code, text, errors } = await this.#run(args, more);
-    if (code === 0) return text;
-    throw this.#failure(code, errors);
-  }
-
-  async #bytes(args: readonly string[]): Promise<Uint8Array> {
-    const { code, stdout, errors } = await this.#run(args);
-    if (code === 0) return stdout;
-    throw this.#failure(code, errors);
+  async #ask(args: readonly string[], input?: string): Promise<string> {
+    return await this.git.ask(this.#purpose, args, { ...this.#inside, input });
   }
 }
 
-const EMPTY = new Uint8Array();
-
-function split(bytes: Uint8Array): Uint8Array[] {
-  const found: Uint8Array[] = [];
-  for (let at = 0, end; (end = bytes.indexOf(0, at)) >= 0; at = end + 1) found.push(bytes.subarray(at, end));
-  return found;
+function linesOf(text: string): string[] {
+  return text.split("\n").filter((line) => line !== "");
 }
 
-function ascii(bytes: Uint8Array): string {
-  return String.fromCharCode(...bytes);
-}
-
-function isText(bytes: Uint8Array): boolean {
+/** A name as git quotes it. One that is not UTF-8 stays quoted, and no model sees the file. */
+function nameOf(quoted: string): Pick<ChangedFile, "path" | "omitted"> {
   try {
-    new TextDecoder("utf-8", { fatal: true }).decode(bytes);
-    return true;
+    return { path: new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(unquoted(quoted)) };
   } catch {
-    return false;
+    return { path: quoted, omitted: "its name is not UTF-8" };
   }
-}
-
-/** A name from the bytes of git; quoted as git does it where they are not UTF-8. */
-function nameOf(bytes: Uint8Array): string {
-  if (isText(bytes)) return new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
-  const octal = (byte: number) => `\\${byte.toString(8).padStart(3, "0")}`;
-  const quoted = [...bytes].map((byte) =>
-    byte < 0x20 || byte > 0x7e
-      ? octal(byte)
-      : byte === 0x22 || byte === 0x5c
-      ? `\\${ascii(new Uint8Array([byte]))}`
-      : String.fromCharCode(byte)
-  );
-  return `"${quoted.join("")}"`;
 }
 
 const ESCAPES: Readonly<Record<string, number>> = { a: 7, b: 8, t: 9, n: 10, v: 11, f: 12, r: 13 };
@@ -440,11 +397,10 @@ class DiffParser {
   #name(line: string): void {
     const [facts = "", first = "", second] = line.slice(1).split("\t");
     const [oldMode = "", mode = "", oldId = "", id = "", state = ""] = facts.split(" ");
-    const name = unquoted(second ?? first);
     const shown = mode === "000000" ? oldMode : mode;
     const section: DiffSection = {
-      path: nameOf(name),
-      ...(second === undefined ? {} : { oldPath: nameOf(unquoted(first)) }),
+      ...nameOf(second ?? first),
+      ...(second === undefined ? {} : { oldPath: nameOf(first).path }),
       status: STATES[state[0] ?? ""] ?? "modified",
       kind: shown === "160000" ? "submodule" : shown === "120000" ? "link" : "text",
       hunks: [],
@@ -452,7 +408,6 @@ class DiffParser {
       removed: 0,
       old: { mode: oldMode, id: oldId },
       now: { mode, id },
-      ...(isText(name) ? {} : { omitted: NO_TEXT }),
     };
     this.#sections.push(section);
     this.#parts.push(...section.status === "retyped" ? [section, section] : [section]);

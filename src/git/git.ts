@@ -1,6 +1,13 @@
-import { lstatSync, type Stats } from "node:fs";
+import { lstatSync } from "node:fs";
 import { message, ReasonixError, type Text } from "../core/mod.ts";
-import { findGit, gitEnvironment, type ProgramResult, runProgram, streamProgram } from "../util/process.ts";
+import {
+  findGit,
+  gitEnvironment,
+  type ProgramOptions,
+  type ProgramResult,
+  runProgram,
+  streamProgram,
+} from "../util/process.ts";
 import { attempt } from "../util/lazy.ts";
 
 /** Settings that keep git from running other programs and from using the network. */
@@ -16,17 +23,7 @@ const SETTINGS = [
   "maintenance.auto=false",
 ].flatMap((setting) => ["-c", setting]);
 
-/** The empty list of protocols outranks all settings of a repository. */
-function environment(): Record<string, string> {
-  return { ...gitEnvironment(), GIT_ALLOW_PROTOCOL: "" };
-}
-
-export interface GitOptions {
-  readonly cwd: string;
-  readonly input?: string | undefined;
-  readonly env?: Readonly<Record<string, string>>;
-  readonly signal?: AbortSignal | undefined;
-}
+export type GitOptions = ProgramOptions & { readonly cwd: string };
 
 /**
  * Git as this program uses it: without hooks, file system monitors, a network, or the variables of a
@@ -49,27 +46,36 @@ export class Git {
   }
 
   /** Runs it to its end, however that is; only an abort throws. */
-  async run(args: readonly string[], { cwd, input, env, signal }: GitOptions): Promise<ProgramResult> {
-    signal?.throwIfAborted();
-    const result = await runProgram([this.#program, ...SETTINGS, ...args], {
-      cwd,
-      env: { ...environment(), ...env },
-      input,
-      signal,
-    });
-    signal?.throwIfAborted();
-    return result;
+  async run(args: readonly string[], options: GitOptions): Promise<ProgramResult> {
+    return await this.#started(
+      options,
+      (complete) => runProgram([this.#program, ...SETTINGS, ...args], complete),
+    );
   }
 
   /** Hands over its output as it comes, and ends it early when `take` returns false. */
   async read(
     args: readonly string[],
     take: (chunk: Uint8Array<ArrayBuffer>) => boolean,
-    { cwd, input, env, signal }: GitOptions,
+    options: GitOptions,
   ): ReturnType<typeof streamProgram> {
+    return await this.#started(
+      options,
+      (complete) => streamProgram([this.#program, ...SETTINGS, ...args], take, complete),
+    );
+  }
+
+  async #started<T>(
+    { env, signal, ...options }: GitOptions,
+    start: (options: GitOptions) => Promise<T>,
+  ): Promise<T> {
     signal?.throwIfAborted();
-    const options = { cwd, env: { ...environment(), ...env }, input, signal };
-    const result = await streamProgram([this.#program, ...SETTINGS, ...args], take, options);
+    // The empty list of protocols outranks all settings of a repository.
+    const result = await start({
+      ...options,
+      signal,
+      env: { ...gitEnvironment(), GIT_ALLOW_PROTOCOL: "", ...env },
+    });
     signal?.throwIfAborted();
     return result;
   }
@@ -78,8 +84,22 @@ export class Git {
   async ask(purpose: Text, args: readonly string[], options: GitOptions): Promise<string> {
     const { code, text, errors } = await this.run(args, options);
     if (code === 0) return text;
-    throw new ReasonixError(message`${purpose}: ${problemOf(code, errors)}`);
+    throw gitFailure(purpose, { code, errors });
   }
+}
+
+/** The error of a git that failed. The objects of a partial clone can be missing. */
+export function gitFailure(
+  purpose: Text,
+  { code, errors }: Pick<ProgramResult, "code" | "errors">,
+): ReasonixError {
+  const isPartial = /unable to read|could not fetch|promisor|missing/.test(errors);
+  return new ReasonixError(
+    message`${purpose}: ${problemOf(code, errors)}`,
+    isPartial
+      ? { remedy: message`fetch the missing objects with ${"`git fetch --refetch --no-filter`"}` }
+      : {},
+  );
 }
 
 export function problemOf(code: number, errors: string): Text {
@@ -95,6 +115,11 @@ export function firstLine(errors: string): string {
 
 export function entries(text: string): string[] {
   return text.split("\0").filter((entry) => entry !== "");
+}
+
+/** Paths for the standard input of git, as `-z` reads them. */
+export function joined(paths: readonly string[]): string {
+  return paths.map((path) => `${path}\0`).join("");
 }
 
 export interface Repository {
@@ -147,7 +172,7 @@ async function noFiles(
   const kind = await git.run(["rev-parse", "--is-bare-repository", "--is-inside-work-tree"], options);
   const [bare, inside] = kind.text.split("\n");
   if (kind.code !== 0 || inside === "true") {
-    return new ReasonixError(message`${purpose}: ${problemOf(code, errors)}`);
+    return gitFailure(purpose, { code, errors });
   }
   const problem = bare === "true"
     ? message`${purpose}: the repository is bare, so there are no files to work on`
@@ -167,7 +192,7 @@ export class DiskFiles {
   kindOf(path: string): "file" | "directory" | "missing" {
     const cut = path.lastIndexOf("/");
     if (!this.#isDirectory(cut < 0 ? "" : path.slice(0, cut))) return "missing";
-    const info = this.#info(path);
+    const info = attempt(() => lstatSync(`${this.#top}/${path}`));
     if (!info) return "missing";
     return info.isDirectory() ? "directory" : info.isFile() || info.isSymbolicLink() ? "file" : "missing";
   }
@@ -179,9 +204,5 @@ export class DiskFiles {
       this.#directories.set(path, known);
     }
     return known;
-  }
-
-  #info(path: string): Stats | undefined {
-    return attempt(() => lstatSync(`${this.#top}/${path}`));
   }
 }

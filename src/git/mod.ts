@@ -5,6 +5,7 @@ export {
   firstLine,
   Git,
   type GitOptions,
+  joined,
   openRepository,
   problemOf,
   type Repository,
@@ -12,6 +13,7 @@ export {
 export {
   type Change,
   type ChangeRequest,
+  defaultBranch,
   defaultRequest,
   hunkDigest,
   numberedDiff,

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import * as z from "zod/mini";
-import { type JsonSchema, NO_USAGE } from "../core/mod.ts";
+import { type JsonSchema, type LocalizedMessage, message, NO_USAGE, type Text } from "../core/mod.ts";
 import type { Change, ChangedFile, Hunk } from "../git/mod.ts";
 import { type Defined, defined, isRecord, safeText } from "../util/json.ts";
 import { cutText, oneLine, terminalSafe } from "../util/terminal_text.ts";
@@ -345,6 +345,28 @@ export function lineOfQuote(
   return nearest(linesOf(bytes), line, quoteLines(quote));
 }
 
+const REDACTED = "[redacted]";
+
+/** Puts the text of the file in place of a quote from which a secret was removed. */
+export async function withQuote(finding: ReviewFinding, head: Change["head"]): Promise<ReviewFinding> {
+  const bytes = finding.quote.includes(REDACTED) ? await head.read(finding.path) : undefined;
+  if (!bytes) return finding;
+  const lines = linesOf(bytes);
+  const quoted = finding.quote.split("\n").map((line) =>
+    new RegExp(`^\\s*${line.trim().split(REDACTED).map((part) => RegExp.escape(part)).join(".*")}\\s*$`)
+  );
+  const fits = (at: number) => quoted.every((pattern, more) => pattern.test(lines[at + more] ?? ""));
+  const at = [finding.line - 1, ...lines.keys()].find(fits);
+  return at === undefined ? finding : { ...finding, quote: lines.slice(at, at + quoted.length).join("\n") };
+}
+
+export function withQuotes(
+  findings: readonly ReviewFinding[],
+  head: Change["head"],
+): Promise<readonly ReviewFinding[]> {
+  return Promise.all(findings.map((finding) => withQuote(finding, head)));
+}
+
 /** The lines of a hunk in the new version; where lines were only removed, those around the gap. */
 function rangeOf({ newStart, newLines }: Hunk): readonly [from: number, to: number] {
   return newLines === 0 ? [newStart, newStart + 1] : [newStart, newStart + newLines - 1];
@@ -494,3 +516,43 @@ function isDuplicate(a: ReviewFinding, b: ReviewFinding): boolean {
 
 /** Share of the words of the shorter title that nearly the same titles have in common. */
 const SAME_TITLE = 0.6;
+
+/** Sentences that reports have in English, without their values. */
+const SENTENCES: readonly LocalizedMessage[] = [
+  message`uncommitted changes`,
+  message`${""}, 1 commit`,
+  message`${""}, ${""} commits`,
+  message`commit ${""}`,
+  message`pull request ${""}`,
+  message`it may hold keys`,
+  message`the rules deny reading it`,
+  message`binary`,
+  message`generated`,
+  message`vendored`,
+  message`lock file`,
+  message`minified`,
+  message`too large`,
+  message`its name is not UTF-8`,
+  message`no changed line`,
+  message`renamed without a changed line`,
+  message`copied without a changed line`,
+  message`the content of a submodule`,
+  message`the change has more than ${""} parts: review the rest with --incremental`,
+  message`it was interrupted`,
+  message`it was terminated`,
+  message`Stopped after ${""} s: time limit reached`,
+  message`the cost limit of ${""} is reached`,
+  message`the agent gave no answer`,
+  message`the second pass did not judge ${""} of ${""} findings`,
+  message`part ${""}: ${""} findings above the limit of ${""} were left out`,
+];
+
+/** A target or a reason of a report for its reader: a known sentence has a translation. */
+export function readable(text: string): Text {
+  for (const { template } of SENTENCES) {
+    const pattern = template.split("{}").map((part) => RegExp.escape(part)).join("(.*)");
+    const [whole, ...values] = new RegExp(`^${pattern}$`).exec(text) ?? [];
+    if (whole !== undefined) return { text, template, values };
+  }
+  return text;
+}

@@ -1,4 +1,4 @@
-import { joined, listOf, message, type Text, textOf } from "../core/mod.ts";
+import { clausesOf, joined, listOf, message, type Text, textOf } from "../core/mod.ts";
 import { mapTexts, safeText } from "../util/json.ts";
 import { oneLine, printableJson, terminalSafe } from "../util/terminal_text.ts";
 import { VERSION } from "../util/version.ts";
@@ -21,6 +21,7 @@ import {
   PRIORITIES,
   prioritiesOf,
   type Priority,
+  readable,
   type ReviewFinding,
   type ReviewReport,
 } from "./findings.ts";
@@ -117,7 +118,7 @@ function summaryOf(report: ReviewReport): Text[] {
     ([reason, files]) => {
       const listed: Text[] = files.slice(0, MAX_SKIPPED).map(({ path }) => inertLine(path));
       if (files.length > listed.length) listed.push(message`${files.length - listed.length} more`);
-      return message`Not reviewed (${reason}): ${listOf(listed)}`;
+      return message`Not reviewed (${readable(reason)}): ${listOf(listed)}`;
     },
   );
   return [
@@ -131,10 +132,14 @@ function summaryOf(report: ReviewReport): Text[] {
     ...(dropped.length > 0 ? [message`Dropped findings: ${listOf(dropped)}`] : []),
     ...(report.incomplete === undefined
       ? []
-      : [message`The review is incomplete: ${inertLine(report.incomplete, 500)}`]),
+      : [message`The review is incomplete: ${reasonsOf(report.incomplete)}`]),
     // Without a model nothing was asked.
     ...(report.model === "" ? [] : [figuresOf(report)]),
   ];
+}
+
+function reasonsOf(incomplete: string): Text {
+  return clausesOf(inertLine(incomplete, 500).split("; ").map(readable));
 }
 
 function figuresOf({ model, usage, cost, duration_ms }: ReviewReport): Text {
@@ -186,7 +191,7 @@ function written(report: ReviewReport, form: PeopleForm, { text }: TextForm): st
   const [known, fixed] = [text(message`known`), text(message`fixed`)];
   const gone = report.findings.filter(({ state }) => state === "fixed").map(shown);
   const blocks = [
-    form.title(text(message`Review of ${inertLine(report.target)}`)),
+    form.title(text(message`Review of ${readable(inertLine(report.target))}`)),
     ...openOf(report).map(shown).map((each, at) =>
       form.finding(each, `${at + 1}. `, each.isKnown ? ` (${known})` : "")
     ),

@@ -1,7 +1,6 @@
 import { message, ReasonixError, type Text } from "../core/mod.ts";
 import { processEnvironment } from "../path/read_env.ts";
-import { isRecord, parseJson, recordOf } from "../util/json.ts";
-import { attempt } from "../util/lazy.ts";
+import { parseJson, recordOf } from "../util/json.ts";
 import { findProgram, runProgram } from "../util/process.ts";
 import { oneLine } from "../util/terminal_text.ts";
 
@@ -26,12 +25,6 @@ export class GitHubError extends ReasonixError {
     this.status = status;
     if (retryAfterMs !== undefined) this.retryAfterMs = retryAfterMs;
   }
-}
-
-interface Answer {
-  readonly status: number;
-  readonly headers: Headers;
-  readonly json: unknown;
 }
 
 /** GitHub through the installed `gh`, with the login of the user. */
@@ -75,32 +68,22 @@ export class GitHub {
   /** Returns the address of a pull request of the repository that `gh` takes the directory for. */
   async addressOf(number: number): Promise<string> {
     const { code, text, errors } = await this.#run(["pr", "view", String(number), "--json", "url"]);
-    const { url } = recordOf(code === 0 ? attempt(() => parseJson(text)) : undefined);
+    const { url } = recordOf(code === 0 ? parseJson(text) : undefined);
     if (typeof url === "string") return url;
-    throw failure(message`Cannot read pull request ${number}`, { status: 0, text: errors });
+    throw failure(message`Cannot read pull request ${number}`, { text: errors });
   }
 
-  /** Returns the answer whatever its status. Throws a ReasonixError when there is none. */
-  async request(host: string, method: string, path: string, body?: unknown): Promise<Answer> {
-    const input = body === undefined ? [] : ["--input", "-"];
-    const args = ["api", "--include", "--hostname", host, "--method", method, ...input, path];
-    const { text, errors } = await this.#run(args, body === undefined ? undefined : JSON.stringify(body));
-    const [, status, lines = "", rest = ""] =
+  /** Sends a request and returns the answer where it succeeded. `purpose`: "Cannot …". */
+  async post(purpose: Text, host: string, path: string, body: object): Promise<Record<string, unknown>> {
+    const args = ["api", "--include", "--hostname", host, "--method", "POST", "--input", "-", path];
+    const { text, errors } = await this.#run(args, JSON.stringify(body));
+    const [, code, headers = "", rest = ""] =
       /^HTTP\/\S+ (\d{3})[^\n]*\n([^]*?)\r?\n\r?\n([^]*)$/.exec(text) ?? [];
-    if (status === undefined) throw failure(message`Cannot reach ${host}`, { status: 0, text: errors });
-    const fields = lines.split("\n").flatMap((line): [string, string][] => {
-      const [, name, value = ""] = /^([\w-]+):\s*(.*?)\r?$/.exec(line) ?? [];
-      return name === undefined ? [] : [[name, value]];
-    });
-    const json = rest.trim() === "" ? undefined : attempt(() => parseJson(rest));
-    return { status: Number(status), headers: new Headers(fields), json };
-  }
-
-  /** Returns the answer of a request that succeeded. `purpose`: "Cannot …". */
-  async send(purpose: Text, host: string, method: string, path: string, body?: unknown): Promise<unknown> {
-    const { status, headers, json } = await this.request(host, method, path, body);
-    if (status < 300) return json;
-    throw failure(purpose, { status, headers, text: problemOf(json) });
+    if (code === undefined) throw failure(message`Cannot reach ${host}`, { text: errors });
+    const status = Number(code);
+    const answer = recordOf(parseJson(rest));
+    if (status < 300 && answer.errors === undefined) return answer;
+    throw failure(purpose, { status, headers, text: problemOf(answer) });
   }
 
   /** Returns the data of an answer. */
@@ -108,12 +91,9 @@ export class GitHub {
     purpose: Text,
     host: string,
     query: string,
-    variables: Readonly<Record<string, unknown>>,
+    variables: object,
   ): Promise<Record<string, unknown>> {
-    const { status, headers, json } = await this.request(host, "POST", "graphql", { query, variables });
-    const { data, errors } = recordOf(json);
-    if (status < 300 && isRecord(data) && errors === undefined) return data;
-    throw failure(purpose, { status, headers, text: problemOf(json) });
+    return recordOf((await this.post(purpose, host, "graphql", { query, variables })).data);
   }
 
   async #run(args: readonly string[], input?: string) {
@@ -126,8 +106,7 @@ export class GitHub {
 }
 
 /** The sentence of a refusal. */
-function problemOf(json: unknown): string {
-  const { message: text, errors } = recordOf(json);
+function problemOf({ message: text, errors }: Record<string, unknown>): string {
   const more = Array.isArray(errors)
     ? errors.map((each) => typeof each === "string" ? each : recordOf(each).message)
     : [];
@@ -139,12 +118,14 @@ const WAIT_MS = 2000;
 /** Makes the error of a request: what GitHub answered, and what the user can do. */
 function failure(
   purpose: Text,
-  { status, headers = new Headers(), text }: {
-    readonly status: number;
-    readonly headers?: Headers;
+  { status = 0, headers = "", text }: {
+    /** Absent: there was no answer. */
+    readonly status?: number;
+    readonly headers?: string;
     readonly text: string;
   },
 ): GitHubError {
+  const header = (name: string) => Number(new RegExp(`^${name}: *(\\d+)`, "im").exec(headers)?.[1] ?? NaN);
   const said = /^To get started with GitHub CLI/.test(text.trim())
     ? message`gh is not signed in`
     : oneLine(text.trim().replace(/^(?:gh|GraphQL): /, ""), 300);
@@ -156,17 +137,14 @@ function failure(
   if (/known GitHub host|no git remotes|not a git repository/.test(text)) {
     return error(message`add the remote of the repository on GitHub, or set GH_REPO=OWNER/NAME`);
   }
-  const limit = status === 429 || status === 403 && (
-        headers.has("retry-after") || headers.get("x-ratelimit-remaining") === "0" || /rate limit/i.test(text)
-      );
-  if (limit) {
-    const reset = Number(headers.get("x-ratelimit-reset") ?? NaN) * 1000 - Date.now();
-    const after = Number(headers.get("retry-after") ?? NaN) * 1000;
-    const wait = [after, reset, WAIT_MS].find((each) => Number.isFinite(each)) ?? WAIT_MS;
-    return error(message`run it again in ${Math.ceil(Math.max(wait, 0) / 60_000)} min`, Math.max(wait, 0));
+  const after = header("retry-after") * 1000;
+  const isLimited = after >= 0 || header("x-ratelimit-remaining") === 0 || /rate limit/i.test(text);
+  if (status === 429 || status === 403 && isLimited) {
+    const reset = header("x-ratelimit-reset") * 1000 - Date.now();
+    const wait = Math.max(0, [after, reset].find(Number.isFinite) ?? WAIT_MS);
+    return error(message`run it again in ${Math.ceil(wait / 60_000)} min`, wait);
   }
   if (status >= 500 || status === 0 && /connect|timeout|EOF|reset/i.test(text)) {
-    const after = Number(headers.get("retry-after") ?? NaN) * 1000;
     return error(message`run it again later`, Number.isFinite(after) ? after : WAIT_MS);
   }
   if (status === 403) return error(message`use a token with the permission "pull-requests"`);

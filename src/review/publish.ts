@@ -1,11 +1,21 @@
 import { message, ReasonixError, type Text, usageError } from "../core/mod.ts";
 import { type Change, type Git, hunkDigest, readChange } from "../git/mod.ts";
 import { processEnvironment } from "../path/read_env.ts";
-import { parseJson, recordOf } from "../util/json.ts";
-import { attempt } from "../util/lazy.ts";
+import { mapTexts, parseJson, recordOf } from "../util/json.ts";
 import { createRedactor } from "../util/redact.ts";
 import { oneLine, terminalSafe } from "../util/terminal_text.ts";
-import { checkFinding, lineOfQuote, readReport, type ReviewFinding, type ReviewReport } from "./findings.ts";
+import { codeSpan, fenced } from "../view/mod.ts";
+import {
+  checkFinding,
+  lineOfQuote,
+  locationOf,
+  openOf,
+  prioritiesOf,
+  readReport,
+  type ReviewFinding,
+  type ReviewReport,
+  withQuote,
+} from "./findings.ts";
 import { type Environment, GitHub, GitHubError } from "./github.ts";
 import {
   mark,
@@ -13,7 +23,6 @@ import {
   type PublishedComment,
   type PullRequest,
   readPullRequest,
-  withQuote,
 } from "./pull_request.ts";
 
 const MAX_COMMENTS = 30;
@@ -64,7 +73,7 @@ interface Published extends Readonly<Counts> {
  */
 export async function publishReview(request: PublishRequest): Promise<Published> {
   const { git, cwd, number, file, signal, env = processEnvironment(), wait = pause } = request;
-  const report = readReport(attempt(() => parseJson(request.text)));
+  const report = readReport(parseJson(request.text));
   const remedy = message`write it with \`reasonix review --pr ${number} --format json\``;
   if (typeof report === "string") throw usageError(message`Cannot publish ${file}: ${report}`, remedy);
   const { head } = report;
@@ -90,7 +99,7 @@ export async function publishReview(request: PublishRequest): Promise<Published>
     try {
       pull ??= await readPullRequest(github, number, url);
       await new Publication(github, pull, { ...change, commit: head }, checked, done).publish();
-      return { ...done, open: checked.findings.filter(({ state }) => state !== "fixed") };
+      return { ...done, open: openOf(checked) };
     } catch (error) {
       pull = undefined;
       const after = error instanceof GitHubError ? error.retryAfterMs : undefined;
@@ -111,19 +120,16 @@ async function checkReport(report: ReviewReport, change: Change, env: Environmen
   const findings: ReviewFinding[] = [];
   for (const given of report.findings) {
     const { id, state, agent } = given;
-    const bytes = state === "fixed" ? undefined : await change.head.read(given.path);
-    const checked = bytes && await checkFinding(withQuote(given, bytes), change, { whole: true });
-    const finding = checked && "finding" in checked ? checked.finding : state === "fixed" ? given : undefined;
-    if (!finding) continue;
-    const { suggestion, ...rest } = finding;
-    const [title, body, quote] = [redact(rest.title), redact(rest.body), redact(rest.quote)];
+    const checked = state === "fixed"
+      ? { finding: given }
+      : await checkFinding(await withQuote(given, change.head), change, { whole: true });
+    if ("fault" in checked) continue;
+    const { suggestion, ...finding } = checked.finding;
     // Without its secret a suggestion would break the code.
     const kept = suggestion !== undefined && redact(suggestion) === suggestion ? { suggestion } : {};
-    findings.push({ ...rest, ...kept, title, body, quote, id, state, agent });
+    findings.push({ ...finding, ...kept, id, state, agent });
   }
-  const skipped = report.skipped.map(({ path, reason }) => ({ path: redact(path), reason: redact(reason) }));
-  const incomplete = report.incomplete === undefined ? {} : { incomplete: redact(report.incomplete) };
-  return { ...report, findings, skipped, ...incomplete };
+  return mapTexts({ ...report, findings }, redact);
 }
 
 interface Draft {
@@ -175,11 +181,8 @@ class Publication {
     report: ReviewReport,
     done: Counts,
   ) {
-    this.#github = github;
-    this.#pull = pull;
-    this.#change = change;
-    this.#report = report;
-    this.#done = done;
+    [this.#github, this.#pull, this.#change] = [github, pull, change];
+    [this.#report, this.#done] = [report, done];
     this.#purpose = message`Cannot publish the review of pull request ${pull.number}`;
   }
 
@@ -191,7 +194,7 @@ class Publication {
         remedy: message`submit or discard it at ${this.#pull.url}, and run it again`,
       });
     }
-    const open = this.#report.findings.filter(({ state }) => state !== "fixed");
+    const open = [...openOf(this.#report)];
     if (!summary && open.length === 0) return;
     const others = new Set(comments);
     const known = new Set(summary?.findings.map(({ id }) => id));
@@ -231,10 +234,7 @@ class Publication {
     this.#done.url = summary.url;
   }
 
-  async #mutate(
-    mutation: string,
-    variables: Readonly<Record<string, unknown>>,
-  ): Promise<Record<string, unknown>> {
+  async #mutate(mutation: string, variables: object): Promise<Record<string, unknown>> {
     return await this.#github.graphql(this.#purpose, this.#pull.host, mutation, variables);
   }
 
@@ -262,7 +262,7 @@ class Publication {
       return `${start}**Fixed** in ${commit}.\n\n<details><summary>${finding.priority}</summary>\n\n` +
         `**${title}**\n\n${body}\n\n</details>\n`;
     }
-    const change = suggestion === undefined ? "" : `\n\n${fenced("suggestion", suggestion)}`;
+    const change = suggestion === undefined ? "" : `\n\n${block("suggestion", suggestion)}`;
     return `${start}**${finding.priority}: ${title}**\n\n${body}${change}\n`;
   }
 
@@ -285,7 +285,7 @@ class Publication {
       return true;
     }
     const bytes = await this.#change.head.read(path);
-    if (bytes) return lineOfQuote(bytes, withQuote(finding, bytes)) === undefined;
+    if (bytes) return lineOfQuote(bytes, await withQuote(finding, this.#change.head)) === undefined;
     return this.#change.files.some((file) =>
       file.status === "deleted" && file.path === path || file.status === "renamed" && file.oldPath === path
     );
@@ -300,7 +300,7 @@ class Publication {
     const post = async (fields: Readonly<Record<string, unknown>>) => {
       const body = { commit_id: this.#change.commit, ...fields };
       const path = `repos/${repository}/pulls/${number}/reviews`;
-      return recordOf(await this.#github.send(this.#purpose, host, "POST", path, body));
+      return await this.#github.post(this.#purpose, host, path, body);
     };
     try {
       const comments = drafts.map(({ comment }) => comment);
@@ -343,11 +343,7 @@ class Publication {
 
   #summary(open: readonly ReviewFinding[], listed: readonly ReviewFinding[], fixed: number): string {
     const { reviewed, skipped, incomplete } = this.#report;
-    const counts = ["P0", "P1", "P2", "P3"].flatMap((priority) => {
-      const count = open.filter((finding) => finding.priority === priority).length;
-      return count === 0 ? [] : [`${count} ${priority}`];
-    });
-    const found = open.length === 0 ? "No open findings" : `Open findings: ${counts.join(", ")}`;
+    const found = open.length === 0 ? "No open findings" : `Open findings: ${prioritiesOf(open).join(", ")}`;
     const lines = ["### Review by Reasonix", `${found}${fixed === 0 ? "" : `. Fixed: ${fixed}`}.`];
     if (listed.length > 0) lines.push("Findings without a comment at their line:");
     const kept: ReviewFinding[] = [];
@@ -368,7 +364,7 @@ class Publication {
     );
     if (skipped.length > 0) {
       const some = skipped.slice(0, 20).map(({ path, reason }) =>
-        `${code(path)} (${closed(this.#harmless(oneLine(reason)))})`
+        `${codeSpan(oneLine(path, 300))} (${closed(this.#harmless(oneLine(reason)))})`
       );
       const more = skipped.length > some.length ? `, and ${skipped.length - some.length} more` : "";
       lines.push(`Not reviewed: ${some.join(", ")}${more}.`);
@@ -389,8 +385,8 @@ class Publication {
   }
 }
 
-function location({ path, line, end_line }: ReviewFinding): string {
-  return code(`${path}:${line}${end_line > line ? `-${end_line}` : ""}`);
+function location(finding: ReviewFinding): string {
+  return codeSpan(locationOf({ ...finding, path: oneLine(finding.path, 300) }));
 }
 
 /** The published comment of a finding: that of its id, or of the same line of code. */
@@ -406,23 +402,9 @@ function closed(line: string): string {
   return rest.includes("`") ? line.replaceAll("`", "'") : line;
 }
 
-/** One line in a code span. */
-function code(text: string): string {
-  const line = oneLine(text, 300);
-  const ticks = fenceOf(line, 1);
-  const edge = /^`|`$/.test(line) ? " " : "";
-  return `${ticks}${edge}${line}${edge}${ticks}`;
-}
-
-function fenced(info: string, text: string): string {
-  const fence = fenceOf(text, 3);
-  return `${fence}${info}\n${text}${text === "" ? "" : "\n"}${fence}`;
-}
-
-/** A run of ticks that is longer than all in the text. */
-function fenceOf(text: string, least: number): string {
-  const longest = Math.max(0, ...(text.match(/`+/g) ?? []).map((run) => run.length));
-  return "`".repeat(Math.max(least, longest + 1));
+/** The text of a block stays as it is: an empty suggestion removes lines. */
+function block(info: string, text: string): string {
+  return fenced(text === "" ? "" : `${text}\n`, info);
 }
 
 /** Blocks of code that the service draws, or offers to commit. */
@@ -452,7 +434,7 @@ export function harmless(markdown: string, home: string): string {
     const next = lines.findIndex((line, index) => index > at && closes.test(line));
     const end = next < 0 ? lines.length : next;
     flush();
-    parts.push(`\n${fenced(DRAWN.test(info) ? "" : info, lines.slice(at + 1, end).join("\n"))}\n`);
+    parts.push(`\n${block(DRAWN.test(info) ? "" : info, lines.slice(at + 1, end).join("\n"))}\n`);
     at = end;
   }
   flush();

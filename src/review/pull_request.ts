@@ -1,10 +1,10 @@
 import { copyFile, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { message, ReasonixError, usageError } from "../core/mod.ts";
-import { type Change, firstLine, type Git, openRepository, type Repository } from "../git/mod.ts";
-import { parseJson, recordOf } from "../util/json.ts";
+import { type Change, firstLine, type Git, openRepository, readChange, type Repository } from "../git/mod.ts";
+import { defined, parseJson, recordOf } from "../util/json.ts";
 import { attempt } from "../util/lazy.ts";
-import { readReport, type ReviewFinding } from "./findings.ts";
+import { readReport, type ReviewFinding, withQuotes } from "./findings.ts";
 import { type Environment, GitHub } from "./github.ts";
 
 /** A comment of an earlier review of this user at lines of the pull request. */
@@ -133,7 +133,7 @@ function marked(kind: "finding" | "review", text: unknown): Record<string, unkno
   if (typeof text !== "string" || !text.startsWith(start)) return undefined;
   const [, coded = ""] = /^([\w+/=]+) -->/.exec(text.slice(start.length)) ?? [];
   const json = attempt(() => new TextDecoder().decode(Uint8Array.fromBase64(coded)));
-  return json === undefined ? undefined : recordOf(attempt(() => parseJson(json)));
+  return json === undefined ? undefined : recordOf(parseJson(json));
 }
 
 function commentOf({ id, body }: Record<string, unknown>): PublishedComment[] {
@@ -153,30 +153,20 @@ function reportOf(value: Record<string, unknown>) {
   return typeof report === "string" ? undefined : report;
 }
 
+/** Reads a pull request as a change, and what this user has published about it. */
+export async function pullRequestChange(git: Git, cwd: string, number: number, options: OpenOptions) {
+  const pull = await openPullRequest(git, cwd, number, options);
+  const { base, head } = pull;
+  const found = await readChange(git, cwd, { kind: "base", base, head }, options.signal);
+  const change = { ...found, target: `pull request ${number}`, key: `pr ${number}` };
+  return { change, about: pull, ...defined({ earlier: await earlierReview(pull, change) }) };
+}
+
 /** Returns what an earlier review has published, for an incremental one of `head`. */
 export async function earlierReview({ summary, comments }: PullRequest, { head }: Pick<Change, "head">) {
   if (!summary) return undefined;
   const open = comments.map(({ finding }) => finding).filter(({ state }) => state !== "fixed");
-  const findings: ReviewFinding[] = [];
-  for (const finding of [...open, ...summary.findings]) {
-    const bytes = finding.quote.includes(REDACTED) ? await head.read(finding.path) : undefined;
-    findings.push(bytes ? withQuote(finding, bytes) : finding);
-  }
-  return { hunks: summary.hunks, findings };
-}
-
-const REDACTED = "[redacted]";
-
-/** Puts the text of the file in place of a quote from which a secret was removed. */
-export function withQuote<T extends Pick<ReviewFinding, "quote" | "line">>(finding: T, bytes: Uint8Array): T {
-  if (!finding.quote.includes(REDACTED)) return finding;
-  const lines = new TextDecoder().decode(bytes).split(/\r?\n/);
-  const quoted = finding.quote.split("\n").map((line) =>
-    new RegExp(`^\\s*${line.trim().split(REDACTED).map((part) => RegExp.escape(part)).join(".*")}\\s*$`)
-  );
-  const fits = (at: number) => quoted.every((pattern, more) => pattern.test(lines[at + more] ?? ""));
-  const at = [finding.line - 1, ...lines.keys()].find(fits);
-  return at === undefined ? finding : { ...finding, quote: lines.slice(at, at + quoted.length).join("\n") };
+  return { hunks: summary.hunks, findings: await withQuotes([...open, ...summary.findings], head) };
 }
 
 interface OpenOptions {

@@ -34,10 +34,10 @@ import {
   checkFinding,
   type Dropped,
   emptyReport,
-  type Finding,
   lineOfQuote,
   mergeFindings,
   NO_DROPS,
+  readable,
   type ReviewFinding,
   reviewFinding,
   type ReviewReport,
@@ -148,6 +148,8 @@ interface Piece {
   readonly hunk: Hunk;
   /** Digest of the whole hunk. */
   readonly digest: string;
+  /** Characters in a prompt. */
+  readonly size: number;
 }
 
 interface Part {
@@ -232,18 +234,19 @@ class Review {
     const only = (side: Revision) => readAllowed(side, async (path) => await reasonFor(path) !== undefined);
     this.#change = { ...change, files: allowed, base: only(change.base), head: only(change.head) };
     if (!change.onDisk) this.#tools = objectTools(Git.find(change.top), this.#change);
-    return shown.toSorted((a, b) => weightOf(a) - weightOf(b));
+    return shown.toSorted((a, b) => Number(PROSE.test(a.path)) - Number(PROSE.test(b.path)));
   }
 
   /** Reviews the parts next to each other, as many as agents may run. */
   async #parts(all: readonly (readonly Piece[])[]): Promise<void> {
-    const reason = `the change has more than ${MAX_PARTS} parts: review its commits one by one (--commit)`;
+    const reason = `the change has more than ${MAX_PARTS} parts: review the rest with --incremental`;
     for (const pieces of all.slice(MAX_PARTS)) this.#miss(pieces, reason);
     const parts = all.slice(0, MAX_PARTS);
     const of = parts.length;
     if (of === 0) return;
     const files = new Set(parts.flat().map(({ file }) => file)).size;
-    this.#options.report(message`Reviewing ${oneLine(this.#change.target)} (files: ${files}, parts: ${of})`);
+    const target = readable(oneLine(this.#change.target));
+    this.#options.report(message`Reviewing ${target} (files: ${files}, parts: ${of})`);
     const waiting = parts.map((pieces, index) => ({ pieces, number: index + 1, of })).values();
     const work = async () => {
       for (const part of waiting) await this.#part(part);
@@ -262,7 +265,7 @@ class Review {
     const [first] = answers;
     if (typeof first === "string") {
       this.#miss(pieces, first);
-      report(message`Part ${number} of ${of} was not reviewed: ${first}`);
+      report(message`Part ${number} of ${of} was not reviewed: ${readable(first)}`);
     }
     const found = answers.flatMap((each) => typeof each === "string" ? [] : each);
     const { findings, duplicates } = mergeFindings(found);
@@ -287,11 +290,15 @@ class Review {
     { pieces, number, of }: Part,
   ): Promise<readonly ReviewFinding[] | string> {
     const { focus, whole = false, change: { top, onDisk } } = this.#request;
-    let result: CheckedFindings | undefined;
+    let given: readonly unknown[] = [];
+    let result: readonly CheckedFinding[] | undefined;
     const form = await this.#form(ANSWER_SCHEMA, "findings", async (list, signal) => {
-      const checked = await checkFindings(list, this.#change, { whole, signal });
+      const checked: CheckedFinding[] = [];
+      for (const value of list.slice(0, MAX_CHECKED)) {
+        checked.push(await checkFinding(value, this.#change, { whole, signal }));
+      }
       if (signal?.aborted) return undefined;
-      result = checked;
+      [given, result] = [list, checked];
       return problemOf(checked);
     });
     const words = [
@@ -315,9 +322,13 @@ class Review {
     ].join("\n\n");
     const problem = await this.#ask(agent, prompt, { form, description: `part ${number} of ${of}` });
     if (!result) return problem ?? this.#problem("limit", NO_JSON);
-    for (const fault of result.faults) this.#dropped[fault] += 1;
-    this.#leaveOut(number, result.given, MAX_CHECKED);
-    return result.findings.map((finding) => reviewFinding(finding, agent));
+    this.#leaveOut(number, given.length, MAX_CHECKED);
+    const holding: ReviewFinding[] = [];
+    for (const checked of result) {
+      if ("finding" in checked) holding.push(reviewFinding(checked.finding, agent));
+      else this.#dropped[checked.fault] += 1;
+    }
+    return holding;
   }
 
   /** Returns the findings that a fresh agent does not refute. */
@@ -391,7 +402,7 @@ class Review {
       if (its.length === 0 || file.omitted !== undefined) continue;
       for (const piece of piecesOf(file, MAX_PART_BYTES)) {
         if (!its.some((finding) => touches(piece.hunk, finding))) continue;
-        size += sizeOf(piece.hunk);
+        size += piece.size;
         if (size <= MAX_PART_BYTES) pieces.push(piece);
       }
     }
@@ -528,7 +539,7 @@ class Review {
   #about(): string {
     const { about } = this.#request;
     const { target, messages, files } = this.#change;
-    const listed = files.slice(0, MAX_LISTED_FILES).map(({ path, status, added, removed }) =>
+    const listed = files.map(({ path, status, added, removed }) =>
       `${status} ${oneLine(path, 200)} +${added} -${removed}`
     );
     const lines = [
@@ -536,8 +547,7 @@ class Review {
       ...(about ? [`Title: ${oneLine(about.title, 300)}`, cutText(about.body, MAX_ABOUT)] : []),
       ...(messages.length > 0 ? ["Commit messages:", cutText(messages.join("\n---\n"), MAX_ABOUT)] : []),
       "Files:",
-      ...listed,
-      ...(files.length > listed.length ? [`and ${files.length - listed.length} more`] : []),
+      ...firstOf(listed, MAX_LISTED_FILES),
     ];
     return material("the change", quoted(lines.join("\n")));
   }
@@ -589,18 +599,19 @@ function omission({ omitted, kind, status, hunks }: ChangedFile): string | undef
   return status === "renamed" || status === "copied" ? `${status} without a changed line` : "no changed line";
 }
 
-/** Prose and data come after code. */
-function weightOf({ path }: ChangedFile): number {
-  return /\.(?:md|markdown|txt|rst|adoc|json|jsonl|ya?ml|toml|ini|csv|tsv|xml|svg|po|snap|lock)$/i.test(path)
-    ? 1
-    : 0;
-}
+/** Prose and data, which come after code. */
+const PROSE = /\.(?:md|markdown|txt|rst|adoc|json|jsonl|ya?ml|toml|ini|csv|tsv|xml|svg|po|snap|lock)$/i;
 
 /** Cuts the hunks of a file that are too large for a part; line numbers stay those of the files. */
 function piecesOf(file: ChangedFile, maxBytes: number): Piece[] {
   return file.hunks.flatMap((hunk) => {
     const digest = hunkDigest(file.path, hunk);
-    return cutHunk(hunk, maxBytes).map((each) => ({ file, hunk: each, digest }));
+    return cutHunk(hunk, maxBytes).map((each) => ({
+      file,
+      hunk: each,
+      digest,
+      size: sum(each.lines, lengthOf),
+    }));
   });
 }
 
@@ -629,27 +640,17 @@ function lengthOf(line: string): number {
   return 6 + Math.min(line.length, MAX_LINE);
 }
 
-function sizeOf({ lines }: Hunk): number {
-  return sum(lines, lengthOf);
-}
-
 /** Puts pieces into parts, in order; a file that fits in one part is in one. */
 function partsOf(pieces: readonly Piece[], maxBytes: number): Piece[][] {
   const parts: Piece[][] = [];
-  let bytes = 0;
-  let lines = 0;
+  const fits = (group: readonly Piece[]) =>
+    sum(group, ({ size }) => size) <= maxBytes &&
+    sum(group, ({ hunk }) => hunk.lines.length) <= MAX_PART_LINES;
   for (const [, its] of Map.groupBy(pieces, ({ file }) => file)) {
-    const bytesOf = (group: readonly Piece[]) => sum(group, ({ hunk }) => sizeOf(hunk));
-    const linesOf = (group: readonly Piece[]) => sum(group, ({ hunk }) => hunk.lines.length);
-    const isLarge = bytesOf(its) > maxBytes || linesOf(its) > MAX_PART_LINES;
-    for (const group of isLarge ? its.map((piece) => [piece]) : [its]) {
-      bytes += bytesOf(group);
-      lines += linesOf(group);
-      if (parts.length === 0 || bytes > maxBytes || lines > MAX_PART_LINES) {
-        parts.push([]);
-        [bytes, lines] = [bytesOf(group), linesOf(group)];
-      }
-      parts.at(-1)?.push(...group);
+    for (const group of fits(its) ? [its] : its.map((piece) => [piece])) {
+      const last = parts.at(-1);
+      if (last && fits([...last, ...group])) last.push(...group);
+      else parts.push(group);
     }
   }
   return parts;
@@ -711,43 +712,23 @@ function listIn(answer: string, name: string): readonly unknown[] | undefined {
 /** Brackets behind which the JSON value of an answer may end. */
 const MAX_TRIES = 20;
 
-interface CheckedFindings {
-  readonly findings: readonly Finding[];
-  readonly faults: readonly Fault["fault"][];
-  /** Problems of the findings, and of suggestions that were left out. */
-  readonly lines: readonly string[];
-  /** Findings of the answer, of which only the first ones are checked. */
-  readonly given: number;
-}
-
-type Fault = Extract<CheckedFinding, { readonly fault: unknown }>;
-
-async function checkFindings(
-  list: readonly unknown[],
-  change: Change,
-  options: Parameters<typeof checkFinding>[2],
-): Promise<CheckedFindings> {
-  const findings: Finding[] = [];
-  const faults: Fault["fault"][] = [];
-  const lines: string[] = [];
-  for (const [index, value] of list.slice(0, MAX_CHECKED).entries()) {
-    const checked = await checkFinding(value, change, options);
-    if ("finding" in checked) findings.push(checked.finding);
-    else faults.push(checked.fault);
-    const line = "finding" in checked ? checked.note : checked.message;
-    if (line !== undefined) lines.push(`finding ${index + 1}: ${line}`);
-  }
-  return { findings, faults, lines, given: list.length };
-}
-
-function problemOf({ faults, lines }: CheckedFindings): string | undefined {
-  if (faults.length === 0) return undefined;
-  const more = lines.length > MAX_FAULTS ? [`and ${lines.length - MAX_FAULTS} more`] : [];
+/** The message that returns findings that do not hold to the model. */
+function problemOf(checked: readonly CheckedFinding[]): string | undefined {
+  if (checked.every((each) => "finding" in each)) return undefined;
+  const lines = checked.flatMap((each, index) => {
+    const text = "finding" in each ? each.note : each.message;
+    return text === undefined ? [] : [`finding ${index + 1}: ${text}`];
+  });
   return [
     "Some findings do not hold.",
-    material("the check of the findings", quoted([...lines.slice(0, MAX_FAULTS), ...more].join("\n"))),
+    material("the check of the findings", quoted(firstOf(lines, MAX_FAULTS).join("\n"))),
     "Correct these, leave out what is no defect of the change, and repeat the others.",
   ].join("\n\n");
+}
+
+/** The first lines, and the number of the others. */
+function firstOf(lines: readonly string[], most: number): readonly string[] {
+  return lines.length > most ? [...lines.slice(0, most), `and ${lines.length - most} more`] : lines;
 }
 
 const NO_JSON = "The answer has no JSON value that fits the schema.";

@@ -347,17 +347,16 @@ function attachmentReader(gate: Gate, workspace: Workspace): (path: string) => P
   };
 }
 
+interface ReadRules {
+  readonly gate: Partial<Pick<PermissionGate, "explain">>;
+  readonly workspace: Workspace;
+}
+
 /**
  * Returns the real path of a file or directory of the workspace that may be read without a prompt. Rejects
  * with the reason. Nothing is recorded.
  */
-export async function readablePath(
-  path: string,
-  { gate, workspace }: {
-    readonly gate: Partial<Pick<PermissionGate, "explain">>;
-    readonly workspace: Workspace;
-  },
-): Promise<string> {
+export async function readablePath(path: string, { gate, workspace }: ReadRules): Promise<string> {
   const real = await workspace.read(path);
   const reason = !workspace.roots.some((root) => contains(root, real))
     ? message`it is outside the workspace`
@@ -373,13 +372,7 @@ export async function readablePath(
 /**
  * Reports whether the settings or a rule forbid reading a path, which need not exist. Nothing is recorded.
  */
-export async function deniesReading(
-  path: string,
-  { gate, workspace }: {
-    readonly gate: Partial<Pick<PermissionGate, "explain">>;
-    readonly workspace: Workspace;
-  },
-): Promise<boolean> {
+export async function deniesReading(path: string, { gate, workspace }: ReadRules): Promise<boolean> {
   const real = await workspace.read(path).catch(() => undefined);
   if (real === undefined || workspace.hidden(real) || workspace.hidden(path)) return true;
   const explained = await gate.explain?.(readOf(path));

@@ -1,3 +1,4 @@
+import { shellWord } from "../util/process.ts";
 import type { Arguments } from "./tool.ts";
 
 /** Maps calls in the form of other agents to calls of the tools here. */
@@ -107,10 +108,7 @@ export function commandLine(command: unknown): unknown {
   const [program = "", option = "", script] = command;
   const isShell = /^(?:\/(?:usr\/)?bin\/)?(?:ba|z|da)?sh$/.test(program) && /^-l?c$/.test(option);
   if (isShell && script !== undefined && command.length === 3) return script;
-  return command.map((word: string) =>
-    /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`
-  )
-    .join(" ");
+  return command.map(shellWord).join(" ");
 }
 
 /** Built-in tools by Claude Code's names where those are no more than another spelling. */

@@ -141,6 +141,11 @@ export function shellCommand(line: string): [program: string, ...args: string[]]
   return WINDOWS ? ["cmd.exe", "/d", "/s", "/c", line] : ["/bin/sh", "-c", line];
 }
 
+/** A word as POSIX shells read it, quoted where it needs that. */
+export function shellWord(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+}
+
 /** Waits for a helper and ends it when it takes too long, but does not wait for its background processes. */
 export async function helperOutput(
   child: Deno.ChildProcess,

@@ -204,7 +204,7 @@ export class MarkdownRenderer {
 /** Quotes a text as code: the fence is longer than any in it, so that nothing in it can end it. */
 export function fenced(text: string, language = ""): string {
   const fence = ticksAround(text, 3);
-  return `${fence}${language}\n${text.replace(/\n$/, "")}\n${fence}`;
+  return `${fence}${language}\n${text}${text === "" || text.endsWith("\n") ? "" : "\n"}${fence}`;
 }
 
 /** Quotes a line as code. */

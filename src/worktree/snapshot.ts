@@ -1,7 +1,15 @@
 import { exists } from "../path/probe.ts";
 import { existingRealPath } from "../path/real_path.ts";
 import { writeFileAtomic } from "../util/atomic_write.ts";
-import { DiskFiles, entries, firstLine, type Git, type GitOptions, type Repository } from "../git/mod.ts";
+import {
+  DiskFiles,
+  entries,
+  firstLine,
+  type Git,
+  type GitOptions,
+  joined,
+  type Repository,
+} from "../git/mod.ts";
 
 interface ListedFiles {
   readonly present: readonly string[];
@@ -157,7 +165,3 @@ const FORM = [
   "--src-prefix=a/",
   "--dst-prefix=b/",
 ];
-
-function joined(paths: readonly string[]): string {
-  return paths.map((path) => `${path}\0`).join("");
-}

@@ -91,7 +91,7 @@ const ROWS: Readonly<Record<string, Row>> = {
   "submodule$ commit --yes": { code: 0, says: /create mode 160000 module/, requests: 1 },
   "large$ review": {
     code: 0,
-    says: /more than 20 parts: review its commits one by one \(--commit\)/,
+    says: /more than 20 parts: review the rest with --incremental/,
     requests: 20,
   },
   "large$ commit --yes": { code: 0, says: /10 files changed, 100000 insertions/, requests: 1 },

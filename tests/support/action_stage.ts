@@ -155,6 +155,12 @@ exec ${gitProgram} -c url.file://${temp.path}/remote/.insteadOf=https://github.c
     headRefOid: head,
   });
 
+  /** Adds a commit to the base, as others do meanwhile. */
+  const moveBase = async () => {
+    pull.baseRefOid = await git("commit-tree", "-p", base, "-m", "more", `${base}^{tree}`);
+    await git("branch", "-f", "main", pull.baseRefOid);
+  };
+
   let runs = 0;
   /** Runs a job with the inputs of its `with` and the variables of its `env`. */
   const job = async (
@@ -230,7 +236,7 @@ exec ${gitProgram} -c url.file://${temp.path}/remote/.insteadOf=https://github.c
   const review = (env: Readonly<Record<string, string>> = { MODEL_KEY: KEY }, event = {}) =>
     job({ step: "review", "key-env": "MODEL_KEY", "max-cost": "1" }, env, event);
   return {
-    ...{ temp: temp.path, github, model, defect, base, pull, commit, review },
+    ...{ temp: temp.path, github, model, defect, base, pull, commit, moveBase, review },
     publish: (more = {}, event = {}) => job({ step: "publish", ...more }, {}, event),
     async [Symbol.asyncDispose]() {
       await model[Symbol.asyncDispose]();

@@ -1,19 +1,17 @@
 import { GIT_FLAGS, type GitRun, runGitCommand } from "./open.ts";
-import { argument, command, flag } from "../../command.ts";
+import { argument, command, flag, type FlagsOf } from "../../command.ts";
 import { canAsk } from "../../terminal/open.ts";
 import { type CliContext, runPaths } from "../../terminal/process.ts";
-import { commitStaged, type GitHost, repositoryTop } from "../../../src/commit/mod.ts";
+import { commitStaged, type GitHost, repositoryTop, type WritingOptions } from "../../../src/commit/mod.ts";
 import { message, type Text, usageError } from "../../../src/core/mod.ts";
 import { processEnvironment } from "../../../src/path/read_env.ts";
 
-const { model, maxCost, dir } = GIT_FLAGS;
+const { model, maxCost, dir, trustProject, ignoreUntrusted } = GIT_FLAGS;
 
 /** Flags of the commands that write for the user. */
 export const WRITING_FLAGS = {
-  yes: flag("Do not ask"),
-  model,
-  maxCost,
-  dir,
+  ...{ yes: flag("Do not ask"), model, maxCost, dir },
+  ...{ trustProject, ignoreUntrusted },
 } as const;
 
 export const HINT = argument("Words for the text, such as a reason", "hint");
@@ -23,22 +21,35 @@ export const commitCommand = command({
   flags: WRITING_FLAGS,
   rest: HINT,
   async run(flags, ...words) {
-    const { cwd } = runPaths(this, flags.dir);
-    const { yes = false } = flags;
-    await runGitCommand(
-      this,
-      { program: "commit", flags: { ...flags, dir: await repositoryTop(cwd) } },
-      async (run) => {
-        const host = gitHost(this, run, { yes, title: "Commit message" });
-        const done = await commitStaged({ cwd, yes, host, hint: words.join(" "), signal: run.signal });
-        return done ? "done" : "failed";
-      },
-    );
+    await write(this, { program: "commit", title: "Commit message", flags, words }, commitStaged);
   },
 });
 
+interface Writing {
+  readonly program: "commit" | "pr";
+  /** Title of the session. */
+  readonly title: string;
+  readonly flags: FlagsOf<typeof WRITING_FLAGS>;
+  readonly words: readonly string[];
+}
+
+/** Runs a command that writes a text and has the user agree to it. */
+export async function write(
+  context: CliContext,
+  { program, title, flags, words }: Writing,
+  work: (options: WritingOptions) => Promise<boolean>,
+): Promise<void> {
+  const { cwd } = runPaths(context, flags.dir);
+  const { yes = false } = flags;
+  const atTop = { ...flags, dir: await repositoryTop(cwd) };
+  await runGitCommand(context, { program, flags: atTop }, async (run) => {
+    const host = gitHost(context, run, { yes, title });
+    return await work({ cwd, yes, host, hint: words.join(" "), signal: run.signal }) ? "done" : "failed";
+  });
+}
+
 /** The terminal of the user. Throws a usage error where there is no prompt and no --yes. */
-export function gitHost(
+function gitHost(
   { process: { stdout } }: CliContext,
   run: GitRun,
   { yes, title }: { readonly yes: boolean; readonly title: string },

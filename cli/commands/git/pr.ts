@@ -1,8 +1,6 @@
-import { gitHost, HINT, WRITING_FLAGS } from "./commit.ts";
-import { runGitCommand } from "./open.ts";
+import { HINT, write, WRITING_FLAGS } from "./commit.ts";
 import { command, flag, option } from "../../command.ts";
-import { runPaths } from "../../terminal/process.ts";
-import { openPullRequest, repositoryTop } from "../../../src/commit/mod.ts";
+import { openPullRequest } from "../../../src/commit/mod.ts";
 
 export const prCommand = command({
   description:
@@ -14,16 +12,7 @@ export const prCommand = command({
   },
   rest: HINT,
   async run({ base, draft = false, ...flags }, ...words) {
-    const { cwd } = runPaths(this, flags.dir);
-    const { yes = false } = flags;
-    await runGitCommand(
-      this,
-      { program: "pr", flags: { ...flags, dir: await repositoryTop(cwd) } },
-      async (run) => {
-        const host = gitHost(this, run, { yes, title: "Pull request" });
-        const options = { cwd, yes, host, base, draft, hint: words.join(" "), signal: run.signal };
-        return await openPullRequest(options) ? "done" : "failed";
-      },
-    );
+    const options = { program: "pr", title: "Pull request", flags, words } as const;
+    await write(this, options, (writing) => openPullRequest({ ...writing, base, draft }));
   },
 });

@@ -11,6 +11,7 @@ import {
   PRIORITIES,
   publishSavedReview,
   pullRequestNumber,
+  readable,
   type ReviewFinding,
   type ReviewReport,
 } from "../../../src/review/mod.ts";
@@ -97,7 +98,7 @@ async function printReview(context: CliContext, run: GitRun, { flags, focus }: W
   const form = { palette: palette(outColor), columns: outputWidth() ?? Infinity, width, text: run.translate };
   const print = (report: ReviewReport) => out.write(formatReview(report, format, form));
   if (change.files.length === 0) {
-    const line = run.translate(message`Nothing to review in ${change.target}`);
+    const line = run.translate(message`Nothing to review in ${readable(change.target)}`);
     await (format === "text" ? out.write(`${terminalSafe(line)}\n`) : print(emptyReport(change)));
     return "done";
   }

@@ -8,14 +8,14 @@ const loadReview = lazy(() => import("../../review/mod.ts"));
 
 export const reviewCommand: CommandBody = {
   async run(host, argument, signal = new AbortController().signal) {
-    const { formatReview, performReview, prepareReview, readReviewLine } = await loadReview();
+    const { formatReview, performReview, prepareReview, readable, readReviewLine } = await loadReview();
     const wanted = readReviewLine(argument);
     const translator = await loadTranslator(host.locale);
     const say = (text: Text) => host.say(translator.text(text));
     const session = await host.session();
     const prepared = await prepareReview(session.paths, wanted, { signal, report: say });
     const { change } = prepared.request;
-    if (change.files.length === 0) return say(message`Nothing to review in ${change.target}`);
+    if (change.files.length === 0) return say(message`Nothing to review in ${readable(change.target)}`);
     await session.open();
     // Front ends show the agents at work.
     const options = { signal, report: say, progress: () => {} };

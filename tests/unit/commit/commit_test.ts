@@ -290,12 +290,16 @@ const CASES: readonly Case[] = [
     stage: async (stage) => {
       await one(stage);
       await hook(stage, "pre-commit", "echo lint says no >&2; exit 1");
+      await stage.write(".git/REASONIX_COMMIT_MSG", "Earlier\n");
     },
     replies: ["Add a"],
     answers: [""],
     error: /Nothing was committed: git commit ended with exit code 1.*git commit -F '.*REASONIX_COMMIT_MSG'/,
     seen: ["lint says no"],
-    check: async (stage) => assertEquals(await kept(stage), "Add a\n"),
+    check: async (stage) => {
+      assertEquals(await kept(stage), "Add a\n");
+      assertEquals(await Deno.readTextFile(`${stage.dir}/.git/REASONIX_COMMIT_MSG.old`), "Earlier\n");
+    },
   },
   {
     name: "keeps the message where signing fails",

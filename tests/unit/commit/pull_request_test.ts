@@ -150,11 +150,15 @@ const CASES: readonly Case[] = [
       ),
   },
   {
-    name: "prints text and address where gh is not logged in, after the push",
+    name: "prints text and address where gh is not logged in, after the push to an alias of ssh",
     stage: async (stage) => {
-      await remotes(stage, "ssh://git@github.com:22/me/tool.git");
+      await remotes(stage, "ssh://git@github.com-work:22/me/tool.git");
       await commits(stage, "fix/two");
       await stage.program("gh", STAND_IN);
+      await stage.program(
+        "ssh",
+        '[ "$*" = "-G -- github.com-work" ] && echo "user git\nhostname github.com"',
+      );
       await Deno.writeTextFile(`${stage.temp}/list.code`, "4");
     },
     replies: [TEXT],

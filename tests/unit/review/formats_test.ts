@@ -223,12 +223,16 @@ Deno.test("a review without findings says so in each format", async () => {
   assertEquals(sarif(none).runs[0]?.invocations[0]?.executionSuccessful, false);
   assertEquals<unknown>(JSON.parse(format(none, "json")), none);
   const translator = await loadTranslator("zh-CN");
-  const chinese = formatReview(none, "text", {
+  const skipped = [{ path: "a.png", reason: "binary" }];
+  const incomplete = "it was interrupted; the second pass did not judge 1 of 2 findings";
+  const chinese = formatReview({ ...none, skipped, incomplete }, "text", {
     palette: palette(false),
     columns: Infinity,
     text: (text) => translator.text(text),
   });
-  assertMatch(chinese, /^审查 main\.\.\.topic, 3 commits\n\n没有发现问题\n/);
+  assertMatch(chinese, /^审查 main\.\.\.topic，3 个提交\n\n没有发现问题\n/);
+  assertStringIncludes(chinese, "\n未审查（二进制）：a.png\n");
+  assertStringIncludes(chinese, "：已被中断；第二轮未能判断 2 个问题中的 1 个\n");
 });
 
 Deno.test("the text has at most ten names of files that were left out, and says when the cost is not known", () => {

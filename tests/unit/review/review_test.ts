@@ -3,7 +3,7 @@ import { assemble } from "../../../src/features/mod.ts";
 import { type Change, type ChangedFile, Git, type Hunk, readChange } from "../../../src/git/mod.ts";
 import type { ModelRequest, Provider } from "../../../src/provider/mod.ts";
 import { type Assembly, loadTrustedConfig } from "../../../src/run/mod.ts";
-import { type Finding, type ReviewReport } from "../../../src/review/findings.ts";
+import { type Finding, readable, type ReviewReport } from "../../../src/review/findings.ts";
 import { review, type ReviewRequest } from "../../../src/review/review.ts";
 import { call } from "../../support/agent_fixture.ts";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../../support/assert.ts";
@@ -464,6 +464,13 @@ Deno.test("a failed second pass leaves the findings with half of their confidenc
   assertEquals(exits, ["provider"]);
 });
 
+/** The reasons of a report are sentences that catalogues have. */
+function assertTranslatable({ skipped, incomplete }: ReviewReport): void {
+  for (const reason of [...skipped.map(({ reason }) => reason), ...incomplete?.split("; ") ?? []]) {
+    assert(typeof readable(reason) !== "string", reason);
+  }
+}
+
 Deno.test("the cost limit of the run ends the review, which reports what was found", async () => {
   const provider = model((asked) =>
     asked.kind === "refute" ? holdAll(asked) : findings(finding(3, { path: pathOf(asked) }))
@@ -475,6 +482,7 @@ Deno.test("the cost limit of the run ends the review, which reports what was fou
   assertEquals([report.reviewed, exits, provider.asked.length], [1, ["limit"], 2]);
   assertMatch(report.incomplete ?? "", /cost limit/);
   assertMatch(report.skipped.map(({ reason }) => reason).join(), /cost limit/);
+  assertTranslatable(report);
 });
 
 Deno.test("an abort and a time limit end the review, which reports what was found", async () => {
@@ -505,6 +513,7 @@ Deno.test("an abort and a time limit end the review, which reports what was foun
       { interrupted: /interrupted/, terminated: /terminated/, limit: /time limit/ }[way],
     );
     assertEquals(report.skipped.length, 3 - report.reviewed);
+    assertTranslatable(report);
   }
 });
 
@@ -594,9 +603,10 @@ Deno.test("omitted and binary files are skipped with the reason, code comes firs
     { path: "a.png", reason: "binary" },
     {
       path: "README.md",
-      reason: "the change has more than 20 parts: review its commits one by one (--commit)",
+      reason: "the change has more than 20 parts: review the rest with --incremental",
     },
   ]);
+  assertTranslatable(report);
   const [first, second] = provider.asked.map(({ prompt }) => prompt).filter((prompt) =>
     prompt.includes("large.ts\n@@ ")
   );
