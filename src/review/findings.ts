@@ -411,6 +411,7 @@ function readSuggestion(
   if (terminalSafe(safeText(suggestion)) !== suggestion) {
     return left("it has control characters, or characters that reorder text");
   }
+  if (suggestion.includes("\ufffd")) return left("it has U+FFFD in place of bytes that are not UTF-8");
   const signs = (sign: string) => fresh.some((each) => each.startsWith(sign));
   if (/^@@ /m.test(suggestion) || (signs("-") && signs("+") && !old.some((each) => /^[-+]/.test(each)))) {
     return left("it is a diff, not the text in place of the lines");
