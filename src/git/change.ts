@@ -132,7 +132,8 @@ class Reader {
     const base = await this.#mergeBase([name, other], [rev, head]);
     const range = [`${base}..${head}`];
     const count = Number(await this.#scratch.ask(["rev-list", "--count", ...range]));
-    const shown = rev === "HEAD" ? await this.#headName(head) : rev;
+    const branch = await this.#scratch.run(["symbolic-ref", "--quiet", "--short", "HEAD"]);
+    const shown = rev === "HEAD" ? branch.text.trim() || head.slice(0, 12) : rev;
     return {
       target: `${name}...${shown}, ${count === 1 ? "1 commit" : `${count} commits`}`,
       key: `base ${name}`,
@@ -148,7 +149,14 @@ class Reader {
     const id = await this.#resolve(rev);
     const raw = await this.#scratch.ask(["cat-file", "commit", id]);
     const parent = /^tree .*\nparent ([0-9a-f]+)\n/.exec(raw)?.[1];
-    if (parent !== undefined) await this.#requireParent(rev, parent);
+    // The parent of the oldest commit of a shallow clone is not there.
+    if (
+      parent !== undefined && (await this.#scratch.run(["cat-file", "-e", `${parent}^{commit}`])).code !== 0
+    ) {
+      throw new ReasonixError(message`Cannot compare ${rev} with its parent: this clone does not have it`, {
+        remedy: message`get it with ${"`git fetch --deepen=1`"}`,
+      });
+    }
     const messages = await this.#messages(["--max-count=1", id]);
     const subject = messages[0]?.split("\n", 1)[0] ?? "";
     return {
@@ -160,15 +168,6 @@ class Reader {
       onDisk: await this.#isCheckedOut(id),
       messages,
     };
-  }
-
-  /** The parent of the oldest commit of a shallow clone is not there. */
-  async #requireParent(rev: string, parent: string): Promise<void> {
-    const { code } = await this.#scratch.run(["cat-file", "-e", `${parent}^{commit}`]);
-    if (code === 0) return;
-    throw new ReasonixError(message`Cannot compare ${rev} with its parent: this clone does not have it`, {
-      remedy: message`get it with ${"`git fetch --deepen=1`"}`,
-    });
   }
 
   async #mergeBase(
@@ -219,11 +218,6 @@ class Reader {
     const { code, text } = await this.#scratch.run(["rev-parse", "--quiet", "--verify", `${rev}^{commit}`]);
     const id = text.trim();
     return code === 0 && /^[0-9a-f]{40,64}$/.test(id) ? id : undefined;
-  }
-
-  async #headName(head: string): Promise<string> {
-    const { text } = await this.#scratch.run(["symbolic-ref", "--quiet", "--short", "HEAD"]);
-    return text.trim() || head.slice(0, 12);
   }
 
   async #messages(range: readonly string[]): Promise<string[]> {
