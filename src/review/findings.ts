@@ -543,7 +543,7 @@ const SENTENCES: readonly LocalizedMessage[] = [
   message`it was terminated`,
   message`Stopped after ${""} s: time limit reached`,
   message`the cost limit of ${""} is reached`,
-  message`the agent gave no answer`,
+  message`two answers had no JSON value that fits the schema`,
   message`the second pass did not judge ${""} of ${""} findings`,
   message`part ${""}: ${""} findings above the limit of ${""} were left out`,
 ];
