@@ -1,5 +1,5 @@
 import { renameSync, rmSync } from "node:fs";
-import { message, ReasonixError, type Text } from "../core/mod.ts";
+import { message, ReasonixError, type Text, usageError } from "../core/mod.ts";
 import { type Change, Git, readChange } from "../git/mod.ts";
 import type { Assembly } from "../run/mod.ts";
 import { absolutePath, contains, isAbsolute } from "../path/lexical.ts";
@@ -158,7 +158,15 @@ async function readStaged(cwd: string, signal: AbortSignal): Promise<Staged> {
   }
   const operations = OPERATIONS.filter(([, ...files]) => files.some((file) => exists(`${directory}/${file}`)))
     .map(([name]) => name);
-  if (change.files.length === 0 && !operations.includes("merge")) throw await nothingStaged(git, top, signal);
+  if (change.files.length === 0 && !operations.includes("merge")) {
+    const { files: { length: count } } = await readChange(git, top, { kind: "uncommitted" }, signal);
+    throw usageError(
+      message`Cannot commit: nothing is staged`,
+      count === 0
+        ? message`nothing has changed either`
+        : message`stage what belongs to the commit with ${"`git add FILE`"} (changed files: ${count})`,
+    );
+  }
   const raw = textFile(`${directory}/MERGE_MSG`);
   // Git knows the character that begins a comment.
   const begun = await git.run(["stripspace", "--strip-comments"], { cwd: top, input: raw, signal });
@@ -181,16 +189,6 @@ const OPERATIONS = [
   ["revert", "REVERT_HEAD"],
   ["rebase", "rebase-merge", "rebase-apply"],
 ] as const;
-
-async function nothingStaged(git: Git, top: string, signal: AbortSignal): Promise<ReasonixError> {
-  const { files: { length: count } } = await readChange(git, top, { kind: "uncommitted" }, signal);
-  return new ReasonixError(message`Cannot commit: nothing is staged`, {
-    exit: "usage",
-    remedy: count === 0
-      ? message`nothing has changed either`
-      : message`stage what belongs to the commit with ${"`git add FILE`"} (changed files: ${count})`,
-  });
-}
 
 async function stateOf(git: Git, top: string, signal?: AbortSignal): Promise<State> {
   const options = { cwd: top, signal };

@@ -91,7 +91,7 @@ export async function openPullRequest(options: PullRequestOptions): Promise<bool
   const service = await serviceOf(branch, options);
   if (service.existing !== undefined) return await update(service.existing, branch, options);
   const draft = await draftOf(branch, service, options);
-  const agreed = draft && await agree(draft, branch, service, options);
+  const agreed = await agree(draft, branch, service, options);
   if (!agreed) {
     host.report(message`Nothing was pushed; the text is in ${branch.kept}`);
     return false;

@@ -132,7 +132,8 @@ class Reader {
     const base = await this.#mergeBase([name, other], [rev, head]);
     const range = [`${base}..${head}`];
     const count = Number(await this.#scratch.ask(["rev-list", "--count", ...range]));
-    const shown = rev === "HEAD" ? await this.#headName(head) : rev;
+    const branch = await this.#scratch.run(["symbolic-ref", "--quiet", "--short", "HEAD"]);
+    const shown = rev === "HEAD" ? branch.text.trim() || head.slice(0, 12) : rev;
     return {
       target: `${name}...${shown}, ${count === 1 ? "1 commit" : `${count} commits`}`,
       key: `base ${name}`,
@@ -148,7 +149,14 @@ class Reader {
     const id = await this.#resolve(rev);
     const raw = await this.#scratch.ask(["cat-file", "commit", id]);
     const parent = /^tree .*\nparent ([0-9a-f]+)\n/.exec(raw)?.[1];
-    if (parent !== undefined) await this.#requireParent(rev, parent);
+    // The parent of the oldest commit of a shallow clone is not there.
+    if (
+      parent !== undefined && (await this.#scratch.run(["cat-file", "-e", `${parent}^{commit}`])).code !== 0
+    ) {
+      throw new ReasonixError(message`Cannot compare ${rev} with its parent: this clone does not have it`, {
+        remedy: message`get it with ${"`git fetch --deepen=1`"}`,
+      });
+    }
     const messages = await this.#messages(["--max-count=1", id]);
     const subject = messages[0]?.split("\n", 1)[0] ?? "";
     return {
@@ -162,15 +170,6 @@ class Reader {
     };
   }
 
-  /** The parent of the oldest commit of a shallow clone is not there. */
-  async #requireParent(rev: string, parent: string): Promise<void> {
-    const { code } = await this.#scratch.run(["cat-file", "-e", `${parent}^{commit}`]);
-    if (code === 0) return;
-    throw new ReasonixError(message`Cannot compare ${rev} with its parent: this clone does not have it`, {
-      remedy: message`get it with ${"`git fetch --deepen=1`"}`,
-    });
-  }
-
   async #mergeBase(
     [base, baseId]: readonly [name: string, id: string],
     [head, headId]: readonly [name: string, id: string],
@@ -178,9 +177,7 @@ class Reader {
     const result = await this.#scratch.run(["merge-base", baseId, headId]);
     const id = result.text.trim();
     if (result.code === 0 && id !== "") return id;
-    const shallow =
-      (await this.#scratch.run(["rev-parse", "--is-shallow-repository"])).text.trim() === "true";
-    if (shallow) {
+    if (await this.#isShallow()) {
       throw new ReasonixError(
         message`Cannot compare ${head} with ${base}: this clone does not have the commit both begin at`,
         { remedy: message`get the history with ${"`git fetch --unshallow`"}` },
@@ -203,24 +200,24 @@ class Reader {
     }
     const id = await this.#commitOf(rev);
     if (id !== undefined) return id;
-    const remote = await this.#commitOf(`origin/${rev}`) === undefined ? undefined : `origin/${rev}`;
     throw usageError(
       message`Cannot read the revision ${JSON.stringify(rev)}: this clone has no such commit`,
-      remote === undefined
-        ? message`name a branch, a tag or a commit that ${"`git log`"} shows, or get it with ${"`git fetch`"}`
-        : message`use ${remote}`,
+      await this.#commitOf(`origin/${rev}`) !== undefined
+        ? message`use ${`origin/${rev}`}`
+        : await this.#isShallow()
+        ? message`get the history with ${`\`git fetch --unshallow${refspec(rev)}\``}`
+        : message`name a branch, a tag or a commit that ${"`git log`"} shows, or get it with ${"`git fetch`"}`,
     );
+  }
+
+  async #isShallow(): Promise<boolean> {
+    return (await this.#scratch.run(["rev-parse", "--is-shallow-repository"])).text.trim() === "true";
   }
 
   async #commitOf(rev: string): Promise<string | undefined> {
     const { code, text } = await this.#scratch.run(["rev-parse", "--quiet", "--verify", `${rev}^{commit}`]);
     const id = text.trim();
     return code === 0 && /^[0-9a-f]{40,64}$/.test(id) ? id : undefined;
-  }
-
-  async #headName(head: string): Promise<string> {
-    const { text } = await this.#scratch.run(["symbolic-ref", "--quiet", "--short", "HEAD"]);
-    return text.trim() || head.slice(0, 12);
   }
 
   async #messages(range: readonly string[]): Promise<string[]> {
@@ -275,6 +272,13 @@ class Reader {
       },
     };
   }
+}
+
+/** Arguments that fetch a branch, which a clone of a single branch needs; "" for other revisions. */
+function refspec(rev: string): string {
+  const name = rev.replace(/^origin\//, "");
+  const isBranch = /^[A-Za-z][\w./-]*$/.test(name) && !/^(?:HEAD|[0-9a-f]{7,64})$/.test(name);
+  return isBranch ? ` origin ${name}:refs/remotes/origin/${name}` : "";
 }
 
 async function readBlob(

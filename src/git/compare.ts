@@ -209,9 +209,10 @@ export class Scratch implements AsyncDisposable {
     }
     if (untracked) {
       const listing = ["-c", "core.quotePath=true", "ls-files", "--others", "--exclude-standard"];
-      const { text } = await this.run(listing);
       // A name that ends with a slash is another repository.
-      for (const name of linesOf(text)) if (!/\/"?$/.test(name)) look(name, "000000", "added");
+      for (const name of linesOf((await this.run(listing)).text)) {
+        if (!/\/"?$/.test(name)) look(name, "000000", "added");
+      }
     }
     await this.#update(["--force-remove"], gone);
     await this.#update(["--add", "--remove", "--replace"], present);
@@ -238,7 +239,7 @@ export class Scratch implements AsyncDisposable {
 
   async #update(how: readonly string[], paths: readonly string[]): Promise<void> {
     if (paths.length === 0) return;
-    await this.#ask(["update-index", ...how, "-z", "--stdin"], { input: joined(paths) });
+    await this.#ask(["update-index", ...how, "-z", "--stdin"], joined(paths));
   }
 
   async #writeTree(): Promise<string> {
@@ -264,14 +265,14 @@ export class Scratch implements AsyncDisposable {
     const binary = sections.filter(({ kind }) => kind === "binary");
     if (binary.length === 0) return new Set();
     const input = binary.flatMap(({ old, now }) => [`${old.id}\n`, `${now.id}\n`]).join("");
-    const { text } = await this.#run(["cat-file", "--batch-check=%(objectsize)"], { input });
+    const { text } = await this.#run(["cat-file", "--batch-check=%(objectsize)"], input);
     const sizes = text.split("\n").map(Number);
     return new Set(binary.filter((_, at) => Math.max(sizes[at * 2] || 0, sizes[at * 2 + 1] || 0) > LARGE));
   }
 
   /**
    * The reason that an attribute gives to omit a file, or undefined where it says that the file counts. Only
-   * the files of the commit give attributes.
+   * the files of the commit give attributes; they replace the index here.
    */
   async attributes(
     commit: string | undefined,
@@ -279,10 +280,9 @@ export class Scratch implements AsyncDisposable {
   ): Promise<ReadonlyMap<string, "generated" | "vendored" | undefined>> {
     const decided = new Map<string, "generated" | "vendored" | undefined>();
     if (commit === undefined || paths.length === 0) return decided;
-    const env = { GIT_INDEX_FILE: `${this.#dir}/base-index` };
-    await this.#run(["read-tree", commit], { env });
+    await this.#run(["read-tree", commit]);
     const asking = ["check-attr", "--cached", "-z", "--stdin", "linguist-generated", "linguist-vendored"];
-    const values = (await this.#run(asking, { env, input: joined(paths) })).text.split("\0");
+    const values = (await this.#run(asking, joined(paths))).text.split("\0");
     for (let at = 0; at + 2 < values.length; at += 3) {
       const [path = "", name = "", value = ""] = values.slice(at, at + 3);
       if (value === "unspecified" || decided.has(path)) continue;
@@ -303,13 +303,12 @@ export class Scratch implements AsyncDisposable {
     return { ...this.options, env };
   }
 
-  async #run(args: readonly string[], more: { readonly input?: string; readonly env?: object } = {}) {
-    const inside = this.#inside;
-    return await this.git.run(args, { ...inside, ...more, env: { ...inside.env, ...more.env } });
+  async #run(args: readonly string[], input?: string): Promise<ProgramResult> {
+    return await this.git.run(args, { ...this.#inside, input });
   }
 
-  async #ask(args: readonly string[], more?: { readonly input: string }): Promise<string> {
-    return await this.git.ask(this.#purpose, args, { ...this.#inside, ...more });
+  async #ask(args: readonly string[], input?: string): Promise<string> {
+    return await this.git.ask(this.#purpose, args, { ...this.#inside, input });
   }
 }
 

@@ -129,6 +129,11 @@ Deno.test({
     await terminal.shows("back with 137\nback with 137");
     const modes = "#{alternate_on}#{mouse_any_flag}#{mouse_sgr_flag}#{insert_flag} #{scroll_region_upper}";
     assertEquals(await terminal.ask(modes), "0000 0");
+    // What the next one writes remains, although the cursor was saved elsewhere.
+    await terminal.type("!e");
+    await terminal.shows("back with 137\nraw 0");
+    await enter(terminal, "again");
+    await terminal.shows("read [again]\nback with 0");
     await terminal.type(" too");
     await terminal.shows("> mine too");
     await terminal.paste("two\n\tlines");

@@ -500,6 +500,18 @@ Deno.test("a request that cannot be read fails with the reason and the remedy", 
     ],
     [
       `${home}/shallow`,
+      { kind: "base", base: "origin/older" },
+      "this clone has no such commit",
+      "get the history with `git fetch --unshallow origin older:refs/remotes/origin/older`",
+    ],
+    [
+      `${home}/shallow`,
+      { kind: "commit", commit: "HEAD~1" },
+      "this clone has no such commit",
+      "get the history with `git fetch --unshallow`",
+    ],
+    [
+      `${home}/shallow`,
       { kind: "commit", commit: "main" },
       "Cannot compare main with its parent: this clone does not have it",
       "get it with `git fetch --deepen=1`",

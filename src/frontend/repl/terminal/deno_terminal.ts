@@ -164,6 +164,8 @@ const MODES_OFF = "\x1b[?7h\x1b[?2004l\x1b[?25h";
  */
 const LEFT_BEHIND_OFF = "\x1b7\x1b[?1049l\x1b7\x1b[r\x1b8\x1b[m\x0f\x1b(B\x1b[4l\x1b[?1l\x1b>" +
   [1000, 1002, 1003, 1004, 1005, 1006, 1015].map((mode) => `\x1b[?${mode}l`).join("");
+/** tmux sets the cursor to where the last alternate screen began, even without one: one begins here first. */
+const TMUX_LEFT_BEHIND_OFF = `\x1b[?1049h${LEFT_BEHIND_OFF}`;
 /** Kitty's keyboard protocol: disambiguated keys (1), with their position on a Latin keyboard (4). */
 const KITTY_ON = "\x1b[>5u";
 const KITTY_OFF = "\x1b[<u";
@@ -196,6 +198,8 @@ export class Capabilities {
   synchronized = false;
   /** Time in ms after which an announced change of the size is the last. */
   readonly resizeMs: number;
+  /** Resets what another program may have left on. */
+  readonly leftBehindOff: string;
   reflow: Terminal["reflow"] = "all";
   /** The background color that it reports (OSC 11). */
   background: Terminal["background"];
@@ -209,6 +213,7 @@ export class Capabilities {
 
   constructor({ TERM = "", TERM_PROGRAM, TMUX, STY }: TerminalEnvironment) {
     this.#inTmux = !!TMUX;
+    this.leftBehindOff = TMUX ? TMUX_LEFT_BEHIND_OFF : LEFT_BEHIND_OFF;
     this.resizeMs = TMUX ? TMUX_RESIZE_MS : RESIZE_MS;
     this.#mayAsk = !/^(?:linux|dumb|vt\d)/.test(TERM) && TERM_PROGRAM !== "Apple_Terminal";
     if (STY || /^(?:linux|st\b|vt\d)/.test(TERM)) this.reflow = "none";
@@ -447,7 +452,7 @@ export class DenoTerminal implements Terminal {
     if (this.#state !== "suspended") return;
     this.#resumed = performance.now();
     const { resolve: resumeReading } = this.#pause;
-    this.#take(LEFT_BEHIND_OFF);
+    this.#take(this.#capabilities.leftBehindOff);
     resumeReading();
   }
 
@@ -555,7 +560,7 @@ export class DenoTerminal implements Terminal {
         if (this.#state !== "running") return;
         setRaw(false);
         setRaw(true);
-        this.#output.write(this.#capabilities.off + LEFT_BEHIND_OFF + this.#capabilities.on);
+        this.#output.write(this.#capabilities.off + this.#capabilities.leftBehindOff + this.#capabilities.on);
         handlers.continued();
       });
     }
