@@ -151,8 +151,8 @@ export async function publishSavedReview(
 }
 
 /**
- * Reviews a prepared change, saves the report for the next incremental review, and informs the model. `exit` is
- * the reason of an incomplete report, else "done".
+ * Reviews a prepared change, saves the report for the next incremental review, and informs the model. `exit`
+ * is the reason of an incomplete report, else "done".
  */
 export async function performReview(
   assembly: Assembly,
