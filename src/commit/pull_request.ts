@@ -587,6 +587,6 @@ async function push(name: string, branch: Branch, options: PullRequestOptions): 
     message`if it has commits that are not here, run ${`git pull --rebase ${remote.name} ${name}`}; then run this again`;
   throw new ReasonixError(
     message`Cannot push ${name} to ${remote.name}: git push ended with exit code ${code}`,
-    { remedy },
+    { remedy, exit: options.signal.aborted ? "interrupt" : "failed" },
   );
 }

@@ -69,12 +69,19 @@ Deno.test("the examples of docs/commit.md run as they are printed, errors have e
       `#!/bin/sh\nif [ "$2" = list ]; then echo "[]"; else echo "$2" >> "${world.home}/calls"; ${onCreate}; fi\n`,
       { mode: 0o755 },
     );
-  const open = () => world.run(["pr", "--yes"], { env: { ...env, PATH: `${bin}:${Deno.env.get("PATH")}` } });
+  const provider =
+    '[[providers]]\nname = "x"\nkind = "openai"\nmodel = "m"\nbase_url = "http://127.0.0.1:1"\n';
+  await world.write("reasonix.toml", provider);
+  const open = (...more: string[]) =>
+    world.run(["pr", "--yes", ...more], { env: { ...env, PATH: `${bin}:${Deno.env.get("PATH")}` } });
+  const untrusted = await open();
+  assertEquals(untrusted.code, 3);
+  assertStringIncludes(untrusted.stderr, "or --ignore-untrusted");
   await gh("kill -9 $PPID");
-  assert((await open()).code !== 0);
+  assert((await open("--ignore-untrusted")).code !== 0);
   await gh("cat > /dev/null; echo https://github.com/me/hello/pull/1");
   const requests = server.requests.length;
-  const again = await open();
+  const again = await open("--ignore-untrusted");
   assertEquals([again.code, again.stdout.trim().split("\n").at(-1)], [
     0,
     "https://github.com/me/hello/pull/1",

@@ -6,10 +6,13 @@ import { commitStaged, type GitHost, repositoryTop, type WritingOptions } from "
 import { message, type Text, usageError } from "../../../src/core/mod.ts";
 import { processEnvironment } from "../../../src/path/read_env.ts";
 
-const { model, maxCost, dir } = GIT_FLAGS;
+const { model, maxCost, dir, trustProject, ignoreUntrusted } = GIT_FLAGS;
 
 /** Flags of the commands that write for the user. */
-export const WRITING_FLAGS = { yes: flag("Do not ask"), model, maxCost, dir } as const;
+export const WRITING_FLAGS = {
+  ...{ yes: flag("Do not ask"), model, maxCost, dir },
+  ...{ trustProject, ignoreUntrusted },
+} as const;
 
 export const HINT = argument("Words for the text, such as a reason", "hint");
 
