@@ -12,6 +12,7 @@ export { Output } from "./output.ts";
 export { CLAUDE_MODES, claudeMode, isClaudeMode } from "./claude_names.ts";
 export { commandNames, executeLine } from "./line.ts";
 export {
+  deliveryFailure,
   failedResult,
   Metrics,
   OUTPUT_FORMATS,

@@ -504,14 +504,17 @@ export function unsavedLine({ session: { id, problem } }: Pick<Assembly, "sessio
   return problem === undefined ? "" : `! Session ${id} is not fully saved on disk: ${problem}\n`;
 }
 
+/** The error of a command whose result could not be written. */
+export function deliveryFailure(failure: Error): ReasonixError {
+  return failure instanceof Deno.errors.BrokenPipe
+    ? new ReasonixError(message`The reader of standard output went away`, { exit: "interrupt" })
+    : new ReasonixError(message`Cannot write to standard output: ${failure.message}`);
+}
+
 /** A run whose answer was not delivered is not done, and was not interrupted by its user either. */
 export function withDelivery(result: RunResult, failure: Error | undefined): RunResult {
   if (!failure || (result.exit !== "done" && result.exit !== "interrupt")) return result;
-  const gone = failure instanceof Deno.errors.BrokenPipe;
-  const exit = gone ? "interrupt" : "failed";
-  const detail = gone
-    ? "The reader of standard output went away"
-    : `Cannot write to standard output: ${failure.message}`;
+  const { exit, message: detail } = deliveryFailure(failure);
   return { ...result, exit, exitCode: EXIT[exit], detail };
 }
 

@@ -220,29 +220,30 @@ export async function checkFinding(
 ): Promise<CheckedFinding> {
   const { data: given, error } = FINDING.safeParse(withoutNull(value));
   if (!given) return { fault: "malformed", message: faultOf(error, NO_OBJECT) };
+  const outside = (message: string) => ({ fault: "outside", message }) as const;
+  const misplaced = (message: string) => ({ fault: "misplaced", message }) as const;
   const file = fileNamed(change.files, given.path);
   const path = file?.path ?? given.path;
   const shown = oneLine(path, 200);
   if (!file && !(whole && isInside(path))) {
-    return { fault: "outside", message: fileProblem(change.files, given.path) };
+    const renamed = change.files.find(({ oldPath, status }) =>
+      oldPath === given.path && status === "renamed"
+    );
+    return renamed
+      ? outside(`${shown} is renamed: its lines are in ${oneLine(renamed.path, 200)}`)
+      : outside(`${shown} is no file of the change`);
   }
   if (file && (file.status === "deleted" || file.kind !== "text")) {
     const what = file.status === "deleted" ? "is deleted" : `is no text file (${file.kind})`;
-    return {
-      fault: "misplaced",
-      message: `${shown} ${what} in the new version, so no line of it can be quoted`,
-    };
+    return misplaced(`${shown} ${what} in the new version, so no line of it can be quoted`);
   }
   const bytes = await change.head.read(path, signal);
-  if (!bytes) return { fault: "outside", message: `The new version has no readable file ${shown}` };
+  if (!bytes) return outside(`The new version has no readable file ${shown}`);
   const lines = linesOf(bytes);
-  const place = placeProblem(given, lines, shown);
-  if (place !== undefined) return { fault: "misplaced", message: place };
+  const problem = placeProblem(given, lines, shown);
+  if (problem !== undefined) return misplaced(problem);
   if (!whole && !(file?.hunks ?? []).some((hunk) => touches(hunk, given))) {
-    return {
-      fault: "outside",
-      message: `${shown}:${given.line} is not in the change: its lines are ${changedLines(file)}`,
-    };
+    return outside(`${shown}:${given.line} is not in the change: its lines are ${changedLines(file)}`);
   }
   const { suggestion, ...rest } = given;
   const quoted = quoteLines(given.quote).length;
@@ -272,14 +273,6 @@ function fileNamed(files: readonly ChangedFile[], name: string): ChangedFile | u
 /** Reports whether a path stays in the repository: relative, without steps up, not in git's directory. */
 function isInside(path: string): boolean {
   return path.split("/").every((step) => !["", ".", "..", ".git"].includes(step.toLowerCase()));
-}
-
-/** The reason why no finding can be in the file of a name. */
-function fileProblem(files: readonly ChangedFile[], name: string): string {
-  const renamed = files.find(({ oldPath, status }) => oldPath === name && status === "renamed");
-  return renamed
-    ? `${oneLine(name, 200)} is renamed: its lines are in ${oneLine(renamed.path, 200)}`
-    : `${oneLine(name, 200)} is no file of the change`;
 }
 
 /** Splits a text file into its lines, without line ends. */
@@ -411,6 +404,7 @@ function readSuggestion(
   if (terminalSafe(safeText(suggestion)) !== suggestion) {
     return left("it has control characters, or characters that reorder text");
   }
+  if (suggestion.includes("\ufffd")) return left("it has U+FFFD in place of bytes that are not UTF-8");
   const signs = (sign: string) => fresh.some((each) => each.startsWith(sign));
   if (/^@@ /m.test(suggestion) || (signs("-") && signs("+") && !old.some((each) => /^[-+]/.test(each)))) {
     return left("it is a diff, not the text in place of the lines");
@@ -542,7 +536,7 @@ const SENTENCES: readonly LocalizedMessage[] = [
   message`it was terminated`,
   message`Stopped after ${""} s: time limit reached`,
   message`the cost limit of ${""} is reached`,
-  message`the agent gave no answer`,
+  message`two answers had no JSON value that fits the schema`,
   message`the second pass did not judge ${""} of ${""} findings`,
   message`part ${""}: ${""} findings above the limit of ${""} were left out`,
 ];

@@ -27,6 +27,11 @@ export class GitHubError extends ReasonixError {
   }
 }
 
+interface GitHubOptions {
+  readonly env?: Environment | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
 /** GitHub through the installed `gh`, with the login of the user. */
 export class GitHub {
   /** Environment of `gh`, and of a git with the login of the user. */
@@ -35,34 +40,19 @@ export class GitHub {
   readonly #cwd: string;
   readonly #signal: AbortSignal | undefined;
 
-  private constructor(
-    program: string,
-    cwd: string,
-    environment: Environment,
-    signal: AbortSignal | undefined,
-  ) {
-    this.environment = environment;
-    this.#program = program;
-    this.#cwd = cwd;
-    this.#signal = signal;
-  }
-
   /** Throws a ReasonixError when `gh` is not installed. */
-  static find(
-    cwd: string,
-    { env = processEnvironment(), signal }: {
-      readonly env?: Environment | undefined;
-      readonly signal?: AbortSignal | undefined;
-    } = {},
-  ): GitHub {
+  constructor(cwd: string, { env = processEnvironment(), signal }: GitHubOptions) {
     const passed = Object.entries(env).filter(([name]) => PASSED.test(name));
     const [, path = ""] = passed.find(([name]) => name.toUpperCase() === "PATH") ?? [];
     const program = findProgram("gh", path, [cwd]);
-    if (program !== undefined) return new GitHub(program, cwd, Object.fromEntries(passed), signal);
-    throw new ReasonixError(message`Cannot find the program gh, through which pull requests are read`, {
-      remedy:
-        message`install it from https://cli.github.com and run \`gh auth login\`, or use --base and --head`,
-    });
+    if (program === undefined) {
+      throw new ReasonixError(message`Cannot find the program gh, through which pull requests are read`, {
+        remedy:
+          message`install it from https://cli.github.com and run \`gh auth login\`, or use --base and --head`,
+      });
+    }
+    [this.#program, this.#cwd, this.#signal] = [program, cwd, signal];
+    this.environment = Object.fromEntries(passed);
   }
 
   /** Returns the address of a pull request of the repository that `gh` takes the directory for. */

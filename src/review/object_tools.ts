@@ -6,6 +6,7 @@ import { absolutePath, baseName, join, normalize, relativeTo } from "../path/lex
 import {
   type Arguments,
   BUILTINS,
+  cutLine,
   errorResult,
   failure,
   type Tool,
@@ -13,9 +14,10 @@ import {
   type ToolResult,
 } from "../tool/mod.ts";
 import { byteLength } from "../util/bytes.ts";
+import { defined } from "../util/json.ts";
 
 const MAX_BYTES = 32 * 1024;
-const MAX_LINE = 1_000;
+const MAX_LINE_BYTES = 2_000;
 const DEADLINE_MS = 20_000;
 /** Characters of a line of git that are looked at. */
 const MAX_ENTRY = 64 * 1024;
@@ -49,15 +51,13 @@ export function objectTools(git: Git, change: Change): readonly Tool[] {
   const tool = ({ name, properties, required, execute, ...more }: ObjectTool): Tool => {
     const usual = BUILTINS.find((each) => each.name === name);
     return {
-      ...(usual?.title ? { title: usual.title } : {}),
-      ...(usual?.synonyms ? { synonyms: usual.synonyms } : {}),
-      ...(usual?.translate ? { translate: usual.translate } : {}),
+      ...defined({ title: usual?.title, synonyms: usual?.synonyms, translate: usual?.translate }),
       ...more,
       name,
       schema: {
         type: "object",
         properties: { ...properties, revision: REVISION },
-        ...(required ? { required } : {}),
+        ...defined({ required }),
         additionalProperties: false,
       },
       readOnly: true,
@@ -308,9 +308,7 @@ function numberOf(value: unknown, otherwise: number): number {
 }
 
 function excerpt(line: string): string {
-  const text = line.replace(/\r$/, "");
-  if (text.length <= MAX_LINE) return text;
-  return `${text.slice(0, MAX_LINE).toWellFormed()}… [line of ${text.length} characters]`;
+  return cutLine(line.replace(/\r$/, "").toWellFormed(), MAX_LINE_BYTES);
 }
 
 /** The first rows that the limit of a result has place for. */

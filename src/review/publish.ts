@@ -93,7 +93,7 @@ export async function publishReview(request: PublishRequest): Promise<Published>
   const { url } = pull;
   const change = await readChange(git, cwd, { kind: "base", base: pull.base, head }, signal);
   const checked = await checkReport(report, change, env);
-  const github = GitHub.find(cwd, { env, signal });
+  const github = new GitHub(cwd, { env, signal });
   const done: Counts = { added: 0, edited: 0, fixed: 0 };
   for (let attempts = 1;; attempts++) {
     try {

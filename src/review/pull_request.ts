@@ -195,7 +195,7 @@ export async function openPullRequest(
     purpose: message`Cannot read pull request ${number}`,
     signal,
   });
-  const github = GitHub.find(cwd, { env, signal });
+  const github = new GitHub(cwd, { env, signal });
   const read = await readPullRequest(github, number);
   if (read.state !== "OPEN" && !closed) {
     throw new ReasonixError(

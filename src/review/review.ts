@@ -321,7 +321,9 @@ class Review {
       material(of === 1 ? "the diff" : `the diff of part ${number}`, diffOf(pieces)),
     ].join("\n\n");
     const problem = await this.#ask(agent, prompt, { form, description: `part ${number} of ${of}` });
-    if (!result) return problem ?? this.#problem("limit", NO_JSON);
+    if (!result) {
+      return problem ?? this.#problem("limit", "two answers had no JSON value that fits the schema");
+    }
     this.#leaveOut(number, given.length, MAX_CHECKED);
     const holding: ReviewFinding[] = [];
     for (const checked of result) {

@@ -129,17 +129,14 @@ export async function prepareReview(
   };
 }
 
-interface PublishOptions {
-  /** A report in the format json. */
-  readonly file: string;
-  readonly number: number;
-  readonly head: string | undefined;
-}
-
 /** Publishes a saved report as a review of its pull request. Throws a ReasonixError for an unusable file. */
 export async function publishSavedReview(
   { cwd }: Pick<RunPaths, "cwd">,
-  { file, number, head }: PublishOptions,
+  { file, number, head }: {
+    readonly file: string;
+    readonly number: number;
+    readonly head: string | undefined;
+  },
   signal: AbortSignal,
 ) {
   const text = readSmallText(absolutePath(file, { cwd }), MAX_BYTES);
@@ -153,18 +150,15 @@ export async function publishSavedReview(
   return await publishReview({ git: Git.find(cwd), cwd, number, text, file, head, signal });
 }
 
-interface ReviewResult {
-  readonly report: ReviewReport;
-  /** The reason of an incomplete report; else "done". */
-  readonly exit: ExitName;
-}
-
-/** Reviews a prepared change, saves the report for the next incremental review, and informs the model. */
+/**
+ * Reviews a prepared change, saves the report for the next incremental review, and informs the model. `exit`
+ * is the reason of an incomplete report, else "done".
+ */
 export async function performReview(
   assembly: Assembly,
   { request, file }: PreparedReview,
   { signal, report: notify, progress }: ReviewOptions & { readonly progress: (line: Text) => void },
-): Promise<ReviewResult> {
+): Promise<{ readonly report: ReviewReport; readonly exit: ExitName }> {
   let exit: ExitName = "done";
   assembly.restartCostLimit();
   const report = await review(assembly, request, { signal, report: progress, stopped: (why) => exit = why });

@@ -7,7 +7,7 @@ export * from "./services.ts";
 export { BUILTINS } from "./builtins.ts";
 export { CLAUDE_TOOLS, toolsNamed } from "./third_party_calls.ts";
 export { preparedCall, type ToolAlias, ToolRegistry, type ToolSelection } from "./registry.ts";
-export { DEFAULT_CAPS, keepEnds, spillPath } from "./truncation.ts";
+export { cutLine, DEFAULT_CAPS, keepEnds, spillPath } from "./truncation.ts";
 export { LocalToolHost, type ToolHost } from "./host.ts";
 
 export type { FreeSpace } from "./shell/disk_watch.ts";

@@ -20,7 +20,7 @@ import {
   writtenText,
 } from "../../../src/core/mod.ts";
 import { assemble } from "../../../src/features/mod.ts";
-import { Output, unsavedLine } from "../../../src/frontend/mod.ts";
+import { deliveryFailure, Output, unsavedLine } from "../../../src/frontend/mod.ts";
 import { loadTranslator, type Locale } from "../../../src/i18n/mod.ts";
 import { type Assembly, loadTrustedConfig, redactorOf, type RunPaths } from "../../../src/run/mod.ts";
 import { defined } from "../../../src/util/json.ts";
@@ -116,7 +116,7 @@ export async function runGitCommand(
     });
     await out.flush();
     // A result with a higher exit code keeps it.
-    if (out.failure && (exit === "done" || exit === "interrupt")) throw undelivered(out.failure);
+    if (out.failure && (exit === "done" || exit === "interrupt")) throw deliveryFailure(out.failure);
     context.process.exitCode = EXIT[exit];
   } catch (thrown) {
     const error = stop.signal.aborted && !(thrown instanceof ReasonixError) ? stopped(stop.signal) : thrown;
@@ -139,12 +139,6 @@ async function loadFor(paths: RunPaths, flags: GitOptions["flags"]): Promise<Loa
   const { config } = loaded;
   const sandbox = { ...config.sandbox, network: false, network_hosts: [] };
   return { ...loaded, config: { ...config, sandbox, plugins: [] } };
-}
-
-function undelivered(failure: Error): ReasonixError {
-  return failure.name === "BrokenPipe"
-    ? new ReasonixError(message`The reader of standard output went away`, { exit: "interrupt" })
-    : new ReasonixError(message`Cannot write to standard output: ${failure.message}`);
 }
 
 function stopped({ reason }: AbortSignal): ReasonixError {

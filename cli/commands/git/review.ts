@@ -57,7 +57,7 @@ async function publish(
     const others = ["uncommitted", "base", "commit", "incremental", "whole", "maxCost", "model"] as const;
     const other = others.find((name) => flags[name] !== undefined);
     if (other !== undefined || focus !== "") {
-      const what = other === undefined ? `"${focus}"` : `--${kebab(other)}`;
+      const what = other === undefined ? `"${focus}"` : `--${other === "maxCost" ? "max-cost" : other}`;
       throw usageError(
         message`Cannot use ${what} together with --publish`,
         message`leave it out: --publish FILE --pr N publishes what a review has found`,
@@ -82,14 +82,11 @@ function failing(findings: readonly ReviewFinding[], failOn: ReviewFlags["failOn
     findings.some(({ state, priority }) => state !== "fixed" && priority <= failOn);
 }
 
-const kebab = (name: string) => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
-
-interface Wanted {
-  readonly flags: ReviewFlags;
-  readonly focus: string;
-}
-
-async function printReview(context: CliContext, run: GitRun, { flags, focus }: Wanted): Promise<ExitName> {
+async function printReview(
+  context: CliContext,
+  run: GitRun,
+  { flags, focus }: { readonly flags: ReviewFlags; readonly focus: string },
+): Promise<ExitName> {
   const { signal, report: notify, out } = run;
   const { format, failOn, noColor } = flags;
   const prepared = await prepareReview(run.paths, { flags, focus }, { signal, report: notify });

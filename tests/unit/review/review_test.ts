@@ -368,6 +368,7 @@ for (const row of ROWS) {
     const none = { malformed: 0, misplaced: 0, outside: 0, refuted: 0, duplicate: 0 };
     assertEquals(report.dropped, { ...none, ...row.dropped });
     if (row.incomplete) assertMatch(report.incomplete ?? "", row.incomplete);
+    if (row.incomplete) assertTranslatable(report);
     else assertEquals(report.incomplete, undefined);
     assertEquals(returned.length > 0, row.returned !== undefined);
     if (row.returned) assertMatch(returned[0] ?? "", row.returned);
