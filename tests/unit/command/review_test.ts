@@ -31,6 +31,8 @@ interface Script {
   holds: boolean;
   requests: string[];
   before?: Promise<unknown>;
+  /** Called when a request waits for `before`. */
+  waits?: () => void;
 }
 
 type Replies = NonNullable<CommandFixtureOptions["replies"]>;
@@ -40,6 +42,7 @@ function repliesOf(script: Script): Replies {
     const text = String(request.messages.at(-1)?.content ?? "");
     script.requests.push(text);
     if (script.before) {
+      script.waits?.();
       const stopped = new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
       await Promise.race([script.before, stopped]);
       signal.throwIfAborted();
@@ -171,10 +174,12 @@ Deno.test("/review that is stopped shows what was found and keeps the saved revi
   const saved = Deno.readTextFileSync(file);
   chat.takeSaid();
   script.before = new Promise(() => {});
+  const waiting = Promise.withResolvers<void>();
+  script.waits = waiting.resolve;
   const stop = new AbortController();
   const command = (await allCommands(chat.scope)).find(({ name }) => name === "review");
   const running = command?.run(chat, "", stop.signal);
-  while (script.requests.length < 3) await new Promise((resolve) => setTimeout(resolve, 1));
+  await Promise.race([waiting.promise, running]);
   stop.abort("interrupted");
   await running;
   assertStringIncludes(chat.takeSaid(), "The review is incomplete: it was interrupted");
@@ -189,9 +194,11 @@ Deno.test("/review in a run counts the cost of its agents, and an early end has 
   assert(!whole.input);
   assertEquals([whole.report.early, whole.report.usage.outputTokens], [undefined, 10]);
   script.before = new Promise(() => {});
+  const waiting = Promise.withResolvers<void>();
+  script.waits = waiting.resolve;
   const stop = new AbortController();
   const running = executeLine("/review", session, { signal: stop.signal });
-  while (script.requests.length < 3) await new Promise((resolve) => setTimeout(resolve, 1));
+  await Promise.race([waiting.promise, running]);
   stop.abort("interrupted");
   const stopped = await running;
   assert(!stopped.input);
