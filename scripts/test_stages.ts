@@ -59,6 +59,7 @@ export const SOAK: readonly Stage[] = [
     "tests/unit/frontend/repl/overlay/chat_panels_test.ts",
     "tests/unit/frontend/session/live_test.ts",
     "tests/unit/frontend/web/stream_test.ts",
+    "tests/unit/git/hunks_test.ts",
     "tests/unit/mcp/server_lives_test.ts",
     "tests/unit/page/store_test.ts",
     "tests/unit/path/glob_test.ts",

@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { type ChangedFile, Git, hunkDigest, numberedDiff, readChange } from "../../../src/git/mod.ts";
 import { assert, assertEquals } from "../../support/assert.ts";
-import { SEED } from "../../support/seed.ts";
+import { SEED, soakSize } from "../../support/seed.ts";
 import { git, makeRepository } from "../worktree/support.ts";
 
-const FILES = 200;
+const FILES = soakSize(1000, 60);
 
 /** Lines that repeat, and that look like the syntax of a difference. */
 const LINE = fc.constantFrom(
