@@ -98,9 +98,7 @@ class Reader {
     const base = this.#commitFiles(from);
     const head = request.kind === "uncommitted"
       ? { id: undefined, read: (path: string) => Promise.resolve(readFromDisk(top, path)) }
-      : to === undefined
-      ? this.#stagedFiles(sections, base)
-      : this.#commitFiles(to);
+      : readOnce(to === undefined ? this.#stagedFiles(sections, base) : this.#commitFiles(to));
     return { ...facts, top, base, head, files: [...sections, ...leftOut] };
   }
 
@@ -279,6 +277,20 @@ function refspec(rev: string): string {
   const name = rev.replace(/^origin\//, "");
   const isBranch = /^[A-Za-z][\w./-]*$/.test(name) && !/^(?:HEAD|[0-9a-f]{7,64})$/.test(name);
   return isBranch ? ` origin ${name}:refs/remotes/origin/${name}` : "";
+}
+
+/** Keeps the file that was read last: findings of a file follow each other. */
+function readOnce(side: Revision): Revision {
+  let last: { readonly path: string; readonly bytes: Uint8Array<ArrayBuffer> } | undefined;
+  return {
+    ...side,
+    async read(path, signal) {
+      if (last?.path === path) return last.bytes;
+      const bytes = await side.read(path, signal);
+      if (bytes) last = { path, bytes };
+      return bytes;
+    },
+  };
 }
 
 async function readBlob(

@@ -145,29 +145,39 @@ export async function openRepository(
   { purpose, signal }: { readonly purpose: Text; readonly signal?: AbortSignal | undefined },
 ): Promise<Repository> {
   const options = { cwd, signal };
-  const kind = await git.run(["rev-parse", "--is-bare-repository", "--is-inside-work-tree"], options);
-  if (kind.code !== 0) {
-    if (!/not a git repository/.test(kind.errors)) throw gitFailure(purpose, kind);
-    throw new ReasonixError(message`${purpose}: it is in no git repository`, {
-      remedy: message`use a directory of a repository, or make one with \`git init\``,
-    });
-  }
-  const [bare, inside] = kind.text.split("\n");
-  if (inside !== "true") {
-    const problem = bare === "true"
-      ? message`${purpose}: the repository is bare, so there are no files to work on`
-      : message`${purpose}: it is inside of git's own directory`;
-    throw new ReasonixError(problem, { remedy: message`use a directory with checked-out files` });
-  }
   const paths = ["objects", "index"].flatMap((name) => ["--git-path", name]);
-  const facts = ["--show-toplevel", "--git-common-dir", "--show-object-format", "--show-prefix"];
-  const text = await git.ask(purpose, ["rev-parse", "--path-format=absolute", ...paths, ...facts], options);
-  const [objects = "", index = "", top = "", common = "", objectFormat = "sha1", prefix = ""] = text.split(
-    "\n",
-  );
+  const facts = ["--show-toplevel", "--git-common-dir", "--show-object-format", "--is-inside-work-tree"];
+  const known = ["rev-parse", "--path-format=absolute", ...paths, ...facts, "--show-prefix"];
+  const { code, text, errors } = await git.run(known, options);
+  const [objects = "", index = "", top = "", common = "", objectFormat = "sha1", inside = "", prefix = ""] =
+    text
+      .split("\n");
+  if (code !== 0 || inside !== "true") throw await noFiles(git, purpose, { ...options, code, errors });
   const found = await git.run(["rev-parse", "--quiet", "--verify", "HEAD^{commit}"], options);
   const head = found.code === 0 ? found.text.trim() : undefined;
   return { top, prefix: prefix.replace(/\/$/, ""), common, objects, index, objectFormat, head };
+}
+
+/** The error for a directory without checked-out files; `code` and `errors` are git's. */
+async function noFiles(
+  git: Git,
+  purpose: Text,
+  { code, errors, ...options }: GitOptions & Pick<ProgramResult, "code" | "errors">,
+): Promise<ReasonixError> {
+  if (/not a git repository/.test(errors)) {
+    return new ReasonixError(message`${purpose}: it is in no git repository`, {
+      remedy: message`use a directory of a repository, or make one with \`git init\``,
+    });
+  }
+  const kind = await git.run(["rev-parse", "--is-bare-repository", "--is-inside-work-tree"], options);
+  const [bare, inside] = kind.text.split("\n");
+  if (kind.code !== 0 || inside === "true") {
+    return gitFailure(purpose, { code, errors });
+  }
+  const problem = bare === "true"
+    ? message`${purpose}: the repository is bare, so there are no files to work on`
+    : message`${purpose}: it is inside of git's own directory`;
+  return new ReasonixError(problem, { remedy: message`use a directory with checked-out files` });
 }
 
 /** Files below a directory as git sees them: nothing behind a link is one. */

@@ -394,6 +394,7 @@ function readSuggestion(
   if (terminalSafe(safeText(suggestion)) !== suggestion) {
     return left("it has control characters, or characters that reorder text");
   }
+  if (suggestion.includes("\ufffd")) return left("it has U+FFFD in place of bytes that are not UTF-8");
   const signs = (sign: string) => fresh.some((each) => each.startsWith(sign));
   if (/^@@ /m.test(suggestion) || (signs("-") && signs("+") && !old.some((each) => /^[-+]/.test(each)))) {
     return left("it is a diff, not the text in place of the lines");
@@ -525,7 +526,7 @@ const SENTENCES: readonly LocalizedMessage[] = [
   message`it was terminated`,
   message`Stopped after ${""} s: time limit reached`,
   message`the cost limit of ${""} is reached`,
-  message`The answer has no JSON value that fits the schema.`,
+  message`two answers had no JSON value that fits the schema`,
   message`the second pass did not judge ${""} of ${""} findings`,
   message`part ${""}: ${""} findings above the limit of ${""} were left out`,
 ];

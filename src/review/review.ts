@@ -321,7 +321,9 @@ class Review {
       material(of === 1 ? "the diff" : `the diff of part ${number}`, diffOf(pieces)),
     ].join("\n\n");
     const problem = await this.#ask(agent, prompt, { form, description: `part ${number} of ${of}` });
-    if (!result) return problem ?? this.#problem("limit", NO_JSON);
+    if (!result) {
+      return problem ?? this.#problem("limit", "two answers had no JSON value that fits the schema");
+    }
     this.#leaveOut(number, given.length, MAX_CHECKED);
     const holding: ReviewFinding[] = [];
     for (const checked of result) {
@@ -578,17 +580,11 @@ async function systemText(): Promise<string> {
   return `# Your part\n\n${BUILTIN_AGENTS.find(({ name }) => name === REVIEWER)?.prompt ?? ""}`;
 }
 
-/** A file is read once for neighboring findings, and not at all where the rules deny it. */
+/** A file is not read where the rules deny it. */
 function readAllowed(side: Revision, denies: (path: string) => Promise<boolean>): Revision {
-  let last: { readonly path: string; readonly bytes: ReturnType<Revision["read"]> } | undefined;
-  return {
-    ...side,
-    async read(path, signal) {
-      if (await denies(path)) return undefined;
-      if (last?.path !== path) last = { path, bytes: side.read(path, signal) };
-      return await last.bytes;
-    },
-  };
+  const read: Revision["read"] = async (path, signal) =>
+    await denies(path) ? undefined : await side.read(path, signal);
+  return { ...side, read };
 }
 
 function abortOf(reason: unknown): [ExitName, string] {

@@ -42,13 +42,17 @@ export interface Played {
   readonly open: () => Promise<Assembly>;
 }
 
+/** No test runs a command of the model: the jail need not be tried. */
+const NO_JAIL = { sandbox: { bash: "off" as const } };
+
 export async function makeStage(): Promise<Stage> {
   const temp = await makeTempDir();
   const [dir, home, bin] = [`${temp.path}/mein Projekt 项目`, `${temp.path}/home`, `${temp.path}/bin`];
   for (const path of [dir, home, bin]) await Deno.mkdir(path);
   const inDir = (...args: string[]) => git(dir, ...args);
   await inDir("init", "-q", "-b", "main");
-  const person = "[user]\n\tname = Test\n\temail = test@example.com\n[commit]\n\tgpgsign = false\n";
+  const person = "[user]\n\tname = Test\n\temail = test@example.com\n[commit]\n\tgpgsign = false\n" +
+    "[maintenance]\n\tauto = false\n";
   await Deno.writeTextFile(`${dir}/.git/config`, person, { append: true });
   const closing: (() => Promise<void>)[] = [];
   const stage: Stage = {
@@ -74,7 +78,7 @@ export async function makeStage(): Promise<Stage> {
         assembly ??= (async () => {
           const paths = { cwd: dir, home, env: () => undefined };
           const loaded = nonInteractive(
-            await loadTrustedConfig({ ...paths, flags: config, noFiles: true }, {}),
+            await loadTrustedConfig({ ...paths, flags: { ...NO_JAIL, ...config }, noFiles: true }, {}),
           );
           const made = await assemble({
             provider,

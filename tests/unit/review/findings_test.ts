@@ -211,6 +211,7 @@ Deno.test("a suggestion that does not apply is left out alone", async () => {
     ["x".repeat(30_000), "20000 characters"],
     [`${fixed}\u202e`, "control characters"],
     [`${fixed}\x1b[2J`, "control characters"],
+    [`${fixed} // caf\ufffd`, "not UTF-8"],
     [`@@ -5 +5 @@\n-x\n+y`, "it is a diff"],
     [`-  ${GOOD.quote}\n+${fixed}`, "it is a diff"],
     [`  let sum = 0;\n${fixed}`, "it repeats line 4, which stays"],

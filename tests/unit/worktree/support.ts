@@ -18,6 +18,8 @@ export async function git(cwd: string, ...args: string[]): Promise<string> {
       "user.email=test@example.com",
       "-c",
       "core.quotePath=false",
+      "-c",
+      "maintenance.auto=false",
       ...args,
     ],
     cwd,
