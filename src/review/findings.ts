@@ -6,7 +6,6 @@ import { type Defined, defined, isRecord, safeText } from "../util/json.ts";
 import { cutText, oneLine, terminalSafe } from "../util/terminal_text.ts";
 
 export const PRIORITIES = ["P0", "P1", "P2", "P3"] as const;
-export type Priority = (typeof PRIORITIES)[number];
 
 /** Bounds of a finding. Longer titles and bodies are cut; a longer suggestion is left out. */
 const MAX = {
@@ -60,7 +59,8 @@ const FINDING = z.object(FIELDS).check(inOrder);
 /** Texts and numbers that only inform: in place of a wrong value is an empty one. */
 const text = (most: number) => z.catch(z.string().check(onOneLine(most)), "");
 const count = z.catch(z.number().check(z.minimum(0)), 0);
-const objectId = z.catch(z.optional(z.string().check(z.regex(/^(?:[0-9a-f]{40}|[0-9a-f]{64})$/))), undefined);
+export const OBJECT_ID = /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/;
+const objectId = z.catch(z.optional(z.string().check(z.regex(OBJECT_ID))), undefined);
 
 const REVIEW_FINDING = z.object({
   ...FIELDS,
@@ -320,7 +320,7 @@ function matchesAt(lines: readonly string[], line: number, quoted: readonly stri
   });
 }
 
-/** Reports whether a line has the parts of a quote from which secrets were removed, at least one word of it. */
+/** Reports whether a line has the parts of a quote from which secrets were removed; one of them is a word. */
 function fitsAround(line: string, parts: readonly string[]): boolean {
   if (parts.length === 1 || !parts.some((part) => /\w/.test(part))) return false;
   let at = 0;

@@ -4,7 +4,7 @@ import { message, ReasonixError, usageError } from "../core/mod.ts";
 import { firstLine, type Git, openRepository, readChange, type Repository } from "../git/mod.ts";
 import { defined, parseJson, recordOf } from "../util/json.ts";
 import { attempt } from "../util/lazy.ts";
-import { readReport, type ReviewFinding } from "./findings.ts";
+import { OBJECT_ID, readReport, type ReviewFinding } from "./findings.ts";
 import { type Environment, GitHub } from "./github.ts";
 
 /** A comment of an earlier review of this user at lines of the pull request. */
@@ -105,8 +105,6 @@ export async function readPullRequest(
     ...pending ? { pending: { id: textOf(pending.id), ours: textOf(pending.body).startsWith(MARK) } } : {},
   };
 }
-
-const OBJECT_ID = /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/;
 
 function textOf(value: unknown): string {
   return typeof value === "string" ? value : "";
