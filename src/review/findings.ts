@@ -6,7 +6,6 @@ import { type Defined, defined, isRecord, safeText } from "../util/json.ts";
 import { cutText, oneLine, terminalSafe } from "../util/terminal_text.ts";
 
 export const PRIORITIES = ["P0", "P1", "P2", "P3"] as const;
-export type Priority = (typeof PRIORITIES)[number];
 
 /** Bounds of a finding. Longer titles and bodies are cut; a longer suggestion is left out. */
 const MAX = {
@@ -60,7 +59,8 @@ const FINDING = z.object(FIELDS).check(inOrder);
 /** Texts and numbers that only inform: in place of a wrong value is an empty one. */
 const text = (most: number) => z.catch(z.string().check(onOneLine(most)), "");
 const count = z.catch(z.number().check(z.minimum(0)), 0);
-const objectId = z.catch(z.optional(z.string().check(z.regex(/^(?:[0-9a-f]{40}|[0-9a-f]{64})$/))), undefined);
+export const OBJECT_ID = /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/;
+const objectId = z.catch(z.optional(z.string().check(z.regex(OBJECT_ID))), undefined);
 
 const REVIEW_FINDING = z.object({
   ...FIELDS,
@@ -312,12 +312,24 @@ function matchesAt(lines: readonly string[], line: number, quoted: readonly stri
     const there = lines[line - 1 + at];
     if (there === undefined) return false;
     const given = comparable(there);
-    if (given === text) return true;
+    if (given === text || fitsAround(given, text.split("[redacted]"))) return true;
     // As diffs for models mark a carriage return, and a line that they cut.
     if (!/[␍…]$/.test(text) && text.length < LONG_QUOTE) return false;
     const start = text.replace(/␍?…?$/, "").trimEnd();
     return given === start || (start.length >= LONG_QUOTE && given.startsWith(start));
   });
+}
+
+/** Reports whether a line has the parts of a quote from which secrets were removed; one of them is a word. */
+function fitsAround(line: string, parts: readonly string[]): boolean {
+  if (parts.length === 1 || !parts.some((part) => /\w/.test(part))) return false;
+  let at = 0;
+  for (const part of parts) {
+    const found = line.indexOf(part, at);
+    if (found < 0) return false;
+    at = found + part.length;
+  }
+  return line.startsWith(parts[0] ?? "") && line.endsWith(parts.at(-1) ?? "");
 }
 
 /** The line nearest to `from` where the quoted lines begin. */
@@ -336,28 +348,6 @@ export function lineOfQuote(
   { quote, line }: Pick<Finding, "quote" | "line">,
 ): number | undefined {
   return nearest(linesOf(bytes), line, quoteLines(quote));
-}
-
-const REDACTED = "[redacted]";
-
-/** Puts the text of the file in place of a quote from which a secret was removed. */
-export async function withQuote(finding: ReviewFinding, head: Change["head"]): Promise<ReviewFinding> {
-  const bytes = finding.quote.includes(REDACTED) ? await head.read(finding.path) : undefined;
-  if (!bytes) return finding;
-  const lines = linesOf(bytes);
-  const quoted = finding.quote.split("\n").map((line) =>
-    new RegExp(`^\\s*${line.trim().split(REDACTED).map((part) => RegExp.escape(part)).join(".*")}\\s*$`)
-  );
-  const fits = (at: number) => quoted.every((pattern, more) => pattern.test(lines[at + more] ?? ""));
-  const at = [finding.line - 1, ...lines.keys()].find(fits);
-  return at === undefined ? finding : { ...finding, quote: lines.slice(at, at + quoted.length).join("\n") };
-}
-
-export function withQuotes(
-  findings: readonly ReviewFinding[],
-  head: Change["head"],
-): Promise<readonly ReviewFinding[]> {
-  return Promise.all(findings.map((finding) => withQuote(finding, head)));
 }
 
 /** The lines of a hunk in the new version; where lines were only removed, those around the gap. */

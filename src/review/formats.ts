@@ -20,7 +20,6 @@ import {
   openOf,
   PRIORITIES,
   prioritiesOf,
-  type Priority,
   readable,
   type ReviewFinding,
   type ReviewReport,
@@ -153,18 +152,10 @@ function figuresOf({ model, usage, cost, duration_ms }: ReviewReport): Text {
   return joined(" · ", figures);
 }
 
-/** A finding as safe texts. */
-interface ShownFinding {
-  readonly priority: Priority;
-  readonly location: string;
-  readonly title: string;
-  readonly body: string;
-  /** Lines of the suggestion as a diff. */
-  readonly diff: readonly string[];
-  readonly isKnown: boolean;
-}
+type ShownFinding = ReturnType<typeof shown>;
 
-function shown(finding: ReviewFinding): ShownFinding {
+/** A finding as safe texts; `diff`: the lines of its suggestion. */
+function shown(finding: ReviewFinding) {
   return {
     priority: finding.priority,
     location: locationOf({ ...finding, path: inertLine(finding.path) }),

@@ -14,7 +14,6 @@ import {
   readReport,
   type ReviewFinding,
   type ReviewReport,
-  withQuote,
 } from "./findings.ts";
 import { type Environment, GitHub, GitHubError } from "./github.ts";
 import {
@@ -122,7 +121,7 @@ async function checkReport(report: ReviewReport, change: Change, env: Environmen
     const { id, state, agent } = given;
     const checked = state === "fixed"
       ? { finding: given }
-      : await checkFinding(await withQuote(given, change.head), change, { whole: true });
+      : await checkFinding(given, change, { whole: true });
     if ("fault" in checked) continue;
     const { suggestion, ...finding } = checked.finding;
     // Without its secret a suggestion would break the code.
@@ -285,7 +284,7 @@ class Publication {
       return true;
     }
     const bytes = await this.#change.head.read(path);
-    if (bytes) return lineOfQuote(bytes, await withQuote(finding, this.#change.head)) === undefined;
+    if (bytes) return lineOfQuote(bytes, finding) === undefined;
     return this.#change.files.some((file) =>
       file.status === "deleted" && file.path === path || file.status === "renamed" && file.oldPath === path
     );

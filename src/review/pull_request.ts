@@ -1,10 +1,10 @@
 import { copyFile, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { message, ReasonixError, usageError } from "../core/mod.ts";
-import { type Change, firstLine, type Git, openRepository, readChange, type Repository } from "../git/mod.ts";
+import { firstLine, type Git, openRepository, readChange, type Repository } from "../git/mod.ts";
 import { defined, parseJson, recordOf } from "../util/json.ts";
 import { attempt } from "../util/lazy.ts";
-import { readReport, type ReviewFinding, withQuotes } from "./findings.ts";
+import { OBJECT_ID, readReport, type ReviewFinding } from "./findings.ts";
 import { type Environment, GitHub } from "./github.ts";
 
 /** A comment of an earlier review of this user at lines of the pull request. */
@@ -106,8 +106,6 @@ export async function readPullRequest(
   };
 }
 
-const OBJECT_ID = /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/;
-
 function textOf(value: unknown): string {
   return typeof value === "string" ? value : "";
 }
@@ -159,14 +157,14 @@ export async function pullRequestChange(git: Git, cwd: string, number: number, o
   const { base, head } = pull;
   const found = await readChange(git, cwd, { kind: "base", base, head }, options.signal);
   const change = { ...found, target: `pull request ${number}`, key: `pr ${number}` };
-  return { change, about: pull, ...defined({ earlier: await earlierReview(pull, change) }) };
+  return { change, about: pull, ...defined({ earlier: earlierReview(pull) }) };
 }
 
-/** Returns what an earlier review has published, for an incremental one of `head`. */
-export async function earlierReview({ summary, comments }: PullRequest, { head }: Pick<Change, "head">) {
+/** Returns what an earlier review has published, for an incremental one. */
+export function earlierReview({ summary, comments }: PullRequest) {
   if (!summary) return undefined;
   const open = comments.map(({ finding }) => finding).filter(({ state }) => state !== "fixed");
-  return { hunks: summary.hunks, findings: await withQuotes([...open, ...summary.findings], head) };
+  return { hunks: summary.hunks, findings: [...open, ...summary.findings] };
 }
 
 interface OpenOptions {

@@ -369,8 +369,16 @@ class Review {
     if (this.#end() === undefined) {
       await this.#ask(REVIEWER, prompt, { form, description: "check of the findings" });
     }
-    const open = missing().length;
-    if (open > 0) this.#notes.add(`the second pass did not judge ${open} of ${findings.length} findings`);
+    const open = missing();
+    if (open.length === 0) return decisions;
+    this.#notes.add(`the second pass did not judge ${open.length} of ${findings.length} findings`);
+    // The next incremental review looks at their hunks again.
+    for (const finding of findings.filter((_, index) => open.includes(index + 1))) {
+      const hunks = this.#change.files.find(({ path }) => path === finding.path)?.hunks ?? [];
+      for (const hunk of hunks) {
+        if (touches(hunk, finding)) this.#missed.add(hunkDigest(finding.path, hunk));
+      }
+    }
     return decisions;
   }
 

@@ -11,7 +11,7 @@ import { saveFile } from "../util/atomic_write.ts";
 import { defined, parseJson } from "../util/json.ts";
 import { attempt, lazy } from "../util/lazy.ts";
 import { cutText } from "../util/terminal_text.ts";
-import { readReport, type ReviewReport, withQuotes } from "./findings.ts";
+import { readReport, type ReviewReport } from "./findings.ts";
 import { formatReview } from "./formats.ts";
 import { type EarlierReview, review, type ReviewOptions, type ReviewRequest } from "./review.ts";
 
@@ -122,7 +122,7 @@ export async function prepareReview(
   const onDisk = found.change.onDisk && flags.head === undefined && flags.pr === undefined;
   const change = { ...found.change, onDisk };
   const file = savedFile(home, change);
-  const earlier = flags.incremental ? found.earlier ?? await readSaved(file, change, report) : undefined;
+  const earlier = flags.incremental ? found.earlier ?? readSaved(file, change, report) : undefined;
   return {
     file,
     request: { change, focus, whole: flags.whole ?? false, ...defined({ about: found.about, earlier }) },
@@ -184,19 +184,17 @@ function savedFile(home: string, { top, key }: Change): string {
   return `${projectDir(home, top)}/reviews/${name}.json`;
 }
 
-async function readSaved(
+function readSaved(
   file: string,
-  { key, head }: Change,
+  { key }: Change,
   notify: ReviewOptions["report"],
-): Promise<EarlierReview | undefined> {
+): EarlierReview | undefined {
   if (!exists(file)) {
     notify(message`There is no earlier review of this change: all of it is reviewed`);
     return undefined;
   }
   const report = readReport(parseJson(readSmallText(file, MAX_BYTES) ?? ""));
-  if (typeof report !== "string" && report.key === key) {
-    return { ...report, findings: await withQuotes(report.findings, head) };
-  }
+  if (typeof report !== "string" && report.key === key) return report;
   const reason = typeof report === "string" ? report : "it is about another change";
   notify(message`Cannot use the earlier review ${file}: ${reason}; all of the change is reviewed`);
   return undefined;

@@ -462,6 +462,8 @@ Deno.test("a failed second pass leaves the findings with half of their confidenc
   const { report, exits } = await run(provider);
   assertEquals(report.findings.map(({ confidence }) => confidence), [0.4]);
   assertMatch(report.incomplete ?? "", /HTTP 401.*; the second pass did not judge 1 of 1 findings$/);
+  // The next incremental review reads the hunk again.
+  assertEquals([report.reviewed, report.hunks], [1, []]);
   assertEquals(exits, ["provider"]);
 });
 

@@ -52,5 +52,7 @@ export async function sh(
     stdin: "null",
   }).output();
   const decoder = new TextDecoder();
-  return { code, stdout: decoder.decode(stdout), stderr: decoder.decode(stderr) };
+  // Bubblewrap begins again when a mount that another program removed meanwhile was gone, and reports that.
+  const errors = decoder.decode(stderr).replace(/^(?:bwrap: Can't bind mount \/oldroot\/ on .*\n)+/, "");
+  return { code, stdout: decoder.decode(stdout), stderr: errors };
 }
