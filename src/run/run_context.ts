@@ -141,6 +141,8 @@ function elsewhere(began: string | undefined, cwd: string): Warning[] {
 
 interface ToolHostSources {
   readonly workspace: Workspace;
+  /** Neither tools nor commands may write here, except to `outputDir`. */
+  readonly sessionDir: string;
   readonly outputDir: string;
   readonly guard: ProcessGuard | undefined;
   readonly notify: (text: string) => void;
@@ -194,19 +196,26 @@ class RunToolHost implements CallHost {
   async #open(): Promise<ToolHost> {
     this.#opened = true;
     const { ProcessToolHost, selfCommand } = await loadProcessHost();
-    const { workspace, outputDir, guard, notify } = this.#sources;
+    const { workspace, sessionDir, outputDir, guard, notify } = this.#sources;
+    let file: string | undefined;
+    const newFile = () => {
+      Deno.mkdirSync(sessionDir, { recursive: true, mode: 0o700 });
+      return file = Deno.makeTempFileSync({ dir: sessionDir, prefix: "worker-", suffix: ".json" });
+    };
+    const permissions = {
+      writable: [...workspace.roots, outputDir],
+      keep: [`${workspace.options.home}/config.toml`],
+      forbidRead: workspace.forbidden,
+    };
     return new ProcessToolHost({
       command: selfCommand({
         role: "tools",
         module: import.meta.url,
         sourceEntry: new URL("./tools/worker_entry.ts", import.meta.url),
-        flags: processFlags({
-          writable: [...workspace.roots, outputDir],
-          keep: [`${workspace.options.home}/config.toml`],
-          forbidRead: workspace.forbidden,
-        }),
+        flags: Deno.build.standalone ? [] : processFlags(permissions, newFile),
       }),
       data: { ...workspace.options, roots: workspace.roots },
+      file,
       onProblem: notify,
       ...(guard ? { guard } : {}),
     });
@@ -276,6 +285,7 @@ function buildTools(deps: ToolDeps, features: BaseFeatures): RunTools {
   deps.extensions.add({ onEvent: jail.denialNotice });
   const host = new RunToolHost({
     workspace,
+    sessionDir: session.paths.dir,
     outputDir,
     guard: services.shell?.guard,
     notify: (text) => void recorder.record(newNotice("warning", "tools", text)),

@@ -4,7 +4,7 @@
 import { makeFixture } from "../conformance/sandbox/fixture.ts";
 import { startModelServer } from "../support/model_server.ts";
 import { finished, makeWorld, mockConfig } from "../support/program.ts";
-import { assert, assertEquals, assertMatch } from "../support/assert.ts";
+import { assert, assertEquals, assertMatch, assertRejects } from "../support/assert.ts";
 import { textOf } from "../conformance/sandbox/attacks.ts";
 import { JAILED } from "./attack_lab.ts";
 
@@ -19,6 +19,25 @@ async function toolProcess(parent: number): Promise<string[]> {
     }
   }
   return [];
+}
+
+/** Tries the accesses in a process with the flags of the tool process. */
+async function answersOf(
+  words: readonly string[],
+  tries: readonly (readonly [string, string, RegExp])[],
+): Promise<string[]> {
+  const probe = new URL("../unit/sandbox/files/permission_probe.ts", import.meta.url);
+  const started = new Deno.Command(Deno.execPath(), {
+    args: [...words.slice(0, -2), probe.href],
+    stdin: "piped",
+    stdout: "piped",
+  }).spawn();
+  const writer = started.stdin.getWriter();
+  await writer.write(new TextEncoder().encode(JSON.stringify(tries.map(([kind, value]) => [kind, value]))));
+  await writer.close();
+  const { code, stdout } = await started.output();
+  assert(code === 0);
+  return JSON.parse(new TextDecoder().decode(stdout)) as string[];
 }
 
 Deno.test({
@@ -46,7 +65,6 @@ Deno.test({
     const done = await finished(child);
     assertEquals([done.code, await textOf(`${s.g.ws}/made.txt`)], [0, "made"], done.stderr);
     assertEquals(words.at(-1)?.startsWith("--worker="), true, words.join(" "));
-    const probe = new URL("../unit/sandbox/files/permission_probe.ts", import.meta.url);
     const tries: [string, string, RegExp][] = [
       ["read", `${s.g.ws}/src/a.ts`, /^ok$/],
       ["write", `${s.g.ws}/src/b.ts`, /^ok$/],
@@ -71,19 +89,53 @@ Deno.test({
       ["import", "jsr:@std/path", /^TypeError: .*--no-remote/],
       ["import", "npm:some-package", /^TypeError: npm specifiers were requested; but --no-npm/],
     ];
-    const started = new Deno.Command(Deno.execPath(), {
-      args: [...words.slice(0, -2), probe.href],
-      stdin: "piped",
-      stdout: "piped",
-    }).spawn();
-    const writer = started.stdin.getWriter();
-    await writer.write(new TextEncoder().encode(JSON.stringify(tries.map(([kind, value]) => [kind, value]))));
-    await writer.close();
-    const { code, stdout } = await started.output();
-    assert(code === 0);
-    const answers: unknown = JSON.parse(new TextDecoder().decode(stdout));
+    const answers = await answersOf(words, tries);
     for (const [index, [kind, value, expected]] of tries.entries()) {
-      assertMatch(String((answers as unknown[])[index]), expected, `${kind} ${value}`);
+      assertMatch(answers[index] ?? "", expected, `${kind} ${value}`);
     }
+  },
+});
+
+Deno.test({
+  name: "the worker process of a workspace with a comma in its path writes there and nowhere else",
+  ignore: Deno.build.os !== "linux",
+  fn: async () => {
+    await using world = await makeWorld();
+    const agent = Promise.withResolvers<number>();
+    const outside = `${world.dir}/outside`;
+    const cwd = `${world.dir}/a,${outside}`;
+    for (const directory of [cwd, outside]) await Deno.mkdir(directory, { recursive: true });
+    await Deno.writeTextFile(`${cwd}/a.txt`, "one\n");
+    const tries = [
+      ["write", `${cwd}/b.txt`, /^ok$/],
+      ["write", `${outside}/b.txt`, /^NotCapable/],
+      ["read", `${world.home}/.env`, /^NotCapable/],
+      ["write", `${world.home}/config.toml`, /^NotCapable/],
+      ["run", "/bin/sh", /^NotCapable/],
+    ] as const;
+    let file = "";
+    let answers: string[] = [];
+    let mode: number | null = null;
+    await using server = startModelServer([
+      { calls: [{ name: "read_file", args: { path: "a.txt" } }] },
+      { calls: [{ name: "edit_file", args: { path: "a.txt", old_string: "one", new_string: "two" } }] },
+      async () => {
+        const words = await toolProcess(await agent.promise);
+        file = words.find((word) => word.startsWith("--config="))?.slice("--config=".length) ?? "";
+        mode = (await Deno.stat(file)).mode;
+        answers = await answersOf(words, tries);
+        return { text: "done" };
+      },
+    ]);
+    await Deno.writeTextFile(`${world.home}/config.toml`, mockConfig(server.url));
+    const child = await world.spawn(["run", "--allowed-tools", "Edit", "go"], { cwd });
+    agent.resolve(child.pid);
+    const done = await finished(child);
+    assertEquals([done.code, await textOf(`${cwd}/a.txt`)], [0, "two\n"], done.stderr);
+    for (const [index, [kind, value, expected]] of tries.entries()) {
+      assertMatch(answers[index] ?? "", expected, `${kind} ${value}`);
+    }
+    assertEquals([file.startsWith(`${world.home}/`), (mode ?? 0) & 0o777], [true, 0o600], file);
+    await assertRejects(() => Deno.lstat(file), Deno.errors.NotFound);
   },
 });

@@ -3,8 +3,9 @@
  * JSON.
  */
 export async function runRestricted(flags: readonly string[], module: URL, input: unknown): Promise<unknown> {
+  const config = flags.some((flag) => flag.startsWith("--config=")) ? [] : ["--no-config"];
   const child = new Deno.Command(Deno.execPath(), {
-    args: ["run", "--quiet", "--no-prompt", "--no-lock", "--no-config", "--no-check", ...flags, module.href],
+    args: ["run", "--quiet", "--no-prompt", "--no-lock", ...config, "--no-check", ...flags, module.href],
     stdin: "piped",
     stdout: "piped",
   }).spawn();

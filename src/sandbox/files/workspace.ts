@@ -364,20 +364,28 @@ export interface ProcessScope {
 
 /**
  * Flags of `deno run` for the process that changes files: all reads except forbidden paths, writes to the
- * given directories, nothing else. Contract: write permission follows existing symlinks; the process still
- * resolves paths with the workspace.
+ * given directories, nothing else. The runtime splits the paths of a flag at commas and knows no escape: where
+ * a path has one, the permissions are written to a file of `newFile`, which must stay until the last start of
+ * the process. Contract: write permission follows existing symlinks; the process still resolves paths with the
+ * workspace.
  */
-export function processFlags(scope: ProcessScope): string[] {
+export function processFlags(scope: ProcessScope, newFile: () => string): string[] {
   const denied = scope.forbidRead.map(realPath);
   const kept = [...denied, ...(scope.keep ?? []).map(realPath)];
+  const writable = scope.writable.map(realPath);
+  if ([...kept, ...writable].some((path) => path.includes(","))) {
+    const file = newFile();
+    const worker = {
+      read: { allow: true, deny: denied },
+      write: { allow: writable, deny: [...kept, realPath(file)] },
+    };
+    Deno.writeTextFileSync(file, JSON.stringify({ permissions: { worker } }));
+    return [`--config=${file}`, "--permission-set=worker"];
+  }
   return [
     "--allow-read",
-    ...(denied.length > 0 ? [`--deny-read=${listOf(denied)}`] : []),
-    ...(kept.length > 0 ? [`--deny-write=${listOf(kept)}`] : []),
-    `--allow-write=${listOf(scope.writable.map(realPath))}`,
+    ...(denied.length > 0 ? [`--deny-read=${denied.join(",")}`] : []),
+    ...(kept.length > 0 ? [`--deny-write=${kept.join(",")}`] : []),
+    `--allow-write=${writable.join(",")}`,
   ];
-}
-
-function listOf(paths: readonly string[]): string {
-  return paths.map((path) => path.replaceAll(",", ",,")).join(",");
 }

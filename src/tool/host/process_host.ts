@@ -19,6 +19,8 @@ export interface ProcessHostOptions {
   /** Its permission flags limit what tools may touch. */
   readonly command: SelfCommand;
   readonly data: unknown;
+  /** A file that the command reads at each start; removed at the end. */
+  readonly file?: string | undefined;
   /** Longest call, in milliseconds; 0 = no limit. */
   readonly callTimeoutMs?: number;
   readonly timer?: (ms: number, task: () => void) => () => void;
@@ -96,6 +98,8 @@ export class ProcessToolHost implements ToolHost {
       this.#finish(id, failure(`${call.tool.name} was stopped with the session`));
     }
     await this.#ending;
+    const { file } = this.#options;
+    if (file !== undefined) await Deno.remove(file).catch(() => {});
   }
 
   async #wait(id: number, call: Pending): Promise<ToolResult> {

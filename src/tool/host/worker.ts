@@ -124,7 +124,7 @@ export interface SelfOptions {
   readonly sourceEntry: URL;
   /** Processor time after which the kernel ends the process if it is orphaned. */
   readonly cpuSeconds?: number;
-  /** Permission and other flags of `deno run`. A compiled program has its own. */
+  /** Permission and other flags of `deno run`, also `--config=FILE`. A compiled program has its own. */
   readonly flags: readonly string[];
 }
 
@@ -186,7 +186,12 @@ function startOf(
   if (Deno.build.standalone) return { command, args: words, env };
   // The bundle needs no import map, and must not take one from where it happens to lie. It also holds all
   // packages it needs.
-  const own = isBundled(entry) ? ["--no-config", "--no-npm"] : [];
+  const configured = flags.some((flag) => flag.startsWith("--config="));
+  const own = isBundled(entry)
+    ? [...(configured ? [] : ["--no-config"]), "--no-npm"]
+    : configured
+    ? [`--import-map=${new URL("../../../deno.json", import.meta.url).href}`]
+    : [];
   const still = ["--quiet", "--no-prompt", "--no-lock", ...importFlags(entry)];
   return { command, args: ["run", ...still, ...own, ...flags, entry, ...words], env };
 }

@@ -46,7 +46,7 @@ async function actUnchecked(s: Fixture, attack: ToolAttack): Promise<string> {
   const flags = processFlags({
     writable: [s.g.ws, `${s.g.home}/config.toml`],
     forbidRead: [s.vault, `${s.g.home}/.env`],
-  });
+  }, () => `${s.g.home}/worker.json`);
   const path = s.fill(attack.path).replace(/^~/, s.userHome);
   const absolute = path.startsWith("/") ? path : `${s.g.ws}/${path}`;
   await attack.meanwhile?.(s);

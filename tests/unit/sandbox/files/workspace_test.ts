@@ -454,9 +454,13 @@ async function ask(
 
 const POSIX = { ignore: Deno.build.os === "windows" };
 
+function needless(): string {
+  throw new Error("These permissions need no file");
+}
+
 Deno.test("processFlags grant only the permissions that the process needs", POSIX, async () => {
   await using g = await sandboxDirs();
-  const flags = processFlags({ writable: [g.ws], forbidRead: [] });
+  const flags = processFlags({ writable: [g.ws], forbidRead: [] }, needless);
   const tries: [string, string, RegExp][] = [
     ["read", `${g.ws}/src/a.ts`, /^ok$/],
     ["read", `${g.outside}/secret.txt`, /^ok$/],
@@ -480,16 +484,74 @@ Deno.test("processFlags grant only the permissions that the process needs", POSI
 Deno.test("processFlags protect a file in a writable directory", POSIX, async () => {
   await using g = await sandboxDirs();
   const kept = `${g.home}/config.toml`;
-  const flags = processFlags({ writable: ["/"], keep: [kept], forbidRead: [] });
+  const flags = processFlags({ writable: ["/"], keep: [kept], forbidRead: [] }, needless);
   const answers = await ask(flags, [["write", kept], ["read", kept], ["write", `${g.outside}/b.ts`]]);
   assertEquals(answers.map((answer) => answer.split(":")[0]), ["NotCapable", "ok", "ok"]);
+});
+
+Deno.test("processFlags name paths without a comma in the command line alone", POSIX, () => {
+  const all = { writable: ["/none/ws", "/none/out"], keep: ["/none/config"], forbidRead: ["/none/key"] };
+  assertEquals(processFlags(all, needless), [
+    "--allow-read",
+    "--deny-read=/none/key",
+    "--deny-write=/none/key,/none/config",
+    "--allow-write=/none/ws,/none/out",
+  ]);
+  assertEquals(processFlags({ writable: ["/none/ws"], forbidRead: [] }, needless), [
+    "--allow-read",
+    "--allow-write=/none/ws",
+  ]);
+});
+
+Deno.test("processFlags do not divide a path with a comma, and grant nothing else", POSIX, async () => {
+  await using g = await sandboxDirs();
+  const root = `${g.base}/w,${g.outside}`;
+  const [key, keys, kept] = [`${root}/key`, `${root}/key,s`, `${root}/kept,${g.base}/w`];
+  for (const directory of [keys, kept, `${root},b`, `${g.base}/w`]) {
+    await Deno.mkdir(directory, { recursive: true });
+  }
+  for (const file of [key, `${keys}/a`, `${kept}/a`, `${root}/key,`]) await Deno.writeTextFile(file, "x");
+  const file = `${root}/worker.json`;
+  const scope = { writable: [root, `${g.base}/*`, `${g.base}/%2C`], keep: [kept], forbidRead: [key, keys] };
+  const flags = processFlags(scope, () => file);
+  // The runtime reads no other file of these, whose directories could be writable.
+  for (const name of ["deno.json", "package.json"]) await Deno.writeTextFile(`${g.base}/${name}`, "{");
+  const tries: [string, string, RegExp][] = [
+    ["write", `${root}/new`, /^ok$/],
+    ["read", `${root}/key,`, /^ok$/],
+    ["write", `${root}/key,`, /^ok$/],
+    ["read", "/etc/hosts", /^ok$/],
+    ["read", `${kept}/a`, /^ok$/],
+    ["write", `${kept}/a`, /^NotCapable/],
+    ["read", key, /^NotCapable/],
+    ["write", key, /^NotCapable/],
+    ["read", `${keys}/a`, /^NotCapable/],
+    ["write", `${keys}/a`, /^NotCapable/],
+    ["write", file, /^NotCapable/],
+    ["write", `${g.outside}/b`, /^NotCapable/],
+    ["write", `${g.base}/w/b`, /^NotCapable/],
+    ["write", `${g.base}/w,`, /^NotCapable/],
+    ["write", `${root},b/b`, /^NotCapable/],
+    ["write", `${g.ws}/b`, /^NotCapable/],
+    ["write", "/etc/reasonix-attack", /^NotCapable/],
+    ["run", "/bin/sh", /^NotCapable/],
+    ["env", "HOME", /^NotCapable/],
+    ["connect", "127.0.0.1", /^NotCapable/],
+    ["import", "https://example.com/x.ts", /^(?:NotCapable|TypeError)/],
+    ["ffi", "/lib/libc.so.6", /^NotCapable/],
+    ["hostname", "", /^NotCapable/],
+  ];
+  const answers = await ask(flags, tries.map(([kind, value]) => [kind, value]));
+  for (const [index, [kind, value, expected]] of tries.entries()) {
+    assertMatch(answers[index] ?? "", expected, `${kind} ${value}`);
+  }
 });
 
 Deno.test("processFlags exclude exactly the forbidden files", POSIX, async () => {
   await using g = await sandboxDirs();
   await Deno.writeTextFile(`${g.base}/other.txt`, "x");
   const forbidRead = [g.outside, `${g.home}/.env`];
-  const flags = processFlags({ writable: [g.ws], forbidRead });
+  const flags = processFlags({ writable: [g.ws], forbidRead }, needless);
   const paths = [
     `${g.ws}/src/a.ts`,
     `${g.base}/other.txt`,

@@ -177,6 +177,23 @@ Deno.test("ProcessToolHost confines tools by the permissions of the process", as
   await dir[Symbol.asyncDispose]();
 });
 
+Deno.test("ProcessToolHost starts from a file of permissions, which it removes at the end", async () => {
+  await using dir = await makeTempDir();
+  const file = `${dir.path}/worker.json`;
+  {
+    const flags = ["--no-check", `--config=${file}`, "--permission-set=worker"];
+    await using b = await bench({ flags, file });
+    const worker = { env: true, read: { allow: true }, write: { allow: [`${b.dir}/a,b`] } };
+    await Deno.writeTextFile(file, JSON.stringify({ permissions: { worker } }));
+    await Deno.mkdir(`${b.dir}/a,b`);
+    for (const [path, written] of [["a,b/a.txt", true], ["b", false]] as const) {
+      const result = await b.host.execute(tool("write_file"), { path, content: "x" }, b.context());
+      assertEquals(result.isError !== true, written, result.content);
+    }
+  }
+  await assertRejects(() => Deno.lstat(file), Deno.errors.NotFound);
+});
+
 Deno.test("ProcessToolHost runs tools in process when no worker can be started, and reports it", async () => {
   const problems: string[] = [];
   await using dir = await makeTempDir();
