@@ -198,10 +198,7 @@ class RunToolHost implements CallHost {
     const { ProcessToolHost, selfCommand } = await loadProcessHost();
     const { workspace, sessionDir, outputDir, guard, notify } = this.#sources;
     let file: string | undefined;
-    const newFile = () => {
-      Deno.mkdirSync(sessionDir, { recursive: true, mode: 0o700 });
-      return file = Deno.makeTempFileSync({ dir: sessionDir, prefix: "worker-", suffix: ".json" });
-    };
+    const newFile = () => file = `${sessionDir}/worker-${crypto.randomUUID()}.json`;
     const permissions = {
       writable: [...workspace.roots, outputDir],
       keep: [`${workspace.options.home}/config.toml`],
@@ -212,7 +209,7 @@ class RunToolHost implements CallHost {
         role: "tools",
         module: import.meta.url,
         sourceEntry: new URL("./tools/worker_entry.ts", import.meta.url),
-        flags: Deno.build.standalone ? [] : processFlags(permissions, newFile),
+        flags: processFlags(permissions, newFile),
       }),
       data: { ...workspace.options, roots: workspace.roots },
       file,

@@ -364,10 +364,10 @@ export interface ProcessScope {
 
 /**
  * Flags of `deno run` for the process that changes files: all reads except forbidden paths, writes to the
- * given directories, nothing else. The runtime splits the paths of a flag at commas and knows no escape: where
- * a path has one, the permissions are written to a file of `newFile`, which must stay until the last start of
- * the process. Contract: write permission follows existing symlinks; the process still resolves paths with the
- * workspace.
+ * given directories, nothing else. The runtime splits the paths of a flag at commas and knows no escape.
+ * Where a path has one, the permissions are in a private file that is created under a name of `newFile`; it
+ * is read at each start of the process. Contract: write permission follows existing symlinks; the process
+ * still resolves paths with the workspace.
  */
 export function processFlags(scope: ProcessScope, newFile: () => string): string[] {
   const denied = scope.forbidRead.map(realPath);
@@ -379,7 +379,9 @@ export function processFlags(scope: ProcessScope, newFile: () => string): string
       read: { allow: true, deny: denied },
       write: { allow: writable, deny: [...kept, realPath(file)] },
     };
-    Deno.writeTextFileSync(file, JSON.stringify({ permissions: { worker } }));
+    Deno.mkdirSync(file.replace(/\/[^/]*$/, ""), { recursive: true, mode: 0o700 });
+    const text = JSON.stringify({ permissions: { worker } });
+    Deno.writeTextFileSync(file, text, { createNew: true, mode: 0o600 });
     return [`--config=${file}`, "--permission-set=worker"];
   }
   return [
