@@ -364,10 +364,10 @@ export interface ProcessScope {
 
 /**
  * Flags of `deno run` for the process that changes files: all reads except forbidden paths, writes to the
- * given directories, nothing else. The runtime splits the paths of a flag at commas and knows no escape.
- * Where a path has one, the permissions are in a private file that is created under a name of `newFile`; it
- * is read at each start of the process. Contract: write permission follows existing symlinks; the process
- * still resolves paths with the workspace.
+ * given directories, nothing else. The runtime splits the paths of a flag at commas and knows no escape. If
+ * a path has one, the permissions are in a private file that is created under a name of `newFile`; it is read
+ * at each start of the process. Contract: write permission follows existing symlinks; the process still
+ * resolves paths with the workspace.
  */
 export function processFlags(scope: ProcessScope, newFile: () => string): string[] {
   const denied = scope.forbidRead.map(realPath);
