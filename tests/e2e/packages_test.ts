@@ -310,13 +310,9 @@ for word in "$@"; do last=$word; done
 const BASE = `set -e
 mkdir -p root/usr/bin root/usr/sbin root/etc root/var/log root/var/lib/apt/lists root/var/lib/dpkg/info \\
   root/var/lib/dpkg/updates
-for name in ${BASE_PROGRAMS}; do
-  file=$(PATH=$PATH:/usr/sbin:/sbin type -P "$name")
-  cp -L "$file" "root/usr/bin/$name"
-  for library in $(ldd "$file" 2>/dev/null | grep -o '/[^ ]*'); do
-    mkdir -p "root$(dirname "$library")"; cp -Ln "$library" "root$library"
-  done
-done
+files=$(PATH=$PATH:/usr/sbin:/sbin type -P ${BASE_PROGRAMS})
+cp -L $files root/usr/bin
+ldd $files 2>/dev/null | grep -o '[[:space:]]/[^ :]* ' | sort -u | xargs cp -L --parents -t root
 touch root/var/lib/dpkg/status
 cp /etc/login.defs root/etc
 echo 'root:x:0:0:root:/root:/bin/sh' > root/etc/passwd

@@ -40,16 +40,9 @@ cd "$1"; shift
 mkdir -p root/bin root/etc root/proc root/sys root/dev root/tmp root/run root/var/tmp root/root root/opt
 chmod 1777 root/opt root/tmp
 echo 'root:x:0:0:root:/root:/bin/sh' > root/etc/passwd
-for name in "$@"; do
-  file=$(type -P "$name") || continue
-  cp -L "$file" "root/bin/$name"
-  for library in $(ldd "$file" 2>/dev/null | grep -o '/[^ ]*'); do
-    mkdir -p "root$(dirname "$library")"; cp -Ln "$library" "root$library"
-  done
-done
-for library in $(ldd "$(type -P deno)" | grep -o '/[^ ]*'); do
-  mkdir -p "root$(dirname "$library")"; cp -Ln "$library" "root$library"
-done
+files=$(type -P "$@") || :
+cp -L $files root/bin
+ldd $files "$(type -P deno)" 2>/dev/null | grep -o '[[:space:]]/[^ :]* ' | sort -u | xargs cp -L --parents -t root
 tar -C root -cf image.tar .
 podman import -q image.tar ${IMAGE}
 rm -r root image.tar`;
