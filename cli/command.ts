@@ -4,9 +4,11 @@ import type { CliContext } from "./terminal/process.ts";
 
 /** Values that shell completion proposes; `commands/completion/values.ts` has one function for each. */
 export type ValueKind =
+  | "bundles"
   | "models"
   | "plugins"
   | "pluginCommands"
+  | "removable"
   | "presets"
   | "sessions"
   | "settings"

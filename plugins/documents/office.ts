@@ -1,5 +1,6 @@
 /** Word, Excel and PowerPoint → Markdown. Hidden text, sheets and slides are left out, and so are macros. */
 import { Buffer } from "node:buffer";
+import { cleanLine } from "../common/material.ts";
 import { PluginError } from "../common/plugin.ts";
 import { type Archive, partName, readXml } from "./archive.ts";
 import { counted, isSelected, type Reading, type Request, requirePages, tableOf } from "./reading.ts";
@@ -77,18 +78,23 @@ export async function readXlsx({ archive, name, pages }: Request): Promise<Readi
   const sheets = await readXlsxFile(container.buffer);
   requirePages(name, sheets.length, pages);
   const notes = [counted(sheets.length, "sheet")];
+  const cut: string[] = [];
   const parts = sheets.flatMap(({ sheet, data }, index) => {
     if (!isSelected(index + 1, pages)) return [];
     if (hidden.has(sheet)) {
       notes.push(`hidden sheet ${JSON.stringify(sheet)} left out`);
       return [];
     }
-    if (data.length > MAX_ROWS) notes.push(`rows from ${MAX_ROWS + 1} of ${JSON.stringify(sheet)} left out`);
+    if (data.length > MAX_ROWS) {
+      const title = JSON.stringify(cleanLine(sheet, 100));
+      notes.push(`rows from ${MAX_ROWS + 1} of ${title} left out`);
+      cut.push(`the first ${MAX_ROWS} of ${data.length} rows of the sheet ${title}`);
+    }
     const rows = data.slice(0, MAX_ROWS).map((row) => row.map(cellText));
     while (rows.at(-1)?.every((cell) => cell === "")) rows.pop();
     return [`## ${sheet}`, "", tableOf(rows), ""];
   });
-  return { ...propertiesOf(archive), markdown: parts.join("\n"), pages: sheets.length, notes };
+  return { ...propertiesOf(archive), markdown: parts.join("\n"), pages: sheets.length, notes, cut };
 }
 
 /** The library makes all cells between those there are. Throws a {@linkcode PluginError} for too many. */

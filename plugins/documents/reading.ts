@@ -22,6 +22,8 @@ export interface DocumentResult {
   readonly pages?: number | undefined;
   /** The first page that was left out because there are too many. */
   readonly next?: number | undefined;
+  /** Content above a limit, of which only a part is here, as phrases. */
+  readonly cut?: readonly string[];
   /** Its pages are images. */
   readonly textless?: boolean;
   readonly outline: readonly OutlineEntry[];
@@ -38,7 +40,7 @@ export interface OutlineEntry {
 
 /** What the reader of a kind returns. Headings become the outline where it has none. */
 export type Reading =
-  & Pick<DocumentResult, "markdown" | "title" | "date" | "pages" | "next" | "textless">
+  & Pick<DocumentResult, "markdown" | "title" | "date" | "pages" | "next" | "cut" | "textless">
   & Partial<Pick<DocumentResult, "outline" | "notes">>;
 
 /** Pages are selected; the reader of a kind without pages ignores them. */

@@ -45,6 +45,24 @@ export function shownPath({ workspace }: Context, { root }: Index, path: string)
   return (short.startsWith("..") || short === "" ? absolute : short).replaceAll("\\", "/");
 }
 
+type FileProblems = readonly { readonly path: string; readonly problem: string }[];
+
+/** Lines about files that an index has only in part, or not; the rest is counted. */
+export function describeFiles(
+  context: Context,
+  index: Index,
+  { partial, skipped }: { readonly partial: FileProblems; readonly skipped: FileProblems },
+): readonly string[] {
+  const MOST = 10;
+  const lines = (label: string, files: FileProblems) => [
+    ...files.slice(0, MOST).map(({ path, problem }) =>
+      `${label}: ${shownPath(context, index, path)}: ${problem}`
+    ),
+    ...(files.length > MOST ? [`${label}: ${counted(files.length - MOST, "more file")}`] : []),
+  ];
+  return [...lines("Only in part", partial), ...lines("Left out", skipped)];
+}
+
 /** `1 file`, `2 files`. */
 export function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? "" : "s"}`;

@@ -5,9 +5,9 @@ import { cleanLine, framed } from "../common/material.ts";
 import { PluginError } from "../common/plugin.ts";
 import { type Answer, type Call, pageOf } from "../common/tool.ts";
 import { textQueries } from "./chunks.ts";
-import { counted, type Index, indexesNamed, indexNamed, shownPath, uriOf } from "./indexes.ts";
+import { counted, describeFiles, type Index, indexesNamed, indexNamed, shownPath, uriOf } from "./indexes.ts";
 import type { Context } from "./settings.ts";
-import { explained, findUpdater, indexFiles, metaOf, openIndex, rows } from "./store.ts";
+import { explained, findUpdater, incompleteFiles, indexFiles, metaOf, openIndex, rows } from "./store.ts";
 import { embed, VectorSearch } from "./vectors.ts";
 
 export interface Query {
@@ -261,7 +261,7 @@ export class Searcher {
     });
   }
 
-  /** One line for each index. */
+  /** One line for each index, and lines about files that it has only in part, or not. */
   status(names: readonly string[] = []): string {
     return indexesNamed(this.#context, names).map((index) => {
       const { database: path, lock } = indexFiles(this.#context.state, index.name, index.root);
@@ -270,9 +270,10 @@ export class Searcher {
       const facts = database
         ? factsOf(database)
         : ["not built yet; run: reasonix plugin rag update " + index.name];
+      const files = database ? describeFiles(this.#context, index, incompleteFiles(database)) : [];
       database?.close();
       const now = updater === undefined ? [] : [`being updated by ${updater}`];
-      return `${index.name} (${index.root}): ${[...facts, ...now].join("; ")}`;
+      return [`${index.name} (${index.root}): ${[...facts, ...now].join("; ")}`, ...files].join("\n");
     }).join("\n");
   }
 }

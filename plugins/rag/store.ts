@@ -36,7 +36,7 @@ export interface IndexedFile {
   /** Milliseconds since 1970 at which it was last compared. */
   readonly checked: number;
   readonly lines: number;
-  /** The reason why it has no chunks. */
+  /** The reason why it has no chunks; where it has some, the part of its text that they are. */
   readonly problem: string | null;
 }
 
@@ -116,6 +116,18 @@ export function explained(error: unknown, path: string): unknown {
 /** The rows of a query, in the shape that its columns have. */
 export function rows<T>(database: DatabaseSync, sql: string, ...values: SQLInputValue[]): readonly T[] {
   return database.prepare(sql).all(...values) as T[];
+}
+
+/** Files whose text the index has not, or only in part, which `problem` says. */
+export function incompleteFiles(database: DatabaseSync) {
+  const found = rows<{ path: string; problem: string; chunks: number }>(
+    database,
+    "SELECT path, problem, EXISTS (SELECT 1 FROM chunks WHERE file = files.id) AS chunks FROM files " +
+      "WHERE problem IS NOT NULL ORDER BY path",
+  );
+  const of = (isPart: boolean) =>
+    found.filter(({ chunks }) => (chunks > 0) === isPart).map(({ path, problem }) => ({ path, problem }));
+  return { skipped: of(false), partial: of(true) };
 }
 
 export function metaOf(database: DatabaseSync, key: string): string | undefined {

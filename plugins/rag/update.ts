@@ -11,11 +11,12 @@ import type { DocumentResult } from "../documents/reading.ts";
 import { PluginError } from "../common/plugin.ts";
 import type { Call } from "../common/tool.ts";
 import { chunksOf, indexedGrams, indexedWords } from "./chunks.ts";
-import { counted, type Index, indexNamed, shownPath } from "./indexes.ts";
+import { counted, describeFiles, type Index, indexNamed } from "./indexes.ts";
 import type { Context } from "./settings.ts";
 import {
   explained,
   hashOf,
+  incompleteFiles,
   type IndexedFile,
   indexFiles,
   lockIndex,
@@ -47,7 +48,7 @@ interface Content {
   readonly size: number;
   readonly mtimeMs: number;
   readonly hash: string;
-  /** Absent: its bytes are those that the index has. */
+  /** Absent: its bytes are those that the index has, or it has a problem. */
   readonly text?: string;
   readonly problem?: string;
 }
@@ -123,10 +124,6 @@ class Update {
       this.#database,
       "SELECT (SELECT count(*) FROM files) AS files, (SELECT count(*) FROM chunks) AS chunks",
     );
-    const skipped = rows<{ path: string; problem: string }>(
-      this.#database,
-      "SELECT path, problem FROM files WHERE problem IS NOT NULL ORDER BY path",
-    ).map(({ path, problem }) => ({ path, problem }));
     return {
       index: name,
       files: counts?.files ?? 0,
@@ -136,7 +133,7 @@ class Update {
       removed: gone.length,
       /** Chunks that the provider was sent. */
       embedded,
-      skipped,
+      ...incompleteFiles(this.#database),
       notes,
       seconds: Math.round((performance.now() - this.#began) / 10) / 100,
     };
@@ -196,32 +193,30 @@ class Update {
     if (known?.hash === hash) return { ...file, hash };
     if (!DOCUMENT.test(file.path)) return { ...file, hash, ...textOf(bytes) };
     try {
-      const text = await this.#convert(bytes, file.path);
-      return {
-        ...file,
-        hash,
-        ...(text === undefined ? { problem: "its pages are images without text" } : { text }),
-      };
+      return { ...file, hash, ...await this.#convert(bytes, file.path) };
     } catch (error) {
       signal.throwIfAborted();
       return { ...file, hash, problem: error instanceof Error ? error.message : String(error) };
     }
   }
 
-  /** The text of all pages, which are converted in parts; undefined where there is none. */
-  async #convert(bytes: Uint8Array<ArrayBuffer>, name: string): Promise<string | undefined> {
+  /** The text of all pages, which are converted in parts. */
+  async #convert(bytes: Uint8Array<ArrayBuffer>, name: string): Promise<Pick<Content, "text" | "problem">> {
     const { entry } = this.#context;
     const parts: string[] = [];
+    const cut: string[] = [];
     let isText = false;
     for (let next: number | undefined = 1; next !== undefined;) {
       // The worker takes the bytes.
       const input = { bytes: bytes.slice(), name, ...(next > 1 ? { pages: [[next, Infinity]] } : {}) };
       const part: DocumentResult = await convert(entry, "document", input, LIMITS, this.#call.signal);
       parts.push(part.markdown);
+      cut.push(...part.cut ?? []);
       isText ||= part.textless !== true;
       next = part.next;
     }
-    return isText ? parts.join("\n\n") : undefined;
+    if (!isText) return { problem: "its pages are images without text" };
+    return { text: parts.join("\n\n"), ...(cut.length > 0 ? { problem: cut.join(", ") } : {}) };
   }
 
   #store({ path, size, mtimeMs, hash, text, problem }: Content): void {
@@ -395,23 +390,18 @@ function textOf(bytes: Uint8Array): { readonly text: string } | { readonly probl
   }
 }
 
-/** One line for people, then the files without text and what else there is to say. */
+/** One line for people, then the files without all of their text and what else there is to say. */
 export function describeUpdate(context: Context, report: UpdateReport): string {
-  const { index, files, chunks, added, changed, removed, embedded, skipped, notes, seconds } = report;
+  const { index, files, chunks, added, changed, removed, embedded, notes, seconds } = report;
   const facts = [
     `${index}: ${counted(files, "file")}, ${counted(chunks, "chunk")}`,
     `${added} added, ${changed} changed, ${removed} removed`,
     ...(context.settings.embedding === undefined ? [] : [`${embedded} embedded`]),
     `${seconds} s`,
   ];
-  const MOST = 10;
-  const where = indexNamed(context, index);
   return [
     facts.join("; "),
     ...notes,
-    ...skipped.slice(0, MOST).map(({ path, problem }) =>
-      `Left out: ${shownPath(context, where, path)}: ${problem}`
-    ),
-    ...(skipped.length > MOST ? [`Left out: ${skipped.length - MOST} more files`] : []),
+    ...describeFiles(context, indexNamed(context, index), report),
   ].join("\n");
 }

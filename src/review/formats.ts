@@ -104,6 +104,17 @@ const DROPPED: Readonly<Record<Dropped, Text>> = {
   duplicate: message`duplicate`,
 };
 
+/** Files that were left out, by reason; `more` counts those that are not listed. */
+export function skippedByReason({ skipped }: ReviewReport) {
+  return [...Map.groupBy(skipped, ({ reason }) => oneLine(safeText(reason), 160))].map(
+    ([reason, files]) => ({
+      reason,
+      paths: files.slice(0, MAX_SKIPPED).map(({ path }) => path),
+      more: Math.max(files.length - MAX_SKIPPED, 0),
+    }),
+  );
+}
+
 /** Counts, files that were left out, findings that were dropped, and what the review cost. */
 function summaryOf(report: ReviewReport): Text[] {
   const open = openOf(report);
@@ -113,13 +124,11 @@ function summaryOf(report: ReviewReport): Text[] {
     const count = report.dropped[reason as Dropped];
     return count > 0 ? [message`${name}: ${count}`] : [];
   });
-  const skipped = [...Map.groupBy(report.skipped, ({ reason }) => inertLine(reason, 160))].map(
-    ([reason, files]) => {
-      const listed: Text[] = files.slice(0, MAX_SKIPPED).map(({ path }) => inertLine(path));
-      if (files.length > listed.length) listed.push(message`${files.length - listed.length} more`);
-      return message`Not reviewed (${readable(reason)}): ${listOf(listed)}`;
-    },
-  );
+  const skipped = skippedByReason(report).map(({ reason, paths, more }) => {
+    const listed: Text[] = paths.map((path) => inertLine(path));
+    if (more > 0) listed.push(message`${more} more`);
+    return message`Not reviewed (${readable(inertLine(reason, 160))}): ${listOf(listed)}`;
+  });
   return [
     open.length === 0
       ? message`No findings`

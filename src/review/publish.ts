@@ -15,6 +15,7 @@ import {
   type ReviewFinding,
   type ReviewReport,
 } from "./findings.ts";
+import { skippedByReason } from "./formats.ts";
 import { type Environment, GitHub, GitHubError } from "./github.ts";
 import {
   mark,
@@ -30,6 +31,7 @@ const MAX_CHARACTERS = 60_000;
 /** Parts of the summary's limit: digests of hunks, which a full review would find again, and the findings. */
 const MAX_HUNKS = 800;
 const MAX_LISTED_CHARACTERS = 15_000;
+const MAX_SKIPPED_CHARACTERS = 10_000;
 const MAX_ATTEMPTS = 3;
 const LONGEST_WAIT_MS = 60_000;
 
@@ -341,7 +343,7 @@ class Publication {
   }
 
   #summary(open: readonly ReviewFinding[], listed: readonly ReviewFinding[], fixed: number): string {
-    const { reviewed, skipped, incomplete } = this.#report;
+    const { reviewed, incomplete } = this.#report;
     const found = open.length === 0 ? "No open findings" : `Open findings: ${prioritiesOf(open).join(", ")}`;
     const lines = ["### Review by Reasonix", `${found}${fixed === 0 ? "" : `. Fixed: ${fixed}`}.`];
     if (listed.length > 0) lines.push("Findings without a comment at their line:");
@@ -361,13 +363,7 @@ class Publication {
     lines.push(
       `Reviewed ${reviewed === 1 ? "1 file" : `${reviewed} files`} at ${this.#change.commit.slice(0, 12)}.`,
     );
-    if (skipped.length > 0) {
-      const some = skipped.slice(0, 20).map(({ path, reason }) =>
-        `${codeSpan(oneLine(path, 300))} (${closed(this.#harmless(oneLine(reason)))})`
-      );
-      const more = skipped.length > some.length ? `, and ${skipped.length - some.length} more` : "";
-      lines.push(`Not reviewed: ${some.join(", ")}${more}.`);
-    }
+    lines.push(...this.#skipped());
     if (incomplete !== undefined) {
       lines.push(`The review is incomplete: ${this.#harmless(oneLine(incomplete))}.`);
     }
@@ -377,6 +373,25 @@ class Publication {
     const digests = new Set([...this.#pull.summary?.hunks ?? [], ...this.#report.hunks]);
     const hunks = [...digests].filter((digest) => there.has(digest)).slice(0, MAX_HUNKS);
     return mark("review", { hunks, findings: kept }) + lines.join("\n\n") + "\n";
+  }
+
+  /** A list of the files that were left out, by reason. */
+  #skipped(): readonly string[] {
+    const entries: string[] = [];
+    let [size, left] = [0, this.#report.skipped.length];
+    for (const { reason, paths, more } of skippedByReason(this.#report)) {
+      const names = paths.map((path) => codeSpan(oneLine(path, 300)));
+      if (more > 0) names.push(`${more} more`);
+      const entry = `- Not reviewed (${closed(this.#harmless(reason))}): ${names.join(", ")}`;
+      size += entry.length;
+      if (size > MAX_SKIPPED_CHARACTERS) break;
+      entries.push(entry);
+      left -= paths.length + more;
+    }
+    if (left > 0) {
+      entries.push(`- Not reviewed for other reasons: ${left === 1 ? "1 file" : `${left} files`}`);
+    }
+    return entries.length === 0 ? [] : [entries.join("\n")];
   }
 
   #harmless(text: string): string {

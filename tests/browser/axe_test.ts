@@ -3,7 +3,7 @@ import axe from "axe-core";
 import type { Page } from "playwright-core";
 import { SessionTexts } from "../../src/frontend/session/texts.ts";
 import { call, type Reply, say } from "../support/agent_fixture.ts";
-import { assertEquals } from "../support/assert.ts";
+import { assertEquals, assertMatch } from "../support/assert.ts";
 import { browserTest } from "../support/browser.ts";
 import { FIRST_REPLY, storeEveryRow } from "../support/every_row.ts";
 import { serveHere } from "../support/web.ts";
@@ -12,7 +12,7 @@ const RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"];
 const CALLS: Reply = [{ type: "done", reason: "tool_calls" }];
 const PLAIN =
   "Some words with `code`, a [link](https://example.org) and **weight**.\n\n- one\n- two\n\n> quoted\n\n" +
-  "## Heading\n\n```ts\nconst x: number = 1; // a comment\n```\n\n| a | b |\n|---|---|\n| 1 | 2 |";
+  "## Heading\n\n```ts\nconst x: number = 1; // a comment\n```\n\n```diff\n- a\n+ b\n```\n\n| a | b |\n|---|---|\n| 1 | 2 |";
 
 /** The violations of a screen in each theme, each with its first element. */
 async function violations(page: Page, screen: string): Promise<string[]> {
@@ -74,6 +74,13 @@ for (const locale of ["en", "zh-CN"] as const) {
     }
     await page.goto(`${served.origin}/s/${id}`);
     await page.getByText("This is the end.").waitFor();
+    for (const name of [".t-added", ".t-removed"]) {
+      await page.locator(name).first().waitFor();
+      const color = await page.evaluate(
+        `getComputedStyle(document.querySelector("${name}")).backgroundColor`,
+      );
+      assertMatch(String(color), /^rgb\(/, `${name} has a color`);
+    }
     await look("conversation");
     await page.evaluate(
       `for (const closed of document.querySelectorAll("[aria-expanded=false]")) closed.click()`,

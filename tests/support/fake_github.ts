@@ -345,6 +345,4 @@ function respond({ status, json, headers = {} }: FakeAnswer): Response {
 }
 
 /** The installed `gh`, as `needs` wants it. */
-export const HAS_GH = await new Deno.Command("gh", { args: ["--version"], stdout: "null", stderr: "null" })
-  .output()
-  .then(({ success }) => success, () => false);
+export const HAS_GH = new Deno.Command("sh", { args: ["-c", "command -v gh"] }).outputSync().success;

@@ -21,11 +21,9 @@ interface Typed {
 
 /** Values of this machine for shell completion. A broken configuration proposes nothing. */
 export const VALUES: Readonly<Record<ValueKind, (typed: Typed) => Promise<readonly Proposal[]>>> = {
+  bundles: () => fromConfig(({ config }) => words(Object.keys(config.bundles))),
   models: () => fromConfig(({ config }) => words(modelReferences(config))),
-  plugins: async () => {
-    const { PLUGINS } = await import("../../../plugins/plugins.ts");
-    return PLUGINS.map(({ name, brief }) => ({ word: name, brief }));
-  },
+  plugins,
   pluginCommands: async ({ before: [_group, name, ...more] }) => {
     const { PLUGINS } = await import("../../../plugins/plugins.ts");
     const commands = PLUGINS.find((each) => each.name === name)?.commands ?? [];
@@ -33,6 +31,7 @@ export const VALUES: Readonly<Record<ValueKind, (typed: Typed) => Promise<readon
       ? []
       : commands.map(({ name, brief }) => ({ word: name, brief }));
   },
+  removable: async (typed) => [...await VALUES.bundles(typed), ...await plugins()],
   presets: () => Promise.resolve(words(PRESETS.map(({ name }) => name))),
   settings: () => fromConfig((loaded) => words(listSettings(loaded).map(({ key }) => key))),
   servers: () => fromConfig(serverNames),
@@ -52,6 +51,11 @@ export const VALUES: Readonly<Record<ValueKind, (typed: Typed) => Promise<readon
     return current.startsWith("/") && !current.includes("/", 1) ? await fromConfig(slashNames) : [];
   },
 };
+
+async function plugins(): Promise<readonly Proposal[]> {
+  const { PLUGINS } = await import("../../../plugins/plugins.ts");
+  return PLUGINS.map(({ name, brief }) => ({ word: name, brief }));
+}
 
 function words(values: readonly string[]): readonly Proposal[] {
   return values.map((word) => ({ word }));

@@ -1,5 +1,5 @@
 /** Bundles: installed from a directory or a git address, trusted by content, updated and removed. */
-import { mkdir, readFile, rename, rm } from "node:fs/promises";
+import { mkdir, readFile, rename, rm, rmdir } from "node:fs/promises";
 import { argument, type CommandGroup, entry, flag } from "../../command.ts";
 import { forReader } from "../../terminal/narrow.ts";
 import { confirmed } from "../../terminal/open.ts";
@@ -52,7 +52,7 @@ export const bundleCommands: CommandGroup["commands"] = {
     description:
       "Changed files need your trust again. A bundle that was changed here becomes what its source has.",
     flags: { yes: YES },
-    args: [argument("Name of the bundle", "name")],
+    args: [argument("Name of the bundle", "name", "bundles")],
     async run({ yes }, name) {
       const paths = runPaths(this);
       const { source, ref, commit: before } = await requireInstalled(paths, name);
@@ -162,9 +162,11 @@ async function staged(
   work: (fetched: Fetched) => Promise<void>,
 ): Promise<void> {
   const directory = `${home}/bundles`;
-  await mkdir(directory, { recursive: true, mode: 0o700 });
-  const lock = await FileLock.acquire(`${directory}/.lock`);
+  await mkdir(home, { recursive: true, mode: 0o700 });
+  // Outside of the directory, which is removed under the lock.
+  const lock = await FileLock.acquire(`${home}/bundles.lock`);
   try {
+    await mkdir(directory, { recursive: true, mode: 0o700 });
     // What a killed process has left.
     for (const { name } of sortedEntries(directory)) {
       if (name.startsWith(STAGE)) await rm(`${directory}/${name}`, { recursive: true });
@@ -178,6 +180,7 @@ async function staged(
       await work({ ...fetched, from, bundle });
     } finally {
       if (exists(root)) await rm(root, { recursive: true });
+      if (sortedEntries(directory).length === 0) await rmdir(directory);
     }
   } finally {
     lock.release();

@@ -37,7 +37,7 @@ export const pluginCommands: CommandGroup = {
     ...entryCommands,
     ...bundleCommands,
     remove: entry("Remove a plugin that was set up, or an installed bundle", {
-      args: [argument("Name of the plugin or bundle", "name", "plugins")],
+      args: [argument("Name of the plugin or bundle", "name", "removable")],
       async run(_flags, name) {
         if (!(await removeEntry(this, name))) await removeBundle(this, name, PLUGINS);
       },

@@ -214,8 +214,23 @@ Deno.test(
     const many = [...Array(40).keys()].map((at) =>
       finding("b.txt", 3, "third", { title: `Number${at}`, id: `${at}`.padStart(16, "0") })
     );
-    const { added } = await publish(made, report(head, [two, hostile, invented, outside, ...many]));
+    const skipped = [
+      ...Array.from({ length: 25 }, (_, at) => ({ path: `f${at}.lock`, reason: "a lock file" })),
+      { path: "a`b`.png", reason: "binary @all <img>" },
+      ...Array.from({ length: 500 }, (_, at) => ({ path: "x".repeat(400), reason: `reason ${at}` })),
+    ];
+    const { added } = await publish(
+      made,
+      report(head, [two, hostile, invented, outside, ...many], { skipped }),
+    );
     assertEquals(added, 30);
+    const summary = github.reviews.find(({ author, body }) => author === "me" && body.includes("###"))?.body;
+    assertMatch(
+      summary ?? "",
+      /\n- Not reviewed \(a lock file\): (?:`f\d\.lock`, ){10}15 more\n- Not reviewed \(binary .*png ``\n/,
+    );
+    assertMatch(summary ?? "", /\n- Not reviewed for other reasons: 4\d\d files\n/);
+    assert((summary ?? "").length < 65_536);
     const mine = github.threads.filter(({ author }) => author === "me");
     assertEquals(mine.length, 30);
     const shown = [...github.reviews, ...mine].map(({ body }) => body).join("\n");

@@ -7,7 +7,7 @@ import { chunksOf, textQueries } from "../../../../plugins/rag/chunks.ts";
 import { Searcher } from "../../../../plugins/rag/search.ts";
 import { plugin } from "../../../../plugins/rag/server.ts";
 import { lockIndex } from "../../../../plugins/rag/store.ts";
-import { updateIndex } from "../../../../plugins/rag/update.ts";
+import { describeUpdate, updateIndex } from "../../../../plugins/rag/update.ts";
 import {
   assert,
   assertEquals,
@@ -15,7 +15,7 @@ import {
   assertRejects,
   assertStringIncludes,
 } from "../../../support/assert.ts";
-import { pdf } from "../documents/sample_documents.ts";
+import { pdf, xlsx } from "../documents/sample_documents.ts";
 import { endConversions } from "../../../../plugins/common/bounded.ts";
 import { openRag, startEmbeddingServer, writeFiles } from "../../../support/rag.ts";
 import { removeTree } from "../../../support/remove_tree.ts";
@@ -102,11 +102,26 @@ Deno.test("an update adds, changes and removes files, and reads only those that 
   assertEquals([raised.changed, raised.skipped.length], [1, 2]);
 });
 
-Deno.test("an index has all pages of a PDF, and names a document without text", async () => {
+Deno.test("an index has all pages of a PDF, and names a document without text, and a sheet that it has in part", async () => {
   const pages = Array.from({ length: 502 }, (_, at) => at === 501 ? "the last zebra" : "");
-  await using rag = await openRag({ "long.pdf": pdf(pages), "scan.pdf": pdf(["", ""]) });
+  await using rag = await openRag({
+    "long.pdf": pdf(pages),
+    "scan.pdf": pdf(["", ""]),
+    "rows.xlsx": xlsx({ Sales: [["newt", 1]] }, "A50010"),
+  });
+  const rows = 'the first 50000 of 50010 rows of the sheet "Sales"';
   try {
-    const { skipped } = await rag.update();
+    const { skipped, partial } = await rag.update();
+    assertEquals(partial, [{ path: "rows.xlsx", problem: rows }]);
+    const again = await rag.update();
+    assertEquals([again.changed, again.partial, again.skipped], [0, partial, skipped]);
+    for (const text of [describeUpdate(rag.context, again), new Searcher(rag.context).status()]) {
+      assertStringIncludes(
+        text,
+        `\nOnly in part: docs/rows.xlsx: ${rows}\nLeft out: docs/scan.pdf: its pages`,
+      );
+    }
+    assertEquals((await rag.search("newt")).results.map(({ path }) => path), ["docs/rows.xlsx"]);
     assertEquals(skipped, [{ path: "scan.pdf", problem: "its pages are images without text" }]);
     const { results, text } = await rag.search("zebra");
     assertEquals(results.map(({ path }) => path), ["docs/long.pdf"]);
