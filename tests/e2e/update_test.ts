@@ -524,7 +524,8 @@ Deno.test("an update changes nothing that a package manager or the user has put 
   await using releases = await makeReleases();
   await using user = await makeUser(releases);
   await Deno.writeTextFile(`${releases.root}/latest`, "99.0.0\n");
-  const bundle = await releases.bundleOf("0.5.0");
+  // No other test has this version, whose files this one changes.
+  const bundle = await releases.bundleOf("0.4.9");
   const line = `${Deno.execPath()} run ${START_FLAGS.join(" ")} --no-config ${bundle}/reasonix.js`;
   for (const [channel, out] of LINES) {
     await Deno.writeTextFile(`${bundle}/channel.json`, JSON.stringify({ channel, from: releases.base }));

@@ -33,35 +33,21 @@ Object.defineProperty(globalThis, "Deno", {
 });
 `;
 
-/** Releases in a directory, a server for them, and the programs that they hold. */
-export async function makeReleases() {
-  const temp = await makeTempDir();
-  const root = `${temp.path}/server`;
-  const key = testKey();
-  await Deno.mkdir(root);
-  await Deno.writeTextFile(`${temp.path}/standalone.js`, STANDALONE);
-  const program = await programFile();
-  const asked: string[] = [];
-  /** Answers to single paths instead of the files. */
-  const answers = new Map<string, () => Response>();
-  const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, async ({ url }) => {
-    const { pathname } = new URL(url);
-    asked.push(pathname);
-    const answer = answers.get(pathname);
-    if (answer) return answer();
-    const body = await Deno.readFile(root + pathname).catch(() => undefined);
-    return body ? new Response(body) : new Response("", { status: 404 });
-  });
+/** The key of all releases, so that a file of tests makes the bundle of a version, and compiles it, once. */
+const key = testKey();
+const bundles = new Map<string, Promise<string>>();
+let shared: string | undefined;
 
-  const made = new Set<string>();
-
-  /** Directory with the bundle of a version. */
-  async function bundleOf(version: string): Promise<string> {
-    const directory = `${temp.path}/bundle-${version}`;
-    if (made.has(version)) return directory;
-    made.add(version);
+/** Directory with the bundle of a version, the same for all tests of a file. */
+function bundleOf(version: string): Promise<string> {
+  return bundles.getOrInsertComputed(version, async () => {
+    if (shared === undefined) {
+      const made = shared = Deno.makeTempDirSync({ prefix: "reasonix-bundles-" });
+      globalThis.addEventListener("unload", () => Deno.removeSync(made, { recursive: true }));
+    }
+    const directory = `${shared}/${version}`;
     await Deno.mkdir(directory);
-    const from = program.replace(/\/[^/]*$/, "");
+    const from = (await programFile()).replace(/\/[^/]*$/, "");
     for (const { name } of Deno.readDirSync(from)) {
       if (!isProgramFile(name) && name !== "install.js") continue;
       if (!name.endsWith(".js")) {
@@ -76,7 +62,26 @@ export async function makeReleases() {
       await Deno.writeTextFile(`${directory}/${name}`, renamed);
     }
     return directory;
-  }
+  });
+}
+
+/** Releases in a directory, a server for them, and the programs that they hold. */
+export async function makeReleases() {
+  const temp = await makeTempDir();
+  const root = `${temp.path}/server`;
+  await Deno.mkdir(root);
+  await Deno.writeTextFile(`${temp.path}/standalone.js`, STANDALONE);
+  const asked: string[] = [];
+  /** Answers to single paths instead of the files. */
+  const answers = new Map<string, () => Response>();
+  const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, async ({ url }) => {
+    const { pathname } = new URL(url);
+    asked.push(pathname);
+    const answer = answers.get(pathname);
+    if (answer) return answer();
+    const body = await Deno.readFile(root + pathname).catch(() => undefined);
+    return body ? new Response(body) : new Response("", { status: 404 });
+  });
 
   /** The stand-in for the executable of a version. */
   async function executable(version: string): Promise<string> {
