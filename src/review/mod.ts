@@ -1,5 +1,12 @@
 /** Reviews of changes: what agents find in parts of them, checked against the change. */
-export { emptyReport, PRIORITIES, readable, type ReviewFinding, type ReviewReport } from "./findings.ts";
+export {
+  emptyReport,
+  openOf,
+  PRIORITIES,
+  readable,
+  type ReviewFinding,
+  type ReviewReport,
+} from "./findings.ts";
 export { formatReview, FORMATS } from "./formats.ts";
 export {
   performReview,

@@ -6,6 +6,7 @@ import {
   emptyReport,
   formatReview,
   FORMATS,
+  openOf,
   performReview,
   prepareReview,
   PRIORITIES,
@@ -77,9 +78,8 @@ async function publish(
 }
 
 /** Reports whether an open finding has the priority, or a higher one. */
-function failing(findings: readonly ReviewFinding[], failOn: ReviewFlags["failOn"]): boolean {
-  return failOn !== undefined &&
-    findings.some(({ state, priority }) => state !== "fixed" && priority <= failOn);
+function failing(open: readonly ReviewFinding[], failOn: ReviewFlags["failOn"]): boolean {
+  return failOn !== undefined && open.some(({ priority }) => priority <= failOn);
 }
 
 async function printReview(
@@ -103,11 +103,12 @@ async function printReview(
   const options = { signal, report: notify, progress: notify };
   const { report, exit } = await performReview(assembly, prepared, options);
   await print(report);
-  if (report.findings.some(({ state }) => state !== "fixed") && format === "text") {
+  const open = openOf(report);
+  if (open.length > 0 && format === "text") {
     await out.flush();
     notify(message`To work on the findings: reasonix --resume ${assembly.session.id}`);
   }
-  return exit === "done" && failing(report.findings, failOn) ? "findings" : exit;
+  return exit === "done" && failing(open, failOn) ? "findings" : exit;
 }
 
 export const reviewCommand = command({
