@@ -1,3 +1,6 @@
+/** A line within this time of a question, in ms, was typed before it: no one reads and types faster. */
+export const READING_MS = 300;
+
 /**
  * Calls `task` once after `ms` milliseconds; the returned function cancels it. The first `setTimeout` of a
  * process loads a module for 6–7 ms; this costs a tenth.

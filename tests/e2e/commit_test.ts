@@ -2,6 +2,7 @@
 import { assert, assertEquals, assertStringIncludes } from "../support/assert.ts";
 import { startModelServer } from "../support/model_server.ts";
 import { makeWorld, mockConfig } from "../support/program.ts";
+import { onTerminal, openChat, shownSoon } from "../support/terminal_chat.ts";
 
 const PAGE = await Deno.readTextFile(new URL("../../docs/commit.md", import.meta.url));
 
@@ -89,4 +90,53 @@ Deno.test("the examples of docs/commit.md run as they are printed, errors have e
   assertEquals(server.requests.length, requests);
   assertStringIncludes(again.stderr, "The text of the last attempt is used");
   assertEquals(await Deno.readTextFile(`${world.home}/calls`), "create\ncreate\n");
+});
+
+onTerminal("Enter that was typed while the model wrote commits nothing and pushes nothing", async () => {
+  const written = [Promise.withResolvers<void>(), Promise.withResolvers<void>()] as const;
+  const script = [
+    { text: "Greet readers", before: written[0].promise },
+    { text: "Greet readers\n\nBy name.", before: written[1].promise },
+  ];
+  await using server = startModelServer(script, { check: { prefix: false } });
+  const env = { GIT_CONFIG_GLOBAL: "/dev/null", GIT_CONFIG_NOSYSTEM: "1" };
+  await using chat = await openChat(mockConfig(server.url), { env, args: "version" });
+  const { terminal, world: { dir, home } } = chat;
+  await terminal.shows("left-with-0");
+  const git = async (...args: string[]) => {
+    const { stdout } = await new Deno.Command("git", { args, cwd: dir, env, stderr: "null" }).output();
+    return new TextDecoder().decode(stdout).trim();
+  };
+  const asked = (count: number) => shownSoon(terminal, (screen) => screen.split("[n] leave").length > count);
+  const requests = async (count: number) => {
+    while (server.requests.length < count) await new Promise((resolve) => setTimeout(resolve, 20));
+  };
+  await git("init", "-qb", "main");
+  await git("config", "user.name", "Test");
+  await git("config", "user.email", "t@example.com");
+  await git("commit", "-q", "--allow-empty", "-m", "Begin");
+  await git("init", "-q", "--bare", `${home}/hello.git`);
+  await git("remote", "add", "origin", `${home}/hello.git`);
+  await git("push", "-q", "origin", "main");
+  await git("switch", "-qc", "greet");
+  await chat.world.write("greet.ts", "greet();\n");
+  await git("add", ".");
+
+  await chat.enter("clear; reasonix commit");
+  await requests(1);
+  await terminal.press("Enter");
+  written[0].resolve();
+  await asked(2);
+  assertEquals(await git("log", "--format=%s"), "Begin");
+  await chat.answer("Enter");
+  await terminal.shows("1 file changed");
+  assertEquals(await git("log", "-1", "--format=%s"), "Greet readers");
+
+  await chat.enter("clear; reasonix pr");
+  await requests(2);
+  await terminal.press("Enter");
+  written[1].resolve();
+  await asked(2);
+  assertEquals(await git("ls-remote", "--heads", "origin", "greet"), "");
+  await terminal.press("C-c");
 });

@@ -5,6 +5,7 @@ import { type CliContext, runPaths } from "../../terminal/process.ts";
 import { commitStaged, type GitHost, repositoryTop, type WritingOptions } from "../../../src/commit/mod.ts";
 import { message, type Text, usageError } from "../../../src/core/mod.ts";
 import { processEnvironment } from "../../../src/path/read_env.ts";
+import { READING_MS } from "../../../src/util/timer.ts";
 
 const { model, maxCost, dir, trustProject, ignoreUntrusted } = GIT_FLAGS;
 
@@ -61,7 +62,14 @@ function gitHost(
       message`add --yes to go without it`,
     );
   }
-  const ask = (question: Text, initial?: string) => prompt(run.translate(question), initial) ?? undefined;
+  const ask = (question: Text, initial?: string) => {
+    for (;;) {
+      const shown = performance.now();
+      const answer = prompt(run.translate(question), initial) ?? undefined;
+      // Enter while the model writes agrees to nothing: the question comes again.
+      if (answer === undefined || performance.now() - shown >= READING_MS) return answer;
+    }
+  };
   return {
     environment: processEnvironment(),
     report: run.report,

@@ -16,7 +16,7 @@ import { loadTexts, loadTranslator, type Locale } from "../../i18n/mod.ts";
 import type { Question } from "../../tool/mod.ts";
 import { defined } from "../../util/json.ts";
 import { lazy } from "../../util/lazy.ts";
-import { unlessAborted } from "../../util/timer.ts";
+import { READING_MS, unlessAborted } from "../../util/timer.ts";
 import { palette } from "../../view/mod.ts";
 
 export { ServerUpdates } from "../server_updates.ts";
@@ -120,9 +120,6 @@ interface LinePersonOptions {
   readonly message?: (line: string) => void;
 }
 
-/** No one reads a question and types a line faster, in ms. */
-const PAUSE_MS = 300;
-
 /** A person who reads lines and types numbers: shows the questions of a session one after the other. */
 export class LinePerson {
   readonly #options: LinePersonOptions;
@@ -204,7 +201,7 @@ export class LinePerson {
     for (;;) {
       const line = await lines.next(signal);
       const answer = line?.trim() ?? "";
-      const isLate = performance.now() - shown >= PAUSE_MS;
+      const isLate = performance.now() - shown >= READING_MS;
       const fits = form === "text" || answer === "" || numbered(answer, choices) !== undefined;
       if (line === undefined || !message || (isLate && fits)) return answer;
       message(line);
