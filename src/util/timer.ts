@@ -1,4 +1,4 @@
-/** A line within this time of a question, in ms, was typed before it: no one reads and types faster. */
+/** A line within this time of a question, in ms, was typed before it. */
 export const READING_MS = 300;
 
 /**
