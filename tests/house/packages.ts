@@ -26,6 +26,7 @@ export const LAYERS: Readonly<Record<string, number>> = {
   control: 5,
   run: 6,
   features: 6.1,
+  batch: 6.22,
   reports: 6.22,
   commit: 6.22,
   review: 6.22,

@@ -2,6 +2,13 @@ import type { RunFlags } from "../../../run_flags.ts";
 import { displayOf } from "../../../terminal/display.ts";
 import { languageOf, Speech, textsFor } from "../../../terminal/language.ts";
 import { type CliContext, onSignals, runPaths } from "../../../terminal/process.ts";
+import {
+  type CheckResult,
+  isFinal,
+  readTasks,
+  readTaskText,
+  type TaskResult,
+} from "../../../../src/batch/mod.ts";
 import { buildWorkspace, type RunPaths, withJail } from "../../../../src/run/mod.ts";
 import { requireProvider } from "../../../../src/config/mod.ts";
 import {
@@ -43,15 +50,7 @@ import {
 import { loadNonInteractiveConfig } from "../config.ts";
 import { noSecrets, taskResult } from "../task.ts";
 import CONTINUE from "./continue.md" with { type: "text" };
-import {
-  BatchJournal,
-  type CheckResult,
-  isFinal,
-  type KeyedTask,
-  keyedTask,
-  type TaskResult,
-} from "./journal.ts";
-import { readTasks, readTaskText } from "./task_file.ts";
+import { BatchJournal, type KeyedTask, keyedTask } from "./journal.ts";
 
 const DEFAULT_JOBS = 4;
 

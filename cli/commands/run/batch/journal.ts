@@ -1,8 +1,8 @@
-import { type Cost, type ExitName, message, ReasonixError, type Spending } from "../../../../src/core/mod.ts";
+import { type BatchTask, isTaskResult, type TaskResult } from "../../../../src/batch/mod.ts";
+import { message, ReasonixError } from "../../../../src/core/mod.ts";
 import { canonicalJson, isRecord, scanJsonl } from "../../../../src/util/json.ts";
 import { FileLock } from "../../../../src/util/lock.ts";
 import type { RunFlags } from "../../../run_flags.ts";
-import type { BatchTask } from "./task_file.ts";
 
 interface TaskHistory {
   readonly begin?: { readonly session: string; readonly cwd: string };
@@ -84,48 +84,8 @@ export class BatchJournal implements Disposable {
   }
 }
 
-/** Only this program writes results there. */
-function isTaskResult(value: unknown): value is TaskResult {
-  return isRecord(value) && typeof value.id === "string" && typeof value.reason === "string";
-}
-
 async function digest(text: string): Promise<string> {
   return new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text))).toHex();
-}
-
-export interface CheckResult {
-  readonly command: string;
-  readonly ok: boolean;
-  readonly exit_code: number | null;
-  readonly output: string;
-}
-
-export interface TaskResult {
-  readonly id: string;
-  readonly ok: boolean;
-  /** The end of the run by the names of docs/exit-codes.md; "check": it was done, and a check failed. */
-  readonly reason: ExitName | "check";
-  readonly error?: string;
-  readonly answer: string;
-  /** Null: it was not begun. */
-  readonly session: string | null;
-  readonly model: string | null;
-  readonly usage: Spending["usage"];
-  /** Null: a price is not known. */
-  readonly cost: Cost | null;
-  /** From the prompt to the end of the checks, without interruptions. */
-  readonly duration_ms: number;
-  readonly checks: readonly CheckResult[];
-  /** File with the changes; null: there are none. Absent without work trees. */
-  readonly patch?: string | null;
-}
-
-/** Ends that have another cause than the task. */
-const RETRIED: readonly string[] = ["usage", "blocked", "provider", "config", "interrupt", "terminated"];
-
-/** Reports whether the next run of the file leaves the task out. */
-export function isFinal({ reason }: TaskResult): boolean {
-  return !RETRIED.includes(reason);
 }
 
 export interface KeyedTask {

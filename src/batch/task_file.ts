@@ -1,14 +1,8 @@
-import {
-  errorMessage,
-  formatLocation,
-  message,
-  ReasonixError,
-  usageError,
-} from "../../../../src/core/mod.ts";
-import { isAbsolute } from "../../../../src/path/lexical.ts";
-import { isDirectory } from "../../../../src/path/probe.ts";
-import { isRecord } from "../../../../src/util/json.ts";
-import { suggestNames } from "../../../../src/util/suggest.ts";
+import { errorMessage, formatLocation, message, ReasonixError, usageError } from "../core/mod.ts";
+import { isAbsolute } from "../path/lexical.ts";
+import { isDirectory } from "../path/probe.ts";
+import { isRecord } from "../util/json.ts";
+import { suggestNames } from "../util/suggest.ts";
 
 export interface BatchTask {
   readonly id: string;

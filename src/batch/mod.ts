@@ -1,0 +1,4 @@
+/** Batches: files of tasks, and their results on one machine or on many. */
+export { isFinal, isTaskResult } from "./result.ts";
+export type { CheckResult, TaskResult } from "./result.ts";
+export { type BatchTask, readTasks, readTaskText } from "./task_file.ts";
