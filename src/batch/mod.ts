@@ -1,4 +1,5 @@
 /** Batches: files of tasks, and their results on one machine or on many. */
 export { isFinal, isTaskResult } from "./result.ts";
 export type { CheckResult, TaskResult } from "./result.ts";
-export { type BatchTask, readTasks, readTaskText } from "./task_file.ts";
+export type { BatchTask } from "./task.ts";
+export { readTaskFile } from "./task_file.ts";

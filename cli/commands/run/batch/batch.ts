@@ -2,13 +2,7 @@ import type { RunFlags } from "../../../run_flags.ts";
 import { displayOf } from "../../../terminal/display.ts";
 import { languageOf, Speech, textsFor } from "../../../terminal/language.ts";
 import { type CliContext, onSignals, runPaths } from "../../../terminal/process.ts";
-import {
-  type CheckResult,
-  isFinal,
-  readTasks,
-  readTaskText,
-  type TaskResult,
-} from "../../../../src/batch/mod.ts";
+import { type CheckResult, isFinal, readTaskFile, type TaskResult } from "../../../../src/batch/mod.ts";
 import { buildWorkspace, type RunPaths, withJail } from "../../../../src/run/mod.ts";
 import { requireProvider } from "../../../../src/config/mod.ts";
 import {
@@ -76,8 +70,8 @@ export async function runBatch(
 ): Promise<void> {
   checkFlags(flags, words);
   const paths = runPaths(context, flags.dir);
-  const source = await readTaskText(flags.tasks ?? "-", paths.cwd);
-  const tasks = readTasks(source.text, { file: source.shown, cwd: paths.cwd });
+  const source = await readTaskFile(flags, words, paths);
+  const { tasks } = source;
   await checkDirectories(context, flags, { paths, dirs: new Set(tasks.map(({ dir }) => dir)) });
   const texts = await textsFor("batch", context);
   using journal = await BatchJournal.open(paths.home, source.path);
@@ -171,7 +165,9 @@ function checkFlags(flags: RunFlags, words: readonly string[]): void {
   const refuse = (what: string, remedy: string) => {
     throw usageError(message`Cannot use ${what} together with --tasks`, remedy);
   };
-  if (words.length > 0) refuse("a separate task", "put it into the file as one more line");
+  if (words.length > 0 && flags.tasksFrom === undefined) {
+    refuse("a separate task", "put it into the file as one more line");
+  }
   if (wrong !== undefined) {
     refuse(`--${wrong.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`, "it is about one session");
   }
@@ -310,8 +306,15 @@ interface TaskSession {
 
 /** A run of the program with the flags of the batch, without output. */
 async function answerOf(text: string, { task, cwd, session, isBegun }: TaskSession, batch: Batch) {
-  const { tasks: _tasks, jobs: _jobs, worktree: _worktree, results: _results, fresh: _fresh, ...rest } =
-    batch.flags;
+  const {
+    tasks: _tasks,
+    tasksFrom: _from,
+    jobs: _jobs,
+    worktree: _worktree,
+    results: _results,
+    fresh: _fresh,
+    ...rest
+  } = batch.flags;
   const { maxCost: _cost, maxBudgetUsd: _budget, ...shared } = rest;
   const left = costLeft(batch);
   const flags: RunFlags = {
