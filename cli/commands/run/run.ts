@@ -19,9 +19,7 @@ import {
 /** `reasonix run`: one task, one turn, one result. */
 async function run(this: CliContext, flags: RunFlags, ...words: string[]): Promise<void> {
   const isBatch = flags.tasks !== undefined || flags.tasksFrom !== undefined;
-  const apart = isBatch
-    ? "--tasks"
-    : flags.inputFormat === "stream-json" && "--input-format stream-json";
+  const apart = isBatch ? "--tasks" : flags.inputFormat === "stream-json" && "--input-format stream-json";
   if (flags.web && apart) {
     throw usageError(
       message`Cannot use ${"--web"} together with ${apart}`,
