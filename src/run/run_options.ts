@@ -77,7 +77,7 @@ export interface RunOptions {
 export interface RunTelemetry {
   /** Names the span of a call, else the one that is open in the session; undefined where none is. */
   traceparent(session: string, callId?: string): string | undefined;
-  /** Goes on unchanged from whoever started the program. */
+  /** Passed on unchanged from the process that started the program. */
   readonly tracestate?: string | undefined;
 }
 
