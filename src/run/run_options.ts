@@ -192,6 +192,8 @@ export interface AssemblyOptions extends RunOptions {
   readonly waitForPlugins?: boolean;
   /** The hooks of the run that this one works for; absent: those of the configuration. */
   readonly hooks?: object;
+  /** The telemetry of the run that this one works for; absent: as the configuration says. */
+  readonly telemetry?: object;
 }
 
 /** The input of the user for one turn; `@path` and `@server:uri` in the text are resolved. */
