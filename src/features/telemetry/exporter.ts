@@ -7,8 +7,9 @@ import { MeterProvider, PeriodicExportingMetricReader } from "@opentelemetry/sdk
 import { BatchSpanProcessor, TracerProvider } from "@opentelemetry/sdk-trace";
 import type { Config, EnvLookup } from "../../config/mod.ts";
 import { VERSION } from "../../util/version.ts";
+import type { Logger, Meter } from "@opentelemetry/api";
 import { DrawnIds, spanReader } from "./spans.ts";
-import type { Observed, Reader, ReaderOptions } from "./telemetry.ts";
+import type { Observed, Reader, ReaderOptions } from "./observed.ts";
 
 const SCOPE = "reasonix";
 
@@ -52,6 +53,8 @@ function watched<T, E extends Export<T>>(exporter: E, onProblem: (problem: strin
   return exporter;
 }
 
+type Names = Config["telemetry"]["names"];
+
 export interface ExporterOptions {
   readonly settings: Config["telemetry"];
   readonly env: EnvLookup;
@@ -62,7 +65,7 @@ export interface ExporterOptions {
 
 /** Opens the exporters of the configured signals. */
 export function openExporter({ settings, env, redact, onProblem }: ExporterOptions): Exporter {
-  const { otlp, headers, signals, content } = settings;
+  const { otlp, headers, signals, names, content } = settings;
   const resource = resourceFromAttributes({ "service.name": "reasonix", "service.version": VERSION });
   const options: ReaderOptions = { content, redact };
   const target = (signal: string) => {
@@ -90,7 +93,7 @@ export function openExporter({ settings, env, redact, onProblem }: ExporterOptio
       readers: [new PeriodicExportingMetricReader({ exporter })],
     });
     providers.push(provider);
-    // readers.push(metricReader(names, provider.getMeter(SCOPE, VERSION), options));
+    readers.push(metricReader(names, provider.getMeter(SCOPE, VERSION), options));
   }
   if (signals.includes("logs")) {
     const exporter = watched(new OTLPLogExporter(target("logs")), onProblem);
@@ -99,7 +102,36 @@ export function openExporter({ settings, env, redact, onProblem }: ExporterOptio
       processors: [new BatchLogRecordProcessor({ exporter })],
     });
     providers.push(provider);
-    // readers.push(logReader(names, provider.getLogger(SCOPE, VERSION), options));
+    readers.push(logReader(names, provider.getLogger(SCOPE, VERSION), options));
   }
   return new Exporter(readers, providers);
+}
+
+/** Counts what happens. */
+function metricReader(
+  names: Names,
+  meter: Meter,
+  _options: ReaderOptions,
+): Reader {
+  const calls = meter.createCounter(names === "gen_ai" ? "reasonix.tool.count" : "claude_code.tool.count");
+  return {
+    take({ event }) {
+      if (event.type === "tool.end") calls.add(1);
+    },
+    end() {},
+  };
+}
+
+/** Makes log records of events. */
+function logReader(
+  names: Names,
+  logger: Logger,
+  _options: ReaderOptions,
+): Reader {
+  return {
+    take({ event }) {
+      if (event.type === "tool.end") logger.emit({ eventName: `${names}.tool_result` });
+    },
+    end() {},
+  };
 }

@@ -1,6 +1,6 @@
 import { ROOT_CONTEXT, type Span, SpanKind, trace, TraceFlags, type Tracer } from "@opentelemetry/api";
 import type { IdGenerator } from "@opentelemetry/sdk-trace";
-import type { Observed, Reader, ReaderOptions, SpanIds } from "./telemetry.ts";
+import type { Observed, Reader, ReaderOptions, SpanIds } from "./observed.ts";
 
 /** Gives the SDK the identifiers that were drawn when the span began. */
 export class DrawnIds implements IdGenerator {

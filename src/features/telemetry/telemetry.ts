@@ -3,58 +3,7 @@ import { type AssemblyOptions, redactorOf, type RunContext } from "../../run/mod
 import { lazy } from "../../util/lazy.ts";
 import { after, atMost } from "../../util/timer.ts";
 import type { Exporter } from "./exporter.ts";
-
-/** The session that an event belongs to: the user's own one, or that of an agent. */
-export interface ObservedSession {
-  readonly id: string;
-  /** The session that an agent works for. */
-  readonly parent?: string;
-  /** Name of the agent. */
-  readonly agent?: string;
-  /** Number of agents above this one; 0 for the user's session. */
-  readonly depth: number;
-  /** Name of the configured provider, and its model. */
-  readonly provider: string;
-  readonly model: string;
-  /** Host and port of the model's server. */
-  readonly server?: { readonly address: string; readonly port: number };
-}
-
-/** Identifiers of a span. They are drawn when it begins, before the SDK is loaded. */
-export interface SpanIds {
-  readonly trace: string;
-  readonly id: string;
-  /** Absent: the first span of its trace. */
-  readonly parent?: string;
-  readonly sampled: boolean;
-}
-
-/** An event with the time, in milliseconds since 1970, and the span that it begins, ends or belongs to. */
-export interface Observed {
-  readonly event: Event;
-  readonly at: number;
-  readonly session: ObservedSession;
-  /** Absent: nothing is going on. */
-  readonly span?: SpanIds;
-}
-
-/**
- * Reads events and writes spans, metrics or log records.
- *
- * Contract: does nothing else, and gives no text out that did not go through `redact`.
- */
-export interface Reader {
-  take(observed: Observed): void;
-  /** Nothing follows: ends what is open. */
-  end(): void;
-}
-
-/** Settings that every reader needs. */
-export interface ReaderOptions {
-  /** Prompts, answers, arguments and results are exported. */
-  readonly content: boolean;
-  readonly redact: (text: string) => string;
-}
+import type { Observed, ObservedSession, SpanIds } from "./observed.ts";
 
 /** The open spans of a session. */
 interface SessionSpans {
@@ -77,7 +26,7 @@ const END_MS = 1000;
  * Telemetry of a run and of its agents. Nothing but this module executes before the first request was sent:
  * events are kept until the exporter is there.
  */
-export class Telemetry {
+class Telemetry {
   readonly #options: AssemblyOptions;
   readonly #sessions = new Map<string, SessionSpans>();
   /** Spans that agents work for, by the session of the agent. */
@@ -106,8 +55,8 @@ export class Telemetry {
   }
 
   /**
-   * Returns the W3C header `traceparent` that names the span of a call, else that of what the session is doing.
-   * Undefined where it does nothing.
+   * Returns the W3C header `traceparent` that names the span of a call, else that of what the session is
+   * doing. Undefined where it does nothing.
    */
   traceparent(session: string, callId?: string): string | undefined {
     const spans = this.#sessions.get(session);

@@ -1,7 +1,7 @@
 import { fillDefaults } from "../../../../src/config/load/defaults.ts";
 import { EVENT_VERSION, type NewEvent } from "../../../../src/core/mod.ts";
 import { openExporter } from "../../../../src/features/telemetry/exporter.ts";
-import type { ObservedSession, SpanIds } from "../../../../src/features/telemetry/telemetry.ts";
+import type { ObservedSession, SpanIds } from "../../../../src/features/telemetry/observed.ts";
 import { assertEquals } from "../../../support/assert.ts";
 import { OtlpReceiver } from "../../../support/otlp_receiver.ts";
 
