@@ -69,7 +69,7 @@ const EXTENSIONS: readonly Extension[] = [
 const FEATURES: RunFeatures = {
   async prepare(options) {
     const { hooks, telemetry } = options.loaded.config;
-    const observed = telemetry.otlp === ""
+    const observed = telemetry.otlp === "" || options.telemetry !== undefined
       ? options
       : (await import("./telemetry/telemetry.ts")).withTelemetry(options);
     if (hooks.length === 0) return observed;

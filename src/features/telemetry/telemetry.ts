@@ -1,5 +1,5 @@
 import { type Event, message, newNotice, ReasonixError, type Text } from "../../core/mod.ts";
-import { type AssemblyOptions, redactorOf, type RunContext } from "../../run/mod.ts";
+import { type AssemblyOptions, redactorOf, type RunContext, type RunTelemetry } from "../../run/mod.ts";
 import { lazy } from "../../util/lazy.ts";
 import { after, atMost } from "../../util/timer.ts";
 import type { Exporter } from "./exporter.ts";
@@ -26,7 +26,7 @@ const END_MS = 1000;
  * Telemetry of a run and of its agents. Nothing but this module executes before the first request was sent:
  * events are kept until the exporter is there.
  */
-class Telemetry {
+class Telemetry implements RunTelemetry {
   readonly #options: AssemblyOptions;
   readonly #sessions = new Map<string, SessionSpans>();
   /** Spans that agents work for, by the session of the agent. */
@@ -168,9 +168,8 @@ function hex(bytes: number): string {
   return crypto.getRandomValues(new Uint8Array(bytes)).toHex();
 }
 
-/** Adds telemetry to the options of a run; agents take part in that of the run they work for. */
+/** Adds telemetry to the options of a run. Throws a ReasonixError (config) for a wrong address. */
 export function withTelemetry(options: AssemblyOptions): AssemblyOptions {
-  if (options.parent && options.telemetry instanceof Telemetry) return options;
   const { otlp } = options.loaded.config.telemetry;
   if (otlp !== "env" && !/^https?:$/.test(URL.parse(otlp)?.protocol ?? "")) {
     throw new ReasonixError(
