@@ -1,7 +1,7 @@
 import { argument, type CommandGroup, entry, option, parsed, wholeNumber } from "../command.ts";
 import { BATCH_FLAGS, type RunFlags } from "../run_flags.ts";
 import { openConfig } from "../terminal/open.ts";
-import { type CliContext, runPaths } from "../terminal/process.ts";
+import { runPaths } from "../terminal/process.ts";
 import { type Emitter, loadEmitPlan, loadKubernetes, readTasks, readTaskText } from "../../src/batch/mod.ts";
 import { message, usageError } from "../../src/core/mod.ts";
 import { suggestNames } from "../../src/util/suggest.ts";
