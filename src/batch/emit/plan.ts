@@ -18,7 +18,7 @@ export interface Endpoint {
   readonly port: number;
 }
 
-/** What an engine has to run, however it is written there. */
+/** A batch as engines need it, however they write it. */
 export interface EmitPlan {
   /** From the name of the file, as RFC 1123 demands of labels, at most 40 characters. */
   readonly name: string;
@@ -36,7 +36,7 @@ export interface EmitPlan {
   readonly keys: readonly string[];
   /** The servers of the models. */
   readonly models: readonly Endpoint[];
-  /** What one index needs. */
+  /** Needs of one index. */
   readonly resources: { readonly cpus: number; readonly memoryBytes: number };
 }
 
@@ -62,7 +62,7 @@ const DEFAULT_RESOURCES = { cpus: 1, memoryBytes: 2 * 1024 ** 3 };
 /** Attempts after the first one that an index may have; see {@linkcode NO_RETRY}. */
 export const MAX_RETRIES = 3;
 
-/** Exit codes of an index after which another attempt would end like the first one; see docs/exit-codes.md. */
+/** Exit codes of an index that another attempt would repeat; see docs/exit-codes.md. */
 export const NO_RETRY: readonly number[] = [1, 2, 3, 4, 6, 7];
 
 /** Throws a ReasonixError for a model that is not configured, or more shards than tasks. */
