@@ -74,7 +74,7 @@ const SHARED = {
   autoPlan: toggle("Begin complex tasks with a plan"),
 } as const;
 
-const BATCH_FLAGS = {
+export const BATCH_FLAGS = {
   tasks: option("Do each task of a JSONL file", "file"),
   tasksFrom: choice("Do each task of a file of another format, given as a word", ["swe-bench"], {
     placeholder: "format",

@@ -45,7 +45,7 @@ function readTask(fields: Fields, line: number, options: ReadOptions): BatchTask
   for (const name of Object.keys(value)) {
     if (!FIELDS.includes(name)) fields.refuse([name], unknownName("a task", name, FIELDS));
   }
-  const given = value.id ?? line;
+  const { id: given = line } = value;
   const id = typeof given === "number" ? String(given) : given;
   if (!isText(id) || id.length > MAX_ID || /\p{Cc}/u.test(id)) {
     fields.refuse(["id"], `the id is no text of at most ${MAX_ID} characters`);
@@ -199,26 +199,18 @@ export interface TaskFile {
 }
 
 export interface TaskFlags {
-  readonly tasks?: string | undefined;
+  /** The file; `-`: standard input. */
+  readonly tasks: string;
+  /** The format of the file, where it is not JSON Lines of tasks. */
   readonly tasksFrom?: "swe-bench" | undefined;
 }
 
-/**
- * Reads the file of `--tasks FILE` or `--tasks-from FORMAT FILE`, whose name is then the only word. Throws a
- * ReasonixError (usage) when it cannot be used.
- */
+/** Reads a file of tasks. Throws a ReasonixError (usage) when it cannot be used. */
 export async function readTaskFile(
-  { tasks: given, tasksFrom }: TaskFlags,
-  words: readonly string[],
+  { tasks: file, tasksFrom }: TaskFlags,
   options: Omit<ReadOptions, "file">,
 ): Promise<TaskFile> {
-  if (tasksFrom !== undefined && (given !== undefined || words.length !== 1)) {
-    throw usageError(
-      message`Cannot read tasks from ${tasksFrom}: that takes one file, and no --tasks`,
-      message`write --tasks-from ${tasksFrom} FILE`,
-    );
-  }
-  const source = await readTaskText(given ?? words[0] ?? "-", options.cwd);
+  const source = await readTaskText(file, options.cwd);
   const read = tasksFrom === undefined ? readTasks : readSweBench;
   return { ...source, tasks: read(source.text, { ...options, file: source.shown }) };
 }

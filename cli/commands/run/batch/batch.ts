@@ -70,7 +70,7 @@ export async function runBatch(
 ): Promise<void> {
   checkFlags(flags, words);
   const paths = runPaths(context, flags.dir);
-  const source = await readTaskFile(flags, words, paths);
+  const source = await readTaskFile({ ...flags, tasks: fileOf(flags, words) }, paths);
   const { tasks } = source;
   await checkDirectories(context, flags, { paths, dirs: new Set(tasks.map(({ dir }) => dir)) });
   const texts = await textsFor("batch", context);
@@ -174,6 +174,16 @@ function checkFlags(flags: RunFlags, words: readonly string[]): void {
   if (flags.outputFormat === "json" || flags.outputFormat === "stream-json") {
     refuse(`--output-format ${flags.outputFormat}`, "results are JSON Lines, one for each task");
   }
+}
+
+/** The file of `--tasks FILE`, or of `--tasks-from FORMAT FILE`, whose name is the only word. */
+function fileOf({ tasks, tasksFrom }: RunFlags, [file, ...more]: readonly string[]): string {
+  if (tasksFrom === undefined) return tasks ?? "-";
+  if (file !== undefined && more.length === 0 && tasks === undefined) return file;
+  throw usageError(
+    message`Cannot read tasks from ${tasksFrom}: that takes one file, and no --tasks`,
+    message`write --tasks-from ${tasksFrom} FILE`,
+  );
 }
 
 /** Throws before the first task for what would stop every task of a directory. */
