@@ -1,4 +1,4 @@
-import { finished, makeWorld, mockConfig, type World } from "../support/program.ts";
+import { makeWorld, mockConfig, type World } from "../support/program.ts";
 import { type RecordedRequest, startModelServer, type Turn } from "../support/model_server.ts";
 import { assert, assertEquals, assertMatch } from "../support/assert.ts";
 
