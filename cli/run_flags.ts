@@ -86,7 +86,7 @@ const SHARED = {
 } as const;
 
 /** One part of the tasks of a file, from 1. */
-export interface Shard {
+interface Shard {
   readonly part: number;
   readonly of: number;
 }

@@ -1,4 +1,19 @@
 import { createHash } from "node:crypto";
+import {
+  closeSync,
+  fsyncSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from "node:fs";
+import { hostname } from "node:os";
+import process from "node:process";
 import { errorMessage, type LocalizedMessage, message, ReasonixError, usageError } from "../core/mod.ts";
 import { relativeTo } from "../path/lexical.ts";
 import { exists, isDirectory, sortedEntries } from "../path/probe.ts";
@@ -30,7 +45,7 @@ export interface RunnerFigures {
   readonly jobs: number;
 }
 
-/** How a task was run. */
+/** The circumstances of a run of a task. */
 export interface RunFacts {
   /** RFC 3339. */
   readonly started: string;
@@ -76,7 +91,7 @@ const MANIFEST = "batch.json";
 const RESULT = "result.json";
 const PATCH = "changes.patch";
 const SESSION = "session.jsonl";
-/** What a runner is writing; it is there for moments, so that an old one is that of a killed runner. */
+/** Begins the names of files that are being written: for moments, so that old ones are of killed runners. */
 const UNFINISHED = ".new-";
 const ABANDONED_MS = 24 * 60 * 60 * 1000;
 
@@ -132,18 +147,18 @@ export class ResultsDir {
    * Opens a directory for a runner, and makes it. Throws a ReasonixError (usage) where it cannot be written,
    * or has the results of another batch: before a task is begun.
    */
-  static async open(path: string, manifest: BatchManifest): Promise<ResultsDir> {
+  static open(path: string, manifest: BatchManifest): ResultsDir {
     const unusable = (reason: string) =>
       cannotUse(path, reason, message`give --results-dir another directory`);
     try {
-      for (const each of ["tasks", "failed"]) await Deno.mkdir(`${path}/${each}`, { recursive: true });
+      for (const each of ["tasks", "failed"]) mkdirSync(`${path}/${each}`, { recursive: true });
       removeAbandoned(path);
-      const real = await Deno.realPath(path);
+      const real = realpathSync(path);
       if (!exists(`${real}/${MANIFEST}`)) writeOnce(real, manifest);
       else {
         const probe = unfinished(real);
         writeSynced(probe, new Uint8Array(4096));
-        Deno.removeSync(probe);
+        rmSync(probe);
       }
       const present = readManifest(real);
       if (present.digest === manifest.digest) return new ResultsDir(real, present);
@@ -158,7 +173,7 @@ export class ResultsDir {
 
   /** Opens a directory to read it. Throws a ReasonixError (usage) for one that has no results. */
   static read(path: string): ResultsDir {
-    const real = attempt(() => Deno.realPathSync(path));
+    const real = attempt(() => realpathSync(path));
     const remedy = message`give the directory of run --tasks FILE --results-dir DIR`;
     if (real === undefined) throw cannotUse(path, "it does not exist", remedy);
     if (!isDirectory(real)) throw cannotUse(path, "it is not a directory", remedy);
@@ -195,9 +210,9 @@ export class ResultsDir {
     const target = `${this.path}/tasks/${name}`;
     const directory = unfinished(this.path);
     try {
-      Deno.mkdirSync(directory);
+      mkdirSync(directory);
       for (const [to, from] of [[PATCH, files.patch], [SESSION, files.session]] as const) {
-        if (from !== undefined) writeSynced(`${directory}/${to}`, Deno.readFileSync(from));
+        if (from !== undefined) writeSynced(`${directory}/${to}`, readFileSync(from));
       }
       const patch = files.patch === undefined ? {} : { patch: `tasks/${name}/${PATCH}` };
       const text = this.#text(index, run, { ...result, ...patch });
@@ -213,7 +228,7 @@ export class ResultsDir {
         },
       );
     } finally {
-      attempt(() => Deno.removeSync(directory, { recursive: true }));
+      attempt(() => rmSync(directory, { recursive: true }));
     }
   }
 
@@ -225,7 +240,7 @@ export class ResultsDir {
 
   #text(index: number, run: RunFacts, result: TaskResult): string {
     const { digest } = this.manifest;
-    const stored: StoredResult = { v: 1, index, digest, host: hostName(), ...run, result };
+    const stored: StoredResult = { v: 1, index, digest, host: hostname(), ...run, result };
     return `${JSON.stringify(stored)}\n`;
   }
 
@@ -234,9 +249,9 @@ export class ResultsDir {
     const path = `${this.path}/${file}`;
     let text: string;
     try {
-      text = Deno.readTextFileSync(path);
+      text = readFileSync(path, "utf8");
     } catch (error) {
-      if (!(error instanceof Deno.errors.NotFound)) return `${path}: ${reasonOf(error)}`;
+      if (codeOf(error) !== "ENOENT") return `${path}: ${reasonOf(error)}`;
       const directory = path.slice(0, -RESULT.length - 1);
       const isLost = file.endsWith(`/${RESULT}`) && sortedEntries(directory).length > 0;
       return isLost ? `${directory} has no ${RESULT}` : undefined;
@@ -261,33 +276,37 @@ function cannotUse(path: string, reason: string, remedy: LocalizedMessage): Reas
   return usageError(message`Cannot use ${path} for results: ${reason}`, remedy);
 }
 
+/** The reason of a system error, without the name of the call and its files. */
 function reasonOf(error: unknown): string {
-  return (errorMessage(error).split("\n", 1)[0] ?? "").replace(/ \(os error \d+\).*$/, "");
+  return (errorMessage(error).split("\n", 1)[0] ?? "").replace(/^E[A-Z]+: |, \w+(?: '[^]*)?$/g, "");
 }
 
-function hostName(): string {
-  return attempt(() => Deno.hostname()) ?? "";
+function codeOf(error: unknown): unknown {
+  return error instanceof Error && "code" in error ? error.code : undefined;
 }
 
 function unfinished(path: string): string {
-  const host = hostName().replace(/[^\w.-]/g, "_");
-  return `${path}/${UNFINISHED}${host}-${Deno.pid}-${crypto.randomUUID().slice(0, 8)}`;
+  const host = hostname().replace(/[^\w.-]/g, "_");
+  return `${path}/${UNFINISHED}${host}-${process.pid}-${crypto.randomUUID().slice(0, 8)}`;
 }
 
 function removeAbandoned(path: string): void {
   for (const { name } of sortedEntries(path)) {
     if (!name.startsWith(UNFINISHED)) continue;
-    const age = Date.now() -
-      (attempt(() => Deno.statSync(`${path}/${name}`))?.mtime?.getTime() ?? Date.now());
-    if (age > ABANDONED_MS) attempt(() => Deno.removeSync(`${path}/${name}`, { recursive: true }));
+    const since = attempt(() => statSync(`${path}/${name}`).mtimeMs) ?? Infinity;
+    if (Date.now() - since > ABANDONED_MS) attempt(() => rmSync(`${path}/${name}`, { recursive: true }));
   }
 }
 
 /** Writes a new file; a disk or server that has no space for it says so before this returns. */
 function writeSynced(path: string, bytes: Uint8Array): void {
-  using file = Deno.openSync(path, { write: true, createNew: true });
-  for (let at = 0; at < bytes.length;) at += file.writeSync(bytes.subarray(at));
-  file.syncDataSync();
+  const file = openSync(path, "wx");
+  try {
+    for (let at = 0; at < bytes.length;) at += writeSync(file, bytes, at);
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
 }
 
 /** The first one to link the manifest wins; all have the same. */
@@ -296,18 +315,18 @@ function writeOnce(path: string, manifest: BatchManifest): void {
   const target = `${path}/${MANIFEST}`;
   writeSynced(file, new TextEncoder().encode(`${JSON.stringify(manifest)}\n`));
   try {
-    Deno.linkSync(file, target);
+    linkSync(file, target);
   } catch (error) {
     // Not every file system has links.
-    if (!(error instanceof Deno.errors.AlreadyExists) && !exists(target)) Deno.renameSync(file, target);
+    if (codeOf(error) !== "EEXIST" && !exists(target)) renameSync(file, target);
   } finally {
-    attempt(() => Deno.removeSync(file));
+    attempt(() => rmSync(file));
   }
 }
 
 function readManifest(path: string): BatchManifest {
   const file = `${path}/${MANIFEST}`;
-  const value = parseJson(attempt(() => Deno.readTextFileSync(file)) ?? "");
+  const value = parseJson(attempt(() => readFileSync(file, "utf8")) ?? "");
   if (isManifest(value)) return value;
   throw usageError(
     message`Cannot use ${path} for results: ${file} is damaged or of another version`,
@@ -321,10 +340,10 @@ function readManifest(path: string): BatchManifest {
  */
 function moveOnce(directory: string, target: string, text: string): boolean {
   try {
-    Deno.renameSync(directory, target);
+    renameSync(directory, target);
     return true;
   } catch (error) {
-    const present = attempt(() => Deno.readTextFileSync(`${target}/${RESULT}`));
+    const present = attempt(() => readFileSync(`${target}/${RESULT}`, "utf8"));
     if (present === text) return true;
     if (present === undefined) throw error;
     return false;

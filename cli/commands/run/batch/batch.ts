@@ -97,7 +97,7 @@ export async function runBatch(
   const texts = await textsFor("batch", context);
   const shared = resultsDir === undefined
     ? undefined
-    : await ResultsDir.open(resultsDir, manifestOf(tasks, { ...flags, file: source.path, cwd: paths.cwd }));
+    : ResultsDir.open(resultsDir, manifestOf(tasks, { ...flags, file: source.path, cwd: paths.cwd }));
   const runner = shared && [shared.path, part.shard, Deno.hostname()].join("\0");
   using journal = await BatchJournal.open(paths.home, source.path, runner);
   const names = taskNames(tasks);
