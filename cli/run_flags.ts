@@ -97,7 +97,7 @@ function shard(value: string): Shard {
   throw unusable(value, "--shard", "I/N, a part from 1/N to N/N");
 }
 
-const BATCH_FLAGS = {
+export const BATCH_FLAGS = {
   tasks: option("Do each task of a JSONL file", "file"),
   jobs: parsed("Run N tasks at the same time; default: 4", "n", jobs),
   worktree: flag("Give each task a git work tree"),
