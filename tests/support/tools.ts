@@ -15,6 +15,7 @@ type Tool =
   | "shellcheck"
   | "chromium-headless-shell"
   | "gh"
+  | "promtool"
   | "unshare and ip"
   | "official MCP servers"
   | "Claude Agent SDK";

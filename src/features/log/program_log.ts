@@ -8,6 +8,7 @@ import {
   type NewEvent,
   newNotice,
   ReasonixError,
+  type Text,
 } from "../../core/mod.ts";
 import { parentOf } from "../../path/lexical.ts";
 import { redactorOf, type RunContext, type RunPaths, type TurnExtension } from "../../run/mod.ts";
@@ -261,7 +262,7 @@ export class LogFile {
   /** Lines that were dropped since the last one that was written. */
   dropped = 0;
   /** Why the last lines could not be written. */
-  problem: string | undefined;
+  problem: Text | undefined;
   readonly #maxBytes: number;
   readonly #kept: number;
   readonly #maxWaitMs: number;
@@ -305,7 +306,7 @@ export class LogFile {
       [this.dropped, this.problem] = [0, undefined];
     } catch (error) {
       this.dropped += this.#lines;
-      this.problem = errorMessage(error);
+      this.problem = error instanceof ReasonixError ? error.texts.message : errorMessage(error);
     }
     [this.#waiting, this.#lines] = ["", 0];
     return true;
@@ -341,14 +342,14 @@ export class LogFile {
   #open(): Deno.FsFile {
     const found = attempt(() => Deno.statSync(this.path));
     // Opening a pipe waits for its reader.
-    if (found && !found.isFile) throw new Error("it is not a file");
+    if (found && !found.isFile) throw new ReasonixError(message`it is not a file`);
     if (!found) Deno.mkdirSync(parentOf(this.path), { recursive: true, mode: 0o700 });
     const file = Deno.openSync(this.path, { read: true, append: true, create: true, mode: 0o600 });
     if (this.#isOurs) return file;
     const first = new Uint8Array(1);
     if (file.readSync(first) !== null && first[0] !== 0x7b) {
       file.close();
-      throw new Error("it holds something else than a log");
+      throw new ReasonixError(message`it holds something else than a log`);
     }
     this.#isOurs = true;
     return file;

@@ -1,4 +1,5 @@
 /** The file of the program's log: several writers, kills, and disks that refuse. */
+import { textOf } from "../../../../src/core/mod.ts";
 import { LogFile } from "../../../../src/features/log/program_log.ts";
 import { assert, assertEquals, assertStringIncludes } from "../../../support/assert.ts";
 import { makeTempDir } from "../../../support/tool_context.ts";
@@ -47,7 +48,7 @@ Deno.test("no line is lost or torn where four processes fill and rename the file
       if (at % 10 === 0) await new Promise((resolve) => setTimeout(resolve));
     }
     await file.close();
-    if (file.problem !== undefined) throw new Error(file.problem);`,
+    if (file.problem !== undefined) throw new Error(JSON.stringify(file.problem));`,
   );
   const children = [1, 2, 3, 4].map((writer) => spawn([...args, String(writer)]));
   for (const child of children) assertEquals((await child.output()).code, 0);
@@ -150,7 +151,7 @@ Deno.test("what is not a log stays as it is", async () => {
     const file = new LogFile(target, { maxBytes: 5 });
     file.write("{}");
     await file.close();
-    assertStringIncludes(file.problem ?? "", reason);
+    assertStringIncludes(textOf(file.problem ?? ""), reason);
     assertEquals(file.dropped, 1);
   }
   assertEquals(Deno.readTextFileSync(path), "notes of mine");
