@@ -20,7 +20,7 @@ import { VERSION } from "../../util/version.ts";
 const LEVELS = ["error", "warn", "info", "debug"] as const;
 type Level = typeof LEVELS[number];
 
-/** What is recorded of an event: fields as they are, of texts and lists only their length. */
+/** The recorded part of an event: fields as they are, of texts and lists only their length. */
 interface Form<E> {
   /** Default: info. */
   readonly level?: Level | ((event: E) => Level);
@@ -149,7 +149,7 @@ class ProgramLog {
   }
 
   event(event: Event): void {
-    // Every form takes the events of its own kind.
+    // Every form takes the events of its kind.
     const form = FORMS[event.type] as Form<Record<string, unknown>> | undefined;
     if (!form) return;
     const body: Record<string, unknown> = { ...event };

@@ -115,7 +115,7 @@ Deno.test("half a line of a killed process is removed before the next one", asyn
 });
 
 Deno.test({
-  name: "a full disk leaves whole lines, and the log continues when there is room",
+  name: "a full disk leaves whole lines, and the log continues when there is space",
   ignore: Deno.build.os !== "linux",
   async fn() {
     await using temp = await makeTempDir();
