@@ -1,5 +1,5 @@
-import { argument, type CommandGroup, entry, option, parsed, wholeNumber } from "../command.ts";
-import { BATCH_FLAGS, type RunFlags } from "../run_flags.ts";
+import { argument, type CommandGroup, entry, flag, option, parsed, wholeNumber } from "../command.ts";
+import { BATCH_FLAGS, RUN_FLAGS, type RunFlags } from "../run_flags.ts";
 import { openConfig } from "../terminal/open.ts";
 import { runPaths } from "../terminal/process.ts";
 import { type Emitter, loadEmitPlan, loadKubernetes, readTaskFile } from "../../src/batch/mod.ts";
@@ -65,8 +65,32 @@ export function batchCommands({ readRunFlags }: BatchDeps): CommandGroup {
           this.process.stdout.exact((await emitter())(plan));
         },
       }),
+      pr: entry("Open a pull request for each patch", {
+        description:
+          "Open a pull request for each patch of a directory of results, with your git and gh or\n" +
+          "glab. Tasks that were not done, or whose checks failed, are left out. Run it again to\n" +
+          "continue: what has a pull request keeps it.",
+        flags: {
+          rate: parsed("Open at most N a minute; default: 8", "n", rateOf),
+          base: option("Merge into this branch; default: that of the remote", "branch"),
+          draft: flag("Open them as drafts"),
+          yes: flag("Do not ask"),
+          ...{ dir: RUN_FLAGS.dir, trustProject: RUN_FLAGS.trustProject },
+          ignoreUntrusted: RUN_FLAGS.ignoreUntrusted,
+        },
+        args: [argument("Directory of the results", "dir")],
+        async run(flags, path = "") {
+          await (await import("./git/pr.ts")).openBatchRequests(this, path, flags);
+        },
+      }),
     },
   };
+}
+
+function rateOf(text: string): number {
+  const rate = Number(text);
+  if (text.trim() !== "" && rate > 0 && Number.isFinite(rate)) return rate;
+  throw usageError(message`Cannot use --rate ${text}: it is not a number above 0`, message`write --rate 8`);
 }
 
 function unknownEngine(engine: string) {
