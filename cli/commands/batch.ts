@@ -18,8 +18,7 @@ import {
   loadEmitPlan,
   loadKubernetes,
   loadMerge,
-  readTasks,
-  readTaskText,
+  readTaskFile,
   ResultsDir,
 } from "../../src/batch/mod.ts";
 import { EXIT, message, usageError } from "../../src/core/mod.ts";
@@ -48,6 +47,7 @@ export function batchCommands({ readRunFlags }: BatchDeps): CommandGroup {
           "one of them. Words after -- are flags of `reasonix run` for every task.",
         flags: {
           tasks: BATCH_FLAGS.tasks,
+          tasksFrom: BATCH_FLAGS.tasksFrom,
           resultsDir: option("Collect the results in this directory, which all machines see", "dir"),
           shards: parsed(
             "Divide the tasks into N parts; default: one task each",
@@ -58,9 +58,10 @@ export function batchCommands({ readRunFlags }: BatchDeps): CommandGroup {
         },
         aliases: { j: "jobs" },
         rest: argument("Engine, and after -- flags of reasonix run", "engine"),
-        async run({ tasks: file, resultsDir, shards, jobs }, engine = "", ...runFlags) {
+        async run({ tasks: given, tasksFrom, resultsDir, shards, jobs }, engine = "", ...words) {
           const emitter = Object.hasOwn(ENGINES, engine) ? ENGINES[engine] : undefined;
           if (!emitter) throw unknownEngine(engine);
+          const [file, runFlags] = tasksFrom === undefined ? [given, words] : [words[0], words.slice(1)];
           if (file === undefined) {
             throw usageError(message`No tasks file is named`, message`add --tasks FILE`);
           }
@@ -68,13 +69,13 @@ export function batchCommands({ readRunFlags }: BatchDeps): CommandGroup {
             throw usageError(message`No directory of results is named`, message`add --results-dir DIR`);
           }
           const { cwd } = runPaths(this);
-          const source = await readTaskText(file, cwd);
-          const tasks = readTasks(source.text, { file: source.shown, cwd });
+          const source = await readTaskFile({ tasks: file, tasksFrom }, { cwd, elsewhere: true });
           const { model, preset } = await checkedFlags(runFlags, readRunFlags);
           const { loaded } = await openConfig(this, { preset, warn: true });
           const plan = (await loadEmitPlan()).planOf({
-            tasks,
+            tasks: source.tasks,
             tasksFile: file,
+            tasksFrom,
             tasksText: source.text,
             resultsDir,
             shards,
@@ -158,7 +159,7 @@ function unknownEngine(engine: string) {
 }
 
 /** Flags that an engine sets for each index itself. */
-const TAKEN = ["tasks", "jobs", "results", "resultsDir", "shard", "taskIndex", "fresh"] as const;
+const TAKEN = ["tasks", "tasksFrom", "jobs", "results", "resultsDir", "shard", "taskIndex", "fresh"] as const;
 
 async function checkedFlags(words: readonly string[], read: BatchDeps["readRunFlags"]): Promise<RunFlags> {
   const flags = await read(words);

@@ -18,16 +18,15 @@ import {
 
 /** `reasonix run`: one task, one turn, one result. */
 async function run(this: CliContext, flags: RunFlags, ...words: string[]): Promise<void> {
-  const apart = flags.tasks !== undefined
-    ? "--tasks"
-    : flags.inputFormat === "stream-json" && "--input-format stream-json";
+  const isBatch = flags.tasks !== undefined || flags.tasksFrom !== undefined;
+  const apart = isBatch ? "--tasks" : flags.inputFormat === "stream-json" && "--input-format stream-json";
   if (flags.web && apart) {
     throw usageError(
       message`Cannot use ${"--web"} together with ${apart}`,
       message`leave out --web: the page shows one task`,
     );
   }
-  if (flags.tasks !== undefined) {
+  if (isBatch) {
     const { runBatch } = await import("./batch/batch.ts");
     return await runBatch(this, flags, words);
   }
