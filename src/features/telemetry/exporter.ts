@@ -1,5 +1,8 @@
 import { OTLPLogExporter } from "@opentelemetry/exporter-logs-otlp-http";
-import { OTLPMetricExporter } from "@opentelemetry/exporter-metrics-otlp-http";
+import {
+  AggregationTemporalityPreference,
+  OTLPMetricExporter,
+} from "@opentelemetry/exporter-metrics-otlp-http";
 import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-http";
 import { resourceFromAttributes } from "@opentelemetry/resources";
 import { BatchLogRecordProcessor, LoggerProvider } from "@opentelemetry/sdk-logs";
@@ -7,7 +10,8 @@ import { MeterProvider, PeriodicExportingMetricReader } from "@opentelemetry/sdk
 import { BatchSpanProcessor, TracerProvider } from "@opentelemetry/sdk-trace";
 import type { Config, EnvLookup } from "../../config/mod.ts";
 import { VERSION } from "../../util/version.ts";
-import type { Logger, Meter } from "@opentelemetry/api";
+import { logReader } from "./logs.ts";
+import { metricReader } from "./metrics.ts";
 import { DrawnIds, spanReader } from "./spans.ts";
 import type { Observed, Reader, ReaderOptions } from "./observed.ts";
 
@@ -53,8 +57,6 @@ function watched<T, E extends Export<T>>(exporter: E, onProblem: (problem: strin
   return exporter;
 }
 
-type Names = Config["telemetry"]["names"];
-
 export interface ExporterOptions {
   readonly settings: Config["telemetry"];
   readonly env: EnvLookup;
@@ -68,6 +70,8 @@ export function openExporter({ settings, env, redact, onProblem }: ExporterOptio
   const { otlp, headers, signals, names, content } = settings;
   const resource = resourceFromAttributes({ "service.name": "reasonix", "service.version": VERSION });
   const options: ReaderOptions = { content, redact };
+  // Some dashboards look at the scope, too.
+  const scope = names === "claude_code" ? "com.anthropic.claude_code" : SCOPE;
   const target = (signal: string) => {
     const own = env(`OTEL_EXPORTER_OTLP_${signal.toUpperCase()}_ENDPOINT`);
     const url = own === undefined && otlp !== "env" ? `${otlp.replace(/\/+$/, "")}/v1/${signal}` : undefined;
@@ -87,51 +91,36 @@ export function openExporter({ settings, env, redact, onProblem }: ExporterOptio
     readers.push(spanReader(provider.getTracer(SCOPE, VERSION), ids, options));
   }
   if (signals.includes("metrics")) {
-    const exporter = watched(new OTLPMetricExporter(target("metrics")), onProblem);
+    const temporality = names === "claude_code" && !env("OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE")
+      ? { temporalityPreference: AggregationTemporalityPreference.DELTA }
+      : {};
+    const exporter = watched(new OTLPMetricExporter({ ...target("metrics"), ...temporality }), onProblem);
+    const exportIntervalMillis = milliseconds(env("OTEL_METRIC_EXPORT_INTERVAL"), 60_000);
     const provider = new MeterProvider({
       resource,
-      readers: [new PeriodicExportingMetricReader({ exporter })],
+      readers: [new PeriodicExportingMetricReader({ exporter, exportIntervalMillis })],
     });
     providers.push(provider);
-    readers.push(metricReader(names, provider.getMeter(SCOPE, VERSION), options));
+    readers.push(metricReader(names, provider.getMeter(scope, VERSION), options));
   }
   if (signals.includes("logs")) {
     const exporter = watched(new OTLPLogExporter(target("logs")), onProblem);
+    const scheduledDelayMillis = milliseconds(env("OTEL_BLRP_SCHEDULE_DELAY"), 5000);
     const provider = new LoggerProvider({
       resource,
-      processors: [new BatchLogRecordProcessor({ exporter })],
+      processors: [new BatchLogRecordProcessor({ exporter, scheduledDelayMillis })],
     });
     providers.push(provider);
-    readers.push(logReader(names, provider.getLogger(SCOPE, VERSION), options));
+    readers.push(logReader(names, provider.getLogger(`${scope}.events`, VERSION), options));
   }
   return new Exporter(readers, providers);
 }
 
-/** Counts what happens. */
-function metricReader(
-  names: Names,
-  meter: Meter,
-  _options: ReaderOptions,
-): Reader {
-  const calls = meter.createCounter(names === "gen_ai" ? "reasonix.tool.count" : "claude_code.tool.count");
-  return {
-    take({ event }) {
-      if (event.type === "tool.end") calls.add(1);
-    },
-    end() {},
-  };
-}
+/** The longest delay of a timer. */
+const MAX_DELAY_MS = 2 ** 31 - 1;
 
-/** Makes log records of events. */
-function logReader(
-  names: Names,
-  logger: Logger,
-  _options: ReaderOptions,
-): Reader {
-  return {
-    take({ event }) {
-      if (event.type === "tool.end") logger.emit({ eventName: `${names}.tool_result` });
-    },
-    end() {},
-  };
+/** An interval as a variable has it; a text that is no positive number does not count. */
+function milliseconds(text: string | undefined, otherwise: number): number {
+  const given = Number(text);
+  return given > 0 ? Math.min(given, MAX_DELAY_MS) : otherwise;
 }
