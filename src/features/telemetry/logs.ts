@@ -4,10 +4,17 @@ import { claudeToolName } from "../../tool/mod.ts";
 import { byteLength } from "../../util/bytes.ts";
 import { claudeDecision } from "./metrics.ts";
 import type { Reader, ReaderOptions, SpanIds } from "./observed.ts";
-import { attributes, type Operation, Operations } from "./operations.ts";
+import {
+  attributesOf,
+  type FailedAttempt,
+  type Operation,
+  Operations,
+  type RequestEnd,
+  type Values,
+} from "./operations.ts";
 
-/** What a record says in addition to its session and time. */
-type Values = Readonly<Record<string, string | number | undefined>>;
+/** Characters of a prompt, of arguments and of an error. */
+const MAX_CONTENT = 60_000;
 
 /** Makes log records of prompts, requests and calls: those of Claude Code, under its names or our own. */
 export function logReader(
@@ -29,7 +36,7 @@ export function logReader(
       body: `${prefix}.${name}`,
       timestamp: at,
       ...(span ? { context: contextOf(span) } : {}),
-      attributes: attributes({
+      attributes: attributesOf({
         "session.id": root,
         "prompt.id": session.prompt,
         "event.name": name,
@@ -39,7 +46,7 @@ export function logReader(
       }, redact),
     });
   };
-  const shown = (text: string) => content ? text : undefined;
+  const shown = (text: string) => content ? text.slice(0, MAX_CONTENT).toWellFormed() : undefined;
   return {
     take(observed) {
       for (const operation of operations.take(observed)) {
@@ -49,6 +56,9 @@ export function logReader(
             emit(operation, "user_prompt", { prompt_length: String(text.length), prompt: shown(text) });
             break;
           }
+          case "retry":
+            emit(operation, "api_error", errorValues(operation));
+            break;
           case "request":
             if (operation.failure) emit(operation, "api_error", errorValues(operation));
             if (operation.usage || !operation.failure) {
@@ -84,8 +94,6 @@ export function logReader(
   };
 }
 
-type Request = Extract<Operation, { kind: "request" }>;
-
 function contextOf({ trace: traceId, id: spanId, sampled }: SpanIds): Context {
   const traceFlags = sampled ? TraceFlags.SAMPLED : TraceFlags.NONE;
   return trace.setSpanContext(ROOT_CONTEXT, { traceId, spanId, traceFlags });
@@ -93,16 +101,18 @@ function contextOf({ trace: traceId, id: spanId, sampled }: SpanIds): Context {
 
 const QUERY_SOURCES = { main: "repl_main_thread", compaction: "compact", image: "image" } as const;
 
-function common({ model, durationMs, purpose, session }: Request): Values {
+type Request = (RequestEnd | FailedAttempt) & Operation;
+
+function common({ model, durationMs, purpose, session: { agent } }: Request): Values {
   return {
     model,
     duration_ms: Math.round(durationMs),
-    query_source: purpose === "agent" ? session.agent ?? "agent" : QUERY_SOURCES[purpose],
-    "agent.name": session.agent,
+    query_source: purpose === "agent" ? agent ?? "agent" : QUERY_SOURCES[purpose],
+    "agent.name": agent,
   };
 }
 
-function requestValues(request: Request): Values {
+function requestValues(request: RequestEnd & Operation): Values {
   const { usage, cost, firstChunkMs } = request;
   return {
     ...common(request),
@@ -116,12 +126,12 @@ function requestValues(request: Request): Values {
 }
 
 function errorValues(request: Request): Values {
-  const { failure, attempt } = request;
+  const { failure, attempts } = request;
   const status = Number(failure?.type);
   return {
     ...common(request),
     error: failure?.text || failure?.type,
     status_code: Number.isInteger(status) ? status : undefined,
-    attempt,
+    attempt: attempts,
   };
 }

@@ -1,19 +1,27 @@
 import type { Meter } from "@opentelemetry/api";
 import { tokenKinds } from "../../core/mod.ts";
 import { isRecord, parseJson } from "../../util/json.ts";
-import type { Observed, Reader, ReaderOptions } from "./observed.ts";
-import { attributes, type Operation, Operations } from "./operations.ts";
-
-type Names = "gen_ai" | "claude_code";
-type OperationOf<K extends Operation["kind"]> = Extract<Operation, { kind: K }>;
+import { providerName, type Reader, type ReaderOptions } from "./observed.ts";
+import {
+  attributesOf,
+  type CallDecision,
+  type CallEnd,
+  type Operation,
+  Operations,
+  type RequestEnd,
+} from "./operations.ts";
 
 /** Counts and measures what happens, under the names of the conventions or those of Claude Code. */
-export function metricReader(names: Names, meter: Meter, { redact }: ReaderOptions): Reader {
+export function metricReader(
+  names: "gen_ai" | "claude_code",
+  meter: Meter,
+  { redact }: ReaderOptions,
+): Reader {
   const operations = new Operations();
-  const own = names === "gen_ai" ? genAiMetrics(meter, redact) : claudeCodeMetrics(meter, redact);
+  const count = names === "gen_ai" ? genAiMetrics(meter, redact) : claudeCodeMetrics(meter, redact);
   return {
-    take(observed: Observed) {
-      for (const operation of operations.take(observed)) own(operation);
+    take(observed) {
+      for (const operation of operations.take(observed)) count(operation);
     },
     end() {},
   };
@@ -21,68 +29,76 @@ export function metricReader(names: Names, meter: Meter, { redact }: ReaderOptio
 
 type Redact = ReaderOptions["redact"];
 
-/** Bounds that the conventions demand. */
-const SECONDS = [0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92];
-const AGENT_SECONDS = [0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 12.8, 25.6, 51.2, 102.4, 204.8, 409.6];
+/** Bounds that the conventions name. */
+const SECONDS = Array.from({ length: 14 }, (_, power) => 0.01 * 2 ** power);
+const TURN_SECONDS = Array.from({ length: 13 }, (_, power) => 0.1 * 2 ** power);
 const TOKENS = Array.from({ length: 14 }, (_, power) => 4 ** power);
+
+/** Ends of turns that are no error. */
+const WANTED: readonly string[] = ["done", "interrupted"];
 
 function genAiMetrics(meter: Meter, redact: Redact): (operation: Operation) => void {
   const histogram = (name: string, unit: string, description: string, bounds: number[]) =>
     meter.createHistogram(name, { unit, description, advice: { explicitBucketBoundaries: bounds } });
   const counter = (name: string, unit: string, description: string) =>
     meter.createCounter(name, { unit, description });
-  const usage = histogram(
-    "gen_ai.client.token.usage",
+  const inference = "gen_ai.client.inference";
+  const tokens = (name: string, description: string) =>
+    counter(`${inference}.usage.${name}`, "{token}", description);
+
+  const duration = histogram(`${inference}.duration`, "s", "Duration of a request.", SECONDS);
+  const firstChunk = histogram(`${inference}.time_to_first_chunk`, "s", "Time to the first chunk.", SECONDS);
+  const input = tokens("input_tokens", "Input tokens, cached ones included.");
+  const cacheRead = tokens("cache_read.input_tokens", "Input tokens that were read from the cache.");
+  const cacheWrite = tokens("cache_write.input_tokens", "Input tokens that were written to the cache.");
+  const output = tokens("output_tokens", "Output tokens, those of reasoning included.");
+  const reasoning = tokens("reasoning.output_tokens", "Output tokens of reasoning.");
+  const inputOf = histogram(`${inference}.operation.input_tokens`, "{token}", "Input of a request.", TOKENS);
+  const outputOf = histogram(
+    `${inference}.operation.output_tokens`,
     "{token}",
-    "Number of input and output tokens used.",
+    "Output of a request.",
     TOKENS,
   );
-  const duration = histogram("gen_ai.client.operation.duration", "s", "GenAI operation duration.", SECONDS);
-  const firstChunk = histogram(
-    "gen_ai.client.operation.time_to_first_chunk",
-    "s",
-    "Time to receive the first chunk of a reply.",
-    SECONDS,
-  );
-  const agent = histogram("gen_ai.invoke_agent.duration", "s", "Duration of a turn.", AGENT_SECONDS);
+  const turn = histogram("gen_ai.invoke_agent.duration", "s", "Duration of a turn.", TURN_SECONDS);
   const tool = histogram("gen_ai.execute_tool.duration", "s", "Duration of a call.", SECONDS);
-  const tokens = counter("reasonix.tokens", "{token}", "Tokens by kind; the kinds add up to all tokens.");
   const cost = counter("reasonix.cost", "{currency}", "Cost of the requests with a known price.");
   const unpriced = counter("reasonix.unpriced_requests", "{request}", "Requests without a known price.");
+  const retries = counter("reasonix.retries", "{attempt}", "Attempts at requests that were repeated.");
   const results = counter("reasonix.tool.results", "{call}", "Calls by their outcome.");
   const decisions = counter("reasonix.decisions", "{decision}", "Decisions about calls.");
-  const lines = counter("reasonix.lines", "{line}", "Lines that tools added and removed.");
+  const lines = counter("reasonix.lines", "{line}", "Lines that tools have added and removed.");
 
-  const request = (operation: OperationOf<"request">) => {
-    const { provider, model, session: { server, agent: name } } = operation;
-    const asked = { "gen_ai.provider.name": provider, "gen_ai.request.model": model };
-    const place = { "server.address": server?.address, "server.port": server?.port };
-    const target = attributes({ "gen_ai.operation.name": "chat", ...asked, ...place }, redact);
-    const { failure, firstChunkMs, durationMs } = operation;
+  const request = (operation: RequestEnd & Operation) => {
+    const { usage, firstChunkMs, durationMs, failure, session: { server, agent = "reasonix" } } = operation;
+    const isOwn = operation.provider === operation.session.provider;
+    const target = attributesOf({
+      ...asked(operation),
+      "server.address": isOwn ? server?.address : undefined,
+      "server.port": isOwn ? server?.port : undefined,
+    }, redact);
     duration.record(durationMs / 1000, { ...target, ...(failure ? { "error.type": failure.type } : {}) });
     if (firstChunkMs !== undefined) firstChunk.record(firstChunkMs / 1000, target);
-    if (!operation.usage) return;
-    usage.record(operation.usage.inputTokens, { ...target, "gen_ai.token.type": "input" });
-    usage.record(operation.usage.outputTokens, { ...target, "gen_ai.token.type": "output" });
-    const whose = attributes({ ...asked, "gen_ai.agent.name": name }, redact);
-    for (const [kind, count] of Object.entries(tokenKinds(operation.usage))) {
-      tokens.add(count, { ...whose, "reasonix.token.kind": kind });
-    }
+    const used = { ...target, "gen_ai.token.modality": "unknown" };
+    input.add(usage?.inputTokens ?? 0, used);
+    output.add(usage?.outputTokens ?? 0, used);
+    if (!usage) return;
+    cacheRead.add(usage.cachedTokens, used);
+    cacheWrite.add(usage.cacheWriteTokens ?? 0, used);
+    reasoning.add(usage.reasoningTokens, used);
+    inputOf.record(usage.inputTokens, target);
+    outputOf.record(usage.outputTokens, target);
+    const whose = { ...target, ...attributesOf({ "gen_ai.agent.name": agent }, redact) };
     if (!operation.cost) unpriced.add(1, whose);
     else cost.add(operation.cost.amount, { ...whose, "reasonix.currency": operation.cost.currency });
   };
 
-  const call = (operation: OperationOf<"call">) => {
-    const { end, session } = operation;
-    const named = attributes({
-      "gen_ai.tool.name": operation.tool,
-      "gen_ai.agent.name": session.agent,
-    }, redact);
-    results.add(1, { ...named, "reasonix.outcome": end.outcome });
-    if (operation.executed) {
-      const error = end.outcome === "ok" ? {} : { "error.type": end.outcome };
-      tool.record(end.durationMs / 1000, { ...named, "gen_ai.tool.type": "function", ...error });
-    }
+  const call = (operation: CallEnd & Operation) => {
+    const { end: { outcome, durationMs }, session: { agent = "reasonix" }, executed } = operation;
+    const error = outcome === "ok" ? {} : { "error.type": outcome };
+    const named = attributesOf({ "gen_ai.tool.name": operation.tool, "gen_ai.agent.name": agent }, redact);
+    if (executed) tool.record(durationMs / 1000, { ...named, "gen_ai.tool.type": "function", ...error });
+    results.add(1, { ...named, "reasonix.tool.outcome": outcome });
     for (const [type, count] of changedLines(operation)) lines.add(count, { "reasonix.change": type });
   };
 
@@ -90,30 +106,37 @@ function genAiMetrics(meter: Meter, redact: Redact): (operation: Operation) => v
     switch (operation.kind) {
       case "request":
         return request(operation);
+      case "retry": {
+        const values = { ...asked(operation), "error.type": operation.failure.type };
+        return retries.add(1, attributesOf(values, redact));
+      }
       case "call":
         return call(operation);
       case "decision": {
         const { tool, event: { decision, source } } = operation;
-        return decisions.add(1, {
-          ...attributes({ "gen_ai.tool.name": tool || undefined }, redact),
-          "reasonix.decision": decision,
-          "reasonix.decision.source": source,
-        });
+        const values = { "reasonix.decision": decision, "reasonix.decision.source": source };
+        return decisions.add(1, attributesOf({ "gen_ai.tool.name": tool, ...values }, redact));
       }
       case "turn": {
-        const { event: { durationMs, reason }, session } = operation;
-        const error = reason === "done" ? undefined : reason;
-        return agent.record(
-          durationMs / 1000,
-          attributes({ "gen_ai.agent.name": session.agent, "error.type": error }, redact),
-        );
+        const { event: { durationMs, reason }, session: { agent = "reasonix" } } = operation;
+        const error = WANTED.includes(reason) ? undefined : reason;
+        const values = { "gen_ai.agent.name": agent, "error.type": error };
+        return turn.record(durationMs / 1000, attributesOf(values, redact));
       }
     }
   };
 }
 
+function asked({ provider, model }: Pick<RequestEnd, "provider" | "model">) {
+  return {
+    "gen_ai.operation.name": "chat",
+    "gen_ai.provider.name": providerName(provider),
+    "gen_ai.request.model": model,
+  };
+}
+
 /** The lines that a call has added and removed, where there are any. */
-function changedLines({ end: { changes = [] } }: OperationOf<"call">): ["added" | "removed", number][] {
+function changedLines({ end: { changes = [] } }: CallEnd): ["added" | "removed", number][] {
   const written = changes.filter(({ change, written }) => written !== false && change !== "unchanged");
   return (["added", "removed"] as const).flatMap((type) => {
     const count = written.reduce((sum, each) => sum + each[type], 0);
@@ -142,7 +165,7 @@ function claudeCodeMetrics(meter: Meter, redact: Redact): (operation: Operation)
         return sessions.add(1, { ...common, start_type: operation.resumed ? "resume" : "fresh" });
       case "request": {
         const { model, usage, cost: spent } = operation;
-        const whose = attributes({
+        const whose = attributesOf({
           ...common,
           model,
           query_source: QUERY_SOURCES[operation.purpose],
@@ -159,7 +182,7 @@ function claudeCodeMetrics(meter: Meter, redact: Redact): (operation: Operation)
       case "call": {
         const { tool, paths, decision } = operation;
         for (const [type, count] of changedLines(operation)) {
-          lines.add(count, { ...attributes({ ...common, model: session.model }, redact), type });
+          lines.add(count, { ...attributesOf({ ...common, model: session.model }, redact), type });
         }
         if (makes(COMMIT, operation)) commits.add(1, common);
         if (makes(PULL_REQUEST, operation)) pullRequests.add(1, common);
@@ -201,7 +224,7 @@ const PULL_REQUEST = {
 };
 
 /** Reports whether a call has made something, by its command line or by the name of the tool. */
-function makes(what: typeof COMMIT, { call, tool, end }: OperationOf<"call">): boolean {
+function makes(what: typeof COMMIT, { call, tool, end }: CallEnd): boolean {
   if (end.outcome !== "ok" || (end.exitCode ?? 0) !== 0) return false;
   if (tool !== "bash") return what.tool.test(tool);
   const args = parseJson(call.arguments);
@@ -209,39 +232,38 @@ function makes(what: typeof COMMIT, { call, tool, end }: OperationOf<"call">): b
 }
 
 /** A decision in the words of Claude Code. */
-export function claudeDecision({ accepted, source }: NonNullable<OperationOf<"call">["decision"]>) {
+export function claudeDecision({ accepted, source }: CallDecision) {
   const user = accepted ? "user_temporary" : "user_reject";
   return { decision: accepted ? "accept" : "reject", source: source === "user" ? user : source };
 }
 
-const LANGUAGES: Readonly<Record<string, string>> = {
-  c: "C",
-  cpp: "C++",
-  cs: "C#",
-  css: "CSS",
-  go: "Go",
-  html: "HTML",
-  java: "Java",
-  js: "JavaScript",
-  json: "JSON",
-  jsx: "JavaScript",
-  kt: "Kotlin",
-  md: "Markdown",
-  php: "PHP",
-  py: "Python",
-  rb: "Ruby",
-  rs: "Rust",
-  sh: "Shell",
-  sql: "SQL",
-  swift: "Swift",
-  toml: "TOML",
-  ts: "TypeScript",
-  tsx: "TypeScript",
-  yaml: "YAML",
-  yml: "YAML",
-};
+/** Languages by the endings of files. */
+const LANGUAGES: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    C: "c h",
+    "C++": "cc cpp hpp",
+    "C#": "cs",
+    CSS: "css",
+    Go: "go",
+    HTML: "html",
+    Java: "java",
+    JavaScript: "cjs js jsx mjs",
+    JSON: "json",
+    Kotlin: "kt",
+    Markdown: "md",
+    PHP: "php",
+    Python: "py",
+    Ruby: "rb",
+    Rust: "rs",
+    Shell: "bash sh",
+    SQL: "sql",
+    Swift: "swift",
+    TOML: "toml",
+    TypeScript: "mts ts tsx",
+    YAML: "yaml yml",
+  }).flatMap(([name, endings]) => endings.split(" ").map((ending) => [ending, name] as const)),
+);
 
 function languageOf(path: string): string {
-  const ending = path.slice(path.lastIndexOf(".") + 1).toLowerCase();
-  return Object.hasOwn(LANGUAGES, ending) ? LANGUAGES[ending] ?? "unknown" : "unknown";
+  return LANGUAGES.get(path.slice(path.lastIndexOf(".") + 1).toLowerCase()) ?? "unknown";
 }

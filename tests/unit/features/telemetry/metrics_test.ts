@@ -8,6 +8,7 @@ import {
 import {
   type Event,
   EVENT_VERSION,
+  type EventOf,
   type NewEvent,
   NO_USAGE,
   tokenKinds,
@@ -92,8 +93,8 @@ function count(points: readonly Point[], name: string, wanted?: Readonly<Record<
 class Writer {
   readonly #random: Random;
   readonly seen: Observed[] = [];
-  /** Attempts at requests, calls and lines that were written, in all sessions. */
-  readonly written = { attempts: 0, failures: 0, replies: 0, calls: 0, decisions: 0, lines: 0, prompts: 0 };
+  /** What was written, in all sessions. */
+  readonly written = { replies: 0, failed: 0, retries: 0, calls: 0, decisions: 0, lines: 0, prompts: 0 };
   #ids = 0;
   #now = 1_700_000_000_000;
 
@@ -133,7 +134,6 @@ class Writer {
           ...this.#spent(),
         });
         this.written.replies += 1;
-        this.written.attempts += 1;
       }
     }
     record({
@@ -153,16 +153,14 @@ class Writer {
   #request(record: (event: NewEvent) => void, { model }: ObservedSession, step: number): string[] {
     const random = this.#random;
     record({ type: "message.start", step, model });
-    this.written.attempts += 1;
     for (let attempt = 2; random.chance(0.3) && attempt < 5; attempt++) {
       const reason = "The server answered with status 503: s3cret";
       record({ type: "message.retry", attempt, maxAttempts: 5, waitMs: 1, reason, discarded: false });
-      this.written.attempts += 1;
-      this.written.failures += 1;
+      this.written.retries += 1;
     }
     if (random.chance(0.1)) {
       record({ type: "error", code: "provider", text: "Cannot connect" });
-      this.written.failures += 1;
+      this.written.failed += 1;
       return [];
     }
     if (random.chance(0.7)) record({ type: "message.delta", channel: "text", text: "s3cret" });
@@ -183,7 +181,6 @@ class Writer {
   #compact(record: (event: NewEvent) => void, { model }: ObservedSession): void {
     record({ type: "message.start", step: 0, model });
     record({ type: "message.end", step: 0, model, content: "digest", ...this.#spent() });
-    this.written.attempts += 1;
     this.written.replies += 1;
     record({
       type: "compaction",
@@ -314,23 +311,35 @@ Deno.test("metrics and logs add up to the totals of the session, over agents, re
       Object.fromEntries(values.map((value) => [value, total(points, name, { [key]: value })]));
 
     const { points, logs } = await all("gen_ai");
-    assertEquals(sums(points, "reasonix.tokens", "reasonix.token.kind", Object.keys(kinds)), { ...kinds });
-    assertEquals(sums(points, "gen_ai.client.token.usage", "gen_ai.token.type", ["input", "output"]), {
-      input: usage.inputTokens,
-      output: usage.outputTokens,
-    });
-    assertEquals(total(points, "reasonix.cost", { "reasonix.currency": "USD" }), costs.USD ?? 0);
-    assertEquals(count(points, "gen_ai.client.operation.duration"), written.attempts);
+    const used = (name: string) => total(points, `gen_ai.client.inference.usage.${name}`);
+    assertEquals({
+      inputTokens: used("input_tokens"),
+      cachedTokens: used("cache_read.input_tokens"),
+      cacheWriteTokens: used("cache_write.input_tokens"),
+      outputTokens: used("output_tokens"),
+      reasoningTokens: used("reasoning.output_tokens"),
+    }, { cacheWriteTokens: 0, ...usage });
+    const perRequest = (name: string) => total(points, `gen_ai.client.inference.operation.${name}`);
     assertEquals(
-      count(points, "gen_ai.client.operation.duration", { "error.type": undefined }),
-      written.attempts - written.failures,
+      [perRequest("input_tokens"), perRequest("output_tokens")],
+      [usage.inputTokens, usage.outputTokens],
     );
+    assertEquals(total(points, "reasonix.cost", { "reasonix.currency": "USD" }), costs.USD ?? 0);
+    const requests = (wanted = {}) => count(points, "gen_ai.client.inference.duration", wanted);
+    assertEquals(
+      [requests(), requests({ "error.type": "provider" })],
+      [written.replies + written.failed, written.failed],
+    );
+    assertEquals(total(points, "reasonix.retries", { "error.type": "503" }), written.retries);
     assertEquals(total(points, "reasonix.tool.results"), written.calls);
     assertEquals(total(points, "reasonix.decisions"), written.decisions);
     assertEquals(total(points, "reasonix.lines"), written.lines);
     const replies = logs.filter(({ name }) => name === "reasonix.api_request");
     assertEquals(replies.length, written.replies);
-    assertEquals(logs.filter(({ name }) => name === "reasonix.api_error").length, written.failures);
+    assertEquals(
+      logs.filter(({ name }) => name === "reasonix.api_error").length,
+      written.failed + written.retries,
+    );
 
     const claude = await all("claude_code");
     const { input, cached, cache_write } = kinds;
@@ -358,4 +367,125 @@ Deno.test("metrics and logs add up to the totals of the session, over agents, re
     assertEquals(sum, usage.outputTokens);
     assertEquals(JSON.stringify([points, logs, claude]).includes("s3cret"), false);
   }
+});
+
+/** The events of a session of the user, with times. */
+function observed(events: readonly NewEvent[]): Observed[] {
+  const session: ObservedSession = { id: "s1", depth: 0, provider: "xai", model: "grok" };
+  return events.map((event, seq) => ({
+    event: { v: EVENT_VERSION, seq, time: "", ...event } as Event,
+    at: 1000 * seq,
+    session,
+  }));
+}
+
+/** A call with what was decided about it. */
+function call(
+  name: string,
+  args: Record<string, unknown>,
+  { decision, asked, outcome = "ok", path }: {
+    readonly decision?: Pick<EventOf<"approval.decision">, "decision" | "source">;
+    readonly asked?: boolean;
+    readonly outcome?: EventOf<"tool.end">["outcome"];
+    readonly path?: string;
+  } = {},
+): NewEvent[] {
+  const callId = "c1";
+  const request = { type: "approval.request", callId, tool: name, subject: "", reason: "" } as const;
+  return [
+    {
+      type: "tool.start",
+      call: { id: callId, name, arguments: JSON.stringify(args) },
+      readOnly: false,
+      summary: "",
+      ...(path === undefined ? {} : { paths: [path] }),
+    },
+    ...(asked ? [request] : []),
+    ...(decision ? [{ type: "approval.decision", callId, ...decision } as const] : []),
+    { type: "tool.end", callId, name, outcome, content: "é", summary: "", durationMs: 0 },
+  ];
+}
+
+Deno.test("decisions, commits, pull requests and languages are counted for Claude Code's dashboards", async () => {
+  const allow = (source: "rule" | "user" | "hook") => ({ decision: "allow", source } as const);
+  const deny = (source: "rule" | "user") => ({ decision: "deny", source } as const);
+  const { points, logs } = await exported(
+    "claude_code",
+    observed([
+      ...call("edit_file", {}, { decision: allow("user"), asked: true, path: "src/a.TSX" }),
+      ...call("edit_file", {}, { decision: allow("user"), path: "Makefile" }),
+      ...call("write_file", {}, { decision: deny("user"), asked: true, outcome: "blocked", path: "a.py" }),
+      ...call("apply_patch", {}, { decision: allow("hook"), path: "a.rs" }),
+      ...call("read_file", {}, { decision: deny("rule"), outcome: "blocked" }),
+      ...call("grep", {}, { outcome: "skipped" }),
+      ...call("bash", { command: "git add . && git -c a.b=c commit -m 'x'" }),
+      ...call("bash", { command: "git commit -m x" }, { outcome: "error" }),
+      ...call("bash", { command: "git log --grep commit-graph; git commit-tree HEAD" }),
+      ...call("bash", { command: "gh pr create --fill" }),
+      ...call("mcp__github__create_pull_request", {}),
+    ]),
+  );
+  const decisions = select(points, "claude_code.code_edit_tool.decision").map(({ attributes }) =>
+    ["tool_name", "decision", "source", "language"].map((key) => attributes[key]).join(" ")
+  );
+  assertEquals(decisions.sort(), [
+    "Edit accept config unknown",
+    "Edit accept hook Rust",
+    "Edit accept user_temporary TypeScript",
+    "Write reject user_reject Python",
+  ]);
+  assertEquals(total(points, "claude_code.commit.count"), 1);
+  assertEquals(total(points, "claude_code.pull_request.count"), 2);
+  const decided = logs.filter(({ name }) => name === "claude_code.tool_decision");
+  assertEquals(decided.length, 10);
+  const results = logs.filter(({ name }) => name === "claude_code.tool_result");
+  assertEquals(
+    results.map(({ attributes }) => attributes.success).filter((success) => success === "false").length,
+    1,
+  );
+  assertEquals(results.length, 8);
+  const { tool_result_size_bytes, tool_input_size_bytes, tool_name } = results[0]?.attributes ?? {};
+  assertEquals([tool_result_size_bytes, tool_input_size_bytes, tool_name], ["2", "2", "Edit"]);
+});
+
+Deno.test("log records have prompts, arguments and errors only with content, and redacted", async () => {
+  const events = observed([
+    { type: "turn.start", turn: 1 },
+    { type: "message.user", content: '<file path="a">\ns3cret\n</file>\n\nuse s3cret', origin: "user" },
+    { type: "message.start", step: 1, model: "grok" },
+    {
+      type: "message.retry",
+      attempt: 2,
+      maxAttempts: 2,
+      waitMs: 500,
+      reason: "with status 429: s3cret",
+      discarded: false,
+    },
+    { type: "message.delta", channel: "text", text: "a" },
+    { type: "message.end", step: 1, model: "grok", content: "a", durationMs: 3000 },
+    ...call("bash", { command: "echo s3cret" }, { outcome: "error" }),
+  ]);
+  const closed = await exported("gen_ai", events);
+  const shown = await exported("gen_ai", events, true);
+  const of = ({ logs }: typeof closed, name: string) =>
+    logs.find((log) => log.name === `reasonix.${name}`)?.attributes;
+  assertEquals(of(closed, "user_prompt")?.prompt_length, "10");
+  assertEquals(of(closed, "user_prompt")?.prompt, undefined);
+  assertEquals(of(shown, "user_prompt")?.prompt, "use [redacted]");
+  assertEquals(of(closed, "tool_result")?.tool_input, undefined);
+  assertEquals(of(shown, "tool_result")?.tool_input, '{"command":"echo [redacted]"}');
+  assertEquals(of(shown, "tool_result")?.error, "é");
+  const { error, status_code, attempt, duration_ms } = of(closed, "api_error") ?? {};
+  assertEquals([error, status_code, attempt, duration_ms], ["with status 429: [redacted]", 429, 1, 1000]);
+  const { ttft_ms, model } = of(closed, "api_request") ?? {};
+  assertEquals([ttft_ms, model], [500, "grok"]);
+  const [first] = select(closed.points, "gen_ai.client.inference.time_to_first_chunk");
+  assertEquals([first?.value, first?.unit], [0.5, "s"]);
+  const [duration] = select(closed.points, "gen_ai.client.inference.duration");
+  assertEquals(duration?.value, 3);
+  assertEquals(duration?.attributes, {
+    "gen_ai.operation.name": "chat",
+    "gen_ai.provider.name": "x_ai",
+    "gen_ai.request.model": "grok",
+  });
 });
