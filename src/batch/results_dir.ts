@@ -21,7 +21,7 @@ import { writeFileAtomic } from "../util/atomic_write.ts";
 import { canonicalJson, isRecord, parseJson } from "../util/json.ts";
 import { attempt } from "../util/lazy.ts";
 import { isTaskResult, type TaskResult } from "./result.ts";
-import type { BatchTask } from "./task_file.ts";
+import type { BatchTask } from "./task.ts";
 
 /** Names the batch that a directory of results belongs to; every runner of the batch would write the same. */
 export interface BatchManifest {
@@ -235,7 +235,9 @@ export class ResultsDir {
   /** Writes down an attempt after which the task is still open, in place of the one before. */
   async fail(index: number, run: RunFacts, result: TaskResult): Promise<void> {
     const name = this.manifest.names[index] ?? "";
-    await writeFileAtomic(`${this.path}/failed/${name}.json`, this.#text(index, run, result));
+    // Its patch is in the home of this machine.
+    const { patch: _patch, ...shared } = result;
+    await writeFileAtomic(`${this.path}/failed/${name}.json`, this.#text(index, run, shared));
   }
 
   #text(index: number, run: RunFacts, result: TaskResult): string {
