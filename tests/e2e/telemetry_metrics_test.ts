@@ -62,7 +62,7 @@ Deno.test("metrics of a run and its continuation add up to the session", async (
   );
   assertEquals(total(receiver, "reasonix.cost").toFixed(9), (costs.USD ?? 0).toFixed(9));
   assert((costs.USD ?? 0) > 0);
-  assertEquals(total(receiver, "reasonix.tool.results", { "reasonix.outcome": "ok" }), 4);
+  assertEquals(total(receiver, "reasonix.tool.results", { "reasonix.tool.outcome": "ok" }), 4);
   assertEquals(total(receiver, "reasonix.lines", { "reasonix.change": "added" }), 2);
   const duration = receiver.metric("gen_ai.client.inference.duration");
   assertEquals([duration?.unit, duration?.kind, duration?.temporality], ["s", "histogram", "cumulative"]);

@@ -1,4 +1,4 @@
-/** Requests, calls and prompts, put together from events: what metrics and log records are about. */
+/** Requests, calls and prompts, put together from events, for metrics and log records. */
 import type { Cost, Event, EventOf, Usage } from "../../core/mod.ts";
 import { userText } from "../../util/user_text.ts";
 import type { Observed, ObservedSession } from "./observed.ts";
@@ -88,7 +88,7 @@ interface OpenCall {
   decision?: CallDecision;
 }
 
-/** What is under way in a session. */
+/** The open request and the open calls of a session. */
 class OpenSession {
   readonly root: string;
   #begun = false;
@@ -248,7 +248,7 @@ export class Operations {
   }
 }
 
-/** What a metric or a record says; what is not known is undefined. */
+/** Values of attributes; undefined: not known. */
 export type Values = Readonly<Record<string, string | number | undefined>>;
 
 /** The known values, their texts redacted. */

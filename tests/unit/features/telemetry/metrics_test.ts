@@ -38,7 +38,7 @@ interface LogEntry {
   readonly attributes: Readonly<Record<string, unknown>>;
 }
 
-/** What one process exports for its events. */
+/** Exports what one process does for its events. */
 async function exported(
   names: typeof NAMES[number],
   events: readonly Observed[],
@@ -93,7 +93,7 @@ function count(points: readonly Point[], name: string, wanted?: Readonly<Record<
 class Writer {
   readonly #random: Random;
   readonly seen: Observed[] = [];
-  /** What was written, in all sessions. */
+  /** Numbers of written events, in all sessions. */
   readonly written = { replies: 0, failed: 0, retries: 0, calls: 0, decisions: 0, lines: 0, prompts: 0 };
   #ids = 0;
   #now = 1_700_000_000_000;
