@@ -51,7 +51,7 @@ function imageOf(id: string): string {
   return `swebench/sweb.eval.x86_64.${id.replaceAll("__", "_1776_")}:latest`.toLowerCase();
 }
 
-/** The elements of a JSON array as they stand in the text. */
+/** The elements of a JSON array, as texts. */
 function elementsOf(text: string, file: string): Entry[] {
   try {
     JSON.parse(text);

@@ -50,7 +50,7 @@ export function linesOf(text: string): Entry[] {
   });
 }
 
-/** The tasks of entries, of which blank ones count for nothing; `read` gets the number of the entry, from 1. */
+/** The tasks of entries; blank ones count for nothing. `read` gets the number of the entry, from 1. */
 export function readEntries(
   entries: readonly Entry[],
   { text, file }: { readonly text: string; readonly file: string },
@@ -103,7 +103,7 @@ function unusable(text: string, file: string, wrong: readonly Problem[]): Reason
   );
 }
 
-/** What is wrong, and where: an offset into the entry, or into the whole file. */
+/** A fault, and its place: an offset into the entry, or into the whole file. */
 interface Problem {
   readonly offset: number;
   readonly problem: string;
@@ -170,7 +170,7 @@ export function isText(value: unknown): value is string {
   return typeof value === "string" && value.trim() !== "";
 }
 
-/** Where a field begins, given by the names that lead to it; the beginning of the object where it has none. */
+/** The beginning of a field, given by the names that lead to it; of the object where it has none. */
 function offsetOf(raw: string, path: readonly string[]): number {
   let depth = 0;
   let found = 0;

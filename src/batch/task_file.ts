@@ -130,7 +130,7 @@ function repositoryOf(value: unknown, { cwd, elsewhere }: ReadOptions): string |
     : new Invalid(`there is no directory ${JSON.stringify(value)}`);
 }
 
-/** What `git check-ref-format` accepts, or a commit. */
+/** Accepts names as `git check-ref-format` does, and commits. */
 function isRef(ref: string): boolean {
   return /^[^\s~^:?*[\\\p{Cc}-][^\s~^:?*[\\\p{Cc}]*$/u.test(ref) &&
     !/\.\.|@\{|\/\/|^[/.]|[/.]$|\/\.|\.lock(?:\/|$)|^@$/.test(ref);

@@ -4,7 +4,7 @@ import { requireTasks, sdkHost } from "./config.ts";
 import { RUN_FLAGS, type RunFlags } from "../../run_flags.ts";
 import { displayOf } from "../../terminal/display.ts";
 import { Speech } from "../../terminal/language.ts";
-import { type CliContext, onSignals, runPaths } from "../../terminal/process.ts";
+import { type CliContext, logDefect, onSignals, runPaths } from "../../terminal/process.ts";
 import { readTask } from "../../terminal/stdin.ts";
 import { message, usageError } from "../../../src/core/mod.ts";
 import {
@@ -73,6 +73,7 @@ async function conversation(
     context.process.exitCode = await converse(host, { out, printer, secrets, signal });
     return undefined;
   } catch (error) {
+    await logDefect(error, context);
     return await resultOfError(error, flags, { secrets, speech });
   }
 }
