@@ -11,3 +11,6 @@ export { readTaskFile } from "./task_file.ts";
 export type { Engine } from "./emit/plan.ts";
 export const loadEmitPlan = lazy(() => import("./emit/plan.ts"));
 export const loadKubernetes = lazy(() => import("./emit/kubernetes.ts"));
+
+export type { BatchTotals } from "./merge.ts";
+export const loadMerge = lazy(() => import("./merge.ts"));

@@ -110,5 +110,10 @@ Deno.test("the Job of a manifest gives each task one result, whatever happens to
       ["run", "--tasks", "tasks.jsonl", "-j", "1", "--results", "one.jsonl"],
       own,
     );
+    const merged = await world.run(["batch", "merge", cluster.volume("tasks-results")]);
+    assertEquals([merged.code, comparable(merged.stdout)], [
+      alone.code,
+      comparable(await world.read("one.jsonl")),
+    ]);
   }
 });
