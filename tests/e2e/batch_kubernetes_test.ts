@@ -50,13 +50,13 @@ Deno.test("the Job of a manifest gives each task one result, whatever happens to
   const wanted = soakSize(200, 4);
   let disturbed = 0;
   for (let round = 0; disturbed < wanted; round++) {
-    let cluster: Cluster | undefined;
+    const clusters: Cluster[] = [];
     const refused = new Set<number>();
     await using server = startModelServer([], {
       ...LOOSE,
       fallback: async (request) => {
         const task = taskOf(request);
-        await cluster?.requested(task);
+        await clusters[0]?.requested(task);
         return refused.delete(task) ? { status: 401, body: "no" } : work(request);
       },
     });
@@ -71,7 +71,7 @@ Deno.test("the Job of a manifest gives each task one result, whatever happens to
     assertEquals(emitted.code, 0, emitted.stderr);
     assert(!emitted.stdout.includes(server.url));
     const failures = new Map<number, number>();
-    cluster = new Cluster(emitted.stdout, {
+    const cluster = new Cluster(emitted.stdout, {
       dir: `${world.dir}/../cluster`,
       cwd: world.dir,
       env: await image(world),
@@ -86,6 +86,7 @@ Deno.test("the Job of a manifest gives each task one result, whatever happens to
         return refused.has(index) ? "none" : random.pick(DISTURBANCES);
       },
     });
+    clusters.push(cluster);
     await cluster.run();
     for (let index = 0; index < count; index++) {
       const pods = cluster.pods.filter((pod) => pod.index === index);
