@@ -4,7 +4,7 @@ import { type Endpoint, endpointOf } from "./machine_config.ts";
 import { type EmitGroup, type EmitPlan, MAX_RETRIES, NO_RETRY, unitCommand } from "./plan.ts";
 
 const SECRET = "reasonix-keys";
-/** What a ConfigMap can hold. */
+/** Limit of a ConfigMap. */
 const MAX_CONFIG_BYTES = 1 << 20;
 const PARALLEL_SHARDS = 16;
 const GRACE_SECONDS = 60;
@@ -16,7 +16,7 @@ const HOME = "/reasonix";
 
 type Resolve = (host: string) => Promise<readonly string[]>;
 
-/** Where pods find a server: by addresses that are fixed now, or by the namespace of its service. */
+/** A server for pods: by addresses that are fixed now, or by the namespace of its service. */
 type Target =
   & Endpoint
   & ({ readonly addresses: readonly string[] } | { readonly namespace: string | undefined });

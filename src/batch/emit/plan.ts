@@ -40,7 +40,7 @@ export interface EmitPlan {
   readonly resources: { readonly cpus: number; readonly memoryBytes: number };
 }
 
-/** What an engine runs, and how much of it. */
+/** Writes for an engine, and its limit. */
 export interface Engine {
   readonly emit: (plan: EmitPlan) => string | Promise<string>;
   /** Indexes that it takes at most. */
@@ -77,7 +77,7 @@ export const MAX_RETRIES = 3;
 /** Exit codes of an index that another attempt would repeat; see docs/exit-codes.md. */
 export const NO_RETRY: readonly number[] = [1, 2, 3, 4, 6, 7];
 
-/** Throws a ReasonixError for a model that is not configured, or more shards than tasks or the engine takes. */
+/** Throws a ReasonixError for an unknown model, or more shards than tasks or than the engine takes. */
 export function planOf(input: PlanInput): EmitPlan {
   const { tasks, tasksFile, tasksFrom, tasksText, resultsDir, maxIndexes, jobs, runFlags } = input;
   const { shards = Math.min(tasks.length, maxIndexes) } = input;
@@ -140,7 +140,7 @@ function limitsOf(tasks: readonly BatchTask[], atOnce: number): EmitPlan["resour
 const MEMORY_RESERVE = 1.25;
 const MEMORY_STEP = 64 * 1024 ** 2;
 
-/** The highest memory and the mean processor time of an earlier run. Throws a ReasonixError without figures. */
+/** The highest memory and the mean processor time of a run. Throws a ReasonixError without figures. */
 function measuredIn(directory: string, atOnce: number): EmitPlan["resources"] {
   let [memory, cpuSeconds, seconds] = [0, 0, 0];
   for (const { stored } of ResultsDir.read(directory).entries()) {
