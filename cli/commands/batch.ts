@@ -2,6 +2,7 @@ import {
   argument,
   type CommandGroup,
   entry,
+  flagWord,
   JSON_FLAG,
   option,
   parsed,
@@ -162,7 +163,17 @@ function unknownEngine(engine: string) {
 }
 
 /** Flags that an engine sets for each index itself. */
-const TAKEN = ["tasks", "tasksFrom", "jobs", "results", "resultsDir", "shard", "taskIndex", "fresh"] as const;
+const TAKEN = [
+  "tasks",
+  "tasksFrom",
+  "jobs",
+  "results",
+  "resultsDir",
+  "shard",
+  "taskIndex",
+  "image",
+  "fresh",
+] as const;
 
 async function checkedFlags(words: readonly string[], read: BatchDeps["readRunFlags"]): Promise<RunFlags> {
   const flags = await read(words);
@@ -171,5 +182,8 @@ async function checkedFlags(words: readonly string[], read: BatchDeps["readRunFl
   }
   const taken = TAKEN.find((name) => flags[name] !== undefined);
   if (taken === undefined) return flags;
-  throw usageError(message`Cannot use --${taken} after --: it differs by index`, message`leave it out there`);
+  throw usageError(
+    message`Cannot use ${flagWord(taken)} after --: it differs by index`,
+    message`leave it out there`,
+  );
 }
