@@ -3,6 +3,8 @@ import {
   type CommandGroup,
   entry,
   flag,
+  type FlagsOf,
+  flagWord,
   JSON_FLAG,
   option,
   parsed,
@@ -12,10 +14,10 @@ import {
 import { BATCH_FLAGS, RUN_FLAGS, type RunFlags } from "../run_flags.ts";
 import { textsFor } from "../terminal/language.ts";
 import { openConfig } from "../terminal/open.ts";
-import { runPaths } from "../terminal/process.ts";
+import { type CliContext, runPaths } from "../terminal/process.ts";
 import {
   type BatchTotals,
-  type Emitter,
+  type Engine,
   loadEmitPlan,
   loadKubernetes,
   loadMerge,
@@ -30,17 +32,29 @@ import { oneLine } from "../../src/util/terminal_text.ts";
 import { grouped, moneyFigure, tokenFigures } from "../../src/view/mod.ts";
 
 /** The engines that `reasonix batch emit` writes for. */
-const ENGINES: Readonly<Record<string, () => Promise<Emitter>>> = {
-  kubernetes: async () => (await loadKubernetes()).kubernetes,
+const ENGINES: Readonly<Record<string, () => Promise<Engine>>> = {
+  kubernetes: async () => ({ emit: (await loadKubernetes()).kubernetes, maxIndexes: 100_000 }),
 };
 
 interface BatchDeps {
   /** Reads words as flags of `reasonix run`; a text is what is wrong with them. */
   readonly readRunFlags: (words: readonly string[]) => Promise<RunFlags | string>;
+  /** Opens a pull request for each patch of a directory of results. */
+  readonly openRequests: (context: CliContext, path: string, flags: BatchRequestFlags) => Promise<void>;
 }
 
+export type BatchRequestFlags = FlagsOf<typeof PR_FLAGS>;
+
+const PR_FLAGS = {
+  rate: parsed("Open at most N a minute; default: 8", "n", rateOf),
+  base: option("Merge into this branch; default: that of the remote", "branch"),
+  draft: flag("Open them as drafts"),
+  yes: flag("Do not ask"),
+  ...{ dir: RUN_FLAGS.dir, trustProject: RUN_FLAGS.trustProject, ignoreUntrusted: RUN_FLAGS.ignoreUntrusted },
+} as const;
+
 /** `reasonix batch`: tasks files on many machines. */
-export function batchCommands({ readRunFlags }: BatchDeps): CommandGroup {
+export function batchCommands({ readRunFlags, openRequests }: BatchDeps): CommandGroup {
   return {
     commands: {
       emit: entry("Write what an engine runs: kubernetes", {
@@ -55,13 +69,15 @@ export function batchCommands({ readRunFlags }: BatchDeps): CommandGroup {
             "n",
             wholeNumber("--shards", 1),
           ),
-          jobs: BATCH_FLAGS.jobs,
+          jobs: parsed("Run N indexes at the same time, or tasks of a shard", "n", wholeNumber("--jobs", 1)),
+          container: option("Run tasks that name no image in this one", "image"),
+          measured: option("Take resources from the results of an earlier run", "dir"),
         },
         aliases: { j: "jobs" },
         rest: argument("Engine, and after -- flags of reasonix run", "engine"),
-        async run({ tasks: given, tasksFrom, resultsDir, shards, jobs }, engine = "", ...words) {
-          const emitter = Object.hasOwn(ENGINES, engine) ? ENGINES[engine] : undefined;
-          if (!emitter) throw unknownEngine(engine);
+        async run({ tasks: given, tasksFrom, resultsDir, ...options }, engine = "", ...words) {
+          const load = Object.hasOwn(ENGINES, engine) ? ENGINES[engine] : undefined;
+          if (!load) throw unknownEngine(engine);
           const [file, runFlags] = tasksFrom === undefined ? [given, words] : [words[0], words.slice(1)];
           if (file === undefined) {
             throw usageError(message`No tasks file is named`, message`add --tasks FILE`);
@@ -73,19 +89,20 @@ export function batchCommands({ readRunFlags }: BatchDeps): CommandGroup {
           const source = await readTaskFile({ tasks: file, tasksFrom }, { cwd, elsewhere: true });
           const { model, preset } = await checkedFlags(runFlags, readRunFlags);
           const { loaded } = await openConfig(this, { preset, warn: true });
+          const { emit, maxIndexes } = await load();
           const plan = (await loadEmitPlan()).planOf({
+            maxIndexes,
             tasks: source.tasks,
             tasksFile: file,
             tasksFrom,
             tasksText: source.text,
             resultsDir,
-            shards,
-            jobs,
+            ...options,
             runFlags,
             model,
             loaded,
           });
-          this.process.stdout.exact((await emitter())(plan));
+          this.process.stdout.exact(await emit(plan));
         },
       }),
       status: entry("Show how far a batch is", {
@@ -131,17 +148,10 @@ export function batchCommands({ readRunFlags }: BatchDeps): CommandGroup {
           "Open a pull request for each patch of a directory of results, with your git and gh or\n" +
           "glab. Tasks that were not done, or whose checks failed, are left out. Run it again to\n" +
           "continue: what has a pull request keeps it.",
-        flags: {
-          rate: parsed("Open at most N a minute; default: 8", "n", rateOf),
-          base: option("Merge into this branch; default: that of the remote", "branch"),
-          draft: flag("Open them as drafts"),
-          yes: flag("Do not ask"),
-          ...{ dir: RUN_FLAGS.dir, trustProject: RUN_FLAGS.trustProject },
-          ignoreUntrusted: RUN_FLAGS.ignoreUntrusted,
-        },
+        flags: PR_FLAGS,
         args: [RESULTS_ARGUMENT],
         async run(flags, path = "") {
-          await (await import("./git/pr.ts")).openBatchRequests(this, path, flags);
+          await openRequests(this, path, flags);
         },
       }),
     },
@@ -184,7 +194,17 @@ function unknownEngine(engine: string) {
 }
 
 /** Flags that an engine sets for each index itself. */
-const TAKEN = ["tasks", "tasksFrom", "jobs", "results", "resultsDir", "shard", "taskIndex", "fresh"] as const;
+const TAKEN = [
+  "tasks",
+  "tasksFrom",
+  "jobs",
+  "results",
+  "resultsDir",
+  "shard",
+  "taskIndex",
+  "image",
+  "fresh",
+] as const;
 
 async function checkedFlags(words: readonly string[], read: BatchDeps["readRunFlags"]): Promise<RunFlags> {
   const flags = await read(words);
@@ -193,5 +213,8 @@ async function checkedFlags(words: readonly string[], read: BatchDeps["readRunFl
   }
   const taken = TAKEN.find((name) => flags[name] !== undefined);
   if (taken === undefined) return flags;
-  throw usageError(message`Cannot use --${taken} after --: it differs by index`, message`leave it out there`);
+  throw usageError(
+    message`Cannot use ${flagWord(taken)} after --: it differs by index`,
+    message`leave it out there`,
+  );
 }
