@@ -41,6 +41,7 @@ export type {
   RunAgents,
   RunOptions,
   RunPaths,
+  RunTelemetry,
   TurnInput,
   Verification,
 } from "./run_options.ts";
