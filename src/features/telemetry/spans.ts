@@ -1,4 +1,12 @@
-import { ROOT_CONTEXT, type Span, SpanKind, trace, TraceFlags, type Tracer } from "@opentelemetry/api";
+import {
+  createTraceState,
+  ROOT_CONTEXT,
+  type Span,
+  SpanKind,
+  trace,
+  TraceFlags,
+  type Tracer,
+} from "@opentelemetry/api";
 import type { IdGenerator } from "@opentelemetry/sdk-trace";
 import type { Observed, Reader, ReaderOptions, SpanIds } from "./observed.ts";
 
@@ -19,7 +27,8 @@ export function spanReader(tracer: Tracer, ids: DrawnIds, _options: ReaderOption
     const parent = span.parent && trace.setSpanContext(ROOT_CONTEXT, {
       traceId: span.trace,
       spanId: span.parent,
-      traceFlags: TraceFlags.SAMPLED,
+      traceFlags: span.sampled ? TraceFlags.SAMPLED : TraceFlags.NONE,
+      ...(span.state === undefined ? {} : { traceState: createTraceState(span.state) }),
     });
     open.set(span.id, tracer.startSpan(name, { kind, startTime: at }, parent || ROOT_CONTEXT));
   };

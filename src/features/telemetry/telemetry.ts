@@ -1,5 +1,7 @@
 import { type Event, message, newNotice, ReasonixError, type Text } from "../../core/mod.ts";
 import { type AssemblyOptions, redactorOf, type RunContext, type RunTelemetry } from "../../run/mod.ts";
+import type { EnvLookup } from "../../config/mod.ts";
+import { defined } from "../../util/json.ts";
 import { lazy } from "../../util/lazy.ts";
 import { after, atMost } from "../../util/timer.ts";
 import type { Exporter } from "./exporter.ts";
@@ -12,6 +14,8 @@ interface SessionSpans {
   /** The call, or the turn, that the agent works for. */
   caller?: SpanIds;
   turn?: SpanIds;
+  /** The turn has ended. */
+  idle?: boolean;
   compaction?: SpanIds;
   chat?: SpanIds;
 }
@@ -28,6 +32,9 @@ const END_MS = 1000;
  */
 class Telemetry implements RunTelemetry {
   readonly #options: AssemblyOptions;
+  /** The span that the program was started in. */
+  readonly #parent: SpanIds | undefined;
+  readonly tracestate: string | undefined;
   readonly #sessions = new Map<string, SessionSpans>();
   /** Spans that agents work for, by the session of the agent. */
   readonly #callers = new Map<string, SpanIds | undefined>();
@@ -40,6 +47,10 @@ class Telemetry implements RunTelemetry {
 
   constructor(options: AssemblyOptions) {
     this.#options = options;
+    const { env } = options.paths;
+    this.#parent = inheritedSpan(env);
+    // One that does not belong to the trace must not reach commands.
+    this.tracestate = this.#parent?.state ?? (env("TRACESTATE") === undefined ? undefined : "");
   }
 
   /** Follows the events of a run. */
@@ -60,7 +71,8 @@ class Telemetry implements RunTelemetry {
    */
   traceparent(session: string, callId?: string): string | undefined {
     const spans = this.#sessions.get(session);
-    const span = (callId === undefined ? undefined : spans?.calls.get(callId)) ?? spans?.chat ?? spans?.turn;
+    const call = callId === undefined ? undefined : spans?.calls.get(callId);
+    const span = call ?? spans?.chat ?? (spans?.idle ? undefined : spans?.turn);
     return span && `00-${span.trace}-${span.id}-${span.sampled ? "01" : "00"}`;
   }
 
@@ -82,7 +94,8 @@ class Telemetry implements RunTelemetry {
       case "turn.start":
         delete spans.chat;
         spans.calls.clear();
-        return spans.turn = drawSpan(spans.caller);
+        spans.idle = false;
+        return spans.turn = drawSpan(spans.caller ?? this.#parent);
       case "message.start":
         if (event.step === 0) spans.compaction ??= drawSpan(spans.turn);
         return spans.chat = drawSpan(event.step === 0 ? spans.compaction : spans.turn);
@@ -106,6 +119,7 @@ class Telemetry implements RunTelemetry {
         return span;
       }
       case "turn.end":
+        spans.idle = true;
         return spans.turn;
       default:
         return "callId" in event ? this.#callOf(spans, event.callId) : spans.chat ?? spans.turn;
@@ -159,9 +173,22 @@ function sessionOf({ options: { parent }, session, provider: { model } }: RunCon
 
 function drawSpan(parent: SpanIds | undefined): SpanIds {
   const id = hex(8);
-  return parent
-    ? { trace: parent.trace, id, parent: parent.id, sampled: parent.sampled }
-    : { trace: hex(16), id, sampled: true };
+  return parent ? { ...parent, id, parent: parent.id } : { trace: hex(16), id, sampled: true };
+}
+
+const TRACEPARENT = /^(?!ff)([\da-f]{2})-(?!0{32})([\da-f]{32})-(?!0{16})([\da-f]{16})-([\da-f]{2})(-.*)?$/;
+const STATE_MEMBER = /^[a-z\d][a-z\d_*/@-]{0,255}=[\x20-\x2b\x2d-\x3c\x3e-\x7e]{0,255}(?<! )$/;
+const MAX_STATE_MEMBERS = 32;
+
+/** Reads the span that the environment names (W3C Trace Context); undefined where it names none. */
+function inheritedSpan(env: EnvLookup): SpanIds | undefined {
+  const [, version, trace, id, flags = "", more] = TRACEPARENT.exec(env("TRACEPARENT") ?? "") ?? [];
+  // Only later versions may have more fields.
+  if (trace === undefined || id === undefined || (version === "00" && more !== undefined)) return undefined;
+  const members = (env("TRACESTATE") ?? "").split(",").map((member) => member.trim()).filter(Boolean);
+  const isValid = members.length <= MAX_STATE_MEMBERS && members.every((member) => STATE_MEMBER.test(member));
+  const state = isValid && members.length > 0 ? members.join(",") : undefined;
+  return { trace, id, sampled: (Number.parseInt(flags, 16) & 1) === 1, ...defined({ state }) };
 }
 
 function hex(bytes: number): string {
