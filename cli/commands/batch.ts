@@ -1,10 +1,32 @@
-import { argument, type CommandGroup, entry, option, parsed, wholeNumber } from "../command.ts";
+import {
+  argument,
+  type CommandGroup,
+  entry,
+  JSON_FLAG,
+  option,
+  parsed,
+  setting,
+  wholeNumber,
+} from "../command.ts";
 import { BATCH_FLAGS, type RunFlags } from "../run_flags.ts";
+import { textsFor } from "../terminal/language.ts";
 import { openConfig } from "../terminal/open.ts";
 import { runPaths } from "../terminal/process.ts";
-import { type Emitter, loadEmitPlan, loadKubernetes, readTasks, readTaskText } from "../../src/batch/mod.ts";
-import { message, usageError } from "../../src/core/mod.ts";
+import {
+  type BatchTotals,
+  type Emitter,
+  loadEmitPlan,
+  loadKubernetes,
+  loadMerge,
+  readTaskFile,
+  ResultsDir,
+} from "../../src/batch/mod.ts";
+import { EXIT, message, usageError } from "../../src/core/mod.ts";
+import type { Texts } from "../../src/i18n/mod.ts";
+import { table } from "../../src/reports/mod.ts";
 import { suggestNames } from "../../src/util/suggest.ts";
+import { oneLine } from "../../src/util/terminal_text.ts";
+import { grouped, moneyFigure, tokenFigures } from "../../src/view/mod.ts";
 
 /** The engines that `reasonix batch emit` writes for. */
 const ENGINES: Readonly<Record<string, () => Promise<Emitter>>> = {
@@ -25,6 +47,7 @@ export function batchCommands({ readRunFlags }: BatchDeps): CommandGroup {
           "one of them. Words after -- are flags of `reasonix run` for every task.",
         flags: {
           tasks: BATCH_FLAGS.tasks,
+          tasksFrom: BATCH_FLAGS.tasksFrom,
           resultsDir: option("Collect the results in this directory, which all machines see", "dir"),
           shards: parsed(
             "Divide the tasks into N parts; default: one task each",
@@ -35,9 +58,10 @@ export function batchCommands({ readRunFlags }: BatchDeps): CommandGroup {
         },
         aliases: { j: "jobs" },
         rest: argument("Engine, and after -- flags of reasonix run", "engine"),
-        async run({ tasks: file, resultsDir, shards, jobs }, engine = "", ...runFlags) {
+        async run({ tasks: given, tasksFrom, resultsDir, shards, jobs }, engine = "", ...words) {
           const emitter = Object.hasOwn(ENGINES, engine) ? ENGINES[engine] : undefined;
           if (!emitter) throw unknownEngine(engine);
+          const [file, runFlags] = tasksFrom === undefined ? [given, words] : [words[0], words.slice(1)];
           if (file === undefined) {
             throw usageError(message`No tasks file is named`, message`add --tasks FILE`);
           }
@@ -45,13 +69,13 @@ export function batchCommands({ readRunFlags }: BatchDeps): CommandGroup {
             throw usageError(message`No directory of results is named`, message`add --results-dir DIR`);
           }
           const { cwd } = runPaths(this);
-          const source = await readTaskText(file, cwd);
-          const tasks = readTasks(source.text, { file: source.shown, cwd });
+          const source = await readTaskFile({ tasks: file, tasksFrom }, { cwd, elsewhere: true });
           const { model, preset } = await checkedFlags(runFlags, readRunFlags);
           const { loaded } = await openConfig(this, { preset, warn: true });
           const plan = (await loadEmitPlan()).planOf({
-            tasks,
+            tasks: source.tasks,
             tasksFile: file,
+            tasksFrom,
             tasksText: source.text,
             resultsDir,
             shards,
@@ -63,8 +87,66 @@ export function batchCommands({ readRunFlags }: BatchDeps): CommandGroup {
           this.process.stdout.exact((await emitter())(plan));
         },
       }),
+      status: entry("Show how far a batch is", {
+        flags: { json: JSON_FLAG },
+        args: [RESULTS_ARGUMENT],
+        async run({ json }, path = "") {
+          const { totalsOf } = await loadMerge();
+          const totals = totalsOf(ResultsDir.read(path));
+          const { stdout } = this.process;
+          if (json) return stdout.json(totals);
+          const texts = await textsFor("batch", this);
+          const { oldest, newest, hosts } = totals;
+          const lines = totalLines(totals, texts);
+          if (oldest !== undefined && newest !== undefined) lines.push(texts.span(oldest, newest));
+          const rows = Object.entries(hosts).map((
+            [host, { done, not, open }],
+          ) => [host, ...[done, not, open].map(grouped)]);
+          const list = table(["MACHINE", "DONE", "NOT", "OPEN"], rows, { right: ["DONE", "NOT", "OPEN"] });
+          stdout.write(`${lines.join("\n")}\n${rows.length > 0 ? list : ""}`);
+        },
+      }),
+      merge: entry("Write the results of a batch in the order of its file", {
+        description: "Write the results of a batch in the order of its file, while it runs or afterwards.\n" +
+          "Exit codes: 0 all tasks are done, 1 they are not, 2 usage.",
+        flags: {
+          results: BATCH_FLAGS.results,
+          format: setting("Set the form of the results", ["jsonl", "swe-bench"], "jsonl"),
+        },
+        args: [RESULTS_ARGUMENT],
+        async run({ results, format }, path = "") {
+          const { mergeResults, replaceFile, RESULT_FORMATS } = await loadMerge();
+          const dir = ResultsDir.read(path);
+          const merge = (write: (text: string) => void) => mergeResults(dir, RESULT_FORMATS[format], write);
+          const { stdout, stderr } = this.process;
+          const totals = results === undefined ? merge(stdout.exact) : replaceFile(results, merge);
+          const texts = await textsFor("batch", this);
+          stderr.write(totalLines(totals, texts).map((line) => `· ${line}\n`).join(""));
+          this.process.exitCode = EXIT[totals.done === totals.tasks ? "done" : "failed"];
+        },
+      }),
     },
   };
+}
+
+const RESULTS_ARGUMENT = argument("Directory of the results", "dir");
+const MAX_LISTED = 20;
+
+function totalLines(totals: BatchTotals, texts: Texts["batch"]): string[] {
+  const { done, tasks, open, missing, damage } = totals;
+  const ids = missing.slice(0, MAX_LISTED).map((id) => oneLine(id)).join(", ");
+  const more = missing.length - MAX_LISTED;
+  const parts = [
+    texts.summary(done, tasks, tasks - done),
+    ...(open > 0 ? [texts.attempted(open)] : []),
+    ...(missing.length > 0 ? [texts.missing(missing.length, more > 0 ? texts.andMore(ids, more) : ids)] : []),
+  ];
+  const figures = [...tokenFigures(totals.usage), moneyFigure(totals) ?? ""].filter((part) => part !== "");
+  return [
+    parts.join("; "),
+    ...(figures.length > 0 ? [figures.join(" · ")] : []),
+    ...damage.slice(0, MAX_LISTED).map((problem) => texts.countsAsMissing(problem)),
+  ];
 }
 
 function unknownEngine(engine: string) {
@@ -77,7 +159,7 @@ function unknownEngine(engine: string) {
 }
 
 /** Flags that an engine sets for each index itself. */
-const TAKEN = ["tasks", "jobs", "results", "fresh"] as const;
+const TAKEN = ["tasks", "tasksFrom", "jobs", "results", "resultsDir", "shard", "taskIndex", "fresh"] as const;
 
 async function checkedFlags(words: readonly string[], read: BatchDeps["readRunFlags"]): Promise<RunFlags> {
   const flags = await read(words);

@@ -103,7 +103,7 @@ const ALONE = [
 const WORKERS = ["/src/run/tools/worker.ts", "/src/tool/host/worker_process.ts"];
 
 /** Paths of this project that decide where chunks go. */
-export const PROJECT_PATHS = [...Object.values(PARTS).flat(), PROVIDERS, ...ALONE, ...WORKERS]
+export const PROJECT_PATHS = [...Object.values(PARTS).flat(), PROVIDERS, OBSERVED, ...ALONE, ...WORKERS]
   .filter((path) => /^\/(?:src|cli|plugins)\//.test(path));
 
 /** Names of the parts of the program, in order. */

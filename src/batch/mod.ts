@@ -3,8 +3,14 @@ import { lazy } from "../util/lazy.ts";
 /** Batches: files of tasks, and their results on one machine or on many. */
 export { isFinal, isTaskResult } from "./result.ts";
 export type { CheckResult, TaskResult } from "./result.ts";
-export { type BatchTask, readTasks, readTaskText } from "./task_file.ts";
+export { manifestOf, type ResultEntry, ResultsDir, type RunFacts, sha256, taskNames } from "./results_dir.ts";
+export { selectTasks } from "./selection.ts";
+export type { BatchTask } from "./task.ts";
+export { readTaskFile } from "./task_file.ts";
 
 export type { Emitter } from "./emit/plan.ts";
 export const loadEmitPlan = lazy(() => import("./emit/plan.ts"));
 export const loadKubernetes = lazy(() => import("./emit/kubernetes.ts"));
+
+export type { BatchTotals } from "./merge.ts";
+export const loadMerge = lazy(() => import("./merge.ts"));

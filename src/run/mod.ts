@@ -25,6 +25,7 @@ export { contextReportOf, contextText } from "./context/context_management.ts";
 export { findAgentFiles, findSkillSet, gatherPromptInputs } from "./context/prompt_inputs.ts";
 export type {
   AssemblyOptions,
+  BatchContext,
   DelegatedTask,
   Features,
   GoalClock,

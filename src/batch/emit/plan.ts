@@ -2,7 +2,8 @@ import { createHash } from "node:crypto";
 import { type LoadedConfig, nonInteractive, resolveModel } from "../../config/mod.ts";
 import { message, usageError } from "../../core/mod.ts";
 import { shellWord } from "../../util/process.ts";
-import type { BatchTask } from "../task_file.ts";
+import type { BatchTask } from "../task.ts";
+import type { TaskFlags } from "../task_file.ts";
 
 /** Tasks that run in the same container image, as one job of the engine. */
 export interface EmitGroup {
@@ -25,6 +26,7 @@ export interface EmitPlan {
   readonly tasks: readonly BatchTask[];
   /** As given. */
   readonly tasksFile: string;
+  readonly tasksFrom?: TaskFlags["tasksFrom"] | undefined;
   readonly tasksText: string;
   readonly resultsDir: string;
   readonly groups: readonly EmitGroup[];
@@ -46,6 +48,7 @@ export type Emitter = (plan: EmitPlan) => string;
 export interface PlanInput {
   readonly tasks: readonly BatchTask[];
   readonly tasksFile: string;
+  readonly tasksFrom?: TaskFlags["tasksFrom"] | undefined;
   readonly tasksText: string;
   readonly resultsDir: string;
   readonly shards?: number | undefined;
@@ -67,7 +70,7 @@ export const NO_RETRY: readonly number[] = [1, 2, 3, 4, 6, 7];
 
 /** Throws a ReasonixError for a model that is not configured, or more shards than tasks. */
 export function planOf(input: PlanInput): EmitPlan {
-  const { tasks, tasksFile, tasksText, resultsDir, shards = tasks.length, jobs, runFlags } = input;
+  const { tasks, tasksFile, tasksFrom, tasksText, resultsDir, shards = tasks.length, jobs, runFlags } = input;
   if (shards > tasks.length) {
     throw usageError(
       message`Cannot make ${shards} shards of the ${tasks.length} tasks of ${tasksFile}`,
@@ -82,6 +85,7 @@ export function planOf(input: PlanInput): EmitPlan {
     name: jobName(tasksFile),
     tasks,
     tasksFile,
+    tasksFrom,
     tasksText,
     resultsDir,
     groups: [{ count: tasks.length, shards }],
@@ -115,7 +119,10 @@ function jobName(file: string): string {
  * `$JOB_COMPLETION_INDEX`, that yields a number from 0.
  */
 export function unitCommand(
-  { tasksFile, resultsDir, jobs, runFlags }: Pick<EmitPlan, "tasksFile" | "resultsDir" | "jobs" | "runFlags">,
+  { tasksFile, tasksFrom, resultsDir, jobs, runFlags }: Pick<
+    EmitPlan,
+    "tasksFile" | "tasksFrom" | "resultsDir" | "jobs" | "runFlags"
+  >,
   { image, count, shards }: EmitGroup,
   index: string,
 ): string[] {
@@ -125,7 +132,8 @@ export function unitCommand(
   return [
     "reasonix",
     "run",
-    ...["--tasks", tasksFile, "--results-dir", resultsDir].map(shellWord),
+    ...(tasksFrom === undefined ? ["--tasks"] : ["--tasks-from", tasksFrom]),
+    ...[tasksFile, "--results-dir", resultsDir].map(shellWord),
     ...(image === undefined ? [] : ["--image", shellWord(image)]),
     ...unit,
     ...runFlags.map(shellWord),
