@@ -202,7 +202,7 @@ function launcherCost({ env }: RunPaths, texts: Texts["doctor"]): string[] {
   return [Deno.build.os === "windows" ? texts.launcherOnWindows : texts.launcher(name)];
 }
 
-/** Where telemetry goes: each signal can have its own receiver. */
+/** Names the receivers of telemetry: each signal can have its own one. */
 function telemetryPart(
   { env }: RunPaths,
   { config: { telemetry: { otlp, signals } } }: LoadedConfig,

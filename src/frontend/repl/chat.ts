@@ -59,7 +59,7 @@ export interface ChatOptions {
   readonly first?: readonly string[];
   /** Called with the session, if any, when the chat ends because nothing can be drawn. */
   readonly gaveUp?: (session: string | undefined) => void;
-  /** Time in milliseconds by which overlays tell answers from typing; default: the real one. */
+  /** Milliseconds, by which overlays distinguish answers from typing; default: the real time. */
   readonly now?: () => number;
 }
 

@@ -62,7 +62,7 @@ command = "sh"
   assertEquals(problems, [`reviews: FAR_KEY is not set; write FAR_KEY=… into ${home}/.env`]);
 });
 
-Deno.test("doctor says where telemetry goes, and that the runtime exports addresses of its own accord", async () => {
+Deno.test("doctor says where telemetry goes, and warns where the runtime itself exports addresses", async () => {
   await using fixture = configFixture({
     "home/config.toml": `
 [telemetry]
