@@ -40,10 +40,12 @@ interface BatchDeps {
   /** Reads words as flags of `reasonix run`; a text is what is wrong with them. */
   readonly readRunFlags: (words: readonly string[]) => Promise<RunFlags | string>;
   /** Opens a pull request for each patch of a directory of results. */
-  readonly openRequests: (context: CliContext, path: string, flags: BatchRequestFlags) => Promise<void>;
+  readonly openRequests: (
+    context: CliContext,
+    path: string,
+    flags: FlagsOf<typeof PR_FLAGS>,
+  ) => Promise<void>;
 }
-
-export type BatchRequestFlags = FlagsOf<typeof PR_FLAGS>;
 
 const PR_FLAGS = {
   rate: parsed("Open at most N a minute; default: 8", "n", rateOf),

@@ -1,6 +1,5 @@
 import { HINT, write, WRITING_FLAGS } from "./commit.ts";
-import { command, flag, option } from "../../command.ts";
-import type { BatchRequestFlags } from "../batch.ts";
+import { command, flag, type FlagsOf, option } from "../../command.ts";
 import type { CliContext } from "../../terminal/process.ts";
 import { type ResultEntry, ResultsDir } from "../../../src/batch/mod.ts";
 import { openPatchRequests, openPullRequest, type PatchRequest } from "../../../src/commit/mod.ts";
@@ -27,6 +26,10 @@ export const prCommand = command({
     await write(this, options, (writing) => openPullRequest({ ...writing, base, draft }));
   },
 });
+
+interface BatchRequestFlags extends FlagsOf<typeof WRITING_FLAGS>, FlagsOf<typeof REQUEST_FLAGS> {
+  readonly rate?: number;
+}
 
 /** GitHub lets a user create 500 issues, comments and pull requests an hour. */
 const RATE = 8;
