@@ -15,6 +15,10 @@ type Tool =
   | "shellcheck"
   | "chromium-headless-shell"
   | "gh"
+  | "sbatch"
+  | "munged"
+  | "parallel"
+  | "promtool"
   | "unshare and ip"
   | "official MCP servers"
   | "Claude Agent SDK";
