@@ -5,15 +5,17 @@ import {
   buildRouteMap,
   type Command as Route,
   type RouteMap,
-  run,
+  run as execute,
 } from "@stricli/core";
 import { VERSION } from "../src/util/version.ts";
 import type { Argument, Command, CommandGroup, Flag, ValueKind } from "./command.ts";
 import { PARSER_TEXTS } from "./parser_texts.ts";
+import type { RunFlags } from "./run_flags.ts";
 import { shortForm } from "./short_form.ts";
 import { type CliContext, exitCodeOf, finalExitCode, processContext } from "./terminal/process.ts";
 
 const acp = () => import("./commands/run/acp.ts");
+const batch = () => import("./commands/batch.ts");
 const chat = () => import("./commands/run/chat.ts");
 const serve = () => import("./commands/run/serve.ts");
 const program = () => import("./commands/program.ts");
@@ -42,6 +44,10 @@ type Entry = readonly [brief: string, load: () => Promise<Command | CommandGroup
 
 const COMMANDS: Readonly<Record<string, Entry>> = {
   run: ["Do one task and exit (short form: reasonix -p)", async () => (await runs()).runCommand],
+  batch: [
+    "Run a tasks file on many machines",
+    async () => (await batch()).batchCommands({ readRunFlags }),
+  ],
   chat: ["Open the chat (also: reasonix alone)", async () => (await chat()).chatCommand],
   review: ["Find defects in a change", async () => (await review()).reviewCommand],
   commit: ["Write a message for what is staged, and commit", async () => (await commit()).commitCommand],
@@ -93,7 +99,10 @@ export async function appFor(name: string | "all" | undefined): Promise<Applicat
     const command = name === "all" || name === each ? await load() : { run() {} };
     commands[each] = { brief, command, ...(each === HIDDEN ? { hidden: true } : {}) };
   }
-  const root = groupRoute("A coding agent for the terminal", { commands });
+  return application(groupRoute("A coding agent for the terminal", { commands }));
+}
+
+function application(root: RouteMap<CliContext>): Application<CliContext> {
   return buildApplication<CliContext>(root, {
     name: "reasonix",
     versionInfo: { currentVersion: VERSION },
@@ -139,6 +148,23 @@ function commandRoute(brief: string, spec: Command): Route<CliContext> {
   });
 }
 
+/** Reads words as flags of `reasonix run`; a text is what is wrong with them. */
+async function readRunFlags(words: readonly string[]): Promise<RunFlags | string> {
+  let read: RunFlags | undefined;
+  let wrong = "";
+  const run = (flags: unknown, ...rest: readonly string[]) => {
+    if (rest.length === 0) read = flags as RunFlags;
+    else wrong = `"${rest[0]}" is no flag`;
+  };
+  const command = { ...(await runs()).runCommand, run };
+  const app = application(groupRoute("", { commands: { run: { brief: "", command } } }));
+  const write = (text: string) => void (wrong += text);
+  const { process } = processContext();
+  const stdout = { ...process.stdout, write };
+  await execute(app, ["run", ...words], { process: { ...process, stdout, stderr: { write } } });
+  return read ?? (wrong.split("\n", 1)[0] ?? "").replace(/^error: /, "");
+}
+
 interface CompletionContext extends CliContext {
   readonly before: readonly string[];
   /** Receives the meaning of proposed words. */
@@ -180,7 +206,7 @@ export async function main(args: readonly string[]): Promise<number> {
     });
     fitHelp(context);
   }
-  await run(app, words, context);
+  await execute(app, words, context);
   return finalExitCode(context);
 }
 

@@ -74,7 +74,7 @@ const SHARED = {
   autoPlan: toggle("Begin complex tasks with a plan"),
 } as const;
 
-const BATCH_FLAGS = {
+export const BATCH_FLAGS = {
   tasks: option("Do each task of a JSONL file", "file"),
   jobs: parsed("Run N tasks at the same time; default: 4", "n", jobs),
   worktree: flag("Give each task a git work tree"),

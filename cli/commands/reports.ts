@@ -1,11 +1,21 @@
 /** Reports of models, figures and the state of the installation. */
-import { argument, command, type CommandGroup, entry, flag, JSON_FLAG, option, setting } from "../command.ts";
+import {
+  argument,
+  choice,
+  command,
+  type CommandGroup,
+  entry,
+  flag,
+  JSON_FLAG,
+  option,
+  setting,
+} from "../command.ts";
 import { installationOf } from "../release/channel.ts";
 import { outputWidth } from "../terminal/display.ts";
 import { languageNotice, languageOf, textsFor } from "../terminal/language.ts";
 import { forReader } from "../terminal/narrow.ts";
 import { openConfig } from "../terminal/open.ts";
-import { runPaths } from "../terminal/process.ts";
+import { type CliContext, runPaths } from "../terminal/process.ts";
 import { loadModels } from "../../src/command/mod.ts";
 import { ConfigError, modelsOf, type ProviderEntry, resolveModel } from "../../src/config/mod.ts";
 import { errorMessage, EXIT, message, ReasonixError, usageError } from "../../src/core/mod.ts";
@@ -27,6 +37,7 @@ import {
   loadEvents,
   loadIndex,
   projectDir,
+  type StatsOptions,
 } from "../../src/session/mod.ts";
 import { programFetch } from "../../src/util/network/fetch.ts";
 import { grouped } from "../../src/view/mod.ts";
@@ -105,8 +116,10 @@ export const statsCommand = command({
     since: option("Begin with this day, YYYY-MM-DD", "day"),
     cache: flag("Show where and why the prompt cache was lost"),
     json: JSON_FLAG,
+    format: choice("Print counters of every directory for a collector", ["openmetrics"]),
   },
   async run(flags) {
+    if (flags.format) return await printCounters(this, flags);
     const { home, cwd } = runPaths(this);
     const since = flags.since === undefined ? {} : { since: day(flags.since) };
     const scope = flags.all || flags.by === "project" ? {} : { project: projectDir(home, cwd) };
@@ -123,6 +136,31 @@ export const statsCommand = command({
     stdout.write(resets ? cacheText(rows, resets, outputWidth()) : statsText(rows, flags.by));
   },
 });
+
+/** Prints the whole text at once, so that a file which it goes to is empty or complete. */
+async function printCounters(
+  context: CliContext,
+  { by, since, cache, json }: { by: StatsOptions["by"]; since?: string; cache?: boolean; json?: boolean },
+): Promise<void> {
+  const unfit = [
+    since !== undefined && "--since",
+    cache && "--cache",
+    json && "--json",
+    by === "session" && "--by session",
+  ].find(Boolean);
+  if (unfit) {
+    throw usageError(
+      message`Cannot use ${unfit} together with --format openmetrics`,
+      message`leave it out: counters are of all sessions; --by project adds their directories`,
+    );
+  }
+  const { home } = runPaths(context);
+  const { SessionIndex } = await loadIndex();
+  using index = await SessionIndex.open(home);
+  const { openMetricsText } = await loadStatsReports();
+  const [rows, projects] = [index.stats({ by: "project_model" }), index.stats({ by: "project" })];
+  context.process.stdout.write(openMetricsText(rows, projects, by === "project"));
+}
 
 /** A session that begins has nothing cached to lose. */
 function isStart({ kind, reason }: CacheReset): boolean {

@@ -1,4 +1,10 @@
+import { lazy } from "../util/lazy.ts";
+
 /** Batches: files of tasks, and their results on one machine or on many. */
 export { isFinal, isTaskResult } from "./result.ts";
 export type { CheckResult, TaskResult } from "./result.ts";
 export { type BatchTask, readTasks, readTaskText } from "./task_file.ts";
+
+export type { Emitter } from "./emit/plan.ts";
+export const loadEmitPlan = lazy(() => import("./emit/plan.ts"));
+export const loadKubernetes = lazy(() => import("./emit/kubernetes.ts"));

@@ -190,7 +190,11 @@ export class Connection {
   async call(
     name: string,
     args: Record<string, unknown>,
-    { signal, progress: show }: { signal: AbortSignal; progress: (text: string) => void },
+    { signal, progress: show, meta }: {
+      readonly signal: AbortSignal;
+      readonly progress: (text: string) => void;
+      readonly meta?: Readonly<Record<string, string>> | undefined;
+    },
   ): Promise<CallToolResult> {
     const onprogress = ({ progress, total, message: text }: Progress) => {
       if (SDK_PROGRESS.test(text ?? "")) return;
@@ -200,7 +204,11 @@ export class Connection {
     return await this.#limited(
       name,
       signal,
-      (options) => this.#client.callTool({ name, arguments: args }, { ...options, onprogress }),
+      (options) =>
+        this.#client.callTool({ name, arguments: args, ...(meta && { _meta: meta }) }, {
+          ...options,
+          onprogress,
+        }),
     );
   }
 

@@ -47,8 +47,9 @@ export function remoteTool(
     async execute(args, context) {
       try {
         const real = await withRealPaths(args, info.subject?.path, context);
+        const meta = traceMeta(context);
         const result = await server.use(
-          (connection) => connection.call(info.name, spec.plugin ? real : args, context),
+          (connection) => connection.call(info.name, spec.plugin ? real : args, { ...context, meta }),
           context.signal,
         );
         const { structuredContent: _, ...text } = result;
@@ -59,6 +60,12 @@ export function remoteTool(
       }
     },
   };
+}
+
+/** The trace of a call as `_meta` of its request names it (SEP-414). */
+function traceMeta({ trace, callId }: ToolContext): Record<string, string> | undefined {
+  return trace &&
+    Object.fromEntries(Object.entries(trace(callId)).map(([name, value]) => [name.toLowerCase(), value]));
 }
 
 const FAMILIES = { url: "WebFetch", path: "Read", query: "WebSearch" } as const;

@@ -1,4 +1,4 @@
-import { mergeSpending, NO_SPENDING, type Spending } from "../core/mod.ts";
+import { freshTokens, mergeSpending, NO_SPENDING, type Spending, type Usage } from "../core/mod.ts";
 import type { CacheReset, StatsOptions, StatsRow } from "../session/mod.ts";
 import { cacheShare, grouped, moneyFigure } from "../view/mod.ts";
 import { table } from "./table.ts";
@@ -63,4 +63,66 @@ export function cacheText(
 
 function money(row: StatsRow): string {
   return moneyFigure(row) ?? (row.unpriced > 0 ? "unknown" : "");
+}
+
+/** The kinds add up to all tokens: reasoning is no part of `output` here. */
+const TOKEN_KINDS: Readonly<Record<string, (usage: Usage) => number>> = {
+  input: freshTokens,
+  cached: ({ cachedTokens }) => cachedTokens,
+  cache_write: ({ cacheWriteTokens = 0 }) => cacheWriteTokens,
+  output: ({ outputTokens, reasoningTokens }) => outputTokens - reasoningTokens,
+  reasoning: ({ reasoningTokens }) => reasoningTokens,
+};
+
+type Labels = Readonly<Record<string, string>>;
+type Sample = readonly [labels: Labels, value: number];
+
+/**
+ * Counters over sessions for the textfile collector of Prometheus, from rows by project and model and rows by
+ * project. A family is named as its samples, with `_total`: in the text format 0.0.4, the only one that the
+ * collector reads, it has no type otherwise. OpenMetrics 2 wants the same; Prometheus reads it as 1.0, too.
+ */
+export function openMetricsText(
+  rows: readonly StatsRow[],
+  projects: readonly StatsRow[],
+  perProject: boolean,
+): string {
+  const place = (project: string): Labels => perProject ? { project } : {};
+  const requests = rows.map((row) => {
+    const [project = "", model = ""] = JSON.parse(row.key) as string[];
+    return { ...row, labels: { ...place(project), model: model || "unknown" } };
+  });
+  const each = (count: (row: StatsRow) => number) => requests.map((row): Sample => [row.labels, count(row)]);
+  const tokens = requests.flatMap(({ labels, usage }) =>
+    Object.entries(TOKEN_KINDS).map(([kind, count]): Sample => [{ ...labels, kind }, count(usage)])
+  );
+  const costs = requests.flatMap(({ labels, costs }) =>
+    Object.entries(costs).map(([currency, amount]): Sample => [{ ...labels, currency }, amount])
+  );
+  const sessions = projects.map(({ key, sessions }): Sample => [place(key), sessions]);
+  return [
+    counter("tokens", "Tokens as the servers counted them", tokens),
+    counter("cost", "Cost of the requests with a known price", costs),
+    counter("requests", "Requests to models; those of an agent count as one", each((row) => row.requests)),
+    counter("unpriced_requests", "Requests without a known price", each((row) => row.unpriced)),
+    counter("sessions", "Sessions with a request", sessions),
+    "# EOF\n",
+  ].join("");
+}
+
+/** The samples of a counter; those with the same labels are added up. */
+function counter(name: string, help: string, samples: readonly Sample[]): string {
+  const family = `reasonix_${name}_total`;
+  const sums = new Map<string, number>();
+  for (const [labels, value] of samples) {
+    const pairs = Object.entries(labels).map(([label, text]) => `${label}="${labelValue(text)}"`);
+    const series = pairs.length === 0 ? family : `${family}{${pairs.join(",")}}`;
+    sums.set(series, (sums.get(series) ?? 0) + value);
+  }
+  const lines = [...sums].map(([series, sum]) => `${series} ${sum}\n`);
+  return `# HELP ${family} ${help}\n# TYPE ${family} counter\n${lines.join("")}`;
+}
+
+function labelValue(text: string): string {
+  return text.replace(/[\\"]/g, "\\$&").replaceAll("\n", "\\n");
 }

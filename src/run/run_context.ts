@@ -28,7 +28,7 @@ import { SandboxSession } from "./access/sandbox_session.ts";
 import { gatherPromptInputs, type PromptInputs } from "./context/prompt_inputs.ts";
 import { buildModel, type RunModel } from "./provider.ts";
 import type { AdmitImages, BaseFeatures, PluginDeps, RunPlugins, ScopedDeps } from "./run_features.ts";
-import type { AdaptedTools, AssemblyOptions, CallHost } from "./run_options.ts";
+import type { AdaptedTools, AssemblyOptions, CallHost, RunTelemetry } from "./run_options.ts";
 import { openSession, type RunSession } from "./session/session.ts";
 import {
   buildRegistry,
@@ -247,6 +247,7 @@ interface RunTools {
   openChecks(): Promise<unknown>;
   /** Finds out what a call would do, and changes nothing. */
   preview(call: PreparedCall, signal: AbortSignal): Promise<CallPreview>;
+  readonly trace: ((callId?: string) => Readonly<Record<string, string>>) | undefined;
   /** The parts of the sandbox that a person can open. */
   readonly sandbox: SandboxAccess;
   /** Runs a command line of the user outside of the conversation. */
@@ -260,11 +261,13 @@ export const loadUserCommand = lazy(() => import("./tools/user_command.ts"));
 
 /** The tools of a run with what they work in: jail, services, and the files seen so far. */
 function buildTools(deps: ToolDeps, features: BaseFeatures): RunTools {
-  const { paths, loaded, scope, session, recorder, registry } = deps;
+  const { paths, loaded, scope, session, recorder, registry, options: { telemetry } } = deps;
   const { workspace } = scope;
   const services = buildServices(deps);
   const outputDir = `${session.paths.dir}/outputs`;
+  const trace = telemetry && ((callId?: string) => traceVariables(telemetry, session.id, callId));
   const jail = new SandboxSession({
+    trace,
     paths,
     loaded,
     workspace,
@@ -296,6 +299,7 @@ function buildTools(deps: ToolDeps, features: BaseFeatures): RunTools {
     seen: new Map(),
     outputDir,
     files: deps.files,
+    trace,
     settings: toolSettings(loaded.config, deps),
     services: { ...services, ...lsp?.services },
   };
@@ -315,6 +319,7 @@ function buildTools(deps: ToolDeps, features: BaseFeatures): RunTools {
     repositories: jail.repositories,
     judgedBy: jail.judgedBy,
     openJail: jail.open,
+    trace,
     openChecks: async () => await lsp?.warm(),
     preview: (call, signal) => previewOf(call, signal, { jail, toolbox, workspace }),
     sandbox: {
@@ -334,6 +339,15 @@ function buildTools(deps: ToolDeps, features: BaseFeatures): RunTools {
       await jail.close();
     },
   };
+}
+
+function traceVariables(
+  telemetry: RunTelemetry,
+  session: string,
+  callId: string | undefined,
+): Record<string, string> {
+  const parent = telemetry.traceparent(session, callId);
+  return parent === undefined ? {} : defined({ TRACEPARENT: parent, TRACESTATE: telemetry.tracestate });
 }
 
 interface PreviewDeps {

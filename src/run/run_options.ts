@@ -73,6 +73,14 @@ export interface RunOptions {
   readonly ignoreUntrusted?: boolean;
 }
 
+/** The spans of a run and of its agents, as W3C Trace Context names them. */
+export interface RunTelemetry {
+  /** Names the span of a call, else the one that is open in the session; undefined where none is. */
+  traceparent(session: string, callId?: string): string | undefined;
+  /** Passed on unchanged from the process that started the program. */
+  readonly tracestate?: string | undefined;
+}
+
 /** Runs tool calls, here or in a process that may only write files. */
 export interface CallHost {
   readonly execute: (call: PreparedCall, tool: Tool, context: ToolContext) => Promise<ToolResult>;
@@ -192,6 +200,8 @@ export interface AssemblyOptions extends RunOptions {
   readonly waitForPlugins?: boolean;
   /** The hooks of the run that this one works for; absent: those of the configuration. */
   readonly hooks?: object;
+  /** The telemetry of the run that this one works for; absent: that of the configuration. */
+  readonly telemetry?: RunTelemetry;
 }
 
 /** The input of the user for one turn; `@path` and `@server:uri` in the text are resolved. */

@@ -112,6 +112,8 @@ export interface ToolContext {
   readonly outputDir: string;
   readonly signal: AbortSignal;
   readonly services?: ToolServices;
+  /** Returns the variables that make work a part of the trace of a call; absent: there is no telemetry. */
+  readonly trace?: ((callId: string) => Readonly<Record<string, string>>) | undefined;
   /** Live output for readers; not what the model sees. */
   progress(text: string): void;
 }

@@ -375,7 +375,15 @@ Deno.test("stats sum tokens, cache hits and cost", async () => {
   assertStringIncludes(cache, "0 of 70 input tokens");
   assertStringIncludes(cache, "never rebuilt (session starts not counted)");
   assertEquals(JSON.parse(await ok(world, "stats", "--since", "2999-01-01", "--json")), []);
-  for (const args of [["--by", "week"], ["--since", "yesterday"], ["--since", "2026-02-31"]]) {
+  const counters = await world.run(["stats", "--format", "openmetrics", "--by", "project"], {
+    cwd: world.home,
+  });
+  assertEquals([counters.code, counters.stderr], [0, ""]);
+  const labels = `project="${world.dir}",model="mock-1"`;
+  assertStringIncludes(counters.stdout, `\nreasonix_tokens_total{${labels},kind="input"} 70\n`);
+  assertStringIncludes(counters.stdout, `\nreasonix_requests_total{${labels}} 7\n`);
+  const openMetrics = ["--format", "openmetrics", "--since", "2026-01-31"];
+  for (const args of [["--by", "week"], ["--since", "yesterday"], ["--since", "2026-02-31"], openMetrics]) {
     assertEquals((await world.run(["stats", ...args])).code, 2, args.join(" "));
   }
 });

@@ -16,7 +16,6 @@ type Tool =
   | "chromium-headless-shell"
   | "gh"
   | "sbatch"
-  | "munged"
   | "parallel"
   | "promtool"
   | "unshare and ip"

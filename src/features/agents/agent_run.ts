@@ -386,7 +386,15 @@ const OWN_TOOLS: ReadonlySet<string> = new Set([
 const TASK_TOOLS: ReadonlySet<string> = new Set(["task", "read_only_task", "task_output", "task_stop"]);
 
 /** The options that agents inherit; the others are about the user's session. */
-const INHERITED = ["approvalMode", "onAsk", "trustProject", "ignoreUntrusted", "gate", "hooks"] as const;
+const INHERITED = [
+  "approvalMode",
+  "onAsk",
+  "trustProject",
+  "ignoreUntrusted",
+  "gate",
+  "hooks",
+  "telemetry",
+] as const;
 
 function inherited(options: AssemblyOptions): Pick<AssemblyOptions, typeof INHERITED[number]> {
   return Object.fromEntries(

@@ -89,7 +89,7 @@ class RunHooks {
   }
 
   begin(run: RunContext): void {
-    const { paths, loaded, workspace, session, recorder, tools: { guard, openJail } } = run;
+    const { paths, loaded, workspace, session, recorder, tools: { guard, openJail, trace } } = run;
     const { paths: { cwd: project }, contents } = this.#sources;
     const programs = new HookPrograms({
       paths,
@@ -100,6 +100,7 @@ class RunHooks {
       session: session.id,
       guard,
       openJail,
+      trace,
     });
     const record = (event: NewEvent) => recorder.record(event);
     this.#begun = { run, hooks: new Hooks({ hooks: this.#ready, launch: programs.launch, record }) };

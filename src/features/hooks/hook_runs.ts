@@ -3,7 +3,7 @@ import { errorMessage, type LocalizedMessage, message, type NewEventOf, newNotic
 import { contains } from "../../path/lexical.ts";
 import { isFile } from "../../path/probe.ts";
 import { existingRealPath } from "../../path/real_path.ts";
-import { type RunPaths, secretsOf } from "../../run/mod.ts";
+import { type RunContext, type RunPaths, secretsOf } from "../../run/mod.ts";
 import { type Jail, serverEnvironment, type Workspace } from "../../sandbox/mod.ts";
 import { loadProcesses, type ProcessGuard, type SpawnPlan } from "../../tool/mod.ts";
 import { filesOf } from "../../trust/mod.ts";
@@ -209,6 +209,7 @@ export type HookLauncher = (
   source: ConfiguredHook,
   input: string,
   signal: AbortSignal,
+  callId?: string,
 ) => Promise<HookRun>;
 
 interface HooksOptions {
@@ -261,7 +262,7 @@ export class Hooks {
     const now = this.#options.now ?? performance.now.bind(performance);
     const runs = await Promise.all(meant.map(async ({ source }) => {
       const started = now();
-      const run = await this.#options.launch(source, `${input}\n`, firing.signal);
+      const run = await this.#options.launch(source, `${input}\n`, firing.signal, firing.callId);
       return { source, effect: withFailure(event, source, run), durationMs: Math.round(now() - started) };
     }));
     for (const run of runs) await this.#report(event, run, firing.callId);
@@ -440,6 +441,8 @@ interface HookEnvironment {
   readonly session: string;
   readonly guard: ProcessGuard | undefined;
   readonly openJail: () => Promise<Jail>;
+  /** Returns the variables of the span of a call; absent: there is no telemetry. */
+  readonly trace?: RunContext["tools"]["trace"];
   /** Directory of the project; the run may work in a copy of it. */
   readonly project: string;
   readonly contents: TrustedContents | undefined;
@@ -466,31 +469,31 @@ export class HookPrograms {
     this.#sources = sources;
   }
 
-  readonly launch: HookLauncher = async (hook, input, signal) => {
+  readonly launch: HookLauncher = async (hook, input, signal, callId) => {
     const { paths: { cwd }, guard } = this.#sources;
     let plan: SpawnPlan;
     try {
       const changed = await this.#changed(hook);
       if (changed !== undefined) return unstarted(`${changed} has changed since this run began`);
-      plan = await this.#plan(hook);
+      plan = await this.#plan(hook, callId);
     } catch (error) {
       return unstarted(error instanceof Error ? error.message : String(error));
     }
     return await runHook(plan, { cwd, guard, input, signal, seconds: hook.timeout_seconds });
   };
 
-  async #plan(hook: ConfiguredHook): Promise<SpawnPlan> {
-    const { paths: { cwd }, project, openJail, session, workspace } = this.#sources;
+  async #plan(hook: ConfiguredHook, callId: string | undefined): Promise<SpawnPlan> {
+    const { paths: { cwd }, project, openJail, session, workspace, trace } = this.#sources;
     const argv = shellCommand(hook.command);
     const marks = {
       CLAUDE_PROJECT_DIR: project,
       REASONIX_PROJECT_DIR: project,
       REASONIX_SESSION_ID: session,
       ...(hook.root === undefined ? {} : { CLAUDE_PLUGIN_ROOT: hook.root }),
+      ...trace?.(callId),
     };
     if (isConfined(hook, workspace.roots)) {
-      const plan = (await openJail()).wrap(argv, { cwd });
-      return { ...plan, env: { ...plan.env, ...marks } };
+      return (await openJail()).wrap(argv, { cwd, env: marks });
     }
     const [command, ...args] = argv;
     return { command, args, env: { ...await this.#environment(), ...marks } };

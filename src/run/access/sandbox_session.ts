@@ -36,7 +36,7 @@ import {
   type Workspace,
 } from "../../sandbox/mod.ts";
 import { projectDir } from "../../session/mod.ts";
-import type { CommandJail, FailedCommand, SpawnPlan } from "../../tool/mod.ts";
+import type { CommandJail, FailedCommand, SpawnPlan, ToolContext } from "../../tool/mod.ts";
 import type { RunPaths } from "../run_options.ts";
 import { containerOf, deniedGlobs, linkedSettings, secretsOf } from "./access_scope.ts";
 
@@ -64,6 +64,8 @@ export interface SandboxSessionDeps {
   readonly attended?: boolean;
   /** The jail is described in each session, and not only where the project has another one than before. */
   readonly describes?: boolean;
+  /** Returns further variables of the command of a call. */
+  readonly trace?: ToolContext["trace"];
 }
 
 const MAX_NAMES = 20;
@@ -156,6 +158,7 @@ export class SandboxSession {
     if (call.command) await this.#notifyOnce(opened);
     const { attended, loaded: { config: { sandbox, tools } } } = this.#sources;
     const reads = this.#filesStay;
+    const env = this.#sources.trace?.(call.call.id);
     const gate = this.#gate;
     await this.#addSessionHosts(opened);
     const base = this.#jailNow(opened);
@@ -169,7 +172,7 @@ export class SandboxSession {
       const made = jail.watchMade();
       running++;
       return {
-        ...jail.wrap(argv, options),
+        ...jail.wrap(argv, { ...options, env }),
         ended: () => {
           running--;
           // One that did not begin starts again at once.
@@ -194,12 +197,12 @@ export class SandboxSession {
       const jail = written ? await this.#reopened() : base;
       const wider = filter ? await jail.withNetwork(filter) : jail;
       const made = wider.watchMade();
-      const { command, args, env } = wider.wrap(argv, { cwd });
+      const plan = wider.wrap(argv, { cwd, env });
       const ended = () => {
         void filter?.[Symbol.asyncDispose]();
         return this.#madeNotes(made());
       };
-      return { plan: { command, args, env, ended }, with: more ? "a network" : `${directory} writable` };
+      return { plan: { ...plan, ended }, with: more ? "a network" : `${directory} writable` };
     };
     const ask: PermissionGate["confirm"] = async (...question) =>
       await gate.confirm?.(...question) ??
@@ -213,6 +216,7 @@ export class SandboxSession {
             call,
             ask,
             withGranted,
+            unconfined: (argv) => jail.unconfined(argv, env),
             refused: [...new Set(refused.slice(before))],
             couldOpen: (path) => workspace.couldOpen([path]),
             enforced: sandbox.bash === "enforce",
@@ -506,7 +510,7 @@ export async function withJail<T>(
 }
 
 interface EscapeDeps {
-  readonly jail: Jail;
+  readonly jail: Pick<Jail, "denialOf">;
   readonly call: PreparedCall;
   readonly ask: PermissionGate["confirm"];
   /** Hosts that the filter of the network refused to the command. */
@@ -521,6 +525,7 @@ interface EscapeDeps {
     cwd: string,
     directory: string | undefined,
   ) => Promise<{ readonly plan: SpawnPlan; readonly with: string } | undefined>;
+  readonly unconfined: (argv: readonly string[]) => SpawnPlan;
 }
 
 /**
@@ -529,7 +534,7 @@ interface EscapeDeps {
  * alone decides.
  */
 async function offerEscape(
-  { jail, call, ask, refused, withGranted, couldOpen, enforced }: EscapeDeps,
+  { jail, call, ask, refused, withGranted, unconfined, couldOpen, enforced }: EscapeDeps,
   { argv, cwd, exitCode, output }: FailedCommand,
   signal: AbortSignal,
 ): ReturnType<NonNullable<CommandJail["escape"]>> {
@@ -574,7 +579,7 @@ async function offerEscape(
   }
   if (enforced) return "the sandbox is enforced, and the answer opened neither a host nor a directory";
   return {
-    plan: jail.unconfined(argv),
+    plan: unconfined(argv),
     note: "the sandbox stopped this command; run again without it, as the user allowed",
   };
 }

@@ -43,10 +43,16 @@ interface JailData {
   readonly container?: ContainerSettings;
 }
 
+interface WrapOptions {
+  readonly cwd: string;
+  /** Variables of this command. */
+  readonly env?: Readonly<Record<string, string>> | undefined;
+}
+
 /**
  * Wraps command lines for the OS jail. Structurally a `CommandJail`.
  *
- * Contract: `wrap` starts nothing; children get the environment of `childEnvironment` and nothing else.
+ * Contract: `wrap` starts nothing; children get the environment of `childEnvironment` and what `env` adds.
  * Processes that a command leaves behind end with it: the jail is gone when its first process is.
  */
 export class Jail {
@@ -66,8 +72,9 @@ export class Jail {
     this.#kept = finder(denyWrite);
   }
 
-  wrap(argv: readonly string[], { cwd }: { readonly cwd: string }): SpawnPlan {
-    const { fixed, probe, env, backend } = this.data;
+  wrap(argv: readonly string[], { cwd, env: more }: WrapOptions): SpawnPlan {
+    const { fixed, probe, backend } = this.data;
+    const env = more ? { ...this.data.env, ...more } : this.data.env;
     const plan = backend === "none" ? EMPTY_PLAN : currentPlan(fixed, {
       read: this.#denied?.find() ?? [],
       write: this.#kept?.find() ?? [],
@@ -122,9 +129,9 @@ export class Jail {
   }
 
   /** The command as it would run without a jail, for the one unconfined run the user agreed to. */
-  unconfined(argv: readonly string[]): SpawnPlan {
+  unconfined(argv: readonly string[], env?: WrapOptions["env"]): SpawnPlan {
     const [command = "", ...args] = argv;
-    return { command, args, env: this.data.env };
+    return { command, args, env: { ...this.data.env, ...env } };
   }
 
   /** For when setting the jail up failed: the next session looks again at what works. */

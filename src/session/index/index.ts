@@ -9,14 +9,14 @@ import { isUsable } from "../state/state.ts";
 import { docOf, type DocRole, isBusy, openDatabase, refreshProject } from "./database.ts";
 
 export interface StatsOptions {
-  readonly by: "day" | "model" | "project" | "session";
+  readonly by: "day" | "model" | "project" | "session" | "project_model";
   readonly project?: string;
   /** First day, YYYY-MM-DD (UTC). */
   readonly since?: string;
 }
 
 export interface StatsRow extends Spending {
-  /** The day, model, working directory or session id. */
+  /** The day, model, working directory or session id; a JSON array of working directory and model. */
   readonly key: string;
   readonly sessions: number;
   readonly requests: number;
@@ -27,6 +27,7 @@ const KEYS: Readonly<Record<StatsOptions["by"], string>> = {
   model: "p.model",
   project: "s.cwd",
   session: "s.session",
+  project_model: "json_array(s.cwd, p.model)",
 };
 
 /**

@@ -158,6 +158,11 @@ Deno.test("SessionIndex.stats sums tokens and cost by day, model and project, co
       "m-USD",
       3,
     ]]);
+    const both = index.stats({ by: "project_model" }).map((r) => [JSON.parse(r.key), r.requests]);
+    assertEquals(both, [[[CWD, "m"], 1], [[CWD, "m-CNY"], 1], [[CWD, "m-USD"], 2], [
+      ["/elsewhere", "m-USD"],
+      1,
+    ]]);
     const today = new Date().toISOString().slice(0, 10);
     assertEquals(index.stats({ by: "day", project: projectDir(home, CWD) }).map((r) => r.requests), [4]);
     assertEquals(index.stats({ by: "session", since: today > "2999" ? today : "2999-01-01" }), []);

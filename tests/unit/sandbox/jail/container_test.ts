@@ -186,8 +186,10 @@ for (const kept of [false, true]) {
       assertEquals(await Deno.readTextFile(`${g.base}/tmp/mark`), "kept\n");
       const look = await sh(jail, g.ws, `cat keys/key .env ${g.outside}/secret.txt ${g.home}/.env; ls keys`);
       assertEquals(look.stdout, "");
-      const { stdout } = await sh(jail, g.ws, "id -u; kill -9 $$");
-      assertEquals(stdout, `${Deno.uid()}\n`);
+      const wrap: typeof jail.wrap = (argv, { cwd }) =>
+        jail.wrap(argv, { cwd, env: { TRACEPARENT: "00-1" } });
+      const { stdout } = await sh({ wrap }, g.ws, "id -u; echo $TRACEPARENT; kill -9 $$");
+      assertEquals(stdout, `${Deno.uid()}\n00-1\n`);
       assertEquals((await sh(jail, g.ws, "no-such-program")).code, 127);
       assertEquals((await sh(jail, g.ws, "chroot / true")).code, 125);
     },

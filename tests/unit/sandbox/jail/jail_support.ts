@@ -37,7 +37,7 @@ export function sandboxJail(g: SandboxDirs, options: Partial<JailOptions> = {}):
 
 /** Runs a shell line in a jail, after `between`, which happens once the jail is planned. */
 export async function sh(
-  jail: Jail,
+  jail: Pick<Jail, "wrap">,
   cwd: string,
   line: string,
   between: () => unknown = () => {},
