@@ -5,6 +5,9 @@ export { isFinal, isTaskResult } from "./result.ts";
 export type { CheckResult, TaskResult } from "./result.ts";
 export { type BatchTask, readTasks, readTaskText } from "./task_file.ts";
 
-export type { Emitter } from "./emit/plan.ts";
+export type { Engine } from "./emit/plan.ts";
 export const loadEmitPlan = lazy(() => import("./emit/plan.ts"));
 export const loadKubernetes = lazy(() => import("./emit/kubernetes.ts"));
+export const loadSlurm = lazy(() => import("./emit/slurm.ts"));
+export const loadParallel = lazy(() => import("./emit/parallel.ts"));
+export const loadGithub = lazy(() => import("./emit/github.ts"));

@@ -38,22 +38,30 @@ export interface EmitPlan {
   readonly models: readonly Endpoint[];
   /** Needs of one index. */
   readonly resources: { readonly cpus: number; readonly memoryBytes: number };
+  /** The npm package of this version of the program, for machines that do not have it. */
+  readonly npmPackage: string;
 }
 
-/** Writes what an engine runs. */
-export type Emitter = (plan: EmitPlan) => string;
+/** What an engine runs, and how much of it. */
+export interface Engine {
+  readonly emit: (plan: EmitPlan) => string;
+  /** Indexes that it takes at most. */
+  readonly maxIndexes: number;
+}
 
 export interface PlanInput {
   readonly tasks: readonly BatchTask[];
   readonly tasksFile: string;
   readonly tasksText: string;
   readonly resultsDir: string;
+  readonly maxIndexes: number;
   readonly shards?: number | undefined;
   readonly jobs?: number | undefined;
   readonly runFlags: readonly string[];
   /** `--model` of these flags. */
   readonly model?: string | undefined;
   readonly loaded: LoadedConfig;
+  readonly npmPackage: string;
 }
 
 const DEFAULT_JOBS = 4;
@@ -65,9 +73,19 @@ export const MAX_RETRIES = 3;
 /** Exit codes of an index that another attempt would repeat; see docs/exit-codes.md. */
 export const NO_RETRY: readonly number[] = [1, 2, 3, 4, 6, 7];
 
-/** Throws a ReasonixError for a model that is not configured, or more shards than tasks. */
+/** Exit codes of an index after which another attempt makes sense: the provider failed, or it was stopped. */
+export const RETRY: readonly number[] = [5, 130, 137, 143];
+
+/** Throws a ReasonixError for a model that is not configured, or more shards than tasks or the engine takes. */
 export function planOf(input: PlanInput): EmitPlan {
-  const { tasks, tasksFile, tasksText, resultsDir, shards = tasks.length, jobs, runFlags } = input;
+  const { tasks, tasksFile, tasksText, resultsDir, maxIndexes, jobs, runFlags } = input;
+  const { shards = Math.min(tasks.length, maxIndexes) } = input;
+  if (shards > maxIndexes) {
+    throw usageError(
+      message`Cannot make ${shards} shards of ${tasksFile}: the engine takes at most ${maxIndexes}`,
+      message`give --shards at most ${maxIndexes}, or leave it out`,
+    );
+  }
   if (shards > tasks.length) {
     throw usageError(
       message`Cannot make ${shards} shards of the ${tasks.length} tasks of ${tasksFile}`,
@@ -90,6 +108,7 @@ export function planOf(input: PlanInput): EmitPlan {
     keys: [...new Set([...entries].map(({ api_key_env }) => api_key_env))].filter((name) => name !== ""),
     models: [...entries].flatMap(({ base_url }) => endpointOf(base_url)),
     resources: DEFAULT_RESOURCES,
+    npmPackage: input.npmPackage,
   };
 }
 
@@ -129,5 +148,29 @@ export function unitCommand(
     ...(image === undefined ? [] : ["--image", shellWord(image)]),
     ...unit,
     ...runFlags.map(shellWord),
+  ];
+}
+
+/**
+ * Lines of a POSIX shell that do what the index `$index` of all groups together is for; `within` returns the
+ * words of a program that starts those of a group.
+ */
+export function unitLines(plan: EmitPlan, within: (group: EmitGroup) => readonly string[]): string[] {
+  const { groups } = plan;
+  const line = (group: EmitGroup) => [...within(group), ...unitCommand(plan, group, "$index")].join(" ");
+  const [only] = groups;
+  if (only && groups.length === 1) return [line(only)];
+  let first = 0;
+  return [
+    ...groups.flatMap((group, at) => {
+      const before = first;
+      first += group.shards;
+      return [
+        `${at === 0 ? "if" : "elif"} [ "$index" -lt ${first} ]; then`,
+        `  index=$((index - ${before}))`,
+        `  ${line(group)}`,
+      ];
+    }),
+    "fi",
   ];
 }
