@@ -1,6 +1,17 @@
 import { OUTPUT_FORMATS, SHOWN_TEXTS } from "../src/frontend/mod.ts";
 import type { PermissionMode } from "../src/permission/mod.ts";
-import { choice, flag, type FlagsOf, option, options, parsed, setting, toggle, unusable } from "./command.ts";
+import {
+  choice,
+  flag,
+  type FlagsOf,
+  option,
+  options,
+  parsed,
+  setting,
+  toggle,
+  unusable,
+  wholeNumber,
+} from "./command.ts";
 
 /** Most tasks of a batch at the same time. */
 const MAX_JOBS = 64;
@@ -74,11 +85,26 @@ const SHARED = {
   autoPlan: toggle("Begin complex tasks with a plan"),
 } as const;
 
+/** One part of the tasks of a file, from 1. */
+interface Shard {
+  readonly part: number;
+  readonly of: number;
+}
+
+function shard(value: string): Shard {
+  const [, part = 0, of = 0] = (/^(\d{1,9})\/(\d{1,9})$/.exec(value) ?? []).map(Number);
+  if (part >= 1 && part <= of) return { part, of };
+  throw unusable(value, "--shard", "I/N, a part from 1/N to N/N");
+}
+
 export const BATCH_FLAGS = {
   tasks: option("Do each task of a JSONL file", "file"),
   jobs: parsed("Run N tasks at the same time; default: 4", "n", jobs),
   worktree: flag("Give each task a git work tree"),
   results: option("Write the results to a file", "file"),
+  resultsDir: option("Share a directory of results with other runners", "dir"),
+  shard: parsed("Do only part I of N of the tasks", "i/n", shard),
+  taskIndex: parsed("Do only task I, from 0", "i", wholeNumber("--task-index", 0)),
   fresh: flag("Redo tasks that are already finished"),
 } as const;
 

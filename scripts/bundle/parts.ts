@@ -49,6 +49,7 @@ const PARTS: Readonly<Record<string, readonly string[]>> = {
     PAGE,
   ],
   mcp: ["/@modelcontextprotocol/", "/jose/", "/zod/", "/src/mcp/", "/src/features/mcp/", "/plugins/"],
+  telemetry: ["/@opentelemetry/", "/src/features/telemetry/"],
   chat: [
     "/src/frontend/repl/",
     "/src/frontend/session/",

@@ -31,9 +31,9 @@ export interface TaskResult {
 /** Ends that have another cause than the task. */
 const RETRIED: readonly string[] = ["usage", "blocked", "provider", "config", "interrupt", "terminated"];
 
-/** Reports whether the next run of the file leaves the task out. */
-export function isFinal({ reason }: TaskResult): boolean {
-  return !RETRIED.includes(reason);
+/** Reports whether the next run of the file leaves the task out; one that was not begun is not finished. */
+export function isFinal({ reason, session }: TaskResult): boolean {
+  return session !== null && !RETRIED.includes(reason);
 }
 
 /** Only this program writes results where it is called. */

@@ -59,13 +59,21 @@ const EXTENSIONS: readonly Extension[] = [
     wanted: ({ options }) => options.hooks !== undefined,
     attach: async (run) => (await import("./hooks/hook_extension.ts")).attach(run),
   },
+  {
+    wanted: ({ options }) => options.telemetry !== undefined,
+    attach: async (run) => (await import("./telemetry/telemetry.ts")).attach(run),
+  },
 ];
 
 /** Every feature that runs may have; each is loaded where the configuration or a call uses it. */
 const FEATURES: RunFeatures = {
   async prepare(options) {
-    if (options.loaded.config.hooks.length === 0) return options;
-    return await (await import("./hooks/hook_extension.ts")).withHooks(options);
+    const { hooks, telemetry } = options.loaded.config;
+    const observed = telemetry.otlp === "" || options.telemetry !== undefined
+      ? options
+      : (await import("./telemetry/telemetry.ts")).withTelemetry(options);
+    if (hooks.length === 0) return observed;
+    return await (await import("./hooks/hook_extension.ts")).withHooks(observed);
   },
   of: (run, assemble) => ({
     plans: lazy(async () => new (await import("./plan/session_plans.ts")).SessionPlans(run)),

@@ -25,6 +25,7 @@ export { contextReportOf, contextText } from "./context/context_management.ts";
 export { findAgentFiles, findSkillSet, gatherPromptInputs } from "./context/prompt_inputs.ts";
 export type {
   AssemblyOptions,
+  BatchContext,
   DelegatedTask,
   Features,
   GoalClock,
@@ -41,6 +42,7 @@ export type {
   RunAgents,
   RunOptions,
   RunPaths,
+  RunTelemetry,
   TurnInput,
   Verification,
 } from "./run_options.ts";

@@ -71,6 +71,17 @@ export interface RunOptions {
   readonly trustProject?: boolean;
   /** Ignores repository content without a trust decision. */
   readonly ignoreUntrusted?: boolean;
+  /** The task of a batch that it runs. */
+  readonly batch?: BatchContext;
+}
+
+export interface BatchContext {
+  /** Name of the tasks file. */
+  readonly file: string;
+  /** Id of the task. */
+  readonly task: string;
+  /** The part of the file that this process runs: `2/8`, or the index of a task. */
+  readonly shard?: string;
 }
 
 /** The spans of a run and of its agents, as W3C Trace Context names them. */

@@ -23,6 +23,8 @@ export interface WorktreeRecord {
   readonly prefix: string;
   readonly tree: string;
   readonly common: string;
+  /** Commit that it began with; absent in the records of older versions. */
+  readonly head?: string;
 }
 
 export function worktreeDir(home: string, id: string): string {

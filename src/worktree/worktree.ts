@@ -102,15 +102,15 @@ export async function createWorktree(options: WorktreeOptions, signal?: AbortSig
   }
 }
 
-function placeOf(home: string, id: string, { top, prefix, common }: Repository) {
+function placeOf(home: string, id: string, { top, prefix, common, head }: CommittedRepository) {
   const name = top.slice(top.lastIndexOf("/") + 1) || "root";
-  return { top, prefix, common, tree: `${worktreeDir(home, id)}/tree/${name}` };
+  return { top, prefix, common, head, tree: `${worktreeDir(home, id)}/tree/${name}` };
 }
 
 /** Takes the directory. A directory of an ended process that no run may resume is removed. */
 async function claim(
   home: string,
-  facts: Pick<WorktreeRecord, "id" | "parent" | "top" | "prefix" | "common" | "tree">,
+  facts: Pick<WorktreeRecord, "id" | "parent" | "top" | "prefix" | "common" | "tree" | "head">,
   keepDays: number | undefined,
 ): Promise<WorktreeRecord> {
   using _lock = await lockWorktrees(home);

@@ -26,12 +26,11 @@ import { defined, isRecord, parseJson } from "../../../src/util/json.ts";
 
 /** Throws for flags that mean nothing without `--tasks`. */
 export function requireTasks(flags: RunFlags): void {
-  const [alone] = (["jobs", "worktree", "results", "fresh"] as const).filter((name) =>
-    flags[name] !== undefined
-  );
+  const names = ["jobs", "worktree", "results", "resultsDir", "shard", "taskIndex", "fresh"] as const;
+  const alone = names.find((name) => flags[name] !== undefined);
   if (alone === undefined) return;
   throw usageError(
-    message`Cannot use --${alone} for one task`,
+    message`Cannot use --${alone.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)} for one task`,
     message`give a file of tasks with --tasks FILE, or leave it out`,
   );
 }

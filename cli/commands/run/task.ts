@@ -5,7 +5,7 @@ import { inLanguage, Speech } from "../../terminal/language.ts";
 import { type CliContext, runPaths } from "../../terminal/process.ts";
 import { type InputReporter, readTask } from "../../terminal/stdin.ts";
 import { assemble } from "../../../src/features/mod.ts";
-import { type Assembly, redactorOf } from "../../../src/run/mod.ts";
+import { type Assembly, type BatchContext, redactorOf } from "../../../src/run/mod.ts";
 import { requireProvider } from "../../../src/config/mod.ts";
 import {
   commandNames,
@@ -62,12 +62,13 @@ export interface RunDeps {
   /** Takes secrets out of the error of a run. */
   readonly secrets: { redact: (text: string) => string };
   readonly readTask: typeof readTask;
+  readonly batch?: BatchContext;
 }
 
 async function runTask(
   context: CliContext,
   flags: RunFlags,
-  { words, printer, err, signal, secrets, speech, readTask }: RunDeps,
+  { words, printer, err, signal, secrets, speech, readTask, batch }: RunDeps,
 ): Promise<RunResult> {
   const notify = (text: string | undefined) => {
     if (text !== undefined && !flags.quiet) context.process.stderr.write(`· ${text}\n`);
@@ -100,7 +101,14 @@ async function runTask(
   const mode = steps > 1 || flags.raw
     ? new (await import("./agent_mode.ts")).AgentMode(flags, loaded.config)
     : undefined;
-  const options = { ...runOptions(flags), program: "run", steps, ...mode?.options, ...plans };
+  const options = {
+    ...runOptions(flags),
+    program: "run",
+    steps,
+    ...mode?.options,
+    ...plans,
+    ...defined({ batch }),
+  };
   const all = { ...options, waitForAgents: true, answerForm: schema, paths, loaded };
   const watched = flags.web ? await openWatched(flags, all, { err, speech }) : undefined;
   const assembly = watched?.assembly ?? await assemble(all);

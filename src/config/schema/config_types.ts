@@ -157,6 +157,13 @@ export type Config = {
     origin: string;
     behind_proxy: boolean;
   };
+  telemetry: {
+    otlp: string;
+    headers: Record<string, string>;
+    signals: string[];
+    names: "gen_ai" | "claude_code";
+    content: boolean;
+  };
   providers: {
     [key: string]: unknown;
     name: string;

@@ -5,11 +5,16 @@ import { type CliContext, onSignals, runPaths } from "../../../terminal/process.
 import {
   type CheckResult,
   isFinal,
+  manifestOf,
   readTasks,
   readTaskText,
+  ResultsDir,
+  type RunFacts,
+  selectTasks,
+  taskNames,
   type TaskResult,
 } from "../../../../src/batch/mod.ts";
-import { buildWorkspace, type RunPaths, withJail } from "../../../../src/run/mod.ts";
+import { type BatchContext, buildWorkspace, type RunPaths, withJail } from "../../../../src/run/mod.ts";
 import { requireProvider } from "../../../../src/config/mod.ts";
 import {
   errorMessage,
@@ -61,6 +66,12 @@ interface Batch {
   readonly paths: RunPaths;
   readonly journal: BatchJournal;
   readonly patches: string;
+  /** The results of all runners of the file; absent: there is only this one. */
+  readonly shared: ResultsDir | undefined;
+  /** The name of the file, and the part of it that this process runs. */
+  readonly part: Omit<BatchContext, "task">;
+  readonly write: (result: TaskResult) => Promise<void>;
+  readonly progress: BatchProgress;
   readonly guard: ProcessGuard;
   readonly stop: AbortController;
   /** The cost of each task, as far as it is known. */
@@ -78,10 +89,23 @@ export async function runBatch(
   const paths = runPaths(context, flags.dir);
   const source = await readTaskText(flags.tasks ?? "-", paths.cwd);
   const tasks = readTasks(source.text, { file: source.shown, cwd: paths.cwd });
-  await checkDirectories(context, flags, { paths, dirs: new Set(tasks.map(({ dir }) => dir)) });
+  const { shard, taskIndex, resultsDir } = flags;
+  const env = resultsDir === undefined ? undefined : paths.env;
+  const { indexes, ...part } = selectTasks(tasks, { file: source.shown, shard, taskIndex, env });
+  const selected = indexes.flatMap((index) => tasks[index] ?? []);
+  await checkDirectories(context, flags, { paths, dirs: new Set(selected.map(({ dir }) => dir)) });
   const texts = await textsFor("batch", context);
-  using journal = await BatchJournal.open(paths.home, source.path);
-  const keyed = await Promise.all(tasks.map((task) => keyedTask(task, { flags, tasks, path: source.path })));
+  const shared = resultsDir === undefined
+    ? undefined
+    : ResultsDir.open(resultsDir, manifestOf(tasks, { ...flags, file: source.path, cwd: paths.cwd }));
+  const runner = shared && [shared.path, part.shard, Deno.hostname()].join("\0");
+  using journal = await BatchJournal.open(paths.home, source.path, runner);
+  const names = taskNames(tasks);
+  const scope = shared ? journal.dir : source.path;
+  const keyed = selected.map((task, at) => {
+    const index = indexes[at] ?? 0;
+    return keyedTask(task, { flags, index, name: names[index] ?? "", scope });
+  });
   const stop = new AbortController();
   const removeListeners = onSignals({
     stop: (reason) => stop.abort(reason),
@@ -91,21 +115,29 @@ export async function runBatch(
   await using services = openServices();
   // A resource that is used once would be moved to its use by the bundler, and never closed.
   if (!services.shell) throw new TypeError("The services of a batch have no guard");
+  const progress = new BatchProgress(context, { all: keyed.length, quiet: flags.quiet ?? false, texts });
   const batch: Batch = {
     context,
     flags,
     paths,
     journal,
     patches: results.directory ?? journal.dir,
+    shared,
+    part: { file: source.path.slice(source.path.lastIndexOf("/") + 1), ...defined({ shard: part.shard }) },
+    write: results.write,
+    progress,
     guard: services.shell.guard,
     stop,
     costs: new Map(),
     limit: flags.maxCost ?? flags.maxBudgetUsd ?? Infinity,
   };
-  const progress = new BatchProgress(context, { all: tasks.length, quiet: flags.quiet ?? false, texts });
-  const take = async (result: TaskResult) => {
+  if (part.variable !== undefined) {
+    progress.print(texts.indexFrom(part.shard ?? "", batch.part.file, part.variable));
+  }
+  const open = new Set<ExitName>();
+  const take = (result: TaskResult) => {
     if (result.cost) batch.costs.set(result.id, result.cost.amount);
-    await results.write(result);
+    if (!isFinal(result)) open.add(result.reason === "check" ? "failed" : result.reason);
   };
   const waiting: KeyedTask[] = [];
   for (const task of keyed) {
@@ -113,17 +145,17 @@ export async function runBatch(
     if (!finished) waiting.push(task);
     else {
       progress.count(finished);
-      await take(finished);
+      take(finished);
     }
   }
-  if (progress.ended > 0) progress.print(texts.continues(progress.ended, tasks.length));
+  if (progress.ended > 0) progress.print(texts.continues(progress.ended, keyed.length));
   const queue = waiting.values();
   const work = async () => {
     for (const task of queue) {
       if (stop.signal.aborted || costLeft(batch) <= 0) return;
       progress.begin(task.task.id);
       const result = await resultOf(task, batch);
-      if (result) await take(result);
+      if (result) take(result);
       progress.end(task.task.id, result);
     }
   };
@@ -132,21 +164,40 @@ export async function runBatch(
   progress.close();
   removeListeners();
   const { ended, succeeded } = progress;
-  const open = tasks.length - ended;
+  const left = keyed.length - ended;
+  if (shared && left === 0 && open.size === 0) journal.clear();
   const isSpent = costLeft(batch) <= 0;
-  if (!flags.quiet || open > 0) {
+  if (!flags.quiet || left > 0) {
     const parts = [
-      texts.summary(succeeded, tasks.length, ended - succeeded),
+      texts.summary(succeeded, keyed.length, ended - succeeded),
       ...(isSpent ? [texts.costLimit(batch.limit)] : []),
-      ...(open > 0 ? [texts.open(open)] : []),
+      ...(left > 0 ? [texts.open(left)] : []),
     ];
     context.process.stderr.write(`· ${parts.join("; ")}\n`);
   }
   const stopped: ExitName = stop.signal.reason === "terminated" ? "terminated" : "interrupt";
-  const isStopped = open > 0 && stop.signal.aborted;
-  const exit = isSpent ? "limit" : isStopped ? stopped : succeeded === tasks.length ? "done" : "failed";
+  const isStopped = left > 0 && stop.signal.aborted;
+  // Only a runner of many says whether it is worth to run it again.
+  const waits = shared && RETRY_ORDER.find((name) => open.has(name));
+  const exit = isSpent
+    ? "limit"
+    : isStopped
+    ? stopped
+    : succeeded === keyed.length
+    ? "done"
+    : waits ?? "failed";
   context.process.exitCode = EXIT[exit];
 }
+
+/** Why tasks are open, beginning with what another run may change. */
+const RETRY_ORDER: readonly ExitName[] = [
+  "provider",
+  "terminated",
+  "interrupt",
+  "config",
+  "blocked",
+  "usage",
+];
 
 function costLeft({ costs, limit }: Batch): number {
   return [...costs.values()].reduce((left, cost) => left - cost, limit);
@@ -168,8 +219,8 @@ const SINGLE = [
 
 function checkFlags(flags: RunFlags, words: readonly string[]): void {
   const wrong = SINGLE.find((name) => flags[name] !== undefined);
-  const refuse = (what: string, remedy: string) => {
-    throw usageError(message`Cannot use ${what} together with --tasks`, remedy);
+  const refuse = (what: string, remedy: string, other = "--tasks") => {
+    throw usageError(message`Cannot use ${what} together with ${other}`, remedy);
   };
   if (words.length > 0) refuse("a separate task", "put it into the file as one more line");
   if (wrong !== undefined) {
@@ -178,6 +229,14 @@ function checkFlags(flags: RunFlags, words: readonly string[]): void {
   if (flags.outputFormat === "json" || flags.outputFormat === "stream-json") {
     refuse(`--output-format ${flags.outputFormat}`, "results are JSON Lines, one for each task");
   }
+  if (flags.shard && flags.taskIndex !== undefined) {
+    refuse("--task-index", "leave out one of them", "--shard");
+  }
+  if (flags.resultsDir === undefined) return;
+  if (flags.results !== undefined) {
+    refuse("--results", "reasonix batch merge DIR --results FILE makes the file", "--results-dir");
+  }
+  if (flags.fresh) refuse("--fresh", "a result is stored once; give another directory", "--results-dir");
 }
 
 /** Throws before the first task for what would stop every task of a directory. */
@@ -194,15 +253,52 @@ async function checkDirectories(
 }
 
 /** The result of an earlier run that has finished the task. Removes a work tree that was left behind. */
-async function finishedResult(
-  { key, task, worktreeId }: KeyedTask,
-  { flags, journal, paths: { home } }: Batch,
-): Promise<TaskResult | undefined> {
+async function finishedResult(keyed: KeyedTask, batch: Batch): Promise<TaskResult | undefined> {
+  const { flags, journal, shared, paths: { home } } = batch;
+  const { key, task, worktreeId } = keyed;
   const { begin, result } = journal.of(key);
+  const stored = shared?.entry(keyed.index);
   const again = flags.fresh === true && (begin ?? result) !== undefined;
   if (again) journal.forget(key, task.id);
-  if (flags.worktree && (again || result)) await removeWorktree(home, worktreeId);
-  return !again && result && isFinal(result) ? result : undefined;
+  if (flags.worktree && (again || result || (begin && stored?.isFinal))) {
+    await removeWorktree(home, worktreeId);
+  }
+  if (shared) return stored?.isFinal ? stored.stored?.result : undefined;
+  if (again || !result || !isFinal(result)) return undefined;
+  await batch.write(result);
+  return result;
+}
+
+interface Attempt {
+  readonly result: TaskResult;
+  /** Absent: it was not begun, or by an older version. */
+  readonly run?: RunFacts | undefined;
+}
+
+/** Puts a result where the flags say. Returns the one that counts. */
+async function deliver(keyed: KeyedTask, { result, run }: Attempt, batch: Batch): Promise<TaskResult> {
+  const { shared, progress, journal, paths } = batch;
+  if (!shared) await batch.write(result);
+  if (!shared) return result;
+  const { index, key, patchName } = keyed;
+  const facts = run ?? { started: new Date().toISOString() };
+  const { begin } = journal.of(key);
+  const log = begin && sessionPaths(projectDir(paths.home, begin.cwd), begin.session).path;
+  try {
+    if (!isFinal(result)) await shared.fail(index, facts, result);
+    else if (
+      !shared.put(index, facts, result, {
+        patch: result.patch ? `${batch.patches}/${patchName}` : undefined,
+        session: log !== undefined && isFile(log) ? log : undefined,
+      })
+    ) {
+      progress.print(progress.texts.otherWasFirst(result.id));
+      return shared.entry(index).stored?.result ?? result;
+    }
+    return result;
+  } catch (error) {
+    return notBegun(keyed, error);
+  }
 }
 
 async function removeWorktree(home: string, id: string): Promise<void> {
@@ -211,38 +307,55 @@ async function removeWorktree(home: string, id: string): Promise<void> {
 
 /** The result of a task; undefined when it was stopped and waits for the next run. */
 async function resultOf(keyed: KeyedTask, batch: Batch): Promise<TaskResult | undefined> {
-  const { flags, journal, paths, stop: { signal } } = batch;
+  const { flags, journal, paths, shared, stop: { signal } } = batch;
   try {
-    const result = await runTask(keyed, batch);
+    const present = shared?.entry(keyed.index);
+    if (present?.isFinal) return present.stored?.result;
+    if (present?.damage !== undefined) {
+      throw usageError(
+        message`Cannot store the result of ${keyed.task.id}: ${present.damage}`,
+        message`remove it, and run the command again`,
+      );
+    }
+    const { result: ended, run: facts } = journal.of(keyed.key);
+    // It was killed before it had stored it.
+    if (shared && ended && isFinal(ended)) return await deliver(keyed, { result: ended, run: facts }, batch);
+    const attempt = await runTask(keyed, batch);
+    const { result, run } = attempt;
     if (signal.aborted && !result.ok) return undefined;
-    journal.end(keyed.key, result);
+    journal.end(keyed.key, result, run);
     if (flags.worktree && isFinal(result)) await removeWorktree(paths.home, keyed.worktreeId);
-    return result;
+    return await deliver(keyed, attempt, batch);
   } catch (error) {
     if (signal.aborted) return undefined;
-    // It was not begun, so it is not finished either: the next run tries again.
-    const known = error instanceof ReasonixError ? error : undefined;
-    return {
-      id: keyed.task.id,
-      ok: false,
-      reason: known?.exit ?? "failed",
-      error: `${errorMessage(error)}${known?.remedy ? `; ${known.remedy}` : ""}`,
-      answer: "",
-      session: null,
-      model: null,
-      usage: NO_USAGE,
-      cost: null,
-      duration_ms: 0,
-      checks: [],
-    };
+    return await deliver(keyed, { result: notBegun(keyed, error) }, batch);
   }
+}
+
+/** It was not begun, so it is not finished either: the next run tries again. */
+function notBegun({ task }: KeyedTask, error: unknown): TaskResult {
+  const known = error instanceof ReasonixError ? error : undefined;
+  return {
+    id: task.id,
+    ok: false,
+    reason: known?.exit ?? "failed",
+    error: `${errorMessage(error)}${known?.remedy ? `; ${known.remedy}` : ""}`,
+    answer: "",
+    session: null,
+    model: null,
+    usage: NO_USAGE,
+    cost: null,
+    duration_ms: 0,
+    checks: [],
+  };
 }
 
 /** Days that the work tree of an unfinished task waits for the next run of its batch. */
 const KEEP_DAYS = 7;
 
 /** Runs one task, from its beginning or from where it was interrupted, and its checks. */
-async function runTask(keyed: KeyedTask, batch: Batch): Promise<TaskResult> {
+async function runTask(keyed: KeyedTask, batch: Batch): Promise<Attempt & { readonly run: RunFacts }> {
+  const begun = new Date().toISOString();
   const { task, key } = keyed;
   const { flags, journal, paths, costs, stop: { signal } } = batch;
   const tree = { home: paths.home, id: keyed.worktreeId, keepDays: KEEP_DAYS };
@@ -275,7 +388,7 @@ async function runTask(keyed: KeyedTask, batch: Batch): Promise<TaskResult> {
   const checks = ran.exit === "done" ? await runChecks(task.checks, cwd, batch) : [];
   const failed = checks.some(({ ok }) => !ok);
   const spending: Spending = state ?? NO_SPENDING;
-  return {
+  const result: TaskResult = {
     id: task.id,
     ok: ran.exit === "done" && !failed && checks.length === task.checks.length,
     reason: failed ? "check" : ran.exit,
@@ -289,6 +402,7 @@ async function runTask(keyed: KeyedTask, batch: Batch): Promise<TaskResult> {
     checks,
     ...(worktree ? { patch: patch ?? null } : {}),
   };
+  return { result, run: { started: begun, ...defined({ base: worktree?.record.head }) } };
 }
 
 /** The state of a session by its log; undefined where it has none. */
@@ -336,6 +450,7 @@ async function answerOf(text: string, { task, cwd, session, isBegun }: TaskSessi
     secrets: noSecrets(),
     signal: batch.stop.signal,
     readTask: () => Promise.resolve({ text, piped: () => Promise.resolve(undefined) }),
+    batch: { ...batch.part, task: task.id },
   });
 }
 
@@ -424,6 +539,7 @@ class BatchProgress {
   ended = 0;
   succeeded = 0;
   readonly #context: CliContext;
+  readonly texts: Texts["batch"];
   readonly #options: ProgressOptions;
   readonly #columns: () => number;
   readonly #running = new Set<string>();
@@ -434,6 +550,7 @@ class BatchProgress {
     const { live, columns } = displayOf(context);
     this.#context = context;
     this.#options = options;
+    this.texts = options.texts;
     this.#columns = columns;
     if (live && !options.quiet) this.#timer = setInterval(() => this.#draw(), TICK_MS);
   }

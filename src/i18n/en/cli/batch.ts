@@ -24,6 +24,10 @@ export const texts = (t: Translate) => ({
   summary: (done: number, all: number, failed: number) =>
     failed > 0 ? t`${done} of ${all} tasks done, ${failed} not` : t`${done} of ${all} tasks done`,
   open: (count: number) => t`${count} not finished; to continue, run the same command again`,
+  indexFrom: (index: string, file: string, variable: string) =>
+    t`Task ${index} of ${file}, as ${variable} says`,
+  otherWasFirst: (id: string) =>
+    t`${id}: another runner was first; its result counts, and this one is dropped`,
   costLimit: (limit: number) =>
     t`the cost limit of ${limit} for all tasks is reached; continue with a higher --max-cost`,
 });
