@@ -1,14 +1,29 @@
 import { argument, type CommandGroup, entry, option, parsed, wholeNumber } from "../command.ts";
+import { names } from "../release/channel.ts";
 import { BATCH_FLAGS, type RunFlags } from "../run_flags.ts";
 import { openConfig } from "../terminal/open.ts";
 import { runPaths } from "../terminal/process.ts";
-import { type Emitter, loadEmitPlan, loadKubernetes, readTasks, readTaskText } from "../../src/batch/mod.ts";
+import {
+  type Engine,
+  loadEmitPlan,
+  loadKubernetes,
+  loadParallel,
+  loadSlurm,
+  readTasks,
+  readTaskText,
+} from "../../src/batch/mod.ts";
 import { message, usageError } from "../../src/core/mod.ts";
 import { suggestNames } from "../../src/util/suggest.ts";
+import { VERSION } from "../../src/util/version.ts";
 
 /** The engines that `reasonix batch emit` writes for. */
-const ENGINES: Readonly<Record<string, () => Promise<Emitter>>> = {
-  kubernetes: async () => (await loadKubernetes()).kubernetes,
+const ENGINES: Readonly<Record<string, () => Promise<Engine>>> = {
+  kubernetes: async () => ({ emit: (await loadKubernetes()).kubernetes, maxIndexes: 100_000 }),
+  slurm: async () => {
+    const { maxArraySize, slurm } = await loadSlurm();
+    return { emit: slurm, maxIndexes: await maxArraySize() };
+  },
+  parallel: async () => ({ emit: (await loadParallel()).parallel, maxIndexes: Infinity }),
 };
 
 interface BatchDeps {
@@ -20,7 +35,7 @@ interface BatchDeps {
 export function batchCommands({ readRunFlags }: BatchDeps): CommandGroup {
   return {
     commands: {
-      emit: entry("Write what an engine runs: kubernetes", {
+      emit: entry("Write what an engine runs: kubernetes, slurm, github or parallel", {
         description: "Write what an engine for many machines runs, so that each task of a file is done on\n" +
           "one of them. Words after -- are flags of `reasonix run` for every task.",
         flags: {
@@ -36,8 +51,8 @@ export function batchCommands({ readRunFlags }: BatchDeps): CommandGroup {
         aliases: { j: "jobs" },
         rest: argument("Engine, and after -- flags of reasonix run", "engine"),
         async run({ tasks: file, resultsDir, shards, jobs }, engine = "", ...runFlags) {
-          const emitter = Object.hasOwn(ENGINES, engine) ? ENGINES[engine] : undefined;
-          if (!emitter) throw unknownEngine(engine);
+          const load = Object.hasOwn(ENGINES, engine) ? ENGINES[engine] : undefined;
+          if (!load) throw unknownEngine(engine);
           if (file === undefined) {
             throw usageError(message`No tasks file is named`, message`add --tasks FILE`);
           }
@@ -49,7 +64,10 @@ export function batchCommands({ readRunFlags }: BatchDeps): CommandGroup {
           const tasks = readTasks(source.text, { file: source.shown, cwd });
           const { model, preset } = await checkedFlags(runFlags, readRunFlags);
           const { loaded } = await openConfig(this, { preset, warn: true });
+          const { emit, maxIndexes } = await load();
           const plan = (await loadEmitPlan()).planOf({
+            maxIndexes,
+            npmPackage: `${names().npm}@${VERSION}`,
             tasks,
             tasksFile: file,
             tasksText: source.text,
@@ -60,7 +78,7 @@ export function batchCommands({ readRunFlags }: BatchDeps): CommandGroup {
             model,
             loaded,
           });
-          this.process.stdout.exact((await emitter())(plan));
+          this.process.stdout.exact(emit(plan));
         },
       }),
     },
@@ -68,11 +86,11 @@ export function batchCommands({ readRunFlags }: BatchDeps): CommandGroup {
 }
 
 function unknownEngine(engine: string) {
-  const names = Object.keys(ENGINES);
-  const [near] = suggestNames(engine, names, 1);
+  const engines = Object.keys(ENGINES);
+  const [near] = suggestNames(engine, engines, 1);
   return usageError(
     engine === "" ? message`No engine is named` : message`Unknown engine "${engine}"`,
-    near === undefined ? message`use one of ${names}` : message`did you mean "${near}"?`,
+    near === undefined ? message`use one of ${engines}` : message`did you mean "${near}"?`,
   );
 }
 

@@ -12,4 +12,3 @@ export const loadEmitPlan = lazy(() => import("./emit/plan.ts"));
 export const loadKubernetes = lazy(() => import("./emit/kubernetes.ts"));
 export const loadSlurm = lazy(() => import("./emit/slurm.ts"));
 export const loadParallel = lazy(() => import("./emit/parallel.ts"));
-export const loadGithub = lazy(() => import("./emit/github.ts"));

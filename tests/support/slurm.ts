@@ -105,7 +105,7 @@ PartitionName=all Nodes=node1 Default=YES MaxTime=INFINITE State=UP
     `--${name}=${at(`munge/${name.replace("-file", "")}`)}`
   );
   start("munged", "--foreground", "--force", "--num-threads=2", ...munge);
-  await until(() => Deno.statSync(at("munge/socket")).isSocket);
+  await until(() => Deno.statSync(at("munge/socket")).isSocket === true);
   start("slurmctld", "-D", "-i");
   start("slurmd", "-D", "-N", "node1");
   const isUp = await until(async () => (await run("sinfo", ["-h", "-o", "%t"])).stdout.trim() === "idle");

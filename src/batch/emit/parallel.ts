@@ -23,7 +23,7 @@ export function parallel(plan: EmitPlan): string {
     "  index=$1",
     ...unitLines(plan, () => []).map((line) => `  ${line}`),
     "}",
-    "UNIT=\"$(declare -f unit); unit \\\"\\$1\\\"\" && export UNIT",
+    'UNIT="$(declare -f unit); unit \\"\\$1\\"" && export UNIT',
     "trap 'exit 130' INT",
     "trap 'exit 143' TERM",
     "# What has no line in the log is done: first also what failed before this start.",

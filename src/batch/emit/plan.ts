@@ -79,17 +79,14 @@ export const RETRY: readonly number[] = [5, 130, 137, 143];
 /** Throws a ReasonixError for a model that is not configured, or more shards than tasks or the engine takes. */
 export function planOf(input: PlanInput): EmitPlan {
   const { tasks, tasksFile, tasksText, resultsDir, maxIndexes, jobs, runFlags } = input;
-  const { shards = Math.min(tasks.length, maxIndexes) } = input;
-  if (shards > maxIndexes) {
+  const most = Math.min(tasks.length, maxIndexes);
+  const { shards = most } = input;
+  if (shards > most) {
     throw usageError(
-      message`Cannot make ${shards} shards of ${tasksFile}: the engine takes at most ${maxIndexes}`,
-      message`give --shards at most ${maxIndexes}, or leave it out`,
-    );
-  }
-  if (shards > tasks.length) {
-    throw usageError(
-      message`Cannot make ${shards} shards of the ${tasks.length} tasks of ${tasksFile}`,
-      message`give --shards at most ${tasks.length}, or leave it out: one task for each index`,
+      most === tasks.length
+        ? message`Cannot make ${shards} shards of the ${most} tasks of ${tasksFile}`
+        : message`Cannot make ${shards} shards of ${tasksFile}: the engine takes at most ${most}`,
+      message`give --shards at most ${most}, or leave it out`,
     );
   }
   const { config, needsTrust } = nonInteractive(input.loaded);
