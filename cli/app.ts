@@ -12,7 +12,7 @@ import type { Argument, Command, CommandGroup, Flag, ValueKind } from "./command
 import { PARSER_TEXTS } from "./parser_texts.ts";
 import type { RunFlags } from "./run_flags.ts";
 import { shortForm } from "./short_form.ts";
-import { type CliContext, exitCodeOf, finalExitCode, processContext } from "./terminal/process.ts";
+import { type CliContext, exitCodeOf, finalExitCode, logDefect, processContext } from "./terminal/process.ts";
 
 const acp = () => import("./commands/run/acp.ts");
 const batch = () => import("./commands/batch.ts");
@@ -93,20 +93,29 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
 };
 
 /** The program with one of its commands, or with all of them; the others are only named. */
-export async function appFor(name: string | "all" | undefined): Promise<Application<CliContext>> {
+export async function appFor(
+  name: string | "all" | undefined,
+  failed?: (error: unknown) => void,
+): Promise<Application<CliContext>> {
   const commands: Record<string, CommandGroup["commands"][string]> = {};
   for (const [each, [brief, load]] of Object.entries(COMMANDS)) {
     const command = name === "all" || name === each ? await load() : { run() {} };
     commands[each] = { brief, command, ...(each === HIDDEN ? { hidden: true } : {}) };
   }
-  return application(groupRoute("A coding agent for the terminal", { commands }));
+  return application(groupRoute("A coding agent for the terminal", { commands }), failed);
 }
 
-function application(root: RouteMap<CliContext>): Application<CliContext> {
+function application(
+  root: RouteMap<CliContext>,
+  failed?: (error: unknown) => void,
+): Application<CliContext> {
   return buildApplication<CliContext>(root, {
     name: "reasonix",
     versionInfo: { currentVersion: VERSION },
-    determineExitCode: exitCodeOf,
+    determineExitCode(error) {
+      failed?.(error);
+      return exitCodeOf(error);
+    },
     scanner: { caseStyle: "allow-kebab-for-camel", allowArgumentEscapeSequence: true },
     documentation: {
       caseStyle: "convert-camel-to-kebab",
@@ -192,7 +201,8 @@ export async function main(args: readonly string[]): Promise<number> {
   if (line && line.ignored.length > 0) {
     context.process.stderr.write(`· Without effect here: ${line.ignored.join(", ")}\n`);
   }
-  const app = await appFor(words[0]);
+  let failure: unknown;
+  const app = await appFor(words[0], (error) => failure = error);
   if (words.some(isHelp) || await isGroup(words)) {
     const [{ fitHelp }, { installHelp }, { languageOf }, { loadTranslator }] = await Promise.all([
       import("./terminal/narrow.ts"),
@@ -207,6 +217,7 @@ export async function main(args: readonly string[]): Promise<number> {
     fitHelp(context);
   }
   await execute(app, words, context);
+  if (failure !== undefined) await logDefect(failure, context);
   return finalExitCode(context);
 }
 

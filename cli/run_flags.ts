@@ -99,6 +99,9 @@ function shard(value: string): Shard {
 
 export const BATCH_FLAGS = {
   tasks: option("Do each task of a JSONL file", "file"),
+  tasksFrom: choice("Do each task of a file of another format, given as a word", ["swe-bench"], {
+    placeholder: "format",
+  }),
   jobs: parsed("Run N tasks at the same time; default: 4", "n", jobs),
   worktree: flag("Give each task a git work tree"),
   results: option("Write the results to a file", "file"),

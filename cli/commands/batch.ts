@@ -9,8 +9,7 @@ import {
   loadKubernetes,
   loadParallel,
   loadSlurm,
-  readTasks,
-  readTaskText,
+  readTaskFile,
 } from "../../src/batch/mod.ts";
 import { message, usageError } from "../../src/core/mod.ts";
 import { suggestNames } from "../../src/util/suggest.ts";
@@ -40,6 +39,7 @@ export function batchCommands({ readRunFlags }: BatchDeps): CommandGroup {
           "one of them. Words after -- are flags of `reasonix run` for every task.",
         flags: {
           tasks: BATCH_FLAGS.tasks,
+          tasksFrom: BATCH_FLAGS.tasksFrom,
           resultsDir: option("Collect the results in this directory, which all machines see", "dir"),
           shards: parsed(
             "Divide the tasks into N parts; default: one task each",
@@ -50,9 +50,10 @@ export function batchCommands({ readRunFlags }: BatchDeps): CommandGroup {
         },
         aliases: { j: "jobs" },
         rest: argument("Engine, and after -- flags of reasonix run", "engine"),
-        async run({ tasks: file, resultsDir, shards, jobs }, engine = "", ...runFlags) {
+        async run({ tasks: given, tasksFrom, resultsDir, shards, jobs }, engine = "", ...words) {
           const load = Object.hasOwn(ENGINES, engine) ? ENGINES[engine] : undefined;
           if (!load) throw unknownEngine(engine);
+          const [file, runFlags] = tasksFrom === undefined ? [given, words] : [words[0], words.slice(1)];
           if (file === undefined) {
             throw usageError(message`No tasks file is named`, message`add --tasks FILE`);
           }
@@ -60,16 +61,16 @@ export function batchCommands({ readRunFlags }: BatchDeps): CommandGroup {
             throw usageError(message`No directory of results is named`, message`add --results-dir DIR`);
           }
           const { cwd } = runPaths(this);
-          const source = await readTaskText(file, cwd);
-          const tasks = readTasks(source.text, { file: source.shown, cwd });
+          const source = await readTaskFile({ tasks: file, tasksFrom }, { cwd, elsewhere: true });
           const { model, preset } = await checkedFlags(runFlags, readRunFlags);
           const { loaded } = await openConfig(this, { preset, warn: true });
           const { emit, maxIndexes } = await load();
           const plan = (await loadEmitPlan()).planOf({
             maxIndexes,
             npmPackage: `${names().npm}@${VERSION}`,
-            tasks,
+            tasks: source.tasks,
             tasksFile: file,
+            tasksFrom,
             tasksText: source.text,
             resultsDir,
             shards,
@@ -78,7 +79,7 @@ export function batchCommands({ readRunFlags }: BatchDeps): CommandGroup {
             model,
             loaded,
           });
-          this.process.stdout.exact(emit(plan));
+          this.process.stdout.exact(await emit(plan));
         },
       }),
     },
@@ -95,7 +96,7 @@ function unknownEngine(engine: string) {
 }
 
 /** Flags that an engine sets for each index itself. */
-const TAKEN = ["tasks", "jobs", "results", "fresh"] as const;
+const TAKEN = ["tasks", "tasksFrom", "jobs", "results", "fresh"] as const;
 
 async function checkedFlags(words: readonly string[], read: BatchDeps["readRunFlags"]): Promise<RunFlags> {
   const flags = await read(words);

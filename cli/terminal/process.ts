@@ -132,6 +132,21 @@ function isIncomplete(error: unknown): error is Error {
   return error instanceof Error && error.name === "IncompleteInstallation";
 }
 
+/** Records a defect in the program's log, where the user has switched it on. */
+export async function logDefect(error: unknown, context: CliContext): Promise<void> {
+  if (error instanceof ReasonixError || isIncomplete(error)) return;
+  try {
+    const paths = runPaths(context);
+    const [{ loadTrustedConfig }, { loadLog }] = await Promise.all([
+      import("../../src/run/mod.ts"),
+      import("../../src/features/mod.ts"),
+    ]);
+    const loaded = await loadTrustedConfig(paths, { ignoreUntrusted: true });
+    if (loaded.config.log.level === "off") return;
+    await (await loadLog()).logFailure("program.failed", error, { loaded, paths });
+  } catch { /* the user has seen the defect */ }
+}
+
 /** Returns the exit code of an error; a defect counts as a failure. */
 export function exitCodeOf(error: unknown): number {
   return EXIT[error instanceof ReasonixError ? error.exit : "failed"];

@@ -5,7 +5,8 @@ export { isFinal, isTaskResult } from "./result.ts";
 export type { CheckResult, TaskResult } from "./result.ts";
 export { manifestOf, type ResultEntry, ResultsDir, type RunFacts, sha256, taskNames } from "./results_dir.ts";
 export { selectTasks } from "./selection.ts";
-export { type BatchTask, readTasks, readTaskText } from "./task_file.ts";
+export type { BatchTask } from "./task.ts";
+export { readTaskFile } from "./task_file.ts";
 
 export type { Engine } from "./emit/plan.ts";
 export const loadEmitPlan = lazy(() => import("./emit/plan.ts"));

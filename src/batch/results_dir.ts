@@ -21,7 +21,7 @@ import { writeFileAtomic } from "../util/atomic_write.ts";
 import { canonicalJson, isRecord, parseJson } from "../util/json.ts";
 import { attempt } from "../util/lazy.ts";
 import { isTaskResult, type TaskResult } from "./result.ts";
-import type { BatchTask } from "./task_file.ts";
+import type { BatchTask } from "./task.ts";
 
 /** Names the batch that a directory of results belongs to; every runner of the batch would write the same. */
 export interface BatchManifest {

@@ -1,5 +1,5 @@
 import { message, usageError } from "../core/mod.ts";
-import type { BatchTask } from "./task_file.ts";
+import type { BatchTask } from "./task.ts";
 
 /** The tasks of a file that one runner does. */
 export interface Selection {

@@ -60,6 +60,7 @@ export {
 export type { Config, ConfigInput, PluginEntry, ProviderEntry } from "./schema/config_types.ts";
 export {
   isLoopback,
+  isVendorVariable,
   keyNamesOf,
   LOCAL_VENDORS,
   type LocalVendor,

@@ -5,6 +5,8 @@ import type { CommandOutcome } from "./memory/memory_compiler.ts";
 import { loadMcp } from "../mcp/mod.ts";
 import {
   assembleWith,
+  type Assembly,
+  type AssemblyOptions,
   type Features,
   type LanguageDeps,
   type LanguageSupport,
@@ -63,6 +65,7 @@ const EXTENSIONS: readonly Extension[] = [
     wanted: ({ options }) => options.telemetry !== undefined,
     attach: async (run) => (await import("./telemetry/telemetry.ts")).attach(run),
   },
+  { wanted: ({ options }) => isLogged(options), attach: async (run) => (await loadLog()).attach(run) },
 ];
 
 /** Every feature that runs may have; each is loaded where the configuration or a call uses it. */
@@ -116,8 +119,24 @@ const FEATURES: RunFeatures = {
   },
 };
 
+const build = assembleWith(FEATURES);
+
 /** Builds a run with the features that its options and its configuration use. */
-export const assemble = assembleWith(FEATURES);
+export async function assemble(options: AssemblyOptions): Promise<Assembly> {
+  try {
+    return await build(options);
+  } catch (error) {
+    if (isLogged(options)) await (await loadLog()).logFailure("session.failed", error, options);
+    throw error;
+  }
+}
+
+function isLogged({ loaded: { config: { log } } }: Pick<AssemblyOptions, "loaded">): boolean {
+  return log.level !== "off";
+}
+
+/** The program's own log. */
+export const loadLog = lazy(() => import("./log/program_log.ts"));
 
 const loadPlugins = lazy(() => Promise.all([import("./mcp/run_servers.ts"), loadMcp()]));
 

@@ -17,3 +17,14 @@ export function processEnvironment(): Record<string, string> {
     return {};
   }
 }
+
+/**
+ * Variables that no command gets: ours (settings, telemetry, credentials of the runtime), those that make a
+ * loader or shell run other code, and those of the user's terminal, exported shell functions included.
+ */
+const WITHHELD =
+  /^(?:REASONIX|OTEL|LD|DYLD)_|^DENO_(?:AUTH_TOKENS|V8_FLAGS|SERVE_ADDRESS|KV_ACCESS_TOKEN|TLS_CA_STORE)$|^(?:BASH_ENV|ENV|PROMPT_COMMAND|SHELLOPTS|BASHOPTS|PS4|COLORTERM|TERMCAP|STY|TMUX|TMUX_PANE|WINDOWID|SSH_TTY|FORCE_COLOR|CLICOLOR_FORCE|GIT_ASKPASS|SSH_ASKPASS|SUDO_ASKPASS)$|^BASH_FUNC_|^NODE_CHANNEL_/;
+
+export function isWithheldVariable(name: string): boolean {
+  return WITHHELD.test(name);
+}

@@ -4,6 +4,7 @@ import {
   loadAgentList,
   loadHookList,
   loadLanguageServers,
+  loadLog,
   loadPluginStart,
   loadServerWork,
 } from "../features/mod.ts";
@@ -160,6 +161,7 @@ export async function diagnose(
       cwd: paths.cwd,
       home: paths.home,
       sessions: `${projectDir(paths.home, paths.cwd)}/sessions`,
+      ...defined({ log: usable && (await loadLog()).logFileOf({ loaded: usable, paths }) }),
     },
     config: usable ? configPart(usable, warnings) : brokenConfig(paths, loaded as ConfigError),
     rules: usable ? (await loadRuleRows()).ruleRows(usable) : [],
@@ -397,7 +399,11 @@ export async function reportText(
       (["allowed", "limited", "denied"] as const).filter((group) => permissions[group].length > 0)
         .map((group) => `${padDisplay(texts[group], 10)} ${permissions[group].join(", ")}`),
     ),
-    ...more(texts.paths, Object.entries(paths).map(([name, value]) => `${name.padEnd(10)} ${value}`)),
+    ...section(
+      texts.paths,
+      Object.entries(paths).filter(([name]) => verbose || name === "log")
+        .map(([name, value]) => `${name.padEnd(10)} ${value}`),
+    ),
     ...section(texts.configuration, [
       ...files.map((file) => verbose ? `${file.found ? texts.found : texts.absent} ${file.path}` : file.path),
       ...(verbose ? config.settings.map((row) => `${row.key} = ${row.value}  # ${row.origin}`) : []),

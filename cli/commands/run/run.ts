@@ -4,7 +4,7 @@ import { requireTasks, sdkHost } from "./config.ts";
 import { RUN_FLAGS, type RunFlags } from "../../run_flags.ts";
 import { displayOf } from "../../terminal/display.ts";
 import { Speech } from "../../terminal/language.ts";
-import { type CliContext, onSignals, runPaths } from "../../terminal/process.ts";
+import { type CliContext, logDefect, onSignals, runPaths } from "../../terminal/process.ts";
 import { readTask } from "../../terminal/stdin.ts";
 import { message, usageError } from "../../../src/core/mod.ts";
 import {
@@ -18,16 +18,15 @@ import {
 
 /** `reasonix run`: one task, one turn, one result. */
 async function run(this: CliContext, flags: RunFlags, ...words: string[]): Promise<void> {
-  const apart = flags.tasks !== undefined
-    ? "--tasks"
-    : flags.inputFormat === "stream-json" && "--input-format stream-json";
+  const isBatch = flags.tasks !== undefined || flags.tasksFrom !== undefined;
+  const apart = isBatch ? "--tasks" : flags.inputFormat === "stream-json" && "--input-format stream-json";
   if (flags.web && apart) {
     throw usageError(
       message`Cannot use ${"--web"} together with ${apart}`,
       message`leave out --web: the page shows one task`,
     );
   }
-  if (flags.tasks !== undefined) {
+  if (isBatch) {
     const { runBatch } = await import("./batch/batch.ts");
     return await runBatch(this, flags, words);
   }
@@ -74,6 +73,7 @@ async function conversation(
     context.process.exitCode = await converse(host, { out, printer, secrets, signal });
     return undefined;
   } catch (error) {
+    await logDefect(error, context);
     return await resultOfError(error, flags, { secrets, speech });
   }
 }

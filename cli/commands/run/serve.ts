@@ -3,7 +3,7 @@ import process from "node:process";
 import { choice, command, flag, type FlagsOf, option, toggle } from "../../command.ts";
 import { SESSION_FLAGS } from "../../run_flags.ts";
 import { languageOf, textsFor } from "../../terminal/language.ts";
-import { type CliContext, errorText, onSignals, runPaths } from "../../terminal/process.ts";
+import { type CliContext, errorText, logDefect, onSignals, runPaths } from "../../terminal/process.ts";
 import { loadRunConfig } from "./config.ts";
 import { unnamedProvider } from "../../../src/config/mod.ts";
 import { errorMessage, EXIT, message, usageError } from "../../../src/core/mod.ts";
@@ -90,7 +90,10 @@ async function serve(context: CliContext, flags: ServeFlags, isWeb: boolean): Pr
     tls: isTls ? { cert: contentOf("--tls-cert", tlsCert), key: contentOf("--tls-key", tlsKey) } : undefined,
     only: sessionId ?? (resume === undefined ? undefined : findSession(paths.home, resume, paths).id),
     configured: async () => (unnamedProvider(await load())?.key ?? "environment") === "environment",
-    failed: (error) => context.process.stderr.write(`${errorText(error)}\n`),
+    failed(error) {
+      context.process.stderr.write(`${errorText(error)}\n`);
+      void logDefect(error, context);
+    },
     signedIn: (role, from) => {
       stdout.write(`${t.signedIn(from, t[role])}\n${set.auth_mode === "token" ? `${linkOf(role)}\n` : ""}`);
     },

@@ -2,7 +2,7 @@ import type { AgentMode } from "./agent_mode.ts";
 import { answerSchemaOf, loadNonInteractiveConfig, runOptions } from "./config.ts";
 import type { RunFlags } from "../../run_flags.ts";
 import { inLanguage, Speech } from "../../terminal/language.ts";
-import { type CliContext, runPaths } from "../../terminal/process.ts";
+import { type CliContext, logDefect, runPaths } from "../../terminal/process.ts";
 import { type InputReporter, readTask } from "../../terminal/stdin.ts";
 import { assemble } from "../../../src/features/mod.ts";
 import { type Assembly, type BatchContext, redactorOf } from "../../../src/run/mod.ts";
@@ -35,6 +35,7 @@ export async function taskResult(context: CliContext, flags: RunFlags, deps: Run
   try {
     return await runTask(context, flags, deps);
   } catch (error) {
+    await logDefect(error, context);
     return await resultOfError(error, flags, deps);
   }
 }

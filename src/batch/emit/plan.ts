@@ -2,7 +2,8 @@ import { createHash } from "node:crypto";
 import { type LoadedConfig, nonInteractive, resolveModel } from "../../config/mod.ts";
 import { message, usageError } from "../../core/mod.ts";
 import { shellWord } from "../../util/process.ts";
-import type { BatchTask } from "../task_file.ts";
+import type { BatchTask } from "../task.ts";
+import type { TaskFlags } from "../task_file.ts";
 
 /** Tasks that run in the same container image, as one job of the engine. */
 export interface EmitGroup {
@@ -25,6 +26,7 @@ export interface EmitPlan {
   readonly tasks: readonly BatchTask[];
   /** As given. */
   readonly tasksFile: string;
+  readonly tasksFrom?: TaskFlags["tasksFrom"] | undefined;
   readonly tasksText: string;
   readonly resultsDir: string;
   readonly groups: readonly EmitGroup[];
@@ -44,7 +46,7 @@ export interface EmitPlan {
 
 /** What an engine runs, and how much of it. */
 export interface Engine {
-  readonly emit: (plan: EmitPlan) => string;
+  readonly emit: (plan: EmitPlan) => string | Promise<string>;
   /** Indexes that it takes at most. */
   readonly maxIndexes: number;
 }
@@ -52,6 +54,7 @@ export interface Engine {
 export interface PlanInput {
   readonly tasks: readonly BatchTask[];
   readonly tasksFile: string;
+  readonly tasksFrom?: TaskFlags["tasksFrom"] | undefined;
   readonly tasksText: string;
   readonly resultsDir: string;
   readonly maxIndexes: number;
@@ -78,7 +81,7 @@ export const RETRY: readonly number[] = [5, 130, 137, 143];
 
 /** Throws a ReasonixError for a model that is not configured, or more shards than tasks or the engine takes. */
 export function planOf(input: PlanInput): EmitPlan {
-  const { tasks, tasksFile, tasksText, resultsDir, maxIndexes, jobs, runFlags } = input;
+  const { tasks, tasksFile, tasksFrom, tasksText, resultsDir, maxIndexes, jobs, runFlags } = input;
   const most = Math.min(tasks.length, maxIndexes);
   const { shards = most } = input;
   if (shards > most) {
@@ -97,6 +100,7 @@ export function planOf(input: PlanInput): EmitPlan {
     name: jobName(tasksFile),
     tasks,
     tasksFile,
+    tasksFrom,
     tasksText,
     resultsDir,
     groups: [{ count: tasks.length, shards }],
@@ -131,7 +135,10 @@ function jobName(file: string): string {
  * `$JOB_COMPLETION_INDEX`, that yields a number from 0.
  */
 export function unitCommand(
-  { tasksFile, resultsDir, jobs, runFlags }: Pick<EmitPlan, "tasksFile" | "resultsDir" | "jobs" | "runFlags">,
+  { tasksFile, tasksFrom, resultsDir, jobs, runFlags }: Pick<
+    EmitPlan,
+    "tasksFile" | "tasksFrom" | "resultsDir" | "jobs" | "runFlags"
+  >,
   { image, count, shards }: EmitGroup,
   index: string,
 ): string[] {
@@ -141,7 +148,8 @@ export function unitCommand(
   return [
     "reasonix",
     "run",
-    ...["--tasks", tasksFile, "--results-dir", resultsDir].map(shellWord),
+    ...(tasksFrom === undefined ? ["--tasks"] : ["--tasks-from", tasksFrom]),
+    ...[tasksFile, "--results-dir", resultsDir].map(shellWord),
     ...(image === undefined ? [] : ["--image", shellWord(image)]),
     ...unit,
     ...runFlags.map(shellWord),

@@ -1,4 +1,5 @@
 /** Takes over the settings of other agents: what our files would become, and what has no counterpart. */
+import { lstatSync } from "node:fs";
 import { projectConfigFile, userConfigFile } from "../config_paths.ts";
 import { isUserOnly, rewriteConfig } from "../edit/edit.ts";
 import { planClaude } from "./claude.ts";
@@ -241,7 +242,7 @@ function isSame(present: unknown, change: Setting): boolean {
 }
 
 function isLink(path: string): boolean {
-  return attempt(() => Deno.lstatSync(path).isSymlink) ?? false;
+  return attempt(() => lstatSync(path).isSymbolicLink()) ?? false;
 }
 
 /** Returns the reason why our file cannot hold a change: another program may have accepted any value. */

@@ -148,6 +148,10 @@ export type Config = {
   git: {
     trailer: boolean;
   };
+  log: {
+    level: "off" | "error" | "warn" | "info" | "debug";
+    file: string;
+  };
   serve: {
     addr: string;
     auth_mode: "token" | "password" | "none";

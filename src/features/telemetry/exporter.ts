@@ -1,14 +1,23 @@
 import { OTLPLogExporter } from "@opentelemetry/exporter-logs-otlp-http";
 import { OTLPMetricExporter } from "@opentelemetry/exporter-metrics-otlp-http";
 import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-http";
-import { resourceFromAttributes } from "@opentelemetry/resources";
+import {
+  defaultResource,
+  detectResources,
+  type Resource,
+  resourceAttributesEnvDetector,
+  resourceFromAttributes,
+  serviceNameEnvDetector,
+} from "@opentelemetry/resources";
 import { BatchLogRecordProcessor, LoggerProvider } from "@opentelemetry/sdk-logs";
 import { MeterProvider, PeriodicExportingMetricReader } from "@opentelemetry/sdk-metrics";
-import { BatchSpanProcessor, TracerProvider } from "@opentelemetry/sdk-trace";
+import { AlwaysOnSampler, BatchSpanProcessor, TracerProvider } from "@opentelemetry/sdk-trace";
 import type { Config, EnvLookup } from "../../config/mod.ts";
+import type { BatchContext } from "../../run/mod.ts";
+import { defined } from "../../util/json.ts";
 import { VERSION } from "../../util/version.ts";
 import type { Logger, Meter } from "@opentelemetry/api";
-import { DrawnIds, spanReader } from "./spans.ts";
+import { DrawnIds, SpanReader } from "./spans.ts";
 import type { Observed, Reader, ReaderOptions } from "./observed.ts";
 
 const SCOPE = "reasonix";
@@ -42,69 +51,97 @@ interface Export<T> {
   export(items: T, done: (result: { code: number; error?: Error }) => void): void;
 }
 
-/** Hears of exports that fail. */
-function watched<T, E extends Export<T>>(exporter: E, onProblem: (problem: string) => void): E {
-  const send = exporter.export.bind(exporter);
-  exporter.export = (items, done) =>
-    send(items, (result) => {
-      if (result.code !== 0) onProblem(result.error?.message ?? "no answer");
-      done(result);
-    });
-  return exporter;
-}
-
 type Names = Config["telemetry"]["names"];
 
 export interface ExporterOptions {
   readonly settings: Config["telemetry"];
   readonly env: EnvLookup;
   readonly redact: (text: string) => string;
-  /** May be called often. */
-  readonly onProblem: (problem: string) => void;
+  readonly batch?: BatchContext | undefined;
+  /** Called after each export, with the problem where there is one. */
+  readonly onExport: (problem?: string) => void;
 }
 
-/** Opens the exporters of the configured signals. */
-export function openExporter({ settings, env, redact, onProblem }: ExporterOptions): Exporter {
+/** Opens the exporters of the configured signals; the SDK itself reads further `OTEL_*` variables. */
+export function openExporter({ settings, env, redact, batch, onExport }: ExporterOptions): Exporter {
   const { otlp, headers, signals, names, content } = settings;
-  const resource = resourceFromAttributes({ "service.name": "reasonix", "service.version": VERSION });
   const options: ReaderOptions = { content, redact };
+  const resource = resourceOf(batch, redact);
+  const number = (name: string) => Number(env(name)) || undefined;
   const target = (signal: string) => {
     const own = env(`OTEL_EXPORTER_OTLP_${signal.toUpperCase()}_ENDPOINT`);
-    const url = own === undefined && otlp !== "env" ? `${otlp.replace(/\/+$/, "")}/v1/${signal}` : undefined;
-    return { headers, ...(url === undefined ? {} : { url }) };
+    const url = own || otlp === "env" ? undefined : `${otlp.replace(/\/+$/, "")}/v1/${signal}`;
+    return defined({ headers, url });
   };
+  /** Hears of the end of each export. */
+  const watched = <T, E extends Export<T>>(exporter: E): E => {
+    const send = exporter.export.bind(exporter);
+    exporter.export = (items, done) =>
+      send(items, (result) => {
+        onExport(result.code === 0 ? undefined : redact(problemOf(result.error)));
+        done(result);
+      });
+    return exporter;
+  };
+  const batching = (prefix: string) =>
+    defined({
+      scheduledDelayMillis: number(`${prefix}_SCHEDULE_DELAY`),
+      exportTimeoutMillis: number(`${prefix}_EXPORT_TIMEOUT`),
+      maxQueueSize: number(`${prefix}_MAX_QUEUE_SIZE`),
+      maxExportBatchSize: number(`${prefix}_MAX_EXPORT_BATCH_SIZE`),
+    });
   const readers: Reader[] = [];
   const providers: { shutdown(): Promise<void> }[] = [];
   if (signals.includes("traces")) {
     const ids = new DrawnIds();
-    const exporter = watched(new OTLPTraceExporter(target("traces")), onProblem);
-    const provider = new TracerProvider({
-      resource,
-      idGenerator: ids,
-      spanProcessors: [new BatchSpanProcessor({ exporter })],
-    });
+    const exporter = watched(new OTLPTraceExporter(target("traces")));
+    const spanProcessors = [new BatchSpanProcessor({ exporter, ...batching("OTEL_BSP") })];
+    // The sampler has decided when the identifiers were drawn.
+    const sampler = new AlwaysOnSampler();
+    const provider = new TracerProvider({ resource, idGenerator: ids, sampler, spanProcessors });
     providers.push(provider);
-    readers.push(spanReader(provider.getTracer(SCOPE, VERSION), ids, options));
+    readers.push(new SpanReader(provider.getTracer(SCOPE, VERSION), ids, options));
   }
   if (signals.includes("metrics")) {
-    const exporter = watched(new OTLPMetricExporter(target("metrics")), onProblem);
-    const provider = new MeterProvider({
-      resource,
-      readers: [new PeriodicExportingMetricReader({ exporter })],
+    const reader = new PeriodicExportingMetricReader({
+      exporter: watched(new OTLPMetricExporter(target("metrics"))),
+      ...defined({
+        exportIntervalMillis: number("OTEL_METRIC_EXPORT_INTERVAL"),
+        exportTimeoutMillis: number("OTEL_METRIC_EXPORT_TIMEOUT"),
+      }),
     });
+    const provider = new MeterProvider({ resource, readers: [reader] });
     providers.push(provider);
     readers.push(metricReader(names, provider.getMeter(SCOPE, VERSION), options));
   }
   if (signals.includes("logs")) {
-    const exporter = watched(new OTLPLogExporter(target("logs")), onProblem);
-    const provider = new LoggerProvider({
-      resource,
-      processors: [new BatchLogRecordProcessor({ exporter })],
-    });
+    const exporter = watched(new OTLPLogExporter(target("logs")));
+    const processors = [new BatchLogRecordProcessor({ exporter, ...batching("OTEL_BLRP") })];
+    const provider = new LoggerProvider({ resource, processors });
     providers.push(provider);
     readers.push(logReader(names, provider.getLogger(SCOPE, VERSION), options));
   }
   return new Exporter(readers, providers);
+}
+
+/** The resource of all signals. It names no machine, unless `OTEL_RESOURCE_ATTRIBUTES` does. */
+function resourceOf(batch: BatchContext | undefined, redact: (text: string) => string): Resource {
+  const own = resourceFromAttributes({ "service.name": "reasonix", "service.version": VERSION });
+  const part = defined({
+    "reasonix.batch": batch?.file,
+    "reasonix.task": batch?.task,
+    "reasonix.shard": batch?.shard,
+  });
+  const detectors = [resourceAttributesEnvDetector, serviceNameEnvDetector];
+  const parts = Object.fromEntries(Object.entries(part).map(([name, value]) => [name, redact(value)]));
+  return defaultResource().merge(own).merge(detectResources({ detectors })).merge(
+    resourceFromAttributes(parts),
+  );
+}
+
+/** A status of HTTP, else the message of the error. */
+function problemOf(error: (Error & { readonly code?: unknown }) | undefined): string {
+  return typeof error?.code === "number" ? `HTTP ${error.code}` : error?.message || "no answer";
 }
 
 /** Counts what happens. */

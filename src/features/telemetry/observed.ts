@@ -22,7 +22,7 @@ export interface SpanIds {
   readonly trace: string;
   readonly id: string;
   /** Absent: the first span of its trace. */
-  readonly parent?: string;
+  readonly parent?: SpanIds;
   readonly sampled: boolean;
 }
 
@@ -51,4 +51,18 @@ export interface ReaderOptions {
   /** Prompts, answers, arguments and results are exported. */
   readonly content: boolean;
   readonly redact: (text: string) => string;
+}
+
+/** Names of vendors in the conventions, where they are others than those that `reasonix setup` gives. */
+const PROVIDER_NAMES: Readonly<Record<string, string>> = {
+  google: "gcp.gemini",
+  gemini: "gcp.gemini",
+  mistral: "mistral_ai",
+  moonshot: "moonshot_ai",
+  xai: "x_ai",
+};
+
+/** The value of `gen_ai.provider.name` for the name of a configured provider. */
+export function providerName(name: string): string {
+  return PROVIDER_NAMES[name] ?? name;
 }

@@ -1,13 +1,13 @@
-import { type Event, message, newNotice, ReasonixError, type Text } from "../../core/mod.ts";
+import { errorMessage, type Event, message, newNotice, ReasonixError, type Text } from "../../core/mod.ts";
 import { type AssemblyOptions, redactorOf, type RunContext, type RunTelemetry } from "../../run/mod.ts";
 import { lazy } from "../../util/lazy.ts";
 import { after, atMost } from "../../util/timer.ts";
 import type { Exporter } from "./exporter.ts";
 import type { Observed, ObservedSession, SpanIds } from "./observed.ts";
 
-/** The open spans of a session. */
+/** A session with its open spans. */
 interface SessionSpans {
-  readonly session: ObservedSession;
+  session: ObservedSession;
   readonly calls: Map<string, SpanIds>;
   /** The call, or the turn, that the agent works for. */
   caller?: SpanIds;
@@ -29,12 +29,13 @@ const END_MS = 1000;
 class Telemetry implements RunTelemetry {
   readonly #options: AssemblyOptions;
   readonly #sessions = new Map<string, SessionSpans>();
-  /** Spans that agents work for, by the session of the agent. */
-  readonly #callers = new Map<string, SpanIds | undefined>();
   #kept: Observed[] = [];
+  #take = (observed: Observed): unknown => this.#kept.push(observed);
   #exporter: Exporter | undefined;
   #notify: (text: Text) => void = () => {};
-  #problem = false;
+  /** The receiver did not take what was sent last. */
+  #fails = false;
+  #begun = false;
   #loads = false;
   readonly #load = lazy(() => this.#open());
 
@@ -44,13 +45,21 @@ class Telemetry implements RunTelemetry {
 
   /** Follows the events of a run. */
   attach(run: RunContext): void {
-    const session = sessionOf(run);
-    const caller = this.#callers.get(session.id);
-    const spans: SessionSpans = { session, calls: new Map(), ...(caller ? { caller } : {}) };
-    this.#sessions.set(session.id, spans);
-    run.recorder.subscribe((event) => this.#observe(spans, event));
-    if (run.options.parent) return;
-    this.#notify = (text) => void run.recorder.record(newNotice("warning", "telemetry", text));
+    const { recorder, session: { id }, provider: { model }, options: { parent } } = run;
+    const spans: SessionSpans = {
+      session: {
+        id,
+        ...(parent ? { parent: parent.link.session } : {}),
+        ...(parent?.link.agent === undefined ? {} : { agent: parent.link.agent }),
+        depth: parent?.depth ?? 0,
+        ...this.#modelOf(model.provider, model.id),
+      },
+      calls: new Map(),
+    };
+    this.#sessions.set(id, spans);
+    recorder.subscribe((event) => this.#observe(spans, event));
+    if (parent) return;
+    this.#notify = (text) => void recorder.record(newNotice("warning", "telemetry", text));
     run.extensions.add({ close: () => this.#close() });
   }
 
@@ -60,17 +69,31 @@ class Telemetry implements RunTelemetry {
    */
   traceparent(session: string, callId?: string): string | undefined {
     const spans = this.#sessions.get(session);
-    const span = (callId === undefined ? undefined : spans?.calls.get(callId)) ?? spans?.chat ?? spans?.turn;
+    const called = callId === undefined ? undefined : spans?.calls.get(callId);
+    const span = called ?? spans?.chat ?? spans?.turn ?? spans?.caller;
     return span && `00-${span.trace}-${span.id}-${span.sampled ? "01" : "00"}`;
   }
 
+  #modelOf(provider: string, model: string): Pick<ObservedSession, "provider" | "model" | "server"> {
+    const entry = this.#options.loaded.config.providers.find(({ name }) => name === provider);
+    const url = URL.parse(entry?.base_url ?? "");
+    const port = Number(url?.port || (url?.protocol === "http:" ? 80 : 443));
+    return { provider, model, ...(url?.hostname ? { server: { address: url.hostname, port } } : {}) };
+  }
+
   #observe(spans: SessionSpans, event: Event): void {
-    const { session } = spans;
+    if (event.type === "context.prefix" && event.provider !== undefined) {
+      spans.session = { ...spans.session, ...this.#modelOf(event.provider, event.model) };
+    }
     const at = performance.timeOrigin + performance.now();
     const span = this.#spanOf(spans, event);
-    const observed: Observed = { event, at, session, ...(span ? { span } : {}) };
-    if (this.#exporter) this.#exporter.take(observed);
-    else this.#kept.push(observed);
+    try {
+      this.#take({ event, at, session: spans.session, ...(span ? { span } : {}) });
+    } catch (error) {
+      // A run does not end for what counts it.
+      this.#stop(error);
+    }
+    if (event.type === "turn.start") this.#begun = true;
     if (event.type !== "message.start" || this.#loads) return;
     this.#loads = true;
     after(LOAD_AFTER_MS, () => void this.#load());
@@ -81,17 +104,29 @@ class Telemetry implements RunTelemetry {
     switch (event.type) {
       case "turn.start":
         delete spans.chat;
+        delete spans.compaction;
         spans.calls.clear();
         return spans.turn = drawSpan(spans.caller);
+      case "turn.end": {
+        const { turn } = spans;
+        delete spans.turn;
+        return turn;
+      }
       case "message.start":
         if (event.step === 0) spans.compaction ??= drawSpan(spans.turn);
-        return spans.chat = drawSpan(event.step === 0 ? spans.compaction : spans.turn);
-      case "message.retry":
-        return spans.chat = drawSpan(spans.turn);
+        else delete spans.compaction;
+        return spans.chat = drawSpan(spans.compaction ?? spans.turn);
       case "message.end": {
-        const { chat = spans.turn } = spans;
+        const span = spans.chat ?? (event.usage ? drawSpan(spans.turn) : spans.turn);
         delete spans.chat;
-        return chat;
+        return span;
+      }
+      case "image.described":
+        return drawSpan(spans.turn);
+      case "compaction": {
+        const span = spans.compaction ?? drawSpan(spans.turn);
+        delete spans.compaction;
+        return span;
       }
       case "tool.start": {
         const span = drawSpan(spans.turn);
@@ -100,15 +135,14 @@ class Telemetry implements RunTelemetry {
       }
       case "subagent.start": {
         const span = this.#callOf(spans, event.callId);
-        this.#callers.set(event.session, span);
         const agent = this.#sessions.get(event.session);
         if (agent && span) agent.caller = span;
         return span;
       }
-      case "turn.end":
-        return spans.turn;
-      default:
-        return "callId" in event ? this.#callOf(spans, event.callId) : spans.chat ?? spans.turn;
+      default: {
+        const callId = "callId" in event && event.type !== "tool.call" ? event.callId : undefined;
+        return callId === undefined ? spans.chat ?? spans.turn : this.#callOf(spans, callId);
+      }
     }
   }
 
@@ -117,50 +151,59 @@ class Telemetry implements RunTelemetry {
   }
 
   async #open(): Promise<void> {
+    const { loaded, paths: { env }, batch } = this.#options;
     try {
       const { openExporter } = await import("./exporter.ts");
-      const { loaded, paths: { env } } = this.#options;
       const exporter = openExporter({
         settings: loaded.config.telemetry,
         env,
         redact: redactorOf(loaded),
-        onProblem: (problem) => this.#report(problem),
+        batch,
+        onExport: (problem) => {
+          this.#fails = problem !== undefined;
+          if (problem !== undefined) this.#report(problem);
+        },
       });
       for (const observed of this.#kept.splice(0)) exporter.take(observed);
+      this.#take = (observed) => exporter.take(observed);
       this.#exporter = exporter;
     } catch (error) {
-      this.#report(error instanceof Error ? error.message : String(error));
+      this.#stop(error);
     }
+  }
+
+  #stop(error: unknown): void {
+    this.#take = () => {};
+    this.#kept = [];
+    this.#report(errorMessage(error));
   }
 
   /** The user gets one line, whatever fails afterwards. */
   #report(problem: string): void {
-    if (this.#problem) return;
-    this.#problem = true;
-    this.#notify(message`Telemetry does not arrive: ${problem}`);
+    const { loaded, paths: { env } } = this.#options;
+    const { otlp } = loaded.config.telemetry;
+    const url = otlp === "env" ? env("OTEL_EXPORTER_OTLP_ENDPOINT") ?? "http://localhost:4318" : otlp;
+    const text = message`Cannot send telemetry to ${
+      URL.parse(url)?.host ?? url
+    }: ${problem}; [telemetry] otlp names the receiver`;
+    this.#notify(text);
+    this.#notify = () => {};
   }
 
   async #close(): Promise<void> {
-    await atMost(END_MS, this.#load().then(() => this.#exporter?.close()));
+    if (!this.#begun) return;
+    let isDone = false;
+    const work = this.#load().then(() => this.#exporter?.close()).then(() => isDone = true);
+    if (this.#fails) return;
+    await atMost(END_MS, work);
+    if (!isDone) this.#report(`no answer within ${END_MS / 1000} s`);
   }
-}
-
-function sessionOf({ options: { parent }, session, provider: { model } }: RunContext): ObservedSession {
-  const { link, depth = 0 } = parent ?? {};
-  return {
-    id: session.id,
-    ...(link ? { parent: link.session } : {}),
-    ...(link?.agent === undefined ? {} : { agent: link.agent }),
-    depth,
-    provider: model.provider,
-    model: model.id,
-  };
 }
 
 function drawSpan(parent: SpanIds | undefined): SpanIds {
   const id = hex(8);
   return parent
-    ? { trace: parent.trace, id, parent: parent.id, sampled: parent.sampled }
+    ? { trace: parent.trace, id, parent, sampled: parent.sampled }
     : { trace: hex(16), id, sampled: true };
 }
 
@@ -168,9 +211,11 @@ function hex(bytes: number): string {
   return crypto.getRandomValues(new Uint8Array(bytes)).toHex();
 }
 
+const SIGNALS: readonly string[] = ["traces", "metrics", "logs"];
+
 /** Adds telemetry to the options of a run. Throws a ReasonixError (config) for a wrong address. */
 export function withTelemetry(options: AssemblyOptions): AssemblyOptions {
-  const { otlp } = options.loaded.config.telemetry;
+  const { otlp, signals } = options.loaded.config.telemetry;
   if (otlp !== "env" && !/^https?:$/.test(URL.parse(otlp)?.protocol ?? "")) {
     throw new ReasonixError(
       message`Cannot export telemetry to "${otlp}": telemetry.otlp is no http address`,
@@ -179,6 +224,13 @@ export function withTelemetry(options: AssemblyOptions): AssemblyOptions {
         remedy: message`set it to the base address of an OTLP receiver, such as http://localhost:4318`,
       },
     );
+  }
+  const unknown = signals.find((signal) => !SIGNALS.includes(signal));
+  if (unknown !== undefined) {
+    throw new ReasonixError(message`Cannot export "${unknown}": telemetry.signals names no such signal`, {
+      exit: "config",
+      remedy: message`use traces, metrics and logs`,
+    });
   }
   return { ...options, telemetry: new Telemetry(options) };
 }

@@ -1,3 +1,5 @@
+import { isWithheldVariable } from "../../path/read_env.ts";
+
 export interface EnvironmentOptions {
   /** The environment of this process; read once when absent. */
   readonly env?: Readonly<Record<string, string>>;
@@ -22,13 +24,6 @@ const FIXED: Readonly<Record<string, string>> = {
   GIT_OPTIONAL_LOCKS: "0",
 };
 
-/**
- * Our variables (settings, telemetry, credentials of the runtime), those that make a loader or shell run
- * other code, and those of the user's terminal, exported shell functions included.
- */
-const DROPPED =
-  /^(?:REASONIX|OTEL|LD|DYLD)_|^DENO_(?:AUTH_TOKENS|V8_FLAGS|SERVE_ADDRESS|KV_ACCESS_TOKEN|TLS_CA_STORE)$|^(?:BASH_ENV|ENV|PROMPT_COMMAND|SHELLOPTS|BASHOPTS|PS4|COLORTERM|TERMCAP|STY|TMUX|TMUX_PANE|WINDOWID|SSH_TTY|FORCE_COLOR|CLICOLOR_FORCE|GIT_ASKPASS|SSH_ASKPASS|SUDO_ASKPASS)$|^BASH_FUNC_|^NODE_CHANNEL_/;
-
 /** Variables that nothing works without; a secret in one of them is not protected. */
 const ESSENTIAL = /^(?:PATH|HOME|USER|LOGNAME|SHELL|PWD|TMPDIR|LANG)$/i;
 
@@ -41,7 +36,7 @@ export function childEnvironment(options: EnvironmentOptions = {}): Record<strin
   const values = new Set(options.secretValues?.filter((value) => value.length >= SHORTEST_SECRET));
   const result: Record<string, string> = {};
   for (const [name, value] of Object.entries(source)) {
-    if (name === "" || names.has(name.toUpperCase()) || DROPPED.test(name)) continue;
+    if (name === "" || names.has(name.toUpperCase()) || isWithheldVariable(name)) continue;
     if (value.includes("\0") || (!ESSENTIAL.test(name) && holdsSecret(value, values))) continue;
     result[name] = value;
   }

@@ -12,7 +12,7 @@ import {
   assertThrows,
 } from "../../support/assert.ts";
 import { makeTempDir } from "../../support/tool_context.ts";
-import { readTasks } from "../../../src/batch/mod.ts";
+import { readTasks } from "../../../src/batch/task_file.ts";
 import { addressProblem, entryOf, keyProblem, readTokens } from "../../../cli/setup/target.ts";
 import { saveSetup, type SetupAnswers } from "../../../cli/setup/wizard.ts";
 import { forReader } from "../../../cli/terminal/narrow.ts";

@@ -6,8 +6,7 @@ import {
   type CheckResult,
   isFinal,
   manifestOf,
-  readTasks,
-  readTaskText,
+  readTaskFile,
   ResultsDir,
   type RunFacts,
   selectTasks,
@@ -87,8 +86,8 @@ export async function runBatch(
 ): Promise<void> {
   checkFlags(flags, words);
   const paths = runPaths(context, flags.dir);
-  const source = await readTaskText(flags.tasks ?? "-", paths.cwd);
-  const tasks = readTasks(source.text, { file: source.shown, cwd: paths.cwd });
+  const source = await readTaskFile({ ...flags, tasks: fileOf(flags, words) }, paths);
+  const { tasks } = source;
   const { shard, taskIndex, resultsDir } = flags;
   const env = resultsDir === undefined ? undefined : paths.env;
   const { indexes, ...part } = selectTasks(tasks, { file: source.shown, shard, taskIndex, env });
@@ -222,7 +221,9 @@ function checkFlags(flags: RunFlags, words: readonly string[]): void {
   const refuse = (what: string, remedy: string, other = "--tasks") => {
     throw usageError(message`Cannot use ${what} together with ${other}`, remedy);
   };
-  if (words.length > 0) refuse("a separate task", "put it into the file as one more line");
+  if (words.length > 0 && flags.tasksFrom === undefined) {
+    refuse("a separate task", "put it into the file as one more line");
+  }
   if (wrong !== undefined) {
     refuse(`--${wrong.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`, "it is about one session");
   }
@@ -237,6 +238,16 @@ function checkFlags(flags: RunFlags, words: readonly string[]): void {
     refuse("--results", "reasonix batch merge DIR --results FILE makes the file", "--results-dir");
   }
   if (flags.fresh) refuse("--fresh", "a result is stored once; give another directory", "--results-dir");
+}
+
+/** The file of `--tasks FILE`, or of `--tasks-from FORMAT FILE`, whose name is the only word. */
+function fileOf({ tasks, tasksFrom }: RunFlags, [file, ...more]: readonly string[]): string {
+  if (tasksFrom === undefined) return tasks ?? "-";
+  if (file !== undefined && more.length === 0 && tasks === undefined) return file;
+  throw usageError(
+    message`Cannot read tasks from ${tasksFrom}: that takes one file, and no --tasks`,
+    message`write --tasks-from ${tasksFrom} FILE`,
+  );
 }
 
 /** Throws before the first task for what would stop every task of a directory. */
@@ -424,8 +435,15 @@ interface TaskSession {
 
 /** A run of the program with the flags of the batch, without output. */
 async function answerOf(text: string, { task, cwd, session, isBegun }: TaskSession, batch: Batch) {
-  const { tasks: _tasks, jobs: _jobs, worktree: _worktree, results: _results, fresh: _fresh, ...rest } =
-    batch.flags;
+  const {
+    tasks: _tasks,
+    tasksFrom: _from,
+    jobs: _jobs,
+    worktree: _worktree,
+    results: _results,
+    fresh: _fresh,
+    ...rest
+  } = batch.flags;
   const { maxCost: _cost, maxBudgetUsd: _budget, ...shared } = rest;
   const left = costLeft(batch);
   const flags: RunFlags = {
