@@ -1,19 +1,36 @@
-import { argument, type CommandGroup, entry, option, parsed, wholeNumber } from "../command.ts";
+import {
+  argument,
+  type CommandGroup,
+  entry,
+  JSON_FLAG,
+  option,
+  parsed,
+  setting,
+  wholeNumber,
+} from "../command.ts";
 import { names } from "../release/channel.ts";
 import { BATCH_FLAGS, type RunFlags } from "../run_flags.ts";
+import { textsFor } from "../terminal/language.ts";
 import { openConfig } from "../terminal/open.ts";
 import { runPaths } from "../terminal/process.ts";
 import {
+  type BatchTotals,
   type Engine,
   loadEmitPlan,
   loadKubernetes,
+  loadMerge,
   loadParallel,
   loadSlurm,
   readTaskFile,
+  ResultsDir,
 } from "../../src/batch/mod.ts";
-import { message, usageError } from "../../src/core/mod.ts";
+import { EXIT, message, usageError } from "../../src/core/mod.ts";
+import type { Texts } from "../../src/i18n/mod.ts";
+import { table } from "../../src/reports/mod.ts";
 import { suggestNames } from "../../src/util/suggest.ts";
+import { oneLine } from "../../src/util/terminal_text.ts";
 import { VERSION } from "../../src/util/version.ts";
+import { grouped, moneyFigure, tokenFigures } from "../../src/view/mod.ts";
 
 /** The engines that `reasonix batch emit` writes for. */
 const ENGINES: Readonly<Record<string, () => Promise<Engine>>> = {
@@ -34,7 +51,7 @@ interface BatchDeps {
 export function batchCommands({ readRunFlags }: BatchDeps): CommandGroup {
   return {
     commands: {
-      emit: entry("Write what an engine runs: kubernetes, slurm, github or parallel", {
+      emit: entry("Write what an engine runs: kubernetes, slurm or parallel", {
         description: "Write what an engine for many machines runs, so that each task of a file is done on\n" +
           "one of them. Words after -- are flags of `reasonix run` for every task.",
         flags: {
@@ -82,8 +99,66 @@ export function batchCommands({ readRunFlags }: BatchDeps): CommandGroup {
           this.process.stdout.exact(await emit(plan));
         },
       }),
+      status: entry("Show how far a batch is", {
+        flags: { json: JSON_FLAG },
+        args: [RESULTS_ARGUMENT],
+        async run({ json }, path = "") {
+          const { totalsOf } = await loadMerge();
+          const totals = totalsOf(ResultsDir.read(path));
+          const { stdout } = this.process;
+          if (json) return stdout.json(totals);
+          const texts = await textsFor("batch", this);
+          const { oldest, newest, hosts } = totals;
+          const lines = totalLines(totals, texts);
+          if (oldest !== undefined && newest !== undefined) lines.push(texts.span(oldest, newest));
+          const rows = Object.entries(hosts).map((
+            [host, { done, not, open }],
+          ) => [host, ...[done, not, open].map(grouped)]);
+          const list = table(["MACHINE", "DONE", "NOT", "OPEN"], rows, { right: ["DONE", "NOT", "OPEN"] });
+          stdout.write(`${lines.join("\n")}\n${rows.length > 0 ? list : ""}`);
+        },
+      }),
+      merge: entry("Write the results of a batch in the order of its file", {
+        description: "Write the results of a batch in the order of its file, while it runs or afterwards.\n" +
+          "Exit codes: 0 all tasks are done, 1 they are not, 2 usage.",
+        flags: {
+          results: BATCH_FLAGS.results,
+          format: setting("Set the form of the results", ["jsonl", "swe-bench"], "jsonl"),
+        },
+        args: [RESULTS_ARGUMENT],
+        async run({ results, format }, path = "") {
+          const { mergeResults, replaceFile, RESULT_FORMATS } = await loadMerge();
+          const dir = ResultsDir.read(path);
+          const merge = (write: (text: string) => void) => mergeResults(dir, RESULT_FORMATS[format], write);
+          const { stdout, stderr } = this.process;
+          const totals = results === undefined ? merge(stdout.exact) : replaceFile(results, merge);
+          const texts = await textsFor("batch", this);
+          stderr.write(totalLines(totals, texts).map((line) => `· ${line}\n`).join(""));
+          this.process.exitCode = EXIT[totals.done === totals.tasks ? "done" : "failed"];
+        },
+      }),
     },
   };
+}
+
+const RESULTS_ARGUMENT = argument("Directory of the results", "dir");
+const MAX_LISTED = 20;
+
+function totalLines(totals: BatchTotals, texts: Texts["batch"]): string[] {
+  const { done, tasks, open, missing, damage } = totals;
+  const ids = missing.slice(0, MAX_LISTED).map((id) => oneLine(id)).join(", ");
+  const more = missing.length - MAX_LISTED;
+  const parts = [
+    texts.summary(done, tasks, tasks - done),
+    ...(open > 0 ? [texts.attempted(open)] : []),
+    ...(missing.length > 0 ? [texts.missing(missing.length, more > 0 ? texts.andMore(ids, more) : ids)] : []),
+  ];
+  const figures = [...tokenFigures(totals.usage), moneyFigure(totals) ?? ""].filter((part) => part !== "");
+  return [
+    parts.join("; "),
+    ...(figures.length > 0 ? [figures.join(" · ")] : []),
+    ...damage.slice(0, MAX_LISTED).map((problem) => texts.countsAsMissing(problem)),
+  ];
 }
 
 function unknownEngine(engine: string) {
@@ -96,7 +171,7 @@ function unknownEngine(engine: string) {
 }
 
 /** Flags that an engine sets for each index itself. */
-const TAKEN = ["tasks", "tasksFrom", "jobs", "results", "fresh"] as const;
+const TAKEN = ["tasks", "tasksFrom", "jobs", "results", "resultsDir", "shard", "taskIndex", "fresh"] as const;
 
 async function checkedFlags(words: readonly string[], read: BatchDeps["readRunFlags"]): Promise<RunFlags> {
   const flags = await read(words);

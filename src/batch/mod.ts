@@ -13,3 +13,6 @@ export const loadEmitPlan = lazy(() => import("./emit/plan.ts"));
 export const loadKubernetes = lazy(() => import("./emit/kubernetes.ts"));
 export const loadSlurm = lazy(() => import("./emit/slurm.ts"));
 export const loadParallel = lazy(() => import("./emit/parallel.ts"));
+
+export type { BatchTotals } from "./merge.ts";
+export const loadMerge = lazy(() => import("./merge.ts"));

@@ -235,7 +235,9 @@ export class ResultsDir {
   /** Writes down an attempt after which the task is still open, in place of the one before. */
   async fail(index: number, run: RunFacts, result: TaskResult): Promise<void> {
     const name = this.manifest.names[index] ?? "";
-    await writeFileAtomic(`${this.path}/failed/${name}.json`, this.#text(index, run, result));
+    // Its patch is in the home of this machine.
+    const { patch: _patch, ...shared } = result;
+    await writeFileAtomic(`${this.path}/failed/${name}.json`, this.#text(index, run, shared));
   }
 
   #text(index: number, run: RunFacts, result: TaskResult): string {

@@ -28,6 +28,11 @@ export const texts = (t: Translate) => ({
     t`Task ${index} of ${file}, as ${variable} says`,
   otherWasFirst: (id: string) =>
     t`${id}: another runner was first; its result counts, and this one is dropped`,
+  attempted: (count: number) => t`${count} open after an attempt`,
+  missing: (count: number, ids: string) => t`${count} without a result: ${ids}`,
+  andMore: (list: string, count: number) => t`${list} and ${count} more`,
+  span: (from: string, to: string) => t`from ${from} to ${to}`,
+  countsAsMissing: (problem: string) => t`${problem}; it counts as missing`,
   costLimit: (limit: number) =>
     t`the cost limit of ${limit} for all tasks is reached; continue with a higher --max-cost`,
 });
