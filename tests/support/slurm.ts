@@ -16,7 +16,7 @@ export function clustered(name: string): { name: string; ignore: boolean } {
 }
 
 /** A job, or an element of an array, that has ended. */
-export interface EndedJob {
+interface EndedJob {
   /** Number in the array; "" without one. */
   readonly index: string;
   readonly state: string;
@@ -24,7 +24,7 @@ export interface EndedJob {
   readonly restarts: number;
 }
 
-export interface SlurmOptions {
+interface SlurmOptions {
   readonly maxArraySize?: number;
   readonly cpus?: number;
 }

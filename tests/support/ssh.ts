@@ -1,8 +1,8 @@
-/** Machines that ssh leads to: sshd on loopback with separate keys, or a stand-in for ssh where it cannot start. */
+/** Machines behind ssh: sshd on loopback with separate keys, or a stand-in for ssh where it cannot start. */
 import { isInstalled } from "./containers.ts";
 import { makeTempDir } from "./tool_context.ts";
 
-export interface SshOptions {
+interface SshOptions {
   /** The environment of a login. */
   readonly env: Readonly<Record<string, string>>;
   /** Variables that a login takes over from ssh. */

@@ -44,7 +44,7 @@ export interface EmitPlan {
   readonly npmPackage: string;
 }
 
-/** What an engine runs, and how much of it. */
+/** A writer of what an engine runs. */
 export interface Engine {
   readonly emit: (plan: EmitPlan) => string | Promise<string>;
   /** Indexes that it takes at most. */
@@ -79,7 +79,7 @@ export const NO_RETRY: readonly number[] = [1, 2, 3, 4, 6, 7];
 /** Exit codes of an index after which another attempt makes sense: the provider failed, or it was stopped. */
 export const RETRY: readonly number[] = [5, 130, 137, 143];
 
-/** Throws a ReasonixError for a model that is not configured, or more shards than tasks or the engine takes. */
+/** Throws a ReasonixError for an unknown model, and for more shards than tasks or than the engine takes. */
 export function planOf(input: PlanInput): EmitPlan {
   const { tasks, tasksFile, tasksFrom, tasksText, resultsDir, maxIndexes, jobs, runFlags } = input;
   const most = Math.min(tasks.length, maxIndexes);
