@@ -52,7 +52,8 @@ async function makeFleet() {
   const merged = async (directory: string) => {
     const { code, stdout, stderr } = await world.run(["batch", "merge", directory]);
     const masked = stdout.replaceAll(/"session":"[^"]*"/g, '"session":""')
-      .replaceAll(/"duration_ms":\d+/g, '"duration_ms":0');
+      .replaceAll(/"duration_ms":\d+/g, '"duration_ms":0')
+      .replaceAll(await Deno.realPath(`${world.dir}/${directory}`), "DIRECTORY");
     return { code, stdout: masked, stderr };
   };
   const whole = ["run", "--tasks", "tasks.jsonl", "--worktree", "-j", "2", "--results-dir", "../one"];
