@@ -2,6 +2,7 @@ import {
   argument,
   type CommandGroup,
   entry,
+  flagWord,
   JSON_FLAG,
   option,
   parsed,
@@ -17,6 +18,7 @@ import {
   type BatchTotals,
   type Engine,
   loadEmitPlan,
+  loadGithub,
   loadKubernetes,
   loadMerge,
   loadParallel,
@@ -39,6 +41,7 @@ const ENGINES: Readonly<Record<string, () => Promise<Engine>>> = {
     const { maxArraySize, slurm } = await loadSlurm();
     return { emit: slurm, maxIndexes: await maxArraySize() };
   },
+  github: async () => ({ emit: (await loadGithub()).github, maxIndexes: 256 }),
   parallel: async () => ({ emit: (await loadParallel()).parallel, maxIndexes: Infinity }),
 };
 
@@ -51,7 +54,7 @@ interface BatchDeps {
 export function batchCommands({ readRunFlags }: BatchDeps): CommandGroup {
   return {
     commands: {
-      emit: entry("Write what an engine runs: kubernetes, slurm or parallel", {
+      emit: entry("Write what an engine runs: kubernetes, slurm, github or parallel", {
         description: "Write what an engine for many machines runs, so that each task of a file is done on\n" +
           "one of them. Words after -- are flags of `reasonix run` for every task.",
         flags: {
@@ -63,11 +66,13 @@ export function batchCommands({ readRunFlags }: BatchDeps): CommandGroup {
             "n",
             wholeNumber("--shards", 1),
           ),
-          jobs: BATCH_FLAGS.jobs,
+          jobs: parsed("Run N indexes at the same time, or tasks of a shard", "n", wholeNumber("--jobs", 1)),
+          container: option("Run tasks that name no image in this one", "image"),
+          measured: option("Take resources from the results of an earlier run", "dir"),
         },
         aliases: { j: "jobs" },
         rest: argument("Engine, and after -- flags of reasonix run", "engine"),
-        async run({ tasks: given, tasksFrom, resultsDir, shards, jobs }, engine = "", ...words) {
+        async run({ tasks: given, tasksFrom, resultsDir, ...options }, engine = "", ...words) {
           const load = Object.hasOwn(ENGINES, engine) ? ENGINES[engine] : undefined;
           if (!load) throw unknownEngine(engine);
           const [file, runFlags] = tasksFrom === undefined ? [given, words] : [words[0], words.slice(1)];
@@ -90,8 +95,7 @@ export function batchCommands({ readRunFlags }: BatchDeps): CommandGroup {
             tasksFrom,
             tasksText: source.text,
             resultsDir,
-            shards,
-            jobs,
+            ...options,
             runFlags,
             model,
             loaded,
@@ -171,7 +175,17 @@ function unknownEngine(engine: string) {
 }
 
 /** Flags that an engine sets for each index itself. */
-const TAKEN = ["tasks", "tasksFrom", "jobs", "results", "resultsDir", "shard", "taskIndex", "fresh"] as const;
+const TAKEN = [
+  "tasks",
+  "tasksFrom",
+  "jobs",
+  "results",
+  "resultsDir",
+  "shard",
+  "taskIndex",
+  "image",
+  "fresh",
+] as const;
 
 async function checkedFlags(words: readonly string[], read: BatchDeps["readRunFlags"]): Promise<RunFlags> {
   const flags = await read(words);
@@ -180,5 +194,8 @@ async function checkedFlags(words: readonly string[], read: BatchDeps["readRunFl
   }
   const taken = TAKEN.find((name) => flags[name] !== undefined);
   if (taken === undefined) return flags;
-  throw usageError(message`Cannot use --${taken} after --: it differs by index`, message`leave it out there`);
+  throw usageError(
+    message`Cannot use ${flagWord(taken)} after --: it differs by index`,
+    message`leave it out there`,
+  );
 }

@@ -1,5 +1,4 @@
-import { runProgram } from "../../util/process.ts";
-import { shellWord } from "../../util/process.ts";
+import { runProgram, shellWord } from "../../util/process.ts";
 import { type EmitGroup, type EmitPlan, MAX_RETRIES, RETRY, unitLines } from "./plan.ts";
 
 const DEFAULT_ARRAY_SIZE = 1001;

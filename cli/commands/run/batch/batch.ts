@@ -1,3 +1,4 @@
+import { flagWord } from "../../../command.ts";
 import type { RunFlags } from "../../../run_flags.ts";
 import { displayOf } from "../../../terminal/display.ts";
 import { languageOf, Speech, textsFor } from "../../../terminal/language.ts";
@@ -88,15 +89,15 @@ export async function runBatch(
   const paths = runPaths(context, flags.dir);
   const source = await readTaskFile({ ...flags, tasks: fileOf(flags, words) }, paths);
   const { tasks } = source;
-  const { shard, taskIndex, resultsDir } = flags;
+  const { shard, taskIndex, image, resultsDir } = flags;
   const env = resultsDir === undefined ? undefined : paths.env;
-  const { indexes, ...part } = selectTasks(tasks, { file: source.shown, shard, taskIndex, env });
+  const { indexes, ...part } = selectTasks(tasks, { file: source.shown, shard, taskIndex, image, env });
   const selected = indexes.flatMap((index) => tasks[index] ?? []);
   await checkDirectories(context, flags, { paths, dirs: new Set(selected.map(({ dir }) => dir)) });
   const texts = await textsFor("batch", context);
   const shared = resultsDir === undefined
     ? undefined
-    : ResultsDir.open(resultsDir, manifestOf(tasks, { ...flags, file: source.path, cwd: paths.cwd }));
+    : ResultsDir.open(resultsDir, manifestOf({ ...flags, tasks, text: source.text, file: source.path }));
   const runner = shared && [shared.path, part.shard, Deno.hostname()].join("\0");
   using journal = await BatchJournal.open(paths.home, source.path, runner);
   const names = taskNames(tasks);
@@ -225,7 +226,7 @@ function checkFlags(flags: RunFlags, words: readonly string[]): void {
     refuse("a separate task", "put it into the file as one more line");
   }
   if (wrong !== undefined) {
-    refuse(`--${wrong.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`, "it is about one session");
+    refuse(flagWord(wrong), "it is about one session");
   }
   if (flags.outputFormat === "json" || flags.outputFormat === "stream-json") {
     refuse(`--output-format ${flags.outputFormat}`, "results are JSON Lines, one for each task");
