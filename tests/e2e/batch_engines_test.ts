@@ -126,22 +126,25 @@ Deno.test(
   needs(
     "parallel",
     isInstalled("parallel"),
-    "GNU parallel runs an emitted script to the results of one machine",
+    "GNU parallel runs an emitted script here and behind ssh to the results of one machine",
   ),
   async () => {
     await using fleet = await makeFleet();
-    const file = await fleet.emit("parallel", "../parallel results", "-j", "2");
-    const run = await fleet.sh(`bash ${file}`, { MODEL_KEY: KEY });
-    const directory = `${fleet.env.HOME}/parallel results`;
+    const { env, world } = fleet;
+    await using ssh = await startSsh({ env, accept: ["MODEL_KEY"] });
+    const file = await fleet.emit("parallel", "../parallel results", "-j", "1");
+    await world.write("../logins", ":\none\ntwo\ndown\n");
+    const more = { PATH: `${ssh.bin}:${env.PATH}`, MODEL_KEY: KEY };
+    const run = await fleet.sh(`bash ${file} ../logins`, more);
     assertEquals(run.code, 1, run.stderr);
+    assertMatch(run.stderr, /Removed down/);
     assertEquals((await fleet.merged("../parallel results")).stdout, fleet.expected);
-    const log = await Deno.readTextFile(`${directory}/parallel.tsv`);
-    const codes = log.trim().split("\n").slice(1).map((line) => line.split("\t")).map((
-      row,
-    ) => [row[0], row[6]]);
+    const log = await Deno.readTextFile(`${env.HOME}/parallel results/parallel.tsv`);
+    const rows = log.trim().split("\n").slice(1).map((line) => line.split("\t"));
     assertEquals(
-      codes.sort(),
+      rows.map(([number, _host, , , , , code]) => [number, code]).sort(),
       Array.from({ length: TASKS }, (_, at) => [`${at + 1}`, at === UNCHECKED ? "1" : "0"]),
     );
+    assert(rows.some(([, host]) => host === "one" || host === "two"), log);
   },
 );
