@@ -49,68 +49,67 @@ export function github(plan: EmitPlan): string {
   ];
   const header = keys.length === 0 ? "" : `# Secrets of the repository that it needs: ${keys.join(", ")}\n`;
   const secrets = keys.map((key) => [key, `\${{ secrets.${key} }}`]);
-  return `${header}${
-    yaml({
-      name,
-      on: "workflow_dispatch",
-      permissions: { contents: "read" },
-      jobs: {
-        run: {
-          "runs-on": "ubuntu-latest",
-          "timeout-minutes": RUN_MINUTES,
-          strategy: {
-            "fail-fast": false,
-            ...(images.length === tasks.length ? { "max-parallel": jobs } : {}),
-            matrix: { include },
+  const workflow = {
+    name,
+    on: "workflow_dispatch",
+    permissions: { contents: "read" },
+    jobs: {
+      run: {
+        "runs-on": "ubuntu-latest",
+        "timeout-minutes": RUN_MINUTES,
+        strategy: {
+          "fail-fast": false,
+          ...(images.length === tasks.length ? { "max-parallel": jobs } : {}),
+          matrix: { include },
+        },
+        ...(images.some((image) => image !== "") ? { container: "${{ matrix.image }}" } : {}),
+        steps: [
+          { uses: CHECKOUT, with: { "persist-credentials": false } },
+          ...install,
+          ...(isBare ? [jail] : []),
+          {
+            name: "Fetch what an earlier attempt of this run has done",
+            if: "github.run_attempt > 1",
+            "continue-on-error": true,
+            uses: DOWNLOAD,
+            with: { name: artifact, path },
           },
-          ...(images.some((image) => image !== "") ? { container: "${{ matrix.image }}" } : {}),
-          steps: [
-            { uses: CHECKOUT, with: { "persist-credentials": false } },
-            ...install,
-            ...(isBare ? [jail] : []),
-            {
-              name: "Fetch what an earlier attempt of this run has done",
-              if: "github.run_attempt > 1",
-              "continue-on-error": true,
-              uses: DOWNLOAD,
-              with: { name: artifact, path },
+          {
+            name: "Run",
+            shell: "sh",
+            env: {
+              index: "${{ matrix.index }}",
+              ...(config === "" ? {} : { config: literal(config) }),
+              ...Object.fromEntries(secrets),
             },
-            {
-              name: "Run",
-              shell: "sh",
-              env: {
-                index: "${{ matrix.index }}",
-                ...(config === "" ? {} : { config: literal(config) }),
-                ...Object.fromEntries(secrets),
-              },
-              run: literal(`${lines.join("\n")}\n`),
-            },
-            {
-              if: "${{ !cancelled() }}",
-              uses: UPLOAD,
-              with: { name: artifact, path, overwrite: true },
-            },
-          ],
-        },
-        merge: {
-          needs: "run",
-          if: "${{ !cancelled() }}",
-          "runs-on": "ubuntu-latest",
-          "timeout-minutes": MERGE_MINUTES,
-          steps: [
-            ...install,
-            { uses: DOWNLOAD, with: { pattern: "results-*", "merge-multiple": true, path } },
-            { run: literal(`reasonix batch merge ${path} --results results.jsonl\n`) },
-            {
-              if: "${{ !cancelled() }}",
-              uses: UPLOAD,
-              with: { name: "results", path: `results.jsonl\n${path}\n`, overwrite: true },
-            },
-          ],
-        },
+            run: literal(`${lines.join("\n")}\n`),
+          },
+          {
+            if: "${{ !cancelled() }}",
+            uses: UPLOAD,
+            with: { name: artifact, path, overwrite: true },
+          },
+        ],
       },
-    })
-  }\n`;
+      merge: {
+        needs: "run",
+        if: "${{ !cancelled() }}",
+        "runs-on": "ubuntu-latest",
+        "timeout-minutes": MERGE_MINUTES,
+        steps: [
+          ...install,
+          { uses: DOWNLOAD, with: { pattern: "results-*", "merge-multiple": true, path } },
+          { run: literal(`reasonix batch merge ${path} --results results.jsonl\n`) },
+          {
+            if: "${{ !cancelled() }}",
+            uses: UPLOAD,
+            with: { name: "results", path: `results.jsonl\n${path}\n`, overwrite: true },
+          },
+        ],
+      },
+    },
+  };
+  return `${header}${yaml(workflow)}\n`;
 }
 
 /** Text in which GitHub finds no expression. */
