@@ -104,7 +104,7 @@ class Telemetry implements RunTelemetry {
       // A run does not end for what counts it.
       this.#stop(error);
     }
-    if (event.type === "turn.start") this.#begun = true;
+    if (event.type === "turn.start" || event.type === "message.start") this.#begun = true;
     if (event.type !== "message.start" || this.#loads) return;
     this.#loads = true;
     after(LOAD_AFTER_MS, () => void this.#load());
