@@ -47,7 +47,7 @@ Deno.test("batch pr opens one pull request for each patch of done tasks, also wh
 
   const ids = ["one", "two/2", "open", "red", "idle", "late"];
   const tasks = ids.map((id) => ({ id, prompt: id, dir, checks: [] }));
-  const results = ResultsDir.open(`${home}/results`, manifestOf(tasks, { file: "/x/tasks.jsonl", cwd: dir }));
+  const results = ResultsDir.open(`${home}/results`, manifestOf({ tasks, text: "", file: "/x/tasks.jsonl" }));
   const put = async (id: string, more: Partial<TaskResult> = {}) => {
     await world.write("greet.ts", `greet("${id}");\n`);
     const patch = `${home}/patch`;
