@@ -82,6 +82,8 @@ export interface BatchContext {
   readonly task: string;
   /** The part of the file that this process runs: `2/8`, or the index of a task. */
   readonly shard?: string;
+  /** Variables of its commands. */
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 /** The spans of a run and of its agents, as W3C Trace Context names them. */
