@@ -156,6 +156,11 @@ export function wholeNumber(flagName: string, least: number): (value: string) =>
   };
 }
 
+/** A flag as users write it. */
+export function flagWord(name: string): string {
+  return `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+}
+
 export function unusable(value: string, flagName: string, wanted: string): ReasonixError {
   return usageError(message`Cannot use "${value}" for ${flagName}: give ${wanted}`);
 }

@@ -59,7 +59,7 @@ const GROUPS:
       "simple",
       "steps",
     ]],
-    ["Batch", ["tasks", "jobs", "worktree", "results", "resultsDir", "shard", "taskIndex", "fresh"]],
+    ["Batch", ["tasks", "jobs", "worktree", "results", "resultsDir", "shard", "taskIndex", "image", "fresh"]],
   ];
 
 const MANY_FLAGS = 15;

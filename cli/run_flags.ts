@@ -108,6 +108,7 @@ export const BATCH_FLAGS = {
   resultsDir: option("Share a directory of results with other runners", "dir"),
   shard: parsed("Do only part I of N of the tasks", "i/n", shard),
   taskIndex: parsed("Do only task I, from 0", "i", wholeNumber("--task-index", 0)),
+  image: option("Do only the tasks with this container image", "name"),
   fresh: flag("Redo tasks that are already finished"),
 } as const;
 

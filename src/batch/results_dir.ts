@@ -15,7 +15,6 @@ import {
 import { hostname } from "node:os";
 import process from "node:process";
 import { errorMessage, type LocalizedMessage, message, ReasonixError, usageError } from "../core/mod.ts";
-import { relativeTo } from "../path/lexical.ts";
 import { exists, isDirectory, sortedEntries } from "../path/probe.ts";
 import { writeFileAtomic } from "../util/atomic_write.ts";
 import { canonicalJson, isRecord, parseJson } from "../util/json.ts";
@@ -96,16 +95,17 @@ const UNFINISHED = ".new-";
 const ABANDONED_MS = 24 * 60 * 60 * 1000;
 
 export function manifestOf(
-  tasks: readonly BatchTask[],
-  { file, cwd, model = "", worktree = false }: {
+  { tasks, text, file, model = "", worktree = false }: {
+    readonly tasks: readonly BatchTask[];
+    /** The content of the file. */
+    readonly text: string;
     readonly file: string;
-    readonly cwd: string;
     readonly model?: string | undefined;
     readonly worktree?: boolean | undefined;
   },
 ): BatchManifest {
-  // The same file is in other directories on other machines.
-  const lines = tasks.map((task) => ({ ...task, dir: relativeTo(task.dir, cwd) ?? task.dir }));
+  // Tasks as read have directories of this machine.
+  const lines = text.split("\n").map((line) => line.trim()).filter((line) => line !== "");
   return {
     v: 1,
     file: file.slice(file.lastIndexOf("/") + 1),

@@ -16,6 +16,8 @@ interface SelectionOptions {
   readonly file: string;
   readonly shard?: { readonly part: number; readonly of: number } | undefined;
   readonly taskIndex?: number | undefined;
+  /** Container image: only its tasks count. */
+  readonly image?: string | undefined;
   /** Reads the index that an engine gives to its processes; absent: none does. */
   readonly env?: ((name: string) => string | undefined) | undefined;
 }
@@ -29,13 +31,19 @@ const INDEX_VARIABLES = [
   "PBS_ARRAY_INDEX",
 ] as const;
 
-/** Throws a ReasonixError (usage) for an index that no task has. */
+/** Throws a ReasonixError (usage) for an index or an image that no task has. */
 export function selectTasks(tasks: readonly BatchTask[], options: SelectionOptions): Selection {
-  const { file, shard, taskIndex, env } = options;
-  const all = tasks.map((_, at) => at);
+  const { file, shard, taskIndex, image, env } = options;
+  const all = [...tasks.keys()].filter((at) => image === undefined || tasks[at]?.image === image);
+  if (all.length === 0) {
+    throw usageError(
+      message`Cannot run the tasks of ${file} with the image ${image ?? ""}: there are none`,
+      message`give an image that a task names, or leave out --image`,
+    );
+  }
   if (shard) {
     const { part, of } = shard;
-    return { indexes: all.filter((at) => at % of === part - 1), shard: `${part}/${of}` };
+    return { indexes: all.filter((_, at) => at % of === part - 1), shard: `${part}/${of}` };
   }
   const variable = taskIndex === undefined ? INDEX_VARIABLES.find((name) => env?.(name)) : undefined;
   if (taskIndex === undefined && variable === undefined) return { indexes: all };

@@ -84,6 +84,8 @@ export interface BatchContext {
   readonly shard?: string;
   /** Variables of its commands. */
   readonly env?: Readonly<Record<string, string>>;
+  /** The receiver of telemetry, shared by the tasks of a process: one failure is reported, and waited for. */
+  readonly receiver: { failed: boolean; reported: boolean };
 }
 
 /** The spans of a run and of its agents, as W3C Trace Context names them. */

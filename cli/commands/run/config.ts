@@ -1,3 +1,4 @@
+import { flagWord } from "../../command.ts";
 import type { RunFlags } from "../../run_flags.ts";
 import { type AnswerSchema, loadAnswerSchema } from "../../../src/agent/mod.ts";
 import {
@@ -26,11 +27,20 @@ import { defined, isRecord, parseJson } from "../../../src/util/json.ts";
 
 /** Throws for flags that mean nothing without `--tasks`. */
 export function requireTasks(flags: RunFlags): void {
-  const names = ["jobs", "worktree", "results", "resultsDir", "shard", "taskIndex", "fresh"] as const;
+  const names = [
+    "jobs",
+    "worktree",
+    "results",
+    "resultsDir",
+    "shard",
+    "taskIndex",
+    "image",
+    "fresh",
+  ] as const;
   const alone = names.find((name) => flags[name] !== undefined);
   if (alone === undefined) return;
   throw usageError(
-    message`Cannot use --${alone.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)} for one task`,
+    message`Cannot use ${flagWord(alone)} for one task`,
     message`give a file of tasks with --tasks FILE, or leave it out`,
   );
 }

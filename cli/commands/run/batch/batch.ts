@@ -1,3 +1,4 @@
+import { flagWord } from "../../../command.ts";
 import type { RunFlags } from "../../../run_flags.ts";
 import { displayOf } from "../../../terminal/display.ts";
 import { languageOf, Speech, textsFor } from "../../../terminal/language.ts";
@@ -100,15 +101,15 @@ export async function runBatch(
   const paths = runPaths(context, flags.dir);
   const source = await readTaskFile({ ...flags, tasks: fileOf(flags, words) }, paths);
   const { tasks } = source;
-  const { shard, taskIndex, resultsDir } = flags;
+  const { shard, taskIndex, image, resultsDir } = flags;
   const env = resultsDir === undefined ? undefined : paths.env;
-  const { indexes, ...part } = selectTasks(tasks, { file: source.shown, shard, taskIndex, env });
+  const { indexes, ...part } = selectTasks(tasks, { file: source.shown, shard, taskIndex, image, env });
   const selected = indexes.flatMap((index) => tasks[index] ?? []);
   await checkTasks(context, flags, { paths, tasks: selected });
   const texts = await textsFor("batch", context);
   const shared = resultsDir === undefined
     ? undefined
-    : ResultsDir.open(resultsDir, manifestOf(tasks, { ...flags, file: source.path, cwd: paths.cwd }));
+    : ResultsDir.open(resultsDir, manifestOf({ ...flags, tasks, text: source.text, file: source.path }));
   const runner = shared && [shared.path, part.shard, Deno.hostname()].join("\0");
   using journal = await BatchJournal.open(paths.home, source.path, runner);
   const names = taskNames(tasks);
@@ -134,7 +135,11 @@ export async function runBatch(
     journal,
     patches: results.directory ?? journal.dir,
     shared,
-    part: { file: source.path.slice(source.path.lastIndexOf("/") + 1), ...defined({ shard: part.shard }) },
+    part: {
+      file: source.path.slice(source.path.lastIndexOf("/") + 1),
+      receiver: { failed: false, reported: false },
+      ...defined({ shard: part.shard }),
+    },
     write: results.write,
     progress,
     guard: services.shell.guard,
@@ -245,7 +250,7 @@ function checkFlags(flags: RunFlags, words: readonly string[]): void {
     refuse("a separate task", "put it into the file as one more line");
   }
   if (wrong !== undefined) {
-    refuse(`--${wrong.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`, "it is about one session");
+    refuse(flagWord(wrong), "it is about one session");
   }
   if (flags.outputFormat === "json" || flags.outputFormat === "stream-json") {
     refuse(`--output-format ${flags.outputFormat}`, "results are JSON Lines, one for each task");
@@ -548,7 +553,11 @@ async function answerOf(text: string, run: TaskSession, batch: Batch) {
     ...limitFlags(shared, run, costLeft(batch)),
     ...(isBegun ? { resume: session } : { sessionId: session }),
   };
-  const spend = (event: Event) => {
+  const { written } = await textsFor("run", batch.context);
+  const take = (event: Event) => {
+    if (event.type === "notice" && event.code === "telemetry") {
+      batch.progress.print(`! ${written(event.said, event.text)}`);
+    }
     // The cost of a turn is the sum of the costs of its parts.
     if (event.type === "turn.end" || !("cost" in event) || !event.cost) return;
     batch.costs.set(task.id, (batch.costs.get(task.id) ?? 0) + event.cost.amount);
@@ -556,7 +565,7 @@ async function answerOf(text: string, run: TaskSession, batch: Batch) {
   };
   return await taskResult(batch.context, flags, {
     words: [text],
-    printer: { event: spend, result: () => Promise.resolve() },
+    printer: { event: take, result: () => Promise.resolve() },
     err: new Output(Deno.stderr),
     speech: await Speech.of(batch.context, flags),
     secrets: noSecrets(),
@@ -595,7 +604,7 @@ const MAX_SETUP_OUTPUT = 1000;
 interface LineOptions {
   readonly task: BatchTask;
   readonly cwd: string;
-  /** What follows a line that failed does not run. */
+  /** A line that fails is the last one that runs. */
   readonly untilFailure?: boolean;
 }
 
