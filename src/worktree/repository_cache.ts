@@ -39,7 +39,7 @@ const HOUR_MS = 60 * 60 * 1000;
  */
 export class RepositoryCache {
   readonly #options: RepositoryCacheOptions;
-  readonly #fetches = new Map<string, Promise<void>>();
+  readonly #updates = new Map<string, Promise<void>>();
 
   constructor(options: RepositoryCacheOptions) {
     this.#options = options;
@@ -60,7 +60,7 @@ export class RepositoryCache {
         ? [`+${ref}:${ref}`]
         : [];
       try {
-        await this.#fetch(mirror, [...ALL, ...wanted], signal);
+        await this.#update(mirror, [...ALL, ...wanted], signal);
         commit = await mirror.commitOf(ref, signal);
       } catch (error) {
         signal.throwIfAborted();
@@ -83,12 +83,12 @@ export class RepositoryCache {
     );
   }
 
-  #fetch(mirror: Mirror, refs: readonly string[], signal: AbortSignal): Promise<void> {
+  #update(mirror: Mirror, refs: readonly string[], signal: AbortSignal): Promise<void> {
     const key = [mirror.path, ...refs].join("\0");
-    let fetch = this.#fetches.get(key);
-    if (!fetch) this.#fetches.set(key, fetch = mirror.update(refs, signal));
-    fetch.catch(() => this.#fetches.delete(key));
-    return fetch;
+    let update = this.#updates.get(key);
+    if (!update) this.#updates.set(key, update = mirror.update(refs, signal));
+    update.catch(() => this.#updates.delete(key));
+    return update;
   }
 }
 

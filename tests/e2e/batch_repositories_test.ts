@@ -1,4 +1,4 @@
-/** Tasks with a repository, setup, variables and limits of their own, through the program. */
+/** Tasks with repositories, setup, variables and limits, through the program. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../support/assert.ts";
 import { type RecordedRequest, startModelServer, type Turn } from "../support/model_server.ts";
 import { finished, makeWorld, mockConfig, type World } from "../support/program.ts";

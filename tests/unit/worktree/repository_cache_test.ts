@@ -45,7 +45,7 @@ Deno.test("RepositoryCache finds commits, branches, tags and other refs, and say
   );
 });
 
-Deno.test("RepositoryCache needs a repository again for branches only, and goes on without it", async () => {
+Deno.test("RepositoryCache looks branches up again where it can, and never commits", async () => {
   await using repo = await makeRepository({ "a.txt": "a\n" });
   const url = `file://${repo.dir}`;
   const first = await commitOf(repo);
