@@ -96,7 +96,7 @@ class PatchRequests {
     host.show(`${request.id}: ${made.text.trim()}`);
   }
 
-  /** Services limit how fast content is created, whoever creates it. */
+  /** Waits until the next pull request may be created: services limit the rate of each user. */
   async #wait(): Promise<void> {
     const { signal } = this.#options;
     const ms = this.#next - performance.now();

@@ -54,7 +54,7 @@ interface Remote {
   readonly address: RemoteAddress | undefined;
 }
 
-/** Where branches of a repository go, and their pull requests. */
+/** The remotes of a repository: those that branches go to, and their pull requests. */
 export interface Remotes {
   readonly git: Git;
   readonly top: string;
