@@ -12,5 +12,7 @@ export type { Emitter } from "./emit/plan.ts";
 export const loadEmitPlan = lazy(() => import("./emit/plan.ts"));
 export const loadKubernetes = lazy(() => import("./emit/kubernetes.ts"));
 
+export type { RunnerMeter } from "./runner_meter.ts";
 export type { BatchTotals } from "./merge.ts";
 export const loadMerge = lazy(() => import("./merge.ts"));
+export const loadRunnerMeter = lazy(() => import("./runner_meter.ts"));

@@ -6,10 +6,12 @@ import { type CliContext, onSignals, runPaths } from "../../../terminal/process.
 import {
   type CheckResult,
   isFinal,
+  loadRunnerMeter,
   manifestOf,
   readTaskFile,
   ResultsDir,
   type RunFacts,
+  type RunnerMeter,
   selectTasks,
   taskNames,
   type TaskResult,
@@ -68,6 +70,7 @@ interface Batch {
   readonly patches: string;
   /** The results of all runners of the file; absent: there is only this one. */
   readonly shared: ResultsDir | undefined;
+  readonly meter: RunnerMeter | undefined;
   /** The name of the file, and the part of it that this process runs. */
   readonly part: Omit<BatchContext, "task">;
   readonly write: (result: TaskResult) => Promise<void>;
@@ -115,6 +118,8 @@ export async function runBatch(
   await using services = openServices();
   // A resource that is used once would be moved to its use by the bundler, and never closed.
   if (!services.shell) throw new TypeError("The services of a batch have no guard");
+  const jobs = flags.jobs ?? DEFAULT_JOBS;
+  const meter = shared && new (await loadRunnerMeter()).RunnerMeter(jobs);
   const progress = new BatchProgress(context, { all: keyed.length, quiet: flags.quiet ?? false, texts });
   const batch: Batch = {
     context,
@@ -123,6 +128,7 @@ export async function runBatch(
     journal,
     patches: results.directory ?? journal.dir,
     shared,
+    meter,
     part: { file: source.path.slice(source.path.lastIndexOf("/") + 1), ...defined({ shard: part.shard }) },
     write: results.write,
     progress,
@@ -159,7 +165,7 @@ export async function runBatch(
       progress.end(task.task.id, result);
     }
   };
-  await Promise.all(Array.from({ length: flags.jobs ?? DEFAULT_JOBS }, work));
+  await Promise.all(Array.from({ length: jobs }, work));
   await results.close();
   progress.close();
   removeListeners();
@@ -332,12 +338,13 @@ async function resultOf(keyed: KeyedTask, batch: Batch): Promise<TaskResult | un
     const { result: ended, run: facts } = journal.of(keyed.key);
     // It was killed before it had stored it.
     if (shared && ended && isFinal(ended)) return await deliver(keyed, { result: ended, run: facts }, batch);
-    const attempt = await runTask(keyed, batch);
-    const { result, run } = attempt;
+    const work = () => runTask(keyed, batch);
+    const [{ result, run: begun }, runner] = await batch.meter?.measure(work) ?? [await work()];
+    const run = { ...begun, ...defined({ runner }) };
     if (signal.aborted && !result.ok) return undefined;
     journal.end(keyed.key, result, run);
     if (flags.worktree && isFinal(result)) await removeWorktree(paths.home, keyed.worktreeId);
-    return await deliver(keyed, attempt, batch);
+    return await deliver(keyed, { result, run }, batch);
   } catch (error) {
     if (signal.aborted) return undefined;
     return await deliver(keyed, { result: notBegun(keyed, error) }, batch);
