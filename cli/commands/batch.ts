@@ -15,7 +15,7 @@ import { openConfig } from "../terminal/open.ts";
 import { runPaths } from "../terminal/process.ts";
 import {
   type BatchTotals,
-  type Emitter,
+  type Engine,
   loadEmitPlan,
   loadKubernetes,
   loadMerge,
@@ -30,8 +30,8 @@ import { oneLine } from "../../src/util/terminal_text.ts";
 import { grouped, moneyFigure, tokenFigures } from "../../src/view/mod.ts";
 
 /** The engines that `reasonix batch emit` writes for. */
-const ENGINES: Readonly<Record<string, () => Promise<Emitter>>> = {
-  kubernetes: async () => (await loadKubernetes()).kubernetes,
+const ENGINES: Readonly<Record<string, () => Promise<Engine>>> = {
+  kubernetes: async () => ({ emit: (await loadKubernetes()).kubernetes, maxIndexes: 100_000 }),
 };
 
 interface BatchDeps {
@@ -55,13 +55,15 @@ export function batchCommands({ readRunFlags }: BatchDeps): CommandGroup {
             "n",
             wholeNumber("--shards", 1),
           ),
-          jobs: BATCH_FLAGS.jobs,
+          jobs: parsed("Run N indexes at the same time, or tasks of a shard", "n", wholeNumber("--jobs", 1)),
+          container: option("Run tasks that name no image in this one", "image"),
+          measured: option("Take resources from the results of an earlier run", "dir"),
         },
         aliases: { j: "jobs" },
         rest: argument("Engine, and after -- flags of reasonix run", "engine"),
-        async run({ tasks: given, tasksFrom, resultsDir, shards, jobs }, engine = "", ...words) {
-          const emitter = Object.hasOwn(ENGINES, engine) ? ENGINES[engine] : undefined;
-          if (!emitter) throw unknownEngine(engine);
+        async run({ tasks: given, tasksFrom, resultsDir, ...options }, engine = "", ...words) {
+          const load = Object.hasOwn(ENGINES, engine) ? ENGINES[engine] : undefined;
+          if (!load) throw unknownEngine(engine);
           const [file, runFlags] = tasksFrom === undefined ? [given, words] : [words[0], words.slice(1)];
           if (file === undefined) {
             throw usageError(message`No tasks file is named`, message`add --tasks FILE`);
@@ -73,19 +75,20 @@ export function batchCommands({ readRunFlags }: BatchDeps): CommandGroup {
           const source = await readTaskFile({ tasks: file, tasksFrom }, { cwd, elsewhere: true });
           const { model, preset } = await checkedFlags(runFlags, readRunFlags);
           const { loaded } = await openConfig(this, { preset, warn: true });
+          const { emit, maxIndexes } = await load();
           const plan = (await loadEmitPlan()).planOf({
+            maxIndexes,
             tasks: source.tasks,
             tasksFile: file,
             tasksFrom,
             tasksText: source.text,
             resultsDir,
-            shards,
-            jobs,
+            ...options,
             runFlags,
             model,
             loaded,
           });
-          this.process.stdout.exact((await emitter())(plan));
+          this.process.stdout.exact(await emit(plan));
         },
       }),
       status: entry("Show how far a batch is", {

@@ -8,7 +8,7 @@ export { selectTasks } from "./selection.ts";
 export type { BatchTask } from "./task.ts";
 export { readTaskFile } from "./task_file.ts";
 
-export type { Emitter } from "./emit/plan.ts";
+export type { Engine } from "./emit/plan.ts";
 export const loadEmitPlan = lazy(() => import("./emit/plan.ts"));
 export const loadKubernetes = lazy(() => import("./emit/kubernetes.ts"));
 

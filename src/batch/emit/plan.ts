@@ -1,9 +1,11 @@
 import { createHash } from "node:crypto";
-import { type LoadedConfig, nonInteractive, resolveModel } from "../../config/mod.ts";
+import { type LoadedConfig, nonInteractive } from "../../config/mod.ts";
 import { message, usageError } from "../../core/mod.ts";
 import { shellWord } from "../../util/process.ts";
+import { ResultsDir } from "../results_dir.ts";
 import type { BatchTask } from "../task.ts";
 import type { TaskFlags } from "../task_file.ts";
+import { type MachineConfig, machineConfig } from "./machine_config.ts";
 
 /** Tasks that run in the same container image, as one job of the engine. */
 export interface EmitGroup {
@@ -11,12 +13,6 @@ export interface EmitGroup {
   readonly count: number;
   /** Indexes of the job, from 0; as many as tasks: one task for each. */
   readonly shards: number;
-}
-
-/** A server that the tasks talk to. */
-export interface Endpoint {
-  readonly host: string;
-  readonly port: number;
 }
 
 /** A batch as engines need it, however they write it. */
@@ -32,18 +28,24 @@ export interface EmitPlan {
   readonly groups: readonly EmitGroup[];
   /** Flags of `run` for every task, as they are after `--`. */
   readonly runFlags: readonly string[];
-  /** `-j`: tasks of a shard at the same time; where each index is one task, indexes at the same time. */
+  /** Tasks at the same time: of a shard, or, where each index is one task, of all. */
   readonly jobs: number;
   /** Names of the environment variables with the keys of providers. */
   readonly keys: readonly string[];
-  /** The servers of the models. */
-  readonly models: readonly Endpoint[];
+  /** The user's configuration for machines that do not have it. */
+  readonly machine: MachineConfig;
+  /** The image of tasks that name none. */
+  readonly container?: string | undefined;
   /** Needs of one index. */
   readonly resources: { readonly cpus: number; readonly memoryBytes: number };
 }
 
-/** Writes what an engine runs. */
-export type Emitter = (plan: EmitPlan) => string;
+/** Writes for an engine, and its limit. */
+export interface Engine {
+  readonly emit: (plan: EmitPlan) => string | Promise<string>;
+  /** Indexes that it takes at most. */
+  readonly maxIndexes: number;
+}
 
 export interface PlanInput {
   readonly tasks: readonly BatchTask[];
@@ -51,15 +53,22 @@ export interface PlanInput {
   readonly tasksFrom?: TaskFlags["tasksFrom"] | undefined;
   readonly tasksText: string;
   readonly resultsDir: string;
+  readonly maxIndexes: number;
   readonly shards?: number | undefined;
   readonly jobs?: number | undefined;
+  readonly container?: string | undefined;
+  /** Directory of results whose measured figures the resources follow. */
+  readonly measured?: string | undefined;
   readonly runFlags: readonly string[];
   /** `--model` of these flags. */
   readonly model?: string | undefined;
   readonly loaded: LoadedConfig;
 }
 
+/** As of a run. */
 const DEFAULT_JOBS = 4;
+/** Indexes at the same time where each is one task. */
+const DEFAULT_INDEXES = 16;
 const DEFAULT_RESOURCES = { cpus: 1, memoryBytes: 2 * 1024 ** 3 };
 
 /** Attempts after the first one that an index may have; see {@linkcode NO_RETRY}. */
@@ -68,19 +77,28 @@ export const MAX_RETRIES = 3;
 /** Exit codes of an index that another attempt would repeat; see docs/exit-codes.md. */
 export const NO_RETRY: readonly number[] = [1, 2, 3, 4, 6, 7];
 
-/** Throws a ReasonixError for a model that is not configured, or more shards than tasks. */
+/** Throws a ReasonixError for an unknown model, or more shards than tasks or than the engine takes. */
 export function planOf(input: PlanInput): EmitPlan {
-  const { tasks, tasksFile, tasksFrom, tasksText, resultsDir, shards = tasks.length, jobs, runFlags } = input;
+  const { tasks, tasksFile, tasksFrom, tasksText, resultsDir, maxIndexes, jobs, runFlags } = input;
+  const { shards = Math.min(tasks.length, maxIndexes) } = input;
+  if (shards > maxIndexes) {
+    throw usageError(
+      message`Cannot make ${shards} shards of ${tasksFile}: the engine takes at most ${maxIndexes}`,
+      message`give --shards at most ${maxIndexes}, or leave it out`,
+    );
+  }
   if (shards > tasks.length) {
     throw usageError(
       message`Cannot make ${shards} shards of the ${tasks.length} tasks of ${tasksFile}`,
       message`give --shards at most ${tasks.length}, or leave it out: one task for each index`,
     );
   }
-  const { config, needsTrust } = nonInteractive(input.loaded);
-  const untrusted = needsTrust.flatMap(({ kind, name }) => kind === "provider" ? [name] : []);
-  const names = new Set(tasks.map(({ model }) => model ?? input.model ?? ""));
-  const entries = new Set([...names].map((name) => resolveModel(config, name, untrusted).entry));
+  const machine = machineConfig(
+    nonInteractive(input.loaded),
+    new Set(tasks.map(({ model }) => model ?? input.model ?? "")),
+  );
+  const isSharded = shards < tasks.length;
+  const atOnce = Math.min(jobs ?? DEFAULT_JOBS, Math.ceil(tasks.length / shards));
   return {
     name: jobName(tasksFile),
     tasks,
@@ -88,19 +106,60 @@ export function planOf(input: PlanInput): EmitPlan {
     tasksFrom,
     tasksText,
     resultsDir,
-    groups: [{ count: tasks.length, shards }],
+    groups: groupsOf(tasks, shards),
     runFlags,
-    jobs: jobs ?? DEFAULT_JOBS,
-    keys: [...new Set([...entries].map(({ api_key_env }) => api_key_env))].filter((name) => name !== ""),
-    models: [...entries].flatMap(({ base_url }) => endpointOf(base_url)),
-    resources: DEFAULT_RESOURCES,
+    jobs: jobs ?? (isSharded ? DEFAULT_JOBS : DEFAULT_INDEXES),
+    keys: machine.variables,
+    machine,
+    container: input.container,
+    resources: input.measured === undefined ? limitsOf(tasks, atOnce) : measuredIn(input.measured, atOnce),
   };
 }
 
-function endpointOf(address: string): Endpoint[] {
-  const url = URL.parse(address);
-  if (!url) return [];
-  return [{ host: url.hostname, port: Number(url.port || (url.protocol === "http:" ? 80 : 443)) }];
+/** The tasks of each image, and their part of the shards. */
+function groupsOf(tasks: readonly BatchTask[], shards: number): EmitGroup[] {
+  const counts = new Map<string | undefined, number>();
+  for (const { image } of tasks) counts.set(image, (counts.get(image) ?? 0) + 1);
+  return [...counts].map(([image, count]) => ({
+    count,
+    shards: Math.max(1, Math.round(shards * count / tasks.length)),
+    ...(image === undefined ? {} : { image }),
+  }));
+}
+
+/** The largest limits of tasks, of which an index runs some at the same time. */
+function limitsOf(tasks: readonly BatchTask[], atOnce: number): EmitPlan["resources"] {
+  const most = (name: "cpus" | "memory") =>
+    tasks.reduce((most, { limits }) => Math.max(most, limits?.[name] ?? 0), 0);
+  return {
+    cpus: (most("cpus") || DEFAULT_RESOURCES.cpus) * atOnce,
+    memoryBytes: (most("memory") || DEFAULT_RESOURCES.memoryBytes) * atOnce,
+  };
+}
+
+const MEMORY_RESERVE = 1.25;
+const MEMORY_STEP = 64 * 1024 ** 2;
+
+/** The highest memory and the mean processor time of a run. Throws a ReasonixError without figures. */
+function measuredIn(directory: string, atOnce: number): EmitPlan["resources"] {
+  let [memory, cpuSeconds, seconds] = [0, 0, 0];
+  for (const { stored } of ResultsDir.read(directory).entries()) {
+    if (!stored?.runner) continue;
+    const { peak_memory_bytes, cpu_seconds, jobs } = stored.runner;
+    memory = Math.max(memory, peak_memory_bytes * Math.max(1, atOnce / jobs));
+    cpuSeconds += cpu_seconds * atOnce / jobs;
+    seconds += stored.result.duration_ms / 1000;
+  }
+  if (memory === 0) {
+    throw usageError(
+      message`Cannot take resources from ${directory}: no result there has figures of its runner`,
+      message`leave --measured out, or run some tasks with --results-dir ${directory} first`,
+    );
+  }
+  return {
+    cpus: Math.max(0.1, Math.ceil(10 * cpuSeconds / Math.max(seconds, 1)) / 10),
+    memoryBytes: Math.ceil(memory * MEMORY_RESERVE / MEMORY_STEP) * MEMORY_STEP,
+  };
 }
 
 const MAX_NAME = 40;
@@ -119,10 +178,7 @@ function jobName(file: string): string {
  * `$JOB_COMPLETION_INDEX`, that yields a number from 0.
  */
 export function unitCommand(
-  { tasksFile, tasksFrom, resultsDir, jobs, runFlags }: Pick<
-    EmitPlan,
-    "tasksFile" | "tasksFrom" | "resultsDir" | "jobs" | "runFlags"
-  >,
+  { tasksFile, tasksFrom, resultsDir, groups, jobs, runFlags }: EmitPlan,
   { image, count, shards }: EmitGroup,
   index: string,
 ): string[] {
@@ -134,7 +190,7 @@ export function unitCommand(
     "run",
     ...(tasksFrom === undefined ? ["--tasks"] : ["--tasks-from", tasksFrom]),
     ...[tasksFile, "--results-dir", resultsDir].map(shellWord),
-    ...(image === undefined ? [] : ["--image", shellWord(image)]),
+    ...(image === undefined && groups.length === 1 ? [] : ["--image", shellWord(image ?? "")]),
     ...unit,
     ...runFlags.map(shellWord),
   ];

@@ -1,0 +1,120 @@
+import { Cluster, type Disturbance } from "../support/job_controller.ts";
+import { type RecordedRequest, startModelServer, type Turn } from "../support/model_server.ts";
+import { denoDir, makeWorld, mockConfig, programFile, type World } from "../support/program.ts";
+import { START_FLAGS } from "../../cli/terminal/start_flags.ts";
+import { assert, assertEquals, assertMatch } from "../support/assert.ts";
+import { Random, SEED, soakSize } from "../support/seed.ts";
+
+const LOOSE = { check: { prefix: false } } as const;
+/** Of a network that leads nowhere, so that the policy of the manifest may name it. */
+const ADDRESS = "http://192.0.2.7:8000/v1";
+
+function taskOf(request: RecordedRequest): number {
+  return Number(/do task-n(\d+)/.exec(request.body)?.[1] ?? NaN);
+}
+
+/** Writes one file, then answers; the file of every fourth task is not what its check wants. */
+function work(request: RecordedRequest): Turn {
+  const task = taskOf(request);
+  const isDone = request.json.messages.some(({ role }: { role: string }) => role === "tool");
+  if (isDone) return { text: `did n${task}` };
+  const command = `echo ${task % 4 === 3 ? "wrong" : task} > n${task}.txt`;
+  return { calls: [{ id: `call-${task}`, name: "bash", args: { command } }] };
+}
+
+/** The program in the image: as `reasonix` on PATH. */
+async function image(world: World): Promise<Record<string, string>> {
+  const bin = `${world.dir}/../bin`;
+  await Deno.mkdir(bin, { recursive: true });
+  const words = [Deno.execPath(), "run", ...START_FLAGS, "--no-config", await programFile()];
+  await Deno.writeTextFile(`${bin}/reasonix`, `#!/bin/sh\nexec ${words.join(" ")} "$@"\n`, { mode: 0o755 });
+  return {
+    PATH: `${bin}:${Deno.env.get("PATH")}`,
+    DENO_NO_UPDATE_CHECK: "1",
+    REASONIX_LANG: "en",
+    ...denoDir(),
+  };
+}
+
+/** Results without what differs between two runs of the same task. */
+function comparable(text: string): string {
+  return text.replaceAll(/"(session|duration_ms)":("[^"]*"|\d+)/g, '"$1":0');
+}
+
+/** Disturbances that end a pod, and with them at most three failures of an index. */
+const DISTURBANCES: readonly Disturbance[] = ["kill", "evict", "double"];
+
+Deno.test("the Job of a manifest gives each task one result, whatever happens to its pods", async () => {
+  const random = new Random(SEED);
+  const count = soakSize(24, 4);
+  const wanted = soakSize(200, 4);
+  let disturbed = 0;
+  for (let round = 0; disturbed < wanted; round++) {
+    const clusters: Cluster[] = [];
+    const refused = new Set<number>();
+    await using server = startModelServer([], {
+      ...LOOSE,
+      fallback: async (request) => {
+        const task = taskOf(request);
+        await clusters[0]?.requested(task);
+        return refused.delete(task) ? { status: 401, body: "no" } : work(request);
+      },
+    });
+    await using world = await makeWorld(mockConfig("${MODEL_URL}"));
+    const lines = Array.from({ length: count }, (_, at) => {
+      return JSON.stringify({ id: `t${at}`, prompt: `do task-n${at}`, check: `grep -qx ${at} n${at}.txt` });
+    });
+    await world.write("tasks.jsonl", lines.join("\n"));
+    const emit = ["batch", "emit", "kubernetes", "--tasks", "tasks.jsonl", "--results-dir", "/results"];
+    const more = ["-j", "2", "--container", "example/agent:1", "--", "--time-limit", "100"];
+    const emitted = await world.run([...emit, ...more], { env: { MODEL_URL: ADDRESS } });
+    assertEquals(emitted.code, 0, emitted.stderr);
+    assert(!emitted.stdout.includes(server.url));
+    const failures = new Map<number, number>();
+    const cluster = new Cluster(emitted.stdout, {
+      dir: `${world.dir}/../cluster`,
+      cwd: world.dir,
+      env: await image(world),
+      secrets: { "reasonix-keys/MODEL_URL": server.url },
+      random,
+      disturb(index) {
+        const before = failures.get(index) ?? 0;
+        if (before === 0 ? disturbed >= wanted : before === 3 || random.chance(0.5)) return "none";
+        disturbed += 1;
+        failures.set(index, before + 1);
+        if (random.chance(0.25)) refused.add(index);
+        return refused.has(index) ? "none" : random.pick(DISTURBANCES);
+      },
+    });
+    clusters.push(cluster);
+    await cluster.run();
+    for (let index = 0; index < count; index++) {
+      const pods = cluster.pods.filter((pod) => pod.index === index);
+      const text = JSON.stringify(pods, null, 2);
+      for (const { code } of pods.slice(0, -1)) assert([0, 1, 5, 137, 143].includes(code), text);
+      const last = index % 4 === 3 ? 1 : 0;
+      assertEquals(pods.at(-1)?.code, last, text);
+      const final = pods.filter(({ code }) => code === last);
+      assert(
+        final.length <= 2 &&
+          (final.length === 1 || final.every(({ disturbance }) => disturbance === "double")),
+        text,
+      );
+      const results = await Deno.readTextFile(
+        `${cluster.volume("tasks-results")}/tasks/t${index}/result.json`,
+      );
+      assertMatch(results, new RegExp(`"answer":"did n${index}"`));
+    }
+    assertEquals(cluster.failed.sort(), lines.flatMap((_, at) => at % 4 === 3 ? [at] : []));
+    const own = { env: { MODEL_URL: server.url } };
+    const alone = await world.run(
+      ["run", "--tasks", "tasks.jsonl", "-j", "1", "--results", "one.jsonl"],
+      own,
+    );
+    const merged = await world.run(["batch", "merge", cluster.volume("tasks-results")]);
+    assertEquals([merged.code, comparable(merged.stdout)], [
+      alone.code,
+      comparable(await world.read("one.jsonl")),
+    ]);
+  }
+});
