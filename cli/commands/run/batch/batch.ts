@@ -558,6 +558,8 @@ interface ProgressOptions {
 }
 
 const BAR = 20;
+/** An error has its remedy at the end. */
+const MAX_LINE = 1000;
 const TICK_MS = 1000;
 
 /** Progress on standard error: a line for each end, and on a terminal a bar below that is written over. */
@@ -607,7 +609,7 @@ class BatchProgress {
   print(text: string): void {
     if (this.#options.quiet) return;
     this.#write("");
-    this.#context.process.stderr.write(`· ${oneLine(text)}\n`);
+    this.#context.process.stderr.write(`· ${oneLine(text, MAX_LINE)}\n`);
     this.#draw();
   }
 
