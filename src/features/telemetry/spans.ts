@@ -1,6 +1,7 @@
 import {
   type Attributes,
   type AttributeValue,
+  createTraceState,
   ROOT_CONTEXT,
   type Span,
   SpanKind,
@@ -75,7 +76,7 @@ export class SpanReader implements Reader {
       case "tool.call":
         if (open && !open.answered) {
           open.answered = true;
-          this.#set(open, { "gen_ai.response.time_to_first_chunk": (at - open.sent) / 1000 });
+          this.#set(open, { "gen_ai.response.time_to_first_chunk": Math.max(0, at - open.sent) / 1000 });
         }
         break;
       case "message.retry":
@@ -133,6 +134,7 @@ export class SpanReader implements Reader {
       traceId: ids.trace,
       spanId: ids.parent.id,
       traceFlags: TraceFlags.SAMPLED,
+      ...(ids.state === undefined ? {} : { traceState: createTraceState(ids.state) }),
     });
     const attributes = this.#attributes({ ...values, "gen_ai.conversation.id": session.id });
     const options = {

@@ -1,5 +1,7 @@
+import type { EnvLookup } from "../../config/mod.ts";
 import { errorMessage, type Event, message, newNotice, ReasonixError, type Text } from "../../core/mod.ts";
 import { type AssemblyOptions, redactorOf, type RunContext, type RunTelemetry } from "../../run/mod.ts";
+import { defined } from "../../util/json.ts";
 import { lazy } from "../../util/lazy.ts";
 import { after, atMost } from "../../util/timer.ts";
 import type { Exporter } from "./exporter.ts";
@@ -9,7 +11,7 @@ import type { Observed, ObservedSession, SpanIds } from "./observed.ts";
 interface SessionSpans {
   session: ObservedSession;
   readonly calls: Map<string, SpanIds>;
-  /** The call, or the turn, that the agent works for. */
+  /** The call, or the turn, that the agent works for; of the user's session the span of the environment. */
   caller?: SpanIds;
   turn?: SpanIds;
   compaction?: SpanIds;
@@ -27,20 +29,28 @@ const END_MS = 1000;
  * events are kept until the exporter is there.
  */
 class Telemetry implements RunTelemetry {
+  readonly tracestate: string | undefined;
   readonly #options: AssemblyOptions;
+  /** The span that the program was started in. */
+  readonly #inherited: SpanIds | undefined;
   readonly #sessions = new Map<string, SessionSpans>();
   #kept: Observed[] = [];
   #take = (observed: Observed): unknown => this.#kept.push(observed);
   #exporter: Exporter | undefined;
   #notify: (text: Text) => void = () => {};
-  /** The receiver did not take what was sent last. */
-  #fails = false;
+  /** The receiver took what was sent last, or did not. */
+  readonly #receiver: { failed: boolean; reported: boolean };
   #begun = false;
   #loads = false;
   readonly #load = lazy(() => this.#open());
 
   constructor(options: AssemblyOptions) {
     this.#options = options;
+    const { env } = options.paths;
+    this.#inherited = inheritedSpan(env);
+    // One that does not belong to the trace must not reach commands.
+    this.tracestate = this.#inherited?.state ?? (env("TRACESTATE") === undefined ? undefined : "");
+    this.#receiver = options.batch?.receiver ?? { failed: false, reported: false };
   }
 
   /** Follows the events of a run. */
@@ -55,6 +65,7 @@ class Telemetry implements RunTelemetry {
         ...this.#modelOf(model.provider, model.id),
       },
       calls: new Map(),
+      ...(parent || !this.#inherited ? {} : { caller: this.#inherited }),
     };
     this.#sessions.set(id, spans);
     recorder.subscribe((event) => this.#observe(spans, event));
@@ -93,7 +104,7 @@ class Telemetry implements RunTelemetry {
       // A run does not end for what counts it.
       this.#stop(error);
     }
-    if (event.type === "turn.start") this.#begun = true;
+    if (event.type === "turn.start" || event.type === "message.start") this.#begun = true;
     if (event.type !== "message.start" || this.#loads) return;
     this.#loads = true;
     after(LOAD_AFTER_MS, () => void this.#load());
@@ -160,7 +171,7 @@ class Telemetry implements RunTelemetry {
         redact: redactorOf(loaded),
         batch,
         onExport: (problem) => {
-          this.#fails = problem !== undefined;
+          this.#receiver.failed = problem !== undefined;
           if (problem !== undefined) this.#report(problem);
         },
       });
@@ -179,7 +190,9 @@ class Telemetry implements RunTelemetry {
   }
 
   /** The user gets one line, whatever fails afterwards. */
-  #report(problem: string): void {
+  #report(problem: Text): void {
+    if (this.#receiver.reported) return;
+    this.#receiver.reported = true;
     const { loaded, paths: { env } } = this.#options;
     const { otlp } = loaded.config.telemetry;
     const url = otlp === "env" ? env("OTEL_EXPORTER_OTLP_ENDPOINT") ?? "http://localhost:4318" : otlp;
@@ -187,24 +200,38 @@ class Telemetry implements RunTelemetry {
       URL.parse(url)?.host ?? url
     }: ${problem}; [telemetry] otlp names the receiver`;
     this.#notify(text);
-    this.#notify = () => {};
   }
 
   async #close(): Promise<void> {
     if (!this.#begun) return;
     let isDone = false;
     const work = this.#load().then(() => this.#exporter?.close()).then(() => isDone = true);
-    if (this.#fails) return;
+    if (this.#receiver.failed) return;
     await atMost(END_MS, work);
-    if (!isDone) this.#report(`no answer within ${END_MS / 1000} s`);
+    if (isDone) return;
+    this.#report(message`no answer within ${END_MS / 1000} s`);
+    this.#receiver.failed = true;
   }
 }
 
 function drawSpan(parent: SpanIds | undefined): SpanIds {
   const id = hex(8);
-  return parent
-    ? { trace: parent.trace, id, parent, sampled: parent.sampled }
-    : { trace: hex(16), id, sampled: true };
+  return parent ? { ...parent, id, parent } : { trace: hex(16), id, sampled: true };
+}
+
+const TRACEPARENT = /^(?!ff)([\da-f]{2})-(?!0{32})([\da-f]{32})-(?!0{16})([\da-f]{16})-([\da-f]{2})(-.*)?$/;
+const STATE_MEMBER = /^[a-z\d][a-z\d_*/@-]{0,255}=[\x20-\x2b\x2d-\x3c\x3e-\x7e]{0,255}(?<! )$/;
+const MAX_STATE_MEMBERS = 32;
+
+/** Reads the span that the environment names (W3C Trace Context); undefined where it names none. */
+function inheritedSpan(env: EnvLookup): SpanIds | undefined {
+  const [, version, trace, id, flags = "", more] = TRACEPARENT.exec(env("TRACEPARENT") ?? "") ?? [];
+  // Only later versions may have more fields.
+  if (trace === undefined || id === undefined || (version === "00" && more !== undefined)) return undefined;
+  const members = (env("TRACESTATE") ?? "").split(",").map((member) => member.trim()).filter(Boolean);
+  const isValid = members.length <= MAX_STATE_MEMBERS && members.every((member) => STATE_MEMBER.test(member));
+  const state = isValid && members.length > 0 ? members.join(",") : undefined;
+  return { trace, id, sampled: (Number.parseInt(flags, 16) & 1) === 1, ...defined({ state }) };
 }
 
 function hex(bytes: number): string {
