@@ -51,7 +51,7 @@ export interface RunFacts {
   /** Commit that its work tree began with. */
   readonly base?: string;
   readonly repo?: string;
-  /** Absent where the system does not tell. */
+  /** Absent where the system has none. */
   readonly runner?: RunnerFigures;
   /** Absent: as configured. */
   readonly confinement?: "container";

@@ -26,7 +26,7 @@ export class RunnerMeter {
     this.#jobs = jobs;
   }
 
-  /** Does the work of a task; the figures are undefined where the system does not tell. */
+  /** Does the work of a task; the figures are undefined where the system has none. */
   async measure<T>(work: () => Promise<T>): Promise<[T, RunnerFigures | undefined]> {
     const task = { peak: 0 };
     this.#tasks.add(task);
@@ -55,7 +55,7 @@ export class RunnerMeter {
   }
 }
 
-/** The sums of a process and its descendants, from the size of a page and a line of /proc for each process. */
+/** Sums up a process and its descendants: the size of a page, then a line of /proc for each process. */
 export function readStats(text: string, root: number): Sample | undefined {
   const [page = "", ...lines] = text.split("\n");
   const children = new Map<number, number[]>();

@@ -165,7 +165,7 @@ Deno.test("exit codes say whether another run makes sense, and merge shows the l
   assertEquals([(await world.run(SHARED)).code, server.requests.length], [0, asked]);
 });
 
-Deno.test("a runner that is told to end says that it may run again, and the next one continues", async () => {
+Deno.test("a runner that gets SIGTERM says that it may run again, and the next one continues", async () => {
   const held = Promise.withResolvers<void>();
   await using server = startModelServer([], {
     ...LOOSE,

@@ -69,7 +69,7 @@ Deno.test("a rename that was done although its reply says otherwise counts as do
 Deno.test("an attempt is replaced by the next one, and does not count next to a result", async () => {
   await using temp = await makeTempDir();
   const dir = ResultsDir.open(temp.path, someManifest(1));
-  const failed = someResult("t0", { ok: false, reason: "provider", patch: "/home/of/a/machine" });
+  const failed = someResult("t0", { ok: false, reason: "provider", patch: "/a.patch" });
   await dir.fail(0, RUN, failed);
   await dir.fail(0, RUN, { ...failed, error: "503" });
   const { isFinal, stored } = dir.entry(0);
