@@ -181,7 +181,11 @@ async function checkedFlags(words: readonly string[], read: BatchDeps["readRunFl
     throw usageError(message`Cannot use the flags after --: ${flags}`, message`see reasonix run --help`);
   }
   const taken = TAKEN.find((name) => flags[name] !== undefined);
-  if (taken === undefined) return flags;
+  if (taken === undefined) {
+    const { checkFlags } = await import("./run/batch/batch.ts");
+    checkFlags(flags, []);
+    return flags;
+  }
   throw usageError(
     message`Cannot use ${flagWord(taken)} after --: it differs by index`,
     message`leave it out there`,

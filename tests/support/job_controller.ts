@@ -79,8 +79,8 @@ interface ClusterOptions {
   readonly env: Readonly<Record<string, string>>;
   readonly secrets: Readonly<Record<string, string>>;
   readonly random: Random;
-  /** The disturbance of the next pod of an index. */
-  readonly disturb: (index: number) => Disturbance;
+  /** The disturbance of the next pod of an index of a Job. */
+  readonly disturb: (job: string, index: number) => Disturbance;
 }
 
 interface LivePod {
@@ -94,7 +94,8 @@ interface LivePod {
 
 export class Cluster {
   readonly pods: Pod[] = [];
-  readonly failed: number[] = [];
+  /** Indexes without a success, by Job. */
+  readonly failed: [job: string, index: number][] = [];
   readonly #options: ClusterOptions;
   readonly #documents: readonly Manifest[];
   readonly #live = new Map<number, LivePod[]>();
@@ -141,7 +142,7 @@ export class Cluster {
   async #complete(job: Manifest, index: number): Promise<void> {
     const { backoffLimitPerIndex, podFailurePolicy: { rules } } = job.spec;
     for (let failures = 0; failures <= backoffLimitPerIndex;) {
-      const disturbance = this.#options.disturb(index);
+      const disturbance = this.#options.disturb(job.metadata.name, index);
       const runs = Array.from(
         { length: disturbance === "double" ? 2 : 1 },
         () => this.#runPod(job, index, disturbance),
@@ -161,7 +162,7 @@ export class Cluster {
       if (failures <= backoffLimitPerIndex) continue;
     }
     if (!this.pods.some((pod) => pod.index === index && pod.job === job.metadata.name && pod.code === 0)) {
-      this.failed.push(index);
+      this.failed.push([job.metadata.name, index]);
     }
   }
 
