@@ -23,6 +23,19 @@ export function freshTokens({ inputTokens, cachedTokens, cacheWriteTokens = 0 }:
   return inputTokens - cachedTokens - cacheWriteTokens;
 }
 
+/** Tokens by kind. The kinds add up to all tokens: reasoning is no part of `output` here. */
+export function tokenKinds(
+  usage: Usage,
+): Readonly<Record<"input" | "cached" | "cache_write" | "output" | "reasoning", number>> {
+  return {
+    input: freshTokens(usage),
+    cached: usage.cachedTokens,
+    cache_write: usage.cacheWriteTokens ?? 0,
+    output: usage.outputTokens - usage.reasoningTokens,
+    reasoning: usage.reasoningTokens,
+  };
+}
+
 /** Prices of a million tokens. */
 export interface Rates {
   readonly input: number;

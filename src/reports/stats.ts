@@ -1,4 +1,4 @@
-import { freshTokens, mergeSpending, NO_SPENDING, type Spending, type Usage } from "../core/mod.ts";
+import { mergeSpending, NO_SPENDING, type Spending, tokenKinds } from "../core/mod.ts";
 import type { CacheReset, StatsOptions, StatsRow } from "../session/mod.ts";
 import { cacheShare, grouped, moneyFigure } from "../view/mod.ts";
 import { table } from "./table.ts";
@@ -65,15 +65,6 @@ function money(row: StatsRow): string {
   return moneyFigure(row) ?? (row.unpriced > 0 ? "unknown" : "");
 }
 
-/** The kinds add up to all tokens: reasoning is no part of `output` here. */
-const TOKEN_KINDS: Readonly<Record<string, (usage: Usage) => number>> = {
-  input: freshTokens,
-  cached: ({ cachedTokens }) => cachedTokens,
-  cache_write: ({ cacheWriteTokens = 0 }) => cacheWriteTokens,
-  output: ({ outputTokens, reasoningTokens }) => outputTokens - reasoningTokens,
-  reasoning: ({ reasoningTokens }) => reasoningTokens,
-};
-
 type Labels = Readonly<Record<string, string>>;
 type Sample = readonly [labels: Labels, value: number];
 
@@ -94,7 +85,7 @@ export function openMetricsText(
   });
   const each = (count: (row: StatsRow) => number) => requests.map((row): Sample => [row.labels, count(row)]);
   const tokens = requests.flatMap(({ labels, usage }) =>
-    Object.entries(TOKEN_KINDS).map(([kind, count]): Sample => [{ ...labels, kind }, count(usage)])
+    Object.entries(tokenKinds(usage)).map(([kind, count]): Sample => [{ ...labels, kind }, count])
   );
   const costs = requests.flatMap(({ labels, costs }) =>
     Object.entries(costs).map(([currency, amount]): Sample => [{ ...labels, currency }, amount])

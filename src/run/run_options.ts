@@ -82,6 +82,8 @@ export interface BatchContext {
   readonly task: string;
   /** The part of the file that this process runs: `2/8`, or the index of a task. */
   readonly shard?: string;
+  /** The receiver of telemetry, shared by the tasks of a process: one failure is reported, and waited for. */
+  readonly receiver: { failed: boolean; reported: boolean };
 }
 
 /** The spans of a run and of its agents, as W3C Trace Context names them. */

@@ -5,7 +5,7 @@ export * from "./tool.ts";
 export type { BuiltinTool } from "./builtin_tool.ts";
 export * from "./services.ts";
 export { BUILTINS } from "./builtins.ts";
-export { CLAUDE_TOOLS, toolsNamed } from "./third_party_calls.ts";
+export { CLAUDE_TOOLS, claudeToolName, toolsNamed } from "./third_party_calls.ts";
 export { preparedCall, type ToolAlias, ToolRegistry, type ToolSelection } from "./registry.ts";
 export { cutLine, DEFAULT_CAPS, keepEnds, spillPath } from "./truncation.ts";
 export { LocalToolHost, type ToolHost } from "./host.ts";

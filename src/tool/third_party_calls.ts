@@ -137,3 +137,9 @@ export const CLAUDE_TOOLS: Readonly<Record<string, readonly string[]>> = {
 export function toolsNamed(name: string): readonly string[] {
   return Object.hasOwn(CLAUDE_TOOLS, name) ? CLAUDE_TOOLS[name] ?? [] : [name];
 }
+
+/** The name of a tool for hooks and dashboards: Claude Code's where there is the same tool, else our own. */
+export function claudeToolName(tool: string): string {
+  return Object.entries(CLAUDE_TOOLS).find(([name, [exact]]) => exact === tool && name !== "Agent")
+    ?.[0] ?? tool;
+}

@@ -2,7 +2,7 @@ import type { ConfiguredHook } from "../../config/mod.ts";
 import { formatLocation, type PreparedCall } from "../../core/mod.ts";
 import { absolutePath, normalize } from "../../path/lexical.ts";
 import { exists, isFile } from "../../path/probe.ts";
-import { CLAUDE_TOOLS, toolsNamed } from "../../tool/mod.ts";
+import { CLAUDE_TOOLS, claudeToolName, toolsNamed } from "../../tool/mod.ts";
 import { canonicalJson } from "../../util/json.ts";
 import { suggestNames } from "../../util/suggest.ts";
 
@@ -121,12 +121,6 @@ function slowPart(source: string): string | undefined {
 /** The facts of a call that hooks see. */
 export type HookedCall = Pick<PreparedCall, "call" | "tool" | "args" | "family" | "writes">;
 
-/** The name of a tool in the input of hooks: Claude Code's where there is the same tool, else our own. */
-export function hookToolName(tool: string): string {
-  return Object.entries(CLAUDE_TOOLS).find(([name, [exact]]) => exact === tool && name !== "Agent")
-    ?.[0] ?? tool;
-}
-
 /**
  * All names that a matcher may call a tool by. Whatever changes files also answers to `Edit` and `Write`, so
  * that a hook written for those cannot be gone around with another tool.
@@ -198,7 +192,7 @@ export function ownArguments(
 }
 
 function renamed({ tool }: HookedCall): [ours: string, theirs: string][] {
-  return Object.entries(ARGUMENTS[hookToolName(tool)] ?? {});
+  return Object.entries(ARGUMENTS[claudeToolName(tool)] ?? {});
 }
 
 function absolute(path: string, cwd: string): string {
@@ -325,7 +319,7 @@ export function sampleInput(
   return {
     input: {
       ...common,
-      tool_name: hookToolName(own),
+      tool_name: claudeToolName(own),
       tool_input: hookToolInput(call, cwd),
       tool_use_id: "test",
       ...result,

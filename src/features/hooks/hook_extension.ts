@@ -12,13 +12,12 @@ import {
 } from "../../core/mod.ts";
 import type { ApprovalRequest, Approver } from "../../permission/mod.ts";
 import type { AssemblyOptions, RunContext, RunPaths, TurnExtension, TurnInput } from "../../run/mod.ts";
-import type { Asker, ToolResult } from "../../tool/mod.ts";
+import { type Asker, claudeToolName, type ToolResult } from "../../tool/mod.ts";
 import { after } from "../../util/timer.ts";
 import {
   formatHookProblem,
   type HookEvent,
   hookToolInput,
-  hookToolName,
   hookToolNames,
   missingCommands,
   ownArguments,
@@ -176,7 +175,7 @@ function occasion(call: PreparedCall, { run: { paths: { cwd } } }: RunHooks) {
     names: hookToolNames(call),
     callId: call.call.id,
     input: {
-      tool_name: hookToolName(call.tool),
+      tool_name: claudeToolName(call.tool),
       tool_input: hookToolInput(call, cwd),
       tool_use_id: call.call.id,
     },

@@ -1,5 +1,8 @@
 import { OTLPLogExporter } from "@opentelemetry/exporter-logs-otlp-http";
-import { OTLPMetricExporter } from "@opentelemetry/exporter-metrics-otlp-http";
+import {
+  AggregationTemporalityPreference,
+  OTLPMetricExporter,
+} from "@opentelemetry/exporter-metrics-otlp-http";
 import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-http";
 import {
   defaultResource,
@@ -16,9 +19,10 @@ import type { Config, EnvLookup } from "../../config/mod.ts";
 import type { BatchContext } from "../../run/mod.ts";
 import { defined } from "../../util/json.ts";
 import { VERSION } from "../../util/version.ts";
-import type { Logger, Meter } from "@opentelemetry/api";
-import { DrawnIds, SpanReader } from "./spans.ts";
+import { logReader } from "./logs.ts";
+import { metricReader } from "./metrics.ts";
 import type { Observed, Reader, ReaderOptions } from "./observed.ts";
+import { DrawnIds, SpanReader } from "./spans.ts";
 
 const SCOPE = "reasonix";
 
@@ -51,8 +55,6 @@ interface Export<T> {
   export(items: T, done: (result: { code: number; error?: Error }) => void): void;
 }
 
-type Names = Config["telemetry"]["names"];
-
 export interface ExporterOptions {
   readonly settings: Config["telemetry"];
   readonly env: EnvLookup;
@@ -62,12 +64,21 @@ export interface ExporterOptions {
   readonly onExport: (problem?: string) => void;
 }
 
+/** Longest delay of a timer; a longer one would be none. */
+const MAX_DELAY_MS = 2 ** 31 - 1;
+
 /** Opens the exporters of the configured signals; the SDK itself reads further `OTEL_*` variables. */
 export function openExporter({ settings, env, redact, batch, onExport }: ExporterOptions): Exporter {
   const { otlp, headers, signals, names, content } = settings;
   const options: ReaderOptions = { content, redact };
   const resource = resourceOf(batch, redact);
-  const number = (name: string) => Number(env(name)) || undefined;
+  const isClaude = names === "claude_code";
+  // Some readers of its telemetry look at the scope.
+  const scope = isClaude ? "com.anthropic.claude_code" : SCOPE;
+  const number = (name: string) => {
+    const given = Number(env(name));
+    return given > 0 ? Math.min(given, MAX_DELAY_MS) : undefined;
+  };
   const target = (signal: string) => {
     const own = env(`OTEL_EXPORTER_OTLP_${signal.toUpperCase()}_ENDPOINT`);
     const url = own || otlp === "env" ? undefined : `${otlp.replace(/\/+$/, "")}/v1/${signal}`;
@@ -103,30 +114,40 @@ export function openExporter({ settings, env, redact, batch, onExport }: Exporte
     readers.push(new SpanReader(provider.getTracer(SCOPE, VERSION), ids, options));
   }
   if (signals.includes("metrics")) {
+    const isChosen = Boolean(env("OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE"));
+    const { DELTA } = AggregationTemporalityPreference;
+    const preference = isClaude && !isChosen ? { temporalityPreference: DELTA } : {};
+    const interval = number("OTEL_METRIC_EXPORT_INTERVAL") ?? 60_000;
     const reader = new PeriodicExportingMetricReader({
-      exporter: watched(new OTLPMetricExporter(target("metrics"))),
-      ...defined({
-        exportIntervalMillis: number("OTEL_METRIC_EXPORT_INTERVAL"),
-        exportTimeoutMillis: number("OTEL_METRIC_EXPORT_TIMEOUT"),
-      }),
+      exporter: watched(new OTLPMetricExporter({ ...target("metrics"), ...preference })),
+      exportIntervalMillis: interval,
+      exportTimeoutMillis: Math.min(interval, number("OTEL_METRIC_EXPORT_TIMEOUT") ?? 30_000),
     });
     const provider = new MeterProvider({ resource, readers: [reader] });
     providers.push(provider);
-    readers.push(metricReader(names, provider.getMeter(SCOPE, VERSION), options));
+    readers.push(metricReader(names, provider.getMeter(scope, VERSION), options));
   }
   if (signals.includes("logs")) {
     const exporter = watched(new OTLPLogExporter(target("logs")));
-    const processors = [new BatchLogRecordProcessor({ exporter, ...batching("OTEL_BLRP") })];
+    const often = { scheduledDelayMillis: 5000, ...batching("OTEL_BLRP") };
+    const processors = [new BatchLogRecordProcessor({ exporter, ...often })];
     const provider = new LoggerProvider({ resource, processors });
     providers.push(provider);
-    readers.push(logReader(names, provider.getLogger(SCOPE, VERSION), options));
+    readers.push(
+      logReader(names, provider.getLogger(isClaude ? `${scope}.events` : scope, VERSION), options),
+    );
   }
   return new Exporter(readers, providers);
 }
 
 /** The resource of all signals. It names no machine, unless `OTEL_RESOURCE_ATTRIBUTES` does. */
 function resourceOf(batch: BatchContext | undefined, redact: (text: string) => string): Resource {
-  const own = resourceFromAttributes({ "service.name": "reasonix", "service.version": VERSION });
+  const own = resourceFromAttributes({
+    "service.name": "reasonix",
+    "service.version": VERSION,
+    // Sums of two processes are two series.
+    "service.instance.id": crypto.randomUUID(),
+  });
   const part = defined({
     "reasonix.batch": batch?.file,
     "reasonix.task": batch?.task,
@@ -142,33 +163,4 @@ function resourceOf(batch: BatchContext | undefined, redact: (text: string) => s
 /** A status of HTTP, else the message of the error. */
 function problemOf(error: (Error & { readonly code?: unknown }) | undefined): string {
   return typeof error?.code === "number" ? `HTTP ${error.code}` : error?.message || "no answer";
-}
-
-/** Counts what happens. */
-function metricReader(
-  names: Names,
-  meter: Meter,
-  _options: ReaderOptions,
-): Reader {
-  const calls = meter.createCounter(names === "gen_ai" ? "reasonix.tool.count" : "claude_code.tool.count");
-  return {
-    take({ event }) {
-      if (event.type === "tool.end") calls.add(1);
-    },
-    end() {},
-  };
-}
-
-/** Makes log records of events. */
-function logReader(
-  names: Names,
-  logger: Logger,
-  _options: ReaderOptions,
-): Reader {
-  return {
-    take({ event }) {
-      if (event.type === "tool.end") logger.emit({ eventName: `${names}.tool_result` });
-    },
-    end() {},
-  };
 }

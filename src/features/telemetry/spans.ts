@@ -75,7 +75,7 @@ export class SpanReader implements Reader {
       case "tool.call":
         if (open && !open.answered) {
           open.answered = true;
-          this.#set(open, { "gen_ai.response.time_to_first_chunk": (at - open.sent) / 1000 });
+          this.#set(open, { "gen_ai.response.time_to_first_chunk": Math.max(0, at - open.sent) / 1000 });
         }
         break;
       case "message.retry":

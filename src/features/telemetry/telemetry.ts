@@ -33,14 +33,15 @@ class Telemetry implements RunTelemetry {
   #take = (observed: Observed): unknown => this.#kept.push(observed);
   #exporter: Exporter | undefined;
   #notify: (text: Text) => void = () => {};
-  /** The receiver did not take what was sent last. */
-  #fails = false;
+  /** The receiver took what was sent last, or did not. */
+  readonly #receiver: { failed: boolean; reported: boolean };
   #begun = false;
   #loads = false;
   readonly #load = lazy(() => this.#open());
 
   constructor(options: AssemblyOptions) {
     this.#options = options;
+    this.#receiver = options.batch?.receiver ?? { failed: false, reported: false };
   }
 
   /** Follows the events of a run. */
@@ -160,7 +161,7 @@ class Telemetry implements RunTelemetry {
         redact: redactorOf(loaded),
         batch,
         onExport: (problem) => {
-          this.#fails = problem !== undefined;
+          this.#receiver.failed = problem !== undefined;
           if (problem !== undefined) this.#report(problem);
         },
       });
@@ -179,7 +180,9 @@ class Telemetry implements RunTelemetry {
   }
 
   /** The user gets one line, whatever fails afterwards. */
-  #report(problem: string): void {
+  #report(problem: Text): void {
+    if (this.#receiver.reported) return;
+    this.#receiver.reported = true;
     const { loaded, paths: { env } } = this.#options;
     const { otlp } = loaded.config.telemetry;
     const url = otlp === "env" ? env("OTEL_EXPORTER_OTLP_ENDPOINT") ?? "http://localhost:4318" : otlp;
@@ -187,16 +190,17 @@ class Telemetry implements RunTelemetry {
       URL.parse(url)?.host ?? url
     }: ${problem}; [telemetry] otlp names the receiver`;
     this.#notify(text);
-    this.#notify = () => {};
   }
 
   async #close(): Promise<void> {
     if (!this.#begun) return;
     let isDone = false;
     const work = this.#load().then(() => this.#exporter?.close()).then(() => isDone = true);
-    if (this.#fails) return;
+    if (this.#receiver.failed) return;
     await atMost(END_MS, work);
-    if (!isDone) this.#report(`no answer within ${END_MS / 1000} s`);
+    if (isDone) return;
+    this.#report(message`no answer within ${END_MS / 1000} s`);
+    this.#receiver.failed = true;
   }
 }
 

@@ -123,7 +123,11 @@ export async function runBatch(
     journal,
     patches: results.directory ?? journal.dir,
     shared,
-    part: { file: source.path.slice(source.path.lastIndexOf("/") + 1), ...defined({ shard: part.shard }) },
+    part: {
+      file: source.path.slice(source.path.lastIndexOf("/") + 1),
+      receiver: { failed: false, reported: false },
+      ...defined({ shard: part.shard }),
+    },
     write: results.write,
     progress,
     guard: services.shell.guard,
@@ -456,7 +460,11 @@ async function answerOf(text: string, { task, cwd, session, isBegun }: TaskSessi
     ...defined({ model: task.model ?? shared.model, maxCost: left === Infinity ? undefined : left }),
     ...(isBegun ? { resume: session } : { sessionId: session }),
   };
-  const spend = (event: Event) => {
+  const { written } = await textsFor("run", batch.context);
+  const take = (event: Event) => {
+    if (event.type === "notice" && event.code === "telemetry") {
+      batch.progress.print(`! ${written(event.said, event.text)}`);
+    }
     // The cost of a turn is the sum of the costs of its parts.
     if (event.type === "turn.end" || !("cost" in event) || !event.cost) return;
     batch.costs.set(task.id, (batch.costs.get(task.id) ?? 0) + event.cost.amount);
@@ -464,7 +472,7 @@ async function answerOf(text: string, { task, cwd, session, isBegun }: TaskSessi
   };
   return await taskResult(batch.context, flags, {
     words: [text],
-    printer: { event: spend, result: () => Promise.resolve() },
+    printer: { event: take, result: () => Promise.resolve() },
     err: new Output(Deno.stderr),
     speech: await Speech.of(batch.context, flags),
     secrets: noSecrets(),

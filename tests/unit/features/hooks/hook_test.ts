@@ -3,7 +3,6 @@ import {
   type HookedCall,
   type HookEvent,
   hookToolInput,
-  hookToolName,
   hookToolNames,
   missingCommands,
   ownArguments,
@@ -11,6 +10,7 @@ import {
   readMatcher,
 } from "../../../../src/features/hooks/hook.ts";
 import { Hooks, readRun } from "../../../../src/features/hooks/hook_runs.ts";
+import { claudeToolName } from "../../../../src/tool/mod.ts";
 import { agentFixture, call, say, scriptedProvider, tool } from "../../../support/agent_fixture.ts";
 import { assert, assertEquals, assertStringIncludes } from "../../../support/assert.ts";
 
@@ -85,9 +85,9 @@ const patch: HookedCall = {
 };
 
 Deno.test("tools match by their own and Claude Code's names, file tools also as Edit or Write", () => {
-  assertEquals(hookToolName("edit_file"), "Edit");
-  assertEquals(hookToolName("task"), "Task");
-  assertEquals(hookToolName("mcp__a__b"), "mcp__a__b");
+  assertEquals(claudeToolName("edit_file"), "Edit");
+  assertEquals(claudeToolName("task"), "Task");
+  assertEquals(claudeToolName("mcp__a__b"), "mcp__a__b");
   assert(hookToolNames(edit).includes("Edit") && !hookToolNames(edit).includes("Write"));
   for (const tool of ["apply_patch", "move_file", "lsp_rename"]) {
     const names = hookToolNames({ ...patch, tool });

@@ -1,0 +1,269 @@
+import type { Meter } from "@opentelemetry/api";
+import { tokenKinds } from "../../core/mod.ts";
+import { isRecord, parseJson } from "../../util/json.ts";
+import { providerName, type Reader, type ReaderOptions } from "./observed.ts";
+import {
+  attributesOf,
+  type CallDecision,
+  type CallEnd,
+  type Operation,
+  Operations,
+  type RequestEnd,
+} from "./operations.ts";
+
+/** Counts and measures what happens, under the names of the conventions or those of Claude Code. */
+export function metricReader(
+  names: "gen_ai" | "claude_code",
+  meter: Meter,
+  { redact }: ReaderOptions,
+): Reader {
+  const operations = new Operations();
+  const count = names === "gen_ai" ? genAiMetrics(meter, redact) : claudeCodeMetrics(meter, redact);
+  return {
+    take(observed) {
+      for (const operation of operations.take(observed)) count(operation);
+    },
+    end() {},
+  };
+}
+
+type Redact = ReaderOptions["redact"];
+
+/** Bounds that the conventions name. */
+const SECONDS = Array.from({ length: 14 }, (_, power) => 0.01 * 2 ** power);
+const TURN_SECONDS = Array.from({ length: 13 }, (_, power) => 0.1 * 2 ** power);
+const TOKENS = Array.from({ length: 14 }, (_, power) => 4 ** power);
+
+/** Ends of turns that are no error. */
+const WANTED: readonly string[] = ["done", "interrupted"];
+
+function genAiMetrics(meter: Meter, redact: Redact): (operation: Operation) => void {
+  const histogram = (name: string, unit: string, description: string, bounds: number[]) =>
+    meter.createHistogram(name, { unit, description, advice: { explicitBucketBoundaries: bounds } });
+  const counter = (name: string, unit: string, description: string) =>
+    meter.createCounter(name, { unit, description });
+  const inference = "gen_ai.client.inference";
+  const tokens = (name: string, description: string) =>
+    counter(`${inference}.usage.${name}`, "{token}", description);
+
+  const duration = histogram(`${inference}.duration`, "s", "Duration of a request.", SECONDS);
+  const firstChunk = histogram(`${inference}.time_to_first_chunk`, "s", "Time to the first chunk.", SECONDS);
+  const input = tokens("input_tokens", "Input tokens, cached ones included.");
+  const cacheRead = tokens("cache_read.input_tokens", "Input tokens that were read from the cache.");
+  const cacheWrite = tokens("cache_write.input_tokens", "Input tokens that were written to the cache.");
+  const output = tokens("output_tokens", "Output tokens, those of reasoning included.");
+  const reasoning = tokens("reasoning.output_tokens", "Output tokens of reasoning.");
+  const inputOf = histogram(`${inference}.operation.input_tokens`, "{token}", "Input of a request.", TOKENS);
+  const outputOf = histogram(
+    `${inference}.operation.output_tokens`,
+    "{token}",
+    "Output of a request.",
+    TOKENS,
+  );
+  const turn = histogram("gen_ai.invoke_agent.duration", "s", "Duration of a turn.", TURN_SECONDS);
+  const tool = histogram("gen_ai.execute_tool.duration", "s", "Duration of a call.", SECONDS);
+  const cost = counter("reasonix.cost", "{currency}", "Cost of the requests with a known price.");
+  const unpriced = counter("reasonix.unpriced_requests", "{request}", "Requests without a known price.");
+  const retries = counter("reasonix.retries", "{attempt}", "Attempts at requests that were repeated.");
+  const results = counter("reasonix.tool.results", "{call}", "Calls by their outcome.");
+  const decisions = counter("reasonix.decisions", "{decision}", "Decisions about calls.");
+  const lines = counter("reasonix.lines", "{line}", "Lines that tools have added and removed.");
+
+  const request = (operation: RequestEnd & Operation) => {
+    const { usage, firstChunkMs, durationMs, failure, session: { server, agent = "reasonix" } } = operation;
+    const isOwn = operation.provider === operation.session.provider;
+    const target = attributesOf({
+      ...asked(operation),
+      "server.address": isOwn ? server?.address : undefined,
+      "server.port": isOwn ? server?.port : undefined,
+    }, redact);
+    duration.record(durationMs / 1000, { ...target, ...(failure ? { "error.type": failure.type } : {}) });
+    if (firstChunkMs !== undefined) firstChunk.record(firstChunkMs / 1000, target);
+    const used = { ...target, "gen_ai.token.modality": "unknown" };
+    input.add(usage?.inputTokens ?? 0, used);
+    output.add(usage?.outputTokens ?? 0, used);
+    if (!usage) return;
+    cacheRead.add(usage.cachedTokens, used);
+    cacheWrite.add(usage.cacheWriteTokens ?? 0, used);
+    reasoning.add(usage.reasoningTokens, used);
+    inputOf.record(usage.inputTokens, target);
+    outputOf.record(usage.outputTokens, target);
+    const whose = { ...target, ...attributesOf({ "gen_ai.agent.name": agent }, redact) };
+    if (!operation.cost) unpriced.add(1, whose);
+    else cost.add(operation.cost.amount, { ...whose, "reasonix.currency": operation.cost.currency });
+  };
+
+  const call = (operation: CallEnd & Operation) => {
+    const { end: { outcome, durationMs }, session: { agent = "reasonix" }, executed } = operation;
+    const error = outcome === "ok" ? {} : { "error.type": outcome };
+    const named = attributesOf({ "gen_ai.tool.name": operation.tool, "gen_ai.agent.name": agent }, redact);
+    if (executed) tool.record(durationMs / 1000, { ...named, "gen_ai.tool.type": "function", ...error });
+    results.add(1, { ...named, "reasonix.tool.outcome": outcome });
+    for (const [type, count] of changedLines(operation)) lines.add(count, { "reasonix.change": type });
+  };
+
+  return (operation) => {
+    switch (operation.kind) {
+      case "request":
+        return request(operation);
+      case "retry": {
+        const values = { ...asked(operation), "error.type": operation.failure.type };
+        return retries.add(1, attributesOf(values, redact));
+      }
+      case "call":
+        return call(operation);
+      case "decision": {
+        const { tool, event: { decision, source } } = operation;
+        const values = { "reasonix.decision": decision, "reasonix.decision.source": source };
+        return decisions.add(1, attributesOf({ "gen_ai.tool.name": tool, ...values }, redact));
+      }
+      case "turn": {
+        const { event: { durationMs, reason }, session: { agent = "reasonix" } } = operation;
+        const error = WANTED.includes(reason) ? undefined : reason;
+        const values = { "gen_ai.agent.name": agent, "error.type": error };
+        return turn.record(durationMs / 1000, attributesOf(values, redact));
+      }
+    }
+  };
+}
+
+function asked({ provider, model }: Pick<RequestEnd, "provider" | "model">) {
+  return {
+    "gen_ai.operation.name": "chat",
+    "gen_ai.provider.name": providerName(provider),
+    "gen_ai.request.model": model,
+  };
+}
+
+/** The lines that a call has added and removed, where there are any. */
+function changedLines({ end: { changes = [] } }: CallEnd): ["added" | "removed", number][] {
+  const written = changes.filter(({ change, written }) => written !== false && change !== "unchanged");
+  return (["added", "removed"] as const).flatMap((type) => {
+    const count = written.reduce((sum, each) => sum + each[type], 0);
+    return count === 0 ? [] : [[type, count]];
+  });
+}
+
+/** The metrics that dashboards for Claude Code show; costs in other currencies than dollars are left out. */
+function claudeCodeMetrics(meter: Meter, redact: Redact): (operation: Operation) => void {
+  const counter = (name: string, unit: string, description: string) =>
+    meter.createCounter(`claude_code.${name}`, { unit, description });
+  const sessions = counter("session.count", "", "Count of CLI sessions started");
+  const lines = counter("lines_of_code.count", "", "Count of lines of code modified");
+  const pullRequests = counter("pull_request.count", "", "Number of pull requests created");
+  const commits = counter("commit.count", "", "Number of git commits created");
+  const cost = counter("cost.usage", "USD", "Cost of the session");
+  const tokens = counter("token.usage", "tokens", "Number of tokens used");
+  const decisions = counter("code_edit_tool.decision", "", "Count of decisions about tools that edit files");
+  const activeTime = counter("active_time.total", "s", "Total active time in seconds");
+
+  return (operation) => {
+    const { session, root } = operation;
+    const common = { "session.id": root };
+    switch (operation.kind) {
+      case "session":
+        return sessions.add(1, { ...common, start_type: operation.resumed ? "resume" : "fresh" });
+      case "request": {
+        const { model, usage, cost: spent } = operation;
+        const whose = attributesOf({
+          ...common,
+          model,
+          query_source: QUERY_SOURCES[operation.purpose],
+          "agent.name": session.agent,
+        }, redact);
+        if (spent?.currency === "USD") cost.add(spent.amount, whose);
+        if (!usage) return;
+        const { input, cached, cache_write } = tokenKinds(usage);
+        tokens.add(input, { ...whose, type: "input" });
+        tokens.add(usage.outputTokens, { ...whose, type: "output" });
+        tokens.add(cached, { ...whose, type: "cacheRead" });
+        return tokens.add(cache_write, { ...whose, type: "cacheCreation" });
+      }
+      case "call": {
+        const { tool, paths, decision } = operation;
+        for (const [type, count] of changedLines(operation)) {
+          lines.add(count, { ...attributesOf({ ...common, model: session.model }, redact), type });
+        }
+        if (makes(COMMIT, operation)) commits.add(1, common);
+        if (makes(PULL_REQUEST, operation)) pullRequests.add(1, common);
+        if (!decision || !EDIT_TOOLS.has(tool)) return;
+        return decisions.add(1, {
+          ...common,
+          tool_name: tool === "write_file" ? "Write" : "Edit",
+          ...claudeDecision(decision),
+          language: languageOf(paths[0] ?? ""),
+        });
+      }
+      case "turn":
+        // The time of agents is part of the turn that they work for.
+        if (session.depth > 0) return;
+        return activeTime.add(operation.event.durationMs / 1000, { ...common, type: "cli" });
+    }
+  };
+}
+
+const QUERY_SOURCES = {
+  main: "main",
+  agent: "subagent",
+  compaction: "auxiliary",
+  image: "auxiliary",
+} as const;
+const EDIT_TOOLS: ReadonlySet<string> = new Set([
+  "write_file",
+  "edit_file",
+  "multi_edit",
+  "apply_patch",
+  "move_file",
+]);
+
+const GIT = String.raw`\bgit(?:\s+-[cC]\s+\S+|\s+--?[a-z-]+(?:=\S+)?)*\s+`;
+const COMMIT = { command: new RegExp(`${GIT}commit(?=$|[\\s;&|)])`), tool: /^$/ };
+const PULL_REQUEST = {
+  command: /\b(?:gh\s+pr|glab\s+mr)\s+create\b/,
+  tool: /^mcp__.+__create_(?:pull|merge)_request$/,
+};
+
+/** Reports whether a call has made something, by its command line or by the name of the tool. */
+function makes(what: typeof COMMIT, { call, tool, end }: CallEnd): boolean {
+  if (end.outcome !== "ok" || (end.exitCode ?? 0) !== 0) return false;
+  if (tool !== "bash") return what.tool.test(tool);
+  const args = parseJson(call.arguments);
+  return isRecord(args) && typeof args.command === "string" && what.command.test(args.command);
+}
+
+/** A decision in the words of Claude Code. */
+export function claudeDecision({ accepted, source }: CallDecision) {
+  const user = accepted ? "user_temporary" : "user_reject";
+  return { decision: accepted ? "accept" : "reject", source: source === "user" ? user : source };
+}
+
+/** Languages by the endings of files. */
+const LANGUAGES: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    C: "c h",
+    "C++": "cc cpp hpp",
+    "C#": "cs",
+    CSS: "css",
+    Go: "go",
+    HTML: "html",
+    Java: "java",
+    JavaScript: "cjs js jsx mjs",
+    JSON: "json",
+    Kotlin: "kt",
+    Markdown: "md",
+    PHP: "php",
+    Python: "py",
+    Ruby: "rb",
+    Rust: "rs",
+    Shell: "bash sh",
+    SQL: "sql",
+    Swift: "swift",
+    TOML: "toml",
+    TypeScript: "mts ts tsx",
+    YAML: "yaml yml",
+  }).flatMap(([name, endings]) => endings.split(" ").map((ending) => [ending, name] as const)),
+);
+
+function languageOf(path: string): string {
+  return LANGUAGES.get(path.slice(path.lastIndexOf(".") + 1).toLowerCase()) ?? "unknown";
+}

@@ -1,0 +1,126 @@
+/** Traces of the real program: what arrives, and what a receiver that fails costs. */
+import { assert, assertEquals, assertMatch } from "../support/assert.ts";
+import { startModelServer, type Turn } from "../support/model_server.ts";
+import { OtlpReceiver, type ReceiverMode } from "../support/otlp_receiver.ts";
+import { finished, makeWorld, mockConfig } from "../support/program.ts";
+
+const TOKEN = "otlp-token-0123456789abcdefABCDEF";
+const bash = (command: string): Turn => ({ calls: [{ name: "bash", args: { command } }] });
+const telemetry = (url: string, more = "") =>
+  `[telemetry]\notlp = "${url}"\nheaders = { Authorization = "Bearer \${OTLP_TOKEN}" }\n${more}\n`;
+/** Any command may run, whatever jail the machine has. */
+const ALLOW = '[permissions]\nallow = ["Bash"]\n[sandbox]\nbash = "off"\n';
+
+Deno.test("a run sends its spans with the resource and headers, and the model hears nothing of it", async () => {
+  const replies = [bash("echo $OTLP_TOKEN-$OTEL_EXPORTER_OTLP_HEADERS"), { text: "done" }];
+  await using model = startModelServer([...replies, ...replies], { check: { prefix: false } });
+  await using receiver = new OtlpReceiver();
+  await using off = await makeWorld(mockConfig(model.url, ALLOW));
+  await using world = await makeWorld(mockConfig(model.url, telemetry(receiver.url) + ALLOW));
+  const env = {
+    OTLP_TOKEN: TOKEN,
+    OTEL_EXPORTER_OTLP_HEADERS: `x-tenant=${TOKEN}`,
+    OTEL_SERVICE_NAME: "agents",
+    OTEL_RESOURCE_ATTRIBUTES: "deployment.environment.name=test",
+  };
+  const unused = { ...env, OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url };
+  assertEquals((await off.run(["run", "go"], { env: unused })).code, 0);
+  assertEquals(receiver.requests, 0);
+  const done = await world.run(["run", "go"], { env });
+  assertEquals([done.code, done.stdout], [0, "done\n"], done.stderr);
+  const names = receiver.spans.map(({ name }) => name).sort();
+  assertEquals(names, ["chat mock-1", "chat mock-1", "execute_tool bash", "invoke_agent reasonix"]);
+  for (const { resource } of receiver.spans) {
+    assertEquals(resource["service.name"], "agents");
+    assertMatch(String(resource["service.version"]), /^\d+[.]\d+[.]\d+/);
+    assertEquals(resource["deployment.environment.name"], "test");
+  }
+  const [head = "", body = ""] = (receiver.raw[0] ?? "").split("\n\n");
+  assert(head.includes(`authorization: Bearer ${TOKEN}`) && head.includes(`x-tenant: ${TOKEN}`), head);
+  assert(!body.includes(TOKEN));
+  const chat = receiver.spans.find(({ kind }) => kind === "client");
+  assertEquals(chat?.attributes["server.port"], model.port);
+  const [, plain, , observed] = model.requests.map(({ body }) =>
+    body.replaceAll(off.dir, world.dir).replaceAll("call_3_0", "call_1_0")
+  );
+  assertEquals(observed, plain);
+  assertEquals(model.requests.some(({ body }) => body.includes(TOKEN)), false);
+});
+
+Deno.test("with env the variables of OpenTelemetry name the receiver", async () => {
+  await using model = startModelServer([bash("true"), { text: "done" }]);
+  await using all = new OtlpReceiver();
+  await using traces = new OtlpReceiver();
+  await using world = await makeWorld(mockConfig(model.url, '[telemetry]\notlp = "env"\n' + ALLOW));
+  const env = {
+    OTEL_EXPORTER_OTLP_ENDPOINT: all.url,
+    OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `${traces.url}/v1/traces`,
+  };
+  assertEquals((await world.run(["run", "go"], { env })).code, 0);
+  assertEquals(traces.spans.length, 4);
+  assert(all.metrics.length > 0 && all.spans.length === 0);
+});
+
+for (const mode of ["dead", "hang", 500] satisfies (ReceiverMode | "dead")[]) {
+  Deno.test(`a receiver that is ${mode} costs one line, and the end does not wait for it`, async () => {
+    await using model = startModelServer([bash("true"), { text: "done" }]);
+    await using receiver = new OtlpReceiver();
+    if (mode === "dead") await receiver[Symbol.asyncDispose]();
+    else receiver.mode = mode;
+    await using world = await makeWorld(mockConfig(model.url, telemetry(receiver.url) + ALLOW));
+    // Only the bound of the program ends the wait.
+    const env = { OTLP_TOKEN: TOKEN, OTEL_EXPORTER_OTLP_TIMEOUT: "3600000" };
+    const done = await world.run(["run", "go"], { env });
+    assertEquals([done.code, done.stdout], [0, "done\n"], done.stderr);
+    const lines = done.stderr.split("\n").filter((line) => line.includes("telemetry"));
+    assertEquals(lines.length, 1, done.stderr);
+    assertMatch(lines[0] ?? "", /Cannot send telemetry to 127[.]0[.]0[.]1:\d+: /);
+  });
+}
+
+Deno.test("a run that is ended from outside sends what it has done", async () => {
+  await using model = startModelServer([bash("touch begun; sleep 600")]);
+  await using receiver = new OtlpReceiver();
+  await using world = await makeWorld(mockConfig(model.url, telemetry(receiver.url) + ALLOW));
+  const child = await world.spawn(["run", "go"], { env: { OTLP_TOKEN: TOKEN } });
+  while (!await Deno.stat(`${world.dir}/begun`).catch(() => undefined)) {
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  child.kill("SIGTERM");
+  assertEquals((await finished(child)).code, 143);
+  const turn = receiver.spans.find(({ name }) => name === "invoke_agent reasonix");
+  assertEquals(turn?.attributes["reasonix.turn.reason"], "terminated");
+  assertEquals(receiver.spans.length, 3);
+});
+
+Deno.test("each message of a chat is a trace of its conversation", async () => {
+  await using model = startModelServer([{ text: "one" }, { text: "two" }]);
+  await using receiver = new OtlpReceiver();
+  await using world = await makeWorld(mockConfig(model.url, telemetry(receiver.url)));
+  const done = await world.run([], { stdin: "first\nsecond\n", env: { OTLP_TOKEN: TOKEN } });
+  assertEquals([done.code, done.stdout], [0, "one\ntwo\n"], done.stderr);
+  const roots = receiver.spans.filter(({ parent }) => parent === undefined);
+  assertEquals(roots.map(({ attributes }) => attributes["reasonix.turn"]).sort(), [1, 2]);
+  assertEquals(new Set(roots.map(({ trace }) => trace)).size, 2);
+  assertEquals(new Set(receiver.spans.map(({ attributes }) => attributes["gen_ai.conversation.id"])).size, 1);
+});
+
+Deno.test("tasks of a file name themselves, and a receiver that fails is reported once for all", async () => {
+  await using model = startModelServer([], { check: { prefix: false }, fallback: { text: "done" } });
+  await using receiver = new OtlpReceiver();
+  await using world = await makeWorld(mockConfig(model.url, telemetry(receiver.url)));
+  const tasks = ["one", "two", "three"];
+  await world.write("work.jsonl", tasks.map((id) => JSON.stringify({ id, prompt: id })).join("\n"));
+  const run = async () => {
+    const args = ["run", "--tasks", "work.jsonl", "--fresh", "--jobs", "1"];
+    const done = await world.run(args, { env: { OTLP_TOKEN: TOKEN } });
+    assertEquals(done.code, 0, done.stderr);
+    return done.stderr.split("\n").filter((line) => line.includes("Cannot send telemetry")).length;
+  };
+  assertEquals(await run(), 0);
+  const turns = receiver.spans.filter(({ parent }) => parent === undefined);
+  assertEquals(turns.map(({ resource }) => resource["reasonix.task"]), tasks);
+  assertEquals(turns.map(({ resource }) => resource["reasonix.batch"]), tasks.map(() => "work.jsonl"));
+  receiver.mode = 500;
+  assertEquals(await run(), 1);
+});
