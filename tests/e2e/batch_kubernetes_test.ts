@@ -2,7 +2,7 @@ import { Cluster, type Disturbance } from "../support/job_controller.ts";
 import { type RecordedRequest, startModelServer, type Turn } from "../support/model_server.ts";
 import { denoDir, makeWorld, mockConfig, programFile, type World } from "../support/program.ts";
 import { START_FLAGS } from "../../cli/terminal/start_flags.ts";
-import { assert, assertEquals } from "../support/assert.ts";
+import { assert, assertEquals, assertMatch } from "../support/assert.ts";
 import { Random, SEED, soakSize } from "../support/seed.ts";
 
 const LOOSE = { check: { prefix: false } } as const;
@@ -121,5 +121,42 @@ Deno.test("the Job of a manifest gives each task one result, whatever happens to
       alone.code,
       comparable(await world.read("one.jsonl")),
     ]);
+  }
+});
+
+Deno.test("batch emit refuses what no cluster could run, with the remedy, and writes nothing", async () => {
+  await using world = await makeWorld(mockConfig(ADDRESS));
+  await world.write("tasks.jsonl", '{"prompt":"p"}\n');
+  await world.write("empty.jsonl", "\n");
+  const usual = ["--tasks", "tasks.jsonl", "--results-dir", "/r", "--container", "i"];
+  const rows: readonly (readonly [line: readonly string[], error: RegExp, config?: string])[] = [
+    [["kubernets", ...usual], /Unknown engine "kubernets"\n.*did you mean "kubernetes"\?/],
+    [usual, /No engine is named\n.*use one of kubernetes/],
+    [["kubernetes", "--results-dir", "/r"], /No tasks file is named\n.*add --tasks FILE/],
+    [["kubernetes", "--tasks", "tasks.jsonl"], /No directory of results is named\n.*add --results-dir DIR/],
+    [["kubernetes", "--tasks", "empty.jsonl", "--results-dir", "/r"], /empty\.jsonl: there are none in it\n/],
+    [["kubernetes", ...usual.slice(0, 4)], /1 of its tasks name no image\n.*add --container IMAGE/],
+    [["kubernetes", ...usual, "--shards", "2"], /Cannot make 2 shards of the 1 tasks of tasks\.jsonl\n/],
+    [["kubernetes", ...usual, "-j", "0"], /"0" for --jobs: give a whole number from 1 on/],
+    [["kubernetes", ...usual, "--measured", "none"], /Cannot use none for results: it does not exist\n/],
+    [["kubernetes", ...usual, "--", "--no-such"], /Cannot use the flags after --: .*--no-such\n.*run --help/],
+    [["kubernetes", ...usual, "--", "--model", "nix"], /Unknown model "nix"/],
+    [["kubernetes", ...usual, "--", "word"], /Cannot use the flags after --: "word" is no flag/],
+    [
+      ["kubernetes", ...usual, "--", "--task-index", "1"],
+      /Cannot use --task-index after --: it differs by index/,
+    ],
+    [["kubernetes", ...usual, "--", "--goal", "x"], /Cannot use --goal together with --tasks\n/],
+    [
+      ["kubernetes", ...usual],
+      /Cannot allow pods to reach localhost: .*\n.*SERVICE\.NAMESPACE\.svc/,
+      "localhost",
+    ],
+  ];
+  for (const [line, error, host] of rows) {
+    if (host) await Deno.writeTextFile(`${world.home}/config.toml`, mockConfig(`http://${host}:11434`));
+    const { code, stdout, stderr } = await world.run(["batch", "emit", ...line]);
+    assertEquals([code, stdout], [line.includes("nix") ? 6 : 2, ""], stderr);
+    assertMatch(stderr, error);
   }
 });

@@ -113,6 +113,7 @@ export class Cluster {
 
   /** Runs one Job after the other. */
   async run(): Promise<void> {
+    this.#writeMaps();
     for (const document of this.#documents) if (document.kind === "Job") await this.#runJob(document);
   }
 
@@ -219,13 +220,16 @@ export class Cluster {
     }
     const path = configMap ? `${dir}/maps/${configMap.name}` : `${dir}/homes/${this.#homes++}`;
     Deno.mkdirSync(path, { recursive: true });
-    const map = this.#documents.find(({ kind, metadata }) =>
-      kind === "ConfigMap" && metadata.name === configMap?.name
-    );
-    for (const [name, text] of Object.entries(map?.data ?? {})) {
-      Deno.writeTextFileSync(`${path}/${name}`, text);
-    }
     return path;
+  }
+
+  /** Writes what the pods only read. */
+  #writeMaps(): void {
+    for (const { kind, metadata: { name }, data = {} } of this.#documents) {
+      if (kind !== "ConfigMap") continue;
+      const path = this.#directoryOf({ name, configMap: { name } });
+      for (const [file, text] of Object.entries(data)) Deno.writeTextFileSync(`${path}/${file}`, text);
+    }
   }
 }
 
