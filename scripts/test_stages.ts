@@ -44,6 +44,7 @@ export const SOAK: readonly Stage[] = [
     "tests/conformance/turn/orders_test.ts",
     "tests/e2e/attack_clone_test.ts",
     "tests/e2e/attack_patch_test.ts",
+    "tests/e2e/batch_kubernetes_test.ts",
     "tests/e2e/bundle_test.ts",
     "tests/e2e/chat_modes_test.ts",
     "tests/e2e/chat_resize_test.ts",

@@ -9,6 +9,7 @@ import {
   setting,
   wholeNumber,
 } from "../command.ts";
+import { names } from "../release/channel.ts";
 import { BATCH_FLAGS, type RunFlags } from "../run_flags.ts";
 import { textsFor } from "../terminal/language.ts";
 import { openConfig } from "../terminal/open.ts";
@@ -17,8 +18,11 @@ import {
   type BatchTotals,
   type Engine,
   loadEmitPlan,
+  loadGithub,
   loadKubernetes,
   loadMerge,
+  loadParallel,
+  loadSlurm,
   readTaskFile,
   ResultsDir,
 } from "../../src/batch/mod.ts";
@@ -27,11 +31,18 @@ import type { Texts } from "../../src/i18n/mod.ts";
 import { table } from "../../src/reports/mod.ts";
 import { suggestNames } from "../../src/util/suggest.ts";
 import { oneLine } from "../../src/util/terminal_text.ts";
+import { VERSION } from "../../src/util/version.ts";
 import { grouped, moneyFigure, tokenFigures } from "../../src/view/mod.ts";
 
 /** The engines that `reasonix batch emit` writes for. */
 const ENGINES: Readonly<Record<string, () => Promise<Engine>>> = {
   kubernetes: async () => ({ emit: (await loadKubernetes()).kubernetes, maxIndexes: 100_000 }),
+  slurm: async () => {
+    const { maxArraySize, slurm } = await loadSlurm();
+    return { emit: slurm, maxIndexes: await maxArraySize() };
+  },
+  github: async () => ({ emit: (await loadGithub()).github, maxIndexes: 256 }),
+  parallel: async () => ({ emit: (await loadParallel()).parallel, maxIndexes: Infinity }),
 };
 
 interface BatchDeps {
@@ -43,7 +54,7 @@ interface BatchDeps {
 export function batchCommands({ readRunFlags }: BatchDeps): CommandGroup {
   return {
     commands: {
-      emit: entry("Write what an engine runs: kubernetes", {
+      emit: entry("Write what an engine runs: kubernetes, slurm, github or parallel", {
         description: "Write what an engine for many machines runs, so that each task of a file is done on\n" +
           "one of them. Words after -- are flags of `reasonix run` for every task.",
         flags: {
@@ -78,6 +89,7 @@ export function batchCommands({ readRunFlags }: BatchDeps): CommandGroup {
           const { emit, maxIndexes } = await load();
           const plan = (await loadEmitPlan()).planOf({
             maxIndexes,
+            npmPackage: `${names().npm}@${VERSION}`,
             tasks: source.tasks,
             tasksFile: file,
             tasksFrom,
@@ -154,11 +166,11 @@ function totalLines(totals: BatchTotals, texts: Texts["batch"]): string[] {
 }
 
 function unknownEngine(engine: string) {
-  const names = Object.keys(ENGINES);
-  const [near] = suggestNames(engine, names, 1);
+  const engines = Object.keys(ENGINES);
+  const [near] = suggestNames(engine, engines, 1);
   return usageError(
     engine === "" ? message`No engine is named` : message`Unknown engine "${engine}"`,
-    near === undefined ? message`use one of ${names}` : message`did you mean "${near}"?`,
+    near === undefined ? message`use one of ${engines}` : message`did you mean "${near}"?`,
   );
 }
 

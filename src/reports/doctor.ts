@@ -91,6 +91,8 @@ interface Report {
   };
   /** Work trees of agents: what is used, what waits for its batch, what was left behind and is gone now. */
   readonly worktrees: Readonly<Record<"inUse" | "waiting" | "removed" | "failed", readonly string[]>>;
+  /** Absent: telemetry is off. */
+  readonly telemetry?: { readonly signals: readonly string[]; readonly receivers: readonly string[] };
   readonly sessions: { readonly count: number; readonly bytes: number; readonly homeBytes: number };
   readonly problems: readonly string[];
   /** Warnings: faults of the runtime and of files of agents and skills, an unknown context window. */
@@ -173,6 +175,7 @@ export async function diagnose(
       ? await sandboxPart({ paths, loaded: usable, texts, locale }, problems)
       : { summary: texts.notExamined, rejected: [] },
     worktrees: await worktreePart(paths.home, texts, problems),
+    ...(usable && usable.config.telemetry.otlp !== "" ? { telemetry: telemetryPart(paths, usable) } : {}),
     sessions: {
       count: sessions.length,
       bytes: sessions.reduce((sum, session) => sum + session.bytes, 0),
@@ -184,6 +187,7 @@ export async function diagnose(
         texts.runtimeFault(Deno.version.deno, texts[fault], source, fixedIn)
       ),
       ...launcherCost(paths, texts),
+      ...(/^(?:1|true)$/.test(paths.env("OTEL_DENO") ?? "") ? [texts.otelDeno] : []),
       ...(usable
         ? [...await fileWarnings(paths, usable), ...await windowWarnings(usable, online, texts)]
         : []),
@@ -196,6 +200,20 @@ function launcherCost({ env }: RunPaths, texts: Texts["doctor"]): string[] {
   const [kind, pid, name = ""] = env("REASONIX_LAUNCHED")?.split(":") ?? [];
   if (kind !== "node" || pid !== String(Deno.pid)) return [];
   return [Deno.build.os === "windows" ? texts.launcherOnWindows : texts.launcher(name)];
+}
+
+/** Names the receivers of telemetry: each signal can have its own one. */
+function telemetryPart(
+  { env }: RunPaths,
+  { config: { telemetry: { otlp, signals } } }: LoadedConfig,
+): NonNullable<Report["telemetry"]> {
+  const base = otlp === "env" ? env("OTEL_EXPORTER_OTLP_ENDPOINT") ?? "http://localhost:4318" : otlp;
+  const receivers = signals.map((signal) => {
+    const address = env(`OTEL_EXPORTER_OTLP_${signal.toUpperCase()}_ENDPOINT`) ?? base;
+    const url = URL.parse(address);
+    return url ? `${url.origin}${url.pathname.replace(/\/$/, "")}` : address;
+  });
+  return { signals, receivers: [...new Set(receivers)] };
 }
 
 /** Hooks that do not run, or whose program is missing. */
@@ -380,7 +398,7 @@ export async function reportText(
   { verbose = false }: { readonly verbose?: boolean } = {},
 ): Promise<string> {
   const { ruleLine } = await loadRuleRows();
-  const { versions, permissions, paths, config, providers, servers, sandbox, sessions } = report;
+  const { versions, permissions, paths, config, providers, servers, sandbox, telemetry, sessions } = report;
   const section = (title: string, rows: readonly string[]) =>
     rows.length === 0 ? [] : [`${title}\n${rows.map((row) => `  ${terminalSafe(row)}\n`).join("")}`];
   const more = (title: string, rows: readonly string[]) => verbose ? section(title, rows) : [];
@@ -442,6 +460,10 @@ export async function reportText(
       ...report.worktrees.waiting.map((tree) => texts.worktreeWaits(tree)),
       ...(removed.length > 0 ? [texts.worktreesRemoved(removed.length)] : []),
     ]),
+    ...section(
+      texts.telemetry,
+      telemetry ? [`${telemetry.signals.join(", ")} → ${telemetry.receivers.join(", ")}`] : [],
+    ),
     ...more(texts.sessions, [
       texts.sessionCount(sessions.count, size(sessions.bytes, texts), size(sessions.homeBytes, texts)),
     ]),

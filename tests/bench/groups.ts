@@ -18,6 +18,7 @@ import { MEMORY } from "./scenarios/memory.ts";
 import { STARTS } from "./scenarios/start.ts";
 import { COMMANDS, NO_JAIL, STEPS, TASKS, WRITES } from "./scenarios/steps.ts";
 import { sessionRows } from "./sessions.ts";
+import { telemetryRows } from "./telemetry.ts";
 import { webRows } from "./web/web.ts";
 
 /** Related figures: runs of scenarios, or a part with a separate measurement. */
@@ -51,6 +52,7 @@ export const GROUPS: readonly Group[] = [
   { name: "mcp", title: "MCP servers", rows: mcpRows },
   { name: "plugins", title: "Plugins of the program", rows: pluginRows },
   { name: "hooks", title: "Hooks", rows: hookRows },
+  { name: "telemetry", title: "Telemetry", rows: telemetryRows },
   { name: "install", title: "Installed by npm", rows: installRows },
   { name: "peers", title: "Other agents", rows: peerRunRows, optional: true },
 ];

@@ -77,6 +77,13 @@ export function ofKind(kind: string): (program: Program) => Program {
   return (program) => ({ ...program, prepare });
 }
 
+/** The program with telemetry that goes to a receiver. */
+export function exportingTo(receiver: string): (program: Program) => Program {
+  const prepare = (home: string, url: string) =>
+    writeConfig(home, `${providerConfig(url)}\n[telemetry]\notlp = "${receiver}"\n`);
+  return (program) => ({ ...program, prepare });
+}
+
 /** A bare fetch of the wire of a kind. */
 export function bareFetch(kind: string): Program {
   const { path, body } = BENCH_KINDS[kind] ?? { path: "", body: {} };

@@ -2,9 +2,6 @@
 import { call, type Reply } from "./agent_fixture.ts";
 import { type ChatStage, type ChatStageOptions, openChat } from "./chat_stage.ts";
 
-/** Longer than the pause before a panel accepts a key. */
-const PAUSE_MS = 350;
-
 /** A reply that calls tools. */
 export const calls = (...chunks: ReturnType<typeof call>[]): Reply => [...chunks, {
   type: "done",
@@ -22,10 +19,8 @@ export function openApprovalChat(
   return openChat({ replies, config: { sandbox: { bash: "off" } }, columns: 80, rows: 40, ...rest });
 }
 
-export const pause = () => new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
-
 /** Answers the panel with no, without a note. */
-export async function decline({ terminal }: ChatStage): Promise<void> {
+export async function decline({ terminal, pause }: ChatStage): Promise<void> {
   terminal.press("tab", "n", "enter");
   await pause();
   terminal.press("enter");
@@ -46,7 +41,7 @@ export const results = ({ events }: ChatStage) =>
 export async function panel(chat: ChatStage, count: number): Promise<void> {
   await chat.until(() => asked(chat) === count);
   await chat.until(() => chat.terminal.screen().some((line) => line.startsWith("────")));
-  await pause();
+  await chat.pause();
 }
 
 /** The command as the panel shows it: wrapped rows are joined. */

@@ -59,6 +59,8 @@ export interface ChatStage extends AsyncDisposable {
   until(holds: () => boolean): Promise<void>;
   /** Resolves when the screen shows a text. */
   shows(text: string): Promise<void>;
+  /** Lets as much time pass for overlays as one takes to accept a key, or Enter again; no other does. */
+  pause(): Promise<void>;
   /** Types a text and sends it. */
   say(text: string): void;
 }
@@ -100,7 +102,9 @@ export async function openChat(options: ChatStageOptions = {}): Promise<ChatStag
   const sessions = new LiveSessions({ open, texts });
   const live = sessions.begin();
   await options.beforeChat?.(live);
+  let now = 0;
   const chat = new Chat({
+    now: () => now,
     live,
     sessions,
     terminal,
@@ -137,6 +141,10 @@ export async function openChat(options: ChatStageOptions = {}): Promise<ChatStag
     left,
     until,
     shows: (text) => until(() => terminal.text().some((line) => line.includes(text))),
+    async pause() {
+      now += 350;
+      await new Promise((resolve) => setTimeout(resolve));
+    },
     say(text) {
       terminal.type(text);
       terminal.press("enter");

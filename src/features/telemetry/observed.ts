@@ -24,6 +24,8 @@ export interface SpanIds {
   /** Absent: the first span of its trace. */
   readonly parent?: SpanIds;
   readonly sampled: boolean;
+  /** `tracestate` (W3C) of the process that started the program. */
+  readonly state?: string;
 }
 
 /** An event with the time, in milliseconds since 1970, and the span that it begins, ends or belongs to. */

@@ -5,7 +5,7 @@ import type { Observed, ObservedSession } from "./observed.ts";
 
 /** A request to a model. */
 interface ModelRequest {
-  readonly purpose: "main" | "agent" | "compaction" | "image";
+  readonly purpose: "main" | "agent" | "compaction" | "image" | "sampling";
   /** Name of the configured provider. */
   readonly provider: string;
   readonly model: string;
@@ -71,9 +71,7 @@ type Fact =
 /** Something that has happened, with the user's session that it belongs to. */
 export type Operation = Fact & Pick<Observed, "at" | "session" | "span"> & { readonly root: string };
 
-interface OpenRequest {
-  readonly step: number;
-  readonly model: string;
+interface OpenRequest extends Pick<ModelRequest, "purpose" | "model"> {
   readonly from: number;
   /** The beginning of the latest attempt, and its first chunk. */
   sent: number;
@@ -114,7 +112,8 @@ class OpenSession {
           : [];
       case "message.start": {
         const before = this.#lost(at, session);
-        this.#request = { step: event.step, model: event.model, from: at, sent: at, attempts: 1 };
+        const purpose = event.step === 0 ? "compaction" : session.depth > 0 ? "agent" : "main";
+        this.#request = { purpose, model: event.model, from: at, sent: at, attempts: 1 };
         return before;
       }
       case "message.delta":
@@ -167,11 +166,15 @@ class OpenSession {
 
   #replied(event: EventOf<"message.end">, at: number, session: ObservedSession): RequestEnd[] {
     const { step, model, usage, cost, durationMs, interrupted } = event;
+    const open = this.#request;
+    const isOpen = open && (step === 0) === (open.purpose === "compaction");
     // A request of an MCP server is reported once it was answered; without usage there was none.
-    if (!this.#request && !usage) return [];
+    if (!isOpen && !usage) return [];
     const from = at - durationMs;
-    const request = this.#request ?? { step, model, from, sent: from, attempts: 1 };
-    this.#request = undefined;
+    const request: OpenRequest = isOpen
+      ? open
+      : { purpose: "sampling", model, from, sent: from, attempts: 1 };
+    if (isOpen) this.#request = undefined;
     const { first, sent, attempts } = request;
     return [{
       kind: "request",
@@ -215,12 +218,11 @@ class OpenSession {
 }
 
 function requestOf(
-  { step, model, from }: OpenRequest,
+  { purpose, model, from }: OpenRequest,
   at: number,
-  { provider, depth }: ObservedSession,
+  session: ObservedSession,
 ): ModelRequest {
-  const purpose = step === 0 ? "compaction" : depth > 0 ? "agent" : "main";
-  return { purpose, provider, model, durationMs: Math.max(0, at - from) };
+  return { purpose, provider: session.provider, model, durationMs: Math.max(0, at - from) };
 }
 
 function failureOf(text: string, otherwise = "_OTHER"): Failure {

@@ -1,6 +1,7 @@
 import {
   type Attributes,
   type AttributeValue,
+  createTraceState,
   ROOT_CONTEXT,
   type Span,
   SpanKind,
@@ -133,6 +134,7 @@ export class SpanReader implements Reader {
       traceId: ids.trace,
       spanId: ids.parent.id,
       traceFlags: TraceFlags.SAMPLED,
+      ...(ids.state === undefined ? {} : { traceState: createTraceState(ids.state) }),
     });
     const attributes = this.#attributes({ ...values, "gen_ai.conversation.id": session.id });
     const options = {

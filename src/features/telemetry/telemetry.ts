@@ -1,5 +1,7 @@
+import type { EnvLookup } from "../../config/mod.ts";
 import { errorMessage, type Event, message, newNotice, ReasonixError, type Text } from "../../core/mod.ts";
 import { type AssemblyOptions, redactorOf, type RunContext, type RunTelemetry } from "../../run/mod.ts";
+import { defined } from "../../util/json.ts";
 import { lazy } from "../../util/lazy.ts";
 import { after, atMost } from "../../util/timer.ts";
 import type { Exporter } from "./exporter.ts";
@@ -9,7 +11,7 @@ import type { Observed, ObservedSession, SpanIds } from "./observed.ts";
 interface SessionSpans {
   session: ObservedSession;
   readonly calls: Map<string, SpanIds>;
-  /** The call, or the turn, that the agent works for. */
+  /** The call, or the turn, that the agent works for; of the user's session the span of the environment. */
   caller?: SpanIds;
   turn?: SpanIds;
   compaction?: SpanIds;
@@ -27,7 +29,10 @@ const END_MS = 1000;
  * events are kept until the exporter is there.
  */
 class Telemetry implements RunTelemetry {
+  readonly tracestate: string | undefined;
   readonly #options: AssemblyOptions;
+  /** The span that the program was started in. */
+  readonly #inherited: SpanIds | undefined;
   readonly #sessions = new Map<string, SessionSpans>();
   #kept: Observed[] = [];
   #take = (observed: Observed): unknown => this.#kept.push(observed);
@@ -41,6 +46,10 @@ class Telemetry implements RunTelemetry {
 
   constructor(options: AssemblyOptions) {
     this.#options = options;
+    const { env } = options.paths;
+    this.#inherited = inheritedSpan(env);
+    // One that does not belong to the trace must not reach commands.
+    this.tracestate = this.#inherited?.state ?? (env("TRACESTATE") === undefined ? undefined : "");
     this.#receiver = options.batch?.receiver ?? { failed: false, reported: false };
   }
 
@@ -56,6 +65,7 @@ class Telemetry implements RunTelemetry {
         ...this.#modelOf(model.provider, model.id),
       },
       calls: new Map(),
+      ...(parent || !this.#inherited ? {} : { caller: this.#inherited }),
     };
     this.#sessions.set(id, spans);
     recorder.subscribe((event) => this.#observe(spans, event));
@@ -94,7 +104,7 @@ class Telemetry implements RunTelemetry {
       // A run does not end for what counts it.
       this.#stop(error);
     }
-    if (event.type === "turn.start") this.#begun = true;
+    if (event.type === "turn.start" || event.type === "message.start") this.#begun = true;
     if (event.type !== "message.start" || this.#loads) return;
     this.#loads = true;
     after(LOAD_AFTER_MS, () => void this.#load());
@@ -102,35 +112,36 @@ class Telemetry implements RunTelemetry {
 
   /** Draws the span that the event begins, or finds the one that it belongs to. */
   #spanOf(spans: SessionSpans, event: Event): SpanIds | undefined {
+    const within = spans.turn ?? spans.caller;
     switch (event.type) {
       case "turn.start":
         delete spans.chat;
         delete spans.compaction;
         spans.calls.clear();
-        return spans.turn = drawSpan(spans.caller);
+        return spans.turn = this.#draw(spans.caller);
       case "turn.end": {
         const { turn } = spans;
         delete spans.turn;
         return turn;
       }
       case "message.start":
-        if (event.step === 0) spans.compaction ??= drawSpan(spans.turn);
+        if (event.step === 0) spans.compaction ??= this.#draw(within);
         else delete spans.compaction;
-        return spans.chat = drawSpan(spans.compaction ?? spans.turn);
+        return spans.chat = this.#draw(spans.compaction ?? within);
       case "message.end": {
-        const span = spans.chat ?? (event.usage ? drawSpan(spans.turn) : spans.turn);
+        const span = spans.chat ?? (event.usage ? this.#draw(within) : spans.turn);
         delete spans.chat;
         return span;
       }
       case "image.described":
-        return drawSpan(spans.turn);
+        return this.#draw(within);
       case "compaction": {
-        const span = spans.compaction ?? drawSpan(spans.turn);
+        const span = spans.compaction ?? this.#draw(within);
         delete spans.compaction;
         return span;
       }
       case "tool.start": {
-        const span = drawSpan(spans.turn);
+        const span = this.#draw(within);
         spans.calls.set(event.call.id, span);
         return span;
       }
@@ -145,6 +156,13 @@ class Telemetry implements RunTelemetry {
         return callId === undefined ? spans.chat ?? spans.turn : this.#callOf(spans, callId);
       }
     }
+  }
+
+  #draw(parent: SpanIds | undefined): SpanIds {
+    const id = hex(8);
+    if (parent) return { ...parent, id, parent };
+    const trace = hex(16);
+    return { trace, id, sampled: isSampled(trace, this.#options.paths.env) };
   }
 
   #callOf(spans: SessionSpans, callId: string | undefined): SpanIds | undefined {
@@ -204,11 +222,29 @@ class Telemetry implements RunTelemetry {
   }
 }
 
-function drawSpan(parent: SpanIds | undefined): SpanIds {
-  const id = hex(8);
-  return parent
-    ? { trace: parent.trace, id, parent, sampled: parent.sampled }
-    : { trace: hex(16), id, sampled: true };
+/** Decides about a trace that begins here, as the `OTEL_*` variables say. */
+function isSampled(trace: string, env: EnvLookup): boolean {
+  const sampler = env("OTEL_TRACES_SAMPLER") ?? "";
+  if (!sampler.endsWith("traceidratio")) return !sampler.endsWith("always_off");
+  const ratio = Number(env("OTEL_TRACES_SAMPLER_ARG") ?? 1);
+  return !(Number.parseInt(trace.slice(-13), 16) >= ratio * 2 ** 52);
+}
+
+const TRACEPARENT = /^(?!ff)([\da-f]{2})-(?!0{32})([\da-f]{32})-(?!0{16})([\da-f]{16})-([\da-f]{2})(-.*)?$/;
+const STATE_MEMBER = /^[a-z\d][a-z\d_*/@-]{0,255}=[\x20-\x2b\x2d-\x3c\x3e-\x7e]{0,255}(?<! )$/;
+const MAX_STATE_MEMBERS = 32;
+
+/** Reads the span that the environment names (W3C Trace Context); undefined where it names none. */
+function inheritedSpan(env: EnvLookup): SpanIds | undefined {
+  const [, version, trace, id, flags = "", more] = TRACEPARENT.exec(env("TRACEPARENT") ?? "") ?? [];
+  // Only later versions may have more fields.
+  if (trace === undefined || id === undefined || (version === "00" && more !== undefined)) return undefined;
+  const members = (env("TRACESTATE") ?? "").split(",").map((member) => member.trim()).filter(Boolean);
+  const isValid = members.length <= MAX_STATE_MEMBERS && members.every((member) => STATE_MEMBER.test(member));
+  const state = isValid && members.length > 0 ? members.join(",") : undefined;
+  const decidesItself = /^(?:always|traceidratio)/.test(env("OTEL_TRACES_SAMPLER") ?? "");
+  const sampled = decidesItself ? isSampled(trace, env) : (Number.parseInt(flags, 16) & 1) === 1;
+  return { trace, id, sampled, ...defined({ state }) };
 }
 
 function hex(bytes: number): string {

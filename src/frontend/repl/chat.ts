@@ -59,6 +59,8 @@ export interface ChatOptions {
   readonly first?: readonly string[];
   /** Called with the session, if any, when the chat ends because nothing can be drawn. */
   readonly gaveUp?: (session: string | undefined) => void;
+  /** Milliseconds, by which overlays distinguish answers from typing; default: the real time. */
+  readonly now?: () => number;
 }
 
 /** Maximum number of queued messages shown. */
@@ -185,8 +187,9 @@ export class Chat {
   }
 
   #createDialogs(): Dialogs {
-    const { texts, looks } = this.#options;
+    const { texts, looks, now } = this.#options;
     return new Dialogs({
+      now,
       palette: () => looks.palette,
       locale: () => texts.locale,
       changed: () => this.#screen.draw(),

@@ -104,6 +104,10 @@ export const texts = (t: Translate) => ({
   worktreesRemoved: (count: number) => t`${count} left behind and removed now`,
   worktreeStays: (id: string, why: string) => t`the work tree ${id} was left behind and stays: ${why}`,
 
+  telemetry: t`Telemetry`,
+  otelDeno:
+    t`OTEL_DENO is set: the runtime itself exports the address of every request, keys in it included, and every line of the console; unset it and set [telemetry] otlp instead`,
+
   sessions: t`Sessions`,
   sessionCount: (count: number, size: string, homeSize: string) =>
     t`${count} of this folder, ${size}; ${homeSize} in the home`,

@@ -1,6 +1,6 @@
 import { loadTexts } from "../../../src/i18n/mod.ts";
-import { pluginNotes, runtimeFaults } from "../../../src/reports/doctor.ts";
-import { assertEquals } from "../../support/assert.ts";
+import { diagnose, pluginNotes, reportText, runtimeFaults } from "../../../src/reports/doctor.ts";
+import { assertEquals, assertStringIncludes } from "../../support/assert.ts";
 import { configFixture } from "../config/fixture.ts";
 
 /** Faults of a runtime by version and system. */
@@ -60,4 +60,36 @@ command = "sh"
     `its process may: read ${cwd}, ${home}/prompts/personas; connect to far.example:443`,
   ]]]);
   assertEquals(problems, [`reviews: FAR_KEY is not set; write FAR_KEY=… into ${home}/.env`]);
+});
+
+Deno.test("doctor says where telemetry goes, and warns where the runtime itself exports addresses", async () => {
+  await using fixture = configFixture({
+    "home/config.toml": `
+[telemetry]
+otlp = "https://user:secret@otlp.example:4318/?key=secret"
+signals = ["traces", "logs"]
+`,
+  });
+  const { home, cwd } = fixture;
+  const texts = await loadTexts("doctor", "en");
+  const report = async (variables: Readonly<Record<string, string>>) => {
+    const env = (name: string) => variables[name];
+    const options = {
+      online: false,
+      loaded: await fixture.load(),
+      locale: "en",
+      texts,
+      warnings: [],
+    } as const;
+    return await reportText(await diagnose({ home, cwd, env }, options), texts);
+  };
+  const plain = await report({});
+  assertStringIncludes(plain, "Telemetry\n  traces, logs → https://otlp.example:4318\n");
+  assertEquals(plain.includes("OTEL_DENO") || plain.includes("secret"), false);
+  const split = await report({
+    OTEL_DENO: "true",
+    OTEL_EXPORTER_OTLP_LOGS_ENDPOINT: "http://logs.example/x",
+  });
+  assertStringIncludes(split, "traces, logs → https://otlp.example:4318, http://logs.example/x\n");
+  assertStringIncludes(split, "! OTEL_DENO is set: ");
 });

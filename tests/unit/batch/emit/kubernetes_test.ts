@@ -6,48 +6,17 @@ import { Job } from "kubernetes-models/batch/v1/Job";
 import { NetworkPolicy } from "kubernetes-models/networking.k8s.io/v1/NetworkPolicy";
 import { parse as parseToml } from "smol-toml";
 import { parse } from "yaml";
-import { kubernetes, yaml } from "../../../../src/batch/emit/kubernetes.ts";
-import { type EmitPlan, planOf } from "../../../../src/batch/emit/plan.ts";
+import { kubernetes } from "../../../../src/batch/emit/kubernetes.ts";
+import { yaml } from "../../../../src/batch/emit/yaml.ts";
 import { manifestOf, ResultsDir } from "../../../../src/batch/results_dir.ts";
 import type { TaskResult } from "../../../../src/batch/result.ts";
 import { readTasks } from "../../../../src/batch/task_file.ts";
 import { assert, assertEquals, assertMatch, assertRejects } from "../../../support/assert.ts";
+import { type Given, planFor, PROVIDER } from "../../../support/emit_plan.ts";
 import { type Manifest, readManifests } from "../../../support/job_controller.ts";
 import { codeBlocks } from "../../../support/readme.ts";
-import { SEED, soakSize } from "../../../support/seed.ts";
 import { configFixture } from "../../config/fixture.ts";
-
-const PROVIDER = `[[providers]]
-name = "near"
-kind = "openai"
-base_url = "https://models.example:8443/v1"
-model = "m"
-api_key_env = "NEAR_KEY"
-`;
-
-interface Given {
-  readonly tasks?: readonly Readonly<Record<string, unknown>>[];
-  readonly config?: string;
-  readonly variables?: Record<string, string>;
-  readonly input?: Partial<Parameters<typeof planOf>[0]>;
-}
-
-async function planFor(given: Given = {}): Promise<EmitPlan> {
-  const { tasks = [{ prompt: "a" }, { prompt: "b" }], config = PROVIDER, variables = {}, input } = given;
-  await using fixture = configFixture({ "home/config.toml": config });
-  const tasksText = tasks.map((task) => `${JSON.stringify(task)}\n`).join("");
-  return planOf({
-    tasks: readTasks(tasksText, { file: "tasks.jsonl", cwd: fixture.cwd, elsewhere: true }),
-    tasksFile: "tasks.jsonl",
-    tasksText,
-    resultsDir: "/results",
-    maxIndexes: 100_000,
-    runFlags: [],
-    container: "example/agent:1",
-    loaded: await fixture.load({ variables }),
-    ...input,
-  });
-}
+import { SEED, soakSize } from "../../../support/seed.ts";
 
 const resolve = (host: string) =>
   host.endsWith(".invalid")

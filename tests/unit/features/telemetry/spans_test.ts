@@ -43,6 +43,7 @@ interface Stage {
   readonly telemetry?: Readonly<Record<string, unknown>>;
   readonly options?: Partial<AssemblyOptions>;
   readonly model?: Partial<Provider["model"]>;
+  readonly env?: Readonly<Record<string, string>>;
   readonly work?: (assembly: Assembly) => Promise<unknown>;
 }
 
@@ -55,14 +56,15 @@ interface Received {
 }
 
 /** Runs a session; returns what the receiver got. */
-async function received({ replies, flags, telemetry, options, model, work }: Stage): Promise<Received> {
+async function received(
+  { replies, flags, telemetry, options, model, env = {}, work }: Stage,
+): Promise<Received> {
   await using temp = await makeTempDir();
   await using receiver = new OtlpReceiver();
   const paths = {
     cwd: `${temp.path}/work`,
     home: `${temp.path}/home`,
-    env: (name: string) =>
-      name === "TEST_KEY" ? KEY : /^(?:OTEL_|TRACE)/.test(name) ? undefined : Deno.env.get(name),
+    env: (name: string) => env[name] ?? (/^(?:OTEL_|TRACE)/.test(name) ? undefined : Deno.env.get(name)),
   };
   await Promise.all([Deno.mkdir(paths.cwd), Deno.mkdir(paths.home)]);
   const loaded = await loadTrustedConfig({
@@ -269,6 +271,7 @@ function secretStage(content: boolean): Stage {
       fails("auth", `status 401 from ${url}`),
     ],
     model: { provider: "secret", id: "m-1" },
+    env: { TEST_KEY: KEY },
     telemetry: { content, signals: ["traces", "metrics", "logs"] },
     flags: {
       providers: [{
@@ -301,5 +304,25 @@ for (const content of [false, true]) {
     const [first] = spans.filter(({ name }) => name.startsWith("chat"));
     assertEquals(message(first?.attributes["gen_ai.output.messages"]).parts[0].type, "tool_call");
     assertEquals(typeof attributes["gen_ai.tool.call.result"], "string");
+  });
+}
+
+const UNSAMPLED = `00-${"a".repeat(32)}-${"b".repeat(16)}-00`;
+
+for (
+  const [OTEL_TRACES_SAMPLER, OTEL_TRACES_SAMPLER_ARG, TRACEPARENT, expected] of [
+    ["always_off", "", "", 0],
+    ["parentbased_always_off", "", "", 0],
+    ["traceidratio", "0", "", 0],
+    ["parentbased_traceidratio", "1", "", 2],
+    ["traceidratio", "all", "", 2],
+    ["always_on", "", UNSAMPLED, 2],
+    ["parentbased_always_on", "", UNSAMPLED, 0],
+  ] as const
+) {
+  const within = TRACEPARENT === "" ? "" : " within a trace that is not sampled";
+  Deno.test(`sampler ${OTEL_TRACES_SAMPLER} (${OTEL_TRACES_SAMPLER_ARG})${within}: ${expected} spans`, async () => {
+    const env = { OTEL_TRACES_SAMPLER, OTEL_TRACES_SAMPLER_ARG, TRACEPARENT };
+    assertEquals((await received({ replies: [answer("done")], env })).spans.length, expected);
   });
 }

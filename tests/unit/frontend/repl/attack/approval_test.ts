@@ -10,7 +10,6 @@ import {
   openApprovalChat,
   openApprovalChat as open,
   panel,
-  pause,
   results,
   shownCommand,
 } from "../../../../support/approval_chat.ts";
@@ -87,12 +86,12 @@ Deno.test("pending pastes and keys neither answer a panel nor send a message", a
   await panel(chat, 1);
   for (const text of ["y", "1", "\r", "y\r", "s", "a"]) chat.terminal.paste(text);
   chat.terminal.feed("\x1b[200~y\r\x1b[201~");
-  await pause();
+  await chat.pause();
   assertEquals(results(chat), []);
   // The pastes have become a draft: the panel takes keys once Tab goes over to it, and still no paste.
   chat.terminal.press("tab");
   for (const text of ["y", "1", "\r"]) chat.terminal.paste(text);
-  await pause();
+  await chat.pause();
   assertEquals(results(chat), []);
   await decline(chat);
   await chat.until(() => ended(chat) === 1);
@@ -108,7 +107,7 @@ Deno.test("output that looks like a panel is history, and keys still reach the c
   await using chat = await open([[{ type: "text", text: fake }, { type: "done", reason: "stop" }]]);
   chat.say("go");
   await chat.until(() => ended(chat) === 1);
-  await pause();
+  await chat.pause();
   chat.terminal.type("y");
   await chat.until(() => (chat.terminal.screen()[chat.terminal.caret.row] ?? "").endsWith("y"));
   assertEquals(asked(chat), 0);
@@ -129,7 +128,7 @@ Deno.test("a destructive command offers no always and no session in any mode, an
     const screen = chat.terminal.screen().join("\n");
     assert(!/always|session/i.test(screen.slice(screen.indexOf("────"))), screen);
     for (const key of ["a", "s", "p", "w"]) chat.terminal.press(key);
-    await pause();
+    await chat.pause();
     assertEquals(results(chat), [], approvalMode);
     chat.terminal.press("tab", "enter");
     await chat.until(() => ended(chat) === 1);
@@ -315,7 +314,7 @@ Deno.test("no key saves a rule for a destructive command", async () => {
   await panel(chat, 1);
   for (const key of ["a", "s", "p", "w", "4", "5", "n"]) chat.terminal.press("tab", key);
   chat.terminal.press("enter");
-  await pause();
+  await chat.pause();
   chat.terminal.press("enter");
   await chat.until(() => ended(chat) === 1);
   assertEquals(results(chat), ["blocked"]);

@@ -9,7 +9,6 @@ import {
   filesOf,
   openApprovalChat,
   panel,
-  pause,
   results,
 } from "../../../../support/approval_chat.ts";
 import { assert, assertEquals, assertStringIncludes } from "../../../../support/assert.ts";
@@ -138,7 +137,7 @@ Deno.test("a mode change during a prompt applies to the next prompt", async () =
   // Neither of them reaches what is behind the panel.
   chat.terminal.press("shift+tab");
   chat.terminal.paste("/mode yolo\r");
-  await pause();
+  await chat.pause();
   assertEquals([results(chat), filesOf(chat)], [[], []]);
   await decline(chat);
   await chat.until(() => ended(chat) === 1);

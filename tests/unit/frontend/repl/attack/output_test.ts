@@ -12,7 +12,6 @@ import {
   openApprovalChat,
   openApprovalChat as open,
   panel,
-  pause,
   results,
   shownCommand,
 } from "../../../../support/approval_chat.ts";
@@ -259,7 +258,7 @@ Deno.test("a session is kept during a full disk, not closed by mistake, and save
   chat.say("/new");
   await chat.shows("Leave this session and lose it?");
   // Enter alone never selects an irreversible action.
-  await pause();
+  await chat.pause();
   chat.terminal.press("enter");
   await chat.until(() => !chat.terminal.screen().some((row) => row.includes("lose it?")));
   clear();

@@ -20,12 +20,9 @@ function screen({ terminal }: ChatStage): string {
   return terminal.screen().join("\n").trimEnd();
 }
 
-/** Longer than the pause before a panel accepts a key, or Enter again. */
-const pause = () => new Promise((resolve) => setTimeout(resolve, 350));
-
 /** Chooses the row of a letter or digit in a panel that the user did not open. */
 async function answer(chat: ChatStage, key: string): Promise<void> {
-  await pause();
+  await chat.pause();
   chat.terminal.press("tab", key, "enter");
 }
 
@@ -135,10 +132,10 @@ Deno.test("a rule can be added for the session and removed", async () => {
   await using chat = await openChat();
   chat.say("/permissions");
   await chat.shows("Add a rule");
-  await pause();
+  await chat.pause();
   chat.terminal.press("enter");
   await chat.shows("until this session ends");
-  await pause();
+  await chat.pause();
   chat.terminal.press("enter");
   await chat.shows("For example Bash(go test:*)");
   chat.terminal.type("Bash(");

@@ -412,7 +412,7 @@ for (const [name, { pressed, shows }] of Object.entries(SERVER_PANELS)) {
     for (const key of pressed) {
       const before = shown(chat);
       // An Enter that follows another sooner is a key repeat.
-      await new Promise((resolve) => setTimeout(resolve, 310));
+      await chat.pause();
       chat.terminal.press(key);
       await chat.until(() => shown(chat) !== before && /^─{20}/m.test(shown(chat)));
     }
