@@ -276,6 +276,7 @@ function buildTools(deps: ToolDeps, features: BaseFeatures): RunTools {
     permissionMode: deps.options.permissionMode,
     sessionDir: session.paths.dir,
     outputDir,
+    env: deps.options.batch?.env,
     notify: (text, more) =>
       void recorder.record({ type: "notice", level: "info", code: "sandbox", ...textFields(text), ...more }),
     attended: deps.attended,
