@@ -48,10 +48,11 @@ const ENGINES: Readonly<Record<string, () => Promise<Engine>>> = {
 interface BatchDeps {
   /** Reads words as flags of `reasonix run`; a text is what is wrong with them. */
   readonly readRunFlags: (words: readonly string[]) => Promise<RunFlags | string>;
+  readonly batchRun: () => Promise<{ checkFlags(flags: RunFlags, words: readonly string[]): void }>;
 }
 
 /** `reasonix batch`: tasks files on many machines. */
-export function batchCommands({ readRunFlags }: BatchDeps): CommandGroup {
+export function batchCommands(deps: BatchDeps): CommandGroup {
   return {
     commands: {
       emit: entry("Write what an engine runs: kubernetes, slurm, github or parallel", {
@@ -84,7 +85,7 @@ export function batchCommands({ readRunFlags }: BatchDeps): CommandGroup {
           }
           const { cwd } = runPaths(this);
           const source = await readTaskFile({ tasks: file, tasksFrom }, { cwd, elsewhere: true });
-          const { model, preset } = await checkedFlags(runFlags, readRunFlags);
+          const { model, preset } = await checkedFlags(runFlags, deps);
           const { loaded } = await openConfig(this, { preset, warn: true });
           const { emit, maxIndexes } = await load();
           const plan = (await loadEmitPlan()).planOf({
@@ -187,15 +188,17 @@ const TAKEN = [
   "fresh",
 ] as const;
 
-async function checkedFlags(words: readonly string[], read: BatchDeps["readRunFlags"]): Promise<RunFlags> {
-  const flags = await read(words);
+async function checkedFlags(
+  words: readonly string[],
+  { readRunFlags, batchRun }: BatchDeps,
+): Promise<RunFlags> {
+  const flags = await readRunFlags(words);
   if (typeof flags === "string") {
     throw usageError(message`Cannot use the flags after --: ${flags}`, message`see reasonix run --help`);
   }
   const taken = TAKEN.find((name) => flags[name] !== undefined);
   if (taken === undefined) {
-    const { checkFlags } = await import("./run/batch/batch.ts");
-    checkFlags(flags, []);
+    (await batchRun()).checkFlags(flags, []);
     return flags;
   }
   throw usageError(
