@@ -47,7 +47,12 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
   run: ["Do one task and exit (short form: reasonix -p)", async () => (await runs()).runCommand],
   batch: [
     "Run a tasks file on many machines",
-    async () => (await batch()).batchCommands({ readRunFlags, batchRun }),
+    async () =>
+      (await batch()).batchCommands({
+        readRunFlags,
+        batchRun,
+        openRequests: async (...request) => await (await pr()).openBatchRequests(...request),
+      }),
   ],
   chat: ["Open the chat (also: reasonix alone)", async () => (await chat()).chatCommand],
   review: ["Find defects in a change", async () => (await review()).reviewCommand],
