@@ -15,5 +15,7 @@ export const loadSlurm = lazy(() => import("./emit/slurm.ts"));
 export const loadGithub = lazy(() => import("./emit/github.ts"));
 export const loadParallel = lazy(() => import("./emit/parallel.ts"));
 
+export type { RunnerMeter } from "./runner_meter.ts";
 export type { BatchTotals } from "./merge.ts";
 export const loadMerge = lazy(() => import("./merge.ts"));
+export const loadRunnerMeter = lazy(() => import("./runner_meter.ts"));

@@ -1,4 +1,5 @@
 /** Requests, calls and prompts, put together from events, for metrics and log records. */
+import type { Attributes, AttributeValue } from "@opentelemetry/api";
 import type { Cost, Event, EventOf, Usage } from "../../core/mod.ts";
 import { userText } from "../../util/user_text.ts";
 import type { Observed, ObservedSession } from "./observed.ts";
@@ -226,7 +227,12 @@ function requestOf(
 }
 
 function failureOf(text: string, otherwise = "_OTHER"): Failure {
-  return { type: /\bstatus (\d{3})\b/.exec(text)?.[1] ?? otherwise, text };
+  return { type: errorType(text) ?? otherwise, text };
+}
+
+/** A status of HTTP, where a text names one. */
+export function errorType(text: string): string | undefined {
+  return /\bstatus (\d{3})\b/.exec(text)?.[1];
 }
 
 function toolOf({ tool, call }: EventOf<"tool.start">): string {
@@ -251,13 +257,10 @@ export class Operations {
 }
 
 /** Values of attributes; undefined: not known. */
-export type Values = Readonly<Record<string, string | number | undefined>>;
+export type Values = Readonly<Record<string, AttributeValue | undefined>>;
 
 /** The known values, their texts redacted. */
-export function attributesOf(
-  values: Values,
-  redact: (text: string) => string,
-): Record<string, string | number> {
+export function attributesOf(values: Values, redact: (text: string) => string): Attributes {
   return Object.fromEntries(
     Object.entries(values).flatMap(([name, value]) =>
       value === undefined ? [] : [[name, typeof value === "string" ? redact(value) : value]]

@@ -7,10 +7,12 @@ import {
   type BatchTask,
   type CheckResult,
   isFinal,
+  loadRunnerMeter,
   manifestOf,
   readTaskFile,
   ResultsDir,
   type RunFacts,
+  type RunnerMeter,
   selectTasks,
   taskNames,
   type TaskResult,
@@ -79,6 +81,7 @@ interface Batch {
   readonly patches: string;
   /** The results of all runners of the file; absent: there is only this one. */
   readonly shared: ResultsDir | undefined;
+  readonly meter: RunnerMeter | undefined;
   /** The name of the file, and the part of it that this process runs. */
   readonly part: Omit<BatchContext, "task">;
   readonly write: (result: TaskResult) => Promise<void>;
@@ -127,6 +130,8 @@ export async function runBatch(
   await using services = openServices();
   // A resource that is used once would be moved to its use by the bundler, and never closed.
   if (!services.shell) throw new TypeError("The services of a batch have no guard");
+  const jobs = flags.jobs ?? DEFAULT_JOBS;
+  const meter = shared && new (await loadRunnerMeter()).RunnerMeter(jobs);
   const progress = new BatchProgress(context, { all: keyed.length, quiet: flags.quiet ?? false, texts });
   const batch: Batch = {
     context,
@@ -135,6 +140,7 @@ export async function runBatch(
     journal,
     patches: results.directory ?? journal.dir,
     shared,
+    meter,
     part: {
       file: source.path.slice(source.path.lastIndexOf("/") + 1),
       receiver: { failed: false, reported: false },
@@ -178,7 +184,7 @@ export async function runBatch(
       progress.end(task.task.id, result);
     }
   };
-  await Promise.all(Array.from({ length: flags.jobs ?? DEFAULT_JOBS }, work));
+  await Promise.all(Array.from({ length: jobs }, work));
   await results.close();
   progress.close();
   removeListeners();
@@ -372,12 +378,13 @@ async function resultOf(keyed: KeyedTask, batch: Batch): Promise<TaskResult | un
     const { result: ended, run: facts } = journal.of(keyed.key);
     // It was killed before it had stored it.
     if (shared && ended && isFinal(ended)) return await deliver(keyed, { result: ended, run: facts }, batch);
-    const attempt = await runTask(keyed, batch);
-    const { result, run } = attempt;
+    const work = () => runTask(keyed, batch);
+    const [{ result, run: begun }, runner] = await batch.meter?.measure(work) ?? [await work()];
+    const run = { ...begun, ...defined({ runner }) };
     if (signal.aborted && !result.ok) return undefined;
     journal.end(keyed.key, result, run);
     if (hasTree(batch, keyed.task) && isFinal(result)) await removeWorktree(paths.home, keyed.worktreeId);
-    return await deliver(keyed, attempt, batch);
+    return await deliver(keyed, { result, run }, batch);
   } catch (error) {
     if (signal.aborted) return undefined;
     return await deliver(keyed, { result: notBegun(keyed, error) }, batch);
@@ -683,6 +690,8 @@ interface ProgressOptions {
 }
 
 const BAR = 20;
+/** An error has its remedy at the end. */
+const MAX_LINE = 1000;
 const TICK_MS = 1000;
 
 /** Progress on standard error: a line for each end, and on a terminal a bar below that is written over. */
@@ -732,7 +741,7 @@ class BatchProgress {
   print(text: string): void {
     if (this.#options.quiet) return;
     this.#write("");
-    this.#context.process.stderr.write(`· ${oneLine(text)}\n`);
+    this.#context.process.stderr.write(`· ${oneLine(text, MAX_LINE)}\n`);
     this.#draw();
   }
 
