@@ -1,4 +1,4 @@
-/** A runner for workflows of GitHub with a matrix: their shell steps are executed, artifacts are directories. */
+/** A runner for workflows of GitHub with a matrix: shell steps are executed, artifacts are directories. */
 import { parse } from "yaml";
 
 interface Step {

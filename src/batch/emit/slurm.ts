@@ -72,7 +72,7 @@ function containerWords({ resultsDir }: EmitPlan, { image }: EmitGroup): string[
   return ["apptainer", "exec", ...mount, shellWord(source)];
 }
 
-/** Where each task has a time limit: the longest that an element can take. */
+/** The longest that an element can take; nothing where a task has no time limit. */
 function timeLimit({ tasks, groups, jobs }: EmitPlan): string[] {
   const longest = tasks.reduce((longest, { limits, setup, checks }) => {
     const steps = checks.length + (setup?.length ?? 0);
