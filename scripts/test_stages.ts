@@ -56,6 +56,7 @@ export const SOAK: readonly Stage[] = [
     "tests/e2e/npm_test.ts",
     "tests/e2e/plugin_bundles_test.ts",
     "tests/e2e/questions_test.ts",
+    "tests/unit/batch/emit/engines_test.ts",
     "tests/unit/frontend/repl/attack/output_test.ts",
     "tests/unit/frontend/repl/overlay/chat_panels_test.ts",
     "tests/unit/frontend/session/live_test.ts",
