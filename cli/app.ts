@@ -46,7 +46,11 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
   run: ["Do one task and exit (short form: reasonix -p)", async () => (await runs()).runCommand],
   batch: [
     "Run a tasks file on many machines",
-    async () => (await batch()).batchCommands({ readRunFlags }),
+    async () =>
+      (await batch()).batchCommands({
+        readRunFlags,
+        openRequests: async (...request) => await (await pr()).openBatchRequests(...request),
+      }),
   ],
   chat: ["Open the chat (also: reasonix alone)", async () => (await chat()).chatCommand],
   review: ["Find defects in a change", async () => (await review()).reviewCommand],
