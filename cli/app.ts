@@ -16,6 +16,7 @@ import { type CliContext, exitCodeOf, finalExitCode, logDefect, processContext }
 
 const acp = () => import("./commands/run/acp.ts");
 const batch = () => import("./commands/batch.ts");
+const batchRun = () => import("./commands/run/batch/batch.ts");
 const chat = () => import("./commands/run/chat.ts");
 const serve = () => import("./commands/run/serve.ts");
 const program = () => import("./commands/program.ts");
@@ -49,6 +50,7 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
     async () =>
       (await batch()).batchCommands({
         readRunFlags,
+        batchRun,
         openRequests: async (...request) => await (await pr()).openBatchRequests(...request),
       }),
   ],

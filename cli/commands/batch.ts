@@ -50,6 +50,7 @@ const ENGINES: Readonly<Record<string, () => Promise<Engine>>> = {
 interface BatchDeps {
   /** Reads words as flags of `reasonix run`; a text is what is wrong with them. */
   readonly readRunFlags: (words: readonly string[]) => Promise<RunFlags | string>;
+  readonly batchRun: () => Promise<{ checkFlags(flags: RunFlags, words: readonly string[]): void }>;
   /** Opens a pull request for each patch of a directory of results. */
   readonly openRequests: (
     context: CliContext,
@@ -67,7 +68,7 @@ const PR_FLAGS = {
 } as const;
 
 /** `reasonix batch`: tasks files on many machines. */
-export function batchCommands({ readRunFlags, openRequests }: BatchDeps): CommandGroup {
+export function batchCommands({ openRequests, ...deps }: BatchDeps): CommandGroup {
   return {
     commands: {
       emit: entry("Write what an engine runs: kubernetes, slurm, github or parallel", {
@@ -100,7 +101,7 @@ export function batchCommands({ readRunFlags, openRequests }: BatchDeps): Comman
           }
           const { cwd } = runPaths(this);
           const source = await readTaskFile({ tasks: file, tasksFrom }, { cwd, elsewhere: true });
-          const { model, preset } = await checkedFlags(runFlags, readRunFlags);
+          const { model, preset } = await checkedFlags(runFlags, deps);
           const { loaded } = await openConfig(this, { preset, warn: true });
           const { emit, maxIndexes } = await load();
           const plan = (await loadEmitPlan()).planOf({
@@ -220,13 +221,19 @@ const TAKEN = [
   "fresh",
 ] as const;
 
-async function checkedFlags(words: readonly string[], read: BatchDeps["readRunFlags"]): Promise<RunFlags> {
-  const flags = await read(words);
+async function checkedFlags(
+  words: readonly string[],
+  { readRunFlags, batchRun }: Omit<BatchDeps, "openRequests">,
+): Promise<RunFlags> {
+  const flags = await readRunFlags(words);
   if (typeof flags === "string") {
     throw usageError(message`Cannot use the flags after --: ${flags}`, message`see reasonix run --help`);
   }
   const taken = TAKEN.find((name) => flags[name] !== undefined);
-  if (taken === undefined) return flags;
+  if (taken === undefined) {
+    (await batchRun()).checkFlags(flags, []);
+    return flags;
+  }
   throw usageError(
     message`Cannot use ${flagWord(taken)} after --: it differs by index`,
     message`leave it out there`,
