@@ -10,7 +10,7 @@ import { type Bench, wait } from "./runner.ts";
 
 const TASKS = 64;
 const SHARDS = 4;
-/** What the model takes for its answer. */
+/** Time of the model for an answer. */
 const ANSWER_MS = 500;
 const RESULTS = 10_000;
 const RUNS = 5;
