@@ -2,6 +2,8 @@ import {
   argument,
   type CommandGroup,
   entry,
+  flag,
+  type FlagsOf,
   flagWord,
   JSON_FLAG,
   option,
@@ -10,10 +12,10 @@ import {
   wholeNumber,
 } from "../command.ts";
 import { names } from "../release/channel.ts";
-import { BATCH_FLAGS, type RunFlags } from "../run_flags.ts";
+import { BATCH_FLAGS, RUN_FLAGS, type RunFlags } from "../run_flags.ts";
 import { textsFor } from "../terminal/language.ts";
 import { openConfig } from "../terminal/open.ts";
-import { runPaths } from "../terminal/process.ts";
+import { type CliContext, runPaths } from "../terminal/process.ts";
 import {
   type BatchTotals,
   type Engine,
@@ -48,10 +50,25 @@ const ENGINES: Readonly<Record<string, () => Promise<Engine>>> = {
 interface BatchDeps {
   /** Reads words as flags of `reasonix run`; a text is what is wrong with them. */
   readonly readRunFlags: (words: readonly string[]) => Promise<RunFlags | string>;
+  readonly batchRun: () => Promise<{ checkFlags(flags: RunFlags, words: readonly string[]): void }>;
+  /** Opens a pull request for each patch of a directory of results. */
+  readonly openRequests: (
+    context: CliContext,
+    path: string,
+    flags: FlagsOf<typeof PR_FLAGS>,
+  ) => Promise<void>;
 }
 
+const PR_FLAGS = {
+  rate: parsed("Open at most N a minute; default: 8", "n", rateOf),
+  base: option("Merge into this branch; default: that of the remote", "branch"),
+  draft: flag("Open them as drafts"),
+  yes: flag("Do not ask"),
+  ...{ dir: RUN_FLAGS.dir, trustProject: RUN_FLAGS.trustProject, ignoreUntrusted: RUN_FLAGS.ignoreUntrusted },
+} as const;
+
 /** `reasonix batch`: tasks files on many machines. */
-export function batchCommands({ readRunFlags }: BatchDeps): CommandGroup {
+export function batchCommands({ openRequests, ...deps }: BatchDeps): CommandGroup {
   return {
     commands: {
       emit: entry("Write what an engine runs: kubernetes, slurm, github or parallel", {
@@ -84,7 +101,7 @@ export function batchCommands({ readRunFlags }: BatchDeps): CommandGroup {
           }
           const { cwd } = runPaths(this);
           const source = await readTaskFile({ tasks: file, tasksFrom }, { cwd, elsewhere: true });
-          const { model, preset } = await checkedFlags(runFlags, readRunFlags);
+          const { model, preset } = await checkedFlags(runFlags, deps);
           const { loaded } = await openConfig(this, { preset, warn: true });
           const { emit, maxIndexes } = await load();
           const plan = (await loadEmitPlan()).planOf({
@@ -141,8 +158,25 @@ export function batchCommands({ readRunFlags }: BatchDeps): CommandGroup {
           this.process.exitCode = EXIT[totals.done === totals.tasks ? "done" : "failed"];
         },
       }),
+      pr: entry("Open a pull request for each patch", {
+        description:
+          "Open a pull request for each patch of a directory of results, with your git and gh or\n" +
+          "glab. Tasks that were not done, or whose checks failed, are left out. Run it again to\n" +
+          "continue: what has a pull request keeps it.",
+        flags: PR_FLAGS,
+        args: [RESULTS_ARGUMENT],
+        async run(flags, path = "") {
+          await openRequests(this, path, flags);
+        },
+      }),
     },
   };
+}
+
+function rateOf(text: string): number {
+  const rate = Number(text);
+  if (text.trim() !== "" && rate > 0 && Number.isFinite(rate)) return rate;
+  throw usageError(message`Cannot use --rate ${text}: it is not a number above 0`, message`write --rate 8`);
 }
 
 const RESULTS_ARGUMENT = argument("Directory of the results", "dir");
@@ -187,13 +221,19 @@ const TAKEN = [
   "fresh",
 ] as const;
 
-async function checkedFlags(words: readonly string[], read: BatchDeps["readRunFlags"]): Promise<RunFlags> {
-  const flags = await read(words);
+async function checkedFlags(
+  words: readonly string[],
+  { readRunFlags, batchRun }: Omit<BatchDeps, "openRequests">,
+): Promise<RunFlags> {
+  const flags = await readRunFlags(words);
   if (typeof flags === "string") {
     throw usageError(message`Cannot use the flags after --: ${flags}`, message`see reasonix run --help`);
   }
   const taken = TAKEN.find((name) => flags[name] !== undefined);
-  if (taken === undefined) return flags;
+  if (taken === undefined) {
+    (await batchRun()).checkFlags(flags, []);
+    return flags;
+  }
   throw usageError(
     message`Cannot use ${flagWord(taken)} after --: it differs by index`,
     message`leave it out there`,

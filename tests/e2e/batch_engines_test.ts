@@ -6,6 +6,7 @@ import { denoDir, makeWorld, mockConfig } from "../support/program.ts";
 import { clustered, startSlurm } from "../support/slurm.ts";
 import { startSsh } from "../support/ssh.ts";
 import { needs } from "../support/tools.ts";
+import { runWorkflow } from "../support/workflow.ts";
 
 const KEY = "sk-model-0a1b2c3d4e5f6a7b8c9d";
 const TASKS = 8;
@@ -49,12 +50,13 @@ async function makeFleet() {
     ...{ NO_COLOR: "1", REASONIX_LANG: "en", DENO_NO_UPDATE_CHECK: "1" },
   };
   const keyed = { env: { MODEL_KEY: KEY } };
-  const merged = async (directory: string) => {
-    const { code, stdout, stderr } = await world.run(["batch", "merge", directory]);
-    const masked = stdout.replaceAll(/"session":"[^"]*"/g, '"session":""')
+  const masked = async (results: string, directory: string) =>
+    results.replaceAll(/"session":"[^"]*"/g, '"session":""')
       .replaceAll(/"duration_ms":\d+/g, '"duration_ms":0')
-      .replaceAll(await Deno.realPath(`${world.dir}/${directory}`), "DIRECTORY");
-    return { code, stdout: masked, stderr };
+      .replaceAll(await Deno.realPath(directory), "DIRECTORY");
+  const merged = async (directory: string) => {
+    const { code, stdout } = await world.run(["batch", "merge", directory]);
+    return { code, stdout: await masked(stdout, `${world.dir}/${directory}`) };
   };
   const whole = ["run", "--tasks", "tasks.jsonl", "--worktree", "-j", "2", "--results-dir", "../one"];
   const one = await world.run(whole, keyed);
@@ -83,7 +85,7 @@ async function makeFleet() {
       await Deno.writeTextFile(file, stdout);
       return file;
     },
-    merged,
+    ...{ merged, masked },
     async sh(line: string, more: Readonly<Record<string, string>> = {}) {
       const { code, stdout, stderr } = await new Deno.Command("bash", {
         args: ["-c", line],
@@ -148,3 +150,30 @@ Deno.test(
     assert(rows.some(([, host]) => host === "one" || host === "two"), log);
   },
 );
+
+Deno.test("the steps of an emitted workflow lead to the results of one machine", async () => {
+  await using fleet = await makeFleet();
+  const { env, world } = fleet;
+  const file = await fleet.emit("github", "out/results");
+  // The machines of GitHub have no configuration.
+  const bin = `${env.HOME}/bin`;
+  const shim = await Deno.readTextFile(`${bin}/reasonix`);
+  await Deno.writeTextFile(`${bin}/reasonix`, shim.replace(`'${world.home}'`, '"$RUNNER_TEMP/home"'));
+  for (const name of ["npm", "sudo"]) {
+    await Deno.writeTextFile(`${bin}/${name}`, `#!/bin/sh\necho ${name} "$@"\n`, { mode: 0o755 });
+  }
+  const runner = `${env.HOME}/runner`;
+  const secrets = { MODEL_KEY: KEY };
+  const runs = await runWorkflow(await Deno.readTextFile(file), {
+    ...{ repository: world.dir, directory: runner, env, secrets },
+  });
+  const failed = Array.from({ length: TASKS + 1 }, (_, at) => Number(at === UNCHECKED || at === TASKS));
+  assertEquals(runs.map(({ code }) => code), failed, runs.map(({ log }) => log).join("\n"));
+  assertMatch(runs[REFUSED]?.log ?? "", /t5: the provider failed[^]*t5: done/);
+  assert(runs.every(({ log }) => !log.includes(KEY)));
+  const results = `${runner}/artifacts/results`;
+  const names = [...Deno.readDirSync(results)].map(({ name }) => name).sort();
+  assertEquals(names, ["out", "results.jsonl"]);
+  const lines = await Deno.readTextFile(`${results}/results.jsonl`);
+  assertEquals(await fleet.masked(lines, `${runner}/merge0/work/out/results`), fleet.expected);
+});

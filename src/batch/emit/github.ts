@@ -1,3 +1,4 @@
+import { shellWord } from "../../util/process.ts";
 import { type EmitPlan, MAX_RETRIES, RETRY, unitLines } from "./plan.ts";
 import { yaml } from "./yaml.ts";
 
@@ -15,7 +16,7 @@ export function github(plan: EmitPlan): string {
   const path = literal(plan.resultsDir);
   const images = groups.flatMap(({ image = container ?? "", shards }) => Array<string>(shards).fill(image));
   const include = images.map((image, index) => image === "" ? { index } : { index, image: literal(image) });
-  const isBare = images.includes("");
+  const [isBare, isContained] = [images.includes(""), images.some((image) => image !== "")];
   const install = [
     { uses: NODE, with: { "node-version": 22 } },
     { run: `npm install --global ${npmPackage}` },
@@ -23,7 +24,7 @@ export function github(plan: EmitPlan): string {
   // In a container the container is the jail.
   const jail = {
     name: "Install bubblewrap, and let it make user namespaces",
-    if: "${{ !matrix.image }}",
+    ...(isContained ? { if: "${{ !matrix.image }}" } : {}),
     run: "sudo apt-get update -qq && sudo apt-get install -y -qq bubblewrap\n" +
       "sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0 || true\n",
   };
@@ -62,7 +63,7 @@ export function github(plan: EmitPlan): string {
           ...(images.length === tasks.length ? { "max-parallel": jobs } : {}),
           matrix: { include },
         },
-        ...(images.some((image) => image !== "") ? { container: "${{ matrix.image }}" } : {}),
+        ...(isContained ? { container: "${{ matrix.image }}" } : {}),
         steps: [
           { uses: CHECKOUT, with: { "persist-credentials": false } },
           ...install,
@@ -99,7 +100,7 @@ export function github(plan: EmitPlan): string {
         steps: [
           ...install,
           { uses: DOWNLOAD, with: { pattern: "results-*", "merge-multiple": true, path } },
-          { run: literal(`reasonix batch merge ${path} --results results.jsonl\n`) },
+          { run: literal(`reasonix batch merge ${shellWord(plan.resultsDir)} --results results.jsonl`) },
           {
             if: "${{ !cancelled() }}",
             uses: UPLOAD,

@@ -77,7 +77,7 @@ export async function kubernetes(plan: EmitPlan, resolve: Resolve = addressesOf)
       ? [`The tasks file is too large for a ConfigMap. Copy it to ${mount}/tasks.jsonl of the claim first.`]
       : []),
     `Results are in ${mount} of the claim ${name}-results, for \`reasonix batch status\` and \`merge\`.`,
-    `An image needs: sh, git, reasonix on PATH, what the tasks use, files that user ${USER} may write.`,
+    `An image needs: sh, git, reasonix on PATH, what the tasks use, a project that user ${USER} owns.`,
     ...(machine.files.length === 0 ? [] : [`And these files of this machine: ${machine.files.join(", ")}`]),
   ]);
   const documents = [config, claim(name), networkPolicy(name, targets), ...jobs];

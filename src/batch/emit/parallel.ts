@@ -16,8 +16,11 @@ export function parallel(plan: EmitPlan): string {
     "#   bash FILE            on this machine",
     "#   bash FILE LOGINS     on those of a file, one [user@]host a line; they share this directory",
     "# It may be started again: what is finished is not repeated.",
+    ...(groups.some(({ image }) => image !== undefined)
+      ? ["# Images are not used: tasks run on the machines as these are."]
+      : []),
     'if [ $# -gt 0 ]; then machines=(--filter-hosts --sshloginfile "$1"); else machines=(); fi',
-    `mkdir -p ${results} || exit 2`,
+    `mkdir -p -- ${results} || exit 2`,
     `log=${results}/parallel.tsv`,
     "unit() {",
     "  index=$1",

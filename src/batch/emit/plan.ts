@@ -210,7 +210,13 @@ export function unitCommand(
  * words of a program that starts those of a group.
  */
 export function unitLines(plan: EmitPlan, within: (group: EmitGroup) => readonly string[]): string[] {
-  const { groups } = plan;
+  const { groups, tasksFile } = plan;
+  if (tasksFile === "-") {
+    throw usageError(
+      message`Cannot read standard input on other machines`,
+      message`give --tasks a file that they see, too`,
+    );
+  }
   const line = (group: EmitGroup) => [...within(group), ...unitCommand(plan, group, "$index")].join(" ");
   const [only] = groups;
   if (only && groups.length === 1) return [line(only)];

@@ -3,6 +3,9 @@ import { type EmitGroup, type EmitPlan, MAX_RETRIES, RETRY, unitLines } from "./
 
 const DEFAULT_ARRAY_SIZE = 1001;
 const SCONTROL_MS = 10_000;
+/** Time that a check or a command of the setup may take. */
+const STEP_SECONDS = 600;
+const START_MINUTES = 5;
 
 /** Elements that an array of the cluster of this machine may have; SLURM's default where there is none. */
 export async function maxArraySize(): Promise<number> {
@@ -35,6 +38,7 @@ export function slurm(plan: EmitPlan): string {
     "#SBATCH --ntasks=1",
     `#SBATCH --cpus-per-task=${Math.ceil(cpus)}`,
     `#SBATCH --mem=${Math.ceil(memoryBytes / 1024 ** 2)}M`,
+    ...timeLimit(plan),
     "# A minute before the time limit the tasks save what they have.",
     "#SBATCH --signal=TERM@60",
     "# What SLURM says; the output of each element is in the directory of the results.",
@@ -42,7 +46,7 @@ export function slurm(plan: EmitPlan): string {
     "#SBATCH --open-mode=append",
     "",
     "index=$SLURM_ARRAY_TASK_ID",
-    `mkdir -p ${logs} && exec >>${logs}/"$index".txt 2>&1 || exit 2`,
+    `mkdir -p -- ${logs} && exec >>${logs}/"$index".txt 2>&1 || exit 2`,
     'run() { srun --ntasks=1 --cpus-per-task="$SLURM_CPUS_PER_TASK" --input=none "$@"; }',
     ...unitLines(plan, within),
     "code=$?",
@@ -66,4 +70,15 @@ function containerWords({ resultsDir }: EmitPlan, { image }: EmitGroup): string[
     : [];
   const source = /:\/\/|\.sif$/.test(image) ? image : `docker://${image}`;
   return ["apptainer", "exec", ...mount, shellWord(source)];
+}
+
+/** The longest that an element can take; nothing where a task has no time limit. */
+function timeLimit({ tasks, groups, jobs }: EmitPlan): string[] {
+  const longest = tasks.reduce((longest, { limits, setup, checks }) => {
+    const steps = checks.length + (setup?.length ?? 0);
+    return Math.max(longest, (limits?.seconds ?? Infinity) + steps * STEP_SECONDS);
+  }, 0);
+  const rounds = Math.max(...groups.map(({ count, shards }) => Math.ceil(Math.ceil(count / shards) / jobs)));
+  const minutes = Math.ceil(longest * rounds / 60) + START_MINUTES;
+  return minutes === Infinity ? [] : [`#SBATCH --time=${minutes}`];
 }

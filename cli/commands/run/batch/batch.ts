@@ -247,7 +247,8 @@ const SINGLE = [
   "stream",
 ] as const;
 
-function checkFlags(flags: RunFlags, words: readonly string[]): void {
+/** Throws a ReasonixError (usage) for flags that a batch cannot have. */
+export function checkFlags(flags: RunFlags, words: readonly string[]): void {
   const wrong = SINGLE.find((name) => flags[name] !== undefined);
   const refuse = (what: string, remedy: string, other = "--tasks") => {
     throw usageError(message`Cannot use ${what} together with ${other}`, remedy);

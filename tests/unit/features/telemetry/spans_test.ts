@@ -1,10 +1,16 @@
 /** Spans of real runs with a scripted model, as a receiver decodes them. */
-import type { Chunk, Event, Spending, Usage } from "../../../../src/core/mod.ts";
+import {
+  type Chunk,
+  type Event,
+  ReasonixError,
+  type Spending,
+  type Usage,
+} from "../../../../src/core/mod.ts";
 import { assemble } from "../../../../src/features/mod.ts";
 import type { Provider } from "../../../../src/provider/mod.ts";
 import { type Assembly, type AssemblyOptions, loadTrustedConfig } from "../../../../src/run/mod.ts";
 import { call, type Reply, say, scriptedProvider } from "../../../support/agent_fixture.ts";
-import { assert, assertEquals } from "../../../support/assert.ts";
+import { assert, assertEquals, assertRejects } from "../../../support/assert.ts";
 import { OtlpReceiver, type ReceivedSpan } from "../../../support/otlp_receiver.ts";
 import { makeTempDir } from "../../../support/tool_context.ts";
 
@@ -156,7 +162,7 @@ Deno.test("agents side by side, and one in the background that outlives the turn
       yield* calls(
         call("left", "task", { prompt: "agent-left", description: "left" }),
         call("right", "task", { prompt: "agent-right", description: "right" }),
-        call("later", "task", { prompt: "agent-later", description: "later", run_in_background: true }),
+        call("later", "task", { prompt: "agent-later", description: "later", background: true }),
         usage(1, 1),
       );
     }
@@ -167,15 +173,18 @@ Deno.test("agents side by side, and one in the background that outlives the turn
   });
   const tasks = spans.filter(({ name }) => name === "execute_tool task");
   assertEquals(tasks.length, 3);
+  let later = 0;
   for (const span of tasks) {
     const [agent, ...more] = receiver.childrenOf(span);
     assert(agent && more.length === 0, "one agent below each call");
     assertEquals(tree(receiver, agent), ["chat scripted-1", "execute_tool bash", "chat scripted-1"]);
+    if (agent.end > span.end) later += 1;
     const conversation = agent.attributes["gen_ai.conversation.id"];
     for (const child of receiver.childrenOf(agent)) {
       assertEquals(child.attributes["gen_ai.conversation.id"], conversation);
     }
   }
+  assertEquals(later, 1);
 });
 
 Deno.test("a compaction within a turn and one on request have the request for the summary below them", async () => {
@@ -324,5 +333,19 @@ for (
   Deno.test(`sampler ${OTEL_TRACES_SAMPLER} (${OTEL_TRACES_SAMPLER_ARG})${within}: ${expected} spans`, async () => {
     const env = { OTEL_TRACES_SAMPLER, OTEL_TRACES_SAMPLER_ARG, TRACEPARENT };
     assertEquals((await received({ replies: [answer("done")], env })).spans.length, expected);
+  });
+}
+
+for (
+  const [telemetry, message] of [
+    [
+      { otlp: "localhost:4318" },
+      'Cannot export telemetry to "localhost:4318": telemetry.otlp is no http address',
+    ],
+    [{ signals: ["spans"] }, 'Cannot export "spans": telemetry.signals names no such signal'],
+  ] as const
+) {
+  Deno.test(`a run with ${JSON.stringify(telemetry)} does not begin`, async () => {
+    await assertRejects(() => received({ replies: [], telemetry }), ReasonixError, message);
   });
 }
