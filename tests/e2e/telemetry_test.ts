@@ -3,6 +3,7 @@ import { assert, assertEquals, assertMatch } from "../support/assert.ts";
 import { startModelServer, type Turn } from "../support/model_server.ts";
 import { OtlpReceiver, type ReceiverMode } from "../support/otlp_receiver.ts";
 import { finished, makeWorld, mockConfig } from "../support/program.ts";
+import { EMPTY, onTerminal, openChat } from "../support/terminal_chat.ts";
 
 const TOKEN = "otlp-token-0123456789abcdefABCDEF";
 const bash = (command: string): Turn => ({ calls: [{ name: "bash", args: { command } }] });
@@ -94,6 +95,20 @@ for (const [mode, problem] of FAILURES) {
     assert(lines[0]?.endsWith("; OTEL_EXPORTER_OTLP_TRACES_ENDPOINT names the receiver"), lines[0]);
   });
 }
+
+onTerminal("a chat that waited for its receiver says so when it has ended", async () => {
+  await using model = startModelServer([{ text: "done" }]);
+  await using receiver = new OtlpReceiver();
+  receiver.mode = "hang";
+  await using chat = await openChat(mockConfig(model.url, `[telemetry]\notlp = "${receiver.url}"\n`));
+  await chat.terminal.shows(EMPTY);
+  await chat.enter("go");
+  await chat.terminal.shows("done");
+  await chat.terminal.shows(EMPTY);
+  await chat.terminal.press("C-d");
+  await chat.terminal.shows("left-with-0");
+  assertEquals((await chat.terminal.history()).match(/! Cannot send telemetry to/g)?.length, 1);
+});
 
 Deno.test("a wrong address of a receiver is an error that hides its password, and OTEL_SDK_DISABLED is off", async () => {
   await using model = startModelServer([{ text: "done" }]);

@@ -16,7 +16,6 @@ import {
 import { BatchLogRecordProcessor, LoggerProvider } from "@opentelemetry/sdk-logs";
 import { MeterProvider, PeriodicExportingMetricReader } from "@opentelemetry/sdk-metrics";
 import { AlwaysOnSampler, BatchSpanProcessor, TracerProvider } from "@opentelemetry/sdk-trace";
-import type { ClientRequest, IncomingMessage } from "node:http";
 import type { Config, EnvLookup } from "../../config/mod.ts";
 import type { BatchContext } from "../../run/mod.ts";
 import { defined } from "../../util/json.ts";
@@ -195,8 +194,8 @@ function watchAttempts(
 ): () => void {
   const heard = (message: unknown) => {
     const { request, response, error } = message as {
-      readonly request: ClientRequest;
-      readonly response?: IncomingMessage;
+      readonly request: { readonly path: string; getHeader(name: string): unknown };
+      readonly response?: { readonly statusCode?: number };
       readonly error?: Error;
     };
     const address = `${request.getHeader("host")}${request.path}`;
