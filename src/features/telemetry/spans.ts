@@ -11,7 +11,7 @@ import {
 import type { IdGenerator } from "@opentelemetry/sdk-trace";
 import type { Cost, EventOf, Usage } from "../../core/mod.ts";
 import { parseJson } from "../../util/json.ts";
-import { attributesOf, errorType, type Values } from "./operations.ts";
+import { attributesOf, failureOf, type Values, WANTED } from "./operations.ts";
 import { type Observed, providerName, type Reader, type ReaderOptions, type SpanIds } from "./observed.ts";
 
 /** Gives the SDK the identifiers that were drawn when the span began. */
@@ -37,9 +37,6 @@ interface OpenSpan {
   answered?: boolean;
   readonly prompts: string[];
 }
-
-/** Ends of turns that are no errors. */
-const WANTED: readonly string[] = ["done", "interrupted"];
 
 /** Makes spans of events; see docs/telemetry.md. */
 export class SpanReader implements Reader {
@@ -97,7 +94,7 @@ export class SpanReader implements Reader {
         break;
       }
       case "error":
-        this.#failChat(session.id, at, errorType(event.text));
+        this.#failChat(session.id, at, failureOf(event.text, event.code).type);
         break;
       case "tool.start":
         this.#beginCall(observed, span, event);
