@@ -16,6 +16,7 @@ import { type CliContext, exitCodeOf, finalExitCode, logDefect, processContext }
 
 const acp = () => import("./commands/run/acp.ts");
 const batch = () => import("./commands/batch.ts");
+const batchRun = () => import("./commands/run/batch/batch.ts");
 const chat = () => import("./commands/run/chat.ts");
 const serve = () => import("./commands/run/serve.ts");
 const program = () => import("./commands/program.ts");
@@ -46,7 +47,12 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
   run: ["Do one task and exit (short form: reasonix -p)", async () => (await runs()).runCommand],
   batch: [
     "Run a tasks file on many machines",
-    async () => (await batch()).batchCommands({ readRunFlags }),
+    async () =>
+      (await batch()).batchCommands({
+        readRunFlags,
+        batchRun,
+        openRequests: async (...request) => await (await pr()).openBatchRequests(...request),
+      }),
   ],
   chat: ["Open the chat (also: reasonix alone)", async () => (await chat()).chatCommand],
   review: ["Find defects in a change", async () => (await review()).reviewCommand],

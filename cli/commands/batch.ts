@@ -2,6 +2,8 @@ import {
   argument,
   type CommandGroup,
   entry,
+  flag,
+  type FlagsOf,
   flagWord,
   JSON_FLAG,
   option,
@@ -9,16 +11,20 @@ import {
   setting,
   wholeNumber,
 } from "../command.ts";
-import { BATCH_FLAGS, type RunFlags } from "../run_flags.ts";
+import { names } from "../release/channel.ts";
+import { BATCH_FLAGS, RUN_FLAGS, type RunFlags } from "../run_flags.ts";
 import { textsFor } from "../terminal/language.ts";
 import { openConfig } from "../terminal/open.ts";
-import { runPaths } from "../terminal/process.ts";
+import { type CliContext, runPaths } from "../terminal/process.ts";
 import {
   type BatchTotals,
   type Engine,
   loadEmitPlan,
+  loadGithub,
   loadKubernetes,
   loadMerge,
+  loadParallel,
+  loadSlurm,
   readTaskFile,
   ResultsDir,
 } from "../../src/batch/mod.ts";
@@ -27,23 +33,45 @@ import type { Texts } from "../../src/i18n/mod.ts";
 import { table } from "../../src/reports/mod.ts";
 import { suggestNames } from "../../src/util/suggest.ts";
 import { oneLine } from "../../src/util/terminal_text.ts";
+import { VERSION } from "../../src/util/version.ts";
 import { grouped, moneyFigure, tokenFigures } from "../../src/view/mod.ts";
 
 /** The engines that `reasonix batch emit` writes for. */
 const ENGINES: Readonly<Record<string, () => Promise<Engine>>> = {
   kubernetes: async () => ({ emit: (await loadKubernetes()).kubernetes, maxIndexes: 100_000 }),
+  slurm: async () => {
+    const { maxArraySize, slurm } = await loadSlurm();
+    return { emit: slurm, maxIndexes: await maxArraySize() };
+  },
+  github: async () => ({ emit: (await loadGithub()).github, maxIndexes: 256 }),
+  parallel: async () => ({ emit: (await loadParallel()).parallel, maxIndexes: Infinity }),
 };
 
 interface BatchDeps {
   /** Reads words as flags of `reasonix run`; a text is what is wrong with them. */
   readonly readRunFlags: (words: readonly string[]) => Promise<RunFlags | string>;
+  readonly batchRun: () => Promise<{ checkFlags(flags: RunFlags, words: readonly string[]): void }>;
+  /** Opens a pull request for each patch of a directory of results. */
+  readonly openRequests: (
+    context: CliContext,
+    path: string,
+    flags: FlagsOf<typeof PR_FLAGS>,
+  ) => Promise<void>;
 }
 
+const PR_FLAGS = {
+  rate: parsed("Open at most N a minute; default: 8", "n", rateOf),
+  base: option("Merge into this branch; default: that of the remote", "branch"),
+  draft: flag("Open them as drafts"),
+  yes: flag("Do not ask"),
+  ...{ dir: RUN_FLAGS.dir, trustProject: RUN_FLAGS.trustProject, ignoreUntrusted: RUN_FLAGS.ignoreUntrusted },
+} as const;
+
 /** `reasonix batch`: tasks files on many machines. */
-export function batchCommands({ readRunFlags }: BatchDeps): CommandGroup {
+export function batchCommands({ openRequests, ...deps }: BatchDeps): CommandGroup {
   return {
     commands: {
-      emit: entry("Write what an engine runs: kubernetes", {
+      emit: entry("Write what an engine runs: kubernetes, slurm, github or parallel", {
         description: "Write what an engine for many machines runs, so that each task of a file is done on\n" +
           "one of them. Words after -- are flags of `reasonix run` for every task.",
         flags: {
@@ -73,11 +101,12 @@ export function batchCommands({ readRunFlags }: BatchDeps): CommandGroup {
           }
           const { cwd } = runPaths(this);
           const source = await readTaskFile({ tasks: file, tasksFrom }, { cwd, elsewhere: true });
-          const { model, preset } = await checkedFlags(runFlags, readRunFlags);
+          const { model, preset } = await checkedFlags(runFlags, deps);
           const { loaded } = await openConfig(this, { preset, warn: true });
           const { emit, maxIndexes } = await load();
           const plan = (await loadEmitPlan()).planOf({
             maxIndexes,
+            npmPackage: `${names().npm}@${VERSION}`,
             tasks: source.tasks,
             tasksFile: file,
             tasksFrom,
@@ -129,8 +158,25 @@ export function batchCommands({ readRunFlags }: BatchDeps): CommandGroup {
           this.process.exitCode = EXIT[totals.done === totals.tasks ? "done" : "failed"];
         },
       }),
+      pr: entry("Open a pull request for each patch", {
+        description:
+          "Open a pull request for each patch of a directory of results, with your git and gh or\n" +
+          "glab. Tasks that were not done, or whose checks failed, are left out. Run it again to\n" +
+          "continue: what has a pull request keeps it.",
+        flags: PR_FLAGS,
+        args: [RESULTS_ARGUMENT],
+        async run(flags, path = "") {
+          await openRequests(this, path, flags);
+        },
+      }),
     },
   };
+}
+
+function rateOf(text: string): number {
+  const rate = Number(text);
+  if (text.trim() !== "" && rate > 0 && Number.isFinite(rate)) return rate;
+  throw usageError(message`Cannot use --rate ${text}: it is not a number above 0`, message`write --rate 8`);
 }
 
 const RESULTS_ARGUMENT = argument("Directory of the results", "dir");
@@ -154,11 +200,11 @@ function totalLines(totals: BatchTotals, texts: Texts["batch"]): string[] {
 }
 
 function unknownEngine(engine: string) {
-  const names = Object.keys(ENGINES);
-  const [near] = suggestNames(engine, names, 1);
+  const engines = Object.keys(ENGINES);
+  const [near] = suggestNames(engine, engines, 1);
   return usageError(
     engine === "" ? message`No engine is named` : message`Unknown engine "${engine}"`,
-    near === undefined ? message`use one of ${names}` : message`did you mean "${near}"?`,
+    near === undefined ? message`use one of ${engines}` : message`did you mean "${near}"?`,
   );
 }
 
@@ -175,13 +221,19 @@ const TAKEN = [
   "fresh",
 ] as const;
 
-async function checkedFlags(words: readonly string[], read: BatchDeps["readRunFlags"]): Promise<RunFlags> {
-  const flags = await read(words);
+async function checkedFlags(
+  words: readonly string[],
+  { readRunFlags, batchRun }: Omit<BatchDeps, "openRequests">,
+): Promise<RunFlags> {
+  const flags = await readRunFlags(words);
   if (typeof flags === "string") {
     throw usageError(message`Cannot use the flags after --: ${flags}`, message`see reasonix run --help`);
   }
   const taken = TAKEN.find((name) => flags[name] !== undefined);
-  if (taken === undefined) return flags;
+  if (taken === undefined) {
+    (await batchRun()).checkFlags(flags, []);
+    return flags;
+  }
   throw usageError(
     message`Cannot use ${flagWord(taken)} after --: it differs by index`,
     message`leave it out there`,

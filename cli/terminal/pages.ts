@@ -44,7 +44,7 @@ async function bundled<Content>(file: string): Promise<Content> {
 export async function sourcePages(): Promise<Pages> {
   const pages: Record<string, string> = {};
   const root = new URL("../../docs/", import.meta.url);
-  for (const directory of ["", "extending/", "plugins/", "providers/"]) {
+  for (const directory of ["", "batch/", "extending/", "plugins/", "providers/"]) {
     const url = new URL(directory, root);
     const names = [...Deno.readDirSync(url)].map(({ name }) => name).filter((name) => PAGE.test(name)).sort();
     for (const name of names) {

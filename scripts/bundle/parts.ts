@@ -72,6 +72,7 @@ const PARTS: Readonly<Record<string, readonly string[]>> = {
     "/src/command/",
     "/src/reports/",
     "/src/config/foreign/",
+    "/src/batch/emit/",
     "/toml-patch/",
     "/@clack/",
     PAGES,

@@ -137,7 +137,7 @@ async function readPackage(key: string, registries: readonly string[]): Promise<
       Deno.readTextFile(`${directory}/${file}`)
     );
     const text = files.length > 0
-      ? (await Promise.all(texts)).map(tidy).join("\n\n")
+      ? (await Promise.all(texts)).map(tidy).join("\n\n").replace(HOLDER, () => holderOf(author, key))
       : await standardText(license, holderOf(author, key));
     const other = FILES[name];
     if (!other) return { name, version, license, text };
@@ -164,12 +164,15 @@ function holderOf(author: Manifest["author"], key: string): string {
   );
 }
 
+/** The place of the owner in the text of a license, which some packages leave as it is. */
+const HOLDER = /<year> <copyright holders>|\[yyyy\] \[name of copyright owner\]/;
+
 /** Returns the text of a license from the list of SPDX, with its owner. */
 async function standardText(license: string, holder: string): Promise<string> {
   const url = import.meta.resolve(`spdx-license-list/licenses/${license}.json`);
   const { default: { licenseText } } = await import(url, { with: { type: "json" } });
   const text = tidy(licenseText);
-  const filled = text.replace(/<year> <copyright holders>|\[yyyy\] \[name of copyright owner\]/, holder);
+  const filled = text.replace(HOLDER, holder);
   return filled === text ? `Copyright (c) ${holder}\n\n${text}` : filled;
 }
 

@@ -11,6 +11,11 @@ export { readTaskFile } from "./task_file.ts";
 export type { Engine } from "./emit/plan.ts";
 export const loadEmitPlan = lazy(() => import("./emit/plan.ts"));
 export const loadKubernetes = lazy(() => import("./emit/kubernetes.ts"));
+export const loadSlurm = lazy(() => import("./emit/slurm.ts"));
+export const loadGithub = lazy(() => import("./emit/github.ts"));
+export const loadParallel = lazy(() => import("./emit/parallel.ts"));
 
+export type { RunnerMeter } from "./runner_meter.ts";
 export type { BatchTotals } from "./merge.ts";
 export const loadMerge = lazy(() => import("./merge.ts"));
+export const loadRunnerMeter = lazy(() => import("./runner_meter.ts"));

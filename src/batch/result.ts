@@ -11,8 +11,11 @@ export interface CheckResult {
 export interface TaskResult {
   readonly id: string;
   readonly ok: boolean;
-  /** The end of the run by the names of docs/exit-codes.md; "check": it was done, and a check failed. */
-  readonly reason: ExitName | "check";
+  /**
+   * The end of the run by the names of docs/exit-codes.md; "check": it was done, and a check failed. It was
+   * not begun, since its repository could not be fetched ("repository") or its setup failed ("setup").
+   */
+  readonly reason: ExitName | "check" | "repository" | "setup";
   readonly error?: string;
   readonly answer: string;
   /** Null: it was not begun. */

@@ -51,7 +51,7 @@ export interface RunFacts {
   /** Commit that its work tree began with. */
   readonly base?: string;
   readonly repo?: string;
-  /** Absent where the system does not tell. */
+  /** Absent where the system has none. */
   readonly runner?: RunnerFigures;
   /** Absent: as configured. */
   readonly confinement?: "container";
@@ -280,7 +280,10 @@ function cannotUse(path: string, reason: string, remedy: LocalizedMessage): Reas
 
 /** The reason of a system error, without the name of the call and its files. */
 function reasonOf(error: unknown): string {
-  return (errorMessage(error).split("\n", 1)[0] ?? "").replace(/^E[A-Z]+: |, \w+(?: '[^]*)?$/g, "");
+  return (errorMessage(error).split("\n", 1)[0] ?? "").replace(
+    /^E[A-Z]+: | \(os error \d+\).*$|, \w+(?: '.*)?$/g,
+    "",
+  );
 }
 
 function codeOf(error: unknown): unknown {

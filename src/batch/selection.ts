@@ -16,7 +16,7 @@ interface SelectionOptions {
   readonly file: string;
   readonly shard?: { readonly part: number; readonly of: number } | undefined;
   readonly taskIndex?: number | undefined;
-  /** Container image: only its tasks count. */
+  /** Container image: only its tasks count; empty: those that name none. */
   readonly image?: string | undefined;
   /** Reads the index that an engine gives to its processes; absent: none does. */
   readonly env?: ((name: string) => string | undefined) | undefined;
@@ -34,7 +34,7 @@ const INDEX_VARIABLES = [
 /** Throws a ReasonixError (usage) for an index or an image that no task has. */
 export function selectTasks(tasks: readonly BatchTask[], options: SelectionOptions): Selection {
   const { file, shard, taskIndex, image, env } = options;
-  const all = [...tasks.keys()].filter((at) => image === undefined || tasks[at]?.image === image);
+  const all = [...tasks.keys()].filter((at) => image === undefined || (tasks[at]?.image ?? "") === image);
   if (all.length === 0) {
     throw usageError(
       message`Cannot run the tasks of ${file} with the image ${image ?? ""}: there are none`,

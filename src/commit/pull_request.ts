@@ -54,23 +54,27 @@ interface Remote {
   readonly address: RemoteAddress | undefined;
 }
 
-/** A branch and where its pull request goes. */
-interface Branch {
+/** The remotes of a repository: those that branches go to, and their pull requests. */
+export interface Remotes {
   readonly git: Git;
   readonly top: string;
+  readonly push: Remote;
+  readonly target: Remote;
+  readonly base: string;
+}
+
+/** A branch and where its pull request goes. */
+interface Branch extends Remotes {
   readonly head: string;
   /** Undefined: the default branch, or none, is checked out, and a new one is to be made. */
   readonly name: string | undefined;
   readonly checkedOut: string | undefined;
-  readonly push: Remote;
-  readonly target: Remote;
-  readonly base: string;
   readonly change: Change;
   /** The file that keeps the text until it was used. */
   readonly kept: string;
 }
 
-interface Draft {
+export interface Draft {
   readonly branch: string;
   readonly title: string;
   readonly body: string;
@@ -134,7 +138,12 @@ async function update(url: string, branch: Branch, options: PullRequestOptions):
   return true;
 }
 
-async function readBranch({ cwd, base: wanted, host, signal, yes }: PullRequestOptions): Promise<Branch> {
+export type RemoteOptions = Pick<PullRequestOptions, "cwd" | "base" | "host" | "signal" | "yes">;
+
+/** Finds the remotes of a repository. Throws a ReasonixError where there is none to choose. */
+export async function readRemotes(
+  { cwd, base: wanted, host, signal, yes }: RemoteOptions,
+): Promise<Remotes & Pick<Branch, "checkedOut"> & { readonly usual: string | undefined }> {
   const git = Git.find(cwd);
   const options = { cwd, signal };
   const ask = async (...args: readonly string[]) => (await git.run(args, options)).text.trim();
@@ -186,6 +195,14 @@ async function readBranch({ cwd, base: wanted, host, signal, yes }: PullRequestO
       message`name the base with --base BRANCH, or run ${`git fetch ${target.name}`}`,
     );
   }
+  return { git, top, push, target, base, checkedOut, usual };
+}
+
+async function readBranch(options: PullRequestOptions): Promise<Branch> {
+  const { usual, ...remotes } = await readRemotes(options);
+  const { git, target, base, checkedOut } = remotes;
+  const { cwd, host, signal } = options;
+  const ask = async (...args: readonly string[]) => (await git.run(args, { cwd, signal })).text.trim();
   const change = await readChange(git, cwd, { kind: "base", base: `${target.name}/${base}` }, signal);
   if (change.messages.length === 0) {
     throw usageError(
@@ -196,7 +213,7 @@ async function readBranch({ cwd, base: wanted, host, signal, yes }: PullRequestO
   const { files: { length: open } } = await readChange(git, cwd, { kind: "uncommitted" }, signal);
   if (open > 0) host.report(message`Uncommitted changes are not part of it (files: ${open})`);
   return {
-    ...{ git, top, push, target, base, change, checkedOut },
+    ...{ ...remotes, change },
     head: await ask("rev-parse", "HEAD"),
     name: checkedOut === base || checkedOut === usual ? undefined : checkedOut,
     kept: `${await ask("rev-parse", "--absolute-git-dir")}/REASONIX_PULL_REQUEST`,
@@ -234,7 +251,7 @@ async function withoutAlias(
   return addressOf(`ssh://${name}/${address.path}`) ?? address;
 }
 
-function withoutPassword(url: string): string {
+export function withoutPassword(url: string): string {
   return terminalSafe(url.replace(/^([a-z+]+:\/\/)[^@/]*@/, "$1"));
 }
 
@@ -288,25 +305,30 @@ export function compareAddress(
 
 /** The program of a host: its arguments and answers. */
 interface Client {
-  /** Lists the open pull requests of a branch as JSON. */
-  list(branch: string): readonly string[];
+  /** Lists the pull requests of a branch as JSON. */
+  list(branch: string, state: "open" | "all"): readonly string[];
   /** Returns the address of a listed one that comes from here. */
   ours(listed: Record<string, unknown>): unknown;
   create(draft: Draft): { readonly args: readonly string[]; readonly input?: string };
 }
 
-interface Service {
+export interface Service {
   readonly kind: HostKind;
   /** Opens the pull request. Absent: the text is printed. */
   readonly create?: (draft: Draft) => Promise<ProgramResult>;
-  /** Address of the open pull request of the branch. */
+  /** Address of the pull request of the branch. */
   readonly existing?: string;
   readonly problem?: Text;
 }
 
 const LOGIN = /auth login|not logged in|authentication|unauthorized|\b401\b|token/i;
 
-async function serviceOf(branch: Branch, { host, draft, signal }: PullRequestOptions): Promise<Service> {
+/** Asks the service of the target for a pull request of the branch. */
+export async function serviceOf(
+  branch: Remotes & Pick<Branch, "name">,
+  { host, draft, signal }: Pick<PullRequestOptions, "host" | "draft" | "signal">,
+  state: "open" | "all" = "open",
+): Promise<Service> {
   const { target: { address: target }, push, top, base } = branch;
   const kind = target ? hostKind(target.host, host.environment) : "gitea";
   const name = kind === "github" ? "gh" : kind === "gitlab" ? "glab" : undefined;
@@ -319,7 +341,7 @@ async function serviceOf(branch: Branch, { host, draft, signal }: PullRequestOpt
   const run = (args: readonly string[], input?: string) =>
     runProgram([program, ...args], { cwd: top, env, input, signal });
   const client = (kind === "github" ? github : gitlab)(target, push.address ?? target, base);
-  const listed = await run(client.list(branch.name ?? base));
+  const listed = await run(client.list(branch.name ?? base, state));
   if (listed.code === 0) {
     const json = parseJson(listed.text);
     const addresses = Array.isArray(json) ? json.filter(isRecord).map(client.ours) : [];
@@ -346,8 +368,8 @@ function github(target: RemoteAddress, push: RemoteAddress, base: string): Clien
   const repo = ["--repo", `${target.host}/${target.path}`];
   const [owner = ""] = push.path.split("/");
   return {
-    list: (branch) => {
-      const form = ["--state", "open", "--json", "url,headRepositoryOwner"];
+    list: (branch, state) => {
+      const form = ["--state", state, "--json", "url,headRepositoryOwner"];
       return ["pr", "list", ...repo, "--head", branch, ...form];
     },
     ours: ({ url, headRepositoryOwner }) =>
@@ -364,7 +386,10 @@ function gitlab(target: RemoteAddress, push: RemoteAddress, base: string): Clien
   const repo = ["--repo", `https://${target.host}/${target.path}`];
   const fork = push.path !== target.path;
   return {
-    list: (branch) => ["mr", "list", ...repo, "--source-branch", branch, "--output", "json"],
+    list(branch, state) {
+      const form = [...state === "all" ? ["--all"] : [], "--output", "json"];
+      return ["mr", "list", ...repo, "--source-branch", branch, ...form];
+    },
     ours: ({ source_project_id, target_project_id, web_url }) =>
       (source_project_id !== target_project_id) === fork ? web_url : undefined,
     create({ branch, title, body }) {
@@ -375,7 +400,7 @@ function gitlab(target: RemoteAddress, push: RemoteAddress, base: string): Clien
   };
 }
 
-function reasonOf({ code, errors, text }: ProgramResult): string {
+export function reasonOf({ code, errors, text }: ProgramResult): string {
   return oneLine(firstLine(errors) || firstLine(text)) || `exit code ${code}`;
 }
 

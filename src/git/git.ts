@@ -8,6 +8,7 @@ import {
   runProgram,
   streamProgram,
 } from "../util/process.ts";
+import { readEnv } from "../path/read_env.ts";
 import { attempt } from "../util/lazy.ts";
 
 /** Settings that keep git from running other programs and from using the network. */
@@ -22,6 +23,21 @@ const SETTINGS = [
   "gc.auto=0",
   "maintenance.auto=false",
 ].flatMap((setting) => ["-c", setting]);
+
+/** Variables that a connection may need. */
+const CONNECTION = [
+  ...["SSH_AUTH_SOCK", "GIT_SSH_COMMAND", "GIT_SSH", "SSL_CERT_FILE", "GIT_SSL_CAINFO"],
+  ...["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "NO_PROXY", "no_proxy"],
+];
+
+/** Variables of a git that may connect, by these protocols only (`https:ssh`). */
+export function connectionEnvironment(protocols: string): Record<string, string> {
+  const set = CONNECTION.flatMap((name) => {
+    const value = readEnv(name);
+    return value === undefined ? [] : [[name, value] as const];
+  });
+  return { ...Object.fromEntries(set), GIT_ALLOW_PROTOCOL: protocols };
+}
 
 export type GitOptions = ProgramOptions & { readonly cwd: string };
 

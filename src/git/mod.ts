@@ -1,5 +1,6 @@
 /** Git repositories: reading them without anything of theirs running, and changes as data. */
 export {
+  connectionEnvironment,
   DiskFiles,
   entries,
   firstLine,

@@ -1,4 +1,6 @@
 /** Reviews of changes: what agents find in parts of them, checked against the change. */
+import { lazy } from "../util/lazy.ts";
+
 export {
   emptyReport,
   openOf,
@@ -15,3 +17,6 @@ export {
   pullRequestNumber,
   readReviewLine,
 } from "./review_request.ts";
+
+/** Makes Markdown of a model safe to publish. */
+export const loadPublish = lazy(() => import("./publish.ts"));

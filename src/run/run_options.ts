@@ -82,6 +82,10 @@ export interface BatchContext {
   readonly task: string;
   /** The part of the file that this process runs: `2/8`, or the index of a task. */
   readonly shard?: string;
+  /** Variables of its commands. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** The mark of the container that confines commands where no jail works. */
+  readonly inContainer?: string;
   /** The receiver of telemetry, shared by the tasks of a process: one failure is reported, and waited for. */
   readonly receiver: { failed: boolean; reported: boolean };
 }

@@ -25,6 +25,8 @@ export interface WorktreeRecord {
   readonly common: string;
   /** Commit that it began with; absent in the records of older versions. */
   readonly head?: string;
+  /** The copy of a repository whose objects it uses, for a clone. */
+  readonly mirror?: string;
 }
 
 export function worktreeDir(home: string, id: string): string {
@@ -75,6 +77,14 @@ export function parentOfWorktree(home: string, cwd: string): string | undefined 
   const record = id === undefined ? undefined : readRecord(realHome, id);
   const below = record && relativeTo(cwd, record.tree);
   return below === undefined ? undefined : below === "." ? record?.top : `${record?.top}/${below}`;
+}
+
+/** Directories outside of a work tree that its git reads; none but for a clone. */
+export function borrowedObjects(home: string, cwd: string): string[] {
+  const realHome = existingRealPath(home) ?? home;
+  const id = worktreeIdOf(realHome, cwd);
+  const mirror = id === undefined ? undefined : readRecord(realHome, id)?.mirror;
+  return mirror === undefined ? [] : [`${mirror}/objects`];
 }
 
 export interface WorktreeReport {

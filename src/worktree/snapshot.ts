@@ -67,9 +67,21 @@ export class Snapshot {
     this.#tree = tree;
   }
 
-  async take(files: readonly string[], repository: Repository, signal?: AbortSignal): Promise<void> {
+  /** `prepare` changes the files before that. */
+  async take(
+    files: readonly string[],
+    repository: Pick<Repository, "objects" | "objectFormat">,
+    { signal, prepare }: {
+      readonly signal?: AbortSignal | undefined;
+      readonly prepare?: () => Promise<void>;
+    },
+  ): Promise<void> {
     await this.#make(repository);
     await this.#ask(["update-index", "--add", "-z", "--stdin"], { input: joined(files), signal });
+    if (prepare) {
+      await prepare();
+      await this.#update({}, signal);
+    }
     // Its being there says that the rest is whole.
     await writeFileAtomic(`${this.#dir}/base-tree`, await this.#ask(["write-tree"], { signal }));
   }
@@ -93,14 +105,7 @@ export class Snapshot {
     await Deno.copyFile(`${this.#dir}/index`, index).catch(() => {});
     const env = { GIT_INDEX_FILE: index };
     try {
-      const { present, gone } = await this.#files(env, signal);
-      await this.#ask(["update-index", "--force-remove", "-z", "--stdin"], {
-        env,
-        signal,
-        input: joined(gone),
-      });
-      const adding = ["update-index", "--add", "--replace", "-z", "--stdin"];
-      await this.#ask(adding, { env, signal, input: joined(present) });
+      await this.#update(env, signal);
       const base = (await Deno.readTextFile(`${this.#dir}/base-tree`)).trim();
       const now = (await this.#ask(["write-tree"], { env, signal })).trim();
       await this.#ask(["diff-tree", "-r", "-p", ...FORM, `--output=${file}`, base, now], { signal });
@@ -111,6 +116,15 @@ export class Snapshot {
     } finally {
       await Deno.remove(index).catch(() => {});
     }
+  }
+
+  /** Brings the index to the files that are there now. */
+  async #update(env: Record<string, string>, signal: AbortSignal | undefined): Promise<void> {
+    const { present, gone } = await this.#files(env, signal);
+    const removing = ["update-index", "--force-remove", "-z", "--stdin"];
+    await this.#ask(removing, { env, signal, input: joined(gone) });
+    const adding = ["update-index", "--add", "--replace", "-z", "--stdin"];
+    await this.#ask(adding, { env, signal, input: joined(present) });
   }
 
   /**

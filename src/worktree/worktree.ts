@@ -1,9 +1,10 @@
-import { errorMessage, message, ReasonixError } from "../core/mod.ts";
-import { contains } from "../path/lexical.ts";
+import { errorMessage, message, ReasonixError, usageError } from "../core/mod.ts";
+import { baseName, contains } from "../path/lexical.ts";
 import { isDirectory, readSmallText } from "../path/probe.ts";
 import { worktreesDir } from "../path/project_dir.ts";
 import { realPath } from "../path/real_path.ts";
-import { entries, firstLine, Git, openRepository, type Repository } from "../git/mod.ts";
+import { entries, firstLine, Git, type GitOptions, openRepository, type Repository } from "../git/mod.ts";
+import type { CachedCommit } from "./repository_cache.ts";
 import { listFiles, Snapshot, type WorktreePatch } from "./snapshot.ts";
 import {
   isOwnerAlive,
@@ -25,6 +26,8 @@ interface WorktreeOptions {
   readonly id: string;
   /** Days that it stays for another run to resume after its process has ended; absent: none. */
   readonly keepDays?: number;
+  /** Changes files in the directory to work in before the changes begin to count. */
+  readonly prepare?: ((cwd: string) => Promise<void>) | undefined;
 }
 
 const DAY_MS = 24 * 60 * 60 * 1000;
@@ -78,8 +81,7 @@ export class Worktree implements AsyncDisposable {
  * reason; nothing is left then.
  */
 export async function createWorktree(options: WorktreeOptions, signal?: AbortSignal): Promise<Worktree> {
-  const { id } = options;
-  if (!/^[A-Za-z0-9][\w.-]{0,120}$/.test(id)) throw new TypeError(`Cannot name a work tree "${id}"`);
+  const { id, keepDays, prepare } = options;
   const home = realPath(options.home);
   const cwd = realPath(options.cwd);
   const git = Git.find(cwd);
@@ -92,15 +94,109 @@ export async function createWorktree(options: WorktreeOptions, signal?: AbortSig
       },
     );
   }
+  const facts = { id, parent: cwd, ...placeOf(home, id, repository) };
+  return await make(home, { facts, keepDays }, async (record) => {
+    const copied = await fill(git, { home, record, repository, signal });
+    return await begin(git, { home, record, repository, prepare, signal }, copied);
+  });
+}
+
+interface CloneOptions extends Omit<WorktreeOptions, "cwd">, CachedCommit {
+  /** The directory to work in, from the top; "" for the top itself. */
+  readonly prefix: string;
+}
+
+/**
+ * Makes a work tree with a separate repository below the Reasonix home: it uses the objects of the mirror and
+ * has the history and the tags up to the commit, no branch and no remote. Nothing that the repository brings
+ * is executed. Throws a ReasonixError with the reason; nothing is left then.
+ */
+export async function cloneWorktree(options: CloneOptions, signal?: AbortSignal): Promise<Worktree> {
+  const { id, keepDays, prepare, prefix, mirror, commit } = options;
+  const home = realPath(options.home);
+  const git = Git.find(mirror);
+  const tree = `${worktreeDir(home, id)}/tree/${baseName(mirror).replace(/-[0-9a-f]+\.git$/, "")}`;
+  const facts = { id, parent: tree, top: tree, tree, prefix, common: `${tree}/.git`, head: commit, mirror };
+  return await make(home, { facts, keepDays }, async (record) => {
+    const objectFormat = await checkOut(git, record, { mirror, commit, signal });
+    if (
+      prefix !== "" && realPath(`${tree}/${prefix}`) !== `${tree}/${prefix}` ||
+      !isDirectory(`${tree}/${prefix}`)
+    ) {
+      throw usageError(
+        message`Cannot work in ${prefix}: it is no directory of the repository at ${commit}`,
+        message`give a directory of the repository as "dir", which is no link`,
+      );
+    }
+    const { present } = await listFiles(git, tree, { signal });
+    const repository = { objects: `${mirror}/objects`, objectFormat };
+    return await begin(git, { home, record, repository, prepare, signal }, present);
+  });
+}
+
+/** Makes the repository of a clone and its files, without filters of the user. Returns its object format. */
+async function checkOut(
+  git: Git,
+  { tree }: WorktreeRecord,
+  { mirror, commit, signal }: CachedCommit & Pick<Filling, "signal">,
+): Promise<string> {
+  const purpose = message`Cannot check out ${commit}`;
+  const ask = (args: readonly string[], options: Omit<GitOptions, "cwd"> & { readonly cwd?: string } = {}) =>
+    git.ask(purpose, args, { cwd: tree, signal, ...options });
+  const shared = { cwd: mirror, env: { GIT_DIR: mirror } };
+  const objectFormat = (await ask(["rev-parse", "--show-object-format"], shared)).trim();
+  await Deno.mkdir(tree, { recursive: true, mode: 0o700 });
+  await ask(["init", "--quiet", "--template=", `--object-format=${objectFormat}`]);
+  await Deno.writeTextFile(`${tree}/.git/objects/info/alternates`, `${mirror}/objects\n`);
+  await Deno.copyFile(`${mirror}/shallow`, `${tree}/.git/shallow`).catch(() => {});
+  const listing = [
+    "for-each-ref",
+    `--merged=${commit}`,
+    "--format=create %(refname) %(objectname)",
+    "refs/tags",
+  ];
+  await ask(["update-ref", "--stdin"], { input: await ask(listing, shared) });
+  await ask(["checkout", "--quiet", "--detach", commit], { env: await withoutFilters(git, tree) });
+  return objectFormat;
+}
+
+/** Claims the directory of a work tree and fills it, after removing abandoned ones. */
+async function make(
+  home: string,
+  { facts, keepDays }: { readonly facts: WorktreeFacts; readonly keepDays: number | undefined },
+  fill: (record: WorktreeRecord) => Promise<Worktree>,
+): Promise<Worktree> {
+  if (!/^[A-Za-z0-9][\w.-]{0,120}$/.test(facts.id)) {
+    throw new TypeError(`Cannot name a work tree "${facts.id}"`);
+  }
   await reap(home);
-  const record = await claim(home, { id, parent: cwd, ...placeOf(home, id, repository) }, options.keepDays);
+  const record = await claim(home, facts, keepDays);
   try {
-    return await fill(git, { home, record, repository, signal });
+    return await fill(record);
   } catch (error) {
     await removeTree(home, record).catch(() => {});
     throw error;
   }
 }
+
+interface Beginning extends Pick<Filling, "home" | "record" | "signal">, Pick<WorktreeOptions, "prepare"> {
+  readonly repository: Pick<Repository, "objects" | "objectFormat">;
+}
+
+/** Keeps what the files are now, or after `prepare`. */
+async function begin(
+  git: Git,
+  { home, record, repository, prepare, signal }: Beginning,
+  files: readonly string[],
+): Promise<Worktree> {
+  const snapshot = new Snapshot(git, snapshotDir(home, record.id), record.tree);
+  const worktree = new Worktree(home, record, snapshot);
+  const more = prepare ? { prepare: () => prepare(worktree.cwd) } : {};
+  await snapshot.take(files, repository, { signal, ...more });
+  return worktree;
+}
+
+type WorktreeFacts = Omit<WorktreeRecord, "pid" | "start" | "keepUntil">;
 
 function placeOf(home: string, id: string, { top, prefix, common, head }: CommittedRepository) {
   const name = top.slice(top.lastIndexOf("/") + 1) || "root";
@@ -110,7 +206,7 @@ function placeOf(home: string, id: string, { top, prefix, common, head }: Commit
 /** Takes the directory. A directory of an ended process that no run may resume is removed. */
 async function claim(
   home: string,
-  facts: Pick<WorktreeRecord, "id" | "parent" | "top" | "prefix" | "common" | "tree" | "head">,
+  facts: WorktreeFacts,
   keepDays: number | undefined,
 ): Promise<WorktreeRecord> {
   using _lock = await lockWorktrees(home);
@@ -146,7 +242,8 @@ interface Filling {
   readonly signal?: AbortSignal | undefined;
 }
 
-async function fill(git: Git, { home, record, repository, signal }: Filling): Promise<Worktree> {
+/** Returns the files. */
+async function fill(git: Git, { home, record, repository, signal }: Filling): Promise<string[]> {
   const { top, head } = repository;
   const { tree, prefix } = record;
   await addTree(git, home, { top, tree, head, signal });
@@ -154,9 +251,7 @@ async function fill(git: Git, { home, record, repository, signal }: Filling): Pr
   const copied = await copyFiles(present, { from: top, to: tree, signal });
   if (prefix !== "") await Deno.mkdir(`${tree}/${prefix}`, { recursive: true });
   await copyIndex(git, repository, { tree, signal });
-  const snapshot = new Snapshot(git, snapshotDir(home, record.id), tree);
-  await snapshot.take(copied, repository, signal);
-  return new Worktree(home, record, snapshot);
+  return copied;
 }
 
 const ATTEMPTS = 10;

@@ -9,6 +9,9 @@ const LOOSE = { check: { prefix: false } } as const;
 /** Of a network that leads nowhere, so that the policy of the manifest may name it. */
 const ADDRESS = "http://192.0.2.7:8000/v1";
 
+/** Tasks without an image alternate with those of one; each has its Job. */
+const JOBS = ["tasks", "tasks-2"];
+
 function taskOf(request: RecordedRequest): number {
   return Number(/do task-n(\d+)/.exec(request.body)?.[1] ?? NaN);
 }
@@ -56,13 +59,19 @@ Deno.test("the Job of a manifest gives each task one result, whatever happens to
       ...LOOSE,
       fallback: async (request) => {
         const task = taskOf(request);
-        await clusters[0]?.requested(task);
+        await clusters[0]?.requested(Math.floor(task / JOBS.length));
         return refused.delete(task) ? { status: 401, body: "no" } : work(request);
       },
     });
     await using world = await makeWorld(mockConfig("${MODEL_URL}"));
     const lines = Array.from({ length: count }, (_, at) => {
-      return JSON.stringify({ id: `t${at}`, prompt: `do task-n${at}`, check: `grep -qx ${at} n${at}.txt` });
+      const image = at % JOBS.length === 0 ? {} : { image: "python:3.12" };
+      return JSON.stringify({
+        id: `t${at}`,
+        prompt: `do task-n${at}`,
+        check: `grep -qx ${at} n${at}.txt`,
+        ...image,
+      });
     });
     await world.write("tasks.jsonl", lines.join("\n"));
     const emit = ["batch", "emit", "kubernetes", "--tasks", "tasks.jsonl", "--results-dir", "/results"];
@@ -70,51 +79,84 @@ Deno.test("the Job of a manifest gives each task one result, whatever happens to
     const emitted = await world.run([...emit, ...more], { env: { MODEL_URL: ADDRESS } });
     assertEquals(emitted.code, 0, emitted.stderr);
     assert(!emitted.stdout.includes(server.url));
-    const failures = new Map<number, number>();
+    const failures = new Map<string, number>();
     const cluster = new Cluster(emitted.stdout, {
       dir: `${world.dir}/../cluster`,
       cwd: world.dir,
       env: await image(world),
       secrets: { "reasonix-keys/MODEL_URL": server.url },
       random,
-      disturb(index) {
-        const before = failures.get(index) ?? 0;
+      disturb(job, index) {
+        const before = failures.get(`${job} ${index}`) ?? 0;
         if (before === 0 ? disturbed >= wanted : before === 3 || random.chance(0.5)) return "none";
         disturbed += 1;
-        failures.set(index, before + 1);
-        if (random.chance(0.25)) refused.add(index);
-        return refused.has(index) ? "none" : random.pick(DISTURBANCES);
+        failures.set(`${job} ${index}`, before + 1);
+        if (random.chance(0.75)) return random.pick(DISTURBANCES);
+        refused.add(index * JOBS.length + JOBS.indexOf(job));
+        return "none";
       },
     });
     clusters.push(cluster);
     await cluster.run();
-    for (let index = 0; index < count; index++) {
-      const pods = cluster.pods.filter((pod) => pod.index === index);
+    for (let at = 0; at < count; at++) {
+      const [job, index] = [JOBS[at % JOBS.length], Math.floor(at / JOBS.length)];
+      const pods = cluster.pods.filter((pod) => pod.job === job && pod.index === index);
+      const last = at % 4 === 3 ? 1 : 0;
+      const attempt = pods.at(-1)?.disturbance === "double" ? 2 : 1;
       const text = JSON.stringify(pods, null, 2);
-      for (const { code } of pods.slice(0, -1)) assert([0, 1, 5, 137, 143].includes(code), text);
-      const last = index % 4 === 3 ? 1 : 0;
-      assertEquals(pods.at(-1)?.code, last, text);
-      const final = pods.filter(({ code }) => code === last);
-      assert(
-        final.length <= 2 &&
-          (final.length === 1 || final.every(({ disturbance }) => disturbance === "double")),
-        text,
-      );
-      const results = await Deno.readTextFile(
-        `${cluster.volume("tasks-results")}/tasks/t${index}/result.json`,
-      );
-      assertMatch(results, new RegExp(`"answer":"did n${index}"`));
+      assertEquals(pods.slice(-attempt).map(({ code }) => code), Array(attempt).fill(last), text);
+      assert(pods.slice(0, -attempt).every(({ code }) => [5, 137, 143].includes(code)), text);
+      assertEquals(cluster.failed.some(([name, failed]) => name === job && failed === index), last === 1);
     }
-    assertEquals(cluster.failed.sort(), lines.flatMap((_, at) => at % 4 === 3 ? [at] : []));
+    const results = cluster.volume("tasks-results");
+    const stored = [...Deno.readDirSync(`${results}/tasks`)].map(({ name }) => name).sort();
+    assertEquals(stored, lines.map((_, at) => `t${at}`).sort());
     const own = { env: { MODEL_URL: server.url } };
     const alone = await world.run(
       ["run", "--tasks", "tasks.jsonl", "-j", "1", "--results", "one.jsonl"],
       own,
     );
-    const merged = await world.run(["batch", "merge", cluster.volume("tasks-results")]);
+    const merged = await world.run(["batch", "merge", results]);
     assertEquals([merged.code, comparable(merged.stdout)], [
       alone.code,
       comparable(await world.read("one.jsonl")),
     ]);
+  }
+});
+
+Deno.test("batch emit refuses what no cluster could run, with the remedy, and writes nothing", async () => {
+  await using world = await makeWorld(mockConfig(ADDRESS));
+  await world.write("tasks.jsonl", '{"prompt":"p"}\n');
+  await world.write("empty.jsonl", "\n");
+  const usual = ["--tasks", "tasks.jsonl", "--results-dir", "/r", "--container", "i"];
+  const rows: readonly (readonly [line: readonly string[], error: RegExp, config?: string])[] = [
+    [["kubernets", ...usual], /Unknown engine "kubernets"\n.*did you mean "kubernetes"\?/],
+    [usual, /No engine is named\n.*use one of kubernetes/],
+    [["kubernetes", "--results-dir", "/r"], /No tasks file is named\n.*add --tasks FILE/],
+    [["kubernetes", "--tasks", "tasks.jsonl"], /No directory of results is named\n.*add --results-dir DIR/],
+    [["kubernetes", "--tasks", "empty.jsonl", "--results-dir", "/r"], /empty\.jsonl: there are none in it\n/],
+    [["kubernetes", ...usual.slice(0, 4)], /1 of its tasks name no image\n.*add --container IMAGE/],
+    [["kubernetes", ...usual, "--shards", "2"], /Cannot make 2 shards of the 1 tasks of tasks\.jsonl\n/],
+    [["kubernetes", ...usual, "-j", "0"], /"0" for --jobs: give a whole number from 1 on/],
+    [["kubernetes", ...usual, "--measured", "none"], /Cannot use none for results: it does not exist\n/],
+    [["kubernetes", ...usual, "--", "--no-such"], /Cannot use the flags after --: .*--no-such\n.*run --help/],
+    [["kubernetes", ...usual, "--", "--model", "nix"], /Unknown model "nix"/],
+    [["kubernetes", ...usual, "--", "word"], /Cannot use the flags after --: "word" is no flag/],
+    [
+      ["kubernetes", ...usual, "--", "--task-index", "1"],
+      /Cannot use --task-index after --: it differs by index/,
+    ],
+    [["kubernetes", ...usual, "--", "--goal", "x"], /Cannot use --goal together with --tasks\n/],
+    [
+      ["kubernetes", ...usual],
+      /Cannot allow pods to reach localhost: .*\n.*SERVICE\.NAMESPACE\.svc/,
+      "localhost",
+    ],
+  ];
+  for (const [line, error, host] of rows) {
+    if (host) await Deno.writeTextFile(`${world.home}/config.toml`, mockConfig(`http://${host}:11434`));
+    const { code, stdout, stderr } = await world.run(["batch", "emit", ...line]);
+    assertEquals([code, stdout], [line.includes("nix") ? 6 : 2, ""], stderr);
+    assertMatch(stderr, error);
   }
 });

@@ -30,7 +30,9 @@ Deno.test("an installed program contains its documentation, and its help names i
 async function markdownFiles(): Promise<string[]> {
   const top = ["README.md", "README.zh-CN.md", "AGENTS.md", "CHANGELOG.md"];
   const found: string[] = [];
-  for (const directory of ["docs", "docs/adr", "docs/extending", "docs/plugins", "docs/providers"]) {
+  for (
+    const directory of ["docs", "docs/adr", "docs/batch", "docs/extending", "docs/plugins", "docs/providers"]
+  ) {
     for await (const { name } of Deno.readDir(new URL(directory, ROOT))) {
       if (name.endsWith(".md")) found.push(`${directory}/${name}`);
     }

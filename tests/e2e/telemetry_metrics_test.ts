@@ -15,17 +15,22 @@ function startModel() {
       { calls: [{ name: "task", args: { agent: "explore", prompt: "find the alpha" } }] },
       { calls: [{ name: "write_file", args: { path: "new.ts", content: `// ${SECRET}\nexport {};\n` } }] },
       { text: "first answer" },
-      { calls: [{ name: "bash", args: { command: `echo git commit ${SECRET}` } }] },
+      { calls: [{ name: "read_file", args: { path: "big.txt" } }] },
       { text: "second answer" },
+      { text: "SUMMARY", usage: { input: 900 } },
     ],
     alpha: [{ calls: [{ name: "grep", args: { pattern: "needle" } }] }, { text: "nowhere" }],
   });
 }
 
-/** Works in two processes, the second of which resumes the session; returns the totals of its file. */
+/**
+ * Works in three processes, the second and third of which resume the session; the last one compacts it.
+ * Returns the totals of the session's file.
+ */
 async function work(world: World) {
-  for (const args of [["--session-id", crypto.randomUUID()], ["--continue"]]) {
-    const done = await world.run(["run", "-q", ...args, `find ${SECRET}`], { env: { MODEL_KEY: SECRET } });
+  await world.write("big.txt", `${SECRET}\n`.repeat(400));
+  for (const args of [[`find ${SECRET}`], ["-c", "look again"], ["-c", "/compact"]]) {
+    const done = await world.run(["run", "-q", ...args], { env: { MODEL_KEY: SECRET } });
     assertEquals([done.code, done.stderr], [0, ""]);
   }
   const session = lastSession(projectDir(world.home, world.dir));
@@ -39,7 +44,7 @@ function config(modelUrl: string, receiverUrl: string, names: string): string {
   return mockConfig(modelUrl, "", PRICE) + telemetry;
 }
 
-/** The sum over both processes: each has exported its metrics once. */
+/** The sum over the processes: each has exported its metrics once. */
 function total(receiver: OtlpReceiver, name: string, wanted: Record<string, unknown> = {}): number {
   return receiver.metrics.filter((metric) => metric.name === name).flatMap(({ points }) => points)
     .filter(({ attributes }) => Object.entries(wanted).every(([key, value]) => attributes[key] === value))
@@ -95,6 +100,7 @@ Deno.test("dashboards for Claude Code get its metrics and events", async () => {
     total(receiver, "claude_code.session.count", { start_type })
   );
   assertEquals(starts, [1, 1]);
+  assert(total(receiver, "claude_code.token.usage", { query_source: "auxiliary" }) > 900);
   const decision = receiver.metric("claude_code.code_edit_tool.decision")?.points[0]?.attributes;
   assertEquals(decision, {
     "session.id": id,
@@ -114,14 +120,14 @@ Deno.test("dashboards for Claude Code get its metrics and events", async () => {
     ["user_prompt", "api_request", "api_error", "tool_decision", "tool_result"].map((name) =>
       events(name).length
     ),
-    [2, 7, 1, 4, 4],
+    [2, 8, 1, 4, 4],
   );
   const [error] = events("api_error");
   assertEquals([error?.attributes.status_code, error?.attributes.attempt], [503, 1]);
   const sequence = receiver.logs.map(({ attributes }) => attributes["event.sequence"]);
   assertEquals(sequence.slice(0, 3), [0, 1, 2]);
   const results = events("tool_result").map(({ attributes }) => attributes.tool_name).sort();
-  assertEquals(results, ["Bash", "Grep", "Task", "Write"]);
+  assertEquals(results, ["Grep", "Read", "Task", "Write"]);
   for (const { attributes } of receiver.logs) {
     assertEquals([attributes["session.id"], attributes.prompt, attributes.tool_input], [
       id,

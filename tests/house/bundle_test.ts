@@ -154,6 +154,9 @@ Deno.test("chunks are assigned to parts by module path, except chunks that a sta
     "worker.js": "/src/run/tools/worker.ts",
     "process.js": "/src/tool/host/worker_process.ts",
     "start.js": "npm:/@clack/core/1.0.0/start.js",
+    "observer.js": "/src/features/telemetry/telemetry.ts",
+    "exporter.js": "/src/features/telemetry/exporter.ts",
+    "sdk.js": "npm:/@opentelemetry/sdk-trace/3.1.0/dist/index.mjs",
   };
   const chunk = (name: string, code: string, modules: readonly string[] = []) =>
     chunkOf({ name, code, modules });
@@ -167,12 +170,13 @@ Deno.test("chunks are assigned to parts by module path, except chunks that a sta
   chunks.push(chunk("half.js", "", ["npm:/@clack/core/1.0.0/start.js", "/src/reports/new.ts"]));
   const parts = partsOf(chunks, new Set(["npm:/@clack/core/start.js"]));
   assertEquals([...parts.keys()].sort().map((name) => `reasonix.${name}.js`), partFiles());
-  assert(parts.size <= 7);
+  assert(parts.size <= 8);
   assertEquals(
     Object.fromEntries([...parts].map(([name, list]) => [name, list.map(({ id }) => id)])),
     {
       zh_cn: ["zh.js", "sentences.js"],
       acp: ["editor.js"],
+      telemetry: ["exporter.js", "sdk.js"],
       web: ["server.js"],
       mcp: ["client.js"],
       chat: ["repl.js", "reexport.js"],

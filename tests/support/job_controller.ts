@@ -79,8 +79,8 @@ interface ClusterOptions {
   readonly env: Readonly<Record<string, string>>;
   readonly secrets: Readonly<Record<string, string>>;
   readonly random: Random;
-  /** The disturbance of the next pod of an index. */
-  readonly disturb: (index: number) => Disturbance;
+  /** The disturbance of the next pod of an index of a Job. */
+  readonly disturb: (job: string, index: number) => Disturbance;
 }
 
 interface LivePod {
@@ -94,7 +94,8 @@ interface LivePod {
 
 export class Cluster {
   readonly pods: Pod[] = [];
-  readonly failed: number[] = [];
+  /** Indexes without a success, by Job. */
+  readonly failed: [job: string, index: number][] = [];
   readonly #options: ClusterOptions;
   readonly #documents: readonly Manifest[];
   readonly #live = new Map<number, LivePod[]>();
@@ -112,6 +113,7 @@ export class Cluster {
 
   /** Runs one Job after the other. */
   async run(): Promise<void> {
+    this.#writeMaps();
     for (const document of this.#documents) if (document.kind === "Job") await this.#runJob(document);
   }
 
@@ -141,7 +143,7 @@ export class Cluster {
   async #complete(job: Manifest, index: number): Promise<void> {
     const { backoffLimitPerIndex, podFailurePolicy: { rules } } = job.spec;
     for (let failures = 0; failures <= backoffLimitPerIndex;) {
-      const disturbance = this.#options.disturb(index);
+      const disturbance = this.#options.disturb(job.metadata.name, index);
       const runs = Array.from(
         { length: disturbance === "double" ? 2 : 1 },
         () => this.#runPod(job, index, disturbance),
@@ -161,7 +163,7 @@ export class Cluster {
       if (failures <= backoffLimitPerIndex) continue;
     }
     if (!this.pods.some((pod) => pod.index === index && pod.job === job.metadata.name && pod.code === 0)) {
-      this.failed.push(index);
+      this.failed.push([job.metadata.name, index]);
     }
   }
 
@@ -218,13 +220,16 @@ export class Cluster {
     }
     const path = configMap ? `${dir}/maps/${configMap.name}` : `${dir}/homes/${this.#homes++}`;
     Deno.mkdirSync(path, { recursive: true });
-    const map = this.#documents.find(({ kind, metadata }) =>
-      kind === "ConfigMap" && metadata.name === configMap?.name
-    );
-    for (const [name, text] of Object.entries(map?.data ?? {})) {
-      Deno.writeTextFileSync(`${path}/${name}`, text);
-    }
     return path;
+  }
+
+  /** Writes what the pods only read. */
+  #writeMaps(): void {
+    for (const { kind, metadata: { name }, data = {} } of this.#documents) {
+      if (kind !== "ConfigMap") continue;
+      const path = this.#directoryOf({ name, configMap: { name } });
+      for (const [file, text] of Object.entries(data)) Deno.writeTextFileSync(`${path}/${file}`, text);
+    }
   }
 }
 

@@ -15,6 +15,8 @@ type Tool =
   | "shellcheck"
   | "chromium-headless-shell"
   | "gh"
+  | "sbatch"
+  | "parallel"
   | "promtool"
   | "unshare and ip"
   | "official MCP servers"

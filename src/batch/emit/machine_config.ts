@@ -10,7 +10,7 @@ import { formatLocation, message, ReasonixError } from "../../core/mod.ts";
 import { attempt } from "../../util/lazy.ts";
 import { looksLikeSecret } from "../../util/redact.ts";
 
-/** A server, and whether its name is one of a cluster that only machines there can resolve. */
+/** A server that the tasks talk to. */
 export interface Endpoint {
   readonly host: string;
   readonly port: number;
@@ -39,7 +39,7 @@ const KEPT = [
     "compaction",
     "permissions",
   ],
-  ...["sandbox", "security", "safety", "providers"],
+  ...["sandbox", "security", "safety", "providers", "telemetry"],
 ];
 
 const FILES = ["ca_file", "client_cert_file", "client_key_file", "cassette"] as const;
@@ -83,9 +83,10 @@ export function machineConfig(loaded: LoadedConfig, models: Iterable<string>): M
         ...TARGET.filter((name) => keys.env(name)),
       ]),
     ],
-    endpoints: entries.flatMap(({ base_url, proxy }) =>
-      endpointOf(proxy === "" || proxy === "none" ? base_url : proxy)
-    ),
+    endpoints: [
+      ...entries.map(({ base_url, proxy }) => proxy === "" || proxy === "none" ? base_url : proxy),
+      config.telemetry.otlp,
+    ].flatMap(endpointOf),
     files: [
       ...entries.flatMap((entry) => FILES.map((key) => entry[key])),
       agent.system_prompt_file,

@@ -38,6 +38,8 @@ export interface EmitPlan {
   readonly container?: string | undefined;
   /** Needs of one index. */
   readonly resources: { readonly cpus: number; readonly memoryBytes: number };
+  /** The npm package of this version of the program, for machines that do not have it. */
+  readonly npmPackage: string;
 }
 
 /** Writes for an engine, and its limit. */
@@ -63,6 +65,7 @@ export interface PlanInput {
   /** `--model` of these flags. */
   readonly model?: string | undefined;
   readonly loaded: LoadedConfig;
+  readonly npmPackage: string;
 }
 
 /** As of a run. */
@@ -76,6 +79,9 @@ export const MAX_RETRIES = 3;
 
 /** Exit codes of an index that another attempt would repeat; see docs/exit-codes.md. */
 export const NO_RETRY: readonly number[] = [1, 2, 3, 4, 6, 7];
+
+/** Exit codes of an index that another attempt may change: the provider failed, or it was stopped. */
+export const RETRY: readonly number[] = [5, 130, 137, 143];
 
 /** Throws a ReasonixError for an unknown model, or more shards than tasks or than the engine takes. */
 export function planOf(input: PlanInput): EmitPlan {
@@ -112,6 +118,7 @@ export function planOf(input: PlanInput): EmitPlan {
     keys: machine.variables,
     machine,
     container: input.container,
+    npmPackage: input.npmPackage,
     resources: input.measured === undefined ? limitsOf(tasks, atOnce) : measuredIn(input.measured, atOnce),
   };
 }
@@ -120,11 +127,13 @@ export function planOf(input: PlanInput): EmitPlan {
 function groupsOf(tasks: readonly BatchTask[], shards: number): EmitGroup[] {
   const counts = new Map<string | undefined, number>();
   for (const { image } of tasks) counts.set(image, (counts.get(image) ?? 0) + 1);
-  return [...counts].map(([image, count]) => ({
-    count,
-    shards: Math.max(1, Math.round(shards * count / tasks.length)),
-    ...(image === undefined ? {} : { image }),
-  }));
+  let [groupsLeft, shardsLeft, tasksLeft] = [counts.size, shards, tasks.length];
+  return [...counts].map(([image, count]) => {
+    const share = Math.min(Math.round(shardsLeft * count / tasksLeft), shardsLeft - --groupsLeft);
+    const group = { count, shards: Math.max(1, share), ...(image === undefined ? {} : { image }) };
+    [shardsLeft, tasksLeft] = [shardsLeft - group.shards, tasksLeft - count];
+    return group;
+  });
 }
 
 /** The largest limits of tasks, of which an index runs some at the same time. */
@@ -193,5 +202,35 @@ export function unitCommand(
     ...(image === undefined && groups.length === 1 ? [] : ["--image", shellWord(image ?? "")]),
     ...unit,
     ...runFlags.map(shellWord),
+  ];
+}
+
+/**
+ * Lines of a POSIX shell that do what the index `$index` of all groups together is for; `within` returns the
+ * words of a program that starts those of a group.
+ */
+export function unitLines(plan: EmitPlan, within: (group: EmitGroup) => readonly string[]): string[] {
+  const { groups, tasksFile } = plan;
+  if (tasksFile === "-") {
+    throw usageError(
+      message`Cannot read standard input on other machines`,
+      message`give --tasks a file that they see, too`,
+    );
+  }
+  const line = (group: EmitGroup) => [...within(group), ...unitCommand(plan, group, "$index")].join(" ");
+  const [only] = groups;
+  if (only && groups.length === 1) return [line(only)];
+  let first = 0;
+  return [
+    ...groups.flatMap((group, at) => {
+      const before = first;
+      first += group.shards;
+      return [
+        `${at === 0 ? "if" : "elif"} [ "$index" -lt ${first} ]; then`,
+        `  index=$((index - ${before}))`,
+        `  ${line(group)}`,
+      ];
+    }),
+    "fi",
   ];
 }

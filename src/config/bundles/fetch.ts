@@ -5,9 +5,8 @@ import { bundleFiles, checkName, checkSize } from "./bundle.ts";
 import { message, ReasonixError, usageError } from "../../core/mod.ts";
 import { absolutePath, join, normalize, parentOf } from "../../path/lexical.ts";
 import { isDirectory } from "../../path/probe.ts";
-import { readEnv } from "../../path/read_env.ts";
 import { findGit } from "../../util/process.ts";
-import { firstLine, Git } from "../../git/mod.ts";
+import { connectionEnvironment, firstLine, Git } from "../../git/mod.ts";
 
 export interface BundleSource {
   /** An absolute path, or a git address without a ref. */
@@ -79,13 +78,6 @@ async function write(path: string, bytes: Uint8Array, isExecutable: boolean): Pr
   await writeFile(path, bytes, { mode: isExecutable ? 0o700 : 0o600, flag: "wx" });
 }
 
-/** Variables that a connection of git may need. */
-const VARIABLES = [
-  ...["SSH_AUTH_SOCK", "GIT_SSH_COMMAND", "GIT_SSH", "SSL_CERT_FILE", "GIT_SSL_CAINFO"],
-  ...["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "NO_PROXY", "no_proxy"],
-];
-const PROTOCOLS = { GIT_ALLOW_PROTOCOL: "https:ssh:file:http" };
-
 /**
  * Fetches one commit into an empty repository and reads its objects: without a work tree there is no hook, no
  * filter, no submodule and no link.
@@ -98,13 +90,10 @@ async function fetchCommit({ source, ref = "HEAD" }: BundleSource, target: strin
   }
   const git = Git.find(target);
   const repository = join(target, ".git");
-  const env = Object.fromEntries(VARIABLES.flatMap((name) => {
-    const value = readEnv(name);
-    return value === undefined ? [] : [[name, value]];
-  }));
+  const env = { ...connectionEnvironment("https:ssh:file:http"), GIT_DIR: repository };
   const signal = AbortSignal.timeout(SECONDS * 1000);
   const ask = async (args: readonly string[], input?: string) => {
-    const options = { cwd: target, env: { ...env, ...PROTOCOLS, GIT_DIR: repository }, signal, input };
+    const options = { cwd: target, env, signal, input };
     const { code, stdout, errors } = await git.run(args, options);
     if (code === 0) return stdout;
     throw new ReasonixError(message`Cannot fetch ${ref} of ${source}: ${firstLine(errors)}`, {

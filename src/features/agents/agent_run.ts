@@ -392,6 +392,7 @@ const INHERITED = [
   "trustProject",
   "ignoreUntrusted",
   "gate",
+  "batch",
   "hooks",
   "telemetry",
 ] as const;

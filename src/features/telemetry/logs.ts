@@ -99,7 +99,8 @@ function contextOf({ trace: traceId, id: spanId, sampled }: SpanIds): Context {
   return trace.setSpanContext(ROOT_CONTEXT, { traceId, spanId, traceFlags });
 }
 
-const QUERY_SOURCES = { main: "repl_main_thread", compaction: "compact", image: "image" } as const;
+/** Requests that agents have made are known by the name of the agent. */
+const QUERY_SOURCES: Readonly<Record<string, string>> = { main: "repl_main_thread", compaction: "compact" };
 
 type Request = (RequestEnd | FailedAttempt) & Operation;
 
@@ -107,7 +108,7 @@ function common({ model, durationMs, purpose, session: { agent } }: Request): Va
   return {
     model,
     duration_ms: Math.round(durationMs),
-    query_source: purpose === "agent" ? agent ?? "agent" : QUERY_SOURCES[purpose],
+    query_source: QUERY_SOURCES[purpose] ?? (purpose === "agent" ? agent : undefined) ?? purpose,
     "agent.name": agent,
   };
 }

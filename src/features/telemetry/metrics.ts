@@ -168,7 +168,7 @@ function claudeCodeMetrics(meter: Meter, redact: Redact): (operation: Operation)
         const whose = attributesOf({
           ...common,
           model,
-          query_source: QUERY_SOURCES[operation.purpose],
+          query_source: QUERY_SOURCES[operation.purpose] ?? "auxiliary",
           "agent.name": session.agent,
         }, redact);
         if (spent?.currency === "USD") cost.add(spent.amount, whose);
@@ -202,12 +202,7 @@ function claudeCodeMetrics(meter: Meter, redact: Redact): (operation: Operation)
   };
 }
 
-const QUERY_SOURCES = {
-  main: "main",
-  agent: "subagent",
-  compaction: "auxiliary",
-  image: "auxiliary",
-} as const;
+const QUERY_SOURCES: Readonly<Record<string, string>> = { main: "main", agent: "subagent" };
 const EDIT_TOOLS: ReadonlySet<string> = new Set([
   "write_file",
   "edit_file",
@@ -237,31 +232,17 @@ export function claudeDecision({ accepted, source }: CallDecision) {
   return { decision: accepted ? "accept" : "reject", source: source === "user" ? user : source };
 }
 
+const LANGUAGE_ENDINGS =
+  "TypeScript ts tsx mts, JavaScript js jsx mjs cjs, Python py, Rust rs, Go go, Java java, Kotlin kt, Swift swift, " +
+  "C c h, C++ cc cpp hpp, C# cs, PHP php, Ruby rb, Shell sh bash, SQL sql, HTML html, CSS css, JSON json, " +
+  "YAML yaml yml, TOML toml, Markdown md";
+
 /** Languages by the endings of files. */
 const LANGUAGES: ReadonlyMap<string, string> = new Map(
-  Object.entries({
-    C: "c h",
-    "C++": "cc cpp hpp",
-    "C#": "cs",
-    CSS: "css",
-    Go: "go",
-    HTML: "html",
-    Java: "java",
-    JavaScript: "cjs js jsx mjs",
-    JSON: "json",
-    Kotlin: "kt",
-    Markdown: "md",
-    PHP: "php",
-    Python: "py",
-    Ruby: "rb",
-    Rust: "rs",
-    Shell: "bash sh",
-    SQL: "sql",
-    Swift: "swift",
-    TOML: "toml",
-    TypeScript: "mts ts tsx",
-    YAML: "yaml yml",
-  }).flatMap(([name, endings]) => endings.split(" ").map((ending) => [ending, name] as const)),
+  LANGUAGE_ENDINGS.split(", ").flatMap((line) => {
+    const [name = "", ...endings] = line.split(" ");
+    return endings.map((ending) => [ending, name] as const);
+  }),
 );
 
 function languageOf(path: string): string {

@@ -1,11 +1,12 @@
 /** Requests, calls and prompts, put together from events, for metrics and log records. */
+import type { Attributes, AttributeValue } from "@opentelemetry/api";
 import type { Cost, Event, EventOf, Usage } from "../../core/mod.ts";
 import { userText } from "../../util/user_text.ts";
 import type { Observed, ObservedSession } from "./observed.ts";
 
 /** A request to a model. */
 interface ModelRequest {
-  readonly purpose: "main" | "agent" | "compaction" | "image";
+  readonly purpose: "main" | "agent" | "compaction" | "image" | "sampling";
   /** Name of the configured provider. */
   readonly provider: string;
   readonly model: string;
@@ -71,9 +72,7 @@ type Fact =
 /** Something that has happened, with the user's session that it belongs to. */
 export type Operation = Fact & Pick<Observed, "at" | "session" | "span"> & { readonly root: string };
 
-interface OpenRequest {
-  readonly step: number;
-  readonly model: string;
+interface OpenRequest extends Pick<ModelRequest, "purpose" | "model"> {
   readonly from: number;
   /** The beginning of the latest attempt, and its first chunk. */
   sent: number;
@@ -114,7 +113,8 @@ class OpenSession {
           : [];
       case "message.start": {
         const before = this.#lost(at, session);
-        this.#request = { step: event.step, model: event.model, from: at, sent: at, attempts: 1 };
+        const purpose = event.step === 0 ? "compaction" : session.depth > 0 ? "agent" : "main";
+        this.#request = { purpose, model: event.model, from: at, sent: at, attempts: 1 };
         return before;
       }
       case "message.delta":
@@ -167,11 +167,15 @@ class OpenSession {
 
   #replied(event: EventOf<"message.end">, at: number, session: ObservedSession): RequestEnd[] {
     const { step, model, usage, cost, durationMs, interrupted } = event;
+    const open = this.#request;
+    const isOpen = open && (step === 0) === (open.purpose === "compaction");
     // A request of an MCP server is reported once it was answered; without usage there was none.
-    if (!this.#request && !usage) return [];
+    if (!isOpen && !usage) return [];
     const from = at - durationMs;
-    const request = this.#request ?? { step, model, from, sent: from, attempts: 1 };
-    this.#request = undefined;
+    const request: OpenRequest = isOpen
+      ? open
+      : { purpose: "sampling", model, from, sent: from, attempts: 1 };
+    if (isOpen) this.#request = undefined;
     const { first, sent, attempts } = request;
     return [{
       kind: "request",
@@ -215,16 +219,20 @@ class OpenSession {
 }
 
 function requestOf(
-  { step, model, from }: OpenRequest,
+  { purpose, model, from }: OpenRequest,
   at: number,
-  { provider, depth }: ObservedSession,
+  session: ObservedSession,
 ): ModelRequest {
-  const purpose = step === 0 ? "compaction" : depth > 0 ? "agent" : "main";
-  return { purpose, provider, model, durationMs: Math.max(0, at - from) };
+  return { purpose, provider: session.provider, model, durationMs: Math.max(0, at - from) };
 }
 
 function failureOf(text: string, otherwise = "_OTHER"): Failure {
-  return { type: /\bstatus (\d{3})\b/.exec(text)?.[1] ?? otherwise, text };
+  return { type: errorType(text) ?? otherwise, text };
+}
+
+/** A status of HTTP, where a text names one. */
+export function errorType(text: string): string | undefined {
+  return /\bstatus (\d{3})\b/.exec(text)?.[1];
 }
 
 function toolOf({ tool, call }: EventOf<"tool.start">): string {
@@ -249,13 +257,10 @@ export class Operations {
 }
 
 /** Values of attributes; undefined: not known. */
-export type Values = Readonly<Record<string, string | number | undefined>>;
+export type Values = Readonly<Record<string, AttributeValue | undefined>>;
 
 /** The known values, their texts redacted. */
-export function attributesOf(
-  values: Values,
-  redact: (text: string) => string,
-): Record<string, string | number> {
+export function attributesOf(values: Values, redact: (text: string) => string): Attributes {
   return Object.fromEntries(
     Object.entries(values).flatMap(([name, value]) =>
       value === undefined ? [] : [[name, typeof value === "string" ? redact(value) : value]]

@@ -1,6 +1,4 @@
 import {
-  type Attributes,
-  type AttributeValue,
   createTraceState,
   ROOT_CONTEXT,
   type Span,
@@ -13,6 +11,7 @@ import {
 import type { IdGenerator } from "@opentelemetry/sdk-trace";
 import type { Cost, EventOf, Usage } from "../../core/mod.ts";
 import { parseJson } from "../../util/json.ts";
+import { attributesOf, errorType, type Values } from "./operations.ts";
 import { type Observed, providerName, type Reader, type ReaderOptions, type SpanIds } from "./observed.ts";
 
 /** Gives the SDK the identifiers that were drawn when the span began. */
@@ -35,9 +34,7 @@ interface OpenSpan {
   readonly prompts: string[];
 }
 
-type Values = Readonly<Record<string, AttributeValue | undefined>>;
-
-/** Ends of turns that are no error. */
+/** Ends of turns that are no errors. */
 const WANTED: readonly string[] = ["done", "interrupted"];
 
 /** Makes spans of events; see docs/telemetry.md. */
@@ -129,6 +126,7 @@ export class SpanReader implements Reader {
     ids: SpanIds,
     { name = kind, values = {} }: { readonly name?: string; readonly values?: Values },
   ): OpenSpan {
+    const { redact } = this.#options;
     this.#ids.next = ids;
     const parent = ids.parent && trace.setSpanContext(ROOT_CONTEXT, {
       traceId: ids.trace,
@@ -136,13 +134,13 @@ export class SpanReader implements Reader {
       traceFlags: TraceFlags.SAMPLED,
       ...(ids.state === undefined ? {} : { traceState: createTraceState(ids.state) }),
     });
-    const attributes = this.#attributes({ ...values, "gen_ai.conversation.id": session.id });
+    const attributes = attributesOf({ ...values, "gen_ai.conversation.id": session.id }, redact);
     const options = {
       kind: kind === "chat" ? SpanKind.CLIENT : SpanKind.INTERNAL,
       startTime: at,
       attributes,
     };
-    const span = this.#tracer.startSpan(this.#options.redact(name), options, parent ?? ROOT_CONTEXT);
+    const span = this.#tracer.startSpan(redact(name), options, parent ?? ROOT_CONTEXT);
     const open: OpenSpan = { kind, span, session: session.id, from: at, sent: at, retries: 0, prompts: [] };
     this.#open.set(ids.id, open);
     return open;
@@ -159,17 +157,8 @@ export class SpanReader implements Reader {
     open.span.end(Math.max(at, open.from));
   }
 
-  #attributes(values: Values): Attributes {
-    const { redact } = this.#options;
-    return Object.fromEntries(
-      Object.entries(values).flatMap(([name, value]) =>
-        value === undefined ? [] : [[name, typeof value === "string" ? redact(value) : value]]
-      ),
-    );
-  }
-
   #set({ span }: OpenSpan, values: Values): void {
-    span.setAttributes(this.#attributes(values));
+    span.setAttributes(attributesOf(values, this.#options.redact));
   }
 
   /** Sets attributes with texts of the user, the model or tools, where they are wanted. */
@@ -177,7 +166,7 @@ export class SpanReader implements Reader {
     if (this.#options.content) this.#set(open, values());
   }
 
-  /** Ends what broke off without a reply: a request, and the compaction that it was for. */
+  /** Ends a request that has no reply. */
   #failChat(session: string, at: number, error = "_OTHER"): void {
     for (const [id, open] of [...this.#open].reverse()) {
       if (open.session === session && open.kind === "chat") this.#end(id, at, error);
@@ -299,13 +288,8 @@ export class SpanReader implements Reader {
   }
 }
 
-/** A status of HTTP, where a text names one. */
-function errorType(text: string): string | undefined {
-  return /\bstatus (\d{3})\b/.exec(text)?.[1];
-}
-
 function costOf(cost: Cost | undefined): Values {
-  return { "reasonix.cost.amount": cost?.amount, "reasonix.cost.currency": cost?.currency };
+  return { "reasonix.cost": cost?.amount, "reasonix.currency": cost?.currency };
 }
 
 function spendingOf(

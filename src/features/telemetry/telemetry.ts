@@ -104,7 +104,7 @@ class Telemetry implements RunTelemetry {
       // A run does not end for what counts it.
       this.#stop(error);
     }
-    if (event.type === "turn.start") this.#begun = true;
+    if (event.type === "turn.start" || event.type === "message.start") this.#begun = true;
     if (event.type !== "message.start" || this.#loads) return;
     this.#loads = true;
     after(LOAD_AFTER_MS, () => void this.#load());
@@ -112,35 +112,36 @@ class Telemetry implements RunTelemetry {
 
   /** Draws the span that the event begins, or finds the one that it belongs to. */
   #spanOf(spans: SessionSpans, event: Event): SpanIds | undefined {
+    const within = spans.turn ?? spans.caller;
     switch (event.type) {
       case "turn.start":
         delete spans.chat;
         delete spans.compaction;
         spans.calls.clear();
-        return spans.turn = drawSpan(spans.caller);
+        return spans.turn = this.#draw(spans.caller);
       case "turn.end": {
         const { turn } = spans;
         delete spans.turn;
         return turn;
       }
       case "message.start":
-        if (event.step === 0) spans.compaction ??= drawSpan(spans.turn);
+        if (event.step === 0) spans.compaction ??= this.#draw(within);
         else delete spans.compaction;
-        return spans.chat = drawSpan(spans.compaction ?? spans.turn);
+        return spans.chat = this.#draw(spans.compaction ?? within);
       case "message.end": {
-        const span = spans.chat ?? (event.usage ? drawSpan(spans.turn) : spans.turn);
+        const span = spans.chat ?? (event.usage ? this.#draw(within) : spans.turn);
         delete spans.chat;
         return span;
       }
       case "image.described":
-        return drawSpan(spans.turn);
+        return this.#draw(within);
       case "compaction": {
-        const span = spans.compaction ?? drawSpan(spans.turn);
+        const span = spans.compaction ?? this.#draw(within);
         delete spans.compaction;
         return span;
       }
       case "tool.start": {
-        const span = drawSpan(spans.turn);
+        const span = this.#draw(within);
         spans.calls.set(event.call.id, span);
         return span;
       }
@@ -155,6 +156,13 @@ class Telemetry implements RunTelemetry {
         return callId === undefined ? spans.chat ?? spans.turn : this.#callOf(spans, callId);
       }
     }
+  }
+
+  #draw(parent: SpanIds | undefined): SpanIds {
+    const id = hex(8);
+    if (parent) return { ...parent, id, parent };
+    const trace = hex(16);
+    return { trace, id, sampled: isSampled(trace, this.#options.paths.env) };
   }
 
   #callOf(spans: SessionSpans, callId: string | undefined): SpanIds | undefined {
@@ -214,9 +222,12 @@ class Telemetry implements RunTelemetry {
   }
 }
 
-function drawSpan(parent: SpanIds | undefined): SpanIds {
-  const id = hex(8);
-  return parent ? { ...parent, id, parent } : { trace: hex(16), id, sampled: true };
+/** Decides about a trace that begins here, as the `OTEL_*` variables say. */
+function isSampled(trace: string, env: EnvLookup): boolean {
+  const sampler = env("OTEL_TRACES_SAMPLER") ?? "";
+  if (!sampler.endsWith("traceidratio")) return !sampler.endsWith("always_off");
+  const ratio = Number(env("OTEL_TRACES_SAMPLER_ARG") ?? 1);
+  return !(Number.parseInt(trace.slice(-13), 16) >= ratio * 2 ** 52);
 }
 
 const TRACEPARENT = /^(?!ff)([\da-f]{2})-(?!0{32})([\da-f]{32})-(?!0{16})([\da-f]{16})-([\da-f]{2})(-.*)?$/;
@@ -231,7 +242,9 @@ function inheritedSpan(env: EnvLookup): SpanIds | undefined {
   const members = (env("TRACESTATE") ?? "").split(",").map((member) => member.trim()).filter(Boolean);
   const isValid = members.length <= MAX_STATE_MEMBERS && members.every((member) => STATE_MEMBER.test(member));
   const state = isValid && members.length > 0 ? members.join(",") : undefined;
-  return { trace, id, sampled: (Number.parseInt(flags, 16) & 1) === 1, ...defined({ state }) };
+  const decidesItself = /^(?:always|traceidratio)/.test(env("OTEL_TRACES_SAMPLER") ?? "");
+  const sampled = decidesItself ? isSampled(trace, env) : (Number.parseInt(flags, 16) & 1) === 1;
+  return { trace, id, sampled, ...defined({ state }) };
 }
 
 function hex(bytes: number): string {

@@ -12,6 +12,7 @@ import {
 } from "../../core/mod.ts";
 import { escapeGlob } from "../../path/glob.ts";
 import { readSmallText } from "../../path/probe.ts";
+import { worktreeIdOf } from "../../path/project_dir.ts";
 import {
   type Confirmation,
   keepsFiles,
@@ -52,6 +53,10 @@ export interface SandboxSessionDeps {
   readonly unconfined?: boolean;
   /** The notice about the jail before the first request. */
   readonly expectedJail?: ExpectedSandbox;
+  /** Variables of commands in addition to those of this process. */
+  readonly env?: Readonly<Record<string, string>> | undefined;
+  /** The mark of the container that confines commands where no jail works. */
+  readonly inContainer?: string | undefined;
   /** Those that the run knows for which this one works. */
   readonly repositories?: JailOptions["repositories"];
   /** The mode in which the session begins; default: workspace-write. */
@@ -450,11 +455,12 @@ export class SandboxSession {
     const container = this.#container;
     return {
       mode: this.#mode,
+      inContainer: this.#sources.inContainer,
       ...(container === undefined ? {} : { container }),
       ...(this.#sources.expectedJail?.confined ? { expected: true } : {}),
       roots: [...workspace.roots],
       ...(loaded.config.tools.writes === "allow" ? {} : { rootAccess: "read" }),
-      ...(outputDir === undefined ? {} : { shown: [outputDir] }),
+      shown: [...(outputDir === undefined ? [] : [outputDir]), ...await borrowedObjects(paths)],
       forbidRead: workspace.forbidden,
       denyRead: workspace.options.denyRead ?? [],
       denyWrite: [
@@ -464,7 +470,11 @@ export class SandboxSession {
       home: paths.home,
       cacheDir: cacheDirectory(paths),
       repositories: this.repositories,
-      environment: { secretNames: [...keyNames, ...heldBack], secretValues: values },
+      environment: {
+        secretNames: [...keyNames, ...heldBack],
+        secretValues: values,
+        added: this.#sources.env,
+      },
       ...(userHome === undefined ? {} : { userHome }),
       ...(tmp === undefined ? {} : { privateTmp: tmp }),
       ...await this.#network(),
@@ -479,6 +489,12 @@ export class SandboxSession {
     if (this.#filters.length === 0) this.#filters.push(filter);
     return { network: "filtered", proxy: filter.proxy };
   }
+}
+
+/** Directories that git reads outside of a work tree of the program. */
+async function borrowedObjects({ home, cwd }: RunPaths): Promise<string[]> {
+  if (worktreeIdOf(home, cwd) === undefined) return [];
+  return (await import("../../worktree/mod.ts")).borrowedObjects(home, cwd);
 }
 
 /** Entries of `network_hosts` with the hosts of package registries in place of their word. */

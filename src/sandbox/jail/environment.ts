@@ -9,6 +9,8 @@ export interface EnvironmentOptions {
   readonly secretNames?: readonly string[];
   /** Secrets; a variable that holds one is dropped whatever its name. */
   readonly secretValues?: readonly string[];
+  /** Variables in addition, which the user named for these children. */
+  readonly added?: Readonly<Record<string, string>> | undefined;
 }
 
 /** Set in every child: nothing pages, prompts or edits, git only looks, and programs see who runs them. */
@@ -39,6 +41,9 @@ export function childEnvironment(options: EnvironmentOptions = {}): Record<strin
     if (name === "" || names.has(name.toUpperCase()) || isWithheldVariable(name)) continue;
     if (value.includes("\0") || (!ESSENTIAL.test(name) && holdsSecret(value, values))) continue;
     result[name] = value;
+  }
+  for (const [name, value] of Object.entries(options.added ?? {})) {
+    if (!holdsSecret(value, values)) result[name] = value;
   }
   return Object.assign(result, FIXED);
 }

@@ -4,17 +4,27 @@ import { displayOf } from "../../../terminal/display.ts";
 import { languageOf, Speech, textsFor } from "../../../terminal/language.ts";
 import { type CliContext, onSignals, runPaths } from "../../../terminal/process.ts";
 import {
+  type BatchTask,
   type CheckResult,
   isFinal,
+  loadRunnerMeter,
   manifestOf,
   readTaskFile,
   ResultsDir,
   type RunFacts,
+  type RunnerMeter,
   selectTasks,
   taskNames,
   type TaskResult,
 } from "../../../../src/batch/mod.ts";
-import { type BatchContext, buildWorkspace, type RunPaths, withJail } from "../../../../src/run/mod.ts";
+import {
+  type BatchContext,
+  buildWorkspace,
+  openAccessScope,
+  type RunPaths,
+  secretsOf,
+  withJail,
+} from "../../../../src/run/mod.ts";
 import { requireProvider } from "../../../../src/config/mod.ts";
 import {
   errorMessage,
@@ -26,9 +36,11 @@ import {
   NO_USAGE,
   ReasonixError,
   type Spending,
+  type Text,
   totalCost,
   usageError,
 } from "../../../../src/core/mod.ts";
+import { containerMark } from "../../../../src/sandbox/mod.ts";
 import { Output } from "../../../../src/frontend/mod.ts";
 import type { Texts } from "../../../../src/i18n/mod.ts";
 import { isFile } from "../../../../src/path/probe.ts";
@@ -48,11 +60,14 @@ import { shellCommand } from "../../../../src/util/process.ts";
 import { oneLine } from "../../../../src/util/terminal_text.ts";
 import {
   adoptWorktree,
+  cloneWorktree,
   createWorktree,
+  RepositoryCache,
   requireRepository,
+  shownRepository,
   type Worktree,
 } from "../../../../src/worktree/mod.ts";
-import { loadNonInteractiveConfig } from "../config.ts";
+import { loadNonInteractiveConfig, runOptions } from "../config.ts";
 import { noSecrets, taskResult } from "../task.ts";
 import CONTINUE from "./continue.md" with { type: "text" };
 import { BatchJournal, type KeyedTask, keyedTask } from "./journal.ts";
@@ -68,11 +83,13 @@ interface Batch {
   readonly patches: string;
   /** The results of all runners of the file; absent: there is only this one. */
   readonly shared: ResultsDir | undefined;
+  readonly meter: RunnerMeter | undefined;
   /** The name of the file, and the part of it that this process runs. */
   readonly part: Omit<BatchContext, "task">;
   readonly write: (result: TaskResult) => Promise<void>;
   readonly progress: BatchProgress;
   readonly guard: ProcessGuard;
+  readonly repositories: RepositoryCache;
   readonly stop: AbortController;
   /** The cost of each task, as far as it is known. */
   readonly costs: Map<string, number>;
@@ -93,7 +110,7 @@ export async function runBatch(
   const env = resultsDir === undefined ? undefined : paths.env;
   const { indexes, ...part } = selectTasks(tasks, { file: source.shown, shard, taskIndex, image, env });
   const selected = indexes.flatMap((index) => tasks[index] ?? []);
-  await checkDirectories(context, flags, { paths, dirs: new Set(selected.map(({ dir }) => dir)) });
+  await checkTasks(context, flags, { paths, tasks: selected });
   const texts = await textsFor("batch", context);
   const shared = resultsDir === undefined
     ? undefined
@@ -115,7 +132,10 @@ export async function runBatch(
   await using services = openServices();
   // A resource that is used once would be moved to its use by the bundler, and never closed.
   if (!services.shell) throw new TypeError("The services of a batch have no guard");
+  const jobs = flags.jobs ?? DEFAULT_JOBS;
+  const meter = shared && new (await loadRunnerMeter()).RunnerMeter(jobs);
   const progress = new BatchProgress(context, { all: keyed.length, quiet: flags.quiet ?? false, texts });
+  const confining = shared && await confiningContainer(paths, flags);
   const batch: Batch = {
     context,
     flags,
@@ -123,25 +143,30 @@ export async function runBatch(
     journal,
     patches: results.directory ?? journal.dir,
     shared,
+    meter,
     part: {
       file: source.path.slice(source.path.lastIndexOf("/") + 1),
       receiver: { failed: false, reported: false },
-      ...defined({ shard: part.shard }),
+      ...defined({ shard: part.shard, inContainer: confining?.container }),
     },
     write: results.write,
     progress,
     guard: services.shell.guard,
+    repositories: new RepositoryCache({ home: paths.home, notify: (text) => progress.print(text) }),
     stop,
     costs: new Map(),
     limit: flags.maxCost ?? flags.maxBudgetUsd ?? Infinity,
   };
+  if (confining) progress.print(texts.inContainer(confining.container, confining.reason));
   if (part.variable !== undefined) {
     progress.print(texts.indexFrom(part.shard ?? "", batch.part.file, part.variable));
   }
+  const images = selected.filter(({ image }) => image !== undefined).length;
+  if (images > 0 && !shared) progress.print(texts.imagesIgnored(images));
   const open = new Set<ExitName>();
   const take = (result: TaskResult) => {
     if (result.cost) batch.costs.set(result.id, result.cost.amount);
-    if (!isFinal(result)) open.add(result.reason === "check" ? "failed" : result.reason);
+    if (!isFinal(result)) open.add(exitOf(result));
   };
   const waiting: KeyedTask[] = [];
   for (const task of keyed) {
@@ -163,7 +188,7 @@ export async function runBatch(
       progress.end(task.task.id, result);
     }
   };
-  await Promise.all(Array.from({ length: flags.jobs ?? DEFAULT_JOBS }, work));
+  await Promise.all(Array.from({ length: jobs }, work));
   await results.close();
   progress.close();
   removeListeners();
@@ -191,6 +216,11 @@ export async function runBatch(
     ? "done"
     : waits ?? "failed";
   context.process.exitCode = EXIT[exit];
+}
+
+/** The exit name of an unfinished task. A server of repositories may be back later, as one of models. */
+function exitOf({ reason }: TaskResult): ExitName {
+  return reason === "repository" ? "provider" : reason === "check" || reason === "setup" ? "failed" : reason;
 }
 
 /** Why tasks are open, beginning with what another run may change. */
@@ -221,7 +251,8 @@ const SINGLE = [
   "stream",
 ] as const;
 
-function checkFlags(flags: RunFlags, words: readonly string[]): void {
+/** Throws a ReasonixError (usage) for flags that a batch cannot have. */
+export function checkFlags(flags: RunFlags, words: readonly string[]): void {
   const wrong = SINGLE.find((name) => flags[name] !== undefined);
   const refuse = (what: string, remedy: string, other = "--tasks") => {
     throw usageError(message`Cannot use ${what} together with ${other}`, remedy);
@@ -255,17 +286,46 @@ function fileOf({ tasks, tasksFrom }: RunFlags, [file, ...more]: readonly string
   );
 }
 
-/** Throws before the first task for what would stop every task of a directory. */
-async function checkDirectories(
+/** Throws before the first task for what would stop every task of a directory, and for keys in variables. */
+async function checkTasks(
   context: CliContext,
   flags: RunFlags,
-  { paths, dirs }: { readonly paths: RunPaths; readonly dirs: ReadonlySet<string> },
+  { paths, tasks }: { readonly paths: RunPaths; readonly tasks: readonly BatchTask[] },
 ): Promise<void> {
-  for (const cwd of dirs) {
+  // A repository is not there yet: the user's own settings count.
+  const byDirectory = Map.groupBy(tasks, ({ repo, dir }) => repo === undefined ? dir : paths.home);
+  for (const [cwd, here] of byDirectory) {
     const loaded = await loadNonInteractiveConfig({ ...paths, cwd }, flags);
     await requireProvider(loaded, languageOf(context, loaded).locale);
-    if (flags.worktree) await requireRepository(cwd);
+    if (flags.worktree && cwd !== paths.home) await requireRepository(cwd);
+    const { keyNames } = secretsOf(loaded);
+    for (const { id, env = {} } of here) {
+      const key = keyNames.find((name) => Object.hasOwn(env, name));
+      if (key === undefined) continue;
+      throw usageError(
+        message`Cannot run ${id}: its "env" sets ${key}, the key of a provider, which commands never get`,
+        message`leave it out there`,
+      );
+    }
   }
+}
+
+/** The container that this process is in, where no jail works in it and the settings demand none. */
+async function confiningContainer(paths: RunPaths, flags: RunFlags) {
+  const mark = containerMark(paths.env);
+  if (mark === undefined) return undefined;
+  // No project counts here: that of a task may still demand a jail.
+  const own = { ...paths, cwd: paths.home };
+  const { permissionMode } = runOptions(flags);
+  const loaded = await loadNonInteractiveConfig(own, flags);
+  const { expected } = await openAccessScope(own, loaded, permissionMode, mark);
+  if (expected.confined || expected.container === undefined) return undefined;
+  return { container: expected.container, reason: expected.reason };
+}
+
+/** A task of a repository has its own clone, which is a work tree too. */
+function hasTree({ flags }: Batch, { repo }: BatchTask): boolean {
+  return flags.worktree === true || repo !== undefined;
 }
 
 /** The result of an earlier run that has finished the task. Removes a work tree that was left behind. */
@@ -276,7 +336,7 @@ async function finishedResult(keyed: KeyedTask, batch: Batch): Promise<TaskResul
   const stored = shared?.entry(keyed.index);
   const again = flags.fresh === true && (begin ?? result) !== undefined;
   if (again) journal.forget(key, task.id);
-  if (flags.worktree && (again || result || (begin && stored?.isFinal))) {
+  if (hasTree(batch, task) && (again || result || (begin && stored?.isFinal))) {
     await removeWorktree(home, worktreeId);
   }
   if (shared) return stored?.isFinal ? stored.stored?.result : undefined;
@@ -323,7 +383,7 @@ async function removeWorktree(home: string, id: string): Promise<void> {
 
 /** The result of a task; undefined when it was stopped and waits for the next run. */
 async function resultOf(keyed: KeyedTask, batch: Batch): Promise<TaskResult | undefined> {
-  const { flags, journal, paths, shared, stop: { signal } } = batch;
+  const { journal, paths, shared, stop: { signal } } = batch;
   try {
     const present = shared?.entry(keyed.index);
     if (present?.isFinal) return present.stored?.result;
@@ -336,12 +396,13 @@ async function resultOf(keyed: KeyedTask, batch: Batch): Promise<TaskResult | un
     const { result: ended, run: facts } = journal.of(keyed.key);
     // It was killed before it had stored it.
     if (shared && ended && isFinal(ended)) return await deliver(keyed, { result: ended, run: facts }, batch);
-    const attempt = await runTask(keyed, batch);
-    const { result, run } = attempt;
+    const work = () => runTask(keyed, batch);
+    const [{ result, run: begun }, runner] = await batch.meter?.measure(work) ?? [await work()];
+    const run = { ...begun, ...defined({ runner }) };
     if (signal.aborted && !result.ok) return undefined;
     journal.end(keyed.key, result, run);
-    if (flags.worktree && isFinal(result)) await removeWorktree(paths.home, keyed.worktreeId);
-    return await deliver(keyed, attempt, batch);
+    if (hasTree(batch, keyed.task) && isFinal(result)) await removeWorktree(paths.home, keyed.worktreeId);
+    return await deliver(keyed, { result, run }, batch);
   } catch (error) {
     if (signal.aborted) return undefined;
     return await deliver(keyed, { result: notBegun(keyed, error) }, batch);
@@ -354,7 +415,7 @@ function notBegun({ task }: KeyedTask, error: unknown): TaskResult {
   return {
     id: task.id,
     ok: false,
-    reason: known?.exit ?? "failed",
+    reason: error instanceof PreparationError ? error.reason : known?.exit ?? "failed",
     error: `${errorMessage(error)}${known?.remedy ? `; ${known.remedy}` : ""}`,
     answer: "",
     session: null,
@@ -373,12 +434,11 @@ const KEEP_DAYS = 7;
 async function runTask(keyed: KeyedTask, batch: Batch): Promise<Attempt & { readonly run: RunFacts }> {
   const begun = new Date().toISOString();
   const { task, key } = keyed;
-  const { flags, journal, paths, costs, stop: { signal } } = batch;
-  const tree = { home: paths.home, id: keyed.worktreeId, keepDays: KEEP_DAYS };
-  const adopted = flags.worktree ? await adoptWorktree(tree) : undefined;
-  const worktree = flags.worktree
-    ? adopted ?? await createWorktree({ ...tree, cwd: task.dir }, signal)
+  const { journal, paths, costs, stop: { signal } } = batch;
+  const adopted = hasTree(batch, task)
+    ? await adoptWorktree({ home: paths.home, id: keyed.worktreeId, keepDays: KEEP_DAYS })
     : undefined;
+  const worktree = hasTree(batch, task) ? adopted ?? await makeTree(keyed, batch) : undefined;
   const cwd = worktree?.cwd ?? task.dir;
   const logOf = (id: string) => sessionPaths(projectDir(paths.home, cwd), id).path;
   const { begin } = journal.of(key);
@@ -386,6 +446,7 @@ async function runTask(keyed: KeyedTask, batch: Batch): Promise<Attempt & { read
   // One that was killed before its first event was written starts again.
   const continues = known !== undefined && (stateOf(logOf(known)) || !isFile(logOf(known)));
   const session = continues ? known : newSessionId(new Date());
+  if (!continues && !worktree) await setUp(task, cwd, batch);
   if (!continues) journal.begin(key, task.id, { session, cwd });
   const before = stateOf(logOf(session));
   const last = before?.turns.at(-1);
@@ -397,11 +458,13 @@ async function runTask(keyed: KeyedTask, batch: Batch): Promise<Attempt & { read
       cwd,
       session,
       isBegun: before !== undefined,
+      spentMs: before?.durationMs ?? 0,
+      spent: costs.get(task.id) ?? 0,
     }, batch);
   const state = stateOf(logOf(session));
   const patch = worktree && await savePatch(worktree, `${batch.patches}/${keyed.patchName}`, signal);
   const started = performance.now();
-  const checks = ran.exit === "done" ? await runChecks(task.checks, cwd, batch) : [];
+  const checks = ran.exit === "done" ? await runLines(task.checks, { task, cwd }, batch) : [];
   const failed = checks.some(({ ok }) => !ok);
   const spending: Spending = state ?? NO_SPENDING;
   const result: TaskResult = {
@@ -418,7 +481,61 @@ async function runTask(keyed: KeyedTask, batch: Batch): Promise<Attempt & { read
     checks,
     ...(worktree ? { patch: patch ?? null } : {}),
   };
-  return { result, run: { started: begun, ...defined({ base: worktree?.record.head }) } };
+  const repo = task.repo && shownRepository(task.repo);
+  const confinement = batch.part.inContainer === undefined ? undefined : "container" as const;
+  const facts = defined({ base: worktree?.record.head, repo, confinement });
+  return { result, run: { started: begun, ...facts } };
+}
+
+interface PreparationOptions {
+  readonly reason: "repository" | "setup";
+  readonly remedy?: Text;
+  readonly cause?: unknown;
+}
+
+/** A task that could not begin for a reason that is neither its own nor the provider's. */
+class PreparationError extends ReasonixError {
+  readonly reason: PreparationOptions["reason"];
+
+  constructor(text: Text, { reason, ...options }: PreparationOptions) {
+    super(text, options);
+    this.reason = reason;
+  }
+}
+
+/** Makes the work tree of a task; its changes count from the end of its setup. */
+async function makeTree({ task, worktreeId }: KeyedTask, batch: Batch): Promise<Worktree> {
+  const { repositories, paths: { home }, stop: { signal } } = batch;
+  const { dir, repo, ref, setup } = task;
+  const prepare = setup && ((cwd: string) => setUp(task, cwd, batch));
+  const tree = { home, id: worktreeId, keepDays: KEEP_DAYS, prepare };
+  if (repo === undefined) return await createWorktree({ ...tree, cwd: dir }, signal);
+  const cached = await repositories.find(repo, ref, signal).catch((error) => {
+    // A ref that is not there is the fault of the task.
+    if (!(error instanceof ReasonixError) || error.exit === "usage") throw error;
+    const { message, ...remedy } = error.texts;
+    throw new PreparationError(message, { reason: "repository", ...remedy, cause: error });
+  });
+  return await cloneWorktree({ ...tree, ...cached, prefix: dir }, signal);
+}
+
+/** Runs the setup of a task. Throws for the first line that fails. */
+async function setUp(task: BatchTask, cwd: string, batch: Batch): Promise<void> {
+  const lines = task.setup ?? [];
+  const results = await runLines(lines, { task, cwd, untilFailure: true }, batch);
+  const failed = results.find(({ ok }) => !ok);
+  batch.stop.signal.throwIfAborted();
+  if (!failed) return;
+  const { command, exit_code: code, output } = failed;
+  throw new PreparationError(
+    message`Cannot set up ${task.id}: ${JSON.stringify(command)} ended with ${code ?? "its time limit"}: ${
+      output.slice(-MAX_SETUP_OUTPUT)
+    }`,
+    {
+      reason: "setup",
+      remedy: message`correct "setup" or what it needs, and run the command again; it runs in the sandbox`,
+    },
+  );
 }
 
 /** The state of a session by its log; undefined where it has none. */
@@ -436,10 +553,14 @@ interface TaskSession {
   readonly cwd: string;
   readonly session: string;
   readonly isBegun: boolean;
+  /** Milliseconds and cost of earlier attempts. */
+  readonly spentMs: number;
+  readonly spent: number;
 }
 
 /** A run of the program with the flags of the batch, without output. */
-async function answerOf(text: string, { task, cwd, session, isBegun }: TaskSession, batch: Batch) {
+async function answerOf(text: string, run: TaskSession, batch: Batch) {
+  const { task, cwd, session, isBegun } = run;
   const {
     tasks: _tasks,
     tasksFrom: _from,
@@ -450,13 +571,13 @@ async function answerOf(text: string, { task, cwd, session, isBegun }: TaskSessi
     ...rest
   } = batch.flags;
   const { maxCost: _cost, maxBudgetUsd: _budget, ...shared } = rest;
-  const left = costLeft(batch);
   const flags: RunFlags = {
     ...shared,
     quiet: true,
     outputFormat: "jsonl",
     dir: cwd,
-    ...defined({ model: task.model ?? shared.model, maxCost: left === Infinity ? undefined : left }),
+    ...defined({ model: task.model ?? shared.model }),
+    ...limitFlags(shared, run, costLeft(batch)),
     ...(isBegun ? { resume: session } : { sessionId: session }),
   };
   const { written } = await textsFor("run", batch.context);
@@ -477,17 +598,47 @@ async function answerOf(text: string, { task, cwd, session, isBegun }: TaskSessi
     secrets: noSecrets(),
     signal: batch.stop.signal,
     readTask: () => Promise.resolve({ text, piped: () => Promise.resolve(undefined) }),
-    batch: { ...batch.part, task: task.id },
+    batch: { ...batch.part, task: task.id, ...defined({ env: task.env }) },
   });
 }
 
+/** The bounds of a task: those of the flags and its own, the lower ones. */
+function limitFlags(
+  { maxSteps, maxTurns, timeLimit }: RunFlags,
+  { task: { limits = {} }, spentMs, spent }: TaskSession,
+  left: number,
+): Pick<RunFlags, "maxSteps" | "timeLimit" | "maxCost"> {
+  const lowest = (...values: readonly (number | undefined)[]) => {
+    const least = Math.min(...values.map((value) => value ?? Infinity));
+    return least === Infinity ? undefined : least;
+  };
+  const rest = (limit: number | undefined, used: number, least: number) =>
+    limit === undefined ? undefined : Math.max(limit - used, least);
+  return defined({
+    maxSteps: lowest(maxSteps, maxTurns, limits.steps),
+    timeLimit: lowest(timeLimit, rest(limits.seconds, spentMs / 1000, MIN_SECONDS)),
+    maxCost: lowest(left, rest(limits.cost, spent, MIN_COST)),
+  });
+}
+
+const MIN_SECONDS = 0.001;
+const MIN_COST = 1e-9;
+
 const CHECK_LIMIT_MS = 10 * 60 * 1000;
 const MAX_CHECK_OUTPUT = 4000;
+const MAX_SETUP_OUTPUT = 1000;
+
+interface LineOptions {
+  readonly task: BatchTask;
+  readonly cwd: string;
+  /** A line that fails is the last one that runs. */
+  readonly untilFailure?: boolean;
+}
 
 /** Runs command lines in the jail, one after the other, each in the directory of the task. */
-async function runChecks(
+async function runLines(
   commands: readonly string[],
-  cwd: string,
+  { task: { env }, cwd, untilFailure }: LineOptions,
   { paths: shared, flags, guard, stop: { signal } }: Batch,
 ): Promise<CheckResult[]> {
   if (commands.length === 0) return [];
@@ -495,10 +646,10 @@ async function runChecks(
   const loaded = await loadNonInteractiveConfig(paths, flags);
   const unconfined = flags.permissionMode === "danger-full-access";
   const workspace = buildWorkspace(paths, loaded.config);
-  return await withJail({ paths, loaded, workspace, unconfined }, async (jail) => {
+  return await withJail({ paths, loaded, workspace, unconfined, env }, async (jail) => {
     const results: CheckResult[] = [];
     for (const command of commands) {
-      if (signal.aborted) break;
+      if (signal.aborted || (untilFailure && results.some(({ ok }) => !ok))) break;
       const plan = jail.wrap(shellCommand(command), { cwd });
       results.push({ command, ...await runCheck(plan, { cwd, guard, signal }) });
     }
@@ -559,6 +710,8 @@ interface ProgressOptions {
 }
 
 const BAR = 20;
+/** An error has its remedy at the end. */
+const MAX_LINE = 1000;
 const TICK_MS = 1000;
 
 /** Progress on standard error: a line for each end, and on a terminal a bar below that is written over. */
@@ -608,7 +761,7 @@ class BatchProgress {
   print(text: string): void {
     if (this.#options.quiet) return;
     this.#write("");
-    this.#context.process.stderr.write(`· ${oneLine(text)}\n`);
+    this.#context.process.stderr.write(`· ${oneLine(text, MAX_LINE)}\n`);
     this.#draw();
   }
 

@@ -8,6 +8,8 @@ export const texts = (t: Translate) => ({
   done: t`done`,
   reasons: {
     check: t`a check failed`,
+    repository: t`the repository cannot be fetched`,
+    setup: t`the setup failed`,
     failed: t`failed`,
     usage: t`cannot run`,
     blocked: t`blocked`,
@@ -18,6 +20,12 @@ export const texts = (t: Translate) => ({
     interrupt: t`interrupted`,
     terminated: t`ended before its time`,
   },
+  inContainer: (mark: string, why: string) =>
+    t`The container that this runs in (${mark}) confines commands, without a jail (${why})`,
+  imagesIgnored: (count: number) =>
+    count === 1
+      ? t`1 task names a container image, which a run on this machine does not use`
+      : t`${count} tasks name a container image, which a run on this machine does not use`,
   bar: (ended: number, all: number, failed: number, running: number) =>
     [`${ended}/${all}`, failed > 0 ? t`${failed} failed` : "", running > 0 ? t`${running} running` : ""]
       .filter((part) => part !== "").join(" · "),

@@ -1,49 +1,22 @@
 import fc from "fast-check";
 import { ConfigMap } from "kubernetes-models/v1/ConfigMap";
+import { Pod } from "kubernetes-models/v1/Pod";
 import { PersistentVolumeClaim } from "kubernetes-models/v1/PersistentVolumeClaim";
 import { Job } from "kubernetes-models/batch/v1/Job";
 import { NetworkPolicy } from "kubernetes-models/networking.k8s.io/v1/NetworkPolicy";
 import { parse as parseToml } from "smol-toml";
 import { parse } from "yaml";
-import { kubernetes, yaml } from "../../../../src/batch/emit/kubernetes.ts";
-import { type EmitPlan, planOf } from "../../../../src/batch/emit/plan.ts";
+import { kubernetes } from "../../../../src/batch/emit/kubernetes.ts";
+import { yaml } from "../../../../src/batch/emit/yaml.ts";
+import { manifestOf, ResultsDir } from "../../../../src/batch/results_dir.ts";
+import type { TaskResult } from "../../../../src/batch/result.ts";
 import { readTasks } from "../../../../src/batch/task_file.ts";
 import { assert, assertEquals, assertMatch, assertRejects } from "../../../support/assert.ts";
+import { type Given, planFor, PROVIDER } from "../../../support/emit_plan.ts";
 import { type Manifest, readManifests } from "../../../support/job_controller.ts";
-import { SEED, soakSize } from "../../../support/seed.ts";
+import { codeBlocks } from "../../../support/readme.ts";
 import { configFixture } from "../../config/fixture.ts";
-
-const PROVIDER = `[[providers]]
-name = "near"
-kind = "openai"
-base_url = "https://models.example:8443/v1"
-model = "m"
-api_key_env = "NEAR_KEY"
-`;
-
-interface Given {
-  readonly tasks?: readonly Readonly<Record<string, unknown>>[];
-  readonly config?: string;
-  readonly variables?: Record<string, string>;
-  readonly input?: Partial<Parameters<typeof planOf>[0]>;
-}
-
-async function planFor(given: Given = {}): Promise<EmitPlan> {
-  const { tasks = [{ prompt: "a" }, { prompt: "b" }], config = PROVIDER, variables = {}, input } = given;
-  await using fixture = configFixture({ "home/config.toml": config });
-  const tasksText = tasks.map((task) => `${JSON.stringify(task)}\n`).join("");
-  return planOf({
-    tasks: readTasks(tasksText, { file: "tasks.jsonl", cwd: fixture.cwd, elsewhere: true }),
-    tasksFile: "tasks.jsonl",
-    tasksText,
-    resultsDir: "/results",
-    maxIndexes: 100_000,
-    runFlags: [],
-    container: "example/agent:1",
-    loaded: await fixture.load({ variables }),
-    ...input,
-  });
-}
+import { SEED, soakSize } from "../../../support/seed.ts";
 
 const resolve = (host: string) =>
   host.endsWith(".invalid")
@@ -239,6 +212,71 @@ command = "true"
     assertMatch(String(error), /config\.toml: providers\.0\.\S+ is a secret that is written out/);
     assert(!/0123|a1b2|word@/.test(String(error)));
   }
+});
+
+Deno.test("names of Jobs are labels, whatever the file is called", async () => {
+  const nameOf = async (tasksFile: string) => (await planFor({ input: { tasksFile } })).name;
+  assertEquals(await nameOf("../work/fix-1.jsonl"), "fix-1");
+  assertEquals(await nameOf("-"), "tasks");
+  const files = [
+    "任务.jsonl",
+    "修复.jsonl",
+    "A b.jsonl",
+    "a-b.jsonl",
+    `${"x".repeat(300)}.jsonl`,
+    `${"x".repeat(200)}`,
+  ];
+  const names = await Promise.all(files.map(nameOf));
+  assertEquals(new Set(names).size, names.length, names.join());
+  for (const name of names) assertMatch(name, /^(?=.{1,40}$)[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$/);
+});
+
+Deno.test("resources follow an earlier run, else the limits of the tasks, for the tasks of an index at once", async () => {
+  const tasks = [1, 2, 3, 4].map((at) => ({ prompt: "p", limits: { cpus: at / 2, memory: "100Mi" } }));
+  const resourcesOf = async (input: Given["input"]) =>
+    (await planFor({ tasks, input: { ...input } })).resources;
+  const MIB = 1024 ** 2;
+  assertEquals(await resourcesOf({}), { cpus: 2, memoryBytes: 100 * MIB });
+  assertEquals(await resourcesOf({ shards: 2, jobs: 3 }), { cpus: 4, memoryBytes: 200 * MIB });
+  await using fixture = configFixture();
+  const dir = `${fixture.cwd}/results`;
+  const tasksText = '{"id":"a","prompt":"p"}\n{"id":"b","prompt":"p"}\n';
+  const given = { file: "t.jsonl", cwd: fixture.cwd, elsewhere: true };
+  const manifest = manifestOf({ tasks: readTasks(tasksText, given), text: tasksText, file: "t.jsonl" });
+  const results = ResultsDir.open(dir, manifest);
+  const measured = { measured: dir };
+  const error = await assertRejects(() => resourcesOf(measured));
+  assertMatch(String(error), /Cannot take resources from \S+\/results: no result there has figures/);
+  for (const [index, memory, seconds] of [[0, 90, 6], [1, 200, 10]] as const) {
+    const runner = { peak_memory_bytes: memory * MIB, cpu_seconds: seconds, jobs: 2 };
+    const result = { id: "ab"[index] ?? "", ok: true, reason: "done", duration_ms: 10_000 } as TaskResult;
+    results.put(index, { started: "2026-01-01T00:00:00Z", runner }, result, {});
+  }
+  assertEquals(await resourcesOf(measured), { cpus: 0.4, memoryBytes: 256 * MIB });
+  assertEquals(await resourcesOf({ ...measured, shards: 1, jobs: 4 }), { cpus: 1.6, memoryBytes: 512 * MIB });
+});
+
+Deno.test("the examples of the page are parts of the manifest that its command writes", async () => {
+  const page = "docs/batch/kubernetes.md";
+  const [line = "", ...lines] = (await codeBlocks(page, "jsonl")).join("").split("\n");
+  const tasks = [line, ...lines].filter((each) => each !== "").map((each) => JSON.parse(each));
+  const [command = ""] = await codeBlocks(page, "console");
+  const [words = "", flags = ""] = command.trim().split(" -- ");
+  assertMatch(
+    words,
+    /^\$ reasonix batch emit kubernetes --tasks tasks.jsonl --results-dir \/results --container \S+$/,
+  );
+  const input = { container: words.split(" ").at(-1), runFlags: flags.split(" ") };
+  const text = await kubernetes(
+    await planFor({ tasks, config: PROVIDER.replace("NEAR", "MODEL"), input }),
+    resolve,
+  );
+  const [header = "", policy = "", pod = ""] = await codeBlocks(page, "yaml");
+  assert(text.startsWith(header), text);
+  assert(text.includes(policy.replaceAll(/^(?=.)/gm, "  ")), text);
+  const shown = parse(pod);
+  new Pod(shown).validate();
+  assert(text.includes(`claimName: ${shown.spec.volumes[0].persistentVolumeClaim.claimName}\n`));
 });
 
 Deno.test("a tasks file that is too large for a ConfigMap is expected in the volume", async () => {

@@ -163,6 +163,11 @@ class Writer {
       this.written.failed += 1;
       return [];
     }
+    if (random.chance(0.1)) {
+      // An MCP server has made a request meanwhile.
+      record({ type: "message.end", step: 0, model, content: "sampled", ...this.#spent() });
+      this.written.replies += 1;
+    }
     if (random.chance(0.7)) record({ type: "message.delta", channel: "text", text: "s3cret" });
     const calls = Array.from({ length: random.below(3) }, () => `c${random.below(3)}`);
     const unique = [...new Set(calls)];

@@ -1,10 +1,16 @@
 /** Spans of real runs with a scripted model, as a receiver decodes them. */
-import type { Chunk, Event, Spending, Usage } from "../../../../src/core/mod.ts";
+import {
+  type Chunk,
+  type Event,
+  ReasonixError,
+  type Spending,
+  type Usage,
+} from "../../../../src/core/mod.ts";
 import { assemble } from "../../../../src/features/mod.ts";
 import type { Provider } from "../../../../src/provider/mod.ts";
 import { type Assembly, type AssemblyOptions, loadTrustedConfig } from "../../../../src/run/mod.ts";
 import { call, type Reply, say, scriptedProvider } from "../../../support/agent_fixture.ts";
-import { assert, assertEquals } from "../../../support/assert.ts";
+import { assert, assertEquals, assertRejects } from "../../../support/assert.ts";
 import { OtlpReceiver, type ReceivedSpan } from "../../../support/otlp_receiver.ts";
 import { makeTempDir } from "../../../support/tool_context.ts";
 
@@ -43,6 +49,7 @@ interface Stage {
   readonly telemetry?: Readonly<Record<string, unknown>>;
   readonly options?: Partial<AssemblyOptions>;
   readonly model?: Partial<Provider["model"]>;
+  readonly env?: Readonly<Record<string, string>>;
   readonly work?: (assembly: Assembly) => Promise<unknown>;
 }
 
@@ -55,14 +62,15 @@ interface Received {
 }
 
 /** Runs a session; returns what the receiver got. */
-async function received({ replies, flags, telemetry, options, model, work }: Stage): Promise<Received> {
+async function received(
+  { replies, flags, telemetry, options, model, env = {}, work }: Stage,
+): Promise<Received> {
   await using temp = await makeTempDir();
   await using receiver = new OtlpReceiver();
   const paths = {
     cwd: `${temp.path}/work`,
     home: `${temp.path}/home`,
-    env: (name: string) =>
-      name === "TEST_KEY" ? KEY : /^(?:OTEL_|TRACE)/.test(name) ? undefined : Deno.env.get(name),
+    env: (name: string) => env[name] ?? (/^(?:OTEL_|TRACE)/.test(name) ? undefined : Deno.env.get(name)),
   };
   await Promise.all([Deno.mkdir(paths.cwd), Deno.mkdir(paths.home)]);
   const loaded = await loadTrustedConfig({
@@ -154,7 +162,7 @@ Deno.test("agents side by side, and one in the background that outlives the turn
       yield* calls(
         call("left", "task", { prompt: "agent-left", description: "left" }),
         call("right", "task", { prompt: "agent-right", description: "right" }),
-        call("later", "task", { prompt: "agent-later", description: "later", run_in_background: true }),
+        call("later", "task", { prompt: "agent-later", description: "later", background: true }),
         usage(1, 1),
       );
     }
@@ -165,15 +173,18 @@ Deno.test("agents side by side, and one in the background that outlives the turn
   });
   const tasks = spans.filter(({ name }) => name === "execute_tool task");
   assertEquals(tasks.length, 3);
+  let later = 0;
   for (const span of tasks) {
     const [agent, ...more] = receiver.childrenOf(span);
     assert(agent && more.length === 0, "one agent below each call");
     assertEquals(tree(receiver, agent), ["chat scripted-1", "execute_tool bash", "chat scripted-1"]);
+    if (agent.end > span.end) later += 1;
     const conversation = agent.attributes["gen_ai.conversation.id"];
     for (const child of receiver.childrenOf(agent)) {
       assertEquals(child.attributes["gen_ai.conversation.id"], conversation);
     }
   }
+  assertEquals(later, 1);
 });
 
 Deno.test("a compaction within a turn and one on request have the request for the summary below them", async () => {
@@ -269,6 +280,7 @@ function secretStage(content: boolean): Stage {
       fails("auth", `status 401 from ${url}`),
     ],
     model: { provider: "secret", id: "m-1" },
+    env: { TEST_KEY: KEY },
     telemetry: { content, signals: ["traces", "metrics", "logs"] },
     flags: {
       providers: [{
@@ -301,5 +313,39 @@ for (const content of [false, true]) {
     const [first] = spans.filter(({ name }) => name.startsWith("chat"));
     assertEquals(message(first?.attributes["gen_ai.output.messages"]).parts[0].type, "tool_call");
     assertEquals(typeof attributes["gen_ai.tool.call.result"], "string");
+  });
+}
+
+const UNSAMPLED = `00-${"a".repeat(32)}-${"b".repeat(16)}-00`;
+
+for (
+  const [OTEL_TRACES_SAMPLER, OTEL_TRACES_SAMPLER_ARG, TRACEPARENT, expected] of [
+    ["always_off", "", "", 0],
+    ["parentbased_always_off", "", "", 0],
+    ["traceidratio", "0", "", 0],
+    ["parentbased_traceidratio", "1", "", 2],
+    ["traceidratio", "all", "", 2],
+    ["always_on", "", UNSAMPLED, 2],
+    ["parentbased_always_on", "", UNSAMPLED, 0],
+  ] as const
+) {
+  const within = TRACEPARENT === "" ? "" : " within a trace that is not sampled";
+  Deno.test(`sampler ${OTEL_TRACES_SAMPLER} (${OTEL_TRACES_SAMPLER_ARG})${within}: ${expected} spans`, async () => {
+    const env = { OTEL_TRACES_SAMPLER, OTEL_TRACES_SAMPLER_ARG, TRACEPARENT };
+    assertEquals((await received({ replies: [answer("done")], env })).spans.length, expected);
+  });
+}
+
+for (
+  const [telemetry, message] of [
+    [
+      { otlp: "localhost:4318" },
+      'Cannot export telemetry to "localhost:4318": telemetry.otlp is no http address',
+    ],
+    [{ signals: ["spans"] }, 'Cannot export "spans": telemetry.signals names no such signal'],
+  ] as const
+) {
+  Deno.test(`a run with ${JSON.stringify(telemetry)} does not begin`, async () => {
+    await assertRejects(() => received({ replies: [], telemetry }), ReasonixError, message);
   });
 }
