@@ -7,6 +7,8 @@ import type { AnswerForm } from "./ports.ts";
 /** Problems that one message names; the rest are counted. */
 const MAX_PROBLEMS = 10;
 
+const CHECK_SECONDS = 5;
+
 /** An answer that fits, as text and as the value it represents. */
 interface StructuredAnswer {
   readonly text: string;
@@ -17,12 +19,18 @@ interface StructuredAnswer {
 export class AnswerSchema implements AnswerForm {
   readonly request: string;
   readonly #schema: JsonSchema;
+  readonly #seconds: number;
   /** The last answer that was looked at, and what is wrong with it. */
   #last: { readonly answer: string; readonly problem: string | undefined } | undefined;
 
-  /** Throws a ReasonixError (usage) when the schema cannot be used. */
-  constructor(schema: JsonSchema) {
+  /**
+   * Throws a ReasonixError (usage) when the schema cannot be used.
+   *
+   * @param seconds limit of a check that may take any time
+   */
+  constructor(schema: JsonSchema, seconds = CHECK_SECONDS) {
     this.#schema = schema;
+    this.#seconds = seconds;
     this.request = `<answer_schema>\n${JSON.stringify(schema)}\n</answer_schema>\n` +
       "The answer that ends this task is one JSON value described by this JSON Schema, and nothing else: " +
       "no words around it, no code fence.";
@@ -56,11 +64,12 @@ export class AnswerSchema implements AnswerForm {
   async #problem(answer: string, signal: AbortSignal | undefined): Promise<string | undefined> {
     const given = parsed(answer);
     if ("reason" in given) return `The answer is not one JSON value: ${given.reason}.`;
-    const { checkSchema, CHECK_SECONDS } = await loadSchemaCheck();
+    const { checkSchema } = await loadSchemaCheck();
+    const seconds = this.#seconds;
     const job = { schema: this.#schema, draft: draftOf(this.#schema), value: given.value };
-    const errors = await checkSchema(job, signal);
+    const errors = await checkSchema(job, seconds, signal);
     if (!errors) {
-      return `The answer could not be checked against the JSON Schema within ${CHECK_SECONDS} s: ` +
+      return `The answer could not be checked against the JSON Schema within ${seconds} s: ` +
         "a pattern of the schema takes too long on its text.";
     }
     if (errors.length === 0) return undefined;

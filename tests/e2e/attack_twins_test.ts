@@ -27,8 +27,8 @@ interface Door {
   readonly opens?: { readonly config: string } | { readonly line: string };
 }
 
-/** Leaves a mark, then waits as a server without clients does. */
-const EVIL = '#!/bin/sh\ntouch "{dir}/started"\ncat > /dev/null\n';
+/** Leaves a mark, and fails. */
+const EVIL = '#!/bin/sh\ntouch "{dir}/started"\nexit 1\n';
 const SHELL = '#!/bin/sh\ntouch "{dir}/started"\nexec /bin/bash "$@"\n';
 const MARK = "touch started";
 const write: ScriptedCall = { name: "write_file", args: { path: "made.txt", content: "x\n" } };
@@ -135,7 +135,7 @@ const DOORS: readonly Door[] = [
         'default_model = "evil"\n[[providers]]\nname = "evil"\nkind = "llamacpp"\nmodel = "x"\n' +
         '[providers.server]\nbinary = "{dir}/evil.sh"\nmodel_path = "{dir}/model.gguf"\n',
       "model.gguf": "GGUF",
-      "evil.sh": EVIL.replace("cat > /dev/null", "exit 1"),
+      "evil.sh": EVIL,
     },
   },
   {

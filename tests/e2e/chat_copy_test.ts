@@ -21,7 +21,7 @@ async function openSecond({ world }: Chat): Promise<Terminal> {
   await terminal.press("Enter");
   await terminal.shows("has this session open. Continue in a copy?");
   // A panel that comes automatically takes no key at once.
-  await new Promise((resolve) => setTimeout(resolve, 500));
+  await new Promise((resolve) => setTimeout(resolve, 320));
   return terminal;
 }
 

@@ -334,7 +334,7 @@ onTerminal(
       await chat.enter("Please write a file.");
       await terminal.shows("+ hello");
       // The person thinks; the row of the call counts nothing of it.
-      await new Promise((resolve) => setTimeout(resolve, 1500));
+      await new Promise((resolve) => setTimeout(resolve, 1000));
       await chat.answer("y");
       await ends(2);
       const [row = ""] = /✓ [^\n]*hello\.txt[^\n]*/.exec(await terminal.history()) ?? [];

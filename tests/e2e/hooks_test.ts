@@ -47,7 +47,7 @@ const CLOSED: Readonly<Record<string, string>> = {
   "closed-13": "echo '{broken'",
 };
 
-/** Hooks with a short timeout, so that a busy machine delays no other hook. */
+/** Hooks with a short timeout. On a busy machine that may end them for other calls as well, where they look. */
 const LATE = [{ "late-8": "sleep 30" }, { "closed-12": "sleep 30" }] as const;
 
 function script(rows: Readonly<Record<string, string | readonly string[]>>, at: number): string {
@@ -81,9 +81,17 @@ const COMMANDS = [
   "ls no-such-29",
 ];
 
+/** The file of a command that another tool makes: only its call has a hook that may not end for others. */
+const WRITTEN = "open-closed-12";
+
 async function runRows(): Promise<Rows & AsyncDisposable> {
-  const server = startModelServer([...COMMANDS.map(bash), { text: "done" }], { check: { prefix: false } });
-  const config = `[permissions]\nallow = ["Bash(touch open-*)", "Bash(ls:*)"]\n` +
+  const turns = COMMANDS.map((command): Turn =>
+    command.endsWith(WRITTEN)
+      ? { calls: [{ name: "write_file", args: { path: WRITTEN, content: "" } }] }
+      : bash(command)
+  );
+  const server = startModelServer([...turns, { text: "done" }], { check: { prefix: false } });
+  const config = `[permissions]\nallow = ["Bash(touch open-*)", "Bash(ls:*)", "Edit(open-*)"]\n` +
     `deny = ["Bash(touch never-*)"]\nask = ["Bash(touch asked-*)"]\n`;
   const world = await makeWorld(mockConfig(server.url, config));
   const file = async (name: string, text: string) => {
@@ -98,7 +106,7 @@ async function runRows(): Promise<Rows & AsyncDisposable> {
     hook(
       "PreToolUse",
       await file("closed-late.sh", script(LATE[1], 0)),
-      'matcher = "Bash"\nfailure = "closed"\ntimeout_seconds = 6',
+      'matcher = "Write"\nfailure = "closed"\ntimeout_seconds = 1',
     ),
     hook("PreToolUse", "touch ran-27", 'matcher = "Read|Bas|ash|BASH"'),
     hook("PostToolUse", `grep -q open-28 && { echo reason-28 >&2; exit 2; }; true`),
@@ -153,7 +161,7 @@ Deno.test("rows 1 to 29 of the table of hooks: the output of a hook decides abou
   }
   await refused("closed-10", "must not fail");
   await refused("closed-11", "not found");
-  await refused("closed-12", "ended after 6 s");
+  await refused("closed-12", "ended after 1 s");
   await refused("closed-13", "begins like JSON");
   await refused("deny-14", "reason-14");
   assert(await made("free-15"));

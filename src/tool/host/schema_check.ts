@@ -14,18 +14,17 @@ export interface SchemaJob {
 
 export type { OutputUnit };
 
-export const CHECK_SECONDS = 5;
-
 /** Returns the errors; undefined: the check took too long, or was aborted. */
 export async function checkSchema(
   job: SchemaJob,
+  seconds: number,
   signal?: AbortSignal,
 ): Promise<readonly OutputUnit[] | undefined> {
   if (!mayTakeLong(job.schema)) return errorsOf(job);
   const command = selfCommand({
     role: "schema",
     module: import.meta.url,
-    cpuSeconds: 2 * CHECK_SECONDS,
+    cpuSeconds: 2 * seconds,
     sourceEntry: new URL("./worker_entry.ts", import.meta.url),
     flags: [],
   });
@@ -33,7 +32,7 @@ export async function checkSchema(
     return await runInWorker<SchemaJob, readonly OutputUnit[], readonly OutputUnit[] | undefined>(command, {
       task: job,
       onMessage: (errors) => errors,
-      limitMs: CHECK_SECONDS * 1000,
+      limitMs: seconds * 1000,
       onLimit: () => undefined,
       signal,
     });

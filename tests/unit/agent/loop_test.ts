@@ -345,7 +345,7 @@ Deno.test("AnswerSchema reports a slow pattern and stops when it is aborted", as
   assertEquals(await problem(schema, { a: "aaa" }), undefined);
   assertStringIncludes(await problem(schema, { a: "b" }) ?? "", "/a: ");
   const start = performance.now();
-  const checked = new AnswerSchema(schema);
+  const checked = new AnswerSchema(schema, 1);
   assertStringIncludes(await checked.problem(hostile) ?? "", "could not be checked");
   assertEquals(await checked.read(hostile), undefined);
   assert(performance.now() - start < 20_000);
