@@ -63,6 +63,8 @@ const confinement = z.object({
   backend: z.optional(z.string()),
   /** Why there is none. */
   why: z.optional(z.string()),
+  /** The mark of the container that the program runs in, which confines commands then. */
+  container: z.optional(z.string()),
   /** File tools are not confined either. */
   full: z.optional(z.boolean()),
   /** The protections that remain without a jail. */

@@ -5,6 +5,7 @@ export {
   buildWorkspace,
   deniedGlobs,
   loadTrustedConfig,
+  openAccessScope,
   redactorOf,
   secretsOf,
   type TrustOptions,

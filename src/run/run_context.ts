@@ -59,7 +59,7 @@ export async function openRunBase(options: AssemblyOptions, features: BaseFeatur
   const model = await buildModel(options, remote);
   const { provider } = model;
   const { toolMode } = provider.model;
-  const scope = await openAccessScope(paths, loaded, options.permissionMode);
+  const scope = await openAccessScope(paths, loaded, options.permissionMode, options.batch?.inContainer);
   const { workspace } = scope;
   const own = [...options.tools ?? [], ...await features.languageTools({ paths, loaded, scope })];
   const { session, redact } = await openSession(options);
@@ -277,6 +277,7 @@ function buildTools(deps: ToolDeps, features: BaseFeatures): RunTools {
     sessionDir: session.paths.dir,
     outputDir,
     env: deps.options.batch?.env,
+    inContainer: deps.options.batch?.inContainer,
     notify: (text, more) =>
       void recorder.record({ type: "notice", level: "info", code: "sandbox", ...textFields(text), ...more }),
     attended: deps.attended,

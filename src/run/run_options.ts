@@ -84,6 +84,8 @@ export interface BatchContext {
   readonly shard?: string;
   /** Variables of its commands. */
   readonly env?: Readonly<Record<string, string>>;
+  /** The mark of the container that confines commands where no jail works. */
+  readonly inContainer?: string;
   /** The receiver of telemetry, shared by the tasks of a process: one failure is reported, and waited for. */
   readonly receiver: { failed: boolean; reported: boolean };
 }

@@ -17,7 +17,7 @@ export {
   describeConfinement,
   noConfinement,
 } from "./jail/confinement.ts";
-export { type ExpectedSandbox, expectedSandbox } from "./jail/expected_sandbox.ts";
+export { containerMark, type ExpectedSandbox, expectedSandbox } from "./jail/expected_sandbox.ts";
 
 /**
  * Chooses and prepares the strongest jail that works here, or none as `mode` says. Costs a file read and at

@@ -2,7 +2,7 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../support/assert.ts";
 import { contained, containerStore, IMAGE, podman } from "../support/containers.ts";
 import { startModelServer, type Turn } from "../support/model_server.ts";
-import { finished, makeWorld, mockConfig, type World } from "../support/program.ts";
+import { denoDir, finished, makeWorld, mockConfig, type World } from "../support/program.ts";
 
 const call = (command: string, more: Record<string, unknown> = {}) => ({
   name: "bash",
@@ -164,4 +164,33 @@ Deno.test("a project cannot choose the container of commands or its image", asyn
   for (const key of ["backend", "image", "container"]) {
     assertStringIncludes(stderr, `Only your own file can set sandbox.${key}`);
   }
+});
+
+Deno.test({
+  ...contained("a runner of a fleet takes the container that it is in as the jail"),
+  fn: async () => {
+    const env = await containerStore();
+    const commands = ["pwd; echo ran > out.txt", "mkdir /var/tmp/x && rm -rf /var/tmp/x && echo removed"];
+    await using server = startModelServer([
+      ...commands.map((command): Turn => ({ calls: [call(command)] })),
+      { text: "done" },
+    ]);
+    await using world = await makeWorld(mockConfig(server.url));
+    await world.write("tasks.jsonl", JSON.stringify({ id: "t", prompt: "go", check: "grep -x ran out.txt" }));
+    const root = await Deno.realPath(`${world.dir}/..`);
+    const program = new URL("../../", import.meta.url).pathname;
+    const shown = [root, program, Deno.execPath(), denoDir().DENO_DIR ?? ""];
+    const within = [
+      ...["/usr/bin/podman", "run", "--rm", "--network=host", "--workdir", world.dir],
+      ...shown.flatMap((path) => ["--volume", `${path}:${path}`]),
+      ...["--env", "HOME", "--env", "REASONIX_HOME", "--env", "DENO_DIR", "--env", "REASONIX_LANG", IMAGE],
+    ];
+    const run = ["run", "--tasks", "tasks.jsonl", "--results-dir", "../out"];
+    const { code, stderr } = await world.run(run, { env, within });
+    assertEquals(code, 0, stderr);
+    assertMatch(stderr, /^· The container that this runs in \(\/run\/\.containerenv\) confines commands/m);
+    const stored = JSON.parse(await world.read("../out/tasks/t/result.json"));
+    assertEquals([stored.confinement, stored.result.ok], ["container", true]);
+    assertStringIncludes(JSON.stringify(server.requests.at(-1)?.json), "removed");
+  },
 });

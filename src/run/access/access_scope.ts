@@ -109,7 +109,7 @@ function accessOf(
   return stays === undefined
     ? {
       full: true,
-      notice: unconfined(MODE, true),
+      notice: unconfined(MODE, { full: true }),
     }
     : {
       full: false,
@@ -119,8 +119,8 @@ function accessOf(
     };
 }
 
-function unconfined(why: string, full = false): Warning {
-  const confinement = noConfinement(why, full);
+function unconfined(why: string, more: Parameters<typeof noConfinement>[1]): Warning {
+  const confinement = noConfinement(why, more);
   return { ...textFields(describeConfinement(confinement)), confinement };
 }
 
@@ -188,6 +188,7 @@ export async function openAccessScope(
   paths: RunPaths,
   loaded: LoadedConfig,
   mode: PermissionMode | undefined,
+  inContainer?: string,
 ): Promise<RunScope> {
   const { config } = loaded;
   const scope = buildAccessScope(paths, config, mode);
@@ -198,10 +199,11 @@ export async function openAccessScope(
     mode: scope.full ? "off" : bash,
     network: network ? "open" : network_hosts.length > 0 ? "filtered" : "none",
     cacheDir: cacheDirectory(paths),
+    inContainer,
   });
   const notices = [
     ...(scope.notice ? [scope.notice] : []),
-    ...(scope.full || expected.confined ? [] : [unconfined(expected.reason)]),
+    ...(scope.full || expected.confined ? [] : [unconfined(expected.reason, expected)]),
     ...projectNotices(paths, loaded).map((text) => ({ text })),
   ];
   return { ...scope, expected, notices };

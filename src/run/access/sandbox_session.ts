@@ -55,6 +55,8 @@ export interface SandboxSessionDeps {
   readonly expectedJail?: ExpectedSandbox;
   /** Variables of commands in addition to those of this process. */
   readonly env?: Readonly<Record<string, string>> | undefined;
+  /** The mark of the container that confines commands where no jail works. */
+  readonly inContainer?: string | undefined;
   /** Those that the run knows for which this one works. */
   readonly repositories?: JailOptions["repositories"];
   /** The mode in which the session begins; default: workspace-write. */
@@ -453,6 +455,7 @@ export class SandboxSession {
     const container = this.#container;
     return {
       mode: this.#mode,
+      inContainer: this.#sources.inContainer,
       ...(container === undefined ? {} : { container }),
       ...(this.#sources.expectedJail?.confined ? { expected: true } : {}),
       roots: [...workspace.roots],

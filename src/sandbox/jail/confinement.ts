@@ -6,6 +6,7 @@ import {
   message,
   type Text,
 } from "../../core/mod.ts";
+import { defined } from "../../util/json.ts";
 import { realPath } from "../../path/real_path.ts";
 import type { JailScope } from "./backend.ts";
 import { HOME_SECRETS } from "../files/workspace.ts";
@@ -79,17 +80,26 @@ function standing(fullAccess: boolean): Layer[] {
   return ALWAYS_ON.filter((layer) => !fullAccess || layer.fullAccess);
 }
 
-/** Commands without a jail: why, and which layers hold. In full access file tools are not confined either. */
-export function noConfinement(why: string, full = false): Confinement {
-  return { why, standing: standing(full).map(({ id }) => id), ...(full ? { full } : {}) };
+/**
+ * Commands without a jail: why, which container confines them, and which layers hold. In full access file
+ * tools are not confined either.
+ */
+export function noConfinement(
+  why: string,
+  { full = false, container }: Pick<Confinement, "full" | "container"> = {},
+): Confinement {
+  const standings = standing(full).map(({ id }) => id);
+  return { why, standing: standings, ...defined({ full: full || undefined, container }) };
 }
 
 /** Describes in one line what is and what is not confined around commands. */
 export function describeConfinement(facts: Confinement): LocalizedMessage {
   if (facts.backend !== undefined) return describeJail(facts);
-  const { why = "", full = false } = facts;
+  const { why = "", full = false, container } = facts;
   return clausesOf([
-    full
+    container !== undefined
+      ? message`The container that the program runs in (${container}) confines commands, without a jail (${why}): they reach what its processes reach`
+      : full
       ? message`Commands run unconfined (${why}): they read, write and connect as you do, and file tools write outside the workspace too`
       : message`Commands are not confined (${why}): they read, write and connect as you do`,
     message`still in force: ${standing(full).map(({ name }) => name)}`,

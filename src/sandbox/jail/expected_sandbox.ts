@@ -1,4 +1,7 @@
 import { errorMessage, message, ReasonixError } from "../../core/mod.ts";
+import { exists } from "../../path/probe.ts";
+import { defined } from "../../util/json.ts";
+import { systemText } from "../../util/process.ts";
 import type { Backend, ContainerSettings, NetworkMode, ProbeResult } from "./backend.ts";
 import { type BackendName, BACKENDS, candidates } from "./backends.ts";
 import { findJailProgram } from "./backend.ts";
@@ -19,12 +22,14 @@ export interface ExpectedSandboxOptions {
   readonly container?: ContainerSettings;
   /** Directory that keeps probe results between runs; absent = probed each time. */
   readonly cacheDir?: string;
+  /** The mark of the container that confines commands where no jail works. */
+  readonly inContainer?: string | undefined;
 }
 
 /** The jail as known before the first request; `reason` says why there is none. */
 export type ExpectedSandbox =
   | { readonly confined: true }
-  | { readonly confined: false; readonly reason: string };
+  | { readonly confined: false; readonly reason: string; readonly container?: string };
 
 /**
  * Predicts whether there will be a jail, by two looks at files where an earlier run probed the same machine.
@@ -53,8 +58,30 @@ export async function expectedSandbox(
   }
   const reason = whyNone(rejected);
   if (mode === "enforce" || container) throw sandboxUnavailable(reason, container);
-  return { confined: false, reason };
+  return { confined: false, reason, ...defined({ container: options.inContainer }) };
 }
+
+const MARKS = ["/.dockerenv", "/run/.containerenv", "/var/run/secrets/kubernetes.io/serviceaccount"];
+/** Toolbox and distrobox show the whole machine here. */
+const HOST = "/run/host/etc";
+
+/**
+ * Returns the mark by which an engine shows that this process is in a container; undefined on an ordinary
+ * machine, and where the container shows the files of the machine. Only root can make the marks; a variable
+ * counts only where the root directory is that of an image.
+ */
+export function containerMark(
+  env: (name: string) => string | undefined,
+  { exists, mounts }: { exists(path: string): boolean; mounts(): string } = SYSTEM,
+): string | undefined {
+  if (exists(HOST)) return undefined;
+  const mark = MARKS.find(exists);
+  if (mark !== undefined || env(KUBERNETES) === undefined) return mark;
+  return /^\S+ \S+ \S+ \S+ \/ .* - (?:fuse\.fuse-)?overlay(?:fs)? /m.test(mounts()) ? KUBERNETES : undefined;
+}
+
+const KUBERNETES = "KUBERNETES_SERVICE_HOST";
+const SYSTEM = { exists, mounts: () => systemText(["/proc/self/mountinfo"]) };
 
 /** The reason why a probe does not meet the settings. */
 export function shortfall(

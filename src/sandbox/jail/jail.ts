@@ -1,4 +1,7 @@
+import { lstatSync, statSync } from "node:fs";
 import type { LocalizedMessage } from "../../core/mod.ts";
+import { defined } from "../../util/json.ts";
+import { attempt } from "../../util/lazy.ts";
 import type {
   Backend,
   ContainerSettings,
@@ -41,6 +44,8 @@ interface JailData {
   readonly env: Readonly<Record<string, string>>;
   readonly cacheDir?: string;
   readonly container?: ContainerSettings;
+  /** The mark of the container that confines commands, where there is no jail. */
+  readonly inContainer?: string;
 }
 
 interface WrapOptions {
@@ -142,8 +147,10 @@ export class Jail {
 
   /** `project` is the directory that the user knows as that. */
   confinement(project?: string): Confinement {
-    const { backend, fixed: { scope }, probe, container } = this.data;
-    if (backend === "none") return noConfinement(probe.detail ?? "no jail");
+    const { backend, fixed: { scope }, probe, container, inContainer } = this.data;
+    if (backend === "none") {
+      return noConfinement(probe.detail ?? "no jail", defined({ container: inContainer }));
+    }
     const readOnly = scope.rootAccess === "read";
     const ruled = this.#denied?.find().length ?? 0;
     const forbidden = forbiddenPaths(scope);
@@ -179,7 +186,9 @@ export class Jail {
   }
 
   get privateDirectories(): string[] {
-    const { roots, rootAccess } = this.data.fixed.scope;
+    const { fixed: { scope: { roots, rootAccess } }, inContainer } = this.data;
+    // What goes with the container is private to it; what is mounted into it may be shared.
+    if (inContainer !== undefined) return ["/tmp", "/var/tmp"].filter((path) => isOnDiskOf("/", path));
     const open = rootAccess === "read" ? [] : roots;
     if (!this.#mounts) return [];
     return ["/tmp", "/var/tmp"].filter((path) =>
@@ -257,10 +266,15 @@ export async function openJail(options: JailOptions): Promise<Jail> {
     needed: [],
     redirects: [],
   };
+  const { inContainer } = options.mode === "off" ? {} : options;
   return new Jail(
-    { backend: "none", probe: { works: true, detail }, rejected, fixed, env },
+    { backend: "none", probe: { works: true, detail }, rejected, fixed, env, ...defined({ inContainer }) },
     await BACKENDS.none(),
   );
+}
+
+function isOnDiskOf(directory: string, path: string): boolean {
+  return attempt(() => lstatSync(path).dev === statSync(directory).dev) ?? false;
 }
 
 function wholeRoot({ roots }: JailScope): string | undefined {

@@ -464,7 +464,7 @@ Deno.test("the sandbox is described in Chinese with the same facts", () => {
       "隐藏了 2 个路径（forbid_read）；隐藏了 1 个路径（Read 规则）；匹配 Read 拒绝规则的路径太多，其余的命令仍然看得到",
   );
   for (const full of [false, true]) {
-    const text = translator.text(describeConfinement(noConfinement('[sandbox] bash = "off"', full)));
+    const text = translator.text(describeConfinement(noConfinement('[sandbox] bash = "off"', { full })));
     assert(text.includes('[sandbox] bash = "off"') && text.includes("仍然有效：拒绝规则、"), text);
     assertEquals(text.includes("工作区以外"), full);
     assertEquals(text.includes("文件工具的工作区范围"), !full);

@@ -20,6 +20,7 @@ import {
 import {
   type BatchContext,
   buildWorkspace,
+  openAccessScope,
   type RunPaths,
   secretsOf,
   withJail,
@@ -39,6 +40,7 @@ import {
   totalCost,
   usageError,
 } from "../../../../src/core/mod.ts";
+import { containerMark } from "../../../../src/sandbox/mod.ts";
 import { Output } from "../../../../src/frontend/mod.ts";
 import type { Texts } from "../../../../src/i18n/mod.ts";
 import { isFile } from "../../../../src/path/probe.ts";
@@ -65,7 +67,7 @@ import {
   shownRepository,
   type Worktree,
 } from "../../../../src/worktree/mod.ts";
-import { loadNonInteractiveConfig } from "../config.ts";
+import { loadNonInteractiveConfig, runOptions } from "../config.ts";
 import { noSecrets, taskResult } from "../task.ts";
 import CONTINUE from "./continue.md" with { type: "text" };
 import { BatchJournal, type KeyedTask, keyedTask } from "./journal.ts";
@@ -133,6 +135,7 @@ export async function runBatch(
   const jobs = flags.jobs ?? DEFAULT_JOBS;
   const meter = shared && new (await loadRunnerMeter()).RunnerMeter(jobs);
   const progress = new BatchProgress(context, { all: keyed.length, quiet: flags.quiet ?? false, texts });
+  const confining = shared && await confiningContainer(paths, flags);
   const batch: Batch = {
     context,
     flags,
@@ -144,7 +147,7 @@ export async function runBatch(
     part: {
       file: source.path.slice(source.path.lastIndexOf("/") + 1),
       receiver: { failed: false, reported: false },
-      ...defined({ shard: part.shard }),
+      ...defined({ shard: part.shard, inContainer: confining?.container }),
     },
     write: results.write,
     progress,
@@ -154,6 +157,7 @@ export async function runBatch(
     costs: new Map(),
     limit: flags.maxCost ?? flags.maxBudgetUsd ?? Infinity,
   };
+  if (confining) progress.print(texts.inContainer(confining.container, confining.reason));
   if (part.variable !== undefined) {
     progress.print(texts.indexFrom(part.shard ?? "", batch.part.file, part.variable));
   }
@@ -304,6 +308,19 @@ async function checkTasks(
       );
     }
   }
+}
+
+/** The container that this process is in, where no jail works in it and the settings demand none. */
+async function confiningContainer(paths: RunPaths, flags: RunFlags) {
+  const mark = containerMark(paths.env);
+  if (mark === undefined) return undefined;
+  // No project counts here: that of a task may still demand a jail.
+  const own = { ...paths, cwd: paths.home };
+  const { permissionMode } = runOptions(flags);
+  const loaded = await loadNonInteractiveConfig(own, flags);
+  const { expected } = await openAccessScope(own, loaded, permissionMode, mark);
+  if (expected.confined || expected.container === undefined) return undefined;
+  return { container: expected.container, reason: expected.reason };
 }
 
 /** A task of a repository has its own clone, which is a work tree too. */
@@ -465,7 +482,9 @@ async function runTask(keyed: KeyedTask, batch: Batch): Promise<Attempt & { read
     ...(worktree ? { patch: patch ?? null } : {}),
   };
   const repo = task.repo && shownRepository(task.repo);
-  return { result, run: { started: begun, ...defined({ base: worktree?.record.head, repo }) } };
+  const confinement = batch.part.inContainer === undefined ? undefined : "container" as const;
+  const facts = defined({ base: worktree?.record.head, repo, confinement });
+  return { result, run: { started: begun, ...facts } };
 }
 
 interface PreparationOptions {

@@ -20,6 +20,8 @@ export const texts = (t: Translate) => ({
     interrupt: t`interrupted`,
     terminated: t`ended before its time`,
   },
+  inContainer: (mark: string, why: string) =>
+    t`The container that this runs in (${mark}) confines commands, without a jail (${why})`,
   imagesIgnored: (count: number) =>
     count === 1
       ? t`1 task names a container image, which a run on this machine does not use`
