@@ -127,7 +127,7 @@ function writeResults(path: string): void {
     (_, at) => ({ id: `task-${at}`, prompt: "p", dir: "", checks: [] }),
   );
   const { manifest } = ResultsDir.open(path, manifestOf({ tasks, text: "", file: "tasks.jsonl" }));
-  const answer = "Changed what was asked for, and ran the tests. ".repeat(20);
+  const answer = "Changed what the task names, and ran the tests. ".repeat(20);
   for (const [index, { id }] of tasks.entries()) {
     const directory = `${path}/tasks/${id}`;
     const result = someResult(id, { answer, patch: `tasks/${id}/changes.patch` });
