@@ -10,6 +10,7 @@ import {
   renameSync,
   rmSync,
   statSync,
+  writeFileSync,
   writeSync,
 } from "node:fs";
 import { hostname } from "node:os";
@@ -126,6 +127,16 @@ export function taskNames(tasks: readonly Pick<BatchTask, "id">[]): string[] {
   });
 }
 
+/** Names in a directory of results; the last two are those of scripts of engines. */
+const KNOWN = /^(?:\.gitignore|\.new-.*|batch\.json|failed|tasks|log|parallel\.tsv)$/;
+
+/** Keeps results out of work trees that are made of the repository around them, and out of commits. */
+function hideFromGit(directory: string): void {
+  const names = sortedEntries(directory).map(({ name }) => name);
+  if (names.includes(".gitignore") || !names.every((name) => KNOWN.test(name))) return;
+  writeFileSync(`${directory}/.gitignore`, "*\n");
+}
+
 export function sha256(text: string): string {
   return createHash("sha256").update(text).digest("hex");
 }
@@ -154,6 +165,7 @@ export class ResultsDir {
       for (const each of ["tasks", "failed"]) mkdirSync(`${path}/${each}`, { recursive: true });
       removeAbandoned(path);
       const real = realpathSync(path);
+      hideFromGit(real);
       if (!exists(`${real}/${MANIFEST}`)) writeOnce(real, manifest);
       else {
         const probe = unfinished(real);

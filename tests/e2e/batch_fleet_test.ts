@@ -83,7 +83,7 @@ Deno.test("shards, the index of an engine and a run of the rest merge to what on
   assertMatch(merged.stderr, /^· 4 of 5 tasks done, 1 not\n· in [\d,]+ \(.* cached, .*\) · out \d+\n$/);
   const out = `${world.dir}/../out`;
   assertEquals([names(out), names(`${out}/tasks`)], [
-    ["batch.json", "failed", "tasks"],
+    [".gitignore", "batch.json", "failed", "tasks"],
     ["t0", "t1", "t2", "t3", "t4"],
   ]);
   assertEquals(names(`${out}/tasks/t4`), ["changes.patch", "result.json", "session.jsonl"]);

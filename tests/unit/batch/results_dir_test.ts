@@ -44,7 +44,7 @@ Deno.test("a result is put in place once: the second one is dropped, and its fil
   ]);
   assertEquals(Deno.readTextFileSync(`${path}/tasks/t1/changes.patch`), "a patch\n");
   assertEquals([names(path), names(`${path}/tasks/t1`)], [
-    ["batch.json", "failed", "tasks"],
+    [".gitignore", "batch.json", "failed", "tasks"],
     ["changes.patch", "result.json"],
   ]);
 });
@@ -206,5 +206,17 @@ Deno.test("a disk without space gives one line, and the result is not there in p
   const text = new TextDecoder().decode(stderr);
   assertMatch(text, /Cannot store the result of t0 in .*: file too large/i);
   assertEquals(code, 1);
-  assertEquals([names(path), names(`${path}/tasks`)], [["batch.json", "failed", "tasks"], []]);
+  assertEquals([names(path), names(`${path}/tasks`)], [[".gitignore", "batch.json", "failed", "tasks"], []]);
+});
+
+Deno.test("git ignores a directory of results, unless other files are in it", async () => {
+  await using temp = await makeTempDir();
+  for (const name of ["new", "logs", "other"]) Deno.mkdirSync(`${temp.path}/${name}`);
+  Deno.mkdirSync(`${temp.path}/logs/log`);
+  Deno.writeTextFileSync(`${temp.path}/other/main.ts`, "");
+  const ignored = ["new", "logs", "other"].map((name) => {
+    ResultsDir.open(`${temp.path}/${name}`, someManifest(2));
+    return names(`${temp.path}/${name}`).includes(".gitignore");
+  });
+  assertEquals(ignored, [true, true, false]);
 });

@@ -8,7 +8,8 @@ import type { EmitPlan } from "../../../../src/batch/emit/plan.ts";
 import { slurm } from "../../../../src/batch/emit/slurm.ts";
 import { assert, assertEquals, assertMatch, assertRejects, assertThrows } from "../../../support/assert.ts";
 import { isInstalled } from "../../../support/containers.ts";
-import { planFor } from "../../../support/emit_plan.ts";
+import { planFor, PROVIDER } from "../../../support/emit_plan.ts";
+import { codeBlocks } from "../../../support/readme.ts";
 import { removeTree } from "../../../support/remove_tree.ts";
 import { SEED, soakSize } from "../../../support/seed.ts";
 import { makeTempDir } from "../../../support/tool_context.ts";
@@ -343,5 +344,33 @@ Deno.test("actionlint accepts workflows, which pin actions, may only read, and h
     for (const { permissions } of Object.values<{ permissions?: unknown }>(jobs)) {
       assertEquals(permissions, undefined);
     }
+  }
+});
+
+Deno.test("the pages of the engines show what their commands write", async () => {
+  const config = PROVIDER.replace("NEAR", "MODEL");
+  for (
+    const [engine, emit, language] of [["slurm", slurm, "bash"], ["parallel", parallel, "bash"], [
+      "github",
+      github,
+      "yaml",
+    ]] as const
+  ) {
+    const page = `docs/batch/${engine}.md`;
+    const lines = (await codeBlocks(page, "jsonl")).join("").split("\n").filter((line) => line !== "");
+    const [console = ""] = await codeBlocks(page, "console");
+    const command =
+      /^\$ reasonix batch emit (\w+) --tasks tasks\.jsonl --results-dir (\w+)(?: -j (\d))? -- (.*) > /;
+    const [, named, resultsDir = "", jobs, flags = ""] = command.exec(console) ?? [];
+    assertEquals(named, engine);
+    const input = {
+      resultsDir,
+      runFlags: flags.split(" "),
+      jobs: jobs === undefined ? undefined : Number(jobs),
+      container: undefined,
+      npmPackage: "NAME@1.2.3",
+    };
+    const plan = await planFor({ tasks: lines.map((line) => JSON.parse(line)), config, input });
+    assertEquals([await emit(plan)], await codeBlocks(page, language), page);
   }
 });
