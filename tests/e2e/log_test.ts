@@ -1,5 +1,6 @@
 /** The program's own log, as docs/log.md describes it. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../support/assert.ts";
+import { startAgentServer } from "../support/agents_stage.ts";
 import { startModelServer } from "../support/model_server.ts";
 import { makeWorld, mockConfig, type World } from "../support/program.ts";
 
@@ -144,4 +145,47 @@ Deno.test("a failure before a session is in the log, and doctor names the file",
   assertStringIncludes(record.text, "no-such");
   const report = await world.run(["doctor"]);
   assertStringIncludes(report.stdout, file);
+});
+
+Deno.test("the log has turns without an outcome, and internal errors with their stack at debug", async () => {
+  const secret = "ghp_aB3dE6gH9jK2mN5pQ8sT1vW4yZ7bC0eF3hI6";
+  await using world = await makeWorld(config("http://127.0.0.1:9", "debug"));
+  await Deno.writeTextFile(`${world.home}/config.toml`, "[agent]\nlarge_input_tokens = 1\n", {
+    append: true,
+  });
+  await world.write("large.txt", "many words ".repeat(100));
+  const refused = await world.run(["run", "--file", "large.txt", PROMPT]);
+  assertEquals(refused.code, 2, refused.stderr);
+  const preload = `${world.home}/broken.js`;
+  await Deno.writeTextFile(
+    preload,
+    `Deno.permissions.querySync = () => { throw new TypeError("broken by ${secret}"); };`,
+  );
+  const broken = await world.run(["doctor"], { preload });
+  assertEquals(broken.code, 1, broken.stderr);
+  const failures = logOf(world).filter(({ level }) => level === "error");
+  assertEquals(failures.map(({ event, exit, internal }) => [event, exit, internal]), [
+    ["turn.failed", "usage", undefined],
+    ["program.failed", undefined, true],
+  ]);
+  assertStringIncludes(failures[0].text, "agent.large_input_tokens");
+  assertEquals(failures[1].text, "broken by [redacted]");
+  assertStringIncludes(failures[1].stack, "    at ");
+  assert(!JSON.stringify(failures).includes(secret));
+});
+
+Deno.test("sessions of agents are in the log with the agent and the session they work for", async () => {
+  await using server = startAgentServer({
+    main: [{ calls: [{ name: "task", args: { agent: "explore", prompt: "find the alpha" } }] }, {
+      text: ANSWER,
+    }],
+    alpha: [{ text: "there" }],
+  });
+  await using world = await makeWorld(config(server.url, "info"));
+  const done = await world.run(["run", PROMPT]);
+  assertEquals(done.code, 0, done.stderr);
+  const [own, agent, ...more] = logOf(world).filter(({ event }) => event === "session.open");
+  assertEquals([own.agent, agent.agent, agent.parent, more], [undefined, "explore", own.session, []]);
+  const ended = logOf(world).find(({ event }) => event === "subagent.end");
+  assertEquals([ended.session, ended.outcome, ended.usage.inputTokens > 0], [own.session, "ok", true]);
 });

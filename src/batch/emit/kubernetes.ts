@@ -35,10 +35,10 @@ export async function kubernetes(plan: EmitPlan, resolve: Resolve = addressesOf)
       message`add --container IMAGE, or an "image" to each task`,
     );
   }
-  const exposed = tasks.find(({ repo }) => repo !== undefined && URL.parse(repo)?.password);
+  const exposed = tasks.find(({ repo }) => /^https?:\/\/[^/]*@|^\w+:\/\/[^/]*:[^/]*@/i.test(repo ?? ""));
   if (exposed) {
     throw usageError(
-      message`Cannot write a Job for ${plan.tasksFile}: the repo of task ${exposed.id} has a password in it`,
+      message`Cannot write a Job for ${plan.tasksFile}: the repo of task ${exposed.id} holds a secret`,
       message`leave it out there, and give the image a credential helper for git`,
     );
   }
@@ -47,7 +47,7 @@ export async function kubernetes(plan: EmitPlan, resolve: Resolve = addressesOf)
   for (const endpoint of unique([...machine.endpoints, ...repositories])) {
     targets.push({ ...endpoint, ...await locate(endpoint.host, resolve) });
   }
-  const isLarge = new TextEncoder().encode(tasksText).length > MAX_CONFIG_BYTES - 1024;
+  const isLarge = new TextEncoder().encode(tasksText + machine.text).length > MAX_CONFIG_BYTES;
   const mount = normalize(isAbsolute(plan.resultsDir) ? plan.resultsDir : `/${plan.resultsDir}`);
   const jobs = groups.map((group, at) =>
     job(plan, group, {

@@ -1,6 +1,7 @@
 import { parse, stringify, type TomlTable } from "smol-toml";
 import {
   hideSecrets,
+  isLoopback,
   type LoadedConfig,
   type ModelChoice,
   resolveModel,
@@ -70,7 +71,11 @@ export function machineConfig(loaded: LoadedConfig, models: Iterable<string>): M
     ...further.flatMap((name) => attempt(() => resolveModel(config, name)) ?? []),
   ];
   const entries = [...new Map(used.map(({ entry }) => [entry.name, entry])).values()];
-  const table = keptTable(loaded, (name) => entries.some((entry) => entry.name === name));
+  // A receiver on this machine is none of another one.
+  const { otlp } = config.telemetry;
+  const receiver = isLoopback(otlp) ? [] : endpointOf(otlp);
+  const { telemetry, ...others } = keptTable(loaded, (name) => entries.some((entry) => entry.name === name));
+  const table: TomlTable = { ...others, ...(telemetry && receiver.length > 0 ? { telemetry } : {}) };
   const named = [...JSON.stringify(table).matchAll(/\$\{([A-Za-z_]\w*)(:-)?/g)].flatMap(([, name = "", or]) =>
     ORDINARY.test(name) || (or && !keys.env(name)) ? [] : [name]
   );
@@ -84,9 +89,11 @@ export function machineConfig(loaded: LoadedConfig, models: Iterable<string>): M
       ]),
     ],
     endpoints: [
-      ...entries.map(({ base_url, proxy }) => proxy === "" || proxy === "none" ? base_url : proxy),
-      config.telemetry.otlp,
-    ].flatMap(endpointOf),
+      ...entries.flatMap(({ base_url, proxy }) =>
+        endpointOf(proxy === "" || proxy === "none" ? base_url : proxy)
+      ),
+      ...receiver,
+    ],
     files: [
       ...entries.flatMap((entry) => FILES.map((key) => entry[key])),
       agent.system_prompt_file,

@@ -201,6 +201,17 @@ command = "true"
     tasks: [{ prompt: "p", model: "far/f" }, { prompt: "q" }],
   });
   assertEquals(both.keys, ["FAR_KEY", "NEAR_KEY", "TOKEN"]);
+  const receivedAt = async (otlp: string) => {
+    const { machine } = await planFor({ config: `[telemetry]\notlp = "${otlp}"\n${PROVIDER}` });
+    return [machine.text.includes("[telemetry]"), machine.endpoints.slice(1)];
+  };
+  assertEquals(await receivedAt("http://localhost:4318"), [false, []]);
+  assertEquals(await receivedAt("http://otel.svc.example"), [true, [{ host: "otel.svc.example", port: 80 }]]);
+  for (const repo of ["https://token@git.example/r", "ssh://git:word@git.example/r"]) {
+    const error = await assertRejects(() => manifestsFor({ tasks: [{ id: "x", prompt: "p", repo }] }));
+    assertMatch(String(error), /the repo of task x holds a secret$/);
+  }
+  await manifestsFor({ tasks: [{ prompt: "p", repo: "ssh://git@git.example:2222/r" }] });
   for (
     const line of [
       'headers = { Authorization = "Bearer 0123456789abcdef" }',
