@@ -255,7 +255,7 @@ Deno.test("a task that is killed while it is cloned, set up or worked on continu
   const ssh = `${marks}/ssh.sh`;
   await Deno.writeTextFile(
     ssh,
-    `#!/bin/sh\n[ -e ${marks}/clone ] || { touch ${marks}/clone; exec sleep 1000; }\nexec git-upload-pack '${dir}'\n`,
+    `#!/bin/sh\n[ -e ${marks}/clone ] || { touch ${marks}/clone; exec sleep 60; }\nexec git-upload-pack '${dir}'\n`,
     { mode: 0o755 },
   );
   await world.write(
@@ -264,7 +264,7 @@ Deno.test("a task that is killed while it is cloned, set up or worked on continu
       id: "t",
       repo: "ssh://host/source",
       setup: [
-        `echo begun >> ${marks}/setups; [ -e ${marks}/setup ] || { touch ${marks}/setup; exec sleep 1000; }`,
+        `echo begun >> ${marks}/setups; [ -e ${marks}/setup ] || { touch ${marks}/setup; exec sleep 60; }`,
         "echo set up > setup.txt",
       ],
       prompt: "run: cat setup.txt; echo worked >> a.txt",
