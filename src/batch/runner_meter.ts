@@ -1,4 +1,5 @@
 import process from "node:process";
+import { lazy } from "../util/lazy.ts";
 import { runProgram } from "../util/process.ts";
 import type { RunnerFigures } from "./results_dir.ts";
 
@@ -6,7 +7,8 @@ const SAMPLE_MS = 1000;
 /** The unit of processor times in /proc is fixed for programs. */
 const TICKS_PER_SECOND = 100;
 /** The runtime reads /proc only with all permissions. */
-const READ = ["sh", "-c", "getconf PAGESIZE || echo 4096; cat /proc/[0-9]*/stat 2>/dev/null"];
+const READ = ["sh", "-c", "exec cat /proc/[0-9]*/stat"];
+const PAGE_SIZE = ["getconf", "PAGESIZE"];
 
 interface Sample {
   readonly bytes: number;
@@ -20,6 +22,9 @@ interface Sample {
 export class RunnerMeter {
   readonly #jobs: number;
   readonly #tasks = new Set<{ peak: number }>();
+  readonly #page = lazy(async () =>
+    Number((await runProgram(PAGE_SIZE).catch(() => undefined))?.text) || 4096
+  );
   #timer: ReturnType<typeof setInterval> | undefined;
 
   constructor(jobs: number) {
@@ -32,9 +37,9 @@ export class RunnerMeter {
     this.#tasks.add(task);
     this.#timer ??= setInterval(() => void this.#sample(), SAMPLE_MS);
     try {
-      const before = await this.#sample();
+      const begin = this.#sample();
       const value = await work();
-      const after = await this.#sample();
+      const [before, after] = [await begin, await this.#sample()];
       if (!before || !after) return [value, undefined];
       const seconds = Math.round((after.seconds - before.seconds) * 100) / 100;
       return [value, { peak_memory_bytes: task.peak, cpu_seconds: seconds, jobs: this.#jobs }];
@@ -49,24 +54,30 @@ export class RunnerMeter {
 
   async #sample(): Promise<Sample | undefined> {
     if (process.platform !== "linux") return undefined;
-    const sample = await runProgram(READ).then(({ text }) => readStats(text, process.pid), () => undefined);
+    const [text, page] = await Promise.all([
+      runProgram(READ).then(({ text }) => text, () => ""),
+      this.#page(),
+    ]);
+    const sample = readStats(text, { root: process.pid, page });
     for (const task of this.#tasks) task.peak = Math.max(task.peak, sample?.bytes ?? 0);
     return sample;
   }
 }
 
-/** Sums up a process and its descendants: the size of a page, then a line of /proc for each process. */
-export function readStats(text: string, root: number): Sample | undefined {
-  const [page = "", ...lines] = text.split("\n");
+/** Sums up a process and its descendants from the `stat` of all processes; `page` has bytes. */
+export function readStats(
+  text: string,
+  { root, page }: { readonly root: number; readonly page: number },
+): Sample | undefined {
   const children = new Map<number, number[]>();
   const facts = new Map<number, Sample>();
-  for (const line of lines) {
+  for (const line of text.split("\n")) {
     // The name of the program is in parentheses and may contain any.
     const fields = line.slice(line.lastIndexOf(")") + 2).split(" ");
     const [pid, parent] = [Number.parseInt(line), Number(fields[1])];
     // Ended children that were waited for are in the times of their parents.
     const ticks = fields.slice(11, 15).reduce((sum, field) => sum + Number(field), 0);
-    facts.set(pid, { bytes: Number(fields[21]) * Number(page), seconds: ticks / TICKS_PER_SECOND });
+    facts.set(pid, { bytes: Number(fields[21]) * page, seconds: ticks / TICKS_PER_SECOND });
     children.set(parent, [...children.get(parent) ?? [], pid]);
   }
   if (!facts.has(root)) return undefined;

@@ -99,7 +99,7 @@ function directoryOf(value: unknown, { cwd, elsewhere }: ReadOptions): string | 
 }
 
 function pathBelow(value: unknown): string | Invalid {
-  if (isText(value) && !isAbsolute(value) && !/(?:^|[\\/])\.\.(?:[\\/]|$)/.test(value)) {
+  if (isText(value) && !isAbsolute(value) && !/(?:^|[\\/])(?:\.\.|\.git)(?:[\\/]|$)/i.test(value)) {
     return normalize(value).replace(/^\.$/, "");
   }
   return new Invalid(`${JSON.stringify(value)} is no directory in the repository`);
@@ -120,7 +120,7 @@ function repositoryOf(value: unknown, { cwd, elsewhere }: ReadOptions): string |
     const url = URL.parse(value);
     const isUsed = SCHEMES.includes(scheme[1]?.toLowerCase() ?? "") && scheme[0].endsWith("//") &&
       url !== null;
-    if (isUsed && !url.hostname.startsWith("-")) return value;
+    if (isUsed && !`${url.username}${url.hostname}`.startsWith("-")) return value;
     return new Invalid("the repo is no address of https, http, ssh or file");
   }
   if (SSH_ADDRESS.test(value) && !isAbsolute(value)) return value;

@@ -15,6 +15,8 @@ export interface WorktreeRecord {
   /** The process that works in it, and when that began. */
   readonly pid: number;
   readonly start: string;
+  /** Name of its machine; a home may be shared. */
+  readonly host?: string;
   /** RFC 3339; until then another run may resume it although its process has ended. */
   readonly keepUntil?: string;
   /** Directory that the parent works in, the top of its work tree, and the way from there. */
@@ -46,9 +48,9 @@ function recordFile(home: string, id: string): string {
 /** The record without the process, as this one owns it from now on. */
 export async function saveRecord(
   home: string,
-  record: Omit<WorktreeRecord, "pid" | "start">,
+  record: Omit<WorktreeRecord, "pid" | "start" | "host">,
 ): Promise<WorktreeRecord> {
-  const owned = { ...record, pid: Deno.pid, start: processStart(Deno.pid) ?? "" };
+  const owned = { ...record, pid: Deno.pid, start: processStart(Deno.pid) ?? "", host: hostName() };
   await writeFileAtomic(recordFile(home, record.id), `${JSON.stringify(owned)}\n`, { setMode: 0o600 });
   return owned;
 }
@@ -68,6 +70,11 @@ function isWorktreeRecord(value: Record<string, unknown>): value is Record<strin
 /** The owner still runs: this very process, not another one with its number. */
 export function isOwnerAlive({ pid, start }: Pick<WorktreeRecord, "pid" | "start">): boolean {
   return processStart(pid) === start;
+}
+
+function hostName(): string {
+  // The library may lack the permission.
+  return attempt(() => Deno.hostname()) ?? "";
 }
 
 /** The original of a directory in a work tree: decisions of the user about it hold for both. */
@@ -99,6 +106,7 @@ export interface WorktreeReport {
 
 /** Younger directories without a record may be about to get one. */
 const UNSIGNED_MS = 60_000;
+const ELSEWHERE_MS = 7 * 24 * 60 * 60 * 1000;
 
 /** Removes the work trees whose process has ended and that no run may resume. */
 export async function reapWorktrees(home: string): Promise<WorktreeReport> {
@@ -115,8 +123,9 @@ export async function reap(home: string): Promise<WorktreeReport> {
     const record = readRecord(home, id);
     if (record && isOwnerAlive(record)) inUse.push(record);
     else if (record && isWaiting(record)) waiting.push(record);
+    else if (record && isElsewhere(home, record)) inUse.push(record);
     else if (!record && await removeEmpty(home, id)) removed.push(id);
-    else if (record || isOld(worktreeDir(home, id))) {
+    else if (record || isOld(worktreeDir(home, id), UNSIGNED_MS)) {
       try {
         await removeTree(home, record ?? { id });
         removed.push(id);
@@ -138,8 +147,13 @@ function isWaiting({ keepUntil }: WorktreeRecord): boolean {
   return keepUntil !== undefined && Date.parse(keepUntil) > Date.now();
 }
 
-function isOld(path: string): boolean {
-  return attempt(() => Date.now() - (Deno.lstatSync(path).mtime?.getTime() ?? 0) > UNSIGNED_MS) ?? false;
+/** Only its machine knows whether that process runs; one that never comes back is given up. */
+function isElsewhere(home: string, { id, host = hostName() }: WorktreeRecord): boolean {
+  return host !== hostName() && !isOld(recordFile(home, id), ELSEWHERE_MS);
+}
+
+function isOld(path: string, ms: number): boolean {
+  return attempt(() => Date.now() - (Deno.lstatSync(path).mtime?.getTime() ?? 0) > ms) ?? false;
 }
 
 /**

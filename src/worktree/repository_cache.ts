@@ -49,7 +49,8 @@ export class RepositoryCache {
    * Finds the commit that a ref names; without one, that of the default branch. Throws a ReasonixError: usage
    * for a ref that is not there, else where the repository cannot be fetched.
    */
-  async find(repo: string, ref: string | undefined, signal: AbortSignal): Promise<CachedCommit> {
+  async find(repo: string, name: string | undefined, signal: AbortSignal): Promise<CachedCommit> {
+    const ref = name === "HEAD" ? undefined : name;
     const mirror = new Mirror(this.#options.home, repo);
     const isCommit = ref !== undefined && COMMIT.test(ref);
     let commit = isCommit ? await mirror.commitOf(ref, signal) : undefined;

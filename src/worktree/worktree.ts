@@ -196,7 +196,7 @@ async function begin(
   return worktree;
 }
 
-type WorktreeFacts = Omit<WorktreeRecord, "pid" | "start" | "keepUntil">;
+type WorktreeFacts = Omit<WorktreeRecord, "pid" | "start" | "host" | "keepUntil">;
 
 function placeOf(home: string, id: string, { top, prefix, common, head }: CommittedRepository) {
   const name = top.slice(top.lastIndexOf("/") + 1) || "root";

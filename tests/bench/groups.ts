@@ -1,5 +1,6 @@
 /** All groups in the order of the report: one line per group. */
 import { acpRows } from "./acp/acp.ts";
+import { batchRows } from "./batch.ts";
 import { chatRows } from "./chat/chat.ts";
 import { fileRows } from "./chat/files.ts";
 import { hookRows } from "./hooks/hooks.ts";
@@ -52,6 +53,7 @@ export const GROUPS: readonly Group[] = [
   { name: "mcp", title: "MCP servers", rows: mcpRows },
   { name: "plugins", title: "Plugins of the program", rows: pluginRows },
   { name: "hooks", title: "Hooks", rows: hookRows },
+  { name: "batch", title: "Batches on many machines", rows: batchRows },
   { name: "telemetry", title: "Telemetry", rows: telemetryRows },
   { name: "install", title: "Installed by npm", rows: installRows },
   { name: "peers", title: "Other agents", rows: peerRunRows, optional: true },

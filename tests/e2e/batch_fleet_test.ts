@@ -316,3 +316,19 @@ function held(path: string): FileLock {
   assert(taken.held);
   return taken.lock;
 }
+
+Deno.test("the example of the page about many machines matches the program", async () => {
+  const page = await Deno.readTextFile(new URL("../../docs/batch.md", import.meta.url));
+  const [, tasks = ""] = /```jsonl\n([^]*?)```/.exec(page) ?? [];
+  const shown = /```console\n([^`]*--shard[^]*?)```/.exec(page)?.[1] ?? "";
+  await using server = startModelServer([], { ...LOOSE, fallback: work });
+  await using world = await makeWorld(mockConfig(server.url));
+  await makeRepository(world);
+  await world.write("tasks.jsonl", tasks);
+  let printed = "";
+  for (const [, line = ""] of shown.matchAll(/^\$ reasonix (.*)$/gm)) {
+    const { stdout, stderr } = await world.run(line.split(" "));
+    printed += `$ reasonix ${line}\n${stdout}${stderr.replace(/ · [\d.]+ s$/gm, "")}`;
+  }
+  assertEquals(printed, shown);
+});

@@ -3,6 +3,7 @@ import { assert, assertEquals, assertMatch } from "../support/assert.ts";
 import { startModelServer, type Turn } from "../support/model_server.ts";
 import { OtlpReceiver, type ReceiverMode } from "../support/otlp_receiver.ts";
 import { finished, makeWorld, mockConfig } from "../support/program.ts";
+import { EMPTY, onTerminal, openChat } from "../support/terminal_chat.ts";
 
 const TOKEN = "otlp-token-0123456789abcdefABCDEF";
 const bash = (command: string): Turn => ({ calls: [{ name: "bash", args: { command } }] });
@@ -21,7 +22,7 @@ Deno.test("a run sends its spans with the resource and headers, and the model he
     OTLP_TOKEN: TOKEN,
     OTEL_EXPORTER_OTLP_HEADERS: `x-tenant=${TOKEN}`,
     OTEL_SERVICE_NAME: "agents",
-    OTEL_RESOURCE_ATTRIBUTES: "deployment.environment.name=test",
+    OTEL_RESOURCE_ATTRIBUTES: `deployment.environment.name=test,deployment.id=${TOKEN}`,
   };
   const unused = { ...env, OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url };
   assertEquals((await off.run(["run", "go"], { env: unused })).code, 0);
@@ -61,22 +62,71 @@ Deno.test("with env the variables of OpenTelemetry name the receiver", async () 
   assert(all.metrics.length > 0 && all.spans.length === 0);
 });
 
-for (const mode of ["dead", "hang", 500] satisfies (ReceiverMode | "dead")[]) {
+const FAILURES = [
+  ["dead", "connect ECONNREFUSED"],
+  ["hang", "no answer within 1 s"],
+  [500, "HTTP 500"],
+  [503, "HTTP 503"],
+] as const satisfies [ReceiverMode | "dead", string][];
+
+for (const [mode, problem] of FAILURES) {
   Deno.test(`a receiver that is ${mode} costs one line, and the end does not wait for it`, async () => {
     await using model = startModelServer([bash("true"), { text: "done" }]);
     await using receiver = new OtlpReceiver();
     if (mode === "dead") await receiver[Symbol.asyncDispose]();
     else receiver.mode = mode;
-    await using world = await makeWorld(mockConfig(model.url, telemetry(receiver.url) + ALLOW));
+    await using world = await makeWorld(
+      mockConfig(model.url, telemetry("http://localhost:1", 'signals = ["traces"]') + ALLOW),
+    );
     // Only the bound of the program ends the wait.
-    const env = { OTLP_TOKEN: TOKEN, OTEL_EXPORTER_OTLP_TIMEOUT: "3600000" };
+    const env = {
+      OTLP_TOKEN: TOKEN,
+      OTEL_EXPORTER_OTLP_TIMEOUT: "3600000",
+      OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `${receiver.url}/v1/traces`,
+    };
     const done = await world.run(["run", "go"], { env });
     assertEquals([done.code, done.stdout], [0, "done\n"], done.stderr);
     const lines = done.stderr.split("\n").filter((line) => line.includes("telemetry"));
     assertEquals(lines.length, 1, done.stderr);
-    assertMatch(lines[0] ?? "", /Cannot send telemetry to 127[.]0[.]0[.]1:\d+: /);
+    assert(
+      lines[0]?.includes(`Cannot send telemetry to ${new URL(receiver.url).host}: ${problem}`),
+      lines[0],
+    );
+    assert(lines[0]?.endsWith("; OTEL_EXPORTER_OTLP_TRACES_ENDPOINT names the receiver"), lines[0]);
   });
 }
+
+onTerminal("a chat that waited for its receiver says so when it has ended", async () => {
+  await using model = startModelServer([{ text: "done" }]);
+  await using receiver = new OtlpReceiver();
+  receiver.mode = "hang";
+  await using chat = await openChat(mockConfig(model.url, `[telemetry]\notlp = "${receiver.url}"\n`));
+  await chat.terminal.shows(EMPTY);
+  await chat.enter("go");
+  await chat.terminal.shows("done");
+  await chat.terminal.shows(EMPTY);
+  await chat.terminal.press("C-d");
+  await chat.terminal.shows("left-with-0");
+  assertEquals((await chat.terminal.history()).match(/! Cannot send telemetry to/g)?.length, 1);
+});
+
+Deno.test("a wrong address of a receiver is an error that hides its password, and OTEL_SDK_DISABLED is off", async () => {
+  await using model = startModelServer([{ text: "done" }]);
+  const failed = async (otlp: string, env: Record<string, string> = {}) => {
+    await using world = await makeWorld(mockConfig(model.url, `[telemetry]\notlp = "${otlp}"\n`));
+    const { code, stderr } = await world.run(["run", "go"], { env });
+    return [code, stderr.split("\n")[0]];
+  };
+  const error = (address: string, from: string) => [
+    6,
+    `error: Cannot export telemetry to "${address}": ${from} is no http address`,
+  ];
+  assertEquals(await failed("ftp://me:s3cret@h"), error("ftp://[secret]@h", "[telemetry] otlp"));
+  for (const name of ["OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT"]) {
+    assertEquals(await failed("env", { [name]: "collector" }), error("collector", name));
+  }
+  assertEquals((await failed("http://127.0.0.1:1", { OTEL_SDK_DISABLED: "true" }))[0], 0);
+});
 
 Deno.test("a run that is ended from outside sends what it has done", async () => {
   await using model = startModelServer([bash("touch begun; sleep 600")]);

@@ -75,6 +75,7 @@ async function onTerminal(context: CliContext, flags: ChatFlags, first: string):
     start: startOf(flags),
     open: async (request, person) => await (await opener())(request, person),
     setUp: async (person) => await (await import("./open_chat.ts")).setUpAt(context, person),
+    late: (text) => context.process.stderr.write(`! ${text}\n`),
     // Which session is a question for the person.
     gaveUp: (resume) => lines = { why: "broken", ...(resume === undefined ? {} : { resume }) },
     first: [...(flags.resume === "" ? ["/resume"] : []), ...(first === "" ? [] : [first])],

@@ -16,7 +16,7 @@ export function parallel(plan: EmitPlan): string {
     "#   bash FILE            on this machine",
     "#   bash FILE LOGINS     on those of a file, one [user@]host a line; they share this directory",
     "# It may be started again: what is finished is not repeated.",
-    ...(groups.some(({ image }) => image !== undefined)
+    ...(groups.some(({ image = plan.container }) => image !== undefined)
       ? ["# Images are not used: tasks run on the machines as these are."]
       : []),
     'if [ $# -gt 0 ]; then machines=(--filter-hosts --sshloginfile "$1"); else machines=(); fi',

@@ -62,7 +62,7 @@ export function slurm(plan: EmitPlan): string {
 }
 
 /** Apptainer, with the home and the working directory of the host, as it mounts them, and the results. */
-function containerWords({ resultsDir }: EmitPlan, { image }: EmitGroup): string[] {
+function containerWords({ resultsDir, container }: EmitPlan, { image = container }: EmitGroup): string[] {
   if (image === undefined) return [];
   const field = (name: string) => `"${`${name}=${resultsDir}`.replaceAll('"', '""')}"`;
   const mount = resultsDir.startsWith("/")

@@ -1,3 +1,4 @@
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { OTLPLogExporter } from "@opentelemetry/exporter-logs-otlp-http";
 import {
   AggregationTemporalityPreference,
@@ -22,6 +23,7 @@ import { VERSION } from "../../util/version.ts";
 import { logReader } from "./logs.ts";
 import { metricReader } from "./metrics.ts";
 import type { Observed, Reader, ReaderOptions } from "./observed.ts";
+import { attributesOf } from "./operations.ts";
 import { DrawnIds, SpanReader } from "./spans.ts";
 
 const SCOPE = "reasonix";
@@ -30,10 +32,14 @@ const SCOPE = "reasonix";
 export class Exporter implements Reader {
   readonly #readers: readonly Reader[];
   readonly #providers: readonly { shutdown(): Promise<void> }[];
+  readonly #unwatch: () => void;
 
-  constructor(readers: readonly Reader[], providers: readonly { shutdown(): Promise<void> }[]) {
-    this.#readers = readers;
-    this.#providers = providers;
+  constructor(
+    readers: readonly Reader[],
+    providers: readonly { shutdown(): Promise<void> }[],
+    unwatch: () => void,
+  ) {
+    [this.#readers, this.#providers, this.#unwatch] = [readers, providers, unwatch];
   }
 
   take(observed: Observed): void {
@@ -48,6 +54,7 @@ export class Exporter implements Reader {
   async close(): Promise<void> {
     this.end();
     await Promise.allSettled(this.#providers.map((provider) => provider.shutdown()));
+    this.#unwatch();
   }
 }
 
@@ -55,21 +62,34 @@ interface Export<T> {
   export(items: T, done: (result: { code: number; error?: Error }) => void): void;
 }
 
+/** Why nothing arrived. */
+export interface ExportFailure {
+  readonly signal: string;
+  readonly problem: string;
+  /** The SDK will try again. */
+  readonly repeated: boolean;
+}
+
 export interface ExporterOptions {
   readonly settings: Config["telemetry"];
   readonly env: EnvLookup;
   readonly redact: (text: string) => string;
   readonly batch?: BatchContext | undefined;
-  /** Called after each export, with the problem where there is one. */
-  readonly onExport: (problem?: string) => void;
+  /** Addresses by signal. */
+  readonly receivers: ReadonlyMap<string, URL>;
+  /** Called after a failed attempt, and after each export, with the failure where there is one. */
+  readonly onExport: (failure?: ExportFailure) => void;
 }
 
 /** Longest delay of a timer; a longer one would be none. */
 const MAX_DELAY_MS = 2 ** 31 - 1;
 
 /** Opens the exporters of the configured signals; the SDK itself reads further `OTEL_*` variables. */
-export function openExporter({ settings, env, redact, batch, onExport }: ExporterOptions): Exporter {
-  const { otlp, headers, signals, names, content } = settings;
+export function openExporter(
+  { settings, env, batch, receivers, onExport, ...given }: ExporterOptions,
+): Exporter {
+  const { headers, signals, names, content } = settings;
+  const redact = (text: string) => hideInAddresses(given.redact(text));
   const options: ReaderOptions = { content, redact };
   const resource = resourceOf(batch, redact);
   const isClaude = names === "claude_code";
@@ -79,17 +99,20 @@ export function openExporter({ settings, env, redact, batch, onExport }: Exporte
     const given = Number(env(name));
     return given > 0 ? Math.min(given, MAX_DELAY_MS) : undefined;
   };
-  const target = (signal: string) => {
-    const own = env(`OTEL_EXPORTER_OTLP_${signal.toUpperCase()}_ENDPOINT`);
-    const url = own || otlp === "env" ? undefined : `${otlp.replace(/\/+$/, "")}/v1/${signal}`;
-    return defined({ headers, url });
-  };
+  const target = (signal: string) => defined({ headers, url: receivers.get(signal)?.href });
+  const attempts = new Map<string, string>();
+  const unwatch = watchAttempts(receivers, (signal, problem) => {
+    attempts.set(signal, redact(problem));
+    onExport({ signal, problem: redact(problem), repeated: true });
+  });
   /** Hears of the end of each export. */
-  const watched = <T, E extends Export<T>>(exporter: E): E => {
+  const watched = <T, E extends Export<T>>(signal: string, exporter: E): E => {
     const send = exporter.export.bind(exporter);
     exporter.export = (items, done) =>
       send(items, (result) => {
-        onExport(result.code === 0 ? undefined : redact(problemOf(result.error)));
+        const problem = attempts.get(signal) ?? redact(result.error?.message || "no answer");
+        onExport(result.code === 0 ? undefined : { signal, problem, repeated: false });
+        attempts.delete(signal);
         done(result);
       });
     return exporter;
@@ -105,7 +128,7 @@ export function openExporter({ settings, env, redact, batch, onExport }: Exporte
   const providers: { shutdown(): Promise<void> }[] = [];
   if (signals.includes("traces")) {
     const ids = new DrawnIds();
-    const exporter = watched(new OTLPTraceExporter(target("traces")));
+    const exporter = watched("traces", new OTLPTraceExporter(target("traces")));
     const spanProcessors = [new BatchSpanProcessor({ exporter, ...batching("OTEL_BSP") })];
     // The sampler has decided when the identifiers were drawn.
     const sampler = new AlwaysOnSampler();
@@ -119,7 +142,7 @@ export function openExporter({ settings, env, redact, batch, onExport }: Exporte
     const preference = isClaude && !isChosen ? { temporalityPreference: DELTA } : {};
     const interval = number("OTEL_METRIC_EXPORT_INTERVAL") ?? 60_000;
     const reader = new PeriodicExportingMetricReader({
-      exporter: watched(new OTLPMetricExporter({ ...target("metrics"), ...preference })),
+      exporter: watched("metrics", new OTLPMetricExporter({ ...target("metrics"), ...preference })),
       exportIntervalMillis: interval,
       exportTimeoutMillis: Math.min(interval, number("OTEL_METRIC_EXPORT_TIMEOUT") ?? 30_000),
     });
@@ -128,7 +151,7 @@ export function openExporter({ settings, env, redact, batch, onExport }: Exporte
     readers.push(metricReader(names, provider.getMeter(scope, VERSION), options));
   }
   if (signals.includes("logs")) {
-    const exporter = watched(new OTLPLogExporter(target("logs")));
+    const exporter = watched("logs", new OTLPLogExporter(target("logs")));
     const often = { scheduledDelayMillis: 5000, ...batching("OTEL_BLRP") };
     const processors = [new BatchLogRecordProcessor({ exporter, ...often })];
     const provider = new LoggerProvider({ resource, processors });
@@ -137,7 +160,7 @@ export function openExporter({ settings, env, redact, batch, onExport }: Exporte
       logReader(names, provider.getLogger(isClaude ? `${scope}.events` : scope, VERSION), options),
     );
   }
-  return new Exporter(readers, providers);
+  return new Exporter(readers, providers, unwatch);
 }
 
 /** The resource of all signals. It names no machine, unless `OTEL_RESOURCE_ATTRIBUTES` does. */
@@ -154,13 +177,46 @@ function resourceOf(batch: BatchContext | undefined, redact: (text: string) => s
     "reasonix.shard": batch?.shard,
   });
   const detectors = [resourceAttributesEnvDetector, serviceNameEnvDetector];
-  const parts = Object.fromEntries(Object.entries(part).map(([name, value]) => [name, redact(value)]));
-  return defaultResource().merge(own).merge(detectResources({ detectors })).merge(
-    resourceFromAttributes(parts),
-  );
+  const given = detectResources({ detectors }).merge(resourceFromAttributes(part));
+  return defaultResource().merge(own).merge(resourceFromAttributes(attributesOf(given.attributes, redact)));
 }
 
-/** A status of HTTP, else the message of the error. */
-function problemOf(error: (Error & { readonly code?: unknown }) | undefined): string {
-  return typeof error?.code === "number" ? `HTTP ${error.code}` : error?.message || "no answer";
+const ERROR = "http.client.request.error";
+const ANSWER = "http.client.response.finish";
+
+/**
+ * Hears of attempts that fail: the SDK repeats them, and says neither when nor why. Returns a function that
+ * ends it.
+ */
+function watchAttempts(
+  receivers: ReadonlyMap<string, URL>,
+  onFailure: (signal: string, problem: string) => void,
+): () => void {
+  const heard = (message: unknown) => {
+    const { request, response, error } = message as {
+      readonly request: { readonly path: string; getHeader(name: string): unknown };
+      readonly response?: { readonly statusCode?: number };
+      readonly error?: Error;
+    };
+    const address = `${request.getHeader("host")}${request.path}`;
+    const [signal] =
+      [...receivers].find(([, url]) => `${url.host}${url.pathname}${url.search}` === address) ??
+        [];
+    const { statusCode = 0 } = response ?? {};
+    const problem = error?.message ?? (statusCode < 300 ? undefined : `HTTP ${statusCode}`);
+    if (signal !== undefined && problem !== undefined) onFailure(signal, problem);
+  };
+  for (const name of [ERROR, ANSWER]) subscribe(name, heard);
+  return () => {
+    for (const name of [ERROR, ANSWER]) unsubscribe(name, heard);
+  };
+}
+
+const USER_INFO = /\b([a-z][a-z\d+.-]{0,30}:\/\/)[^\s/?#@"'`<>\\]+@/gi;
+const QUERY =
+  /([?&][\w.-]{0,60}(?:key|token|secret|sig|signature|auth|password|credential)=)[^\s&#"'`<>\\]+/gi;
+
+/** Takes credentials out of the addresses in a text. */
+function hideInAddresses(text: string): string {
+  return text.replace(USER_INFO, "$1[redacted]@").replace(QUERY, "$1[redacted]");
 }

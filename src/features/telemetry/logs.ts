@@ -46,7 +46,19 @@ export function logReader(
       }, redact),
     });
   };
-  const shown = (text: string) => content ? text.slice(0, MAX_CONTENT).toWellFormed() : undefined;
+  // Half a secret is no secret that can be redacted.
+  const shown = (text: string) => content ? redact(text).slice(0, MAX_CONTENT).toWellFormed() : undefined;
+  // A server can repeat the prompt in what it says about an error.
+  const errorValues = (request: Request): Values => {
+    const { failure, attempts } = request;
+    const status = Number(failure?.type);
+    return {
+      ...common(request),
+      error: shown(failure?.text ?? "") || failure?.type,
+      status_code: Number.isInteger(status) ? status : undefined,
+      attempt: attempts,
+    };
+  };
   return {
     take(observed) {
       for (const operation of operations.take(observed)) {
@@ -123,16 +135,5 @@ function requestValues(request: RequestEnd & Operation): Values {
     cache_creation_tokens: usage && (usage.cacheWriteTokens ?? 0),
     cost_usd: cost?.currency === "USD" ? cost.amount : undefined,
     ttft_ms: firstChunkMs === undefined ? undefined : Math.round(firstChunkMs),
-  };
-}
-
-function errorValues(request: Request): Values {
-  const { failure, attempts } = request;
-  const status = Number(failure?.type);
-  return {
-    ...common(request),
-    error: failure?.text || failure?.type,
-    status_code: Number.isInteger(status) ? status : undefined,
-    attempt: attempts,
   };
 }

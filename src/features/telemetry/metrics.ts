@@ -9,6 +9,7 @@ import {
   type Operation,
   Operations,
   type RequestEnd,
+  WANTED,
 } from "./operations.ts";
 
 /** Counts and measures what happens, under the names of the conventions or those of Claude Code. */
@@ -33,9 +34,6 @@ type Redact = ReaderOptions["redact"];
 const SECONDS = Array.from({ length: 14 }, (_, power) => 0.01 * 2 ** power);
 const TURN_SECONDS = Array.from({ length: 13 }, (_, power) => 0.1 * 2 ** power);
 const TOKENS = Array.from({ length: 14 }, (_, power) => 4 ** power);
-
-/** Ends of turns that are no error. */
-const WANTED: readonly string[] = ["done", "interrupted"];
 
 function genAiMetrics(meter: Meter, redact: Redact): (operation: Operation) => void {
   const histogram = (name: string, unit: string, description: string, bounds: number[]) =>

@@ -226,13 +226,12 @@ function requestOf(
   return { purpose, provider: session.provider, model, durationMs: Math.max(0, at - from) };
 }
 
-function failureOf(text: string, otherwise = "_OTHER"): Failure {
-  return { type: errorType(text) ?? otherwise, text };
-}
+/** Ends of turns that are no errors. */
+export const WANTED: readonly string[] = ["done", "interrupted"];
 
-/** A status of HTTP, where a text names one. */
-export function errorType(text: string): string | undefined {
-  return /\bstatus (\d{3})\b/.exec(text)?.[1];
+/** A failure has the status of HTTP as its type where the text names one. */
+export function failureOf(text: string, otherwise = "_OTHER"): Failure {
+  return { type: /\bstatus (\d{3})\b/.exec(text)?.[1] ?? otherwise, text };
 }
 
 function toolOf({ tool, call }: EventOf<"tool.start">): string {

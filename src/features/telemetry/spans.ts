@@ -11,7 +11,7 @@ import {
 import type { IdGenerator } from "@opentelemetry/sdk-trace";
 import type { Cost, EventOf, Usage } from "../../core/mod.ts";
 import { parseJson } from "../../util/json.ts";
-import { attributesOf, errorType, type Values } from "./operations.ts";
+import { attributesOf, failureOf, type Values, WANTED } from "./operations.ts";
 import { type Observed, providerName, type Reader, type ReaderOptions, type SpanIds } from "./observed.ts";
 
 /** Gives the SDK the identifiers that were drawn when the span began. */
@@ -26,16 +26,17 @@ interface OpenSpan {
   readonly kind: "turn" | "chat" | "call" | "compaction";
   readonly span: Span;
   readonly session: string;
-  /** Milliseconds since 1970: the beginning, and that of the latest attempt. */
+  readonly parent: string | undefined;
+  /** Milliseconds since 1970: the beginning, that of the latest attempt or execution, the last end below. */
   readonly from: number;
-  sent: number;
+  began: number;
+  until: number;
+  /** The agent below it continues without it. */
+  detached?: boolean;
   retries: number;
   answered?: boolean;
   readonly prompts: string[];
 }
-
-/** Ends of turns that are no errors. */
-const WANTED: readonly string[] = ["done", "interrupted"];
 
 /** Makes spans of events; see docs/telemetry.md. */
 export class SpanReader implements Reader {
@@ -73,12 +74,12 @@ export class SpanReader implements Reader {
       case "tool.call":
         if (open && !open.answered) {
           open.answered = true;
-          this.#set(open, { "gen_ai.response.time_to_first_chunk": Math.max(0, at - open.sent) / 1000 });
+          this.#set(open, { "gen_ai.response.time_to_first_chunk": Math.max(0, at - open.began) / 1000 });
         }
         break;
       case "message.retry":
         if (!open) break;
-        open.sent = at + event.waitMs;
+        open.began = at + event.waitMs;
         open.answered = false;
         this.#set(open, { "reasonix.retry.count": ++open.retries });
         break;
@@ -93,14 +94,18 @@ export class SpanReader implements Reader {
         break;
       }
       case "error":
-        this.#failChat(session.id, at, errorType(event.text));
+        this.#failChat(session.id, at, failureOf(event.text, event.code).type);
         break;
       case "tool.start":
         this.#beginCall(observed, span, event);
         break;
       case "approval.decision":
         if (open?.kind !== "call") break;
+        open.began = at;
         this.#set(open, { "reasonix.decision": event.decision, "reasonix.decision.source": event.source });
+        break;
+      case "subagent.start":
+        if (open?.kind === "call" && event.background) open.detached = true;
         break;
       case "tool.end":
         this.#endCall(span, at, event);
@@ -141,7 +146,16 @@ export class SpanReader implements Reader {
       attributes,
     };
     const span = this.#tracer.startSpan(redact(name), options, parent ?? ROOT_CONTEXT);
-    const open: OpenSpan = { kind, span, session: session.id, from: at, sent: at, retries: 0, prompts: [] };
+    const times = { from: at, began: at, until: at };
+    const open: OpenSpan = {
+      kind,
+      span,
+      session: session.id,
+      parent: ids.parent?.id,
+      ...times,
+      retries: 0,
+      prompts: [],
+    };
     this.#open.set(ids.id, open);
     return open;
   }
@@ -154,7 +168,10 @@ export class SpanReader implements Reader {
       this.#set(open, { "error.type": error });
       open.span.setStatus({ code: SpanStatusCode.ERROR });
     }
-    open.span.end(Math.max(at, open.from));
+    const end = Math.max(at, open.until);
+    open.span.end(end);
+    const parent = this.#open.get(open.parent ?? "");
+    if (parent && !parent.detached) parent.until = Math.max(parent.until, end);
   }
 
   #set({ span }: OpenSpan, values: Values): void {
@@ -267,12 +284,14 @@ export class SpanReader implements Reader {
     this.#setContent(open, () => ({ "gen_ai.tool.call.arguments": call.arguments }));
   }
 
-  #endCall({ id }: SpanIds, at: number, { outcome, content, exitCode }: EventOf<"tool.end">): void {
+  #endCall({ id }: SpanIds, at: number, event: EventOf<"tool.end">): void {
+    const { outcome, content, exitCode, durationMs } = event;
     const open = this.#open.get(id);
     if (open?.kind !== "call") return;
     this.#set(open, { "reasonix.tool.outcome": outcome, "process.exit.code": exitCode });
     this.#setContent(open, () => ({ "gen_ai.tool.call.result": content }));
-    this.#end(id, at, outcome === "ok" ? undefined : outcome);
+    // The ends of calls side by side are recorded in their order. The duration is rounded.
+    this.#end(id, Math.min(at, open.began + durationMs + 1), outcome === "ok" ? undefined : outcome);
   }
 
   #endCompaction(observed: Observed, ids: SpanIds, event: EventOf<"compaction">): void {

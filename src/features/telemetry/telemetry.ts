@@ -1,10 +1,10 @@
-import type { EnvLookup } from "../../config/mod.ts";
+import { type Config, type EnvLookup, hideSecrets } from "../../config/mod.ts";
 import { errorMessage, type Event, message, newNotice, ReasonixError, type Text } from "../../core/mod.ts";
 import { type AssemblyOptions, redactorOf, type RunContext, type RunTelemetry } from "../../run/mod.ts";
 import { defined } from "../../util/json.ts";
 import { lazy } from "../../util/lazy.ts";
 import { after, atMost } from "../../util/timer.ts";
-import type { Exporter } from "./exporter.ts";
+import type { Exporter, ExportFailure } from "./exporter.ts";
 import type { Observed, ObservedSession, SpanIds } from "./observed.ts";
 
 /** A session with its open spans. */
@@ -40,12 +40,15 @@ class Telemetry implements RunTelemetry {
   #notify: (text: Text) => void = () => {};
   /** The receiver took what was sent last, or did not. */
   readonly #receiver: { failed: boolean; reported: boolean };
+  readonly #receivers: ReadonlyMap<string, Receiver>;
+  /** The latest attempt to send something. */
+  #failure: ExportFailure | undefined;
   #begun = false;
   #loads = false;
   readonly #load = lazy(() => this.#open());
 
-  constructor(options: AssemblyOptions) {
-    this.#options = options;
+  constructor(options: AssemblyOptions, receivers: ReadonlyMap<string, Receiver>) {
+    [this.#options, this.#receivers] = [options, receivers];
     const { env } = options.paths;
     this.#inherited = inheritedSpan(env);
     // One that does not belong to the trace must not reach commands.
@@ -178,9 +181,12 @@ class Telemetry implements RunTelemetry {
         env,
         redact: redactorOf(loaded),
         batch,
-        onExport: (problem) => {
-          this.#receiver.failed = problem !== undefined;
-          if (problem !== undefined) this.#report(problem);
+        receivers: new Map([...this.#receivers].map(([signal, { url }]) => [signal, url])),
+        onExport: (failure) => {
+          this.#failure = failure;
+          if (failure?.repeated) return;
+          this.#receiver.failed = failure !== undefined;
+          if (failure) this.#report(failure.problem, failure.signal);
         },
       });
       for (const observed of this.#kept.splice(0)) exporter.take(observed);
@@ -198,16 +204,12 @@ class Telemetry implements RunTelemetry {
   }
 
   /** The user gets one line, whatever fails afterwards. */
-  #report(problem: Text): void {
-    if (this.#receiver.reported) return;
+  #report(problem: Text, signal?: string): void {
+    const receiver = this.#receivers.get(signal ?? "") ?? [...this.#receivers.values()][0];
+    if (this.#receiver.reported || !receiver) return;
     this.#receiver.reported = true;
-    const { loaded, paths: { env } } = this.#options;
-    const { otlp } = loaded.config.telemetry;
-    const url = otlp === "env" ? env("OTEL_EXPORTER_OTLP_ENDPOINT") ?? "http://localhost:4318" : otlp;
-    const text = message`Cannot send telemetry to ${
-      URL.parse(url)?.host ?? url
-    }: ${problem}; [telemetry] otlp names the receiver`;
-    this.#notify(text);
+    const { url: { host }, from } = receiver;
+    this.#notify(message`Cannot send telemetry to ${host}: ${problem}; ${from} names the receiver`);
   }
 
   async #close(): Promise<void> {
@@ -217,7 +219,8 @@ class Telemetry implements RunTelemetry {
     if (this.#receiver.failed) return;
     await atMost(END_MS, work);
     if (isDone) return;
-    this.#report(message`no answer within ${END_MS / 1000} s`);
+    const { problem = message`no answer within ${END_MS / 1000} s`, signal } = this.#failure ?? {};
+    this.#report(problem, signal);
     this.#receiver.failed = true;
   }
 }
@@ -253,18 +256,38 @@ function hex(bytes: number): string {
 
 const SIGNALS: readonly string[] = ["traces", "metrics", "logs"];
 
-/** Adds telemetry to the options of a run. Throws a ReasonixError (config) for a wrong address. */
-export function withTelemetry(options: AssemblyOptions): AssemblyOptions {
-  const { otlp, signals } = options.loaded.config.telemetry;
-  if (otlp !== "env" && !/^https?:$/.test(URL.parse(otlp)?.protocol ?? "")) {
+interface Receiver {
+  readonly url: URL;
+  /** The setting or variable that names it. */
+  readonly from: string;
+}
+
+/** Returns the receiver of a signal. Throws a ReasonixError (config) for a wrong address. */
+function receiverOf(signal: string, { otlp }: Config["telemetry"], env: EnvLookup): Receiver {
+  const variable = `OTEL_EXPORTER_OTLP_${signal.toUpperCase()}_ENDPOINT`;
+  const own = env(variable);
+  const common = otlp === "env" ? "OTEL_EXPORTER_OTLP_ENDPOINT" : "[telemetry] otlp";
+  const from = own ? variable : common;
+  const address = own || (otlp === "env" ? env(common) || "http://localhost:4318" : otlp);
+  const url = URL.parse(address);
+  if (!url || !/^https?:$/.test(url.protocol)) {
     throw new ReasonixError(
-      message`Cannot export telemetry to "${otlp}": telemetry.otlp is no http address`,
+      message`Cannot export telemetry to "${String(hideSecrets(address))}": ${from} is no http address`,
       {
         exit: "config",
         remedy: message`set it to the base address of an OTLP receiver, such as http://localhost:4318`,
       },
     );
   }
+  if (!own) url.pathname = `${url.pathname.replace(/\/+$/, "")}/v1/${signal}`;
+  return { url, from };
+}
+
+/** Adds telemetry to the options of a run. Throws a ReasonixError (config) for a wrong address or signal. */
+export function withTelemetry(options: AssemblyOptions): AssemblyOptions {
+  const { loaded: { config: { telemetry } }, paths: { env } } = options;
+  const { signals } = telemetry;
+  if (env("OTEL_SDK_DISABLED")?.toLowerCase() === "true") return options;
   const unknown = signals.find((signal) => !SIGNALS.includes(signal));
   if (unknown !== undefined) {
     throw new ReasonixError(message`Cannot export "${unknown}": telemetry.signals names no such signal`, {
@@ -272,7 +295,8 @@ export function withTelemetry(options: AssemblyOptions): AssemblyOptions {
       remedy: message`use traces, metrics and logs`,
     });
   }
-  return { ...options, telemetry: new Telemetry(options) };
+  const receivers = new Map(signals.map((signal) => [signal, receiverOf(signal, telemetry, env)]));
+  return { ...options, telemetry: new Telemetry(options, receivers) };
 }
 
 export function attach(run: RunContext): void {

@@ -16,17 +16,30 @@ export interface RunChatOptions
   /** Opens a session; the user answers its questions. */
   readonly open: OpenFor;
   readonly setUp?: SetUp;
+  /** Prints a warning that came while the session was closed, when the screen had gone. */
+  readonly late: (text: string) => void;
 }
 
 /** Opens the chat on the terminal of the program; resolves with the exit code when the user leaves. */
-export async function runChat({ locale, open, setUp, ...options }: RunChatOptions): Promise<number> {
+export async function runChat({ locale, open, setUp, late, ...options }: RunChatOptions): Promise<number> {
   const texts = await ChatTexts.load(locale);
   const looks = new Looks(options);
-  const sessions = new LiveSessions({ open, texts, ...defined({ setUp }) });
+  let isGone = false;
+  const opened: OpenFor = async (request, person) => {
+    const assembly = await open(request, person);
+    assembly.controller.subscribe((event) => {
+      if (isGone && event.type === "notice" && event.level === "warning") {
+        late(texts.transcript.written(event.said, event.text));
+      }
+    });
+    return assembly;
+  };
+  const sessions = new LiveSessions({ open: opened, texts, ...defined({ setUp }) });
   try {
     const live = sessions.begin();
     return await new Chat({ ...options, live, sessions, texts, looks, terminal: new DenoTerminal() }).run();
   } finally {
+    isGone = true;
     await sessions.close();
   }
 }

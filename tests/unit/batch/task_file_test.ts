@@ -85,6 +85,8 @@ Deno.test("readTasks reports each wrong value with line and column", () => {
     ['{"prompt":"x","repo":"/a","ref":"+a"}', ""],
     ['{"prompt":"x","repo":"/a","dir":"/b"}', '1:27: "/b" is no directory in the repository'],
     ['{"prompt":"x","repo":"/a","dir":"b/../../c"}', '1:27: "b/../../c" is no directory in the repository'],
+    ['{"prompt":"x","repo":"/a","dir":"b/.GIT/hooks"}', '1:27: "b/.GIT/hooks" is no directory'],
+    ['{"prompt":"x","repo":"ssh://-oX@h/a"}', "1:15: the repo is no address"],
     ['{"prompt":"x","setup":["a",""]}', "1:15: the setup is neither a command line nor a list of them"],
     ['{"prompt":"x","setup":{}}', "1:15: the setup is neither a command line nor a list of them"],
     ['{"prompt":"x","image":"A b"}', "1:15: the image is no name of one"],

@@ -32,7 +32,7 @@ Deno.test("RepositoryCache finds commits, branches, tags and other refs, and say
   const cache = cacheOf(repo);
   const find = async (ref?: string) => (await cache.find(repo.dir, ref, signal)).commit;
   assertEquals(
-    await Promise.all([find(), find(second), find("feature/x"), find("v1"), find("refs/pull/7/head")]),
+    await Promise.all([find(), find("HEAD"), find("feature/x"), find("v1"), find("refs/pull/7/head")]),
     [second, second, second, first, first],
   );
   assertEquals([await find(first.slice(0, 10)), await find(lost)], [first, lost]);

@@ -234,3 +234,18 @@ Deno.test("the worktree of a killed process is removed by the next process, a wa
     false,
   );
 });
+
+Deno.test("the worktree of another machine with the same home is in use for a week", async () => {
+  await using repo = await makeRepository({ "a.txt": "a\n" });
+  const tree = await createWorktree({ cwd: repo.dir, home: repo.home, id: "there" });
+  const file = `${repo.home}/worktrees/there/owner.json`;
+  const record = JSON.parse(await Deno.readTextFile(file));
+  assertEquals(record.host, Deno.hostname());
+  await Deno.writeTextFile(file, JSON.stringify({ ...record, host: "elsewhere", start: "0" }));
+  const report = await reapWorktrees(repo.home);
+  assertEquals([report.removed, report.inUse.map(({ id }) => id)], [[], ["there"]]);
+  const longAgo = new Date(Date.now() - 8 * 24 * 60 * 60 * 1000);
+  await Deno.utime(file, longAgo, longAgo);
+  assertEquals((await reapWorktrees(repo.home)).removed, ["there"]);
+  await tree.remove();
+});

@@ -453,6 +453,15 @@ Deno.test("decisions, commits, pull requests and languages are counted for Claud
   assertEquals([tool_result_size_bytes, tool_input_size_bytes, tool_name], ["2", "2", "Edit"]);
 });
 
+Deno.test("a text that is too long loses its secrets before it is cut", async () => {
+  const content = `${"a".repeat(59_997)}s3cret`;
+  const { logs } = await exported("gen_ai", [
+    ...observed([{ type: "turn.start", turn: 1 }, { type: "message.user", content, origin: "user" }]),
+  ], true);
+  const [prompt] = logs.filter(({ name }) => name === "reasonix.user_prompt");
+  assertEquals(String(prompt?.attributes.prompt).slice(59_995), "aa[re");
+});
+
 Deno.test("log records have prompts, arguments and errors only with content, and redacted", async () => {
   const events = observed([
     { type: "turn.start", turn: 1 },
@@ -481,7 +490,8 @@ Deno.test("log records have prompts, arguments and errors only with content, and
   assertEquals(of(shown, "tool_result")?.tool_input, '{"command":"echo [redacted]"}');
   assertEquals(of(shown, "tool_result")?.error, "é");
   const { error, status_code, attempt, duration_ms } = of(closed, "api_error") ?? {};
-  assertEquals([error, status_code, attempt, duration_ms], ["with status 429: [redacted]", 429, 1, 1000]);
+  assertEquals([error, status_code, attempt, duration_ms], ["429", 429, 1, 1000]);
+  assertEquals(of(shown, "api_error")?.error, "with status 429: [redacted]");
   const { ttft_ms, model } = of(closed, "api_request") ?? {};
   assertEquals([ttft_ms, model], [500, "grok"]);
   const [first] = select(closed.points, "gen_ai.client.inference.time_to_first_chunk");

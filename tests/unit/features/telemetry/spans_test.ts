@@ -275,9 +275,9 @@ function secretStage(content: boolean): Stage {
   const url = `https://user:${KEY}@models.test/${KEY}?key=${KEY}`;
   return {
     replies: [
-      bash("b1", `echo the-result ${KEY} # the-argument ${url}`),
+      bash("b1", `echo the-result ${KEY} # the-argument ${url} https://me:in-url@h.test/?token=in-url`),
       answer(`the-answer ${KEY} ${btoa(KEY)}`),
-      fails("auth", `status 401 from ${url}`),
+      fails("auth", `status 401 from ${url} for the-prompt`),
     ],
     model: { provider: "secret", id: "m-1" },
     env: { TEST_KEY: KEY },
@@ -302,7 +302,7 @@ for (const content of [false, true]) {
   Deno.test(`no secret arrives, and texts ${content ? "do" : "do not"} with content = ${content}`, async () => {
     const { receiver, spans } = await received(secretStage(content));
     const all = receiver.raw.join("\n");
-    assertEquals([KEY, btoa(KEY)].filter((secret) => all.includes(secret)), []);
+    assertEquals([KEY, btoa(KEY), "in-url"].filter((secret) => all.includes(secret)), []);
     assertEquals(CONTENT.filter((text) => all.includes(text)), content ? CONTENT : []);
     if (!content) return;
     const { attributes } = named(spans, "execute_tool bash");
