@@ -47,7 +47,7 @@ const CLOSED: Readonly<Record<string, string>> = {
   "closed-13": "echo '{broken'",
 };
 
-/** Hooks with a short timeout: on a busy machine they may end early for other calls as well. */
+/** Hooks with a short timeout, which a busy machine may reach for other calls as well, where they look. */
 const LATE = [{ "late-8": "sleep 30" }, { "closed-12": "sleep 30" }] as const;
 
 function script(rows: Readonly<Record<string, string | readonly string[]>>, at: number): string {
