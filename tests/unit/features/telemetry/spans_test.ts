@@ -340,7 +340,7 @@ for (
   const [telemetry, message] of [
     [
       { otlp: "localhost:4318" },
-      'Cannot export telemetry to "localhost:4318": telemetry.otlp is no http address',
+      'Cannot export telemetry to "localhost:4318": [telemetry] otlp is no http address',
     ],
     [{ signals: ["spans"] }, 'Cannot export "spans": telemetry.signals names no such signal'],
   ] as const
