@@ -1,4 +1,4 @@
-import { manifestOf, ResultsDir, taskNames } from "../../../src/batch/mod.ts";
+import { loadMerge, manifestOf, ResultsDir, taskNames } from "../../../src/batch/mod.ts";
 import { ReasonixError } from "../../../src/core/mod.ts";
 import { assert, assertEquals, assertMatch } from "../../support/assert.ts";
 import { someManifest, someResult, STARTED } from "../../support/result_writer.ts";
@@ -194,6 +194,30 @@ Deno.test("writers that are killed at random points leave nothing or a whole res
     assertEquals(new TextDecoder().decode(last.stderr), "");
     assertEquals([last.code, wholes()], [0, count], `${before} before`);
   }
+});
+
+Deno.test("a merge next to writers has whole results, and never fewer than before", async () => {
+  await using temp = await makeTempDir();
+  const path = `${temp.path}/out`;
+  const count = 60;
+  const dir = ResultsDir.open(path, someManifest(count));
+  const { mergeResults, RESULT_FORMATS } = await loadMerge();
+  const children = ["x", "y"].map((name) => writer([path, `${count}`, name]));
+  let isOver = false;
+  const ends = Promise.all(children.map((child) => child.output())).then(() => isOver = true);
+  let before = 0;
+  for (let isLast = false; !isLast; await new Promise((resolve) => setTimeout(resolve))) {
+    isLast = isOver;
+    let text = "";
+    const { done, damage } = mergeResults(dir, RESULT_FORMATS.jsonl, (piece) => void (text += piece));
+    assertEquals(damage, []);
+    assert(done >= before, `${done} after ${before}`);
+    before = done;
+    const ids = text.split("\n").slice(0, -1).map((line) => Number(JSON.parse(line).id.slice(1)));
+    assertEquals([ids.length, ids], [done, ids.toSorted((a, b) => a - b)]);
+  }
+  await ends;
+  assertEquals(before, count);
 });
 
 Deno.test("a disk without space gives one line, and the result is not there in part", async () => {

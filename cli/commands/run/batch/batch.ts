@@ -361,7 +361,8 @@ async function deliver(keyed: KeyedTask, { result, run }: Attempt, batch: Batch)
   const { begin } = journal.of(key);
   const log = begin && sessionPaths(projectDir(paths.home, begin.cwd), begin.session).path;
   try {
-    if (!isFinal(result)) await shared.fail(index, facts, result);
+    // Its line says what happened, whether or not it can be written down.
+    if (!isFinal(result)) await shared.fail(index, facts, result).catch(() => {});
     else if (
       !shared.put(index, facts, result, {
         patch: result.patch ? `${batch.patches}/${patchName}` : undefined,
