@@ -180,7 +180,24 @@ function removerOf(secretValues: Iterable<string>): (text: string) => string {
   const spellings = values.map(secretEncodings);
   const open = remover(spellings.flatMap((one) => one.open));
   const encoded = encodedRemover(spellings.flatMap((one) => one.encoded));
-  return (text) => encoded(open(text));
+  const beginnings = beginningRemover(spellings.flatMap((one) => one.open));
+  return (text) => beginnings(encoded(open(text)));
+}
+
+/** Removes the beginning of a value where a text was cut in the middle of it. */
+function beginningRemover(texts: readonly string[]): (text: string) => string {
+  return (text) => {
+    if (!text.endsWith("…")) return text;
+    const end = text.length - 1;
+    for (const value of texts) {
+      for (let length = Math.min(value.length - 1, end); length >= SHORTEST_VALUE; length--) {
+        if (text.startsWith(value.slice(0, length), end - length)) {
+          return `${text.slice(0, end - length)}${MARK}…`;
+        }
+      }
+    }
+    return text;
+  };
 }
 
 function remover(texts: readonly string[]): (text: string) => string {

@@ -678,3 +678,11 @@ Deno.test("looksLikeSecret recognizes random text and no ordinary settings", () 
   ];
   assertEquals(settings.filter(looksLikeSecret), []);
 });
+
+Deno.test("a redactor removes the beginning of a value where a text was cut in the middle of it", () => {
+  const redact = createRedactor(["plum-9-orchard-77-lantern"]);
+  assertEquals(redact("curl -H plum-9-orchard-7…"), "curl -H [redacted]…");
+  // Shorter beginnings are ordinary text, and so is one without a cut.
+  assertEquals(redact("a plum-9…"), "a plum-9…");
+  assertEquals(redact("a plum-9-orch and more"), "a plum-9-orch and more");
+});
