@@ -251,11 +251,12 @@ Deno.test("a task that is killed while it is cloned, set up or worked on continu
   });
   await using world = await makeWorld(mockConfig(server.url, `[sandbox]\nallow_write = ["${marks}"]\n`));
   const { dir } = await makeSource(world);
-  // The first connection stays open for ever.
+  // The first connection says nothing until the test has ended.
   const ssh = `${marks}/ssh.sh`;
   await Deno.writeTextFile(
     ssh,
-    `#!/bin/sh\n[ -e ${marks}/clone ] || { touch ${marks}/clone; exec sleep 60; }\nexec git-upload-pack '${dir}'\n`,
+    `#!/bin/sh\nif [ ! -e ${marks}/clone ]; then touch ${marks}/clone\n` +
+      `while [ -e ${marks}/clone ]; do sleep 0.1; done; fi\nexec git-upload-pack '${dir}'\n`,
     { mode: 0o755 },
   );
   await world.write(
@@ -264,7 +265,7 @@ Deno.test("a task that is killed while it is cloned, set up or worked on continu
       id: "t",
       repo: "ssh://host/source",
       setup: [
-        `echo begun >> ${marks}/setups; [ -e ${marks}/setup ] || { touch ${marks}/setup; exec sleep 60; }`,
+        `echo begun >> ${marks}/setups; [ -e ${marks}/setup ] || { touch ${marks}/setup; exec sleep 1000; }`,
         "echo set up > setup.txt",
       ],
       prompt: "run: cat setup.txt; echo worked >> a.txt",
