@@ -131,7 +131,7 @@ class Mirror {
 
   async update(refs: readonly string[], signal: AbortSignal): Promise<void> {
     mkdirSync(this.path, { recursive: true, mode: 0o700 });
-    using _lock = await FileLock.acquire(`${this.path}.lock`);
+    using _lock = await this.#lock(signal);
     const purpose = message`Cannot fetch ${this.shown}`;
     await this.#requireWhole();
     // What was begun by a killed process is completed.
@@ -141,7 +141,8 @@ class Mirror {
     const env = connectionEnvironment(protocolsOf(this.#repo));
     for (let attempt = 0;; attempt++) {
       const { code, errors } = await this.#run([...FETCH, this.#repo, ...refs], { env, signal: limit });
-      if (code === 0) return;
+      // A ref that the server does not have is no failure of the server.
+      if (code === 0 || /couldn't find remote ref/.test(errors)) return;
       if (attempt < ATTEMPTS && await isFreed(errors, this.path)) continue;
       throw new ReasonixError(
         message`${purpose}: ${shownRepository(textOf(problemOf(code, errors)))}`,
@@ -149,6 +150,16 @@ class Mirror {
           remedy: message`check the address, and whether git can read it without a prompt`,
         },
       );
+    }
+  }
+
+  /** Waits for other processes, as long as nothing ends the run. */
+  async #lock(signal: AbortSignal): Promise<FileLock> {
+    for (;;) {
+      const taken = FileLock.tryAcquire(`${this.path}.lock`);
+      if (taken.held) return taken.lock;
+      await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+      signal.throwIfAborted();
     }
   }
 

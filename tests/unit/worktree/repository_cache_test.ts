@@ -37,7 +37,7 @@ Deno.test("RepositoryCache finds commits, branches, tags and other refs, and say
   );
   assertEquals([await find(first.slice(0, 10)), await find(lost)], [first, lost]);
   for (const ref of ["gone", "refs/pull/8/head", "0".repeat(40), "0123456"]) {
-    await assertRejects(() => find(ref), Error, `Cannot f`);
+    await assertRejects(() => find(ref), Error, `Cannot find ${ref} in `);
   }
   assertEquals(
     [...Deno.readDirSync(`${repo.home}/repositories`)].filter(({ isDirectory }) => isDirectory).length,
