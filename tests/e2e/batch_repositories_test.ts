@@ -265,7 +265,7 @@ Deno.test("a task that is killed while it is cloned, set up or worked on continu
       id: "t",
       repo: "ssh://host/source",
       setup: [
-        `echo begun >> ${marks}/setups; [ -e ${marks}/setup ] || { touch ${marks}/setup; exec sleep 1000; }`,
+        `echo begun >> ${marks}/setups; [ -e ${marks}/setup ] || { touch ${marks}/setup; exec sleep 60; }`,
         "echo set up > setup.txt",
       ],
       prompt: "run: cat setup.txt; echo worked >> a.txt",
