@@ -105,7 +105,7 @@ async function makeFleet() {
 
 Deno.test(clustered("SLURM runs an emitted array to the results of one machine"), async () => {
   await using fleet = await makeFleet();
-  await using slurm = await startSlurm();
+  await using slurm = await startSlurm({ maxArraySize: 9 });
   const file = await fleet.emit("slurm", "../slurm results");
   const { stdout, stderr, code } = await fleet.sh(`sbatch --parsable ${file}`, {
     ...slurm.env,
@@ -122,6 +122,26 @@ Deno.test(clustered("SLURM runs an emitted array to the results of one machine")
   const merged = await fleet.merged("../slurm results");
   assertEquals([merged.code, merged.stdout], [1, fleet.expected]);
   assertMatch(await log(REFUSED), /\[1\/1\] t5: the provider failed[^]*\[1\/1\] t5: done/);
+
+  // More tasks than an array may have elements.
+  const { world, env } = fleet;
+  await world.write("../many.jsonl", '{"prompt": "x"}\n'.repeat(12));
+  const many = ["batch", "emit", "slurm", "--tasks", "../many.jsonl", "--results-dir", "../many"];
+  const { stdout: script } = await world.run(many, { env: slurm.env });
+  assertMatch(script, /^#SBATCH --array=0-8$/m);
+
+  // An array that is cancelled stays so, although its task says that it was stopped.
+  const waiting = `trap 'exit 143' TERM; touch "$HOME/is-waiting"; /bin/sleep 60 & wait`;
+  await world.write("../waiting/reasonix", `#!/bin/bash\n${waiting}\n`);
+  await Deno.chmod(`${env.HOME}/waiting/reasonix`, 0o755);
+  const more = { ...slurm.env, PATH: `${env.HOME}/waiting:${env.PATH}` };
+  const id = (await fleet.sh(`sbatch --parsable --array=0 ${file}`, more)).stdout.trim();
+  while (!await Deno.stat(`${env.HOME}/is-waiting`).then(() => true, () => false)) {
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+  await slurm.run("scancel", [id]);
+  const cancelled = await slurm.ended(id);
+  assertEquals(cancelled.map(({ state, restarts }) => [state, restarts]), [["CANCELLED", 0]]);
 });
 
 Deno.test(
