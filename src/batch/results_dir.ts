@@ -267,8 +267,9 @@ export class ResultsDir {
     } catch (error) {
       if (codeOf(error) !== "ENOENT") return `${path}: ${reasonOf(error)}`;
       const directory = path.slice(0, -RESULT.length - 1);
-      const isLost = file.endsWith(`/${RESULT}`) && sortedEntries(directory).length > 0;
-      return isLost ? `${directory} has no ${RESULT}` : undefined;
+      if (!file.endsWith(`/${RESULT}`) || sortedEntries(directory).length === 0) return undefined;
+      // A runner may have put it in place in the meantime.
+      return exists(path) ? this.#read(index, file) : `${directory} has no ${RESULT}`;
     }
     const value = parseJson(text);
     if (!isStoredResult(value)) return `${path} is half a result`;
