@@ -59,12 +59,24 @@ const GROUPS:
       "simple",
       "steps",
     ]],
-    ["Batch", ["tasks", "jobs", "worktree", "results", "resultsDir", "shard", "taskIndex", "image", "fresh"]],
+    ["Batch", [
+      "tasks",
+      "tasksFrom",
+      "jobs",
+      "worktree",
+      "results",
+      "resultsDir",
+      "shard",
+      "taskIndex",
+      "image",
+      "fresh",
+    ]],
   ];
 
 const MANY_FLAGS = 15;
 
 const RARE = [
+  "batch",
   "context",
   "sandbox",
   "stats",
