@@ -464,7 +464,7 @@ sandboxTest(
     assertEquals(result.code, 3);
     assertMatch(
       result.stderr,
-      /^reasonix: removed .*\/\.git\/commondir, which would have made git run other programs\n$/,
+      /^reasonix: removed .*\/\.git\/commondir, which would have made git run other programs\n$/m,
     );
     await git(g.ws, "status", "-s");
   },
