@@ -71,7 +71,7 @@ function worked(): number {
 /** The shortest of several runs, since the code may be cold. */
 function fastest(run: () => void, enough: number): number {
   let best = Infinity;
-  for (let i = 0; i < 5 && best > enough; i++) {
+  for (let i = 0; i < 20 && best > enough; i++) {
     const start = worked();
     run();
     best = Math.min(best, worked() - start);
@@ -79,7 +79,7 @@ function fastest(run: () => void, enough: number): number {
   return best;
 }
 
-const MOST_MS = 200;
+const MOST_MS = 50;
 
 /** Asserts that a run, with its compilation, is within the time limit. */
 function inTime<T>(label: string, run: () => T): T {
@@ -93,7 +93,7 @@ const GLOBS = soakSize(100_000, 4000);
 const RULE_SETS = soakSize(20_000, 4000);
 const DIALECTS = ["ignore", "rule", "search"] as const;
 
-Deno.test("random globs match what a backtracking engine matches, each within 200 ms", () => {
+Deno.test("random globs match what a backtracking engine matches, each within 50 ms", () => {
   for (let i = 0; i < GLOBS; i++) {
     const glob = made(i % 10 === 0 ? [...PIECES, ...GROUPS] : PIECES, i % 50 === 0 ? 60 : 7);
     const dialect = DIALECTS[i % 3] ?? "rule";
@@ -110,7 +110,7 @@ Deno.test("random globs match what a backtracking engine matches, each within 20
   }
 });
 
-Deno.test("random ignore files and path rules match names as their globs do, each within 200 ms", () => {
+Deno.test("random ignore files and path rules match names as their globs do, each within 50 ms", () => {
   const context = {
     cwd: "/w",
     home: "/h",
@@ -150,7 +150,7 @@ Deno.test("random ignore files and path rules match names as their globs do, eac
   }
 });
 
-Deno.test("pathological globs match long names within 200 ms", () => {
+Deno.test("pathological globs match long names within 50 ms", () => {
   const a = (count: number) => "a".repeat(count);
   const slow: readonly (readonly [GlobDialect, string, string])[] = [
     ["rule", `${"*a".repeat(500)}b`, a(4000)],

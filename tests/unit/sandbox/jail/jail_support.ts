@@ -52,7 +52,10 @@ export async function sh(
     stdin: "null",
   }).output();
   const decoder = new TextDecoder();
-  // Bubblewrap begins again when a mount that another program removed meanwhile was gone, and reports that.
-  const errors = decoder.decode(stderr).replace(/^(?:bwrap: Can't bind mount \/oldroot\/ on .*\n)+/, "");
+  // Bubblewrap begins again when a path that another program removed meanwhile was gone, and reports that.
+  const errors = decoder.decode(stderr).replace(
+    /^(?:bwrap: Can't (?:bind mount \/oldroot\/ on|mkdir parents for \S+\.sock:) .*\n)+/,
+    "",
+  );
   return { code, stdout: decoder.decode(stdout), stderr: errors };
 }

@@ -464,7 +464,7 @@ sandboxTest(
     assertEquals(result.code, 3);
     assertMatch(
       result.stderr,
-      /^reasonix: removed .*\/\.git\/commondir, which would have made git run other programs\n$/m,
+      /^reasonix: removed .*\/\.git\/commondir, which would have made git run other programs\n$/,
     );
     await git(g.ws, "status", "-s");
   },
