@@ -3,7 +3,7 @@ import { lazy } from "../util/lazy.ts";
 /** Batches: files of tasks, and their results on one machine or on many. */
 export { isFinal, isTaskResult } from "./result.ts";
 export type { CheckResult, TaskResult } from "./result.ts";
-export { manifestOf, type ResultEntry, ResultsDir, type RunFacts, sha256, taskNames } from "./results_dir.ts";
+export { manifestOf, type ResultEntry, ResultsDir, type RunFacts, taskNames } from "./results_dir.ts";
 export { selectTasks } from "./selection.ts";
 export type { BatchTask } from "./task.ts";
 export { readTaskFile } from "./task_file.ts";

@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import {
   closeSync,
   fsyncSync,
@@ -22,6 +21,7 @@ import { canonicalJson, isRecord, parseJson } from "../util/json.ts";
 import { attempt } from "../util/lazy.ts";
 import { isTaskResult, type TaskResult } from "./result.ts";
 import type { BatchTask } from "./task.ts";
+import { sha256 } from "../util/digest.ts";
 
 /** Names the batch that a directory of results belongs to; every runner of the batch would write the same. */
 export interface BatchManifest {
@@ -135,10 +135,6 @@ function hideFromGit(directory: string): void {
   const names = sortedEntries(directory).map(({ name }) => name);
   if (names.includes(".gitignore") || !names.every((name) => KNOWN.test(name))) return;
   writeFileSync(`${directory}/.gitignore`, "*\n");
-}
-
-export function sha256(text: string): string {
-  return createHash("sha256").update(text).digest("hex");
 }
 
 /**

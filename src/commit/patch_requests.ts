@@ -1,6 +1,5 @@
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { createHash } from "node:crypto";
 import { message, ReasonixError } from "../core/mod.ts";
 import { problemOf } from "../git/mod.ts";
 import { isDirectory } from "../path/probe.ts";
@@ -19,6 +18,7 @@ import {
   withoutPassword,
 } from "./pull_request.ts";
 import { runUserGit, userEnvironment, userProgram } from "./writing.ts";
+import { sha256 } from "../util/digest.ts";
 
 /** A patch that becomes a pull request. */
 export interface PatchRequest {
@@ -189,7 +189,7 @@ class PatchRequests {
 }
 
 function branchOf({ name, file }: PatchRequest): string {
-  const digest = createHash("sha256").update(readFileSync(file)).digest("hex").slice(0, 8);
+  const digest = sha256(readFileSync(file)).slice(0, 8);
   return `reasonix/${name.replace(/\.{2,}/g, ".")}-${digest}`;
 }
 

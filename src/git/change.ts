@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import { lstatSync, readFileSync } from "node:fs";
 import { message, ReasonixError, usageError } from "../core/mod.ts";
 import { type ChangedFile, type DiffSection, type Entry, type Hunk, Scratch } from "./compare.ts";
@@ -6,6 +5,7 @@ import { attempt } from "../util/lazy.ts";
 import { joinBytes } from "../util/bytes.ts";
 import { cutText } from "../util/terminal_text.ts";
 import { DiskFiles, entries, type Git, gitFailure, type GitOptions } from "./git.ts";
+import { sha256 } from "../util/digest.ts";
 
 /** The files of one side of a change. */
 export interface Revision {
@@ -423,5 +423,5 @@ export function numberedDiff(file: ChangedFile, hunks: readonly Hunk[] = file.hu
  * lines at another place are another change.
  */
 export function hunkDigest(path: string, { lines }: Hunk): string {
-  return createHash("sha256").update([path, ...lines].join("\n")).digest("hex").slice(0, 16);
+  return sha256([path, ...lines].join("\n")).slice(0, 16);
 }

@@ -1,9 +1,9 @@
-import { createHash } from "node:crypto";
 import * as z from "zod/mini";
 import { type JsonSchema, type LocalizedMessage, message, NO_USAGE, type Text } from "../core/mod.ts";
 import type { Change, ChangedFile, Hunk } from "../git/mod.ts";
 import { type Defined, defined, isRecord, safeText } from "../util/json.ts";
 import { cutText, oneLine, terminalSafe } from "../util/terminal_text.ts";
+import { sha256 } from "../util/digest.ts";
 
 export const PRIORITIES = ["P0", "P1", "P2", "P3"] as const;
 
@@ -441,7 +441,7 @@ function titleWords(title: string): Set<string> {
  */
 export function reviewFinding(finding: Finding, agent: string): ReviewFinding {
   const parts = [finding.path, ...quoteLines(finding.quote), ...[...titleWords(finding.title)].sort()];
-  const id = createHash("sha256").update(JSON.stringify(parts)).digest("hex").slice(0, 16);
+  const id = sha256(JSON.stringify(parts)).slice(0, 16);
   return { ...finding, id, state: "new", agent };
 }
 

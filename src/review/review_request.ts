@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import { readdirSync, rmSync, statSync } from "node:fs";
 import { appendIfChanged } from "../control/mod.ts";
 import { errorMessage, type ExitName, message, type Text, usageError } from "../core/mod.ts";
@@ -14,6 +13,7 @@ import { cutText } from "../util/terminal_text.ts";
 import { readReport, type ReviewReport } from "./findings.ts";
 import { formatReview } from "./formats.ts";
 import { type EarlierReview, review, type ReviewOptions, type ReviewRequest } from "./review.ts";
+import { sha256 } from "../util/digest.ts";
 
 /** A review as the flags of `reasonix review` and the words behind `/review` ask for it. */
 export interface ReviewFlags {
@@ -180,7 +180,7 @@ const MAX_SAVED = 100;
 const MAX_BYTES = 8 * 1024 * 1024;
 
 function savedFile(home: string, { top, key }: Change): string {
-  const name = createHash("sha256").update(key).digest("hex").slice(0, 16);
+  const name = sha256(key).slice(0, 16);
   return `${projectDir(home, top)}/reviews/${name}.json`;
 }
 

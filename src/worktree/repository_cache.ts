@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import { lstatSync, mkdirSync, rmSync } from "node:fs";
 import { message, ReasonixError, textOf, usageError } from "../core/mod.ts";
 import { connectionEnvironment, Git, type GitOptions, problemOf } from "../git/mod.ts";
@@ -7,6 +6,7 @@ import { isFile, sortedEntries } from "../path/probe.ts";
 import { realPath } from "../path/real_path.ts";
 import { attempt } from "../util/lazy.ts";
 import { FileLock } from "../util/lock.ts";
+import { sha256 } from "../util/digest.ts";
 
 /** A commit in the copy of a repository that all its tasks share. */
 export interface CachedCommit {
@@ -109,7 +109,7 @@ class Mirror {
     this.shown = shownRepository(repo);
     const name = baseName(this.shown.replace(/\/+$/, "")).replace(/\.git$/, "").replace(/[^\w.-]+/g, "-")
       .slice(-48);
-    const digest = createHash("sha256").update(this.shown).digest("hex").slice(0, 12);
+    const digest = sha256(this.shown).slice(0, 12);
     this.path = `${realPath(home)}/repositories/${name.replace(/^\./, "_")}-${digest}.git`;
     this.#repo = repo;
     this.#git = Git.find(this.path);

@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import { type LoadedConfig, nonInteractive } from "../../config/mod.ts";
 import { message, usageError } from "../../core/mod.ts";
 import { shellWord } from "../../util/process.ts";
@@ -6,6 +5,7 @@ import { ResultsDir } from "../results_dir.ts";
 import type { BatchTask } from "../task.ts";
 import type { TaskFlags } from "../task_file.ts";
 import { type MachineConfig, machineConfig } from "./machine_config.ts";
+import { sha256 } from "../../util/digest.ts";
 
 /** Tasks that run in the same container image, as one job of the engine. */
 export interface EmitGroup {
@@ -178,7 +178,7 @@ function jobName(file: string): string {
   const base = file === "-" ? "tasks" : file.slice(file.lastIndexOf("/") + 1).replace(/\.jsonl?$/, "");
   const name = base.toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^-|-$/g, "");
   if (name.length <= MAX_NAME && name === base.toLowerCase()) return name;
-  const digest = createHash("sha256").update(base).digest("hex").slice(0, 6);
+  const digest = sha256(base).slice(0, 6);
   return `${name.slice(0, MAX_NAME - digest.length - 1).replace(/-$/, "") || "tasks"}-${digest}`;
 }
 

@@ -1,13 +1,8 @@
-import {
-  type BatchTask,
-  isTaskResult,
-  type RunFacts,
-  sha256,
-  type TaskResult,
-} from "../../../../src/batch/mod.ts";
+import { type BatchTask, isTaskResult, type RunFacts, type TaskResult } from "../../../../src/batch/mod.ts";
 import { message, ReasonixError } from "../../../../src/core/mod.ts";
 import { sortedEntries } from "../../../../src/path/probe.ts";
 import { canonicalJson, isRecord, scanJsonl } from "../../../../src/util/json.ts";
+import { sha256 } from "../../../../src/util/digest.ts";
 import { attempt } from "../../../../src/util/lazy.ts";
 import { FileLock } from "../../../../src/util/lock.ts";
 import type { RunFlags } from "../../../run_flags.ts";

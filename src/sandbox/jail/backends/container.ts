@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import { contains } from "../../../path/lexical.ts";
 import {
   type Backend,
@@ -17,6 +16,7 @@ import {
 import { PROXY_PORT, proxyEnvironment } from "../environment.ts";
 import { findJailProgram } from "../backend.ts";
 import { runProgram } from "../../../util/process.ts";
+import { sha256 } from "../../../util/digest.ts";
 
 /** The runtime of this program as commands in a container see it: it runs the forwarder to the proxy. */
 const RUNTIME = "/run/reasonix/runtime";
@@ -260,7 +260,7 @@ function quoted(words: readonly string[]): string {
 }
 
 function digest(text: string): string {
-  return createHash("sha256").update(text).digest("hex").slice(0, 12);
+  return sha256(text).slice(0, 12);
 }
 
 function keptName(project: string): string {
