@@ -112,6 +112,8 @@ export const BATCH_FLAGS = {
   fresh: flag("Redo tasks that are already finished"),
 } as const;
 
+export const BATCH_FLAG_NAMES = Object.keys(BATCH_FLAGS) as readonly (keyof typeof BATCH_FLAGS)[];
+
 export const RUN_FLAGS = {
   ...SHARED,
   preferModel: option("Model, where configured", "name", { hidden: true }),

@@ -12,7 +12,7 @@ import {
   wholeNumber,
 } from "../command.ts";
 import { names } from "../release/channel.ts";
-import { BATCH_FLAGS, RUN_FLAGS, type RunFlags } from "../run_flags.ts";
+import { BATCH_FLAG_NAMES, BATCH_FLAGS, RUN_FLAGS, type RunFlags } from "../run_flags.ts";
 import { textsFor } from "../terminal/language.ts";
 import { openConfig } from "../terminal/open.ts";
 import { type CliContext, runPaths } from "../terminal/process.ts";
@@ -208,19 +208,6 @@ function unknownEngine(engine: string) {
   );
 }
 
-/** Flags that an engine sets for each index itself. */
-const TAKEN = [
-  "tasks",
-  "tasksFrom",
-  "jobs",
-  "results",
-  "resultsDir",
-  "shard",
-  "taskIndex",
-  "image",
-  "fresh",
-] as const;
-
 async function checkedFlags(
   words: readonly string[],
   { readRunFlags, batchRun }: Omit<BatchDeps, "openRequests">,
@@ -229,7 +216,8 @@ async function checkedFlags(
   if (typeof flags === "string") {
     throw usageError(message`Cannot use the flags after --: ${flags}`, message`see reasonix run --help`);
   }
-  const taken = TAKEN.find((name) => flags[name] !== undefined);
+  // An engine sets the others for each index itself.
+  const taken = BATCH_FLAG_NAMES.find((name) => name !== "worktree" && flags[name] !== undefined);
   if (taken === undefined) {
     (await batchRun()).checkFlags(flags, []);
     return flags;

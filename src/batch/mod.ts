@@ -5,7 +5,7 @@ export { isFinal, isTaskResult } from "./result.ts";
 export type { CheckResult, TaskResult } from "./result.ts";
 export { manifestOf, type ResultEntry, ResultsDir, type RunFacts, taskNames } from "./results_dir.ts";
 export { selectTasks } from "./selection.ts";
-export type { BatchTask } from "./task.ts";
+export { type BatchTask, DEFAULT_JOBS } from "./task.ts";
 export { readTaskFile } from "./task_file.ts";
 
 export type { Engine } from "./emit/plan.ts";

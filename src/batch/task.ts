@@ -32,6 +32,9 @@ export interface TaskLimits {
   readonly memory?: number;
 }
 
+/** Tasks at the same time. */
+export const DEFAULT_JOBS = 4;
+
 const MAX_LISTED = 20;
 
 /** One JSON object of a file of tasks. */

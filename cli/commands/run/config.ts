@@ -1,5 +1,5 @@
 import { flagWord } from "../../command.ts";
-import type { RunFlags } from "../../run_flags.ts";
+import { BATCH_FLAG_NAMES, type RunFlags } from "../../run_flags.ts";
 import { type AnswerSchema, loadAnswerSchema } from "../../../src/agent/mod.ts";
 import {
   loadTrustedConfig,
@@ -27,17 +27,7 @@ import { defined, isRecord, parseJson } from "../../../src/util/json.ts";
 
 /** Throws for flags that mean nothing without `--tasks`. */
 export function requireTasks(flags: RunFlags): void {
-  const names = [
-    "jobs",
-    "worktree",
-    "results",
-    "resultsDir",
-    "shard",
-    "taskIndex",
-    "image",
-    "fresh",
-  ] as const;
-  const alone = names.find((name) => flags[name] !== undefined);
+  const alone = BATCH_FLAG_NAMES.find((name) => flags[name] !== undefined);
   if (alone === undefined) return;
   throw usageError(
     message`Cannot use ${flagWord(alone)} for one task`,

@@ -60,7 +60,7 @@ export function github(plan: EmitPlan): string {
         "timeout-minutes": RUN_MINUTES,
         strategy: {
           "fail-fast": false,
-          ...(images.length === tasks.length ? { "max-parallel": jobs } : {}),
+          ...(plan.shards === tasks.length ? { "max-parallel": jobs } : {}),
           matrix: { include },
         },
         ...(isContained ? { container: "${{ matrix.image }}" } : {}),

@@ -6,8 +6,7 @@ const LOST = 255;
 
 /** Writes a script for GNU parallel, on this machine or on others through ssh. */
 export function parallel(plan: EmitPlan): string {
-  const { tasks, groups, jobs, keys } = plan;
-  const shards = groups.reduce((sum, group) => sum + group.shards, 0);
+  const { tasks, groups, shards, jobs, keys } = plan;
   const results = shellWord(plan.resultsDir);
   const ssh = ["ssh", ...keys.map((name) => `-o SendEnv=${name}`), "-o ServerAliveInterval=30"].join(" ");
   return [

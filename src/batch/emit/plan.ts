@@ -1,8 +1,8 @@
 import { type LoadedConfig, nonInteractive } from "../../config/mod.ts";
-import { message, usageError } from "../../core/mod.ts";
+import { EXIT, message, usageError } from "../../core/mod.ts";
 import { shellWord } from "../../util/process.ts";
 import { ResultsDir } from "../results_dir.ts";
-import type { BatchTask } from "../task.ts";
+import { type BatchTask, DEFAULT_JOBS } from "../task.ts";
 import type { TaskFlags } from "../task_file.ts";
 import { type MachineConfig, machineConfig } from "./machine_config.ts";
 import { sha256 } from "../../util/digest.ts";
@@ -26,6 +26,8 @@ export interface EmitPlan {
   readonly tasksText: string;
   readonly resultsDir: string;
   readonly groups: readonly EmitGroup[];
+  /** Indexes of all groups together. */
+  readonly shards: number;
   /** Flags of `run` for every task, as they are after `--`. */
   readonly runFlags: readonly string[];
   /** Tasks at the same time: of a shard, or, where each index is one task, of all. */
@@ -68,8 +70,6 @@ export interface PlanInput {
   readonly npmPackage: string;
 }
 
-/** As of a run. */
-const DEFAULT_JOBS = 4;
 /** Indexes at the same time where each is one task. */
 const DEFAULT_INDEXES = 16;
 const DEFAULT_RESOURCES = { cpus: 1, memoryBytes: 2 * 1024 ** 3 };
@@ -77,13 +77,17 @@ const DEFAULT_RESOURCES = { cpus: 1, memoryBytes: 2 * 1024 ** 3 };
 /** Attempts after the first one that an index may have; see {@linkcode NO_RETRY}. */
 export const MAX_RETRIES = 3;
 
-/** Exit codes of an index that another attempt would repeat; see docs/exit-codes.md. */
-export const NO_RETRY: readonly number[] = [1, 2, 3, 4, 6, 7];
+/**
+ * Exit codes of an index that another attempt may change: the provider failed, or it was stopped or killed;
+ * see docs/exit-codes.md.
+ */
+export const RETRY: readonly number[] = [EXIT.provider, EXIT.interrupt, 137, EXIT.terminated];
 
-/** Exit codes of an index that another attempt may change: the provider failed, or it was stopped. */
-export const RETRY: readonly number[] = [5, 130, 137, 143];
+/** Exit codes of an index that another attempt would repeat. */
+export const NO_RETRY: readonly number[] = Object.values(EXIT)
+  .filter((code) => code !== EXIT.done && !RETRY.includes(code));
 
-/** Throws a ReasonixError for an unknown model, or more shards than tasks or than the engine takes. */
+/** Throws a ReasonixError for an unknown model, or more shards or images than there may be. */
 export function planOf(input: PlanInput): EmitPlan {
   const { tasks, tasksFile, tasksFrom, tasksText, resultsDir, maxIndexes, jobs, runFlags } = input;
   const { shards = Math.min(tasks.length, maxIndexes) } = input;
@@ -99,6 +103,13 @@ export function planOf(input: PlanInput): EmitPlan {
       message`give --shards at most ${tasks.length}, or leave it out: one task for each index`,
     );
   }
+  const groups = groupsOf(tasks, shards);
+  if (groups.length > maxIndexes) {
+    throw usageError(
+      message`Cannot divide ${tasksFile}: its tasks name ${groups.length} images, and the engine takes at most ${maxIndexes} indexes`,
+      message`write the tasks into several files`,
+    );
+  }
   const machine = machineConfig(
     nonInteractive(input.loaded),
     new Set(tasks.map(({ model }) => model ?? input.model ?? "")),
@@ -112,7 +123,8 @@ export function planOf(input: PlanInput): EmitPlan {
     tasksFrom,
     tasksText,
     resultsDir,
-    groups: groupsOf(tasks, shards),
+    groups,
+    shards: groups.reduce((sum, group) => sum + group.shards, 0),
     runFlags,
     jobs: jobs ?? (isSharded ? DEFAULT_JOBS : DEFAULT_INDEXES),
     keys: machine.variables,

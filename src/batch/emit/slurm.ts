@@ -23,8 +23,7 @@ export async function maxArraySize(): Promise<number> {
  * does so with those of a machine that is lost.
  */
 export function slurm(plan: EmitPlan): string {
-  const { name, tasks, groups, jobs, keys, resources: { cpus, memoryBytes } } = plan;
-  const shards = groups.reduce((sum, group) => sum + group.shards, 0);
+  const { name, tasks, shards, jobs, keys, resources: { cpus, memoryBytes } } = plan;
   const limit = shards === tasks.length ? `%${jobs}` : "";
   const logs = shellWord(`${plan.resultsDir}/log`);
   const within = (group: EmitGroup) => ["run", ...containerWords(plan, group)];

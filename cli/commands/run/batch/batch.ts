@@ -6,6 +6,7 @@ import { type CliContext, onSignals, runPaths } from "../../../terminal/process.
 import {
   type BatchTask,
   type CheckResult,
+  DEFAULT_JOBS,
   isFinal,
   loadRunnerMeter,
   manifestOf,
@@ -71,8 +72,6 @@ import { loadNonInteractiveConfig, runOptions } from "../config.ts";
 import { noSecrets, taskResult } from "../task.ts";
 import CONTINUE from "./continue.md" with { type: "text" };
 import { BatchJournal, type KeyedTask, keyedTask } from "./journal.ts";
-
-const DEFAULT_JOBS = 4;
 
 /** Shared by all tasks of a batch. */
 interface Batch {

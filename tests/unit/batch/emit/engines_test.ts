@@ -6,6 +6,7 @@ import { github } from "../../../../src/batch/emit/github.ts";
 import { parallel } from "../../../../src/batch/emit/parallel.ts";
 import type { EmitPlan } from "../../../../src/batch/emit/plan.ts";
 import { slurm } from "../../../../src/batch/emit/slurm.ts";
+import { ReasonixError } from "../../../../src/core/mod.ts";
 import { assert, assertEquals, assertMatch, assertRejects, assertThrows } from "../../../support/assert.ts";
 import { isInstalled } from "../../../support/containers.ts";
 import { planFor, PROVIDER } from "../../../support/emit_plan.ts";
@@ -290,15 +291,27 @@ Deno.test("the groups of a plan have as many shards as asked for, where there ar
       fc.integer({ min: 1, max: 40 }),
       async (images, wanted) => {
         const shards = Math.min(wanted, images.length);
-        const { groups } = await planFor({
+        const plan = await planFor({
           tasks: images.map((image) => ({ prompt: "x", image })),
           input: { shards },
         });
-        assertEquals(groups.reduce((sum, group) => sum + group.shards, 0), Math.max(shards, groups.length));
+        const { groups } = plan;
+        const sum = groups.reduce((sum, group) => sum + group.shards, 0);
+        assertEquals([sum, plan.shards], [Math.max(shards, groups.length), sum]);
         assertEquals(groups.filter(({ count, shards }) => shards < 1 || shards > count), []);
       },
     ),
     { seed: SEED, numRuns: soakSize(500, 10) },
+  );
+});
+
+Deno.test("more images than an engine has indexes are refused", async () => {
+  const tasks = Array.from({ length: 300 }, (_, at) => ({ prompt: "x", image: `swe/task:${at}` }));
+  assertEquals((await planFor({ tasks, input: { maxIndexes: 300 } })).shards, 300);
+  await assertRejects(
+    () => planFor({ tasks, input: { maxIndexes: 256 } }),
+    ReasonixError,
+    "its tasks name 300 images, and the engine takes at most 256 indexes",
   );
 });
 
