@@ -137,6 +137,13 @@ export function isMessage({ content, calls, interrupted }: EventBodies["message.
   return content !== "" || (!interrupted && (calls ?? []).length > 0);
 }
 
+type FileChange = NonNullable<EventBodies["tool.end"]["changes"]>[number];
+
+/** Reports whether a change of a call made the file another one: it was not only computed, and not the same. */
+export function isWritten({ change, written }: Pick<FileChange, "change" | "written">): boolean {
+  return written !== false && change !== "unchanged";
+}
+
 /** The key of a wait for a person that names no call. */
 const ANY_CALL = "";
 

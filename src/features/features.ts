@@ -1,3 +1,4 @@
+import { isWritten } from "../core/mod.ts";
 import { exists } from "../path/probe.ts";
 import { openGoal, projectDir } from "../session/mod.ts";
 import { lazy } from "../util/lazy.ts";
@@ -63,7 +64,7 @@ const EXTENSIONS: readonly Extension[] = [
   },
   {
     wanted: ({ options }) => options.telemetry !== undefined,
-    attach: async (run) => (await import("./telemetry/telemetry.ts")).attach(run),
+    attach: async (run) => (await loadTelemetry()).attach(run),
   },
   { wanted: ({ options }) => isLogged(options), attach: async (run) => (await loadLog()).attach(run) },
 ];
@@ -74,7 +75,7 @@ const FEATURES: RunFeatures = {
     const { hooks, telemetry } = options.loaded.config;
     const observed = telemetry.otlp === "" || options.telemetry !== undefined
       ? options
-      : (await import("./telemetry/telemetry.ts")).withTelemetry(options);
+      : (await loadTelemetry()).withTelemetry(options);
     if (hooks.length === 0) return observed;
     return await (await import("./hooks/hook_extension.ts")).withHooks(observed);
   },
@@ -135,6 +136,8 @@ function isLogged({ loaded: { config: { log } } }: Pick<AssemblyOptions, "loaded
   return log.level !== "off";
 }
 
+export const loadTelemetry = lazy(() => import("./telemetry/telemetry.ts"));
+
 /** The program's own log. */
 export const loadLog = lazy(() => import("./log/program_log.ts"));
 
@@ -163,8 +166,6 @@ function languageSupport(deps: LanguageDeps): LanguageSupport {
   };
 }
 
-type Written = NonNullable<ToolResult["changes"]>[number];
-
 /** Adds the new errors to the results of edits, as far as a language server finds them in time. */
 function withEditChecks(toolbox: Toolbox, open: () => Promise<RunLsp>): Toolbox {
   let running: RunLsp | undefined;
@@ -190,10 +191,6 @@ function withEditChecks(toolbox: Toolbox, open: () => Promise<RunLsp>): Toolbox 
       return withText(withText(result, late), await running.after(written, signal));
     },
   };
-}
-
-function isWritten({ change, written }: Written): boolean {
-  return written !== false && change !== "unchanged";
 }
 
 function withText(result: ToolResult, text: string | undefined): ToolResult {

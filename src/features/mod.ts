@@ -1,7 +1,7 @@
 import { lazy } from "../util/lazy.ts";
 
 export { type AgentOptions, createAgent, type EmbeddedAgent, runInternal } from "./create_agent.ts";
-export { assemble, loadLog } from "./features.ts";
+export { assemble, loadLog, loadTelemetry } from "./features.ts";
 export type { LanguageServerRow } from "./lsp/run_lsp.ts";
 export type { KnownServer } from "./mcp/known_servers.ts";
 export type { AgentRow } from "./agents/agent_list.ts";

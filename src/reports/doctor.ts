@@ -7,6 +7,7 @@ import {
   loadLog,
   loadPluginStart,
   loadServerWork,
+  loadTelemetry,
 } from "../features/mod.ts";
 import {
   buildWorkspace,
@@ -175,7 +176,9 @@ export async function diagnose(
       ? await sandboxPart({ paths, loaded: usable, texts, locale }, problems)
       : { summary: texts.notExamined, rejected: [] },
     worktrees: await worktreePart(paths.home, texts, problems),
-    ...(usable && usable.config.telemetry.otlp !== "" ? { telemetry: telemetryPart(paths, usable) } : {}),
+    ...(usable && usable.config.telemetry.otlp !== ""
+      ? { telemetry: await telemetryPart(paths, usable) }
+      : {}),
     sessions: {
       count: sessions.length,
       bytes: sessions.reduce((sum, session) => sum + session.bytes, 0),
@@ -203,13 +206,14 @@ function launcherCost({ env }: RunPaths, texts: Texts["doctor"]): string[] {
 }
 
 /** Names the receivers of telemetry: each signal can have its own one. */
-function telemetryPart(
+async function telemetryPart(
   { env }: RunPaths,
-  { config: { telemetry: { otlp, signals } } }: LoadedConfig,
-): NonNullable<Report["telemetry"]> {
-  const base = otlp === "env" ? env("OTEL_EXPORTER_OTLP_ENDPOINT") ?? "http://localhost:4318" : otlp;
+  { config: { telemetry } }: LoadedConfig,
+): Promise<NonNullable<Report["telemetry"]>> {
+  const { addressOf } = await loadTelemetry();
+  const { signals } = telemetry;
   const receivers = signals.map((signal) => {
-    const address = env(`OTEL_EXPORTER_OTLP_${signal.toUpperCase()}_ENDPOINT`) ?? base;
+    const { address } = addressOf(signal, telemetry, env);
     const url = URL.parse(address);
     return url ? `${url.origin}${url.pathname.replace(/\/$/, "")}` : address;
   });

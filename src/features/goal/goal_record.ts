@@ -2,6 +2,7 @@ import {
   clausesOf,
   type Event,
   type EventOf,
+  isWritten,
   type LocalizedMessage,
   message,
   type Text,
@@ -69,7 +70,7 @@ export class EffectTracker {
     const call = this.#calls.get(callId);
     this.#calls.delete(callId);
     if (!call || OWN_TOOLS.has(name)) return;
-    const written = changes.filter(({ change, written }) => change !== "unchanged" && written !== false);
+    const written = changes.filter(isWritten);
     for (const { path, change, diff, added, removed } of written) {
       this.#note("effect", `${path}\0${change}\0${diff ?? `${added} ${removed}`}`);
     }

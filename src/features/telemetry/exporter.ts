@@ -20,10 +20,10 @@ import type { Config, EnvLookup } from "../../config/mod.ts";
 import type { BatchContext } from "../../run/mod.ts";
 import { defined } from "../../util/json.ts";
 import { VERSION } from "../../util/version.ts";
-import { logReader } from "./logs.ts";
-import { metricReader } from "./metrics.ts";
+import { operationRecords } from "./logs.ts";
+import { operationMetrics } from "./metrics.ts";
 import type { Observed, Reader, ReaderOptions } from "./observed.ts";
-import { attributesOf } from "./operations.ts";
+import { attributesOf, OperationReader, type OperationSink } from "./operations.ts";
 import { DrawnIds, SpanReader } from "./spans.ts";
 
 const SCOPE = "reasonix";
@@ -125,6 +125,7 @@ export function openExporter(
       maxExportBatchSize: number(`${prefix}_MAX_EXPORT_BATCH_SIZE`),
     });
   const readers: Reader[] = [];
+  const sinks: OperationSink[] = [];
   const providers: { shutdown(): Promise<void> }[] = [];
   if (signals.includes("traces")) {
     const ids = new DrawnIds();
@@ -148,7 +149,7 @@ export function openExporter(
     });
     const provider = new MeterProvider({ resource, readers: [reader] });
     providers.push(provider);
-    readers.push(metricReader(names, provider.getMeter(scope, VERSION), options));
+    sinks.push(operationMetrics(names, provider.getMeter(scope, VERSION), options));
   }
   if (signals.includes("logs")) {
     const exporter = watched("logs", new OTLPLogExporter(target("logs")));
@@ -156,10 +157,11 @@ export function openExporter(
     const processors = [new BatchLogRecordProcessor({ exporter, ...often })];
     const provider = new LoggerProvider({ resource, processors });
     providers.push(provider);
-    readers.push(
-      logReader(names, provider.getLogger(isClaude ? `${scope}.events` : scope, VERSION), options),
+    sinks.push(
+      operationRecords(names, provider.getLogger(isClaude ? `${scope}.events` : scope, VERSION), options),
     );
   }
+  if (sinks.length > 0) readers.push(new OperationReader(sinks));
   return new Exporter(readers, providers, unwatch);
 }
 

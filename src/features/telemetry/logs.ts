@@ -3,12 +3,12 @@ import { freshTokens } from "../../core/mod.ts";
 import { claudeToolName } from "../../tool/mod.ts";
 import { byteLength } from "../../util/bytes.ts";
 import { claudeDecision } from "./metrics.ts";
-import type { Reader, ReaderOptions, SpanIds } from "./observed.ts";
+import type { ReaderOptions, SpanIds } from "./observed.ts";
 import {
   attributesOf,
   type FailedAttempt,
   type Operation,
-  Operations,
+  type OperationSink,
   type RequestEnd,
   type Values,
 } from "./operations.ts";
@@ -17,13 +17,12 @@ import {
 const MAX_CONTENT = 60_000;
 
 /** Makes log records of prompts, requests and calls: those of Claude Code, under its names or our own. */
-export function logReader(
+export function operationRecords(
   names: "gen_ai" | "claude_code",
   logger: Logger,
   { content, redact }: ReaderOptions,
-): Reader {
+): OperationSink {
   const prefix = names === "claude_code" ? "claude_code" : "reasonix";
-  const operations = new Operations();
   /** Number of records and the latest prompt, by session of the user. */
   const sessions = new Map<string, { records: number; prompt: string }>();
   const emit = (operation: Operation, name: string, values: Values) => {
@@ -59,50 +58,45 @@ export function logReader(
       attempt: attempts,
     };
   };
-  return {
-    take(observed) {
-      for (const operation of operations.take(observed)) {
-        switch (operation.kind) {
-          case "prompt": {
-            const { text } = operation;
-            emit(operation, "user_prompt", { prompt_length: String(text.length), prompt: shown(text) });
-            break;
-          }
-          case "retry":
-            emit(operation, "api_error", errorValues(operation));
-            break;
-          case "request":
-            if (operation.failure) emit(operation, "api_error", errorValues(operation));
-            if (operation.usage || !operation.failure) {
-              emit(operation, "api_request", requestValues(operation));
-            }
-            break;
-          case "call": {
-            const { call, tool, end, decision } = operation;
-            const named = {
-              tool_name: names === "claude_code" ? claudeToolName(tool) : tool,
-              tool_use_id: call.id,
-            };
-            if (decision) emit(operation, "tool_decision", { ...named, ...claudeDecision(decision) });
-            if (!operation.executed) break;
-            const { decision: type, source } = decision ? claudeDecision(decision) : {};
-            emit(operation, "tool_result", {
-              ...named,
-              success: String(end.outcome === "ok"),
-              duration_ms: String(end.durationMs),
-              error_type: end.outcome === "ok" ? undefined : end.outcome,
-              error: end.outcome === "ok" ? undefined : shown(end.content),
-              decision_type: type,
-              decision_source: source,
-              tool_input_size_bytes: String(byteLength(call.arguments)),
-              tool_result_size_bytes: String(byteLength(end.content)),
-              tool_input: shown(call.arguments),
-            });
-          }
-        }
+  return (operation) => {
+    switch (operation.kind) {
+      case "prompt": {
+        const { text } = operation;
+        emit(operation, "user_prompt", { prompt_length: String(text.length), prompt: shown(text) });
+        break;
       }
-    },
-    end() {},
+      case "retry":
+        emit(operation, "api_error", errorValues(operation));
+        break;
+      case "request":
+        if (operation.failure) emit(operation, "api_error", errorValues(operation));
+        if (operation.usage || !operation.failure) {
+          emit(operation, "api_request", requestValues(operation));
+        }
+        break;
+      case "call": {
+        const { call, tool, end, decision } = operation;
+        const named = {
+          tool_name: names === "claude_code" ? claudeToolName(tool) : tool,
+          tool_use_id: call.id,
+        };
+        if (decision) emit(operation, "tool_decision", { ...named, ...claudeDecision(decision) });
+        if (!operation.executed) break;
+        const { decision: type, source } = decision ? claudeDecision(decision) : {};
+        emit(operation, "tool_result", {
+          ...named,
+          success: String(end.outcome === "ok"),
+          duration_ms: String(end.durationMs),
+          error_type: end.outcome === "ok" ? undefined : end.outcome,
+          error: end.outcome === "ok" ? undefined : shown(end.content),
+          decision_type: type,
+          decision_source: source,
+          tool_input_size_bytes: String(byteLength(call.arguments)),
+          tool_result_size_bytes: String(byteLength(end.content)),
+          tool_input: shown(call.arguments),
+        });
+      }
+    }
   };
 }
 

@@ -1,31 +1,24 @@
 import type { Meter } from "@opentelemetry/api";
-import { tokenKinds } from "../../core/mod.ts";
+import { isWritten, tokenKinds } from "../../core/mod.ts";
 import { isRecord, parseJson } from "../../util/json.ts";
-import { providerName, type Reader, type ReaderOptions } from "./observed.ts";
+import { providerName, type ReaderOptions } from "./observed.ts";
 import {
   attributesOf,
   type CallDecision,
   type CallEnd,
   type Operation,
-  Operations,
+  type OperationSink,
   type RequestEnd,
   WANTED,
 } from "./operations.ts";
 
 /** Counts and measures what happens, under the names of the conventions or those of Claude Code. */
-export function metricReader(
+export function operationMetrics(
   names: "gen_ai" | "claude_code",
   meter: Meter,
   { redact }: ReaderOptions,
-): Reader {
-  const operations = new Operations();
-  const count = names === "gen_ai" ? genAiMetrics(meter, redact) : claudeCodeMetrics(meter, redact);
-  return {
-    take(observed) {
-      for (const operation of operations.take(observed)) count(operation);
-    },
-    end() {},
-  };
+): OperationSink {
+  return names === "gen_ai" ? genAiMetrics(meter, redact) : claudeCodeMetrics(meter, redact);
 }
 
 type Redact = ReaderOptions["redact"];
@@ -35,7 +28,7 @@ const SECONDS = Array.from({ length: 14 }, (_, power) => 0.01 * 2 ** power);
 const TURN_SECONDS = Array.from({ length: 13 }, (_, power) => 0.1 * 2 ** power);
 const TOKENS = Array.from({ length: 14 }, (_, power) => 4 ** power);
 
-function genAiMetrics(meter: Meter, redact: Redact): (operation: Operation) => void {
+function genAiMetrics(meter: Meter, redact: Redact): OperationSink {
   const histogram = (name: string, unit: string, description: string, bounds: number[]) =>
     meter.createHistogram(name, { unit, description, advice: { explicitBucketBoundaries: bounds } });
   const counter = (name: string, unit: string, description: string) =>
@@ -135,7 +128,7 @@ function asked({ provider, model }: Pick<RequestEnd, "provider" | "model">) {
 
 /** The lines that a call has added and removed, where there are any. */
 function changedLines({ end: { changes = [] } }: CallEnd): ["added" | "removed", number][] {
-  const written = changes.filter(({ change, written }) => written !== false && change !== "unchanged");
+  const written = changes.filter(isWritten);
   return (["added", "removed"] as const).flatMap((type) => {
     const count = written.reduce((sum, each) => sum + each[type], 0);
     return count === 0 ? [] : [[type, count]];
@@ -143,7 +136,7 @@ function changedLines({ end: { changes = [] } }: CallEnd): ["added" | "removed",
 }
 
 /** The metrics that dashboards for Claude Code show; costs in other currencies than dollars are left out. */
-function claudeCodeMetrics(meter: Meter, redact: Redact): (operation: Operation) => void {
+function claudeCodeMetrics(meter: Meter, redact: Redact): OperationSink {
   const counter = (name: string, unit: string, description: string) =>
     meter.createCounter(`claude_code.${name}`, { unit, description });
   const sessions = counter("session.count", "", "Count of CLI sessions started");

@@ -2,7 +2,7 @@
 import type { Attributes, AttributeValue } from "@opentelemetry/api";
 import type { Cost, Event, EventOf, Usage } from "../../core/mod.ts";
 import { userText } from "../../util/user_text.ts";
-import type { Observed, ObservedSession } from "./observed.ts";
+import type { Observed, ObservedSession, Reader } from "./observed.ts";
 
 /** A request to a model. */
 interface ModelRequest {
@@ -71,6 +71,9 @@ type Fact =
 
 /** Something that has happened, with the user's session that it belongs to. */
 export type Operation = Fact & Pick<Observed, "at" | "session" | "span"> & { readonly root: string };
+
+/** Counts or records what happens. */
+export type OperationSink = (operation: Operation) => void;
 
 interface OpenRequest extends Pick<ModelRequest, "purpose" | "model"> {
   readonly from: number;
@@ -238,12 +241,16 @@ function toolOf({ tool, call }: EventOf<"tool.start">): string {
   return tool ?? call.name;
 }
 
-/** Follows the sessions of a run. */
-export class Operations {
+/** Follows the sessions of a run, and gives what ends or happens with an event to its sinks. */
+export class OperationReader implements Reader {
   readonly #sessions = new Map<string, OpenSession>();
+  readonly #sinks: readonly OperationSink[];
 
-  /** Returns what ends or happens with an event. */
-  take({ event, at, session, span }: Observed): Operation[] {
+  constructor(sinks: readonly OperationSink[]) {
+    this.#sinks = sinks;
+  }
+
+  take({ event, at, session, span }: Observed): void {
     const { id, parent } = session;
     let open = this.#sessions.get(id);
     if (!open) {
@@ -251,8 +258,12 @@ export class Operations {
       this.#sessions.set(id, open = new OpenSession(root));
     }
     const common = { at, session, root: open.root, ...(span ? { span } : {}) };
-    return open.take(event, at, session).map((fact) => ({ ...fact, ...common }));
+    for (const fact of open.take(event, at, session)) {
+      for (const sink of this.#sinks) sink({ ...fact, ...common });
+    }
   }
+
+  end(): void {}
 }
 
 /** Values of attributes; undefined: not known. */

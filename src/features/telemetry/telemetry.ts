@@ -262,13 +262,19 @@ interface Receiver {
   readonly from: string;
 }
 
-/** Returns the receiver of a signal. Throws a ReasonixError (config) for a wrong address. */
-function receiverOf(signal: string, { otlp }: Config["telemetry"], env: EnvLookup): Receiver {
+/** The address of the receiver of a signal as it is written; `isOwn`: it is for this signal alone. */
+export function addressOf(signal: string, { otlp }: Pick<Config["telemetry"], "otlp">, env: EnvLookup) {
   const variable = `OTEL_EXPORTER_OTLP_${signal.toUpperCase()}_ENDPOINT`;
   const own = env(variable);
-  const common = otlp === "env" ? "OTEL_EXPORTER_OTLP_ENDPOINT" : "[telemetry] otlp";
-  const from = own ? variable : common;
-  const address = own || (otlp === "env" ? env(common) || "http://localhost:4318" : otlp);
+  if (own) return { address: own, from: variable, isOwn: true };
+  if (otlp !== "env") return { address: otlp, from: "[telemetry] otlp", isOwn: false };
+  const from = "OTEL_EXPORTER_OTLP_ENDPOINT";
+  return { address: env(from) || "http://localhost:4318", from, isOwn: false };
+}
+
+/** Returns the receiver of a signal. Throws a ReasonixError (config) for a wrong address. */
+function receiverOf(signal: string, settings: Config["telemetry"], env: EnvLookup): Receiver {
+  const { address, from, isOwn } = addressOf(signal, settings, env);
   const url = URL.parse(address);
   if (!url || !/^https?:$/.test(url.protocol)) {
     throw new ReasonixError(
@@ -279,7 +285,7 @@ function receiverOf(signal: string, { otlp }: Config["telemetry"], env: EnvLooku
       },
     );
   }
-  if (!own) url.pathname = `${url.pathname.replace(/\/+$/, "")}/v1/${signal}`;
+  if (!isOwn) url.pathname = `${url.pathname.replace(/\/+$/, "")}/v1/${signal}`;
   return { url, from };
 }
 

@@ -1,6 +1,6 @@
 /** The closing lines of a run: what was changed, what it took and what it cost, and what went wrong. */
 import { relativeTo } from "../../path/lexical.ts";
-import type { EventOf } from "../../core/mod.ts";
+import { type EventOf, isWritten } from "../../core/mod.ts";
 import type { Texts } from "../../i18n/mod.ts";
 import { cacheShare, type CallView, grouped, lineFigures, moneyFigure, wrapText } from "../../view/mod.ts";
 import { terminalSafe } from "../../util/terminal_text.ts";
@@ -48,8 +48,7 @@ export class ChangedFiles {
   readonly #files = new Map<string, { added: number; removed: number }>();
 
   add(changes: readonly Change[] = []): void {
-    for (const { path, change, written, added, removed } of changes) {
-      if (change === "unchanged" || written === false) continue;
+    for (const { path, added, removed } of changes.filter(isWritten)) {
       const before = this.#files.get(path) ?? { added: 0, removed: 0 };
       this.#files.set(path, { added: before.added + added, removed: before.removed + removed });
     }

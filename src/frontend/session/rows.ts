@@ -1,5 +1,5 @@
 /** The conversation of a session as data: a row for each part of it that people read. */
-import type { Event, EventOf } from "../../core/mod.ts";
+import { type Event, type EventOf, isWritten } from "../../core/mod.ts";
 import { attachments, userText } from "../../util/user_text.ts";
 import { callTitle, moneyFigure, timeText } from "../../view/mod.ts";
 import { agentUpdate } from "../server_updates.ts";
@@ -243,8 +243,7 @@ export class SessionRows {
 
   #end(event: Event, title: string, end: EventOf<"tool.end">): void {
     const { callId, name, changes = [] } = end;
-    for (const { path, change, added, removed, written } of changes) {
-      if (written === false || change === "unchanged") continue;
+    for (const { path, change, added, removed } of changes.filter(isWritten)) {
       const before = this.files.get(path) ?? { added: 0, removed: 0 };
       this.files.set(path, { path, change, added: before.added + added, removed: before.removed + removed });
     }

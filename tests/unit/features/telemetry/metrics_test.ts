@@ -14,8 +14,9 @@ import {
   tokenKinds,
   type Usage,
 } from "../../../../src/core/mod.ts";
-import { logReader } from "../../../../src/features/telemetry/logs.ts";
-import { metricReader } from "../../../../src/features/telemetry/metrics.ts";
+import { operationRecords } from "../../../../src/features/telemetry/logs.ts";
+import { operationMetrics } from "../../../../src/features/telemetry/metrics.ts";
+import { OperationReader } from "../../../../src/features/telemetry/operations.ts";
 import type { Observed, ObservedSession } from "../../../../src/features/telemetry/observed.ts";
 import { apply, emptyState, type SessionState } from "../../../../src/session/mod.ts";
 import { assert, assertEquals } from "../../../support/assert.ts";
@@ -49,12 +50,12 @@ async function exported(
   const records = new InMemoryLogRecordExporter();
   const loggers = new LoggerProvider({ processors: [new SimpleLogRecordProcessor({ exporter: records })] });
   const options = { content, redact };
-  const readers = [
-    metricReader(names, meters.getMeter("test"), options),
-    logReader(names, loggers.getLogger("test"), options),
-  ];
-  for (const event of events) readers.forEach((reader) => reader.take(event));
-  readers.forEach((reader) => reader.end());
+  const reader = new OperationReader([
+    operationMetrics(names, meters.getMeter("test"), options),
+    operationRecords(names, loggers.getLogger("test"), options),
+  ]);
+  for (const event of events) reader.take(event);
+  reader.end();
   await Promise.all([meters.forceFlush(), loggers.forceFlush()]);
   const points = exporter.getMetrics().flatMap(({ scopeMetrics }) =>
     scopeMetrics.flatMap(({ metrics }) =>

@@ -34,7 +34,7 @@ async function runWithin(inherited: Readonly<Record<string, string>>) {
   return { spans: receiver.spans, trace, id, flag, rest };
 }
 
-Deno.test("the span that the environment names is the parent of a run, and its state goes on", async () => {
+Deno.test("the span that the environment names is the parent of a run, and its state is passed on", async () => {
   const TRACESTATE = "rojo=00f067aa0ba902b7, congo=t61 rcWkgMzE";
   const { spans, trace, id, flag, rest } = await runWithin({
     TRACEPARENT: `00-${TRACE}-${SPAN}-01`,
