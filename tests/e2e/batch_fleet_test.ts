@@ -4,6 +4,7 @@ import { assert, assertEquals, assertMatch } from "../support/assert.ts";
 import { type RecordedRequest, startModelServer, type Turn } from "../support/model_server.ts";
 import { finished, makeWorld, mockConfig, type World } from "../support/program.ts";
 import { Random, SEED, soakSize } from "../support/seed.ts";
+import { needs } from "../support/tools.ts";
 
 /** Tasks run in parallel, and a killed one begins its conversation again. */
 const LOOSE = { check: { prefix: false } } as const;
@@ -220,15 +221,16 @@ Deno.test("runners killed at random points leave whole results, and the next one
   }
 });
 
-Deno.test("a full disk gives one line, and the next run stores the result without another request", async () => {
-  const mount = ["bwrap", "--dev-bind", "/", "/", "--size", "65536", "--tmpfs"];
+const SMALL_DISK = ["bwrap", "--dev-bind", "/", "/", "--size", "65536", "--tmpfs"];
+const hasDisk = await works([...SMALL_DISK, "/tmp", "true"]);
+
+async function smallDisk(): Promise<void> {
   await using server = startModelServer([], { ...LOOSE, fallback: { text: "x".repeat(200_000) } });
   await using world = await makeWorld(mockConfig(server.url));
   await writeTasks(world, 1);
   const out = `${world.dir}/../out`;
   await Deno.mkdir(out);
-  const within = [...mount, await Deno.realPath(out)];
-  if (!await works([...within, "true"])) return;
+  const within = [...SMALL_DISK, await Deno.realPath(out)];
   const full = await world.run(SHARED, { within });
   assertEquals(full.code, 1, full.stderr);
   assertMatch(
@@ -238,6 +240,15 @@ Deno.test("a full disk gives one line, and the next run stores the result withou
   const next = await world.run(SHARED);
   assertEquals([next.code, server.requests.length], [0, 1], next.stderr);
   assertEquals(names(`${out}/tasks/t0`), ["result.json", "session.jsonl"]);
+}
+
+Deno.test({
+  ...needs(
+    "bwrap",
+    hasDisk,
+    "a full disk gives one line, and the next run stores the result without another request",
+  ),
+  fn: smallDisk,
 });
 
 async function works(command: readonly string[]): Promise<boolean> {
