@@ -139,7 +139,7 @@ export function isMessage({ content, calls, interrupted }: EventBodies["message.
 
 type FileChange = NonNullable<EventBodies["tool.end"]["changes"]>[number];
 
-/** Reports whether a change of a call made the file another one: it was not only computed, and not the same. */
+/** Reports whether a change of a call made the file another one: neither only computed nor the same. */
 export function isWritten({ change, written }: Pick<FileChange, "change" | "written">): boolean {
   return written !== false && change !== "unchanged";
 }
