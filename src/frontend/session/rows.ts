@@ -312,9 +312,10 @@ export class SessionRows {
     const before = this.files.get(path) ?? this.files.get(from);
     for (const each of [from, path]) this.files.delete(each);
     const { ends = [] } = before ?? {};
+    const isNew = before?.change === "created" && change === "updated";
     this.files.set(path, {
       path,
-      change: change ?? before?.change ?? "read",
+      change: isNew ? "created" : change ?? before?.change ?? "read",
       added: added + (before?.added ?? 0),
       removed: removed + (before?.removed ?? 0),
       seq,

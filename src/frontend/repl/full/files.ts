@@ -82,7 +82,8 @@ export class FilesPanel extends ListPanel<SessionFile> {
     const stamp = `${seq} ${isDiff} ${this.deps.marks() !== undefined}`;
     const known = this.#shown.get(path);
     const wanted = `${path} ${stamp}`;
-    if (known?.stamp === stamp || this.#wanted === wanted) return known?.lines;
+    if (known?.stamp === stamp) return known.lines;
+    if (this.#wanted === wanted) return undefined;
     this.#cancel();
     this.#wanted = wanted;
     this.#cancel = after(REST_MS, () => {
@@ -96,7 +97,7 @@ export class FilesPanel extends ListPanel<SessionFile> {
         this.deps.changed();
       });
     });
-    return known?.lines;
+    return undefined;
   }
 
   /** The diffs of the calls that changed the file, newest first. */
@@ -148,7 +149,9 @@ export class FilesPanel extends ListPanel<SessionFile> {
     const space = Math.min(rows - Math.min(list, this.entries().length), this.#options.maxLines() + 1);
     if (space < 3) return [];
     const { palette, texts } = this.deps;
-    const found = this.linesOf(file) ?? [palette.dim(texts().details.loading)];
+    // Until the next ones are read, the last ones stay.
+    const found = this.linesOf(file) ?? this.#shown.get(file.path)?.lines ??
+      [palette.dim(texts().details.loading)];
     const shown: string[] = [];
     for (const line of found) {
       if (shown.length >= space) break;
