@@ -5,7 +5,8 @@ import type { ChatTexts } from "./chat_texts.ts";
 import { type Composer, type ComposerDraft, createComposer } from "./composer/composer.ts";
 import { StatusLine } from "./status_line.ts";
 import { withoutStyles } from "./screen/line.ts";
-import { type Frame, hintRows, type Layout, stack } from "./screen/view.ts";
+import { type Frame, hintRows, stack } from "./screen/view.ts";
+import type { Layout } from "./full/panel_view.ts";
 import type { Looks } from "./looks.ts";
 import { Dialogs } from "./overlay/dialogs.ts";
 import { Screen } from "./screen/screen.ts";
@@ -417,7 +418,7 @@ export class Chat {
   #event(event: Event): void {
     try {
       this.#transcript.event(event);
-      this.#layout.event?.(event);
+      this.#full?.event?.(event);
     } catch (error) {
       this.#notDrawn(error);
     }
@@ -430,8 +431,11 @@ export class Chat {
     const isShown = this.#assembly?.session.id === assembly.session.id;
     this.#assembly = assembly;
     this.#options.looks.use(assembly.loaded.config.ui);
+    const { view = assembly.loaded.config.ui.view } = this.#options;
+    if (!isShown && view === "full") void this.#show("full").catch((error) => this.#fail(error));
     this.#printHeader();
     if (!isShown) this.#transcript.resume(assembly.session.state);
+    this.#full?.opened?.(assembly);
     this.#transcript.watch(assembly);
     this.#status.show(assembly, () => this.#screen.refresh());
   }

@@ -6,16 +6,16 @@ import type { Composer } from "../composer/composer.ts";
 import type { Looks } from "../looks.ts";
 import type { Dialogs } from "../overlay/dialogs.ts";
 import { rowsOfLine, safeLine } from "../screen/line.ts";
-import { type Frame, type Layout, stack } from "../screen/view.ts";
+import { type Frame, stack } from "../screen/view.ts";
 import type { LiveSession } from "../../session/live_session.ts";
 import type { StatusLine } from "../status_line.ts";
 import type { InputEvent, Terminal } from "../terminal/terminal.ts";
 import type { Transcript } from "../transcript/transcript.ts";
-import type { PanelView } from "./panel_view.ts";
+import type { Layout, PanelView } from "./panel_view.ts";
 import { loadTexts, type Texts } from "../../../i18n/mod.ts";
 import { displayWidth, fitDisplay, padDisplay } from "../../../util/display_width.ts";
 
-/** What a chat lends to its layout. */
+/** The parts of a chat that its layout draws and uses. */
 export interface LayoutDeps {
   readonly looks: Looks;
   readonly texts: ChatTexts;
@@ -61,9 +61,9 @@ export class FullLayout implements Layout {
   readonly #panels: Readonly<Record<PanelName, PanelView>>;
   readonly #conversation: PrintedRows;
   #focus: PanelName | "composer" = "composer";
-  /** The panel that had the focus last, and the one beside the chat. */
+  /** The panel that had the focus last, and the one next to the chat. */
   #panel: PanelName = "chat";
-  #beside: "files" | "log" = "files";
+  #second: "files" | "log" = "files";
   /** The size of the last frame. */
   #size = { columns: 0, rows: 0 };
 
@@ -121,7 +121,7 @@ export class FullLayout implements Layout {
     this.#focus = order[(at + order.length) % order.length] ?? "composer";
     if (this.#focus === "composer") return;
     this.#panel = this.#focus;
-    if (this.#focus !== "chat") this.#beside = this.#focus;
+    if (this.#focus !== "chat") this.#second = this.#focus;
   }
 
   /** The columns of the view from left to right, with a border between each two. */
@@ -131,11 +131,11 @@ export class FullLayout implements Layout {
     }
     const side = columns < SIDE_BAR_COLUMNS ? 0 : Math.floor(columns / 5);
     const left = columns - (side > 0 ? side + 1 : 0);
-    const beside = Math.floor((left - 1) / 2);
+    const second = Math.floor((left - 1) / 2);
     return [
       ...(side > 0 ? [{ width: side, panels: [], shown: "side" } as const] : []),
-      { width: left - 1 - beside, panels: ["chat"], shown: "chat" },
-      { width: beside, panels: ["files", "log"], shown: this.#beside },
+      { width: left - 1 - second, panels: ["chat"], shown: "chat" },
+      { width: second, panels: ["files", "log"], shown: this.#second },
     ];
   }
 

@@ -1,4 +1,19 @@
-import type { Frame } from "../screen/view.ts";
+import type { Assembly } from "../../../run/mod.ts";
+import type { Event } from "../../../core/mod.ts";
+import type { Frame, View } from "../screen/view.ts";
+import type { InputEvent } from "../terminal/terminal.ts";
+
+/** How a chat is drawn, and the keys that only this view has. */
+export interface Layout extends View {
+  /** Cells of a line of the conversation. */
+  readonly columns: number;
+  /** Prints completed lines of the conversation. */
+  print(lines: readonly string[]): void;
+  /** Handles a key before overlays and composer; false for all others. */
+  key(event: InputEvent): boolean;
+  event?(event: Event): void;
+  opened?(assembly: Assembly): void;
+}
 
 /**
  * A panel of the full-screen view.

@@ -1,5 +1,3 @@
-import type { Assembly } from "../../../run/mod.ts";
-import type { Event } from "../../../core/mod.ts";
 import type { InputEvent } from "../terminal/terminal.ts";
 import { displayWidth } from "../../../util/display_width.ts";
 
@@ -12,18 +10,6 @@ export interface Frame {
 export interface View {
   /** The lines for a width, at most `rows` of them. */
   frame(columns: number, rows: number): Frame;
-}
-
-/** How a chat is drawn, and the keys that only this view has. */
-export interface Layout extends View {
-  /** Cells of a line of the conversation. */
-  readonly columns: number;
-  /** Prints completed lines of the conversation. */
-  print(lines: readonly string[]): void;
-  /** Handles a key before overlays and composer; false for all others. */
-  key(event: InputEvent): boolean;
-  event?(event: Event): void;
-  opened?(assembly: Assembly): void;
 }
 
 /** Stacks frames vertically; the caret is that of the last frame that has one. */
