@@ -19,7 +19,7 @@ export interface Layout extends View {
  * A panel of the full-screen view.
  *
  * Contract: `frame` returns at most `rows` lines of at most `columns` cells; the layout pads them and draws
- * titles and borders. What the panel shows (cursor, collapsed entries, filter) is kept while it is not drawn.
+ * titles and borders. Cursor, collapsed entries, search and filter stay as they are while it is not drawn.
  */
 export interface PanelView {
   /** The text of its title line: name, counts, filters, new lines. */
