@@ -120,10 +120,7 @@ Deno.test("full screen writes changed cells only, and no half of a wide characte
   assertEquals(show("漢語漢字│x"), "\x1b[2;3H語");
   assertEquals(show("漢語ab漢│x"), "\x1b[2;5Hab漢");
   assertEquals(show("a漢語b漢│x"), "\x1b[2Ha漢語");
-  assertEquals(
-    show("\x1b[31ma漢\x1b[39m語b漢│y"),
-    "\x1b[2H\x1b[31ma漢\x1b[0m\x1b[2;10Hy".replace("\x1b[2;10H", "\x1b[10G"),
-  );
+  assertEquals(show("\x1b[31ma漢\x1b[39m語b漢│y"), "\x1b[2H\x1b[31ma漢\x1b[10G\x1b[0my");
   // Terminals differ in the width of a family: what follows has its place, and nothing is left below it.
   assertEquals(show("\x1b[31ma漢\x1b[39m👩‍👩‍👧b漢│y"), "\x1b[2;4H  \x1b[4G👩‍👩‍👧");
   assertEquals(show("x👩‍👩‍👧bc"), "\x1b[2Hx  \x1b[2G👩‍👩‍👧\x1b[4Gbc\x1b[K");
@@ -226,7 +223,7 @@ Deno.test("full screen leaves nothing where there is no alternate screen", async
   const { terminal, state, screen } = open({ columns: 40, rows: 8 });
   const write = terminal.write.bind(terminal);
   // The Linux console before 2026.
-  terminal.write = (text) => write(text.replace(/\x1b\[\?1049[hl]/g, ""));
+  terminal.write = (text) => write(text.replaceAll("\x1b[?1049h", "").replaceAll("\x1b[?1049l", ""));
   state.frame = { lines: Array.from({ length: 8 }, (_, at) => `row ${at}`) };
   screen.open();
   assertEquals(terminal.screen(), Array.from({ length: 8 }, (_, at) => `row ${at}`));
