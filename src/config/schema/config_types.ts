@@ -10,6 +10,7 @@ export type Config = {
     theme: "auto" | "dark" | "light" | "high-contrast" | "none";
     linear: boolean;
     reduced_motion: boolean;
+    view: "scroll" | "full";
   };
   instructions: string[];
   instructions_from: "repository" | "root";

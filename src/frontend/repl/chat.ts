@@ -6,6 +6,7 @@ import { type Composer, type ComposerDraft, createComposer } from "./composer/co
 import { StatusLine } from "./status_line.ts";
 import { withoutStyles } from "./screen/line.ts";
 import { type Frame, hintRows, stack } from "./screen/view.ts";
+import type { Layout } from "./full/panel_view.ts";
 import type { Looks } from "./looks.ts";
 import { Dialogs } from "./overlay/dialogs.ts";
 import { Screen } from "./screen/screen.ts";
@@ -55,6 +56,8 @@ export interface ChatOptions {
   /** Starts the page of `/web`. Absent: there is none. */
   readonly web?: (options: WebPageOptions) => Promise<WebPage>;
   readonly start: OpenRequest;
+  /** The view to begin with; absent: that of the setting `ui.view`. */
+  readonly view?: ViewName;
   /** Messages to begin with, as if they had been typed. */
   readonly first?: readonly string[];
   /** Called with the session, if any, when the chat ends because nothing can be drawn. */
@@ -62,6 +65,8 @@ export interface ChatOptions {
   /** Milliseconds, by which overlays distinguish answers from typing; default: the real time. */
   readonly now?: () => number;
 }
+
+type ViewName = Config["ui"]["view"];
 
 /** Maximum number of queued messages shown. */
 const WAITING_LINES = 3;
@@ -72,7 +77,13 @@ const ROOMY = 16;
 /** The chat: shows events, sends submissions, and asks the user at its keyboard. */
 export class Chat {
   readonly #options: ChatOptions;
-  readonly #screen: Screen;
+  /** The screen with the scrollback, and the one in use. */
+  readonly #main: Screen;
+  #screen: Screen;
+  readonly #scroll: Layout;
+  #layout: Layout;
+  /** The full-screen view, once it was in use. */
+  #full: Layout | undefined;
   readonly #composer: Composer;
   readonly #transcript: Transcript;
   readonly #status: StatusLine;
@@ -97,14 +108,24 @@ export class Chat {
     const { terminal, texts, looks, live } = options;
     this.#options = options;
     this.#live = live;
-    this.#screen = new Screen(terminal, { frame: (columns, rows) => this.#frame(columns, rows) });
+    this.#main = new Screen(terminal, { frame: (columns, rows) => this.#frame(columns, rows) });
+    this.#screen = this.#main;
+    this.#scroll = {
+      frame: (columns, rows) => this.#whole(columns, rows),
+      get columns() {
+        return terminal.columns;
+      },
+      print: (lines) => this.#main.print(lines),
+      key: () => false,
+    };
+    this.#layout = this.#scroll;
     this.#dialogs = this.#createDialogs();
     this.#transcript = new Transcript({
       palette: looks.palette,
       texts: () => texts.transcript,
-      print: (lines) => this.#screen.print(lines),
+      print: (lines) => this.#layout.print(lines),
       changed: () => this.#screen.refresh(),
-      columns: () => terminal.columns,
+      columns: () => this.#layout.columns,
       failed: (error) => this.#notDrawn(error),
       still: () => looks.still,
       links: looks.links,
@@ -123,7 +144,7 @@ export class Chat {
   /** When a part cannot be drawn, the composer or overlay is shown alone. */
   #frame(columns: number, rows: number): Frame {
     try {
-      return this.#whole(columns, rows);
+      return this.#layout.frame(columns, rows);
     } catch (error) {
       this.#notDrawn(error);
     }
@@ -226,6 +247,7 @@ export class Chat {
         draft: (text) => this.#composer.putBack([{ text }]),
         control: (sequence) => void terminal.write(sequence),
         quit: () => this.#end(EXIT.done),
+        view: (view) => this.#show(view ?? (this.#layout === this.#scroll ? "full" : "scroll")),
         ...(web ? { web: (what) => this.#web(what, web) } : {}),
       },
     };
@@ -267,6 +289,7 @@ export class Chat {
       },
     });
     this.#screen.open();
+    if (this.#options.view === "full") await this.#show("full");
     const detach = this.#live.attach(this.#frontEnd);
     const { host, submissions, assembly } = this.#live;
     try {
@@ -288,6 +311,36 @@ export class Chat {
       await this.#composer.close();
       detach();
     }
+  }
+
+  /** Changes to another view; everything else continues. */
+  async #show(view: ViewName): Promise<void> {
+    const layout = view === "scroll" ? this.#scroll : this.#full ??= await this.#loadFull();
+    if (layout === this.#layout) return;
+    await this.#screen.close();
+    this.#layout = layout;
+    this.#screen.open();
+  }
+
+  async #loadFull(): Promise<Layout> {
+    const { FullLayout } = await import("./full/layout.ts");
+    const { looks, texts, terminal } = this.#options;
+    return await FullLayout.load({
+      looks,
+      texts,
+      terminal,
+      composer: this.#composer,
+      dialogs: this.#dialogs,
+      status: this.#status,
+      commands: this.#commands,
+      live: this.#live,
+      transcript: this.#transcript,
+      waiting: () => this.#waitingLines(),
+      hint: () => this.#hint(),
+      changed: () => this.#screen.refresh(),
+      submit: (text) => void this.#live.submissions.submit({ text, steer: false, by: this.#frontEnd }),
+      failed: (error) => this.#fail(error),
+    });
   }
 
   async #web(what: WebAction, open: NonNullable<ChatOptions["web"]>): Promise<void> {
@@ -365,6 +418,7 @@ export class Chat {
   #event(event: Event): void {
     try {
       this.#transcript.event(event);
+      this.#full?.event?.(event);
     } catch (error) {
       this.#notDrawn(error);
     }
@@ -377,8 +431,11 @@ export class Chat {
     const isShown = this.#assembly?.session.id === assembly.session.id;
     this.#assembly = assembly;
     this.#options.looks.use(assembly.loaded.config.ui);
+    const { view = assembly.loaded.config.ui.view } = this.#options;
+    if (!isShown && view === "full") void this.#show("full").catch((error) => this.#fail(error));
     this.#printHeader();
     if (!isShown) this.#transcript.resume(assembly.session.state);
+    this.#full?.opened?.(assembly);
     this.#transcript.watch(assembly);
     this.#status.show(assembly, () => this.#screen.refresh());
   }
@@ -421,6 +478,7 @@ export class Chat {
   }
 
   #give(event: InputEvent): void {
+    if (this.#layout.key(event)) return;
     for (const left of this.#dialogs.overlays.input(event)) {
       if (left.kind === "paste" || !this.#key(left.key)) this.#composer.input(left);
     }
