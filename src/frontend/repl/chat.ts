@@ -9,7 +9,8 @@ import { type Frame, hintRows, stack } from "./screen/view.ts";
 import type { Layout } from "./full/panel_view.ts";
 import type { Looks } from "./looks.ts";
 import { Dialogs } from "./overlay/dialogs.ts";
-import { Screen } from "./screen/screen.ts";
+import type { FullScreen } from "./screen/full_screen.ts";
+import { type PacedScreen, Screen } from "./screen/screen.ts";
 import { type FrontEnd, type LiveSession, type LiveSessions, openEvents } from "../session/live_session.ts";
 import { ChatLeft } from "../session/session_host.ts";
 import type { SessionTexts } from "../session/texts.ts";
@@ -79,11 +80,12 @@ export class Chat {
   readonly #options: ChatOptions;
   /** The screen with the scrollback, and the one in use. */
   readonly #main: Screen;
-  #screen: Screen;
+  #screen: PacedScreen;
   readonly #scroll: Layout;
   #layout: Layout;
   /** The full-screen view, once it was in use. */
   #full: Layout | undefined;
+  #fullScreen: FullScreen | undefined;
   readonly #composer: Composer;
   readonly #transcript: Transcript;
   readonly #status: StatusLine;
@@ -288,8 +290,8 @@ export class Chat {
         this.#end(EXIT[signal === "SIGINT" ? "interrupt" : "terminated"]);
       },
     });
-    this.#screen.open();
     if (this.#options.view === "full") await this.#show("full");
+    else this.#screen.open();
     const detach = this.#live.attach(this.#frontEnd);
     const { host, submissions, assembly } = this.#live;
     try {
@@ -305,8 +307,8 @@ export class Chat {
       if (this.#live.frontEnds.length === 1 || this.#opening) submissions.stop(reason);
       this.#dialogs.close();
       await this.#closeWeb();
-      this.#sayGoodbye();
-      await this.#screen.close();
+      if (this.#layout === this.#scroll) this.#sayGoodbye();
+      await this.#screen.close(this.#layout === this.#scroll ? [] : this.#goodbye());
       await terminal.stop();
       await this.#composer.close();
       detach();
@@ -319,12 +321,18 @@ export class Chat {
     if (layout === this.#layout) return;
     await this.#screen.close();
     this.#layout = layout;
+    this.#screen = view === "full" && this.#fullScreen || this.#main;
     this.#screen.open();
   }
 
   async #loadFull(): Promise<Layout> {
-    const { FullLayout } = await import("./full/layout.ts");
+    const [{ FullLayout }, { FullScreen }] = await Promise.all([
+      import("./full/layout.ts"),
+      import("./screen/full_screen.ts"),
+    ]);
     const { looks, texts, terminal } = this.#options;
+    const view = { frame: (columns: number, rows: number) => this.#frame(columns, rows) };
+    this.#fullScreen = new FullScreen(terminal, view, { mouse: false, goodbye: () => this.#goodbye() });
     return await FullLayout.load({
       looks,
       texts,
@@ -407,6 +415,17 @@ export class Chat {
   #sayGoodbye(): void {
     const session = this.#kept();
     if (session) this.#transcript.say(this.#options.texts.chat.kept(session.id));
+  }
+
+  /** The last answer and the goodbye, for the main screen, which has nothing of the conversation. */
+  #goodbye(): string[] {
+    const session = this.#kept();
+    if (!session) return [];
+    const answer = session.state.turns.findLast(({ answer = "" }) => answer.trim() !== "")?.answer;
+    const kept = this.#options.texts.chat.kept(session.id);
+    const { columns } = this.#options.terminal;
+    return [...(answer === undefined ? [] : [answer]), kept]
+      .flatMap((text) => ["", ...this.#transcript.laidOut(text, columns)]);
   }
 
   /** The session, once it has a turn. */
@@ -493,7 +512,7 @@ export class Chat {
     else if (key === "ctrl+c") this.#ctrlC(empty);
     else if (key === "ctrl+d" && empty) this.#end(EXIT.done);
     else if (key === "ctrl+z") void this.#screen.stopJob();
-    else if (key === "ctrl+l") this.#screen.print(new Array(this.#options.terminal.rows).fill(""));
+    else if (key === "ctrl+l") this.#clear();
     else if (key === "ctrl+o") void this.#expand().catch((error) => this.#fail(error));
     else if (key === "shift+tab") void this.#nextMode().catch((error) => this.#fail(error));
     else {
@@ -503,6 +522,12 @@ export class Chat {
       this.#composer.putBack([draft]);
     }
     return true;
+  }
+
+  /** What was on the main screen stays in its history. */
+  #clear(): void {
+    if (this.#screen === this.#fullScreen) this.#fullScreen.redraw();
+    else this.#main.print(new Array(this.#options.terminal.rows).fill(""));
   }
 
   /** Shows collapsed items of the transcript in full. */
