@@ -11,7 +11,7 @@ import { type Frame, hintRows, type Overlay, stack } from "../screen/view.ts";
 import type { LiveSession } from "../../session/live_session.ts";
 import type { StatusLine } from "../status_line.ts";
 import type { InputEvent, Terminal } from "../terminal/terminal.ts";
-import { Transcript } from "../transcript/transcript.ts";
+import type { Transcript } from "../transcript/transcript.ts";
 import type { Layout, PanelView } from "./panel_view.ts";
 import { loadTexts, type Texts } from "../../../i18n/mod.ts";
 import { displayWidth, fitDisplay, padDisplay } from "../../../util/display_width.ts";
@@ -93,9 +93,10 @@ export function fullKeyHelp(
   { keys }: Texts["full"],
   composer: Parameters<typeof keyHelp>[0],
 ): readonly KeyHelp[] {
-  const own = keyRows(KEYS, keys, composer.keyNames);
-  const taken = new Set([...own[11]?.keys ?? [], ...own[12]?.keys ?? []]);
-  return [...own, ...keyHelp(composer).filter(({ keys }) => !keys.every((key) => taken.has(key)))];
+  return [
+    ...keyRows(KEYS, keys, composer.keyNames),
+    ...keyHelp(composer, ["stop", "mode", "clearScreen"]),
+  ];
 }
 
 /** A column of the view: the panels that can be in it, and the one that is. */
@@ -129,8 +130,6 @@ export class FullLayout implements Layout {
   #search: Search | undefined;
   /** A report in the status line, until the next key. */
   #report = "";
-  /** The last answer, and its rows. */
-  #answer: { readonly text: string; readonly rows: () => readonly string[] } | undefined;
   /** The last frame: its size, and the rows of the panels. */
   #drawn = { columns: 0, rows: 0, body: 0 };
 
@@ -161,35 +160,10 @@ export class FullLayout implements Layout {
     this.#deps.changed();
   }
 
-  event(event: Event): void {
-    // The renderer of the answer is loaded before it is needed.
-    if (event.type === "turn.end") this.goodbye();
-  }
+  event(_event: Event): void {}
 
   opened(assembly: Assembly): void {
     this.#assembly = assembly;
-  }
-
-  /** The last answer and the line to continue with, for the main screen. */
-  goodbye(): readonly string[] {
-    const { terminal, texts, looks } = this.#deps;
-    const { session } = this.#assembly ?? {};
-    if (!session?.state.turns.length) return [];
-    const { answer: text = "" } = session.state.turns.findLast(({ answer = "" }) => answer.trim() !== "") ?? {};
-    if (text !== this.#answer?.text) {
-      const rows: string[] = [];
-      const transcript = new Transcript({
-        palette: looks.palette,
-        texts: () => texts.transcript,
-        print: (lines) => void rows.push(...lines),
-        changed() {},
-        columns: () => terminal.columns,
-        failed() {},
-      });
-      transcript.say(text);
-      this.#answer = { text, rows: () => [...rows, ...transcript.live(terminal.columns, Infinity)] };
-    }
-    return [...this.#answer?.rows() ?? [], "", ...hangingRows(texts.chat.kept(session.id), terminal.columns), ""];
   }
 
   key(event: InputEvent): boolean {
@@ -381,7 +355,10 @@ export class FullLayout implements Layout {
     if (!overlays.top) return stack(parts);
     if (!overlays.aside) return this.#covered(stack(parts).lines, overlays.top, { columns, rows });
     const [over, ...below] = parts;
-    const { lines: covered } = this.#covered(over?.lines ?? [], overlays.top, { columns, rows: body.lines.length });
+    const { lines: covered } = this.#covered(over?.lines ?? [], overlays.top, {
+      columns,
+      rows: body.lines.length,
+    });
     return stack([{ lines: covered }, ...below]);
   }
 
@@ -406,7 +383,10 @@ export class FullLayout implements Layout {
       return frame.lines;
     });
     const title = regions.map((region) => this.#title(region)).join(dim("┬"));
-    const lines = Array.from({ length: rows - 1 }, (_, row) => columns.map((each) => each[row]).join(dim("│")));
+    const lines = Array.from(
+      { length: rows - 1 },
+      (_, row) => columns.map((each) => each[row]).join(dim("│")),
+    );
     const shown = this.#side.over ? this.#withSideBar([title, ...lines]) : [title, ...lines];
     return caret ? { lines: shown, caret } : { lines: shown };
   }
@@ -420,7 +400,10 @@ export class FullLayout implements Layout {
       : space > 0
       ? this.#panels[shown].frame(width, space)
       : { lines: [] };
-    const padded = Array.from({ length: space }, (_, row) => padDisplay(safeLine(lines[row] ?? "", width), width));
+    const padded = Array.from(
+      { length: space },
+      (_, row) => padDisplay(safeLine(lines[row] ?? "", width), width),
+    );
     if (!search) return { lines: padded };
     const text = `/${search.text}`;
     const about = search.found === false ? ` · ${this.#texts.notFound}` : "";
@@ -440,9 +423,16 @@ export class FullLayout implements Layout {
     const bar = this.#region("side", width, lines.length - 1).lines;
     const border = width < columns;
     const title = fitDisplay(this.#texts.panels.side, width - 4);
-    const head = `${dim("─")} ${bold(title)} ${dim("─".repeat(Math.max(0, width - displayWidth(title) - 3)))}`;
+    const head = `${dim("─")} ${bold(title)} ${
+      dim("─".repeat(Math.max(0, width - displayWidth(title) - 3)))
+    }`;
     return [head, ...bar].map((line, row) =>
-      over(lines[row] ?? "", { columns, at: 0, width: width + 1, line: line + (border ? dim(row === 0 ? "┬" : "│") : "") }, dim)
+      over(lines[row] ?? "", {
+        columns,
+        at: 0,
+        width: width + 1,
+        line: line + (border ? dim(row === 0 ? "┬" : "│") : ""),
+      }, dim)
     );
   }
 
@@ -498,10 +488,14 @@ export class FullLayout implements Layout {
     const boxed = columns >= BOXED.columns && rows >= BOXED.rows;
     const width = boxed ? Math.min(columns - 4, BOXED.most) : columns;
     const { lines: content, caret } = overlay.frame(boxed ? width - 4 : width, boxed ? rows - 2 : rows);
-    const box = boxed ? boxOf(content, width, dim) : content.map((line) => padDisplay(safeLine(line, width), width));
+    const box = boxed
+      ? boxOf(content, width, dim)
+      : content.map((line) => padDisplay(safeLine(line, width), width));
     const top = Math.floor((rows - box.length) / 2);
     const at = Math.floor((columns - width) / 2);
-    const shift = boxed ? { row: top + box.length - content.length - 1, column: at + 2 } : { row: top, column: 0 };
+    const shift = boxed
+      ? { row: top + box.length - content.length - 1, column: at + 2 }
+      : { row: top, column: 0 };
     const covered = Array.from({ length: rows }, (_, row) => {
       const line = box[row - top];
       const below = lines[row] ?? "";
@@ -544,7 +538,9 @@ function over(
   const left = padDisplay(beginning(plain, at), at);
   const hidden = beginning(plain, at + width);
   const isWhole = displayWidth(hidden) === at + width;
-  const right = isWhole ? plain.slice(hidden.length) : ` ${plain.slice(beginning(plain, at + width + 1).length)}`;
+  const right = isWhole
+    ? plain.slice(hidden.length)
+    : ` ${plain.slice(beginning(plain, at + width + 1).length)}`;
   return dim(left) + line + (at + width < columns ? dim(right) : "");
 }
 
