@@ -191,6 +191,8 @@ export class FullLayout implements Layout {
   #composerKey({ key, text, several }: InputEvent & { readonly kind: "key" }): boolean {
     const { empty, modal } = this.#deps.composer;
     if (modal) return false;
+    // The answer to a message is in the conversation.
+    if (key === "enter" && !empty) this.#panel = "chat";
     const scrolls = key === "pageUp" || key === "pageDown" || (several && (key === "up" || key === "down")) ||
       (empty && (key === "home" || key === "end"));
     if (scrolls) this.#panels[this.#visible()].key(key);
@@ -438,15 +440,25 @@ export class FullLayout implements Layout {
 
   #title({ width, panels, shown }: Region): string {
     const { dim, bold, accent } = this.#deps.looks.palette;
+    const names = shown === "side" ? ["side"] as const : panels;
+    const isShown = (name: PanelName | "side") => name === shown;
+    const texts = names.map((name) => {
+      const short = this.#texts.panels[name];
+      return {
+        name,
+        short,
+        text: isShown(name) && name !== "side" ? this.#panels[name].title(width - 4) : short,
+      };
+    });
+    // Where the tabs have no space, the one in view stands for all.
+    const isNarrow = texts.reduce((sum, { short }) => sum + displayWidth(short) + 3, 0) >= width;
     let line = "";
     let used = 0;
-    for (const panel of shown === "side" ? ["side"] as const : panels) {
-      const isShown = panel === shown;
-      const name = this.#texts.panels[panel];
-      const text = isShown && panel !== "side" ? this.#panels[panel].title(width - 4) : name;
-      const part = fitDisplay(text, Math.max(0, width - used - 4));
-      if (part === "" || part === "…") break;
-      const color = panel === this.#focus ? accent : isShown ? bold : dim;
+    for (const { name, text } of isNarrow ? texts.filter(({ name }) => isShown(name)) : texts) {
+      const later = isNarrow ? [] : texts.slice(texts.findIndex((each) => each.name === name) + 1);
+      const left = later.reduce((space, { short }) => space - displayWidth(short) - 3, width - used - 3);
+      const part = fitDisplay(text, Math.max(0, left));
+      const color = name === this.#focus ? accent : isShown(name) ? bold : dim;
       line += `${dim("─")} ${color(part)} `;
       used += displayWidth(part) + 3;
     }
