@@ -28,6 +28,6 @@ export const texts = (t: Translate) => ({
     mode: t`next approval mode; Shift+Tab while the message has text`,
     redraw: t`draw everything again`,
     help: t`these keys`,
-    answers: t`answer a question: yes, no, yes for this session; destructive calls need y and Enter`,
+    answers: t`answer a question: yes, no, allow more; destructive calls need y and Enter`,
   },
 });

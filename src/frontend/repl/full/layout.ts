@@ -85,8 +85,8 @@ const KEYS = {
 
 /** Keys that the chat handles while a panel has the focus. */
 const CHAT_KEYS = new Set(["ctrl+c", "ctrl+d", "ctrl+z", "ctrl+o"]);
-/** Answers of 003 by the keys that ours have: `a` allows the same for the session. */
-const ANSWERS: Readonly<Record<string, string>> = { y: "y", n: "n", a: "s" };
+/** Keys that answer a question, by those of its entries: yes, no, and what is allowed for longer. */
+const ANSWERS: Readonly<Record<string, readonly string[]>> = { y: ["y"], n: ["n"], a: ["a", "s"] };
 
 /** The help: keys of the view, and those of the composer and chat that stay as they are. */
 export function fullKeyHelp(
@@ -172,8 +172,7 @@ export class FullLayout implements Layout {
     this.#report = "";
     if (key === "ctrl+l") this.#deps.redraw();
     else if (overlays.top) {
-      return event.kind === "key" && text !== undefined && ANSWERS[text] !== undefined &&
-        overlays.answerBy(ANSWERS[text]);
+      return (ANSWERS[text ?? ""] ?? []).some((answer) => overlays.answerBy(answer));
     } else if (this.#search?.writing) this.#write(event, this.#search.text);
     else if (event.kind === "paste") {
       this.#focus = "composer";

@@ -93,7 +93,10 @@ export class OverlayQueue {
    */
   answerBy(key: string): boolean {
     const isReady = this.#pausedFor(PAUSE_MS, this.#last.at) && !this.#drafting() && !this.aside;
-    return isReady && this.top?.answerBy?.(key) === true;
+    if (!isReady || !this.top?.answerBy?.(key)) return false;
+    this.#armed = this.#called = true;
+    this.#last = { key, at: this.#now() };
+    return true;
   }
 
   /** The user has asked for an overlay: the next keys are for it, unless text is typed first. */

@@ -384,7 +384,8 @@ export class Panel<T> implements Overlay<T> {
     const entry = this.#entries.find((each) => each.key === key);
     if (!entry || !isSafe || filter || reading || this.#writing || this.#parents.length > 0) return false;
     if ("value" in entry) this.#resolve(entry.value);
-    else if ("write" in entry && entry.optional) this.#written(entry, "");
+    else if ("entries" in entry) this.#choose(entry);
+    else if (entry.optional) this.#written(entry, "");
     else return false;
     return true;
   }
