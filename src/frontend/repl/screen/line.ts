@@ -246,7 +246,7 @@ export function rowOf(line: string, column: number, columns: number): number {
 }
 
 /** The characters of a line in its first cells. */
-function beginning(line: string, cells: number): string {
+export function beginning(line: string, cells: number): string {
   let text = "";
   let used = 0;
   for (const cell of cellsOf(line)) {
