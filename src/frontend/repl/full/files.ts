@@ -79,7 +79,8 @@ export class FilesPanel extends ListPanel<SessionFile> {
   protected linesOf(file: SessionFile): readonly string[] | undefined {
     const { path, seq, ends } = file;
     const isDiff = ends.length > 0 && !this.#content;
-    const stamp = `${seq} ${isDiff} ${this.deps.marks() !== undefined}`;
+    const session = this.#options.assembly()?.session.id;
+    const stamp = `${session} ${seq} ${isDiff} ${this.deps.marks() !== undefined}`;
     const known = this.#shown.get(path);
     const wanted = `${path} ${stamp}`;
     if (known?.stamp === stamp) return known.lines;
@@ -188,9 +189,9 @@ export class FilesPanel extends ListPanel<SessionFile> {
   }
 
   hints(): readonly string[] {
-    const { keys } = this.deps.texts().full;
+    const { entryKeys: keys } = this.deps.texts().full;
     return this.opened
-      ? [keys.scroll, keys.back, keys.content, keys.copy]
+      ? [keys.scroll, keys.close, keys.content, keys.copy]
       : [keys.move, keys.open, keys.content, keys.copy];
   }
 }

@@ -102,9 +102,9 @@ export class LogPanel extends ListPanel<LogRow> {
   }
 
   hints(): readonly string[] {
-    const { keys } = this.deps.texts().full;
+    const { entryKeys: keys } = this.deps.texts().full;
     return this.opened
-      ? [keys.scroll, keys.back, keys.copy]
+      ? [keys.scroll, keys.close, keys.copy]
       : [keys.move, keys.open, keys.level, keys.source, keys.copy];
   }
 }

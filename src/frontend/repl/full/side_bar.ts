@@ -35,10 +35,13 @@ export class SideBar implements View {
     this.#options = options;
   }
 
+  opened(): void {
+    this.#agents.clear();
+  }
+
   event(event: Event): void {
     if (event.type === "subagent.start" || event.type === "subagent.progress") this.#work(event);
     else if (event.type === "subagent.end") this.#agents.delete(event.id);
-    else if (event.type === "session.start") this.#agents.clear();
   }
 
   #work({ id, agent }: EventOf<"subagent.start" | "subagent.progress">): void {
