@@ -352,8 +352,8 @@ export class FullLayout implements Layout {
     const rule = rows < RULE_ROWS ? [] : [this.#rule(regions)];
     const lines = rows < RULE_ROWS ? [] : waiting();
     const space = rows - rule.length - lines.length - 1;
-    // The draft grows to a third of the rows that it gets.
-    const bottom = composer.frame(columns, Math.max(1, Math.min(rows - 2, space - (space > 2 ? 2 : 0))));
+    // The draft grows to a third of the rows of the screen.
+    const bottom = composer.frame(columns, Math.max(1, Math.min(rows - 2, space)));
     const body = this.#body(regions, Math.max(0, space - bottom.lines.length));
     this.#drawn = { columns, rows, body: body.lines.length - 1 };
     const caret = this.#focus === "composer" ? bottom.caret : undefined;
@@ -398,7 +398,7 @@ export class FullLayout implements Layout {
   #region(shown: PanelName | "side", width: number, rows: number): Frame {
     const search = shown === this.#panel && rows > 1 ? this.#search : undefined;
     const space = rows - (search ? 1 : 0);
-    const { lines } = shown === "side"
+    const { lines, caret }: Frame = shown === "side"
       ? this.#session.sideBar.frame(width, space)
       : space > 0
       ? this.#panels[shown].frame(width, space)
@@ -407,6 +407,7 @@ export class FullLayout implements Layout {
       { length: space },
       (_, row) => padDisplay(safeLine(lines[row] ?? "", width), width),
     );
+    if (!search?.writing && caret && shown === this.#focus) return { lines: padded, caret };
     if (!search) return { lines: padded };
     const text = `/${search.text}`;
     const about = search.found === false ? ` · ${this.#texts.notFound}` : "";
