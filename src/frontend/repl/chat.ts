@@ -288,8 +288,10 @@ export class Chat {
     const { terminal, start, first = [] } = this.#options;
     const ended = new Promise<number>((resolve) => this.#end = resolve);
     let reason: "interrupted" | "terminated" = "interrupted";
+    // A message opens the session, which begins as the flags say.
+    let early: InputEvent[] | undefined = [];
     terminal.start({
-      input: (event) => this.#input(event),
+      input: (event) => early ? void early.push(event) : this.#input(event),
       clicked: (row, column) => {
         this.#full?.layout.click(row, column);
         this.#screen.draw();
@@ -315,6 +317,9 @@ export class Chat {
         if (submissions.busy) openEvents(this.#live.snapshot()).forEach((event) => this.#event(event));
       }
       host.current(start).catch((error) => this.#fail(error));
+      const typed = early;
+      early = undefined;
+      for (const event of typed) this.#input(event);
       for (const text of first) submissions.add({ text, steer: false, pasted: true, by: this.#frontEnd });
       return await ended;
     } finally {

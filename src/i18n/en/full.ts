@@ -49,7 +49,7 @@ export const texts = (t: Translate) => ({
     move: t`↑↓`,
     open: t`Enter opens`,
     scroll: t`PgUp/PgDn scroll`,
-    close: t`Esc closes`,
+    close: t`Enter closes`,
     copy: t`y copies`,
     level: t`l level`,
     source: t`s source`,

@@ -28,6 +28,8 @@ interface Shown {
 
 /** Diffs of a file that are shown, the newest ones. */
 const MAX_DIFFS = 20;
+/** Below this height the list has the panel alone. */
+const LEAST_ROWS = 9;
 /** The cursor rests on a file before it is read. */
 const REST_MS = 80;
 /** Files whose lines are kept. */
@@ -145,9 +147,13 @@ export class FilesPanel extends ListPanel<SessionFile> {
     return [...this.#styled({ kind: "output", title: `read ${path}`, text: numbered }), ...more];
   }
 
+  protected override listRows(rows: number): number {
+    const most = rows < LEAST_ROWS ? rows : Math.floor(rows / 3);
+    return Math.min(most, this.entries().length);
+  }
+
   protected override below(file: SessionFile, columns: number, rows: number): readonly string[] {
-    const list = Math.max(Math.floor(rows / 3), Math.min(3, rows));
-    const space = Math.min(rows - Math.min(list, this.entries().length), this.#options.maxLines() + 1);
+    const space = Math.min(rows, this.#options.maxLines() + 1);
     if (space < 3) return [];
     const { palette, texts } = this.deps;
     // Until the next ones are read, the last ones stay.

@@ -282,7 +282,7 @@ export class FullLayout implements Layout {
   }
 
   #openPalette(): void {
-    this.#session.openPalette().catch(this.#deps.failed);
+    this.#session.openPalette(() => this.#focusOn("composer")).catch(this.#deps.failed);
   }
 
   #showKeys(): void {

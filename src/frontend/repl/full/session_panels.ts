@@ -76,7 +76,8 @@ export class SessionPanels {
     changed();
   }
 
-  async openPalette(): Promise<void> {
+  /** `drafts` is called when a text was put into the draft. */
+  async openPalette(drafts: () => void): Promise<void> {
     const { dialogs: { overlays }, looks: { palette }, changed, commands, live, paths, composer, submit } =
       this.#deps;
     overlays.called();
@@ -88,7 +89,11 @@ export class SessionPanels {
       cwd: paths.cwd,
       show: (panel) => overlays.show(panel, undefined, true),
       submit,
-      type: (event) => void composer.input(event),
+      type(event) {
+        composer.input(event);
+        drafts();
+        changed();
+      },
     });
   }
 
