@@ -77,6 +77,9 @@ const KEYS = {
   ends: ["home", "end"],
   open: ["enter"],
   copy: ["y"],
+  content: ["c"],
+  level: ["l"],
+  source: ["s"],
   side: ["ctrl+b"],
   mode: ["alt+m", "shift+tab"],
   redraw: ["ctrl+l"],
@@ -478,7 +481,7 @@ export class FullLayout implements Layout {
     if (this.#report !== "") return good(fitDisplay(this.#report, columns));
     if (overlays.aside) return hintRows([chat.asideAnswer, chat.asideWrite], columns)[0] ?? "";
     if (text !== "") return dim(fitDisplay(text, columns));
-    const [hints = ""] = hintRows(this.#hints(), Math.max(0, columns - STATUS_COLUMNS));
+    const [hints = ""] = overlays.top ? [] : hintRows(this.#hints(), Math.max(0, columns - STATUS_COLUMNS));
     const width = displayWidth(hints);
     if (width === 0 || width > columns - STATUS_COLUMNS) return status.line(columns);
     return padDisplay(status.line(columns - width - 2), columns - width) + dim(hints);
@@ -501,14 +504,14 @@ export class FullLayout implements Layout {
     const { dim } = this.#deps.looks.palette;
     const boxed = columns >= BOXED.columns && rows >= BOXED.rows;
     const width = boxed ? Math.min(columns - 4, BOXED.most) : columns;
-    const { lines: content, caret } = overlay.frame(boxed ? width - 4 : width, boxed ? rows - 2 : rows);
+    const { lines: content, caret } = overlay.frame(boxed ? width - 4 : width, boxed ? rows - 1 : rows);
     const box = boxed
-      ? boxOf(content, width, dim)
+      ? boxOf(content, width, dim).slice(0, rows)
       : content.map((line) => padDisplay(safeLine(line, width), width));
     const top = Math.floor((rows - box.length) / 2);
     const at = Math.floor((columns - width) / 2);
     const shift = boxed
-      ? { row: top + box.length - content.length - 1, column: at + 2 }
+      ? { row: top + (isRule(content[0]) ? 0 : 1), column: at + 2 }
       : { row: top, column: 0 };
     const covered = Array.from({ length: rows }, (_, row) => {
       const line = box[row - top];
@@ -521,16 +524,19 @@ export class FullLayout implements Layout {
   }
 }
 
+function isRule(line = ""): boolean {
+  return /^─+$/.test(withoutStyles(line));
+}
+
 /** Lines in a box; a rule in the first one becomes its upper border, with its color. */
 function boxOf(content: readonly string[], width: number, dim: (text: string) => string): string[] {
-  const rule = "─".repeat(width - 4);
   const [first = ""] = content;
-  const isRule = withoutStyles(first) === rule;
-  const color = isRule ? (text: string) => first.replace(rule, text) : dim;
+  const hasRule = isRule(first);
+  const color = hasRule ? (text: string) => first.replace(/─+/, text) : dim;
   const side = color("│");
   return [
     color(`┌${"─".repeat(width - 2)}┐`),
-    ...content.slice(isRule ? 1 : 0).map((line) =>
+    ...content.slice(hasRule ? 1 : 0).map((line) =>
       `${side} ${padDisplay(safeLine(line, width - 4), width - 4)} ${side}`
     ),
     color(`└${"─".repeat(width - 2)}┘`),
