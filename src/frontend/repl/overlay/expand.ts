@@ -10,10 +10,10 @@ import { diffLines, type DiffMarks, languageOf, type Palette } from "../../../vi
 const [ON, OFF] = ["\x1b[7m", "\x1b[27m"];
 
 /** A part of a line, from the first character to the one behind the last, in UTF-16 units. */
-type Range = readonly [from: number, to: number];
+export type Range = readonly [from: number, to: number];
 
 /** Finds a text in a line without styles, ignoring case. */
-function occurrences(plain: string, query: string): Range[] {
+export function occurrences(plain: string, query: string): Range[] {
   if (query === "") return [];
   const [line, wanted] = [lowerCase(plain), lowerCase(query)];
   const found: Range[] = [];
@@ -33,7 +33,7 @@ function lowerCase(text: string): string {
 }
 
 /** Reverses ranges of a styled line; its styles stay. */
-function emphasised(line: string, ranges: readonly Range[]): string {
+export function emphasised(line: string, ranges: readonly Range[]): string {
   if (ranges.length === 0) return line;
   let text = "";
   let at = 0;
@@ -59,9 +59,13 @@ function emphasised(line: string, ranges: readonly Range[]): string {
   return inside ? text + OFF : text;
 }
 
-interface ExpandOptions {
+interface TextStyle {
   readonly palette: Palette;
   readonly marks?: DiffMarks | undefined;
+  readonly texts: Pick<TranscriptTexts, "moreLines">;
+}
+
+interface ExpandOptions extends TextStyle {
   readonly texts: TranscriptTexts;
   readonly collapsed: readonly CollapsedItem[];
 }
@@ -295,7 +299,8 @@ const READ = /^read(?:_file)? (.+?)(?: from line \d+)?$/;
 /** Maximum characters of a file with syntax highlighting. */
 const MAX_CODE = 100_000;
 
-function textLines(collapsed: CollapsedItem, { palette, marks, texts }: ExpandOptions): string[] {
+/** The lines of a collapsed item. */
+export function textLines(collapsed: CollapsedItem, { palette, marks, texts }: TextStyle): string[] {
   const { kind, title, text } = collapsed;
   if (kind === "diff") {
     return diffLines(text, {
