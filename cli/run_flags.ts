@@ -164,6 +164,8 @@ export const CHAT_FLAGS = {
     "yolo",
   ]),
   linear: flag("Print plain lines only, for screen readers"),
+  tui: flag("Show the chat on the full screen"),
+  repl: flag("Show the chat below the scrollback of the terminal; the default"),
 } as const;
 
 export type ChatFlags = FlagsOf<typeof CHAT_FLAGS>;
@@ -176,7 +178,9 @@ const {
   linear: _5,
   noColor: _6,
   record: _7,
-  showThinking: _8,
+  repl: _8,
+  showThinking: _9,
+  tui: _10,
   ...others
 } = CHAT_FLAGS;
 

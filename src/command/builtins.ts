@@ -70,6 +70,12 @@ export const COMMANDS = {
   lang: { aliases: ["language"], whileWorking: true, load: async () => (await settings()).langCommand },
   doctor: { load: async () => (await reports()).doctorCommand },
   bug: { load: async () => (await reports()).bugCommand },
+  view: {
+    chatOnly: true,
+    forTerminal: true,
+    whileWorking: true,
+    load: async () => (await session()).viewCommand,
+  },
   web: { chatOnly: true, whileWorking: true, load: async () => (await session()).webCommand },
   quit: {
     aliases: ["exit"],

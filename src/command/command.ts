@@ -111,6 +111,8 @@ export interface CommandHost {
   quit(): void;
   /** Asks for a provider and saves it; false when the user gave up. Absent where it cannot ask that. */
   setUp?(): Promise<boolean>;
+  /** Changes to a view of the chat, without one to the other. Absent where there is one view. */
+  view?(view?: "scroll" | "full"): Promise<void>;
   /** Starts the web page of this program and shows a link to it, or closes it. Absent where there is none. */
   web?(what: WebAction): Promise<void>;
   /** Lends the user's terminal to another program while `run` runs. Absent where there is none. */

@@ -9,6 +9,7 @@ const AREAS = {
   commands: () => import("./en/commands.ts"),
   doctor: () => import("./en/doctor.ts"),
   overlay: () => import("./en/overlay.ts"),
+  full: () => import("./en/full.ts"),
   import: () => import("./en/import.ts"),
   mcp_commands: () => import("./en/mcp/server_commands.ts"),
   mcp_questions: () => import("./en/mcp/asked_by_servers.ts"),

@@ -2,6 +2,7 @@
 import graphemes from "@xterm/addon-unicode-graphemes";
 import xterm from "@xterm/headless";
 import { InputDecoder } from "../../src/frontend/repl/terminal/decoder.ts";
+import { Capabilities } from "../../src/frontend/repl/terminal/deno_terminal.ts";
 import type { EndSignal, Terminal, TerminalHandlers } from "../../src/frontend/repl/terminal/terminal.ts";
 
 export interface VirtualTerminalOptions {
@@ -27,6 +28,7 @@ export class VirtualTerminal implements Terminal {
   lastTaken: Terminal["lastTaken"] = "before";
   readonly synchronized: boolean;
   readonly reflow: Terminal["reflow"];
+  abandoned: Terminal["abandoned"];
   /** Everything written so far, a string per write. */
   readonly writes: string[] = [];
   /** `running` between start and stop, `suspended` while another program has the terminal. */
@@ -85,6 +87,10 @@ export class VirtualTerminal implements Terminal {
   }
 
   askSize(): void {}
+
+  alternate(mouse: boolean): { readonly enter: string; readonly leave: string } {
+    return new Capabilities({}).alternate(mouse);
+  }
 
   suspend(): Promise<void> {
     this.state = "suspended";
@@ -154,6 +160,32 @@ export class VirtualTerminal implements Terminal {
   screen(): string[] {
     const { baseY } = this.#xterm.buffer.active;
     return this.#lines(baseY, baseY + this.rows);
+  }
+
+  /** The rows of the screen with the looks of each character; equal rows look the same. */
+  looks(): string[] {
+    const { active } = this.#xterm.buffer;
+    return Array.from({ length: this.rows }, (_, row) => {
+      const line = active.getLine(active.baseY + row);
+      return Array.from({ length: this.columns }, (_, column) => {
+        const cell = line?.getCell(column);
+        if (!cell) return "?";
+        const flags = [cell.isBold(), cell.isDim(), cell.isInverse(), cell.isUnderline(), cell.isItalic()];
+        const colors = [cell.getFgColorMode(), cell.getFgColor(), cell.getBgColorMode(), cell.getBgColor()];
+        const look = [...flags.map(Number), ...colors].join(",").replace("0,0,0,0,0,0,-1,0,-1", "");
+        return `${cell.getChars() || (cell.getWidth() === 0 ? "" : " ")}${look === "" ? "" : `<${look}>`}`;
+      }).join("");
+    });
+  }
+
+  /** The alternate screen is shown. */
+  get alternateShown(): boolean {
+    return this.#xterm.buffer.active.type === "alternate";
+  }
+
+  /** Modes that a program may have left on. */
+  modes(): Readonly<Record<string, unknown>> {
+    return this.#xterm.modes as unknown as Record<string, unknown>;
   }
 
   /** Rows that have left the screen at its top, oldest first. */

@@ -73,6 +73,7 @@ async function onTerminal(context: CliContext, flags: ChatFlags, first: string):
     paths,
     web: async (options) => (await import("./hand_over.ts")).handOver(options, paths),
     start: startOf(flags),
+    ...(flags.tui || flags.repl ? { view: flags.tui ? "full" : "scroll" } : {}),
     open: async (request, person) => await (await opener())(request, person),
     setUp: async (person) => await (await import("./open_chat.ts")).setUpAt(context, person),
     late: (text) => context.process.stderr.write(`! ${text}\n`),

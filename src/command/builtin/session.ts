@@ -299,6 +299,21 @@ export const webCommand: CommandBody = {
   },
 };
 
+export const viewCommand: CommandBody = {
+  async run(host, argument) {
+    const { view: texts } = await loadTexts("session_commands", host.locale);
+    if (argument !== "" && argument !== "full" && argument !== "scroll") {
+      throw usageError(texts.unknown(argument), texts.unknownRemedy);
+    }
+    if (!host.view) throw usageError(texts.notHere, texts.notHereRemedy);
+    await host.view(argument || undefined);
+  },
+  async complete(host) {
+    const { view: { words } } = await loadTexts("session_commands", host.locale);
+    return Object.entries(words).map(([value, detail]) => ({ value, detail }));
+  },
+};
+
 export const quitCommand: CommandBody = { run: (host) => host.quit() };
 
 /** Turns that have ended, the latest first, with what the user asked in each. */

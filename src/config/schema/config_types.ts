@@ -10,6 +10,14 @@ export type Config = {
     theme: "auto" | "dark" | "light" | "high-contrast" | "none";
     linear: boolean;
     reduced_motion: boolean;
+    mouse: boolean;
+    view: "scroll" | "full";
+  };
+  tui: {
+    sidebar_width: number;
+    show_reasoning: boolean;
+    max_diff_lines: number;
+    theme?: "auto" | "dark" | "light" | "high-contrast" | "none" | undefined;
   };
   instructions: string[];
   instructions_from: "repository" | "root";

@@ -6,9 +6,11 @@ import { type Composer, type ComposerDraft, createComposer } from "./composer/co
 import { StatusLine } from "./status_line.ts";
 import { withoutStyles } from "./screen/line.ts";
 import { type Frame, hintRows, stack } from "./screen/view.ts";
+import type { Layout } from "./full/panel_view.ts";
 import type { Looks } from "./looks.ts";
 import { Dialogs } from "./overlay/dialogs.ts";
-import { Screen } from "./screen/screen.ts";
+import type { FullScreen } from "./screen/full_screen.ts";
+import { type PacedScreen, Screen } from "./screen/screen.ts";
 import { type FrontEnd, type LiveSession, type LiveSessions, openEvents } from "../session/live_session.ts";
 import { ChatLeft } from "../session/session_host.ts";
 import type { SessionTexts } from "../session/texts.ts";
@@ -55,6 +57,8 @@ export interface ChatOptions {
   /** Starts the page of `/web`. Absent: there is none. */
   readonly web?: (options: WebPageOptions) => Promise<WebPage>;
   readonly start: OpenRequest;
+  /** The view to begin with; absent: that of the setting `ui.view`. */
+  readonly view?: ViewName;
   /** Messages to begin with, as if they had been typed. */
   readonly first?: readonly string[];
   /** Called with the session, if any, when the chat ends because nothing can be drawn. */
@@ -62,6 +66,8 @@ export interface ChatOptions {
   /** Milliseconds, by which overlays distinguish answers from typing; default: the real time. */
   readonly now?: () => number;
 }
+
+type ViewName = Config["ui"]["view"];
 
 /** Maximum number of queued messages shown. */
 const WAITING_LINES = 3;
@@ -72,7 +78,14 @@ const ROOMY = 16;
 /** The chat: shows events, sends submissions, and asks the user at its keyboard. */
 export class Chat {
   readonly #options: ChatOptions;
-  readonly #screen: Screen;
+  /** The screen with the scrollback, and the one in use. */
+  readonly #main: Screen;
+  #screen: PacedScreen;
+  readonly #scroll: Layout;
+  #layout: Layout;
+  /** The full-screen view, once it was in use. */
+  #full: Layout | undefined;
+  #fullScreen: FullScreen | undefined;
   readonly #composer: Composer;
   readonly #transcript: Transcript;
   readonly #status: StatusLine;
@@ -97,14 +110,24 @@ export class Chat {
     const { terminal, texts, looks, live } = options;
     this.#options = options;
     this.#live = live;
-    this.#screen = new Screen(terminal, { frame: (columns, rows) => this.#frame(columns, rows) });
+    this.#main = new Screen(terminal, { frame: (columns, rows) => this.#frame(columns, rows) });
+    this.#screen = this.#main;
+    this.#scroll = {
+      frame: (columns, rows) => this.#whole(columns, rows),
+      get columns() {
+        return terminal.columns;
+      },
+      print: (lines) => this.#main.print(lines),
+      key: () => false,
+    };
+    this.#layout = this.#scroll;
     this.#dialogs = this.#createDialogs();
     this.#transcript = new Transcript({
       palette: looks.palette,
       texts: () => texts.transcript,
-      print: (lines) => this.#screen.print(lines),
+      print: (lines) => this.#layout.print(lines),
       changed: () => this.#screen.refresh(),
-      columns: () => terminal.columns,
+      columns: () => this.#layout.columns,
       failed: (error) => this.#notDrawn(error),
       still: () => looks.still,
       links: looks.links,
@@ -123,7 +146,7 @@ export class Chat {
   /** When a part cannot be drawn, the composer or overlay is shown alone. */
   #frame(columns: number, rows: number): Frame {
     try {
-      return this.#whole(columns, rows);
+      return this.#layout.frame(columns, rows);
     } catch (error) {
       this.#notDrawn(error);
     }
@@ -226,6 +249,7 @@ export class Chat {
         draft: (text) => this.#composer.putBack([{ text }]),
         control: (sequence) => void terminal.write(sequence),
         quit: () => this.#end(EXIT.done),
+        view: (view) => this.#show(view ?? (this.#layout === this.#scroll ? "full" : "scroll")),
         ...(web ? { web: (what) => this.#web(what, web) } : {}),
       },
     };
@@ -266,7 +290,8 @@ export class Chat {
         this.#end(EXIT[signal === "SIGINT" ? "interrupt" : "terminated"]);
       },
     });
-    this.#screen.open();
+    if (this.#options.view === "full") await this.#show("full");
+    else this.#screen.open();
     const detach = this.#live.attach(this.#frontEnd);
     const { host, submissions, assembly } = this.#live;
     try {
@@ -282,12 +307,48 @@ export class Chat {
       if (this.#live.frontEnds.length === 1 || this.#opening) submissions.stop(reason);
       this.#dialogs.close();
       await this.#closeWeb();
-      this.#sayGoodbye();
-      await this.#screen.close();
+      if (this.#layout === this.#scroll) this.#sayGoodbye();
+      await this.#screen.close(this.#layout === this.#scroll ? [] : this.#goodbye());
       await terminal.stop();
       await this.#composer.close();
       detach();
     }
+  }
+
+  /** Changes to another view; everything else continues. */
+  async #show(view: ViewName): Promise<void> {
+    const layout = view === "scroll" ? this.#scroll : this.#full ??= await this.#loadFull();
+    if (layout === this.#layout) return;
+    await this.#screen.close();
+    this.#layout = layout;
+    this.#screen = view === "full" && this.#fullScreen || this.#main;
+    this.#screen.open();
+  }
+
+  async #loadFull(): Promise<Layout> {
+    const [{ FullLayout }, { FullScreen }] = await Promise.all([
+      import("./full/layout.ts"),
+      import("./screen/full_screen.ts"),
+    ]);
+    const { looks, texts, terminal } = this.#options;
+    const view = { frame: (columns: number, rows: number) => this.#frame(columns, rows) };
+    this.#fullScreen = new FullScreen(terminal, view, { mouse: false, goodbye: () => this.#goodbye() });
+    return await FullLayout.load({
+      looks,
+      texts,
+      terminal,
+      composer: this.#composer,
+      dialogs: this.#dialogs,
+      status: this.#status,
+      commands: this.#commands,
+      live: this.#live,
+      transcript: this.#transcript,
+      waiting: () => this.#waitingLines(),
+      hint: () => this.#hint(),
+      changed: () => this.#screen.refresh(),
+      submit: (text) => void this.#live.submissions.submit({ text, steer: false, by: this.#frontEnd }),
+      failed: (error) => this.#fail(error),
+    });
   }
 
   async #web(what: WebAction, open: NonNullable<ChatOptions["web"]>): Promise<void> {
@@ -356,6 +417,17 @@ export class Chat {
     if (session) this.#transcript.say(this.#options.texts.chat.kept(session.id));
   }
 
+  /** The last answer and the goodbye, for the main screen, which has nothing of the conversation. */
+  #goodbye(): string[] {
+    const session = this.#kept();
+    if (!session) return [];
+    const answer = session.state.turns.findLast(({ answer = "" }) => answer.trim() !== "")?.answer;
+    const kept = this.#options.texts.chat.kept(session.id);
+    const { columns } = this.#options.terminal;
+    return [...(answer === undefined ? [] : [answer]), kept]
+      .flatMap((text) => ["", ...this.#transcript.laidOut(text, columns)]);
+  }
+
   /** The session, once it has a turn. */
   #kept(): Assembly["session"] | undefined {
     const { session } = this.#assembly ?? {};
@@ -365,6 +437,7 @@ export class Chat {
   #event(event: Event): void {
     try {
       this.#transcript.event(event);
+      this.#full?.event?.(event);
     } catch (error) {
       this.#notDrawn(error);
     }
@@ -377,8 +450,11 @@ export class Chat {
     const isShown = this.#assembly?.session.id === assembly.session.id;
     this.#assembly = assembly;
     this.#options.looks.use(assembly.loaded.config.ui);
+    const { view = assembly.loaded.config.ui.view } = this.#options;
+    if (!isShown && view === "full") void this.#show("full").catch((error) => this.#fail(error));
     this.#printHeader();
     if (!isShown) this.#transcript.resume(assembly.session.state);
+    this.#full?.opened?.(assembly);
     this.#transcript.watch(assembly);
     this.#status.show(assembly, () => this.#screen.refresh());
   }
@@ -421,6 +497,7 @@ export class Chat {
   }
 
   #give(event: InputEvent): void {
+    if (this.#layout.key(event)) return;
     for (const left of this.#dialogs.overlays.input(event)) {
       if (left.kind === "paste" || !this.#key(left.key)) this.#composer.input(left);
     }
@@ -435,7 +512,7 @@ export class Chat {
     else if (key === "ctrl+c") this.#ctrlC(empty);
     else if (key === "ctrl+d" && empty) this.#end(EXIT.done);
     else if (key === "ctrl+z") void this.#screen.stopJob();
-    else if (key === "ctrl+l") this.#screen.print(new Array(this.#options.terminal.rows).fill(""));
+    else if (key === "ctrl+l") this.#clear();
     else if (key === "ctrl+o") void this.#expand().catch((error) => this.#fail(error));
     else if (key === "shift+tab") void this.#nextMode().catch((error) => this.#fail(error));
     else {
@@ -445,6 +522,12 @@ export class Chat {
       this.#composer.putBack([draft]);
     }
     return true;
+  }
+
+  /** What was on the main screen stays in its history. */
+  #clear(): void {
+    if (this.#screen === this.#fullScreen) this.#fullScreen.redraw();
+    else this.#main.print(new Array(this.#options.terminal.rows).fill(""));
   }
 
   /** Shows collapsed items of the transcript in full. */

@@ -67,7 +67,7 @@ export interface FrontEnd extends Submitter {
   readonly setsUp?: true;
   /** The part of its commands that no other front end has. */
   readonly commands?: Partial<
-    Pick<CommandHost, "showsEvents" | "oneSession" | "draft" | "control" | "keys" | "quit" | "web">
+    Pick<CommandHost, "showsEvents" | "oneSession" | "draft" | "control" | "keys" | "quit" | "view" | "web">
   >;
 }
 

@@ -42,6 +42,7 @@ export const texts = (t: Translate) => ({
     lang: t`Language of the interface`,
     doctor: t`Examine the installation; /doctor online asks the providers too`,
     bug: t`Collect what a bug report needs; nothing is sent`,
+    view: t`Change between the full-screen view and the scrollback`,
     web: t`Open this session in the browser; share: a link that can only look; off: close the page`,
     quit: t`Leave; the session is kept`,
   },
@@ -72,6 +73,7 @@ export const texts = (t: Translate) => ({
     doctor: t`[online|verbose]`,
     mcp: t`[name | login|restart|load|unload|trust|untrust <name>]`,
     bug: t`[file]`,
+    view: t`[full | scroll]`,
     web: t`[share | off]`,
   },
 

@@ -20,6 +20,14 @@ export const texts = (t: Translate) => ({
     notHereRemedy: t`use the chat on a terminal, or run \`reasonix web\``,
   },
 
+  view: {
+    words: { full: t`the whole screen, with files and log`, scroll: t`below the scrollback of the terminal` },
+    unknown: (argument: string) => t`Cannot run /view ${argument}: there is no such view`,
+    unknownRemedy: t`use /view, /view full or /view scroll`,
+    notHere: t`Cannot change the view here`,
+    notHereRemedy: t`use the chat on a terminal`,
+  },
+
   whichSession: t`Go on with which session?`,
   noTitle: t`(no title)`,
   forked: (id: string, from: string) => t`You are now in ${id}, a copy of ${from}`,

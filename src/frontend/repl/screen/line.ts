@@ -23,8 +23,8 @@ const STYLES = /(\x1b\[[0-9;:]*m|\x1b\]8;[^\x07\x1b]*(?:\x07|\x1b\\))/g;
 // deno-lint-ignore no-control-regex
 const LINK_CLOSED = /^\x1b\]8;[^;]*;(?:\x07|\x1b\\)$/;
 const LINE_END = /[\n\u2028\u2029]/;
-const RESET = "\x1b[0m";
-const LINK_END = "\x1b]8;;\x1b\\";
+export const RESET = "\x1b[0m";
+export const LINK_END = "\x1b]8;;\x1b\\";
 const TAB = "    ";
 /** Code units of a line that are looked at for each cell; no text needs as many. */
 const MAX_PER_CELL = 128;
@@ -255,6 +255,39 @@ function beginning(line: string, cells: number): string {
     text += cell.text;
   }
   return text;
+}
+
+/** A cell of the screen; the rest of a wide character has no text. */
+export interface Cell {
+  readonly text: string;
+  /** Turns its colors and link on. */
+  readonly style: string;
+}
+
+export const BLANK: Cell = { text: " ", style: "" };
+
+/** The cells of a line, exactly `columns`: it is cut, or blanks follow. */
+export function lineCells(line: string, columns: number): Cell[] {
+  const cells: Cell[] = [];
+  const state = new Style();
+  let style = "";
+  let start = 0;
+  for (const { text, width } of cellsOf(safeLine(line, columns))) {
+    if (text.startsWith("\x1b")) {
+      state.apply(text);
+      style = state.begin;
+    } else if (width > 0) {
+      if (cells.length + width > columns) break;
+      start = cells.length;
+      cells.push({ text, style });
+      while (cells.length < start + width) cells.push({ text: "", style });
+    } else if (start < cells.length) {
+      // A mark after a change of colors belongs to the character before it.
+      cells[start] = { ...cells[start] ?? BLANK, text: (cells[start]?.text ?? "") + text };
+    }
+  }
+  while (cells.length < columns) cells.push(BLANK);
+  return cells;
 }
 
 /** The text to write, and from which column on, to make `old` into `line` in its row. */

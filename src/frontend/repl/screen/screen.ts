@@ -31,49 +31,47 @@ const UNKNOWN = "\0";
 const CLOSE_MS = 1000;
 
 /**
- * The main screen of a terminal: lines that are printed once and then belong to its history, and below them
- * the live region, which is updated.
+ * Draws frames of a view at a pace, and gives the terminal away and takes it again.
  *
- * Contract: a line takes one row. Wider lines are cut, except printed lines whose screen has become
- * narrower. Control characters are removed; only colors and links remain. While the terminal processes a
- * frame no other is drawn, and the next one shows the newest state; printed lines wait and none is lost.
+ * Contract: a row takes one line of the screen and is cut where it is wider. Control characters are removed;
+ * only colors and links remain. While the terminal processes a frame no other is drawn, and the next one
+ * shows the newest state.
  */
-export class Screen {
-  readonly #terminal: Terminal;
-  readonly #view: View;
-  /** Rows of the live region as written, for a screen of this size. */
-  #live: readonly string[] = [];
-  #size = { columns: 0, rows: 0 };
-  /** The cursor relative to the live region; hidden without a column. */
-  #cursor: { readonly row: number; readonly column?: number } = { row: 0, column: 0 };
-  #before: LastFrame = NO_FRAME;
-  #safe = new Map<string, string>();
-  #printed: PrintedLine[] = [];
+export abstract class PacedScreen {
+  protected readonly terminal: Terminal;
+  protected readonly view: View;
+  /** Everything is drawn, since it is the last frame. */
+  protected closing = false;
   #cancel: (() => void) | undefined;
   #last = 0;
   #repaints: readonly (() => void)[] | undefined;
   #open = false;
-  #closing = false;
   #lent = false;
   #writing: Promise<void> | undefined;
   /** Something has changed since the frame that is being written. */
   #stale = false;
 
   constructor(terminal: Terminal, view: View) {
-    this.#terminal = terminal;
-    this.#view = view;
+    this.terminal = terminal;
+    this.view = view;
   }
+
+  /** Text that updates the screen to the newest state. */
+  protected abstract update(): string;
+  /** Text that removes what is drawn. */
+  protected abstract erased(): string;
+  /** What is on the screen is unknown from now on: another program has used it. */
+  protected abstract forget(): void;
+  /** The size may have changed: everything is drawn again. */
+  protected abstract forgetSize(): void;
+  /** Rows that the runtime clears are written again with the next frame. */
+  protected abstract repaint(): void;
+  /** More could be written at once. */
+  protected abstract get more(): boolean;
 
   open(): void {
     this.#open = true;
     this.draw();
-  }
-
-  /** Prints lines above the live region; they are never written again. */
-  print(lines: readonly string[]): void {
-    const { columns } = this.#terminal;
-    for (const line of lines) this.#printed.push({ line, columns });
-    this.refresh();
   }
 
   /** Draws soon; several calls make one frame. */
@@ -91,15 +89,15 @@ export class Screen {
     this.#stale = this.#writing !== undefined;
     if (this.#stale) return;
     // At the end everything is drawn.
-    if (this.#closing || !this.#terminal.resizing) this.#drawNow();
-    else this.#terminal.askSize();
+    if (this.closing || !this.terminal.resizing) this.#drawNow();
+    else this.terminal.askSize();
   }
 
-  /** Schedules writing the live region again over rows that the runtime clears; once. */
+  /** Schedules writing rows again that the runtime clears; once. */
   guard(): void {
     this.#repaints ??= REPAINT_MS.map((ms) =>
       after(ms, () => {
-        this.#live = this.#live.map(() => UNKNOWN);
+        this.repaint();
         this.draw();
       })
     );
@@ -107,32 +105,31 @@ export class Screen {
 
   #drawNow(): void {
     this.#last = performance.now();
-    this.#write(this.#update());
+    this.#write(this.update());
   }
 
   /** Draws again for a new size of the terminal. */
   resized(): void {
-    // It may be the old size again, after another one.
-    this.#size = { columns: this.#size.columns, rows: 0 };
+    this.forgetSize();
     this.draw();
   }
 
   /**
-   * Prints pending lines and erases the live region, for another program or at the end. The wait for a
-   * terminal that accepts no output is limited.
+   * Writes what is pending and removes what is drawn, for another program or at the end; then prints rows.
+   * The wait for a terminal that accepts no output is limited.
    */
-  async close(): Promise<void> {
+  async close(rows: readonly string[] = []): Promise<void> {
     this.#lent = false;
     if (!this.#open) return;
     const limit = Promise.withResolvers<void>();
     const cancel = after(CLOSE_MS, limit.resolve);
-    this.#closing = true;
+    this.closing = true;
     this.draw();
     await this.#settled(limit.promise);
-    this.#open = this.#closing = false;
+    this.#open = this.closing = false;
     if (!this.#writing) {
-      this.#write(`${this.#erased()}${this.#cursor.column === undefined ? "\x1b[?25h" : ""}`);
-      this.#forget();
+      this.#write(this.erased() + printedRows(rows, this.terminal.columns));
+      this.forget();
       await this.#settled(limit.promise);
     }
     cancel();
@@ -140,37 +137,44 @@ export class Screen {
   }
 
   /** Lends the terminal to another program, then draws again, unless closed meanwhile. */
-  async lend<T>(run: () => Promise<T>): Promise<T> {
-    await this.close();
-    await this.#terminal.suspend();
+  async lend<T>(run: () => Promise<T>, rows?: readonly string[]): Promise<T> {
+    await this.close(rows);
+    await this.terminal.suspend();
     this.#lent = true;
     try {
       return await run();
     } finally {
       if (this.#lent) {
         this.#lent = false;
-        this.#terminal.resume();
+        this.terminal.resume();
         this.open();
       }
     }
   }
 
   /** Stops the program until its shell continues it. */
-  stopJob(): Promise<void> {
-    return this.lend(() => this.#terminal.stopJob());
+  stopJob(rows?: readonly string[]): Promise<void> {
+    return this.lend(() => this.terminal.stopJob(), rows);
   }
 
   /** Draws at the cursor after another program has written on the screen. */
   continued(): void {
-    this.#forget();
+    this.forget();
     this.draw();
   }
 
-  #forget(): void {
-    this.#live = [];
-    this.#before = NO_FRAME;
-    this.#size = { columns: 0, rows: 0 };
-    this.#cursor = { row: 0, column: 0 };
+  /**
+   * The text as one update, followed by the movement to the caret: `had` and `has` tell if there was one
+   * before, and if there is one now.
+   */
+  protected asUpdate(text: string, way: string, had: boolean, has: boolean): string {
+    const long = text.length > SMALL_TEXT;
+    const together = long && this.terminal.synchronized;
+    const hide = had && ((long && !together) || !has);
+    const show = has && (hide || !had);
+    return `${together ? "\x1b[?2026h" : ""}${hide ? "\x1b[?25l" : ""}${text}${way}${
+      show ? "\x1b[?25h" : ""
+    }${together ? "\x1b[?2026l" : ""}`;
   }
 
   async #settled(limit: Promise<void>): Promise<void> {
@@ -178,9 +182,56 @@ export class Screen {
     while (this.#writing && await Promise.race([this.#writing.then(() => true), passed]));
   }
 
-  /** Text that updates the screen to the newest state. */
-  #update(): string {
-    const { columns, rows } = this.#terminal;
+  #write(text: string): void {
+    const writing = text === "" ? undefined : this.terminal.write(text);
+    this.#writing = writing?.then(() => {
+      this.#writing = undefined;
+      if (this.#stale || this.more) this.draw();
+    });
+    if (!writing && this.#open && this.more) this.draw();
+  }
+}
+
+/**
+ * The main screen of a terminal: lines that are printed once and then belong to its history, and below them
+ * the live region, which is updated. Printed lines wait while no frame is drawn, and none is lost; they are
+ * not cut where the screen has become narrower.
+ */
+export class Screen extends PacedScreen {
+  /** Rows of the live region as written, for a screen of this size. */
+  #live: readonly string[] = [];
+  #size = { columns: 0, rows: 0 };
+  /** The cursor relative to the live region; hidden without a column. */
+  #cursor: { readonly row: number; readonly column?: number } = { row: 0, column: 0 };
+  #before: LastFrame = NO_FRAME;
+  #safe = new Map<string, string>();
+  #printed: PrintedLine[] = [];
+
+  /** Prints lines above the live region; they are never written again. */
+  print(lines: readonly string[]): void {
+    const { columns } = this.terminal;
+    for (const line of lines) this.#printed.push({ line, columns });
+    this.refresh();
+  }
+
+  protected repaint(): void {
+    this.#live = this.#live.map(() => UNKNOWN);
+  }
+
+  protected forgetSize(): void {
+    // It may be the old size again, after another one.
+    this.#size = { columns: this.#size.columns, rows: 0 };
+  }
+
+  protected forget(): void {
+    this.#live = [];
+    this.#before = NO_FRAME;
+    this.#size = { columns: 0, rows: 0 };
+    this.#cursor = { row: 0, column: 0 };
+  }
+
+  protected update(): string {
+    const { columns, rows } = this.terminal;
     let text = "";
     let start: Pick<LastFrame, "before" | "erased"> | undefined;
     if (columns !== this.#size.columns || rows !== this.#size.rows) {
@@ -190,9 +241,9 @@ export class Screen {
       this.#size = { columns, rows };
       this.#safe.clear();
     }
-    const frame = within(this.#view.frame(columns, rows), rows);
+    const frame = within(this.view.frame(columns, rows), rows);
     const live = this.#safeLines(frame.lines);
-    const lines = this.#mayPrint ? this.#printed.splice(0, PRINT_LINES) : [];
+    const lines = this.more ? this.#printed.splice(0, PRINT_LINES) : [];
     // Lines that were laid out for another width are not cut.
     const printed = lines.flatMap((made) => rowsOfLine(safeLine(made.line, made.columns), columns));
     this.#before = {
@@ -227,13 +278,7 @@ export class Screen {
     const path = column === undefined ? undefined : pathTo(this.#live[this.#cursor.row] ?? "", column);
     const way = vertical(this.#cursor.row - row) +
       (path === undefined ? horizontal(column ?? 0) : `\r${path}`);
-    const long = text.length > SMALL_TEXT;
-    const together = long && this.#terminal.synchronized;
-    const hide = (long && !together && old.column !== undefined) || (old.column !== undefined && !caret);
-    const show = caret && (hide || old.column === undefined);
-    return `${together ? "\x1b[?2026h" : ""}${hide ? "\x1b[?25l" : ""}${text}${way}${
-      show ? "\x1b[?25h" : ""
-    }${together ? "\x1b[?2026l" : ""}`;
+    return this.asUpdate(text, way, old.column !== undefined, column !== undefined);
   }
 
   #safeLines(lines: readonly string[]): string[] {
@@ -251,7 +296,7 @@ export class Screen {
    * again. Also returns the position of the region, if it is known for certain.
    */
   #erasedForSize(columns: number, rows: number): [string, Pick<LastFrame, "before" | "erased"> | undefined] {
-    const { reflow, lastTaken } = this.#terminal;
+    const { reflow, lastTaken } = this.terminal;
     const now: RegionState = { live: this.#live, ...this.#cursor };
     const again = rowsToPrintAgain(now, this.#before, lastTaken, { columns, rows, reflow });
     const { printed } = this.#before;
@@ -265,25 +310,23 @@ export class Screen {
     return [erasing(above), start];
   }
 
-  #erased(): string {
-    const { reflow, lastTaken } = this.#terminal;
+  protected erased(): string {
+    const { reflow, lastTaken } = this.terminal;
     const now: RegionState = { live: this.#live, ...this.#cursor };
-    return erasing(rowsToTop(now, this.#before, lastTaken, { columns: this.#size.columns, reflow }));
+    const above = rowsToTop(now, this.#before, lastTaken, { columns: this.#size.columns, reflow });
+    return `${erasing(above)}${this.#cursor.column === undefined ? "\x1b[?25h" : ""}`;
   }
 
   /** Lines can be printed. Not while the size changes: a line cut then stays cut. */
-  get #mayPrint(): boolean {
-    return this.#printed.length > 0 && (this.#closing || this.#terminal.settled);
+  protected get more(): boolean {
+    return this.#printed.length > 0 && (this.closing || this.terminal.settled);
   }
+}
 
-  #write(text: string): void {
-    const writing = text === "" ? undefined : this.#terminal.write(text);
-    this.#writing = writing?.then(() => {
-      this.#writing = undefined;
-      if (this.#stale || this.#mayPrint) this.draw();
-    });
-    if (!writing && this.#open && this.#mayPrint) this.draw();
-  }
+/** Rows on the main screen, each with the end of its line. */
+export function printedRows(rows: readonly string[], columns: number): string {
+  const shown = rows.flatMap((row) => rowsOfLine(safeLine(row, Infinity), columns));
+  return shown.map((row) => `${row}\r\n`).join("");
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { InputEvent } from "./terminal.ts";
+import type { InputEvent, TerminalHandlers } from "./terminal.ts";
 import { after } from "../../../util/timer.ts";
 
 /** A key by name, and the text that it types, if any. */
@@ -231,6 +231,10 @@ const UNFINISHED =
 const REPLY =
   // deno-lint-ignore no-control-regex
   /^\x1b(?:[\]P_]|[\^X][\s\S]|\[[<=>?]|\[M|\[[\d;]*[nty]$|\[(?!1;(?:[2-9]|1[0-6])R)\d+;\d+R$|\[[IO]$)/;
+/** A pressed button of the mouse, or its wheel: button, column, row. */
+// deno-lint-ignore no-control-regex
+const PRESSED = /^\x1b\[<(\d+);(\d+);(\d+)M$/;
+const WHEEL: Readonly<Record<string, string>> = { 64: "up", 65: "down" };
 /** The start of a report without its end. */
 // deno-lint-ignore no-control-regex
 const CUT_REPLY = /^\x1b(?:\]\d|P[\d>!+$]|_G|\[[<=>?\d])/;
@@ -249,6 +253,7 @@ function endOfPaste(text: string): number {
 
 interface DecoderHandlers {
   readonly input: (event: InputEvent) => void;
+  readonly clicked?: TerminalHandlers["clicked"];
   /** Takes the reports of the terminal, sequence by sequence. */
   readonly reply?: (sequence: string) => void;
 }
@@ -353,9 +358,14 @@ export class InputDecoder {
     SEQUENCE.lastIndex = at;
     const sequence = SEQUENCE.exec(text)?.[0];
     if (sequence !== undefined) {
+      const pressed = PRESSED.exec(sequence)?.slice(1);
       if (sequence === PASTE_START) this.#paste = [];
+      else if (pressed) this.#mouse(pressed);
       else if (REPLY.test(sequence)) this.#handlers.reply?.(sequence);
-      else this.#key(sequence);
+      else {
+        const end = at + sequence.length;
+        this.#key(sequence, text.startsWith(sequence, end) || text.slice(0, at).endsWith(sequence));
+      }
       return sequence.length;
     }
     const rest = text.slice(at);
@@ -389,9 +399,18 @@ export class InputDecoder {
     return key.length;
   }
 
-  #key(data: string): void {
+  #mouse([button = "", column = "", row = ""]: readonly string[]): void {
+    const key = WHEEL[button];
+    if (key !== undefined) this.#handlers.input({ kind: "key", key, several: true });
+    else if (button === "0") this.#handlers.clicked?.(Number(row) - 1, Number(column) - 1);
+  }
+
+  /** Takes a key; `several` when the same is next to it. */
+  #key(data: string, several = false): void {
     const key = parseKey(data);
-    if (key !== undefined) this.#handlers.input({ kind: "key", ...key });
+    if (key === undefined) return;
+    const isArrow = key.key === "up" || key.key === "down";
+    this.#handlers.input({ kind: "key", ...key, ...(several && isArrow ? { several } : {}) });
   }
 
   /** Waits for the rest of a sequence or paste. */

@@ -172,6 +172,12 @@ const KITTY_OFF = "\x1b[<u";
 /** modifyOtherKeys of xterm and tmux. */
 const OTHER_KEYS_ON = "\x1b[>4;1m";
 const OTHER_KEYS_OFF = "\x1b[>4;0m";
+/** The alternate screen, where the wheel sends arrows; what it did before is saved. */
+const ALTERNATE_ON = "\x1b[?1049h\x1b[?1007s\x1b[?1007h";
+const ALTERNATE_OFF = "\x1b[?1007r\x1b[?1049l";
+/** Reports of pressed buttons, with numbers of any size. */
+const MOUSE_ON = "\x1b[?1000h\x1b[?1006h";
+const MOUSE_OFF = "\x1b[?1006l\x1b[?1000l";
 /** Primary device attributes: every terminal answers this, after earlier questions. */
 const ATTRIBUTES = "\x1b[c";
 const QUESTIONS = `\x1b[?u\x1b[?2026$p\x1b[>0q\x1b]11;?\x1b\\${ATTRIBUTES}`;
@@ -241,6 +247,14 @@ export class Capabilities {
 
   get off(): string {
     return this.#keys(KITTY_OFF, OTHER_KEYS_OFF) + MODES_OFF;
+  }
+
+  /** Texts that enter and leave the alternate screen; kitty has keyboard modes for each screen. */
+  alternate(mouse: boolean): { readonly enter: string; readonly leave: string } {
+    return {
+      enter: ALTERNATE_ON + this.#keys(KITTY_ON, "") + (mouse ? MOUSE_ON : ""),
+      leave: (mouse ? MOUSE_OFF : "") + this.#keys(KITTY_OFF, "") + ALTERNATE_OFF,
+    };
   }
 
   /** Text that makes the terminal answer once it has processed everything before. */
@@ -320,6 +334,7 @@ export class DenoTerminal implements Terminal {
   #written = -Infinity;
   readonly #capabilities: Capabilities;
   #handlers: TerminalHandlers | undefined;
+  abandoned: Terminal["abandoned"];
   /** `releasing`: keys are read and dropped. */
   #state: "idle" | "running" | "releasing" | "suspended" = "idle";
   /** Resolves when reading resumes. */
@@ -376,6 +391,10 @@ export class DenoTerminal implements Terminal {
 
   get background(): Terminal["background"] {
     return this.#capabilities.background;
+  }
+
+  alternate(mouse: boolean): { readonly enter: string; readonly leave: string } {
+    return this.#capabilities.alternate(mouse);
   }
 
   start(handlers: TerminalHandlers): void {
@@ -499,7 +518,7 @@ export class DenoTerminal implements Terminal {
   #abandon(): void {
     if (this.#state === "idle" || this.#state === "suspended") return;
     this.#state = "suspended";
-    this.#output.writeNow(`${this.#capabilities.off}\r\n\x1b[J`);
+    this.#output.writeNow(`${this.abandoned?.() ?? "\r\n\x1b[J"}${this.#capabilities.off}`);
     // The shell would take a late answer for keys; the pending read takes it now.
     if (this.#reports.waiting) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, LAST_ANSWER_MS);
     setRaw(false);
@@ -508,6 +527,7 @@ export class DenoTerminal implements Terminal {
   async #read(): Promise<void> {
     const decoder = new InputDecoder({
       input: (event) => this.#state === "running" && this.#handlers?.input(event),
+      clicked: (row, column) => this.#state === "running" && this.#handlers?.clicked?.(row, column),
       reply: (sequence) => {
         if (this.#reports.take(sequence, consoleSize())) return;
         const { background } = this.#capabilities;

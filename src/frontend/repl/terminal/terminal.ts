@@ -1,14 +1,16 @@
 export type InputEvent =
   /**
    * A key by its name (`ctrl+c`, `shift+enter`, `a`; all names: `parseKey`); `text` is what it types, where
-   * it types something.
+   * it types something; `several` when the same key came more than once, as a wheel sends it.
    */
-  | { readonly kind: "key"; readonly key: string; readonly text?: string }
+  | { readonly kind: "key"; readonly key: string; readonly text?: string; readonly several?: boolean }
   /** Pasted text, exactly as the terminal sent it. */
   | { readonly kind: "paste"; readonly text: string };
 
 export interface TerminalHandlers {
   readonly input: (event: InputEvent) => void;
+  /** The first button of the mouse was pressed on a cell, where clicks are reported. */
+  readonly clicked?: (row: number, column: number) => void;
   readonly resize: () => void;
   /** The terminal has reported its background. */
   readonly learned?: () => void;
@@ -43,6 +45,10 @@ export interface Terminal {
   readonly reflow: "all" | "other-lines" | "none";
   /** The reported background; undefined until it is known. */
   readonly background?: "dark" | "light" | undefined;
+  /** Texts that enter the alternate screen, where the wheel sends arrows, and leave it. */
+  alternate(mouse: boolean): { readonly enter: string; readonly leave: string };
+  /** Text that restores the screen, for a program that ends without doing it. Set by the screen. */
+  abandoned?: (() => string) | undefined;
   /** Takes the keyboard and sets modes; `stop` resets them. */
   start(handlers: TerminalHandlers): void;
   /**

@@ -128,6 +128,14 @@ export class PrintedPieces {
     });
   }
 
+  /** The rows of blocks that are not printed. */
+  laidOut(blocks: readonly Block[], columns: number): string[] {
+    return blocks.flatMap((block, at) => [
+      ...(at > 0 && !block.follows ? [""] : []),
+      ...this.#render({ kind: "text", block }, columns),
+    ]);
+  }
+
   /** Reports whether a blank line separates a piece from the last printed one. */
   needsGap(kind: PieceKind, follows = false): boolean {
     return isApart(this.#waiting.at(-1)?.kind ?? this.#last, { kind, follows });

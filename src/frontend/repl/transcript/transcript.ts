@@ -21,6 +21,7 @@ import { after } from "../../../util/timer.ts";
 import { attachments, userText } from "../../../util/user_text.ts";
 import {
   activityText,
+  type Block,
   checklistLine,
   grouped,
   loadMarkdown,
@@ -72,6 +73,13 @@ function noteRows({ level, text }: Note, palette: Palette, columns: number): str
   const rows = terminalSafe(text).trimEnd().split("\n")
     .flatMap((line) => hangingRows(line.trim(), Math.max(1, columns - 2)));
   return rows.map((row, index) => color(`${index > 0 ? " " : mark} ${row}`));
+}
+
+function markdownBlocks(text: string): Block[] {
+  const blocks = new MarkdownBlocks();
+  const whole = blocks.push(terminalSafe(text));
+  const rest = blocks.end();
+  return rest ? [...whole, rest] : [...whole];
 }
 
 function plainRows(text: string, columns: number): string[] {
@@ -367,10 +375,12 @@ export class Transcript {
   say(text: string, form?: "plain"): void {
     this.#head();
     if (form) return this.#history.lines("text", (columns) => plainRows(text, columns));
-    const blocks = new MarkdownBlocks();
-    for (const block of blocks.push(terminalSafe(text))) this.#history.block(block);
-    const rest = blocks.end();
-    if (rest) this.#history.block(rest);
+    for (const block of markdownBlocks(text)) this.#history.block(block);
+  }
+
+  /** The rows of a report that is not printed. */
+  laidOut(text: string, columns: number): string[] {
+    return this.#history.laidOut(markdownBlocks(text), columns);
   }
 
   /** Prints rows as they are. */

@@ -11,10 +11,15 @@ const encoder = new TextEncoder();
 function decoder() {
   const events: InputEvent[] = [];
   const replies: string[] = [];
+  const clicks: string[] = [];
   const timers = new Set<{ readonly at: number; readonly task: () => void }>();
   let now = 0;
   const input = new InputDecoder(
-    { input: (event) => events.push(event), reply: (sequence) => replies.push(sequence) },
+    {
+      input: (event) => events.push(event),
+      clicked: (row, column) => clicks.push(`${row} ${column}`),
+      reply: (sequence) => replies.push(sequence),
+    },
     (ms, task) => {
       const timer = { at: now + ms, task };
       timers.add(timer);
@@ -23,6 +28,7 @@ function decoder() {
   );
   return {
     events,
+    clicks,
     replies,
     push: (text: string) => input.push(encoder.encode(text)),
     bytes: (bytes: Uint8Array) => input.push(bytes),
@@ -77,7 +83,11 @@ Deno.test("decoder returns the same events for any split of its input", () => {
         at = Math.min(bytes.length, at + cut);
       }
       split.wait(1000);
-      assertEquals([split.events, split.replies], [whole.events, whole.replies]);
+      // What came in one piece is known of the pieces only.
+      const events = [split, whole].map((input) =>
+        input.events.map((event) => event.kind === "key" ? { ...event, several: false } : event)
+      );
+      assertEquals([events[0], split.replies, split.clicks], [events[1], whole.replies, whole.clicks]);
     }),
     { numRuns: 2000, seed: SEED },
   );
@@ -122,11 +132,45 @@ Deno.test("decoder never throws and continues with the next keys", () => {
 });
 
 Deno.test("decoder does not report answers of the terminal as keys", () => {
-  const answers = PIECES.slice(PIECES.indexOf("\x1b[?62;4c"), -2);
+  const answers = PIECES.slice(PIECES.indexOf("\x1b[?62;4c"), -2).filter((piece) => !piece.endsWith(";5M"));
   const input = decoder();
   input.push(answers.join(""));
   assertEquals(input.events, []);
   assertEquals(input.replies, answers);
+});
+
+Deno.test("decoder marks arrows that come together, as the wheel sends them on the alternate screen", () => {
+  const wheel = decoder();
+  wheel.push("\x1b[A\x1b[A\x1b[A");
+  const key = (key: string, several = true): InputEvent => ({
+    kind: "key",
+    key,
+    ...(several ? { several } : {}),
+  });
+  assertEquals(wheel.events, [key("up"), key("up"), key("up")]);
+  const keys = decoder();
+  for (const part of ["\x1b[A", "\x1b[A", "\x1bOB\x1bOB", "\x1b[B\x1b[C\x1b[C", "\x1b[A\x1b[B"]) {
+    keys.push(part);
+  }
+  assertEquals(keys.events, [
+    ...[key("up", false), key("up", false), key("down"), key("down"), key("down", false)],
+    ...[key("right", false), key("right", false), key("up", false), key("down", false)],
+  ]);
+});
+
+Deno.test("decoder reports pressed buttons by their cell, and the wheel as arrows", () => {
+  const input = decoder();
+  // Pressed, released, moved, the second button, the wheel; each may come in pieces.
+  for (const part of ["\x1b[<0;10;5M\x1b[<0;10;5m", "\x1b[<35;11;5M\x1b[<2;1;1M", "\x1b[<0;300", ";100M"]) {
+    input.push(part);
+  }
+  assertEquals(input.clicks, ["4 9", "99 299"]);
+  assertEquals(input.events, []);
+  input.push("\x1b[<64;1;1M\x1b[<65;1;1M");
+  assertEquals(input.events, [
+    { kind: "key", key: "up", several: true },
+    { kind: "key", key: "down", several: true },
+  ]);
 });
 
 Deno.test("decoder drops an answer whose end never comes", () => {
