@@ -131,7 +131,19 @@ export function rowsOf({ panel, transcript }: ConversationStage, columns: number
   return lines.slice(0, lines.length - transcript.live(columns, rows).length);
 }
 
-const WORDS = ["the", "file", "中文宽字符", "👨‍👩‍👧", "🇩🇪", "e\u0301", "longer-word-than-most", "שלום", "`code`", "**bold**", "x"];
+const WORDS = [
+  "the",
+  "file",
+  "中文宽字符",
+  "👨‍👩‍👧",
+  "🇩🇪",
+  "e\u0301",
+  "longer-word-than-most",
+  "שלום",
+  "`code`",
+  "**bold**",
+  "x",
+];
 const usage = { inputTokens: 9, cachedTokens: 0, outputTokens: 5, reasoningTokens: 0 };
 
 /** Random turns as a program reports them: live events and stored ones. */
@@ -158,7 +170,9 @@ export class RandomSession {
         case 1:
           return Array.from({ length: 1 + random.below(30) }, () => `- ${this.words(9)}`).join("\n");
         case 2:
-          return `\`\`\`\n${Array.from({ length: 1 + random.below(30) }, () => this.words(12)).join("\n")}\n\`\`\``;
+          return `\`\`\`\n${
+            Array.from({ length: 1 + random.below(30) }, () => this.words(12)).join("\n")
+          }\n\`\`\``;
         default:
           return this.words(60);
       }
@@ -204,7 +218,10 @@ export class RandomSession {
 
   #reply(step: number, count: number): NewEvent[] {
     const random = this.#random;
-    const [reasoning, content] = [random.chance(0.5) ? this.words(30) : "", random.chance(0.85) ? this.text() : ""];
+    const [reasoning, content] = [
+      random.chance(0.5) ? this.words(30) : "",
+      random.chance(0.85) ? this.text() : "",
+    ];
     const begin: NewEvent[] = [{ type: "message.start", step, model: "m" }];
     if (random.chance(0.15)) {
       begin.push(...this.#deltas("reasoning", reasoning), ...this.#deltas("text", this.text()), {
@@ -216,7 +233,10 @@ export class RandomSession {
         discarded: true,
       });
     }
-    const calls = Array.from({ length: count }, () => ({ id: `c${++this.#call}`, name: "bash", arguments: "{}" }));
+    const calls = Array.from(
+      { length: count },
+      () => ({ id: `c${++this.#call}`, name: "bash", arguments: "{}" }),
+    );
     return [
       ...begin,
       ...this.#deltas("reasoning", reasoning),
@@ -233,7 +253,9 @@ export class RandomSession {
         durationMs: 5,
       },
       ...calls.flatMap((call) => this.#call_(call)),
-      ...(random.chance(0.2) ? [{ type: "message.user", content: this.words(9), origin: "steer" } as const] : []),
+      ...(random.chance(0.2)
+        ? [{ type: "message.user", content: this.words(9), origin: "steer" } as const]
+        : []),
     ];
   }
 

@@ -97,6 +97,7 @@ export class ConversationPanel implements PanelView {
       texts,
       print: (_rows, piece) => this.#replayed.push(piece),
       eager: () => true,
+      loaded: () => deps.transcript.renderer,
       changed,
       columns: () => this.#size.columns,
       failed,
@@ -208,8 +209,7 @@ export class ConversationPanel implements PanelView {
     const { missed, blocks } = record;
     if (!missed) return [];
     const { kept, pieces, seq } = missed;
-    const isMissed = (piece: PrintedPiece) =>
-      kept.has(piece) || (piece.source.event?.seq ?? 0) > seq;
+    const isMissed = (piece: PrintedPiece) => kept.has(piece) || (piece.source.event?.seq ?? 0) > seq;
     const first = Math.max(0, blocks.findLastIndex(({ from }) => from <= seq + 1));
     const from = Math.max(first, blocks.length - CAUGHT_UP);
     const earlier = (blocks[from]?.messages ?? 0) - (blocks[first]?.messages ?? 0);
@@ -320,7 +320,9 @@ export class ConversationPanel implements PanelView {
     const past = this.#starts.length;
     if (index === 0) return record.before.map(({ piece }) => piece);
     try {
-      const { events, context } = index <= past ? this.#pastEvents(index - 1) : this.#events(index - 1 - past);
+      const { events, context } = index <= past
+        ? this.#pastEvents(index - 1)
+        : this.#events(index - 1 - past);
       this.#replayed = [];
       this.#replay.replay(events, context, index > past);
       return index <= past ? this.#replayed : this.#withKept(this.#replayed, index - 1 - past);
@@ -340,7 +342,10 @@ export class ConversationPanel implements PanelView {
       ? []
       : nodes?.read(this.#past.slice(Math.max(0, from - BEFORE), from)) ?? [];
     const events = read.filter(({ type }) => type !== "checkpoint" && type !== "todo.update");
-    return { events: [...before.filter(({ type }) => type === "tool.start"), ...events], context: { todos: [] } };
+    return {
+      events: [...before.filter(({ type }) => type === "tool.start"), ...events],
+      context: { todos: [] },
+    };
   }
 
   #events(index: number): BlockEvents {
@@ -437,17 +442,17 @@ export class ConversationPanel implements PanelView {
   #move(by: number): void {
     if (!this.#chosen && by > 0) return;
     const { top, cursor } = this.#view();
-    const end = this.#lastTop;
     const moved = this.#shift(top, by);
     const next = this.#within(this.#shift(cursor, by));
-    const isLast = by > 0 && !isBefore(moved, end) && !isBefore(next, this.#within({ block: this.#count, row: 0 }));
-    if (isLast) this.#follow();
-    else this.#choose(isBefore(end, moved) ? end : moved, next);
+    const last = this.#within({ block: this.#count, row: 0 });
+    if (by > 0 && !isBefore(moved, this.#lastTop) && !isBefore(next, last)) this.#follow();
+    else this.#choose(moved, next);
   }
 
-  #choose(top: Position, cursor: Position): void {
+  #choose(wanted: Position, cursor: Position): void {
     const { columns } = this.#size;
-    this.#chosen = this.#mapped = { columns, top, cursor };
+    const end = this.#lastTop;
+    this.#chosen = this.#mapped = { columns, top: isBefore(end, wanted) ? end : wanted, cursor };
   }
 
   #follow(): void {
@@ -460,8 +465,7 @@ export class ConversationPanel implements PanelView {
     const { rows, live } = this.#size;
     const { top } = this.#view();
     const isVisible = !isBefore(cursor, top) && isBefore(cursor, this.#shift(top, Math.max(1, rows - live)));
-    const [wanted, end] = [this.#shift(cursor, -Math.floor(rows / 3)), this.#lastTop];
-    this.#choose(isVisible ? top : isBefore(end, wanted) ? end : wanted, cursor);
+    this.#choose(isVisible ? top : this.#shift(cursor, -Math.floor(rows / 3)), cursor);
   }
 
   #pieceAt({ block, row }: Position): number {
@@ -477,10 +481,11 @@ export class ConversationPanel implements PanelView {
     const key = keyOf(piece);
     if (!this.#toggled.delete(key)) this.#toggled.add(key);
     block.columns = 0;
-    const start = this.#laid(cursor.block).starts[at] ?? 0;
-    const isAbove = isBefore(top, { block: cursor.block, row: start });
-    this.#show({ block: cursor.block, row: start });
-    if (isAbove) this.#choose(top, { block: cursor.block, row: start });
+    const { starts, rows: { length } } = this.#laid(cursor.block);
+    const start = { ...cursor, row: starts[at] ?? 0 };
+    const end = this.#shift(start, (starts[at + 1] ?? length) - start.row);
+    const fits = !isBefore(start, top) && !isBefore(this.#shift(top, this.#size.rows), end);
+    this.#choose(fits ? top : start, start);
   }
 
   #isOpen(piece: PrintedPiece): boolean {

@@ -74,6 +74,8 @@ export interface PrintedPiecesOptions {
   /** Called when a piece could not be shown and was left out. */
   readonly failed: (error: unknown) => void;
   readonly load: () => Promise<MarkdownRenderer>;
+  /** A renderer that is loaded already. */
+  readonly loaded?: () => MarkdownRenderer | undefined;
 }
 
 /**
@@ -189,6 +191,7 @@ export class PrintedPieces {
   }
 
   #ready(piece: Piece): boolean {
+    this.#renderer ??= this.#options.loaded?.();
     if (!("lines" in piece) && !this.#renderer) {
       this.warm();
       return false;
@@ -198,7 +201,7 @@ export class PrintedPieces {
     return !loading;
   }
 
-  #render(piece: Piece, columns: number): readonly string[] {
+  #render(piece: Lines | Markdown, columns: number): readonly string[] {
     if ("lines" in piece) return piece.lines(columns);
     const view = { ...piece, columns, palette: this.#options.palette };
     try {

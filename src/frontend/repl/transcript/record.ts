@@ -140,7 +140,10 @@ export class ConversationRecord {
       const { context } = transcript;
       const block = { from: event.seq, messages: this.#messages };
       // The log of a turn ends with it.
-      this.#blocks.push({ ...block, context: event.type === "turn.start" ? { todos: context.todos } : context });
+      this.#blocks.push({
+        ...block,
+        context: event.type === "turn.start" ? { todos: context.todos } : context,
+      });
       this.#events = 0;
     }
     if (event.type === "message.start" || event.type === "turn.end") this.#open.clear();
@@ -149,11 +152,12 @@ export class ConversationRecord {
     this.#seq = event.seq;
     this.#events += 1;
     if (isShownMessage(event)) this.#messages += 1;
+    if (this.#missed?.isOpen) this.#missed.seq = event.seq;
     if (event.type !== "message.end" && event.type !== "message.retry") return;
     if (event.type === "message.end") this.#end(event.seq);
     this.#ended = event;
     this.#open.clear();
-    if (this.#missed?.isOpen) [this.#missed.isOpen, this.#missed.seq] = [false, event.seq];
+    if (this.#missed) this.#missed.isOpen = false;
   }
 
   /** Takes a piece that was printed. */
@@ -205,5 +209,6 @@ export class ConversationRecord {
 /** Reports whether a piece is text or thought of a reply. */
 export function isOfReply({ kind, source: { event } }: PrintedPiece): boolean {
   const type = event?.type;
-  return type === "message.delta" || ((type === "message.end" || type === "message.retry") && kind !== "note");
+  return type === "message.delta" ||
+    ((type === "message.end" || type === "message.retry") && kind !== "note");
 }

@@ -302,6 +302,11 @@ export class Transcript {
     return this.#activity.busy;
   }
 
+  /** The renderer of Markdown, once it is loaded. */
+  get renderer(): PrintedPieces["renderer"] {
+    return this.#history.renderer;
+  }
+
   /** The kind of the last printed piece. */
   get last(): PieceKind | undefined {
     return this.#history.last;
