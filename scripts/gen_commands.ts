@@ -1,14 +1,17 @@
 /**
- * Writes docs/commands.md, the help of every command as the program prints it, and the list in
- * docs/commands-chat.md. `deno run -A scripts/gen_commands.ts`; a test fails while a page is not current.
+ * Writes docs/commands.md, the help of every command as the program prints it, the list in docs/commands-chat.md,
+ * and the keys in docs/full-screen.md. `deno run -A scripts/gen_commands.ts`; a test fails while a page is not current.
  */
 import { generateHelpTextForAllCommands } from "@stricli/core";
 import { appFor } from "../cli/app.ts";
 import { installHelp } from "../cli/help.ts";
 import { allCommands } from "../src/command/mod.ts";
+import { fullKeyHelp } from "../src/frontend/repl/full/layout.ts";
+import { loadTexts } from "../src/i18n/mod.ts";
 
 const PAGE = new URL("../docs/commands.md", import.meta.url);
 const CHAT_PAGE = new URL("../docs/commands-chat.md", import.meta.url);
+const FULL_SCREEN_PAGE = new URL("../docs/full-screen.md", import.meta.url);
 
 const HEAD = `# Commands
 
@@ -37,6 +40,21 @@ export async function chatCommandsPage(page: string): Promise<string> {
     brief,
   ]);
   const titles = ["command", "also", "in `run`", "what it does"];
+  return withTable(page, titles, rows);
+}
+
+/** The page of the full-screen view with its keys as they are now. */
+export async function fullScreenPage(page: string): Promise<string> {
+  const [full, composer] = await Promise.all([loadTexts("full", "en"), loadTexts("composer", "en")]);
+  const rows = fullKeyHelp(full, composer).map(({ keys, what }) => [
+    keys.map((key) => key.length === 1 ? `\`${key}\`` : key).join(", "),
+    what,
+  ]);
+  return withTable(page, ["key", "what it does"], rows);
+}
+
+/** The page with a table in its place. */
+function withTable(page: string, titles: readonly string[], rows: readonly (readonly string[])[]): string {
   const widths = titles.map((title, at) =>
     Math.max(title.length, ...rows.map((row) => row[at]?.length ?? 0))
   );
@@ -49,4 +67,5 @@ export async function chatCommandsPage(page: string): Promise<string> {
 if (import.meta.main) {
   await Deno.writeTextFile(PAGE, await commandsPage());
   await Deno.writeTextFile(CHAT_PAGE, await chatCommandsPage(await Deno.readTextFile(CHAT_PAGE)));
+  await Deno.writeTextFile(FULL_SCREEN_PAGE, await fullScreenPage(await Deno.readTextFile(FULL_SCREEN_PAGE)));
 }

@@ -22,6 +22,8 @@ export interface ChatStageOptions {
   readonly config?: ConfigInput;
   readonly first?: readonly string[];
   readonly start?: OpenRequest;
+  /** The view that the flags name. */
+  readonly view?: "full" | "scroll";
   readonly locale?: Locale;
   readonly columns?: number;
   readonly rows?: number;
@@ -114,6 +116,7 @@ export async function openChat(options: ChatStageOptions = {}): Promise<ChatStag
     texts,
     paths,
     start: options.start ?? {},
+    ...(options.view ? { view: options.view } : {}),
     first: options.first ?? [],
   });
   const left = chat.run().finally(() => sessions.close());

@@ -114,7 +114,7 @@ class LineChat {
   async run(first: string, why: LineOptions["why"]): Promise<number> {
     const { context, flags, attended, texts: { chat: { lineInput } } } = this.#parts;
     this.#listen();
-    if (attended) context.process.stderr.write(`· ${lineInput[why]}\n`);
+    if (attended || flags.tui) context.process.stderr.write(`· ${lineInput[why]}\n`);
     const opened = await this.#try(async () => void await this.#host.current(startOf(flags)));
     if (!opened && !attended) return this.#code;
     if (first !== "") this.#next.push({ text: first, pasted: true });

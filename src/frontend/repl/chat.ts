@@ -6,6 +6,7 @@ import { type Composer, type ComposerDraft, createComposer } from "./composer/co
 import { StatusLine } from "./status_line.ts";
 import { withoutStyles } from "./screen/line.ts";
 import { type Frame, hintRows, stack } from "./screen/view.ts";
+import type { FullLayout } from "./full/layout.ts";
 import type { Layout } from "./full/panel_view.ts";
 import type { Looks } from "./looks.ts";
 import { Dialogs } from "./overlay/dialogs.ts";
@@ -67,6 +68,11 @@ export interface ChatOptions {
   readonly now?: () => number;
 }
 
+interface FullView {
+  readonly layout: FullLayout;
+  readonly screen: FullScreen;
+}
+
 type ViewName = Config["ui"]["view"];
 
 /** Maximum number of queued messages shown. */
@@ -84,8 +90,9 @@ export class Chat {
   readonly #scroll: Layout;
   #layout: Layout;
   /** The full-screen view, once it was in use. */
-  #full: Layout | undefined;
-  #fullScreen: FullScreen | undefined;
+  #full: FullView | undefined;
+  /** The full-screen view reports clicks. */
+  #mouse = false;
   readonly #composer: Composer;
   readonly #transcript: Transcript;
   readonly #status: StatusLine;
@@ -239,6 +246,10 @@ export class Chat {
       lend: (run) => this.#screen.lend(run),
       settingSaved: (key, value) => {
         looks.change(key, value);
+        if (key === "ui.mouse") void this.#useMouse(value === true);
+        if (key === "ui.view") {
+          void this.#show(value === "full" ? "full" : "scroll").catch((error) => this.#fail(error));
+        }
         this.#screen.draw();
       },
       commands: {
@@ -279,6 +290,10 @@ export class Chat {
     let reason: "interrupted" | "terminated" = "interrupted";
     terminal.start({
       input: (event) => this.#input(event),
+      clicked: (row, column) => {
+        this.#full?.layout.click(row, column);
+        this.#screen.draw();
+      },
       resize: () => this.#screen.resized(),
       learned: () => {
         this.#options.looks.background = terminal.background;
@@ -317,26 +332,41 @@ export class Chat {
 
   /** Changes to another view; everything else continues. */
   async #show(view: ViewName): Promise<void> {
-    const layout = view === "scroll" ? this.#scroll : this.#full ??= await this.#loadFull();
+    if (view === "full") this.#full ??= await this.#loadFull();
+    const { layout, screen } = view === "full" && this.#full || { layout: this.#scroll, screen: this.#main };
     if (layout === this.#layout) return;
     await this.#screen.close();
-    this.#layout = layout;
-    this.#screen = view === "full" && this.#fullScreen || this.#main;
+    [this.#layout, this.#screen] = [layout, screen];
+    screen.open();
+  }
+
+  /** The modes of the mouse are set when the screen is entered. */
+  async #useMouse(on: boolean): Promise<void> {
+    if (on === this.#mouse) return;
+    this.#mouse = on;
+    if (this.#screen !== this.#full?.screen) return;
+    await this.#screen.close();
     this.#screen.open();
   }
 
-  async #loadFull(): Promise<Layout> {
+  async #loadFull(): Promise<FullView> {
     const [{ FullLayout }, { FullScreen }] = await Promise.all([
       import("./full/layout.ts"),
       import("./screen/full_screen.ts"),
     ]);
-    const { looks, texts, terminal } = this.#options;
-    const view = { frame: (columns: number, rows: number) => this.#frame(columns, rows) };
-    this.#fullScreen = new FullScreen(terminal, view, { mouse: false, goodbye: () => this.#goodbye() });
-    return await FullLayout.load({
+    const { looks, texts, terminal, paths } = this.#options;
+    const isMouseUsed = () => this.#mouse;
+    const screen = new FullScreen(terminal, { frame: (columns, rows) => this.#frame(columns, rows) }, {
+      get mouse() {
+        return isMouseUsed();
+      },
+      goodbye: () => this.#goodbye(),
+    });
+    const layout = await FullLayout.load({
       looks,
       texts,
       terminal,
+      paths,
       composer: this.#composer,
       dialogs: this.#dialogs,
       status: this.#status,
@@ -345,10 +375,15 @@ export class Chat {
       transcript: this.#transcript,
       waiting: () => this.#waitingLines(),
       hint: () => this.#hint(),
+      mouse: isMouseUsed,
       changed: () => this.#screen.refresh(),
+      redraw: () => screen.redraw(),
+      nextMode: () => void this.#nextMode().catch((error) => this.#fail(error)),
       submit: (text) => void this.#live.submissions.submit({ text, steer: false, by: this.#frontEnd }),
       failed: (error) => this.#fail(error),
     });
+    if (this.#assembly) layout.opened(this.#assembly);
+    return { layout, screen };
   }
 
   async #web(what: WebAction, open: NonNullable<ChatOptions["web"]>): Promise<void> {
@@ -437,7 +472,7 @@ export class Chat {
   #event(event: Event): void {
     try {
       this.#transcript.event(event);
-      this.#full?.event?.(event);
+      this.#full?.layout.event(event);
     } catch (error) {
       this.#notDrawn(error);
     }
@@ -450,11 +485,13 @@ export class Chat {
     const isShown = this.#assembly?.session.id === assembly.session.id;
     this.#assembly = assembly;
     this.#options.looks.use(assembly.loaded.config.ui);
-    const { view = assembly.loaded.config.ui.view } = this.#options;
+    const { ui } = assembly.loaded.config;
+    void this.#useMouse(ui.mouse);
+    const { view = ui.view } = this.#options;
     if (!isShown && view === "full") void this.#show("full").catch((error) => this.#fail(error));
     this.#printHeader();
     if (!isShown) this.#transcript.resume(assembly.session.state);
-    this.#full?.opened?.(assembly);
+    this.#full?.layout.opened(assembly);
     this.#transcript.watch(assembly);
     this.#status.show(assembly, () => this.#screen.refresh());
   }
@@ -512,7 +549,7 @@ export class Chat {
     else if (key === "ctrl+c") this.#ctrlC(empty);
     else if (key === "ctrl+d" && empty) this.#end(EXIT.done);
     else if (key === "ctrl+z") void this.#screen.stopJob();
-    else if (key === "ctrl+l") this.#clear();
+    else if (key === "ctrl+l") this.#main.print(new Array(this.#options.terminal.rows).fill(""));
     else if (key === "ctrl+o") void this.#expand().catch((error) => this.#fail(error));
     else if (key === "shift+tab") void this.#nextMode().catch((error) => this.#fail(error));
     else {
@@ -522,12 +559,6 @@ export class Chat {
       this.#composer.putBack([draft]);
     }
     return true;
-  }
-
-  /** What was on the main screen stays in its history. */
-  #clear(): void {
-    if (this.#screen === this.#fullScreen) this.#fullScreen.redraw();
-    else this.#main.print(new Array(this.#options.terminal.rows).fill(""));
   }
 
   /** Shows collapsed items of the transcript in full. */

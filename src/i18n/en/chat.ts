@@ -46,7 +46,7 @@ export const texts = (t: Translate) => ({
     t`"${title}" needs a form (elicitation), which this editor does not announce.`,
   lineInput: {
     dumb: t`This terminal shows plain lines only: one line is one message, /help lists the commands.`,
-    pipe: t`Each line of standard input is one message.`,
+    pipe: t`Without a terminal there is no screen: each line of standard input is one message.`,
     broken:
       t`The screen cannot be drawn any more; from here on one line is one message, /help lists the commands.`,
     linear: t`Linear mode: one line is one message, /help lists the commands.`,

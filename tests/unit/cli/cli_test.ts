@@ -16,11 +16,16 @@ import { readTasks } from "../../../src/batch/task_file.ts";
 import { addressProblem, entryOf, keyProblem, readTokens } from "../../../cli/setup/target.ts";
 import { saveSetup, type SetupAnswers } from "../../../cli/setup/wizard.ts";
 import { forReader } from "../../../cli/terminal/narrow.ts";
-import { chatCommandsPage, commandsPage } from "../../../scripts/gen_commands.ts";
+import { chatCommandsPage, commandsPage, fullScreenPage } from "../../../scripts/gen_commands.ts";
 
 Deno.test("docs/commands.md equals the output of gen_commands", async () => {
   const page = await Deno.readTextFile(new URL("../../../docs/commands.md", import.meta.url));
   assertEquals(page, await commandsPage(), "run `deno run -A scripts/gen_commands.ts`");
+});
+
+Deno.test("docs/full-screen.md lists all keys of the view", async () => {
+  const page = await Deno.readTextFile(new URL("../../../docs/full-screen.md", import.meta.url));
+  assertEquals(page, await fullScreenPage(page), "run `deno run -A scripts/gen_commands.ts`");
 });
 
 Deno.test("docs/commands-chat.md lists all slash commands", async () => {

@@ -100,12 +100,26 @@ interface HelpTexts {
   readonly keyNames: Readonly<Record<"enter" | "escape" | "up" | "down" | "left" | "right", string>>;
 }
 
-export function keyHelp({ keys: descriptions, keyNames }: HelpTexts): KeyHelp[] {
+/** The help, for a view that uses some of the keys itself without their rows. */
+export function keyHelp(
+  { keys, keyNames }: HelpTexts,
+  without: readonly (keyof typeof HELP)[] = [],
+): KeyHelp[] {
+  const shown = Object.entries(HELP).filter(([name]) => !without.includes(name as keyof typeof HELP));
+  return keyRows(Object.fromEntries(shown) as Partial<typeof HELP>, keys, keyNames);
+}
+
+/** Rows of the help about keys, which are named as in `parseKey`. */
+export function keyRows<K extends string>(
+  keys: Readonly<Partial<Record<K, readonly string[]>>>,
+  descriptions: Readonly<Record<K, string>>,
+  keyNames: HelpTexts["keyNames"],
+): KeyHelp[] {
   const names: Readonly<Record<string, string>> = keyNames;
   const nameOf = (key: string) =>
-    key.replace(/[a-z]+/g, (word) => names[word] ?? word.charAt(0).toUpperCase() + word.slice(1));
-  return Object.entries(HELP).map(([name, keys]) => ({
-    keys: keys.map(nameOf),
-    what: descriptions[name as keyof typeof HELP],
-  }));
+    key.length === 1
+      ? key
+      : key.replace(/[a-zA-Z]+/g, (word) => names[word] ?? word.charAt(0).toUpperCase() + word.slice(1));
+  return (Object.keys(keys) as K[])
+    .map((name) => ({ keys: (keys[name] ?? []).map(nameOf), what: descriptions[name] }));
 }

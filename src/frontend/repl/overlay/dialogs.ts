@@ -87,6 +87,18 @@ export class OverlayQueue {
     return this.#takeText(event, event.text, last.at) ? [] : this.#leave([event]);
   }
 
+  /**
+   * Answers the overlay on top by one key, for a view whose keys do that: not while the composer has text, and
+   * only after a pause, as another key could be the start of a message.
+   */
+  answerBy(key: string): boolean {
+    const isReady = this.#pausedFor(PAUSE_MS, this.#last.at) && !this.#drafting() && !this.aside;
+    if (!isReady || !this.top?.answerBy?.(key)) return false;
+    this.#armed = this.#called = true;
+    this.#last = { key, at: this.#now() };
+    return true;
+  }
+
   /** The user has asked for an overlay: the next keys are for it, unless text is typed first. */
   called(): void {
     this.#called = true;

@@ -377,6 +377,19 @@ export class Panel<T> implements Overlay<T> {
     return () => go(from, moved);
   }
 
+  /** Only what refuses is chosen by a single key where Enter alone does not allow either. */
+  answerBy(key: string): boolean {
+    const { current = 0, filter, reading } = this.#options;
+    const isSafe = key === "n" || this.#entries[current]?.key === "y";
+    const entry = this.#entries.find((each) => each.key === key);
+    if (!entry || !isSafe || filter || reading || this.#writing || this.#parents.length > 0) return false;
+    if ("value" in entry) this.#resolve(entry.value);
+    else if ("entries" in entry) this.#choose(entry);
+    else if (entry.optional) this.#written(entry, "");
+    else return false;
+    return true;
+  }
+
   cancel(): void {
     this.#resolve(undefined);
   }

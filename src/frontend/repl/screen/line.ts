@@ -1,4 +1,4 @@
-import { clusters, displayWidth, isSolo } from "../../../util/display_width.ts";
+import { characterWidth, clusters, displayWidth, isSolo } from "../../../util/display_width.ts";
 import { CONTROLS, REORDERING } from "../../../util/terminal_text.ts";
 import { wrapText } from "../../../view/mod.ts";
 
@@ -29,6 +29,7 @@ const TAB = "    ";
 /** Code units of a line that are looked at for each cell; no text needs as many. */
 const MAX_PER_CELL = 128;
 const ASCII = /^[\x20-\x7e]*$/;
+const PLAIN = /[\x20-\x7e]+/y;
 
 /** The sequences of a line, which begin with ESC, and the texts between them. */
 export function styledParts(line: string): string[] {
@@ -43,7 +44,7 @@ export function withoutStyles(line: string): string {
 function* cellsOf(line: string): Generator<{ readonly text: string; readonly width: number }> {
   for (const part of styledParts(line)) {
     if (part.startsWith("\x1b")) yield { text: part, width: 0 };
-    else for (const text of clusters(part)) yield { text, width: displayWidth(text) };
+    else for (const text of clusters(part)) yield { text, width: characterWidth(text) };
   }
 }
 
@@ -134,6 +135,10 @@ function withoutHidden(line: string): { readonly text: string; readonly end: str
       at += allowed.length;
     } else if (line[at] === "\x1b") at += matchAt(FORBIDDEN, line, at)?.length ?? 1;
     else {
+      const plain = matchAt(PLAIN, line, at) ?? "";
+      text += plain;
+      at += plain.length;
+      if (plain !== "") continue;
       const character = line[at] ?? "";
       if (character === "\t") text += TAB;
       else if (LINE_END.test(character)) text += " ";
@@ -246,7 +251,7 @@ export function rowOf(line: string, column: number, columns: number): number {
 }
 
 /** The characters of a line in its first cells. */
-function beginning(line: string, cells: number): string {
+export function beginning(line: string, cells: number): string {
   let text = "";
   let used = 0;
   for (const cell of cellsOf(line)) {
@@ -266,28 +271,34 @@ export interface Cell {
 
 export const BLANK: Cell = { text: " ", style: "" };
 
+const blanks = (count: number) => new Array<Cell>(count).fill(BLANK);
+
 /** The cells of a line, exactly `columns`: it is cut, or blanks follow. */
 export function lineCells(line: string, columns: number): Cell[] {
   const cells: Cell[] = [];
   const state = new Style();
   let style = "";
   let start = 0;
-  for (const { text, width } of cellsOf(safeLine(line, columns))) {
-    if (text.startsWith("\x1b")) {
-      state.apply(text);
+  for (const part of styledParts(safeLine(line, columns))) {
+    if (part.startsWith("\x1b")) {
+      state.apply(part);
       style = state.begin;
-    } else if (width > 0) {
-      if (cells.length + width > columns) break;
-      start = cells.length;
-      cells.push({ text, style });
-      while (cells.length < start + width) cells.push({ text: "", style });
-    } else if (start < cells.length) {
-      // A mark after a change of colors belongs to the character before it.
-      cells[start] = { ...cells[start] ?? BLANK, text: (cells[start]?.text ?? "") + text };
+      continue;
+    }
+    for (const text of ASCII.test(part) ? part : clusters(part)) {
+      const width = characterWidth(text);
+      if (cells.length + width > columns) return cells.concat(blanks(columns - cells.length));
+      if (width > 0) {
+        start = cells.length;
+        cells.push({ text, style });
+        while (cells.length < start + width) cells.push({ text: "", style });
+      } else if (start < cells.length) {
+        // A mark after a change of colors belongs to the character before it.
+        cells[start] = { ...cells[start] ?? BLANK, text: (cells[start]?.text ?? "") + text };
+      }
     }
   }
-  while (cells.length < columns) cells.push(BLANK);
-  return cells;
+  return cells.concat(blanks(columns - cells.length));
 }
 
 /** The text to write, and from which column on, to make `old` into `line` in its row. */

@@ -69,6 +69,8 @@ export interface Overlay<T> extends View {
    * without an entry.
    */
   select?(text: string): (() => void) | undefined;
+  /** Answers at once with the entry of a key, where that is safe; false without one. */
+  answerBy?(key: string): boolean;
   /** Resolves once; with undefined when it is left without an answer. */
   readonly answer: Promise<T | undefined>;
   cancel(): void;

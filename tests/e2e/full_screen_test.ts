@@ -1,0 +1,114 @@
+/** The main screen of a real terminal after the full-screen view, whichever way it ends. */
+import { assert, assertEquals, assertStringIncludes } from "../support/assert.ts";
+import { startModelServer } from "../support/model_server.ts";
+import { mockConfig } from "../support/program.ts";
+import { type Chat, onTerminal, openChat, shownSoon } from "../support/terminal_chat.ts";
+
+const ANSWER = "The **last** answer: 漢字.";
+const SHOWN = "The last answer: 漢字.";
+const KEPT = /^Session \S+ saved\. Continue with: reasonix -c$/;
+/** The composer with nothing typed, below the panels. */
+const READY = /│[\s\S]*> Ask for something/;
+/** The shell waits for a line. */
+const WAITS = /\n\$\s*$/;
+
+/** The modes of the terminal that the view changes. */
+async function modes({ terminal }: Chat): Promise<string> {
+  const names = ["alternate_on", "mouse_any_flag", "cursor_flag", "wrap_flag", "keypad_cursor_flag"];
+  return await terminal.ask(names.map((name) => `${name}=#{${name}}`).join(" "));
+}
+
+/** Scrollback and screen, without empty lines at the end. */
+async function lines({ terminal }: Chat): Promise<string[]> {
+  return (await terminal.history()).trimEnd().split("\n").map((line) => line.trimEnd());
+}
+
+async function opened(chat: Chat, line: string): Promise<void> {
+  await chat.enter(line);
+  await shownSoon(chat.terminal, (screen) => READY.test(screen));
+}
+
+async function quit({ terminal }: Chat): Promise<void> {
+  await terminal.press("C-c");
+  await terminal.press("C-c");
+}
+
+/** Expects the answer, the line to continue with, and `rest`; returns what follows. */
+function afterAnswer([answer, kept = "", ...found]: readonly string[], ...rest: readonly string[]) {
+  assertEquals(answer, SHOWN);
+  assert(KEPT.test(kept), kept);
+  assertEquals(found.slice(0, rest.length), rest);
+  return found.slice(rest.length);
+}
+
+onTerminal("the full-screen view leaves the main screen as it was, with the last answer below", async () => {
+  await using server = startModelServer([], { fallback: { text: ANSWER }, check: { prefix: false } });
+  await using chat = await openChat(mockConfig(server.url), {
+    ...{ columns: 100, rows: 30, args: "--version" },
+    files: { "crash.js": "Deno.addSignalListener('SIGUSR2', () => { throw new Error('planted'); });\n" },
+  });
+  const { terminal } = chat;
+  const waits = (mark: string) =>
+    shownSoon(terminal, (screen) => screen.includes(`\n${mark}`) && WAITS.test(screen));
+  await waits("left-with-0");
+  const before = await modes(chat);
+  await chat.enter("echo tty-$(stty -g | cksum)");
+  await waits("tty-");
+  const tty = /^tty-.+$/m.exec(await terminal.screen())?.[0];
+  const change = "s#--no-config#--no-config' '--preload=crash.js#; s/^reasonix/failing/";
+  await chat.enter(`eval "$(declare -f reasonix | sed "${change}")"; echo defined`);
+  await waits("defined");
+
+  /** Ends the view in a way; returns the new lines of the main screen. */
+  const round = async (command: string, end: () => Promise<unknown>, mark = "left-with-") => {
+    const known = await lines(chat);
+    await opened(chat, `${command}; echo "left-with-$? tty-$(stty -g | cksum)"`);
+    await end();
+    await waits(mark);
+    const now = await lines(chat);
+    assertEquals(now.slice(0, known.length - 1), known.slice(0, -1), "the lines above are as they were");
+    assertEquals(await modes(chat), before);
+    return now.slice(known.length).filter((line) => line !== "");
+  };
+
+  const first = await round("reasonix --tui", async () => {
+    await chat.enter("hello");
+    await shownSoon(terminal, (screen) => screen.includes(SHOWN));
+    await quit(chat);
+  });
+  afterAnswer(first, `left-with-0 ${tty}`, "$");
+  for (const signal of ["SIGTERM", "SIGHUP"] as const) {
+    const ended = await round("reasonix --tui -c", async () => Deno.kill(await chat.pid(), signal));
+    afterAnswer(ended, `left-with-143 ${tty}`, "$");
+  }
+  // A terminal that answers nothing.
+  afterAnswer(await round("TERM=linux reasonix --tui -c", () => quit(chat)), `left-with-0 ${tty}`, "$");
+  const failed = await round("failing --tui -c", async () => Deno.kill(await chat.pid(), "SIGUSR2"));
+  const trace = afterAnswer(failed);
+  assertStringIncludes(trace.join("\n"), "planted");
+  assertEquals(trace.slice(-2), [`left-with-1 ${tty}`, "$"]);
+
+  // Ctrl-Z, and the view again; then stopped by another process, which leaves it on the screen.
+  const stopped = await round("reasonix --tui -c", () => terminal.press("C-z"), "[1]+");
+  assertStringIncludes(afterAnswer(stopped).join("\n"), "Stopped");
+  const known = await lines(chat);
+  await opened(chat, "fg");
+  Deno.kill(await chat.pid(), "SIGSTOP");
+  await shownSoon(terminal, (screen) => screen.includes("Stopped"));
+  await opened(chat, "fg");
+  await shownSoon(terminal, (screen) => !screen.includes("Stopped"));
+  await quit(chat);
+  await shownSoon(terminal, (screen) => /Continue with.*\n\$\s*$/.test(screen));
+  assertEquals((await lines(chat)).slice(0, known.length - 1), known.slice(0, -1));
+  assertEquals(await modes(chat), before);
+
+  // A terminal without another screen shows no part of the view afterwards.
+  await chat.enter("tmux set-option -g alternate-screen off; clear; echo; echo off");
+  await waits("off");
+  await opened(chat, "reasonix --tui -c; echo out-$?");
+  await quit(chat);
+  await shownSoon(terminal, (screen) => screen.includes("out-0"));
+  const rows = (await terminal.screen()).split("\n").map((line) => line.trimEnd()).filter(Boolean);
+  afterAnswer(rows, "out-0", "$");
+  assert(!(await terminal.history()).includes("│"), "no row of the view is in the history");
+});

@@ -1,0 +1,272 @@
+/** The full-screen view on a terminal without a window: geometry, focus, keys, questions. */
+import { displayWidth } from "../../../../../src/util/display_width.ts";
+import { call, say } from "../../../../support/agent_fixture.ts";
+import { assert, assertEquals, assertStringIncludes } from "../../../../support/assert.ts";
+import { type ChatStage, heldReply, openChat } from "../../../../support/chat_stage.ts";
+
+const WRITE = [call("1", "write_file", { path: "a.txt", content: "new\n" })];
+const DESTROY = [call("1", "bash", { command: "rm -rf ~/nothing-here" })];
+
+/** The status line, which names the keys of the part that has the focus. */
+function status({ terminal }: ChatStage): string {
+  return terminal.screen().at(-1) ?? "";
+}
+
+function turnEnds({ events }: ChatStage): string[] {
+  return events.flatMap((event) => event.type === "turn.end" ? [event.reason] : []);
+}
+
+/** Fails unless all borders of a screen without overlays are straight, and no row is too wide. */
+function assertStraight(screen: readonly string[], columns: number, what: string): void {
+  const cells = screen.map((row) => cellsOf(row, columns));
+  for (const row of screen) assert(displayWidth(row) <= columns, `${what}: ${row}`);
+  const borders = (row: readonly string[], sign: string) =>
+    row.flatMap((cell, at) => cell === sign ? [at] : []);
+  const [title = []] = cells;
+  const rule = cells.findLastIndex((row) => row.every((cell) => "─┴".includes(cell)));
+  const joints = borders(title, "┬");
+  if (rule > 0) assertEquals(borders(cells[rule] ?? [], "┴"), joints, `${what}\n${screen.join("\n")}`);
+  for (const row of cells.slice(1, rule > 0 ? rule : 1)) {
+    for (const at of joints) assertEquals(row[at], "│", `${what}\n${screen.join("\n")}`);
+  }
+}
+
+/** The characters of a row by cells; the second cell of a wide one is empty. */
+function cellsOf(row: string, columns: number): string[] {
+  const cells = [...new Intl.Segmenter().segment(row)].flatMap(({ segment }) =>
+    displayWidth(segment) === 2 ? [segment, ""] : [segment]
+  );
+  return [...cells, ...new Array<string>(Math.max(0, columns - cells.length)).fill(" ")];
+}
+
+const TEXT = "你好, 世界 👨‍👩‍👧 🇩🇪 é. ".repeat(20);
+
+Deno.test("the full-screen view has straight borders in every size, panel and frame", async () => {
+  await using chat = await openChat({ view: "full", replies: [say(`${TEXT}\n\n- one\n- 二`)] });
+  chat.say("say it");
+  await chat.until(() => turnEnds(chat).length === 1);
+  for (const columns of [20, 33, 60, 89, 90, 139, 140, 300]) {
+    for (const rows of [5, 8, 15, 16, 50, 100]) {
+      chat.terminal.resize(columns, rows);
+      for (const key of ["tab", "tab", "tab", "tab"]) {
+        const screen = chat.terminal.screen();
+        assertEquals(screen.length, rows);
+        assertStraight(screen, columns, `${columns}x${rows}`);
+        chat.terminal.press(key);
+      }
+    }
+  }
+});
+
+Deno.test("panels are placed by the width: one with tabs, two, and two with the side bar", async () => {
+  await using chat = await openChat({ view: "full", columns: 160, rows: 30 });
+  const title = () => chat.terminal.screen()[0] ?? "";
+  await chat.shows("scripted-1 · ask");
+  assert(/^─ Session ─+┬─ Chat ─+┬─ Files .*─ Log ─+$/.test(title()), title());
+  assertEquals(title().indexOf("┬"), 32);
+  chat.terminal.press("ctrl+b");
+  assert(/^─ Chat ─+┬─ Files .*─ Log ─+$/.test(title()), title());
+  chat.terminal.press("ctrl+b");
+  assertStringIncludes(title(), "Session");
+  chat.terminal.resize(139, 30);
+  assert(/^─ Chat ─+┬─ Files .*─ Log ─+$/.test(title()), title());
+  chat.terminal.resize(89, 30);
+  assert(/^─ Chat ─ Files ─ Log ─+$/.test(title()), title());
+  chat.terminal.resize(160, 15);
+  assert(/^─ Chat ─ Files ─ Log ─+$/.test(title()), title());
+  chat.terminal.press("ctrl+b");
+  assert(title().startsWith("─ Session ─"), title());
+  chat.terminal.press("escape");
+  assert(title().startsWith("─ Chat ─"), title());
+});
+
+Deno.test("tui.sidebar_width is the width of the side bar in percent", async () => {
+  await using chat = await openChat({
+    columns: 200,
+    rows: 30,
+    config: { ui: { view: "full" }, tui: { sidebar_width: 30 } },
+  });
+  await chat.until(() => chat.terminal.screen()[0]?.indexOf("┬") === 60);
+  assert(chat.terminal.alternateShown);
+});
+
+Deno.test("Tab goes through the panels where the message is empty, and Esc leads back", async () => {
+  await using chat = await openChat({ view: "full", columns: 80, replies: [heldReply("thinking")] });
+  await chat.shows("scripted-1 · ask");
+  const screen = () => chat.terminal.screen();
+  assertStringIncludes(status(chat), "Tab panels");
+  chat.terminal.press("tab", "tab");
+  assertStringIncludes(status(chat), "Esc message");
+  chat.terminal.press("tab", "tab");
+  assertStringIncludes(status(chat), "Tab panels");
+  chat.terminal.press("shift+tab");
+  assertStringIncludes(status(chat), "Esc message");
+  chat.terminal.press("escape");
+  chat.terminal.type("/mod");
+  await chat.shows("Choose the model");
+  chat.terminal.press("tab");
+  assert(screen().some((row) => row.startsWith("> /mod")), screen().join("\n"));
+  chat.terminal.press("escape", "ctrl+c");
+  chat.say("go");
+  await chat.shows("thinking");
+  chat.terminal.press("tab", "escape");
+  assertEquals(turnEnds(chat), []);
+  chat.terminal.press("escape");
+  await chat.until(() => turnEnds(chat).length === 1);
+  assertEquals(turnEnds(chat), ["interrupted"]);
+});
+
+Deno.test("text that no panel uses is typed into the message", async () => {
+  await using chat = await openChat({ view: "full" });
+  await chat.shows("scripted-1 · ask");
+  chat.terminal.press("tab", "w", "h", "y");
+  assert(chat.terminal.screen().some((row) => row.startsWith("> why")));
+});
+
+Deno.test("Shift+Tab changes the approval mode while the message has text, and Alt+M always", async () => {
+  await using chat = await openChat({ view: "full" });
+  await chat.shows("scripted-1 · ask");
+  chat.terminal.type("text");
+  chat.terminal.press("shift+tab");
+  await chat.shows("scripted-1 · auto");
+  chat.terminal.press("alt+m");
+  await chat.shows("Approve everything");
+});
+
+Deno.test("the composer grows to a third of the screen", async () => {
+  await using chat = await openChat({ view: "full", columns: 100, rows: 30 });
+  await chat.shows("scripted-1 · ask");
+  for (let line = 0; line < 20; line++) {
+    chat.terminal.type(`line ${line}`);
+    chat.terminal.press("shift+enter");
+  }
+  const screen = chat.terminal.screen();
+  const rule = screen.findLastIndex((row) => /^─+┴─+$/.test(row));
+  assertEquals(screen.length - rule - 2, 10);
+});
+
+Deno.test("y, n and a answer an approval after a pause, where the message is empty", async () => {
+  for (const { key, allowed } of [{ key: "y", allowed: true }, { key: "n", allowed: false }]) {
+    await using chat = await openChat({
+      view: "full",
+      columns: 120,
+      rows: 30,
+      replies: [WRITE, say("Seen.")],
+    });
+    chat.say("write");
+    await chat.shows("Allow write_file?");
+    const screen = chat.terminal.screen();
+    assert(
+      screen.some((row) => /┌─+┐/.test(row)) && screen.some((row) => /└─+┘/.test(row)),
+      screen.join("\n"),
+    );
+    await chat.pause();
+    chat.terminal.press(key);
+    await chat.shows("Seen.");
+    assertEquals(await Deno.stat(`${chat.cwd}/a.txt`).then(() => true, () => false), allowed);
+  }
+});
+
+Deno.test("a opens the answers that allow more, or allows the same for the session", async () => {
+  await using chat = await openChat({ view: "full", columns: 120, rows: 30, replies: [WRITE, say("Seen.")] });
+  chat.say("write");
+  await chat.shows("Allow write_file?");
+  await chat.pause();
+  chat.terminal.press("a");
+  await chat.shows("Seen.");
+  assert(await Deno.stat(`${chat.cwd}/a.txt`).then(() => true, () => false));
+});
+
+Deno.test("a key right after the question, or one of a message, answers nothing", async () => {
+  await using chat = await openChat({ view: "full", columns: 120, rows: 30, replies: [WRITE, say("Seen.")] });
+  chat.say("write");
+  await chat.shows("Allow write_file?");
+  chat.terminal.press("y");
+  assert(chat.terminal.screen().some((row) => row.includes("> y")), chat.terminal.screen().join("\n"));
+  await chat.pause();
+  chat.terminal.press("e", "y");
+  assert(chat.terminal.screen().some((row) => row.includes("> yey")), chat.terminal.screen().join("\n"));
+  assertStringIncludes(chat.terminal.screen().join("\n"), "Allow write_file?");
+});
+
+Deno.test("neither y alone nor Enter alone allows a destructive call, and there is no answer for all", async () => {
+  for (const keys of [["y"], ["a"], ["enter"]]) {
+    await using chat = await openChat({
+      view: "full",
+      columns: 120,
+      rows: 30,
+      replies: [DESTROY, say("Seen.")],
+    });
+    chat.say("remove");
+    await chat.shows("Destructive. Run it?");
+    assert(!chat.terminal.screen().some((row) => row.includes("(a)") || row.includes("(s)")));
+    await chat.pause();
+    chat.terminal.press(...keys);
+    if (keys[0] !== "enter") assertStringIncludes(chat.terminal.screen().join("\n"), "Destructive. Run it?");
+    chat.terminal.press("escape");
+    await chat.until(() => turnEnds(chat).length === 1 || chat.terminal.text().join().includes("Seen."));
+    const ran = chat.events.some((event) => event.type === "tool.end" && event.outcome === "ok");
+    assertEquals(ran, false, keys.join());
+  }
+});
+
+Deno.test("/view changes the view in a turn; draft, queue and an open question stay", async () => {
+  await using chat = await openChat({ columns: 120, rows: 30, replies: [WRITE, say("Seen.")] });
+  chat.say("write");
+  await chat.shows("Allow write_file?");
+  chat.terminal.type("my draft");
+  await chat.live.commandsOf().view?.("full");
+  const scroll = chat.live.frontEnds[0]?.commands?.view;
+  assert(scroll);
+  await scroll("full");
+  assert(chat.terminal.alternateShown);
+  const screen = chat.terminal.screen().join("\n");
+  assertStringIncludes(screen, "Allow write_file?");
+  assertStringIncludes(screen, "> my draft");
+  await scroll("scroll");
+  assert(!chat.terminal.alternateShown);
+  assertStringIncludes(chat.terminal.screen().join("\n"), "> my draft");
+  assertEquals(turnEnds(chat), []);
+  chat.terminal.press("tab");
+  await chat.pause();
+  chat.terminal.press("y", "enter");
+  await chat.shows("Seen.");
+});
+
+Deno.test("a click chooses a panel where ui.mouse is set, and the status line names the way back", async () => {
+  await using chat = await openChat({
+    columns: 120,
+    rows: 30,
+    config: { ui: { view: "full", mouse: true } },
+  });
+  await chat.shows("ui.mouse");
+  assertStringIncludes(status(chat), "Tab panels");
+  chat.terminal.feed("\x1b[<0;100;10M");
+  assertStringIncludes(status(chat), "Esc message");
+  chat.terminal.feed("\x1b[<0;100;29M");
+  assertStringIncludes(status(chat), "Tab panels");
+});
+
+Deno.test("? lists all keys; Ctrl+F searches in a panel and Esc ends the search", async () => {
+  await using chat = await openChat({ view: "full", columns: 120, rows: 50 });
+  await chat.shows("scripted-1 · ask");
+  chat.terminal.type("?");
+  await chat.shows("Keys of the full-screen view");
+  await chat.shows("Ctrl+B");
+  chat.terminal.press("escape");
+  await chat.until(() => !chat.terminal.screen().join("\n").includes("Keys of the full-screen view"));
+  chat.terminal.press("ctrl+f");
+  chat.terminal.type("no such text");
+  assertStringIncludes(chat.terminal.screen().join("\n"), "/no such text");
+  chat.terminal.press("enter");
+  assertStringIncludes(chat.terminal.screen().join("\n"), "/no such text · not found");
+  chat.terminal.press("escape");
+  assert(!chat.terminal.screen().join("\n").includes("/no such text"));
+  assertStringIncludes(status(chat), "Esc message");
+});
+
+Deno.test("the texts of the view change with the language", async () => {
+  await using chat = await openChat({ view: "full", columns: 120, rows: 30, locale: "zh-CN" });
+  await chat.shows("Tab 面板");
+  await chat.shows("─ 对话 ─");
+});
