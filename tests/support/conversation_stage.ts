@@ -57,7 +57,11 @@ export interface ConversationStageOptions {
 
 export async function conversationStage(options: ConversationStageOptions = {}): Promise<ConversationStage> {
   const { columns = 60, rows = 20, session = new CountedStore(), colors = false } = options;
-  const [run, turnView] = await Promise.all([loadTexts("run", "en"), loadTexts("turn_view", "en")]);
+  const [run, turnView, full] = await Promise.all([
+    loadTexts("run", "en"),
+    loadTexts("turn_view", "en"),
+    loadTexts("full", "en"),
+  ]);
   const texts = () => ({ ...run, ...turnView });
   const record = new ConversationRecord();
   const main: string[] = [];
@@ -83,7 +87,7 @@ export async function conversationStage(options: ConversationStageOptions = {}):
       ...looks,
       record,
       transcript,
-      panel: () => ({ name: "Chat", newLines: (count) => `${count} new lines`, hints: [] }),
+      panelTexts: () => full,
     });
   const panel = another();
   const stage: ConversationStage = {

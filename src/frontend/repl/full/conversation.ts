@@ -6,7 +6,7 @@ import type { Frame } from "../screen/view.ts";
 import { isApart, type PieceKind, type PrintedPiece } from "../transcript/printed.ts";
 import { BLOCK_EVENTS, type ConversationRecord, isOfReply, type KeptPiece } from "../transcript/record.ts";
 import { Transcript, type TranscriptContext } from "../transcript/transcript.ts";
-import { terminalSafe } from "../../../util/terminal_text.ts";
+import type { Texts } from "../../../i18n/mod.ts";
 import { userText } from "../../../util/user_text.ts";
 import { type DiffMarks, grouped, loadDiffMarks, type Palette } from "../../../view/mod.ts";
 import type { PanelView } from "./panel_view.ts";
@@ -17,11 +17,7 @@ interface ConversationDeps {
   readonly transcript: Transcript;
   readonly palette: Palette;
   readonly texts: () => TranscriptTexts;
-  readonly panel: () => {
-    readonly name: string;
-    readonly newLines: (count: string) => string;
-    readonly hints: readonly string[];
-  };
+  readonly panelTexts: () => Pick<Texts["full"], "panels" | "newLines" | "follow">;
   readonly links?: boolean;
   /** Thoughts are open at first. */
   readonly showsReasoning?: () => boolean;
@@ -109,12 +105,12 @@ export class ConversationPanel implements PanelView {
   }
 
   title(): string {
-    const { name, newLines } = this.#deps.panel();
-    return this.#newRows > 0 ? `${name} · ${newLines(grouped(this.#newRows))}` : name;
+    const { panels: { chat }, newLines } = this.#deps.panelTexts();
+    return this.#newRows > 0 ? `${chat} · ${newLines(grouped(this.#newRows))}` : chat;
   }
 
   hints(): readonly string[] {
-    return this.#deps.panel().hints;
+    return this.#chosen ? [this.#deps.panelTexts().follow] : [];
   }
 
   /** The blocks and rows that are in memory. */

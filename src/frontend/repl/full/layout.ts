@@ -11,7 +11,9 @@ import { type Frame, hintRows, type Overlay, stack } from "../screen/view.ts";
 import type { LiveSession } from "../../session/live_session.ts";
 import type { StatusLine } from "../status_line.ts";
 import type { InputEvent, Terminal } from "../terminal/terminal.ts";
+import type { ConversationRecord } from "../transcript/record.ts";
 import type { Transcript } from "../transcript/transcript.ts";
+import { ConversationPanel } from "./conversation.ts";
 import type { Layout, PanelView } from "./panel_view.ts";
 import { loadTexts, type Texts } from "../../../i18n/mod.ts";
 import { displayWidth, fitDisplay, padDisplay } from "../../../util/display_width.ts";
@@ -30,6 +32,7 @@ export interface LayoutDeps {
   readonly live: LiveSession;
   /** The running conversation. */
   readonly transcript: Transcript;
+  readonly record: ConversationRecord;
   /** Lines about waiting messages. */
   readonly waiting: () => readonly string[];
   /** A hint that replaces the status line, or an empty text. */
@@ -118,7 +121,7 @@ export class FullLayout implements Layout {
   #texts: Texts["full"];
   #locale: string;
   readonly #panels: Readonly<Record<PanelName, PanelView>>;
-  readonly #conversation: PrintedRows;
+  readonly #conversation: ConversationPanel;
   readonly #sideBar: { frame(columns: number, rows: number): Frame } = { frame: () => ({ lines: [] }) };
   #assembly: Assembly | undefined;
   #focus: PanelName | "composer" = "composer";
@@ -137,11 +140,18 @@ export class FullLayout implements Layout {
     this.#deps = deps;
     this.#texts = texts;
     this.#locale = deps.texts.locale;
-    this.#conversation = new PrintedRows(deps, () => this.#texts.panels.chat);
+    this.#conversation = new ConversationPanel({
+      ...deps,
+      palette: deps.looks.palette,
+      links: deps.looks.links,
+      texts: () => deps.texts.transcript,
+      panelTexts: () => this.#texts,
+      showsReasoning: () => this.#assembly?.loaded.config.tui.show_reasoning ?? false,
+    });
     this.#panels = {
       chat: this.#conversation,
-      files: new PrintedRows(undefined, () => this.#texts.panels.files),
-      log: new PrintedRows(undefined, () => this.#texts.panels.log),
+      files: new PrintedRows(() => this.#texts.panels.files),
+      log: new PrintedRows(() => this.#texts.panels.log),
     };
   }
 
@@ -155,9 +165,13 @@ export class FullLayout implements Layout {
     return chat?.width ?? columns;
   }
 
-  print(lines: readonly string[]): void {
-    this.#conversation.print(lines);
+  print(): void {
     this.#deps.changed();
+  }
+
+  /** Rows of the conversation that the main screen has not shown. */
+  missed(columns: number): readonly string[] {
+    return this.#conversation.missed(columns);
   }
 
   event(_event: Event): void {}
@@ -556,29 +570,20 @@ function over(
   return dim(left) + line + (at + width < columns ? dim(right) : "");
 }
 
-/** Lines that were printed, the last of them in view. */
+/** A panel without content. */
 class PrintedRows implements PanelView {
-  readonly #deps: Pick<LayoutDeps, "transcript"> | undefined;
   readonly #name: () => string;
-  readonly #lines: string[] = [];
 
-  constructor(deps: Pick<LayoutDeps, "transcript"> | undefined, name: () => string) {
-    this.#deps = deps;
+  constructor(name: () => string) {
     this.#name = name;
-  }
-
-  print(lines: readonly string[]): void {
-    this.#lines.push(...lines);
   }
 
   title(): string {
     return this.#name();
   }
 
-  frame(columns: number, rows: number): Frame {
-    const live = this.#deps?.transcript.live(columns, rows) ?? [];
-    const printed = this.#lines.slice(-rows).flatMap((line) => rowsOfLine(line, columns));
-    return { lines: rows > 0 ? [...printed, ...live].slice(-rows) : [] };
+  frame(): Frame {
+    return { lines: [] };
   }
 
   key(): boolean {

@@ -86,8 +86,9 @@ export class ConversationRecord {
     return this.#messages;
   }
 
+  /** Pieces that were printed before the first session. */
   get before(): readonly KeptPiece[] {
-    return this.#before;
+    return this.#session ? this.#before : this.#kept;
   }
 
   get kept(): readonly KeptPiece[] {
