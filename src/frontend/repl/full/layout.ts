@@ -6,7 +6,7 @@ import type { Composer } from "../composer/composer.ts";
 import { type KeyHelp, keyHelp, keyRows } from "../composer/keymap.ts";
 import type { Looks } from "../looks.ts";
 import type { Dialogs } from "../overlay/dialogs.ts";
-import { beginning, hangingRows, rowsOfLine, safeLine, withoutStyles } from "../screen/line.ts";
+import { beginning, hangingRows, safeLine, withoutStyles } from "../screen/line.ts";
 import { type Frame, hintRows, type Overlay, stack } from "../screen/view.ts";
 import type { LiveSession } from "../../session/live_session.ts";
 import type { StatusLine } from "../status_line.ts";
@@ -15,6 +15,7 @@ import type { ConversationRecord } from "../transcript/record.ts";
 import type { Transcript } from "../transcript/transcript.ts";
 import { ConversationPanel } from "./conversation.ts";
 import type { Layout, PanelView } from "./panel_view.ts";
+import { SessionPanels } from "./session_panels.ts";
 import { loadTexts, type Texts } from "../../../i18n/mod.ts";
 import { displayWidth, fitDisplay, padDisplay } from "../../../util/display_width.ts";
 import { oneLine } from "../../../util/terminal_text.ts";
@@ -118,11 +119,9 @@ interface Search {
 /** The chat on the whole screen: side bar, panels, composer and status line. */
 export class FullLayout implements Layout {
   readonly #deps: LayoutDeps;
-  #texts: Texts["full"];
-  #locale: string;
+  readonly #session: SessionPanels;
   readonly #panels: Readonly<Record<PanelName, PanelView>>;
   readonly #conversation: ConversationPanel;
-  readonly #sideBar: { frame(columns: number, rows: number): Frame } = { frame: () => ({ lines: [] }) };
   #assembly: Assembly | undefined;
   #focus: PanelName | "composer" = "composer";
   /** The panel that had the focus last, and the one next to the chat. */
@@ -136,10 +135,9 @@ export class FullLayout implements Layout {
   /** The last frame: its size, and the rows of the panels. */
   #drawn = { columns: 0, rows: 0, body: 0 };
 
-  private constructor(deps: LayoutDeps, texts: Texts["full"]) {
+  private constructor(deps: LayoutDeps, session: SessionPanels) {
     this.#deps = deps;
-    this.#texts = texts;
-    this.#locale = deps.texts.locale;
+    this.#session = session;
     this.#conversation = new ConversationPanel({
       ...deps,
       palette: deps.looks.palette,
@@ -150,13 +148,17 @@ export class FullLayout implements Layout {
     });
     this.#panels = {
       chat: this.#conversation,
-      files: new PrintedRows(() => this.#texts.panels.files),
-      log: new PrintedRows(() => this.#texts.panels.log),
+      files: session.files,
+      log: session.log,
     };
   }
 
   static async load(deps: LayoutDeps): Promise<FullLayout> {
-    return new FullLayout(deps, await loadTexts("full", deps.texts.locale));
+    return new FullLayout(deps, await SessionPanels.load(deps));
+  }
+
+  get #texts(): Texts["full"] {
+    return this.#session.texts.full;
   }
 
   get columns(): number {
@@ -174,10 +176,13 @@ export class FullLayout implements Layout {
     return this.#conversation.missed(columns);
   }
 
-  event(_event: Event): void {}
+  event(event: Event): void {
+    this.#session.event(event);
+  }
 
   opened(assembly: Assembly): void {
     this.#assembly = assembly;
+    this.#session.opened(assembly);
   }
 
   key(event: InputEvent): boolean {
@@ -220,7 +225,7 @@ export class FullLayout implements Layout {
     if (key === "tab" || key === "shift+tab") this.#next(key === "tab" ? 1 : -1);
     else if (key === "escape") {
       if (this.#search) this.#endSearch();
-      else this.#focus = "composer";
+      else if (!panel.key(key)) this.#focus = "composer";
     } else if (this.#search && (text === "n" || text === "N")) this.#find(text === "n" ? 1 : -1);
     else if (text === "?") this.#showKeys();
     else if (text === "y") this.#copy();
@@ -284,9 +289,15 @@ export class FullLayout implements Layout {
     this.#search = { text, writing: false, found: this.#panels[this.#panel].find(text, direction) };
   }
 
-  #copy(): void {}
+  #copy(): void {
+    const text = this.#panels[this.#panel].copied();
+    if (text === undefined) return;
+    this.#session.copy(text, (line) => this.#report = line).catch(this.#deps.failed);
+  }
 
-  #openPalette(): void {}
+  #openPalette(): void {
+    this.#session.openPalette().catch(this.#deps.failed);
+  }
 
   #showKeys(): void {
     void this.#help().catch(this.#deps.failed);
@@ -351,7 +362,6 @@ export class FullLayout implements Layout {
 
   frame(columns: number, rows: number): Frame {
     const { composer, waiting, dialogs: { overlays } } = this.#deps;
-    this.#updateTexts();
     const regions = this.#regions(columns, rows);
     const rule = rows < RULE_ROWS ? [] : [this.#rule(regions)];
     const lines = rows < RULE_ROWS ? [] : waiting();
@@ -375,14 +385,6 @@ export class FullLayout implements Layout {
       rows: body.lines.length,
     });
     return stack([{ lines: covered }, ...below]);
-  }
-
-  /** The texts in another language, once they are loaded. */
-  #updateTexts(): void {
-    const { texts: { locale }, changed } = this.#deps;
-    if (locale === this.#locale) return;
-    this.#locale = locale;
-    void loadTexts("full", locale).then((texts) => this.#texts = texts).then(changed);
   }
 
   /** The title line and the panels below it. */
@@ -411,7 +413,7 @@ export class FullLayout implements Layout {
     const search = shown === this.#panel && rows > 1 ? this.#search : undefined;
     const space = rows - (search ? 1 : 0);
     const { lines, caret }: Frame = shown === "side"
-      ? this.#sideBar.frame(width, space)
+      ? this.#session.sideBar.frame(width, space)
       : space > 0
       ? this.#panels[shown].frame(width, space)
       : { lines: [] };
@@ -568,37 +570,4 @@ function over(
     ? plain.slice(hidden.length)
     : ` ${plain.slice(beginning(plain, at + width + 1).length)}`;
   return dim(left) + line + (at + width < columns ? dim(right) : "");
-}
-
-/** A panel without content. */
-class PrintedRows implements PanelView {
-  readonly #name: () => string;
-
-  constructor(name: () => string) {
-    this.#name = name;
-  }
-
-  title(): string {
-    return this.#name();
-  }
-
-  frame(): Frame {
-    return { lines: [] };
-  }
-
-  key(): boolean {
-    return false;
-  }
-
-  find(): boolean {
-    return false;
-  }
-
-  copied(): string | undefined {
-    return undefined;
-  }
-
-  hints(): readonly string[] {
-    return [];
-  }
 }

@@ -299,9 +299,11 @@ const READ = /^read(?:_file)? (.+?)(?: from line \d+)?$/;
 /** Maximum characters of a file with syntax highlighting. */
 const MAX_CODE = 100_000;
 
-/** The lines of a collapsed item. */
-export function textLines(collapsed: CollapsedItem, { palette, marks, texts }: TextStyle): string[] {
-  const { kind, title, text } = collapsed;
+/** The text of an item in lines, with the colors of a diff or of the code of a file. */
+export function textLines(
+  { kind, title, text }: CollapsedItem,
+  { palette, marks, texts }: TextStyle,
+): string[] {
   if (kind === "diff") {
     return diffLines(text, {
       palette,
