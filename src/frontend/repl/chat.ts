@@ -17,6 +17,7 @@ import { ChatLeft } from "../session/session_host.ts";
 import type { SessionTexts } from "../session/texts.ts";
 import type { Config } from "../../config/mod.ts";
 import type { EndSignal, InputEvent, Terminal } from "./terminal/terminal.ts";
+import { ConversationRecord } from "./transcript/record.ts";
 import { Transcript } from "./transcript/transcript.ts";
 import { keyHelp } from "./composer/keymap.ts";
 import { baseName, contains } from "../../path/lexical.ts";
@@ -95,6 +96,7 @@ export class Chat {
   #mouse = false;
   readonly #composer: Composer;
   readonly #transcript: Transcript;
+  readonly #record = new ConversationRecord();
   readonly #status: StatusLine;
   readonly #dialogs: Dialogs;
   readonly #live: LiveSession;
@@ -132,7 +134,11 @@ export class Chat {
     this.#transcript = new Transcript({
       palette: looks.palette,
       texts: () => texts.transcript,
-      print: (lines) => this.#layout.print(lines),
+      print: (lines, piece) => {
+        this.#record.add(piece);
+        this.#layout.print(lines);
+      },
+      eager: () => this.#layout !== this.#scroll,
       changed: () => this.#screen.refresh(),
       columns: () => this.#layout.columns,
       failed: (error) => this.#notDrawn(error),
@@ -335,9 +341,18 @@ export class Chat {
     if (view === "full") this.#full ??= await this.#loadFull();
     const { layout, screen } = view === "full" && this.#full || { layout: this.#scroll, screen: this.#main };
     if (layout === this.#layout) return;
+    if (view === "full") this.#transcript.flush();
     await this.#screen.close();
+    if (view === "full") this.#record.leave(this.#transcript);
+    else this.#catchUp();
     [this.#layout, this.#screen] = [layout, screen];
     screen.open();
+  }
+
+  /** Prints on the main screen what it has missed. */
+  #catchUp(): void {
+    this.#main.print(this.#full?.layout.missed(this.#options.terminal.columns) ?? []);
+    this.#record.comeBack();
   }
 
   /** The modes of the mouse are set when the screen is entered. */
@@ -373,6 +388,7 @@ export class Chat {
       commands: this.#commands,
       live: this.#live,
       transcript: this.#transcript,
+      record: this.#record,
       waiting: () => this.#waitingLines(),
       hint: () => this.#hint(),
       mouse: isMouseUsed,
@@ -471,7 +487,7 @@ export class Chat {
 
   #event(event: Event): void {
     try {
-      this.#transcript.event(event);
+      this.#record.event(event, this.#transcript, () => this.#transcript.event(event));
       this.#full?.layout.event(event);
     } catch (error) {
       this.#notDrawn(error);
@@ -490,10 +506,20 @@ export class Chat {
     const { view = ui.view } = this.#options;
     if (!isShown && view === "full") void this.#show("full").catch((error) => this.#fail(error));
     this.#printHeader();
-    if (!isShown) this.#transcript.resume(assembly.session.state);
+    if (isShown) this.#record.reopen(assembly.session);
+    else this.#begin(assembly.session);
     this.#full?.layout.opened(assembly);
     this.#transcript.watch(assembly);
     this.#status.show(assembly, () => this.#screen.refresh());
+  }
+
+  /** Shows another session; the main screen gets the rest of the one before it. */
+  #begin(session: Assembly["session"]): void {
+    if (this.#record.missed) {
+      this.#catchUp();
+      this.#record.leave(this.#transcript);
+    }
+    this.#record.begin(session, this.#transcript, () => this.#transcript.resume(session.state));
   }
 
   #printHeader(): void {

@@ -6,12 +6,14 @@ import type { Composer } from "../composer/composer.ts";
 import { type KeyHelp, keyHelp, keyRows } from "../composer/keymap.ts";
 import type { Looks } from "../looks.ts";
 import type { Dialogs } from "../overlay/dialogs.ts";
-import { beginning, hangingRows, rowsOfLine, safeLine, withoutStyles } from "../screen/line.ts";
+import { beginning, hangingRows, safeLine, withoutStyles } from "../screen/line.ts";
 import { type Frame, hintRows, type Overlay, stack } from "../screen/view.ts";
 import type { LiveSession } from "../../session/live_session.ts";
 import type { StatusLine } from "../status_line.ts";
 import type { InputEvent, Terminal } from "../terminal/terminal.ts";
+import type { ConversationRecord } from "../transcript/record.ts";
 import type { Transcript } from "../transcript/transcript.ts";
+import { ConversationPanel } from "./conversation.ts";
 import type { Layout, PanelView } from "./panel_view.ts";
 import { SessionPanels } from "./session_panels.ts";
 import { loadTexts, type Texts } from "../../../i18n/mod.ts";
@@ -31,6 +33,7 @@ export interface LayoutDeps {
   readonly live: LiveSession;
   /** The running conversation. */
   readonly transcript: Transcript;
+  readonly record: ConversationRecord;
   /** Lines about waiting messages. */
   readonly waiting: () => readonly string[];
   /** A hint that replaces the status line, or an empty text. */
@@ -125,7 +128,7 @@ export class FullLayout implements Layout {
   readonly #deps: LayoutDeps;
   readonly #session: SessionPanels;
   readonly #panels: Readonly<Record<PanelName, PanelView>>;
-  readonly #conversation: PrintedRows;
+  readonly #conversation: ConversationPanel;
   #assembly: Assembly | undefined;
   #focus: PanelName | "composer" = "composer";
   /** The panel that had the focus last, and the one next to the chat. */
@@ -142,7 +145,14 @@ export class FullLayout implements Layout {
   private constructor(deps: LayoutDeps, session: SessionPanels) {
     this.#deps = deps;
     this.#session = session;
-    this.#conversation = new PrintedRows(deps, () => this.#texts.panels.chat);
+    this.#conversation = new ConversationPanel({
+      ...deps,
+      palette: deps.looks.palette,
+      links: deps.looks.links,
+      texts: () => deps.texts.transcript,
+      panelTexts: () => this.#texts,
+      showsReasoning: () => this.#assembly?.loaded.config.tui.show_reasoning ?? false,
+    });
     this.#panels = {
       chat: this.#conversation,
       files: session.files,
@@ -164,9 +174,13 @@ export class FullLayout implements Layout {
     return chat?.width ?? columns;
   }
 
-  print(lines: readonly string[]): void {
-    this.#conversation.print(lines);
+  print(): void {
     this.#deps.changed();
+  }
+
+  /** Rows of the conversation that the main screen has not shown. */
+  missed(columns: number): readonly string[] {
+    return this.#conversation.missed(columns);
   }
 
   event(event: Event): void {
@@ -511,46 +525,4 @@ function over(
     ? plain.slice(hidden.length)
     : ` ${plain.slice(beginning(plain, end + 1).length)}`;
   return dim(padDisplay(beginning(plain, at), at)) + line + (end < columns ? dim(right) : "");
-}
-
-/** Lines that were printed, the last of them in view. */
-class PrintedRows implements PanelView {
-  readonly #deps: Pick<LayoutDeps, "transcript">;
-  readonly #name: () => string;
-  readonly #lines: string[] = [];
-
-  constructor(deps: Pick<LayoutDeps, "transcript">, name: () => string) {
-    this.#deps = deps;
-    this.#name = name;
-  }
-
-  print(lines: readonly string[]): void {
-    this.#lines.push(...lines);
-  }
-
-  title(): string {
-    return this.#name();
-  }
-
-  frame(columns: number, rows: number): Frame {
-    const live = this.#deps.transcript.live(columns, rows);
-    const printed = this.#lines.slice(-rows).flatMap((line) => rowsOfLine(line, columns));
-    return { lines: rows > 0 ? [...printed, ...live].slice(-rows) : [] };
-  }
-
-  key(): boolean {
-    return false;
-  }
-
-  find(): boolean {
-    return false;
-  }
-
-  copied(): string | undefined {
-    return undefined;
-  }
-
-  hints(): readonly string[] {
-    return [];
-  }
 }
