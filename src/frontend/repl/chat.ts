@@ -92,6 +92,7 @@ export class Chat {
   #layout: Layout;
   /** The full-screen view, once it was in use. */
   #full: FullView | undefined;
+  #configured = false;
   /** The full-screen view reports clicks. */
   #mouse = false;
   readonly #composer: Composer;
@@ -313,8 +314,9 @@ export class Chat {
     });
     if (this.#options.view === "full") await this.#show("full");
     else this.#screen.open();
-    const detach = this.#live.attach(this.#frontEnd);
     const { host, submissions, assembly } = this.#live;
+    if (assembly) await this.configure(assembly.loaded.config.ui);
+    const detach = this.#live.attach(this.#frontEnd);
     try {
       if (assembly) {
         this.#opened(assembly);
@@ -334,6 +336,14 @@ export class Chat {
       await this.#composer.close();
       detach();
     }
+  }
+
+  /** Applies settings of a session that is about to open; that of the view only for the first one. */
+  async configure({ view, mouse }: Config["ui"]): Promise<void> {
+    await this.#useMouse(mouse);
+    const isFirst = !this.#configured;
+    this.#configured = true;
+    if (isFirst && this.#options.view === undefined) await this.#show(view);
   }
 
   /** Changes to another view; everything else continues. */
@@ -501,10 +511,6 @@ export class Chat {
     const isShown = this.#assembly?.session.id === assembly.session.id;
     this.#assembly = assembly;
     this.#options.looks.use(assembly.loaded.config.ui);
-    const { ui } = assembly.loaded.config;
-    void this.#useMouse(ui.mouse);
-    const { view = ui.view } = this.#options;
-    if (!isShown && view === "full") void this.#show("full").catch((error) => this.#fail(error));
     this.#printHeader();
     if (isShown) this.#record.reopen(assembly.session);
     else this.#begin(assembly.session);

@@ -405,15 +405,14 @@ export class FullLayout implements Layout {
     const { lines, caret }: Frame = space > 0 ? view.frame(width, space) : { lines: [] };
     const pad = (line = "") => padDisplay(safeLine(line, width), width);
     const padded = Array.from({ length: space }, (_, row) => pad(lines[row]));
-    if (!search?.writing && caret && shown === this.#focus) return { lines: padded, caret };
-    if (!search) return { lines: padded };
-    const text = `/${search.text}`;
-    if (!search.writing) {
-      const about = search.found === false ? ` · ${this.#texts.notFound}` : "";
-      return { lines: [...padded, dim(pad(text + about))] };
+    const text = `/${search?.text}`;
+    if (search?.writing) {
+      const column = Math.min(width - 1, displayWidth(text));
+      return { lines: [...padded, accent(pad(text))], caret: { row: space, column } };
     }
-    const column = Math.min(width - 1, displayWidth(text));
-    return { lines: [...padded, accent(pad(text))], caret: { row: space, column } };
+    const about = search?.found === false ? ` · ${this.#texts.notFound}` : "";
+    const all = search ? [...padded, dim(pad(text + about))] : padded;
+    return caret && shown === this.#focus ? { lines: all, caret } : { lines: all };
   }
 
   #withSideBar(lines: readonly string[]): string[] {
