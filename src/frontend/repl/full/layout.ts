@@ -1,55 +1,15 @@
-import type { Assembly, RunPaths } from "../../../run/mod.ts";
-import type { CommandHost } from "../../../command/mod.ts";
+import type { Assembly } from "../../../run/mod.ts";
 import type { Event } from "../../../core/mod.ts";
-import type { ChatTexts } from "../chat_texts.ts";
-import type { Composer } from "../composer/composer.ts";
 import { type KeyHelp, keyHelp, keyRows } from "../composer/keymap.ts";
-import type { Looks } from "../looks.ts";
-import type { Dialogs } from "../overlay/dialogs.ts";
 import { beginning, hangingRows, safeLine, withoutStyles } from "../screen/line.ts";
 import { type Frame, hintRows, type Overlay, stack } from "../screen/view.ts";
-import type { LiveSession } from "../../session/live_session.ts";
-import type { StatusLine } from "../status_line.ts";
-import type { InputEvent, Terminal } from "../terminal/terminal.ts";
-import type { ConversationRecord } from "../transcript/record.ts";
-import type { Transcript } from "../transcript/transcript.ts";
+import type { InputEvent } from "../terminal/terminal.ts";
 import { ConversationPanel } from "./conversation.ts";
-import type { Layout, PanelView } from "./panel_view.ts";
+import type { Layout, LayoutDeps, PanelView } from "./panel_view.ts";
 import { SessionPanels } from "./session_panels.ts";
 import { loadTexts, type Texts } from "../../../i18n/mod.ts";
 import { displayWidth, fitDisplay, padDisplay } from "../../../util/display_width.ts";
 import { oneLine } from "../../../util/terminal_text.ts";
-
-/** The parts of a chat that its layout draws and uses. */
-export interface LayoutDeps {
-  readonly looks: Looks;
-  readonly texts: ChatTexts;
-  readonly terminal: Terminal;
-  readonly paths: RunPaths;
-  readonly composer: Composer;
-  readonly dialogs: Dialogs;
-  readonly status: StatusLine;
-  readonly commands: CommandHost;
-  readonly live: LiveSession;
-  /** The running conversation. */
-  readonly transcript: Transcript;
-  readonly record: ConversationRecord;
-  /** Lines about waiting messages. */
-  readonly waiting: () => readonly string[];
-  /** A hint that replaces the status line, or an empty text. */
-  readonly hint: () => string;
-  /** Clicks are reported. */
-  readonly mouse: () => boolean;
-  /** Draws soon. */
-  readonly changed: () => void;
-  /** Writes every row again. */
-  readonly redraw: () => void;
-  /** Changes to the next approval mode. */
-  readonly nextMode: () => void;
-  /** Sends a message or a command line. */
-  readonly submit: (text: string) => void;
-  readonly failed: (error: unknown) => void;
-}
 
 const PANELS = ["chat", "files", "log"] as const;
 type PanelName = (typeof PANELS)[number];
