@@ -421,13 +421,13 @@ export class FullLayout implements Layout {
       { length: space },
       (_, row) => padDisplay(safeLine(lines[row] ?? "", width), width),
     );
-    if (!search?.writing && caret && shown === this.#focus) return { lines: padded, caret };
-    if (!search) return { lines: padded };
+    const cursor = caret && shown === this.#focus ? { caret } : {};
+    if (!search) return { lines: padded, ...cursor };
     const text = `/${search.text}`;
     const about = search.found === false ? ` · ${this.#texts.notFound}` : "";
     const line = padDisplay(fitDisplay(text + about, width), width);
     const { accent, dim } = this.#deps.looks.palette;
-    if (!search.writing) return { lines: [...padded, dim(line)] };
+    if (!search.writing) return { lines: [...padded, dim(line)], ...cursor };
     return {
       lines: [...padded, accent(line)],
       caret: { row: space, column: Math.min(width - 1, displayWidth(text)) },
