@@ -210,6 +210,16 @@ Deno.test("loadConfig reads agent.compact_ratio as compaction.ratio unless that 
   assertEquals((await fixture.load()).config.compaction.ratio, 0.6);
 });
 
+Deno.test("loadConfig reads tui.theme as ui.theme, and the preset offline takes the full-screen view", async () => {
+  await using fixture = configFixture({ "home/config.toml": '[tui]\ntheme = "light"' });
+  assertEquals((await fixture.load()).config.ui.theme, "light");
+  assertEquals((await fixture.load()).config.ui.view, "scroll");
+  assertEquals((await fixture.load({ preset: "offline" })).config.ui.view, "full");
+  fixture.write("home/config.toml", '[tui]\ntheme = "light"\n[ui]\ntheme = "dark"\nview = "scroll"');
+  const { ui } = (await fixture.load({ preset: "offline" })).config;
+  assertEquals([ui.theme, ui.view], ["dark", "scroll"]);
+});
+
 Deno.test("loadConfig finds the home by REASONIX_HOME, or in the user's home", async () => {
   await using fixture = configFixture({ "home/config.toml": 'language = "zh"' });
   const { loadConfig } = await import("../../../src/config/mod.ts");

@@ -54,9 +54,6 @@ export interface LayoutDeps {
 const PANELS = ["chat", "files", "log"] as const;
 type PanelName = (typeof PANELS)[number];
 
-/** From these sizes on the view has two panels, and the side bar as well. */
-const TWO_PANELS = { columns: 90, rows: 16 };
-const SIDE_BAR_COLUMNS = 140;
 /** The side bar leaves each panel at least so many cells, and has at least so many itself. */
 const LEAST = { panel: 40, side: 16 };
 /** The side bar over a panel. */
@@ -80,6 +77,9 @@ const KEYS = {
   ends: ["home", "end"],
   open: ["enter"],
   copy: ["y"],
+  content: ["c"],
+  level: ["l"],
+  source: ["s"],
   side: ["ctrl+b"],
   mode: ["alt+m", "shift+tab"],
   redraw: ["ctrl+l"],
@@ -108,6 +108,13 @@ interface Region {
   readonly width: number;
   readonly panels: readonly PanelName[];
   readonly shown: PanelName | "side";
+}
+
+const SIDE_BAR = { panels: [], shown: "side" } as const;
+
+/** The number of regions that a size allows; the third one is the side bar. */
+function mostRegions(columns: number, rows: number): 1 | 2 | 3 {
+  return rows < 16 || columns < 90 ? 1 : columns < 140 ? 2 : 3;
 }
 
 interface Search {
@@ -198,7 +205,7 @@ export class FullLayout implements Layout {
       return false;
     } else if (key === "ctrl+f") this.#beginSearch();
     else if (key === "ctrl+b") this.#toggleSide();
-    else if (key === "ctrl+p" && !composer.modal) this.#openPalette();
+    else if (key === "ctrl+p" && !composer.modal) this.#session.openPalette().catch(this.#deps.failed);
     else if (key === "alt+m") this.#deps.nextMode();
     else if (key === "escape" && this.#side.over && !composer.modal) this.#side.over = false;
     else return this.#focus === "composer" ? this.#composerKey(event) : this.#panelKey(event, this.#focus);
@@ -215,7 +222,7 @@ export class FullLayout implements Layout {
       (empty && (key === "home" || key === "end"));
     if (scrolls) this.#panels[this.#visible()].key(key);
     else if (empty && (key === "tab" || key === "shift+tab")) this.#next(key === "tab" ? 1 : -1);
-    else if (empty && text === "?") this.#showKeys();
+    else if (empty && text === "?") this.#showKeys().catch(this.#deps.failed);
     else return false;
     return true;
   }
@@ -227,7 +234,7 @@ export class FullLayout implements Layout {
       if (this.#search) this.#endSearch();
       else if (!panel.key(key)) this.#focus = "composer";
     } else if (this.#search && (text === "n" || text === "N")) this.#find(text === "n" ? 1 : -1);
-    else if (text === "?") this.#showKeys();
+    else if (text === "?") this.#showKeys().catch(this.#deps.failed);
     else if (text === "y") this.#copy();
     else if (!panel.key(key)) {
       if (text !== undefined) this.#focus = "composer";
@@ -259,7 +266,9 @@ export class FullLayout implements Layout {
   #toggleSide(): void {
     const { columns, rows } = this.#drawn;
     const { docked, over } = this.#side;
-    this.#side = this.#canDock(columns, rows) ? { docked: !docked, over: false } : { docked, over: !over };
+    this.#side = mostRegions(columns, rows) === 3
+      ? { docked: !docked, over: false }
+      : { docked, over: !over };
   }
 
   #beginSearch(): void {
@@ -295,15 +304,7 @@ export class FullLayout implements Layout {
     this.#session.copy(text, (line) => this.#report = line).catch(this.#deps.failed);
   }
 
-  #openPalette(): void {
-    this.#session.openPalette().catch(this.#deps.failed);
-  }
-
-  #showKeys(): void {
-    void this.#help().catch(this.#deps.failed);
-  }
-
-  async #help(): Promise<void> {
+  async #showKeys(): Promise<void> {
     const { dialogs: { overlays }, looks: { palette }, texts, changed } = this.#deps;
     overlays.called();
     const { Panel } = await import("../overlay/panel.ts");
@@ -333,22 +334,15 @@ export class FullLayout implements Layout {
     }
   }
 
-  #hasTwo(columns: number, rows: number): boolean {
-    return columns >= TWO_PANELS.columns && rows >= TWO_PANELS.rows;
-  }
-
-  #canDock(columns: number, rows: number): boolean {
-    return columns >= SIDE_BAR_COLUMNS && this.#hasTwo(columns, rows);
-  }
-
   /** The columns of the view from left to right, with a border between each two. */
   #regions(columns: number, rows: number): readonly Region[] {
-    if (!this.#hasTwo(columns, rows)) return [{ width: columns, panels: PANELS, shown: this.#panel }];
-    const side = this.#canDock(columns, rows) && this.#side.docked ? this.#sideWidth(columns) : 0;
+    const most = mostRegions(columns, rows);
+    if (most === 1) return [{ width: columns, panels: PANELS, shown: this.#panel }];
+    const side = most === 3 && this.#side.docked ? this.#sideWidth(columns) : 0;
     const left = columns - (side > 0 ? side + 1 : 0);
     const second = Math.floor((left - 1) / 2);
     return [
-      ...(side > 0 ? [{ width: side, panels: [], shown: "side" } as const] : []),
+      ...(side > 0 ? [{ ...SIDE_BAR, width: side }] : []),
       { width: left - 1 - second, panels: ["chat"], shown: "chat" },
       { width: second, panels: ["files", "log"], shown: this.#second },
     ];
@@ -370,21 +364,15 @@ export class FullLayout implements Layout {
     const bottom = composer.frame(columns, Math.max(1, Math.min(rows - 2, space)));
     const body = this.#body(regions, Math.max(0, space - bottom.lines.length));
     this.#drawn = { columns, rows, body: body.lines.length - 1 };
-    const caret = this.#focus === "composer" ? bottom.caret : undefined;
-    const parts = [
-      body,
+    const below = [
       { lines: [...rule, ...lines] },
-      caret ? { lines: bottom.lines, caret } : { lines: bottom.lines },
+      this.#focus === "composer" ? bottom : { lines: bottom.lines },
       { lines: [this.#statusLine(columns)] },
     ];
-    if (!overlays.top) return stack(parts);
-    if (!overlays.aside) return this.#covered(stack(parts).lines, overlays.top, { columns, rows });
-    const [over, ...below] = parts;
-    const { lines: covered } = this.#covered(over?.lines ?? [], overlays.top, {
-      columns,
-      rows: body.lines.length,
-    });
-    return stack([{ lines: covered }, ...below]);
+    const { top, aside } = overlays;
+    if (!top) return stack([body, ...below]);
+    if (!aside) return this.#covered(stack([body, ...below]).lines, top, columns);
+    return stack([{ lines: this.#covered(body.lines, top, columns).lines }, ...below]);
   }
 
   /** The title line and the panels below it. */
@@ -409,76 +397,49 @@ export class FullLayout implements Layout {
   }
 
   /** The rows of a region, each as wide as it; below a searched panel the search. */
-  #region(shown: PanelName | "side", width: number, rows: number): Frame {
+  #region(shown: Region["shown"], width: number, rows: number): Frame {
+    const { accent, dim } = this.#deps.looks.palette;
     const search = shown === this.#panel && rows > 1 ? this.#search : undefined;
     const space = rows - (search ? 1 : 0);
-    const { lines, caret }: Frame = shown === "side"
-      ? this.#session.sideBar.frame(width, space)
-      : space > 0
-      ? this.#panels[shown].frame(width, space)
-      : { lines: [] };
-    const padded = Array.from(
-      { length: space },
-      (_, row) => padDisplay(safeLine(lines[row] ?? "", width), width),
-    );
+    const view = shown === "side" ? this.#session.sideBar : this.#panels[shown];
+    const { lines, caret }: Frame = space > 0 ? view.frame(width, space) : { lines: [] };
+    const pad = (line = "") => padDisplay(safeLine(line, width), width);
+    const padded = Array.from({ length: space }, (_, row) => pad(lines[row]));
     const cursor = caret && shown === this.#focus ? { caret } : {};
     if (!search) return { lines: padded, ...cursor };
     const text = `/${search.text}`;
-    const about = search.found === false ? ` · ${this.#texts.notFound}` : "";
-    const line = padDisplay(fitDisplay(text + about, width), width);
-    const { accent, dim } = this.#deps.looks.palette;
-    if (!search.writing) return { lines: [...padded, dim(line)], ...cursor };
-    return {
-      lines: [...padded, accent(line)],
-      caret: { row: space, column: Math.min(width - 1, displayWidth(text)) },
-    };
+    if (!search.writing) {
+      const about = search.found === false ? ` · ${this.#texts.notFound}` : "";
+      return { lines: [...padded, dim(pad(text + about))], ...cursor };
+    }
+    const column = Math.min(width - 1, displayWidth(text));
+    return { lines: [...padded, accent(pad(text))], caret: { row: space, column } };
   }
 
   #withSideBar(lines: readonly string[]): string[] {
-    const { dim, bold } = this.#deps.looks.palette;
-    const { columns } = this.#drawn;
+    const { dim } = this.#deps.looks.palette;
+    const columns = displayWidth(lines[0] ?? "");
     const width = Math.min(SIDE_OVERLAY_COLUMNS, columns - 1);
     const bar = this.#region("side", width, lines.length - 1).lines;
-    const border = width < columns;
-    const title = fitDisplay(this.#texts.panels.side, width - 4);
-    const head = `${dim("─")} ${bold(title)} ${
-      dim("─".repeat(Math.max(0, width - displayWidth(title) - 3)))
-    }`;
-    return [head, ...bar].map((line, row) =>
-      over(lines[row] ?? "", {
-        columns,
-        at: 0,
-        width: width + 1,
-        line: line + (border ? dim(row === 0 ? "┬" : "│") : ""),
-      }, dim)
+    return [this.#title({ ...SIDE_BAR, width }), ...bar].map((line, row) =>
+      over(lines[row] ?? "", line + dim(row === 0 ? "┬" : "│"), { at: 0, columns, dim })
     );
   }
 
+  /** The tabs of a region; where they have no space, the one in view stands for all. */
   #title({ width, panels, shown }: Region): string {
     const { dim, bold, accent } = this.#deps.looks.palette;
-    const names = shown === "side" ? ["side"] as const : panels;
-    const isShown = (name: PanelName | "side") => name === shown;
-    const texts = names.map((name) => {
-      const short = this.#texts.panels[name];
-      return {
-        name,
-        short,
-        text: isShown(name) && name !== "side" ? this.#panels[name].title(width - 4) : short,
-      };
-    });
-    // Where the tabs have no space, the one in view stands for all.
-    const isNarrow = texts.reduce((sum, { short }) => sum + displayWidth(short) + 3, 0) >= width;
-    let line = "";
-    let used = 0;
-    for (const { name, text } of isNarrow ? texts.filter(({ name }) => isShown(name)) : texts) {
-      const later = isNarrow ? [] : texts.slice(texts.findIndex((each) => each.name === name) + 1);
-      const left = later.reduce((space, { short }) => space - displayWidth(short) - 3, width - used - 3);
-      const part = fitDisplay(text, Math.max(0, left));
-      const color = name === this.#focus ? accent : isShown(name) ? bold : dim;
-      line += `${dim("─")} ${color(part)} `;
-      used += displayWidth(part) + 3;
-    }
-    return line + dim("─".repeat(Math.max(0, width - used)));
+    const names = this.#texts.panels;
+    const others = panels.filter((panel) => panel !== shown)
+      .reduce((sum, panel) => sum + displayWidth(names[panel]) + 3, 0);
+    const isNarrow = others + displayWidth(names[shown]) + 3 >= width;
+    const space = Math.max(0, width - 3 - (isNarrow ? 0 : others));
+    const tabs = (isNarrow || shown === "side" ? [shown] : panels).map((panel) => {
+      if (panel !== shown) return `${dim("─")} ${dim(names[panel])} `;
+      const text = panel === "side" ? names.side : this.#panels[panel].title(space);
+      return `${dim("─")} ${(panel === this.#focus ? accent : bold)(fitDisplay(text, space))} `;
+    }).join("");
+    return tabs + dim("─".repeat(Math.max(0, width - displayWidth(tabs))));
   }
 
   #rule(regions: readonly Region[]): string {
@@ -492,7 +453,7 @@ export class FullLayout implements Layout {
     if (this.#report !== "") return good(fitDisplay(this.#report, columns));
     if (overlays.aside) return hintRows([chat.asideAnswer, chat.asideWrite], columns)[0] ?? "";
     if (text !== "") return dim(fitDisplay(text, columns));
-    const [hints = ""] = hintRows(this.#hints(), Math.max(0, columns - STATUS_COLUMNS));
+    const [hints = ""] = overlays.top ? [] : hintRows(this.#hints(), Math.max(0, columns - STATUS_COLUMNS));
     const width = displayWidth(hints);
     if (width === 0 || width > columns - STATUS_COLUMNS) return status.line(columns);
     return padDisplay(status.line(columns - width - 2), columns - width) + dim(hints);
@@ -507,44 +468,40 @@ export class FullLayout implements Layout {
   }
 
   /** An overlay in the middle of dimmed lines. */
-  #covered(
-    lines: readonly string[],
-    overlay: Overlay<unknown>,
-    { columns, rows }: { readonly columns: number; readonly rows: number },
-  ): Frame {
+  #covered(lines: readonly string[], overlay: Overlay<unknown>, columns: number): Frame {
     const { dim } = this.#deps.looks.palette;
+    const rows = lines.length;
     const boxed = columns >= BOXED.columns && rows >= BOXED.rows;
     const width = boxed ? Math.min(columns - 4, BOXED.most) : columns;
-    const { lines: content, caret } = overlay.frame(boxed ? width - 4 : width, boxed ? rows - 2 : rows);
+    const { lines: content, caret } = overlay.frame(width - (boxed ? 4 : 0), rows - (boxed ? 1 : 0));
     const box = boxed
-      ? boxOf(content, width, dim)
+      ? boxOf(content, width, dim).slice(0, rows)
       : content.map((line) => padDisplay(safeLine(line, width), width));
     const top = Math.floor((rows - box.length) / 2);
     const at = Math.floor((columns - width) / 2);
-    const shift = boxed
-      ? { row: top + box.length - content.length - 1, column: at + 2 }
-      : { row: top, column: 0 };
-    const covered = Array.from({ length: rows }, (_, row) => {
+    const covered = lines.map((below, row) => {
       const line = box[row - top];
-      const below = lines[row] ?? "";
-      return line === undefined ? dim(withoutStyles(below)) : over(below, { columns, at, width, line }, dim);
+      return line === undefined ? dim(withoutStyles(below)) : over(below, line, { at, columns, dim });
     });
-    return caret
-      ? { lines: covered, caret: { row: caret.row + shift.row, column: caret.column + shift.column } }
-      : { lines: covered };
+    if (!caret) return { lines: covered };
+    const row = caret.row + top + (boxed && !isRule(content[0]) ? 1 : 0);
+    return { lines: covered, caret: { row, column: caret.column + at + (boxed ? 2 : 0) } };
   }
+}
+
+function isRule(line = ""): boolean {
+  return /^─+$/.test(withoutStyles(line));
 }
 
 /** Lines in a box; a rule in the first one becomes its upper border, with its color. */
 function boxOf(content: readonly string[], width: number, dim: (text: string) => string): string[] {
-  const rule = "─".repeat(width - 4);
   const [first = ""] = content;
-  const isRule = withoutStyles(first) === rule;
-  const color = isRule ? (text: string) => first.replace(rule, text) : dim;
+  const hasRule = isRule(first);
+  const color = hasRule ? (text: string) => first.replace(/─+/, text) : dim;
   const side = color("│");
   return [
     color(`┌${"─".repeat(width - 2)}┐`),
-    ...content.slice(isRule ? 1 : 0).map((line) =>
+    ...content.slice(hasRule ? 1 : 0).map((line) =>
       `${side} ${padDisplay(safeLine(line, width - 4), width - 4)} ${side}`
     ),
     color(`└${"─".repeat(width - 2)}┘`),
@@ -554,20 +511,18 @@ function boxOf(content: readonly string[], width: number, dim: (text: string) =>
 /** A line over a part of another one, which is dimmed; half of a wide character becomes a blank. */
 function over(
   below: string,
-  { columns, at, width, line }: {
-    readonly columns: number;
+  line: string,
+  { at, columns, dim }: {
     readonly at: number;
-    readonly width: number;
-    readonly line: string;
+    readonly columns: number;
+    readonly dim: (text: string) => string;
   },
-  dim: (text: string) => string,
 ): string {
   const plain = withoutStyles(below);
-  const left = padDisplay(beginning(plain, at), at);
-  const hidden = beginning(plain, at + width);
-  const isWhole = displayWidth(hidden) === at + width;
-  const right = isWhole
+  const end = at + displayWidth(line);
+  const hidden = beginning(plain, end);
+  const right = displayWidth(hidden) === end
     ? plain.slice(hidden.length)
-    : ` ${plain.slice(beginning(plain, at + width + 1).length)}`;
-  return dim(left) + line + (at + width < columns ? dim(right) : "");
+    : ` ${plain.slice(beginning(plain, end + 1).length)}`;
+  return dim(padDisplay(beginning(plain, at), at)) + line + (end < columns ? dim(right) : "");
 }
