@@ -365,14 +365,15 @@ export class FullLayout implements Layout {
     const { lines, caret }: Frame = space > 0 ? view.frame(width, space) : { lines: [] };
     const pad = (line = "") => padDisplay(safeLine(line, width), width);
     const padded = Array.from({ length: space }, (_, row) => pad(lines[row]));
-    const text = `/${search?.text}`;
-    if (search?.writing) {
-      const column = Math.min(width - 1, displayWidth(text));
-      return { lines: [...padded, accent(pad(text))], caret: { row: space, column } };
+    const cursor = caret && shown === this.#focus ? { caret } : {};
+    if (!search) return { lines: padded, ...cursor };
+    const text = `/${search.text}`;
+    if (!search.writing) {
+      const about = search.found === false ? ` · ${this.#texts.notFound}` : "";
+      return { lines: [...padded, dim(pad(text + about))], ...cursor };
     }
-    const about = search?.found === false ? ` · ${this.#texts.notFound}` : "";
-    const all = search ? [...padded, dim(pad(text + about))] : padded;
-    return caret && shown === this.#focus ? { lines: all, caret } : { lines: all };
+    const column = Math.min(width - 1, displayWidth(text));
+    return { lines: [...padded, accent(pad(text))], caret: { row: space, column } };
   }
 
   #withSideBar(lines: readonly string[]): string[] {
