@@ -11,6 +11,8 @@ export const texts = (t: Translate) => ({
     matches: t`n/N matches`,
     mouse: t`/settings ui.mouse false: select with the mouse`,
   },
+  follow: t`End follows`,
+  newLines: (count: string) => count === "1" ? t`1 new line` : t`${count} new lines`,
   notFound: t`not found`,
   keysTitle: t`Keys of the full-screen view`,
   keys: {

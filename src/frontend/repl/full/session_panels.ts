@@ -4,7 +4,7 @@ import { loadTexts, type Locale } from "../../../i18n/mod.ts";
 import type { Assembly } from "../../../run/mod.ts";
 import { type DiffMarks, loadDiffMarks } from "../../../view/mod.ts";
 import { FilesPanel } from "./files.ts";
-import type { LayoutDeps } from "./layout.ts";
+import type { LayoutDeps } from "./panel_view.ts";
 import type { PanelDeps, PanelTexts } from "./list_panel.ts";
 import { LogPanel } from "./log_panel.ts";
 import { openPalette } from "./palette.ts";
