@@ -111,6 +111,7 @@ export class FullLayout implements Layout {
       links: deps.looks.links,
       texts: () => deps.texts.transcript,
       panelTexts: () => this.#texts,
+      isNarrow: () => this.columns < deps.terminal.columns,
       showsReasoning: () => this.#assembly?.loaded.config.tui.show_reasoning ?? false,
     });
     this.#panels = {
