@@ -288,8 +288,10 @@ export class Chat {
     const { terminal, start, first = [] } = this.#options;
     const ended = new Promise<number>((resolve) => this.#end = resolve);
     let reason: "interrupted" | "terminated" = "interrupted";
+    // Keys wait for the view: a message that is sent before would open another session.
+    let early: InputEvent[] | undefined = [];
     terminal.start({
-      input: (event) => this.#input(event),
+      input: (event) => void (early ? early.push(event) : this.#input(event)),
       clicked: (row, column) => {
         this.#full?.layout.click(row, column);
         this.#screen.draw();
@@ -316,6 +318,9 @@ export class Chat {
       }
       host.current(start).catch((error) => this.#fail(error));
       for (const text of first) submissions.add({ text, steer: false, pasted: true, by: this.#frontEnd });
+      const typed = early;
+      early = undefined;
+      typed.forEach((event) => this.#input(event));
       return await ended;
     } finally {
       // Others continue with the turn, unless they are pages of this program.
