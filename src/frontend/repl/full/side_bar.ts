@@ -9,7 +9,7 @@ import { safeLine } from "../screen/line.ts";
 import { dealRows, type Frame, type View } from "../screen/view.ts";
 import { figuresOf } from "../status_line.ts";
 import type { PanelDeps } from "./list_panel.ts";
-import type { SessionLog } from "./session_log.ts";
+import { isChanged, type SessionLog } from "../../session/session_log.ts";
 
 interface SideBarOptions {
   readonly log: SessionLog;
@@ -20,6 +20,7 @@ interface SideBarOptions {
 type Part = "title" | "model" | "agents" | "modes" | "context" | "tokens" | "cost" | "jail" | List;
 type List = "servers" | "todo" | "files";
 
+const MAX_FILES = 100;
 /** Rows of lists that come before the less important parts. */
 const [FEW, SOME] = [4, 7];
 
@@ -99,7 +100,7 @@ export class SideBar implements View {
     const done = todos.filter(({ status }) => status === "completed").length;
     const { color = accent } = figures.context;
     const { inputTokens, outputTokens, reasoningTokens } = usage;
-    const files = this.#options.log.files.filter(({ ends }) => ends.length > 0);
+    const files = this.#options.log.files.filter(isChanged);
     return {
       title: [bold(oneLine(sessionTitle(state), 200) || bar.untitled)],
       model: line([oneLine(`${model.provider}/${model.id}`, 100), ...effort].map(dim)),
@@ -121,7 +122,7 @@ export class SideBar implements View {
       todo: headed(bold(bar.todo(done, todos.length)), todos.map((item) => this.#todo(item))),
       files: headed(
         bold(bar.files(files.length)),
-        files.map((file) => `${nameUnseen(file.path)} ${dim(lineFigures(file))}`),
+        files.slice(0, MAX_FILES).map((file) => `${nameUnseen(file.path)} ${dim(lineFigures(file))}`),
       ),
     };
   }
