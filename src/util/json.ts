@@ -80,12 +80,13 @@ const CHUNK = 1 << 18;
 const LINE_FEED = 10;
 
 /**
- * Calls `visit` for every value of a JSON Lines file, in order; lines that do not parse are counted. Decoding
- * line by line takes a third of the time, and a tenth of the memory, of reading 30 MB as one string.
+ * Calls `visit` for every value of a JSON Lines file, in order, until it returns false; lines that do not
+ * parse are counted. Decoding line by line takes a third of the time, and a tenth of the memory, of reading
+ * 30 MB as one string.
  */
 export function scanJsonl(
   path: string,
-  visit: (value: unknown, location: LinePosition) => void,
+  visit: (value: unknown, location: LinePosition) => void | boolean,
   options: { readonly from?: number } = {},
 ): JsonlReport {
   const decoder = new TextDecoder();
@@ -103,7 +104,7 @@ export function scanJsonl(
         damaged.push(lines);
         return;
       }
-      visit(value, { line: lines, offset, length: bytes.length });
+      return visit(value, { line: lines, offset, length: bytes.length });
     });
     return { end, tail, damaged, lines };
   } finally {
@@ -115,7 +116,7 @@ export function scanJsonl(
 function readLines(
   file: Deno.FsFile,
   from: number,
-  visit: (bytes: Uint8Array, offset: number) => void,
+  visit: (bytes: Uint8Array, offset: number) => void | boolean,
 ): { end: number; tail: Uint8Array } {
   if (from > 0) file.seekSync(from, Deno.SeekMode.Start);
   let buffer = new Uint8Array(CHUNK);
@@ -134,8 +135,9 @@ function readLines(
     const data = buffer.subarray(0, filled);
     let start = 0;
     for (let stop = data.indexOf(LINE_FEED, search); stop >= 0; stop = data.indexOf(LINE_FEED, start)) {
-      visit(data.subarray(start, stop), base + start);
+      const stops = visit(data.subarray(start, stop), base + start) === false;
       start = stop + 1;
+      if (stops) return { end: base + start, tail: new Uint8Array() };
     }
     if (start > 0) {
       buffer.copyWithin(0, start, filled);

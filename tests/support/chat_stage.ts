@@ -82,6 +82,7 @@ export async function openChat(options: ChatStageOptions = {}): Promise<ChatStag
   const events: Event[] = [];
   const opened: OpenRequest[] = [];
   const assemblies: Assembly[] = [];
+  let chat: Chat | undefined;
   const open = async (request: OpenRequest, person: Person): Promise<Assembly> => {
     opened.push(request);
     await options.beforeOpen?.(request, person);
@@ -99,6 +100,7 @@ export async function openChat(options: ChatStageOptions = {}): Promise<ChatStag
     });
     assembly.controller.subscribe((event) => void events.push(event));
     assemblies.push(assembly);
+    await chat?.configure(assembly.loaded.config.ui);
     return assembly;
   };
   const texts = await ChatTexts.load(locale);
@@ -108,7 +110,7 @@ export async function openChat(options: ChatStageOptions = {}): Promise<ChatStag
   const live = sessions.begin();
   await options.beforeChat?.(live);
   let now = 0;
-  const chat = new Chat({
+  chat = new Chat({
     now: () => now,
     live,
     sessions,

@@ -17,6 +17,7 @@ import { ChatLeft } from "../session/session_host.ts";
 import type { SessionTexts } from "../session/texts.ts";
 import type { Config } from "../../config/mod.ts";
 import type { EndSignal, InputEvent, Terminal } from "./terminal/terminal.ts";
+import { ConversationRecord } from "./transcript/record.ts";
 import { Transcript } from "./transcript/transcript.ts";
 import { keyHelp } from "./composer/keymap.ts";
 import { baseName, contains } from "../../path/lexical.ts";
@@ -91,10 +92,12 @@ export class Chat {
   #layout: Layout;
   /** The full-screen view, once it was in use. */
   #full: FullView | undefined;
+  #configured = false;
   /** The full-screen view reports clicks. */
   #mouse = false;
   readonly #composer: Composer;
   readonly #transcript: Transcript;
+  readonly #record = new ConversationRecord();
   readonly #status: StatusLine;
   readonly #dialogs: Dialogs;
   readonly #live: LiveSession;
@@ -132,7 +135,11 @@ export class Chat {
     this.#transcript = new Transcript({
       palette: looks.palette,
       texts: () => texts.transcript,
-      print: (lines) => this.#layout.print(lines),
+      print: (lines, piece) => {
+        this.#record.add(piece);
+        this.#layout.print(lines);
+      },
+      eager: () => this.#layout !== this.#scroll,
       changed: () => this.#screen.refresh(),
       columns: () => this.#layout.columns,
       failed: (error) => this.#notDrawn(error),
@@ -288,10 +295,10 @@ export class Chat {
     const { terminal, start, first = [] } = this.#options;
     const ended = new Promise<number>((resolve) => this.#end = resolve);
     let reason: "interrupted" | "terminated" = "interrupted";
-    // Keys wait for the view: a message that is sent before would open another session.
+    // A message opens the session, which begins as the flags say.
     let early: InputEvent[] | undefined = [];
     terminal.start({
-      input: (event) => void (early ? early.push(event) : this.#input(event)),
+      input: (event) => early ? void early.push(event) : this.#input(event),
       clicked: (row, column) => {
         this.#full?.layout.click(row, column);
         this.#screen.draw();
@@ -309,18 +316,19 @@ export class Chat {
     });
     if (this.#options.view === "full") await this.#show("full");
     else this.#screen.open();
-    const detach = this.#live.attach(this.#frontEnd);
     const { host, submissions, assembly } = this.#live;
+    if (assembly) await this.configure(assembly.loaded.config.ui);
+    const detach = this.#live.attach(this.#frontEnd);
     try {
       if (assembly) {
         this.#opened(assembly);
         if (submissions.busy) openEvents(this.#live.snapshot()).forEach((event) => this.#event(event));
       }
       host.current(start).catch((error) => this.#fail(error));
-      for (const text of first) submissions.add({ text, steer: false, pasted: true, by: this.#frontEnd });
       const typed = early;
       early = undefined;
-      typed.forEach((event) => this.#input(event));
+      for (const event of typed) this.#input(event);
+      for (const text of first) submissions.add({ text, steer: false, pasted: true, by: this.#frontEnd });
       return await ended;
     } finally {
       // Others continue with the turn, unless they are pages of this program.
@@ -335,14 +343,31 @@ export class Chat {
     }
   }
 
+  /** Applies settings of a session that is about to open; that of the view only for the first one. */
+  async configure({ view, mouse }: Config["ui"]): Promise<void> {
+    await this.#useMouse(mouse);
+    const isFirst = !this.#configured;
+    this.#configured = true;
+    if (isFirst && this.#options.view === undefined) await this.#show(view);
+  }
+
   /** Changes to another view; everything else continues. */
   async #show(view: ViewName): Promise<void> {
     if (view === "full") this.#full ??= await this.#loadFull();
     const { layout, screen } = view === "full" && this.#full || { layout: this.#scroll, screen: this.#main };
     if (layout === this.#layout) return;
+    if (view === "full") this.#transcript.flush();
     await this.#screen.close();
+    if (view === "full") this.#record.leave(this.#transcript);
+    else this.#catchUp();
     [this.#layout, this.#screen] = [layout, screen];
     screen.open();
+  }
+
+  /** Prints on the main screen what it has missed. */
+  #catchUp(): void {
+    this.#main.print(this.#full?.layout.missed(this.#options.terminal.columns) ?? []);
+    this.#record.comeBack();
   }
 
   /** The modes of the mouse are set when the screen is entered. */
@@ -378,6 +403,7 @@ export class Chat {
       commands: this.#commands,
       live: this.#live,
       transcript: this.#transcript,
+      record: this.#record,
       waiting: () => this.#waitingLines(),
       hint: () => this.#hint(),
       mouse: isMouseUsed,
@@ -476,7 +502,7 @@ export class Chat {
 
   #event(event: Event): void {
     try {
-      this.#transcript.event(event);
+      this.#record.event(event, this.#transcript, () => this.#transcript.event(event));
       this.#full?.layout.event(event);
     } catch (error) {
       this.#notDrawn(error);
@@ -490,15 +516,21 @@ export class Chat {
     const isShown = this.#assembly?.session.id === assembly.session.id;
     this.#assembly = assembly;
     this.#options.looks.use(assembly.loaded.config.ui);
-    const { ui } = assembly.loaded.config;
-    void this.#useMouse(ui.mouse);
-    const { view = ui.view } = this.#options;
-    if (!isShown && view === "full") void this.#show("full").catch((error) => this.#fail(error));
     this.#printHeader();
-    if (!isShown) this.#transcript.resume(assembly.session.state);
+    if (isShown) this.#record.reopen(assembly.session);
+    else this.#begin(assembly.session);
     this.#full?.layout.opened(assembly);
     this.#transcript.watch(assembly);
     this.#status.show(assembly, () => this.#screen.refresh());
+  }
+
+  /** Shows another session; the main screen gets the rest of the one before it. */
+  #begin(session: Assembly["session"]): void {
+    if (this.#record.missed) {
+      this.#catchUp();
+      this.#record.leave(this.#transcript);
+    }
+    this.#record.begin(session, this.#transcript, () => this.#transcript.resume(session.state));
   }
 
   #printHeader(): void {

@@ -25,8 +25,10 @@ export async function runChat({ locale, open, setUp, late, ...options }: RunChat
   const texts = await ChatTexts.load(locale);
   const looks = new Looks(options);
   let isGone = false;
+  let chat: Chat | undefined;
   const opened: OpenFor = async (request, person) => {
     const assembly = await open(request, person);
+    await chat?.configure(assembly.loaded.config.ui);
     assembly.controller.subscribe((event) => {
       if (isGone && event.type === "notice" && event.level === "warning") {
         late(texts.transcript.written(event.said, event.text));
@@ -37,7 +39,8 @@ export async function runChat({ locale, open, setUp, late, ...options }: RunChat
   const sessions = new LiveSessions({ open: opened, texts, ...defined({ setUp }) });
   try {
     const live = sessions.begin();
-    return await new Chat({ ...options, live, sessions, texts, looks, terminal: new DenoTerminal() }).run();
+    chat = new Chat({ ...options, live, sessions, texts, looks, terminal: new DenoTerminal() });
+    return await chat.run();
   } finally {
     isGone = true;
     await sessions.close();

@@ -27,6 +27,15 @@ export class LogEntries {
   /** The answer of this turn was marked as interrupted. */
   #marked = false;
 
+  /** A log that continues in the same way; it watches no servers. */
+  copy(): LogEntries {
+    const copy = new LogEntries();
+    for (const [id, title] of this.#titles) copy.#titles.set(id, title);
+    for (const [id, subject] of this.#asked) copy.#asked.set(id, subject);
+    [copy.#retryReason, copy.#marked] = [this.#retryReason, this.#marked];
+    return copy;
+  }
+
   of(event: Event, texts: LogTexts): LogEntry[] {
     if (event.type === "tool.start") this.#titles.set(event.call.id, callTitle(event, texts));
     if (event.type !== "tool.end") {

@@ -11,6 +11,8 @@ export const texts = (t: Translate) => ({
     matches: t`n/N matches`,
     mouse: t`/settings ui.mouse false: select with the mouse`,
   },
+  follow: t`End follows`,
+  newLines: (count: string) => count === "1" ? t`1 new line` : t`${count} new lines`,
   notFound: t`not found`,
   keysTitle: t`Keys of the full-screen view`,
   keys: {
@@ -52,7 +54,7 @@ export const texts = (t: Translate) => ({
     move: t`↑↓`,
     open: t`Enter opens`,
     scroll: t`PgUp/PgDn scroll`,
-    close: t`Esc closes`,
+    close: t`Enter closes`,
     copy: t`y copies`,
     level: t`l level`,
     source: t`s source`,
@@ -61,7 +63,6 @@ export const texts = (t: Translate) => ({
   bar: {
     untitled: t`New session`,
     effort: (level: string) => t`effort ${level}`,
-    ways: { plan: t`plan mode`, goal: t`goal mode` },
     used: (tokens: string, window: string) => t`${tokens} of ${window} tokens`,
     tokens: (prompt: string, completion: string, thinking: string) =>
       t`${prompt} in, ${completion} out, ${thinking} thinking`,

@@ -42,8 +42,8 @@ export interface RunSession extends EventStore {
   readonly head?: NewEvent | undefined;
   /** Why events are not on disk; undefined when they all are. */
   readonly problem?: string | undefined;
-  /** The events after a sequence number, in order. */
-  eventsAfter(seq: number): readonly Event[];
+  /** The events after a sequence number, in order, up to another one. */
+  eventsAfter(seq: number, last?: number): readonly Event[];
 }
 
 interface OpenedSession {
@@ -143,8 +143,8 @@ class MemorySession extends MemoryStore implements RunSession {
     this.paths = { id: this.id, path: `${dir}/events.jsonl`, dir, lock: `${dir}/lock` };
   }
 
-  eventsAfter(seq: number): readonly Event[] {
-    return this.events.slice(Math.max(0, seq));
+  eventsAfter(seq: number, last?: number): readonly Event[] {
+    return this.events.slice(Math.max(0, seq), last);
   }
 
   override close(): void {

@@ -47,7 +47,9 @@ export class SessionFollower {
 
   #read(from: number): Event[] {
     const events: Event[] = [];
-    const take = (value: unknown) => isUsable(value) && events.push(value);
+    const take = (value: unknown) => {
+      if (isUsable(value)) events.push(value);
+    };
     const report = attempt(() => scanJsonl(this.#path, take, { from }));
     if (report) this.#end = report.end;
     return events;

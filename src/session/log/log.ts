@@ -298,23 +298,32 @@ function offsetBefore(path: string, seq: number): number {
   try {
     const { size } = file.statSync();
     const bytes = new Uint8Array(PROBE);
-    for (let back = PROBE; back < size; back *= 2) {
-      file.seekSync(size - back, Deno.SeekMode.Start);
+    const isBefore = (offset: number) => {
+      file.seekSync(offset, Deno.SeekMode.Start);
       const text = new TextDecoder().decode(bytes.subarray(0, file.readSync(bytes) ?? 0));
-      const found = /\n\{"v":\d+,"seq":(\d+),/.exec(text)?.[1];
-      if (found !== undefined && Number(found) <= seq) return size - back;
+      return Number(/\n\{"v":\d+,"seq":(\d+),/.exec(text)?.[1] ?? Infinity) <= seq;
+    };
+    // Mostly the last events are wanted.
+    let [low, high] = [Math.max(0, size - PROBE), size];
+    while (low > 0 && !isBefore(low)) [low, high] = [Math.max(0, low - 2 * (size - low)), low];
+    while (high - low > PROBE) {
+      const middle = Math.floor((low + high) / 2);
+      if (isBefore(middle)) low = middle;
+      else high = middle;
     }
-    return 0;
+    return low;
   } finally {
     file.close();
   }
 }
 
-/** The events after one in a session file, of which only the end is read. */
-export function storedEvents(path: string, seq: number): Event[] {
+/** The events after one in a session file, up to another one; only that part of the file is read. */
+export function storedEvents(path: string, seq: number, last = Infinity): Event[] {
   const events: Event[] = [];
   const take = (value: unknown) => {
-    if (isUsable(value) && value.seq > seq) events.push(value);
+    if (!isUsable(value)) return true;
+    if (value.seq > seq && value.seq <= last) events.push(value);
+    return value.seq < last;
   };
   try {
     scanJsonl(path, take, { from: offsetBefore(path, seq) });
@@ -451,13 +460,13 @@ export class SessionLog {
   }
 
   /**
-   * The events after one, in order: of the file only its end is read, and those that are only in memory
-   * follow. Throws ReasonixError when the file is not there any more.
+   * The events after one, up to another one, in order: of the file only that part is read, and those that are
+   * only in memory follow. Throws ReasonixError when the file is not there any more.
    */
-  eventsAfter(seq: number): Event[] {
-    const events = this.#file.size > 0 ? storedEvents(this.paths.path, seq) : [];
+  eventsAfter(seq: number, last = Infinity): Event[] {
+    const events = this.#file.size > 0 ? storedEvents(this.paths.path, seq, last) : [];
     const unsaved = this.#file.unsaved.map(parseJson).filter(isUsable);
-    return [...events, ...unsaved.filter((event) => event.seq > seq)];
+    return [...events, ...unsaved.filter((event) => event.seq > seq && event.seq <= last)];
   }
 
   /** An event that is only shown. The output of a command may have secrets, which the model must not get. */

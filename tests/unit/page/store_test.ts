@@ -186,7 +186,7 @@ const KINDS: { [K in keyof typeof EVENT_KINDS]: [NewEvent & { type: K }, string]
   ],
   "job.change": [
     { type: "job.change", job: "1", command: "serve", status: "started" },
-    "note info notice background job started: serve",
+    "note info job background job started: serve",
   ],
   "mcp.server": [
     { type: "mcp.server", server: "git", state: "failed", detail: "no such program" },

@@ -1,52 +1,15 @@
-import type { Assembly, RunPaths } from "../../../run/mod.ts";
-import type { CommandHost } from "../../../command/mod.ts";
+import type { Assembly } from "../../../run/mod.ts";
 import type { Event } from "../../../core/mod.ts";
-import type { ChatTexts } from "../chat_texts.ts";
-import type { Composer } from "../composer/composer.ts";
 import { type KeyHelp, keyHelp, keyRows } from "../composer/keymap.ts";
-import type { Looks } from "../looks.ts";
-import type { Dialogs } from "../overlay/dialogs.ts";
-import { beginning, hangingRows, rowsOfLine, safeLine, withoutStyles } from "../screen/line.ts";
+import { beginning, hangingRows, safeLine, withoutStyles } from "../screen/line.ts";
 import { type Frame, hintRows, type Overlay, stack } from "../screen/view.ts";
-import type { LiveSession } from "../../session/live_session.ts";
-import type { StatusLine } from "../status_line.ts";
-import type { InputEvent, Terminal } from "../terminal/terminal.ts";
-import type { Transcript } from "../transcript/transcript.ts";
-import type { Layout, PanelView } from "./panel_view.ts";
+import type { InputEvent } from "../terminal/terminal.ts";
+import { ConversationPanel } from "./conversation.ts";
+import type { Layout, LayoutDeps, PanelView } from "./panel_view.ts";
 import { SessionPanels } from "./session_panels.ts";
 import { loadTexts, type Texts } from "../../../i18n/mod.ts";
 import { displayWidth, fitDisplay, padDisplay } from "../../../util/display_width.ts";
 import { oneLine } from "../../../util/terminal_text.ts";
-
-/** The parts of a chat that its layout draws and uses. */
-export interface LayoutDeps {
-  readonly looks: Looks;
-  readonly texts: ChatTexts;
-  readonly terminal: Terminal;
-  readonly paths: RunPaths;
-  readonly composer: Composer;
-  readonly dialogs: Dialogs;
-  readonly status: StatusLine;
-  readonly commands: CommandHost;
-  readonly live: LiveSession;
-  /** The running conversation. */
-  readonly transcript: Transcript;
-  /** Lines about waiting messages. */
-  readonly waiting: () => readonly string[];
-  /** A hint that replaces the status line, or an empty text. */
-  readonly hint: () => string;
-  /** Clicks are reported. */
-  readonly mouse: () => boolean;
-  /** Draws soon. */
-  readonly changed: () => void;
-  /** Writes every row again. */
-  readonly redraw: () => void;
-  /** Changes to the next approval mode. */
-  readonly nextMode: () => void;
-  /** Sends a message or a command line. */
-  readonly submit: (text: string) => void;
-  readonly failed: (error: unknown) => void;
-}
 
 const PANELS = ["chat", "files", "log"] as const;
 type PanelName = (typeof PANELS)[number];
@@ -125,7 +88,7 @@ export class FullLayout implements Layout {
   readonly #deps: LayoutDeps;
   readonly #session: SessionPanels;
   readonly #panels: Readonly<Record<PanelName, PanelView>>;
-  readonly #conversation: PrintedRows;
+  readonly #conversation: ConversationPanel;
   #assembly: Assembly | undefined;
   #focus: PanelName | "composer" = "composer";
   /** The panel that had the focus last, and the one next to the chat. */
@@ -142,7 +105,14 @@ export class FullLayout implements Layout {
   private constructor(deps: LayoutDeps, session: SessionPanels) {
     this.#deps = deps;
     this.#session = session;
-    this.#conversation = new PrintedRows(deps, () => this.#texts.panels.chat);
+    this.#conversation = new ConversationPanel({
+      ...deps,
+      palette: deps.looks.palette,
+      links: deps.looks.links,
+      texts: () => deps.texts.transcript,
+      panelTexts: () => this.#texts,
+      showsReasoning: () => this.#assembly?.loaded.config.tui.show_reasoning ?? false,
+    });
     this.#panels = {
       chat: this.#conversation,
       files: session.files,
@@ -164,9 +134,13 @@ export class FullLayout implements Layout {
     return chat?.width ?? columns;
   }
 
-  print(lines: readonly string[]): void {
-    this.#conversation.print(lines);
+  print(): void {
     this.#deps.changed();
+  }
+
+  /** Rows of the conversation that the main screen has not shown. */
+  missed(columns: number): readonly string[] {
+    return this.#conversation.missed(columns);
   }
 
   event(event: Event): void {
@@ -191,9 +165,9 @@ export class FullLayout implements Layout {
       return false;
     } else if (key === "ctrl+f") this.#beginSearch();
     else if (key === "ctrl+b") this.#toggleSide();
-    else if (key === "ctrl+p" && !composer.modal) this.#session.openPalette().catch(this.#deps.failed);
+    else if (key === "ctrl+p" && !composer.modal) this.#openPalette().catch(this.#deps.failed);
     else if (key === "alt+m") this.#deps.nextMode();
-    else if (key === "escape" && this.#side.over && !composer.modal) this.#side.over = false;
+    else if (key === "escape" && this.#sideIsOver() && !composer.modal) this.#side.over = false;
     else return this.#focus === "composer" ? this.#composerKey(event) : this.#panelKey(event, this.#focus);
     return true;
   }
@@ -257,6 +231,11 @@ export class FullLayout implements Layout {
       : { docked, over: !over };
   }
 
+  /** The side bar is over a panel; where it has space it is next to the panels. */
+  #sideIsOver(): boolean {
+    return this.#side.over && mostRegions(this.#drawn.columns, this.#drawn.rows) < 3;
+  }
+
   #beginSearch(): void {
     if (this.#focus === "composer") this.#focusOn(this.#visible());
     this.#search = { text: "", writing: true };
@@ -288,6 +267,10 @@ export class FullLayout implements Layout {
     const text = this.#panels[this.#panel].copied();
     if (text === undefined) return;
     this.#session.copy(text, (line) => this.#report = line).catch(this.#deps.failed);
+  }
+
+  async #openPalette(): Promise<void> {
+    await this.#session.openPalette(() => this.#focusOn("composer"));
   }
 
   async #showKeys(): Promise<void> {
@@ -342,6 +325,7 @@ export class FullLayout implements Layout {
 
   frame(columns: number, rows: number): Frame {
     const { composer, waiting, dialogs: { overlays } } = this.#deps;
+    this.#drawn = { ...this.#drawn, columns, rows };
     const regions = this.#regions(columns, rows);
     const rule = rows < RULE_ROWS ? [] : [this.#rule(regions)];
     const lines = rows < RULE_ROWS ? [] : waiting();
@@ -378,7 +362,7 @@ export class FullLayout implements Layout {
       { length: rows - 1 },
       (_, row) => columns.map((each) => each[row]).join(dim("│")),
     );
-    const shown = this.#side.over ? this.#withSideBar([title, ...lines]) : [title, ...lines];
+    const shown = this.#sideIsOver() ? this.#withSideBar([title, ...lines]) : [title, ...lines];
     return caret ? { lines: shown, caret } : { lines: shown };
   }
 
@@ -391,12 +375,12 @@ export class FullLayout implements Layout {
     const { lines, caret }: Frame = space > 0 ? view.frame(width, space) : { lines: [] };
     const pad = (line = "") => padDisplay(safeLine(line, width), width);
     const padded = Array.from({ length: space }, (_, row) => pad(lines[row]));
-    if (!search?.writing && caret && shown === this.#focus) return { lines: padded, caret };
-    if (!search) return { lines: padded };
+    const cursor = caret && shown === this.#focus ? { caret } : {};
+    if (!search) return { lines: padded, ...cursor };
     const text = `/${search.text}`;
     if (!search.writing) {
       const about = search.found === false ? ` · ${this.#texts.notFound}` : "";
-      return { lines: [...padded, dim(pad(text + about))] };
+      return { lines: [...padded, dim(pad(text + about))], ...cursor };
     }
     const column = Math.min(width - 1, displayWidth(text));
     return { lines: [...padded, accent(pad(text))], caret: { row: space, column } };
@@ -511,46 +495,4 @@ function over(
     ? plain.slice(hidden.length)
     : ` ${plain.slice(beginning(plain, end + 1).length)}`;
   return dim(padDisplay(beginning(plain, at), at)) + line + (end < columns ? dim(right) : "");
-}
-
-/** Lines that were printed, the last of them in view. */
-class PrintedRows implements PanelView {
-  readonly #deps: Pick<LayoutDeps, "transcript">;
-  readonly #name: () => string;
-  readonly #lines: string[] = [];
-
-  constructor(deps: Pick<LayoutDeps, "transcript">, name: () => string) {
-    this.#deps = deps;
-    this.#name = name;
-  }
-
-  print(lines: readonly string[]): void {
-    this.#lines.push(...lines);
-  }
-
-  title(): string {
-    return this.#name();
-  }
-
-  frame(columns: number, rows: number): Frame {
-    const live = this.#deps.transcript.live(columns, rows);
-    const printed = this.#lines.slice(-rows).flatMap((line) => rowsOfLine(line, columns));
-    return { lines: rows > 0 ? [...printed, ...live].slice(-rows) : [] };
-  }
-
-  key(): boolean {
-    return false;
-  }
-
-  find(): boolean {
-    return false;
-  }
-
-  copied(): string | undefined {
-    return undefined;
-  }
-
-  hints(): readonly string[] {
-    return [];
-  }
 }

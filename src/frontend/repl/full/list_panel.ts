@@ -120,6 +120,11 @@ export abstract class ListPanel<E> implements PanelView {
   abstract title(): string;
   abstract hints(): readonly string[];
 
+  /** Rows that the list takes of all. */
+  protected listRows(rows: number): number {
+    return rows;
+  }
+
   /** Lines below the list about the current entry. */
   protected below(_entry: E, _columns: number, _rows: number): readonly string[] {
     return [];
@@ -255,8 +260,7 @@ export abstract class ListPanel<E> implements PanelView {
     const at = this.#index(all);
     const entry = all[at];
     if (entry === undefined) return this.#only(this.empty, columns);
-    const below = this.below(entry, columns, rows);
-    const space = Math.max(1, rows - below.length);
+    const space = Math.max(1, this.listRows(rows));
     this.#page = Math.max(1, space - 1);
     this.#top = Math.max(
       0,
@@ -264,8 +268,8 @@ export abstract class ListPanel<E> implements PanelView {
     );
     const lines = all.slice(this.#top, this.#top + space)
       .map((each, index) => this.#row(each, this.#top + index === at, columns));
-    const gap = below.length > 0 ? Array<string>(space - lines.length).fill("") : [];
-    return { lines: [...lines, ...gap, ...below].slice(0, rows) };
+    const below = space < rows ? this.below(entry, columns, rows - space) : [];
+    return { lines: [...lines, ...below].slice(0, rows) };
   }
 
   #only(text: string, columns: number): Frame {

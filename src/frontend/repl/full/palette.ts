@@ -68,7 +68,7 @@ export async function openPalette(parts: PaletteParts): Promise<void> {
 function commandItem({ name, aliases = [], argumentHint, brief }: SlashCommand): CompletionItem {
   // What needs an argument is not sent without one.
   const sends = !argumentHint?.startsWith("<");
-  const detail = oneLine([argumentHint, brief].filter(Boolean).join("  "), 400);
+  const detail = oneLine([argumentHint, brief].filter(Boolean).join(" · "), 400);
   return { label: `/${name}`, detail, also: aliases.join(" "), insert: `/${name}${sends ? "" : " "}`, sends };
 }
 

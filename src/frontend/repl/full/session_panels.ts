@@ -4,11 +4,11 @@ import { loadTexts, type Locale } from "../../../i18n/mod.ts";
 import type { Assembly } from "../../../run/mod.ts";
 import { type DiffMarks, loadDiffMarks } from "../../../view/mod.ts";
 import { FilesPanel } from "./files.ts";
-import type { LayoutDeps } from "./layout.ts";
+import type { LayoutDeps } from "./panel_view.ts";
 import type { PanelDeps, PanelTexts } from "./list_panel.ts";
 import { LogPanel } from "./log_panel.ts";
 import { openPalette } from "./palette.ts";
-import { SessionLog } from "./session_log.ts";
+import { SessionLog } from "../../session/session_log.ts";
 import { SideBar } from "./side_bar.ts";
 
 type Areas = Omit<PanelTexts, "rows">;
@@ -76,7 +76,8 @@ export class SessionPanels {
     changed();
   }
 
-  async openPalette(): Promise<void> {
+  /** `drafts` is called when a text was put into the draft. */
+  async openPalette(drafts: () => void): Promise<void> {
     const { dialogs: { overlays }, looks: { palette }, changed, commands, live, paths, composer, submit } =
       this.#deps;
     overlays.called();
@@ -88,7 +89,11 @@ export class SessionPanels {
       cwd: paths.cwd,
       show: (panel) => overlays.show(panel, undefined, true),
       submit,
-      type: (event) => void composer.input(event),
+      type(event) {
+        composer.input(event);
+        drafts();
+        changed();
+      },
     });
   }
 

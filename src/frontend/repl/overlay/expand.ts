@@ -10,7 +10,7 @@ import { diffLines, type DiffMarks, languageOf, type Palette } from "../../../vi
 const [ON, OFF] = ["\x1b[7m", "\x1b[27m"];
 
 /** A part of a line, from the first character to the one behind the last, in UTF-16 units. */
-type Range = readonly [from: number, to: number];
+export type Range = readonly [from: number, to: number];
 
 /** Finds a text in a line without styles, ignoring case. */
 export function occurrences(plain: string, query: string): Range[] {
@@ -59,9 +59,13 @@ export function emphasised(line: string, ranges: readonly Range[]): string {
   return inside ? text + OFF : text;
 }
 
-interface ExpandOptions {
+interface TextStyle {
   readonly palette: Palette;
   readonly marks?: DiffMarks | undefined;
+  readonly texts: Pick<TranscriptTexts, "moreLines">;
+}
+
+interface ExpandOptions extends TextStyle {
   readonly texts: TranscriptTexts;
   readonly collapsed: readonly CollapsedItem[];
 }
@@ -298,7 +302,7 @@ const MAX_CODE = 100_000;
 /** The text of an item in lines, with the colors of a diff or of the code of a file. */
 export function textLines(
   { kind, title, text }: CollapsedItem,
-  { palette, marks, texts }: Pick<ExpandOptions, "palette" | "marks" | "texts">,
+  { palette, marks, texts }: TextStyle,
 ): string[] {
   if (kind === "diff") {
     return diffLines(text, {

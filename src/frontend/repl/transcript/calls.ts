@@ -2,7 +2,7 @@ import type { EventOf, NewEventOf, PersonWaits } from "../../../core/mod.ts";
 import type { TranscriptTexts } from "../chat_texts.ts";
 import { boundedTail } from "../../session/live_state.ts";
 import type { LogEntry } from "../../session/log.ts";
-import type { CollapsedItems, PrintedPieces } from "./printed.ts";
+import type { CollapsedItem, CollapsedItems, PrintedPieces } from "./printed.ts";
 import { displayWidth, fitDisplay } from "../../../util/display_width.ts";
 import { terminalSafe } from "../../../util/terminal_text.ts";
 import {
@@ -70,12 +70,12 @@ export class Calls {
     this.#running.delete(event.callId);
     // The list itself is shown.
     if (event.name === "todo_write" && event.outcome === "ok") return;
-    this.#collapse(title, event);
+    const item = this.#collapse(title, event);
     const hasDiff = isLive && event.changes?.some(({ diff }) => diff !== undefined);
     this.#deps.history.lines(
       "call",
       (columns) => callLines(title, event, this.#view(columns)),
-      hasDiff ? () => this.#prepare() : undefined,
+      { item, prepare: hasDiff ? () => this.#prepare() : undefined },
     );
   }
 
@@ -109,10 +109,11 @@ export class Calls {
     };
   }
 
-  #collapse(title: string, { content, changes = [] }: EventOf<"tool.end">): void {
+  #collapse(title: string, { content, changes = [] }: EventOf<"tool.end">): CollapsedItem | undefined {
     const diffs = changes.flatMap(({ diff }) => diff ?? []);
-    if (diffs.length > 0) this.#deps.collapsed.add({ kind: "diff", title, text: diffs.join("\n") });
-    else this.#deps.collapsed.add({ kind: "output", title, text: terminalSafe(content) });
+    return diffs.length > 0
+      ? this.#deps.collapsed.add({ kind: "diff", title, text: diffs.join("\n") })
+      : this.#deps.collapsed.add({ kind: "output", title, text: terminalSafe(content) });
   }
 
   /** The lines of all calls, with as much output as there is space for. */

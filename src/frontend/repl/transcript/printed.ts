@@ -1,22 +1,59 @@
+import type { Event } from "../../../core/mod.ts";
 import { rowsOfLine } from "../screen/line.ts";
 import type { Block, MarkdownRenderer, Palette } from "../../../view/mod.ts";
 
 /** Kinds of pieces; pieces of different kinds are separated by a blank line. */
-type PieceKind = "user" | "command" | "text" | "thought" | "call" | "note";
+export type PieceKind = "user" | "command" | "text" | "thought" | "call" | "note";
 
-interface Lines {
-  readonly kind: PieceKind;
-  readonly lines: (columns: number) => readonly string[];
+/** The origin of a piece. */
+export interface PieceSource {
+  /** The event that it shows; absent for reports. */
+  readonly event?: Event;
+  /** Number of the stored event before it. */
+  readonly after: number;
+}
+
+interface LineDetails {
   /** Loads what the lines are rendered with; undefined when it is loaded. */
   readonly prepare?: (() => Promise<void> | undefined) | undefined;
+  /** The item that they show collapsed. */
+  readonly item?: CollapsedItem | undefined;
 }
+
+interface Lines extends LineDetails {
+  readonly kind: PieceKind;
+  readonly lines: (columns: number) => readonly string[];
+}
+
+/** A completed piece, which can be laid out for any width. */
+export interface PrintedPiece {
+  readonly kind: PieceKind;
+  /** It continues a text without a blank line. */
+  readonly follows: boolean;
+  readonly source: PieceSource;
+  /** It is the beginning of a list, whose items may look different in the whole list. */
+  readonly isPart: boolean;
+  readonly item?: CollapsedItem | undefined;
+  rows(columns: number): readonly string[];
+  /** Everything that it is rendered with is loaded. */
+  isReady(): boolean;
+}
+
+/** Reports whether a blank line separates a piece from one of the kind before it. */
+export function isApart(last: PieceKind | undefined, { kind, follows }: Spacing): boolean {
+  // The output of a command follows its name.
+  if (last === undefined || last === "command") return false;
+  return last !== kind || (kind === "text" && !follows) || kind === "user";
+}
+
+type Spacing = Pick<PrintedPiece, "kind" | "follows">;
 
 /** Progress of a block that is printed in parts. */
 interface Progress {
   /** Number of its code lines that were printed before. */
   readonly printed?: number;
   readonly code?: CodeLines;
-  /** More of its code comes. */
+  /** More of its code or list comes. */
   readonly open?: boolean;
 }
 
@@ -25,16 +62,20 @@ interface Markdown extends Progress {
   readonly block: Block;
 }
 
-type Piece = Lines | Markdown;
+type Piece = (Lines | Markdown) & { readonly source: PieceSource };
 
 export interface PrintedPiecesOptions {
   readonly palette: Palette;
-  readonly print: (lines: readonly string[]) => void;
+  readonly print: (lines: readonly string[], piece: PrintedPiece) => void;
+  /** Rows can be laid out again: pieces do not wait for their renderer. */
+  readonly eager?: () => boolean;
   readonly changed: () => void;
   readonly columns: () => number;
   /** Called when a piece could not be shown and was left out. */
   readonly failed: (error: unknown) => void;
   readonly load: () => Promise<MarkdownRenderer>;
+  /** A renderer that is loaded already. */
+  readonly loaded?: () => MarkdownRenderer | undefined;
 }
 
 /**
@@ -42,6 +83,8 @@ export interface PrintedPiecesOptions {
  * ones wait behind it; until then they are shown live as they are.
  */
 export class PrintedPieces {
+  /** The origin of the pieces that are added. */
+  source: PieceSource = { after: 0 };
   readonly #options: PrintedPiecesOptions;
   #renderer: MarkdownRenderer | "none" | undefined;
   #loading: Promise<void> | undefined;
@@ -56,8 +99,9 @@ export class PrintedPieces {
     return this.#renderer === "none" ? undefined : this.#renderer;
   }
 
-  get begun(): boolean {
-    return this.#last !== undefined;
+  /** The kind of the last printed piece. */
+  get last(): PieceKind | undefined {
+    return this.#last;
   }
 
   warm(): void {
@@ -65,22 +109,22 @@ export class PrintedPieces {
       (renderer) => void (this.#renderer = renderer),
       // Markdown is readable as it is.
       () => void (this.#renderer = "none"),
-    ).then(() => this.#flush());
+    ).then(() => this.flush());
   }
 
-  lines(kind: PieceKind, lines: Lines["lines"], prepare?: Lines["prepare"]): void {
-    this.#add({ kind, lines, prepare });
+  lines(kind: PieceKind, lines: Lines["lines"], details: LineDetails = {}): void {
+    this.#add({ kind, lines, ...details, source: this.source });
   }
 
   block(block: Block, progress: Progress = {}): void {
-    this.#add({ kind: "text", block, ...progress });
+    this.#add({ kind: "text", block, ...progress, source: this.source });
   }
 
   /** Pieces that wait for their renderer. */
   waiting(columns: number): string[] {
     let last = this.#last;
     return this.#waiting.flatMap((piece) => {
-      const lines = this.#gap(piece, last) ? [""] : [];
+      const lines = isApart(last, spacing(piece)) ? [""] : [];
       last = piece.kind;
       return [...lines, ...this.#render(piece, columns)];
     });
@@ -96,25 +140,45 @@ export class PrintedPieces {
 
   /** Reports whether a blank line separates a piece from the last printed one. */
   needsGap(kind: PieceKind, follows = false): boolean {
-    return this.#gap({ kind, follows }, this.#waiting.at(-1)?.kind ?? this.#last);
+    return isApart(this.#waiting.at(-1)?.kind ?? this.#last, { kind, follows });
   }
 
   #add(piece: Piece): void {
     this.#waiting.push(piece);
-    this.#flush();
+    this.flush();
   }
 
-  #flush(): void {
-    for (let piece = this.#waiting[0]; piece && this.#ready(piece); piece = this.#waiting[0]) {
-      const { print, columns } = this.#options;
+  /** Prints pieces until one has to wait; `all`: without waiting. */
+  flush(all = this.#options.eager?.() ?? false): void {
+    for (let piece = this.#waiting[0]; piece && (this.#ready(piece) || all); piece = this.#waiting[0]) {
       this.#waiting.shift();
-      const lines = this.#rendered(piece, columns());
+      const printed = this.#printed(piece);
+      const lines = printed.rows(this.#options.columns());
       if (lines.length > 0) {
-        print(this.#gap(piece, this.#last) ? ["", ...lines] : lines);
+        const rows = isApart(this.#last, printed) ? ["", ...lines] : lines;
         this.#last = piece.kind;
+        this.#options.print(rows, printed);
       }
     }
     this.#options.changed();
+  }
+
+  #printed(piece: Piece): PrintedPiece {
+    let known: { readonly columns: number; readonly rows: readonly string[] } | undefined;
+    const isReady = () => this.#ready(piece);
+    return {
+      ...spacing(piece),
+      source: piece.source,
+      isPart: "block" in piece && piece.open === true && !piece.block.code,
+      item: "lines" in piece ? piece.item : undefined,
+      isReady,
+      rows: (columns) => {
+        if (known?.columns === columns) return known.rows;
+        const rows = this.#rendered(piece, columns);
+        if (isReady()) known = { columns, rows };
+        return rows;
+      },
+    };
   }
 
   #rendered(piece: Piece, columns: number): readonly string[] {
@@ -127,25 +191,17 @@ export class PrintedPieces {
   }
 
   #ready(piece: Piece): boolean {
+    this.#renderer ??= this.#options.loaded?.();
     if (!("lines" in piece) && !this.#renderer) {
       this.warm();
       return false;
     }
     const loading = "lines" in piece ? piece.prepare?.() : this.renderer?.prepare(piece.block.source);
-    void loading?.then(() => this.#flush());
+    void loading?.then(() => this.flush());
     return !loading;
   }
 
-  #gap(piece: Piece | { readonly kind: PieceKind; readonly follows: boolean }, last?: PieceKind): boolean {
-    // The output of a command follows its name.
-    if (last === undefined || last === "command") return false;
-    const follows = "block" in piece
-      ? piece.block.follows || (piece.printed ?? 0) > 0
-      : "follows" in piece && piece.follows;
-    return last !== piece.kind || (piece.kind === "text" && !follows) || piece.kind === "user";
-  }
-
-  #render(piece: Piece, columns: number): readonly string[] {
+  #render(piece: Lines | Markdown, columns: number): readonly string[] {
     if ("lines" in piece) return piece.lines(columns);
     const view = { ...piece, columns, palette: this.#options.palette };
     try {
@@ -155,6 +211,11 @@ export class PrintedPieces {
       return renderBlock(piece.block, undefined, view);
     }
   }
+}
+
+function spacing(piece: Piece): Spacing {
+  const follows = "block" in piece && ((piece.block.follows ?? false) || (piece.printed ?? 0) > 0);
+  return { kind: piece.kind, follows };
 }
 
 interface BlockView extends Progress {
@@ -235,8 +296,9 @@ export class CollapsedItems {
   readonly #entries: CollapsedItem[] = [];
   #characters = 0;
 
-  add(entry: CollapsedItem): void {
-    if (entry.text.trim() === "") return;
+  /** Adds an item, unless it is empty, and returns it. */
+  add(entry: CollapsedItem): CollapsedItem | undefined {
+    if (entry.text.trim() === "") return undefined;
     this.#entries.push(entry);
     this.#characters += entry.text.length;
     while (
@@ -244,6 +306,7 @@ export class CollapsedItems {
     ) {
       this.#characters -= this.#entries.shift()?.text.length ?? 0;
     }
+    return entry;
   }
 
   get entries(): readonly CollapsedItem[] {

@@ -37,7 +37,7 @@ class Answer {
       this.#cutCode(lines, info, this.#code ??= new CodeLines(info));
     } else {
       const items = this.#blocks.takeItems(this.#space);
-      if (items) this.#history.block(items);
+      if (items) this.#history.block(items, { open: true });
     }
   }
 
@@ -191,8 +191,8 @@ export class Reply {
       ? texts.tokens(grouped(tokens))
       : texts.aboutTokens(grouped(Math.max(1, Math.round(text.length / 4))));
     const title = `${time} · ${size}`;
-    collapsed.add({ kind: "thought", title, text });
-    history.lines("thought", (columns) => [palette.dim(fitDisplay(`∴ ${title}`, columns))]);
+    const item = collapsed.add({ kind: "thought", title, text });
+    history.lines("thought", (columns) => [palette.dim(fitDisplay(`∴ ${title}`, columns))], { item });
   }
 }
 

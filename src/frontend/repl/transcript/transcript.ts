@@ -2,7 +2,13 @@ import type { TurnState } from "../../../control/mod.ts";
 import { type Event, type EventOf, isMessage, PersonWaits } from "../../../core/mod.ts";
 import type { TranscriptTexts } from "../chat_texts.ts";
 import { Calls } from "./calls.ts";
-import { type CollapsedItem, CollapsedItems, PrintedPieces, type PrintedPiecesOptions } from "./printed.ts";
+import {
+  type CollapsedItem,
+  CollapsedItems,
+  type PieceKind,
+  PrintedPieces,
+  type PrintedPiecesOptions,
+} from "./printed.ts";
 import { Reply } from "./reply.ts";
 import { hangingRows, wrappedRows } from "../screen/line.ts";
 import { isBusy } from "../../session/live_state.ts";
@@ -107,6 +113,10 @@ class TodoList {
 
   clear(): void {
     this.#items = [];
+  }
+
+  get items(): readonly Item[] {
+    return this.#items;
   }
 
   live(columns: number, rows: number, texts: TranscriptTexts): string[] {
@@ -238,6 +248,13 @@ interface TranscriptOptions extends Omit<PrintedPiecesOptions, "load"> {
   readonly now?: () => number;
 }
 
+/** What the display of an event depends on, besides the event. */
+export interface TranscriptContext {
+  readonly todos: readonly Item[];
+  /** Absent where no turn runs. */
+  readonly log?: LogEntries | undefined;
+}
+
 /** Interval of frames of the spinner; without animation only the time is updated. */
 const TICK_MS = 120;
 const STILL_TICK_MS = 10_000;
@@ -253,21 +270,19 @@ export class Transcript {
   readonly #calls: Calls;
   readonly #todos: TodoList;
   readonly #activity = new Activity();
-  readonly #log = new LogEntries();
+  #log = new LogEntries();
   readonly #collapsed = new CollapsedItems();
   /** The running command line, until something is printed below it. */
   #command: string | undefined;
   #ticking = false;
+  /** Number of the last stored event that was shown. */
+  #seq = 0;
 
   constructor(options: TranscriptOptions) {
-    const { palette, texts, print, changed, columns, failed, links } = options;
+    const { palette, texts, links } = options;
     this.#options = options;
     this.#history = new PrintedPieces({
-      palette,
-      print,
-      changed,
-      columns,
-      failed,
+      ...options,
       load: () => loadMarkdown({ palette, ...(links === undefined ? {} : { links }) }),
     });
     const deps = {
@@ -287,6 +302,21 @@ export class Transcript {
     return this.#activity.busy;
   }
 
+  /** The renderer of Markdown, once it is loaded. */
+  get renderer(): PrintedPieces["renderer"] {
+    return this.#history.renderer;
+  }
+
+  /** The kind of the last printed piece. */
+  get last(): PieceKind | undefined {
+    return this.#history.last;
+  }
+
+  /** The context of the next event. */
+  get context(): TranscriptContext {
+    return { todos: this.#todos.items, log: this.#log.copy() };
+  }
+
   get collapsed(): readonly CollapsedItem[] {
     return this.#collapsed.entries;
   }
@@ -296,6 +326,19 @@ export class Transcript {
     this.#show(event);
     if (this.#activity.busy) this.#tick();
     this.#options.changed();
+  }
+
+  /** Prints stored events again, in the context of the first one; nothing is live. */
+  replay(events: readonly Event[], { todos, log }: TranscriptContext, isLive: boolean): void {
+    this.#log = log?.copy() ?? new LogEntries();
+    this.#todos.update(todos);
+    for (const event of events) this.#show(event, isLive);
+    this.#calls.clear();
+  }
+
+  /** Prints pieces that wait for their renderer. */
+  flush(): void {
+    this.#history.flush(true);
   }
 
   /** A sink for events of a warm-up, which are not shown: it compiles the code of the first message. */
@@ -326,7 +369,11 @@ export class Transcript {
     if (line === undefined) return;
     this.#command = undefined;
     const text = oneLine(line, 500);
+    const { source } = this.#history;
+    // The line is no part of the event that it is printed with.
+    this.#history.source = { after: source.after };
     this.#history.lines("command", (columns) => [palette.dim(fitDisplay(`> ${text}`, columns))]);
+    this.#history.source = source;
   }
 
   /** Prints a report: Markdown, or plain lines with columns. */
@@ -365,12 +412,15 @@ export class Transcript {
     this.#todos.clear();
     this.#activity.stop();
     const { events, earlier } = pastOf(state);
+    const { source } = this.#history;
+    if (events[0]) this.#history.source = { ...source, event: events[0] };
     if (earlier > 0) this.#note({ level: "info", text: this.#options.texts().earlier(grouped(earlier)) });
     for (const event of events) {
       if (event.type !== "checkpoint" && event.type !== "todo.update") this.#show(event, false);
     }
     this.#calls.clear();
     this.#todos.update(state.todos);
+    this.#history.source = { after: this.#seq = state.lastSeq };
     this.#options.changed();
   }
 
@@ -396,16 +446,27 @@ export class Transcript {
     const above = [...waiting, ...reply].slice(-Math.max(0, space));
     const parts = [space > 0 ? above : [], calls, todos, last].filter((part) => part.length > 0);
     // A reply as the first part has its own blank line.
-    const first = above.length > 0 || !this.#history.begun ? 1 : 0;
+    const first = above.length > 0 || this.#history.last === undefined ? 1 : 0;
     const roomy = parts.flat().length + parts.length - first <= rows;
     return parts.flatMap((part, index) => index >= first && roomy ? ["", ...part] : part);
   }
 
   #show(event: Event, isLive = true): void {
+    this.#history.source = { event, after: this.#seq };
+    try {
+      this.#print(event, isLive);
+    } finally {
+      if (event.seq > 0) this.#seq = event.seq;
+      this.#history.source = { after: this.#seq };
+    }
+  }
+
+  #print(event: Event, isLive: boolean): void {
     const { palette, texts } = this.#options;
     if (event.type === "message.retry") this.#reply.breakOff();
+    const item = event.type === "compaction" ? this.#collapseSummary(event) : undefined;
     for (const entry of this.#log.of(event, texts())) {
-      if (entry.kind === "note") this.#note(entry.note);
+      if (entry.kind === "note") this.#note(entry.note, item);
       else this.#calls.end(entry, isLive);
     }
     switch (event.type) {
@@ -439,26 +500,24 @@ export class Transcript {
       case "plan.change":
         if (event.plan !== undefined) this.say(event.plan);
         break;
-      case "compaction":
-        this.#collapseSummary(event);
-        break;
       case "turn.end":
         this.#calls.clear();
         break;
     }
   }
 
-  #collapseSummary({ action, digest, tokensBefore, tokensAfter }: EventOf<"compaction">): void {
-    if (action === "prune") return;
+  #collapseSummary(event: EventOf<"compaction">): CollapsedItem | undefined {
+    const { action, digest, tokensBefore, tokensAfter } = event;
+    if (action === "prune") return undefined;
     const title = this.#options.texts().compacted(grouped(tokensBefore), grouped(tokensAfter));
     const text = terminalSafe(digest.replace(/^<\/?compaction-summary>\n?/gm, "").trim());
-    this.#collapsed.add({ kind: "summary", title, text });
+    return this.#collapsed.add({ kind: "summary", title, text });
   }
 
-  #note(note: Note): void {
+  #note(note: Note, item?: CollapsedItem): void {
     const { palette } = this.#options;
     this.#head();
-    this.#history.lines("note", (columns) => noteRows(note, palette, columns));
+    this.#history.lines("note", (columns) => noteRows(note, palette, columns), { item });
   }
 
   #now(): number {
@@ -482,10 +541,13 @@ const EVENTS = 90;
 /** The last turns of a session; the cost does not grow with the session. */
 function pastOf(state: SessionState): { readonly events: readonly Event[]; readonly earlier: number } {
   const events = state.events.recent(state.head, { turns: TURNS, events: EVENTS });
-  const shown = events.filter((event) =>
-    event.type === "message.end"
-      ? isMessage(event)
-      : event.type === "message.user" || event.type === "tool.end"
-  );
+  const shown = events.filter(isShownMessage);
   return { events, earlier: Math.max(0, state.messageList.length - shown.length) };
+}
+
+/** Reports whether an event is one of the messages that a note about earlier ones counts. */
+export function isShownMessage(event: Event): boolean {
+  return event.type === "message.end"
+    ? isMessage(event)
+    : event.type === "message.user" || event.type === "tool.end";
 }

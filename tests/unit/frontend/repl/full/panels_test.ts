@@ -1,6 +1,6 @@
 import { call, say } from "../../../../support/agent_fixture.ts";
 import { assert, assertEquals, assertStringIncludes } from "../../../../support/assert.ts";
-import { type ChatStage, openChat } from "../../../../support/chat_stage.ts";
+import { type ChatStage, type ChatStageOptions, openChat } from "../../../../support/chat_stage.ts";
 import type { ArgumentValue, CommandHost } from "../../../../../src/command/mod.ts";
 import type { Event } from "../../../../../src/core/mod.ts";
 import { FilesPanel } from "../../../../../src/frontend/repl/full/files.ts";
@@ -11,7 +11,7 @@ import {
 } from "../../../../../src/frontend/repl/full/list_panel.ts";
 import { LogPanel } from "../../../../../src/frontend/repl/full/log_panel.ts";
 import { openPalette } from "../../../../../src/frontend/repl/full/palette.ts";
-import { SessionLog } from "../../../../../src/frontend/repl/full/session_log.ts";
+import { SessionLog } from "../../../../../src/frontend/session/session_log.ts";
 import { SideBar } from "../../../../../src/frontend/repl/full/side_bar.ts";
 import { withoutStyles } from "../../../../../src/frontend/repl/screen/line.ts";
 import { loadTexts, type Locale } from "../../../../../src/i18n/mod.ts";
@@ -81,9 +81,7 @@ function plain(panel: { frame: LogPanel["frame"] }, columns = 80, rows = 24): st
 }
 
 /** A chat in which files were read, written and changed. */
-async function worked(
-  options: { readonly locale?: Locale; readonly onDisk?: boolean } = {},
-): Promise<ChatStage> {
+async function worked(options: ChatStageOptions = {}): Promise<ChatStage> {
   const chat = await openChat({
     ...options,
     start: { approvalMode: "yolo" },
@@ -202,6 +200,24 @@ Deno.test("FilesPanel lists files newest first, with the diff or the content of 
   assert(!files.find("nowhere", 1));
 });
 
+Deno.test("FilesPanel shows what commands have changed, once the turn has ended", async () => {
+  await using chat = await openChat({
+    start: { approvalMode: "yolo" },
+    onDisk: true,
+    replies: [[call("1", "bash", { command: "echo 你好 > made.txt && rm old.txt" }), DONE], say("Done.")],
+  });
+  await Deno.writeTextFile(`${chat.cwd}/old.txt`, "old\n");
+  chat.say("Work");
+  await chat.until(() => chat.events.some(({ type }) => type === "turn.end"));
+  const { files, bar, shows } = await panelsOf(chat);
+  await shows(files, "made.txt");
+  await shows(files, "1 + 你好");
+  assertEquals(plain(files).slice(0, 2), ["› new +1 −0  made.txt", "  deleted +0 −1  old.txt"]);
+  files.key("down");
+  await shows(files, "1 - old");
+  assertStringIncludes(plain(bar, 30, 30).join("\n"), "2 changed files\nmade.txt +1 −0\nold.txt +0 −1");
+});
+
 Deno.test("FilesPanel says why it does not show a file, and follows no link out of the workspace", async () => {
   await using chat = await worked();
   const { files, log, shows } = await panelsOf(chat);
@@ -244,6 +260,35 @@ Deno.test("FilesPanel says why it does not show a file, and follows no link out 
   await chat.until(() => !plain(files).at(-1)?.includes("Loading"));
   assert(!plain(files).join("\n").includes("SECRET"), plain(files).join("\n"));
   for (const [columns, rows] of [[20, 5], [31, 3], [90, 1], [300, 100]] as const) plain(files, columns, rows);
+});
+
+Deno.test("The full-screen view shows the panels, copies what is under the cursor, and drafts a file", async () => {
+  await using chat = await worked({ view: "full", columns: 150, rows: 34 });
+  const { terminal } = chat;
+  const key = async (key: string, awaited: string) => {
+    terminal.press(key);
+    await chat.shows(awaited);
+  };
+  await chat.shows("1 + const a = 7;");
+  await chat.shows("─ Files · 2 entries · +3 −1 ─ Log ─");
+  await key("tab", "Esc message");
+  await key("tab", "c diff or content");
+  await key("tab", "› ");
+  await chat.shows("s source");
+  await chat.shows("─ Files ─ Log · 4 entries ─");
+  terminal.type("l");
+  await chat.shows("Log · warnings and errors · 1 entry");
+  await key("enter", '{"path":"missing.txt"}');
+  terminal.type("y");
+  await chat.until(() => terminal.writes.some((text) => text.includes("\x1b]52;c;")));
+  await chat.shows("your terminal's clipboard (OSC 52)");
+  await key("escape", "› ");
+  await chat.pause();
+  await key("ctrl+p", "type to filter");
+  for (const text of "srcmn") terminal.type(text);
+  await chat.shows("› src/main.ts");
+  await chat.pause();
+  await key("enter", "> @src/main.ts");
 });
 
 class Numbers extends ListPanel<number> {
