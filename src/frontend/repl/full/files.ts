@@ -9,7 +9,7 @@ import type { SessionFile } from "../../session/rows.ts";
 import { textLines } from "../overlay/expand.ts";
 import { rowsOfLine, safeLine } from "../screen/line.ts";
 import { ListPanel, type PanelDeps } from "./list_panel.ts";
-import type { SessionLog } from "./session_log.ts";
+import { isChanged, type SessionLog } from "../../session/session_log.ts";
 
 interface FilesOptions {
   readonly log: SessionLog;
@@ -26,8 +26,6 @@ interface Shown {
   readonly lines: readonly string[];
 }
 
-/** Diffs of a file that are shown, the newest ones. */
-const MAX_DIFFS = 20;
 /** Below this height the list has the panel alone. */
 const LEAST_ROWS = 9;
 /** The cursor rests on a file before it is read. */
@@ -68,7 +66,7 @@ export class FilesPanel extends ListPanel<SessionFile> {
 
   protected textOf(file: SessionFile): string {
     const { full: { changes } } = this.deps.texts();
-    const figures = file.ends.length > 0 ? ` ${lineFigures(file)}` : "";
+    const figures = isChanged(file) ? ` ${lineFigures(file)}` : "";
     return `${changes[file.change]}${figures}  ${nameUnseen(file.path)}`;
   }
 
@@ -79,8 +77,8 @@ export class FilesPanel extends ListPanel<SessionFile> {
   }
 
   protected linesOf(file: SessionFile): readonly string[] | undefined {
-    const { path, seq, ends } = file;
-    const isDiff = ends.length > 0 && !this.#content;
+    const { path, seq } = file;
+    const isDiff = isChanged(file) && !this.#content;
     const session = this.#options.assembly()?.session.id;
     const stamp = `${session} ${seq} ${isDiff} ${this.deps.marks() !== undefined}`;
     const known = this.#shown.get(path);
@@ -103,19 +101,12 @@ export class FilesPanel extends ListPanel<SessionFile> {
     return undefined;
   }
 
-  /** The diffs of the calls that changed the file, newest first. */
-  #diffs({ path, ends }: SessionFile): readonly string[] {
-    const { log } = this.#options;
+  #diffs(file: SessionFile): readonly string[] {
     const { palette, texts } = this.deps;
-    return ends.slice(-MAX_DIFFS).reverse().flatMap((seq) => {
-      const event = log.recorded(seq);
-      const changes = event?.type === "tool.end" ? event.changes ?? [] : [];
-      const diffs = changes.filter((change) => log.shown(change.path) === path);
-      return diffs.flatMap(({ diff = "", ...change }) => [
-        palette.dim(`${texts().full.changes[change.change]} ${lineFigures(change)}`),
-        ...this.#styled({ kind: "diff", title: path, text: diff }),
-      ]);
-    });
+    return this.#options.log.diffsOf(file).flatMap(({ change, diff, ...figures }) => [
+      palette.dim(`${texts().full.changes[change]} ${lineFigures(figures)}`),
+      ...this.#styled({ kind: "diff", title: file.path, text: diff }),
+    ]);
   }
 
   #styled(item: Parameters<typeof textLines>[0]): readonly string[] {
@@ -178,8 +169,8 @@ export class FilesPanel extends ListPanel<SessionFile> {
   }
 
   override key(key: string): boolean {
-    const isChange = key === "c" && (this.current?.ends.length ?? 0) > 0;
-    if (!isChange) return super.key(key);
+    const { current } = this;
+    if (key !== "c" || !current || !isChanged(current)) return super.key(key);
     this.#content = !this.#content;
     if (this.opened) this.reopen();
     return true;
@@ -188,7 +179,7 @@ export class FilesPanel extends ListPanel<SessionFile> {
   title(): string {
     const { details } = this.deps.texts();
     const files = this.entries();
-    const changed = files.filter(({ ends }) => ends.length > 0);
+    const changed = files.filter(isChanged);
     const sum = (of: "added" | "removed") => changed.reduce((all, file) => all + file[of], 0);
     const figures = changed.length > 0 ? [lineFigures({ added: sum("added"), removed: sum("removed") })] : [];
     return [details.files, details.count(files.length), ...figures].join(" · ");

@@ -3,7 +3,7 @@ import { CALL_MARKS } from "../../../view/mod.ts";
 import { LOG_SOURCES, logLevel, type LogRow, logSource, logText } from "../../session/rows.ts";
 import { textLines } from "../overlay/expand.ts";
 import { ListPanel, type PanelDeps } from "./list_panel.ts";
-import type { SessionLog } from "./session_log.ts";
+import type { SessionLog } from "../../session/session_log.ts";
 
 const SOURCES = ["all", ...LOG_SOURCES] as const;
 /** The least level that is shown. */

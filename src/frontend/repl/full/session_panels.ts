@@ -8,7 +8,7 @@ import type { LayoutDeps } from "./panel_view.ts";
 import type { PanelDeps, PanelTexts } from "./list_panel.ts";
 import { LogPanel } from "./log_panel.ts";
 import { openPalette } from "./palette.ts";
-import { SessionLog } from "./session_log.ts";
+import { SessionLog } from "../../session/session_log.ts";
 import { SideBar } from "./side_bar.ts";
 
 type Areas = Omit<PanelTexts, "rows">;

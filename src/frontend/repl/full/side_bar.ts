@@ -1,4 +1,4 @@
-import type { Event, EventOf } from "../../../core/mod.ts";
+import type { Event } from "../../../core/mod.ts";
 import type { Assembly } from "../../../run/mod.ts";
 import { nameUnseen } from "../../../util/exact_text.ts";
 import { oneLine } from "../../../util/terminal_text.ts";
@@ -9,7 +9,7 @@ import { safeLine } from "../screen/line.ts";
 import { dealRows, type Frame, type View } from "../screen/view.ts";
 import { figuresOf } from "../status_line.ts";
 import type { PanelDeps } from "./list_panel.ts";
-import type { SessionLog } from "./session_log.ts";
+import { isChanged, type SessionLog } from "../../session/session_log.ts";
 
 interface SideBarOptions {
   readonly log: SessionLog;
@@ -20,6 +20,7 @@ interface SideBarOptions {
 type Part = "title" | "model" | "agents" | "modes" | "context" | "tokens" | "cost" | "jail" | List;
 type List = "servers" | "todo" | "files";
 
+const MAX_FILES = 100;
 /** Rows of lists that come before the less important parts. */
 const [FEW, SOME] = [4, 7];
 
@@ -40,12 +41,10 @@ export class SideBar implements View {
   }
 
   event(event: Event): void {
-    if (event.type === "subagent.start" || event.type === "subagent.progress") this.#work(event);
-    else if (event.type === "subagent.end") this.#agents.delete(event.id);
-  }
-
-  #work({ id, agent }: EventOf<"subagent.start" | "subagent.progress">): void {
-    this.#agents.set(id, oneLine(agent, 40));
+    if (event.type === "subagent.end") this.#agents.delete(event.id);
+    else if (event.type === "subagent.start" || event.type === "subagent.progress") {
+      this.#agents.set(event.id, oneLine(event.agent, 40));
+    }
   }
 
   frame(columns: number, rows: number): Frame {
@@ -89,7 +88,7 @@ export class SideBar implements View {
     const { palette: { accent, bold, dim }, texts } = this.#deps;
     const { bar } = texts().full;
     const { facts, session: { state } } = assembly;
-    const { model, modes: { collaboration }, spending: { usage }, context, todos } = facts;
+    const { model, spending: { usage }, context, todos } = facts;
     const figures = figuresOf(facts, this.#options.status(), this.#deps.palette);
     const joined = (...names: readonly (keyof typeof figures)[]) =>
       names.map((name) => figures[name]).filter(({ text }) => text !== "")
@@ -99,15 +98,12 @@ export class SideBar implements View {
     const done = todos.filter(({ status }) => status === "completed").length;
     const { color = accent } = figures.context;
     const { inputTokens, outputTokens, reasoningTokens } = usage;
-    const files = this.#options.log.files.filter(({ ends }) => ends.length > 0);
+    const files = this.#options.log.files.filter(isChanged);
     return {
       title: [bold(oneLine(sessionTitle(state), 200) || bar.untitled)],
       model: line([oneLine(`${model.provider}/${model.id}`, 100), ...effort].map(dim)),
       agents: line([...new Set(this.#agents.values())].map(accent)),
-      modes: line([
-        ...joined("approval", "permission", "plan", "goal"),
-        ...collaboration === "normal" ? [] : [dim(bar.ways[collaboration])],
-      ]),
+      modes: line(joined("approval", "permission", "plan", "goal")),
       context: context?.percent === undefined ? line(joined("context")) : [
         `${color(gauge(context.percent, Math.max(4, columns - 16)))} ${joined("context")}`,
         dim(bar.used(grouped(context.tokens), grouped(context.window ?? 0))),
@@ -121,7 +117,7 @@ export class SideBar implements View {
       todo: headed(bold(bar.todo(done, todos.length)), todos.map((item) => this.#todo(item))),
       files: headed(
         bold(bar.files(files.length)),
-        files.map((file) => `${nameUnseen(file.path)} ${dim(lineFigures(file))}`),
+        files.slice(0, MAX_FILES).map((file) => `${nameUnseen(file.path)} ${dim(lineFigures(file))}`),
       ),
     };
   }

@@ -11,7 +11,7 @@ import {
 } from "../../../../../src/frontend/repl/full/list_panel.ts";
 import { LogPanel } from "../../../../../src/frontend/repl/full/log_panel.ts";
 import { openPalette } from "../../../../../src/frontend/repl/full/palette.ts";
-import { SessionLog } from "../../../../../src/frontend/repl/full/session_log.ts";
+import { SessionLog } from "../../../../../src/frontend/session/session_log.ts";
 import { SideBar } from "../../../../../src/frontend/repl/full/side_bar.ts";
 import { withoutStyles } from "../../../../../src/frontend/repl/screen/line.ts";
 import { loadTexts, type Locale } from "../../../../../src/i18n/mod.ts";
@@ -198,6 +198,24 @@ Deno.test("FilesPanel lists files newest first, with the diff or the content of 
   await shows(files, "1→一 note");
   assert(files.find("main", 1) && files.copied() === "src/main.ts");
   assert(!files.find("nowhere", 1));
+});
+
+Deno.test("FilesPanel shows what commands have changed, once the turn has ended", async () => {
+  await using chat = await openChat({
+    start: { approvalMode: "yolo" },
+    onDisk: true,
+    replies: [[call("1", "bash", { command: "echo 你好 > made.txt && rm old.txt" }), DONE], say("Done.")],
+  });
+  await Deno.writeTextFile(`${chat.cwd}/old.txt`, "old\n");
+  chat.say("Work");
+  await chat.until(() => chat.events.some(({ type }) => type === "turn.end"));
+  const { files, bar, shows } = await panelsOf(chat);
+  await shows(files, "made.txt");
+  await shows(files, "1 + 你好");
+  assertEquals(plain(files).slice(0, 2), ["› new +1 −0  made.txt", "  deleted +0 −1  old.txt"]);
+  files.key("down");
+  await shows(files, "1 - old");
+  assertStringIncludes(plain(bar, 30, 30).join("\n"), "2 changed files\nmade.txt +1 −0\nold.txt +0 −1");
 });
 
 Deno.test("FilesPanel says why it does not show a file, and follows no link out of the workspace", async () => {

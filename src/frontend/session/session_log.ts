@@ -1,11 +1,12 @@
-import type { Event } from "../../../core/mod.ts";
-import { isAbsolute, join, normalize, relativeTo } from "../../../path/lexical.ts";
-import type { Assembly } from "../../../run/mod.ts";
-import { currentBranch, loadWindow } from "../../../session/mod.ts";
-import { attempt } from "../../../util/lazy.ts";
-import { atMost } from "../../../util/timer.ts";
-import type { LogTexts } from "../../session/log.ts";
-import { type LogRow, outline, type SessionFile, SessionRows } from "../../session/rows.ts";
+import type { Event } from "../../core/mod.ts";
+import { isAbsolute, join, normalize, relativeTo } from "../../path/lexical.ts";
+import { loadChanges } from "../../reports/mod.ts";
+import type { Assembly } from "../../run/mod.ts";
+import { currentBranch, loadWindow } from "../../session/mod.ts";
+import { attempt } from "../../util/lazy.ts";
+import { atMost } from "../../util/timer.ts";
+import type { LogTexts } from "./log.ts";
+import { type LogRow, outline, type SessionFile, SessionRows } from "./rows.ts";
 
 interface SessionLogOptions {
   readonly texts: () => LogTexts;
@@ -18,7 +19,18 @@ type ReadWindow = Awaited<ReturnType<typeof loadWindow>>["eventWindow"];
 /** Events that are read, or made into entries, before other work is done. */
 const SLICE = 500;
 
+/** Diffs of a file that are shown, and characters of one that no call has reported. */
+const [MAX_DIFFS, MAX_DIFF] = [20, 100_000];
+
+const CHANGES = { create: "created", update: "updated", delete: "deleted" } as const;
+
+type Diff = Pick<SessionFile, "change" | "added" | "removed"> & { readonly diff: string };
+
 const pause = () => atMost(0, new Promise<void>(() => {}));
+
+export function isChanged({ change }: SessionFile): boolean {
+  return change !== "read";
+}
 
 /**
  * The log of a session, and its files, for panels. It is read when a panel is drawn first, from the end of
@@ -35,6 +47,10 @@ export class SessionLog {
   /** Events that came while the log was being read. */
   #waiting: Event[] | undefined;
   #last = 0;
+  /** Files that commands have changed, with their diffs; looked for when a turn has ended. */
+  #others = new Map<string, SessionFile & { readonly diff: string }>();
+  #isLookDue = true;
+  #files: { readonly version: number; readonly all: readonly SessionFile[] } | undefined;
 
   constructor(options: SessionLogOptions) {
     this.#options = options;
@@ -50,7 +66,29 @@ export class SessionLog {
   /** The file of the last call first. */
   get files(): readonly SessionFile[] {
     this.#begin();
-    return [...this.#rows.files.values()].reverse();
+    if (this.#isLookDue && !this.loading) void this.#look().catch(this.#options.failed);
+    if (this.#files?.version !== this.version) {
+      const files = new Map(this.#rows.files);
+      for (const [path, other] of this.#others) {
+        const { change = "read", seq = 0 } = files.get(path) ?? {};
+        if (change === "read") files.set(path, { ...other, seq: Math.max(seq, other.seq) });
+      }
+      const all = [...files.values()].sort((a, b) => b.seq - a.seq);
+      this.#files = { version: this.version, all };
+    }
+    return this.#files.all;
+  }
+
+  /** The diffs of a file, the newest one first, each with what it did. */
+  diffsOf({ path, ends }: SessionFile): readonly Diff[] {
+    const found = ends.slice(-MAX_DIFFS).reverse().flatMap((seq) => {
+      const event = this.recorded(seq);
+      const changes = event?.type === "tool.end" ? event.changes ?? [] : [];
+      return changes.filter((change) => this.shown(change.path) === path)
+        .map(({ diff = "", ...change }) => ({ ...change, diff }));
+    });
+    const other = this.#others.get(path);
+    return found.length > 0 || !other ? found : [other];
   }
 
   /** The log has not been read yet. */
@@ -68,6 +106,7 @@ export class SessionLog {
     if (this.#waiting) this.#waiting.push(event);
     else if (event.type === "rewind" && event.scope !== "code") this.#reset();
     else this.#add(event);
+    this.#isLookDue ||= event.type === "turn.end" || event.type === "rewind";
   }
 
   /** An event of the session as it was recorded. */
@@ -104,6 +143,23 @@ export class SessionLog {
   #reset(): void {
     [this.#texts, this.#waiting, this.#last] = [undefined, undefined, 0];
     this.#rows = new SessionRows(this.#options.texts);
+    [this.#others, this.#isLookDue] = [new Map(), true];
+    this.#change();
+  }
+
+  async #look(): Promise<void> {
+    this.#isLookDue = false;
+    const [assembly, before, seq] = [this.#assembly, this.#others, this.#last];
+    if (!assembly) return;
+    const { sessionChanges } = await loadChanges();
+    const changes = await sessionChanges(assembly);
+    if (assembly !== this.#assembly) return;
+    this.#others = new Map(changes.map(({ path, action, added, removed, diff = "" }) => {
+      const known = before.get(path);
+      const isSame = known?.added === added && known.removed === removed;
+      const file = { path, change: CHANGES[action], added, removed, seq: isSame ? known.seq : seq, ends: [] };
+      return [path, { ...file, diff: diff.slice(0, MAX_DIFF) }];
+    }));
     this.#change();
   }
 
