@@ -132,7 +132,6 @@ async function visitPanels(options: PtyOptions): Promise<PanelTimes> {
   await wait(2 * SETTLE_MS);
   const idle = await paged(pty);
   await ask(pty);
-  await wait(SETTLE_MS);
   const whileStreaming = await paged(pty);
   await wait(TOKENS_MS);
   const [quiet, busy] = [timesOf(idle), timesOf(whileStreaming)];
@@ -153,10 +152,14 @@ async function visitPanels(options: PtyOptions): Promise<PanelTimes> {
   }
 }
 
+/** Sends two messages: the second one has the answer that streams. */
 async function ask(pty: Pty): Promise<void> {
-  pty.send("Say much.");
-  await wait(KEY_MS);
-  pty.send("\r");
+  for (const message of ["Say one.", "Say much."]) {
+    pty.send(message);
+    await wait(KEY_MS);
+    pty.send("\r");
+    await wait(SETTLE_MS);
+  }
 }
 
 /** Bytes for each byte of an answer that is followed to its end. */
@@ -166,7 +169,7 @@ async function bytesOf(options: PtyOptions): Promise<number> {
   await wait(2 * SETTLE_MS);
   const before = pty.chunks.length;
   await ask(pty);
-  await wait(TOKENS_MS + SETTLE_MS);
+  await wait(TOKENS_MS);
   const text = pty.chunks.slice(before).map(({ text }) => text).join("");
   return new TextEncoder().encode(text).length / TOKENS_BYTES;
 }
