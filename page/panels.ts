@@ -10,7 +10,7 @@ import { api, report, signedIn } from "./api.ts";
 import { button, search, sendLine, type SessionProps, Setting, usePart } from "./composer.ts";
 import { Code } from "./markdown.ts";
 import { Diff, Todos } from "./rows.ts";
-import type { CallRow, NoteRow } from "../src/frontend/session/rows.ts";
+import { LOG_SOURCES, type LogRow, logSource, logText } from "../src/frontend/session/rows.ts";
 import { texts } from "./texts.ts";
 
 interface PanelProps extends SessionProps {
@@ -24,7 +24,7 @@ type Content = ApiAnswer<"GET /sessions/:id/files">;
 const ACTIONS: Readonly<Record<string, Change["action"]>> = { created: "create", deleted: "delete" };
 const TABS = ["files", "log", "session"] as const;
 const PANELS = { files: Files, log: Log, session: Session };
-const FILTERS = ["all", "call", "server", "hook", "notice"] as const;
+const FILTERS = ["all", ...LOG_SOURCES] as const;
 /** Entries of the log that are shown; a filter finds the others. */
 const MAX_SHOWN = 300;
 /** Files change while calls run; they are read again after a pause. */
@@ -33,7 +33,7 @@ const PAUSE_MS = 500;
 const FULL_PERCENT = 80;
 
 export function Panels({ id, model, leave }: PanelProps): ComponentChildren {
-  const { web: { panels: words } } = texts();
+  const { details: words } = texts();
   const tab = useSignal<(typeof TABS)[number]>("files");
   const keys = (event: KeyboardEvent) => {
     const step = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
@@ -62,7 +62,7 @@ export function Panels({ id, model, leave }: PanelProps): ComponentChildren {
 
 /** The files that the session has changed, each with its diff and its content. */
 function Files({ id, model }: SessionProps): ComponentChildren {
-  const { web: { panels: words } } = texts();
+  const { details: words } = texts();
   const changes = useSignal<readonly Change[] | undefined>(undefined);
   const [files, turnState] = [usePart(model, "files"), usePart(model, "turnState")];
   // A session that is not open has no checkpoints: its events say which files changed.
@@ -72,7 +72,12 @@ function Files({ id, model }: SessionProps): ComponentChildren {
     const failed = (error: { readonly status?: number }) => {
       if (asked.signal.aborted) return;
       if (error.status !== 409) return report(error);
-      changes.value = files.map(({ change, ...file }) => ({ ...file, action: ACTIONS[change] ?? "update" }));
+      changes.value = files.map(({ path, change, added, removed }) => ({
+        path,
+        added,
+        removed,
+        action: ACTIONS[change] ?? "update",
+      }));
     };
     const ask = () =>
       api.get<{ changes: readonly Change[] }>(`/sessions/${id}/changes`, asked.signal)
@@ -96,7 +101,7 @@ function Details({ line, children }: { line: ComponentChildren; children: () => 
 }
 
 function File({ id, change }: { readonly id: string; readonly change: Change }): ComponentChildren {
-  const { web: { panels: words }, overlay } = texts();
+  const { details: words, overlay } = texts();
   const { path, action, hunks } = change;
   const content = useSignal<Content | undefined>(undefined);
   const look = () => {
@@ -128,19 +133,19 @@ function preview(path: string, content: Content): ComponentChildren {
   }
   return content.kind === "file" && html`
     <${Code} text=${content.text} info=${content.language} />
-    ${content.truncated && html`<p class="empty">${texts().web.panels.truncated}</p>`}
+    ${content.truncated && html`<p class="empty">${texts().details.truncated}</p>`}
   `;
 }
 
 /** Calls, servers, hooks and notices, newest last. */
 function Log({ model }: SessionProps): ComponentChildren {
-  const { web: { panels: words } } = texts();
+  const { details: words } = texts();
   const [kind, filter] = [useSignal("all"), useSignal("")];
   const found = useComputed(() => {
     const wanted = filter.value.toLowerCase();
     return model.log.value.filter((row) =>
-      (kind.value === "all" || kindOf(row) === kind.value) &&
-      (wanted === "" || fullText(row).toLowerCase().includes(wanted))
+      (kind.value === "all" || logSource(row) === kind.value) &&
+      (wanted === "" || logText(row).toLowerCase().includes(wanted))
     );
   });
   const choose = ({ currentTarget }: { readonly currentTarget: HTMLSelectElement }) =>
@@ -156,39 +161,30 @@ function Log({ model }: SessionProps): ComponentChildren {
     <ol class="entries">${found.value.slice(-MAX_SHOWN).map((row) =>
       html`
         <li key=${row.key} class=${row.kind === "call" ? row.end?.outcome ?? "running" : row.level}>
-          <${Details} line=${firstLine(row)}>${() => html`<pre tabindex="0">${fullText(row)}</pre>`}<//>
+          <${Details} line=${firstLine(row)}>${() => html`<pre tabindex="0">${logText(row)}</pre>`}<//>
         </li>
       `
     )}</ol>
   `;
 }
 
-function kindOf(row: CallRow | NoteRow): string {
-  return row.kind === "call" ? "call" : row.source === "mark" ? "notice" : row.source;
-}
-
-function firstLine(row: CallRow | NoteRow): ComponentChildren {
+function firstLine(row: LogRow): ComponentChildren {
   const text = row.kind === "call" ? `${row.title} ${row.end?.summary ?? ""}` : row.text.split("\n", 1)[0];
   return html`<time datetime=${row.time}>${new Date(row.time).toTimeString().slice(0, 8)}</time> ${text}`;
-}
-
-function fullText(row: CallRow | NoteRow): string {
-  if (row.kind === "note") return [row.text, row.body ?? ""].join("\n\n").trim();
-  return [row.title, row.name, row.arguments, ...row.notes, row.end?.content ?? ""].join("\n").trim();
 }
 
 const COMMANDS = ["rewind", "compact", "memory", "settings", "permissions", "mcp"] as const;
 
 /** The state of the session, and the commands that change it. */
 function Session({ id, model, leave }: PanelProps): ComponentChildren {
-  const { web: { panels: words }, chat: { statusLine: status } } = texts();
+  const { details: words, chat: { statusLine: status } } = texts();
   const { usage, details, settings } = usePart(model, "facts");
   const todos = usePart(model, "todos");
   const percent = usage ? Math.round(100 * usage.used / usage.size) : 0;
-  const [spent, goal, servers] = [details?.spending.usage, details?.goal, details?.servers ?? []];
-  const server = ({ name, state, tools }: typeof servers[number]) =>
+  const { servers = [], languageServers = [], goal, spending: { usage: spent } = {} } = details ?? {};
+  const server = ({ name, state, tools }: Omit<typeof servers[number], "tools"> & { tools?: number }) =>
     html`<li data-state=${state}>${name}
-      <small> ${words.states[state]} ${state === "ready" ? words.tools(tools) : ""}</small></li>`;
+      <small> ${words.states[state]} ${tools && state === "ready" ? words.tools(tools) : ""}</small></li>`;
   const command = (name: (typeof COMMANDS)[number]) =>
     button(words.commands[name], () => (leave(), sendLine(id, `/${name}`)));
   const shown = todos.length > 0 ? todos : details?.todos ?? [];
@@ -216,6 +212,8 @@ function Session({ id, model, leave }: PanelProps): ComponentChildren {
     <dl>${rows.map(([name, value]) => value ? [h("dt", null, name), h("dd", null, value)] : null)}</dl>
     ${servers.length > 0 && html`<h3>${words.servers}</h3>`}
     <ul class="servers">${servers.map(server)}</ul>
+    ${languageServers.length > 0 && html`<h3>${words.languageServers}</h3>`}
+    <ul class="servers">${languageServers.map(server)}</ul>
     ${shown.length > 0 && html`
       <div class="todo">
         <${Todos} row=${{ items: shown }} />

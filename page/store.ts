@@ -4,8 +4,9 @@ import type { Event, EventOf } from "../src/core/mod.ts";
 import type { SessionFact } from "../src/frontend/session/facts.ts";
 import type { Snapshot } from "../src/frontend/session/live_session.ts";
 import { type LiveParts, LiveState } from "../src/frontend/session/live_state.ts";
+import type { LogTexts } from "../src/frontend/session/log.ts";
 import type { OpenQuestion } from "../src/frontend/session/questions.ts";
-import { type ChangedPath, type Row, type RowTexts, SessionRows } from "../src/frontend/session/rows.ts";
+import { type Row, type SessionFile, SessionRows } from "../src/frontend/session/rows.ts";
 import { slim, type TodoRow } from "../src/frontend/session/rows.ts";
 import { currentBranch } from "../src/session/state/state.ts";
 import { type Block, MarkdownBlocks } from "../src/view/mod.ts";
@@ -35,7 +36,7 @@ const EMPTY = {
   message: undefined as StreamedMessage | undefined,
   calls: new Map() as ReadonlyMap<string, LiveParts["calls"][number]>,
   todos: [] as TodoRow["items"],
-  files: [] as readonly ChangedPath[],
+  files: [] as readonly SessionFile[],
   /** The beginning of the last turn; empty where it is not known. */
   since: "",
   /** Undefined before the first snapshot. */
@@ -53,7 +54,7 @@ const EMPTY = {
 export type SessionView = Readonly<typeof EMPTY>;
 
 interface SessionModelOptions {
-  readonly texts: () => RowTexts;
+  readonly texts: () => LogTexts;
   /** Gives the durable events before one, oldest first; the newest ones without it. */
   readonly load: (before?: number) => Promise<{ readonly events: readonly Event[]; readonly first: boolean }>;
   /** Calls a function before the next frame; default: at once. */
@@ -226,7 +227,13 @@ export class SessionModel {
       this.#stale.rows = false;
       const { all, quiet, todos, files, since } = this.#rows;
       const rows = quiet === 0 ? [...all] : all.filter((row) => row.kind !== "note" || !row.quiet);
-      this.#next = { ...this.#next, rows, todos, since, files: [...files.values()] };
+      this.#next = {
+        ...this.#next,
+        rows,
+        todos,
+        since,
+        files: [...files.values()].filter(({ ends }) => ends.length > 0),
+      };
       this.#all.value = [...all];
     }
     const { turnState, message, calls, seq } = this.#live.snapshot();

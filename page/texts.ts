@@ -2,6 +2,7 @@
 import { signal } from "@preact/signals";
 import { message, textOf } from "../src/core/texts.ts";
 import { texts as chat } from "../src/i18n/en/chat.ts";
+import { texts as details } from "../src/i18n/en/details.ts";
 import { texts as overlay } from "../src/i18n/en/overlay.ts";
 import { texts as run } from "../src/i18n/en/run.ts";
 import { texts as turns } from "../src/i18n/en/turn_view.ts";
@@ -19,8 +20,8 @@ const LOCALE = "reasonix.locale";
 
 /** The areas that the page shows; all of them are in its main file. */
 function areas(t: Translate) {
-  const all = web(t);
-  return { web: all, chat: chat(t), overlay: overlay(t), rows: { ...run(t), ...turns(t), ...all.rows } };
+  const rows = { ...run(t), ...turns(t) };
+  return { web: web(t), details: details(t), chat: chat(t), overlay: overlay(t), rows };
 }
 
 const current = signal({ locale: "en", of: ENGLISH.text, ...areas(ENGLISH.t) });

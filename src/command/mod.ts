@@ -19,6 +19,8 @@ export type { CommandReport, LineOptions, LineOutcome } from "./headless.ts";
 
 export const loadMarkdownCommands = lazy(() => import("./markdown/markdown_commands.ts"));
 
+export const loadCopy = lazy(() => import("./copy.ts"));
+
 export const loadModels = lazy(() => import("./models.ts"));
 
 export const loadHeadless = lazy(() => import("./headless.ts"));

@@ -154,13 +154,17 @@ const ANSWER_MS = 5000;
 /** The language servers of a run; none is opened before the first edit. */
 function languageSupport(deps: LanguageDeps): LanguageSupport {
   let opened: Promise<RunLsp> | undefined;
-  const open = lazy(() => opened = import("./lsp/run_lsp.ts").then(({ RunLsp }) => RunLsp.open(deps)));
+  let running: RunLsp | undefined;
+  const open = lazy(() =>
+    opened = import("./lsp/run_lsp.ts").then(async ({ RunLsp }) => running = await RunLsp.open(deps))
+  );
   return {
     services: { names: async () => (await open()).names },
     toolbox: (toolbox) => withEditChecks(toolbox, open),
     // The errors of edits that no result has named.
     reviewAnswer: async (_answer, signal) =>
       opened && await opened.then(({ checks }) => checks.rest(ANSWER_MS, signal)).catch(() => undefined),
+    states: () => running?.servers.states ?? [],
     warm: open,
     close: async () => await (await opened)?.close(),
   };

@@ -7,6 +7,7 @@ const AREAS = {
   chat: () => import("./en/chat.ts"),
   composer: () => import("./en/composer.ts"),
   commands: () => import("./en/commands.ts"),
+  details: () => import("./en/details.ts"),
   doctor: () => import("./en/doctor.ts"),
   overlay: () => import("./en/overlay.ts"),
   full: () => import("./en/full.ts"),

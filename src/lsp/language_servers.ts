@@ -86,6 +86,10 @@ export class LanguageServers {
     return server.isUsable ? server : undefined;
   }
 
+  get states(): readonly Pick<LanguageServer, "name" | "root" | "state">[] {
+    return [...this.#servers.values()].map(({ name, root, state }) => ({ name, root, state }));
+  }
+
   async close(): Promise<void> {
     await Promise.all([...this.#servers.values()].map((server) => server.close()));
   }
@@ -132,6 +136,8 @@ export class LanguageServer {
   #running: Promise<RunningServer> | undefined;
   #process: ServerProcess | undefined;
   #idle: ReturnType<typeof setTimeout> | undefined;
+  /** The running server has answered. */
+  #isReady = false;
   #losses = 0;
   #why = "";
   #closed = false;
@@ -141,6 +147,15 @@ export class LanguageServer {
     this.root = root;
     this.#program = program;
     this.#options = options;
+  }
+
+  get name(): string {
+    return this.spec.name;
+  }
+
+  get state(): "idle" | "starting" | "ready" | "failed" {
+    if (!this.isUsable) return "failed";
+    return this.#running === undefined ? "idle" : this.#isReady ? "ready" : "starting";
   }
 
   /** False: it was lost too often and is not started again. */
@@ -193,7 +208,8 @@ export class LanguageServer {
       return await RunningServer.start(process, { spec, root, ended: lost });
     };
     const running = this.#running = start();
-    running.catch((error) => lost(errorMessage(error)));
+    this.#isReady = false;
+    running.then(() => this.#isReady ||= this.#running === running, (error) => lost(errorMessage(error)));
     return running;
   }
 }

@@ -30,7 +30,7 @@ import { type ContextManager, manageContext } from "./context/context_management
 import { deniesReading, mentioned, readablePath, resolveInput } from "./turn.ts";
 import { modelWarnings, providerOf } from "./provider.ts";
 import { openGuardedTools, openRunBase, type RunContext, runWarnings } from "./run_context.ts";
-import type { BaseFeatures } from "./run_features.ts";
+import type { BaseFeatures, LanguageServerState } from "./run_features.ts";
 import type { AssemblyOptions, Features, InternalRequest, InternalResult, TurnInput } from "./run_options.ts";
 import { createCheckpointer, opener, recordOpening, type RunSession } from "./session/session.ts";
 import type { TurnExtensions } from "./turn.ts";
@@ -232,6 +232,8 @@ export interface SessionFacts {
   /** Commands run in a jail, as far as that is known before the first one. */
   readonly confined: boolean;
   readonly servers: Readonly<Record<"ready" | "failed" | "enabled" | "configured", number>>;
+  /** The language servers that were needed so far. */
+  readonly languageServers: readonly LanguageServerState[];
   readonly todos: RunSession["state"]["todos"];
   /** Paths of the instruction files in the prompt. */
   readonly instructions: readonly string[];
@@ -345,6 +347,7 @@ export class Assembly implements AsyncDisposable {
         enabled: states.length - count("disabled"),
         configured: states.length,
       },
+      languageServers: this.#deps.tools.languageServers(),
       todos,
       instructions: inputs.instructions.files.map(({ path }) => path),
       skills: inputs.skillSet.skills.length,

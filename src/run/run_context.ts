@@ -27,7 +27,14 @@ import { buildGate, Modes, SkillRules } from "./access/gate.ts";
 import { SandboxSession } from "./access/sandbox_session.ts";
 import { gatherPromptInputs, type PromptInputs } from "./context/prompt_inputs.ts";
 import { buildModel, type RunModel } from "./provider.ts";
-import type { AdmitImages, BaseFeatures, PluginDeps, RunPlugins, ScopedDeps } from "./run_features.ts";
+import type {
+  AdmitImages,
+  BaseFeatures,
+  LanguageServerState,
+  PluginDeps,
+  RunPlugins,
+  ScopedDeps,
+} from "./run_features.ts";
 import type { AdaptedTools, AssemblyOptions, CallHost, RunTelemetry } from "./run_options.ts";
 import { openSession, type RunSession } from "./session/session.ts";
 import {
@@ -245,6 +252,8 @@ interface RunTools {
   readonly openJail: SandboxSession["open"];
   /** Loads what checks the first edit. */
   openChecks(): Promise<unknown>;
+  /** The language servers that were needed so far. */
+  languageServers(): readonly LanguageServerState[];
   /** Finds out what a call would do, and changes nothing. */
   preview(call: PreparedCall, signal: AbortSignal): Promise<CallPreview>;
   readonly trace: ((callId?: string) => Readonly<Record<string, string>>) | undefined;
@@ -323,6 +332,7 @@ function buildTools(deps: ToolDeps, features: BaseFeatures): RunTools {
     openJail: jail.open,
     trace,
     openChecks: async () => await lsp?.warm(),
+    languageServers: () => lsp?.states() ?? [],
     preview: (call, signal) => previewOf(call, signal, { jail, toolbox, workspace }),
     sandbox: {
       missing: jail.missing,

@@ -78,12 +78,21 @@ export interface RunPlugins extends Required<Pick<GateOptions, "trustedReadOnly"
   close(): Promise<void>;
 }
 
+/** A language server of a run, by its name and its project. */
+export interface LanguageServerState {
+  readonly name: string;
+  readonly root: string;
+  readonly state: "idle" | "starting" | "ready" | "failed";
+}
+
 /** Language servers, which check edits. */
 export interface LanguageSupport extends Pick<TurnExtension, "reviewAnswer" | "close"> {
   /** The service of the tools about names. */
   readonly services: Pick<ToolServices, "names">;
   /** Adds the errors that edits cause to their results. */
   toolbox(toolbox: Toolbox): Toolbox;
+  /** The servers that were needed so far. */
+  states(): readonly LanguageServerState[];
   /** Loads what checks the first edit. */
   warm(): Promise<unknown>;
 }

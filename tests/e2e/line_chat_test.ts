@@ -37,13 +37,14 @@ Deno.test("each line of a pipe is a message of one session; commands and shell l
   await using server = scripted();
   await using world = await makeWorld(mockConfig(server.url, '[sandbox]\nbash = "off"'));
   const lines = ["first", "", "!echo out-$((6 * 7))", "# we use tabs", "second", "//literal", "/nonsense"];
-  const { code, stdout, stderr } = await world.run([], { stdin: `${lines.join("\r\n")}\n` });
+  const { code, stdout, stderr } = await world.run(["--tui"], { stdin: `${lines.join("\r\n")}\n` });
   assertEquals(code, 2, "the code of the last line");
   assertMatch(
     stdout,
     /^heard: first\nout-42\nheard: # we use tabs\nheard: second\nheard: \/literal\n$/,
   );
   assertStringIncludes(stderr, "/nonsense");
+  assertStringIncludes(stderr, "Without a terminal there is no screen");
   const messages = server.requests.at(-1)?.json.messages as { role: string; content: string }[];
   const sent = messages.map(({ content }) => content);
   assert(sent.includes("!echo out-$((6 * 7))") && sent.some((text) => text.includes("Output:\nout-42")));
@@ -170,7 +171,7 @@ Deno.test({
       await terminal.type(line);
       await terminal.press("Enter");
     };
-    await enter("clear; reasonix --linear");
+    await enter("clear; reasonix --tui --linear");
     await terminal.shows("线性模式");
     await enter("remove it");
     const screen = await terminal.shows("拒绝……");

@@ -37,6 +37,12 @@ Deno.test("the first frame of the chat loads few modules and no large package", 
   assertEquals(packages, ["get-east-asian-width", "smol-toml"]);
 });
 
+Deno.test("the chat loads nothing of the full-screen view until it is shown", () => {
+  const view = /^src\/frontend\/repl\/(?:full\/|screen\/full_screen)|^src\/i18n\/en\/full/;
+  assertEquals([...loadedBy(ROOTS)].filter((path) => view.test(path)), []);
+  assert([...loadedBy(["src/frontend/repl/full/layout.ts"])].some((path) => view.test(path)));
+});
+
 Deno.test("without hooks no hook module is loaded at the start of a run", () => {
   const found = loadedBy([
     "cli/main.ts",

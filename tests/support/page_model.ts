@@ -3,15 +3,10 @@ import { createParser } from "eventsource-parser";
 import { SessionModel } from "../../page/store.ts";
 import type { StreamData } from "../../page/stream.ts";
 import type { Event } from "../../src/core/mod.ts";
-import { texts as web } from "../../src/i18n/en/web.ts";
-import { loadTexts, loadTranslator } from "../../src/i18n/mod.ts";
+import { loadTexts } from "../../src/i18n/mod.ts";
 
-const [run, turns, { t }] = await Promise.all([
-  loadTexts("run", "en"),
-  loadTexts("turn_view", "en"),
-  loadTranslator("en"),
-]);
-const TEXTS = { ...run, ...turns, ...web(t).rows };
+const [run, turns] = await Promise.all([loadTexts("run", "en"), loadTexts("turn_view", "en")]);
+const TEXTS = { ...run, ...turns };
 
 interface PageServer {
   /** Streams sessions, each given as `ID@SEQ`. */

@@ -1,6 +1,6 @@
 import type { Assembly } from "../../run/mod.ts";
 import { confirmed, minuteOf } from "../asking.ts";
-import { copyText } from "../../util/clipboard.ts";
+import { copyAndSay } from "../copy.ts";
 import type { ArgumentValue, Choice, CommandBody, CommandHost } from "../command.ts";
 import type { CompactionReport } from "../../context/mod.ts";
 import {
@@ -227,26 +227,11 @@ export const exportCommand: CommandBody = {
 export const copyCommand: CommandBody = {
   async run(host, argument) {
     const texts = await loadTexts("session_commands", host.locale);
-    const { session: { state }, paths } = await host.session();
+    const { session: { state } } = await host.session();
     const answer = state.turns.findLast(({ answer = "" }) => answer.trim() !== "")?.answer;
     if (answer === undefined) return host.say(texts.noAnswer);
     const text = argument === "" ? answer : block(answer, argument, texts);
-    const way = await copyText(text, {
-      env: paths.env,
-      untrusted: [paths.cwd],
-      ...(host.control ? { control: (sequence) => host.control?.(sequence) } : {}),
-    });
-    if (way.kind === "none") {
-      throw new ReasonixError(texts.noClipboard, { remedy: texts.noClipboardRemedy });
-    }
-    const characters = [...text].length;
-    host.say(
-      way.kind === "tool"
-        ? texts.copiedByTool(characters, way.tool)
-        : way.cut === undefined
-        ? texts.copiedByTerminal(characters)
-        : texts.copiedInPart(way.cut, characters),
-    );
+    await copyAndSay(host, text);
   },
   async complete(host) {
     const { turns } = (await host.session()).session.state;

@@ -8,16 +8,21 @@ import { cacheShare, grouped, moneyFigure, type Palette } from "../../view/mod.t
 
 type Fact<K extends keyof Assembly["facts"]> = NonNullable<Assembly["facts"][K]>;
 
-/** A part of the status line; the highest ranks are left out first. */
-interface Part {
+type StatusTexts = Texts["chat"]["statusLine"];
+
+interface Figure {
   readonly text: string;
   readonly color?: (text: string) => string;
+}
+
+/** A part of the status line; the highest ranks are left out first. */
+interface Part extends Figure {
   readonly rank: number;
 }
 
 export interface StatusOptions {
   readonly palette: Palette;
-  readonly texts: () => Texts["chat"]["statusLine"];
+  readonly texts: () => StatusTexts;
   /** Reports whether a session is being opened while there is none. */
   readonly opening: () => boolean;
   /** The browsers at the web page of the chat; undefined: it is not open. */
@@ -31,7 +36,7 @@ const FULL_PERCENT = 80;
 /** The status of the session in one line, without its least important parts where it is narrow. */
 export class StatusLine {
   readonly #palette: Palette;
-  readonly #texts: () => Texts["chat"]["statusLine"];
+  readonly #texts: () => StatusTexts;
   #assembly: Assembly | undefined;
   readonly #opening: () => boolean;
   readonly #browsers: () => readonly { readonly role: "owner" | "viewer" }[] | undefined;
@@ -76,42 +81,23 @@ export class StatusLine {
     return parts.map(({ text, color = dim }) => color(fitDisplay(text, columns))).join(dim(GAP));
   }
 
-  #parts(
-    { model, modes, directory, goal, context, spending, confined, servers }: Assembly["facts"],
-  ): Part[] {
-    const texts = this.#texts();
-    const { warning } = this.#palette;
-    const { approval, approvedPlan, permission } = modes;
+  #parts(facts: Assembly["facts"]): Part[] {
+    const { directory } = facts;
     const branch = this.#branch === undefined ? "" : ` (${oneLine(this.#branch, 40)})`;
+    const figures = figuresOf(facts, this.#texts(), this.#palette);
     return [
-      { text: oneLine(model.id, 40), rank: 0 },
-      {
-        text: permission === "plan" ? "" : texts.modes[approval],
-        rank: 1,
-        ...(approval === "yolo" ? { color: warning } : {}),
-      },
-      {
-        text: permission === "workspace-write"
-          ? ""
-          : permission === "plan" && approval !== "ask"
-          ? texts.planThen(texts.modes[approval])
-          : texts.permissions[permission],
-        rank: 1,
-        ...(permission === "danger-full-access" ? { color: warning } : {}),
-      },
-      { text: approvedPlan ? texts.planApproved : "", rank: 1 },
-      ...(goal ? [this.#goal(goal)] : []),
+      { ...figures.model, rank: 0 },
+      { ...figures.approval, rank: 1 },
+      { ...figures.permission, rank: 1 },
+      { ...figures.plan, rank: 1 },
+      { ...figures.goal, rank: 1 },
       { text: this.#web(), rank: 2 },
       { text: oneLine(baseName(directory) || directory, 40) + branch, rank: 4 },
-      ...(context ? [this.#context(context)] : []),
-      { text: moneyFigure(spending) ?? "", rank: 3 },
-      { text: this.#cache(spending.usage, texts), rank: 6 },
-      {
-        text: confined ? texts.jail.on : texts.jail.off,
-        rank: 5,
-        ...(confined ? {} : { color: warning }),
-      },
-      ...(servers.enabled > 0 ? [this.#servers(servers)] : []),
+      { ...figures.context, rank: 2 },
+      { ...figures.cost, rank: 3 },
+      { ...figures.cache, rank: 6 },
+      { ...figures.jail, rank: 5 },
+      { ...figures.servers, rank: 7 },
     ];
   }
 
@@ -122,30 +108,54 @@ export class StatusLine {
     const texts = this.#texts();
     return viewers > 0 ? texts.webViewers(browsers.length, viewers) : texts.web(browsers.length);
   }
+}
 
-  #cache(usage: Usage, texts: Texts["chat"]["statusLine"]): string {
-    if (usage.inputTokens === 0) return "";
-    const share = cacheShare(usage);
-    return usage.scripted ? texts.cachedScripted(share) : texts.cached(share);
-  }
+/** Figures of a session as texts, empty where there is nothing to say. */
+export function figuresOf(
+  { model, modes: { approval, approvedPlan, permission }, goal, context, spending, confined, servers }:
+    Assembly["facts"],
+  texts: StatusTexts,
+  { warning }: Palette,
+) {
+  const figure = (text: string, warns = false): Figure => warns ? { text, color: warning } : { text };
+  return {
+    model: figure(oneLine(model.id, 40)),
+    approval: figure(permission === "plan" ? "" : texts.modes[approval], approval === "yolo"),
+    permission: figure(
+      permission === "workspace-write"
+        ? ""
+        : permission === "plan" && approval !== "ask"
+        ? texts.planThen(texts.modes[approval])
+        : texts.permissions[permission],
+      permission === "danger-full-access",
+    ),
+    plan: figure(approvedPlan ? texts.planApproved : ""),
+    goal: !goal
+      ? figure("")
+      : goal.state === "active"
+      ? figure(texts.goal.active(goal.turns + 1))
+      : figure(texts.goal[goal.state], true),
+    context: context
+      ? figure(contextText(context, texts), (context.percent ?? 0) > FULL_PERCENT)
+      : figure(""),
+    cost: figure(moneyFigure(spending) ?? ""),
+    cache: figure(cacheText(spending.usage, texts)),
+    jail: figure(confined ? texts.jail.on : texts.jail.off, !confined),
+    servers: servers.enabled > 0
+      ? figure(texts.mcp(servers.ready, servers.enabled, servers.failed), servers.failed > 0)
+      : figure(""),
+  };
+}
 
-  #goal({ state, turns }: Fact<"goal">): Part {
-    const texts = this.#texts().goal;
-    if (state === "active") return { text: texts.active(turns + 1), rank: 1 };
-    return { text: texts[state], rank: 1, color: this.#palette.warning };
-  }
+function contextText({ tokens, percent }: Fact<"context">, texts: StatusTexts): string {
+  if (percent === undefined) return texts.tokens(grouped(tokens));
+  return texts.context(`${percent < 10 ? percent.toFixed(1) : Math.round(percent)} %`);
+}
 
-  #servers({ ready, enabled, failed }: Fact<"servers">): Part {
-    const text = this.#texts().mcp(ready, enabled, failed);
-    return { text, rank: 7, ...(failed > 0 ? { color: this.#palette.warning } : {}) };
-  }
-
-  #context({ tokens, percent }: Fact<"context">): Part {
-    const texts = this.#texts();
-    if (percent === undefined) return { text: texts.tokens(grouped(tokens)), rank: 2 };
-    const text = texts.context(`${percent < 10 ? percent.toFixed(1) : Math.round(percent)} %`);
-    return { text, rank: 2, ...(percent > FULL_PERCENT ? { color: this.#palette.warning } : {}) };
-  }
+function cacheText(usage: Usage, texts: StatusTexts): string {
+  if (usage.inputTokens === 0) return "";
+  const share = cacheShare(usage);
+  return usage.scripted ? texts.cachedScripted(share) : texts.cached(share);
 }
 
 function widthOf(parts: readonly Part[]): number {

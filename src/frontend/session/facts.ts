@@ -123,14 +123,25 @@ export class SessionWatcher {
 
   #details(assembly: Assembly): void {
     if (!this.#options.details || assembly !== this.#assembly) return;
-    const { directory, model, goal, context, spending, confined, todos, instructions, problem } =
-      assembly.facts;
+    const {
+      directory,
+      model,
+      goal,
+      context,
+      spending,
+      confined,
+      todos,
+      instructions,
+      problem,
+      languageServers,
+    } = assembly.facts;
     const servers = (assembly.servers?.status ?? []).map(({ name, state, tools }) => ({
       name,
       state,
       tools,
     }));
-    const given = { directory, model, goal, context, spending, confined, todos, instructions, problem };
+    const figures = { goal, context, spending, confined, todos, languageServers };
+    const given = { directory, model, instructions, problem, ...figures };
     this.#report({ kind: "details", ...given, servers, ...defined({ memory: this.#memory }) });
   }
 
@@ -198,9 +209,13 @@ function usageFact(
   return { kind: "usage", used, size: window, ...defined({ cost: rounded }) };
 }
 
-/** Undefined before the first turn of a session without a title. */
+/** The title of a session; empty before its first turn. */
+export function sessionTitle({ title, turns }: Assembly["session"]["state"]): string {
+  return title ?? titleOf(userText(turns[0]?.prompt ?? ""));
+}
+
 function titleFact({ controller: { recorder: { state } } }: Assembly): SessionFact | undefined {
-  const title = state.title ?? titleOf(userText(state.turns[0]?.prompt ?? ""));
+  const title = sessionTitle(state);
   return title === "" ? undefined : { kind: "title", title, ...defined({ updated: state.updated }) };
 }
 

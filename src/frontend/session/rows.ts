@@ -1,18 +1,13 @@
 /** The conversation of a session as data: a row for each part of it that people read. */
 import { type Event, type EventOf, isWritten } from "../../core/mod.ts";
 import { attachments, userText } from "../../util/user_text.ts";
-import { callTitle, moneyFigure, timeText } from "../../view/mod.ts";
+import { callKind, callTitle, moneyFigure, timeText } from "../../view/mod.ts";
 import { agentUpdate } from "../server_updates.ts";
 import { LogEntries, type LogTexts } from "./log.ts";
 
-/** Texts of rows: those of the log of a session, and of events that only the page shows. */
-export type RowTexts = LogTexts & {
-  readonly goal: { readonly [S in EventOf<"goal.change">["state"]]: (words: string) => string };
-  readonly hook: (event: string, command: string, outcome: string) => string;
-  readonly server: (name: string, state: string) => string;
-};
-
 type Image = NonNullable<EventOf<"message.user">["images"]>[number];
+type FileChange = NonNullable<EventOf<"tool.end">["changes"]>[number];
+type Touched = Pick<FileChange, "path"> & Partial<FileChange>;
 type Level = "info" | "warning" | "error";
 type TodoItem = EventOf<"todo.update">["items"][number];
 
@@ -55,7 +50,7 @@ export interface CallRow extends Placed {
 
 export interface NoteRow extends Placed {
   readonly kind: "note";
-  readonly source: "notice" | "server" | "hook" | "mark";
+  readonly source: "notice" | "server" | "hook" | "job" | "retry" | "mark";
   readonly level: Level;
   readonly text: string;
   /** Markdown that belongs to it: a summary is collapsed, a plan is open. */
@@ -79,11 +74,40 @@ export interface TurnRow extends Placed {
 
 export type Row = UserRow | ReplyRow | CallRow | NoteRow | TodoRow | TurnRow;
 
-export interface ChangedPath {
+/** A file that calls have changed, or only read. */
+export interface SessionFile {
+  /** As the call names it. */
   readonly path: string;
-  readonly change: string;
+  readonly change: FileChange["change"] | "read";
   readonly added: number;
   readonly removed: number;
+  /** The last call about it. */
+  readonly seq: number;
+  /** The ends of the calls that have changed it, which hold the diffs. */
+  readonly ends: readonly number[];
+}
+
+/** An entry of the log. */
+export type LogRow = CallRow | NoteRow;
+
+/** Kinds of entries, by which the log is filtered. */
+export const LOG_SOURCES = ["call", "server", "hook", "job", "retry", "notice"] as const;
+
+export function logSource(row: LogRow): (typeof LOG_SOURCES)[number] {
+  return row.kind === "call" ? "call" : row.source === "mark" ? "notice" : row.source;
+}
+
+/** The level of an entry; a call has that of its end. */
+export function logLevel(row: LogRow): Level {
+  if (row.kind === "note") return row.level;
+  const { outcome = "ok" } = row.end ?? {};
+  return outcome === "error" || outcome === "aborted" ? "error" : outcome === "blocked" ? "warning" : "info";
+}
+
+/** An entry in full: of a call its arguments and its result. */
+export function logText(row: LogRow): string {
+  if (row.kind === "note") return [row.text, row.body ?? ""].join("\n\n").trim();
+  return [row.title, row.name, row.arguments, ...row.notes, row.end?.content ?? ""].join("\n").trim();
 }
 
 /** Leaves out what no row shows, which may be most of an event. */
@@ -104,23 +128,54 @@ export function slim(event: Event): Event {
   }
 }
 
+/**
+ * An event for the log alone, without the texts that only an open entry shows; undefined where no entry is
+ * made of it.
+ */
+export function outline(event: Event): Event | undefined {
+  switch (event.type) {
+    case "message.user":
+    case "message.end":
+    case "todo.update":
+      return undefined;
+    case "tool.start":
+      return { ...event, call: { ...event.call, arguments: "" } };
+    case "tool.end": {
+      const { images: _images, changes, ...rest } = event;
+      const files = changes && { changes: changes.map(({ diff: _diff, ...change }) => change) };
+      return { ...rest, content: "", ...files };
+    }
+    case "compaction":
+      return { ...event, digest: "" };
+    case "plan.change": {
+      const { plan: _plan, ...rest } = event;
+      return rest;
+    }
+    default:
+      return slim(event);
+  }
+}
+
 const OUTCOMES = { passed: "ok", failed: "error", timeout: "error", skipped: "skipped" } as const;
 
 /** The rows of a branch of events. */
 export class SessionRows {
   readonly all: Row[] = [];
-  readonly files = new Map<string, ChangedPath>();
+  /** Files by path, the last one that was changed or read at the end. */
+  readonly files = new Map<string, SessionFile>();
   todos: readonly TodoItem[] = [];
   since = "";
   quiet = 0;
-  readonly #texts: () => RowTexts;
+  readonly #texts: () => LogTexts;
   readonly #log = new LogEntries();
   /** Indexes of the rows of calls that run. */
   readonly #calls = new Map<string, number>();
+  /** Files that calls which run read. */
+  readonly #reading = new Map<string, readonly string[]>();
   #todoAt: number | undefined;
   #goal = "";
 
-  constructor(texts: () => RowTexts) {
+  constructor(texts: () => LogTexts) {
     this.#texts = texts;
   }
 
@@ -131,7 +186,7 @@ export class SessionRows {
       if (entry.kind === "call") this.#end(event, entry.title, entry.end);
       else {this.#note(event, {
           ...entry.note,
-          source: MARKS.has(event.type) ? "mark" : "notice",
+          source: sourceOf(event),
           ...bodyOf(event),
         });}
     }
@@ -159,7 +214,8 @@ export class SessionRows {
         break;
       }
       case "tool.start": {
-        const { call: { id: callId, name, arguments: written } } = event;
+        const { call: { id: callId, name, arguments: written }, readOnly, tool, paths } = event;
+        if (readOnly && paths && callKind(tool ?? name) === "read") this.#reading.set(callId, paths);
         // The list itself is shown.
         if (name === "todo_write") break;
         this.#calls.set(callId, this.all.length);
@@ -242,15 +298,29 @@ export class SessionRows {
   }
 
   #end(event: Event, title: string, end: EventOf<"tool.end">): void {
-    const { callId, name, changes = [] } = end;
-    for (const { path, change, added, removed } of changes.filter(isWritten)) {
-      const before = this.files.get(path) ?? { added: 0, removed: 0 };
-      this.files.set(path, { path, change, added: before.added + added, removed: before.removed + removed });
-    }
+    const { callId, name, changes = [], outcome } = end;
+    for (const change of changes.filter(isWritten)) this.#file(event.seq, change);
+    for (const path of (outcome === "ok" && this.#reading.get(callId)) || []) this.#file(event.seq, { path });
+    this.#reading.delete(callId);
     if (this.#change(callId, (row) => ({ ...row, end }))) this.#calls.delete(callId);
     else if (name !== "todo_write" || end.outcome !== "ok") {
       this.#add(event, { kind: "call", callId, name, title, arguments: "", notes: [], end });
     }
+  }
+
+  #file(seq: number, { path, from = path, change, added = 0, removed = 0 }: Touched): void {
+    const before = this.files.get(path) ?? this.files.get(from);
+    for (const each of [from, path]) this.files.delete(each);
+    const { ends = [] } = before ?? {};
+    const isNew = before?.change === "created" && change === "updated";
+    this.files.set(path, {
+      path,
+      change: isNew ? "created" : change ?? before?.change ?? "read",
+      added: added + (before?.added ?? 0),
+      removed: removed + (before?.removed ?? 0),
+      seq,
+      ends: change ? [...ends, seq] : ends,
+    });
   }
 
   /** Changes the row of a call that runs, if there is one. */
@@ -289,8 +359,20 @@ export class SessionRows {
 
 type Unplaced = Row extends infer R ? R extends Row ? Omit<R, keyof Placed> : never : never;
 
-/** Kinds whose notes divide the conversation. */
-const MARKS: ReadonlySet<Event["type"]> = new Set(["compaction", "rewind", "plan.change", "checkpoint"]);
+/** Sources of the notes of kinds; those of a mark divide the conversation. */
+const SOURCES: Readonly<Partial<Record<Event["type"], NoteRow["source"]>>> = {
+  "compaction": "mark",
+  "rewind": "mark",
+  "plan.change": "mark",
+  "checkpoint": "mark",
+  "job.change": "job",
+  "message.retry": "retry",
+};
+
+function sourceOf(event: Event): NoteRow["source"] {
+  if (event.type === "notice" && event.code === "lsp") return "server";
+  return SOURCES[event.type] ?? "notice";
+}
 
 function bodyOf(event: Event): Pick<NoteRow, "body" | "open"> {
   if (event.type === "plan.change" && event.plan !== undefined) return { body: event.plan, open: true };

@@ -5,7 +5,7 @@ import * as stored from "../../session/mod.ts";
 import { defined } from "../../util/json.ts";
 import { attempt } from "../../util/lazy.ts";
 import { atMost } from "../../util/timer.ts";
-import { userText } from "../../util/user_text.ts";
+import { sessionTitle } from "./facts.ts";
 import type { LiveSession, LiveSessions } from "./live_session.ts";
 
 /** A session as lists show it. */
@@ -109,7 +109,7 @@ function liveEntry(live: LiveSession): SessionEntry | undefined {
   const cost = totalCost(spending, model.price?.currency);
   return {
     id,
-    title: state.title ?? stored.titleOf(userText(state.turns[0]?.prompt ?? "")),
+    title: sessionTitle(state),
     directory: cwd,
     updated: state.updated ?? new Date().toISOString(),
     state: questions.open.length > 0

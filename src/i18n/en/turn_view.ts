@@ -59,4 +59,14 @@ export const texts = (t: Translate) => ({
     diff: t`changes`,
     lines: (count: number) => count === 1 ? t`1 line` : t`${count} lines`,
   },
+  goal: {
+    active: (goal: string) => t`goal: ${goal}`,
+    blocked: (why: string) => t`the goal is blocked: ${why}`,
+    complete: (result: string) => t`the goal is reached: ${result}`,
+    stopped: (why: string) => t`the goal is paused: ${why}`,
+    limit: (why: string) => t`the goal is at its limit: ${why}`,
+    cleared: (goal: string) => t`the goal is dropped: ${goal}`,
+  },
+  hook: (event: string, command: string, outcome: string) => t`hook ${event} (${outcome}): ${command}`,
+  server: (name: string, state: string) => t`MCP server ${name}: ${state}`,
 });

@@ -80,18 +80,6 @@ export const texts = (t: Translate) => ({
     },
   },
   /** Rows that only the page has. */
-  rows: {
-    goal: {
-      active: (goal: string) => t`goal: ${goal}`,
-      blocked: (why: string) => t`the goal is blocked: ${why}`,
-      complete: (result: string) => t`the goal is reached: ${result}`,
-      stopped: (why: string) => t`the goal is paused: ${why}`,
-      limit: (why: string) => t`the goal is at its limit: ${why}`,
-      cleared: (goal: string) => t`the goal is dropped: ${goal}`,
-    },
-    hook: (event: string, command: string, outcome: string) => t`hook ${event} (${outcome}): ${command}`,
-    server: (name: string, state: string) => t`MCP server ${name}: ${state}`,
-  },
 
   questions: {
     waits: (count: number) =>
@@ -137,60 +125,5 @@ export const texts = (t: Translate) => ({
     stop: t`Stop`,
     elsewhere: t`Another program has this session open. It can only be read here.`,
     viewer: t`This link shows the session and changes nothing.`,
-  },
-
-  panels: {
-    label: t`Details of the session`,
-    files: t`Files`,
-    log: t`Log`,
-    session: t`Session`,
-    loading: t`Loading…`,
-    noFiles: t`The session has changed no file.`,
-    actions: { create: t`new`, update: t`changed`, delete: t`deleted` },
-    content: t`Content`,
-    truncated: t`Only the beginning of the file is shown.`,
-    kind: t`Kind of entries`,
-    kinds: {
-      all: t`All entries`,
-      call: t`Calls`,
-      server: t`MCP servers`,
-      hook: t`Hooks`,
-      notice: t`Notices`,
-    },
-    filter: t`Filter`,
-    count: (count: number) => count === 1 ? t`1 entry` : t`${count} entries`,
-    context: (used: string, size: string, percent: number) =>
-      t`Context: ${used} of ${size} tokens (${percent} %)`,
-    model: t`Model`,
-    cost: t`Cost`,
-    tokens: t`Tokens`,
-    spent: (input: string, cached: string, output: string) =>
-      t`${input} in, ${cached} of them cached, ${output} out`,
-    directory: t`Directory`,
-    jail: t`Commands`,
-    goal: t`Goal`,
-    memory: t`Memory`,
-    facts: (saved: number, files: number) => t`${saved} saved facts, ${files} instruction files`,
-    problem: t`Not saved`,
-    servers: t`MCP servers`,
-    states: {
-      disabled: t`off`,
-      idle: t`not needed yet`,
-      starting: t`starting`,
-      ready: t`ready`,
-      failed: t`failed`,
-      "needs-auth": t`needs a sign-in`,
-      stopped: t`ended`,
-      provider: t`the model's provider speaks to it`,
-    },
-    tools: (count: number) => count === 1 ? t`1 tool` : t`${count} tools`,
-    commands: {
-      rewind: t`Rewind…`,
-      compact: t`Compact`,
-      memory: t`Memory…`,
-      settings: t`Settings…`,
-      permissions: t`Permissions…`,
-      mcp: t`MCP servers…`,
-    },
   },
 });

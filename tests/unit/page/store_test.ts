@@ -106,7 +106,7 @@ const KINDS: { [K in keyof typeof EVENT_KINDS]: [NewEvent & { type: K }, string]
       reason: "overloaded",
       discarded: false,
     },
-    "note warning notice attempt 2 of 3 in 1.0 s: overloaded",
+    "note warning retry attempt 2 of 3 in 1.0 s: overloaded",
   ],
   "message.end": [
     {
@@ -291,7 +291,7 @@ Deno.test("SessionModel turns calls into their results where they began, and kee
     "call $ ls a: runs",
   ]);
   assertEquals(todos, [{ content: "do", status: "completed" }]);
-  assertEquals(files, [{ path: "x", change: "updated", added: 3, removed: 1 }]);
+  assertEquals(files, [{ path: "x", change: "updated", added: 3, removed: 1, seq: 14, ends: [13, 14] }]);
   assertEquals(model.log.value.length, 6);
   assertEquals(new Set(rows.map(({ key }) => key)).size, rows.length);
 });

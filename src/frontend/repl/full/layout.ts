@@ -13,6 +13,7 @@ import type { StatusLine } from "../status_line.ts";
 import type { InputEvent, Terminal } from "../terminal/terminal.ts";
 import type { Transcript } from "../transcript/transcript.ts";
 import type { Layout, PanelView } from "./panel_view.ts";
+import { SessionPanels } from "./session_panels.ts";
 import { loadTexts, type Texts } from "../../../i18n/mod.ts";
 import { displayWidth, fitDisplay, padDisplay } from "../../../util/display_width.ts";
 import { oneLine } from "../../../util/terminal_text.ts";
@@ -76,6 +77,9 @@ const KEYS = {
   ends: ["home", "end"],
   open: ["enter"],
   copy: ["y"],
+  content: ["c"],
+  level: ["l"],
+  source: ["s"],
   side: ["ctrl+b"],
   mode: ["alt+m", "shift+tab"],
   redraw: ["ctrl+l"],
@@ -115,11 +119,9 @@ interface Search {
 /** The chat on the whole screen: side bar, panels, composer and status line. */
 export class FullLayout implements Layout {
   readonly #deps: LayoutDeps;
-  #texts: Texts["full"];
-  #locale: string;
+  readonly #session: SessionPanels;
   readonly #panels: Readonly<Record<PanelName, PanelView>>;
   readonly #conversation: PrintedRows;
-  readonly #sideBar: { frame(columns: number, rows: number): Frame } = { frame: () => ({ lines: [] }) };
   #assembly: Assembly | undefined;
   #focus: PanelName | "composer" = "composer";
   /** The panel that had the focus last, and the one next to the chat. */
@@ -133,20 +135,23 @@ export class FullLayout implements Layout {
   /** The last frame: its size, and the rows of the panels. */
   #drawn = { columns: 0, rows: 0, body: 0 };
 
-  private constructor(deps: LayoutDeps, texts: Texts["full"]) {
+  private constructor(deps: LayoutDeps, session: SessionPanels) {
     this.#deps = deps;
-    this.#texts = texts;
-    this.#locale = deps.texts.locale;
+    this.#session = session;
     this.#conversation = new PrintedRows(deps, () => this.#texts.panels.chat);
     this.#panels = {
       chat: this.#conversation,
-      files: new PrintedRows(undefined, () => this.#texts.panels.files),
-      log: new PrintedRows(undefined, () => this.#texts.panels.log),
+      files: session.files,
+      log: session.log,
     };
   }
 
   static async load(deps: LayoutDeps): Promise<FullLayout> {
-    return new FullLayout(deps, await loadTexts("full", deps.texts.locale));
+    return new FullLayout(deps, await SessionPanels.load(deps));
+  }
+
+  get #texts(): Texts["full"] {
+    return this.#session.texts.full;
   }
 
   get columns(): number {
@@ -160,10 +165,13 @@ export class FullLayout implements Layout {
     this.#deps.changed();
   }
 
-  event(_event: Event): void {}
+  event(event: Event): void {
+    this.#session.event(event);
+  }
 
   opened(assembly: Assembly): void {
     this.#assembly = assembly;
+    this.#session.opened(assembly);
   }
 
   key(event: InputEvent): boolean {
@@ -206,7 +214,7 @@ export class FullLayout implements Layout {
     if (key === "tab" || key === "shift+tab") this.#next(key === "tab" ? 1 : -1);
     else if (key === "escape") {
       if (this.#search) this.#endSearch();
-      else this.#focus = "composer";
+      else if (!panel.key(key)) this.#focus = "composer";
     } else if (this.#search && (text === "n" || text === "N")) this.#find(text === "n" ? 1 : -1);
     else if (text === "?") this.#showKeys();
     else if (text === "y") this.#copy();
@@ -270,9 +278,15 @@ export class FullLayout implements Layout {
     this.#search = { text, writing: false, found: this.#panels[this.#panel].find(text, direction) };
   }
 
-  #copy(): void {}
+  #copy(): void {
+    const text = this.#panels[this.#panel].copied();
+    if (text === undefined) return;
+    this.#session.copy(text, (line) => this.#report = line).catch(this.#deps.failed);
+  }
 
-  #openPalette(): void {}
+  #openPalette(): void {
+    this.#session.openPalette().catch(this.#deps.failed);
+  }
 
   #showKeys(): void {
     void this.#help().catch(this.#deps.failed);
@@ -337,7 +351,6 @@ export class FullLayout implements Layout {
 
   frame(columns: number, rows: number): Frame {
     const { composer, waiting, dialogs: { overlays } } = this.#deps;
-    this.#updateTexts();
     const regions = this.#regions(columns, rows);
     const rule = rows < RULE_ROWS ? [] : [this.#rule(regions)];
     const lines = rows < RULE_ROWS ? [] : waiting();
@@ -361,14 +374,6 @@ export class FullLayout implements Layout {
       rows: body.lines.length,
     });
     return stack([{ lines: covered }, ...below]);
-  }
-
-  /** The texts in another language, once they are loaded. */
-  #updateTexts(): void {
-    const { texts: { locale }, changed } = this.#deps;
-    if (locale === this.#locale) return;
-    this.#locale = locale;
-    void loadTexts("full", locale).then((texts) => this.#texts = texts).then(changed);
   }
 
   /** The title line and the panels below it. */
@@ -397,7 +402,7 @@ export class FullLayout implements Layout {
     const search = shown === this.#panel && rows > 1 ? this.#search : undefined;
     const space = rows - (search ? 1 : 0);
     const { lines, caret }: Frame = shown === "side"
-      ? this.#sideBar.frame(width, space)
+      ? this.#session.sideBar.frame(width, space)
       : space > 0
       ? this.#panels[shown].frame(width, space)
       : { lines: [] };
@@ -476,7 +481,7 @@ export class FullLayout implements Layout {
     if (this.#report !== "") return good(fitDisplay(this.#report, columns));
     if (overlays.aside) return hintRows([chat.asideAnswer, chat.asideWrite], columns)[0] ?? "";
     if (text !== "") return dim(fitDisplay(text, columns));
-    const [hints = ""] = hintRows(this.#hints(), Math.max(0, columns - STATUS_COLUMNS));
+    const [hints = ""] = overlays.top ? [] : hintRows(this.#hints(), Math.max(0, columns - STATUS_COLUMNS));
     const width = displayWidth(hints);
     if (width === 0 || width > columns - STATUS_COLUMNS) return status.line(columns);
     return padDisplay(status.line(columns - width - 2), columns - width) + dim(hints);
@@ -499,14 +504,14 @@ export class FullLayout implements Layout {
     const { dim } = this.#deps.looks.palette;
     const boxed = columns >= BOXED.columns && rows >= BOXED.rows;
     const width = boxed ? Math.min(columns - 4, BOXED.most) : columns;
-    const { lines: content, caret } = overlay.frame(boxed ? width - 4 : width, boxed ? rows - 2 : rows);
+    const { lines: content, caret } = overlay.frame(boxed ? width - 4 : width, boxed ? rows - 1 : rows);
     const box = boxed
-      ? boxOf(content, width, dim)
+      ? boxOf(content, width, dim).slice(0, rows)
       : content.map((line) => padDisplay(safeLine(line, width), width));
     const top = Math.floor((rows - box.length) / 2);
     const at = Math.floor((columns - width) / 2);
     const shift = boxed
-      ? { row: top + box.length - content.length - 1, column: at + 2 }
+      ? { row: top + (isRule(content[0]) ? 0 : 1), column: at + 2 }
       : { row: top, column: 0 };
     const covered = Array.from({ length: rows }, (_, row) => {
       const line = box[row - top];
@@ -519,16 +524,19 @@ export class FullLayout implements Layout {
   }
 }
 
+function isRule(line = ""): boolean {
+  return /^─+$/.test(withoutStyles(line));
+}
+
 /** Lines in a box; a rule in the first one becomes its upper border, with its color. */
 function boxOf(content: readonly string[], width: number, dim: (text: string) => string): string[] {
-  const rule = "─".repeat(width - 4);
   const [first = ""] = content;
-  const isRule = withoutStyles(first) === rule;
-  const color = isRule ? (text: string) => first.replace(rule, text) : dim;
+  const hasRule = isRule(first);
+  const color = hasRule ? (text: string) => first.replace(/─+/, text) : dim;
   const side = color("│");
   return [
     color(`┌${"─".repeat(width - 2)}┐`),
-    ...content.slice(isRule ? 1 : 0).map((line) =>
+    ...content.slice(hasRule ? 1 : 0).map((line) =>
       `${side} ${padDisplay(safeLine(line, width - 4), width - 4)} ${side}`
     ),
     color(`└${"─".repeat(width - 2)}┘`),
@@ -558,11 +566,11 @@ function over(
 
 /** Lines that were printed, the last of them in view. */
 class PrintedRows implements PanelView {
-  readonly #deps: Pick<LayoutDeps, "transcript"> | undefined;
+  readonly #deps: Pick<LayoutDeps, "transcript">;
   readonly #name: () => string;
   readonly #lines: string[] = [];
 
-  constructor(deps: Pick<LayoutDeps, "transcript"> | undefined, name: () => string) {
+  constructor(deps: Pick<LayoutDeps, "transcript">, name: () => string) {
     this.#deps = deps;
     this.#name = name;
   }
@@ -576,7 +584,7 @@ class PrintedRows implements PanelView {
   }
 
   frame(columns: number, rows: number): Frame {
-    const live = this.#deps?.transcript.live(columns, rows) ?? [];
+    const live = this.#deps.transcript.live(columns, rows);
     const printed = this.#lines.slice(-rows).flatMap((line) => rowsOfLine(line, columns));
     return { lines: rows > 0 ? [...printed, ...live].slice(-rows) : [] };
   }

@@ -13,7 +13,7 @@ const [ON, OFF] = ["\x1b[7m", "\x1b[27m"];
 type Range = readonly [from: number, to: number];
 
 /** Finds a text in a line without styles, ignoring case. */
-function occurrences(plain: string, query: string): Range[] {
+export function occurrences(plain: string, query: string): Range[] {
   if (query === "") return [];
   const [line, wanted] = [lowerCase(plain), lowerCase(query)];
   const found: Range[] = [];
@@ -33,7 +33,7 @@ function lowerCase(text: string): string {
 }
 
 /** Reverses ranges of a styled line; its styles stay. */
-function emphasised(line: string, ranges: readonly Range[]): string {
+export function emphasised(line: string, ranges: readonly Range[]): string {
   if (ranges.length === 0) return line;
   let text = "";
   let at = 0;
@@ -295,8 +295,11 @@ const READ = /^read(?:_file)? (.+?)(?: from line \d+)?$/;
 /** Maximum characters of a file with syntax highlighting. */
 const MAX_CODE = 100_000;
 
-function textLines(collapsed: CollapsedItem, { palette, marks, texts }: ExpandOptions): string[] {
-  const { kind, title, text } = collapsed;
+/** The text of an item in lines, with the colors of a diff or of the code of a file. */
+export function textLines(
+  { kind, title, text }: CollapsedItem,
+  { palette, marks, texts }: Pick<ExpandOptions, "palette" | "marks" | "texts">,
+): string[] {
   if (kind === "diff") {
     return diffLines(text, {
       palette,

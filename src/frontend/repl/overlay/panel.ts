@@ -9,7 +9,7 @@ import { oneLine } from "../../../util/terminal_text.ts";
 import type { Palette } from "../../../view/mod.ts";
 
 /** A text of any length, of which a part is in view. */
-class ScrollText {
+export class ScrollText {
   readonly #render: (columns: number) => readonly string[];
   #cached: { readonly columns: number; readonly rows: readonly string[] } | undefined;
   #top = 0;
@@ -41,6 +41,17 @@ class ScrollText {
     return cut && space > 1
       ? [...shown, position(this.#top + 1, this.#top + shown.length, rows.length)]
       : shown;
+  }
+
+  /** Lays the text out again, with `row` in view. */
+  show(row = this.#top): void {
+    this.#cached = undefined;
+    if (row < this.#top || row >= this.#top + this.#shown) this.#top = row;
+  }
+
+  /** The first row in view. */
+  get top(): number {
+    return this.#top;
   }
 
   get seen(): boolean {
@@ -78,6 +89,8 @@ interface ChoiceListOptions<T> {
   readonly entries: readonly AnswerEntry<T>[];
   readonly palette: Palette;
   readonly filter?: boolean | undefined;
+  /** Finds the entries for a filter; default: those that have all its words. */
+  readonly search?: ((filter: string) => readonly AnswerEntry<T>[]) | undefined;
   /** Several entries can be marked and chosen together. */
   readonly multiple?: boolean | undefined;
 }
@@ -95,7 +108,7 @@ class ChoiceList<T> {
 
   constructor(options: ChoiceListOptions<T>) {
     this.#options = options;
-    this.#entries = options.entries;
+    this.#entries = options.search?.("") ?? options.entries;
   }
 
   /** Undefined where nothing is selected. */
@@ -161,14 +174,24 @@ class ChoiceList<T> {
 
   #narrow(filter: string): true {
     this.filter = filter;
-    const words = filter.toLowerCase().split(/\s+/).filter(Boolean);
-    this.#entries = words.length === 0
-      ? this.#options.entries
-      : this.#options.entries.filter(({ label, detail = "" }) => {
-        const text = `${label} ${detail}`.toLowerCase();
-        return words.every((word) => text.includes(word));
-      });
+    this.#entries = this.#options.search?.(filter) ?? this.#withWords(filter);
     return this.#go(0, "stop");
+  }
+
+  #withWords(filter: string): readonly AnswerEntry<T>[] {
+    const { entries } = this.#options;
+    const words = filter.toLowerCase().split(/\s+/).filter(Boolean);
+    if (words.length === 0) return entries;
+    return entries.filter(({ label, detail = "" }) => {
+      const text = `${label} ${detail}`.toLowerCase();
+      return words.every((word) => text.includes(word));
+    });
+  }
+
+  /** Searches again, where there is more to find. */
+  refresh(): void {
+    this.#entries = this.#options.search?.(this.filter) ?? this.#entries;
+    this.#go(this.#at, "stop");
   }
 
   height(columns: number): number {
@@ -278,6 +301,8 @@ export interface PanelOptions<T> {
   /** The entry to begin with as long as a part of the body has not been in view. */
   readonly unseen?: number | undefined;
   readonly filter?: boolean | undefined;
+  /** With `filter`: finds the entries, in place of the words of the filter. */
+  readonly search?: ((filter: string) => readonly AnswerEntry<T>[]) | undefined;
   /** It decides nothing, so `q` leaves it as well. */
   readonly reading?: boolean | undefined;
   /** The hint for Esc, where that does more than leave. */
@@ -321,9 +346,9 @@ export class Panel<T> implements Overlay<T> {
   constructor(options: PanelOptions<T>, style: PanelStyle) {
     this.#options = options;
     this.#style = style;
-    const { body, entries = [], input, current = 0, filter, multiple } = options;
+    const { body, entries = [], input, current = 0, filter, search, multiple } = options;
     this.#entries = entries;
-    this.#list = new ChoiceList({ entries, palette: style.palette, filter, multiple: !!multiple });
+    this.#list = new ChoiceList({ entries, palette: style.palette, filter, search, multiple: !!multiple });
     this.#list.index = current;
     if (typeof body === "string") this.#body = new ScrollText((columns) => this.#wordRows(body, columns));
     else if (body) this.#body = new ScrollText(body);
@@ -447,6 +472,12 @@ export class Panel<T> implements Overlay<T> {
     else if (leaves) this.#writing = undefined;
     else if (key === "enter" && entry.optional && composer.text.trim() === "") this.#written(entry, "");
     else composer.input(event);
+  }
+
+  /** Searches again, where `search` finds more than before. */
+  refresh(): void {
+    this.#list.refresh();
+    this.#style.changed();
   }
 
   #preview(): void {

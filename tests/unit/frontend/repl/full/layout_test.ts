@@ -270,3 +270,36 @@ Deno.test("the texts of the view change with the language", async () => {
   await chat.shows("Tab 面板");
   await chat.shows("─ 对话 ─");
 });
+
+Deno.test("--repl is stronger than ui.view, and a changed setting changes the view at once", async () => {
+  await using chat = await openChat({ view: "scroll", config: { ui: { view: "full" } }, onDisk: true });
+  await chat.shows("scripted-1 · ask");
+  assert(!chat.terminal.alternateShown);
+  chat.say("/settings ui.view full");
+  await chat.until(() => chat.terminal.alternateShown);
+  chat.say("/settings ui.view scroll");
+  await chat.until(() => !chat.terminal.alternateShown);
+});
+
+Deno.test("a wheel, which sends several arrows, leaves the draft and its history alone", async () => {
+  await using chat = await openChat({ view: "full", replies: [say("Heard.")] });
+  chat.say("earlier");
+  await chat.shows("Heard.");
+  chat.terminal.type("draft");
+  const { caret } = chat.terminal;
+  chat.terminal.feed("\x1b[A\x1b[A\x1b[A");
+  assert(chat.terminal.screen().some((row) => row.startsWith("> draft")), chat.terminal.screen().join("\n"));
+  assertEquals(chat.terminal.caret, caret);
+});
+
+Deno.test("a hidden part of a wide character next to an overlay is a blank", async () => {
+  const long = "世".repeat(400);
+  await using chat = await openChat({ view: "full", columns: 120, rows: 30, replies: [say(long)] });
+  chat.say("say it");
+  await chat.until(() => turnEnds(chat).length === 1);
+  chat.terminal.type("?");
+  await chat.shows("Keys of the full-screen view");
+  const rows = chat.terminal.screen().filter((row) => row.includes("世") && row.includes("│"));
+  assert(rows.length > 0);
+  for (const row of rows) assertEquals(displayWidth(row.slice(0, row.indexOf("│"))), 2, row);
+});

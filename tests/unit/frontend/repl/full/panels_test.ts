@@ -1,0 +1,377 @@
+import { call, say } from "../../../../support/agent_fixture.ts";
+import { assert, assertEquals, assertStringIncludes } from "../../../../support/assert.ts";
+import { type ChatStage, openChat } from "../../../../support/chat_stage.ts";
+import type { ArgumentValue, CommandHost } from "../../../../../src/command/mod.ts";
+import type { Event } from "../../../../../src/core/mod.ts";
+import { FilesPanel } from "../../../../../src/frontend/repl/full/files.ts";
+import {
+  ListPanel,
+  type PanelDeps,
+  type PanelTexts,
+} from "../../../../../src/frontend/repl/full/list_panel.ts";
+import { LogPanel } from "../../../../../src/frontend/repl/full/log_panel.ts";
+import { openPalette } from "../../../../../src/frontend/repl/full/palette.ts";
+import { SessionLog } from "../../../../../src/frontend/repl/full/session_log.ts";
+import { SideBar } from "../../../../../src/frontend/repl/full/side_bar.ts";
+import { withoutStyles } from "../../../../../src/frontend/repl/screen/line.ts";
+import { loadTexts, type Locale } from "../../../../../src/i18n/mod.ts";
+import { displayWidth } from "../../../../../src/util/display_width.ts";
+import { loadDiffMarks, palette } from "../../../../../src/view/mod.ts";
+
+const DONE = { type: "done", reason: "tool_calls" } as const;
+
+async function panelTexts(locale: Locale): Promise<PanelTexts> {
+  const [details, full, overlay, run, turns] = await Promise.all([
+    loadTexts("details", locale),
+    loadTexts("full", locale),
+    loadTexts("overlay", locale),
+    loadTexts("run", locale),
+    loadTexts("turn_view", locale),
+  ]);
+  return { details, full, overlay, rows: { ...run, ...turns } };
+}
+
+interface Panels {
+  readonly deps: PanelDeps;
+  readonly log: SessionLog;
+  readonly logPanel: LogPanel;
+  readonly files: FilesPanel;
+  readonly bar: SideBar;
+  /** Resolves when a panel shows a text. */
+  shows(panel: { frame: LogPanel["frame"] }, text: string): Promise<void>;
+}
+
+/** The panels of a chat whose own view is another one. */
+async function panelsOf(chat: ChatStage, locale: Locale = "en", maxLines = 100): Promise<Panels> {
+  const texts = await panelTexts(locale);
+  const colors = palette(true);
+  const marks = await loadDiffMarks(colors);
+  const deps = { palette: colors, marks: () => marks, texts: () => texts, changed: () => {} };
+  const failures: unknown[] = [];
+  const log = new SessionLog({
+    texts: () => texts.rows,
+    changed: () => {},
+    failed: (error) => failures.push(error),
+  });
+  log.opened(chat.assembly());
+  const status = (await loadTexts("chat", locale)).statusLine;
+  const assembly = () => chat.assembly();
+  return {
+    deps,
+    log,
+    logPanel: new LogPanel(deps, log),
+    files: new FilesPanel(deps, { log, assembly, maxLines: () => maxLines, problem: String }),
+    bar: new SideBar(deps, { log, assembly, status: () => status }),
+    async shows(panel, text) {
+      for (let tries = 0; !plain(panel).some((line) => line.includes(text)); tries++) {
+        if (failures.length > 0) throw failures[0];
+        if (tries > 2000) throw new Error(`No "${text}" in:\n${plain(panel).join("\n")}`);
+        await new Promise((resolve) => setTimeout(resolve, 2));
+      }
+    },
+  };
+}
+
+function plain(panel: { frame: LogPanel["frame"] }, columns = 80, rows = 24): string[] {
+  const { lines } = panel.frame(columns, rows);
+  assert(lines.length <= rows, `${lines.length} lines of ${rows}`);
+  const text = lines.map(withoutStyles);
+  for (const line of text) assert(displayWidth(line) <= columns, `${columns}: ${line}`);
+  return text;
+}
+
+/** A chat in which files were read, written and changed. */
+async function worked(
+  options: { readonly locale?: Locale; readonly onDisk?: boolean } = {},
+): Promise<ChatStage> {
+  const chat = await openChat({
+    ...options,
+    start: { approvalMode: "yolo" },
+    replies: [
+      [call("1", "read_file", { path: "notes.txt" }), DONE],
+      [call("2", "write_file", { path: "src/main.ts", content: "const a = 1;\nconst b = 2;\n" }), DONE],
+      [
+        call("3", "edit_file", {
+          path: "./src/main.ts",
+          old_string: "const a = 1;",
+          new_string: "const a = 7;",
+        }),
+        DONE,
+      ],
+      [call("4", "read_file", { path: "missing.txt" }), DONE],
+      say("Done."),
+    ],
+  });
+  await Deno.writeTextFile(`${chat.cwd}/notes.txt`, "一 note\nand another\n");
+  chat.say("Work");
+  await chat.until(() => chat.events.some(({ type }) => type === "turn.end"));
+  return chat;
+}
+
+for (const onDisk of [false, true]) {
+  Deno.test(`LogPanel lists calls, filters them, and shows one in full (${onDisk ? "a file" : "memory"})`, async () => {
+    await using chat = await worked({ onDisk });
+    const { logPanel, shows } = await panelsOf(chat);
+    assertEquals(plain(logPanel), ["Loading…"]);
+    await shows(logPanel, "write src/main.ts");
+    const all = plain(logPanel);
+    assert(all.some((line) => /\d\d:\d\d:\d\d ✗ .*missing\.txt/.test(line)), all.join("\n"));
+    assert(all.some((line) => /\d\d:\d\d:\d\d ✓ .*notes\.txt/.test(line)), all.join("\n"));
+
+    logPanel.key("l");
+    logPanel.key("l");
+    assertEquals(plain(logPanel).length, 1, "only errors");
+    assertStringIncludes(logPanel.title(), "Log · errors · 1 entry");
+    logPanel.key("l");
+    logPanel.key("s");
+    assertStringIncludes(logPanel.title(), "Log · Calls · 4 entries");
+
+    for (let step = 0; step < 3; step++) logPanel.key("up");
+    logPanel.key("enter");
+    const whole = plain(logPanel).join("\n");
+    assertStringIncludes(whole, `{"path":"notes.txt"}`);
+    assertStringIncludes(whole, "1→一 note");
+    assertStringIncludes(logPanel.copied() ?? "", "and another");
+    logPanel.key("escape");
+    assertStringIncludes(logPanel.copied() ?? "", "and another");
+    assertEquals(plain(logPanel).length, 4);
+  });
+}
+
+Deno.test("LogPanel follows the end until the cursor is moved, and counts what is new", async () => {
+  await using chat = await worked();
+  const { logPanel, log, shows } = await panelsOf(chat);
+  await shows(logPanel, "write src/main.ts");
+  let seq = Math.max(...chat.events.map((event) => event.seq));
+  const add = (text: string) => {
+    const time = new Date().toISOString();
+    log.event({ v: 1, seq: ++seq, time, type: "notice", level: "warning", code: "x", text } as Event);
+  };
+  for (let count = 0; count < 40; count++) add(`notice ${count}`);
+  assertStringIncludes(plain(logPanel, 60, 5).at(-1) ?? "", "› ");
+  assertStringIncludes(plain(logPanel, 60, 5).at(-1) ?? "", "! notice 39");
+  logPanel.key("up");
+  const before = plain(logPanel, 60, 5);
+  for (let count = 40; count < 50; count++) add(`notice ${count}`);
+  assertEquals(plain(logPanel, 60, 5), before, "it stays");
+  assertStringIncludes(logPanel.title(), "10 new");
+  logPanel.key("end");
+  assertStringIncludes(plain(logPanel, 60, 5).at(-1) ?? "", "! notice 49");
+  assert(!logPanel.title().includes("new"), logPanel.title());
+  // Hidden and reordering characters of a notice are left out.
+  add("a\x1b[31mred\u202eevil\x07 一二三");
+  assertStringIncludes(plain(logPanel, 60, 5).at(-1) ?? "", "! aredevil 一二三");
+  add("long ".repeat(100));
+  assert(plain(logPanel, 20, 5).at(-1)?.endsWith("…"));
+});
+
+Deno.test("SessionLog forgets what a rewind leaves, and reads other texts for another language", async () => {
+  await using chat = await worked({ onDisk: true });
+  const { log, logPanel, shows } = await panelsOf(chat);
+  await shows(logPanel, "write src/main.ts");
+  const to = chat.events.findLast(({ type }) => type === "turn.start")?.seq ?? 0;
+  const { recorder } = chat.assembly().controller;
+  await recorder.record({ type: "rewind", to, scope: "conversation" });
+  await recorder.sync();
+  await chat.until(() => chat.events.some(({ type }) => type === "rewind"));
+  const event = chat.events.at(-1);
+  if (event) log.event(event);
+  await shows(logPanel, "went back");
+  assertEquals(plain(logPanel).filter((line) => line.includes("src/main.ts")), []);
+});
+
+Deno.test("FilesPanel lists files newest first, with the diff or the content of the chosen one", async () => {
+  await using chat = await worked();
+  const { files, shows } = await panelsOf(chat);
+  await shows(files, "src/main.ts");
+  await shows(files, "const a = 7;");
+  const [first = "", second = ""] = plain(files);
+  assertEquals([first, second], ["› new +3 −1  src/main.ts", "  read  notes.txt"]);
+  assertEquals(files.title(), "Files · 2 entries · +3 −1");
+  assertEquals(files.copied(), "src/main.ts");
+  files.key("enter");
+  const diff = plain(files);
+  assertEquals(diff[0], "changed +1 −1", "the last change is first");
+  assert(diff.some((line) => line.includes("- const a = 1;")), diff.join("\n"));
+  files.key("c");
+  await shows(files, "1→const a = 7;");
+  files.key("escape");
+  files.key("down");
+  await shows(files, "1→一 note");
+  assert(files.find("main", 1) && files.copied() === "src/main.ts");
+  assert(!files.find("nowhere", 1));
+});
+
+Deno.test("FilesPanel says why it does not show a file, and follows no link out of the workspace", async () => {
+  await using chat = await worked();
+  const { files, log, shows } = await panelsOf(chat);
+  await Deno.writeTextFile(`${chat.home}/secret`, "SECRET");
+  await Deno.symlink(`${chat.home}/secret`, `${chat.cwd}/link`);
+  await Deno.writeFile(`${chat.cwd}/data.bin`, new Uint8Array(5000));
+  await Deno.writeTextFile(`${chat.cwd}/long.txt`, `${"字".repeat(300)}\n`.repeat(2000));
+  await shows(files, "src/main.ts");
+  let seq = Math.max(...chat.events.map((event) => event.seq));
+  const time = new Date().toISOString();
+  for (const path of ["link", "data.bin", "gone\x1b[31m\u202e.txt", "long.txt"]) {
+    const id = `x${seq}`;
+    const called = { id, name: "read_file", arguments: "" };
+    log.event({
+      v: 1,
+      seq: ++seq,
+      time,
+      type: "tool.start",
+      call: called,
+      readOnly: true,
+      paths: [path],
+      summary: "",
+    });
+    const end = {
+      callId: id,
+      name: "read_file",
+      outcome: "ok" as const,
+      content: "",
+      summary: "",
+      durationMs: 1,
+    };
+    log.event({ v: 1, seq: ++seq, time, type: "tool.end", ...end });
+  }
+  await shows(files, "字字");
+  files.key("down");
+  await shows(files, "gone\\x1b[31m\\u{202e}.txt");
+  files.key("down");
+  await shows(files, "binary file of 5000 bytes");
+  files.key("down");
+  await chat.until(() => !plain(files).at(-1)?.includes("Loading"));
+  assert(!plain(files).join("\n").includes("SECRET"), plain(files).join("\n"));
+  for (const [columns, rows] of [[20, 5], [31, 3], [90, 1], [300, 100]] as const) plain(files, columns, rows);
+});
+
+class Numbers extends ListPanel<number> {
+  drawn = 0;
+  protected readonly empty = "nothing";
+  readonly #all = Array.from({ length: 10_000 }, (_, index) => index);
+
+  protected entries(): readonly number[] {
+    return this.#all;
+  }
+  protected keyOf(entry: number): string {
+    return `${entry}`;
+  }
+  protected textOf(entry: number): string {
+    this.drawn++;
+    return `Entry ${entry} 数字`;
+  }
+  protected colored(_entry: number, row: string): string {
+    return row;
+  }
+  protected linesOf(entry: number): readonly string[] {
+    return Array.from(
+      { length: 500 },
+      (_, line) => `line ${line} of ${entry} ${line === 400 ? "x".repeat(500) + "needle" : ""}`,
+    );
+  }
+  title(): string {
+    return "Numbers";
+  }
+  hints(): readonly string[] {
+    return [];
+  }
+}
+
+Deno.test("ListPanel lays out visible entries only, and finds others around the end", async () => {
+  const colors = palette(true);
+  const texts = await panelTexts("en");
+  const panel = new Numbers({
+    palette: colors,
+    marks: () => undefined,
+    texts: () => texts,
+    changed: () => {},
+  });
+  const first = () =>
+    withoutStyles(panel.frame(40, 10).lines.find((line) => withoutStyles(line).startsWith("›")) ?? "");
+  assertEquals(first(), "› Entry 0 数字");
+  assertEquals(panel.drawn, 10);
+  panel.key("end");
+  assertEquals(first(), "› Entry 9999 数字");
+  panel.key("pageUp");
+  assertEquals(first(), "› Entry 9990 数字");
+  assert(panel.find("entry 123", 1));
+  assertEquals(first(), "› Entry 123 数字", "around the end");
+  assert(
+    panel.frame(40, 10).lines.some((line) => line.includes("\x1b[7mEntry 123\x1b[27m")),
+    "matches are emphasised",
+  );
+  assert(panel.find("entry 123", 1));
+  assertEquals(first(), "› Entry 1230 数字");
+  assert(panel.find("entry 123", -1));
+  assertEquals(first(), "› Entry 123 数字");
+  assert(!panel.find("none of them", 1));
+  panel.key("home");
+  assertEquals(first(), "› Entry 0 数字");
+  panel.click(3);
+  assertEquals(first(), "› Entry 3 数字");
+  panel.key("enter");
+  assertEquals(plain(panel, 40, 10)[0], "line 0 of 3 ");
+  assert(panel.find("needle", 1));
+  assert(plain(panel, 40, 10).some((row) => row.includes("needle")), "a match far in a long line is in view");
+  panel.key("home");
+  assertEquals(plain(panel, 40, 10)[0], "line 0 of 3 ");
+  panel.key("escape");
+  assertEquals(first(), "› Entry 3 数字");
+});
+
+for (const locale of ["en", "zh-CN"] as const) {
+  Deno.test(`SideBar leaves out its least important parts (${locale})`, async () => {
+    await using chat = await worked({ locale });
+    const { bar, shows } = await panelsOf(chat, locale);
+    await shows(bar, "src/main.ts");
+    const whole = plain(bar, 30, 40).join("\n");
+    for (const part of ["Work", locale === "en" ? "yolo" : "全部放行", "+3 −1"]) {
+      assertStringIncludes(whole, part);
+    }
+    for (let rows = 0; rows < 20; rows++) for (const columns of [10, 20, 29, 60]) plain(bar, columns, rows);
+    assertEquals(plain(bar, 30, 1), ["Work"]);
+  });
+}
+
+Deno.test("openPalette finds commands, sessions, models and files, and sends or drafts what is chosen", async () => {
+  await using chat = await worked();
+  const texts = await panelTexts("en");
+  const host = chat.live.commandsOf();
+  const values: Readonly<Record<string, readonly ArgumentValue[]>> = {
+    model: [{ value: "vendor/flash-2" }, { value: "vendor/pro" }],
+    resume: [{ value: "2026-01", detail: "The bug of yesterday", also: "The bug of yesterday" }],
+  };
+  const commands: CommandHost = {
+    ...host,
+    locale: "en",
+    opening: false,
+    commands: async () =>
+      (await host.commands()).map((command) => ({ ...command, complete: () => values[command.name] ?? [] })),
+  };
+  const chosen = async (query: string, awaited: string) => {
+    let [sent, typed] = ["", ""];
+    const overlay = await loadTexts("overlay", "en");
+    await openPalette({
+      style: { palette: palette(false), texts: overlay, changed: () => {} },
+      texts: texts.full,
+      commands,
+      session: () => Promise.resolve(chat.assembly()),
+      cwd: chat.cwd,
+      async show(panel) {
+        for (const text of query) panel.input({ kind: "key", key: text, text });
+        await chat.until(() => plain(panel, 80, 20).some((line) => line.startsWith(`› ${awaited}`)));
+        panel.input({ kind: "key", key: "enter" });
+        return await panel.answer;
+      },
+      submit: (line) => sent = line,
+      type: (event) => typed = event.text ?? "",
+    });
+    return sent === "" ? `draft: ${typed}` : sent;
+  };
+  assertEquals(await chosen("cmpct", "/compact"), "/compact");
+  assertEquals(await chosen("/renam", "/rename"), "draft: /rename ");
+  assertEquals(await chosen("srcmain", "src/main.ts"), "draft: @src/main.ts ");
+  assertEquals(await chosen("flash", "vendor/flash-2"), "/model vendor/flash-2");
+  assertEquals(await chosen("yesterday", "2026-01"), "/resume 2026-01");
+});
