@@ -63,7 +63,6 @@ export const texts = (t: Translate) => ({
   bar: {
     untitled: t`New session`,
     effort: (level: string) => t`effort ${level}`,
-    ways: { plan: t`plan mode`, goal: t`goal mode` },
     used: (tokens: string, window: string) => t`${tokens} of ${window} tokens`,
     tokens: (prompt: string, completion: string, thinking: string) =>
       t`${prompt} in, ${completion} out, ${thinking} thinking`,

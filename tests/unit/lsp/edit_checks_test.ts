@@ -51,6 +51,7 @@ for (const publishes of [false, true]) {
     await using s = await stage({ publishes });
     Deno.writeTextFileSync(s.path, "one BAD\ntwo\n");
     assertEquals(await s.edit("zero\none BAD\ntwo\n"), undefined, "it only moved");
+    assertEquals(s.servers.states.map(({ name, state }) => `${name} ${state}`), ["fake ready"]);
     assertEquals(
       await s.edit("zero\none BAD\n文字🎉 BAD\n"),
       "New errors after this edit:\na.fake:3:5: error bad: 文字🎉 BAD (fake)",
@@ -113,4 +114,5 @@ Deno.test("a server that crashes repeatedly is not restarted", async () => {
   assertEquals(s.gone.length, 1);
   assertStringIncludes(s.gone[0] ?? "", "fake: it ended with exit code 3");
   assertEquals(s.servers.serverFor(s.path), undefined);
+  assertEquals(s.servers.states.map(({ state }) => state), ["failed"]);
 });

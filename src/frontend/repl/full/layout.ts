@@ -115,6 +115,7 @@ export class FullLayout implements Layout {
       links: deps.looks.links,
       texts: () => deps.texts.transcript,
       panelTexts: () => this.#texts,
+      isNarrow: () => this.columns < deps.terminal.columns,
       showsReasoning: () => this.#assembly?.loaded.config.tui.show_reasoning ?? false,
     });
     const empty = (panel: PanelName): PanelView => ({
@@ -186,7 +187,7 @@ export class FullLayout implements Layout {
     else if (key === "ctrl+b") this.#toggleSide();
     else if (key === "ctrl+p" && !composer.modal) this.#openPalette().catch(this.#deps.failed);
     else if (key === "alt+m") this.#deps.nextMode();
-    else if (key === "escape" && this.#side.over && !composer.modal) this.#side.over = false;
+    else if (key === "escape" && this.#sideIsOver() && !composer.modal) this.#side.over = false;
     else return this.#focus === "composer" ? this.#composerKey(event) : this.#panelKey(event, this.#focus);
     return true;
   }
@@ -248,6 +249,11 @@ export class FullLayout implements Layout {
     this.#side = mostRegions(columns, rows) === 3
       ? { docked: !docked, over: false }
       : { docked, over: !over };
+  }
+
+  /** The side bar is over a panel; where it has space it is next to the panels. */
+  #sideIsOver(): boolean {
+    return this.#side.over && mostRegions(this.#drawn.columns, this.#drawn.rows) < 3;
   }
 
   #beginSearch(): void {
@@ -339,6 +345,7 @@ export class FullLayout implements Layout {
 
   frame(columns: number, rows: number): Frame {
     const { composer, waiting, dialogs: { overlays } } = this.#deps;
+    this.#drawn = { ...this.#drawn, columns, rows };
     const regions = this.#regions(columns, rows);
     const rule = rows < RULE_ROWS ? [] : [this.#rule(regions)];
     const lines = rows < RULE_ROWS ? [] : waiting();
@@ -375,7 +382,7 @@ export class FullLayout implements Layout {
       { length: rows - 1 },
       (_, row) => columns.map((each) => each[row]).join(dim("│")),
     );
-    const shown = this.#side.over ? this.#withSideBar([title, ...lines]) : [title, ...lines];
+    const shown = this.#sideIsOver() ? this.#withSideBar([title, ...lines]) : [title, ...lines];
     return caret ? { lines: shown, caret } : { lines: shown };
   }
 

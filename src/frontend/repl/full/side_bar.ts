@@ -1,4 +1,4 @@
-import type { Event, EventOf } from "../../../core/mod.ts";
+import type { Event } from "../../../core/mod.ts";
 import type { Assembly } from "../../../run/mod.ts";
 import { nameUnseen } from "../../../util/exact_text.ts";
 import { oneLine } from "../../../util/terminal_text.ts";
@@ -41,12 +41,10 @@ export class SideBar implements View {
   }
 
   event(event: Event): void {
-    if (event.type === "subagent.start" || event.type === "subagent.progress") this.#work(event);
-    else if (event.type === "subagent.end") this.#agents.delete(event.id);
-  }
-
-  #work({ id, agent }: EventOf<"subagent.start" | "subagent.progress">): void {
-    this.#agents.set(id, oneLine(agent, 40));
+    if (event.type === "subagent.end") this.#agents.delete(event.id);
+    else if (event.type === "subagent.start" || event.type === "subagent.progress") {
+      this.#agents.set(event.id, oneLine(event.agent, 40));
+    }
   }
 
   frame(columns: number, rows: number): Frame {
@@ -90,7 +88,7 @@ export class SideBar implements View {
     const { palette: { accent, bold, dim }, texts } = this.#deps;
     const { bar } = texts().full;
     const { facts, session: { state } } = assembly;
-    const { model, modes: { collaboration }, spending: { usage }, context, todos } = facts;
+    const { model, spending: { usage }, context, todos } = facts;
     const figures = figuresOf(facts, this.#options.status(), this.#deps.palette);
     const joined = (...names: readonly (keyof typeof figures)[]) =>
       names.map((name) => figures[name]).filter(({ text }) => text !== "")
@@ -105,10 +103,7 @@ export class SideBar implements View {
       title: [bold(oneLine(sessionTitle(state), 200) || bar.untitled)],
       model: line([oneLine(`${model.provider}/${model.id}`, 100), ...effort].map(dim)),
       agents: line([...new Set(this.#agents.values())].map(accent)),
-      modes: line([
-        ...joined("approval", "permission", "plan", "goal"),
-        ...collaboration === "normal" ? [] : [dim(bar.ways[collaboration])],
-      ]),
+      modes: line(joined("approval", "permission", "plan", "goal")),
       context: context?.percent === undefined ? line(joined("context")) : [
         `${color(gauge(context.percent, Math.max(4, columns - 16)))} ${joined("context")}`,
         dim(bar.used(grouped(context.tokens), grouped(context.window ?? 0))),

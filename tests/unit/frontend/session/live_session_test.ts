@@ -330,6 +330,7 @@ Deno.test("the facts of a session are plain data and follow it", async () => {
     servers: { ready: 0, failed: 0, enabled: 0, configured: 0 },
     todos: [],
     instructions: [],
+    languageServers: [],
     skills: rest.skills,
   });
 });
