@@ -25,6 +25,8 @@ export interface ChatStageOptions {
   /** The view that the flags name. */
   readonly view?: "full" | "scroll";
   readonly locale?: Locale;
+  /** Colors of the theme that the configuration names. */
+  readonly colors?: boolean;
   readonly columns?: number;
   readonly rows?: number;
   /** Can break the texts that the chat draws with each frame. */
@@ -68,7 +70,8 @@ export interface ChatStage extends AsyncDisposable {
 }
 
 export async function openChat(options: ChatStageOptions = {}): Promise<ChatStage> {
-  const { replies = [], config = {}, locale = "en", columns, rows, onDisk = false } = options;
+  const { replies = [], config = {}, locale = "en", columns, rows } = options;
+  const { colors = false, onDisk = false } = options;
   const { env = (name: string) => Deno.env.get(name) } = options;
   const root = await Deno.realPath(await Deno.makeTempDir({ prefix: "reasonix-chat-" }));
   const paths = { cwd: `${root}/work`, home: `${root}/home`, env };
@@ -114,7 +117,7 @@ export async function openChat(options: ChatStageOptions = {}): Promise<ChatStag
     terminal,
     gaveUp: (session) => gaveUp.push(session),
     web: (options) => handOver(options, paths),
-    looks: new Looks({ colors: false, links: false, still: true }),
+    looks: new Looks({ colors, links: false, still: true }),
     texts,
     paths,
     start: options.start ?? {},

@@ -164,17 +164,49 @@ export class VirtualTerminal implements Terminal {
 
   /** The rows of the screen with the looks of each character; equal rows look the same. */
   looks(): string[] {
+    return this.#cells().map((row) =>
+      row.map(({ text, look }) => `${text}${look === "" ? "" : `<${look}>`}`).join("")
+    );
+  }
+
+  /** The characters of each row by cells; the second cell of a wide one is empty. */
+  cells(): string[][] {
+    const { active } = this.#xterm.buffer;
+    return Array.from({ length: this.rows }, (_, row) => {
+      const line = active.getLine(active.baseY + row);
+      return Array.from({ length: this.columns }, (_, column) => textOf(line?.getCell(column)));
+    });
+  }
+
+  /** The rows of the screen, each change of the look as `{…}`: what it is, foreground, background. */
+  styled(): string[] {
+    return this.#cells().map((row) => {
+      let now = "";
+      const line = row.map(({ text, look }) => {
+        const change = look === now ? "" : `{${look}}`;
+        now = look;
+        return change + text;
+      }).join("");
+      return now === "" ? line.trimEnd() : `${line}{}`;
+    });
+  }
+
+  #cells(): { readonly text: string; readonly look: string }[][] {
     const { active } = this.#xterm.buffer;
     return Array.from({ length: this.rows }, (_, row) => {
       const line = active.getLine(active.baseY + row);
       return Array.from({ length: this.columns }, (_, column) => {
         const cell = line?.getCell(column);
-        if (!cell) return "?";
+        if (!cell) return { text: "?", look: "" };
+        const names = ["bold", "dim", "inverse", "underline", "italic"];
         const flags = [cell.isBold(), cell.isDim(), cell.isInverse(), cell.isUnderline(), cell.isItalic()];
-        const colors = [cell.getFgColorMode(), cell.getFgColor(), cell.getBgColorMode(), cell.getBgColor()];
-        const look = [...flags.map(Number), ...colors].join(",").replace("0,0,0,0,0,0,-1,0,-1", "");
-        return `${cell.getChars() || (cell.getWidth() === 0 ? "" : " ")}${look === "" ? "" : `<${look}>`}`;
-      }).join("");
+        const look = [
+          ...names.filter((_, at) => flags[at]),
+          ...cell.isFgDefault() ? [] : [String(cell.getFgColor())],
+          ...cell.isBgDefault() ? [] : [`on ${cell.getBgColor()}`],
+        ];
+        return { text: textOf(cell), look: look.join(" ") };
+      });
     });
   }
 
@@ -235,4 +267,8 @@ export class VirtualTerminal implements Terminal {
       (_, row) => active.getLine(from + row)?.translateToString(true, 0, this.columns).trimEnd() ?? "",
     );
   }
+}
+
+function textOf(cell: { getChars(): string; getWidth(): number } | undefined): string {
+  return cell?.getChars() || (cell?.getWidth() === 0 ? "" : " ");
 }

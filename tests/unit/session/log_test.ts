@@ -272,6 +272,9 @@ Deno.test("SessionLog.eventsAfter returns the events after any number, as they w
       assertEquals(log.eventsAfter(seq).map((event) => event.seq), all.slice(seq).map((event) => event.seq));
     }
     assertEquals(log.eventsAfter(200), all.slice(200));
+    for (const [first, last] of [[0, 1], [0, 0], [3, 9], [97, 140], [150, 150], [199, 900]] as const) {
+      assertEquals(log.eventsAfter(first, last), all.slice(first, last), `${first}–${last}`);
+    }
     Deno.renameSync(log.paths.path, `${log.paths.path}.away`);
     assertThrows(() => log.eventsAfter(0), ReasonixError, "again");
   }));

@@ -19,6 +19,8 @@ interface ConversationDeps {
   readonly texts: () => TranscriptTexts;
   readonly panelTexts: () => Pick<Texts["full"], "panels" | "newLines" | "follow">;
   readonly links?: boolean;
+  /** Other panels are next to it. */
+  readonly isNarrow?: () => boolean;
   /** Thoughts are open at first. */
   readonly showsReasoning?: () => boolean;
   readonly changed: () => void;
@@ -36,9 +38,10 @@ const START: Position = { block: 0, row: 0 };
 /** A block in rows, and the first row of each of its pieces. */
 interface LaidBlock {
   readonly pieces: PrintedPiece[];
+  readonly rows: string[];
+  readonly starts: number[];
+  /** Another width or 0: it has to be laid out again. */
   columns: number;
-  rows: string[];
-  starts: number[];
   last: PieceKind | undefined;
 }
 
@@ -82,6 +85,8 @@ export class ConversationPanel implements PanelView {
   #size = { columns: 80, rows: 1, live: 0 };
   /** The first row in the last frame. */
   #top = START;
+  /** The same while the end is followed. */
+  #step: { readonly columns: number; readonly top: Position } | undefined;
   #newRows = 0;
   #query = "";
 
@@ -185,16 +190,16 @@ export class ConversationPanel implements PanelView {
     this.#sync();
     const { cursor } = this.#view();
     const { pieces } = this.#laid(cursor.block);
-    const at = this.#pieceAt(cursor);
-    const piece = pieces[at];
+    const piece = pieces[this.#pieceAt(cursor)];
     if (!piece) return undefined;
-    const { event } = piece.source;
-    if (event?.type === "message.user") return userText(event.content);
-    if (event?.type === "message.end" && piece.kind === "text") return event.content;
-    if (event?.type === "tool.end") return event.content;
-    if (piece.kind === "thought") return piece.item?.text;
-    const isSame = (other: PrintedPiece) => event ? other.source.event?.seq === event.seq : other === piece;
-    return pieces.filter((other) => isSame(other) && other.kind === piece.kind)
+    const { kind, item, source: { event } } = piece;
+    if (kind === "thought") return item?.text;
+    if (kind !== "note" && event) {
+      if (event.type === "message.user") return userText(event.content);
+      if (event.type === "message.end" || event.type === "tool.end") return event.content;
+    }
+    const isSame = (other: PrintedPiece) => event ? other.source.event === event : other === piece;
+    return pieces.filter((other) => isSame(other) && other.kind === kind)
       .flatMap((other) => other.rows(this.#size.columns)).map(withoutStyles).join("\n");
   }
 
@@ -227,7 +232,12 @@ export class ConversationPanel implements PanelView {
     if (session?.id === this.#session?.id) return;
     this.#session = session;
     this.#blocks.clear();
-    this.#read = this.#chosen = this.#mapped = undefined;
+    this.#toggled.clear();
+    this.#read =
+      this.#chosen =
+      this.#mapped =
+      this.#step =
+        undefined;
     this.#newRows = 0;
     const { events } = session?.state ?? {};
     this.#past = events?.branch(past.tip) ?? [];
@@ -257,23 +267,18 @@ export class ConversationPanel implements PanelView {
     const { columns } = this.#size;
     const known = this.#blocks.get(index);
     this.#blocks.delete(index);
-    const block = known ?? this.#emptyBlock(this.#piecesOf(index));
-    if (block.columns !== columns) {
-      const isReady = block.pieces.every((piece) => piece.isReady());
-      Object.assign(block, this.#layOut(block.pieces, columns, this.#lastBefore(index, block.pieces[0])));
-      // Laid out again until everything is loaded.
-      if (!isReady) block.columns = 0;
-    }
+    const pieces = known?.pieces ?? this.#piecesOf(index);
+    const block = known?.columns === columns
+      ? known
+      : this.#layOut(pieces, columns, this.#lastBefore(index, pieces[0]));
+    // It is laid out again until everything is loaded.
+    if (block !== known && !pieces.every((piece) => piece.isReady())) block.columns = 0;
     this.#blocks.set(index, block);
     return block;
   }
 
-  #emptyBlock(pieces: PrintedPiece[]): LaidBlock {
-    return { pieces, columns: 0, rows: [], starts: [], last: undefined };
-  }
-
   #layOut(pieces: PrintedPiece[], columns: number, last: PieceKind | undefined): LaidBlock {
-    const block = { ...this.#emptyBlock(pieces), columns, last };
+    const block: LaidBlock = { pieces, columns, rows: [], starts: [], last };
     for (const piece of pieces) this.#append(block, piece, columns);
     return block;
   }
@@ -368,20 +373,25 @@ export class ConversationPanel implements PanelView {
       return (seq >= from || index === 0) && seq < end;
     });
     const isKept = (piece: PrintedPiece) => left.some((other) => isSame(other, piece));
+    // A thought opens as it is stored.
+    const shown = ({ piece, reply }: KeptPiece) => {
+      const stored = pieces.find(({ kind, source: { event } }) => kind === "thought" && event?.seq === reply);
+      return stored && piece.kind === "thought" ? { ...stored, rows: piece.rows } : piece;
+    };
     const all: PrintedPiece[] = [];
     for (const piece of pieces.filter((piece) => !isKept(piece))) {
       const seq = piece.source.event?.seq ?? 0;
       const isBefore = ({ piece, reply }: KeptPiece) => reply ? reply <= seq : piece.source.after < seq;
-      while (left[0] && isBefore(left[0])) all.push(...left.splice(0, 1).map(({ piece }) => piece));
+      while (left[0] && isBefore(left[0])) all.push(...left.splice(0, 1).map(shown));
       all.push(piece);
     }
-    return [...all, ...left.map(({ piece }) => piece)];
+    return [...all, ...left.map(shown)];
   }
 
   /** The first row in view, and the row of the cursor. */
   #view(): { readonly top: Position; readonly cursor: Position } {
     const { columns } = this.#size;
-    if (!this.#chosen) return { top: this.#lastTop, cursor: this.#within({ block: this.#count, row: 0 }) };
+    if (!this.#chosen) return { top: this.#followed, cursor: this.#within({ block: this.#count, row: 0 }) };
     if (this.#mapped?.columns !== columns) {
       const { columns: before, top, cursor } = this.#chosen;
       this.#mapped = columns === before
@@ -389,6 +399,21 @@ export class ConversationPanel implements PanelView {
         : { columns, top: this.#map(top, before), cursor: this.#map(cursor, before) };
     }
     return this.#mapped;
+  }
+
+  /** The first row in view while the end is followed: in steps where each row that moves is written again. */
+  get #followed(): Position {
+    const { columns, rows } = this.#size;
+    const end = this.#lastTop;
+    const before = this.#step?.columns === columns ? this.#step.top : undefined;
+    const isStepped = this.#deps.transcript.busy && this.#deps.isNarrow?.();
+    const top = !isStepped || !before
+      ? end
+      : isBefore(before, end)
+      ? this.#shift(end, Math.floor(rows / 2))
+      : before;
+    this.#step = { columns, top };
+    return top;
   }
 
   /** The first row in view when the end is. */
@@ -452,7 +477,7 @@ export class ConversationPanel implements PanelView {
   }
 
   #follow(): void {
-    this.#chosen = this.#mapped = undefined;
+    this.#chosen = this.#mapped = this.#step = undefined;
     this.#newRows = 0;
   }
 

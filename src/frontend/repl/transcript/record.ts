@@ -40,6 +40,8 @@ interface Missed {
 
 /** Maximum number of kept pieces. */
 const KEPT = 2000;
+/** Replies whose pieces may still wait for their renderer. */
+const LATE = 20;
 /** Maximum number of events in a block. */
 export const BLOCK_EVENTS = 60;
 
@@ -60,8 +62,8 @@ export class ConversationRecord {
   #kept: KeptPiece[] = [];
   /** Pieces of the reply that has not ended. */
   #open = new Set<PrintedPiece>();
-  /** The event that ended the last reply. */
-  #ended: Pick<Event, "seq" | "type"> | undefined;
+  /** The events that ended the last replies. */
+  #ends: readonly Pick<Event, "seq" | "type">[] = [];
   #missed: Missed | undefined;
   #added: (piece: PrintedPiece) => void = () => {};
 
@@ -116,7 +118,7 @@ export class ConversationRecord {
     [this.#session, this.#past, this.#seq] = [session, { tip: head, seq: lastSeq }, lastSeq];
     [this.#kept, this.#events, this.#messages] = [[], 0, 0];
     this.#open.clear();
-    this.#ended = undefined;
+    this.#ends = [];
     const missed = this.#missed && { ...this.leave(transcript), isOpen: true };
     this.#missed = missed;
     show();
@@ -156,7 +158,7 @@ export class ConversationRecord {
     if (this.#missed?.isOpen) this.#missed.seq = event.seq;
     if (event.type !== "message.end" && event.type !== "message.retry") return;
     if (event.type === "message.end") this.#end(event.seq);
-    this.#ended = event;
+    this.#ends = [...this.#ends.slice(-LATE), { seq: event.seq, type: event.type }];
     this.#open.clear();
     if (this.#missed) this.#missed.isOpen = false;
   }
@@ -173,7 +175,7 @@ export class ConversationRecord {
     const ends = event?.type === "message.end" || event?.type === "message.retry";
     const isReply = isOfReply(piece);
     // A piece that has waited for its renderer may come after the end of its reply.
-    const isEnded = this.#ended?.type === "message.end" && after < this.#ended.seq;
+    const isEnded = this.#ends.find(({ seq }) => seq > after)?.type === "message.end";
     const isStored = isReply
       ? event?.type !== "message.retry" && (isEnded || (event?.seq ?? 0) <= this.#past.seq && ends)
       : event !== undefined && event.seq > 0 && (ends || this.#open.size === 0);
@@ -200,6 +202,8 @@ export class ConversationRecord {
     );
     this.#kept = this.#kept.flatMap((kept) => {
       if (!this.#open.has(kept.piece)) return kept;
+      // The text of a thought is stored.
+      if (kept.piece.kind === "thought") return { piece: { ...kept.piece, item: undefined }, reply: seq };
       if (isMixed || !isText(kept)) return { ...kept, reply: seq };
       this.#missed?.kept.delete(kept.piece);
       return [];

@@ -7,6 +7,7 @@ import {
   rowsOf,
 } from "../../../../support/conversation_stage.ts";
 import type { ConversationPanel } from "../../../../../src/frontend/repl/full/conversation.ts";
+import { openChat } from "../../../../support/chat_stage.ts";
 import { longLog } from "../../../../support/long_session.ts";
 import { TURN_END } from "../../../../support/transcript_stage.ts";
 import { Random, SEED, soakSize } from "../../../../support/seed.ts";
@@ -33,7 +34,8 @@ async function warm(stage: ConversationStage): Promise<void> {
 /** A panel over the conversation which has laid out nothing yet, but has loaded what renders it. */
 async function loaded(stage: ConversationStage, panel = stage.another()): Promise<ConversationPanel> {
   const end = performance.now() + 20_000;
-  const isLoaded = () => rowsOf(stage, 60, panel).join("\n") === stage.main.join("\n");
+  // In front of the end of a resumed session there is a note on the main screen.
+  const isLoaded = () => rowsOf(stage, 60, panel).join("\n").endsWith(stage.main.slice(2).join("\n"));
   while (!isLoaded() && performance.now() < end) await stage.settle();
   return panel;
 }
@@ -96,13 +98,10 @@ Deno.test("a resumed session is shown from its beginning, and ends as on the mai
     const store = new CountedStore();
     for (let turn = 0; turn < 20; turn++) events.turn().forEach((event) => store.append(event));
     const stage = await conversationStage({ session: store, full: random.chance(0.5) });
-    while (!stage.transcript.renderer) await stage.settle();
-    await stage.settle();
+    await warm(stage);
     for (const event of events.turn()) stage.feed(event);
     stage.scroll();
-    const isLoaded = () =>
-      rowsOf(stage, 60).slice(1 - stage.main.length).join("\n") === stage.main.slice(1).join("\n");
-    for (let tries = 0; tries < 100 && !isLoaded(); tries++) await stage.settle();
+    await loaded(stage, stage.panel);
     const rows = rowsOf(stage, 60);
     assert(stage.main[0]?.includes("earlier messages"), stage.main[0]);
     const [, , ...shown] = stage.main;
@@ -239,4 +238,57 @@ Deno.test("collapsed items open where they are, and stay open in another width",
   assert(panel.frame(33, 20).lines.includes("  output 0"));
   panel.key("enter");
   assert(!panel.frame(60, 20).lines.includes("  output 0"));
+});
+
+Deno.test("/view in the middle of an answer shows all of it in both views, each line once", async () => {
+  const released = Promise.withResolvers<void>();
+  const words = ["first", "second", "third", "fourth"].map((word) => `the ${word} paragraph`);
+  const steps = words.map(() => Promise.withResolvers<void>());
+  await using chat = await openChat({
+    columns: 100,
+    rows: 30,
+    replies: [
+      async function* () {
+        for (const [at, text] of words.entries()) {
+          yield { type: "text", text: `${text}\n\nx` };
+          await steps[at]?.promise;
+          yield { type: "text", text: "\n\n" };
+        }
+        await released.promise;
+        yield { type: "done", reason: "stop" };
+      },
+      [{ type: "text", text: "another answer" }, { type: "done", reason: "stop" }],
+    ],
+  });
+  const { terminal } = chat;
+  const isFull = () => terminal.screen()[0]?.startsWith("─ Chat") ?? false;
+  const step = async (at: number) => {
+    steps[at]?.resolve();
+    await chat.shows(words[at + 1] ?? "");
+  };
+  chat.say("go");
+  await chat.shows("the first paragraph");
+  await step(0);
+  chat.say("/view");
+  await chat.until(isFull);
+  await chat.shows("the first paragraph");
+  await step(1);
+  assert(terminal.screen().join("\n").includes("> go"));
+  chat.say("/view scroll");
+  await chat.until(() => !isFull());
+  await chat.shows("the third paragraph");
+  await step(2);
+  chat.say("/view");
+  await chat.until(isFull);
+  steps[3]?.resolve();
+  released.resolve();
+  chat.say("again");
+  await chat.shows("another answer");
+  chat.say("/view");
+  await chat.until(() => !isFull());
+  await chat.shows("another answer");
+  const text = terminal.text().join("\n");
+  for (const line of ["> go", ...words, "> again", "another answer"]) {
+    assertEquals(text.split(line).length, 2, `${line} in\n${text}`);
+  }
 });
