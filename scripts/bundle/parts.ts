@@ -61,6 +61,7 @@ const PARTS: Readonly<Record<string, readonly string[]>> = {
     "/src/command/registry.ts",
     "/src/i18n/en/chat.ts",
     "/src/i18n/en/composer.ts",
+    "/src/i18n/en/details.ts",
     "/src/i18n/en/full.ts",
     "/src/i18n/en/turn_view.ts",
     "/src/path/reference_text.ts",

@@ -3,6 +3,7 @@ import { acpRows } from "./acp/acp.ts";
 import { batchRows } from "./batch.ts";
 import { chatRows } from "./chat/chat.ts";
 import { fileRows } from "./chat/files.ts";
+import { fullRows } from "./chat/full.ts";
 import { hookRows } from "./hooks/hooks.ts";
 import { editRows } from "./inside/edits.ts";
 import { decisionRows, jailRows } from "./inside/safety.ts";
@@ -47,6 +48,7 @@ export const GROUPS: readonly Group[] = [
   { name: "edit", title: "Patches", rows: editRows },
   { name: "no_jail", title: "Without jail and permissions", scenarios: NO_JAIL },
   { name: "chat", title: "Chat", rows: chatRows },
+  { name: "full", title: "The full-screen view", rows: fullRows },
   { name: "files", title: "Files behind @", rows: fileRows },
   { name: "acp", title: "Editors", rows: acpRows },
   { name: "web", title: "The web page", rows: webRows },

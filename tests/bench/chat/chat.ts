@@ -4,6 +4,7 @@ import { CHAT_FLOOR, onRuntime } from "../programs.ts";
 import { type Row, row } from "../report.ts";
 import type { Bench, Program, Runner } from "../runner.ts";
 import { peerVisitRows } from "../peers/visits.ts";
+import type { PtyOptions } from "./pty.ts";
 import { type Visit, visit } from "./visit.ts";
 
 const START_RUNS = 11;
@@ -85,11 +86,17 @@ export function rows(visits: Visits): Row[] {
 }
 
 interface Homes extends AsyncDisposable {
+  /** The program of a kind, in a fresh configuration; a long session is as it was. */
+  start(kind: keyof Visits, flags?: readonly string[]): Promise<PtyOptions & { readonly path: string }>;
   /** One visit of a kind. */
   visit(kind: keyof Visits, options: VisitKind): Promise<Visit>;
 }
 
-type VisitKind = { readonly startOnly?: boolean; readonly idleMs: number };
+export interface VisitKind {
+  readonly startOnly?: boolean;
+  readonly idleMs: number;
+  readonly flags?: readonly string[];
+}
 
 /** Visits of the three kinds in turns, after a round that fills the code cache. */
 async function inTurns(homes: Homes, runs: number, options: VisitKind): Promise<Visits> {
@@ -104,35 +111,36 @@ async function inTurns(homes: Homes, runs: number, options: VisitKind): Promise<
 }
 
 /** Homes in which the programs are visited, and the runtime as a separate file: no process shares it. */
-async function makeHomes(runner: Runner, program: Program): Promise<Homes> {
+export async function makeHomes(runner: Runner, program: Program): Promise<Homes> {
   const { root, workspace } = runner.stage;
   const runtime = await runner.stage.runtime();
   const homes = { reasonix: `${root}/home_chat`, floor: `${root}/home_floor`, resumed: `${root}/home_long` };
   for (const home of Object.values(homes)) await Deno.mkdir(`${home}/.reasonix`, { recursive: true });
   const long = await makeLongSession(runner, program, homes.resumed);
   let number = 0;
+  const start: Homes["start"] = async (kind, flags = []) => {
+    const path = `chat/${++number}`;
+    const url = `${runner.server.url}/${path}/v1`;
+    const chosen = onRuntime(kind === "floor" ? CHAT_FLOOR : program, runtime);
+    if (kind !== "floor") {
+      await program.prepare(homes[kind], url);
+      // The paste is larger than a message that is sent without a question.
+      const config = `${homes[kind]}/.reasonix/config.toml`;
+      await Deno.writeTextFile(config, "\n[agent]\nlarge_input_tokens = 0\n", { append: true });
+    }
+    if (kind === "resumed") await Deno.writeTextFile(long.path, long.text);
+    return {
+      command: chosen.command,
+      args: chosen.plain?.([...flags, ...(kind === "resumed" ? ["-c"] : [])]) ?? [],
+      cwd: workspace,
+      env: { ...runner.environment(homes[kind]), ...chosen.task(url).env },
+      path,
+    };
+  };
   return {
-    async visit(kind, options) {
-      const path = `chat/${++number}`;
-      const url = `${runner.server.url}/${path}/v1`;
-      const chosen = onRuntime(kind === "floor" ? CHAT_FLOOR : program, runtime);
-      if (kind !== "floor") {
-        await program.prepare(homes[kind], url);
-        // The paste is larger than a message that is sent without a question.
-        const config = `${homes[kind]}/.reasonix/config.toml`;
-        await Deno.writeTextFile(config, "\n[agent]\nlarge_input_tokens = 0\n", { append: true });
-      }
-      if (kind === "resumed") await Deno.writeTextFile(long.path, long.text);
-      return await visit(runner, {
-        command: chosen.command,
-        args: chosen.plain?.(kind === "resumed" ? ["-c"] : []) ?? [],
-        cwd: workspace,
-        env: { ...runner.environment(homes[kind]), ...chosen.task(url).env },
-        path,
-        plain: kind === "floor",
-        ...options,
-      });
-    },
+    start,
+    visit: async (kind, { flags, ...options }) =>
+      await visit(runner, { ...await start(kind, flags), plain: kind === "floor", ...options }),
     [Symbol.asyncDispose]: () => Promise.resolve(),
   };
 }

@@ -16,10 +16,15 @@ export interface PtyOptions {
   readonly cwd: string;
   /** The whole environment. */
   readonly env: Readonly<Record<string, string>>;
+  readonly size?: Size;
 }
 
-export const COLUMNS = 100;
-export const ROWS = 30;
+export interface Size {
+  readonly columns: number;
+  readonly rows: number;
+}
+
+export const SIZE: Size = { columns: 100, rows: 30 };
 
 const LIMIT_MS = 30_000;
 /** The question for the attributes of a terminal, and the answer of one that knows little. */
@@ -36,9 +41,9 @@ export class Pty implements AsyncDisposable {
   #waiting: (() => void) | undefined;
   #over = false;
 
-  constructor({ command, args, cwd, env }: PtyOptions) {
+  constructor({ command, args, cwd, env, size = SIZE }: PtyOptions) {
     const words = [command, ...args].map((word) => `'${word.replaceAll("'", `'\\''`)}'`).join(" ");
-    const line = `stty rows ${ROWS} cols ${COLUMNS}; exec ${words}`;
+    const line = `stty rows ${size.rows} cols ${size.columns}; exec ${words}`;
     this.#child = new Deno.Command("script", {
       args: ["-qfec", line, "/dev/null"],
       cwd,
@@ -78,6 +83,13 @@ export class Pty implements AsyncDisposable {
   /** Everything printed since a time. */
   printed(since = 0): string {
     return this.chunks.filter(({ time }) => time >= since).map(({ text }) => text).join("");
+  }
+
+  /** Changes the size of the terminal, whose program is signalled. */
+  async resize({ columns, rows }: Size): Promise<void> {
+    const args = ["-F", `/proc/${this.pid()}/fd/0`, "rows", `${rows}`, "cols", `${columns}`];
+    const { success } = await new Deno.Command("stty", { args }).output();
+    if (!success) throw new Error("The terminal keeps its size");
   }
 
   /** The process of the program: the only child of `script`, which its shell has become. */

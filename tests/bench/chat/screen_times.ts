@@ -1,10 +1,10 @@
 /** Finds the first time of a text on the screen by replaying the output to a terminal. */
 import { VirtualTerminal } from "../../support/virtual_terminal.ts";
-import { type Chunk, COLUMNS, ROWS } from "./pty.ts";
+import { type Chunk, SIZE, type Size } from "./pty.ts";
 
 /** The times at which the screen first showed each text, looked for one after the other. */
 export function screenTimes(chunks: readonly Chunk[], texts: readonly string[]): number[] {
-  const terminal = new VirtualTerminal({ columns: COLUMNS, rows: ROWS, scrollback: 1000 });
+  const terminal = new VirtualTerminal({ ...SIZE, scrollback: 1000 });
   const times: number[] = [];
   for (const { time, text } of chunks) {
     terminal.write(text);
@@ -13,4 +13,32 @@ export function screenTimes(chunks: readonly Chunk[], texts: readonly string[]):
     if (times.length === texts.length) return times;
   }
   throw new Error(`The screen never shows ${texts[times.length]}:\n${terminal.screen().join("\n")}`);
+}
+
+/** A part of the screen. */
+export interface Part {
+  readonly rows: readonly [from: number, to: number];
+  readonly columns: readonly [from: number, to: number];
+}
+
+/** For each time of a key, when a part of the screen first looked different from then. */
+export function changeTimes(
+  chunks: readonly Chunk[],
+  keys: readonly { readonly time: number; readonly part: Part }[],
+  size: Size,
+): number[] {
+  const terminal = new VirtualTerminal({ ...size, scrollback: 1000 });
+  const look = ({ rows, columns }: Part) =>
+    terminal.looks().slice(...rows).map((row) => row.slice(...columns)).join("\n");
+  let next = 0;
+  return keys.map(({ time, part }) => {
+    for (let chunk; (chunk = chunks[next]) && chunk.time <= time; next++) terminal.write(chunk.text);
+    const before = look(part);
+    for (let chunk; (chunk = chunks[next]) !== undefined;) {
+      terminal.write(chunk.text);
+      next++;
+      if (look(part) !== before) return chunk.time;
+    }
+    return NaN;
+  });
 }

@@ -21,10 +21,13 @@ const PIECE_MS = 10;
 const encoder = new TextEncoder();
 
 /** Words of four characters in lines and paragraphs. */
-const words = Array.from({ length: TOKENS }, (_, index) => {
+const texts = Array.from({ length: TOKENS }, (_, index) => {
   const end = index % 60 === 59 ? "\n\n" : index % 12 === 11 ? "\n" : " ";
-  return sse(textEvent(`${["some", "word", "text", "read"][index % 4]}${end}`));
+  return `${["some", "word", "text", "read"][index % 4]}${end}`;
 });
+const words = texts.map((text) => sse(textEvent(text)));
+/** The length of that answer in bytes. */
+export const TOKENS_BYTES = texts.join("").length;
 
 /** Answers with 2,000 tokens a second, each an event, on any timer resolution. */
 export async function streamTokens(connection: Connection): Promise<void> {

@@ -6,7 +6,7 @@ import { type Frame, hintRows, type Overlay, stack } from "../screen/view.ts";
 import type { InputEvent } from "../terminal/terminal.ts";
 import { ConversationPanel } from "./conversation.ts";
 import type { Layout, LayoutDeps, PanelView } from "./panel_view.ts";
-import { SessionPanels } from "./session_panels.ts";
+import type { SessionPanels } from "./session_panels.ts";
 import { loadTexts, type Texts } from "../../../i18n/mod.ts";
 import { displayWidth, fitDisplay, padDisplay } from "../../../util/display_width.ts";
 import { oneLine } from "../../../util/terminal_text.ts";
@@ -86,8 +86,12 @@ interface Search {
 /** The chat on the whole screen: side bar, panels, composer and status line. */
 export class FullLayout implements Layout {
   readonly #deps: LayoutDeps;
-  readonly #session: SessionPanels;
-  readonly #panels: Readonly<Record<PanelName, PanelView>>;
+  readonly #panels: Record<PanelName, PanelView>;
+  /** Loaded with the session: the first frame comes earlier. */
+  #session: SessionPanels | undefined;
+  #loading: Promise<SessionPanels> | undefined;
+  /** The texts until then. */
+  readonly #first: Texts["full"];
   readonly #conversation: ConversationPanel;
   #assembly: Assembly | undefined;
   #focus: PanelName | "composer" = "composer";
@@ -102,9 +106,9 @@ export class FullLayout implements Layout {
   /** The last frame: its size, and the rows of the panels. */
   #drawn = { columns: 0, rows: 0, body: 0 };
 
-  private constructor(deps: LayoutDeps, session: SessionPanels) {
+  private constructor(deps: LayoutDeps, texts: Texts["full"]) {
     this.#deps = deps;
-    this.#session = session;
+    this.#first = texts;
     this.#conversation = new ConversationPanel({
       ...deps,
       palette: deps.looks.palette,
@@ -114,19 +118,33 @@ export class FullLayout implements Layout {
       isNarrow: () => this.columns < deps.terminal.columns,
       showsReasoning: () => this.#assembly?.loaded.config.tui.show_reasoning ?? false,
     });
-    this.#panels = {
-      chat: this.#conversation,
-      files: session.files,
-      log: session.log,
-    };
+    const empty = (panel: PanelName): PanelView => ({
+      title: () => this.#texts.panels[panel],
+      frame: () => ({ lines: [] }),
+      key: () => false,
+      find: () => false,
+      copied: () => undefined,
+      hints: () => [],
+    });
+    this.#panels = { chat: this.#conversation, files: empty("files"), log: empty("log") };
   }
 
   static async load(deps: LayoutDeps): Promise<FullLayout> {
-    return new FullLayout(deps, await SessionPanels.load(deps));
+    return new FullLayout(deps, await loadTexts("full", deps.texts.locale));
   }
 
   get #texts(): Texts["full"] {
-    return this.#session.texts.full;
+    return this.#session?.texts.full ?? this.#first;
+  }
+
+  #loadSession(): Promise<SessionPanels> {
+    return this.#loading ??= import("./session_panels.ts").then(async ({ SessionPanels }) => {
+      const session = this.#session = await SessionPanels.load(this.#deps);
+      Object.assign(this.#panels, { files: session.files, log: session.log });
+      if (this.#assembly) session.opened(this.#assembly);
+      this.#deps.changed();
+      return session;
+    });
   }
 
   get columns(): number {
@@ -145,12 +163,13 @@ export class FullLayout implements Layout {
   }
 
   event(event: Event): void {
-    this.#session.event(event);
+    this.#session?.event(event);
   }
 
   opened(assembly: Assembly): void {
     this.#assembly = assembly;
-    this.#session.opened(assembly);
+    if (this.#session) this.#session.opened(assembly);
+    else this.#loadSession().catch(this.#deps.failed);
   }
 
   key(event: InputEvent): boolean {
@@ -267,11 +286,11 @@ export class FullLayout implements Layout {
   #copy(): void {
     const text = this.#panels[this.#panel].copied();
     if (text === undefined) return;
-    this.#session.copy(text, (line) => this.#report = line).catch(this.#deps.failed);
+    this.#session?.copy(text, (line) => this.#report = line).catch(this.#deps.failed);
   }
 
   async #openPalette(): Promise<void> {
-    await this.#session.openPalette(() => this.#focusOn("composer"));
+    await (await this.#loadSession()).openPalette(() => this.#focusOn("composer"));
   }
 
   async #showKeys(): Promise<void> {
@@ -372,8 +391,8 @@ export class FullLayout implements Layout {
     const { accent, dim } = this.#deps.looks.palette;
     const search = shown === this.#panel && rows > 1 ? this.#search : undefined;
     const space = rows - (search ? 1 : 0);
-    const view = shown === "side" ? this.#session.sideBar : this.#panels[shown];
-    const { lines, caret }: Frame = space > 0 ? view.frame(width, space) : { lines: [] };
+    const view = shown === "side" ? this.#session?.sideBar : this.#panels[shown];
+    const { lines, caret }: Frame = view && space > 0 ? view.frame(width, space) : { lines: [] };
     const pad = (line = "") => padDisplay(safeLine(line, width), width);
     const padded = Array.from({ length: space }, (_, row) => pad(lines[row]));
     const cursor = caret && shown === this.#focus ? { caret } : {};

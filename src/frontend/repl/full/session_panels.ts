@@ -32,7 +32,7 @@ export class SessionPanels {
     const panel: PanelDeps = { palette, changed, texts: () => this.texts, marks: () => this.#diffMarks() };
     const assembly = () => this.#assembly;
     const log = this.#entries = new SessionLog({ texts: () => texts.transcript, changed, failed });
-    const maxLines = () => this.#assembly?.loaded.config.tui.max_diff_lines ?? Infinity;
+    const maxLines = () => this.#assembly?.loaded.config.tui.max_diff_lines || Infinity;
     this.log = new LogPanel(panel, log);
     this.files = new FilesPanel(panel, { log, assembly, maxLines, problem: (error) => texts.problem(error) });
     this.sideBar = new SideBar(panel, { log, assembly, status: () => texts.status });

@@ -83,10 +83,15 @@ export class FullScreen extends PacedScreen {
     if (columns !== this.#columns || rows !== this.#rows.length) this.#rows = [];
     this.#columns = columns;
     const old = this.#rows;
+    const known = new Map(old.flatMap(({ line, cells }) => cells ? [[line, cells] as const] : []));
     const now = Array.from({ length: rows }, (_, at): Row => {
       const line = frame.lines[at] ?? "";
       const was = old[at];
-      return was?.cells && was.line === line ? was : { line, cells: lineCells(line, columns) };
+      if (was?.cells && was.line === line) return was;
+      // Many rows are equal, or have only moved.
+      const cells = known.get(line) ?? lineCells(line, columns);
+      known.set(line, cells);
+      return { line, cells };
     });
     this.#rows = now;
     return this.#held(text + changes(old, now), frame.caret);
