@@ -88,9 +88,9 @@ export const STAGES: readonly Stage[] = [
   {
     ...tests("unit", [...TEST, "--parallel", `--ignore=${UNMEASURED.join()}`], ["tests/unit"]),
     coverage: true,
-    env: jobs(4),
+    env: jobs(3),
   },
-  { ...tests("unit", [...TEST, "--parallel"], UNMEASURED), env: jobs(4) },
+  { ...tests("unit", [...TEST, "--parallel"], UNMEASURED), env: jobs(3) },
   tests("doc", ["test", "-A", "--doc"], ["mod.ts"]),
   {
     ...tests("conformance", [...TEST, "--parallel"], ["tests/conformance"]),
