@@ -56,7 +56,7 @@ async function run(args: readonly string[], env: Record<string, string> = {}): P
 }
 
 /**
- * What starts clients for the suite, which wants one for each scenario, all of them at once: here they take
+ * Starts clients for the suite, which wants one for each scenario, all of them at once: here they take
  * turns.
  */
 function startClients() {
