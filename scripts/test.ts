@@ -154,11 +154,11 @@ async function runCoverage(): Promise<Outcome> {
 /** Stages to run for the words on the command line; a path becomes a separate stage. */
 export function chooseStages(words: readonly string[]): Stage[] {
   if (words.length === 0) return [...STAGES];
-  return words.map((word) => {
-    const known = [...STAGES, ...SOAK].find((stage) => stage.name === word);
-    if (known !== undefined) return { ...known, coverage: false };
+  return words.flatMap((word): Stage[] => {
+    const known = [...STAGES, ...SOAK].filter((stage) => stage.name === word);
+    if (known.length > 0) return known.map((stage) => ({ ...stage, coverage: false }));
     if (word.includes("/") || word.endsWith(".ts")) {
-      return {
+      return [{
         name: word,
         lane: "main",
         command: ["test", "-A"],
@@ -166,9 +166,9 @@ export function chooseStages(words: readonly string[]): Stage[] {
         tests: true,
         coverage: false,
         limitSeconds: 600,
-      };
+      }];
     }
-    const names = STAGES.map((stage) => stage.name).join(", ");
+    const names = [...new Set(STAGES.map((stage) => stage.name))].join(", ");
     throw new Error(`Cannot find the test stage ${JSON.stringify(word)}; use a path or one of: ${names}`);
   });
 }
