@@ -67,6 +67,8 @@ export async function openWorkedChat(
   const chat = await openChat({
     view: "full",
     start: { approvalMode: "yolo" },
+    // The jail of the machine is in no picture.
+    config: { sandbox: { bash: "off" } },
     replies: [...WORK, ...replies],
     ...options,
   });

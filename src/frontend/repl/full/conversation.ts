@@ -89,6 +89,8 @@ export class ConversationPanel implements PanelView {
   #step: { readonly columns: number; readonly top: Position } | undefined;
   #newRows = 0;
   #query = "";
+  /** The colors of the rows that are laid out. */
+  #theme = "";
 
   constructor(deps: ConversationDeps) {
     this.#deps = deps;
@@ -96,7 +98,8 @@ export class ConversationPanel implements PanelView {
     this.#replay = new Transcript({
       palette,
       texts,
-      print: (_rows, piece) => this.#replayed.push(piece),
+      print() {},
+      collect: (piece) => this.#replayed.push(piece),
       eager: () => true,
       loaded: () => deps.transcript.renderer,
       changed,
@@ -125,6 +128,10 @@ export class ConversationPanel implements PanelView {
   }
 
   frame(columns: number, rows: number): Frame {
+    const { accent, bad, dim } = this.#deps.palette;
+    const theme = accent(bad(dim("x")));
+    if (theme !== this.#theme) this.#blocks.clear();
+    this.#theme = theme;
     this.#sync();
     const live = this.#deps.transcript.live(columns, rows);
     this.#size = { columns, rows, live: live.length };

@@ -169,6 +169,8 @@ export class FilesPanel extends ListPanel<SessionFile> {
 
   title(): string {
     const { details } = this.deps.texts();
+    const { current } = this;
+    if (this.opened && current) return `${details.files} · ${nameUnseen(current.path)}`;
     const files = this.entries();
     const changed = files.filter(isChanged);
     const sum = (of: "added" | "removed") => changed.reduce((all, file) => all + file[of], 0);

@@ -298,7 +298,7 @@ export class FullLayout implements Layout {
     overlays.called();
     const { Panel } = await import("../overlay/panel.ts");
     const rows = fullKeyHelp(this.#texts, texts.composer).map(({ keys, what }) => ({
-      keys: keys.slice(0, 2).join(" · "),
+      keys: (keys.every((key) => key.length === 1) ? keys : keys.slice(0, 2)).join(" · "),
       what,
     }));
     const width = Math.max(...rows.map(({ keys }) => displayWidth(keys)));

@@ -16,7 +16,7 @@ export interface KeptPiece {
 }
 
 /** A run of stored events that is laid out at once. */
-export interface EventBlock {
+interface EventBlock {
   /** Number of its first event. */
   readonly from: number;
   readonly context: TranscriptContext;

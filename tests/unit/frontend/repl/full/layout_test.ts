@@ -1,5 +1,4 @@
 /** The full-screen view on a terminal without a window: geometry, focus, keys, questions. */
-import { displayWidth } from "../../../../../src/util/display_width.ts";
 import { call, say } from "../../../../support/agent_fixture.ts";
 import { assert, assertEquals, assertStringIncludes } from "../../../../support/assert.ts";
 import { type ChatStage, heldReply, openChat } from "../../../../support/chat_stage.ts";
@@ -15,48 +14,6 @@ function status({ terminal }: ChatStage): string {
 function turnEnds({ events }: ChatStage): string[] {
   return events.flatMap((event) => event.type === "turn.end" ? [event.reason] : []);
 }
-
-/** Fails unless all borders of a screen without overlays are straight, and no row is too wide. */
-function assertStraight(screen: readonly string[], columns: number, what: string): void {
-  const cells = screen.map((row) => cellsOf(row, columns));
-  for (const row of screen) assert(displayWidth(row) <= columns, `${what}: ${row}`);
-  const borders = (row: readonly string[], sign: string) =>
-    row.flatMap((cell, at) => cell === sign ? [at] : []);
-  const [title = []] = cells;
-  const rule = cells.findLastIndex((row) => row.every((cell) => "─┴".includes(cell)));
-  const joints = borders(title, "┬");
-  if (rule > 0) assertEquals(borders(cells[rule] ?? [], "┴"), joints, `${what}\n${screen.join("\n")}`);
-  for (const row of cells.slice(1, rule > 0 ? rule : 1)) {
-    for (const at of joints) assertEquals(row[at], "│", `${what}\n${screen.join("\n")}`);
-  }
-}
-
-/** The characters of a row by cells; the second cell of a wide one is empty. */
-function cellsOf(row: string, columns: number): string[] {
-  const cells = [...new Intl.Segmenter().segment(row)].flatMap(({ segment }) =>
-    displayWidth(segment) === 2 ? [segment, ""] : [segment]
-  );
-  return [...cells, ...new Array<string>(Math.max(0, columns - cells.length)).fill(" ")];
-}
-
-const TEXT = "你好, 世界 👨‍👩‍👧 🇩🇪 é. ".repeat(20);
-
-Deno.test("the full-screen view has straight borders in every size, panel and frame", async () => {
-  await using chat = await openChat({ view: "full", replies: [say(`${TEXT}\n\n- one\n- 二`)] });
-  chat.say("say it");
-  await chat.until(() => turnEnds(chat).length === 1);
-  for (const columns of [20, 33, 60, 89, 90, 139, 140, 300]) {
-    for (const rows of [5, 8, 15, 16, 50, 100]) {
-      chat.terminal.resize(columns, rows);
-      for (const key of ["tab", "tab", "tab", "tab"]) {
-        const screen = chat.terminal.screen();
-        assertEquals(screen.length, rows);
-        assertStraight(screen, columns, `${columns}x${rows}`);
-        chat.terminal.press(key);
-      }
-    }
-  }
-});
 
 Deno.test("panels are placed by the width: one with tabs, two, and two with the side bar", async () => {
   await using chat = await openChat({ view: "full", columns: 160, rows: 30 });
