@@ -378,7 +378,7 @@ export class ConversationPanel implements PanelView {
     return { events, context };
   }
 
-  /** The pieces of stored events and those that were printed apart from them, in the order of their display. */
+  /** The pieces of stored events and those that were printed apart from them, in order. */
   #withKept(pieces: readonly PrintedPiece[], index: number): PrintedPiece[] {
     const { record: { kept, blocks } } = this.#deps;
     const { from = 0 } = blocks[index] ?? {};

@@ -24,7 +24,7 @@ interface EventBlock {
   readonly messages: number;
 }
 
-/** What the main screen does not show yet. */
+/** The part of the conversation that the main screen does not show yet. */
 interface Missed {
   /** Kind of the piece that was printed there last. */
   readonly last: PieceKind | undefined;

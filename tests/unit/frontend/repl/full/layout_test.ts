@@ -1,4 +1,5 @@
 /** The full-screen view on a terminal without a window: geometry, focus, keys, questions. */
+import { displayWidth } from "../../../../../src/util/display_width.ts";
 import { call, say } from "../../../../support/agent_fixture.ts";
 import { assert, assertEquals, assertStringIncludes } from "../../../../support/assert.ts";
 import { type ChatStage, heldReply, openChat } from "../../../../support/chat_stage.ts";
