@@ -68,6 +68,7 @@ export class ConversationPanel implements PanelView {
   readonly #replay: Transcript;
   #replayed: PrintedPiece[] = [];
   #marks: DiffMarks | undefined;
+  #loading: Promise<void> | undefined;
   /** The session of `#past`, `#starts` and the blocks. */
   #session: ConversationRecord["session"];
   /** Nodes of the events before the session was opened, and where their blocks begin. */
@@ -109,7 +110,6 @@ export class ConversationPanel implements PanelView {
       ...(links === undefined ? {} : { links }),
     });
     record.added = (piece) => this.#added(piece);
-    loadDiffMarks(palette).then((marks) => void (this.#marks = marks), () => {});
   }
 
   title(): string {
@@ -230,6 +230,13 @@ export class ConversationPanel implements PanelView {
     return [...begun.rows, ...note, ...this.#layOut(others, columns, begun.last).rows];
   }
 
+  /** Diffs that were laid out without marks are laid out again. */
+  async #loadMarks(): Promise<void> {
+    this.#marks = await loadDiffMarks(this.#deps.palette).catch(() => undefined);
+    for (const block of this.#blocks.values()) block.columns = 0;
+    this.#deps.changed();
+  }
+
   get #count(): number {
     return 1 + this.#starts.length + this.#deps.record.blocks.length;
   }
@@ -298,6 +305,7 @@ export class ConversationPanel implements PanelView {
     for (const row of rows) block.rows.push(row);
     block.last = piece.kind;
     if (!piece.item || !this.#isOpen(piece)) return;
+    this.#loading ??= this.#loadMarks();
     const style = { palette: this.#deps.palette, marks: this.#marks, texts: this.#deps.texts() };
     for (const line of textLines(piece.item, style)) {
       for (const row of rowsOfLine(line, Math.max(1, columns - 2))) block.rows.push(`  ${row}`);

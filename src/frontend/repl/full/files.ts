@@ -2,7 +2,6 @@ import { nameUnseen } from "../../../util/exact_text.ts";
 import { fitDisplay } from "../../../util/display_width.ts";
 import { after } from "../../../util/timer.ts";
 import { oneLine } from "../../../util/terminal_text.ts";
-import { loadWorkspaceFile } from "../../../reports/mod.ts";
 import type { Assembly } from "../../../run/mod.ts";
 import { lineFigures } from "../../../view/mod.ts";
 import type { SessionFile } from "../../session/rows.ts";
@@ -117,6 +116,7 @@ export class FilesPanel extends ListPanel<SessionFile> {
   async #content(path: string): Promise<readonly string[]> {
     const assembly = this.#options.assembly();
     if (!assembly) return [];
+    const { loadWorkspaceFile } = await import("../../../reports/mod.ts");
     const { workspaceFile } = await loadWorkspaceFile();
     const file = await workspaceFile(assembly, path);
     const { palette, texts } = this.deps;
