@@ -82,7 +82,6 @@ export async function openChat(options: ChatStageOptions = {}): Promise<ChatStag
   const events: Event[] = [];
   const opened: OpenRequest[] = [];
   const assemblies: Assembly[] = [];
-  let chat: Chat | undefined;
   const open = async (request: OpenRequest, person: Person): Promise<Assembly> => {
     opened.push(request);
     await options.beforeOpen?.(request, person);
@@ -100,7 +99,7 @@ export async function openChat(options: ChatStageOptions = {}): Promise<ChatStag
     });
     assembly.controller.subscribe((event) => void events.push(event));
     assemblies.push(assembly);
-    await chat?.configure(assembly.loaded.config.ui);
+    await chat.configure(assembly.loaded.config.ui);
     return assembly;
   };
   const texts = await ChatTexts.load(locale);
@@ -110,7 +109,7 @@ export async function openChat(options: ChatStageOptions = {}): Promise<ChatStag
   const live = sessions.begin();
   await options.beforeChat?.(live);
   let now = 0;
-  chat = new Chat({
+  const chat: Chat = new Chat({
     now: () => now,
     live,
     sessions,

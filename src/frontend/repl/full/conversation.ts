@@ -276,7 +276,7 @@ export class ConversationPanel implements PanelView {
     this.#newRows += rows;
   }
 
-  /** The rows of a block; only those that are asked for are laid out. */
+  /** The rows of a block; only those in view are laid out. */
   #laid(index: number): LaidBlock {
     const { columns } = this.#size;
     const known = this.#blocks.get(index);

@@ -19,7 +19,7 @@ interface FilesOptions {
   readonly problem: (error: unknown) => string;
 }
 
-/** What is shown of a file at a time. */
+/** The lines of a file that are shown. */
 interface Shown {
   readonly path: string;
   readonly stamp: string;
@@ -37,7 +37,7 @@ export class FilesPanel extends ListPanel<SessionFile> {
   /** The content of changed files is shown in place of their diffs. */
   #showsContent = false;
   #shown: Shown | undefined;
-  /** What is being read. */
+  /** The lines that are being read. */
   #wanted = "";
   #cancel: () => void = () => {};
   #found: { readonly version: number; readonly files: readonly SessionFile[] } | undefined;

@@ -13,7 +13,7 @@ const MAX_LINE = 400;
 /** Characters of an entry that are shown; `y` copies all. */
 const MAX_SHOWN = 200_000;
 
-/** What the session did, newest last: calls, servers, hooks, jobs, notices and retries. */
+/** The log of a session, newest last: calls, servers, hooks, jobs, notices and retries. */
 export class LogPanel extends ListPanel<LogRow> {
   readonly #log: SessionLog;
   #source: (typeof SOURCES)[number] = "all";

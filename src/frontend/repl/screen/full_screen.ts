@@ -6,7 +6,7 @@ import type { Terminal } from "../terminal/terminal.ts";
 export interface FullScreenOptions {
   /** Clicks are reported; the terminal's own selection needs a modifier then. */
   readonly mouse: boolean;
-  /** What is printed on the main screen when the program stops or fails. */
+  /** Lines to print on the main screen when the program stops or fails. */
   readonly goodbye: () => readonly string[];
 }
 

@@ -2,12 +2,11 @@
 import { message } from "../../../../../src/core/mod.ts";
 import type { Locale } from "../../../../../src/i18n/mod.ts";
 import type { ApprovalQuestion } from "../../../../../src/frontend/session/questions.ts";
-import { assertEquals } from "../../../../support/assert.ts";
 import type { ChatStage } from "../../../../support/chat_stage.ts";
 import { assertStraight, openWorkedChat } from "../../../../support/full_stage.ts";
 import { assertRecorded } from "../../../../support/recorded_panel.ts";
 
-interface Scene {
+interface Shot {
   readonly keys?: readonly string[];
   /** Typed after the keys. */
   readonly text?: string;
@@ -23,11 +22,11 @@ const DIFF = [
   " // 问候",
   '-export const greeting = "hello";',
   '+export const greeting = "你好，世界";',
-  "+export const answer = 42; // a comment that goes on until it does not fit, not even on a wide screen, 真的",
+  "+export const answer = 42; // a comment that continues until it does not fit, not even on a wide screen, 真的",
   " export {};",
 ].join("\n");
 
-const SCENES: Readonly<Record<string, Scene>> = {
+const SCENES: Readonly<Record<string, Shot>> = {
   // The first one: what it has read is in the others.
   files: { keys: ["tab", "tab"], mark: /(changed|已修改) \+2 −1/ },
   chat: { keys: ["tab", "up"], mark: /漢字/ },
@@ -49,7 +48,7 @@ const SCENES: Readonly<Record<string, Scene>> = {
       projectRule: "Edit(src/主要.ts)",
       changes: [{ path: "/w/src/主要.ts", change: "updated", added: 2, removed: 1, diff: DIFF }],
     },
-    mark: /a comment that goes/,
+    mark: /a comment that continues/,
   },
   approval_destructive: {
     question: {
@@ -85,7 +84,7 @@ const SIZES = [[160, 45], [100, 30], [60, 20]] as const;
 function stable(rows: readonly string[]): string {
   return rows.join("\n").replaceAll(/\d\d:\d\d:\d\d/g, "00:00:00").replaceAll(
     /\/tmp\/reasonix-chat-[0-9a-f]+/g,
-    (path) => "/tmp/reasonix-chat-".padEnd(path.length, "0"),
+    (path) => "/srv/project-".padEnd(path.length, "0"),
   );
 }
 

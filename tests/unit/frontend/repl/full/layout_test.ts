@@ -147,7 +147,7 @@ Deno.test("a key right after the question, or one of a message, answers nothing"
   assertStringIncludes(chat.terminal.screen().join("\n"), "Allow write_file?");
 });
 
-Deno.test("neither y alone nor Enter alone allows a destructive call, and there is no answer for all", async () => {
+Deno.test("neither y alone nor Enter alone allows a destructive call, and no answer is for all", async () => {
   for (const keys of [["y"], ["a"], ["enter"]]) {
     await using chat = await openChat({
       view: "full",
