@@ -126,7 +126,7 @@ Deno.test("full screen writes changed cells only, and no half of a wide characte
   assertEquals(show("x👩‍👩‍👧bc"), "\x1b[2Hx  \x1b[2G👩‍👩‍👧\x1b[4Gbc\x1b[K");
 });
 
-Deno.test("full screen moves rows of a panel where that is shorter, and keeps the one beside it", () => {
+Deno.test("full screen moves rows of a panel where that is shorter, and keeps the one next to it", () => {
   const { terminal, state, screen } = open({ columns: 80, rows: 24 });
   const random = new Random(1);
   const chat = Array.from({ length: 60 }, () => `${"x".repeat(random.below(30))} ${random.below(1e9)}`);
