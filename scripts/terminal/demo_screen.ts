@@ -56,7 +56,7 @@ export async function recordFullScreen(): Promise<Span[][]> {
     person: (screen) =>
       screen.includes("Run this command?") || /Allow \w+\?/.test(screen)
         ? "Enter"
-        : !screen.includes(END)
+        : !screen.includes(END) || !screen.includes("deno ready")
         ? undefined
         : screen.includes("c diff or content")
         ? "done"

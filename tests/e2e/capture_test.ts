@@ -1,4 +1,4 @@
-import { recordChat, recordDemo } from "../../scripts/terminal/demo_screen.ts";
+import { recordChat, recordDemo, recordFullScreen } from "../../scripts/terminal/demo_screen.ts";
 import { CELL } from "../../scripts/terminal/svg.ts";
 import { assert, assertEquals } from "../support/assert.ts";
 import { needs } from "../support/tools.ts";
@@ -38,7 +38,13 @@ Deno.test({
   name,
   ignore,
   async fn() {
-    for (const [picture, record] of Object.entries({ demo: recordDemo, chat: recordChat })) {
+    for (
+      const [picture, record] of Object.entries({
+        demo: recordDemo,
+        chat: recordChat,
+        full: recordFullScreen,
+      })
+    ) {
       const shown = (await record()).map((line) => words(line.map(({ text }) => text).join("")));
       for (const theme of ["dark", "light"]) {
         const svg = await Deno.readTextFile(

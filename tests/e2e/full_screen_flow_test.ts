@@ -11,7 +11,7 @@ import {
 import { mockConfig } from "../support/program.ts";
 import { onTerminal, openChat, shownSoon } from "../support/terminal_chat.ts";
 
-/** A question takes no key that comes earlier; so long somebody counts as typing after a key. */
+/** The delay before a question takes keys; it is longer after typing. */
 const PAUSE_MS = 1100;
 /** The message with nothing in it, and the status line below it. */
 const READY = /> Ask for something[^\n]*\n[^\n]*Tab panels/;
@@ -87,7 +87,7 @@ onTerminal("a task in the full-screen view, from a diff to kill -9", async () =>
 
   // In the middle of an answer to the scrollback and back.
   await terminal.resize(80, 60);
-  await chat.enter("Tell me more.");
+  await chat.enter("Explain more.");
   await terminal.shows("line 7 漢字");
   await chat.enter("/view");
   await shownSoon(terminal, (screen) => !screen.includes("─ Files") && screen.includes("line 7 漢字"));
@@ -111,7 +111,7 @@ onTerminal("a task in the full-screen view, from a diff to kill -9", async () =>
   const resumed = conversation(await terminal.screen());
   const text = (rows: readonly string[]) => rows.filter((row) => row !== "" && !row.startsWith("· you"));
   assertEquals(text(resumed), text(full), "a resumed session has the same");
-  await chat.enter("Tell me more.");
+  await chat.enter("Explain more.");
   await shownSoon(terminal, (screen) => READY.test(screen) && screen.split("line 16 漢字").length === 3);
   assertEquals(server.violations, []);
 });

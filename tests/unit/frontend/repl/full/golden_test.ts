@@ -22,7 +22,7 @@ const DIFF = [
   " // 问候",
   '-export const greeting = "hello";',
   '+export const greeting = "你好，世界";',
-  "+export const answer = 42; // a comment that continues until it does not fit, not even on a wide screen, 真的",
+  "+export const answer = 42; // a comment that is longer than any line, not even on a wide screen, 真的",
   " export {};",
 ].join("\n");
 
@@ -48,7 +48,7 @@ const SCENES: Readonly<Record<string, Shot>> = {
       projectRule: "Edit(src/主要.ts)",
       changes: [{ path: "/w/src/主要.ts", change: "updated", added: 2, removed: 1, diff: DIFF }],
     },
-    mark: /a comment that continues/,
+    mark: /a comment that is/,
   },
   approval_destructive: {
     question: {
@@ -97,7 +97,7 @@ async function scenes(
   const pictures = new Map<string, string>();
   for (const [name, { keys = [], text = "", question, mark }] of Object.entries(SCENES)) {
     const abort = new AbortController();
-    // A question in front of somebody who types would leave the keyboard to the message.
+    // While a person types, a question leaves the keyboard to the message.
     for (let pauses = 0; question && pauses < 3; pauses++) await chat.pause();
     const asked = question &&
       questions.ask("approval", { ...COMMAND, ...question }, { signal: abort.signal });
