@@ -192,12 +192,17 @@ export class FullLayout implements Layout {
     return true;
   }
 
+  /** A line was sent: what answers it is in the conversation, and a message is followed to its end. */
+  sent(line: string): void {
+    if (/^\/view\b/.test(line)) return;
+    this.#panel = "chat";
+    if (!line.startsWith("/")) this.#panels.chat.key("end");
+  }
+
   /** Keys of the view while the composer has the focus. */
   #composerKey({ key, text, several }: InputEvent & { readonly kind: "key" }): boolean {
     const { empty, modal } = this.#deps.composer;
     if (modal) return false;
-    // The answer to a message is in the conversation.
-    if (key === "enter" && !empty) this.#panel = "chat";
     const scrolls = key === "pageUp" || key === "pageDown" || (several && (key === "up" || key === "down")) ||
       (empty && (key === "home" || key === "end"));
     if (scrolls) this.#panels[this.#visible()].key(key);

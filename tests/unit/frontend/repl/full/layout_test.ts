@@ -261,3 +261,26 @@ Deno.test("a hidden part of a wide character next to an overlay is a blank", asy
   assert(rows.length > 0);
   for (const row of rows) assertEquals(displayWidth(row.slice(0, row.indexOf("│"))), 2, row);
 });
+
+Deno.test("a message that is sent is followed, and /view keeps panel and position", async () => {
+  const lines = Array.from({ length: 60 }, (_, at) => `line ${at}`).join("\n\n");
+  await using chat = await openChat({
+    view: "full",
+    columns: 80,
+    rows: 20,
+    replies: [say(lines), say("Seen.")],
+  });
+  const { terminal } = chat;
+  const shows = (text: string) => terminal.screen().some((row) => row.startsWith(text));
+  chat.say("go");
+  await chat.until(() => turnEnds(chat).length === 1 && shows("line 59"));
+  terminal.press("home");
+  assert(!shows("line 59") && shows("line 1"));
+  chat.say("/view");
+  await chat.until(() => !terminal.alternateShown);
+  chat.say("/view");
+  await chat.until(() => terminal.alternateShown && shows("line 1"));
+  assert(!shows("line 59"));
+  chat.say("again");
+  await chat.until(() => shows("Seen."));
+});
