@@ -77,12 +77,12 @@ async function runStage(stage: Stage, echo: boolean): Promise<Outcome> {
 }
 
 /** The paths of a stage, or modules for it that import several of its test files each. */
-async function filesTogether({ name, command, paths, together }: Stage): Promise<readonly string[]> {
+async function filesTogether({ command, paths, together }: Stage): Promise<readonly string[]> {
   if (together === undefined) return paths;
   const ignored = command.flatMap((word) => word.startsWith("--ignore=") ? word.slice(9).split(",") : []);
   const files = paths.flatMap((path) => testFilesBelow(path, ignored));
-  await Deno.mkdir("coverage", { recursive: true });
-  const directory = await Deno.makeTempDir({ dir: "coverage", prefix: `${name}-` });
+  const directory = `coverage/${paths[0]}`;
+  await Deno.mkdir(directory, { recursive: true });
   const modules = Array.from({ length: Math.ceil(files.length / together) }, (_, at) => ({
     path: `${directory}/${at}_test.ts`,
     files: files.slice(at * together, (at + 1) * together),
