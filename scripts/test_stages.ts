@@ -16,6 +16,8 @@ export interface Stage {
   /** Says that the run counts towards line coverage. */
   readonly coverage: boolean;
   readonly limitSeconds: number;
+  /** So many test files after each other run as one, which loads once what they share; default: 1. */
+  readonly together?: number;
   /** Variables of the environment in addition to those of this process. */
   readonly env?: Readonly<Record<string, string>>;
 }
@@ -88,12 +90,14 @@ export const STAGES: readonly Stage[] = [
   {
     ...tests("unit", [...TEST, "--parallel", `--ignore=${UNMEASURED.join()}`], ["tests/unit"]),
     coverage: true,
+    together: 8,
     env: jobs(3),
   },
-  { ...tests("unit", [...TEST, "--parallel"], UNMEASURED), env: jobs(3) },
+  { ...tests("unit", [...TEST, "--parallel"], UNMEASURED), together: 8, env: jobs(3) },
   tests("doc", ["test", "-A", "--doc"], ["mod.ts"]),
   {
     ...tests("conformance", [...TEST, "--parallel"], ["tests/conformance"]),
+    together: 4,
     limitSeconds: 1500,
     env: jobs(3),
     bundle: true,
