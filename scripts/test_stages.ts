@@ -16,7 +16,7 @@ export interface Stage {
   /** Says that the run counts towards line coverage. */
   readonly coverage: boolean;
   readonly limitSeconds: number;
-  /** So many test files after each other run as one, which loads once what they share; default: 1. */
+  /** Number of test files that run as one, which loads once what they share; default: 1. */
   readonly together?: number;
   /** Variables of the environment in addition to those of this process. */
   readonly env?: Readonly<Record<string, string>>;
