@@ -1,6 +1,7 @@
 import type { Event } from "../../../core/mod.ts";
 import type { TranscriptTexts } from "../chat_texts.ts";
-import { emphasised, occurrences, type Range, textLines } from "../overlay/expand.ts";
+import { textLines } from "../overlay/expand.ts";
+import { emphasised, matches } from "../overlay/search.ts";
 import { rowsOfLine, withoutStyles } from "../screen/line.ts";
 import type { Frame } from "../screen/view.ts";
 import { isApart, type PieceKind, type PrintedPiece } from "../transcript/printed.ts";
@@ -566,28 +567,4 @@ function keyOf({ kind, source: { event, after } }: PrintedPiece): string {
 /** Characters of rows, apart from blanks and styles. */
 function textLength(rows: readonly string[]): number {
   return rows.reduce((sum, row) => sum + withoutStyles(row).replace(/\s/g, "").length, 0);
-}
-
-/** The parts of rows that match a text, also where it goes over the end of a row. */
-function matches(rows: readonly string[], query: string): Map<number, Range[]> {
-  const found = new Map<number, Range[]>();
-  const add = (row: number, range: Range) => found.set(row, [...found.get(row) ?? [], range]);
-  const plain = rows.map(withoutStyles);
-  plain.forEach((text, row) => {
-    for (const range of occurrences(text, query)) add(row, range);
-    const head = text.trimEnd();
-    const next = plain[row + 1] ?? "";
-    const indent = next.length - next.trimStart().length;
-    const from = Math.max(0, head.length - query.length);
-    for (const gap of ["", " "]) {
-      const joined = head.slice(from) + gap + next.slice(indent, indent + query.length);
-      for (const [first, last] of occurrences(joined, query)) {
-        const behind = from + last - head.length - gap.length;
-        if (from + first >= head.length || behind <= 0) continue;
-        add(row, [from + first, head.length]);
-        add(row + 1, [indent, indent + behind]);
-      }
-    }
-  });
-  return found;
 }
