@@ -239,7 +239,7 @@ export class FullLayout implements Layout {
       this.#focusOn("composer");
     };
     const act = await dialogs.overlays.open(async () => {
-      const { palettePanel } = await import("./palette.ts");
+      const { palettePanel } = await import("./session_panels.ts");
       return palettePanel({
         ...this.#deps,
         style: await dialogs.style(),

@@ -10,6 +10,7 @@ import { LogPanel } from "./log_panel.ts";
 import type { LayoutDeps } from "../chat_layout.ts";
 import { SideBar } from "./side_bar.ts";
 
+export { palettePanel } from "./palette.ts";
 export type SessionPanels = Awaited<ReturnType<typeof loadSessionPanels>>;
 
 /** The panels about a session next to its conversation. */

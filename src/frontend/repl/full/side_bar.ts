@@ -46,7 +46,7 @@ export class SideBar implements View {
       parts.map(({ length }, part) => [`${part}`, Math.min(most, length)] as const)
     );
     const given = dealRows(rows, grants);
-    const lines = parts.flatMap((part, at) => this.#cut(part, given[at] ?? 0));
+    const lines = parts.flatMap((part, at) => this.#cut(part, given[`${at}`] ?? 0));
     return { lines: lines.map((line) => safeLine(line, columns)) };
   }
 

@@ -354,7 +354,7 @@ class Numbers extends ListPanel<number> {
 }
 
 Deno.test("ListPanel lays out visible entries only, and finds others around the end", async () => {
-  await using chat = await openChat();
+  await using chat = await worked();
   const { deps } = await panelsOf(chat);
   const panel = new Numbers(deps, false);
   const first = () =>
