@@ -1,12 +1,13 @@
 /**
- * Writes docs/commands.md, the help of every command as the program prints it, the list in docs/commands-chat.md,
- * and the keys in docs/full-screen.md. `deno run -A scripts/gen_commands.ts`; a test fails while a page is not current.
+ * Writes docs/commands.md, the help of every command as the program prints it, the list in
+ * docs/commands-chat.md, and the keys in docs/full-screen.md. `deno run -A scripts/gen_commands.ts`; a test
+ * fails while a page is not current.
  */
 import { generateHelpTextForAllCommands } from "@stricli/core";
 import { appFor } from "../cli/app.ts";
 import { installHelp } from "../cli/help.ts";
 import { allCommands } from "../src/command/mod.ts";
-import { fullKeyHelp } from "../src/frontend/repl/full/layout.ts";
+import { FRONTENDS } from "../src/frontend/frontends.ts";
 import { loadTexts } from "../src/i18n/mod.ts";
 
 const PAGE = new URL("../docs/commands.md", import.meta.url);
@@ -46,6 +47,7 @@ export async function chatCommandsPage(page: string): Promise<string> {
 /** The page of the full-screen view with its keys as they are now. */
 export async function fullScreenPage(page: string): Promise<string> {
   const [full, composer] = await Promise.all([loadTexts("full", "en"), loadTexts("composer", "en")]);
+  const { fullKeyHelp } = await (await FRONTENDS.repl()).loadFullLayout();
   const rows = fullKeyHelp(full, composer).map(({ keys, what }) => [
     keys.map((key) => key.length === 1 ? `\`${key}\`` : key).join(", "),
     what,

@@ -58,7 +58,7 @@ async function runStage(stage: Stage, echo: boolean): Promise<Outcome> {
   const started = performance.now();
   const coverage = stage.coverage ? [`--coverage=${COVERAGE_DIR}`, "--coverage-raw-data-only"] : [];
   const done = await run(Deno.execPath(), {
-    args: [...stage.command, ...coverage, ...stage.paths],
+    args: [...stage.command, ...coverage, ...await filesTogether(stage)],
     echo,
     limitSeconds: stage.limitSeconds,
     ...(stage.env ? { env: stage.env } : {}),
@@ -74,6 +74,34 @@ async function runStage(stage: Stage, echo: boolean): Promise<Outcome> {
       `${outcome.skipped.length} skipped (${seconds} s)`,
   );
   return outcome;
+}
+
+/** The paths of a stage, or modules for it that import several of its test files each. */
+async function filesTogether({ command, paths, together }: Stage): Promise<readonly string[]> {
+  if (together === undefined) return paths;
+  const ignored = command.flatMap((word) => word.startsWith("--ignore=") ? word.slice(9).split(",") : []);
+  const files = paths.flatMap((path) => testFilesBelow(path, ignored));
+  const directory = `coverage/${paths[0]}`;
+  await Deno.mkdir(directory, { recursive: true });
+  const modules = Array.from({ length: Math.ceil(files.length / together) }, (_, at) => ({
+    path: `${directory}/${at}_test.ts`,
+    files: files.slice(at * together, (at + 1) * together),
+  }));
+  for (const { path, files } of modules) {
+    const imports = files.map((file) => `import "${new URL(file, `file://${Deno.cwd()}/`)}";\n`);
+    await Deno.writeTextFile(path, imports.join(""));
+  }
+  return modules.map(({ path }) => path);
+}
+
+function testFilesBelow(directory: string, ignored: readonly string[]): string[] {
+  const entries = [...Deno.readDirSync(directory)].toSorted((a, b) => a.name < b.name ? -1 : 1);
+  return entries.flatMap(({ name, isDirectory }) => {
+    const path = `${directory}/${name}`;
+    if (ignored.includes(path)) return [];
+    if (isDirectory) return testFilesBelow(path, ignored);
+    return name.endsWith("_test.ts") ? [path] : [];
+  });
 }
 
 function broken(failure: Failure): Outcome {
@@ -154,11 +182,11 @@ async function runCoverage(): Promise<Outcome> {
 /** Stages to run for the words on the command line; a path becomes a separate stage. */
 export function chooseStages(words: readonly string[]): Stage[] {
   if (words.length === 0) return [...STAGES];
-  return words.map((word) => {
-    const known = [...STAGES, ...SOAK].find((stage) => stage.name === word);
-    if (known !== undefined) return { ...known, coverage: false };
+  return words.flatMap((word): Stage[] => {
+    const known = [...STAGES, ...SOAK].filter((stage) => stage.name === word);
+    if (known.length > 0) return known.map((stage) => ({ ...stage, coverage: false }));
     if (word.includes("/") || word.endsWith(".ts")) {
-      return {
+      return [{
         name: word,
         lane: "main",
         command: ["test", "-A"],
@@ -166,9 +194,9 @@ export function chooseStages(words: readonly string[]): Stage[] {
         tests: true,
         coverage: false,
         limitSeconds: 600,
-      };
+      }];
     }
-    const names = STAGES.map((stage) => stage.name).join(", ");
+    const names = [...new Set(STAGES.map((stage) => stage.name))].join(", ");
     throw new Error(`Cannot find the test stage ${JSON.stringify(word)}; use a path or one of: ${names}`);
   });
 }

@@ -6,7 +6,7 @@
 import { startBrowser } from "../../tests/support/browser.ts";
 import { say } from "../process.ts";
 import { recordPage } from "./demo_page.ts";
-import { DEMO_COLUMNS, recordChat, recordDemo } from "./demo_screen.ts";
+import { DEMO_COLUMNS, FULL_COLUMNS, recordChat, recordDemo, recordFullScreen } from "./demo_screen.ts";
 import { svgOf, type Theme } from "./svg.ts";
 
 const DIRECTORY = new URL("../../docs/images/", import.meta.url);
@@ -57,6 +57,7 @@ const THEMES: Readonly<Record<string, Theme>> = {
 const PICTURES = {
   demo: {
     lines: await recordDemo(),
+    columns: DEMO_COLUMNS,
     title: "Reasonix repairs a broken project",
     description:
       "A terminal: reasonix run is asked to fix the failing tests of a project. It runs them, reads the code, edits " +
@@ -64,10 +65,19 @@ const PICTURES = {
   },
   chat: {
     lines: await recordChat(),
+    columns: DEMO_COLUMNS,
     title: "The chat of Reasonix asks before it changes a file",
     description:
       "A terminal: the chat has run the failing tests and read the code. Now it asks whether a file may be " +
       "edited: it shows the diff with line numbers, and four answers: yes, yes for this session, always, no.",
+  },
+  full: {
+    lines: await recordFullScreen(),
+    columns: FULL_COLUMNS,
+    title: "The full-screen view of Reasonix",
+    description:
+      "A terminal: left the state of the session, in the middle the conversation, whose tests pass, and right the " +
+      "changed files with the diff of the selected one; the message and a status line with keys are below.",
   },
 };
 
@@ -75,7 +85,7 @@ await Deno.mkdir(DIRECTORY, { recursive: true });
 for (const [name, picture] of Object.entries(PICTURES)) {
   for (const [theme, colours] of Object.entries(THEMES)) {
     const file = new URL(`${name}-${theme}.svg`, DIRECTORY);
-    await Deno.writeTextFile(file, svgOf({ ...picture, columns: DEMO_COLUMNS }, colours));
+    await Deno.writeTextFile(file, svgOf(picture, colours));
     say(`Wrote ${file.pathname}`);
   }
 }

@@ -38,6 +38,33 @@ export async function recordChat(): Promise<Span[][]> {
   return linesOf(screen.replaceAll(demo.temp, "~"));
 }
 
+/** Width of the picture of the full-screen view: side bar, chat and files. */
+export const FULL_COLUMNS = 150;
+const FULL_ROWS = 36;
+/** Beginning of the last reply of the model. */
+const END = "All tests pass.";
+
+/** The same task in the full-screen view, once it is done: the conversation and the diffs of its files. */
+export async function recordFullScreen(): Promise<Span[][]> {
+  await using demo = await makeScriptedDemo();
+  const { env, ...terminal } = terminalOf(demo);
+  const screen = await recordTerminal({
+    command: [Deno.execPath(), ...PROGRAM, "--tui", DEMO_TASK],
+    ...terminal,
+    ...{ columns: FULL_COLUMNS, rows: FULL_ROWS },
+    env: { ...env, REASONIX_REDUCED_MOTION: "1" },
+    person: (screen) =>
+      screen.includes("Run this command?") || /Allow \w+\?/.test(screen)
+        ? "Enter"
+        : !screen.includes(END) || !screen.includes("deno ready")
+        ? undefined
+        : screen.includes("c diff or content")
+        ? "done"
+        : "Tab",
+  });
+  return linesOf(screen);
+}
+
 function terminalOf(demo: DemoProject) {
   const home = Deno.env.get("HOME") ?? "";
   return {

@@ -6,6 +6,7 @@ export interface TerminalRun {
   /** The whole environment of the program. */
   readonly env: Readonly<Record<string, string>>;
   readonly columns: number;
+  readonly rows?: number;
   /**
    * Looks at the screen and says which key a person presses now; nothing to wait. `done` ends it while the
    * program continues. Absent: the program is left to end automatically.
@@ -26,7 +27,9 @@ export async function tmux(socket: string, ...args: string[]): Promise<string> {
 }
 
 /** The lines of the screen and of what has scrolled off it, with their colors as SGR sequences. */
-export async function recordTerminal({ command, cwd, env, columns, person }: TerminalRun): Promise<string> {
+export async function recordTerminal(
+  { command, cwd, env, columns, rows = ROWS, person }: TerminalRun,
+): Promise<string> {
   const directory = await Deno.makeTempDir({ prefix: "reasonix-screen-" });
   const socket = `${directory}/socket`;
   const assignments = Object.entries({ TERM: "tmux-256color", ...env }).map(([name, value]) =>
@@ -36,7 +39,7 @@ export async function recordTerminal({ command, cwd, env, columns, person }: Ter
   // What the program wrote is on the screen once the line behind it is.
   const script = `${program}; printf '%s' '${END}'; tmux -S ${socket} wait-for -S ended; exec sleep 600`;
   try {
-    const size = ["-x", String(columns), "-y", String(ROWS)];
+    const size = ["-x", String(columns), "-y", String(rows)];
     const shell = `exec sh -c ${quoted(script)}`;
     await tmux(socket, "-u", "-f", "/dev/null", "new-session", "-d", ...size, "-c", cwd, shell);
     if (person) return await sit(socket, person);

@@ -193,6 +193,7 @@ interface AssemblyDeps extends RunContext, Features {
   readonly beforeTurn: () => Promise<void>;
   /** Resolves when nothing that was started ahead is running any more. */
   readonly warmedUp: () => Promise<unknown>;
+  readonly context: Pick<ContextManager, "close">;
   /** The dependencies of a turn, except what acts between steps. */
   readonly turn: ControlledDeps;
 }
@@ -490,6 +491,7 @@ export class Assembly implements AsyncDisposable {
   }
 
   async #close(): Promise<void> {
+    await this.#deps.context.close();
     await this.#deps.extensions.close();
     await this.#deps.plugins?.close();
     await this.#deps.tools.close();
@@ -552,7 +554,7 @@ export function assembleWith(all: RunFeatures): Assemble {
       ...warmUp,
     });
     const { beforeTurn } = context;
-    return new Assembly({ ...run, ...features, controller, turn, beforeTurn, warmedUp });
+    return new Assembly({ ...run, ...features, controller, turn, beforeTurn, warmedUp, context });
   };
 }
 

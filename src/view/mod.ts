@@ -4,6 +4,7 @@ export {
   CALL_MARKS,
   type CallKind,
   callKind,
+  callLine,
   callLines,
   callTitle,
   type CallView,

@@ -48,7 +48,7 @@ Deno.test({
   fn: async () => {
     const seen: Record<string, unknown> = {};
     const expected: Record<string, unknown> = {};
-    await twoAtATime(someOf(DOORS, 10), async (clone) => {
+    await twoAtATime(someOf(DOORS, 6), async (clone) => {
       const got: string[] = [];
       const run = await play(THROUGH_THE_DOOR, {
         args: ["--ignore-untrusted", ...ALL_ALLOWED],

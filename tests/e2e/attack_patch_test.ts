@@ -22,7 +22,7 @@ async function passed(attempts: readonly Attempt[], settings: string, ...args: s
 
 /** Attempts of a mode that asks nothing about names; the rules have all, and `deno task soak` too. */
 const random = new Random(SEED);
-const some = () => someOf([...EDITS, ...PROTECTED], 150, random);
+const some = () => someOf([...EDITS, ...PROTECTED], 80, random);
 
 const MODES: readonly [name: string, attempts: readonly Attempt[], settings: string, args: string[]][] = [
   ["Edit and Read rules headless", ALL, DENIED, ["--permission-mode", "workspace-write"]],

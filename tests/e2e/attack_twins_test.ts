@@ -251,9 +251,7 @@ for (const door of DOORS) {
     ...jailed(`a clone with ${door.name} starts nothing, the same clone ${twin}`),
     fn: async () => {
       await using it = await clone(door);
-      const closed = door.opens
-        ? [[], ["--ignore-untrusted"], ["--trust-project"]]
-        : [[], ["--ignore-untrusted"]];
+      const closed = door.opens ? [[], ["--ignore-untrusted"], ["--trust-project"]] : [[]];
       for (const flags of closed) {
         const { done, opened } = await it.enter(...flags);
         assertEquals(opened, [], `${flags.join()} ${done.code} ${done.stderr}`);

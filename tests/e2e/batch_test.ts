@@ -1,9 +1,10 @@
 import { finished, makeWorld, mockConfig, type World } from "../support/program.ts";
 import { type RecordedRequest, startModelServer, type Turn } from "../support/model_server.ts";
 import { assert, assertEquals, assertMatch } from "../support/assert.ts";
+import { soakSize } from "../support/seed.ts";
 
 const TASKS = 20;
-const KILLS = 10;
+const KILLS = soakSize(10, 5);
 
 interface Line {
   readonly id: string;
@@ -57,7 +58,7 @@ function below(n: number): number {
   return Math.floor(random / 2 ** 32 * n);
 }
 
-Deno.test("a batch killed at 10 random points executes each task exactly once in a separate work tree", async () => {
+Deno.test(`a batch killed at ${KILLS} random points executes each task exactly once in a separate work tree`, async () => {
   await using server = startModelServer([], { ...LOOSE, fallback: work });
   await using world = await makeWorld(mockConfig(server.url));
   await makeRepository(world);

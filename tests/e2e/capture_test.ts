@@ -1,4 +1,4 @@
-import { recordChat, recordDemo } from "../../scripts/terminal/demo_screen.ts";
+import { recordChat, recordDemo, recordFullScreen } from "../../scripts/terminal/demo_screen.ts";
 import { CELL } from "../../scripts/terminal/svg.ts";
 import { assert, assertEquals } from "../support/assert.ts";
 import { needs } from "../support/tools.ts";
@@ -38,15 +38,18 @@ Deno.test({
   name,
   ignore,
   async fn() {
-    for (const [picture, record] of Object.entries({ demo: recordDemo, chat: recordChat })) {
-      const shown = (await record()).map((line) => words(line.map(({ text }) => text).join("")));
-      for (const theme of ["dark", "light"]) {
-        const svg = await Deno.readTextFile(
-          new URL(`../../docs/images/${picture}-${theme}.svg`, import.meta.url),
-        );
-        assertEquals(linesOf(svg), shown.filter((line) => line !== ""), "run deno task capture");
-        assert(svg.length < 20_000, "a picture is small");
-      }
-    }
+    const pictures = { demo: recordDemo, chat: recordChat, full: recordFullScreen };
+    await Promise.all(
+      Object.entries(pictures).map(async ([picture, record]) => {
+        const shown = (await record()).map((line) => words(line.map(({ text }) => text).join("")));
+        for (const theme of ["dark", "light"]) {
+          const svg = await Deno.readTextFile(
+            new URL(`../../docs/images/${picture}-${theme}.svg`, import.meta.url),
+          );
+          assertEquals(linesOf(svg), shown.filter((line) => line !== ""), "run deno task capture");
+          assert(svg.length < 20_000, "a picture is small");
+        }
+      }),
+    );
   },
 });

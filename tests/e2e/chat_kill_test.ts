@@ -6,9 +6,9 @@ import { type RecordedRequest, startModelServer, type Turn } from "../support/mo
 import { denoDir, makeWorld, mockConfig, programFile, type World } from "../support/program.ts";
 import { EMPTY, killProgram, onTerminal } from "../support/terminal_chat.ts";
 import { openTerminal } from "../support/tmux.ts";
-import { Random, SEED } from "../support/seed.ts";
+import { Random, SEED, soakSize } from "../support/seed.ts";
 
-const POINTS = 40;
+const POINTS = soakSize(40, 20);
 /** After this time half of the points are enough; a fast machine passes all of them in less. */
 const LIMIT_MS = 20_000;
 /** A panel that comes automatically takes no key for this long. */
@@ -30,7 +30,7 @@ function working({ json }: RecordedRequest): Turn {
 }
 
 onTerminal(
-  "a chat killed at 40 points loses and repeats nothing",
+  `a chat killed at ${POINTS} points loses and repeats nothing`,
   async () => {
     await using server = startModelServer([], { fallback: working });
     await using world = await makeWorld(`${mockConfig(server.url)}[sandbox]\nbash = "off"\n`);

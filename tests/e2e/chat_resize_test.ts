@@ -99,7 +99,7 @@ onTerminal(
     await terminal.shows(EMPTY);
     await chat.enter("Count.");
     await shownSoon(terminal, (screen) => /Line 0[5-9]\d/.test(screen));
-    for (let round = 0; round < soakSize(50, 12); round++) {
+    for (let round = 0; round < soakSize(50, 6); round++) {
       await lines.resize(terminal, 28 + (round * 7) % 53, 16 + (round * 5) % 20);
       // tmux reports the first of several changes at once: after a pause frames are on their way.
       if (RACES && round % 3 === 0) await new Promise((resolve) => setTimeout(resolve, 310));

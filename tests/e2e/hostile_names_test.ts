@@ -155,7 +155,7 @@ async function steered(world: World, commands: readonly (readonly string[])[]): 
   const shim = await world.shim("reasonix");
   const wrong: unknown[] = [];
   const waiting = [...commands];
-  const onTerminal = new Set(someOf(commands, Math.ceil(commands.length / 3), random));
+  const onTerminal = new Set(someOf(commands, Math.ceil(commands.length / 6), random));
   const work = async () => {
     for (let args = waiting.shift(); args; args = waiting.shift()) {
       const { pipe, terminal } = await show(world, args, onTerminal.has(args) ? shim : undefined);

@@ -55,13 +55,20 @@ function packageFile(): Promise<string> {
   })();
 }
 
-/** A user without the program, and a registry that has its package. `cache` is the directory of npm. */
-async function makeUser({ cache }: { readonly cache?: string } = {}) {
+interface UserOptions {
+  /** The directory of npm; default: a new one. */
+  readonly cache?: string;
+  /** The registry has the executable of the runtime, not a script that becomes it. */
+  readonly whole?: boolean;
+}
+
+/** A user without the program, and a registry that has its package. */
+async function makeUser({ cache, whole = false }: UserOptions = {}) {
   const temp = await makeTempDir();
   const path = (name: string) => `${temp.path}/${name}`;
   for (const name of ["home", "work"]) await Deno.mkdir(path(name));
   const file = await packageFile();
-  const registry = await startRegistry();
+  const registry = await startRegistry({ short: !whole });
   await registry.publish(file, JSON.parse(await Deno.readTextFile(`${PACKAGE}/package.json`)));
   const env = (more: Record<string, string> = {}): Record<string, string> => ({
     HOME: path("home"),
@@ -179,7 +186,7 @@ async function endsWith(user: User, line: string, signal: Deno.Signal, at: numbe
 const random = new Random(SEED);
 
 /** Ends every process of the chain with `some` signals that are drawn; all of them in `deno task soak`. */
-async function endsCleanly(user: User, line: string, some = 4): Promise<void> {
+async function endsCleanly(user: User, line: string, some = 2): Promise<void> {
   for (let at = 0, count = 1; at < count; at++) {
     for (const signal of someOf(["SIGTERM", "SIGHUP", "SIGKILL", "SIGINT"] as const, some, random)) {
       count = await endsWith(user, line, signal, at);
@@ -190,7 +197,7 @@ async function endsCleanly(user: User, line: string, some = 4): Promise<void> {
 Deno.test({
   ...withNpm("npm installs the package into an empty prefix, and removes all of it"),
   async fn(t) {
-    await using user = await makeUser({ cache: CACHE });
+    await using user = await makeUser({ whole: true });
     const command = user.path("prefix/bin/reasonix");
     await t.step("with its scripts the command is the shell command, up to a finished task", async () => {
       await user.must(`npm i -g ${user.file}`);
@@ -252,7 +259,7 @@ Deno.test({
       assertEquals((await user.sh("reasonix run --no-such-flag")).code, 2);
       assertEquals((await user.sh("reasonix --version | cat")).code, 0);
     });
-    await t.step("no signal to any of its processes leaves one", () => endsCleanly(user, command, 2));
+    await t.step("no signal to any of its processes leaves one", () => endsCleanly(user, command, 1));
     await t.step("Ctrl-C, which reaches both and is passed on, stops the program cleanly", async () => {
       const { output } = await waiting(user, `setsid ${command}`, ({ pid }) => Deno.kill(-pid, "SIGINT"));
       assertMatch(output, /Interrupted\n.*continue with: reasonix run --resume/);
@@ -325,20 +332,25 @@ if (musl) {
 }
 `;
 
+/** An installation of a user that fails, and a check that it left no file. */
+function installing(user: User) {
+  const prefix = user.path("prefix");
+  const nothing = async (text: string, pattern: RegExp) => {
+    assertMatch(text, pattern);
+    const files = await Deno.stat(prefix).then(() => filesBelow(prefix), () => []);
+    assertEquals(files, [], text);
+  };
+  return { prefix, line: `npm i -g ${NAME}`, nothing };
+}
+
 const NOT_COMPLETE =
   /error: Cannot .* (?:is not complete|of this platform)\n.*check the network and the free space on the disk, then/;
 
 Deno.test({
-  ...withNpm("an installation that cannot work names the reason and leaves nothing"),
+  ...withNpm("an installation that breaks off names the reason and leaves nothing"),
   async fn(t) {
-    await using user = await makeUser();
-    const prefix = user.path("prefix");
-    const line = `npm i -g ${NAME}`;
-    const nothing = async (text: string, pattern: RegExp) => {
-      assertMatch(text, pattern);
-      const files = await Deno.stat(prefix).then(() => filesBelow(prefix), () => []);
-      assertEquals(files, [], text);
-    };
+    await using user = await makeUser({ whole: true });
+    const { prefix, line, nothing } = installing(user);
     await t.step("where the network ends in the middle of the runtime or of the package", async () => {
       for (
         const [cut, pattern] of [
@@ -381,6 +393,14 @@ Deno.test({
         }
       },
     });
+  },
+});
+
+Deno.test({
+  ...withNpm("an installation that cannot work names the reason and leaves nothing"),
+  async fn(t) {
+    await using user = await makeUser();
+    const { prefix, line, nothing } = installing(user);
     await t.step({
       ...needs("bwrap", HAS_BWRAP, "with a home that is read-only"),
       fn: async () => {

@@ -2,6 +2,7 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../support/assert.ts";
 import { type RecordedRequest, startModelServer, type Turn } from "../support/model_server.ts";
 import { makeWorld, mockConfig } from "../support/program.ts";
+import { isRunning } from "../support/processes.ts";
 import { startProxy } from "../support/proxy.ts";
 import { SELF_SIGNED } from "../support/self_signed.ts";
 
@@ -89,6 +90,38 @@ Deno.test("run names the command and its exit code when it prints no key", async
   assertEquals(code, 5);
   assertStringIncludes(stderr, 'No API key for provider "mock": api_key_command (sh -c ');
   assertStringIncludes(stderr, "ended with exit code 7; run it in a terminal to see its output");
+});
+
+Deno.test("a run that ends leaves no key command of a look-up behind", async () => {
+  const posted = Promise.withResolvers<void>();
+  const renewing = Promise.withResolvers<void>();
+  // The list of models refuses the key once the task has it; the answer waits until the command runs again.
+  await using server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, async (request) => {
+    const { pathname } = new URL(request.url);
+    await request.body?.cancel();
+    if (pathname === "/renewing") renewing.resolve();
+    else if (request.method === "POST") {
+      posted.resolve();
+      await renewing.promise;
+      return new Response(ANSWER, { headers: { "content-type": "text/event-stream" } });
+    } else await posted.promise;
+    return new Response("refused", { status: 401 });
+  });
+  const { port } = server.addr;
+  const again = `echo $$ > "$REASONIX_HOME/pid"; exec 3<>/dev/tcp/127.0.0.1/${port}; ` +
+    'printf "GET /renewing HTTP/1.0\r\n\r\n" >&3; sleep 600; true';
+  const printer = `if [ -e "$REASONIX_HOME/used" ]; then ${again}; fi; ` +
+    'touch "$REASONIX_HOME/used"; echo token-once-12345';
+  await using world = await makeWorld(
+    mockConfig(
+      `http://127.0.0.1:${port}/v1`,
+      "",
+      `api_key_command = ["bash", "-c", ${JSON.stringify(printer)}]\n`,
+    ),
+  );
+  const { code, stdout, stderr } = await world.run(["run", "hello"]);
+  const pid = Number(await Deno.readTextFile(`${world.home}/pid`));
+  assertEquals([code, stdout.trim(), isRunning(pid)], [0, "Hi", false], stderr);
 });
 
 Deno.test("a project cannot run a key command before trust", async () => {

@@ -29,6 +29,10 @@ Deno.test("chooseStages takes names and paths and refuses a word that is neither
     "house",
     "tests/unit/core",
   ]);
+  const unit = chooseStages(["unit"]);
+  const [measured, others] = unit.map(({ command, paths }) => ({ command, paths }));
+  assertEquals([unit.length, measured?.paths], [2, ["tests/unit"]]);
+  assert(measured?.command.includes(`--ignore=${others?.paths.join()}`), "each test is in one of both");
   assertThrows(() => chooseStages(["unti"]), Error, '"unti"');
 });
 

@@ -29,6 +29,8 @@ export interface ChatStageOptions {
   readonly colors?: boolean;
   readonly columns?: number;
   readonly rows?: number;
+  /** The terminal joins characters to one where they are one. */
+  readonly graphemes?: boolean;
   /** Can break the texts that the chat draws with each frame. */
   readonly texts?: (texts: ChatTexts) => void;
   /** Sessions and the user's configuration are files; without, nothing is kept and nothing can be saved. */
@@ -71,18 +73,17 @@ export interface ChatStage extends AsyncDisposable {
 
 export async function openChat(options: ChatStageOptions = {}): Promise<ChatStage> {
   const { replies = [], config = {}, locale = "en", columns, rows } = options;
-  const { colors = false, onDisk = false } = options;
+  const { colors = false, graphemes = true, onDisk = false } = options;
   const { env = (name: string) => Deno.env.get(name) } = options;
   const root = await Deno.realPath(await Deno.makeTempDir({ prefix: "reasonix-chat-" }));
   const paths = { cwd: `${root}/work`, home: `${root}/home`, env };
   await Promise.all([Deno.mkdir(paths.cwd), Deno.mkdir(paths.home)]);
   const size = { ...(columns === undefined ? {} : { columns }), ...(rows === undefined ? {} : { rows }) };
-  const terminal = new VirtualTerminal(size);
+  const terminal = new VirtualTerminal({ ...size, graphemes });
   const provider = scriptedProvider(replies);
   const events: Event[] = [];
   const opened: OpenRequest[] = [];
   const assemblies: Assembly[] = [];
-  let chat: Chat | undefined;
   const open = async (request: OpenRequest, person: Person): Promise<Assembly> => {
     opened.push(request);
     await options.beforeOpen?.(request, person);
@@ -100,7 +101,7 @@ export async function openChat(options: ChatStageOptions = {}): Promise<ChatStag
     });
     assembly.controller.subscribe((event) => void events.push(event));
     assemblies.push(assembly);
-    await chat?.configure(assembly.loaded.config.ui);
+    await chat.configure(assembly.loaded.config.ui);
     return assembly;
   };
   const texts = await ChatTexts.load(locale);
@@ -110,7 +111,7 @@ export async function openChat(options: ChatStageOptions = {}): Promise<ChatStag
   const live = sessions.begin();
   await options.beforeChat?.(live);
   let now = 0;
-  chat = new Chat({
+  const chat: Chat = new Chat({
     now: () => now,
     live,
     sessions,

@@ -67,6 +67,8 @@ export async function openWorkedChat(
   const chat = await openChat({
     view: "full",
     start: { approvalMode: "yolo" },
+    // The jail of the machine is in no picture.
+    config: { sandbox: { bash: "off" } },
     replies: [...WORK, ...replies],
     ...options,
   });
@@ -114,7 +116,7 @@ function boxOf(cells: readonly (readonly string[])[]) {
   return undefined;
 }
 
-/** Checks every frame of the view until it is disposed: it has all rows, those of the panels as wide as it. */
+/** Checks every frame of the view until it is disposed: all rows, those of the panels as wide as it. */
 export function watchFrames(): Disposable & { readonly count: number } {
   const { frame } = FullLayout.prototype;
   const problems: unknown[] = [];

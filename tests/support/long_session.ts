@@ -20,7 +20,13 @@ export function longLog(lines: string): string {
     add({ type: "turn.start", turn });
     add({ type: "message.user", content: `What about ${turn}? `.repeat(8), origin: "user" });
     add({ ...reply, step: 1, content: "Looking.", calls: [call], finish: "tool_calls" });
-    add({ type: "tool.start", call, readOnly: true, summary: "a file" });
+    add({
+      type: "tool.start",
+      call,
+      readOnly: true,
+      summary: `src/file${turn}.ts`,
+      paths: [`src/file${turn}.ts`],
+    });
     const content = `line ${turn} of the file with some text in it\n`.repeat(25);
     const end = { callId: call.id, name: call.name, outcome: "ok", summary: "25 lines", durationMs: 1 };
     add({ type: "tool.end", ...end, content });

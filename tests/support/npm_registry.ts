@@ -1,6 +1,6 @@
 /**
- * An npm registry on loopback with the packages that an installation asks for: the runtime, made from the
- * running Deno executable, and what a test publishes.
+ * An npm registry on loopback with the packages that an installation asks for: the runtime, which is the
+ * running Deno executable or a short script that becomes it, and what a test publishes.
  */
 import { type ArchiveFile, tarGzip } from "../../scripts/release/archive.ts";
 import { RUNTIME_VERSION } from "../../scripts/release/npm.ts";
@@ -47,10 +47,10 @@ async function published(
   return { manifest, tarball, integrity: `sha512-${btoa(String.fromCharCode(...hash))}` };
 }
 
-let runtime: Promise<Published[]> | undefined;
+const runtimes = new Map<boolean, Promise<Published[]>>();
 
-/** The packages of the runtime, made once. */
-function runtimePackages(): Promise<Published[]> {
+/** The packages of the runtime, each made once. */
+function runtimePackages(short: boolean): Promise<Published[]> {
   const platform = { name: PLATFORM, version: RUNTIME_VERSION };
   const deno = {
     name: "deno",
@@ -59,14 +59,16 @@ function runtimePackages(): Promise<Published[]> {
     scripts: { postinstall: "node ./install.cjs" },
     optionalDependencies: { [PLATFORM]: RUNTIME_VERSION },
   };
-  return runtime ??= (async () => {
-    const executable = { path: "deno", bytes: await Deno.readFile(Deno.execPath()), executable: true };
+  return runtimes.getOrInsertComputed(short, async () => {
+    const executable = short
+      ? text("deno", `#!/bin/sh\nexec '${Deno.execPath()}' "$@"\n`, true)
+      : { path: "deno", bytes: await Deno.readFile(Deno.execPath()), executable: true };
     const files = [manifestFile(deno), text("install.cjs", LINK), text("bin.cjs", START, true)];
     return [
       await published(platform, tarball([manifestFile(platform), executable])),
       await published(deno, tarball(files)),
     ];
-  })();
+  });
 }
 
 function manifestFile(manifest: unknown): ArchiveFile {
@@ -83,10 +85,11 @@ export interface NpmRegistry extends AsyncDisposable {
   cut(pattern: RegExp | undefined): void;
 }
 
-export async function startRegistry(): Promise<NpmRegistry> {
+/** `short`: its runtime is a script, which is packed, sent and unpacked in no time. */
+export async function startRegistry({ short = false } = {}): Promise<NpmRegistry> {
   const packages = new Map<string, Published>();
   const add = (one: Published) => void packages.set(String(one.manifest.name), one);
-  (await runtimePackages()).forEach(add);
+  (await runtimePackages(short)).forEach(add);
   const asked: string[] = [];
   let broken: RegExp | undefined;
 

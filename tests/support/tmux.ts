@@ -46,7 +46,8 @@ export async function openTerminal(program: string, options: TerminalOptions): P
     `${directory}/rc`,
     `PS1='$ '\nunset HISTFILE\nreasonix() { ${start.map((word) => `'${word}'`).join(" ")} "$@"; }\n`,
   );
-  const variables = Object.entries({ ...env, TERM: "screen-256color" }).flatMap(([name, value]) => [
+  // A terminal of a person is not that of a CI, where the line of a wait stays on the screen.
+  const variables = Object.entries({ CI: "", ...env, TERM: "screen-256color" }).flatMap(([name, value]) => [
     "-e",
     `${name}=${value}`,
   ]);

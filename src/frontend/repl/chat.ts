@@ -278,6 +278,7 @@ export class Chat {
     return createComposer({
       onSubmit: (draft) => {
         if (draft.text.startsWith("/")) this.#dialogs.overlays.called();
+        this.#full?.layout.sent(draft.text);
         void this.#live.submissions.submit({ ...draft, by: this.#frontEnd });
       },
       palette: looks.palette,

@@ -32,7 +32,7 @@ export const texts = (t: Translate) => ({
     pasteImage: t`put in the image of the clipboard`,
     stop: t`stop what the agent does; what you have sent meanwhile comes back`,
     mode: t`how far the agent may go without asking: ask, auto, yolo`,
-    expand: t`show in full what is folded: thoughts, outputs, diffs`,
+    expand: t`show in full what is collapsed: thoughts, outputs, diffs`,
     clearScreen: t`clear the screen; what was on it stays in the scrollback`,
     suspend: t`go to the shell; \`fg\` comes back`,
     leave: t`leave; the session is kept`,

@@ -5,6 +5,7 @@ import {
   type ProviderEntry,
   type ProviderTable,
 } from "../../config/mod.ts";
+import { ProviderFailure } from "../errors.ts";
 import { connect } from "../wire/endpoint.ts";
 import { boundedText } from "../wire/bounded_text.ts";
 import { defined, parseJson, recordOf } from "../../util/json.ts";
@@ -103,7 +104,7 @@ interface Page {
 
 type Ask = (path: string, body?: unknown) => Promise<Page>;
 
-/** Asks a server for a page, with POST where there is a body. Never rejects. */
+/** Asks a server for a page, with POST where there is a body. Rejects only without a key to ask with. */
 async function askPage(
   fetch: Fetch,
   url: string,
@@ -121,7 +122,9 @@ async function askPage(
     const response = await fetch(url, { headers: all, signal, ...post });
     const text = await boundedText(response, longest);
     return { status: response.status, body: response.ok && text !== undefined ? parseJson(text) : undefined };
-  } catch {
+  } catch (error) {
+    // The command that prints none would run again for each page.
+    if (error instanceof ProviderFailure) throw error;
     return { status: 0, body: undefined };
   }
 }

@@ -10,12 +10,14 @@ import type { Fetch } from "../../util/network/fetch.ts";
 import { helperOutput, shellCommand } from "../../util/process.ts";
 import { learnSecret } from "../../util/redact.ts";
 import { oneLine } from "../../util/terminal_text.ts";
-import { unlessAborted } from "../../util/timer.ts";
+import { atMost, unlessAborted } from "../../util/timer.ts";
 import { readEnv } from "../../path/read_env.ts";
 import { providerError, ProviderFailure } from "../errors.ts";
 import type { Connection } from "../kind.ts";
 
 const LIMIT_MS = 30_000;
+/** Longest wait for a command that was ended. */
+const END_MS = 1_000;
 const LONGEST_KEY = 16 * 1024;
 const LONGEST_LINE = 80;
 
@@ -105,6 +107,7 @@ class CommandKeys {
   /** The current key. Throws a ProviderFailure when the command prints none. */
   async current(now: () => number, signal: AbortSignal | undefined): Promise<string> {
     if (this.#key && now() < this.#key.until) return this.#key.value;
+    signal?.throwIfAborted();
     const run = this.#run ??= this.#begin();
     run.waiting++;
     try {
@@ -116,6 +119,8 @@ class CommandKeys {
       if (--run.waiting === 0) {
         run.stop.abort();
         if (this.#run === run) this.#run = undefined;
+        // Who gives up knows that nothing of it runs any more.
+        await run.key.catch(() => {});
       }
     }
   }
@@ -141,7 +146,11 @@ class CommandKeys {
   }
 }
 
-/** Runs the command in the user's home, so that no project affects it. Messages never quote its output. */
+/**
+ * Runs the command in the user's home, so that no project affects it. Messages never quote its output.
+ *
+ * Contract: nothing of it runs when this settles, nor when the process has left.
+ */
 export async function printedKey(owner: KeyOwner, signal: AbortSignal): Promise<string> {
   const command = owner.api_key_command ?? "";
   const [program, ...args] = typeof command === "string" ? shellCommand(command) : command.map(fromHome);
@@ -169,8 +178,14 @@ export async function printedKey(owner: KeyOwner, signal: AbortSignal): Promise<
       : errorMessage(error);
     throw failed(what, message`give the full path of the program`);
   }
-  const end = () => Promise.resolve(endGroup(child.pid));
-  const { code, output, late } = await helperOutput(child, { limitMs: LIMIT_MS, end, signal });
+  const leave = () => endGroup(child.pid);
+  globalThis.addEventListener("unload", leave);
+  const end = async () => {
+    leave();
+    await atMost(END_MS, child.status);
+  };
+  const { code, output, late } = await helperOutput(child, { limitMs: LIMIT_MS, end, signal })
+    .finally(() => globalThis.removeEventListener("unload", leave));
   signal.throwIfAborted();
   if (late) throw failed(message`it did not end within ${LIMIT_MS / 1000} s`, see);
   if (code !== 0) throw failed(message`it ended with exit code ${code}`, see);

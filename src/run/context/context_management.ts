@@ -23,6 +23,7 @@ import {
 import { loadArchive, type SessionState } from "../../session/mod.ts";
 import { programFetch } from "../../util/network/fetch.ts";
 import { terminalSafe } from "../../util/terminal_text.ts";
+import { unlessAborted } from "../../util/timer.ts";
 import { grouped } from "../../view/mod.ts";
 import { namedModel, providerOf } from "../provider.ts";
 import type { RunContext } from "../run_context.ts";
@@ -41,6 +42,8 @@ export interface ContextManager
   beforeTurn(): Promise<void>;
   /** Starts plugins and looks up the context window while the model is thinking. */
   warm(): Promise<void>;
+  /** Ends the look-up of the context window, with the command that it may wait for. */
+  close(): Promise<void>;
 }
 
 export async function manageContext(sources: RunContext): Promise<ContextManager> {
@@ -82,6 +85,7 @@ export async function manageContext(sources: RunContext): Promise<ContextManager
       plugins?.warm();
       return window.discover();
     },
+    close: () => window.close(),
   };
 }
 
@@ -136,7 +140,9 @@ function lateInstructions(deps: RunContext): LateInstructions {
  */
 class ContextWindow {
   readonly #sources: RunContext;
+  readonly #stop = new AbortController();
   #found = 0;
+  #asking: Promise<void> = Promise.resolve();
 
   constructor(sources: RunContext) {
     this.#sources = sources;
@@ -149,10 +155,22 @@ class ContextWindow {
     return model.contextWindow ?? (asked ? this.#found : 0);
   }
 
-  async discover(): Promise<void> {
+  discover(): Promise<void> {
+    const asking = this.#discover();
+    const settled = asking.catch(() => {});
+    this.#asking = this.#asking.then(() => settled);
+    return asking;
+  }
+
+  async close(): Promise<void> {
+    this.#stop.abort();
+    await this.#asking;
+  }
+
+  async #discover(): Promise<void> {
     const { loaded, recorder, model: { choice, provider } } = this.#sources;
     if (provider.model.contextWindow !== undefined || !choice) return;
-    const found = await askServerWindow(loaded, choice, provider);
+    const found = await askServerWindow(loaded, choice, { provider, signal: this.#stop.signal });
     if (!found) return;
     this.#found = found.tokens;
     const text = message`The server's context window is ${grouped(found.tokens)} tokens (${found.source})`;
@@ -167,10 +185,10 @@ class ContextWindow {
 async function askServerWindow(
   loaded: LoadedConfig,
   { entry, model }: ModelChoice,
-  provider?: Provider,
+  { provider, signal }: { readonly provider?: Provider; readonly signal?: AbortSignal } = {},
 ): Promise<WindowFound | undefined> {
   if (provider?.askWindow && entry.context_window === undefined) {
-    const tokens = await provider.askWindow().catch(() => undefined);
+    const tokens = await unlessAborted(provider.askWindow(), signal).catch(() => undefined);
     return tokens === undefined ? undefined : { tokens, source: "props" };
   }
   if (entry.context_window !== undefined || !isLoopback(entry.base_url)) return undefined;
@@ -181,6 +199,7 @@ async function askServerWindow(
     model,
     fetch: programFetch,
     apiKey,
+    ...(signal ? { signal } : {}),
   });
 }
 

@@ -25,8 +25,8 @@ const TAB = "\t";
 /** The panels in the order of Tab, from the composer on, and where each is; titles and the rows below not. */
 const PANELS: readonly { readonly name: string; readonly part: Part }[] = [
   { name: "chat", part: { rows: [1, 30], columns: [0, 50] } },
-  { name: "files", part: { rows: [1, 30], columns: [64, 120] } },
-  { name: "log", part: { rows: [1, 30], columns: [64, 120] } },
+  { name: "files", part: { rows: [1, 30], columns: [60, 120] } },
+  { name: "log", part: { rows: [1, 30], columns: [60, 120] } },
 ];
 
 interface PanelTimes {

@@ -15,29 +15,29 @@ export function screenTimes(chunks: readonly Chunk[], texts: readonly string[]):
   throw new Error(`The screen never shows ${texts[times.length]}:\n${terminal.screen().join("\n")}`);
 }
 
-/** A part of the screen. */
+/** Rows and columns of the screen; of a text in wide characters the columns are fewer. */
 export interface Part {
   readonly rows: readonly [from: number, to: number];
   readonly columns: readonly [from: number, to: number];
 }
 
-/** For each time of a key, when a part of the screen first looked different from then. */
+/** For each time of a key, when a part of the screen first had another text than then. */
 export function changeTimes(
   chunks: readonly Chunk[],
   keys: readonly { readonly time: number; readonly part: Part }[],
   size: Size,
 ): number[] {
   const terminal = new VirtualTerminal({ ...size, scrollback: 1000 });
-  const look = ({ rows, columns }: Part) =>
-    terminal.looks().slice(...rows).map((row) => row.slice(...columns)).join("\n");
+  const text = ({ rows, columns }: Part) =>
+    terminal.screen().slice(...rows).map((row) => row.slice(...columns)).join("\n");
   let next = 0;
   return keys.map(({ time, part }) => {
     for (let chunk; (chunk = chunks[next]) && chunk.time <= time; next++) terminal.write(chunk.text);
-    const before = look(part);
-    for (let chunk; (chunk = chunks[next]) !== undefined;) {
-      terminal.write(chunk.text);
-      next++;
-      if (look(part) !== before) return chunk.time;
+    const before = text(part);
+    for (let at = next; at < chunks.length; at++) {
+      terminal.write(chunks[at]?.text ?? "");
+      next = at + 1;
+      if (text(part) !== before) return chunks[at]?.time ?? NaN;
     }
     return NaN;
   });

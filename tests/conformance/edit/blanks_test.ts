@@ -20,7 +20,7 @@ import { SEED, soakSize } from "../../support/seed.ts";
 import { codeCommits } from "./code_history.ts";
 import { callsFor, type FormCall, FORMS } from "./commit_forms.ts";
 
-const RUNS = soakSize(20_000, 3000);
+const RUNS = soakSize(20_000, 1000);
 
 const EVERY_FORM = RUNS >= 20_000;
 

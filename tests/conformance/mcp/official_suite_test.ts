@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "../../support/assert.ts";
-import { removeTree } from "../../support/remove_tree.ts";
+import { makeTempDir } from "../../support/tool_context.ts";
 
 /** Scenarios of every run. */
 const APPLICABLE = [
@@ -35,8 +35,6 @@ const NOT_APPLICABLE = [
   "auth/cross-app-access-complete-flow",
 ];
 
-const AT_ONCE = 2;
-
 interface Check {
   readonly id: string;
   readonly status: "SUCCESS" | "FAILURE" | "WARNING" | "INFO";
@@ -47,38 +45,53 @@ interface Check {
 
 const here = (file: string) => new URL(file, import.meta.url).pathname;
 
-async function suite(...args: string[]): Promise<string> {
+/** Runs a program with the sources; returns what it says. */
+async function run(args: readonly string[], env: Record<string, string> = {}): Promise<string> {
   const { stdout, stderr } = await new Deno.Command(Deno.execPath(), {
-    args: ["run", "-A", "--quiet", "--no-check", here("official_suite.ts"), ...args],
-    env: { NO_COLOR: "1" },
+    args: ["run", "-A", "--quiet", "--no-check", ...args],
+    env: { NO_COLOR: "1", ...env },
     stdin: "null",
   }).output();
   return new TextDecoder().decode(stdout) + new TextDecoder().decode(stderr);
 }
 
-/** Findings of the suite in one scenario. */
-async function checksOf(scenario: string): Promise<{ checks: readonly Check[]; output: string }> {
-  const directory = await Deno.makeTempDir();
-  try {
-    const client = `${Deno.execPath()} run -A --quiet --no-check ${here("client.ts")}`;
-    const output = await suite(
-      ...["client", "--command", client, "--scenario", scenario, "--timeout", "120000", "-o", directory],
+/**
+ * Starts clients for the suite, which wants one for each scenario, all of them at once: here they take
+ * turns.
+ */
+function startClients() {
+  let turn: Promise<unknown> = Promise.resolve();
+  return Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, async (request) => {
+    const [scenario = "", server = ""] = ["scenario", "server"].map((name) =>
+      request.headers.get(name) ?? ""
     );
-    const file = await find(directory, "checks.json");
-    return { checks: file === undefined ? [] : JSON.parse(await Deno.readTextFile(file)), output };
-  } finally {
-    await removeTree(directory);
-  }
+    if (NOT_APPLICABLE.includes(scenario)) return new Response("");
+    const env = { MCP_CONFORMANCE_SCENARIO: scenario, MCP_CONFORMANCE_CONTEXT: await request.text() || "{}" };
+    const done = turn.then(() => run([here("client.ts"), server], env));
+    turn = done;
+    return new Response(await done);
+  });
 }
 
-async function find(directory: string, name: string): Promise<string | undefined> {
-  for await (const entry of Deno.readDir(directory)) {
-    const path = `${directory}/${entry.name}`;
-    if (entry.name === name) return path;
-    const found = entry.isDirectory ? await find(path, name) : undefined;
-    if (found !== undefined) return found;
-  }
-  return undefined;
+/** Runs all scenarios of the suite; their findings are below the directory. Returns what the suite says. */
+async function runSuite(directory: string): Promise<string> {
+  await using clients = startClients();
+  const script = `${directory}/client.sh`;
+  await Deno.writeTextFile(
+    script,
+    `curl --silent --show-error --max-time 240 --header "scenario: $MCP_CONFORMANCE_SCENARIO" \\
+      --header "server: $1" --data-raw "$MCP_CONFORMANCE_CONTEXT" http://127.0.0.1:${clients.addr.port}\n`,
+  );
+  const words = ["client", "--command", `sh ${script}`, "--suite", "all", "--timeout", "240000"];
+  return await run([here("official_suite.ts"), ...words, "-o", directory]);
+}
+
+/** Findings in one scenario; those of a group are in its directory, and a time follows their names. */
+async function checksOf(directory: string, scenario: string): Promise<readonly Check[]> {
+  const [, group = "", name = ""] = /^(.*\/)?(.*)$/.exec(scenario) ?? [];
+  const all = [...Deno.readDirSync(`${directory}/${group}`)];
+  const found = all.find((entry) => entry.name.startsWith(`${name}-20`));
+  return found ? JSON.parse(await Deno.readTextFile(`${directory}/${group}${found.name}/checks.json`)) : [];
 }
 
 /** On a busy machine a late retry is no failure of the client; an early one is. */
@@ -86,22 +99,16 @@ function isLate({ details }: Check): boolean {
   return details?.slightlyLate === true || details?.veryLate === true;
 }
 
-Deno.test("the official suite has exactly the known scenarios", async () => {
-  const listed = [...(await suite("list", "--client")).matchAll(/^ {2}- (\S+)/gm)].map(([, name]) => name);
-  assertEquals(listed.toSorted(), [...APPLICABLE, ...NOT_APPLICABLE].toSorted());
-});
-
 Deno.test("the client passes every client scenario of the official suite", async (test) => {
-  const left = [...APPLICABLE];
-  const found = new Map<string, Awaited<ReturnType<typeof checksOf>>>();
-  await Promise.all(Array.from({ length: AT_ONCE }, async () => {
-    for (let name = left.shift(); name !== undefined; name = left.shift()) {
-      found.set(name, await checksOf(name));
-    }
-  }));
+  await using temp = await makeTempDir();
+  const output = await runSuite(temp.path);
+  await test.step("which has exactly the known scenarios", () => {
+    const names = [...output.matchAll(/^[✓✗] (\S+): /gm)].map(([, name]) => name);
+    assertEquals(names.toSorted(), [...APPLICABLE, ...NOT_APPLICABLE].toSorted(), output);
+  });
   for (const scenario of APPLICABLE) {
-    await test.step(scenario, () => {
-      const { checks = [], output = "" } = found.get(scenario) ?? {};
+    await test.step(scenario, async () => {
+      const checks = await checksOf(temp.path, scenario);
       const bad = checks.filter((check) =>
         (check.status === "FAILURE" || check.status === "WARNING") && !isLate(check)
       );

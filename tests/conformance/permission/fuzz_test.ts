@@ -4,7 +4,7 @@ import { type Line, makeLines } from "./fuzz_lines.ts";
 import { harness } from "./harness.ts";
 import { removeTree } from "../../support/remove_tree.ts";
 
-const COUNT = soakSize(10_000, 1000);
+const COUNT = soakSize(10_000, 500);
 const WORKERS = 4;
 
 interface Tally {

@@ -6,7 +6,7 @@ import { culprits, READER_ENV } from "./reader_jail.ts";
 import { makeReaderLines } from "./reader_lines.ts";
 import { removeTree } from "../../support/remove_tree.ts";
 
-const COUNT = soakSize(5000, 700);
+const COUNT = soakSize(5000, 400);
 const WORKERS = 2;
 
 /** Different lines that the gate classifies as read-only, in a tree at `tree`. */

@@ -19,7 +19,7 @@ import { Random, SEED, soakSize } from "../../support/seed.ts";
 import { anyPatch, ARGUMENTS, TREE } from "./touched_calls.ts";
 import { removeTree } from "../../support/remove_tree.ts";
 
-const RECORDS = soakSize(10_000, 2500);
+const RECORDS = soakSize(10_000, 1000);
 const registry = new ToolRegistry(BUILTINS, [], { enabled: BUILTINS.map(({ name }) => name) });
 const EDITORS = BUILTINS.filter(({ family }) => family === "Edit").map(({ name }) => name);
 const SEARCHES = ["ls", "glob", "grep"];

@@ -106,7 +106,7 @@ async function checkSession(wire: AnthropicWire, { steps, entry, answer }: Plan)
   }, wire.counted);
 }
 
-const STEPS = soakSize(200, 60);
+const STEPS = soakSize(200, 30);
 
 Deno.test(`a session of ${STEPS} steps is valid for the Messages API at every request and cached`, async () => {
   const plan = { steps: STEPS, entry: "", answer };

@@ -103,7 +103,7 @@ async function session(
   return requests;
 }
 
-const STEPS = soakSize(200, 60);
+const STEPS = soakSize(200, 30);
 
 Deno.test(`a session of ${STEPS} steps is valid for the Gemini API at every request and cached`, async () => {
   const wire = googleWire({ counts: true, minimum: 2048 });

@@ -8,7 +8,7 @@ import { needs } from "../../support/tools.ts";
 import { Chain, type ChainOptions } from "./chain.ts";
 import type { Killed } from "./phases.ts";
 
-const KILLS = soakSize(520, 42);
+const KILLS = soakSize(520, 24);
 const CHAINS = soakSize(20, 3);
 /** Chains at the same time. */
 const LANES = 3;

@@ -4,7 +4,7 @@
  */
 import { openMcp, scripted } from "../../support/mcp/mcp_fixture.ts";
 
-const LIVES = Deno.env.get("REASONIX_SOAK") === "full" ? 200 : 30;
+const LIVES = Deno.env.get("REASONIX_SOAK") === "full" ? 200 : 12;
 const AT_ONCE = 4;
 
 function holdings() {

@@ -3,8 +3,7 @@ import { SessionModel, type SessionView } from "../../../page/store.ts";
 import { EVENT_KINDS } from "../../../src/core/event_schema.ts";
 import { type Event, LIVE_ONLY, type NewEvent } from "../../../src/core/mod.ts";
 import { LiveState } from "../../../src/frontend/session/live_state.ts";
-import { texts as web } from "../../../src/i18n/en/web.ts";
-import { loadTexts, loadTranslator, type Locale } from "../../../src/i18n/mod.ts";
+import { loadTexts, type Locale } from "../../../src/i18n/mod.ts";
 import { assertEquals } from "../../support/assert.ts";
 import { Random, SEED, soakSize } from "../../support/seed.ts";
 
@@ -12,12 +11,8 @@ const USAGE = { inputTokens: 1, cachedTokens: 0, outputTokens: 1, reasoningToken
 const TEXTS = await textsIn("en");
 
 async function textsIn(locale: Locale) {
-  const [run, turns, { t }] = await Promise.all([
-    loadTexts("run", locale),
-    loadTexts("turn_view", locale),
-    loadTranslator(locale),
-  ]);
-  return { ...run, ...turns, ...web(t).rows };
+  const [run, turns] = await Promise.all([loadTexts("run", locale), loadTexts("turn_view", locale)]);
+  return { ...run, ...turns };
 }
 
 /** Events as a session reports them: durable ones are numbered. */

@@ -68,6 +68,7 @@ export class ConversationPanel implements PanelView {
   readonly #replay: Transcript;
   #replayed: PrintedPiece[] = [];
   #marks: DiffMarks | undefined;
+  #loading: Promise<void> | undefined;
   /** The session of `#past`, `#starts` and the blocks. */
   #session: ConversationRecord["session"];
   /** Nodes of the events before the session was opened, and where their blocks begin. */
@@ -89,6 +90,8 @@ export class ConversationPanel implements PanelView {
   #step: { readonly columns: number; readonly top: Position } | undefined;
   #newRows = 0;
   #query = "";
+  /** The colors of the rows that are laid out. */
+  #theme = "";
 
   constructor(deps: ConversationDeps) {
     this.#deps = deps;
@@ -96,7 +99,8 @@ export class ConversationPanel implements PanelView {
     this.#replay = new Transcript({
       palette,
       texts,
-      print: (_rows, piece) => this.#replayed.push(piece),
+      print() {},
+      collect: (piece) => this.#replayed.push(piece),
       eager: () => true,
       loaded: () => deps.transcript.renderer,
       changed,
@@ -106,7 +110,6 @@ export class ConversationPanel implements PanelView {
       ...(links === undefined ? {} : { links }),
     });
     record.added = (piece) => this.#added(piece);
-    loadDiffMarks(palette).then((marks) => void (this.#marks = marks), () => {});
   }
 
   title(): string {
@@ -125,6 +128,10 @@ export class ConversationPanel implements PanelView {
   }
 
   frame(columns: number, rows: number): Frame {
+    const { accent, bad, dim } = this.#deps.palette;
+    const theme = accent(bad(dim("x")));
+    if (theme !== this.#theme) this.#blocks.clear();
+    this.#theme = theme;
     this.#sync();
     const live = this.#deps.transcript.live(columns, rows);
     this.#size = { columns, rows, live: live.length };
@@ -223,6 +230,13 @@ export class ConversationPanel implements PanelView {
     return [...begun.rows, ...note, ...this.#layOut(others, columns, begun.last).rows];
   }
 
+  /** Diffs that were laid out without marks are laid out again. */
+  async #loadMarks(): Promise<void> {
+    this.#marks = await loadDiffMarks(this.#deps.palette).catch(() => undefined);
+    for (const block of this.#blocks.values()) block.columns = 0;
+    this.#deps.changed();
+  }
+
   get #count(): number {
     return 1 + this.#starts.length + this.#deps.record.blocks.length;
   }
@@ -262,7 +276,7 @@ export class ConversationPanel implements PanelView {
     this.#newRows += rows;
   }
 
-  /** The rows of a block; only those that are asked for are laid out. */
+  /** The rows of a block; only those in view are laid out. */
   #laid(index: number): LaidBlock {
     const { columns } = this.#size;
     const known = this.#blocks.get(index);
@@ -291,6 +305,7 @@ export class ConversationPanel implements PanelView {
     for (const row of rows) block.rows.push(row);
     block.last = piece.kind;
     if (!piece.item || !this.#isOpen(piece)) return;
+    this.#loading ??= this.#loadMarks();
     const style = { palette: this.#deps.palette, marks: this.#marks, texts: this.#deps.texts() };
     for (const line of textLines(piece.item, style)) {
       for (const row of rowsOfLine(line, Math.max(1, columns - 2))) block.rows.push(`  ${row}`);
@@ -363,7 +378,7 @@ export class ConversationPanel implements PanelView {
     return { events, context };
   }
 
-  /** The pieces of stored events and those that were printed apart from them, in the order of their display. */
+  /** The pieces of stored events and those that were printed apart from them, in order. */
   #withKept(pieces: readonly PrintedPiece[], index: number): PrintedPiece[] {
     const { record: { kept, blocks } } = this.#deps;
     const { from = 0 } = blocks[index] ?? {};

@@ -2,7 +2,6 @@ import { nameUnseen } from "../../../util/exact_text.ts";
 import { fitDisplay } from "../../../util/display_width.ts";
 import { after } from "../../../util/timer.ts";
 import { oneLine } from "../../../util/terminal_text.ts";
-import { loadWorkspaceFile, type WorkspaceFile } from "../../../reports/mod.ts";
 import type { Assembly } from "../../../run/mod.ts";
 import { lineFigures } from "../../../view/mod.ts";
 import type { SessionFile } from "../../session/rows.ts";
@@ -20,8 +19,9 @@ interface FilesOptions {
   readonly problem: (error: unknown) => string;
 }
 
-/** What is shown of a file at a time. */
+/** The lines of a file that are shown. */
 interface Shown {
+  readonly path: string;
   readonly stamp: string;
   readonly lines: readonly string[];
 }
@@ -30,16 +30,14 @@ interface Shown {
 const LEAST_ROWS = 9;
 /** The cursor rests on a file before it is read. */
 const REST_MS = 80;
-/** Files whose lines are kept. */
-const KEPT = 4;
 
 /** Files that the session has read or changed, newest first; below them the chosen one. */
 export class FilesPanel extends ListPanel<SessionFile> {
   readonly #options: FilesOptions;
   /** The content of changed files is shown in place of their diffs. */
-  #content = false;
-  readonly #shown = new Map<string, Shown>();
-  /** What is being read. */
+  #showsContent = false;
+  #shown: Shown | undefined;
+  /** The lines that are being read. */
   #wanted = "";
   #cancel: () => void = () => {};
   #found: { readonly version: number; readonly files: readonly SessionFile[] } | undefined;
@@ -78,25 +76,20 @@ export class FilesPanel extends ListPanel<SessionFile> {
 
   protected linesOf(file: SessionFile): readonly string[] | undefined {
     const { path, seq } = file;
-    const isDiff = isChanged(file) && !this.#content;
+    const isDiff = isChanged(file) && !this.#showsContent;
     const session = this.#options.assembly()?.session.id;
     const stamp = `${session} ${seq} ${isDiff} ${this.deps.marks() !== undefined}`;
-    const known = this.#shown.get(path);
+    if (this.#shown?.stamp === stamp && this.#shown.path === path) return this.#shown.lines;
     const wanted = `${path} ${stamp}`;
-    if (known?.stamp === stamp) return known.lines;
     if (this.#wanted === wanted) return undefined;
     this.#cancel();
     this.#wanted = wanted;
-    this.#cancel = after(REST_MS, () => {
-      const read = isDiff ? Promise.resolve(this.#diffs(file)) : this.#read(path);
-      void read.then((lines) => {
-        this.#shown.delete(path);
-        this.#shown.set(path, { stamp, lines });
-        const [oldest = ""] = this.#shown.keys();
-        if (this.#shown.size > KEPT) this.#shown.delete(oldest);
-        this.#wanted = "";
-        this.deps.changed();
-      });
+    this.#cancel = after(REST_MS, async () => {
+      const read = Promise.try(() => isDiff ? this.#diffs(file) : this.#content(path));
+      const lines = await read.catch((error) => this.#problem(error));
+      if (this.#wanted !== wanted) return;
+      [this.#shown, this.#wanted] = [{ path, stamp, lines }, ""];
+      this.deps.changed();
     });
     return undefined;
   }
@@ -114,20 +107,18 @@ export class FilesPanel extends ListPanel<SessionFile> {
     return textLines(item, { palette, marks: marks(), texts: texts().rows });
   }
 
-  /** The content of a file as far as the session may read it, else the reason. */
-  async #read(path: string): Promise<readonly string[]> {
-    const { palette } = this.deps;
-    const assembly = this.#options.assembly();
-    if (!assembly) return [];
-    try {
-      const { workspaceFile } = await loadWorkspaceFile();
-      return this.#contentLines(path, await workspaceFile(assembly, path));
-    } catch (error) {
-      return this.#options.problem(error).split("\n").map((line) => palette.warning(oneLine(line, 1000)));
-    }
+  #problem(error: unknown): readonly string[] {
+    const { warning } = this.deps.palette;
+    return this.#options.problem(error).split("\n").map((line) => warning(oneLine(line, 1000)));
   }
 
-  #contentLines(path: string, file: WorkspaceFile): readonly string[] {
+  /** The content of a file as far as the session may read it. */
+  async #content(path: string): Promise<readonly string[]> {
+    const assembly = this.#options.assembly();
+    if (!assembly) return [];
+    const { loadWorkspaceFile } = await import("../../../reports/mod.ts");
+    const { workspaceFile } = await loadWorkspaceFile();
+    const file = await workspaceFile(assembly, path);
     const { palette, texts } = this.deps;
     if (file.kind === "image") return [palette.dim(file.mime)];
     const more = file.truncated ? [palette.dim(texts().details.truncated)] : [];
@@ -148,8 +139,8 @@ export class FilesPanel extends ListPanel<SessionFile> {
     if (space < 3) return [];
     const { palette, texts } = this.deps;
     // Until the next ones are read, the last ones stay.
-    const found = this.linesOf(file) ?? this.#shown.get(file.path)?.lines ??
-      [palette.dim(texts().details.loading)];
+    const last = this.#shown?.path === file.path ? this.#shown.lines : undefined;
+    const found = this.linesOf(file) ?? last ?? [palette.dim(texts().details.loading)];
     const shown: string[] = [];
     for (const line of found) {
       if (shown.length >= space) break;
@@ -171,13 +162,15 @@ export class FilesPanel extends ListPanel<SessionFile> {
   override key(key: string): boolean {
     const { current } = this;
     if (key !== "c" || !current || !isChanged(current)) return super.key(key);
-    this.#content = !this.#content;
+    this.#showsContent = !this.#showsContent;
     if (this.opened) this.reopen();
     return true;
   }
 
   title(): string {
     const { details } = this.deps.texts();
+    const { current } = this;
+    if (this.opened && current) return `${details.files} · ${nameUnseen(current.path)}`;
     const files = this.entries();
     const changed = files.filter(isChanged);
     const sum = (of: "added" | "removed") => changed.reduce((all, file) => all + file[of], 0);

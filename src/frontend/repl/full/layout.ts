@@ -14,13 +14,13 @@ import { oneLine } from "../../../util/terminal_text.ts";
 const PANELS = ["chat", "files", "log"] as const;
 type PanelName = (typeof PANELS)[number];
 
-/** The side bar leaves each panel at least so many cells, and has at least so many itself. */
+/** Minimum width, in cells, of a panel next to the side bar, and of the side bar. */
 const LEAST = { panel: 40, side: 16 };
 /** The side bar over a panel. */
 const SIDE_OVERLAY_COLUMNS = 40;
 /** Below this height there is no rule above the composer. */
 const RULE_ROWS = 8;
-/** A larger screen shows overlays in a box of at most so many columns. */
+/** A larger screen shows overlays in a box, whose width has this limit. */
 const BOXED = { columns: 60, rows: 12, most: 120 };
 /** Cells of the status line that hints leave to the status. */
 const STATUS_COLUMNS = 24;
@@ -192,12 +192,17 @@ export class FullLayout implements Layout {
     return true;
   }
 
+  /** A line was sent: what answers it is in the conversation, and a message is followed to its end. */
+  sent(line: string): void {
+    if (/^\/view\b/.test(line)) return;
+    this.#panel = "chat";
+    if (!line.startsWith("/")) this.#panels.chat.key("end");
+  }
+
   /** Keys of the view while the composer has the focus. */
   #composerKey({ key, text, several }: InputEvent & { readonly kind: "key" }): boolean {
     const { empty, modal } = this.#deps.composer;
     if (modal) return false;
-    // The answer to a message is in the conversation.
-    if (key === "enter" && !empty) this.#panel = "chat";
     const scrolls = key === "pageUp" || key === "pageDown" || (several && (key === "up" || key === "down")) ||
       (empty && (key === "home" || key === "end"));
     if (scrolls) this.#panels[this.#visible()].key(key);
@@ -298,7 +303,7 @@ export class FullLayout implements Layout {
     overlays.called();
     const { Panel } = await import("../overlay/panel.ts");
     const rows = fullKeyHelp(this.#texts, texts.composer).map(({ keys, what }) => ({
-      keys: keys.slice(0, 2).join(" · "),
+      keys: (keys.every((key) => key.length === 1) ? keys : keys.slice(0, 2)).join(" · "),
       what,
     }));
     const width = Math.max(...rows.map(({ keys }) => displayWidth(keys)));
@@ -416,7 +421,7 @@ export class FullLayout implements Layout {
     );
   }
 
-  /** The tabs of a region; where they have no space, the one in view stands for all. */
+  /** The tabs of a region; where they have no space, only the one in view is named. */
   #title({ width, panels, shown }: Region): string {
     const { dim, bold, accent } = this.#deps.looks.palette;
     const names = this.#texts.panels;

@@ -8,12 +8,12 @@ import { rowsOfLine, safeLine, withoutStyles } from "../screen/line.ts";
 import type { Frame } from "../screen/view.ts";
 import type { PanelView } from "./panel_view.ts";
 
-/** The texts of the panels beside the conversation, in the current language. */
+/** The texts of the panels next to the conversation, in the current language. */
 export type PanelTexts = Pick<Texts, "details" | "full" | "overlay"> & {
   readonly rows: ChatTexts["transcript"];
 };
 
-/** What panels get from the view. */
+/** The parts of the view that panels use. */
 export interface PanelDeps {
   readonly palette: Palette;
   readonly marks: () => DiffMarks | undefined;

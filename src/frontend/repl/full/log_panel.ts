@@ -1,5 +1,5 @@
 import { oneLine } from "../../../util/terminal_text.ts";
-import { CALL_MARKS } from "../../../view/mod.ts";
+import { callLine } from "../../../view/mod.ts";
 import { LOG_SOURCES, logLevel, type LogRow, logSource, logText } from "../../session/rows.ts";
 import { textLines } from "../overlay/expand.ts";
 import { ListPanel, type PanelDeps } from "./list_panel.ts";
@@ -13,7 +13,7 @@ const MAX_LINE = 400;
 /** Characters of an entry that are shown; `y` copies all. */
 const MAX_SHOWN = 200_000;
 
-/** What the session did, newest last: calls, servers, hooks, jobs, notices and retries. */
+/** The log of a session, newest last: calls, servers, hooks, jobs, notices and retries. */
 export class LogPanel extends ListPanel<LogRow> {
   readonly #log: SessionLog;
   #source: (typeof SOURCES)[number] = "all";
@@ -49,9 +49,12 @@ export class LogPanel extends ListPanel<LogRow> {
   }
 
   protected textOf(row: LogRow): string {
-    const mark = row.kind === "call" ? row.end ? CALL_MARKS[row.end.outcome] : "…" : MARKS[row.level];
-    const text = row.kind === "call" ? [row.title, row.end?.summary].filter(Boolean).join(" · ") : row.text;
-    return `${new Date(row.time).toTimeString().slice(0, 8)} ${mark} ${oneLine(text, MAX_LINE)}`;
+    const time = new Date(row.time).toTimeString().slice(0, 8);
+    if (row.kind === "note") return `${time} ${MARKS[row.level]} ${oneLine(row.text, MAX_LINE)}`;
+    const { mark, result } = row.end
+      ? callLine(row.title, row.end, this.deps.texts().rows)
+      : { mark: "…", result: "" };
+    return `${time} ${mark} ${oneLine([row.title, result].filter(Boolean).join(" · "), MAX_LINE)}`;
   }
 
   protected colored(row: LogRow, line: string): string {

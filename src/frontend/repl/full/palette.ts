@@ -15,7 +15,7 @@ import { Panel, type PanelStyle } from "../overlay/panel.ts";
 import type { Overlay } from "../screen/view.ts";
 import type { PanelTexts } from "./list_panel.ts";
 
-export interface PaletteParts {
+interface PaletteParts {
   readonly style: PanelStyle;
   readonly texts: PanelTexts["full"];
   readonly commands: CommandHost;

@@ -12,7 +12,7 @@ import type { InputEvent, Terminal } from "../terminal/terminal.ts";
 import type { ConversationRecord } from "../transcript/record.ts";
 import type { Transcript } from "../transcript/transcript.ts";
 
-/** How a chat is drawn, and the keys that only this view has. */
+/** A way to draw the chat, with the keys that only it has. */
 export interface Layout extends View {
   /** Cells of a line of the conversation. */
   readonly columns: number;

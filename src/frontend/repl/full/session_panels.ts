@@ -88,7 +88,11 @@ export class SessionPanels {
       session: () => live.host.ifOpen(),
       cwd: paths.cwd,
       show: (panel) => overlays.show(panel, undefined, true),
-      submit,
+      submit(line) {
+        // The next keys are for what the command asks.
+        overlays.called();
+        submit(line);
+      },
       type(event) {
         composer.input(event);
         drafts();

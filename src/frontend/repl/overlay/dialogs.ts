@@ -88,8 +88,8 @@ export class OverlayQueue {
   }
 
   /**
-   * Answers the overlay on top by one key, for a view whose keys do that: not while the composer has text, and
-   * only after a pause, as another key could be the start of a message.
+   * Answers the overlay on top by one key, for a view whose keys do that: not while the composer has text,
+   * and only after a pause, as another key could be the start of a message.
    */
   answerBy(key: string): boolean {
     const isReady = this.#pausedFor(PAUSE_MS, this.#last.at) && !this.#drafting() && !this.aside;

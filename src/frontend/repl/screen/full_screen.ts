@@ -2,11 +2,12 @@ import { BLANK, type Cell, lineCells, LINK_END, RESET } from "./line.ts";
 import { PacedScreen, printedRows } from "./screen.ts";
 import type { Frame, View } from "./view.ts";
 import type { Terminal } from "../terminal/terminal.ts";
+import { displayWidth } from "../../../util/display_width.ts";
 
 export interface FullScreenOptions {
   /** Clicks are reported; the terminal's own selection needs a modifier then. */
   readonly mouse: boolean;
-  /** What is printed on the main screen when the program stops or fails. */
+  /** Lines to print on the main screen when the program stops or fails. */
   readonly goodbye: () => readonly string[];
 }
 
@@ -194,8 +195,10 @@ function rowChange(row: number, old: readonly Cell[] | undefined, cells: readonl
   let end = cells.length;
   while (end > 0 && isSame(cells[end - 1], BLANK)) end--;
   const pen = new Pen(row);
+  // Cells that a character has covered on a terminal that shows its parts one by one.
+  let covered = 0;
   for (let at = 0; at < cells.length; at++) {
-    if (old && isSame(old[at], cells[at])) continue;
+    if (old && at >= covered && isSame(old[at], cells[at])) continue;
     if (at >= end) return pen.cleared(at);
     const cell = cells[at] ?? BLANK;
     // What is left of a character is not seen, and belongs to what was written.
@@ -208,9 +211,14 @@ function rowChange(row: number, old: readonly Cell[] | undefined, cells: readonl
     }
     let next = at + 1;
     while (next < cells.length && cells[next]?.text === "") next++;
-    pen.write(at, cell, next - at);
+    covered = Math.max(covered, at + pen.write(at, cell, next - at));
   }
   return pen.ended();
+}
+
+/** Cells of a character on a terminal that joins nothing. */
+function widthInParts(text: string): number {
+  return [...text].reduce((sum, part) => sum + displayWidth(part), 0);
 }
 
 /** Writes cells of a row and tracks the cursor. */
@@ -221,22 +229,28 @@ class Pen {
   column = -1;
   /** The cursor may be in another column, since terminals differ. */
   #unsure = false;
+  /** It is in another column on terminals that join nothing. */
+  #wrong = false;
   style = "";
 
   constructor(row: number) {
     this.#row = row;
   }
 
-  write(column: number, { text, style }: Cell, width: number): void {
+  /** Returns the number of cells that the text takes at most. */
+  write(column: number, { text, style }: Cell, width: number): number {
     const isSure = CERTAIN.test(text);
-    if (column !== this.column || (this.#unsure && isSure)) this.#moveTo(column);
+    const most = isSure ? width : Math.max(width, widthInParts(text));
+    if (column !== this.column || this.#wrong || (this.#unsure && isSure)) this.#moveTo(column);
     if (style !== this.style) this.#text += this.#styleEnd() + style;
     this.style = style;
     // A terminal that draws it narrower leaves the cells behind it.
     if (!isSure && width > 1) this.#text += `${" ".repeat(width)}\x1b[${column + 1}G`;
     this.#text += text;
     this.#unsure = !isSure;
+    this.#wrong = most > width;
     this.column = column + width;
+    return most;
   }
 
   /** The text, with the rest of the row cleared from a column on. */
@@ -257,7 +271,7 @@ class Pen {
   #moveTo(column: number): void {
     this.#text += this.column < 0 ? to(this.#row, column) : `\x1b[${column + 1}G`;
     this.column = column;
-    this.#unsure = false;
+    this.#unsure = this.#wrong = false;
   }
 
   #styleEnd(): string {

@@ -60,7 +60,7 @@ export abstract class PacedScreen {
   protected abstract update(): string;
   /** Text that removes what is drawn. */
   protected abstract erased(): string;
-  /** What is on the screen is unknown from now on: another program has used it. */
+  /** Forgets the content of the screen: another program has used it. */
   protected abstract forget(): void;
   /** The size may have changed: everything is drawn again. */
   protected abstract forgetSize(): void;

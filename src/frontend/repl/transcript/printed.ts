@@ -6,7 +6,7 @@ import type { Block, MarkdownRenderer, Palette } from "../../../view/mod.ts";
 export type PieceKind = "user" | "command" | "text" | "thought" | "call" | "note";
 
 /** The origin of a piece. */
-export interface PieceSource {
+interface PieceSource {
   /** The event that it shows; absent for reports. */
   readonly event?: Event;
   /** Number of the stored event before it. */
@@ -67,6 +67,8 @@ type Piece = (Lines | Markdown) & { readonly source: PieceSource };
 export interface PrintedPiecesOptions {
   readonly palette: Palette;
   readonly print: (lines: readonly string[], piece: PrintedPiece) => void;
+  /** Takes pieces that are not printed. */
+  readonly collect?: (piece: PrintedPiece) => void;
   /** Rows can be laid out again: pieces do not wait for their renderer. */
   readonly eager?: () => boolean;
   readonly changed: () => void;
@@ -150,34 +152,29 @@ export class PrintedPieces {
 
   /** Prints pieces until one has to wait; `all`: without waiting. */
   flush(all = this.#options.eager?.() ?? false): void {
+    const { collect, print, columns, changed } = this.#options;
     for (let piece = this.#waiting[0]; piece && (this.#ready(piece) || all); piece = this.#waiting[0]) {
       this.#waiting.shift();
       const printed = this.#printed(piece);
-      const lines = printed.rows(this.#options.columns());
+      const lines = collect ? [] : printed.rows(columns());
+      collect?.(printed);
       if (lines.length > 0) {
         const rows = isApart(this.#last, printed) ? ["", ...lines] : lines;
         this.#last = piece.kind;
-        this.#options.print(rows, printed);
+        print(rows, printed);
       }
     }
-    this.#options.changed();
+    changed();
   }
 
   #printed(piece: Piece): PrintedPiece {
-    let known: { readonly columns: number; readonly rows: readonly string[] } | undefined;
-    const isReady = () => this.#ready(piece);
     return {
       ...spacing(piece),
       source: piece.source,
       isPart: "block" in piece && piece.open === true && !piece.block.code,
       item: "lines" in piece ? piece.item : undefined,
-      isReady,
-      rows: (columns) => {
-        if (known?.columns === columns) return known.rows;
-        const rows = this.#rendered(piece, columns);
-        if (isReady()) known = { columns, rows };
-        return rows;
-      },
+      isReady: () => this.#ready(piece),
+      rows: (columns) => this.#rendered(piece, columns),
     };
   }
 

@@ -16,7 +16,7 @@ export interface KeptPiece {
 }
 
 /** A run of stored events that is laid out at once. */
-export interface EventBlock {
+interface EventBlock {
   /** Number of its first event. */
   readonly from: number;
   readonly context: TranscriptContext;
@@ -24,7 +24,7 @@ export interface EventBlock {
   readonly messages: number;
 }
 
-/** What the main screen does not show yet. */
+/** The part of the conversation that the main screen does not show yet. */
 interface Missed {
   /** Kind of the piece that was printed there last. */
   readonly last: PieceKind | undefined;

@@ -248,7 +248,7 @@ interface TranscriptOptions extends Omit<PrintedPiecesOptions, "load"> {
   readonly now?: () => number;
 }
 
-/** What the display of an event depends on, besides the event. */
+/** The state before an event that its display depends on. */
 export interface TranscriptContext {
   readonly todos: readonly Item[];
   /** Absent where no turn runs. */

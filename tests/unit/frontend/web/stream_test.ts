@@ -91,7 +91,7 @@ function browserOf(streams: Streams, sessions: Readonly<Record<string, () => rea
 
 Deno.test("after a cut at any point of a session a browser shows what a fresh load shows", async () => {
   const random = new Random(SEED);
-  const rounds = soakSize(250, 25);
+  const rounds = soakSize(250, 10);
   const replies = Array.from({ length: rounds }, (_, at): Reply[] => [
     pieces(
       ...words(2 + random.below(30), `turn ${at}`),

@@ -1,6 +1,7 @@
 import { parseProvider } from "../../../../src/config/mod.ts";
 import { loadWindow } from "../../../../src/provider/mod.ts";
 import { assertEquals } from "../../../support/assert.ts";
+import { makeTempDir } from "../../../support/tool_context.ts";
 
 type Page = unknown;
 
@@ -75,6 +76,12 @@ Deno.test("discoverWindow returns nothing for pages without a window", async () 
   assertEquals((await discovered({})).found, undefined);
   assertEquals((await discovered({ "/v1/models": "<html>", "/props": '{"n_ctx":"many"}' })).found, undefined);
   assertEquals((await discovered({ "/v1/models": { data: [{ id: "a" }, { id: "b" }] } })).found, undefined);
+});
+
+Deno.test("discoverWindow runs a command that prints no key once, and asks nothing", async () => {
+  await using temp = await makeTempDir();
+  const { found, asked } = await discovered({}, { api_key_command: `echo x >> ${temp.path}/runs; exit 3` });
+  assertEquals([found, asked, await Deno.readTextFile(`${temp.path}/runs`)], [undefined, [], "x\n"]);
 });
 
 Deno.test("discoverWindow requests only the model list of a remote server", async () => {

@@ -189,6 +189,17 @@ Deno.test("an abort ends the command with all its processes", async () => {
   }
 });
 
+Deno.test("a request that was aborted before it began starts no command", async () => {
+  await using printer = await keyPrinter("token-late-123");
+  const { fetch: send } = withCommandKey(
+    providerEntry({ base_url: "http://127.0.0.1:9", api_key_command: printer.line }),
+    { fetch: () => Promise.resolve(new Response("ok")) },
+  );
+  await assertRejects(() => send("http://127.0.0.1:9/", { signal: AbortSignal.abort() }), DOMException);
+  assertEquals((await send("http://127.0.0.1:9/")).status, 200);
+  assertEquals(await printer.runs(), 1);
+});
+
 Deno.test("a request right after an abort runs the command again", async () => {
   await using temp = await makeTempDir();
   const mark = `${temp.path}/ran`;

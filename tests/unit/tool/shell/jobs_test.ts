@@ -187,7 +187,7 @@ Deno.test("freeSpace returns the space of the volume, also for a missing directo
   }
 });
 
-const BYTES = soakSize(1_000_000_000, 300_000_000);
+const BYTES = soakSize(1_000_000_000, 150_000_000);
 
 /** Runs in a separate process: other tests share the memory of this one. */
 const SCRIPT = `

@@ -180,6 +180,10 @@ Deno.test("the panel follows the end until it is scrolled, and then stays while 
   stage.panel.frame(25, 20);
   stage.panel.frame(140, 20);
   assertEquals(shown(), before, "after another width");
+  stage.scroll();
+  stage.feed({ type: "message.delta", channel: "text", text: "on the main screen\n\n" });
+  stage.full();
+  assertEquals(shown(), before, "after another view");
   stage.panel.key("end");
   assert(shown().some((line) => line === "new 28"));
   assertEquals(stage.panel.title(), "Chat");

@@ -16,48 +16,6 @@ function turnEnds({ events }: ChatStage): string[] {
   return events.flatMap((event) => event.type === "turn.end" ? [event.reason] : []);
 }
 
-/** Fails unless all borders of a screen without overlays are straight, and no row is too wide. */
-function assertStraight(screen: readonly string[], columns: number, what: string): void {
-  const cells = screen.map((row) => cellsOf(row, columns));
-  for (const row of screen) assert(displayWidth(row) <= columns, `${what}: ${row}`);
-  const borders = (row: readonly string[], sign: string) =>
-    row.flatMap((cell, at) => cell === sign ? [at] : []);
-  const [title = []] = cells;
-  const rule = cells.findLastIndex((row) => row.every((cell) => "─┴".includes(cell)));
-  const joints = borders(title, "┬");
-  if (rule > 0) assertEquals(borders(cells[rule] ?? [], "┴"), joints, `${what}\n${screen.join("\n")}`);
-  for (const row of cells.slice(1, rule > 0 ? rule : 1)) {
-    for (const at of joints) assertEquals(row[at], "│", `${what}\n${screen.join("\n")}`);
-  }
-}
-
-/** The characters of a row by cells; the second cell of a wide one is empty. */
-function cellsOf(row: string, columns: number): string[] {
-  const cells = [...new Intl.Segmenter().segment(row)].flatMap(({ segment }) =>
-    displayWidth(segment) === 2 ? [segment, ""] : [segment]
-  );
-  return [...cells, ...new Array<string>(Math.max(0, columns - cells.length)).fill(" ")];
-}
-
-const TEXT = "你好, 世界 👨‍👩‍👧 🇩🇪 é. ".repeat(20);
-
-Deno.test("the full-screen view has straight borders in every size, panel and frame", async () => {
-  await using chat = await openChat({ view: "full", replies: [say(`${TEXT}\n\n- one\n- 二`)] });
-  chat.say("say it");
-  await chat.until(() => turnEnds(chat).length === 1);
-  for (const columns of [20, 33, 60, 89, 90, 139, 140, 300]) {
-    for (const rows of [5, 8, 15, 16, 50, 100]) {
-      chat.terminal.resize(columns, rows);
-      for (const key of ["tab", "tab", "tab", "tab"]) {
-        const screen = chat.terminal.screen();
-        assertEquals(screen.length, rows);
-        assertStraight(screen, columns, `${columns}x${rows}`);
-        chat.terminal.press(key);
-      }
-    }
-  }
-});
-
 Deno.test("panels are placed by the width: one with tabs, two, and two with the side bar", async () => {
   await using chat = await openChat({ view: "full", columns: 160, rows: 30 });
   const title = () => chat.terminal.screen()[0] ?? "";
@@ -189,7 +147,7 @@ Deno.test("a key right after the question, or one of a message, answers nothing"
   assertStringIncludes(chat.terminal.screen().join("\n"), "Allow write_file?");
 });
 
-Deno.test("neither y alone nor Enter alone allows a destructive call, and there is no answer for all", async () => {
+Deno.test("neither y alone nor Enter alone allows a destructive call, and no answer is for all", async () => {
   for (const keys of [["y"], ["a"], ["enter"]]) {
     await using chat = await openChat({
       view: "full",
@@ -302,4 +260,27 @@ Deno.test("a hidden part of a wide character next to an overlay is a blank", asy
   const rows = chat.terminal.screen().filter((row) => row.includes("世") && row.includes("│"));
   assert(rows.length > 0);
   for (const row of rows) assertEquals(displayWidth(row.slice(0, row.indexOf("│"))), 2, row);
+});
+
+Deno.test("a message that is sent is followed, and /view keeps panel and position", async () => {
+  const lines = Array.from({ length: 60 }, (_, at) => `line ${at}`).join("\n\n");
+  await using chat = await openChat({
+    view: "full",
+    columns: 80,
+    rows: 20,
+    replies: [say(lines), say("Seen.")],
+  });
+  const { terminal } = chat;
+  const shows = (text: string) => terminal.screen().some((row) => row.startsWith(text));
+  chat.say("go");
+  await chat.until(() => turnEnds(chat).length === 1 && shows("line 59"));
+  terminal.press("home");
+  assert(!shows("line 59") && shows("line 1"));
+  chat.say("/view");
+  await chat.until(() => !terminal.alternateShown);
+  chat.say("/view");
+  await chat.until(() => terminal.alternateShown && shows("line 1"));
+  assert(!shows("line 59"));
+  chat.say("again");
+  await chat.until(() => shows("Seen."));
 });

@@ -161,6 +161,17 @@ Deno.test("LogPanel follows the end until the cursor is moved, and counts what i
   assertStringIncludes(plain(logPanel, 60, 5).at(-1) ?? "", "! aredevil 一二三");
   add("long ".repeat(100));
   assert(plain(logPanel, 20, 5).at(-1)?.endsWith("…"));
+  for (
+    const text of ["👩‍👩‍👧‍👦".repeat(40), "🇩🇪🇨🇳".repeat(30), "字".repeat(99), "e\u0301\u200b\u2066".repeat(60)]
+  ) {
+    add(text);
+    logPanel.key("enter");
+    for (const open of [true, false]) {
+      for (let columns = 4; columns < 40; columns++) plain(logPanel, columns, 1 + columns % 9);
+      if (open) logPanel.key("escape");
+      logPanel.key("end");
+    }
+  }
 });
 
 Deno.test("SessionLog forgets what a rewind leaves, and reads other texts for another language", async () => {
@@ -289,6 +300,18 @@ Deno.test("The full-screen view shows the panels, copies what is under the curso
   await chat.shows("› src/main.ts");
   await chat.pause();
   await key("enter", "> @src/main.ts");
+  terminal.press("escape");
+  terminal.press("escape");
+  await chat.shows("> Ask for something");
+  await chat.pause();
+  await key("ctrl+p", "type to filter");
+  for (const text of "theme") terminal.type(text);
+  await chat.shows("› /theme");
+  await chat.pause();
+  await key("enter", "high-contrast");
+  // The list of the command takes keys at once.
+  await chat.pause();
+  await key("escape", "Tab panels");
 });
 
 class Numbers extends ListPanel<number> {

@@ -48,6 +48,7 @@ Deno.test("borders are straight in 50 resizes while text streams in", async () =
   await using chat = await openWorkedChat({
     columns: 120,
     rows: 40,
+    graphemes: false,
     replies: [async function* (signal) {
       for (let part = 0; part < 50; part++) {
         while (part >= allowed && !signal.aborted) await turn();

@@ -326,7 +326,7 @@ Deno.test("the view reports when nothing is collapsed", async () => {
 
 // Typed text answers no prompt, at any time and with any pauses.
 
-const TEXTS = soakSize(10_000, 1000);
+const TEXTS = soakSize(10_000, 300);
 const COMMAND: ApprovalRequest = {
   callId: "1",
   tool: "bash",

@@ -121,12 +121,12 @@ Deno.test("full screen writes changed cells only, and no half of a wide characte
   assertEquals(show("漢語ab漢│x"), "\x1b[2;5Hab漢");
   assertEquals(show("a漢語b漢│x"), "\x1b[2Ha漢語");
   assertEquals(show("\x1b[31ma漢\x1b[39m語b漢│y"), "\x1b[2H\x1b[31ma漢\x1b[10G\x1b[0my");
-  // Terminals differ in the width of a family: what follows has its place, and nothing is left below it.
-  assertEquals(show("\x1b[31ma漢\x1b[39m👩‍👩‍👧b漢│y"), "\x1b[2;4H  \x1b[4G👩‍👩‍👧");
+  // Terminals differ in the width of a family: what follows is written again in its place.
+  assertEquals(show("\x1b[31ma漢\x1b[39m👩‍👩‍👧b漢│y"), "\x1b[2;4H  \x1b[4G👩‍👩‍👧\x1b[6Gb漢│");
   assertEquals(show("x👩‍👩‍👧bc"), "\x1b[2Hx  \x1b[2G👩‍👩‍👧\x1b[4Gbc\x1b[K");
 });
 
-Deno.test("full screen moves rows of a panel where that is shorter, and keeps the one beside it", () => {
+Deno.test("full screen moves rows of a panel where that is shorter, and keeps the one next to it", () => {
   const { terminal, state, screen } = open({ columns: 80, rows: 24 });
   const random = new Random(1);
   const chat = Array.from({ length: 60 }, () => `${"x".repeat(random.below(30))} ${random.below(1e9)}`);
@@ -203,7 +203,7 @@ Deno.test("full screen enters again after another program has left the alternate
   assertEquals([terminal.alternateShown, terminal.screen()[0]], [true, "title"]);
 });
 
-Deno.test("full screen tells the terminal how to restore the main screen when the program fails", () => {
+Deno.test("full screen gives the terminal a text to restore the main screen when the program fails", () => {
   const { terminal, state, screen } = open({ columns: 40, rows: 8 }, true);
   state.frame = { lines: ["title"] };
   screen.open();
