@@ -295,8 +295,6 @@ export class Chat {
   async run(): Promise<number> {
     const { terminal, start, first = [] } = this.#options;
     const ended = new Promise<number>((resolve) => this.#end = resolve);
-    // What the terminal starts would run before a view that is loaded later.
-    if (this.#options.view === "full") this.#full = await this.#loadFull();
     let reason: "interrupted" | "terminated" = "interrupted";
     // A message opens the session, which begins as the flags say.
     let early: InputEvent[] | undefined = [];
