@@ -97,7 +97,7 @@ Deno.test("full screen shows exactly the frame after any change, with straight b
         }
       },
     ),
-    { numRuns: soakSize(2000, 40), seed: SEED },
+    { numRuns: soakSize(2000, 8), seed: SEED },
   );
 });
 
