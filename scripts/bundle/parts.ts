@@ -58,6 +58,7 @@ const PARTS: Readonly<Record<string, readonly string[]>> = {
     "/src/i18n/en/full.ts",
     "/src/reports/changes.ts",
     "/src/reports/mod.ts",
+    "/src/reports/table.ts",
     "/src/session/log/window.ts",
   ],
   chat: [
