@@ -92,7 +92,6 @@ export class FullLayout implements Layout {
   #loading: Promise<SessionPanels> | undefined;
   /** The texts until then. */
   readonly #first: Texts["full"];
-  readonly #conversation: ConversationPanel;
   #assembly: Assembly | undefined;
   #focus: PanelName | "composer" = "composer";
   /** The panel that had the focus last, and the one next to the chat. */
@@ -109,13 +108,13 @@ export class FullLayout implements Layout {
   private constructor(deps: LayoutDeps, texts: Texts["full"]) {
     this.#deps = deps;
     this.#first = texts;
-    this.#conversation = new ConversationPanel({
+    const chat = new ConversationPanel({
       ...deps,
       palette: deps.looks.palette,
       links: deps.looks.links,
       texts: () => deps.texts.transcript,
       panelTexts: () => this.#texts,
-      isNarrow: () => this.columns < deps.terminal.columns,
+      marks: () => this.#session?.diffMarks(),
       showsReasoning: () => this.#assembly?.loaded.config.tui.show_reasoning ?? false,
     });
     const empty = (panel: PanelName): PanelView => ({
@@ -126,7 +125,7 @@ export class FullLayout implements Layout {
       copied: () => undefined,
       hints: () => [],
     });
-    this.#panels = { chat: this.#conversation, files: empty("files"), log: empty("log") };
+    this.#panels = { chat, files: empty("files"), log: empty("log") };
   }
 
   static async load(deps: LayoutDeps): Promise<FullLayout> {
@@ -155,11 +154,6 @@ export class FullLayout implements Layout {
 
   print(): void {
     this.#deps.changed();
-  }
-
-  /** Rows of the conversation that the main screen has not shown. */
-  missed(columns: number): readonly string[] {
-    return this.#conversation.missed(columns);
   }
 
   event(event: Event): void {

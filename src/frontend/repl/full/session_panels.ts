@@ -29,7 +29,7 @@ export class SessionPanels {
     const { looks, changed, failed, texts } = deps;
     [this.#deps, this.#areas, this.#locale] = [deps, areas, texts.locale];
     const { palette } = looks;
-    const panel: PanelDeps = { palette, changed, texts: () => this.texts, marks: () => this.#diffMarks() };
+    const panel: PanelDeps = { palette, changed, texts: () => this.texts, marks: () => this.diffMarks() };
     const assembly = () => this.#assembly;
     const log = this.#entries = new SessionLog({ texts: () => texts.transcript, changed, failed });
     const maxLines = () => this.#assembly?.loaded.config.tui.max_diff_lines || Infinity;
@@ -101,7 +101,8 @@ export class SessionPanels {
     });
   }
 
-  #diffMarks(): DiffMarks | undefined {
+  /** The marks of diffs, once they are loaded. */
+  diffMarks(): DiffMarks | undefined {
     if (this.#marks) return this.#marks.loaded;
     this.#marks = {};
     void loadDiffMarks(this.#deps.looks.palette).then((loaded) => this.#marks = { loaded })

@@ -149,6 +149,8 @@ Deno.test("each screen of the full-screen view has the recorded colors in two th
       rows: 24,
       config: { sandbox: { bash: "off" }, ui: { theme } },
     });
+    // The colors of code are loaded with the first one.
+    await chat.until(() => chat.terminal.styled().join("\n").includes("const{} a"));
     collect(all, theme, await scenes(chat, () => stable(chat.terminal.styled())));
   }
   for (const [name, pictures] of all) {

@@ -126,37 +126,6 @@ Deno.test("full screen writes changed cells only, and no half of a wide characte
   assertEquals(show("x👩‍👩‍👧bc"), "\x1b[2Hx  \x1b[2G👩‍👩‍👧\x1b[4Gbc\x1b[K");
 });
 
-Deno.test("full screen moves rows of a panel where that is shorter, and keeps the one next to it", () => {
-  const { terminal, state, screen } = open({ columns: 80, rows: 24 });
-  const random = new Random(1);
-  const chat = Array.from({ length: 60 }, () => `${"x".repeat(random.below(30))} ${random.below(1e9)}`);
-  const side = Array.from({ length: 24 }, (_, at) => at < 12 ? `entry ${at}` : "");
-  let first = 0;
-  state.frame = (_columns, rows) => ({
-    lines: Array.from(
-      { length: rows },
-      (_, at) =>
-        at === 0
-          ? "title"
-          : at === rows - 1
-          ? `status ${first}`
-          : `${padDisplay(chat[first + at] ?? "", 45)}│ ${side[at]}`,
-    ),
-    caret: { row: 23, column: 0 },
-  });
-  screen.open();
-  const whole = terminal.writes.at(-1) ?? "";
-  for (; first < 30; first += 3) {
-    screen.draw();
-    if (first === 0) continue;
-    assert((terminal.writes.at(-1) ?? "").length < whole.length / 3, `${terminal.writes.at(-1)}`);
-    assertEquals(terminal.looks(), drawn(lines(), 80, 24));
-  }
-  function lines() {
-    return typeof state.frame === "function" ? state.frame(80, 24).lines : [];
-  }
-});
-
 Deno.test("full screen leaves the main screen as it was, with the last answer below", async () => {
   for (const mouse of [false, true]) {
     const { terminal, state, screen } = open({ columns: 40, rows: 8 }, mouse);
