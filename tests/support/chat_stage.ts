@@ -84,6 +84,7 @@ export async function openChat(options: ChatStageOptions = {}): Promise<ChatStag
   const events: Event[] = [];
   const opened: OpenRequest[] = [];
   const assemblies: Assembly[] = [];
+  const chats: Chat[] = [];
   const open = async (request: OpenRequest, person: Person): Promise<Assembly> => {
     opened.push(request);
     await options.beforeOpen?.(request, person);
@@ -101,7 +102,8 @@ export async function openChat(options: ChatStageOptions = {}): Promise<ChatStag
     });
     assembly.controller.subscribe((event) => void events.push(event));
     assemblies.push(assembly);
-    await chat.configure(assembly.loaded.config.ui);
+    // A session may be open before there is a chat.
+    await chats[0]?.configure(assembly.loaded.config.ui);
     return assembly;
   };
   const texts = await ChatTexts.load(locale);
@@ -125,6 +127,7 @@ export async function openChat(options: ChatStageOptions = {}): Promise<ChatStag
     ...(options.view ? { view: options.view } : {}),
     first: options.first ?? [],
   });
+  chats.push(chat);
   const left = chat.run().finally(() => sessions.close());
   const until = async (holds: () => boolean) => {
     const end = performance.now() + LIMIT_MS;

@@ -11,11 +11,10 @@ import { Random } from "./seed.ts";
 
 type Session = Assembly["session"];
 
-/** A store of events that counts how often it is read. */
-export class CountedStore extends MemoryStore {
+/** A store of events as a session on disk has it. */
+export class SessionStore extends MemoryStore {
   readonly id: string;
   readonly paths = { id: "", path: "", dir: "", lock: "" };
-  reads = 0;
 
   constructor(id = crypto.randomUUID()) {
     super();
@@ -23,13 +22,12 @@ export class CountedStore extends MemoryStore {
   }
 
   eventsAfter(seq: number, last?: number): readonly Event[] {
-    this.reads += 1;
     return this.events.slice(seq, last);
   }
 }
 
 export interface ConversationStage {
-  readonly session: CountedStore;
+  readonly session: SessionStore;
   readonly record: ConversationRecord;
   readonly transcript: Transcript;
   readonly clock: { now: number };
@@ -40,7 +38,7 @@ export interface ConversationStage {
   another(): ConversationPanel;
   /** Stores events, as far as they are stored, and shows them. */
   feed(...events: readonly NewEvent[]): void;
-  open(session: CountedStore): void;
+  open(session: SessionStore): void;
   full(): void;
   scroll(): void;
   /** Resolves when all that renders texts is loaded. */
@@ -50,13 +48,13 @@ export interface ConversationStage {
 export interface ConversationStageOptions {
   readonly columns?: number;
   readonly rows?: number;
-  readonly session?: CountedStore;
+  readonly session?: SessionStore;
   readonly colors?: boolean;
   readonly full?: boolean;
 }
 
 export async function conversationStage(options: ConversationStageOptions = {}): Promise<ConversationStage> {
-  const { columns = 60, rows = 20, session = new CountedStore(), colors = false } = options;
+  const { columns = 60, rows = 20, session = new SessionStore(), colors = false } = options;
   const [run, turnView, full] = await Promise.all([
     loadTexts("run", "en"),
     loadTexts("turn_view", "en"),
@@ -74,7 +72,7 @@ export async function conversationStage(options: ConversationStageOptions = {}):
   const transcript: Transcript = new Transcript({
     ...looks,
     print(lines, piece) {
-      record.add(piece);
+      record.add(piece, lines);
       if (!isFull) main.push(...lines);
     },
     eager: () => isFull,
@@ -88,6 +86,8 @@ export async function conversationStage(options: ConversationStageOptions = {}):
       record,
       transcript,
       panelTexts: () => full,
+      marks: () => undefined,
+      showsReasoning: () => false,
     });
   const panel = another();
   const stage: ConversationStage = {
@@ -114,8 +114,7 @@ export async function conversationStage(options: ConversationStageOptions = {}):
       isFull = true;
     },
     scroll() {
-      main.push(...panel.missed(columns));
-      record.comeBack();
+      main.push(...record.comeBack(columns, String));
       isFull = false;
     },
     async settle() {

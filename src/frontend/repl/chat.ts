@@ -24,7 +24,7 @@ import { baseName, contains } from "../../path/lexical.ts";
 import { displayWidth, fitDisplay } from "../../util/display_width.ts";
 import { oneLine } from "../../util/terminal_text.ts";
 import { VERSION } from "../../util/version.ts";
-import { loadDiffMarks } from "../../view/mod.ts";
+import { grouped, loadDiffMarks } from "../../view/mod.ts";
 
 /** The web page of a program that has sessions. */
 export interface WebPage {
@@ -136,7 +136,7 @@ export class Chat {
       palette: looks.palette,
       texts: () => texts.transcript,
       print: (lines, piece) => {
-        this.#record.add(piece);
+        this.#record.add(piece, lines);
         this.#layout.print(lines);
       },
       eager: () => this.#layout !== this.#scroll,
@@ -367,8 +367,9 @@ export class Chat {
 
   /** Prints on the main screen what it has missed. */
   #catchUp(): void {
-    this.#main.print(this.#full?.layout.conversation.missed(this.#options.terminal.columns) ?? []);
-    this.#record.comeBack();
+    const { terminal, texts, looks: { palette } } = this.#options;
+    const note = (messages: number) => palette.dim(texts.transcript.earlier(grouped(messages)));
+    this.#main.print(this.#record.comeBack(terminal.columns, note));
   }
 
   /** The modes of the mouse are set when the screen is entered. */
@@ -517,25 +518,15 @@ export class Chat {
   }
 
   #opened(assembly: Assembly): void {
-    // A session that continues with another model is shown already.
-    const isShown = this.#assembly?.session.id === assembly.session.id;
     this.#assembly = assembly;
     this.#options.looks.use(assembly.loaded.config.ui);
     this.#printHeader();
-    if (isShown) this.#record.reopen(assembly.session);
-    else this.#begin(assembly.session);
+    // A session that continues with another model is shown already.
+    const { session } = assembly;
+    this.#record.begin(session, this.#transcript, () => this.#transcript.resume(session.state));
     this.#full?.layout.opened(assembly);
     this.#transcript.watch(assembly);
     this.#status.show(assembly, () => this.#screen.refresh());
-  }
-
-  /** Shows another session; the main screen gets the rest of the one before it. */
-  #begin(session: Assembly["session"]): void {
-    if (this.#record.missed) {
-      this.#catchUp();
-      this.#record.leave(this.#transcript);
-    }
-    this.#record.begin(session, this.#transcript, () => this.#transcript.resume(session.state));
   }
 
   #printHeader(): void {

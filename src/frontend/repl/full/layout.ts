@@ -50,8 +50,8 @@ type Key = InputEvent & { readonly kind: "key" };
 
 /** The chat on the whole screen: side bar, panels, composer and status line. */
 export class FullLayout implements Layout {
-  readonly conversation: ConversationPanel;
   readonly #deps: LayoutDeps;
+  readonly #chat: ConversationPanel;
   readonly #texts: () => Texts["full"];
   /** The other panels, loaded with the session: the first frame comes earlier. */
   #session: SessionPanels | undefined;
@@ -73,13 +73,13 @@ export class FullLayout implements Layout {
     this.#deps = deps;
     this.#texts = texts;
     this.#size = deps.terminal;
-    this.conversation = new ConversationPanel({
+    this.#chat = new ConversationPanel({
       ...deps,
       palette: deps.looks.palette,
       links: deps.looks.links,
       texts: () => deps.texts.transcript,
       panelTexts: texts,
-      isNarrow: () => this.columns < deps.terminal.columns,
+      marks: () => this.#session?.marks(),
       showsReasoning: () => this.#assembly?.loaded.config.tui.show_reasoning ?? false,
     });
   }
@@ -89,7 +89,7 @@ export class FullLayout implements Layout {
   }
 
   #panelOf(name: PanelName): PanelView | undefined {
-    return name === "chat" ? this.conversation : this.#session?.[name];
+    return name === "chat" ? this.#chat : this.#session?.[name];
   }
 
   readonly #loadSession = lazy(async () => {
@@ -122,7 +122,7 @@ export class FullLayout implements Layout {
   sent(line: string): void {
     if (/^\/view\b/.test(line)) return;
     this.#panel = "chat";
-    if (!line.startsWith("/")) this.conversation.key("end");
+    if (!line.startsWith("/")) this.#chat.key("end");
   }
 
   key(event: InputEvent): boolean {

@@ -41,6 +41,7 @@ export async function loadSessionPanels(
     log: new LogPanel(deps),
     files: new FilesPanel(deps),
     side,
+    marks: deps.marks,
     opened(opened: Assembly): void {
       if (opened.session.id !== assembly?.session.id) side.opened();
       assembly = opened;

@@ -62,26 +62,23 @@ export function emphasised(line: string, ranges: readonly Range[]): string {
 }
 
 /** The parts of rows that match a text, also where it goes over the end of a row. */
-export function matches(rows: readonly string[], query: string): Map<number, Range[]> {
-  const found = new Map<number, Range[]>();
-  if (query === "") return found;
-  const add = (row: number, range: Range) => found.set(row, [...found.get(row) ?? [], range]);
+export function matches(rows: readonly string[], query: string): Map<number, readonly Range[]> {
+  const found = new Map<number, readonly Range[]>();
+  const words = query.trim().split(/\s+/).map((word) =>
+    [...word].map((char) => char.replace(/[\\^$.*+?()[\]{}|/]/, "\\$&")).join("(?: *\\n *)?")
+  );
+  const pattern = words.join("(?: *\\n *| +)");
+  if (pattern === "") return found;
   const plain = rows.map(withoutStyles);
-  plain.forEach((text, row) => {
-    for (const range of occurrences(text, query)) add(row, range);
-    const head = text.trimEnd();
-    const next = plain[row + 1] ?? "";
-    const indent = next.length - next.trimStart().length;
-    const from = Math.max(0, head.length - query.length);
-    for (const gap of ["", " "]) {
-      const joined = head.slice(from) + gap + next.slice(indent, indent + query.length);
-      for (const [first, last] of occurrences(joined, query)) {
-        const behind = from + last - head.length - gap.length;
-        if (from + first >= head.length || behind <= 0) continue;
-        add(row, [from + first, head.length]);
-        add(row + 1, [indent, indent + behind]);
-      }
-    }
-  });
+  const all = [...plain.join("\n").matchAll(new RegExp(pattern, "giu"))];
+  let start = 0;
+  for (const [at, row] of plain.entries()) {
+    const ranges = all.map(({ index, 0: { length } }): Range => [
+      Math.max(0, index - start),
+      Math.min(row.length, index + length - start),
+    ]).filter(([from, to]) => from < to);
+    if (ranges.length > 0) found.set(at, ranges);
+    start += row.length + 1;
+  }
   return found;
 }

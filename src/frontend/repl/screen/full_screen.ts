@@ -11,16 +11,12 @@ export interface FullScreenOptions {
   readonly goodbye: () => readonly string[];
 }
 
-/** A row as it was written. Without cells its content is unknown. */
+/** A row as it was written. */
 interface Row {
   readonly line: string;
-  readonly cells?: readonly Cell[];
+  readonly cells: readonly Cell[];
 }
 
-/** Unchanged cells between two changed ones that are written again, since a movement needs as many bytes. */
-const GAP = 4;
-/** A longer text is compared with one that moves rows first. */
-const LONG_TEXT = 200;
 /** Characters whose width is the same on all terminals and that join with no other. */
 const CERTAIN = /^[\x20-\x7e\u3000-\ua4cf\uac00-\ud7a3\uff01-\uff60\u{1f300}-\u{1f3fa}\u{1f400}-\u{1f64f}]$/u;
 
@@ -33,8 +29,9 @@ const CERTAIN = /^[\x20-\x7e\u3000-\ua4cf\uac00-\ud7a3\uff01-\uff60\u{1f300}-\u{
  */
 export class FullScreen extends PacedScreen {
   readonly #options: FullScreenOptions;
+  /** The first rows of the screen; those below have an unknown content. */
   #rows: readonly Row[] = [];
-  #columns = 0;
+  #size = { columns: 0, rows: 0 };
   #caret: Frame["caret"];
   /** Leaves the alternate screen; undefined on the main screen. */
   #leave: string | undefined;
@@ -63,8 +60,7 @@ export class FullScreen extends PacedScreen {
   }
 
   protected repaint(): void {
-    const row = this.#caret?.row ?? 0;
-    this.#rows = this.#rows.map((each, at) => at < row ? each : { line: each.line });
+    this.#rows = this.#rows.slice(0, this.#caret?.row ?? 0);
   }
 
   protected forget(): void {
@@ -81,21 +77,18 @@ export class FullScreen extends PacedScreen {
     const { columns, rows } = this.terminal;
     const frame = this.view.frame(columns, rows);
     const text = this.#entered();
-    if (columns !== this.#columns || rows !== this.#rows.length) this.#rows = [];
-    this.#columns = columns;
+    if (columns !== this.#size.columns || rows !== this.#size.rows) this.#rows = [];
+    this.#size = { columns, rows };
     const old = this.#rows;
-    const known = new Map(old.flatMap(({ line, cells }) => cells ? [[line, cells] as const] : []));
-    const now = Array.from({ length: rows }, (_, at): Row => {
+    this.#rows = Array.from({ length: rows }, (_, at) => {
       const line = frame.lines[at] ?? "";
       const was = old[at];
-      if (was?.cells && was.line === line) return was;
-      // Many rows are equal, or have only moved.
-      const cells = known.get(line) ?? lineCells(line, columns);
-      known.set(line, cells);
-      return { line, cells };
+      return was?.line === line ? was : { line, cells: lineCells(line, columns) };
     });
-    this.#rows = now;
-    return this.#held(text + changes(old, now), frame.caret);
+    const changes = this.#rows.map((row, at) =>
+      row === old[at] ? "" : rowChange(at, old[at]?.cells, row.cells)
+    );
+    return this.#held(text + changes.join(""), frame.caret);
   }
 
   /** Text that enters the alternate screen where the main screen is shown. */
@@ -120,8 +113,8 @@ export class FullScreen extends PacedScreen {
   #held(text: string, caret: Frame["caret"]): string {
     const old = this.#caret;
     this.#caret = caret && {
-      row: Math.min(caret.row, this.#rows.length - 1),
-      column: Math.min(caret.column, this.#columns - 1),
+      row: Math.min(caret.row, this.#size.rows - 1),
+      column: Math.min(caret.column, this.#size.columns - 1),
     };
     if (text === "" && old?.row === this.#caret?.row && old?.column === this.#caret?.column) return "";
     const way = this.#caret ? to(this.#caret.row, this.#caret.column) : "";
@@ -138,58 +131,6 @@ function isSame(one: Cell | undefined, other: Cell | undefined): boolean {
   return one === other || (one?.text === other?.text && one?.style === other?.style);
 }
 
-/** Text that changes the rows of the screen; where that is shorter, rows are moved first. */
-function changes(old: readonly Row[], rows: readonly Row[]): string {
-  const inPlace = rowChanges(old, rows);
-  const moved = inPlace.length > LONG_TEXT ? movedRows(old, rows) : undefined;
-  const text = moved && moved.text + rowChanges(moved.rows, rows);
-  return text !== undefined && text.length < inPlace.length ? text : inPlace;
-}
-
-function rowChanges(old: readonly Row[], rows: readonly Row[]): string {
-  return rows.map((row, at) => {
-    const was = old[at];
-    return was?.cells && was.line === row.line ? "" : rowChange(at, was?.cells, row.cells ?? []);
-  }).join("");
-}
-
-/** Moves up the rows that are found further below; the rows below them are blank then. */
-function movedRows(old: readonly Row[], rows: readonly Row[]) {
-  const changed = rows.flatMap(({ line }, at) => line === old[at]?.line ? [] : [at]);
-  const samples = [1, 2, 3].map((part) => changed[Math.floor(changed.length * part / 4)] ?? 0);
-  let [by, most] = [0, 0];
-  for (let each = 0; each <= rows.length / 2; each++) {
-    const found = samples.reduce((sum, at) => sum + sameCells(old[at + each], rows[at]), 0);
-    if (found > most) [by, most] = [each, found];
-  }
-  if (by === 0) return undefined;
-  // The part of the screen where it saves the most.
-  let [gain, from, best, top, bottom] = [0, 0, 0, 0, 0];
-  for (let at = 0; at + by < rows.length; at++) {
-    gain += sameCells(old[at + by], rows[at]) - sameCells(old[at], rows[at]);
-    if (gain <= 0) [gain, from] = [0, at + 1];
-    else if (gain > best) [best, top, bottom] = [gain, from, at + by];
-  }
-  if (best === 0) return undefined;
-  const blank = { line: "", cells: lineCells("", rows[0]?.cells?.length ?? 0) };
-  return {
-    text: `\x1b[${top + 1};${bottom + 1}r${to(top, 0)}\x1b[${by}M\x1b[r`,
-    rows: [
-      ...old.slice(0, top),
-      ...old.slice(top + by, bottom + 1),
-      ...new Array<Row>(by).fill(blank),
-      ...old.slice(bottom + 1),
-    ],
-  };
-}
-
-function sameCells(one: Row | undefined, other: Row | undefined): number {
-  let same = 0;
-  const { length = 0 } = one?.cells ?? [];
-  for (let at = 0; at < length; at++) if (isSame(one?.cells?.[at], other?.cells?.[at])) same++;
-  return same;
-}
-
 /** Text that changes a row; everything is written where its content is unknown. */
 function rowChange(row: number, old: readonly Cell[] | undefined, cells: readonly Cell[]): string {
   let end = cells.length;
@@ -203,12 +144,6 @@ function rowChange(row: number, old: readonly Cell[] | undefined, cells: readonl
     const cell = cells[at] ?? BLANK;
     // What is left of a character is not seen, and belongs to what was written.
     if (cell.text === "") continue;
-    if (at > pen.column && at - pen.column <= GAP) {
-      const gap = cells.slice(pen.column, at);
-      if (gap.every(({ text, style }) => style === pen.style && CERTAIN.test(text))) {
-        for (const each of gap) pen.write(pen.column, each, 1);
-      }
-    }
     let next = at + 1;
     while (next < cells.length && cells[next]?.text === "") next++;
     covered = Math.max(covered, at + pen.write(at, cell, next - at));
@@ -226,12 +161,10 @@ class Pen {
   readonly #row: number;
   #text = "";
   /** The column of the cursor; -1 where it is not in the row. */
-  column = -1;
-  /** The cursor may be in another column, since terminals differ. */
-  #unsure = false;
-  /** It is in another column on terminals that join nothing. */
-  #wrong = false;
-  style = "";
+  #column = -1;
+  /** It may be in another one, since terminals differ; on those that join nothing it is. */
+  #sure: "yes" | "no" | "wrong" = "yes";
+  #style = "";
 
   constructor(row: number) {
     this.#row = row;
@@ -241,41 +174,39 @@ class Pen {
   write(column: number, { text, style }: Cell, width: number): number {
     const isSure = CERTAIN.test(text);
     const most = isSure ? width : Math.max(width, widthInParts(text));
-    if (column !== this.column || this.#wrong || (this.#unsure && isSure)) this.#moveTo(column);
-    if (style !== this.style) this.#text += this.#styleEnd() + style;
-    this.style = style;
+    const isThere = this.#sure === "yes" || (this.#sure === "no" && !isSure);
+    if (column !== this.#column || !isThere) this.#moveTo(column);
+    if (style !== this.#style) this.#text += this.#styleEnd() + style;
+    this.#style = style;
     // A terminal that draws it narrower leaves the cells behind it.
     if (!isSure && width > 1) this.#text += `${" ".repeat(width)}\x1b[${column + 1}G`;
     this.#text += text;
-    this.#unsure = !isSure;
-    this.#wrong = most > width;
-    this.column = column + width;
+    this.#sure = isSure ? "yes" : most > width ? "wrong" : "no";
+    this.#column = column + width;
     return most;
   }
 
   /** The text, with the rest of the row cleared from a column on. */
   cleared(column: number): string {
-    const text = this.ended();
-    if (column === this.column && !this.#unsure) return `${text}\x1b[K`;
-    this.#text = text;
-    this.#moveTo(column);
+    this.#text = this.ended();
+    if (column !== this.#column || this.#sure !== "yes") this.#moveTo(column);
     return `${this.#text}\x1b[K`;
   }
 
   ended(): string {
     const text = this.#text + this.#styleEnd();
-    this.style = "";
+    this.#style = "";
     return text;
   }
 
   #moveTo(column: number): void {
-    this.#text += this.column < 0 ? to(this.#row, column) : `\x1b[${column + 1}G`;
-    this.column = column;
-    this.#unsure = this.#wrong = false;
+    this.#text += this.#column < 0 ? to(this.#row, column) : `\x1b[${column + 1}G`;
+    this.#column = column;
+    this.#sure = "yes";
   }
 
   #styleEnd(): string {
-    if (this.style === "") return "";
-    return (this.style.includes("\x1b]8;") ? LINK_END : "") + RESET;
+    if (this.#style === "") return "";
+    return (this.#style.includes("\x1b]8;") ? LINK_END : "") + RESET;
   }
 }

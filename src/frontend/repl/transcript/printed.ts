@@ -31,8 +31,6 @@ export interface PrintedPiece {
   /** It continues a text without a blank line. */
   readonly follows: boolean;
   readonly source: PieceSource;
-  /** It is the beginning of a list, whose items may look different in the whole list. */
-  readonly isPart: boolean;
   readonly item?: CollapsedItem | undefined;
   rows(columns: number): readonly string[];
   /** Everything that it is rendered with is loaded. */
@@ -101,9 +99,9 @@ export class PrintedPieces {
     return this.#renderer === "none" ? undefined : this.#renderer;
   }
 
-  /** The kind of the last printed piece. */
+  /** The kind of the last piece. */
   get last(): PieceKind | undefined {
-    return this.#last;
+    return this.#waiting.at(-1)?.kind ?? this.#last;
   }
 
   warm(): void {
@@ -142,7 +140,7 @@ export class PrintedPieces {
 
   /** Reports whether a blank line separates a piece from the last printed one. */
   needsGap(kind: PieceKind, follows = false): boolean {
-    return isApart(this.#waiting.at(-1)?.kind ?? this.#last, { kind, follows });
+    return isApart(this.last, { kind, follows });
   }
 
   #add(piece: Piece): void {
@@ -171,7 +169,6 @@ export class PrintedPieces {
     return {
       ...spacing(piece),
       source: piece.source,
-      isPart: "block" in piece && piece.open === true && !piece.block.code,
       item: "lines" in piece ? piece.item : undefined,
       isReady: () => this.#ready(piece),
       rows: (columns) => this.#rendered(piece, columns),

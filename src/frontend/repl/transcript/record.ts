@@ -1,219 +1,154 @@
 import type { Event } from "../../../core/mod.ts";
 import type { Assembly } from "../../../run/mod.ts";
-import type { PieceKind, PrintedPiece } from "./printed.ts";
+import { isApart, type PieceKind, type PrintedPiece } from "./printed.ts";
 import { isShownMessage, type Transcript, type TranscriptContext } from "./transcript.ts";
 
 type RunSession = Assembly["session"];
 
-/**
- * A printed piece that the stored events do not show, or not in its place: a report, a thought with its time,
- * a reply that broke off, what was printed while a reply came.
- */
-export interface KeptPiece {
-  readonly piece: PrintedPiece;
-  /** The reply with which it was printed; absent: none. */
-  readonly reply?: number;
-}
-
 /** A run of stored events that is laid out at once. */
 interface EventBlock {
-  /** Number of its first event. */
+  /** Number of its first event; 0: it was printed before the first session. */
   readonly from: number;
-  readonly context: TranscriptContext;
-  /** Messages before it, since the session was opened. */
-  readonly messages: number;
+  /** Where its events are, and some before them, in a session that was opened; absent for later ones. */
+  readonly nodes?: readonly number[];
+  context: TranscriptContext;
+  /** What was printed; undefined far above, where the events are read again. */
+  pieces: PrintedPiece[] | undefined;
+  characters: number;
+  events: number;
+  messages: number;
 }
 
 /** The part of the conversation that the main screen does not show yet. */
 interface Missed {
   /** Kind of the piece that was printed there last. */
   readonly last: PieceKind | undefined;
-  /** Pieces of the reply that had begun there, until its end. */
-  readonly pieces: PrintedPiece[];
-  /** Number of the last event that is shown there, or in `pieces`. */
-  seq: number;
-  /** The reply that had begun there has not ended. */
-  isOpen: boolean;
-  /** Later pieces that no stored event shows. */
-  readonly kept: Set<PrintedPiece>;
+  pieces: PrintedPiece[];
+  /** Messages before them that are too many to be printed there. */
+  earlier: number;
 }
 
-/** Maximum number of kept pieces. */
-const KEPT = 2000;
-/** Replies whose pieces may still wait for their renderer. */
-const LATE = 20;
-/** Maximum number of events in a block. */
-export const BLOCK_EVENTS = 60;
+/** Characters of printed pieces that are kept. */
+const KEPT = 1_000_000;
+/** Events of a block, unless a turn ends earlier. */
+const BLOCK_EVENTS = 60;
+/** Events before a block in which its calls may have begun. */
+const BEFORE = 40;
 
-/**
- * The conversation of a session as its stored events show it, and what was printed apart from them. It is
- * small: another view reads the events again.
- */
+/** The conversation of a session: its stored events in blocks, and what was printed of the last ones. */
 export class ConversationRecord {
   #session: RunSession | undefined;
-  /** The branch of the events before the session was opened, and the number of the last of them. */
-  #past = { tip: -1, seq: 0 };
-  #seq = 0;
-  #blocks: EventBlock[] = [];
-  #events = 0;
-  #messages = 0;
-  /** Reports before the first session. */
-  #before: readonly KeptPiece[] = [];
-  #kept: KeptPiece[] = [];
-  /** Pieces of the reply that has not ended. */
-  #open = new Set<PrintedPiece>();
-  /** The events that ended the last replies. */
-  #ends: readonly Pick<Event, "seq" | "type">[] = [];
+  readonly #before = emptyBlock(0, { todos: [] });
+  #blocks = [this.#before];
+  /** Number of the first event since the session was opened. */
+  #begun = 0;
+  #characters = 0;
+  #rows = 0;
   #missed: Missed | undefined;
-  #added: (piece: PrintedPiece) => void = () => {};
 
   get session(): RunSession | undefined {
     return this.#session;
   }
 
-  get past(): { readonly tip: number; readonly seq: number } {
-    return this.#past;
-  }
-
-  /** Number of the last stored event. */
-  get seq(): number {
-    return this.#seq;
-  }
-
+  /** At least one; another array for each session. */
   get blocks(): readonly EventBlock[] {
     return this.#blocks;
   }
 
-  get messages(): number {
-    return this.#messages;
+  /** Rows that were printed up to now. */
+  get rows(): number {
+    return this.#rows;
   }
 
-  /** Pieces that were printed before the first session. */
-  get before(): readonly KeptPiece[] {
-    return this.#session ? this.#before : this.#kept;
-  }
-
-  get kept(): readonly KeptPiece[] {
-    return this.#kept;
-  }
-
-  get missed(): Missed | undefined {
-    return this.#missed;
-  }
-
-  /** Called with each piece that is printed. */
-  set added(added: (piece: PrintedPiece) => void) {
-    this.#added = added;
-  }
-
-  /** The same session was opened again. */
-  reopen(session: RunSession): void {
-    this.#session = session;
-  }
-
-  /** Begins with a session; `show` prints the end of its conversation. */
+  /** Begins with a session, unless it was opened again; `show` prints the end of its conversation. */
   begin(session: RunSession, transcript: Transcript, show: () => void): void {
-    const { head, lastSeq } = session.state;
-    if (!this.#session) this.#before = this.#kept;
-    [this.#session, this.#past, this.#seq] = [session, { tip: head, seq: lastSeq }, lastSeq];
-    [this.#kept, this.#events, this.#messages] = [[], 0, 0];
-    this.#open.clear();
-    this.#ends = [];
-    const missed = this.#missed && { ...this.leave(transcript), isOpen: true };
-    this.#missed = missed;
+    const isOther = session.id !== this.#session?.id;
+    this.#session = session;
+    if (!isOther) return;
+    const last = emptyBlock(session.state.lastSeq + 1, { todos: [] });
+    this.#blocks = [this.#before, ...pastBlocks(session, this.#before.pieces?.at(-1)?.kind), last];
+    [this.#begun, this.#characters] = [last.from, 0];
     show();
-    if (missed) missed.isOpen = false;
-    this.#blocks = [{ from: lastSeq + 1, context: transcript.context, messages: 0 }];
+    last.context = transcript.context;
   }
 
   /** From here on nothing is printed on the main screen. */
-  leave({ last }: Pick<Transcript, "last">): Missed {
-    const isOpen = this.#open.size > 0;
-    return this.#missed = { last, pieces: [], seq: this.#seq, isOpen, kept: new Set() };
+  leave({ last }: Pick<Transcript, "last">): void {
+    this.#missed = { last, pieces: [], earlier: 0 };
   }
 
-  /** The main screen shows everything again. */
-  comeBack(): void {
+  /** Returns what the main screen has missed: it shows everything again. */
+  comeBack(columns: number, earlierNote: (messages: number) => string): string[] {
+    const { pieces = [], earlier = 0, last: before } = this.#missed ?? {};
     this.#missed = undefined;
+    const rows = earlier > 0 ? ["", earlierNote(earlier)] : [];
+    let last: PieceKind | undefined = earlier > 0 ? "note" : before;
+    for (const piece of pieces) {
+      const own = piece.rows(columns);
+      if (own.length === 0) continue;
+      if (isApart(last, piece)) rows.push("");
+      for (const row of own) rows.push(row);
+      last = piece.kind;
+    }
+    return rows;
   }
 
   /** Takes an event; `show` prints it. */
   event(event: Event, transcript: Transcript, show: () => void): void {
-    if (event.seq > 0 && this.#begins(event)) {
-      const { context } = transcript;
-      const block = { from: event.seq, messages: this.#messages };
+    const { seq, type } = event;
+    const { events = 0 } = this.#blocks.at(-1) ?? {};
+    if (type === "turn.start" || (type === "tool.start" && events >= BLOCK_EVENTS)) {
+      const { log, ...context } = transcript.context;
       // The log of a turn ends with it.
-      this.#blocks.push({
-        ...block,
-        context: event.type === "turn.start" ? { todos: context.todos } : context,
-      });
-      this.#events = 0;
+      this.#blocks.push(emptyBlock(seq, type === "turn.start" ? context : { ...context, log }));
     }
-    if (event.type === "message.start" || event.type === "turn.end") this.#open.clear();
     show();
-    if (event.seq === 0) return;
-    this.#seq = event.seq;
-    this.#events += 1;
-    if (isShownMessage(event)) this.#messages += 1;
-    if (this.#missed?.isOpen) this.#missed.seq = event.seq;
-    if (event.type !== "message.end" && event.type !== "message.retry") return;
-    if (event.type === "message.end") this.#end(event.seq);
-    this.#ends = [...this.#ends.slice(-LATE), { seq: event.seq, type: event.type }];
-    this.#open.clear();
-    if (this.#missed) this.#missed.isOpen = false;
+    const block = this.#blocks.at(-1);
+    if (!block || seq === 0) return;
+    block.events += 1;
+    if (isShownMessage(event)) block.messages += 1;
   }
 
   /** Takes a piece that was printed. */
-  add(piece: PrintedPiece): void {
-    if (this.#missed?.isOpen) this.#missed.pieces.push(piece);
-    this.#keep(piece);
-    this.#added(piece);
+  add(piece: PrintedPiece, rows: readonly string[]): void {
+    this.#rows += rows.length;
+    this.#missed?.pieces.push(piece);
+    const block = this.#blocks.at(-1);
+    const { seq = 0 } = piece.source.event ?? {};
+    // The conversation before the session was opened is read from it.
+    if (!block || (seq > 0 && seq < this.#begun)) return;
+    block.pieces?.push(piece);
+    const characters = rows.join("").length + (piece.item?.text.length ?? 0);
+    block.characters += characters;
+    this.#characters += characters;
+    if (this.#characters > KEPT) this.#forget();
   }
 
-  #keep(piece: PrintedPiece): void {
-    const { source: { event, after } } = piece;
-    const ends = event?.type === "message.end" || event?.type === "message.retry";
-    const isReply = isOfReply(piece);
-    // A piece that has waited for its renderer may come after the end of its reply.
-    const isEnded = this.#ends.find(({ seq }) => seq > after)?.type === "message.end";
-    const isStored = isReply
-      ? event?.type !== "message.retry" && (isEnded || (event?.seq ?? 0) <= this.#past.seq && ends)
-      : event !== undefined && event.seq > 0 && (ends || this.#open.size === 0);
-    if (isStored) return;
-    if (isReply || this.#open.size > 0) this.#open.add(piece);
-    this.#kept.push({ piece });
-    if (this.#missed && !this.#missed.isOpen) this.#missed.kept.add(piece);
-    if (this.#kept.length > KEPT) this.#kept.shift();
-  }
-
-  #begins(event: Event): boolean {
-    const isFull = this.#events >= BLOCK_EVENTS && this.#open.size === 0;
-    // The thought of a reply is in its block.
-    return event.type === "turn.start" ||
-      (isFull && (event.type === "tool.start" || event.type === "message.user"));
-  }
-
-  /** The text of the reply is stored from here on; what was printed within it has its place only there. */
-  #end(seq: number): void {
-    const isText = ({ piece }: KeptPiece) => piece.kind === "text" && isOfReply(piece);
-    const open = this.#kept.filter(({ piece }) => this.#open.has(piece));
-    const isMixed = open.some((kept, at) =>
-      kept.piece.isPart || (!isText(kept) && open.slice(0, at).some(isText))
-    );
-    this.#kept = this.#kept.flatMap((kept) => {
-      if (!this.#open.has(kept.piece)) return kept;
-      // The text of a thought is stored.
-      if (kept.piece.kind === "thought") return { piece: { ...kept.piece, item: undefined }, reply: seq };
-      if (isMixed || !isText(kept)) return { ...kept, reply: seq };
-      this.#missed?.kept.delete(kept.piece);
-      return [];
-    });
+  /** Forgets what was printed longest ago. */
+  #forget(): void {
+    const block = this.#blocks.find(({ from, pieces }) => from > 0 && pieces);
+    if (!block || block === this.#blocks.at(-1)) return;
+    const far = new Set(block.pieces);
+    block.pieces = undefined;
+    this.#characters -= block.characters;
+    const missed = this.#missed;
+    const left = missed?.pieces.filter((piece) => !far.has(piece)) ?? [];
+    if (!missed || left.length === missed.pieces.length) return;
+    missed.pieces = left;
+    missed.earlier += block.messages;
   }
 }
 
-/** Reports whether a piece is text or thought of a reply. */
-export function isOfReply({ kind, source: { event } }: PrintedPiece): boolean {
-  const type = event?.type;
-  return type === "message.delta" ||
-    ((type === "message.end" || type === "message.retry") && kind !== "note");
+function emptyBlock(from: number, context: TranscriptContext): EventBlock {
+  return { from, context, pieces: [], characters: 0, events: 0, messages: 0 };
+}
+
+/** The events before a session was opened, as its end is shown. */
+function pastBlocks({ state: { events, head } }: RunSession, last: PieceKind | undefined): EventBlock[] {
+  const past = events.branch(head);
+  return Array.from({ length: Math.ceil(past.length / BLOCK_EVENTS) }, (_, index) => {
+    const at = index * BLOCK_EVENTS;
+    const nodes = past.slice(Math.max(0, at - BEFORE), at + BLOCK_EVENTS);
+    return { ...emptyBlock(events.seq(past[at] ?? 0), { todos: [], last }), pieces: undefined, nodes };
+  });
 }

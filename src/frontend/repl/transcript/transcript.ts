@@ -253,6 +253,8 @@ export interface TranscriptContext {
   readonly todos: readonly Item[];
   /** Absent where no turn runs. */
   readonly log?: LogEntries | undefined;
+  /** The kind of the piece before it. */
+  readonly last?: PieceKind | undefined;
 }
 
 /** Interval of frames of the spinner; without animation only the time is updated. */
@@ -307,14 +309,14 @@ export class Transcript {
     return this.#history.renderer;
   }
 
-  /** The kind of the last printed piece. */
+  /** The kind of the last piece. */
   get last(): PieceKind | undefined {
     return this.#history.last;
   }
 
   /** The context of the next event. */
   get context(): TranscriptContext {
-    return { todos: this.#todos.items, log: this.#log.copy() };
+    return { todos: this.#todos.items, log: this.#log.copy(), last: this.last };
   }
 
   get collapsed(): readonly CollapsedItem[] {
@@ -332,6 +334,7 @@ export class Transcript {
   replay(events: readonly Event[], { todos, log }: TranscriptContext, isLive: boolean): void {
     this.#log = log?.copy() ?? new LogEntries();
     this.#todos.update(todos);
+    this.#seq = (events[0]?.seq ?? 1) - 1;
     for (const event of events) this.#show(event, isLive);
     this.#calls.clear();
   }

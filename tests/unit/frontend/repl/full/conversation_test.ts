@@ -2,9 +2,9 @@ import { assert, assertEquals } from "../../../../support/assert.ts";
 import {
   type ConversationStage,
   conversationStage,
-  CountedStore,
   RandomSession,
   rowsOf,
+  SessionStore,
 } from "../../../../support/conversation_stage.ts";
 import type { ConversationPanel } from "../../../../../src/frontend/repl/full/conversation.ts";
 import { openChat } from "../../../../support/chat_stage.ts";
@@ -95,7 +95,7 @@ Deno.test("a resumed session is shown from its beginning, and ends as on the mai
     const seed = SEED + 2000 + at;
     const random = new Random(seed);
     const events = new RandomSession(seed);
-    const store = new CountedStore();
+    const store = new SessionStore();
     for (let turn = 0; turn < 20; turn++) events.turn().forEach((event) => store.append(event));
     const stage = await conversationStage({ session: store, full: random.chance(0.5) });
     await warm(stage);
@@ -113,7 +113,7 @@ Deno.test("a resumed session is shown from its beginning, and ends as on the mai
 
 /** A conversation of 10,000 messages, of which none is on the main screen. */
 async function longStage(): Promise<ConversationStage> {
-  const store = new CountedStore();
+  const store = new SessionStore();
   const lines = longLog("").trimEnd().split("\n");
   for (const line of lines) store.append(JSON.parse(line));
   return await conversationStage({ session: store, columns: 80 });

@@ -85,7 +85,8 @@ function stable(rows: readonly string[]): string {
   return rows.join("\n").replaceAll(/\d\d:\d\d:\d\d/g, "00:00:00").replaceAll(
     /\/tmp\/reasonix-chat-[0-9a-f]+/g,
     (path) => "/srv/project-".padEnd(path.length, "0"),
-  );
+    // A slow machine shows how long a call took.
+  ).replaceAll(/ · \d+(?:\.\d+)? (?:s|秒)/g, (time) => " ".repeat(time.length)).replaceAll(/ +$/gm, "");
 }
 
 /** Shows each scene and returns what `picture` makes of it; the view is then as before. */
@@ -148,6 +149,8 @@ Deno.test("each screen of the full-screen view has the recorded colors in two th
       rows: 24,
       config: { sandbox: { bash: "off" }, ui: { theme } },
     });
+    // The colors of code are loaded with the first one.
+    await chat.until(() => chat.terminal.styled().join("\n").includes("const{} a"));
     collect(all, theme, await scenes(chat, () => stable(chat.terminal.styled())));
   }
   for (const [name, pictures] of all) {

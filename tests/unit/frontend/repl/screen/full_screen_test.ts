@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { FullScreen } from "../../../../../src/frontend/repl/screen/full_screen.ts";
-import { safeLine } from "../../../../../src/frontend/repl/screen/line.ts";
+import { beginning, safeLine } from "../../../../../src/frontend/repl/screen/line.ts";
 import type { Frame } from "../../../../../src/frontend/repl/screen/view.ts";
 import { displayWidth, padDisplay } from "../../../../../src/util/display_width.ts";
 import { assert, assertEquals } from "../../../../support/assert.ts";
@@ -82,7 +82,7 @@ Deno.test("full screen shows exactly the frame after any change, with straight b
             } else if (each.kind === "row") chat[each.at % rows] = each.line;
             else {
               const old = chat[each.at % rows] ?? "";
-              if (!old.includes("\x1b")) chat[each.at % rows] = old.slice(0, each.from) + each.text;
+              if (!old.includes("\x1b")) chat[each.at % rows] = beginning(old, each.from) + each.text;
             }
           }
           const lines = Array.from({ length: rows }, (_, at) => {
@@ -97,7 +97,7 @@ Deno.test("full screen shows exactly the frame after any change, with straight b
         }
       },
     ),
-    { numRuns: soakSize(2000, 40), seed: SEED },
+    { numRuns: soakSize(2000, 8), seed: SEED },
   );
 });
 
@@ -124,37 +124,6 @@ Deno.test("full screen writes changed cells only, and no half of a wide characte
   // Terminals differ in the width of a family: what follows is written again in its place.
   assertEquals(show("\x1b[31ma漢\x1b[39m👩‍👩‍👧b漢│y"), "\x1b[2;4H  \x1b[4G👩‍👩‍👧\x1b[6Gb漢│");
   assertEquals(show("x👩‍👩‍👧bc"), "\x1b[2Hx  \x1b[2G👩‍👩‍👧\x1b[4Gbc\x1b[K");
-});
-
-Deno.test("full screen moves rows of a panel where that is shorter, and keeps the one next to it", () => {
-  const { terminal, state, screen } = open({ columns: 80, rows: 24 });
-  const random = new Random(1);
-  const chat = Array.from({ length: 60 }, () => `${"x".repeat(random.below(30))} ${random.below(1e9)}`);
-  const side = Array.from({ length: 24 }, (_, at) => at < 12 ? `entry ${at}` : "");
-  let first = 0;
-  state.frame = (_columns, rows) => ({
-    lines: Array.from(
-      { length: rows },
-      (_, at) =>
-        at === 0
-          ? "title"
-          : at === rows - 1
-          ? `status ${first}`
-          : `${padDisplay(chat[first + at] ?? "", 45)}│ ${side[at]}`,
-    ),
-    caret: { row: 23, column: 0 },
-  });
-  screen.open();
-  const whole = terminal.writes.at(-1) ?? "";
-  for (; first < 30; first += 3) {
-    screen.draw();
-    if (first === 0) continue;
-    assert((terminal.writes.at(-1) ?? "").length < whole.length / 3, `${terminal.writes.at(-1)}`);
-    assertEquals(terminal.looks(), drawn(lines(), 80, 24));
-  }
-  function lines() {
-    return typeof state.frame === "function" ? state.frame(80, 24).lines : [];
-  }
 });
 
 Deno.test("full screen leaves the main screen as it was, with the last answer below", async () => {
