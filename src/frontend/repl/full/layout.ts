@@ -2,7 +2,7 @@ import type { Assembly } from "../../../run/mod.ts";
 import type { Event } from "../../../core/mod.ts";
 import { covered, over, padded } from "../overlay/box.ts";
 import { typed } from "../overlay/search.ts";
-import { beside, type Frame, hintRows, stack } from "../screen/view.ts";
+import { type Frame, hintRows, sideBySide, stack } from "../screen/view.ts";
 import type { InputEvent } from "../terminal/terminal.ts";
 import { ConversationPanel } from "./conversation.ts";
 import type { Layout, LayoutDeps } from "../chat_layout.ts";
@@ -331,7 +331,7 @@ export class FullLayout implements Layout {
   #bodyFrame(regions: readonly Region[], rows: number): Frame {
     const { dim } = this.#deps.looks.palette;
     const border = (row: number) => dim(row === 0 ? "┬" : "│");
-    const body = beside(regions.map((region) => this.#region(region, rows)), border);
+    const body = sideBySide(regions.map((region) => this.#region(region, rows)), border);
     if (!this.#sideIsOver) return body;
     const { columns } = this.#size;
     const bar = this.#region(sideBar(Math.min(SIDE_OVERLAY_COLUMNS, columns - 1)), rows).lines;

@@ -61,7 +61,7 @@ export abstract class ListPanel<E> implements PanelView {
   /** An entry in one safe line without styles, which is also searched. */
   protected abstract textOf(entry: E): string;
   protected abstract colored(entry: E, row: string): string;
-  /** The whole entry in lines with styles, always the same ones until they change; undefined: not read yet. */
+  /** The whole entry in lines with styles, the same array until they change; undefined: not read yet. */
   protected abstract linesOf(entry: E): readonly string[] | undefined;
   protected abstract copyOf(entry: E): string;
   abstract title(): string;

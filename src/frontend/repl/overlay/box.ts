@@ -11,7 +11,7 @@ interface CoverStyle {
   readonly dim: (text: string) => string;
 }
 
-/** A line of exactly so many cells. */
+/** A line in exactly `columns` cells. */
 export function padded(line: string, columns: number): string {
   return padDisplay(safeLine(line, columns), columns);
 }

@@ -24,7 +24,7 @@ export function stack(frames: readonly Frame[]): Frame {
 }
 
 /** Joins frames of the same height side by side, with a border between each two; the caret as in `stack`. */
-export function beside(frames: readonly Frame[], border: (row: number) => string): Frame {
+export function sideBySide(frames: readonly Frame[], border: (row: number) => string): Frame {
   let caret: Frame["caret"];
   let from = 0;
   for (const frame of frames) {
