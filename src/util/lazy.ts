@@ -13,7 +13,7 @@ export function attempt<T>(work: () => T): T | undefined {
   }
 }
 
-/** A value that is loaded when it is first wanted; until `loaded` is called, and where it fails, undefined. */
+/** A value that is loaded when it is first wanted; undefined until `loaded` is called, and if that fails. */
 export function eventual<T>(load: () => Promise<T>, loaded: () => void): () => T | undefined {
   let value: T | undefined;
   const begin = lazy(() =>
