@@ -47,7 +47,7 @@ export async function chatCommandsPage(page: string): Promise<string> {
 /** The page of the full-screen view with its keys as they are now. */
 export async function fullScreenPage(page: string): Promise<string> {
   const [full, composer] = await Promise.all([loadTexts("full", "en"), loadTexts("composer", "en")]);
-  const { fullKeyHelp } = await (await FRONTENDS.repl()).loadFullLayout();
+  const { fullKeyHelp } = await (await FRONTENDS.repl()).loadFullKeys();
   const rows = fullKeyHelp(full, composer).map(({ keys, what }) => [
     keys.map((key) => key.length === 1 ? `\`${key}\`` : key).join(", "),
     what,

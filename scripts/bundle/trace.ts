@@ -60,13 +60,17 @@ class Tracer implements AsyncDisposable {
   }
 
   /**
-   * Functions that tasks with each provider kind execute, a task with tools, and a chat that was opened and
-   * left. Without `script` of util-linux there is no terminal for a chat, which then starts a little slower.
+   * Functions that tasks with each provider kind execute, a task with tools, and a chat that was opened in
+   * each view and left. Without `script` of util-linux there is no terminal for a chat, which then starts a
+   * little slower.
    */
   async everything(): Promise<EndsByFile> {
     const traced = await this.#task();
     for (const kind of TRACED_KINDS) traced.push(await this.#run(kind));
-    if (await visitChat(this.#command("chat"), this.#options())) traced.push(`${this.#home}/chat`);
+    for (const view of ["repl", "tui"]) {
+      const command = [...this.#command(view), `--${view}`];
+      if (await visitChat(command, this.#options())) traced.push(`${this.#home}/${view}`);
+    }
     return await this.#executed(traced);
   }
 

@@ -3,10 +3,11 @@ import { loadTexts } from "../i18n/mod.ts";
 import { copyText } from "../util/clipboard.ts";
 import type { CommandHost } from "./command.ts";
 
-/** Copies a text to the clipboard of the user and says how. Throws a ReasonixError where there is none. */
+/** Copies a text to the clipboard of the user; `say` gets how. Throws a ReasonixError where there is none. */
 export async function copyAndSay(
-  host: Pick<CommandHost, "control" | "locale" | "say" | "session">,
+  host: Pick<CommandHost, "control" | "locale" | "session">,
   text: string,
+  say: CommandHost["say"],
 ): Promise<void> {
   const texts = await loadTexts("session_commands", host.locale);
   const { paths: { env, cwd } } = await host.session();
@@ -19,7 +20,7 @@ export async function copyAndSay(
     throw new ReasonixError(texts.noClipboard, { remedy: texts.noClipboardRemedy });
   }
   const characters = [...text].length;
-  host.say(
+  say(
     way.kind === "tool"
       ? texts.copiedByTool(characters, way.tool)
       : way.cut === undefined

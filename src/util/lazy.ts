@@ -12,3 +12,18 @@ export function attempt<T>(work: () => T): T | undefined {
     return undefined;
   }
 }
+
+/** A value that is loaded when it is first wanted; undefined until `loaded` is called, and if that fails. */
+export function eventual<T>(load: () => Promise<T>, loaded: () => void): () => T | undefined {
+  let value: T | undefined;
+  const begin = lazy(() =>
+    load().then((result) => {
+      value = result;
+      loaded();
+    }, () => {})
+  );
+  return () => {
+    void begin();
+    return value;
+  };
+}

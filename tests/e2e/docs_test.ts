@@ -101,6 +101,7 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   "reasonix setup": "setup_test.ts, in a terminal",
   "reasonix review": "review_test.ts",
   "reasonix run --tasks ": "batch_test.ts",
+  "reasonix --tui": "full_screen_test.ts, in a terminal",
   "reasonix web": "web_test.ts; it serves until a signal",
   "reasonix run --model openrouter/": "schema_test.ts; asks a vendor",
 };

@@ -231,7 +231,7 @@ export const copyCommand: CommandBody = {
     const answer = state.turns.findLast(({ answer = "" }) => answer.trim() !== "")?.answer;
     if (answer === undefined) return host.say(texts.noAnswer);
     const text = argument === "" ? answer : block(answer, argument, texts);
-    await copyAndSay(host, text);
+    await copyAndSay(host, text, (line) => host.say(line));
   },
   async complete(host) {
     const { turns } = (await host.session()).session.state;

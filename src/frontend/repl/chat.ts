@@ -7,7 +7,7 @@ import { StatusLine } from "./status_line.ts";
 import { withoutStyles } from "./screen/line.ts";
 import { type Frame, hintRows, stack } from "./screen/view.ts";
 import type { FullLayout } from "./full/layout.ts";
-import type { Layout } from "./full/panel_view.ts";
+import type { Layout } from "./chat_layout.ts";
 import type { Looks } from "./looks.ts";
 import { Dialogs } from "./overlay/dialogs.ts";
 import type { FullScreen } from "./screen/full_screen.ts";
@@ -412,7 +412,11 @@ export class Chat {
       changed: () => this.#screen.refresh(),
       redraw: () => screen.redraw(),
       nextMode: () => void this.#nextMode().catch((error) => this.#fail(error)),
-      submit: (text) => void this.#live.submissions.submit({ text, steer: false, by: this.#frontEnd }),
+      submit: (text) => {
+        // The next keys are for what a command asks.
+        this.#dialogs.overlays.called();
+        void this.#live.submissions.submit({ text, steer: false, by: this.#frontEnd });
+      },
       failed: (error) => this.#fail(error),
     });
     if (this.#assembly) layout.opened(this.#assembly);
@@ -592,13 +596,13 @@ export class Chat {
 
   /** Shows collapsed items of the transcript in full. */
   async #expand(): Promise<void> {
-    this.#dialogs.overlays.called();
-    const { ExpandPanel } = await import("./overlay/expand.ts");
     const { looks: { palette }, texts } = this.#options;
-    const { collapsed } = this.#transcript;
-    const marks = await loadDiffMarks(palette).catch(() => undefined);
-    const panel = new ExpandPanel({ palette, marks, texts: texts.transcript, collapsed: [...collapsed] });
-    await this.#dialogs.overlays.show(panel, undefined, true);
+    await this.#dialogs.overlays.open(async () => {
+      const { ExpandPanel } = await import("./overlay/expand.ts");
+      const marks = await loadDiffMarks(palette).catch(() => undefined);
+      const collapsed = [...this.#transcript.collapsed];
+      return new ExpandPanel({ palette, marks, texts: texts.transcript, collapsed });
+    });
   }
 
   #ctrlC(empty: boolean): void {

@@ -20,8 +20,8 @@ export interface RunChatOptions
   readonly late: (text: string) => void;
 }
 
-/** The layout of the full-screen view, which nothing else needs at the start. */
-export const loadFullLayout = () => import("./full/layout.ts");
+/** The keys of the full-screen view, which nothing else needs at the start. */
+export const loadFullKeys = () => import("./overlay/full_keys.ts");
 
 /** Opens the chat on the terminal of the program; resolves with the exit code when the user leaves. */
 export async function runChat({ locale, open, setUp, late, ...options }: RunChatOptions): Promise<number> {

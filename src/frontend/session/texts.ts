@@ -18,6 +18,7 @@ export class SessionTexts<A extends SessionAreas = SessionAreas> {
   protected areas: A;
   #locale: Locale;
   readonly #load: (locale: Locale) => Promise<A>;
+  readonly #others: ((locale: Locale) => Promise<void>)[] = [];
 
   protected constructor(locale: Locale, areas: A, load: (locale: Locale) => Promise<A>) {
     this.areas = areas;
@@ -62,8 +63,16 @@ export class SessionTexts<A extends SessionAreas = SessionAreas> {
 
   async use(locale: Locale): Promise<void> {
     if (locale === this.#locale) return;
-    this.areas = await this.#load(locale);
+    const others = this.#others.map((load) => load(locale));
+    [this.areas] = await Promise.all([this.#load(locale), ...others]);
     this.#locale = locale;
+  }
+
+  /** Texts of another area, from now on in the language of the user. */
+  async area<K extends keyof Texts>(area: K): Promise<() => Texts[K]> {
+    let texts = await loadTexts(area, this.#locale);
+    this.#others.push(async (locale) => void (texts = await loadTexts(area, locale)));
+    return () => texts;
   }
 }
 

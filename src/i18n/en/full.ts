@@ -37,9 +37,7 @@ export const texts = (t: Translate) => ({
   },
 
   nothing: t`No entries`,
-  noFiles: t`The session has read or changed no file.`,
   levels: { warning: t`warnings and errors`, error: t`errors` },
-  newEntries: (count: number) => t`${count} new`,
   more: t`… Enter shows all`,
   moreOf: (count: number) => t`… ${count} more`,
   changes: {

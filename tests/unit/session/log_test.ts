@@ -261,14 +261,14 @@ Deno.test("SessionLog.eventsAfter returns the events after any number, as they w
     using log = createLog(home);
     assertEquals(log.eventsAfter(0), []);
     const shown: Event[] = [];
-    for (let turn = 1; turn <= 60; turn++) {
+    for (let turn = 1; turn <= 52; turn++) {
       // Lines that are shorter and longer than what is read at once.
       const content = `{"v":1,"seq":9,\n`.repeat(turn % 7 === 0 ? 20_000 : turn % 5 === 0 ? 3000 : 5);
       for (const event of [begin(turn), user(content), reply("🙂"), end(turn)]) shown.push(log.append(event));
     }
     const all = log.eventsAfter(0);
     assertEquals(all.slice(1), shown);
-    for (let seq = 0; seq <= all.length + 1; seq += 3) {
+    for (let seq = 0; seq <= all.length + 1; seq += 17) {
       assertEquals(log.eventsAfter(seq).map((event) => event.seq), all.slice(seq).map((event) => event.seq));
     }
     assertEquals(log.eventsAfter(200), all.slice(200));

@@ -1,6 +1,7 @@
 import type { Event } from "../../../core/mod.ts";
 import type { TranscriptTexts } from "../chat_texts.ts";
-import { emphasised, type Range, textLines } from "../overlay/expand.ts";
+import { textLines } from "../overlay/expand.ts";
+import { emphasised, matches } from "../overlay/search.ts";
 import { rowsOfLine, withoutStyles } from "../screen/line.ts";
 import type { Frame } from "../screen/view.ts";
 import { isApart, type PieceKind, type PrintedPiece } from "../transcript/printed.ts";
@@ -133,7 +134,7 @@ export class ConversationPanel implements PanelView {
     for (; lines.length < rows && at.block < this.#all.length; at = { block: at.block + 1, row: 0 }) {
       const { rows: all } = this.#laid(at.block);
       if (at.block === cursor.block) this.#caret = lines.length + cursor.row - at.row;
-      const marks = matches(all, this.#query);
+      const marks = matches(all.map(({ text }) => text), this.#query);
       for (let row = at.row; row < all.length && lines.length < rows; row++) {
         lines.push(emphasised(all[row]?.text ?? "", marks.get(row) ?? []));
       }
@@ -169,7 +170,8 @@ export class ConversationPanel implements PanelView {
     for (let step = 0; step <= this.#all.length; step++) {
       const block = (cursor.block + direction * step + this.#all.length * 2) % this.#all.length;
       if (!this.#mayHave(block, text)) continue;
-      const rows = [...matches(this.#laid(block).rows, text).keys()].sort((a, b) => direction * (a - b));
+      const marks = matches(this.#laid(block).rows.map(({ text }) => text), text);
+      const rows = [...marks.keys()].sort((a, b) => direction * (a - b));
       const isBehind = (row: number) => direction * (row - cursor.row) > (isNext ? 0 : -1);
       const row = step === 0 ? rows.find(isBehind) : rows[0];
       if (row !== undefined) {
@@ -381,26 +383,4 @@ function endOf(row: Row | undefined): number {
 /** The name of the item of a piece, whenever it is laid out. */
 function keyOf({ kind, source: { after } }: PrintedPiece): string {
   return `${after} ${kind}`;
-}
-
-/** The parts of rows that match a text, also where it goes over the end of a row. */
-function matches(rows: readonly Row[], query: string): Map<number, Range[]> {
-  const found = new Map<number, Range[]>();
-  const words = query.trim().split(/\s+/).map((word) =>
-    [...word].map((char) => char.replace(/[\\^$.*+?()[\]{}|/]/, "\\$&")).join("(?: *\\n *)?")
-  );
-  const pattern = words.join("(?: *\\n *| +)");
-  if (pattern === "") return found;
-  const plain = rows.map(({ text }) => withoutStyles(text));
-  const all = [...plain.join("\n").matchAll(new RegExp(pattern, "giu"))];
-  let start = 0;
-  for (const [at, row] of plain.entries()) {
-    const ranges = all.map(({ index, 0: { length } }): Range => [
-      Math.max(0, index - start),
-      Math.min(row.length, index + length - start),
-    ]).filter(([from, to]) => from < to);
-    if (ranges.length > 0) found.set(at, ranges);
-    start += row.length + 1;
-  }
-  return found;
 }

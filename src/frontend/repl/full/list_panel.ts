@@ -1,111 +1,59 @@
 import type { Texts } from "../../../i18n/mod.ts";
+import type { Assembly } from "../../../run/mod.ts";
 import { fitDisplay } from "../../../util/display_width.ts";
 import type { DiffMarks, Palette } from "../../../view/mod.ts";
 import type { ChatTexts } from "../chat_texts.ts";
-import { emphasised, occurrences } from "../overlay/expand.ts";
 import { ScrollText } from "../overlay/panel.ts";
-import { rowsOfLine, safeLine, withoutStyles } from "../screen/line.ts";
+import { emphasised, occurrences } from "../overlay/search.ts";
+import { rowsOfLine, safeLine } from "../screen/line.ts";
 import type { Frame } from "../screen/view.ts";
+import type { SessionLog } from "../../session/session_log.ts";
 import type { PanelView } from "./panel_view.ts";
 
 /** The texts of the panels next to the conversation, in the current language. */
 export type PanelTexts = Pick<Texts, "details" | "full" | "overlay"> & {
   readonly rows: ChatTexts["transcript"];
+  readonly status: ChatTexts["status"];
 };
 
-/** The parts of the view that panels use. */
+/** The session that panels show, and the parts of the view that they use. */
 export interface PanelDeps {
+  readonly log: SessionLog;
+  readonly assembly: () => Assembly | undefined;
   readonly palette: Palette;
   readonly marks: () => DiffMarks | undefined;
   readonly texts: () => PanelTexts;
+  /** An error for the user. */
+  readonly problem: (error: unknown) => string;
   /** Draws what changed without a key. */
   readonly changed: () => void;
 }
 
-/** An entry that is shown in full, as lines with styles. */
-class OpenEntry {
+/** An entry in full; while its lines are being read there are none. */
+interface OpenEntry {
+  lines: readonly string[] | undefined;
   readonly scroll: ScrollText;
-  lines: readonly string[];
-  #query = "";
-  /** The line of the current match. */
-  #at = -1;
-  #columns = 80;
-  /** The first row of each line. */
-  #starts: number[] = [];
-
-  constructor(lines: readonly string[]) {
-    this.lines = lines;
-    this.scroll = new ScrollText((columns) => this.#rows(columns));
-  }
-
-  #rows(columns: number): string[] {
-    this.#columns = columns;
-    this.#starts = [];
-    const rows: string[] = [];
-    for (const line of this.lines) {
-      this.#starts.push(rows.length);
-      rows.push(...rowsOfLine(emphasised(line, occurrences(withoutStyles(line), this.#query)), columns));
-    }
-    return rows;
-  }
-
-  find(query: string, direction: 1 | -1): boolean {
-    const isNew = query !== this.#query;
-    this.#query = query;
-    const top = this.#starts.findLastIndex((row) => row <= this.scroll.top);
-    const from = isNew || this.#at < 0 ? Math.max(0, top) - (direction === 1 ? 1 : 0) : this.#at;
-    const [line, start] = matchFrom(this.lines.length, from, direction, (at) => {
-      return occurrences(withoutStyles(this.lines[at] ?? ""), query)[0]?.[0];
-    }) ?? [];
-    this.#at = line ?? -1;
-    if (line === undefined) {
-      this.scroll.show();
-      return query === "";
-    }
-    const before = withoutStyles(this.lines[line] ?? "").slice(0, start);
-    this.scroll.show((this.#starts[line] ?? 0) + rowsOfLine(before, this.#columns).length - 1);
-    return true;
-  }
-}
-
-/** The next of `count` places that has a match, around the end, and the match. */
-function matchFrom<M>(
-  count: number,
-  from: number,
-  direction: 1 | -1,
-  match: (at: number) => M | undefined,
-): readonly [at: number, match: M] | undefined {
-  for (let step = 1; step <= count; step++) {
-    const at = (((from + direction * step) % count) + count) % count;
-    const found = match(at);
-    if (found !== undefined) return [at, found];
-  }
-  return undefined;
 }
 
 /**
- * Entries in rows, with a cursor, a search, and the chosen entry in full.
+ * Entries in rows, with a cursor, a search, and the current entry in full.
  *
  * Contract: only visible entries are laid out, however many there are.
  */
 export abstract class ListPanel<E> implements PanelView {
   protected readonly deps: PanelDeps;
-  /** The cursor stays at the end until it is moved. */
-  readonly #follows: boolean;
-  #following: boolean;
+  readonly #newestIsLast: boolean;
   #at = 0;
-  /** Identity of the current entry. */
-  #key = "";
+  /** Identity of the current entry; undefined: it is the newest one, whichever that is. */
+  #key: string | undefined;
   #top = 0;
-  #page = 1;
+  #rows = 1;
   #query = "";
-  /** Entries when the panel was left by its end. */
-  #seen = 0;
-  #open: { readonly of: E; readonly text: OpenEntry; readonly isLoading: boolean } | undefined;
+  #open: OpenEntry | undefined;
 
-  constructor(deps: PanelDeps, follows = false) {
+  constructor(deps: PanelDeps, newestIsLast: boolean) {
     this.deps = deps;
-    this.#follows = this.#following = follows;
+    this.#newestIsLast = newestIsLast;
   }
 
   protected abstract entries(): readonly E[];
@@ -113,36 +61,15 @@ export abstract class ListPanel<E> implements PanelView {
   /** An entry in one safe line without styles, which is also searched. */
   protected abstract textOf(entry: E): string;
   protected abstract colored(entry: E, row: string): string;
-  /** The whole entry in lines with styles; undefined while it is being loaded. */
+  /** The whole entry in lines with styles, the same array until they change; undefined: not read yet. */
   protected abstract linesOf(entry: E): readonly string[] | undefined;
-  protected abstract readonly empty: string;
-  /** The title of the panel. */
+  protected abstract copyOf(entry: E): string;
   abstract title(): string;
   abstract hints(): readonly string[];
 
-  /** Rows that the list takes of all. */
-  protected listRows(rows: number): number {
-    return rows;
-  }
-
-  /** Lines below the list about the current entry. */
-  protected below(_entry: E, _columns: number, _rows: number): readonly string[] {
-    return [];
-  }
-
-  /** Forgets the lines of the open entry, which are others now. */
-  protected reopen(): void {
-    this.#open = undefined;
-    this.#show(this.current);
-  }
-
-  get opened(): boolean {
+  /** The current entry is shown in full. */
+  protected get isOpen(): boolean {
     return this.#open !== undefined;
-  }
-
-  /** New entries behind the end that was left. */
-  protected get unseen(): number {
-    return this.#follows && !this.#following ? Math.max(0, this.entries().length - this.#seen) : 0;
   }
 
   protected get current(): E | undefined {
@@ -151,10 +78,11 @@ export abstract class ListPanel<E> implements PanelView {
   }
 
   #index(all: readonly E[]): number {
-    if (this.#following) return this.#at = all.length - 1;
-    const known = all[this.#at];
-    if (!known || this.keyOf(known) !== this.#key) {
-      const found = this.#key === "" ? 0 : all.findIndex((entry) => this.keyOf(entry) === this.#key);
+    const newest = this.#newestIsLast ? all.length - 1 : 0;
+    const isCurrent = (entry: E | undefined) => entry !== undefined && this.keyOf(entry) === this.#key;
+    if (this.#key === undefined) this.#at = newest;
+    else if (!isCurrent(all[this.#at])) {
+      const found = all.findIndex(isCurrent);
       this.#at = found >= 0 ? found : Math.max(0, Math.min(this.#at, all.length - 1));
     }
     return this.#at;
@@ -162,114 +90,89 @@ export abstract class ListPanel<E> implements PanelView {
 
   #go(to: number): void {
     const all = this.entries();
-    this.#at = Math.max(0, Math.min(to, all.length - 1));
-    const entry = all[this.#at];
-    this.#key = entry === undefined ? "" : this.keyOf(entry);
-    this.#following = this.#follows && this.#at >= all.length - 1;
-    this.#seen = Math.max(this.#following ? 0 : this.#seen, this.#at + 1);
+    const at = Math.max(0, Math.min(to, all.length - 1));
+    const entry = all[at];
+    const isNewest = at === (this.#newestIsLast ? all.length - 1 : 0) && !this.#open;
+    [this.#at, this.#key] = [at, entry === undefined || isNewest ? undefined : this.keyOf(entry)];
   }
 
   key(key: string): boolean {
-    if (this.#open) {
-      if (key !== "escape" && key !== "enter") return this.#open.text.scroll.input(key, true);
-      this.#open = undefined;
-      this.#go(this.#at);
-      return true;
-    }
-    const steps: Readonly<Record<string, number>> = {
-      up: -1,
-      down: 1,
-      pageUp: -this.#page,
-      pageDown: this.#page,
-      home: -Infinity,
-      end: Infinity,
-    };
-    const step = steps[key];
-    if (key === "enter") this.#show(this.current);
+    const at = this.#index(this.entries());
+    const page = Math.max(1, this.#rows - 1);
+    const steps = { up: -1, down: 1, pageUp: -page, pageDown: page, home: -Infinity, end: Infinity };
+    const step = (steps as Readonly<Record<string, number>>)[key];
+    if (key === "enter" || (key === "escape" && this.#open)) {
+      this.#open = this.#open || !this.current ? undefined : this.#opened();
+      this.#go(at);
+    } else if (this.#open) return this.#open.scroll.input(key, true);
     else if (step === undefined) return false;
-    else {
-      const from = this.#index(this.entries());
-      if (this.#following) this.#seen = this.entries().length;
-      this.#go(from + step);
-    }
+    else this.#go(at + step);
     return true;
   }
 
-  #show(entry: E | undefined): void {
-    if (entry === undefined) return;
-    const lines = this.linesOf(entry);
-    this.#open = { of: entry, text: new OpenEntry(lines ?? []), isLoading: !lines };
-    // What comes meanwhile is new, and does not move the cursor.
-    this.#go(this.#at);
-    this.#following = false;
-    this.#seen = this.entries().length;
+  #opened(): OpenEntry {
+    const open: OpenEntry = {
+      lines: undefined,
+      scroll: new ScrollText((columns) => open.lines?.flatMap((line) => rowsOfLine(line, columns)) ?? []),
+    };
+    return open;
   }
 
   click(row: number): void {
-    if (this.#open || this.#top + row >= this.entries().length) return;
-    if (row < this.#page) this.#go(this.#top + row);
+    if (!this.#open && row < this.#rows && this.#top + row < this.entries().length) this.#go(this.#top + row);
   }
 
   find(text: string, direction: 1 | -1): boolean {
-    if (this.#open) return this.#open.text.find(text, direction);
-    const isNew = text !== this.#query;
+    const isNext = text === this.#query;
     this.#query = text;
-    if (text === "") return true;
+    if (this.#open) return this.#open.scroll.find(text, direction);
     const all = this.entries();
-    const from = this.#index(all) - (isNew ? direction : 0);
-    const found = matchFrom(all.length, from, direction, (at) => {
+    const from = this.#index(all) - (isNext ? 0 : direction);
+    for (let step = 1; step <= all.length; step++) {
+      const at = (from + direction * step + 2 * all.length) % all.length;
       const entry = all[at];
-      return entry === undefined ? undefined : occurrences(this.textOf(entry), text)[0];
-    });
-    if (!found) return false;
-    if (this.#following) this.#seen = all.length;
-    this.#go(found[0]);
-    return true;
+      if (entry === undefined || occurrences(this.textOf(entry), text).length === 0) continue;
+      this.#go(at);
+      return true;
+    }
+    return false;
   }
 
   copied(): string | undefined {
     const { current } = this;
-    if (this.#open) return this.#open.text.lines.map(withoutStyles).join("\n");
     return current === undefined ? undefined : this.copyOf(current);
   }
 
-  protected copyOf(entry: E): string {
-    return this.linesOf(entry)?.map(withoutStyles).join("\n") ?? this.textOf(entry);
+  frame(columns: number, rows: number): Frame {
+    const { current } = this;
+    const { details, full } = this.deps.texts();
+    if (current === undefined) {
+      return this.#only(this.deps.log.loading ? details.loading : full.nothing, columns);
+    }
+    return this.#open ? this.#whole(this.#open, current, columns, rows) : this.#list(columns, rows);
   }
 
-  frame(columns: number, rows: number): Frame {
+  #whole(open: OpenEntry, entry: E, columns: number, rows: number): Frame {
     const { palette, texts } = this.deps;
+    const lines = this.linesOf(entry);
+    if (lines && lines !== open.lines) {
+      open.lines = lines;
+      open.scroll.renew();
+    }
+    if (!open.lines) return this.#only(texts().details.loading, columns);
     const position = (first: number, last: number, of: number) =>
       palette.dim(fitDisplay(texts().overlay.lines(first, last, of), columns));
-    if (this.#open) {
-      const { of, text, isLoading } = this.#open;
-      const { current = of } = this;
-      // A call that has ended meanwhile has a result.
-      if (isLoading || (current !== of && this.keyOf(current) === this.keyOf(of))) {
-        const lines = this.linesOf(current);
-        text.lines = lines ?? text.lines;
-        text.scroll.show();
-        this.#open = { of: current, text, isLoading: !lines };
-      }
-      if (this.#open.isLoading && text.lines.length === 0) {
-        return this.#only(texts().details.loading, columns);
-      }
-      return { lines: text.scroll.view(columns, rows, position) };
-    }
+    return { lines: open.scroll.view(columns, rows, position) };
+  }
+
+  #list(columns: number, rows: number): Frame {
     const all = this.entries();
     const at = this.#index(all);
-    const entry = all[at];
-    if (entry === undefined) return this.#only(this.empty, columns);
-    const space = Math.max(1, this.listRows(rows));
-    this.#page = Math.max(1, space - 1);
-    this.#top = Math.max(
-      0,
-      Math.min(Math.max(this.#top, at - space + 1), at, Math.max(0, all.length - space)),
-    );
-    const lines = all.slice(this.#top, this.#top + space)
-      .map((each, index) => this.#row(each, this.#top + index === at, columns));
-    const below = space < rows ? this.below(entry, columns, rows - space) : [];
-    return { lines: [...lines, ...below].slice(0, rows) };
+    this.#rows = rows;
+    const last = Math.max(0, all.length - rows);
+    this.#top = Math.max(0, Math.min(Math.max(this.#top, at - rows + 1), at, last));
+    const shown = all.slice(this.#top, this.#top + rows);
+    return { lines: shown.map((entry, index) => this.#row(entry, this.#top + index === at, columns)) };
   }
 
   #only(text: string, columns: number): Frame {

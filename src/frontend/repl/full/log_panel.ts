@@ -1,9 +1,8 @@
 import { oneLine } from "../../../util/terminal_text.ts";
 import { callLine } from "../../../view/mod.ts";
-import { LOG_SOURCES, logLevel, type LogRow, logSource, logText } from "../../session/rows.ts";
+import { LOG_SOURCES, logLevel, type LogRow, logSource, logText, type Row } from "../../session/rows.ts";
 import { textLines } from "../overlay/expand.ts";
 import { ListPanel, type PanelDeps } from "./list_panel.ts";
-import type { SessionLog } from "../../session/session_log.ts";
 
 const SOURCES = ["all", ...LOG_SOURCES] as const;
 /** The least level that is shown. */
@@ -15,33 +14,28 @@ const MAX_SHOWN = 200_000;
 
 /** The log of a session, newest last: calls, servers, hooks, jobs, notices and retries. */
 export class LogPanel extends ListPanel<LogRow> {
-  readonly #log: SessionLog;
   #source: (typeof SOURCES)[number] = "all";
   #level: (typeof LEVELS)[number] = "info";
   #found: { readonly version: number; readonly rows: readonly LogRow[] } | undefined;
+  /** The entry that was read last. */
+  #read: { readonly of: readonly unknown[]; readonly lines: readonly string[] } | undefined;
 
-  constructor(deps: PanelDeps, log: SessionLog) {
+  constructor(deps: PanelDeps) {
     super(deps, true);
-    this.#log = log;
   }
 
   protected entries(): readonly LogRow[] {
-    const { rows, version } = this.#log;
+    const { rows, version } = this.deps.log;
     if (this.#found?.version !== version) {
       this.#found = { version, rows: rows.filter((row): row is LogRow => this.#passes(row)) };
     }
     return this.#found.rows;
   }
 
-  #passes(row: SessionLog["rows"][number]): boolean {
-    if (row.kind !== "call" && row.kind !== "note") return false;
-    return (this.#source === "all" || logSource(row) === this.#source) &&
+  #passes(row: Row): boolean {
+    return (row.kind === "call" || row.kind === "note") &&
+      (this.#source === "all" || logSource(row) === this.#source) &&
       LEVELS.indexOf(logLevel(row)) >= LEVELS.indexOf(this.#level);
-  }
-
-  protected get empty(): string {
-    const { details, full } = this.deps.texts();
-    return this.#log.loading ? details.loading : full.nothing;
   }
 
   protected keyOf({ key }: LogRow): string {
@@ -64,29 +58,29 @@ export class LogPanel extends ListPanel<LogRow> {
   }
 
   protected linesOf(row: LogRow): readonly string[] {
-    const { palette, marks, texts } = this.deps;
-    const whole = this.#log.whole(row);
-    const style = { palette, marks: marks(), texts: texts().rows };
-    const text = logText(whole);
-    const more = text.length > MAX_SHOWN ? [palette.dim(texts().details.truncated)] : [];
+    const marks = this.deps.marks();
+    const of = [row, marks];
+    if (this.#read?.of.every((part, at) => part === of[at])) return this.#read.lines;
+    const { palette, log, texts } = this.deps;
+    const style = { palette, marks, texts: texts().rows };
+    const whole = log.whole(row);
+    const [text, title] = [logText(whole), row.kind === "call" ? row.title : ""];
     const diffs = whole.kind === "call" ? whole.end?.changes?.flatMap(({ diff }) => diff ?? []) ?? [] : [];
-    return [
-      ...textLines({
-        kind: "output",
-        title: row.kind === "call" ? row.title : "",
-        text: text.slice(0, MAX_SHOWN),
-      }, style),
-      ...more,
+    const lines = [
+      ...textLines({ kind: "output", title, text: text.slice(0, MAX_SHOWN) }, style),
+      ...(text.length > MAX_SHOWN ? [palette.dim(texts().details.truncated)] : []),
       ...diffs.flatMap((diff) => ["", ...textLines({ kind: "diff", title: "", text: diff }, style)]),
     ];
+    this.#read = { of, lines };
+    return lines;
   }
 
-  protected override copyOf(row: LogRow): string {
-    return logText(this.#log.whole(row));
+  protected copyOf(row: LogRow): string {
+    return logText(this.deps.log.whole(row));
   }
 
   override key(key: string): boolean {
-    if (this.opened || (key !== "l" && key !== "s")) return super.key(key);
+    if (this.isOpen || (key !== "l" && key !== "s")) return super.key(key);
     if (key === "l") this.#level = next(LEVELS, this.#level);
     else this.#source = next(SOURCES, this.#source);
     this.#found = undefined;
@@ -100,13 +94,12 @@ export class LogPanel extends ListPanel<LogRow> {
       ...(this.#source === "all" ? [] : [details.kinds[this.#source]]),
       ...(this.#level === "info" ? [] : [full.levels[this.#level]]),
       details.count(this.entries().length),
-      ...(this.unseen > 0 ? [full.newEntries(this.unseen)] : []),
     ].join(" · ");
   }
 
   hints(): readonly string[] {
     const { entryKeys: keys } = this.deps.texts().full;
-    return this.opened
+    return this.isOpen
       ? [keys.scroll, keys.close, keys.copy]
       : [keys.move, keys.open, keys.level, keys.source, keys.copy];
   }

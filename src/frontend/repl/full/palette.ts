@@ -1,37 +1,17 @@
-import type { CommandHost, SlashCommand } from "../../../command/mod.ts";
-import type { Assembly } from "../../../run/mod.ts";
-import type { InputEvent } from "../terminal/terminal.ts";
+import type { Texts } from "../../../i18n/mod.ts";
 import { oneLine } from "../../../util/terminal_text.ts";
-import {
-  byScore,
-  type CompletionItem,
-  type CompletionList,
-  type Scored,
-  scored,
-} from "../../session/completion.ts";
+import { byScore, type CompletionItem, type CompletionList, scored } from "../../session/completion.ts";
 import { argumentSource, treeSource } from "../../session/completion_sources.ts";
 import type { AnswerEntry } from "../../session/questions.ts";
 import { Panel, type PanelStyle } from "../overlay/panel.ts";
-import type { Overlay } from "../screen/view.ts";
-import type { PanelTexts } from "./list_panel.ts";
+import type { LayoutDeps } from "../chat_layout.ts";
 
-interface PaletteParts {
+interface PaletteDeps extends Pick<LayoutDeps, "commands" | "live" | "submit"> {
+  readonly paths: Pick<LayoutDeps["paths"], "cwd">;
   readonly style: PanelStyle;
-  readonly texts: PanelTexts["full"];
-  readonly commands: CommandHost;
-  readonly session: () => Promise<Assembly>;
-  readonly cwd: string;
-  readonly show: <T>(overlay: Overlay<T>) => Promise<T | undefined>;
-  /** Sends a line as if it had been typed. */
-  readonly submit: (line: string) => void;
+  readonly texts: Texts["full"]["palette"];
   /** Types a text into the draft. */
-  readonly type: (event: InputEvent) => void;
-}
-
-/** A line to send, or a text for the draft. */
-interface Chosen {
-  readonly text: string;
-  readonly sends: boolean;
+  readonly type: (text: string) => void;
 }
 
 type Kind = "command" | "session" | "model" | "file";
@@ -39,60 +19,61 @@ type Kind = "command" | "session" | "model" | "file";
 /** Entries of one kind, as many as completion offers. */
 const MAX_ENTRIES = 200;
 
-/** Asks for a command, a session, a model or a file, and sends it, or puts it into the draft. */
-export async function openPalette(parts: PaletteParts): Promise<void> {
-  const { style, texts, commands, session, cwd, show } = parts;
+/** A list of commands, sessions, models and files; its answer sends the chosen one, or drafts it. */
+export function palettePanel(deps: PaletteDeps): Panel<() => void> {
+  const { commands, live, paths: { cwd }, style, texts } = deps;
   const lists = new Map<Kind, CompletionList>();
-  const search = (query: string) => entriesOf(lists, query, texts);
-  const panel = new Panel<Chosen>({ title: texts.palette.title, filter: true, search, entries: [] }, style);
+  const search = (query: string) => {
+    const found = [...lists].flatMap(([kind, { items, search }]) => {
+      const named = kind === "command" && query !== "" ? query.replace(/^\/?/, "/") : query;
+      return (search?.(query, MAX_ENTRIES) ?? scored(items, named))
+        .map(({ item, score }) => ({ item: entryOf(kind, item, deps), score }));
+    });
+    return byScore(found).slice(0, MAX_ENTRIES).map(({ item }) => item);
+  };
+  const panel = new Panel<() => void>({ title: texts.title, filter: true, search, entries: [] }, style);
   const load = async (kind: Kind, list: () => Promise<CompletionList>) => {
-    const found = await list().catch((): CompletionList => ({ items: [] }));
-    lists.set(kind, found);
+    lists.set(kind, await list().catch((): CompletionList => ({ items: [] })));
     panel.refresh();
   };
   const values = argumentSource(commands);
   const hidden = async () => {
-    const { workspace } = await session();
+    const { workspace } = await live.host.ifOpen();
     return (path: string) => workspace.hidden(path);
   };
-  void load("command", async () => ({ items: (await commands.commands()).map(commandItem) }));
+  void load("command", () => commandItems(commands));
   void load("session", () => values.items("resume"));
   void load("model", () => values.items("model"));
   void load("file", () => treeSource({ cwd, hidden }).items(""));
-  const chosen = await show(panel);
-  if (!chosen) return;
-  if (chosen.sends) parts.submit(chosen.text);
-  else parts.type({ kind: "key", key: "text", text: chosen.text });
+  return panel;
 }
 
-function commandItem({ name, aliases = [], argumentHint, brief }: SlashCommand): CompletionItem {
-  // What needs an argument is not sent without one.
-  const sends = !argumentHint?.startsWith("<");
-  const detail = oneLine([argumentHint, brief].filter(Boolean).join(" · "), 400);
-  return { label: `/${name}`, detail, also: aliases.join(" "), insert: `/${name}${sends ? "" : " "}`, sends };
-}
-
-/** The best entries of all kinds; files only where something is searched. */
-function entriesOf(
-  lists: ReadonlyMap<Kind, CompletionList>,
-  query: string,
-  texts: PanelTexts["full"],
-): readonly AnswerEntry<Chosen>[] {
-  const found = [...lists].flatMap(([kind, { items, search }]) => {
-    const named = kind === "command" ? query.replace(/^\/?/, "/") : query;
-    const some: readonly Scored<CompletionItem>[] = search?.(query, MAX_ENTRIES) ??
-      scored(items, query === "" ? "" : named);
-    return some.map(({ item, score }) => ({ item: { ...item, kind }, score }));
+async function commandItems(commands: PaletteDeps["commands"]): Promise<CompletionList> {
+  const items = (await commands.commands()).map(({ name, aliases = [], argumentHint, brief }) => {
+    // What needs an argument is not sent without one.
+    const sends = !argumentHint?.startsWith("<");
+    const detail = oneLine([argumentHint, brief].filter(Boolean).join(" · "), 400);
+    return {
+      label: `/${name}`,
+      detail,
+      also: aliases.join(" "),
+      insert: `/${name}${sends ? "" : " "}`,
+      sends,
+    };
   });
-  return byScore(found).slice(0, MAX_ENTRIES).map(({ item }) => {
-    const { kind, label, detail = "", insert } = item;
-    const of = kind === "command" ? detail : [texts.palette.kinds[kind], detail].filter(Boolean).join("  ");
-    return { label, detail: of, value: chosenOf(item.kind, { ...item, insert }) };
-  });
+  return { items };
 }
 
-function chosenOf(kind: Kind, { insert, sends = false }: CompletionItem): Chosen {
-  if (kind === "session") return { text: `/resume ${insert}`, sends: true };
-  if (kind === "model") return { text: `/model ${insert}`, sends: true };
-  return { text: insert, sends: kind === "command" && sends };
+function entryOf(
+  kind: Kind,
+  { label, detail = "", insert, sends = false }: CompletionItem,
+  { texts: { kinds }, submit, type }: PaletteDeps,
+): AnswerEntry<() => void> {
+  if (kind === "command") return { label, detail, value: () => sends ? submit(insert) : type(insert) };
+  const value = {
+    session: () => submit(`/resume ${insert}`),
+    model: () => submit(`/model ${insert}`),
+    file: () => type(insert),
+  }[kind];
+  return { label, detail: [kinds[kind], detail].filter(Boolean).join("  "), value };
 }

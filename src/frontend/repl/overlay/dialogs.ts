@@ -189,6 +189,12 @@ export class OverlayQueue {
     }
   }
 
+  /** Shows an overlay for which the user has pressed a key, once it is loaded. */
+  async open<T>(load: () => Promise<Overlay<T>>): Promise<T | undefined> {
+    this.called();
+    return await this.show(await load(), undefined, true);
+  }
+
   cancel(): void {
     for (const { overlay } of [...this.#waiting]) overlay.cancel();
   }
@@ -242,7 +248,7 @@ export class Dialogs {
   }
 
   async #answer({ id, kind, question }: OpenQuestion, shown: Shown): Promise<Answer | undefined> {
-    const { palette, texts } = await this.#style();
+    const { palette, texts } = await this.style();
     switch (kind) {
       case "approval":
         return await this.#approve(id, question, shown);
@@ -275,7 +281,7 @@ export class Dialogs {
         return null;
       case "changes": {
         const { lookAtChanges } = await import("./questions.ts");
-        await lookAtChanges((panel) => this.#ask(panel, shown), question, await this.#style());
+        await lookAtChanges((panel) => this.#ask(panel, shown), question, await this.style());
         return null;
       }
     }
@@ -285,7 +291,7 @@ export class Dialogs {
     const { approvalPanel } = await import("./questions.ts");
     const { locale, questions } = this.#options;
     const checkRule = question.checksRule && ((rule: string) => questions.call(id, "checkRule", rule));
-    const style = { ...await this.#style(), translator: await loadTranslator(locale()), checkRule };
+    const style = { ...await this.style(), translator: await loadTranslator(locale()), checkRule };
     return await this.#ask(await approvalPanel(question, style), shown);
   }
 
@@ -295,7 +301,7 @@ export class Dialogs {
     shown: Shown,
   ): Promise<readonly (readonly string[])[] | undefined> {
     const { questionPanel } = await import("./questions.ts");
-    const { texts } = await this.#style();
+    const { texts } = await this.style();
     const answers: (readonly string[])[] = [];
     for (const [index, question] of questions.entries()) {
       const panel = questionPanel(question, { at: index + 1, of: questions.length }, texts.ask);
@@ -309,7 +315,7 @@ export class Dialogs {
   /** Asks about a plan, which is in the transcript; undefined when the user leaves it for later. */
   async #plan(proposal: PlanProposal, shown: Shown): Promise<PlanAnswer | undefined> {
     const { isLongPlan, planPanel } = await import("./questions.ts");
-    const { palette, texts } = await this.#style();
+    const { palette, texts } = await this.style();
     for (let isRead = !isLongPlan(proposal);; isRead = true) {
       const answer = await this.#ask(planPanel(proposal, texts.plan, isRead), shown);
       if (answer !== "look") return answer === "leave" ? undefined : answer;
@@ -341,7 +347,7 @@ export class Dialogs {
     { title, text, danger }: OpenQuestion<"confirm">["question"],
     shown: Shown,
   ): Promise<boolean | undefined> {
-    const { texts: { yes, no } } = await this.#style();
+    const { texts: { yes, no } } = await this.style();
     return await this.#ask({
       title,
       tone: danger ? "danger" : "plain",
@@ -358,10 +364,11 @@ export class Dialogs {
 
   async #ask<T>(options: PanelOptions<T>, { signal, called }: Shown): Promise<T | undefined> {
     const { Panel } = await import("./panel.ts");
-    return await this.overlays.show(new Panel(options, await this.#style()), signal, called);
+    return await this.overlays.show(new Panel(options, await this.style()), signal, called);
   }
 
-  async #style(): Promise<PanelStyle> {
+  /** The style of panels, in the language of the user. */
+  async style(): Promise<PanelStyle> {
     const { palette, locale, changed } = this.#options;
     return { palette: palette(), texts: await loadTexts("overlay", locale()), changed };
   }

@@ -2,62 +2,11 @@ import type { TranscriptTexts } from "../chat_texts.ts";
 import { dealRows, type Frame, hintRows, type Overlay, stack } from "../screen/view.ts";
 import type { InputEvent } from "../terminal/terminal.ts";
 import type { CollapsedItem } from "../transcript/printed.ts";
-import { rowsOfLine, styledParts, withoutStyles } from "../screen/line.ts";
+import { rowsOfLine, withoutStyles } from "../screen/line.ts";
+import { emphasised, occurrences, typed } from "./search.ts";
 import { displayWidth, fitDisplay } from "../../../util/display_width.ts";
 import { oneLine, terminalSafe } from "../../../util/terminal_text.ts";
 import { diffLines, type DiffMarks, languageOf, type Palette } from "../../../view/mod.ts";
-
-const [ON, OFF] = ["\x1b[7m", "\x1b[27m"];
-
-/** A part of a line, from the first character to the one behind the last, in UTF-16 units. */
-export type Range = readonly [from: number, to: number];
-
-/** Finds a text in a line without styles, ignoring case. */
-export function occurrences(plain: string, query: string): Range[] {
-  if (query === "") return [];
-  const [line, wanted] = [lowerCase(plain), lowerCase(query)];
-  const found: Range[] = [];
-  for (let at = line.indexOf(wanted); at >= 0; at = line.indexOf(wanted, at + wanted.length)) {
-    found.push([at, at + wanted.length]);
-  }
-  return found;
-}
-
-/** Lower case without changing the length, so that offsets stay valid. */
-function lowerCase(text: string): string {
-  const small = text.toLowerCase();
-  if (small.length === text.length) return small;
-  return [...text].map((char) => char.toLowerCase().length === char.length ? char.toLowerCase() : char).join(
-    "",
-  );
-}
-
-/** Reverses ranges of a styled line; its styles stay. */
-export function emphasised(line: string, ranges: readonly Range[]): string {
-  if (ranges.length === 0) return line;
-  let text = "";
-  let at = 0;
-  let inside = false;
-  for (const part of styledParts(line)) {
-    if (part.startsWith("\x1b")) {
-      // Colors that end take the emphasis along.
-      text += inside ? part + ON : part;
-      continue;
-    }
-    const end = at + part.length;
-    const edges = ranges.flat().filter((edge) => edge > at && edge < end);
-    for (
-      const [from, to] of [at, ...edges].map((edge, index, all) => [edge, all[index + 1] ?? end] as const)
-    ) {
-      const within = from < to && ranges.some(([first, last]) => from >= first && to <= last);
-      if (within !== inside && from < to) text += within ? ON : OFF;
-      if (from < to) inside = within;
-      text += part.slice(from - at, to - at);
-    }
-    at = end;
-  }
-  return inside ? text + OFF : text;
-}
 
 interface TextStyle {
   readonly palette: Palette;
@@ -132,13 +81,12 @@ export class ExpandPanel implements Overlay<never> {
   }
 
   #write(event: InputEvent, written: string): void {
-    if (event.kind === "paste") this.#writing = written + oneLine(event.text);
-    else if (event.key === "escape" || event.key === "ctrl+c") this.#writing = undefined;
-    else if (event.key === "backspace") this.#writing = [...written].slice(0, -1).join("");
-    else if (event.key === "enter") {
+    const key = event.kind === "key" ? event.key : "";
+    if (key === "escape" || key === "ctrl+c") this.#writing = undefined;
+    else if (key === "enter") {
       [this.#query, this.#writing] = [written, undefined];
       if (!this.#isMatch(this.#at)) this.#search(1);
-    } else if (event.text !== undefined) this.#writing = written + event.text;
+    } else this.#writing = typed(written, event) ?? written;
   }
 
   #toggle(): void {

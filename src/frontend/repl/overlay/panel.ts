@@ -1,5 +1,6 @@
 import { Composer } from "../composer/composer.ts";
 import { wordRows } from "./exact_text.ts";
+import { emphasised, matches, typed } from "./search.ts";
 import type { AnswerEntry } from "../../session/questions.ts";
 import { dealRows, type Frame, hintRows, type Overlay, stack } from "../screen/view.ts";
 import type { InputEvent } from "../terminal/terminal.ts";
@@ -15,6 +16,10 @@ export class ScrollText {
   #top = 0;
   #shown = 0;
   #seen = false;
+  #query = "";
+  /** The row of the current match, and all matches of the rows. */
+  #match = 0;
+  #marks: { readonly rows: readonly string[]; readonly of: ReturnType<typeof matches> } | undefined;
 
   /** `render` breaks the text into rows of a width; it is called again only for another width. */
   constructor(render: (columns: number) => readonly string[]) {
@@ -36,22 +41,40 @@ export class ScrollText {
     const cut = rows.length > space;
     this.#shown = cut && space > 1 ? space - 1 : space;
     this.#top = Math.max(0, Math.min(this.#top, rows.length - this.#shown));
-    const shown = rows.slice(this.#top, this.#top + this.#shown);
+    const shown = rows.slice(this.#top, this.#top + this.#shown)
+      .map((row, at) => emphasised(row, this.#marked().get(this.#top + at) ?? []));
     this.#seen ||= this.#top + this.#shown >= rows.length;
     return cut && space > 1
       ? [...shown, position(this.#top + 1, this.#top + shown.length, rows.length)]
       : shown;
   }
 
-  /** Lays the text out again, with `row` in view. */
-  show(row = this.#top): void {
+  /** Lays the text out again. */
+  renew(): void {
     this.#cached = undefined;
-    if (row < this.#top || row >= this.#top + this.#shown) this.#top = row;
   }
 
-  /** The first row in view. */
-  get top(): number {
-    return this.#top;
+  /**
+   * Emphasises a text, and moves to the next row with it, around the end; false without one. An empty text is
+   * nowhere.
+   */
+  find(query: string, direction: 1 | -1): boolean {
+    const from = query === this.#query ? this.#match : this.#top - direction;
+    this.#query = query;
+    this.#marks = undefined;
+    const rows = [...this.#marked().keys()].sort((a, b) => direction * (a - b));
+    const row = rows.find((row) => direction * (row - from) > 0) ?? rows[0];
+    if (row === undefined) return false;
+    this.#match = row;
+    if (row < this.#top || row >= this.#top + this.#shown) this.#top = row;
+    return true;
+  }
+
+  /** The parts of rows that match. */
+  #marked(): ReturnType<typeof matches> {
+    const { rows = [] } = this.#cached ?? {};
+    if (this.#marks?.rows !== rows) this.#marks = { rows, of: matches(rows, this.#query) };
+    return this.#marks.of;
   }
 
   get seen(): boolean {
@@ -123,8 +146,9 @@ class ChoiceList<T> {
 
   /** Handles a key; false for keys without a meaning in a list. */
   input(event: InputEvent): boolean {
-    if (event.kind === "paste") return this.#type(oneLine(event.text));
-    const { key, text } = event;
+    const filter = this.#options.filter ? typed(this.filter, event) : undefined;
+    if (event.kind === "paste") return filter !== undefined && this.#narrow(filter);
+    const { key } = event;
     const step = { up: -1, down: 1, "ctrl+p": -1, "ctrl+n": 1 }[key];
     const page = { pageUp: -1, pageDown: 1 }[key];
     if (step !== undefined) {
@@ -132,10 +156,7 @@ class ChoiceList<T> {
     }
     if (page !== undefined) return this.#go(this.#at + page * Math.max(1, this.#rows - 1), "stop");
     if (key === "home" || key === "end") return this.#go(key === "home" ? 0 : Infinity, "stop");
-    if (this.#options.filter && key === "backspace") {
-      return this.#narrow([...this.filter].slice(0, -1).join(""));
-    }
-    return text !== undefined && this.#type(text);
+    return filter !== undefined && this.#narrow(filter);
   }
 
   #go(to: number, edge: "around" | "stop"): true {
@@ -166,10 +187,6 @@ class ChoiceList<T> {
   set index(at: number) {
     if (at < 0) this.#at = -1;
     else this.#go(at, "stop");
-  }
-
-  #type(text: string): boolean {
-    return this.#options.filter ? this.#narrow(this.filter + text) : false;
   }
 
   #narrow(filter: string): true {

@@ -23,6 +23,19 @@ export function stack(frames: readonly Frame[]): Frame {
   return caret ? { lines, caret } : { lines };
 }
 
+/** Joins frames of the same height side by side, with a border between each two; the caret as in `stack`. */
+export function sideBySide(frames: readonly Frame[], border: (row: number) => string): Frame {
+  let caret: Frame["caret"];
+  let from = 0;
+  for (const frame of frames) {
+    if (frame.caret) caret = { row: frame.caret.row, column: from + frame.caret.column };
+    from += displayWidth((frame.lines[0] ?? "") + border(0));
+  }
+  const lines = frames[0]?.lines.map((_, row) => frames.map(({ lines }) => lines[row]).join(border(row))) ??
+    [];
+  return caret ? { lines, caret } : { lines };
+}
+
 /** Joins hints into as few rows as possible; a hint is not broken where it fits a row. */
 export function hintRows(hints: readonly string[], columns: number): string[] {
   const rows: string[] = [];

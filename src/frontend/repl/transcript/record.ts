@@ -9,10 +9,10 @@ type RunSession = Assembly["session"];
 interface EventBlock {
   /** Number of its first event; 0: it was printed before the first session. */
   readonly from: number;
-  /** Where its events are, and some before them, in a session that was opened; absent for later ones. */
+  /** Nodes of its events, and some before them, in a session that was opened; absent for later ones. */
   readonly nodes?: readonly number[];
   context: TranscriptContext;
-  /** What was printed; undefined far above, where the events are read again. */
+  /** Its printed pieces; undefined far above, where the events are read again. */
   pieces: PrintedPiece[] | undefined;
   characters: number;
   events: number;

@@ -85,7 +85,8 @@ function stable(rows: readonly string[]): string {
   return rows.join("\n").replaceAll(/\d\d:\d\d:\d\d/g, "00:00:00").replaceAll(
     /\/tmp\/reasonix-chat-[0-9a-f]+/g,
     (path) => "/srv/project-".padEnd(path.length, "0"),
-  );
+    // A slow machine shows how long a call took.
+  ).replaceAll(/ · \d+(?:\.\d+)? (?:s|秒)/g, (time) => " ".repeat(time.length)).replaceAll(/ +$/gm, "");
 }
 
 /** Shows each scene and returns what `picture` makes of it; the view is then as before. */
