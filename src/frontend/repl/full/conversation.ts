@@ -1,4 +1,5 @@
 import type { Event } from "../../../core/mod.ts";
+import type { LayoutDeps } from "../chat_layout.ts";
 import type { TranscriptTexts } from "../chat_texts.ts";
 import { textLines } from "../overlay/expand.ts";
 import { emphasised, matches } from "../overlay/search.ts";
@@ -10,7 +11,8 @@ import { Transcript } from "../transcript/transcript.ts";
 import type { Texts } from "../../../i18n/mod.ts";
 import { userText } from "../../../util/user_text.ts";
 import { type DiffMarks, grouped, type Palette } from "../../../view/mod.ts";
-import type { LayoutDeps, PanelView } from "./panel_view.ts";
+
+import type { PanelView } from "./panel_view.ts";
 
 interface ConversationDeps extends Pick<LayoutDeps, "record" | "transcript" | "changed" | "failed"> {
   readonly palette: Palette;
