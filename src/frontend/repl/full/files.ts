@@ -7,7 +7,7 @@ import type { SessionFile } from "../../session/rows.ts";
 import { textLines } from "../overlay/expand.ts";
 import { rowsOfLine, safeLine, withoutStyles } from "../screen/line.ts";
 import type { Frame } from "../screen/view.ts";
-import { ListPanel, type PanelDeps } from "./list_panel.ts";
+import { ListPanel } from "./list_panel.ts";
 import { isChanged } from "../../session/session_log.ts";
 
 /** The lines of a file; until they are read, those that it had before. */
@@ -26,14 +26,11 @@ const MAX_LINE = 1000;
 
 /** Files that the session has read or changed, newest first; below them the chosen one. */
 export class FilesPanel extends ListPanel<SessionFile> {
+  protected readonly newestIsLast = false;
   /** The content of changed files is shown in place of their diffs. */
   #showsContent = false;
   #read: FileLines = { path: "", stamp: "" };
   #cancel: () => void = () => {};
-
-  constructor(deps: PanelDeps) {
-    super(deps, false);
-  }
 
   protected entries(): readonly SessionFile[] {
     return this.deps.log.files;
@@ -146,8 +143,7 @@ export class FilesPanel extends ListPanel<SessionFile> {
     return [details.files, details.count(files.length), ...figures].join(" · ");
   }
 
-  hints(): readonly string[] {
-    const { entryKeys: keys } = this.deps.texts().full;
-    return [...this.isOpen ? [keys.scroll, keys.close] : [keys.move, keys.open], keys.content, keys.copy];
+  protected get ownHints(): readonly string[] {
+    return [this.deps.texts().full.entryKeys.content];
   }
 }

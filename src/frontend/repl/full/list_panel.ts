@@ -29,12 +29,6 @@ export interface PanelDeps {
   readonly changed: () => void;
 }
 
-/** An entry in full; while its lines are being read there are none. */
-interface OpenEntry {
-  lines: readonly string[] | undefined;
-  readonly scroll: ScrollText;
-}
-
 /**
  * Entries in rows, with a cursor, a search, and the current entry in full.
  *
@@ -42,20 +36,22 @@ interface OpenEntry {
  */
 export abstract class ListPanel<E> implements PanelView {
   protected readonly deps: PanelDeps;
-  readonly #newestIsLast: boolean;
   #at = 0;
   /** Identity of the current entry; undefined: it is the newest one, whichever that is. */
   #key: string | undefined;
   #top = 0;
   #rows = 1;
   #query = "";
-  #open: OpenEntry | undefined;
+  /** The current entry in full, and its lines, once they are read. */
+  #open: ScrollText | undefined;
+  #lines: readonly string[] | undefined;
 
-  constructor(deps: PanelDeps, newestIsLast: boolean) {
+  constructor(deps: PanelDeps) {
     this.deps = deps;
-    this.#newestIsLast = newestIsLast;
   }
 
+  /** The newest entry is the last one, else the first. */
+  protected abstract readonly newestIsLast: boolean;
   protected abstract entries(): readonly E[];
   protected abstract keyOf(entry: E): string;
   /** An entry in one safe line without styles, which is also searched. */
@@ -64,8 +60,9 @@ export abstract class ListPanel<E> implements PanelView {
   /** The whole entry in lines with styles, the same array until they change; undefined: not read yet. */
   protected abstract linesOf(entry: E): readonly string[] | undefined;
   protected abstract copyOf(entry: E): string;
+  /** Hints for the keys of the panel that others have not. */
+  protected abstract readonly ownHints: readonly string[];
   abstract title(): string;
-  abstract hints(): readonly string[];
 
   /** The current entry is shown in full. */
   protected get isOpen(): boolean {
@@ -78,7 +75,7 @@ export abstract class ListPanel<E> implements PanelView {
   }
 
   #index(all: readonly E[]): number {
-    const newest = this.#newestIsLast ? all.length - 1 : 0;
+    const newest = this.newestIsLast ? all.length - 1 : 0;
     const isCurrent = (entry: E | undefined) => entry !== undefined && this.keyOf(entry) === this.#key;
     if (this.#key === undefined) this.#at = newest;
     else if (!isCurrent(all[this.#at])) {
@@ -92,7 +89,7 @@ export abstract class ListPanel<E> implements PanelView {
     const all = this.entries();
     const at = Math.max(0, Math.min(to, all.length - 1));
     const entry = all[at];
-    const isNewest = at === (this.#newestIsLast ? all.length - 1 : 0) && !this.#open;
+    const isNewest = at === (this.newestIsLast ? all.length - 1 : 0) && !this.#open;
     [this.#at, this.#key] = [at, entry === undefined || isNewest ? undefined : this.keyOf(entry)];
   }
 
@@ -102,20 +99,14 @@ export abstract class ListPanel<E> implements PanelView {
     const steps = { up: -1, down: 1, pageUp: -page, pageDown: page, home: -Infinity, end: Infinity };
     const step = (steps as Readonly<Record<string, number>>)[key];
     if (key === "enter" || (key === "escape" && this.#open)) {
-      this.#open = this.#open || !this.current ? undefined : this.#opened();
+      const rows = (columns: number) => this.#lines?.flatMap((line) => rowsOfLine(line, columns)) ?? [];
+      this.#open = this.#open || !this.current ? undefined : new ScrollText(rows);
+      this.#lines = undefined;
       this.#go(at);
-    } else if (this.#open) return this.#open.scroll.input(key, true);
+    } else if (this.#open) return this.#open.input(key, true);
     else if (step === undefined) return false;
     else this.#go(at + step);
     return true;
-  }
-
-  #opened(): OpenEntry {
-    const open: OpenEntry = {
-      lines: undefined,
-      scroll: new ScrollText((columns) => open.lines?.flatMap((line) => rowsOfLine(line, columns)) ?? []),
-    };
-    return open;
   }
 
   click(row: number): void {
@@ -125,7 +116,7 @@ export abstract class ListPanel<E> implements PanelView {
   find(text: string, direction: 1 | -1): boolean {
     const isNext = text === this.#query;
     this.#query = text;
-    if (this.#open) return this.#open.scroll.find(text, direction);
+    if (this.#open) return this.#open.find(text, direction);
     const all = this.entries();
     const from = this.#index(all) - (isNext ? 0 : direction);
     for (let step = 1; step <= all.length; step++) {
@@ -143,6 +134,11 @@ export abstract class ListPanel<E> implements PanelView {
     return current === undefined ? undefined : this.copyOf(current);
   }
 
+  hints(): readonly string[] {
+    const { entryKeys: keys } = this.deps.texts().full;
+    return [...this.#open ? [keys.scroll, keys.close] : [keys.move, keys.open], ...this.ownHints, keys.copy];
+  }
+
   frame(columns: number, rows: number): Frame {
     const { current } = this;
     const { details, full } = this.deps.texts();
@@ -152,17 +148,15 @@ export abstract class ListPanel<E> implements PanelView {
     return this.#open ? this.#whole(this.#open, current, columns, rows) : this.#list(columns, rows);
   }
 
-  #whole(open: OpenEntry, entry: E, columns: number, rows: number): Frame {
+  #whole(open: ScrollText, entry: E, columns: number, rows: number): Frame {
     const { palette, texts } = this.deps;
-    const lines = this.linesOf(entry);
-    if (lines && lines !== open.lines) {
-      open.lines = lines;
-      open.scroll.renew();
-    }
-    if (!open.lines) return this.#only(texts().details.loading, columns);
+    const lines = this.linesOf(entry) ?? this.#lines;
+    if (lines !== this.#lines) open.renew();
+    this.#lines = lines;
+    if (!lines) return this.#only(texts().details.loading, columns);
     const position = (first: number, last: number, of: number) =>
       palette.dim(fitDisplay(texts().overlay.lines(first, last, of), columns));
-    return { lines: open.scroll.view(columns, rows, position) };
+    return { lines: open.view(columns, rows, position) };
   }
 
   #list(columns: number, rows: number): Frame {

@@ -1,8 +1,8 @@
 import { oneLine } from "../../../util/terminal_text.ts";
 import { callLine } from "../../../view/mod.ts";
-import { LOG_SOURCES, logLevel, type LogRow, logSource, logText, type Row } from "../../session/rows.ts";
+import { LOG_SOURCES, logLevel, type LogRow, logSource, logText } from "../../session/rows.ts";
 import { textLines } from "../overlay/expand.ts";
-import { ListPanel, type PanelDeps } from "./list_panel.ts";
+import { ListPanel } from "./list_panel.ts";
 
 const SOURCES = ["all", ...LOG_SOURCES] as const;
 /** The least level that is shown. */
@@ -14,28 +14,23 @@ const MAX_SHOWN = 200_000;
 
 /** The log of a session, newest last: calls, servers, hooks, jobs, notices and retries. */
 export class LogPanel extends ListPanel<LogRow> {
+  protected readonly newestIsLast = true;
   #source: (typeof SOURCES)[number] = "all";
   #level: (typeof LEVELS)[number] = "info";
   #found: { readonly version: number; readonly rows: readonly LogRow[] } | undefined;
   /** The entry that was read last. */
   #read: { readonly of: readonly unknown[]; readonly lines: readonly string[] } | undefined;
 
-  constructor(deps: PanelDeps) {
-    super(deps, true);
-  }
-
   protected entries(): readonly LogRow[] {
     const { rows, version } = this.deps.log;
     if (this.#found?.version !== version) {
-      this.#found = { version, rows: rows.filter((row): row is LogRow => this.#passes(row)) };
+      const passes = (row: LogRow) =>
+        (this.#source === "all" || logSource(row) === this.#source) &&
+        LEVELS.indexOf(logLevel(row)) >= LEVELS.indexOf(this.#level);
+      const all = rows.filter((row) => row.kind === "call" || row.kind === "note");
+      this.#found = { version, rows: all.filter(passes) };
     }
     return this.#found.rows;
-  }
-
-  #passes(row: Row): boolean {
-    return (row.kind === "call" || row.kind === "note") &&
-      (this.#source === "all" || logSource(row) === this.#source) &&
-      LEVELS.indexOf(logLevel(row)) >= LEVELS.indexOf(this.#level);
   }
 
   protected keyOf({ key }: LogRow): string {
@@ -97,11 +92,9 @@ export class LogPanel extends ListPanel<LogRow> {
     ].join(" · ");
   }
 
-  hints(): readonly string[] {
+  protected get ownHints(): readonly string[] {
     const { entryKeys: keys } = this.deps.texts().full;
-    return this.isOpen
-      ? [keys.scroll, keys.close, keys.copy]
-      : [keys.move, keys.open, keys.level, keys.source, keys.copy];
+    return this.isOpen ? [] : [keys.level, keys.source];
   }
 }
 

@@ -320,6 +320,8 @@ Deno.test("The full-screen view shows the panels, copies what is under the curso
 });
 
 class Numbers extends ListPanel<number> {
+  protected readonly newestIsLast = false;
+  protected readonly ownHints = [];
   drawn = 0;
   readonly #all = Array.from({ length: 10_000 }, (_, index) => index);
 
@@ -348,15 +350,12 @@ class Numbers extends ListPanel<number> {
   title(): string {
     return "Numbers";
   }
-  hints(): readonly string[] {
-    return [];
-  }
 }
 
 Deno.test("ListPanel lays out visible entries only, and finds others around the end", async () => {
   await using chat = await worked();
   const { deps } = await panelsOf(chat);
-  const panel = new Numbers(deps, false);
+  const panel = new Numbers(deps);
   const first = () =>
     withoutStyles(panel.frame(40, 10).lines.find((line) => withoutStyles(line).startsWith("›")) ?? "");
   assertEquals(first(), "› Entry 0 数字");
