@@ -1,4 +1,5 @@
 import type { Event } from "../../../core/mod.ts";
+import type { LayoutDeps } from "../chat_layout.ts";
 import type { TranscriptTexts } from "../chat_texts.ts";
 import { textLines } from "../overlay/expand.ts";
 import { emphasised, matches } from "../overlay/search.ts";
@@ -10,12 +11,10 @@ import { Transcript } from "../transcript/transcript.ts";
 import type { Texts } from "../../../i18n/mod.ts";
 import { userText } from "../../../util/user_text.ts";
 import { type DiffMarks, grouped, type Palette } from "../../../view/mod.ts";
+
 import type { PanelView } from "./panel_view.ts";
 
-interface ConversationDeps {
-  readonly record: ConversationRecord;
-  /** The running conversation. */
-  readonly transcript: Transcript;
+interface ConversationDeps extends Pick<LayoutDeps, "record" | "transcript" | "changed" | "failed"> {
   readonly palette: Palette;
   readonly texts: () => TranscriptTexts;
   readonly panelTexts: () => Pick<Texts["full"], "panels" | "newLines" | "follow">;
@@ -23,8 +22,6 @@ interface ConversationDeps {
   readonly links: boolean;
   /** Thoughts are open at first. */
   readonly showsReasoning: () => boolean;
-  readonly changed: () => void;
-  readonly failed: (error: unknown) => void;
 }
 
 /** A row of a block; blocks are numbered from the first of the conversation. */
@@ -58,8 +55,8 @@ interface LaidBlock {
   readonly pieces: readonly PrintedPiece[];
   /** The kind of the piece before them. */
   readonly before: PieceKind | undefined;
-  /** Its width; 0: it has to be laid out again. */
-  columns: number;
+  /** Width and colors; empty: it has to be laid out again. */
+  style: string;
   readonly rows: Row[];
   /** Number of the pieces in rows. */
   laid: number;
@@ -90,9 +87,8 @@ export class ConversationPanel implements PanelView {
   #top: Position | undefined;
   #caret = 0;
   #query = "";
-  /** The colors of the rows that are laid out. */
-  #theme = "";
   #marks: DiffMarks | undefined;
+  #style = "none";
 
   constructor(deps: ConversationDeps) {
     this.#deps = deps;
@@ -126,7 +122,9 @@ export class ConversationPanel implements PanelView {
 
   frame(columns: number, rows: number): Frame {
     this.#sync();
-    this.#restyle();
+    const { accent, bad, dim } = this.#deps.palette;
+    this.#marks = this.#toggled.size > 0 ? this.#deps.marks() : undefined;
+    this.#style = `${columns} ${accent(bad(dim("x")))} ${this.#marks !== undefined}`;
     const live = this.#deps.transcript.live(columns, rows);
     if (columns !== this.#size.columns) this.#top = undefined;
     this.#size = { columns, rows, live: live.length };
@@ -135,7 +133,7 @@ export class ConversationPanel implements PanelView {
     const top = this.#top = this.#topAbove(cursor);
     const lines: string[] = [];
     let at = top;
-    for (; lines.length < rows && at.block < this.#count; at = { block: at.block + 1, row: 0 }) {
+    for (; lines.length < rows && at.block < this.#all.length; at = { block: at.block + 1, row: 0 }) {
       const { rows: all } = this.#laid(at.block);
       if (at.block === cursor.block) this.#caret = lines.length + cursor.row - at.row;
       const marks = matches(all.map(({ text }) => text), this.#query);
@@ -171,8 +169,8 @@ export class ConversationPanel implements PanelView {
     if (text === "") return false;
     this.#sync();
     const cursor = this.#cursor;
-    for (let step = 0; step <= this.#count; step++) {
-      const block = (cursor.block + direction * step + this.#count * 2) % this.#count;
+    for (let step = 0; step <= this.#all.length; step++) {
+      const block = (cursor.block + direction * step + this.#all.length * 2) % this.#all.length;
       if (!this.#mayHave(block, text)) continue;
       const marks = matches(this.#laid(block).rows.map(({ text }) => text), text);
       const rows = [...marks.keys()].sort((a, b) => direction * (a - b));
@@ -211,10 +209,6 @@ export class ConversationPanel implements PanelView {
     );
   }
 
-  get #count(): number {
-    return this.#all.length;
-  }
-
   /** Begins again with another session. */
   #sync(): void {
     const { blocks } = this.#deps.record;
@@ -225,21 +219,12 @@ export class ConversationPanel implements PanelView {
     this.#follow();
   }
 
-  /** Forgets rows in other colors than those of now. */
-  #restyle(): void {
-    const { palette: { accent, bad, dim } } = this.#deps;
-    const theme = accent(bad(dim("x")));
-    const marks = this.#toggled.size > 0 ? this.#deps.marks() : undefined;
-    if (theme !== this.#theme || marks !== this.#marks) this.#blocks.clear();
-    [this.#theme, this.#marks] = [theme, marks];
-  }
-
   /** The rows of a block; only those in view are laid out. */
   #laid(index: number): LaidBlock {
-    const { columns } = this.#size;
+    const style = this.#style;
     const known = this.#blocks.get(index);
     const { pieces, before } = known ?? this.#piecesOf(index);
-    const block = known?.columns === columns ? known : { pieces, before, columns, rows: [], laid: 0 };
+    const block = known?.style === style ? known : { pieces, before, style, rows: [], laid: 0 };
     for (const piece of pieces.slice(block.laid)) this.#append(block, piece);
     block.laid = pieces.length;
     this.#blocks.delete(index);
@@ -252,7 +237,7 @@ export class ConversationPanel implements PanelView {
     const rows = piece.rows(columns);
     if (rows.length === 0) return;
     // It is laid out again until everything is loaded.
-    if (!piece.isReady()) block.columns = 0;
+    if (!piece.isReady()) block.style = "";
     const isGap = isApart(block.rows.at(-1)?.piece.kind ?? block.before, piece);
     const { palette, texts } = this.#deps;
     const lines = piece.item && this.#isOpen(piece)
@@ -320,7 +305,7 @@ export class ConversationPanel implements PanelView {
 
   /** The position behind the last row. */
   get #end(): Position {
-    const block = this.#count - 1;
+    const block = this.#all.length - 1;
     return { block, row: this.#laid(block).rows.length };
   }
 
@@ -336,7 +321,7 @@ export class ConversationPanel implements PanelView {
       block -= 1;
       at += this.#laid(block).rows.length;
     }
-    for (; block < this.#count - 1; block++) {
+    for (; block < this.#all.length - 1; block++) {
       const { length } = this.#laid(block).rows;
       if (at < length) return { block, row: at };
       at -= length;
@@ -370,7 +355,7 @@ export class ConversationPanel implements PanelView {
     if (!piece?.item) return;
     const key = keyOf(piece);
     if (!this.#toggled.delete(key)) this.#toggled.add(key);
-    laid.columns = 0;
+    laid.style = "";
     const start = laid.rows.findIndex((row) => row.piece === piece);
     this.#choose({ block, row: start }, Math.min(this.#caret, Math.floor(this.#size.rows / 3)));
   }

@@ -31,9 +31,9 @@ interface Missed {
 /** Characters of printed pieces that are kept. */
 const KEPT = 1_000_000;
 /** Events of a block, unless a turn ends earlier. */
-const BLOCK_EVENTS = 60;
+const BLOCK_EVENTS = 24;
 /** Events before a block in which its calls may have begun. */
-const BEFORE = 40;
+const BEFORE = 24;
 
 /** The conversation of a session: its stored events in blocks, and what was printed of the last ones. */
 export class ConversationRecord {

@@ -146,6 +146,14 @@ Deno.test("of 10,000 messages only the blocks in view are laid out, and few rows
     live.panel.frame(60, 40);
   }
   assert(live.panel.kept.rows <= 2200, `${live.panel.kept.rows} rows`);
+  // What is far above is shown as a resumed session shows it.
+  for (let tries = 0; !live.transcript.renderer && tries < 1000; tries++) await live.settle();
+  for (const shown of [panel, live.panel]) shown.key("home");
+  for (let page = 0; page < 20; page++) {
+    assertEquals(live.panel.frame(60, 40).lines, panel.frame(60, 40).lines, `page ${page}`);
+    for (const shown of [panel, live.panel]) shown.key("pageDown");
+  }
+  assert(live.record.blocks[1]?.pieces === undefined, "nothing of it is kept");
 });
 
 /** A conversation of numbered lines, 20 rows of it in view. */
