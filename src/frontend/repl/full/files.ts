@@ -4,7 +4,7 @@ import { after } from "../../../util/timer.ts";
 import { oneLine } from "../../../util/terminal_text.ts";
 import { lineFigures } from "../../../view/mod.ts";
 import type { SessionFile } from "../../session/rows.ts";
-import { textLines } from "../overlay/expand.ts";
+import { fileLines, textLines } from "../overlay/expand.ts";
 import { rowsOfLine, safeLine, withoutStyles } from "../screen/line.ts";
 import type { Frame } from "../screen/view.ts";
 import { ListPanel } from "./list_panel.ts";
@@ -72,13 +72,13 @@ export class FilesPanel extends ListPanel<SessionFile> {
     const { log, palette, texts } = this.deps;
     return log.diffsOf(file).flatMap(({ change, diff, ...figures }) => [
       palette.dim(`${texts().full.changes[change]} ${lineFigures(figures)}`),
-      ...this.#styled({ kind: "diff", title: file.path, text: diff }),
+      ...textLines({ kind: "diff", title: file.path, text: diff }, this.#style),
     ]);
   }
 
-  #styled(item: Parameters<typeof textLines>[0]): readonly string[] {
+  get #style(): Parameters<typeof textLines>[1] {
     const { palette, marks, texts } = this.deps;
-    return textLines(item, { palette, marks: marks(), texts: texts().rows });
+    return { palette, marks: marks(), texts: texts().rows };
   }
 
   /** The content of a file as far as the session may read it. */
@@ -94,10 +94,7 @@ export class FilesPanel extends ListPanel<SessionFile> {
     if (file.kind === "directory") {
       return [...file.entries.map(({ name }) => oneLine(name, MAX_LINE)), ...more];
     }
-    const lines = file.text.replace(/\n$/, "").split("\n");
-    const width = String(lines.length).length;
-    const numbered = lines.map((line, at) => `${String(at + 1).padStart(width)}→${line}`).join("\n");
-    return [...this.#styled({ kind: "output", title: `read ${path}`, text: numbered }), ...more];
+    return [...fileLines(path, file.text, this.#style), ...more];
   }
 
   override frame(columns: number, rows: number): Frame {

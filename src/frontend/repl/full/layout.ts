@@ -19,10 +19,8 @@ type Focus = (typeof ORDER)[number];
 
 /** From these widths on there are two panels, and next to them the side bar; below this height neither. */
 const WIDE = { panels: 90, side: 140, rows: 16 };
-/** Minimum width, in cells, of a panel next to the side bar, and of the side bar. */
-const LEAST = { panel: 40, side: 16 };
-/** The side bar over a panel. */
-const SIDE_OVERLAY_COLUMNS = 40;
+/** Widths of the side bar: at least, over a panel, and at least of a panel next to it. */
+const SIDE = { least: 16, over: 40, panel: 40 };
 /** Below this height there is no rule above the composer. */
 const RULE_ROWS = 8;
 /** Cells of the status line that hints leave to the status. */
@@ -300,8 +298,8 @@ export class FullLayout implements Layout {
 
   #sideWidth(columns: number): number {
     const percent = this.#assembly?.loaded.config.tui.sidebar_width ?? 20;
-    const most = columns - 2 * (LEAST.panel + 1);
-    return Math.max(LEAST.side, Math.min(Math.floor(columns * percent / 100), most));
+    const most = columns - 2 * (SIDE.panel + 1);
+    return Math.max(SIDE.least, Math.min(Math.floor(columns * percent / 100), most));
   }
 
   frame(columns: number, rows: number): Frame {
@@ -334,7 +332,7 @@ export class FullLayout implements Layout {
     const body = sideBySide(regions.map((region) => this.#region(region, rows)), border);
     if (!this.#sideIsOver) return body;
     const { columns } = this.#size;
-    const bar = this.#region(sideBar(Math.min(SIDE_OVERLAY_COLUMNS, columns - 1)), rows).lines;
+    const bar = this.#region(sideBar(Math.min(SIDE.over, columns - 1)), rows).lines;
     const lines = bar.map((line, row) =>
       over(body.lines[row] ?? "", line + border(row), { at: 0, columns, dim })
     );

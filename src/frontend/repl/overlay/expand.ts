@@ -266,6 +266,14 @@ export function textLines(
   return path === undefined ? lines : readLines(lines, languageOf(path), { palette, marks });
 }
 
+/** The lines of a file, numbered, with syntax highlighting. */
+export function fileLines(path: string, text: string, style: TextStyle): string[] {
+  const lines = text.replace(/\n$/, "").split("\n");
+  const width = String(lines.length).length;
+  const numbered = lines.map((line, at) => `${String(at + 1).padStart(width)}→${line}`).join("\n");
+  return textLines({ kind: "output", title: `read ${path}`, text: numbered }, style);
+}
+
 /** The numbered lines of a file with syntax highlighting. */
 function readLines(
   lines: string[],
