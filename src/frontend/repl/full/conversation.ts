@@ -11,7 +11,6 @@ import { Transcript } from "../transcript/transcript.ts";
 import type { Texts } from "../../../i18n/mod.ts";
 import { userText } from "../../../util/user_text.ts";
 import { type DiffMarks, grouped, type Palette } from "../../../view/mod.ts";
-
 import type { PanelView } from "./panel_view.ts";
 
 interface ConversationDeps extends Pick<LayoutDeps, "record" | "transcript" | "changed" | "failed"> {

@@ -14,7 +14,6 @@ interface EventBlock {
   context: TranscriptContext;
   /** Its printed pieces; undefined far above, where the events are read again. */
   pieces: PrintedPiece[] | undefined;
-  characters: number;
   events: number;
   messages: number;
 }
@@ -28,8 +27,8 @@ interface Missed {
   earlier: number;
 }
 
-/** Characters of printed pieces that are kept. */
-const KEPT = 1_000_000;
+/** Maximum number of kept pieces, apart from those of the last block. */
+const KEPT = 4000;
 /** Events of a block, unless a turn ends earlier. */
 const BLOCK_EVENTS = 24;
 /** Events before a block in which its calls may have begun. */
@@ -42,7 +41,7 @@ export class ConversationRecord {
   #blocks = [this.#before];
   /** Number of the first event since the session was opened. */
   #begun = 0;
-  #characters = 0;
+  #kept = 0;
   #rows = 0;
   #missed: Missed | undefined;
 
@@ -67,7 +66,7 @@ export class ConversationRecord {
     if (!isOther) return;
     const last = emptyBlock(session.state.lastSeq + 1, { todos: [] });
     this.#blocks = [this.#before, ...pastBlocks(session, this.#before.pieces?.at(-1)?.kind), last];
-    [this.#begun, this.#characters] = [last.from, 0];
+    [this.#begun, this.#kept] = [last.from, 0];
     show();
     last.context = transcript.context;
   }
@@ -118,10 +117,8 @@ export class ConversationRecord {
     // The conversation before the session was opened is read from it.
     if (!block || (seq > 0 && seq < this.#begun)) return;
     block.pieces?.push(piece);
-    const characters = rows.join("").length + (piece.item?.text.length ?? 0);
-    block.characters += characters;
-    this.#characters += characters;
-    if (this.#characters > KEPT) this.#forget();
+    this.#kept += 1;
+    if (this.#kept > KEPT) this.#forget();
   }
 
   /** Forgets what was printed longest ago. */
@@ -130,7 +127,7 @@ export class ConversationRecord {
     if (!block || block === this.#blocks.at(-1)) return;
     const far = new Set(block.pieces);
     block.pieces = undefined;
-    this.#characters -= block.characters;
+    this.#kept -= far.size;
     const missed = this.#missed;
     const left = missed?.pieces.filter((piece) => !far.has(piece)) ?? [];
     if (!missed || left.length === missed.pieces.length) return;
@@ -140,7 +137,7 @@ export class ConversationRecord {
 }
 
 function emptyBlock(from: number, context: TranscriptContext): EventBlock {
-  return { from, context, pieces: [], characters: 0, events: 0, messages: 0 };
+  return { from, context, pieces: [], events: 0, messages: 0 };
 }
 
 /** The events before a session was opened, as its end is shown. */
