@@ -75,7 +75,10 @@ export async function openChat(options: ChatStageOptions = {}): Promise<ChatStag
   const { replies = [], config = {}, locale = "en", columns, rows } = options;
   const { colors = false, graphemes = true, onDisk = false } = options;
   const { env = (name: string) => Deno.env.get(name) } = options;
-  const root = await Deno.realPath(await Deno.makeTempDir({ prefix: "reasonix-chat-" }));
+  const made = await Deno.realPath(await Deno.makeTempDir({ prefix: "reasonix-chat-" }));
+  // Screens show the path: it is always as long.
+  const root = made.padEnd(made.lastIndexOf("-") + 17, "0");
+  await Deno.rename(made, root);
   const paths = { cwd: `${root}/work`, home: `${root}/home`, env };
   await Promise.all([Deno.mkdir(paths.cwd), Deno.mkdir(paths.home)]);
   const size = { ...(columns === undefined ? {} : { columns }), ...(rows === undefined ? {} : { rows }) };
