@@ -154,6 +154,9 @@ Deno.test("of 10,000 messages only the blocks in view are laid out, and few rows
     for (const shown of [panel, live.panel]) shown.key("pageDown");
   }
   assert(live.record.blocks[1]?.pieces === undefined, "nothing of it is kept");
+  const rows = live.record.comeBack(60, (messages) => `${messages} earlier`);
+  assert(/^\d{4} earlier$/.test(rows[1] ?? ""), "the main screen gets the last ones");
+  assertEquals(rows.slice(-10), rowsOf(live, 60).slice(-10));
 });
 
 /** A conversation of numbered lines, 20 rows of it in view. */
