@@ -5,7 +5,7 @@ import { startModelServer } from "../support/model_server.ts";
 import { DENO_DIRECTORY, type Machine, makeMachine, PLAIN_PATH, serveFiles } from "../support/machine.ts";
 import { denoDir, mockConfig, programFile } from "../support/program.ts";
 import { installLines } from "../support/readme.ts";
-import { SEED, soakSize } from "../support/seed.ts";
+import { soakSize } from "../support/seed.ts";
 import { assertSameBuild, copySources, elsewhere } from "../support/sources.ts";
 import { needs } from "../support/tools.ts";
 import { removeTree } from "../support/remove_tree.ts";
@@ -145,9 +145,7 @@ for (
       way: "a clone with npx only",
       line: NPX,
       path: PLAIN_PATH,
-      // A whole build, which every third run makes, and `deno task soak`.
-      test: (name: string) =>
-        SEED % soakSize(1, 3) === 0 ? needs("npx", npx !== undefined, name) : { name, ignore: true },
+      test: (name: string) => needs("npx", npx !== undefined, name),
     },
   ]
 ) {
