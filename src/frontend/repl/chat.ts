@@ -316,7 +316,7 @@ export class Chat {
       },
     });
     if (this.#options.view === "full") await this.#show("full");
-    else this.#screen.open();
+    if (this.#layout === this.#scroll) this.#screen.open();
     const { host, submissions, assembly } = this.#live;
     if (assembly) await this.configure(assembly.loaded.config.ui);
     const detach = this.#live.attach(this.#frontEnd);
@@ -352,9 +352,13 @@ export class Chat {
     if (isFirst && this.#options.view === undefined) await this.#show(view);
   }
 
-  /** Changes to another view; everything else continues. */
+  /** Changes to another view; everything else continues, also where the other one cannot be loaded. */
   async #show(view: ViewName): Promise<void> {
-    if (view === "full") this.#full ??= await this.#loadFull();
+    try {
+      if (view === "full") this.#full ??= await this.#loadFull();
+    } catch (error) {
+      return this.#fail(error);
+    }
     const { layout, screen } = view === "full" && this.#full || { layout: this.#scroll, screen: this.#main };
     if (layout === this.#layout) return;
     if (view === "full") this.#transcript.flush();

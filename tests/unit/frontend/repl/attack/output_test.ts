@@ -1,5 +1,6 @@
 /** Output of others reaches the terminal as text and cannot imitate other elements. */
 import { safeLine } from "../../../../../src/frontend/repl/screen/line.ts";
+import { FullScreen } from "../../../../../src/frontend/repl/screen/full_screen.ts";
 import { Screen } from "../../../../../src/frontend/repl/screen/screen.ts";
 import { call, type Reply, say } from "../../../../support/agent_fixture.ts";
 import {
@@ -51,16 +52,29 @@ const OWN =
   // deno-lint-ignore no-control-regex
   /\x1b\[\d*[ABCDGKLM]|\x1b\[[0-9;:]*m|\x1b\[J|\x1b\[0J|\x1b\[\?(?:25|2026|2004|1004)[hl]|\x1b\[[<>=]\d*u|\x1b\]8;[^;\x07\x1b]*;(?:(?:https?|mailto):[^\x00-\x20\x7f-\x9f]*)?(?:\x07|\x1b\\)/g;
 
+/** Those of the full screen: moves to a cell, the alternate screen, its wheel, which is saved and restored. */
+const FULL =
+  // deno-lint-ignore no-control-regex
+  /\x1b\[\d*(?:;\d+)?H|\x1b\[\?(?:1049|1007)[hlsr]/g;
+
 /** Fails if the output has anything except text and sequences of the screen itself. */
 function checkWrites(terminal: VirtualTerminal): void {
-  const rest = terminal.writes.join("").replace(OWN, "");
+  checkText(terminal.writes.join(""));
+  assertEquals(terminal.count("T1dORUQ"), 0, "what was meant for the clipboard is shown");
+  assertEquals(terminal.destructive(), []);
+}
+
+function checkFullWrites(terminal: VirtualTerminal): void {
+  checkText(terminal.writes.join("").replace(FULL, ""));
+}
+
+function checkText(written: string): void {
+  const rest = written.replace(OWN, "");
   const bad = CONTROL_OR_HIDDEN.exec(rest);
   assert(
     bad === null,
     `${JSON.stringify(rest.slice((bad?.index ?? 0) - 40, (bad?.index ?? 0) + 40))} was written`,
   );
-  assert(!rest.includes("T1dORUQ"), "what was meant for the clipboard is shown");
-  assertEquals(terminal.destructive(), []);
 }
 
 const done = (reason: "stop" | "tool_calls" = "stop") => ({ type: "done", reason }) as const;
@@ -84,6 +98,26 @@ Deno.test("a screen line contains only text, colors and harmless links", () => {
     if (index < ATTACKS.length - 3) {
       assert(terminal.text().join("").includes(`w${index}`), `word ${index} is gone`);
     }
+  }
+});
+
+Deno.test("a line of the full screen contains only text, colors and harmless links", async () => {
+  const terminal = new VirtualTerminal();
+  const lines = [EVIL, ...ATTACKS.map((attack, index) => `${attack}w${index}`)];
+  const screen = new FullScreen(terminal, { frame: () => ({ lines }) }, {
+    mouse: false,
+    goodbye: () => lines,
+  });
+  screen.open();
+  for (let at = 1; at < lines.length; at++) {
+    lines.push(...lines.splice(0, 1));
+    screen.draw();
+  }
+  await screen.close(lines);
+  checkFullWrites(terminal);
+  assertEquals(terminal.count("T1dORUQ"), 0, "what was meant for the clipboard is shown");
+  for (const index of ATTACKS.keys()) {
+    if (index < ATTACKS.length - 3) assert(terminal.count(`w${index}`) > 0, `word ${index} is gone`);
   }
 });
 
@@ -116,29 +150,30 @@ Deno.test("of ten million characters in one line only the beginning is read", ()
   }
 });
 
+const evilReplies = (): Reply[] => [
+  [
+    { type: "reasoning", text: `thinking ${EVIL}` },
+    { type: "text", text: `# head ${EVIL}\n\n- item ${EVIL}\n\n\`${EVIL}\`\n\n` },
+    { type: "text", text: `\`\`\`sh\n${EVIL}\n\`\`\`\n\n| a | b |\n|---|---|\n| ${EVIL} | x |\n\n` },
+    {
+      type: "text",
+      text: "[label](javascript:alert%281%29) [f](file:///etc/passwd) <https://example.com/\x1b]0;x\x07>",
+    },
+    call("1", "bash", { command: `printf '%b' ${JSON.stringify(EVIL)}`, description: EVIL }),
+    call("2", "read_file", { path: `no${EVIL}thing` }),
+    call("3", `tool${EVIL}`, { a: EVIL }),
+    call("4", "bash", { command: "cat evil.txt; printf '\\033]0;OWNED\\007\\033[2J\\r\\b'; ls" }),
+    call("5", "write_file", { path: "out.txt", content: `a\n${EVIL}\n` }),
+    call("6", "grep", { pattern: "w1" }),
+    call("7", "ls", { path: "." }),
+    done("tool_calls"),
+  ],
+  say(`last ${EVIL}`),
+];
+
 Deno.test("text, thinking, calls, output, names and notices of others are displayed as plain text", async () => {
-  const replies: Reply[] = [
-    [
-      { type: "reasoning", text: `thinking ${EVIL}` },
-      { type: "text", text: `# head ${EVIL}\n\n- item ${EVIL}\n\n\`${EVIL}\`\n\n` },
-      { type: "text", text: `\`\`\`sh\n${EVIL}\n\`\`\`\n\n| a | b |\n|---|---|\n| ${EVIL} | x |\n\n` },
-      {
-        type: "text",
-        text: "[label](javascript:alert%281%29) [f](file:///etc/passwd) <https://example.com/\x1b]0;x\x07>",
-      },
-      call("1", "bash", { command: `printf '%b' ${JSON.stringify(EVIL)}`, description: EVIL }),
-      call("2", "read_file", { path: `no${EVIL}thing` }),
-      call("3", `tool${EVIL}`, { a: EVIL }),
-      call("4", "bash", { command: "cat evil.txt; printf '\\033]0;OWNED\\007\\033[2J\\r\\b'; ls" }),
-      call("5", "write_file", { path: "out.txt", content: `a\n${EVIL}\n` }),
-      call("6", "grep", { pattern: "w1" }),
-      call("7", "ls", { path: "." }),
-      done("tool_calls"),
-    ],
-    say(`last ${EVIL}`),
-  ];
   await using chat = await openChat({
-    replies,
+    replies: evilReplies(),
     start: { approvalMode: "yolo" },
     config: { sandbox: { bash: "off" } },
   });
@@ -152,6 +187,38 @@ Deno.test("text, thinking, calls, output, names and notices of others are displa
   chat.terminal.type("see @");
   await chat.shows("evil.txt");
   checkWrites(chat.terminal);
+});
+
+Deno.test("every panel of the full-screen view displays texts of others as plain text", async () => {
+  await using chat = await openChat({
+    ...{ replies: evilReplies(), view: "full", columns: 160, rows: 45 },
+    start: { approvalMode: "yolo" },
+    config: { sandbox: { bash: "off" } },
+  });
+  const { terminal } = chat;
+  await Deno.writeTextFile(`${chat.cwd}/evil.txt`, EVIL);
+  await Deno.writeTextFile(`${chat.cwd}/a\x1b]0;OWNED\x07\u202eb.txt`, "w1");
+  chat.say("go");
+  await chat.until(() => turnEnds(chat) === 1);
+  // Chat, files and log: entries in their list, and in full.
+  const opened = { chat: 0, files: 0, log: 0 };
+  for (const panel of ["chat", "files", "log"] as const) {
+    terminal.press("tab");
+    for (let entry = 0; entry < 8; entry++) {
+      for (const key of ["up", "enter", "pageDown", "enter"]) {
+        const before = terminal.text().join("\n");
+        terminal.press(key);
+        await chat.pause();
+        if (key === "enter" && terminal.text().join("\n") !== before) opened[panel]++;
+      }
+    }
+  }
+  assert(opened.chat > 0 && opened.files > 0 && opened.log > 8, JSON.stringify(opened));
+  terminal.press("ctrl+p");
+  terminal.type("evil");
+  await chat.pause();
+  // The arguments of a call are in the log as JSON, whose escapes are text.
+  checkFullWrites(terminal);
 });
 
 Deno.test("an answer and output of millions of characters in one line do not block the chat", async () => {
