@@ -352,7 +352,7 @@ export class Chat {
     if (isFirst && this.#options.view === undefined) await this.#show(view);
   }
 
-  /** Changes to another view; everything else continues, also where the other one cannot be loaded. */
+  /** Changes to another view; all else continues, also where the other one cannot be loaded. */
   async #show(view: ViewName): Promise<void> {
     try {
       if (view === "full") this.#full ??= await this.#loadFull();

@@ -52,7 +52,7 @@ const OWN =
   // deno-lint-ignore no-control-regex
   /\x1b\[\d*[ABCDGKLM]|\x1b\[[0-9;:]*m|\x1b\[J|\x1b\[0J|\x1b\[\?(?:25|2026|2004|1004)[hl]|\x1b\[[<>=]\d*u|\x1b\]8;[^;\x07\x1b]*;(?:(?:https?|mailto):[^\x00-\x20\x7f-\x9f]*)?(?:\x07|\x1b\\)/g;
 
-/** Those of the full screen: moves to a cell, the alternate screen, its wheel, which is saved and restored. */
+/** Those of the full screen: moves to a cell, the alternate screen, its wheel (saved and restored). */
 const FULL =
   // deno-lint-ignore no-control-regex
   /\x1b\[\d*(?:;\d+)?H|\x1b\[\?(?:1049|1007)[hlsr]/g;
