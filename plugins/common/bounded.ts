@@ -44,6 +44,8 @@ type Reply =
   /** A worker receives nothing before it listens, and `stopped` says that it can be terminated. */
   | "ready"
   | "stopped"
+  /** The inner worker has reached the limit of its heap. */
+  | "full"
   | { readonly result: unknown }
   | { readonly error: string; readonly remedy?: string | undefined; readonly timedOut?: boolean };
 
@@ -238,10 +240,11 @@ declare function postMessage(reply: Reply): void;
 export async function workAsWorker(entry: string, converters = CONVERTERS): Promise<boolean> {
   const name = globalThis.name;
   if (name !== OUTER && name !== INNER) return false;
-  const [{ parentPort, Worker }, vm, { default: process }] = await Promise.all([
+  const [{ parentPort, Worker }, vm, { default: process }, v8] = await Promise.all([
     import("node:worker_threads"),
     import("node:vm"),
     import("node:process"),
+    import("node:v8"),
   ]);
   // Libraries ask for variables of the environment, which a worker may not read.
   process.env = {};
@@ -264,6 +267,10 @@ export async function workAsWorker(entry: string, converters = CONVERTERS): Prom
   };
   if (parentPort) {
     const { locks } = navigator as Navigator & { readonly locks: Locks };
+    const heapLimit = () => v8.getHeapStatistics().heap_size_limit;
+    const limit = heapLimit();
+    // The runtime ends what reaches the limit of the heap without an error, and raises the limit.
+    setInterval(() => heapLimit() > limit && parentPort.postMessage("full"), MEMORY_INTERVAL_MS).unref();
     parentPort.on("message", async (data: Request) => {
       const request = { ...data, input: unpacked(data.input) };
       await locks.request(crypto.randomUUID(), async () => parentPort.postMessage(await run(request)));
@@ -276,14 +283,22 @@ export async function workAsWorker(entry: string, converters = CONVERTERS): Prom
     const send = () =>
       inner?.postMessage({ ...request, input: packed(request.input) }, buffersOf(request.input));
     if (inner) return send();
-    // The check of the process comes first: this limit alone does not report a promise that it ended.
+    const full = () => {
+      void inner?.terminate();
+      inner = undefined;
+      postMessage({ error: `The conversion needs over ${request.limits.heapMb} MB` });
+    };
     const resourceLimits = { maxOldGenerationSizeMb: Math.ceil(request.limits.heapMb * 1.25) };
     inner = new Worker(new URL(entry), { name: INNER, resourceLimits });
-    inner.on("message", (reply: Reply) => reply === "ready" ? send() : postMessage(reply));
+    inner.on("message", (reply: Reply) => {
+      if (reply === "ready") send();
+      else if (reply === "full") full();
+      else postMessage(reply);
+    });
     inner.on("error", ({ message }: Error) => {
+      if (message.includes("memory limit")) return full();
       inner = undefined;
-      const memory = message.includes("memory limit");
-      postMessage({ error: memory ? `The conversion needs over ${request.limits.heapMb} MB` : message });
+      postMessage({ error: message });
     });
   };
   addEventListener("message", async (event) => {

@@ -43,6 +43,8 @@ export const FULL_COLUMNS = 150;
 const FULL_ROWS = 36;
 /** Beginning of the last reply of the model. */
 const END = "All tests pass.";
+/** End of the line below the conversation while a turn runs. */
+const RUNNING = "Esc stops";
 
 /** The same task in the full-screen view, once it is done: the conversation and the diffs of its files. */
 export async function recordFullScreen(): Promise<Span[][]> {
@@ -56,7 +58,7 @@ export async function recordFullScreen(): Promise<Span[][]> {
     person: (screen) =>
       screen.includes("Run this command?") || /Allow \w+\?/.test(screen)
         ? "Enter"
-        : !screen.includes(END) || !screen.includes("deno ready")
+        : !screen.includes(END) || !screen.includes("deno ready") || screen.includes(RUNNING)
         ? undefined
         : screen.includes("c diff or content")
         ? "done"

@@ -95,8 +95,8 @@ Deno.test({
       shown({ TERM: "dumb" }),
       shown({ TERM: "dumb", CLICOLOR_FORCE: "1" }),
     ]);
-    assertEquals([usual, none, zero], [coloured, plainly, plainly].map(masked));
-    assertEquals([dumb, forced], [`${raw}${summary}`, `${raw}‹dim›${summary}‹›`]);
+    assertEquals([usual, none, zero].map(masked), [coloured, plainly, plainly]);
+    assertEquals([dumb, forced].map(masked), [`${raw}${summary}`, `${raw}‹dim›${summary}‹›`]);
   },
 });
 
