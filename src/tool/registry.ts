@@ -12,6 +12,7 @@ import { patchOfCommand, thirdPartyCall } from "./third_party_calls.ts";
 import { type Arguments, isKnownToRead, texts, type Tool } from "./tool.ts";
 import { isRecord, recordOf } from "../util/json.ts";
 import { suggestNames } from "../util/suggest.ts";
+import { attempt } from "../util/lazy.ts";
 
 /** `[tools]` of the configuration, as far as it chooses tools. */
 export interface ToolSelection {
@@ -137,12 +138,8 @@ export class ToolRegistry {
 
   /** The facts of an earlier call; undefined without such a tool, or when its arguments do not fit. */
   readonly describe = (call: ToolCall): PreparedCall | undefined => {
-    try {
-      const prepared = this.#resolve(call, JSON.parse(call.arguments));
-      return typeof prepared === "string" ? undefined : prepared;
-    } catch {
-      return undefined;
-    }
+    const prepared = attempt(() => this.#resolve(call, JSON.parse(call.arguments)));
+    return typeof prepared === "string" ? undefined : prepared;
   };
 
   #resolve(call: ToolCall, value: unknown): PreparedCall | string {
@@ -234,11 +231,7 @@ function unreadable({ name, arguments: text }: ToolCall, { message }: SyntaxErro
 async function repaired(text: string): Promise<unknown> {
   if (!text.trimStart().startsWith("{") || !text.trimEnd().endsWith("}")) return undefined;
   const { jsonrepair } = await import("jsonrepair");
-  try {
-    return JSON.parse(jsonrepair(text));
-  } catch {
-    return undefined;
-  }
+  return attempt(() => JSON.parse(jsonrepair(text)));
 }
 
 export interface ToolAlias {

@@ -2,6 +2,7 @@ import type { Config } from "../schema/config_types.ts";
 import { childSchema, isTable, type JsonSchema } from "../schema/json_schema.ts";
 import { isVendorVariable } from "../vendors.ts";
 import { isOrdinaryText } from "../../util/redact.ts";
+import { exists } from "../../path/probe.ts";
 
 /** In place of a whole secret. */
 export const MARK = "[secret]";
@@ -155,11 +156,5 @@ function looksSecret(upper: string): boolean {
 }
 
 function isPath(value: string): boolean {
-  if (!/^(?:~?[\\/]|[A-Za-z]:[\\/])/.test(value)) return false;
-  try {
-    Deno.lstatSync(value);
-    return true;
-  } catch {
-    return false;
-  }
+  return /^(?:~?[\\/]|[A-Za-z]:[\\/])/.test(value) && exists(value);
 }

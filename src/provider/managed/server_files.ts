@@ -162,11 +162,7 @@ const LAST_LINES = 3;
 const LONGEST_LINE = 200;
 
 export function logSize(path: string): number {
-  try {
-    return Deno.statSync(path).size;
-  } catch {
-    return 0;
-  }
+  return attempt(() => Deno.statSync(path).size) ?? 0;
 }
 
 /** Truncates a large log. Its writers append, so they continue at the new end. */

@@ -7,6 +7,7 @@ import { CHECKPOINT_DIR, TIMELINE_FILE } from "../checkpoint/checkpoints.ts";
 import { copyTimeline } from "../checkpoint/timeline.ts";
 import { isUsable } from "../state/state.ts";
 import { newSessionId, parentDir, pathsOfFile, type SessionPaths, sessionPaths } from "../paths.ts";
+import { attempt } from "../../util/lazy.ts";
 
 export interface CopyOptions {
   readonly version: string;
@@ -93,12 +94,8 @@ function writeAll(file: Deno.FsFile, bytes: Uint8Array): void {
 
 /** Contents are never changed once stored, so both sessions can share the files. */
 function linkTree(from: string, to: string): void {
-  let entries: Deno.DirEntry[];
-  try {
-    entries = [...Deno.readDirSync(from)];
-  } catch {
-    return;
-  }
+  const entries = attempt(() => [...Deno.readDirSync(from)]);
+  if (!entries) return;
   Deno.mkdirSync(to, { recursive: true, mode: 0o700 });
   for (const entry of entries) {
     const [source, target] = [`${from}/${entry.name}`, `${to}/${entry.name}`];

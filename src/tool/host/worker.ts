@@ -3,6 +3,8 @@ import { readEnv } from "../../path/read_env.ts";
 import { parseJson } from "../../util/json.ts";
 import { linesOf } from "../../util/lines.ts";
 import { VERSION } from "../../util/version.ts";
+import { attempt } from "../../util/lazy.ts";
+import { unlessAborted } from "../../util/timer.ts";
 
 interface LineHandlers<Out> {
   readonly onMessage: (message: Out) => void;
@@ -47,11 +49,8 @@ export class LineProcess<In, Out> {
 
   async kill(): Promise<void> {
     this.#killed = true;
-    try {
-      this.#child.kill("SIGKILL");
-    } catch {
-      // It has ended already.
-    }
+    // It may have ended already.
+    attempt(() => this.#child.kill("SIGKILL"));
     await this.#done;
   }
 
@@ -215,11 +214,7 @@ function ownExecutable(): string {
 }
 
 function isNewerThanProcess(path: string): boolean {
-  try {
-    return (Deno.statSync(path).mtime?.getTime() ?? 0) > performance.timeOrigin;
-  } catch {
-    return true;
-  }
+  return attempt(() => (Deno.statSync(path).mtime?.getTime() ?? 0) > performance.timeOrigin) ?? true;
 }
 
 /**
@@ -303,15 +298,11 @@ export async function runInWorker<In, Out, Result>(
     onEnd: (errorOutput) => reject(new Error(`The worker process ended early: ${errorOutput.slice(-300)}`)),
   });
   const timer = setTimeout(() => resolve(onLimit()), limitMs);
-  const aborted = () => reject(signal?.reason);
-  signal?.addEventListener("abort", aborted, { once: true });
-  if (signal?.aborted) aborted();
   worker.send(task);
   try {
-    return await promise;
+    return await unlessAborted(promise, signal);
   } finally {
     clearTimeout(timer);
-    signal?.removeEventListener("abort", aborted);
     await worker.kill();
   }
 }

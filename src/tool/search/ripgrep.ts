@@ -13,6 +13,7 @@ import {
   type SearchRequest,
   type SearchRoot,
 } from "./request.ts";
+import { attempt } from "../../util/lazy.ts";
 
 /** A whole disk: commands may write all of it only where nothing confines them. */
 const EVERYTHING = /^(?:[A-Za-z]:)?[\\/]$/;
@@ -122,11 +123,8 @@ async function run(
   let total = 0;
   let stopped: Outcome["stopped"];
   const kill = () => {
-    try {
-      child.kill("SIGKILL");
-    } catch {
-      // It has ended already.
-    }
+    // It may have ended already.
+    attempt(() => child.kill("SIGKILL"));
   };
   const timer = setTimeout(() => {
     stopped = "deadline";
