@@ -1,6 +1,7 @@
 import { type Bundle, namedIn } from "../../config/mod.ts";
 import { defined } from "../../util/json.ts";
 import { type Frontmatter, listField, parseFrontmatter, textField } from "../../util/frontmatter.ts";
+import { readFully } from "../../util/file_bytes.ts";
 
 export type SkillScope = "project" | "configured" | "user";
 
@@ -92,14 +93,10 @@ function readHead(path: string): string {
   // Opening a pipe would wait forever.
   const { isFile, size } = Deno.statSync(path);
   if (!isFile || size > MAX_FILE_BYTES) throw new Error("It is no text file of at most 1 MiB");
-  const bytes = new Uint8Array(HEAD_BYTES);
   using file = Deno.openSync(path, { read: true });
-  let length = 0;
-  for (let count: number | null = 0; count !== null && length < HEAD_BYTES; length += count ?? 0) {
-    count = file.readSync(bytes.subarray(length));
-  }
-  const text = new TextDecoder().decode(bytes.subarray(0, length), { stream: true });
-  return length < HEAD_BYTES || /\n---\s*\n/.test(text) ? text : Deno.readTextFileSync(path);
+  const bytes = readFully(file, new Uint8Array(HEAD_BYTES));
+  const text = new TextDecoder().decode(bytes, { stream: true });
+  return bytes.length < HEAD_BYTES || /\n---\s*\n/.test(text) ? text : Deno.readTextFileSync(path);
 }
 
 export interface SkillRoots {

@@ -7,6 +7,7 @@ import { isRecord, parseJson } from "../../util/json.ts";
 import { processStart } from "../../util/process.ts";
 import { oneLine } from "../../util/terminal_text.ts";
 import { attempt } from "../../util/lazy.ts";
+import { readPiece } from "../../util/file_bytes.ts";
 
 /** A process: its number may be reused, its start time is not. */
 export interface ProcessName {
@@ -197,9 +198,7 @@ function endOf(path: string, bytes: number): string {
   try {
     using file = Deno.openSync(path);
     const { size } = file.statSync();
-    file.seekSync(Math.max(0, size - bytes), Deno.SeekMode.Start);
-    const buffer = new Uint8Array(Math.min(size, bytes));
-    return new TextDecoder().decode(buffer.subarray(0, file.readSync(buffer) ?? 0));
+    return new TextDecoder().decode(readPiece(file, Math.max(0, size - bytes), Math.min(size, bytes)));
   } catch {
     return "";
   }

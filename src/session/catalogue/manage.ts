@@ -8,6 +8,7 @@ import { copyTimeline } from "../checkpoint/timeline.ts";
 import { isUsable } from "../state/state.ts";
 import { newSessionId, parentDir, pathsOfFile, type SessionPaths, sessionPaths } from "../paths.ts";
 import { attempt } from "../../util/lazy.ts";
+import { writeFully } from "../../util/file_bytes.ts";
 
 export interface CopyOptions {
   readonly version: string;
@@ -46,7 +47,7 @@ export function copySession(path: string, options: CopyOptions): SessionPaths {
     let pending = [head];
     let size = 0;
     const flush = () => {
-      if (pending.length > 0) writeAll(file, encoder.encode(`${pending.join("\n")}\n`));
+      if (pending.length > 0) writeFully(file, encoder.encode(`${pending.join("\n")}\n`));
       pending = [];
       size = 0;
     };
@@ -86,10 +87,6 @@ export function forkSession(path: string, turn: number, options: CopyOptions): S
     );
   }
   return copySession(path, { ...options, upTo: record.to });
-}
-
-function writeAll(file: Deno.FsFile, bytes: Uint8Array): void {
-  for (let written = 0; written < bytes.length;) written += file.writeSync(bytes.subarray(written));
 }
 
 /** Contents are never changed once stored, so both sessions can share the files. */

@@ -4,6 +4,7 @@ import { readSmallText, sortedEntries } from "../../path/probe.ts";
 import { findGit, gitEnvironment, runProgram } from "../../util/process.ts";
 import { entryOf, existedAt, type FileEntry, isSameContent, isSameStamp } from "./timeline.ts";
 import { attempt } from "../../util/lazy.ts";
+import { readPiece } from "../../util/file_bytes.ts";
 
 /** Bytes gathered before they are written. */
 const BATCH = 4 << 20;
@@ -87,14 +88,8 @@ class BlobStore {
     if (!found) return undefined;
     try {
       using file = Deno.openSync(`${this.#dir}/${found.pack}.pack`, { read: true });
-      file.seekSync(found.offset, Deno.SeekMode.Start);
-      const bytes = new Uint8Array(found.length);
-      for (let filled = 0; filled < bytes.length;) {
-        const count = file.readSync(bytes.subarray(filled));
-        if (count === null) return undefined;
-        filled += count;
-      }
-      return bytes;
+      const bytes = readPiece(file, found.offset, found.length);
+      return bytes.length < found.length ? undefined : bytes;
     } catch (error) {
       if (error instanceof Deno.errors.NotFound) return undefined;
       throw error;

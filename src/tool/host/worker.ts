@@ -5,6 +5,7 @@ import { linesOf } from "../../util/lines.ts";
 import { VERSION } from "../../util/version.ts";
 import { attempt } from "../../util/lazy.ts";
 import { unlessAborted } from "../../util/timer.ts";
+import { readPiece } from "../../util/file_bytes.ts";
 
 interface LineHandlers<Out> {
   readonly onMessage: (message: Out) => void;
@@ -244,13 +245,9 @@ function fileOfBuild(name: string, program: string): string | undefined {
 function buildOf(bundle: URL): string | undefined {
   try {
     const file = Deno.openSync(bundle, { read: true });
-    try {
-      const head = new Uint8Array(HEAD_BYTES);
-      const text = new TextDecoder().decode(head.subarray(0, file.readSync(head) ?? 0));
-      return text.split("\n").find((line) => line.startsWith("// Reasonix "));
-    } finally {
-      file.close();
-    }
+    const head = new TextDecoder().decode(readPiece(file, 0, HEAD_BYTES));
+    file.close();
+    return head.split("\n").find((line) => line.startsWith("// Reasonix "));
   } catch {
     return undefined;
   }
