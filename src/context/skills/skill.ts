@@ -1,4 +1,6 @@
 import { type Bundle, namedIn } from "../../config/mod.ts";
+import { contains } from "../../path/lexical.ts";
+import { attempt } from "../../util/lazy.ts";
 import { defined } from "../../util/json.ts";
 import { type Frontmatter, listField, parseFrontmatter, textField } from "../../util/frontmatter.ts";
 import { readFully } from "../../util/file_bytes.ts";
@@ -103,7 +105,7 @@ export interface SkillRoots {
   readonly cwd: string;
   readonly home: string;
   /** Home of the user, for `~/.agents` and `~/.claude`. */
-  readonly userHome?: string;
+  readonly userHome?: string | undefined;
   /** `[skills]` of the configuration; paths absolute. */
   readonly paths?: readonly string[];
   readonly excluded?: readonly string[];
@@ -116,4 +118,9 @@ export interface SkillRoot {
   readonly scope: SkillScope;
   readonly within?: string;
   readonly bundle?: Bundle;
+}
+
+/** Reports whether something is there and its links, if any, do not lead out of a directory. */
+export function staysInside(path: string, root: string): boolean {
+  return attempt(() => contains(root, Deno.realPathSync(path))) ?? false;
 }
