@@ -6,6 +6,7 @@ import {
   loadConfig,
   type LoadedConfig,
   type LoadOptions,
+  userHome,
 } from "../../config/mod.ts";
 import { formatLocation, message, type NewEventOf, ReasonixError, textFields } from "../../core/mod.ts";
 import { contains } from "../../path/lexical.ts";
@@ -127,14 +128,13 @@ function unconfined(why: string, more: Parameters<typeof noConfinement>[1]): War
 /** `further` are directories that file tools may write to in addition to those of the configuration. */
 export function buildWorkspace(paths: RunPaths, config: Config, further: readonly string[] = []): Workspace {
   const { sandbox } = config;
-  const userHome = paths.env("HOME") ?? paths.env("USERPROFILE");
   return createWorkspace({
     cwd: paths.cwd,
     home: paths.home,
     roots: [sandbox.workspace_root || paths.cwd, ...sandbox.allow_write, ...further],
     forbidRead: sandbox.forbid_read,
     denyRead: deniedGlobs(config, "Read"),
-    ...(userHome === undefined ? {} : { userHome }),
+    userHome: userHome(paths.env),
   });
 }
 
