@@ -19,7 +19,7 @@ export interface ToolSelection {
   /** Exactly these built-in tools; `"*"` means the usual ones. Absent or empty: the usual ones. */
   readonly enabled?: readonly string[];
   readonly disabled?: readonly string[];
-  readonly alias?: Readonly<Record<string, string | ToolAlias>>;
+  readonly alias?: Readonly<Record<string, ToolAlias>>;
 }
 
 /** The tools of one conversation: what the model is offered, and how its calls find their tool. */
@@ -63,10 +63,10 @@ export class ToolRegistry {
     const missing = [...selection.enabled ?? [], ...selection.disabled ?? []]
       .filter((name) => name !== "*" && !known.has(name));
     for (const [name, alias] of Object.entries(selection.alias ?? {})) {
-      const target = typeof alias === "string" ? alias : alias.tool;
+      const target = alias.tool;
       const tool = this.#tools.get(target);
       if (tool && (name === target || !this.#tools.has(name))) {
-        this.#offers.set(name, new Offer(tool, name, typeof alias === "string" ? {} : alias));
+        this.#offers.set(name, new Offer(tool, name, alias));
       } else if (!known.has(target)) missing.push(target);
     }
     for (const tool of this.#tools.values()) {

@@ -3,6 +3,7 @@ import { childSchema, isTable, type JsonSchema } from "../schema/json_schema.ts"
 import { isVendorVariable } from "../vendors.ts";
 import { isOrdinaryText } from "../../util/redact.ts";
 import { exists } from "../../path/probe.ts";
+import { mapValues } from "../../util/json.ts";
 
 /** In place of a whole secret. */
 export const MARK = "[secret]";
@@ -56,13 +57,11 @@ export function hideSecrets(value: unknown, schema?: JsonSchema): unknown {
     );
   }
   if (!isTable(value)) return value;
-  return Object.fromEntries(
-    Object.entries(value).map(([name, item]) => {
-      const child = schema && childSchema(schema, name);
-      const hidden = !child?.type && typeof item === "string" && item !== "" && SECRET_NAME.test(name);
-      return [name, hidden ? MARK : hideSecrets(item, child)];
-    }),
-  );
+  return mapValues(value, (item, name) => {
+    const child = schema && childSchema(schema, name);
+    const hidden = !child?.type && typeof item === "string" && item !== "" && SECRET_NAME.test(name);
+    return hidden ? MARK : hideSecrets(item, child);
+  });
 }
 
 function isEmpty(value: unknown): boolean {
