@@ -1,4 +1,5 @@
 import { namedIn, withBundleRoot } from "../config/mod.ts";
+import { errorMessage } from "../core/mod.ts";
 import { sortedEntries } from "../path/probe.ts";
 import { toolsNamed } from "../tool/mod.ts";
 import type { TrustItem } from "../trust/mod.ts";
@@ -292,7 +293,7 @@ async function fileAgent(
       warn,
     );
   } catch (error) {
-    warn(1, `could not be read: ${error instanceof Error ? error.message : String(error)}`);
+    warn(1, `could not be read: ${errorMessage(error)}`);
     return undefined;
   }
 }

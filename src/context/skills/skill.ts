@@ -1,4 +1,5 @@
 import { type Bundle, namedIn } from "../../config/mod.ts";
+import { errorMessage } from "../../core/mod.ts";
 import { contains } from "../../path/lexical.ts";
 import { attempt } from "../../util/lazy.ts";
 import { defined } from "../../util/json.ts";
@@ -52,7 +53,7 @@ export function readSkill(source: SkillSource, warn: (text: string) => void): Sk
   try {
     head = parseFrontmatter(readHead(source.file));
   } catch (error) {
-    warn(`could not be read: ${error instanceof Error ? error.message : String(error)}`);
+    warn(`could not be read: ${errorMessage(error)}`);
     return undefined;
   }
   for (const problem of head.problems) warn(`line ${problem.line}: ${problem.text}`);

@@ -28,6 +28,7 @@ import { projectDir } from "../../session/mod.ts";
 import { type TrustItem, TrustStore } from "../../trust/mod.ts";
 import { createRedactor } from "../../util/redact.ts";
 import type { RunOptions, RunPaths } from "../run_options.ts";
+import { cutText } from "../../util/terminal_text.ts";
 
 /** Returns what of this process's environment stays out of children and texts. */
 export function secretsOf(loaded: LoadedConfig): EnvironmentSecrets {
@@ -265,7 +266,7 @@ function grantsNotice(loaded: LoadedConfig): string | undefined {
   const items = loaded.needsTrust.filter(({ kind }) => kind === "widening");
   const grants = items.flatMap((item) => item.grants ?? []);
   if (grants.length === 0) return undefined;
-  const shown = grants.slice(0, 3).map(({ value }) => value.length > 60 ? `${value.slice(0, 59)}…` : value);
+  const shown = grants.slice(0, 3).map(({ value }) => cutText(value, 60));
   const more = grants.length - shown.length;
   return `This project would allow ${shown.join(", ")}${more > 0 ? ` and ${more} more` : ""} ` +
     `(${items.map(placed).join(", ")}); not in force until you look at it with \`reasonix trust\``;

@@ -1,5 +1,5 @@
 import { exists } from "../../path/probe.ts";
-import { readEnv } from "../../path/read_env.ts";
+import { environmentOf, readEnv } from "../../path/read_env.ts";
 import { parseJson } from "../../util/json.ts";
 import { linesOf } from "../../util/lines.ts";
 import { VERSION } from "../../util/version.ts";
@@ -177,11 +177,7 @@ function startOf(
   entry: string,
   { words, flags }: { readonly words: readonly string[]; readonly flags: readonly string[] },
 ): SelfCommand {
-  const env: Record<string, string> = { DENO_NO_UPDATE_CHECK: "1", NO_COLOR: "1" };
-  for (const name of RUNTIME_ENV) {
-    const value = readEnv(name);
-    if (value !== undefined) env[name] = value;
-  }
+  const env = { DENO_NO_UPDATE_CHECK: "1", NO_COLOR: "1", ...environmentOf(RUNTIME_ENV) };
   const command = ownExecutable();
   if (Deno.build.standalone) return { command, args: words, env };
   // The bundle needs no import map, and must not take one from where it happens to lie. It also holds all
