@@ -423,7 +423,7 @@ function block(info: string, text: string): string {
 
 /** Blocks of code that the service draws, or offers to commit. */
 const DRAWN = /^(?:suggestion|mermaid|math|geojson|topojson|stl)$/i;
-/** The beginning of a line that GitLab would carry out as the author's, such as `/merge`. */
+/** The beginning of a line that GitLab would execute as the author's, such as `/merge`. */
 const QUICK_ACTION = /^[ \t]*\/(?=[a-z_]+(?:\s|$))/gim;
 /** A space without width: a reader sees the same text, and no parser sees the same syntax. */
 const BREAK = "\u200b";

@@ -1,7 +1,7 @@
 import { lstatSync, mkdirSync, rmSync } from "node:fs";
 import { message, ReasonixError, type Text, textOf, usageError } from "../core/mod.ts";
 import { connectionEnvironment, entries, Git, type GitOptions, problemOf } from "../git/mod.ts";
-import { baseName } from "../path/lexical.ts";
+import { baseName, isAbsolute } from "../path/lexical.ts";
 import { isFile, sortedEntries } from "../path/probe.ts";
 import { realPath } from "../path/real_path.ts";
 import { attempt } from "../util/lazy.ts";
@@ -189,8 +189,10 @@ class Mirror {
     const used = [...modules.values()].filter(({ path, update }) => path && update !== "none");
     if (used.length === 0) return [];
     const listing = ["ls-tree", "-z", commit, "--", ...used.map(({ path = "" }) => path)];
+    const purpose = message`Cannot read the submodules of ${this.shown}`;
+    const listed = await this.#git.ask(purpose, listing, this.#options({ signal }));
     const commits = new Map(
-      entries((await this.#run(listing, { signal })).text).map((entry) => {
+      entries(listed).map((entry) => {
         const [, id = "", path = ""] = /^160000 commit ([0-9a-f]+)\t([^]*)$/.exec(entry) ?? [];
         return [path, id];
       }),
@@ -290,8 +292,16 @@ function submoduleAddress(url: string, repo: string): string | undefined {
     rest = rest.slice(step[0].length);
   }
   const whole = address === "" || address.endsWith(":") ? `${address}${rest}` : `${address}/${rest}`;
-  const isRemote = /^(?:https?|ssh):\/\/[^-\s/]/i.test(whole) || /^[\w.-]+@\w[\w.-]*:(?!:)/.test(whole);
-  return isRemote && !/\p{Cc}/u.test(whole) ? whole : undefined;
+  return isServerAddress(whole) ? whole : undefined;
+}
+
+/** Reports whether git reads a text as the address of a server, which no other program interprets. */
+export function isServerAddress(text: string): boolean {
+  if (/\p{Cc}/u.test(text)) return false;
+  const url = /^(?:https?|ssh):\/\//i.test(text) ? URL.parse(text) : null;
+  if (url) return !`${url.username}${url.hostname}`.startsWith("-");
+  // `git@host:path`, as ssh and git write it.
+  return /^(?:[\w.-]+@)?\w[\w.-]*:(?!:|\/\/)/.test(text) && !isAbsolute(text);
 }
 
 const ATTEMPTS = 30;
