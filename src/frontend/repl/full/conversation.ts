@@ -1,9 +1,9 @@
 import type { Event } from "../../../core/mod.ts";
 import type { LayoutDeps } from "../chat_layout.ts";
 import type { TranscriptTexts } from "../chat_texts.ts";
-import { textLines } from "../overlay/expand.ts";
+import { itemText, StyledLines } from "../overlay/styled_lines.ts";
 import { emphasised, matches } from "../overlay/search.ts";
-import { rowsOfLine, withoutStyles } from "../screen/line.ts";
+import { withoutStyles } from "../screen/line.ts";
 import type { Frame } from "../screen/view.ts";
 import { isApart, type PieceKind, type PrintedPiece } from "../transcript/printed.ts";
 import type { ConversationRecord } from "../transcript/record.ts";
@@ -238,13 +238,13 @@ export class ConversationPanel implements PanelView {
     // It is laid out again until everything is loaded.
     if (!piece.isReady()) block.style = "";
     const isGap = isApart(block.rows.at(-1)?.piece.kind ?? block.before, piece);
-    const { palette, texts } = this.#deps;
-    const lines = piece.item && this.#isOpen(piece)
-      ? textLines(piece.item, { palette, marks: this.#marks, texts: texts() })
+    const { palette } = this.#deps;
+    const opened = piece.item && this.#isOpen(piece)
+      ? new StyledLines([itemText(piece.item, { palette, marks: this.#marks })]).rows(
+        Math.max(1, columns - 2),
+      )
+        .slice(0, Infinity).map((row) => `  ${row}`)
       : [];
-    const opened = lines.flatMap((line) => rowsOfLine(line, Math.max(1, columns - 2))).map((row) =>
-      `  ${row}`
-    );
     for (const text of [...(isGap ? [""] : []), ...rows, ...opened]) {
       block.rows.push({ text, piece, offset: endOf(block.rows.at(-1)) });
     }
