@@ -109,7 +109,7 @@ export class PrintedPieces {
       (renderer) => void (this.#renderer = renderer),
       // Markdown is readable as it is.
       () => void (this.#renderer = "none"),
-    ).then(() => this.flush());
+    ).then(() => this.#loaded());
   }
 
   lines(kind: PieceKind, lines: Lines["lines"], details: LineDetails = {}): void {
@@ -162,7 +162,13 @@ export class PrintedPieces {
         print(rows, printed);
       }
     }
-    changed();
+    if (!collect) changed();
+  }
+
+  #loaded(): void {
+    this.flush();
+    // Pieces that were collected are laid out again.
+    if (this.#options.collect) this.#options.changed();
   }
 
   #printed(piece: Piece): PrintedPiece {
@@ -191,7 +197,7 @@ export class PrintedPieces {
       return false;
     }
     const loading = "lines" in piece ? piece.prepare?.() : this.renderer?.prepare(piece.block.source);
-    void loading?.then(() => this.flush());
+    void loading?.then(() => this.#loaded());
     return !loading;
   }
 
@@ -285,7 +291,12 @@ const MAX_CHARACTERS = 4 * 1024 * 1024;
 
 export class CollapsedItems {
   readonly #entries: CollapsedItem[] = [];
+  readonly #most: number;
   #characters = 0;
+
+  constructor(most = MAX_ENTRIES) {
+    this.#most = most;
+  }
 
   /** Adds an item, unless it is empty, and returns it. */
   add(entry: CollapsedItem): CollapsedItem | undefined {
@@ -293,7 +304,7 @@ export class CollapsedItems {
     this.#entries.push(entry);
     this.#characters += entry.text.length;
     while (
-      this.#entries.length > 1 && (this.#entries.length > MAX_ENTRIES || this.#characters > MAX_CHARACTERS)
+      this.#entries.length > 1 && (this.#entries.length > this.#most || this.#characters > MAX_CHARACTERS)
     ) {
       this.#characters -= this.#entries.shift()?.text.length ?? 0;
     }
