@@ -30,6 +30,8 @@ export interface PrintedPiece {
   readonly kind: PieceKind;
   /** It continues a text without a blank line. */
   readonly follows: boolean;
+  /** It has some items of a list, which may look otherwise in the whole list. */
+  readonly isPart: boolean;
   readonly source: PieceSource;
   readonly item?: CollapsedItem | undefined;
   rows(columns: number): readonly string[];
@@ -174,6 +176,7 @@ export class PrintedPieces {
   #printed(piece: Piece): PrintedPiece {
     return {
       ...spacing(piece),
+      isPart: "block" in piece && !piece.block.code && (piece.open || piece.block.follows) === true,
       source: piece.source,
       item: "lines" in piece ? piece.item : undefined,
       isReady: () => this.#ready(piece),

@@ -257,7 +257,8 @@ function isShownBy(
   const from = all.findIndex((piece) => piece === pieces[0]);
   return reply.type === "message.end" && pieces.every((piece, at) =>
     piece === all[from + at] &&
-    (piece.kind === "text" || (at === 0 && reply.reasoning !== undefined && piece.item !== undefined))
+    ((piece.kind === "text" && !piece.isPart) ||
+      (at === 0 && reply.reasoning !== undefined && piece.item !== undefined))
   );
 }
 
