@@ -8,6 +8,7 @@ export {
   projectConfigFile,
   reasonixHome,
   userConfigFile,
+  userHome,
   withBundleRoot,
 } from "./config_paths.ts";
 export {
@@ -29,7 +30,12 @@ export { describesServer, listServers, type ServerRow } from "./query/servers.ts
 export { type Preset, PRESETS, presetText } from "./presets.ts";
 export { ConfigError, type ConfigProblem, formatKey, formatProblem, problemText } from "./problem.ts";
 export { addSavedHosts, addSavedRule, removeSavedRule, savedRulesFile } from "./project/saved_rules.ts";
-export { type EnvironmentSecrets, environmentSecrets, hideSecrets } from "./query/hide_secrets.ts";
+export {
+  type EnvironmentSecrets,
+  environmentSecrets,
+  hideSecrets,
+  secretVariables,
+} from "./query/hide_secrets.ts";
 export {
   EFFORT_LEVELS,
   effortLevels,
@@ -51,6 +57,7 @@ export {
   getConfigValue,
   listSettings,
   originText,
+  placeOf,
   requireProvider,
   type Setting,
   sourceOf,

@@ -1,7 +1,9 @@
 import type { Config } from "../schema/config_types.ts";
 import { childSchema, isTable, type JsonSchema } from "../schema/json_schema.ts";
 import { isVendorVariable } from "../vendors.ts";
-import { isOrdinaryText } from "../../util/redact.ts";
+import { isOrdinaryText, looksLikeSecret } from "../../util/redact.ts";
+import { exists } from "../../path/probe.ts";
+import { mapValues } from "../../util/json.ts";
 
 /** In place of a whole secret. */
 export const MARK = "[secret]";
@@ -42,6 +44,12 @@ export function isSecretHandedOver(name: string): boolean {
   return isSecretVariable(name) || HANDED_VARIABLE.test(name);
 }
 
+/** Reports whether a header or a variable that is handed on is secret, by its name or its look. */
+export function isSecretText([name, value]: readonly [name: string, value: string]): boolean {
+  return isSecretHandedOver(name.replaceAll("-", "_")) || looksLikeSecret(value) ||
+    (hideSecrets({ [name]: value }) as Record<string, unknown>)[name] !== value;
+}
+
 /**
  * Replaces secrets by `[secret]`: values that the schema marks, passwords in addresses, arguments after flags
  * such as `--token`, and texts under such names in free tables. Empty values stay.
@@ -55,13 +63,11 @@ export function hideSecrets(value: unknown, schema?: JsonSchema): unknown {
     );
   }
   if (!isTable(value)) return value;
-  return Object.fromEntries(
-    Object.entries(value).map(([name, item]) => {
-      const child = schema && childSchema(schema, name);
-      const hidden = !child?.type && typeof item === "string" && item !== "" && SECRET_NAME.test(name);
-      return [name, hidden ? MARK : hideSecrets(item, child)];
-    }),
-  );
+  return mapValues(value, (item, name) => {
+    const child = schema && childSchema(schema, name);
+    const hidden = !child?.type && typeof item === "string" && item !== "" && SECRET_NAME.test(name);
+    return hidden ? MARK : hideSecrets(item, child);
+  });
 }
 
 function isEmpty(value: unknown): boolean {
@@ -145,6 +151,14 @@ export function environmentSecrets(
   };
 }
 
+/** The variables that hold secrets, of those that are handed to commands. */
+export function secretVariables(
+  variables: Readonly<Record<string, string>>,
+): [name: string, value: string][] {
+  return Object.entries(variables)
+    .filter(([name, value]) => isSecretText([name, value]) && !SETTING.test(value) && !isPath(value));
+}
+
 /** Reports whether a variable holds a secret, by its name and value. */
 export function holdsSecret(name: string, value: string): boolean {
   return looksSecret(name.toUpperCase()) && !SETTING.test(value) && !isPath(value);
@@ -155,11 +169,5 @@ function looksSecret(upper: string): boolean {
 }
 
 function isPath(value: string): boolean {
-  if (!/^(?:~?[\\/]|[A-Za-z]:[\\/])/.test(value)) return false;
-  try {
-    Deno.lstatSync(value);
-    return true;
-  } catch {
-    return false;
-  }
+  return /^(?:~?[\\/]|[A-Za-z]:[\\/])/.test(value) && exists(value);
 }

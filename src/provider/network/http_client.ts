@@ -2,9 +2,14 @@ import { isLoopback, type ProviderEntry } from "../../config/mod.ts";
 import { errorMessage, message, ReasonixError, type Text } from "../../core/mod.ts";
 import { learnSecret } from "../../util/redact.ts";
 import { type Fetch, proxyVariable } from "../../util/network/fetch.ts";
+import { attempt } from "../../util/lazy.ts";
 
 type Setting = "proxy" | "ca_file" | "client_cert_file" | "client_key_file";
-type Network = Pick<ProviderEntry, Setting | "name" | "base_url">;
+
+/** A server with the settings of its connection: those of a provider, or variables with the same meaning. */
+export type Network =
+  & Pick<ProviderEntry, Setting | "base_url">
+  & (Pick<ProviderEntry, "name"> | { readonly variables: Readonly<Partial<Record<Setting, string>>> });
 
 type ClientOptions = Deno.CreateHttpClientOptions & Partial<Deno.TlsCertifiedKeyPem>;
 
@@ -97,16 +102,11 @@ function proxyUrl(entry: Network): string | undefined {
   if (!entry.proxy || entry.proxy === "none") return undefined;
   const url = URL.parse(entry.proxy);
   if (!url || !PROXY_SCHEMES.includes(url.protocol) || url.hostname === "") throw badProxy(entry);
-  for (const secret of [url.password, decoded(url.password)]) learnSecret(secret);
-  return url.href;
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
+  const { password } = url;
+  for (const secret of [password, attempt(() => decodeURIComponent(password)) ?? password]) {
+    learnSecret(secret);
   }
+  return url.href;
 }
 
 /** The message omits the value: a user and a password may be in it. */
@@ -169,9 +169,8 @@ async function readPem(entry: Network, setting: Exclude<Setting, "proxy">): Prom
 
 function unusable(entry: Network, setting: Setting, why: Text, remedy: Text): ReasonixError {
   const value = setting === "proxy" ? "" : ` ${JSON.stringify(entry[setting])}`;
-  return new ReasonixError(message`Cannot use ${setting}${value} of provider "${entry.name}": ${why}`, {
-    exit: "config",
-    setting,
-    remedy,
-  });
+  const text = "name" in entry
+    ? message`Cannot use ${setting}${value} of provider "${entry.name}": ${why}`
+    : message`Cannot use ${entry.variables[setting] ?? setting}${value}: ${why}`;
+  return new ReasonixError(text, { exit: "config", setting, remedy });
 }

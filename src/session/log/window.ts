@@ -1,4 +1,5 @@
 import type { Event } from "../../core/mod.ts";
+import { readPiece } from "../../util/file_bytes.ts";
 import { parseJson } from "../../util/json.ts";
 import { isUsable } from "../state/state.ts";
 
@@ -63,7 +64,7 @@ function* linesBackward(file: Deno.FsFile, end: number): Generator<string> {
     const length = Math.min(start, Math.max(BLOCK, rest.length));
     start -= length;
     const bytes = new Uint8Array(length + rest.length);
-    bytes.set(readAt(file, start, length));
+    bytes.set(readPiece(file, start, length));
     bytes.set(rest, length);
     let stop = bytes.length;
     for (
@@ -95,23 +96,11 @@ function endBefore(file: Deno.FsFile, size: number, seq: number): number {
 /** The first line that begins behind an offset and has a number. */
 function numberedLine(file: Deno.FsFile, from: number, to: number) {
   for (let start = from; start < to; start += BLOCK / 2 - HEAD) {
-    const bytes = readAt(file, start, BLOCK / 2);
+    const bytes = readPiece(file, start, BLOCK / 2);
     for (let at = bytes.indexOf(LINE_FEED); at >= 0; at = bytes.indexOf(LINE_FEED, at + 1)) {
       const head = new TextDecoder().decode(bytes.subarray(at + 1, at + 1 + HEAD));
       const seq = /^\{"v":\d+,"seq":(\d+),/.exec(head)?.[1];
       if (seq !== undefined) return { seq: Number(seq), offset: start + at + 1 };
     }
   }
-}
-
-function readAt(file: Deno.FsFile, offset: number, length: number): Uint8Array {
-  const bytes = new Uint8Array(length);
-  file.seekSync(offset, Deno.SeekMode.Start);
-  let filled = 0;
-  while (filled < length) {
-    const count = file.readSync(bytes.subarray(filled));
-    if (count === null) break;
-    filled += count;
-  }
-  return bytes.subarray(0, filled);
 }
