@@ -74,8 +74,6 @@ export class FullLayout implements Layout {
     this.#chat = new ConversationPanel({
       ...deps,
       palette: deps.looks.palette,
-      links: deps.looks.links,
-      texts: () => deps.texts.transcript,
       panelTexts: texts,
       marks: () => this.#session?.marks(),
       showsReasoning: () => this.#assembly?.loaded.config.tui.show_reasoning ?? false,
