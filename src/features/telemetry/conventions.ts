@@ -32,7 +32,7 @@ const PROVIDER_NAMES: Readonly<Record<string, string>> = {
 
 export type ModelRequest = OperationOf<"request" | "retry">;
 
-/** How long a request took, or an attempt at it, and until its first chunk came. */
+/** Milliseconds of a request or an attempt at it, and until its first chunk came. */
 export function timesOf(request: ModelRequest) {
   const { kind, at, span, sent, first } = request;
   return {

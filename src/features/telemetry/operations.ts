@@ -35,7 +35,7 @@ export interface Span {
   detached?: boolean;
 }
 
-/** What happens has a time and a session, and what is over an error, where there was one. */
+/** An event of telemetry has a time and a session; a finished operation also has its error. */
 interface Happened {
   readonly at: number;
   readonly session: ObservedSession;
@@ -112,7 +112,7 @@ type Fact =
     readonly event: EventOf<"approval.decision">;
   };
 
-/** What has happened, or is over; the span is the one that it belongs to. */
+/** A thing that happened or an operation that is over, with the span it belongs to. */
 export type Operation = Fact & Happened;
 
 /** An operation of these kinds. */
@@ -132,7 +132,7 @@ const UNFINISHED = "unfinished";
 /** Ends of turns that are no errors. */
 const WANTED: readonly string[] = ["done", "interrupted"];
 
-/** What a session has open: at most a turn, a compaction and a request, and calls. */
+/** The open operations of a session: at most a turn, a compaction and a request, and calls. */
 class OpenSession {
   session: ObservedSession;
   readonly root: string;
