@@ -236,12 +236,8 @@ export function modelSize(bytes: number): string {
 
 /** Available memory in bytes, also where a container has less than the machine. */
 function availableMemory(): number | undefined {
-  try {
-    const { available } = Deno.systemMemoryInfo();
-    return available > 0 ? Math.min(available, containerMemory()) : undefined;
-  } catch {
-    return undefined;
-  }
+  const available = attempt(() => Deno.systemMemoryInfo().available) ?? 0;
+  return available > 0 ? Math.min(available, containerMemory()) : undefined;
 }
 
 /** The free memory of a container; cached file pages count as free. */
