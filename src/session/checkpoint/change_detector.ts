@@ -4,7 +4,7 @@ import { readSmallText, sortedEntries } from "../../path/probe.ts";
 import { findGit, gitEnvironment, runProgram } from "../../util/process.ts";
 import { entryOf, existedAt, type FileEntry, isSameContent, isSameStamp } from "./timeline.ts";
 import { attempt } from "../../util/lazy.ts";
-import { readPiece } from "../../util/file_bytes.ts";
+import { readPieceOf } from "../../util/file_bytes.ts";
 import { joinBytes } from "../../util/bytes.ts";
 
 /** Bytes gathered before they are written. */
@@ -87,8 +87,7 @@ class BlobStore {
     const found = (this.#index ??= this.#load()).get(id);
     if (!found) return undefined;
     try {
-      using file = Deno.openSync(`${this.#dir}/${found.pack}.pack`, { read: true });
-      const bytes = readPiece(file, found.offset, found.length);
+      const bytes = readPieceOf(`${this.#dir}/${found.pack}.pack`, found.offset, found.length);
       return bytes.length < found.length ? undefined : bytes;
     } catch (error) {
       if (error instanceof Deno.errors.NotFound) return undefined;
