@@ -11,7 +11,7 @@ import { figuresOf } from "../status_line.ts";
 import type { PanelDeps } from "./list_panel.ts";
 import { isChanged } from "../../session/session_log.ts";
 
-type State = keyof Texts["details"]["states"];
+type State = keyof Texts["turn_view"]["serverStates"];
 
 const MAX_FILES = 100;
 /** Rows that each part has before others get more, the first part first. */
@@ -110,7 +110,7 @@ export class SideBar implements View {
     const { bad, dim, good, warning } = this.#deps.palette;
     const colors = { ready: good, provider: good, starting: warning, "needs-auth": warning, failed: bad };
     const { [state]: color = dim }: Partial<Record<State, typeof dim>> = colors;
-    return `${color("●")} ${oneLine(name, 60)} ${dim(this.#deps.texts().details.states[state])}`;
+    return `${color("●")} ${oneLine(name, 60)} ${dim(this.#deps.texts().rows.serverStates[state])}`;
   }
 }
 
