@@ -189,7 +189,7 @@ const KINDS: { [K in keyof typeof EVENT_KINDS]: [NewEvent & { type: K }, string]
   ],
   "lsp.server": [
     { type: "lsp.server", server: "go", state: "stopped", detail: "it ended with exit code 3" },
-    "note warning server language server go: ended",
+    "",
   ],
   "checkpoint": [{ type: "checkpoint", turn: 1, files: 3, id: "c" }, "note info mark checkpoint of 3 files"],
   "compaction": [

@@ -7,7 +7,7 @@ import { displayWidth } from "../../../util/display_width.ts";
 export interface FullScreenOptions {
   /** Clicks are reported; the terminal's own selection needs a modifier then. */
   readonly mouse: boolean;
-  /** Lines to print on the main screen when the program stops or fails. */
+  /** Lines to print on the main screen when the program fails. */
   readonly goodbye: () => readonly string[];
 }
 
@@ -31,7 +31,6 @@ export class FullScreen extends PacedScreen {
   readonly #options: FullScreenOptions;
   /** The first rows of the screen; those below have an unknown content. */
   #rows: readonly Row[] = [];
-  #size = { columns: 0, rows: 0 };
   #caret: Frame["caret"];
   /** Leaves the alternate screen; undefined on the main screen. */
   #leave: string | undefined;
@@ -39,20 +38,6 @@ export class FullScreen extends PacedScreen {
   constructor(terminal: Terminal, view: View, options: FullScreenOptions) {
     super(terminal, view);
     this.#options = options;
-  }
-
-  /** Writes every row again. */
-  redraw(): void {
-    this.forgetSize();
-    this.draw();
-  }
-
-  override stopJob(): Promise<void> {
-    return super.stopJob(this.#options.goodbye());
-  }
-
-  protected get more(): boolean {
-    return false;
   }
 
   protected forgetSize(): void {
@@ -77,8 +62,6 @@ export class FullScreen extends PacedScreen {
     const { columns, rows } = this.terminal;
     const frame = this.view.frame(columns, rows);
     const text = this.#entered();
-    if (columns !== this.#size.columns || rows !== this.#size.rows) this.#rows = [];
-    this.#size = { columns, rows };
     const old = this.#rows;
     this.#rows = Array.from({ length: rows }, (_, at) => {
       const line = frame.lines[at] ?? "";
@@ -113,8 +96,8 @@ export class FullScreen extends PacedScreen {
   #held(text: string, caret: Frame["caret"]): string {
     const old = this.#caret;
     this.#caret = caret && {
-      row: Math.min(caret.row, this.#size.rows - 1),
-      column: Math.min(caret.column, this.#size.columns - 1),
+      row: Math.min(caret.row, this.terminal.rows - 1),
+      column: Math.min(caret.column, this.terminal.columns - 1),
     };
     if (text === "" && old?.row === this.#caret?.row && old?.column === this.#caret?.column) return "";
     const way = this.#caret ? to(this.#caret.row, this.#caret.column) : "";

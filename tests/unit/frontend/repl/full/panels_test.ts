@@ -155,6 +155,7 @@ Deno.test("LogPanel follows the end until the cursor is moved", async () => {
   for (let count = 0; count < 40; count++) add(`notice ${count}`);
   assertStringIncludes(plain(logPanel, 60, 5).at(-1) ?? "", "› ");
   assertStringIncludes(plain(logPanel, 60, 5).at(-1) ?? "", "! notice 39");
+  assert(!logPanel.title().includes("new"), logPanel.title());
   logPanel.key("up");
   const before = plain(logPanel, 60, 5);
   for (let count = 40; count < 50; count++) add(`notice ${count}`);
