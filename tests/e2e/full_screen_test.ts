@@ -1,7 +1,8 @@
 /** The main screen of a real terminal after the full-screen view, whichever way it ends. */
 import { assert, assertEquals, assertStringIncludes } from "../support/assert.ts";
 import { startModelServer } from "../support/model_server.ts";
-import { mockConfig } from "../support/program.ts";
+import { mockConfig, programFile } from "../support/program.ts";
+import { removeTree } from "../support/remove_tree.ts";
 import { type Chat, onTerminal, openChat, shownSoon } from "../support/terminal_chat.ts";
 
 const ANSWER = "The **last** answer: 漢字.";
@@ -111,4 +112,44 @@ onTerminal("the full-screen view leaves the main screen as it was, with the last
   const rows = (await terminal.screen()).split("\n").map((line) => line.trimEnd()).filter(Boolean);
   afterAnswer(rows, "out-0", "$");
   assert(!(await terminal.history()).includes("│"), "no row of the view is in the history");
+});
+
+/** A copy of the program, whose view is another file, or none. */
+async function programWithView(view?: string): Promise<AsyncDisposable & { readonly file: string }> {
+  const file = await programFile();
+  const [, from = ".", name = ""] = /^(.*)\/([^/]*)$/.exec(file) ?? [];
+  const directory = await Deno.makeTempDir({ prefix: "reasonix-copy-" });
+  for await (const entry of Deno.readDir(from)) {
+    if (entry.isFile) await Deno.copyFile(`${from}/${entry.name}`, `${directory}/${entry.name}`);
+  }
+  const full = `${directory}/${name.replace(/\.js$/, ".full.js")}`;
+  await Deno.remove(full);
+  if (view !== undefined) await Deno.writeTextFile(full, view);
+  return { file: `${directory}/${name}`, [Symbol.asyncDispose]: () => removeTree(directory) };
+}
+
+onTerminal("without the file of the view, or with a broken one, the chat stays and says why", async () => {
+  await using server = startModelServer([], { fallback: { text: ANSWER }, check: { prefix: false } });
+  for (const view of [undefined, "throw new Error('planted');\n"]) {
+    await using program = await programWithView(view);
+    await using chat = await openChat(mockConfig(server.url), {
+      ...{ columns: 100, rows: 30, args: "--tui", program: program.file },
+    });
+    const { terminal } = chat;
+    const failed = view === undefined ? "reasonix.full.js" : "planted";
+    const count = (screen: string) => screen.split(failed).length - 1;
+    const shown = (times: number) =>
+      shownSoon(terminal, (screen) => count(screen) >= times && screen.includes("> Ask for something"));
+    await shown(1);
+    assertEquals(await terminal.ask("#{alternate_on}"), "0");
+    await chat.enter("hello");
+    await shownSoon(terminal, (screen) => screen.includes(SHOWN));
+    await chat.enter("/view");
+    await shown(2);
+    assertEquals(await terminal.ask("#{alternate_on}"), "0");
+    await chat.enter("and again");
+    await shownSoon(terminal, (screen) => screen.split(SHOWN).length === 3);
+    await quit(chat);
+    await shownSoon(terminal, (screen) => screen.includes("left-with-0"));
+  }
 });
