@@ -31,6 +31,8 @@ export class FullScreen extends PacedScreen {
   readonly #options: FullScreenOptions;
   /** The first rows of the screen; those below have an unknown content. */
   #rows: readonly Row[] = [];
+  /** It may be another one before its change is reported. */
+  #size = { columns: 0, rows: 0 };
   #caret: Frame["caret"];
   /** Leaves the alternate screen; undefined on the main screen. */
   #leave: string | undefined;
@@ -62,6 +64,8 @@ export class FullScreen extends PacedScreen {
     const { columns, rows } = this.terminal;
     const frame = this.view.frame(columns, rows);
     const text = this.#entered();
+    if (columns !== this.#size.columns || rows !== this.#size.rows) this.#rows = [];
+    this.#size = { columns, rows };
     const old = this.#rows;
     this.#rows = Array.from({ length: rows }, (_, at) => {
       const line = frame.lines[at] ?? "";
@@ -96,8 +100,8 @@ export class FullScreen extends PacedScreen {
   #held(text: string, caret: Frame["caret"]): string {
     const old = this.#caret;
     this.#caret = caret && {
-      row: Math.min(caret.row, this.terminal.rows - 1),
-      column: Math.min(caret.column, this.terminal.columns - 1),
+      row: Math.min(caret.row, this.#size.rows - 1),
+      column: Math.min(caret.column, this.#size.columns - 1),
     };
     if (text === "" && old?.row === this.#caret?.row && old?.column === this.#caret?.column) return "";
     const way = this.#caret ? to(this.#caret.row, this.#caret.column) : "";
