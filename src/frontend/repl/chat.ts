@@ -362,6 +362,8 @@ export class Chat {
     try {
       if (view === "full") this.#full ??= await this.#loadFull();
     } catch (error) {
+      // Each attempt fails by the same error.
+      this.#reported = undefined;
       return this.#fail(error);
     }
     const { layout, screen } = view === "full" && this.#full || { layout: this.#scroll, screen: this.#main };

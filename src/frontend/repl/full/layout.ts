@@ -380,10 +380,10 @@ export class FullLayout implements Layout {
   #hints(): readonly string[] {
     const { hints } = this.#deps.full();
     const mouse = this.#deps.mouse() ? [hints.mouse] : [];
-    if (this.#focus === "composer") return [hints.panels, hints.commands, hints.keys, ...mouse];
+    if (this.#focus === "composer") return [hints.panels, ...mouse, hints.commands, hints.keys];
     const matches = this.#search?.found === undefined ? [] : [hints.matches];
     const others = this.#panelOf(this.#focus)?.hints() ?? [];
-    return [hints.back, ...matches, ...others, hints.keys, ...mouse];
+    return [hints.back, ...mouse, ...matches, ...others, hints.keys];
   }
 }
 
