@@ -16,18 +16,8 @@ import { BATCH_FLAG_NAMES, BATCH_FLAGS, RUN_FLAGS, type RunFlags } from "../run_
 import { textsFor } from "../terminal/language.ts";
 import { openConfig } from "../terminal/open.ts";
 import { type CliContext, runPaths } from "../terminal/process.ts";
-import {
-  type BatchTotals,
-  type Engine,
-  loadEmitPlan,
-  loadGithub,
-  loadKubernetes,
-  loadMerge,
-  loadParallel,
-  loadSlurm,
-  readTaskFile,
-  ResultsDir,
-} from "../../src/batch/mod.ts";
+import { type BatchTotals, loadEngines, loadMerge, readTaskFile, ResultsDir } from "../../src/batch/mod.ts";
+import { secretVariables } from "../../src/config/mod.ts";
 import { EXIT, message, usageError } from "../../src/core/mod.ts";
 import type { Texts } from "../../src/i18n/mod.ts";
 import { table } from "../../src/reports/mod.ts";
@@ -35,17 +25,6 @@ import { suggestNames } from "../../src/util/suggest.ts";
 import { oneLine } from "../../src/util/terminal_text.ts";
 import { VERSION } from "../../src/util/version.ts";
 import { grouped, moneyFigure, tokenFigures } from "../../src/view/mod.ts";
-
-/** The engines that `reasonix batch emit` writes for. */
-const ENGINES: Readonly<Record<string, () => Promise<Engine>>> = {
-  kubernetes: async () => ({ emit: (await loadKubernetes()).kubernetes, maxIndexes: 100_000 }),
-  slurm: async () => {
-    const { maxArraySize, slurm } = await loadSlurm();
-    return { emit: slurm, maxIndexes: await maxArraySize() };
-  },
-  github: async () => ({ emit: (await loadGithub()).github, maxIndexes: 256 }),
-  parallel: async () => ({ emit: (await loadParallel()).parallel, maxIndexes: Infinity }),
-};
 
 interface BatchDeps {
   /** Reads words as flags of `reasonix run`; a text is what is wrong with them. */
@@ -90,8 +69,9 @@ export function batchCommands({ openRequests, ...deps }: BatchDeps): CommandGrou
         aliases: { j: "jobs" },
         rest: argument("Engine, and after -- flags of reasonix run", "engine"),
         async run({ tasks: given, tasksFrom, resultsDir, ...options }, engine = "", ...words) {
-          const load = Object.hasOwn(ENGINES, engine) ? ENGINES[engine] : undefined;
-          if (!load) throw unknownEngine(engine);
+          const { emitFor, ENGINES } = await loadEngines();
+          const chosen = Object.hasOwn(ENGINES, engine) ? ENGINES[engine] : undefined;
+          if (!chosen) throw unknownEngine(engine, Object.keys(ENGINES));
           const [file, runFlags] = tasksFrom === undefined ? [given, words] : [words[0], words.slice(1)];
           if (file === undefined) {
             throw usageError(message`No tasks file is named`, message`add --tasks FILE`);
@@ -103,9 +83,7 @@ export function batchCommands({ openRequests, ...deps }: BatchDeps): CommandGrou
           const source = await readTaskFile({ tasks: file, tasksFrom }, { cwd, elsewhere: true });
           const { model, preset } = await checkedFlags(runFlags, deps);
           const { loaded } = await openConfig(this, { preset, warn: true });
-          const { emit, maxIndexes } = await load();
-          const plan = (await loadEmitPlan()).planOf({
-            maxIndexes,
+          const emitted = await emitFor(chosen, {
             npmPackage: `${names().npm}@${VERSION}`,
             tasks: source.tasks,
             tasksFile: file,
@@ -117,7 +95,13 @@ export function batchCommands({ openRequests, ...deps }: BatchDeps): CommandGrou
             model,
             loaded,
           });
-          this.process.stdout.exact(await emit(plan));
+          this.process.stdout.exact(emitted);
+          const secrets = source.tasks.flatMap(({ id, env = {} }) =>
+            secretVariables(env).map(([name]) => `${name} (${id})`)
+          );
+          if (secrets.length === 0) return;
+          const texts = await textsFor("batch", this);
+          this.process.stderr.write(`· ${texts.secretsIn(file, listed(secrets, texts))}\n`);
         },
       }),
       status: entry("Show how far a batch is", {
@@ -129,8 +113,14 @@ export function batchCommands({ openRequests, ...deps }: BatchDeps): CommandGrou
           const { stdout } = this.process;
           if (json) return stdout.json(totals);
           const texts = await textsFor("batch", this);
-          const { oldest, newest, hosts } = totals;
-          const lines = totalLines(totals, texts);
+          const { oldest, newest, hosts, running, silent } = totals;
+          const begun = (tasks: BatchTotals["running"]) =>
+            listed(tasks.map(({ id, started, host }) => texts.begun(id, minutesSince(started), host)), texts);
+          const lines = [
+            ...totalLines(totals, texts),
+            ...(running.length > 0 ? [texts.running(running.length, begun(running))] : []),
+            ...(silent.length > 0 ? [texts.silent(silent.length, begun(silent))] : []),
+          ];
           if (oldest !== undefined && newest !== undefined) lines.push(texts.span(oldest, newest));
           const rows = Object.entries(hosts).map((
             [host, { done, not, open }],
@@ -182,14 +172,22 @@ function rateOf(text: string): number {
 const RESULTS_ARGUMENT = argument("Directory of the results", "dir");
 const MAX_LISTED = 20;
 
+function listed(names: readonly string[], texts: Texts["batch"]): string {
+  const shown = names.slice(0, MAX_LISTED).map((name) => oneLine(name)).join(", ");
+  const more = names.length - MAX_LISTED;
+  return more > 0 ? texts.andMore(shown, more) : shown;
+}
+
+function minutesSince(time: string): number {
+  return Math.max(0, Math.floor((Date.now() - Date.parse(time)) / 60_000));
+}
+
 function totalLines(totals: BatchTotals, texts: Texts["batch"]): string[] {
   const { done, tasks, open, missing, damage } = totals;
-  const ids = missing.slice(0, MAX_LISTED).map((id) => oneLine(id)).join(", ");
-  const more = missing.length - MAX_LISTED;
   const parts = [
     texts.summary(done, tasks, tasks - done),
     ...(open > 0 ? [texts.attempted(open)] : []),
-    ...(missing.length > 0 ? [texts.missing(missing.length, more > 0 ? texts.andMore(ids, more) : ids)] : []),
+    ...(missing.length > 0 ? [texts.missing(missing.length, listed(missing, texts))] : []),
   ];
   const figures = [...tokenFigures(totals.usage), moneyFigure(totals) ?? ""].filter((part) => part !== "");
   return [
@@ -199,8 +197,7 @@ function totalLines(totals: BatchTotals, texts: Texts["batch"]): string[] {
   ];
 }
 
-function unknownEngine(engine: string) {
-  const engines = Object.keys(ENGINES);
+function unknownEngine(engine: string, engines: readonly string[]) {
   const [near] = suggestNames(engine, engines, 1);
   return usageError(
     engine === "" ? message`No engine is named` : message`Unknown engine "${engine}"`,

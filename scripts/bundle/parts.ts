@@ -98,8 +98,8 @@ const PARTS: Readonly<Record<string, readonly string[]>> = {
 /** Stay in the program: other provider kinds take 70 KB, and a file for each costs a start more. */
 const PROVIDERS = "/src/provider/kinds/";
 
-/** Stays in the program: a run with telemetry executes it before its first request. */
-const OBSERVED = "/src/features/telemetry/telemetry.ts";
+/** Stay in the program: a run with telemetry executes them before its first request. */
+const OBSERVED = ["/src/features/telemetry/telemetry.ts", "/src/features/telemetry/operations.ts"];
 
 /**
  * Stay in the program with all that they import: commands that run where the other files may be missing.
@@ -118,7 +118,7 @@ const ALONE = [
 const WORKERS = ["/src/run/tools/worker.ts", "/src/tool/host/worker_process.ts"];
 
 /** Paths of this project that decide where chunks go. */
-export const PROJECT_PATHS = [...Object.values(PARTS).flat(), PROVIDERS, OBSERVED, ...ALONE, ...WORKERS]
+export const PROJECT_PATHS = [...Object.values(PARTS).flat(), PROVIDERS, ...OBSERVED, ...ALONE, ...WORKERS]
   .filter((path) => /^\/(?:src|cli|plugins)\//.test(path));
 
 /** Names of the parts of the program, in order. */
@@ -161,7 +161,7 @@ export function partsOf(chunks: readonly Chunk[], started: ReadonlySet<string>):
     ...chunks.filter(({ modules }) => hasMost(started, modules)).map(({ id }) => id),
     ...reachedFrom(chunksOf(WORKERS, chunks), withoutDisplay(chunks)),
     ...reachedFrom(chunksOf(ALONE, chunks), eagerOnly),
-    ...chunksOf([PROVIDERS, OBSERVED], chunks),
+    ...chunksOf([PROVIDERS, ...OBSERVED], chunks),
     // It asks for the address of the program.
     ...chunks.filter(({ body }) => body.includes("import.meta")).map(({ id }) => id),
   ]);

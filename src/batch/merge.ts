@@ -11,7 +11,7 @@ import {
 import { attempt } from "../util/lazy.ts";
 import { FileLock } from "../util/lock.ts";
 import type { TaskResult } from "./result.ts";
-import type { ResultEntry, ResultsDir } from "./results_dir.ts";
+import type { ResultEntry, ResultsDir, RunningTask } from "./results_dir.ts";
 
 /** Numbers of tasks: done, with another result, and those whose last attempt is no result. */
 interface Counts {
@@ -20,12 +20,20 @@ interface Counts {
   open: number;
 }
 
+type NamedTask = RunningTask & { readonly id: string };
+
+/** Longer than a runner takes to renew its sign, and a machine to see it. */
+const SILENT_MS = 5 * 60 * 1000;
+
 /** The results of a batch as they are at a time. */
 export interface BatchTotals extends Counts, Spending {
   readonly file: string;
   readonly tasks: number;
   /** Ids of the tasks without a result or an attempt; those that run are among them. */
   readonly missing: readonly string[];
+  /** Tasks without a result that a runner works on, and those whose runner gave no sign for minutes. */
+  readonly running: readonly NamedTask[];
+  readonly silent: readonly NamedTask[];
   /** By the name of the machine. */
   readonly hosts: Readonly<Record<string, Readonly<Counts>>>;
   /** Begin of the first task and end of the last one that there is; RFC 3339. */
@@ -41,10 +49,17 @@ export function totalsOf(dir: ResultsDir, visit: (entry: ResultEntry) => void = 
   const hosts: Record<string, Counts> = {};
   const missing: string[] = [];
   const damage: string[] = [];
+  const [running, silent]: [NamedTask[], NamedTask[]] = [[], []];
+  const signs = dir.running();
   let spending = NO_SPENDING;
   let [oldest, newest] = [Infinity, -Infinity];
   for (const entry of dir.entries()) {
     visit(entry);
+    const sign = signs.get(entry.index);
+    if (sign && !entry.isFinal) {
+      const list = Date.now() - Date.parse(sign.seen) > SILENT_MS ? silent : running;
+      list.push({ id: entry.id, ...sign });
+    }
     if (entry.damage !== undefined) damage.push(entry.damage);
     if (!entry.stored) {
       missing.push(entry.id);
@@ -64,7 +79,7 @@ export function totalsOf(dir: ResultsDir, visit: (entry: ResultEntry) => void = 
   const times = Number.isFinite(oldest) && Number.isFinite(newest)
     ? { oldest: new Date(oldest).toISOString(), newest: new Date(newest).toISOString() }
     : {};
-  return { file, tasks: count, ...counts, missing, hosts, ...spending, ...times, damage };
+  return { file, tasks: count, ...counts, missing, running, silent, hosts, ...spending, ...times, damage };
 }
 
 /** One file in which results are lines. Undefined: the task has no line in it. */

@@ -17,7 +17,7 @@ import process from "node:process";
 import { errorMessage, type LocalizedMessage, message, ReasonixError, usageError } from "../core/mod.ts";
 import { exists, isDirectory, sortedEntries } from "../path/probe.ts";
 import { writeFileAtomic } from "../util/atomic_write.ts";
-import { canonicalJson, isRecord, parseJson } from "../util/json.ts";
+import { canonicalJson, isRecord, parseJson, recordOf } from "../util/json.ts";
 import { attempt } from "../util/lazy.ts";
 import { isTaskResult, type TaskResult } from "./result.ts";
 import type { BatchTask } from "./task.ts";
@@ -81,6 +81,14 @@ export interface ResultEntry {
   readonly damage?: string;
 }
 
+/** A task that a runner works on, as the file says that the runner renews while it lives. RFC 3339. */
+export interface RunningTask {
+  readonly host: string;
+  readonly started: string;
+  /** When the runner last renewed the file, by the clock of the file server. */
+  readonly seen: string;
+}
+
 /** Files of a result, to be copied; absent: there are none. */
 interface ResultFiles {
   readonly patch?: string | undefined;
@@ -94,6 +102,9 @@ const SESSION = "session.jsonl";
 /** Begins the names of files that are being written: for moments, so that old ones are of killed runners. */
 const UNFINISHED = ".new-";
 const ABANDONED_MS = 24 * 60 * 60 * 1000;
+/** Files of runners, which are of killed ones when they are old. */
+const RUNNING = "running";
+const RENEW_MS = 60_000;
 
 export function manifestOf(
   { tasks, text, file, model = "", worktree = false }: {
@@ -128,7 +139,7 @@ export function taskNames(tasks: readonly Pick<BatchTask, "id">[]): string[] {
 }
 
 /** Names in a directory of results; the last two are those of scripts of engines. */
-const KNOWN = /^(?:\.gitignore|\.new-.*|batch\.json|failed|tasks|log|parallel\.tsv)$/;
+const KNOWN = /^(?:\.gitignore|\.new-.*|batch\.json|failed|running|tasks|log|parallel\.tsv)$/;
 
 /** Keeps results out of work trees that are made of the repository around them, and out of commits. */
 function hideFromGit(directory: string): void {
@@ -158,8 +169,9 @@ export class ResultsDir {
     const unusable = (reason: string) =>
       cannotUse(path, reason, message`give --results-dir another directory`);
     try {
-      for (const each of ["tasks", "failed"]) mkdirSync(`${path}/${each}`, { recursive: true });
-      removeAbandoned(path);
+      for (const each of ["tasks", "failed", RUNNING]) mkdirSync(`${path}/${each}`, { recursive: true });
+      removeAbandoned(path, UNFINISHED);
+      removeAbandoned(`${path}/${RUNNING}`, "");
       const real = realpathSync(path);
       hideFromGit(real);
       if (!exists(`${real}/${MANIFEST}`)) writeOnce(real, manifest);
@@ -254,6 +266,23 @@ export class ResultsDir {
     return `${JSON.stringify(stored)}\n`;
   }
 
+  /** The tasks that runners work on by their files, which those of killed runners keep; by their index. */
+  running(): Map<number, RunningTask> {
+    const tasks = new Map<number, RunningTask>();
+    for (const { name } of sortedEntries(`${this.path}/${RUNNING}`)) {
+      const path = `${this.path}/${RUNNING}/${name}`;
+      const sign = recordOf(parseJson(attempt(() => readFileSync(path, "utf8")) ?? ""));
+      const seen = attempt(() => statSync(path).mtime.toISOString());
+      if (sign.digest !== this.manifest.digest || seen === undefined || !Array.isArray(sign.tasks)) continue;
+      for (const { index, started } of sign.tasks.map(recordOf)) {
+        if (typeof index !== "number" || typeof started !== "string") continue;
+        const before = tasks.get(index);
+        if (!before || before.seen < seen) tasks.set(index, { host: String(sign.host), started, seen });
+      }
+    }
+    return tasks;
+  }
+
   /** The result in a file; a text says why there is a file without one. */
   #read(index: number, file: string): StoredResult | string | undefined {
     const path = `${this.path}/${file}`;
@@ -272,6 +301,44 @@ export class ResultsDir {
     const { digest, ids } = this.manifest;
     const isOurs = value.digest === digest && value.result.id === ids[index];
     return isOurs ? value : `${path} is the result of another task`;
+  }
+}
+
+/** The file by which a runner says which tasks it works on. Without it nothing fails but the status. */
+export class RunnerSign implements Disposable {
+  readonly #dir: ResultsDir;
+  readonly #file: string;
+  readonly #tasks = new Map<number, string>();
+  readonly #timer = setInterval(() => this.#write(), RENEW_MS);
+
+  constructor(dir: ResultsDir) {
+    this.#dir = dir;
+    this.#file = `${dir.path}/${RUNNING}/${runnerName()}.json`;
+  }
+
+  begin(index: number): void {
+    this.#tasks.set(index, new Date().toISOString());
+    this.#write();
+  }
+
+  end(index: number): void {
+    this.#tasks.delete(index);
+    this.#write();
+  }
+
+  #write(): void {
+    const { path, manifest: { digest } } = this.#dir;
+    const tasks = [...this.#tasks].map(([index, started]) => ({ index, started }));
+    attempt(() => {
+      const file = unfinished(path);
+      writeFileSync(file, `${JSON.stringify({ v: 1, digest, host: hostname(), tasks })}\n`);
+      renameSync(file, this.#file);
+    });
+  }
+
+  [Symbol.dispose](): void {
+    clearInterval(this.#timer);
+    attempt(() => rmSync(this.#file));
   }
 }
 
@@ -300,13 +367,18 @@ function codeOf(error: unknown): unknown {
 }
 
 function unfinished(path: string): string {
-  const host = hostname().replace(/[^\w.-]/g, "_");
-  return `${path}/${UNFINISHED}${host}-${process.pid}-${crypto.randomUUID().slice(0, 8)}`;
+  return `${path}/${UNFINISHED}${runnerName()}`;
 }
 
-function removeAbandoned(path: string): void {
+/** A name that no other runner has, on this machine or on another one. */
+function runnerName(): string {
+  const host = hostname().replace(/[^\w.-]/g, "_");
+  return `${host}-${process.pid}-${crypto.randomUUID().slice(0, 8)}`;
+}
+
+function removeAbandoned(path: string, prefix: string): void {
   for (const { name } of sortedEntries(path)) {
-    if (!name.startsWith(UNFINISHED)) continue;
+    if (!name.startsWith(prefix)) continue;
     const since = attempt(() => statSync(`${path}/${name}`).mtimeMs) ?? Infinity;
     if (Date.now() - since > ABANDONED_MS) attempt(() => rmSync(`${path}/${name}`, { recursive: true }));
   }

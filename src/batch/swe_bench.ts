@@ -1,3 +1,4 @@
+import { parseTree } from "jsonc-parser";
 import { message, usageError } from "../core/mod.ts";
 import PROMPT from "./swe_bench.md" with { type: "text" };
 import { type BatchTask, type Entry, type Fields, isText, linesOf, readEntries } from "./task.ts";
@@ -61,21 +62,6 @@ function elementsOf(text: string, file: string): Entry[] {
       message`give an array of instances, or one instance a line`,
     );
   }
-  const elements: Entry[] = [];
-  let depth = 0;
-  let begin = -1;
-  const end = (index: number) => {
-    if (text.slice(begin, index).trim() !== "") {
-      elements.push({ raw: text.slice(begin, index), offset: begin });
-    }
-    begin = index + 1;
-  };
-  for (const { 0: token, index } of text.matchAll(/"(?:[^"\\]|\\.)*"|[{}[\],]/g)) {
-    if (token === "{" || token === "[") {
-      if (++depth === 1) begin = index + 1;
-    } else if (token === "}" || token === "]") {
-      if (--depth === 0) end(index);
-    } else if (token === "," && depth === 1) end(index);
-  }
-  return elements;
+  const { children = [] } = parseTree(text) ?? {};
+  return children.map(({ offset, length }) => ({ raw: text.slice(offset, offset + length), offset }));
 }

@@ -1,3 +1,4 @@
+import { findNodeAtLocation, parseTree } from "jsonc-parser";
 import { errorMessage, formatLocation, message, type ReasonixError, usageError } from "../core/mod.ts";
 import { isRecord } from "../util/json.ts";
 
@@ -175,17 +176,9 @@ export function isText(value: unknown): value is string {
 
 /** The beginning of a field, given by the names that lead to it; of the object where it has none. */
 function offsetOf(raw: string, path: readonly string[]): number {
-  let depth = 0;
-  let found = 0;
-  for (const { 0: token, index } of raw.matchAll(/"(?:[^"\\]|\\.)*"(?:\s*:)?|[{}[\]]/g)) {
-    if (token === "{" || token === "[") depth++;
-    else if (token === "}" || token === "]") depth--;
-    else if (depth === found + 1 && token.endsWith(":")) {
-      const name = token.replace(/\s*:$/, "");
-      if (name === JSON.stringify(path[found]) && ++found === path.length) return index;
-    }
-  }
-  return raw.search(/\S/);
+  const root = parseTree(raw);
+  const field = root && findNodeAtLocation(root, [...path])?.parent;
+  return (field ?? root)?.offset ?? 0;
 }
 
 /** Puts the place that the parser names into an offset. */

@@ -5,6 +5,7 @@ import { isDirectory } from "../path/probe.ts";
 import { isWithheldVariable } from "../path/read_env.ts";
 import { defined, isRecord } from "../util/json.ts";
 import { suggestNames } from "../util/suggest.ts";
+import { isServerAddress } from "../worktree/mod.ts";
 import { readSweBench } from "./swe_bench.ts";
 import {
   type BatchTask,
@@ -105,25 +106,15 @@ function pathBelow(value: unknown): string | Invalid {
   return new Invalid(`${JSON.stringify(value)} is no directory in the repository`);
 }
 
-const SCHEME = /^([a-z][a-z0-9+.-]*):(?::|\/\/)/i;
-const SCHEMES = ["https", "http", "ssh", "file"];
-/** `git@host:path`, as ssh and git write it. */
-const SSH_ADDRESS = /^(?:[\w.-]+@)?[\w][\w.-]*:(?!:)/;
-
 /** An address that git reads without another program deciding how, or a path made absolute. */
 function repositoryOf(value: unknown, { cwd, elsewhere }: ReadOptions): string | Invalid {
   if (!isText(value) || /\p{Cc}/u.test(value) || value.startsWith("-")) {
     return new Invalid("the repo is neither an address nor a path of a git repository");
   }
-  const scheme = SCHEME.exec(value);
-  if (scheme) {
-    const url = URL.parse(value);
-    const isUsed = SCHEMES.includes(scheme[1]?.toLowerCase() ?? "") && scheme[0].endsWith("//") &&
-      url !== null;
-    if (isUsed && !`${url.username}${url.hostname}`.startsWith("-")) return value;
+  if (isServerAddress(value) || /^file:\/\/[^-]/i.test(value)) return value;
+  if (/^[a-z][a-z0-9+.-]*:(?::|\/\/)/i.test(value)) {
     return new Invalid("the repo is no address of https, http, ssh or file");
   }
-  if (SSH_ADDRESS.test(value) && !isAbsolute(value)) return value;
   const path = normalize(isAbsolute(value) ? value : `${cwd}/${value}`);
   return elsewhere || isDirectory(path)
     ? path

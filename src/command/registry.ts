@@ -100,7 +100,7 @@ export async function readCommand(
   // Most lines name a command of the program, which needs no session.
   const command = (await builtinCommands(scope.locale)).find(isNamed) ??
     (await projectCommands(scope.session)).find(isNamed);
-  if (command) return { command, argument: argument.trim() };
+  if (command) return { command: reported(command, scope), argument: argument.trim() };
   const near = suggestNames(name, (await allCommands(scope)).map((each) => each.name))
     .filter((other) => Math.abs(other.length - name.length) <= 2);
   const texts = await loadTexts("commands", scope.locale ?? "en");
@@ -114,6 +114,22 @@ export async function readCommand(
     ? texts.helpLists
     : texts.didYouMean(near.map((other) => `/${other}`).join(", "));
   throw usageError(texts.unknown(name), texts.inTurn(advice, texts.sendText));
+}
+
+/** The same command, of whose error the session is notified, too. */
+function reported(command: SlashCommand, { session }: CommandScope): SlashCommand {
+  return {
+    ...command,
+    async run(host, argument, signal) {
+      try {
+        await command.run(host, argument, signal);
+      } catch (error) {
+        const assembly = signal?.aborted ? undefined : await session?.().catch(() => undefined);
+        assembly?.commandFailed(error);
+        throw error;
+      }
+    },
+  };
 }
 
 /** A text that begins with two slashes is sent with one. */

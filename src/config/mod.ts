@@ -29,7 +29,12 @@ export { describesServer, listServers, type ServerRow } from "./query/servers.ts
 export { type Preset, PRESETS, presetText } from "./presets.ts";
 export { ConfigError, type ConfigProblem, formatKey, formatProblem, problemText } from "./problem.ts";
 export { addSavedHosts, addSavedRule, removeSavedRule, savedRulesFile } from "./project/saved_rules.ts";
-export { type EnvironmentSecrets, environmentSecrets, hideSecrets } from "./query/hide_secrets.ts";
+export {
+  type EnvironmentSecrets,
+  environmentSecrets,
+  hideSecrets,
+  secretVariables,
+} from "./query/hide_secrets.ts";
 export {
   EFFORT_LEVELS,
   effortLevels,

@@ -23,8 +23,8 @@ export { APPROVED, type RemoteServer, type RemoteServers } from "./remote/remote
 export { factsOf, type FoundFacts, tableModels } from "./model/model_info.ts";
 export { modelInfo } from "./model/model_info.ts";
 export const loadModelList = lazy(() => import("./model/models_dev.ts"));
-export { endpointOf, endpointUrl, requestHeaders } from "./wire/endpoint.ts";
-export type { ReplyReader } from "./wire/http_stream.ts";
+export { endpointOf, endpointUrl, networkFetch, requestHeaders } from "./wire/endpoint.ts";
+export { type ReplyReader, retryAfter } from "./wire/http_stream.ts";
 export { type MessageWriter, RequestBuffer } from "./wire/request_buffer.ts";
 export { streamingProvider, type Wire } from "./wire/streaming_provider.ts";
 export { otherVendorSources, partsFor, sendsReasoning } from "./wire/message_parts.ts";

@@ -423,6 +423,8 @@ function block(info: string, text: string): string {
 
 /** Blocks of code that the service draws, or offers to commit. */
 const DRAWN = /^(?:suggestion|mermaid|math|geojson|topojson|stl)$/i;
+/** The beginning of a line that GitLab would execute as the author's, such as `/merge`. */
+const QUICK_ACTION = /^[ \t]*\/(?=[a-z_]+(?:\s|$))/gim;
 /** A space without width: a reader sees the same text, and no parser sees the same syntax. */
 const BREAK = "\u200b";
 
@@ -468,5 +470,6 @@ function harmlessProse(text: string, home: string): string {
     .replace(/!(?=\[)/g, `!${BREAK}`)
     .replace(link, `]${BREAK}`)
     .replace(address, `$1${BREAK}`)
-    .replace(/\bwww(?=\.)/gi, `$&${BREAK}`);
+    .replace(/\bwww(?=\.)/gi, `$&${BREAK}`)
+    .replace(QUICK_ACTION, `$&${BREAK}`);
 }

@@ -292,6 +292,11 @@ export class Assembly implements AsyncDisposable {
     return this.#deps.extensions.verification;
   }
 
+  /** A slash command of the session has failed. */
+  commandFailed(error: unknown): void {
+    this.#deps.extensions.commandFailed(error);
+  }
+
   /** Counts costs for `agent.max_cost` from here on, as at the beginning of a turn. */
   restartCostLimit(): void {
     this.#deps.extensions.costsBefore = this.controller.recorder.state.costs;

@@ -29,6 +29,8 @@ export interface TurnExtension extends Pick<AgentDeps, "reviewAnswer" | "beforeC
   readonly limits?: () => Limits;
   /** The turns ended without an outcome, such as for an input that is too long. */
   readonly failed?: (error: unknown) => Promise<void>;
+  /** A slash command failed. */
+  readonly commandFailed?: (error: unknown) => void;
   /** An event was recorded and shown; the event that follows from it. */
   readonly onEvent?: EventSource;
   /** The user interrupts, perhaps between two turns. */

@@ -95,6 +95,10 @@ export class TurnExtensions implements Limits {
     for (const extension of [...this.#list]) await extension.failed?.(error);
   }
 
+  commandFailed(error: unknown): void {
+    for (const extension of this.#list) extension.commandFailed?.(error);
+  }
+
   interrupted(reason: StopReason): void {
     for (const extension of this.#list) extension.interrupted?.(reason);
   }

@@ -164,10 +164,11 @@ export function createRedactor(secretValues: Iterable<string>): (text: string) =
 /** Secrets that came up while the program ran. */
 const learned = { values: new Set<string>(), remove: (text: string) => text };
 
-/** Adds a secret that the configuration does not know, such as a new token of a server, to every redactor. */
-export function learnSecret(value: string): void {
-  if (!isRedacted(value.trim()) || learned.values.has(value)) return;
-  learned.values.add(value);
+/** Adds secrets that the configuration does not know, such as a new token of a server, to every redactor. */
+export function learnSecret(...values: readonly string[]): void {
+  const added = values.filter((value) => isRedacted(value.trim()) && !learned.values.has(value));
+  if (added.length === 0) return;
+  for (const value of added) learned.values.add(value);
   learned.remove = removerOf(learned.values);
 }
 

@@ -7,7 +7,7 @@ export {
   type WorktreeReport,
 } from "./owner.ts";
 export type { WorktreePatch } from "./snapshot.ts";
-export { RepositoryCache, shownRepository } from "./repository_cache.ts";
+export { isServerAddress, RepositoryCache, shownRepository } from "./repository_cache.ts";
 export {
   adoptWorktree,
   cloneWorktree,

@@ -27,8 +27,8 @@ export interface WorktreeRecord {
   readonly common: string;
   /** Commit that it began with; absent in the records of older versions. */
   readonly head?: string;
-  /** The copy of a repository whose objects it uses, for a clone. */
-  readonly mirror?: string;
+  /** The copies of repositories whose objects it uses, for a clone. */
+  readonly mirrors?: readonly string[];
 }
 
 export function worktreeDir(home: string, id: string): string {
@@ -90,8 +90,8 @@ export function parentOfWorktree(home: string, cwd: string): string | undefined 
 export function borrowedObjects(home: string, cwd: string): string[] {
   const realHome = existingRealPath(home) ?? home;
   const id = worktreeIdOf(realHome, cwd);
-  const mirror = id === undefined ? undefined : readRecord(realHome, id)?.mirror;
-  return mirror === undefined ? [] : [`${mirror}/objects`];
+  const { mirrors = [] } = (id === undefined ? undefined : readRecord(realHome, id)) ?? {};
+  return mirrors.map((mirror) => `${mirror}/objects`);
 }
 
 export interface WorktreeReport {

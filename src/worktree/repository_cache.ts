@@ -1,7 +1,7 @@
 import { lstatSync, mkdirSync, rmSync } from "node:fs";
-import { message, ReasonixError, textOf, usageError } from "../core/mod.ts";
-import { connectionEnvironment, Git, type GitOptions, problemOf } from "../git/mod.ts";
-import { baseName } from "../path/lexical.ts";
+import { message, ReasonixError, type Text, textOf, usageError } from "../core/mod.ts";
+import { connectionEnvironment, entries, Git, type GitOptions, problemOf } from "../git/mod.ts";
+import { baseName, isAbsolute } from "../path/lexical.ts";
 import { isFile, sortedEntries } from "../path/probe.ts";
 import { realPath } from "../path/real_path.ts";
 import { attempt } from "../util/lazy.ts";
@@ -15,10 +15,15 @@ export interface CachedCommit {
   readonly commit: string;
 }
 
+/** A commit with those of its submodules, of which each follows the one that it is in. */
+export interface CachedTree extends CachedCommit {
+  readonly submodules: readonly (CachedCommit & { readonly path: string })[];
+}
+
 interface RepositoryCacheOptions {
   /** Reasonix home. */
   readonly home: string;
-  /** Hears that a branch or tag could not be looked up again. */
+  /** Hears that a branch or tag could not be looked up again, and what is left out of a repository. */
   readonly notify: (text: string) => void;
 }
 
@@ -31,6 +36,7 @@ const FETCH = [
   ...["fetch", "--quiet", "--force", "--prune", "--no-tags", "--no-recurse-submodules"],
   ...["--no-write-fetch-head", "--update-shallow", "--"],
 ];
+const MAX_SUBMODULES = 200;
 const HOUR_MS = 60 * 60 * 1000;
 
 /**
@@ -40,6 +46,7 @@ const HOUR_MS = 60 * 60 * 1000;
 export class RepositoryCache {
   readonly #options: RepositoryCacheOptions;
   readonly #updates = new Map<string, Promise<void>>();
+  readonly #noted = new Set<string>();
 
   constructor(options: RepositoryCacheOptions) {
     this.#options = options;
@@ -47,9 +54,47 @@ export class RepositoryCache {
 
   /**
    * Finds the commit that a ref names; without one, that of the default branch. Throws a ReasonixError: usage
-   * for a ref that is not there, else where the repository cannot be fetched.
+   * for a ref that is not there, else where the repository or a submodule cannot be fetched.
    */
-  async find(repo: string, name: string | undefined, signal: AbortSignal): Promise<CachedCommit> {
+  async find(repo: string, name: string | undefined, signal: AbortSignal): Promise<CachedTree> {
+    const top = await this.#find(repo, name, signal);
+    const found = [{ ...top, repo, path: "" }];
+    for (const parent of found) {
+      const mirror = new Mirror(this.#options.home, parent.repo);
+      if (await mirror.hasLargeFiles(parent.commit, signal)) {
+        this.#note(`${mirror.shown}: files of Git LFS are not fetched; tasks find their pointers`);
+      }
+      for (const { url, commit, path: below } of await mirror.submodulesOf(parent.commit, signal)) {
+        const path = parent.path === "" ? below : `${parent.path}/${below}`;
+        const address = submoduleAddress(url, parent.repo);
+        if (address === undefined) {
+          const shown = shownRepository(url);
+          this.#note(
+            `${mirror.shown}: the submodule ${below} is left out; ${shown} is no https, http or ssh`,
+          );
+          continue;
+        }
+        const fail = (reason: Text) =>
+          new ReasonixError(message`Cannot fetch the submodule ${below} of ${mirror.shown}: ${reason}`, {
+            remedy:
+              message`check its address in ${".gitmodules"}, and whether git can read it without a prompt`,
+          });
+        if (found.length > MAX_SUBMODULES) throw fail(message`there are more than ${MAX_SUBMODULES}`);
+        const cached = await this.#find(address, commit, signal).catch((error) => {
+          throw error instanceof ReasonixError ? fail(error.texts.message) : error;
+        });
+        found.push({ ...cached, repo: address, path });
+      }
+    }
+    return { ...top, submodules: found.slice(1) };
+  }
+
+  #note(text: string): void {
+    if (!this.#noted.has(text)) this.#options.notify(text);
+    this.#noted.add(text);
+  }
+
+  async #find(repo: string, name: string | undefined, signal: AbortSignal): Promise<CachedCommit> {
     const ref = name === "HEAD" ? undefined : name;
     const mirror = new Mirror(this.#options.home, repo);
     const isCommit = ref !== undefined && COMMIT.test(ref);
@@ -129,6 +174,41 @@ class Mirror {
     }
   }
 
+  /** The submodules of a commit that it has a commit of; the addresses are as they are written there. */
+  async submodulesOf(
+    commit: string,
+    signal: AbortSignal,
+  ): Promise<{ readonly path: string; readonly url: string; readonly commit: string }[]> {
+    const keys = String.raw`^submodule\..*\.(path|url|update)$`;
+    const reading = ["config", "--blob", `${commit}:.gitmodules`, "-z", "--get-regexp", keys];
+    const modules = new Map<string, Record<string, string>>();
+    for (const entry of entries((await this.#run(reading, { signal })).text)) {
+      const [, name = "", key = "", value = ""] = /^submodule\.([^]*?)\.([a-z]+)\n([^]*)$/.exec(entry) ?? [];
+      modules.set(name, { ...modules.get(name), [key]: value });
+    }
+    const used = [...modules.values()].filter(({ path, update }) => path && update !== "none");
+    if (used.length === 0) return [];
+    const listing = ["ls-tree", "-z", commit, "--", ...used.map(({ path = "" }) => path)];
+    const purpose = message`Cannot read the submodules of ${this.shown}`;
+    const listed = await this.#git.ask(purpose, listing, this.#options({ signal }));
+    const commits = new Map(
+      entries(listed).map((entry) => {
+        const [, id = "", path = ""] = /^160000 commit ([0-9a-f]+)\t([^]*)$/.exec(entry) ?? [];
+        return [path, id];
+      }),
+    );
+    return used.flatMap(({ path = "", url = "" }) => {
+      const id = commits.get(path);
+      return id === undefined || path === "" ? [] : [{ path, url, commit: id }];
+    });
+  }
+
+  /** Reports whether attributes in a commit name Git LFS. */
+  async hasLargeFiles(commit: string, signal: AbortSignal): Promise<boolean> {
+    const looking = ["grep", "--quiet", "--fixed-strings", "filter=lfs", commit, "--"];
+    return (await this.#run([...looking, ":(glob)**/.gitattributes"], { signal })).code === 0;
+  }
+
   async update(refs: readonly string[], signal: AbortSignal): Promise<void> {
     mkdirSync(this.path, { recursive: true, mode: 0o700 });
     using _lock = await this.#lock(signal);
@@ -193,11 +273,35 @@ class Mirror {
   }
 }
 
-/** A redirect, or a setting of the user, may lead to the protocols of the same or a better kind. */
+/**
+ * A redirect may lead to protocols of the same or a better kind. Only a setting of the user (`insteadOf`)
+ * leads to files: a mirror on this machine.
+ */
 function protocolsOf(repo: string): string {
   const scheme = /^([a-z]+):\/\//i.exec(repo)?.[1]?.toLowerCase();
-  if (scheme === "http") return "http:https:ssh";
-  return scheme === "file" || repo.startsWith("/") ? "file" : "https:ssh";
+  if (scheme === "http") return "http:https:ssh:file";
+  return scheme === "file" || repo.startsWith("/") ? "file" : "https:ssh:file";
+}
+
+/** The address of a submodule, relative to its repository or whole; undefined for one of no server. */
+function submoduleAddress(url: string, repo: string): string | undefined {
+  let [address, rest] = ["", url];
+  for (let step = /^\.\.?\/+/.exec(rest); step; step = /^\.\.?\/+/.exec(rest)) {
+    address ||= repo.replace(/\/+$/, "");
+    if (step[0].startsWith("..")) address = address.replace(/\/[^/]*$|(?<=:)[^/:]*$/, "");
+    rest = rest.slice(step[0].length);
+  }
+  const whole = address === "" || address.endsWith(":") ? `${address}${rest}` : `${address}/${rest}`;
+  return isServerAddress(whole) ? whole : undefined;
+}
+
+/** Reports whether git reads a text as the address of a server, which no other program interprets. */
+export function isServerAddress(text: string): boolean {
+  if (/\p{Cc}/u.test(text)) return false;
+  const url = /^(?:https?|ssh):\/\//i.test(text) ? URL.parse(text) : null;
+  if (url) return !`${url.username}${url.hostname}`.startsWith("-");
+  // `git@host:path`, as ssh and git write it.
+  return /^(?:[\w.-]+@)?\w[\w.-]*:(?!:|\/\/)/.test(text) && !isAbsolute(text);
 }
 
 const ATTEMPTS = 30;

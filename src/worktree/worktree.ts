@@ -4,7 +4,7 @@ import { isDirectory, readSmallText } from "../path/probe.ts";
 import { worktreesDir } from "../path/project_dir.ts";
 import { realPath } from "../path/real_path.ts";
 import { entries, firstLine, Git, type GitOptions, openRepository, type Repository } from "../git/mod.ts";
-import type { CachedCommit } from "./repository_cache.ts";
+import type { CachedCommit, CachedTree } from "./repository_cache.ts";
 import { listFiles, Snapshot, type WorktreePatch } from "./snapshot.ts";
 import {
   isOwnerAlive,
@@ -101,28 +101,34 @@ export async function createWorktree(options: WorktreeOptions, signal?: AbortSig
   });
 }
 
-interface CloneOptions extends Omit<WorktreeOptions, "cwd">, CachedCommit {
+interface CloneOptions extends Omit<WorktreeOptions, "cwd">, CachedTree {
   /** The directory to work in, from the top; "" for the top itself. */
   readonly prefix: string;
 }
 
 /**
  * Makes a work tree with a separate repository below the Reasonix home: it uses the objects of the mirror and
- * has the history and the tags up to the commit, no branch and no remote. Nothing that the repository brings
- * is executed. Throws a ReasonixError with the reason; nothing is left then.
+ * has the history and the tags up to the commit, no branch and no remote; so does each submodule. Nothing
+ * that the repository brings is executed. Throws a ReasonixError with the reason; nothing is left then.
  */
 export async function cloneWorktree(options: CloneOptions, signal?: AbortSignal): Promise<Worktree> {
-  const { id, keepDays, prepare, prefix, mirror, commit } = options;
+  const { id, keepDays, prepare, prefix, mirror, commit, submodules } = options;
   const home = realPath(options.home);
   const git = Git.find(mirror);
   const tree = `${worktreeDir(home, id)}/tree/${baseName(mirror).replace(/-[0-9a-f]+\.git$/, "")}`;
-  const facts = { id, parent: tree, top: tree, tree, prefix, common: `${tree}/.git`, head: commit, mirror };
+  const mirrors = [...new Set([mirror, ...submodules.map((each) => each.mirror)])];
+  const facts = { id, parent: tree, top: tree, tree, prefix, common: `${tree}/.git`, head: commit, mirrors };
   return await make(home, { facts, keepDays }, async (record) => {
-    const objectFormat = await checkOut(git, record, { mirror, commit, signal });
-    if (
-      prefix !== "" && realPath(`${tree}/${prefix}`) !== `${tree}/${prefix}` ||
-      !isDirectory(`${tree}/${prefix}`)
-    ) {
+    const objectFormat = await checkOut(git, tree, { mirror, commit, signal });
+    for (const { path, ...cached } of submodules) {
+      if (!isOwnDirectory(tree, path)) {
+        throw new ReasonixError(
+          message`Cannot check out the submodule ${path}: it is no directory at ${commit}`,
+        );
+      }
+      await checkOut(git, `${tree}/${path}`, { ...cached, signal });
+    }
+    if (!isOwnDirectory(tree, prefix)) {
       throw usageError(
         message`Cannot work in ${prefix}: it is no directory of the repository at ${commit}`,
         message`give a directory of the repository as "dir", which is no link`,
@@ -134,10 +140,16 @@ export async function cloneWorktree(options: CloneOptions, signal?: AbortSignal)
   });
 }
 
+/** Reports whether a path below a work tree is a directory that no link leads to. */
+function isOwnDirectory(tree: string, path: string): boolean {
+  const directory = path === "" ? tree : `${tree}/${path}`;
+  return isDirectory(directory) && realPath(directory) === directory;
+}
+
 /** Makes the repository of a clone and its files, without filters of the user. Returns its object format. */
 async function checkOut(
   git: Git,
-  { tree }: WorktreeRecord,
+  tree: string,
   { mirror, commit, signal }: CachedCommit & Pick<Filling, "signal">,
 ): Promise<string> {
   const purpose = message`Cannot check out ${commit}`;

@@ -84,7 +84,7 @@ Deno.test("shards, the index of an engine and a run of the rest merge to what on
   assertMatch(merged.stderr, /^· 4 of 5 tasks done, 1 not\n· in [\d,]+ \(.* cached, .*\) · out \d+\n$/);
   const out = `${world.dir}/../out`;
   assertEquals([names(out), names(`${out}/tasks`)], [
-    [".gitignore", "batch.json", "failed", "tasks"],
+    [".gitignore", "batch.json", "failed", "running", "tasks"],
     ["t0", "t1", "t2", "t3", "t4"],
   ]);
   assertEquals(names(`${out}/tasks/t4`), ["changes.patch", "result.json", "session.jsonl"]);
@@ -219,6 +219,128 @@ Deno.test("runners killed at random points leave whole results, and the next one
     const { id, patch } = JSON.parse(line);
     assertEquals((await Deno.readTextFile(patch)).match(/^\+[^+].*$/gm), [`+n${id.slice(1)}`]);
   }
+});
+
+Deno.test("status says what runs where, and does not count a killed runner as running for ever", async () => {
+  const held = Promise.withResolvers<void>();
+  await using server = startModelServer([], {
+    ...LOOSE,
+    fallback: async (request) => {
+      if (server.requests.length <= 2 && idOf(request) !== "n2") await held.promise;
+      return { text: "yes" };
+    },
+  });
+  await using world = await makeWorld(mockConfig(server.url));
+  await writeTasks(world, 3);
+  const children = await Promise.all(
+    ["1/3", "2/3"].map((shard) => world.spawn([...SHARED, "--shard", shard])),
+  );
+  const ends = children.map(finished);
+  await server.received(2);
+  assertEquals((await world.run([...SHARED, "--shard", "3/3"])).code, 0);
+  const status = async (...more: string[]) =>
+    (await world.run(["batch", "status", "../out", ...more])).stdout;
+  const on = `\\(started \\d+ min ago on ${RegExp.escape(Deno.hostname())}\\)`;
+  const text = await status();
+  assertMatch(text, new RegExp(`^2 running: t0 ${on}, t1 ${on}$`, "m"));
+  assert(!text.includes("no sign"), text);
+  const { running: [first], silent } = JSON.parse(await status("--json"));
+  assertEquals([first.id, first.host, silent], ["t0", Deno.hostname(), []]);
+  for (const child of children) child.kill("SIGKILL");
+  held.resolve();
+  await Promise.all(ends);
+  // Their files stay; nothing renews them.
+  const signs = `${world.dir}/../out/running`;
+  const past = new Date(Date.now() - 600_000);
+  assertEquals(names(signs).length, 2);
+  for (const name of names(signs)) await Deno.utime(`${signs}/${name}`, past, past);
+  const later = await status();
+  assertMatch(later, new RegExp(`^2 begun, whose runner gave no sign for minutes: t0 ${on}, t1 ${on}$`, "m"));
+  assert(!later.includes("running"), later);
+  assertEquals((await world.run(SHARED)).code, 0);
+  const done = JSON.parse(await status("--json"));
+  assertEquals([done.done, done.running, done.silent], [3, [], []]);
+});
+
+/** Every file below a directory whose content has one of the texts. */
+function filesWith(directory: string, texts: readonly string[]): string[] {
+  return [...Deno.readDirSync(directory)].flatMap(({ name, isDirectory, isFile }) => {
+    const path = `${directory}/${name}`;
+    if (isDirectory) return filesWith(path, texts);
+    const content = isFile ? Deno.readTextFileSync(path) : "";
+    return texts.some((text) => content.includes(text)) ? [path] : [];
+  });
+}
+
+Deno.test("secrets in the variables of tasks are in no result, session, log or manifest", async () => {
+  const token = crypto.randomUUID();
+  const password = crypto.randomUUID().slice(0, 18);
+  const look = `q7w8e9r0t1y2${crypto.randomUUID().slice(0, 8)}u3i4o5p6`;
+  const env = { DEPLOY_TOKEN: token, DATABASE: `postgres://me:${password}@db.example/x`, PLAIN: look };
+  const secrets = [token, password, look].flatMap((text) => [text, btoa(text).slice(0, 20)]);
+  const all = Object.keys(env).map((name) => `echo "${"$"}${name}"`).join("; ") +
+    '; echo "$DATABASE" | sed "s/.*me://; s/@.*//"';
+  let asked = "";
+  await using server = startModelServer([], {
+    ...LOOSE,
+    fallback: (request) => {
+      asked += JSON.stringify(request.json);
+      const { messages } = request.json;
+      if (messages.at(-1).role === "tool") return { text: `The token is ${token}, the other one ${look}` };
+      return {
+        calls: [{
+          id: `call-${asked.length}`,
+          name: "bash",
+          args: { command: `${all}; printf %s "$PLAIN" | base64` },
+        }],
+      };
+    },
+  });
+  await using world = await makeWorld(mockConfig(server.url, '[log]\nlevel = "debug"\n'));
+  const tasks = [
+    {
+      id: "a",
+      prompt: `use ${token}`,
+      env,
+      setup: all,
+      check: [`${all}; : ${token}`, `yes "$DEPLOY_TOKEN" | head -c 9001`],
+    },
+    { id: "b", prompt: "never", env, setup: `${all}; exit 3` },
+  ];
+  // A checkpoint keeps what is in the workspace.
+  const file = "../tasks.jsonl";
+  await world.write(file, tasks.map((task) => JSON.stringify(task)).join("\n"));
+  await Deno.mkdir(`${world.dir}/../out`);
+  const { code, stdout, stderr } = await world.run(["run", "--tasks", file, "--results-dir", "../out"]);
+  assertEquals(code, 1, stderr);
+  const outputs = [
+    ...[stdout, stderr, asked],
+    ...await Promise.all(
+      [["batch", "merge", "../out"], ["batch", "status", "../out"], ["run", "--tasks", file]].map(
+        async (words) => {
+          const done = await world.run(words);
+          return done.stdout + done.stderr;
+        },
+      ),
+    ),
+  ];
+  for (const engine of ["kubernetes", "slurm", "github", "parallel"]) {
+    const words = ["--tasks", file, "--results-dir", "/out", "--container", "x:1"];
+    const emitted = await world.run(["batch", "emit", engine, ...words]);
+    if (emitted.code !== 0) assertMatch(emitted.stderr, /it is this machine itself/);
+    else {assertMatch(
+        emitted.stderr,
+        /^· "env" in ..\/tasks.jsonl has secrets, .*: DEPLOY_TOKEN \(a\), DATABASE \(a\), PLAIN \(a\)/m,
+      );}
+    outputs.push(emitted.stdout + emitted.stderr);
+  }
+  for (const [at, output] of outputs.entries()) {
+    for (const secret of secrets) assert(!output.includes(secret), `output ${at} has ${secret}: ${output}`);
+  }
+  assert(outputs[3]?.includes('"output":"[redacted]'), "the control: the checks printed them");
+  assertEquals(filesWith(world.home, secrets), []);
+  assertEquals(filesWith(`${world.dir}/../out`, secrets), []);
+  assertEquals(filesWith(world.dir, secrets), []);
 });
 
 const SMALL_DISK = ["bwrap", "--dev-bind", "/", "/", "--size", "65536", "--tmpfs"];

@@ -10,7 +10,7 @@ function result(id: string, more: Partial<TaskResult> = {}): TaskResult {
     id,
     ok: true,
     reason: "done",
-    answer: "Greets @everyone, see #1",
+    answer: "Greets @everyone, see #1\n\n/merge\n/usr/bin/true",
     session: id,
     model: "mock-1",
     usage: NO_TOKENS,
@@ -22,7 +22,41 @@ function result(id: string, more: Partial<TaskResult> = {}): TaskResult {
   };
 }
 
-Deno.test("batch pr opens one pull request for each patch of done tasks, also when it is killed", async () => {
+/** A program of a service, which prints `$listed` for a branch that has a request. */
+interface Client {
+  readonly program: string;
+  readonly host: string;
+  readonly listed: string;
+  readonly url: string;
+  /** The text that it gets, from its arguments on. */
+  readonly given: (title: string, body: string) => string;
+}
+
+const CLIENTS: readonly Client[] = [
+  {
+    program: "gh",
+    host: "github.com",
+    listed: '"url":"https://github.com/me/hello/pull/\'"$head"\'","headRepositoryOwner":{"login":"me"}',
+    url: "https://github.com/me/hello/pull/",
+    given: (title, body) => `--title=${title} --body-file -\n${body}`,
+  },
+  {
+    program: "glab",
+    host: "gitlab.com",
+    listed: '"web_url":"https://gitlab.com/me/hello/-/merge_requests/\'"$head"\'",' +
+      '"source_project_id":7,"target_project_id":7',
+    url: "https://gitlab.com/me/hello/-/merge_requests/",
+    given: (title, body) => `--title=${title} --description=${body}`,
+  },
+];
+
+for (const client of CLIENTS) {
+  const name =
+    `batch pr opens one request of ${client.program} for each patch of done tasks, also when it is killed`;
+  Deno.test(name, () => openRequests(client));
+}
+
+async function openRequests({ program, host, listed, url, given }: Client): Promise<void> {
   await using world = await makeWorld(mockConfig("http://127.0.0.1:9"));
   const { dir, home } = world;
   const env = { GIT_CONFIG_GLOBAL: `${home}/gitconfig`, GIT_CONFIG_NOSYSTEM: "1" };
@@ -34,14 +68,14 @@ Deno.test("batch pr opens one pull request for each patch of done tasks, also wh
   const remote = `${home}/hello.git`;
   await Deno.writeTextFile(
     env.GIT_CONFIG_GLOBAL,
-    `[user]\nname = Test\nemail = t@example.com\n[url "${remote}"]\ninsteadOf = https://github.com/me/hello\n`,
+    `[user]\nname = Test\nemail = t@example.com\n[url "${remote}"]\ninsteadOf = https://${host}/me/hello\n`,
   );
   await git("init", "-qb", "main");
   await world.write("greet.ts", "greet();\n");
   await git("add", ".");
   await git("commit", "-qm", "Begin");
   await git("init", "-q", "--bare", remote);
-  await git("remote", "add", "origin", "https://github.com/me/hello");
+  await git("remote", "add", "origin", `https://${host}/me/hello`);
   await git("push", "-q", "origin", "main");
   const base = (await git("rev-parse", "HEAD")).trim();
 
@@ -68,14 +102,14 @@ Deno.test("batch pr opens one pull request for each patch of done tasks, also wh
   // The service knows the branches that were created; the texts are for this test.
   const bin = `${home}/bin`;
   await Deno.mkdir(bin);
-  const gh = async (onCreate: string) =>
+  const answers = async (onCreate: string) =>
     await Deno.writeTextFile(
-      `${bin}/gh`,
+      `${bin}/${program}`,
       `#!/bin/sh
-for word in "$@"; do [ "$before" = --head ] && head="$word"; before="$word"; done
+for word in "$@"; do case "$before" in --head | --source-branch) head="$word";; esac; before="$word"; done
 if [ "$2" = list ]; then
   if grep -qx "$head" "${home}/created"
-  then echo '[{"url":"https://github.com/me/hello/pull/'"$head"'","headRepositoryOwner":{"login":"me"}}]'
+  then echo '[{${listed}}]'
   else echo "[]"; fi; exit
 fi
 ${onCreate}\n`,
@@ -89,28 +123,31 @@ ${onCreate}\n`,
   assertEquals(unasked.code, 2);
   assertStringIncludes(unasked.stderr, "add --yes");
 
-  await gh("kill -9 $PPID");
+  await answers("kill -9 $PPID");
   assert((await run(results.path, "--yes")).code !== 0);
   assertEquals(
     (await git("--git-dir", remote, "branch", "--list", "reasonix/*")).trim().split("\n").length,
     1,
   );
-  await gh(`${create}; kill -9 $PPID`);
+  await answers(`${create}; kill -9 $PPID`);
   assert((await run(results.path, "--yes")).code !== 0);
-  await gh(`${create}; echo "https://github.com/me/hello/pull/$head"`);
+  await answers(`${create}; echo "${url}$head"`);
   const done = await run(results.path, "--yes", "--rate", "1000");
   assertEquals(done.code, 0, done.stderr);
   const lines = done.stdout.trim().split("\n");
-  assertEquals(lines.map((line) => line.split(": ")[0]), ["one", "two/2"]);
+  const created = (await Deno.readTextFile(`${home}/created`)).trim().split("\n");
+  assertEquals(lines, [`one: ${url}${created[0]}`, `two/2: ${url}${created[1]}`]);
   const left = ["open: left out, it has no result", "red: left out, a check failed"];
   for (const line of [...left, "idle: left out, nothing was changed", "late: left out, it has no result"]) {
     assertStringIncludes(done.stderr, line);
   }
   assertStringIncludes(done.stderr, "1 opened, 1 were there, 0 failed");
-  const created = (await Deno.readTextFile(`${home}/created`)).trim().split("\n");
   assertEquals(created.map((name) => name.replace(/-[0-9a-f]{6,}/g, "")), ["reasonix/one", "reasonix/two_2"]);
   const texts = await Deno.readTextFile(`${home}/texts`);
-  assertStringIncludes(texts, "--title=one: Greet one --body-file -\nGreets @\u200beveryone, see #\u200b1\n");
+  assertStringIncludes(
+    texts,
+    given("one: Greet one", "Greets @\u200beveryone, see #\u200b1\n\n/\u200bmerge\n/usr/bin/true\n"),
+  );
   assertStringIncludes(texts, "```text\nGreet one\nby name\n```");
   assertStringIncludes(texts, "```sh\ndeno test\n```");
   assertStringIncludes(texts, "Task `two/2` of `tasks.jsonl`, done with Reasonix and `mock-1`.");
@@ -120,4 +157,4 @@ ${onCreate}\n`,
   const wrong = await run(results.path, "--rate", "0");
   assertEquals(wrong.code, 2);
   assertStringIncludes(wrong.stderr, "it is not a number above 0");
-});
+}

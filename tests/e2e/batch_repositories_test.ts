@@ -319,3 +319,111 @@ Deno.test("a hostile repository and its tree decide nothing about the program th
     .output();
   assertEquals(await exists(), true);
 });
+
+/** Makes a bare repository in which paths are texts, or commits of other repositories; returns the commit. */
+async function makeBare(path: string, files: Readonly<Record<string, string>>): Promise<string> {
+  await Deno.mkdir(path, { recursive: true });
+  await git(path, "init", "-q", "-b", "main");
+  for (const [name, text] of Object.entries(files)) {
+    if (/^[0-9a-f]{40}$/.test(text)) {
+      await git(path, "update-index", "--add", "--cacheinfo", `160000,${text},${name}`);
+    } else {
+      await Deno.writeTextFile(`${path}/${name}`, text);
+      await git(path, "add", name);
+    }
+  }
+  await git(path, "commit", "-qm", "first");
+  return (await git(path, "rev-parse", "HEAD")).trim();
+}
+
+function modules(...rows: readonly [path: string, url: string][]): string {
+  return rows.map(([path, url]) => `[submodule "${path}"]\n\tpath = ${path}\n\turl = ${url}\n`).join("");
+}
+
+Deno.test("a task has the submodules of its repository, which may be on a mirror by git's own settings", async () => {
+  await using server = startModelServer([], { ...LOOSE, fallback: obey });
+  await using world = await makeWorld(mockConfig(server.url));
+  const mirror = `${world.dir}/../mirror/team`;
+  const ran = `${world.dir}/../ran`;
+  const evil = `ext::sh -c touch% ${ran}`;
+  const deep = await makeBare(`${mirror}/deep`, {
+    "b.txt": "deep\n",
+    ".gitattributes": "*.bin filter=lfs\n",
+  });
+  const lib = await makeBare(`${mirror}/lib`, {
+    "a.txt": "lib\n",
+    ".gitattributes": "* filter=evil\n",
+    deep,
+    ".gitmodules": modules(["deep", "../deep"]),
+  });
+  const ref = await makeBare(`${mirror}/app`, {
+    "a.txt": "app\n",
+    lib,
+    evil: lib,
+    local: lib,
+    dash: lib,
+    ".gitmodules": modules(
+      ["lib", "https://git.example/team/lib"],
+      ["evil", evil],
+      ["local", `${mirror}/lib`],
+      ["dash", "ssh://-oProxyCommand=touch/x"],
+      ["gone", "https://git.example/team/gone"],
+    ),
+  });
+  await Deno.writeTextFile(
+    `${world.dir}/../.gitconfig`,
+    `[filter "evil"]\n\tsmudge = "touch ${ran}; cat"\n\tclean = "touch ${ran}; cat"\n` +
+      `[url "file://${await Deno.realPath(`${mirror}/..`)}/"]\n` +
+      "\tinsteadOf = https://git.example/\n\tinsteadOf = https://github.com/\n",
+  );
+  const shared = { repo: "https://git.example/team/app", prompt: "run: true" };
+  await world.write(
+    "tasks.jsonl",
+    jsonl(
+      {
+        id: "t",
+        ...shared,
+        prompt: "run: cat a.txt lib/a.txt lib/deep/b.txt; git -C lib/deep log --format=%s; " +
+          "ls -A evil local dash; echo changed > lib/deep/b.txt",
+      },
+      { id: "again", ...shared, check: "grep -qx lib lib/a.txt" },
+    ),
+  );
+  const { code, stderr } = await world.run([...RUN, "-j", "1"]);
+  assertEquals(code, 0, stderr);
+  const [first] = linesOf(await world.read("results.jsonl"));
+  assertEquals(first?.answer, "done: app\nlib\ndeep\nfirst\ndash:\n\nevil:\n\nlocal:");
+  const patch = await world.read("t.patch");
+  assertEquals(patch.match(/^[+-].*$/gm), [
+    "--- a/lib/deep/b.txt",
+    "+++ b/lib/deep/b.txt",
+    "-deep",
+    "+changed",
+  ]);
+  assertEquals(
+    stderr.match(/^· https:.*$/gm)?.map((line) => line.replace(world.dir, "DIR")),
+    [
+      `· https://git.example/team/app: the submodule evil is left out; ext::sh -c touch% DIR/../ran is no https, http or ssh`,
+      "· https://git.example/team/app: the submodule local is left out; DIR/../mirror/team/lib is no https, http or ssh",
+      "· https://git.example/team/app: the submodule dash is left out; ssh://-oProxyCommand=touch/x is no https, http or ssh",
+      "· https://git.example/team/deep: files of Git LFS are not fetched; tasks find their pointers",
+    ],
+  );
+  const instance = { instance_id: "team__app-1", repo: "team/app", base_commit: ref, problem_statement: "x" };
+  await world.write("swe.json", JSON.stringify([instance]));
+  const swe = await world.run(["run", "--tasks-from", "swe-bench", "swe.json", "--results", "swe.jsonl"]);
+  assertEquals([swe.code, linesOf(await world.read("swe.jsonl"))[0]?.reason], [0, "done"], swe.stderr);
+  assertEquals(await Deno.stat(ran).then(() => true, () => false), false, "nothing of them ran");
+
+  await makeBare(`${mirror}/broken`, {
+    lib,
+    ".gitmodules": modules(["lib", "https://git.example/team/gone"]),
+  });
+  await world.write("tasks.jsonl", jsonl({ ...shared, id: "b", repo: "https://git.example/team/broken" }));
+  const broken = await world.run(RUN);
+  assertEquals(broken.code, 1, broken.stderr);
+  assertMatch(
+    broken.stderr,
+    /b: the repository cannot be fetched \(Cannot fetch the submodule lib of https:\/\/git.example\/team\/broken: /,
+  );
+});

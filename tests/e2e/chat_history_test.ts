@@ -1,7 +1,7 @@
 /** The scrollback of a chat is its transcript: every line once, in order, of any length. */
 import { assertEquals } from "../support/assert.ts";
 import { startModelServer, type Turn } from "../support/model_server.ts";
-import { mockConfig } from "../support/program.ts";
+import { mockConfig, withoutTimes } from "../support/program.ts";
 import { EMPTY, onTerminal, openChat } from "../support/terminal_chat.ts";
 
 /** Paragraphs of one line each, some wide, some colored, and the rows that they are shown in. */
@@ -49,7 +49,7 @@ onTerminal(
     await terminal.shows("3.299");
     await terminal.scrollTo("end");
     await terminal.shows(EMPTY);
-    const history = (await terminal.history()).split("\n").map(plain);
+    const history = withoutTimes(await terminal.history()).split("\n").map(plain);
     const rows = history.slice(
       history.indexOf("> First question."),
       history.findIndex((row) => row.startsWith(EMPTY)),

@@ -3,7 +3,7 @@ import { exists } from "../../src/path/probe.ts";
 import { loadTexts } from "../../src/i18n/mod.ts";
 import { assertEquals, assertStringIncludes } from "../support/assert.ts";
 import { type RecordedRequest, startModelServer, type Turn } from "../support/model_server.ts";
-import { mockConfig } from "../support/program.ts";
+import { mockConfig, withoutTimes } from "../support/program.ts";
 import { drawnScreens, EMPTY, onTerminal, openChat, shownSoon } from "../support/terminal_chat.ts";
 
 /** The last message of the user. */
@@ -370,7 +370,7 @@ onTerminal(
       await terminal.shows(turn_view.expand.summary);
       await terminal.press("Escape");
 
-      const call = (screen: string) => screen.match(/^[✓⊘] .*$/gm);
+      const call = (screen: string) => withoutTimes(screen).match(/^[✓⊘] .*$/gm);
       const live = call(await terminal.history()) ?? [];
       assertEquals(
         live,

@@ -76,7 +76,8 @@ onTerminal("the full-screen view leaves the main screen as it was, with the last
 
   const first = await round("reasonix --tui", async () => {
     await chat.enter("hello");
-    await shownSoon(terminal, (screen) => screen.includes(SHOWN));
+    // While the turn runs, the first Ctrl+C ends it.
+    await shownSoon(terminal, (screen) => screen.includes(SHOWN) && !screen.includes("Esc stops"));
     await quit(chat);
   });
   afterAnswer(first, `left-with-0 ${tty}`, "$");

@@ -147,7 +147,7 @@ Deno.test("a failure before a session is in the log, and doctor names the file",
   assertStringIncludes(report.stdout, file);
 });
 
-Deno.test("the log has turns without an outcome, and internal errors with their stack at debug", async () => {
+Deno.test("the log has turns without an outcome, commands that failed, and internal errors with their stack at debug", async () => {
   const secret = "ghp_aB3dE6gH9jK2mN5pQ8sT1vW4yZ7bC0eF3hI6";
   await using world = await makeWorld(config("http://127.0.0.1:9", "debug"));
   await Deno.writeTextFile(`${world.home}/config.toml`, "[agent]\nlarge_input_tokens = 1\n", {
@@ -156,6 +156,8 @@ Deno.test("the log has turns without an outcome, and internal errors with their 
   await world.write("large.txt", "many words ".repeat(100));
   const refused = await world.run(["run", "--file", "large.txt", PROMPT]);
   assertEquals(refused.code, 2, refused.stderr);
+  const misused = await world.run(["run", `/context ${PROMPT}`]);
+  assertEquals(misused.code, 2, misused.stderr);
   const preload = `${world.home}/broken.js`;
   await Deno.writeTextFile(
     preload,
@@ -166,11 +168,13 @@ Deno.test("the log has turns without an outcome, and internal errors with their 
   const failures = logOf(world).filter(({ level }) => level === "error");
   assertEquals(failures.map(({ event, exit, internal }) => [event, exit, internal]), [
     ["turn.failed", "usage", undefined],
+    ["command.failed", "usage", undefined],
     ["program.failed", undefined, true],
   ]);
   assertStringIncludes(failures[0].text, "agent.large_input_tokens");
-  assertEquals(failures[1].text, "broken by [redacted]");
-  assertStringIncludes(failures[1].stack, "    at ");
+  assertStringIncludes(failures[1].text, "Cannot run /context");
+  assertEquals(failures[2].text, "broken by [redacted]");
+  assertStringIncludes(failures[2].stack, "    at ");
   assert(!JSON.stringify(failures).includes(secret));
 });
 

@@ -2,12 +2,12 @@
 import { assertEquals } from "../support/assert.ts";
 import { startModelServer } from "../support/model_server.ts";
 import { planOf } from "../support/planner_stage.ts";
-import { makeWorld } from "../support/program.ts";
+import { makeWorld, withoutTimes } from "../support/program.ts";
 
 const PAGE = await Deno.readTextFile(new URL("../../docs/subagents.md", import.meta.url));
 
 /** Removes text that differs from run to run. */
-const plain = (line: string) => line.replace(/\d+\.\d s/, "0.0 s");
+const plain = (line: string) => withoutTimes(line).replace(/\d+\.\d s/, "0.0 s");
 
 Deno.test("the example of two models runs as it is printed", async () => {
   const [, config = ""] = /<!-- file: config.toml -->\n\n```toml\n(.*?)```/s.exec(PAGE) ?? [];

@@ -104,9 +104,29 @@ Deno.test("run reports a redirect of an MCP server to another origin in one line
   assertEquals(origins.reached, []);
 });
 
+Deno.test("run sends no telemetry to another origin after any redirect, and says so in one line", async () => {
+  for (const status of REDIRECTS) {
+    await using model = startModelServer([{ text: "Hi" }]);
+    await using there = await stage(
+      status,
+      ({ first }) =>
+        mockConfig(model.url, `\n[telemetry]\notlp = "${first}"\nheaders = { "X-Own" = "${OWN}" }\n`),
+    );
+    const { world, origins } = there;
+    const { code, stdout, stderr } = await world.run(["run", "hello"]);
+    assertEquals([code, stdout, origins.reached], [0, "Hi\n", []], stderr);
+    const [line = "", ...more] = stderr.split("\n").filter((line) => line.startsWith("! "));
+    assertEquals(more, []);
+    assertStringIncludes(line, "Cannot send telemetry to");
+    assertStringIncludes(line, "which is not followed");
+    assert(origins.redirected.includes("POST /v1/traces"), origins.redirected.join());
+  }
+});
+
 Deno.test("this file redirects every sender that is tested through the program", () => {
   assertEquals(sendersOf("program").sort(), [
     "cli/commands/reports.ts",
+    "src/features/telemetry/exporter.ts",
     "src/provider/wire/http_stream.ts",
     "src/reports/doctor.ts",
   ]);

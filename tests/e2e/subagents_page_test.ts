@@ -1,13 +1,13 @@
 /** docs/subagents.md: its example runs as it is printed there, and its agent file loads. */
 import { startAgentServer } from "../support/agents_stage.ts";
 import { assert, assertEquals } from "../support/assert.ts";
-import { makeWorld, mockConfig } from "../support/program.ts";
+import { makeWorld, mockConfig, withoutTimes } from "../support/program.ts";
 
 const PAGE = await Deno.readTextFile(new URL("../../docs/subagents.md", import.meta.url));
 
 /** Removes text that differs from run to run: times and ids. */
 function plain(line: string): string {
-  return line.replace(/\d+\.\d s/, "0.0 s").replace(/id [\w-]+$/, "id x");
+  return withoutTimes(line).replace(/\d+\.\d s/, "0.0 s").replace(/id [\w-]+$/, "id x");
 }
 
 Deno.test("the example of docs/subagents.md runs as it is printed", async () => {

@@ -2,6 +2,7 @@
 import { assert, assertEquals, assertMatch } from "../support/assert.ts";
 import { startModelServer, type Turn } from "../support/model_server.ts";
 import { OtlpReceiver, type ReceiverMode } from "../support/otlp_receiver.ts";
+import { startProxy } from "../support/proxy.ts";
 import { finished, makeWorld, mockConfig } from "../support/program.ts";
 import { EMPTY, onTerminal, openChat } from "../support/terminal_chat.ts";
 
@@ -62,8 +63,61 @@ Deno.test("with env the variables of OpenTelemetry name the receiver", async () 
   assert(all.metrics.length > 0 && all.spans.length === 0);
 });
 
+Deno.test("telemetry goes through the proxy of the environment, except to this machine and to what NO_PROXY names", async () => {
+  await using model = startModelServer([], { check: { prefix: false }, fallback: { text: "done" } });
+  await using receiver = new OtlpReceiver();
+  await using proxy = startProxy();
+  const port = new URL(receiver.url).port;
+  const run = async (host: string, more: Record<string, string> = {}) => {
+    const config = `[telemetry]\notlp = "http://${host}:${port}"\nsignals = ["traces"]\n`;
+    await using world = await makeWorld(mockConfig(model.url, config));
+    const env = { HTTP_PROXY: `http://127.0.0.1:${proxy.port}`, NO_PROXY: "", ...more };
+    const { code, stderr } = await world.run(["run", "go"], { env });
+    assertEquals(code, 0, stderr);
+    const asked = proxy.asked.splice(0);
+    return {
+      asked,
+      spans: receiver.spans.splice(0).length,
+      failed: stderr.includes("Cannot send telemetry"),
+    };
+  };
+  assertEquals(await run("collector.test"), {
+    asked: [`POST http://collector.test:${port}/v1/traces HTTP/1.1`],
+    spans: 2,
+    failed: false,
+  });
+  assertEquals(await run("127.0.0.1"), { asked: [], spans: 2, failed: false });
+  const exempt = await run("collector.test", { NO_PROXY: "collector.test" });
+  assertEquals(exempt, { asked: [], spans: 0, failed: true });
+});
+
+Deno.test("a body can be compressed, and a certificate that cannot be read is named", async () => {
+  await using model = startModelServer([], { check: { prefix: false }, fallback: { text: "done" } });
+  const encodings: (string | null)[] = [];
+  const bodies: string[] = [];
+  await using receiver = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen() {} }, async (request) => {
+    encodings.push(request.headers.get("content-encoding"));
+    const body = request.body?.pipeThrough(new DecompressionStream("gzip"));
+    bodies.push(await new Response(body).text());
+    return Response.json({});
+  });
+  const url = `http://127.0.0.1:${receiver.addr.port}`;
+  await using world = await makeWorld(
+    mockConfig(model.url, `[telemetry]\notlp = "${url}"\nsignals = ["traces"]\n`),
+  );
+  const compressed = await world.run(["run", "go"], { env: { OTEL_EXPORTER_OTLP_COMPRESSION: "gzip" } });
+  assertEquals([compressed.code, encodings], [0, ["gzip"]], compressed.stderr);
+  assert(bodies[0]?.includes("invoke_agent reasonix"), bodies[0]);
+  const unread = await world.run(["run", "go"], {
+    env: { OTEL_EXPORTER_OTLP_TRACES_CERTIFICATE: "/none.pem" },
+  });
+  assertEquals([unread.code, encodings.length], [0, 1]);
+  const problem = 'Cannot use OTEL_EXPORTER_OTLP_TRACES_CERTIFICATE "/none.pem": there is no such file';
+  assert(unread.stderr.includes(problem), unread.stderr);
+});
+
 const FAILURES = [
-  ["dead", "connect ECONNREFUSED"],
+  ["dead", "tcp connect error"],
   ["hang", "no answer within 1 s"],
   [500, "HTTP 500"],
   [503, "HTTP 503"],

@@ -156,6 +156,7 @@ Deno.test("chunks are assigned to parts by module path, except chunks that a sta
     "process.js": "/src/tool/host/worker_process.ts",
     "start.js": "npm:/@clack/core/1.0.0/start.js",
     "observer.js": "/src/features/telemetry/telemetry.ts",
+    "operations.js": "/src/features/telemetry/operations.ts",
     "exporter.js": "/src/features/telemetry/exporter.ts",
     "sdk.js": "npm:/@opentelemetry/sdk-trace/3.1.0/dist/index.mjs",
   };

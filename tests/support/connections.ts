@@ -22,6 +22,7 @@ export const SENDERS: Readonly<Record<string, "program" | "functions" | "all" | 
   "cli/release/download.ts": "download",
   "cli/commands/reports.ts": "program",
   "src/reports/doctor.ts": "program",
+  "src/features/telemetry/exporter.ts": "program",
   "src/mcp/oauth/http_access.ts": "functions",
   "src/mcp/oauth/sign_in.ts": "functions",
   "src/mcp/transport/http.ts": "functions",

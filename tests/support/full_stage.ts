@@ -74,7 +74,8 @@ export async function openWorkedChat(
   });
   await Deno.writeTextFile(`${chat.cwd}/笔记.md`, `# 笔记 ${WIDE}\n\nThe greeting should be Chinese.\n`);
   chat.say(`Translate the greeting: ${WIDE}`);
-  await chat.until(() => chat.events.some(({ type }) => type === "turn.end"));
+  const working = () => /Esc (?:stops|停止)/.test(chat.terminal.screen().join("\n"));
+  await chat.until(() => chat.events.some(({ type }) => type === "turn.end") && !working());
   return chat;
 }
 

@@ -162,3 +162,8 @@ export async function finished(child: Deno.ChildProcess): Promise<Finished> {
   if (stdout.includes('"modelUsage":')) readSdkLines(stdout);
   return { code: status.code, stdout, stderr };
 }
+
+/** Calls without the time that ends the line of one that took over a second. */
+export function withoutTimes(text: string): string {
+  return text.replace(/ · (?:\d+ min )?\d+(?:\.\d)? s$/gm, "");
+}

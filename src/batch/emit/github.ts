@@ -12,7 +12,8 @@ const MERGE_MINUTES = 30;
 
 /** Writes a workflow: a job of a matrix for each index, and one that merges their results. */
 export function github(plan: EmitPlan): string {
-  const { name, groups, jobs, keys, container, npmPackage, tasks } = plan;
+  const { name, groups, jobs, container, npmPackage, tasks } = plan;
+  const { text: config, variables: keys } = plan.machine;
   const path = literal(plan.resultsDir);
   const images = groups.flatMap(({ image = container ?? "", shards }) => Array<string>(shards).fill(image));
   const include = images.map((image, index) => image === "" ? { index } : { index, image: literal(image) });
@@ -29,7 +30,6 @@ export function github(plan: EmitPlan): string {
       "sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0 || true\n",
   };
   const artifact = "results-${{ matrix.index }}";
-  const { text: config } = plan.machine;
   const lines = [
     ...(config === "" ? [] : [
       'export AGENT_CONFIG_PATH="$RUNNER_TEMP/reasonix.toml"',

@@ -1,5 +1,8 @@
+import { secretVariables } from "../../config/mod.ts";
 import { errorMessage, message, usageError } from "../../core/mod.ts";
 import { isAbsolute, normalize } from "../../path/lexical.ts";
+import { createRedactor } from "../../util/redact.ts";
+import { shellWord } from "../../util/process.ts";
 import { type Endpoint, endpointOf } from "./machine_config.ts";
 import { type EmitGroup, type EmitPlan, MAX_RETRIES, NO_RETRY, unitCommand } from "./plan.ts";
 import { yaml } from "./yaml.ts";
@@ -27,7 +30,8 @@ type Target =
  * for what no pod could run, such as a server without an address.
  */
 export async function kubernetes(plan: EmitPlan, resolve: Resolve = addressesOf): Promise<string> {
-  const { name, tasks, tasksText, machine, groups, keys } = plan;
+  const { name, tasks, tasksText, machine, groups } = plan;
+  const { variables: keys } = machine;
   const imageless = groups.find(({ image }) => image === undefined);
   if (imageless && plan.container === undefined) {
     throw usageError(
@@ -48,6 +52,8 @@ export async function kubernetes(plan: EmitPlan, resolve: Resolve = addressesOf)
     targets.push({ ...endpoint, ...await locate(endpoint.host, resolve) });
   }
   const isLarge = new TextEncoder().encode(tasksText + machine.text).length > MAX_CONFIG_BYTES;
+  const secrets = tasks.flatMap(({ env = {} }) => secretVariables(env));
+  const isSecret = !isLarge && (secrets.length > 0 || createRedactor([])(tasksText) !== tasksText);
   const mount = normalize(isAbsolute(plan.resultsDir) ? plan.resultsDir : `/${plan.resultsDir}`);
   const jobs = groups.map((group, at) =>
     job(plan, group, {
@@ -55,6 +61,7 @@ export async function kubernetes(plan: EmitPlan, resolve: Resolve = addressesOf)
       mount,
       tasksFile: `${isLarge ? mount : CONFIG}/tasks.jsonl`,
       targets,
+      isSecret,
     })
   );
   const config = {
@@ -62,7 +69,7 @@ export async function kubernetes(plan: EmitPlan, resolve: Resolve = addressesOf)
     kind: "ConfigMap",
     metadata: metadata(name, `${name}-tasks`),
     data: {
-      ...(isLarge ? {} : { "tasks.jsonl": tasksText }),
+      ...(isLarge || isSecret ? {} : { "tasks.jsonl": tasksText }),
       "config.toml": machine.text,
     },
   };
@@ -72,6 +79,11 @@ export async function kubernetes(plan: EmitPlan, resolve: Resolve = addressesOf)
       `  kubectl create secret generic ${SECRET} ` +
       keys.map((key) => `--from-literal=${key}="$${key}"`).join(" "),
     ]),
+    ...(isSecret
+      ? [
+        `  kubectl create secret generic ${name}-tasks --from-file=tasks.jsonl=${shellWord(plan.tasksFile)}`,
+      ]
+      : []),
     "  kubectl apply --server-side -f FILE",
     ...(isLarge
       ? [`The tasks file is too large for a ConfigMap. Copy it to ${mount}/tasks.jsonl of the claim first.`]
@@ -169,11 +181,14 @@ interface JobDetails {
   readonly mount: string;
   readonly tasksFile: string;
   readonly targets: readonly Target[];
+  /** The tasks file is a Secret of the cluster. */
+  readonly isSecret: boolean;
 }
 
-function job(plan: EmitPlan, group: EmitGroup, { name, mount, tasksFile, targets }: JobDetails) {
+function job(plan: EmitPlan, group: EmitGroup, { name, mount, tasksFile, targets, isSecret }: JobDetails) {
   const { shards, count } = group;
   const { cpus, memoryBytes } = plan.resources;
+  const tasks = { name: `${plan.name}-tasks` };
   const memory = `${Math.ceil(memoryBytes / 1024 ** 2)}Mi`;
   const line = unitCommand({ ...plan, tasksFile, resultsDir: mount }, group, "$JOB_COMPLETION_INDEX").join(
     " ",
@@ -226,7 +241,7 @@ function job(plan: EmitPlan, group: EmitGroup, { name, mount, tasksFile, targets
               { name: "HOME", value: HOME },
               { name: "REASONIX_HOME", value: `${HOME}/.reasonix` },
               { name: "AGENT_CONFIG_PATH", value: `${CONFIG}/config.toml` },
-              ...plan.keys.map((key) => ({
+              ...plan.machine.variables.map((key) => ({
                 name: key,
                 valueFrom: { secretKeyRef: { name: SECRET, key } },
               })),
@@ -240,7 +255,9 @@ function job(plan: EmitPlan, group: EmitGroup, { name, mount, tasksFile, targets
             ],
           }],
           volumes: [
-            { name: "tasks", configMap: { name: `${plan.name}-tasks` } },
+            isSecret
+              ? { name: "tasks", projected: { sources: [{ configMap: tasks }, { secret: tasks }] } }
+              : { name: "tasks", configMap: tasks },
             { name: "results", persistentVolumeClaim: { claimName: `${plan.name}-results` } },
             { name: "home", emptyDir: {} },
           ],

@@ -6,7 +6,7 @@ const LOST = 255;
 
 /** Writes a script for GNU parallel, on this machine or on others through ssh. */
 export function parallel(plan: EmitPlan): string {
-  const { tasks, groups, shards, jobs, keys } = plan;
+  const { tasks, groups, shards, jobs, machine: { variables: keys } } = plan;
   const results = shellWord(plan.resultsDir);
   const ssh = ["ssh", ...keys.map((name) => `-o SendEnv=${name}`), "-o ServerAliveInterval=30"].join(" ");
   return [

@@ -15,59 +15,46 @@ export interface EmitGroup {
   readonly shards: number;
 }
 
-/** A batch as engines need it, however they write it. */
-export interface EmitPlan {
-  /** From the name of the file, as RFC 1123 demands of labels, at most 40 characters. */
-  readonly name: string;
+interface GivenBatch {
   readonly tasks: readonly BatchTask[];
   /** As given. */
   readonly tasksFile: string;
   readonly tasksFrom?: TaskFlags["tasksFrom"] | undefined;
   readonly tasksText: string;
   readonly resultsDir: string;
-  readonly groups: readonly EmitGroup[];
-  /** Indexes of all groups together. */
-  readonly shards: number;
   /** Flags of `run` for every task, as they are after `--`. */
   readonly runFlags: readonly string[];
-  /** Tasks at the same time: of a shard, or, where each index is one task, of all. */
-  readonly jobs: number;
-  /** Names of the environment variables with the keys of providers. */
-  readonly keys: readonly string[];
-  /** The user's configuration for machines that do not have it. */
-  readonly machine: MachineConfig;
   /** The image of tasks that name none. */
   readonly container?: string | undefined;
-  /** Needs of one index. */
-  readonly resources: { readonly cpus: number; readonly memoryBytes: number };
   /** The npm package of this version of the program, for machines that do not have it. */
   readonly npmPackage: string;
 }
 
-/** Writes for an engine, and its limit. */
-export interface Engine {
-  readonly emit: (plan: EmitPlan) => string | Promise<string>;
-  /** Indexes that it takes at most. */
-  readonly maxIndexes: number;
+/** A batch as engines need it, however they write it. */
+export interface EmitPlan extends GivenBatch {
+  /** From the name of the file, as RFC 1123 demands of labels, at most 40 characters. */
+  readonly name: string;
+  readonly groups: readonly EmitGroup[];
+  /** Indexes of all groups together. */
+  readonly shards: number;
+  /** Tasks at the same time: of a shard, or, where each index is one task, of all. */
+  readonly jobs: number;
+  /** The user's configuration for machines that do not have it. */
+  readonly machine: MachineConfig;
+  /** Needs of one index. */
+  readonly resources: { readonly cpus: number; readonly memoryBytes: number };
 }
 
-export interface PlanInput {
-  readonly tasks: readonly BatchTask[];
-  readonly tasksFile: string;
-  readonly tasksFrom?: TaskFlags["tasksFrom"] | undefined;
-  readonly tasksText: string;
-  readonly resultsDir: string;
+export interface PlanInput extends GivenBatch {
+  /** Indexes that the engine takes at most. */
   readonly maxIndexes: number;
   readonly shards?: number | undefined;
   readonly jobs?: number | undefined;
-  readonly container?: string | undefined;
   /** Directory of results whose measured figures the resources follow. */
   readonly measured?: string | undefined;
-  readonly runFlags: readonly string[];
-  /** `--model` of these flags. */
+  /** `--model` of the flags. */
   readonly model?: string | undefined;
   readonly loaded: LoadedConfig;
-  readonly npmPackage: string;
 }
 
 /** Indexes at the same time where each is one task. */
@@ -88,9 +75,8 @@ export const NO_RETRY: readonly number[] = Object.values(EXIT)
   .filter((code) => code !== EXIT.done && !RETRY.includes(code));
 
 /** Throws a ReasonixError for an unknown model, or more shards or images than there may be. */
-export function planOf(input: PlanInput): EmitPlan {
-  const { tasks, tasksFile, tasksFrom, tasksText, resultsDir, maxIndexes, jobs, runFlags } = input;
-  const { shards = Math.min(tasks.length, maxIndexes) } = input;
+export function planOf({ maxIndexes, measured, model, loaded, ...given }: PlanInput): EmitPlan {
+  const { tasks, tasksFile, jobs, shards = Math.min(tasks.length, maxIndexes) } = given;
   if (shards > maxIndexes) {
     throw usageError(
       message`Cannot make ${shards} shards of ${tasksFile}: the engine takes at most ${maxIndexes}`,
@@ -111,27 +97,19 @@ export function planOf(input: PlanInput): EmitPlan {
     );
   }
   const machine = machineConfig(
-    nonInteractive(input.loaded),
-    new Set(tasks.map(({ model }) => model ?? input.model ?? "")),
+    nonInteractive(loaded),
+    new Set(tasks.map((task) => task.model ?? model ?? "")),
   );
   const isSharded = shards < tasks.length;
   const atOnce = Math.min(jobs ?? DEFAULT_JOBS, Math.ceil(tasks.length / shards));
   return {
+    ...given,
     name: jobName(tasksFile),
-    tasks,
-    tasksFile,
-    tasksFrom,
-    tasksText,
-    resultsDir,
     groups,
     shards: groups.reduce((sum, group) => sum + group.shards, 0),
-    runFlags,
     jobs: jobs ?? (isSharded ? DEFAULT_JOBS : DEFAULT_INDEXES),
-    keys: machine.variables,
     machine,
-    container: input.container,
-    npmPackage: input.npmPackage,
-    resources: input.measured === undefined ? limitsOf(tasks, atOnce) : measuredIn(input.measured, atOnce),
+    resources: measured === undefined ? limitsOf(tasks, atOnce) : measuredIn(measured, atOnce),
   };
 }
 

@@ -23,7 +23,7 @@ export async function maxArraySize(): Promise<number> {
  * does so with those of a machine that is lost.
  */
 export function slurm(plan: EmitPlan): string {
-  const { name, tasks, shards, jobs, keys, resources: { cpus, memoryBytes } } = plan;
+  const { name, tasks, shards, jobs, machine: { variables: keys }, resources: { cpus, memoryBytes } } = plan;
   const limit = shards === tasks.length ? `%${jobs}` : "";
   const logs = shellWord(`${plan.resultsDir}/log`);
   const within = (group: EmitGroup) => ["run", ...containerWords(plan, group)];

@@ -10,7 +10,7 @@ import {
   readText,
 } from "./layer.ts";
 import { type ConfigProblem, formatKey, type KeyPath } from "../problem.ts";
-import { hideSecrets, isSecretHandedOver, MARK } from "../query/hide_secrets.ts";
+import { hideSecrets, isSecretHandedOver, isSecretText, MARK } from "../query/hide_secrets.ts";
 import type { PluginEntry } from "../schema/config_types.ts";
 import {
   childSchema,
@@ -407,12 +407,6 @@ function isSecret(name: string, value: string, { path, hidden }: Leaf): boolean 
   return table === "headers" || (table === "env" && isSecretHandedOver(key)) ||
     !(hidden.includes(`\${${name}}`) || hidden.includes(`\${${name}:-`)) ||
     looksLikeSecret(value) || hideSecrets(value) !== value;
-}
-
-/** Reports whether a header or a variable of a client's server is secret, by its name or its look. */
-function isSecretText([name, value]: readonly [name: string, value: string]): boolean {
-  return isSecretHandedOver(name.replaceAll("-", "_")) || looksLikeSecret(value) ||
-    tableOf(hideSecrets({ [name]: value }))[name] !== value;
 }
 
 function mapTable(table: TomlTable, map: (value: unknown, name: string) => unknown): TomlTable {

@@ -1,7 +1,7 @@
 import type { Config } from "../schema/config_types.ts";
 import { childSchema, isTable, type JsonSchema } from "../schema/json_schema.ts";
 import { isVendorVariable } from "../vendors.ts";
-import { isOrdinaryText } from "../../util/redact.ts";
+import { isOrdinaryText, looksLikeSecret } from "../../util/redact.ts";
 
 /** In place of a whole secret. */
 export const MARK = "[secret]";
@@ -40,6 +40,12 @@ function isSecretVariable(name: string): boolean {
 /** Reports whether a variable for a server or provider is secret, by its name. */
 export function isSecretHandedOver(name: string): boolean {
   return isSecretVariable(name) || HANDED_VARIABLE.test(name);
+}
+
+/** Reports whether a header or a variable that is handed on is secret, by its name or its look. */
+export function isSecretText([name, value]: readonly [name: string, value: string]): boolean {
+  return isSecretHandedOver(name.replaceAll("-", "_")) || looksLikeSecret(value) ||
+    (hideSecrets({ [name]: value }) as Record<string, unknown>)[name] !== value;
 }
 
 /**
@@ -143,6 +149,14 @@ export function environmentSecrets(
     values: redactable(values),
     redacted: redactable([...values, ...redacted]),
   };
+}
+
+/** The variables that hold secrets, of those that are handed to commands. */
+export function secretVariables(
+  variables: Readonly<Record<string, string>>,
+): [name: string, value: string][] {
+  return Object.entries(variables)
+    .filter(([name, value]) => isSecretText([name, value]) && !SETTING.test(value) && !isPath(value));
 }
 
 /** Reports whether a variable holds a secret, by its name and value. */

@@ -227,10 +227,10 @@ export function attach({ options, paths, session, provider, recorder, extensions
       return newNotice("warning", "log", text);
     },
     failed: (error) => Promise.resolve(log.failure("turn.failed", error)),
+    commandFailed: (error) => log.failure("command.failed", error),
     async close() {
-      if (!isOpen) return;
       const { turns, usage, costs } = recorder.state;
-      log.record("info", "session.close", { turns: turns.length, usage, costs });
+      if (isOpen) log.record("info", "session.close", { turns: turns.length, usage, costs });
       await log.file.close();
     },
   };

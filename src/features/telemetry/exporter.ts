@@ -1,10 +1,22 @@
-import { subscribe, unsubscribe } from "node:diagnostics_channel";
-import { OTLPLogExporter } from "@opentelemetry/exporter-logs-otlp-http";
+import { parseKeyPairsIntoRecord } from "@opentelemetry/core";
 import {
-  AggregationTemporalityPreference,
-  OTLPMetricExporter,
-} from "@opentelemetry/exporter-metrics-otlp-http";
-import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-http";
+  createOtlpNetworkExportDelegate,
+  ExporterMetrics,
+  type ExportResponse,
+  getSharedConfigurationDefaults,
+  type IExporterTransport,
+  OTLPExporterBase,
+} from "@opentelemetry/otlp-exporter-base";
+import {
+  type IExporterMetricsHelper,
+  type ISerializer,
+  JsonLogsSerializer,
+  JsonMetricsSerializer,
+  JsonTraceSerializer,
+  LogsExporterMetricsHelper,
+  MetricsExporterMetricsHelper,
+  TraceExporterMetricsHelper,
+} from "@opentelemetry/otlp-transformer";
 import {
   defaultResource,
   detectResources,
@@ -14,59 +26,41 @@ import {
   serviceNameEnvDetector,
 } from "@opentelemetry/resources";
 import { BatchLogRecordProcessor, LoggerProvider } from "@opentelemetry/sdk-logs";
-import { MeterProvider, PeriodicExportingMetricReader } from "@opentelemetry/sdk-metrics";
+import {
+  AggregationTemporality,
+  MeterProvider,
+  PeriodicExportingMetricReader,
+} from "@opentelemetry/sdk-metrics";
 import { AlwaysOnSampler, BatchSpanProcessor, TracerProvider } from "@opentelemetry/sdk-trace";
 import type { Config, EnvLookup } from "../../config/mod.ts";
+import { message, ReasonixError, type Text } from "../../core/mod.ts";
+import { networkFetch, retryAfter } from "../../provider/mod.ts";
 import type { BatchContext } from "../../run/mod.ts";
 import { defined } from "../../util/json.ts";
+import { type Fetch, networkFailure, programFetch, RedirectError } from "../../util/network/fetch.ts";
+import { after, unlessAborted } from "../../util/timer.ts";
 import { VERSION } from "../../util/version.ts";
+import { attributesOf, type ContentOptions } from "./conventions.ts";
 import { operationRecords } from "./logs.ts";
 import { operationMetrics } from "./metrics.ts";
-import type { Observed, Reader, ReaderOptions } from "./observed.ts";
-import { attributesOf, OperationReader, type OperationSink } from "./operations.ts";
-import { DrawnIds, SpanReader } from "./spans.ts";
+import type { Operation, OperationSink } from "./operations.ts";
+import { DrawnIds, operationSpans } from "./spans.ts";
 
 const SCOPE = "reasonix";
 
-/** The providers of the SDK with their readers. */
-export class Exporter implements Reader {
-  readonly #readers: readonly Reader[];
-  readonly #providers: readonly { shutdown(): Promise<void> }[];
-  readonly #unwatch: () => void;
-
-  constructor(
-    readers: readonly Reader[],
-    providers: readonly { shutdown(): Promise<void> }[],
-    unwatch: () => void,
-  ) {
-    [this.#readers, this.#providers, this.#unwatch] = [readers, providers, unwatch];
-  }
-
-  take(observed: Observed): void {
-    for (const reader of this.#readers) reader.take(observed);
-  }
-
-  end(): void {
-    for (const reader of this.#readers) reader.end();
-  }
-
+/** The providers of the SDK, with what writes to them. */
+export interface Exporter {
+  take(operation: Operation): void;
   /** Sends what is left. */
-  async close(): Promise<void> {
-    this.end();
-    await Promise.allSettled(this.#providers.map((provider) => provider.shutdown()));
-    this.#unwatch();
-  }
+  close(): Promise<void>;
 }
 
-interface Export<T> {
-  export(items: T, done: (result: { code: number; error?: Error }) => void): void;
-}
-
-/** Why nothing arrived. */
-export interface ExportFailure {
+/** The end of an attempt to send something. */
+export interface Attempt {
   readonly signal: string;
-  readonly problem: string;
-  /** The SDK will try again. */
+  /** Why it did not arrive. */
+  readonly problem?: Text;
+  /** Another attempt follows. */
   readonly repeated: boolean;
 }
 
@@ -77,45 +71,52 @@ export interface ExporterOptions {
   readonly batch?: BatchContext | undefined;
   /** Addresses by signal. */
   readonly receivers: ReadonlyMap<string, URL>;
-  /** Called after a failed attempt, and after each export, with the failure where there is one. */
-  readonly onExport: (failure?: ExportFailure) => void;
+  readonly onAttempt: (attempt: Attempt) => void;
 }
 
 /** Longest delay of a timer; a longer one would be none. */
 const MAX_DELAY_MS = 2 ** 31 - 1;
 
-/** Opens the exporters of the configured signals; the SDK itself reads further `OTEL_*` variables. */
-export function openExporter(
-  { settings, env, batch, receivers, onExport, ...given }: ExporterOptions,
-): Exporter {
-  const { headers, signals, names, content } = settings;
+/** Opens the exporters of the configured signals. */
+export function openExporter({ settings, receivers, batch, onAttempt, ...given }: ExporterOptions): Exporter {
+  const { signals, names, content } = settings;
   const redact = (text: string) => hideInAddresses(given.redact(text));
-  const options: ReaderOptions = { content, redact };
+  // An empty variable is one that is not set.
+  const env = (name: string) => given.env(name) || undefined;
+  const number = (name: string) => {
+    const value = Number(env(name));
+    return value > 0 ? Math.min(value, MAX_DELAY_MS) : undefined;
+  };
+  const options: ContentOptions = { content, redact };
   const resource = resourceOf(batch, redact);
   const isClaude = names === "claude_code";
   // Some readers of its telemetry look at the scope.
   const scope = isClaude ? "com.anthropic.claude_code" : SCOPE;
-  const number = (name: string) => {
-    const given = Number(env(name));
-    return given > 0 ? Math.min(given, MAX_DELAY_MS) : undefined;
-  };
-  const target = (signal: string) => defined({ headers, url: receivers.get(signal)?.href });
-  const attempts = new Map<string, string>();
-  const unwatch = watchAttempts(receivers, (signal, problem) => {
-    attempts.set(signal, redact(problem));
-    onExport({ signal, problem: redact(problem), repeated: true });
-  });
-  /** Hears of the end of each export. */
-  const watched = <T, E extends Export<T>>(signal: string, exporter: E): E => {
-    const send = exporter.export.bind(exporter);
-    exporter.export = (items, done) =>
-      send(items, (result) => {
-        const problem = attempts.get(signal) ?? redact(result.error?.message || "no answer");
-        onExport(result.code === 0 ? undefined : { signal, problem, repeated: false });
-        attempts.delete(signal);
-        done(result);
-      });
-    return exporter;
+  const closing = new AbortController();
+  const exporterOf = <Items, Answer>(
+    signal: string,
+    serializer: ISerializer<Items, Answer>,
+    metricsHelper: IExporterMetricsHelper<Items>,
+  ) => {
+    const url = receivers.get(signal);
+    if (!url) throw new Error(`There is no receiver of ${signal}`);
+    const transport = new Transport({
+      ...{ signal, url, headers: settings.headers, env, closing: closing.signal },
+      onAttempt: (attempt) => {
+        const { problem } = attempt;
+        onAttempt(typeof problem === "string" ? { ...attempt, problem: redact(problem) } : attempt);
+      },
+    });
+    const unused = { componentType: "", url: undefined, meterProvider: undefined };
+    const metrics = new ExporterMetrics({
+      ...unused,
+      metricsHelper,
+      responseAttributesFromError: () => ({}),
+    });
+    const { timeoutMillis: usual, ...rest } = getSharedConfigurationDefaults();
+    const timeoutMillis = number(variableOf(signal, "TIMEOUT", env)) ?? usual;
+    const config = { ...rest, timeoutMillis };
+    return new OTLPExporterBase(createOtlpNetworkExportDelegate(config, serializer, metrics, transport));
   };
   const batching = (prefix: string) =>
     defined({
@@ -124,26 +125,27 @@ export function openExporter(
       maxQueueSize: number(`${prefix}_MAX_QUEUE_SIZE`),
       maxExportBatchSize: number(`${prefix}_MAX_EXPORT_BATCH_SIZE`),
     });
-  const readers: Reader[] = [];
   const sinks: OperationSink[] = [];
   const providers: { shutdown(): Promise<void> }[] = [];
   if (signals.includes("traces")) {
     const ids = new DrawnIds();
-    const exporter = watched("traces", new OTLPTraceExporter(target("traces")));
+    const exporter = exporterOf("traces", JsonTraceSerializer, TraceExporterMetricsHelper);
     const spanProcessors = [new BatchSpanProcessor({ exporter, ...batching("OTEL_BSP") })];
     // The sampler has decided when the identifiers were drawn.
     const sampler = new AlwaysOnSampler();
     const provider = new TracerProvider({ resource, idGenerator: ids, sampler, spanProcessors });
     providers.push(provider);
-    readers.push(new SpanReader(provider.getTracer(SCOPE, VERSION), ids, options));
+    sinks.push(operationSpans(provider.getTracer(SCOPE, VERSION), ids, options));
   }
   if (signals.includes("metrics")) {
-    const isChosen = Boolean(env("OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE"));
-    const { DELTA } = AggregationTemporalityPreference;
-    const preference = isClaude && !isChosen ? { temporalityPreference: DELTA } : {};
+    const exporter = exporterOf("metrics", JsonMetricsSerializer, MetricsExporterMetricsHelper);
+    const preference = env("OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE") ?? (isClaude ? "delta" : "");
+    // There are only counters and histograms.
+    const isDelta = /^(?:delta|lowmemory)$/i.test(preference);
+    const temporality = isDelta ? AggregationTemporality.DELTA : AggregationTemporality.CUMULATIVE;
     const interval = number("OTEL_METRIC_EXPORT_INTERVAL") ?? 60_000;
     const reader = new PeriodicExportingMetricReader({
-      exporter: watched("metrics", new OTLPMetricExporter({ ...target("metrics"), ...preference })),
+      exporter: Object.assign(exporter, { selectAggregationTemporality: () => temporality }),
       exportIntervalMillis: interval,
       exportTimeoutMillis: Math.min(interval, number("OTEL_METRIC_EXPORT_TIMEOUT") ?? 30_000),
     });
@@ -152,17 +154,29 @@ export function openExporter(
     sinks.push(operationMetrics(names, provider.getMeter(scope, VERSION), options));
   }
   if (signals.includes("logs")) {
-    const exporter = watched("logs", new OTLPLogExporter(target("logs")));
+    const exporter = exporterOf("logs", JsonLogsSerializer, LogsExporterMetricsHelper);
     const often = { scheduledDelayMillis: 5000, ...batching("OTEL_BLRP") };
     const processors = [new BatchLogRecordProcessor({ exporter, ...often })];
     const provider = new LoggerProvider({ resource, processors });
     providers.push(provider);
-    sinks.push(
-      operationRecords(names, provider.getLogger(isClaude ? `${scope}.events` : scope, VERSION), options),
-    );
+    const logger = provider.getLogger(isClaude ? `${scope}.events` : scope, VERSION);
+    sinks.push(operationRecords(names, logger, options));
   }
-  if (sinks.length > 0) readers.push(new OperationReader(sinks));
-  return new Exporter(readers, providers, unwatch);
+  return {
+    take(operation) {
+      for (const sink of sinks) sink(operation);
+    },
+    async close() {
+      closing.abort();
+      await Promise.allSettled(providers.map((provider) => provider.shutdown()));
+    },
+  };
+}
+
+/** The variable of a signal, else that of all. */
+function variableOf(signal: string, name: string, env: EnvLookup): string {
+  const own = `OTEL_EXPORTER_OTLP_${signal.toUpperCase()}_${name}`;
+  return env(own) ? own : `OTEL_EXPORTER_OTLP_${name}`;
 }
 
 /** The resource of all signals. It names no machine, unless `OTEL_RESOURCE_ATTRIBUTES` does. */
@@ -183,35 +197,104 @@ function resourceOf(batch: BatchContext | undefined, redact: (text: string) => s
   return defaultResource().merge(own).merge(resourceFromAttributes(attributesOf(given.attributes, redact)));
 }
 
-const ERROR = "http.client.request.error";
-const ANSWER = "http.client.response.finish";
+interface TransportOptions {
+  readonly signal: string;
+  readonly url: URL;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly env: EnvLookup;
+  /** Aborted: nothing more is repeated. */
+  readonly closing: AbortSignal;
+  readonly onAttempt: (attempt: Attempt) => void;
+}
 
-/**
- * Hears of attempts that fail: the SDK repeats them, and says neither when nor why. Returns a function that
- * ends it.
- */
-function watchAttempts(
-  receivers: ReadonlyMap<string, URL>,
-  onFailure: (signal: string, problem: string) => void,
-): () => void {
-  const heard = (message: unknown) => {
-    const { request, response, error } = message as {
-      readonly request: { readonly path: string; getHeader(name: string): unknown };
-      readonly response?: { readonly statusCode?: number };
-      readonly error?: Error;
+/** Waits between attempts: the first one, and the longest. */
+const BACKOFF_MS = 1000;
+const MAX_BACKOFF_MS = 5000;
+
+/** Answers after which the same can be sent again (the specification of OTLP/HTTP). */
+const TEMPORARY: readonly number[] = [429, 502, 503, 504];
+
+/** Sends what the SDK has written as requests to models are sent: proxies and redirects are those of them. */
+class Transport implements IExporterTransport {
+  readonly #options: TransportOptions;
+  readonly #headers: Headers;
+  readonly #gzip: boolean;
+  #fetch: Promise<Fetch> | undefined;
+
+  constructor(options: TransportOptions) {
+    const { signal, headers, env } = options;
+    this.#options = options;
+    const given = ["OTEL_EXPORTER_OTLP_HEADERS", variableOf(signal, "HEADERS", env)];
+    this.#headers = new Headers();
+    for (const values of [...given.map((name) => parseKeyPairsIntoRecord(env(name))), headers]) {
+      for (const [name, value] of Object.entries(values)) this.#headers.set(name, value);
+    }
+    this.#headers.set("content-type", "application/json");
+    this.#headers.set("user-agent", `reasonix/${VERSION}`);
+    this.#gzip = env(variableOf(signal, "COMPRESSION", env)) === "gzip";
+    if (this.#gzip) this.#headers.set("content-encoding", "gzip");
+  }
+
+  async send(data: Uint8Array<ArrayBuffer>, timeoutMs: number): Promise<ExportResponse> {
+    const { signal, closing, onAttempt } = this.#options;
+    const body = this.#gzip ? await compressed(data) : data;
+    const late = AbortSignal.timeout(timeoutMs);
+    for (let backoff = BACKOFF_MS;; backoff = Math.min(backoff * 1.5, MAX_BACKOFF_MS)) {
+      const { problem, waitMs = backoff, isTemporary } = await this.#attempt(body, late);
+      const repeated = isTemporary === true && !late.aborted && !closing.aborted;
+      onAttempt({ signal, repeated, ...defined({ problem }) });
+      if (problem === undefined) return { status: "success" };
+      if (!repeated) return { status: "failure", error: new Error("The receiver did not get it") };
+      await unlessAborted(new Promise<void>((resolve) => void after(waitMs, resolve)), closing).catch(
+        () => {},
+      );
+    }
+  }
+
+  shutdown(): void {}
+
+  async #attempt(body: Uint8Array<ArrayBuffer>, signal: AbortSignal) {
+    try {
+      const send: Fetch = await (this.#fetch ??= this.#connect());
+      const { status, ok, headers, body: answer } = await send(this.#options.url, {
+        ...{ method: "POST", headers: this.#headers, body, signal },
+      });
+      await answer?.cancel();
+      if (ok) return {};
+      const waitMs = retryAfter(headers, Date.now());
+      return { problem: `HTTP ${status}`, waitMs, isTemporary: TEMPORARY.includes(status) };
+    } catch (error) {
+      if (signal.aborted) return { problem: message`no answer` };
+      if (error instanceof ReasonixError) return { problem: error.texts.message };
+      return {
+        problem: networkFailure(error, "otlp").detail,
+        isTemporary: !(error instanceof RedirectError),
+      };
+    }
+  }
+
+  async #connect(): Promise<Fetch> {
+    const { signal, url, env } = this.#options;
+    const variables = {
+      ca_file: variableOf(signal, "CERTIFICATE", env),
+      client_cert_file: variableOf(signal, "CLIENT_CERTIFICATE", env),
+      client_key_file: variableOf(signal, "CLIENT_KEY", env),
     };
-    const address = `${request.getHeader("host")}${request.path}`;
-    const [signal] =
-      [...receivers].find(([, url]) => `${url.host}${url.pathname}${url.search}` === address) ??
-        [];
-    const { statusCode = 0 } = response ?? {};
-    const problem = error?.message ?? (statusCode < 300 ? undefined : `HTTP ${statusCode}`);
-    if (signal !== undefined && problem !== undefined) onFailure(signal, problem);
-  };
-  for (const name of [ERROR, ANSWER]) subscribe(name, heard);
-  return () => {
-    for (const name of [ERROR, ANSWER]) unsubscribe(name, heard);
-  };
+    const { ca_file, client_cert_file, client_key_file } = variables;
+    return await networkFetch({
+      base_url: url.href,
+      proxy: "",
+      ca_file: env(ca_file) ?? "",
+      client_cert_file: env(client_cert_file) ?? "",
+      client_key_file: env(client_key_file) ?? "",
+      variables,
+    }, programFetch);
+  }
+}
+
+async function compressed(data: Uint8Array<ArrayBuffer>): Promise<Uint8Array<ArrayBuffer>> {
+  const stream = new Blob([data]).stream().pipeThrough(new CompressionStream("gzip"));
+  return await new Response(stream).bytes();
 }
 
 const USER_INFO = /\b([a-z][a-z\d+.-]{0,30}:\/\/)[^\s/?#@"'`<>\\]+@/gi;

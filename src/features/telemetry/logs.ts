@@ -1,17 +1,11 @@
-import { type Context, type Logger, ROOT_CONTEXT, trace, TraceFlags } from "@opentelemetry/api";
+import type { Logger } from "@opentelemetry/api";
 import { freshTokens } from "../../core/mod.ts";
 import { claudeToolName } from "../../tool/mod.ts";
 import { byteLength } from "../../util/bytes.ts";
+import { attributesOf, type ContentOptions, type Values } from "./conventions.ts";
 import { claudeDecision } from "./metrics.ts";
-import type { ReaderOptions, SpanIds } from "./observed.ts";
-import {
-  attributesOf,
-  type FailedAttempt,
-  type Operation,
-  type OperationSink,
-  type RequestEnd,
-  type Values,
-} from "./operations.ts";
+import type { FailedAttempt, Operation, OperationSink, RequestEnd } from "./operations.ts";
+import { contextOf } from "./spans.ts";
 
 /** Characters of a prompt, of arguments and of an error. */
 const MAX_CONTENT = 60_000;
@@ -20,7 +14,7 @@ const MAX_CONTENT = 60_000;
 export function operationRecords(
   names: "gen_ai" | "claude_code",
   logger: Logger,
-  { content, redact }: ReaderOptions,
+  { content, redact }: ContentOptions,
 ): OperationSink {
   const prefix = names === "claude_code" ? "claude_code" : "reasonix";
   /** Number of records and the latest prompt, by session of the user. */
@@ -48,12 +42,12 @@ export function operationRecords(
   // Half a secret is no secret that can be redacted.
   const shown = (text: string) => content ? redact(text).slice(0, MAX_CONTENT).toWellFormed() : undefined;
   // A server can repeat the prompt in what it says about an error.
-  const errorValues = (request: Request): Values => {
-    const { failure, attempts } = request;
-    const status = Number(failure?.type);
+  const errorValues = (request: RequestEnd | FailedAttempt): Values => {
+    const { error, problem = "", attempts } = request;
+    const status = Number(error);
     return {
       ...common(request),
-      error: shown(failure?.text ?? "") || failure?.type,
+      error: shown(problem) || error,
       status_code: Number.isInteger(status) ? status : undefined,
       attempt: attempts,
     };
@@ -69,26 +63,26 @@ export function operationRecords(
         emit(operation, "api_error", errorValues(operation));
         break;
       case "request":
-        if (operation.failure) emit(operation, "api_error", errorValues(operation));
-        if (operation.usage || !operation.failure) {
+        if (operation.error !== undefined) emit(operation, "api_error", errorValues(operation));
+        if (operation.usage || operation.error === undefined) {
           emit(operation, "api_request", requestValues(operation));
         }
         break;
       case "call": {
-        const { call, tool, end, decision } = operation;
+        const { start: { call }, tool, end, decision, error } = operation;
         const named = {
           tool_name: names === "claude_code" ? claudeToolName(tool) : tool,
           tool_use_id: call.id,
         };
         if (decision) emit(operation, "tool_decision", { ...named, ...claudeDecision(decision) });
-        if (!operation.executed) break;
+        if (!operation.executed || !end) break;
         const { decision: type, source } = decision ? claudeDecision(decision) : {};
         emit(operation, "tool_result", {
           ...named,
-          success: String(end.outcome === "ok"),
+          success: String(error === undefined),
           duration_ms: String(end.durationMs),
-          error_type: end.outcome === "ok" ? undefined : end.outcome,
-          error: end.outcome === "ok" ? undefined : shown(end.content),
+          error_type: error,
+          error: error === undefined ? undefined : shown(end.content),
           decision_type: type,
           decision_source: source,
           tool_input_size_bytes: String(byteLength(call.arguments)),
@@ -100,17 +94,12 @@ export function operationRecords(
   };
 }
 
-function contextOf({ trace: traceId, id: spanId, sampled }: SpanIds): Context {
-  const traceFlags = sampled ? TraceFlags.SAMPLED : TraceFlags.NONE;
-  return trace.setSpanContext(ROOT_CONTEXT, { traceId, spanId, traceFlags });
-}
-
 /** Requests that agents have made are known by the name of the agent. */
 const QUERY_SOURCES: Readonly<Record<string, string>> = { main: "repl_main_thread", compaction: "compact" };
 
-type Request = (RequestEnd | FailedAttempt) & Operation;
-
-function common({ model, durationMs, purpose, session: { agent } }: Request): Values {
+function common(
+  { model, durationMs, purpose, session: { agent } }: RequestEnd | FailedAttempt,
+): Values {
   return {
     model,
     duration_ms: Math.round(durationMs),
@@ -119,7 +108,7 @@ function common({ model, durationMs, purpose, session: { agent } }: Request): Va
   };
 }
 
-function requestValues(request: RequestEnd & Operation): Values {
+function requestValues(request: RequestEnd): Values {
   const { usage, cost, firstChunkMs } = request;
   return {
     ...common(request),

@@ -1,34 +1,35 @@
-import type { Meter } from "@opentelemetry/api";
+import type { Attributes, Meter } from "@opentelemetry/api";
 import { isWritten, tokenKinds } from "../../core/mod.ts";
 import { isRecord, parseJson } from "../../util/json.ts";
-import { providerName, type ReaderOptions } from "./observed.ts";
 import {
+  agentName,
   attributesOf,
-  type CallDecision,
-  type CallEnd,
-  type Operation,
-  type OperationSink,
-  type RequestEnd,
-  WANTED,
-} from "./operations.ts";
+  type ContentOptions,
+  modelValues,
+  serverValues,
+  type Values,
+} from "./conventions.ts";
+import type { CallDecision, CallEnd, OperationSink, RequestEnd } from "./operations.ts";
 
 /** Counts and measures what happens, under the names of the conventions or those of Claude Code. */
 export function operationMetrics(
   names: "gen_ai" | "claude_code",
   meter: Meter,
-  { redact }: ReaderOptions,
+  { redact }: ContentOptions,
 ): OperationSink {
-  return names === "gen_ai" ? genAiMetrics(meter, redact) : claudeCodeMetrics(meter, redact);
+  const safe: Safe = (values) => attributesOf(values, redact);
+  return names === "gen_ai" ? genAiMetrics(meter, safe) : claudeCodeMetrics(meter, safe);
 }
 
-type Redact = ReaderOptions["redact"];
+/** The known values, their texts redacted. */
+type Safe = (values: Values) => Attributes;
 
 /** Bounds that the conventions name. */
 const SECONDS = Array.from({ length: 14 }, (_, power) => 0.01 * 2 ** power);
 const TURN_SECONDS = Array.from({ length: 13 }, (_, power) => 0.1 * 2 ** power);
 const TOKENS = Array.from({ length: 14 }, (_, power) => 4 ** power);
 
-function genAiMetrics(meter: Meter, redact: Redact): OperationSink {
+function genAiMetrics(meter: Meter, safe: Safe): OperationSink {
   const histogram = (name: string, unit: string, description: string, bounds: number[]) =>
     meter.createHistogram(name, { unit, description, advice: { explicitBucketBoundaries: bounds } });
   const counter = (name: string, unit: string, description: string) =>
@@ -60,75 +61,58 @@ function genAiMetrics(meter: Meter, redact: Redact): OperationSink {
   const decisions = counter("reasonix.decisions", "{decision}", "Decisions about calls.");
   const lines = counter("reasonix.lines", "{line}", "Lines that tools have added and removed.");
 
-  const request = (operation: RequestEnd & Operation) => {
-    const { usage, firstChunkMs, durationMs, failure, session: { server, agent = "reasonix" } } = operation;
-    const isOwn = operation.provider === operation.session.provider;
-    const target = attributesOf({
-      ...asked(operation),
-      "server.address": isOwn ? server?.address : undefined,
-      "server.port": isOwn ? server?.port : undefined,
-    }, redact);
-    duration.record(durationMs / 1000, { ...target, ...(failure ? { "error.type": failure.type } : {}) });
-    if (firstChunkMs !== undefined) firstChunk.record(firstChunkMs / 1000, target);
-    const used = { ...target, "gen_ai.token.modality": "unknown" };
+  const request = (operation: RequestEnd) => {
+    const { usage, firstChunkMs, durationMs, error, session } = operation;
+    const target = { ...modelValues(operation), ...serverValues(operation) };
+    duration.record(durationMs / 1000, safe({ ...target, "error.type": error }));
+    if (firstChunkMs !== undefined) firstChunk.record(firstChunkMs / 1000, safe(target));
+    const used = safe({ ...target, "gen_ai.token.modality": "unknown" });
     input.add(usage?.inputTokens ?? 0, used);
     output.add(usage?.outputTokens ?? 0, used);
     if (!usage) return;
     cacheRead.add(usage.cachedTokens, used);
     cacheWrite.add(usage.cacheWriteTokens ?? 0, used);
     reasoning.add(usage.reasoningTokens, used);
-    inputOf.record(usage.inputTokens, target);
-    outputOf.record(usage.outputTokens, target);
-    const whose = { ...target, ...attributesOf({ "gen_ai.agent.name": agent }, redact) };
-    if (!operation.cost) unpriced.add(1, whose);
-    else cost.add(operation.cost.amount, { ...whose, "reasonix.currency": operation.cost.currency });
-  };
-
-  const call = (operation: CallEnd & Operation) => {
-    const { end: { outcome, durationMs }, session: { agent = "reasonix" }, executed } = operation;
-    const error = outcome === "ok" ? {} : { "error.type": outcome };
-    const named = attributesOf({ "gen_ai.tool.name": operation.tool, "gen_ai.agent.name": agent }, redact);
-    if (executed) tool.record(durationMs / 1000, { ...named, "gen_ai.tool.type": "function", ...error });
-    results.add(1, { ...named, "reasonix.tool.outcome": outcome });
-    for (const [type, count] of changedLines(operation)) lines.add(count, { "reasonix.change": type });
+    inputOf.record(usage.inputTokens, safe(target));
+    outputOf.record(usage.outputTokens, safe(target));
+    const whose = { ...target, "gen_ai.agent.name": agentName(session) };
+    if (!operation.cost) unpriced.add(1, safe(whose));
+    else cost.add(operation.cost.amount, safe({ ...whose, "reasonix.currency": operation.cost.currency }));
   };
 
   return (operation) => {
+    const agent = agentName(operation.session);
     switch (operation.kind) {
       case "request":
         return request(operation);
-      case "retry": {
-        const values = { ...asked(operation), "error.type": operation.failure.type };
-        return retries.add(1, attributesOf(values, redact));
+      case "retry":
+        return retries.add(1, safe({ ...modelValues(operation), "error.type": operation.error }));
+      case "call": {
+        const { end, executed, error } = operation;
+        if (!end) return;
+        const named = { "gen_ai.tool.name": operation.tool, "gen_ai.agent.name": agent };
+        const values = safe({ ...named, "gen_ai.tool.type": "function", "error.type": error });
+        if (executed) tool.record(end.durationMs / 1000, values);
+        results.add(1, safe({ ...named, "reasonix.tool.outcome": end.outcome }));
+        for (const [type, count] of changedLines(operation)) lines.add(count, { "reasonix.change": type });
+        return;
       }
-      case "call":
-        return call(operation);
       case "decision": {
-        const { tool, event: { decision, source } } = operation;
+        const { decision, source } = operation.event;
         const values = { "reasonix.decision": decision, "reasonix.decision.source": source };
-        return decisions.add(1, attributesOf({ "gen_ai.tool.name": tool, ...values }, redact));
+        return decisions.add(1, safe({ "gen_ai.tool.name": operation.tool, ...values }));
       }
       case "turn": {
-        const { event: { durationMs, reason }, session: { agent = "reasonix" } } = operation;
-        const error = WANTED.includes(reason) ? undefined : reason;
-        const values = { "gen_ai.agent.name": agent, "error.type": error };
-        return turn.record(durationMs / 1000, attributesOf(values, redact));
+        const values = { "gen_ai.agent.name": agent, "error.type": operation.error };
+        if (operation.end) turn.record(operation.end.durationMs / 1000, safe(values));
       }
     }
   };
 }
 
-function asked({ provider, model }: Pick<RequestEnd, "provider" | "model">) {
-  return {
-    "gen_ai.operation.name": "chat",
-    "gen_ai.provider.name": providerName(provider),
-    "gen_ai.request.model": model,
-  };
-}
-
 /** The lines that a call has added and removed, where there are any. */
-function changedLines({ end: { changes = [] } }: CallEnd): ["added" | "removed", number][] {
-  const written = changes.filter(isWritten);
+function changedLines({ end }: CallEnd): ["added" | "removed", number][] {
+  const written = end?.changes?.filter(isWritten) ?? [];
   return (["added", "removed"] as const).flatMap((type) => {
     const count = written.reduce((sum, each) => sum + each[type], 0);
     return count === 0 ? [] : [[type, count]];
@@ -136,7 +120,7 @@ function changedLines({ end: { changes = [] } }: CallEnd): ["added" | "removed",
 }
 
 /** The metrics that dashboards for Claude Code show; costs in other currencies than dollars are left out. */
-function claudeCodeMetrics(meter: Meter, redact: Redact): OperationSink {
+function claudeCodeMetrics(meter: Meter, safe: Safe): OperationSink {
   const counter = (name: string, unit: string, description: string) =>
     meter.createCounter(`claude_code.${name}`, { unit, description });
   const sessions = counter("session.count", "", "Count of CLI sessions started");
@@ -156,12 +140,12 @@ function claudeCodeMetrics(meter: Meter, redact: Redact): OperationSink {
         return sessions.add(1, { ...common, start_type: operation.resumed ? "resume" : "fresh" });
       case "request": {
         const { model, usage, cost: spent } = operation;
-        const whose = attributesOf({
+        const whose = safe({
           ...common,
           model,
           query_source: QUERY_SOURCES[operation.purpose] ?? "auxiliary",
           "agent.name": session.agent,
-        }, redact);
+        });
         if (spent?.currency === "USD") cost.add(spent.amount, whose);
         if (!usage) return;
         const { input, cached, cache_write } = tokenKinds(usage);
@@ -171,9 +155,9 @@ function claudeCodeMetrics(meter: Meter, redact: Redact): OperationSink {
         return tokens.add(cache_write, { ...whose, type: "cacheCreation" });
       }
       case "call": {
-        const { tool, paths, decision } = operation;
+        const { tool, start, decision } = operation;
         for (const [type, count] of changedLines(operation)) {
-          lines.add(count, { ...attributesOf({ ...common, model: session.model }, redact), type });
+          lines.add(count, safe({ ...common, model: session.model, type }));
         }
         if (makes(COMMIT, operation)) commits.add(1, common);
         if (makes(PULL_REQUEST, operation)) pullRequests.add(1, common);
@@ -182,13 +166,13 @@ function claudeCodeMetrics(meter: Meter, redact: Redact): OperationSink {
           ...common,
           tool_name: tool === "write_file" ? "Write" : "Edit",
           ...claudeDecision(decision),
-          language: languageOf(paths[0] ?? ""),
+          language: languageOf(start.paths?.[0] ?? ""),
         });
       }
       case "turn":
         // The time of agents is part of the turn that they work for.
-        if (session.depth > 0) return;
-        return activeTime.add(operation.event.durationMs / 1000, { ...common, type: "cli" });
+        if (session.depth > 0 || !operation.end) return;
+        return activeTime.add(operation.end.durationMs / 1000, { ...common, type: "cli" });
     }
   };
 }
@@ -210,10 +194,10 @@ const PULL_REQUEST = {
 };
 
 /** Reports whether a call has made something, by its command line or by the name of the tool. */
-function makes(what: typeof COMMIT, { call, tool, end }: CallEnd): boolean {
-  if (end.outcome !== "ok" || (end.exitCode ?? 0) !== 0) return false;
+function makes(what: typeof COMMIT, { start, tool, end }: CallEnd): boolean {
+  if (end?.outcome !== "ok" || (end.exitCode ?? 0) !== 0) return false;
   if (tool !== "bash") return what.tool.test(tool);
-  const args = parseJson(call.arguments);
+  const args = parseJson(start.call.arguments);
   return isRecord(args) && typeof args.command === "string" && what.command.test(args.command);
 }
 

@@ -4,46 +4,40 @@ import { type AssemblyOptions, redactorOf, type RunContext, type RunTelemetry } 
 import { defined } from "../../util/json.ts";
 import { lazy } from "../../util/lazy.ts";
 import { after, atMost } from "../../util/timer.ts";
-import type { Exporter, ExportFailure } from "./exporter.ts";
-import type { Observed, ObservedSession, SpanIds } from "./observed.ts";
+import type { Attempt, Exporter } from "./exporter.ts";
+import { type ObservedSession, type Operation, Operations, type SpanIds } from "./operations.ts";
 
-/** A session with its open spans. */
-interface SessionSpans {
-  session: ObservedSession;
-  readonly calls: Map<string, SpanIds>;
-  /** The call, or the turn, that the agent works for; of the user's session the span of the environment. */
-  caller?: SpanIds;
-  turn?: SpanIds;
-  compaction?: SpanIds;
-  chat?: SpanIds;
-}
+/** The SDK takes 25 ms to load: that begins while the first reply comes. */
+const LOAD_AFTER_MS = 10;
 
-/** The SDK takes 60 ms to load: that begins while the model thinks. */
-const LOAD_AFTER_MS = 40;
+/** Events that only a request brings which was sent. */
+const ANSWERS: ReadonlySet<string> = new Set(["message.delta", "tool.call", "message.retry", "message.end"]);
 
 /** Longest wait for the receiver at the end of a run. */
 const END_MS = 1000;
 
 /**
- * Telemetry of a run and of its agents. Nothing but this module executes before the first request was sent:
- * events are kept until the exporter is there.
+ * Telemetry of a run and of its agents. Only this module and the operations execute before the first request
+ * was sent: what has happened is kept until the exporter is there.
  */
 class Telemetry implements RunTelemetry {
   readonly tracestate: string | undefined;
   readonly #options: AssemblyOptions;
   /** The span that the program was started in. */
   readonly #inherited: SpanIds | undefined;
-  readonly #sessions = new Map<string, SessionSpans>();
-  #kept: Observed[] = [];
-  #take = (observed: Observed): unknown => this.#kept.push(observed);
+  readonly #operations = new Operations({
+    sink: (operation) => this.#take(operation),
+    isSampled: (trace) => isSampled(trace, this.#options.paths.env),
+  });
+  #kept: Operation[] = [];
+  #take = (operation: Operation): unknown => this.#kept.push(operation);
   #exporter: Exporter | undefined;
   #notify: (text: Text) => void = () => {};
   /** The receiver took what was sent last, or did not. */
   readonly #receiver: { failed: boolean; reported: boolean };
   readonly #receivers: ReadonlyMap<string, Receiver>;
   /** The latest attempt to send something. */
-  #failure: ExportFailure | undefined;
-  #begun = false;
+  #latest: Attempt | undefined;
   #loads = false;
   readonly #load = lazy(() => this.#open());
 
@@ -59,19 +53,13 @@ class Telemetry implements RunTelemetry {
   /** Follows the events of a run. */
   attach(run: RunContext): void {
     const { recorder, session: { id }, provider: { model }, options: { parent } } = run;
-    const spans: SessionSpans = {
-      session: {
-        id,
-        ...(parent ? { parent: parent.link.session } : {}),
-        ...(parent?.link.agent === undefined ? {} : { agent: parent.link.agent }),
-        depth: parent?.depth ?? 0,
-        ...this.#modelOf(model.provider, model.id),
-      },
-      calls: new Map(),
-      ...(parent || !this.#inherited ? {} : { caller: this.#inherited }),
-    };
-    this.#sessions.set(id, spans);
-    recorder.subscribe((event) => this.#observe(spans, event));
+    this.#operations.open({
+      id,
+      ...defined({ parent: parent?.link.session, agent: parent?.link.agent }),
+      depth: parent?.depth ?? 0,
+      ...this.#modelOf(model.provider, model.id),
+    }, parent ? undefined : this.#inherited);
+    recorder.subscribe((event) => this.#observe(id, event));
     if (parent) return;
     this.#notify = (text) => void recorder.record(newNotice("warning", "telemetry", text));
     run.extensions.add({ close: () => this.#close() });
@@ -82,9 +70,7 @@ class Telemetry implements RunTelemetry {
    * doing. Undefined where it does nothing.
    */
   traceparent(session: string, callId?: string): string | undefined {
-    const spans = this.#sessions.get(session);
-    const called = callId === undefined ? undefined : spans?.calls.get(callId);
-    const span = called ?? spans?.chat ?? spans?.turn ?? spans?.caller;
+    const span = this.#operations.spanOf(session, callId);
     return span && `00-${span.trace}-${span.id}-${span.sampled ? "01" : "00"}`;
   }
 
@@ -95,81 +81,19 @@ class Telemetry implements RunTelemetry {
     return { provider, model, ...(url?.hostname ? { server: { address: url.hostname, port } } : {}) };
   }
 
-  #observe(spans: SessionSpans, event: Event): void {
+  #observe(session: string, event: Event): void {
     if (event.type === "context.prefix" && event.provider !== undefined) {
-      spans.session = { ...spans.session, ...this.#modelOf(event.provider, event.model) };
+      this.#operations.change(session, this.#modelOf(event.provider, event.model));
     }
-    const at = performance.timeOrigin + performance.now();
-    const span = this.#spanOf(spans, event);
     try {
-      this.#take({ event, at, session: spans.session, ...(span ? { span } : {}) });
+      this.#operations.take(session, event, now());
     } catch (error) {
       // A run does not end for what counts it.
       this.#stop(error);
     }
-    if (event.type === "turn.start" || event.type === "message.start") this.#begun = true;
-    if (event.type !== "message.start" || this.#loads) return;
+    if (this.#loads || !ANSWERS.has(event.type)) return;
     this.#loads = true;
     after(LOAD_AFTER_MS, () => void this.#load());
-  }
-
-  /** Draws the span that the event begins, or finds the one that it belongs to. */
-  #spanOf(spans: SessionSpans, event: Event): SpanIds | undefined {
-    const within = spans.turn ?? spans.caller;
-    switch (event.type) {
-      case "turn.start":
-        delete spans.chat;
-        delete spans.compaction;
-        spans.calls.clear();
-        return spans.turn = this.#draw(spans.caller);
-      case "turn.end": {
-        const { turn } = spans;
-        delete spans.turn;
-        return turn;
-      }
-      case "message.start":
-        if (event.step === 0) spans.compaction ??= this.#draw(within);
-        else delete spans.compaction;
-        return spans.chat = this.#draw(spans.compaction ?? within);
-      case "message.end": {
-        const span = spans.chat ?? (event.usage ? this.#draw(within) : spans.turn);
-        delete spans.chat;
-        return span;
-      }
-      case "image.described":
-        return this.#draw(within);
-      case "compaction": {
-        const span = spans.compaction ?? this.#draw(within);
-        delete spans.compaction;
-        return span;
-      }
-      case "tool.start": {
-        const span = this.#draw(within);
-        spans.calls.set(event.call.id, span);
-        return span;
-      }
-      case "subagent.start": {
-        const span = this.#callOf(spans, event.callId);
-        const agent = this.#sessions.get(event.session);
-        if (agent && span) agent.caller = span;
-        return span;
-      }
-      default: {
-        const callId = "callId" in event && event.type !== "tool.call" ? event.callId : undefined;
-        return callId === undefined ? spans.chat ?? spans.turn : this.#callOf(spans, callId);
-      }
-    }
-  }
-
-  #draw(parent: SpanIds | undefined): SpanIds {
-    const id = hex(8);
-    if (parent) return { ...parent, id, parent };
-    const trace = hex(16);
-    return { trace, id, sampled: isSampled(trace, this.#options.paths.env) };
-  }
-
-  #callOf(spans: SessionSpans, callId: string | undefined): SpanIds | undefined {
-    return (callId === undefined ? undefined : spans.calls.get(callId)) ?? spans.turn;
   }
 
   async #open(): Promise<void> {
@@ -182,15 +106,15 @@ class Telemetry implements RunTelemetry {
         redact: redactorOf(loaded),
         batch,
         receivers: new Map([...this.#receivers].map(([signal, { url }]) => [signal, url])),
-        onExport: (failure) => {
-          this.#failure = failure;
-          if (failure?.repeated) return;
-          this.#receiver.failed = failure !== undefined;
-          if (failure) this.#report(failure.problem, failure.signal);
+        onAttempt: (attempt) => {
+          const { problem, signal, repeated } = this.#latest = attempt;
+          if (repeated) return;
+          this.#receiver.failed = problem !== undefined;
+          if (problem !== undefined) this.#report(problem, signal);
         },
       });
-      for (const observed of this.#kept.splice(0)) exporter.take(observed);
-      this.#take = (observed) => exporter.take(observed);
+      for (const operation of this.#kept.splice(0)) exporter.take(operation);
+      this.#take = (operation) => exporter.take(operation);
       this.#exporter = exporter;
     } catch (error) {
       this.#stop(error);
@@ -213,16 +137,22 @@ class Telemetry implements RunTelemetry {
   }
 
   async #close(): Promise<void> {
-    if (!this.#begun) return;
+    this.#operations.end(now());
+    if (!this.#exporter && this.#kept.length === 0) return;
     let isDone = false;
     const work = this.#load().then(() => this.#exporter?.close()).then(() => isDone = true);
     if (this.#receiver.failed) return;
     await atMost(END_MS, work);
     if (isDone) return;
-    const { problem = message`no answer within ${END_MS / 1000} s`, signal } = this.#failure ?? {};
+    const { problem = message`no answer within ${END_MS / 1000} s`, signal } = this.#latest ?? {};
     this.#report(problem, signal);
     this.#receiver.failed = true;
   }
+}
+
+/** Milliseconds since 1970, with fractions. */
+function now(): number {
+  return performance.timeOrigin + performance.now();
 }
 
 /** Decides about a trace that begins here, as the `OTEL_*` variables say. */
@@ -248,10 +178,6 @@ function inheritedSpan(env: EnvLookup): SpanIds | undefined {
   const decidesItself = /^(?:always|traceidratio)/.test(env("OTEL_TRACES_SAMPLER") ?? "");
   const sampled = decidesItself ? isSampled(trace, env) : (Number.parseInt(flags, 16) & 1) === 1;
   return { trace, id, sampled, ...defined({ state }) };
-}
-
-function hex(bytes: number): string {
-  return crypto.getRandomValues(new Uint8Array(bytes)).toHex();
 }
 
 const SIGNALS: readonly string[] = ["traces", "metrics", "logs"];

@@ -4,7 +4,11 @@ import { learnSecret } from "../../util/redact.ts";
 import { type Fetch, proxyVariable } from "../../util/network/fetch.ts";
 
 type Setting = "proxy" | "ca_file" | "client_cert_file" | "client_key_file";
-type Network = Pick<ProviderEntry, Setting | "name" | "base_url">;
+
+/** A server with the settings of its connection: those of a provider, or variables with the same meaning. */
+export type Network =
+  & Pick<ProviderEntry, Setting | "base_url">
+  & (Pick<ProviderEntry, "name"> | { readonly variables: Readonly<Partial<Record<Setting, string>>> });
 
 type ClientOptions = Deno.CreateHttpClientOptions & Partial<Deno.TlsCertifiedKeyPem>;
 
@@ -169,9 +173,8 @@ async function readPem(entry: Network, setting: Exclude<Setting, "proxy">): Prom
 
 function unusable(entry: Network, setting: Setting, why: Text, remedy: Text): ReasonixError {
   const value = setting === "proxy" ? "" : ` ${JSON.stringify(entry[setting])}`;
-  return new ReasonixError(message`Cannot use ${setting}${value} of provider "${entry.name}": ${why}`, {
-    exit: "config",
-    setting,
-    remedy,
-  });
+  const text = "name" in entry
+    ? message`Cannot use ${setting}${value} of provider "${entry.name}": ${why}`
+    : message`Cannot use ${entry.variables[setting] ?? setting}${value}: ${why}`;
+  return new ReasonixError(text, { exit: "config", setting, remedy });
 }

@@ -3,7 +3,8 @@ import { message, ReasonixError } from "../../core/mod.ts";
 import { readEnv } from "../../path/read_env.ts";
 import type { Endpoint, ProxyOrigin } from "../errors.ts";
 import type { Connection, KindOptions } from "../kind.ts";
-import { proxyVariable, withinOrigin } from "../../util/network/fetch.ts";
+import { type Fetch, proxyVariable, withinOrigin } from "../../util/network/fetch.ts";
+import type { Network } from "../network/http_client.ts";
 import { isOrdinaryText } from "../../util/redact.ts";
 
 type Entry = KindOptions["entry"];
@@ -68,22 +69,27 @@ function parseBase(entry: Entry): URL {
   );
 }
 
-type Network = Pick<ProviderEntry, "base_url" | "proxy" | "ca_file" | "client_cert_file" | "client_key_file">;
-
 /**
  * The way to the server as the entry wants it: its proxy and certificates, and a key that a command prints.
- * All requests to an endpoint take it, and it leads to no other origin. Most entries want nothing more, and
- * nothing is loaded then.
+ * All requests to an endpoint take it, and it leads to no other origin.
  *
  * @throws {ReasonixError} (exit "config") for a setting that cannot be used
  */
 export async function connect(entry: ProviderEntry, given: Connection): Promise<Connection> {
-  const send = wantsOwnClient(entry)
-    ? await (await import("../network/http_client.ts")).clientFetch(entry, given.fetch)
-    : given.fetch;
-  const connection = { ...given, fetch: withinOrigin(send) };
+  const connection = { ...given, fetch: await networkFetch(entry, given.fetch) };
   if (!hasKeyCommand(entry)) return connection;
   return (await import("../network/command_key.ts")).withCommandKey(entry, connection);
+}
+
+/**
+ * The same fetch with the proxy and the certificates of an entry. Most entries want nothing more, and nothing
+ * is loaded then.
+ *
+ * @throws {ReasonixError} (exit "config") for a setting that cannot be used
+ */
+export async function networkFetch(entry: Network, base: Fetch): Promise<Fetch> {
+  if (!wantsOwnClient(entry)) return withinOrigin(base);
+  return withinOrigin(await (await import("../network/http_client.ts")).clientFetch(entry, base));
 }
 
 function proxyOf({ base_url, proxy }: Pick<Network, "base_url" | "proxy">): ProxyOrigin | undefined {

@@ -1,4 +1,4 @@
-import { loadMerge, manifestOf, ResultsDir, taskNames } from "../../../src/batch/mod.ts";
+import { loadMerge, manifestOf, ResultsDir, RunnerSign, taskNames } from "../../../src/batch/mod.ts";
 import { ReasonixError } from "../../../src/core/mod.ts";
 import { assert, assertEquals, assertMatch } from "../../support/assert.ts";
 import { someManifest, someResult, STARTED } from "../../support/result_writer.ts";
@@ -44,7 +44,7 @@ Deno.test("a result is put in place once: the second one is dropped, and its fil
   ]);
   assertEquals(Deno.readTextFileSync(`${path}/tasks/t1/changes.patch`), "a patch\n");
   assertEquals([names(path), names(`${path}/tasks/t1`)], [
-    [".gitignore", "batch.json", "failed", "tasks"],
+    [".gitignore", "batch.json", "failed", "running", "tasks"],
     ["changes.patch", "result.json"],
   ]);
 });
@@ -230,7 +230,41 @@ Deno.test("a disk without space gives one line, and the result is not there in p
   const text = new TextDecoder().decode(stderr);
   assertMatch(text, /Cannot store the result of t0 in .*: file too large/i);
   assertEquals(code, 1);
-  assertEquals([names(path), names(`${path}/tasks`)], [[".gitignore", "batch.json", "failed", "tasks"], []]);
+  assertEquals([names(path), names(`${path}/tasks`)], [[
+    ".gitignore",
+    "batch.json",
+    "failed",
+    "running",
+    "tasks",
+  ], []]);
+});
+
+Deno.test("a runner says what it works on until it ends; of two of one task the last sign counts", async () => {
+  await using temp = await makeTempDir();
+  const dir = ResultsDir.open(temp.path, someManifest(4));
+  const { totalsOf } = await loadMerge();
+  const ids = (list: readonly { readonly id: string }[]) => list.map(({ id }) => id);
+  const signs = () => names(`${temp.path}/running`);
+  {
+    using killed = new RunnerSign(dir);
+    killed.begin(0);
+    killed.begin(1);
+    const [old = ""] = signs();
+    const copy = Deno.readTextFileSync(`${temp.path}/running/${old}`);
+    Deno.writeTextFileSync(`${temp.path}/running/old`, copy.replace(/"host":"[^"]*"/, '"host":"lost"'));
+    Deno.utimeSync(`${temp.path}/running/old`, new Date(0), new Date(0));
+    Deno.writeTextFileSync(`${temp.path}/running/half`, copy.slice(0, -20));
+    Deno.writeTextFileSync(`${temp.path}/running/other`, copy.replace(/"digest":"\w+"/, '"digest":"x"'));
+    killed.end(0);
+    const { running, silent } = totalsOf(dir);
+    assertEquals([ids(running), ids(silent), silent[0]?.host], [["t1"], ["t0"], "lost"]);
+    dir.put(0, RUN, someResult("t0"), {});
+    assertEquals(ids(totalsOf(dir).silent), []);
+  }
+  assertEquals(signs(), ["half", "old", "other"]);
+  // The next runner removes those of a day ago.
+  ResultsDir.open(temp.path, someManifest(4));
+  assertEquals(signs(), ["half", "other"]);
 });
 
 Deno.test("git ignores a directory of results, unless other files are in it", async () => {

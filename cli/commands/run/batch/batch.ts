@@ -14,6 +14,7 @@ import {
   ResultsDir,
   type RunFacts,
   type RunnerMeter,
+  RunnerSign,
   selectTasks,
   taskNames,
   type TaskResult,
@@ -22,11 +23,12 @@ import {
   type BatchContext,
   buildWorkspace,
   openAccessScope,
+  redactorOf,
   type RunPaths,
   secretsOf,
   withJail,
 } from "../../../../src/run/mod.ts";
-import { requireProvider } from "../../../../src/config/mod.ts";
+import { requireProvider, secretVariables } from "../../../../src/config/mod.ts";
 import {
   errorMessage,
   type Event,
@@ -57,6 +59,7 @@ import { loadProcesses, openServices, type ProcessGuard, type SpawnPlan } from "
 import { writeFileAtomic } from "../../../../src/util/atomic_write.ts";
 import { fitDisplay } from "../../../../src/util/display_width.ts";
 import { defined } from "../../../../src/util/json.ts";
+import { learnSecret } from "../../../../src/util/redact.ts";
 import { shellCommand } from "../../../../src/util/process.ts";
 import { oneLine } from "../../../../src/util/terminal_text.ts";
 import {
@@ -110,6 +113,8 @@ export async function runBatch(
   const { indexes, ...part } = selectTasks(tasks, { file: source.shown, shard, taskIndex, image, env });
   const selected = indexes.flatMap((index) => tasks[index] ?? []);
   await checkTasks(context, flags, { paths, tasks: selected });
+  const secrets = selected.flatMap(({ env = {} }) => secretVariables(env).map(([, value]) => value));
+  learnSecret(...secrets, ...secrets.flatMap((value) => URL.parse(value)?.password ?? []));
   const texts = await textsFor("batch", context);
   const shared = resultsDir === undefined
     ? undefined
@@ -133,6 +138,7 @@ export async function runBatch(
   if (!services.shell) throw new TypeError("The services of a batch have no guard");
   const jobs = flags.jobs ?? DEFAULT_JOBS;
   const meter = shared && new (await loadRunnerMeter()).RunnerMeter(jobs);
+  using sign = shared && new RunnerSign(shared);
   const progress = new BatchProgress(context, { all: keyed.length, quiet: flags.quiet ?? false, texts });
   const confining = shared && await confiningContainer(paths, flags);
   const batch: Batch = {
@@ -182,7 +188,9 @@ export async function runBatch(
     for (const task of queue) {
       if (stop.signal.aborted || costLeft(batch) <= 0) return;
       progress.begin(task.task.id);
+      sign?.begin(task.index);
       const result = await resultOf(task, batch);
+      sign?.end(task.index);
       if (result) take(result);
       progress.end(task.task.id, result);
     }
@@ -561,16 +569,7 @@ interface TaskSession {
 /** A run of the program with the flags of the batch, without output. */
 async function answerOf(text: string, run: TaskSession, batch: Batch) {
   const { task, cwd, session, isBegun } = run;
-  const {
-    tasks: _tasks,
-    tasksFrom: _from,
-    jobs: _jobs,
-    worktree: _worktree,
-    results: _results,
-    fresh: _fresh,
-    ...rest
-  } = batch.flags;
-  const { maxCost: _cost, maxBudgetUsd: _budget, ...shared } = rest;
+  const { maxCost: _cost, maxBudgetUsd: _budget, ...shared } = batch.flags;
   const flags: RunFlags = {
     ...shared,
     quiet: true,
@@ -646,12 +645,16 @@ async function runLines(
   const loaded = await loadNonInteractiveConfig(paths, flags);
   const unconfined = flags.permissionMode === "danger-full-access";
   const workspace = buildWorkspace(paths, loaded.config);
+  const redact = redactorOf(loaded);
   return await withJail({ paths, loaded, workspace, unconfined, env }, async (jail) => {
     const results: CheckResult[] = [];
     for (const command of commands) {
       if (signal.aborted || (untilFailure && results.some(({ ok }) => !ok))) break;
       const plan = jail.wrap(shellCommand(command), { cwd });
-      results.push({ command, ...await runCheck(plan, { cwd, guard, signal }) });
+      const { output, ...ended } = await runCheck(plan, { cwd, guard, signal });
+      // Cut afterwards: the rest of a secret that was cut is not recognized.
+      const shown = redact(output).slice(-MAX_CHECK_OUTPUT).trim();
+      results.push({ command: redact(command), ...ended, output: shown });
     }
     return results;
   });
@@ -669,7 +672,7 @@ async function runCheck(
   const decoder = new TextDecoder();
   let output = "";
   const onOutput = (chunk: Uint8Array) => {
-    output = (output + decoder.decode(chunk, { stream: true })).slice(-MAX_CHECK_OUTPUT);
+    output = (output + decoder.decode(chunk, { stream: true })).slice(-2 * MAX_CHECK_OUTPUT);
   };
   const process = new ShellProcess(plan, { cwd, guard, onOutput });
   const limit = AbortSignal.timeout(CHECK_LIMIT_MS);
@@ -681,7 +684,7 @@ async function runCheck(
   ends.removeEventListener("abort", stop);
   const late = limit.aborted;
   const note = late ? `\n[ended after ${CHECK_LIMIT_MS / 60_000} minutes]` : "";
-  return { ok: code === 0 && !late, exit_code: late ? null : code, output: (output + note).trim() };
+  return { ok: code === 0 && !late, exit_code: late ? null : code, output: output + note };
 }
 
 /** Saves the changes without those that the checks make; undefined when there are none. */

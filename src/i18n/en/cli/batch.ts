@@ -38,6 +38,12 @@ export const texts = (t: Translate) => ({
     t`${id}: another runner was first; its result counts, and this one is dropped`,
   attempted: (count: number) => t`${count} open after an attempt`,
   missing: (count: number, ids: string) => t`${count} without a result: ${ids}`,
+  running: (count: number, tasks: string) => t`${count} running: ${tasks}`,
+  silent: (count: number, tasks: string) =>
+    t`${count} begun, whose runner gave no sign for minutes: ${tasks}`,
+  begun: (id: string, minutes: number, host: string) => t`${id} (started ${minutes} min ago on ${host})`,
+  secretsIn: (file: string, names: string) =>
+    t`"env" in ${file} has secrets, which are not written here and which each reader of the file has: ${names}`,
   andMore: (list: string, count: number) => t`${list} and ${count} more`,
   span: (from: string, to: string) => t`from ${from} to ${to}`,
   countsAsMissing: (problem: string) => t`${problem}; it counts as missing`,

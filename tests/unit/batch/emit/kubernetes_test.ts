@@ -77,6 +77,32 @@ Deno.test("kubernetes writes documents that the OpenAPI schema accepts, one Job 
   });
 });
 
+Deno.test("a tasks file with secrets is a Secret of the cluster, and not in the manifest", async () => {
+  const rows = [
+    [{ prompt: "p", env: { API_TOKEN: "hunter2" } }, "hunter2"],
+    [{ prompt: "p", env: { DATABASE: "postgres://me:opensesame@db/x" } }, "opensesame"],
+    [{ prompt: "use ghp_0123456789abcdefghijABCDEFGHIJ012345" }, "ghp_"],
+  ] as const;
+  for (const [task, secret] of rows) {
+    const text = await kubernetes(await planFor({ tasks: [task] }), resolve);
+    assert(!text.includes(secret), text);
+    assertMatch(text, /^#   kubectl create secret generic tasks-tasks --from-file=tasks.jsonl=tasks.jsonl$/m);
+    const manifests = readManifests(text);
+    validate(manifests);
+    const [job] = jobsOf(manifests);
+    const { volumes } = job?.spec.template.spec as unknown as { readonly volumes: readonly unknown[] };
+    assertEquals(volumes[0], {
+      name: "tasks",
+      projected: { sources: [{ configMap: { name: "tasks-tasks" } }, { secret: { name: "tasks-tasks" } }] },
+    });
+  }
+  const plain = await kubernetes(
+    await planFor({ tasks: [{ prompt: "p", env: { TOKEN: "", CI: "true" } }] }),
+    resolve,
+  );
+  assert(plain.includes("tasks.jsonl: "), plain);
+});
+
 Deno.test("a Job retries what another attempt can change, and its pods may do nothing but their work", async () => {
   const [job] = jobsOf(await manifestsFor());
   const { backoffLimitPerIndex, podFailurePolicy, template: { spec: pod } } = job?.spec ?? ({} as never);
@@ -180,7 +206,7 @@ api_key_env = "FAR_KEY"
 event = "Stop"
 command = "true"
 `;
-  const { machine, keys } = await planFor({ config, variables: { TOKEN: "s3cr3t-value" } });
+  const { machine } = await planFor({ config, variables: { TOKEN: "s3cr3t-value" } });
   assertEquals(structuredClone(parseToml(machine.text)), {
     default_model: "near",
     sandbox: { bash: "auto" },
@@ -193,14 +219,14 @@ command = "true"
       headers: { Authorization: "Bearer ${TOKEN}", "X-Team": "a" },
     }],
   });
-  assertEquals(keys, ["NEAR_KEY", "TOKEN"]);
+  assertEquals(machine.variables, ["NEAR_KEY", "TOKEN"]);
   assertEquals(machine.endpoints, [{ host: "models.example", port: 8443 }]);
   const both = await planFor({
     config,
     variables: { TOKEN: "t" },
     tasks: [{ prompt: "p", model: "far/f" }, { prompt: "q" }],
   });
-  assertEquals(both.keys, ["FAR_KEY", "NEAR_KEY", "TOKEN"]);
+  assertEquals(both.machine.variables, ["FAR_KEY", "NEAR_KEY", "TOKEN"]);
   const receivedAt = async (otlp: string) => {
     const { machine } = await planFor({ config: `[telemetry]\notlp = "${otlp}"\n${PROVIDER}` });
     return [machine.text.includes("[telemetry]"), machine.endpoints.slice(1)];

@@ -16,14 +16,20 @@ import {
 } from "../../../../src/core/mod.ts";
 import { operationRecords } from "../../../../src/features/telemetry/logs.ts";
 import { operationMetrics } from "../../../../src/features/telemetry/metrics.ts";
-import { OperationReader } from "../../../../src/features/telemetry/operations.ts";
-import type { Observed, ObservedSession } from "../../../../src/features/telemetry/observed.ts";
+import { type ObservedSession, Operations } from "../../../../src/features/telemetry/operations.ts";
 import { apply, emptyState, type SessionState } from "../../../../src/session/mod.ts";
 import { assert, assertEquals } from "../../../support/assert.ts";
 import { Random, SEED, soakSize } from "../../../support/seed.ts";
 
 const NAMES = ["gen_ai", "claude_code"] as const;
 const redact = (text: string) => text.replaceAll("s3cret", "[redacted]");
+
+/** An event of a session, with its time. */
+interface Observed {
+  readonly event: Event;
+  readonly at: number;
+  readonly session: ObservedSession;
+}
 
 interface Point {
   readonly name: string;
@@ -50,12 +56,21 @@ async function exported(
   const records = new InMemoryLogRecordExporter();
   const loggers = new LoggerProvider({ processors: [new SimpleLogRecordProcessor({ exporter: records })] });
   const options = { content, redact };
-  const reader = new OperationReader([
+  const sinks = [
     operationMetrics(names, meters.getMeter("test"), options),
     operationRecords(names, loggers.getLogger("test"), options),
-  ]);
-  for (const event of events) reader.take(event);
-  reader.end();
+  ];
+  const operations = new Operations({
+    sink: (operation) => sinks.forEach((sink) => sink(operation)),
+    isSampled: () => true,
+  });
+  const opened = new Set<ObservedSession>();
+  for (const { event, at, session } of events) {
+    if (!opened.has(session)) operations.open(session);
+    opened.add(session);
+    operations.take(session.id, event, at);
+  }
+  operations.end((events.at(-1)?.at ?? 0) + 1);
   await Promise.all([meters.forceFlush(), loggers.forceFlush()]);
   const points = exporter.getMetrics().flatMap(({ scopeMetrics }) =>
     scopeMetrics.flatMap(({ metrics }) =>

@@ -4,6 +4,7 @@ import type { Locale } from "../../../../../src/i18n/mod.ts";
 import type { ApprovalQuestion } from "../../../../../src/frontend/session/questions.ts";
 import type { LiveSession } from "../../../../../src/frontend/session/live_session.ts";
 import type { ChatStage } from "../../../../support/chat_stage.ts";
+import { displayWidth } from "../../../../../src/util/display_width.ts";
 import { assertStraight, openWorkedChat } from "../../../../support/full_stage.ts";
 import { assertRecorded } from "../../../../support/recorded_panel.ts";
 
@@ -130,7 +131,10 @@ function stable(rows: readonly string[]): string {
     /\/tmp\/reasonix-chat-[0-9a-f]+/g,
     (path) => "/srv/project-".padEnd(path.length, "0"),
     // A slow machine shows how long a call took.
-  ).replaceAll(/ · \d+(?:\.\d+)? (?:s|秒)/g, (time) => " ".repeat(time.length)).replaceAll(/ +$/gm, "");
+  ).replaceAll(/ · \d+(?:\.\d+)? (?:s|秒)/g, (time) => " ".repeat(displayWidth(time))).replaceAll(
+    / +$/gm,
+    "",
+  );
 }
 
 /** Shows each scene and returns what `picture` makes of it; the view is then as before. */
